@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Compiler flags, packages and the launcher. Facts behind each line: shared/conventions.md section 3.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+# Dev: assertions on although Debian's libraries have theirs off.
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1 -UNDEBUG")
+set(CMAKE_C_FLAGS_DEV "-O1 -g1 -UNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+option(MILLRACE_RUNTIME_ONLY "Build runtime/ and its unit tests only" OFF)
+set(MILLRACE_SANITIZER "" CACHE STRING "value for -fsanitize=, for example address,undefined")
+if(MILLRACE_SANITIZER)
+  add_compile_options(-fsanitize=${MILLRACE_SANITIZER} -fno-omit-frame-pointer -fno-sanitize=vptr,function)
+  add_link_options(-fsanitize=${MILLRACE_SANITIZER})
+endif()
+
+find_program(MILLRACE_CCACHE ccache)
+if(MILLRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Two clones share hits only with a base folder and without the working directory in the hash.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      ${MILLRACE_CCACHE})
+endif()
+find_program(MILLRACE_MOLD mold)
+if(MILLRACE_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+find_package(MLIR 22 REQUIRED CONFIG)
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+find_program(MILLRACE_FLATC flatc REQUIRED)
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition)
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+add_definitions(${LLVM_DEFINITIONS})
+
+# libMLIR.so is not on the loader's default path.
+set(CMAKE_BUILD_RPATH ${LLVM_LIBRARY_DIR})
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${LLVM_LIBRARY_DIR}")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Base.td - StableHLO dialect, type predicates, op base classes ------===//
+#ifndef MILLRACE_DIALECTS_STABLEHLO_BASE_TD
+#define MILLRACE_DIALECTS_STABLEHLO_BASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def StableHLO_Dialect : Dialect {
+  let name = "stablehlo";
+  let cppNamespace = "::millrace::stablehlo";
+  let summary = "Portable operation set between machine learning front ends and compilers";
+  let description = [{
+    The 118 operations of StableHLO (specification 1.20), deprecated ones included. Textual form, verifier labels
+    and messages are interfaces that other tools match on. Source: the StableHLO specification.
+  }];
+  let dependentDialects = ["::mlir::quant::QuantDialect"];
+  let useDefaultAttributePrinterParser = 0;
+  let useDefaultTypePrinterParser = 0;
+  let hasConstantMaterializer = 1;
+  let extraClassDeclaration = [{
+    // Each op family registers its own ops, from its own source file.
+    void registerElementwiseOps();
+    void registerDataMovementOps();
+    void registerIndexingOps();
+    void registerContractionOps();
+    void registerReductionOps();
+    void registerControlFlowOps();
+    void registerCollectiveOps();
+    void registerDynamismOps();
+    void registerRandomOps();
+    void registerAttributes();
+    void registerTypes();
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser, ::mlir::Type type) const override;
+    void printAttribute(::mlir::Attribute attr, ::mlir::DialectAsmPrinter &printer) const override;
+    ::mlir::Type parseType(::mlir::DialectAsmParser &parser) const override;
+    void printType(::mlir::Type type, ::mlir::DialectAsmPrinter &printer) const override;
+  }];
+}
+
+//===-- Element types -----------------------------------------------------===//
+
+def HLO_Pred : TypeAlias<I1, "pred (AKA boolean or 1-bit integer)">;
+def HLO_SInt : SignlessIntOfWidths<[2, 4, 8, 16, 32, 64]>;
+def HLO_UInt : UnsignedIntOfWidths<[2, 4, 8, 16, 32, 64]>;
+def HLO_Int : AnyTypeOf<[HLO_SInt, HLO_UInt]>;
+def HLO_Float : AnyTypeOf<[F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3FN, F8E4M3FNUZ, F8E4M3B11FNUZ,
+                           F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F16, F32, F64, BF16]>;
+def HLO_Float32Or64 : AnyTypeOf<[F32, F64]>;
+def HLO_Complex : Complex<HLO_Float32Or64>;
+
+def HLO_PerTensorQuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType>($_self)">,
+    "per-tensor integer quantized type", "::mlir::quant::UniformQuantizedType">;
+def HLO_PerAxisQuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedPerAxisType>($_self)">,
+    "per-axis integer quantized type", "::mlir::quant::UniformQuantizedPerAxisType">;
+def HLO_QuantizedType : AnyTypeOf<[HLO_PerTensorQuantizedType, HLO_PerAxisQuantizedType]>;
+
+def HLO_Token : Type<CPred<"::llvm::isa<::millrace::stablehlo::TokenType>($_self)">, "token",
+    "::millrace::stablehlo::TokenType">;
+
+//===-- Tensors -----------------------------------------------------------===//
+
+class HLO_TensorOf<list<Type> elements> : RankedTensorOf<elements>;
+
+def HLO_Tensor : HLO_TensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex, HLO_QuantizedType]>;
+def HLO_NonQuantizedTensor : HLO_TensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex]>;
+def HLO_PredTensor : HLO_TensorOf<[HLO_Pred]>;
+def HLO_IntTensor : HLO_TensorOf<[HLO_Int]>;
+def HLO_PredOrIntTensor : HLO_TensorOf<[HLO_Pred, HLO_Int]>;
+def HLO_IntOrPredTensor : HLO_TensorOf<[HLO_Pred, HLO_Int]>;
+def HLO_FpTensor : HLO_TensorOf<[HLO_Float]>;
+def HLO_Fp32Or64Tensor : HLO_TensorOf<[HLO_Float32Or64]>;
+def HLO_ComplexTensor : HLO_TensorOf<[HLO_Complex]>;
+def HLO_FpOrComplexTensor : HLO_TensorOf<[HLO_Float, HLO_Complex]>;
+def HLO_FpOrQuantizedIntTensor : HLO_TensorOf<[HLO_Float, HLO_PerTensorQuantizedType]>;
+def HLO_FpComplexOrQuantizedIntTensor : HLO_TensorOf<[HLO_Float, HLO_Complex, HLO_PerTensorQuantizedType]>;
+def HLO_IntFpOrComplexOrQuantizedIntTensor :
+    HLO_TensorOf<[HLO_Int, HLO_Float, HLO_Complex, HLO_PerTensorQuantizedType]>;
+def HLO_SIntFpComplexOrQuantizedIntTensor :
+    HLO_TensorOf<[HLO_SInt, HLO_Float, HLO_Complex, HLO_PerTensorQuantizedType]>;
+def HLO_QuantizedIntTensor : HLO_TensorOf<[HLO_QuantizedType]>;
+def HLO_QuantizedIntOrPerAxisTensor : HLO_TensorOf<[HLO_QuantizedType]>;
+def HLO_ScalarIntTensor : 0DTensorOf<[HLO_Int]>;
+def HLO_DimensionTensor : 1DTensorOf<[Index, HLO_Int]>;
+def HLO_DimensionValue : AnyTypeOf<[Index, HLO_Pred, HLO_Int]>;
+def HLO_StaticDimensionTensor : StaticShapeTensorOf<[Index, HLO_Int]>;
+def HLO_Tuple : NestedTupleOf<[HLO_Tensor, HLO_Token]>;
+def HLO_TensorOrToken : AnyTypeOf<[HLO_Tensor, HLO_Token]>;
+def HLO_TensorOrTokenOrTuple : AnyTypeOf<[HLO_Tensor, HLO_Token, HLO_Tuple]>;
+def HLO_Buffer : MemRefOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex]>;
+def HLO_CustomCallValue : AnyTypeOf<[HLO_Tensor, HLO_Token, HLO_Tuple, HLO_Buffer]>;
+
+//===-- Op base classes ---------------------------------------------------===//
+
+class StableHLO_Op<string mnemonic, list<Trait> traits = []> : Op<StableHLO_Dialect, mnemonic, traits>;
+
+#endif
