@@ -35,3 +35,12 @@ macro(millrace_tablegen_target name)
   add_public_tablegen_target(${name})
   set_property(GLOBAL APPEND PROPERTY MILLRACE_GENERATED_TARGETS ${name})
 endmacro()
+
+# Adds every listed folder that has a CMakeLists.txt (in the given order).
+macro(millrace_add_subdirectories)
+  foreach(dir ${ARGN})
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/CMakeLists.txt)
+      add_subdirectory(${dir})
+    endif()
+  endforeach()
+endmacro()
