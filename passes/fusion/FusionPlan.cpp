@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- FusionPlan.cpp - Which operations of a block share a kernel --------===//
+#include "passes/fusion/FusionPlan.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "passes/fusion/FusionPolicy.h"
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace millrace::fusion {
+namespace {
+
+struct GrowingCluster {
+  SmallVector<Operation *> opsInReverse;
+  ClusterSummary summary;
+  unsigned position; ///< of the root in the block
+};
+
+class Planner {
+public:
+  explicit Planner(Block &block) : block(block) {
+    unsigned position = 0;
+    for (Operation &op : block)
+      positions[&op] = position++;
+  }
+
+  FusionPlan run() {
+    for (Operation &op : llvm::reverse(block))
+      place(&op);
+    FusionPlan plan;
+    for (GrowingCluster &cluster : llvm::reverse(clusters)) {
+      Cluster done;
+      done.ops.assign(cluster.opsInReverse.rbegin(), cluster.opsInReverse.rend());
+      plan.clusters.push_back(std::move(done));
+    }
+    plan.missed = std::move(missed);
+    return plan;
+  }
+
+private:
+  void place(Operation *op) {
+    OpRole role = classify(op);
+    if (role == OpRole::TopLevel || (role == OpRole::Duplicated && !neededAsBuffer(op)))
+      return;
+    int earliest = earliestConsumer(op);
+    if (earliest >= 0) {
+      GrowingCluster &cluster = clusters[earliest];
+      StringRef why;
+      bool feedsContraction = cluster.summary.contraction && llvm::is_contained(op->getUsers(), cluster.summary.contraction);
+      if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, feedsContraction, why)) {
+        cluster.opsInReverse.push_back(op);
+        cluster.summary.add(op);
+        clusterOf[op] = earliest;
+        return;
+      }
+      missed.push_back({op, cluster.opsInReverse.front(), why.str()});
+    }
+    clusterOf[op] = clusters.size();
+    GrowingCluster &cluster = clusters.emplace_back();
+    cluster.opsInReverse.push_back(op);
+    cluster.position = positions.lookup(op);
+    cluster.summary.start(op);
+  }
+
+  /// A computed value that is normally cloned into its consumers, but has one that reads it from memory.
+  bool neededAsBuffer(Operation *op) {
+    if (isa<stablehlo::ConstantOp>(op))
+      return false;
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      Operation *here = block.findAncestorOpInBlock(*user);
+      return here && classify(here) == OpRole::TopLevel;
+    });
+  }
+
+  /// The index of the cluster that uses a result of `op` first; -1 if the first user is in no cluster, or if a user
+  /// sits in a nested region (then the value must exist before that operation runs).
+  int earliestConsumer(Operation *op) {
+    unsigned best = ~0u;
+    int bestCluster = -1;
+    for (Operation *user : op->getUsers()) {
+      Operation *here = block.findAncestorOpInBlock(*user);
+      if (!here)
+        continue;
+      unsigned position;
+      int cluster = -1;
+      if (auto it = clusterOf.find(here); it != clusterOf.end()) {
+        cluster = it->second;
+        position = clusters[cluster].position;
+      } else {
+        position = positions.lookup(here);
+      }
+      if (position < best) {
+        best = position;
+        bestCluster = cluster;
+      }
+    }
+    return bestCluster;
+  }
+
+  Block &block;
+  llvm::DenseMap<Operation *, unsigned> positions;
+  llvm::DenseMap<Operation *, int> clusterOf;
+  SmallVector<GrowingCluster> clusters;
+  std::vector<MissedFusion> missed;
+};
+
+} // namespace
+
+FusionPlan planFusion(Block &block) { return Planner(block).run(); }
+
+} // namespace millrace::fusion

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- FusionPolicy.cpp - What may and what should share a kernel ---------===//
+#include "passes/fusion/FusionPolicy.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::fusion {
+namespace {
+
+constexpr int64_t kTinyElements = 256;
+constexpr int64_t kTinyContractionSteps = 32768;
+constexpr unsigned kMaxClusterOps = 96;
+
+RankedTensorType tensorType(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+bool hasTinyValues(Operation *op) {
+  auto tiny = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() && tensor.getNumElements() <= kTinyElements;
+  };
+  return llvm::all_of(op->getOperandTypes(), tiny) && llvm::all_of(op->getResultTypes(), tiny);
+}
+
+/// Multiply-add steps of a contraction with static shapes: result elements times contracted elements.
+int64_t contractionSteps(Operation *op) {
+  int64_t result = tensorType(op->getResult(0)).getNumElements();
+  int64_t lhs = std::max<int64_t>(1, tensorType(op->getOperand(0)).getNumElements());
+  int64_t rhs = std::max<int64_t>(1, tensorType(op->getOperand(1)).getNumElements());
+  return result * std::min(lhs, rhs);
+}
+
+bool isElementwise(Operation *op) {
+  return isa<AbsOp, AddOp, AndOp, Atan2Op, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp, ConvertOp, CosineOp,
+             DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, Log1pOp, LogOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
+             NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp, RoundNearestEvenOp, RoundOp,
+             RsqrtOp, SelectOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, SignOp, SineOp, SqrtOp,
+             SubtractOp, TanOp, TanhOp, XorOp>(op);
+}
+
+/// The dimensions `dims` of a tensor of rank `rank` are its last ones, size-1 dimensions aside.
+bool isTrailing(ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> sorted(dims);
+  llvm::sort(sorted);
+  int64_t next = shape.size();
+  for (int64_t d : llvm::reverse(sorted)) {
+    for (--next; next > d; --next)
+      if (shape[next] != 1)
+        return false;
+  }
+  return true;
+}
+
+/// The number of leading dimensions that index rows when `dims` (trailing) are reduced.
+int64_t rowRankOf(ArrayRef<int64_t> dims) { return *llvm::min_element(dims); }
+
+/// `shape` has one element per row: the domain's outer dimensions, perhaps followed by 1s.
+bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain, int64_t rowRank) {
+  if ((int64_t)shape.size() < rowRank)
+    return false;
+  return shape.take_front(rowRank) == domain.take_front(rowRank) &&
+         llvm::all_of(shape.drop_front(rowRank), [](int64_t size) { return size == 1; });
+}
+
+} // namespace
+
+bool isAlias(Operation *op) {
+  if (isa<OptimizationBarrierOp>(op))
+    return true;
+  if (isa<ReshapeOp>(op))
+    return tensorType(op->getOperand(0)).hasStaticShape() && tensorType(op->getResult(0)).hasStaticShape();
+  return false;
+}
+
+OpRole classify(Operation *op) {
+  if (auto constant = dyn_cast<ConstantOp>(op)) {
+    auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+    return value && value.isSplat() ? OpRole::Duplicated : OpRole::TopLevel;
+  }
+  // Tokens, tuples and buffers have no element loop.
+  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+  if (!llvm::all_of(op->getOperandTypes(), isTensor) || !llvm::all_of(op->getResultTypes(), isTensor))
+    return OpRole::TopLevel;
+  if (isAlias(op))
+    return OpRole::TopLevel;
+  if (isElementwise(op))
+    return OpRole::Elementwise;
+  if (isa<IotaOp>(op))
+    return OpRole::Duplicated;
+  if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
+    Operation *source = broadcast.getOperand().getDefiningOp();
+    // A broadcast constant costs nothing wherever it is needed.
+    if (source && classify(source) == OpRole::Duplicated && isa<ConstantOp>(source))
+      return OpRole::Duplicated;
+    return OpRole::Broadcast;
+  }
+  if (isa<ReduceOp>(op))
+    return OpRole::Reduction;
+  if (isa<DotOp, DotGeneralOp, ConvolutionOp>(op))
+    return OpRole::Contraction;
+  if (isa<WhileOp, CaseOp, IfOp>(op))
+    return isTiny(op) ? OpRole::Alone : OpRole::TopLevel;
+  if (isa<CustomCallOp, CompositeOp, TupleOp, GetTupleElementOp, AllGatherOp, AllReduceOp, AllToAllOp, ReduceScatterOp,
+          CollectiveBroadcastOp, CollectivePermuteOp, CrossReplicaSumOp, PartitionIdOp, ReplicaIdOp, AsyncStartOp,
+          AsyncDoneOp, AfterAllOp, CreateTokenOp, SendOp, RecvOp, InfeedOp, OutfeedOp>(op))
+    return OpRole::TopLevel;
+  if (op->getName().getStringRef() == "stablehlo.collective_reduce" || op->hasTrait<OpTrait::IsTerminator>() ||
+      op->getDialect() != op->getContext()->getLoadedDialect<StablehloDialect>())
+    return OpRole::TopLevel;
+  return OpRole::Alone;
+}
+
+bool isTiny(Operation *op) {
+  if (!hasTinyValues(op))
+    return false;
+  if (isa<DotOp, DotGeneralOp, ConvolutionOp>(op))
+    return contractionSteps(op) <= kTinyContractionSteps;
+  if (!isa<WhileOp, CaseOp, IfOp>(op))
+    return true;
+  // A loop is tiny if everything in it can be part of a kernel and is tiny itself.
+  auto result = op->walk([&](Operation *inner) {
+    if (inner == op || inner->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    if (inner->getParentRegion()->getParentOp() != op && !isa<WhileOp, CaseOp, IfOp>(inner->getParentOp()))
+      return WalkResult::advance(); // the body of a reduce, sort, ...
+    if (!hasTinyValues(inner))
+      return WalkResult::interrupt();
+    OpRole role = classify(inner);
+    bool ok = role != OpRole::TopLevel || isAlias(inner) || isa<ConstantOp>(inner);
+    return ok && isTiny(inner) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+void ClusterSummary::start(Operation *root) {
+  numOps = 1;
+  tiny = isTiny(root);
+  OpRole role = classify(root);
+  closed = role == OpRole::Alone;
+  if (role == OpRole::Contraction)
+    contraction = root;
+  if (auto reduce = dyn_cast<ReduceOp>(root)) {
+    ArrayRef<int64_t> input = shapeOf(reduce.getInputs().front());
+    domain.assign(input.begin(), input.end());
+    domainKnown = true;
+    if (reduce.getDimensions().empty())
+      return;
+    columnReduction = !isTrailing(reduce.getDimensions(), input);
+    if (!columnReduction)
+      rowRank = rowRankOf(reduce.getDimensions());
+    return;
+  }
+  ArrayRef<int64_t> result = shapeOf(root->getResult(0));
+  domain.assign(result.begin(), result.end());
+  domainKnown = true;
+}
+
+void ClusterSummary::add(Operation *producer) {
+  ++numOps;
+  tiny = tiny && isTiny(producer);
+  if (classify(producer) == OpRole::Contraction)
+    contraction = producer;
+  if (auto reduce = dyn_cast<ReduceOp>(producer)) {
+    ArrayRef<int64_t> input = shapeOf(reduce.getInputs().front());
+    if (reduce.getDimensions().empty() || !isTrailing(reduce.getDimensions(), input))
+      return; // only in a tiny cluster, which has no row structure
+    rowRank = rowRankOf(reduce.getDimensions());
+    domain.assign(input.begin(), input.end());
+  }
+}
+
+bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool feedsContraction, StringRef &why) {
+  if (cluster.numOps >= kMaxClusterOps) {
+    why = "the kernel is large enough";
+    return false;
+  }
+  // Launching a kernel costs more than any tiny operation.
+  if (cluster.tiny && isTiny(producer))
+    return true;
+  if (cluster.closed) {
+    why = "the consumer has a kernel of its own";
+    return false;
+  }
+  if (feedsContraction) {
+    why = "contractions read their operands from memory";
+    return false;
+  }
+  OpRole role = classify(producer);
+  ArrayRef<int64_t> domain = cluster.domain;
+  auto fitsDomain = [&](ArrayRef<int64_t> shape) {
+    return shape == domain || (cluster.rowRank >= 0 && isRowShape(shape, domain, cluster.rowRank));
+  };
+  switch (role) {
+  case OpRole::Elementwise:
+  case OpRole::Broadcast:
+    if (!fitsDomain(shapeOf(producer->getResult(0)))) {
+      why = "its shape differs from the kernel's iteration space";
+      return false;
+    }
+    return true;
+  case OpRole::Reduction: {
+    auto reduce = cast<ReduceOp>(producer);
+    if (cluster.contraction || cluster.columnReduction) {
+      why = "the kernel holds a contraction or a column reduction already";
+      return false;
+    }
+    ArrayRef<int64_t> input = shapeOf(reduce.getInputs().front());
+    if (reduce.getDimensions().empty() || !isTrailing(reduce.getDimensions(), input)) {
+      why = "it reduces leading dimensions";
+      return false;
+    }
+    int64_t rowRank = rowRankOf(reduce.getDimensions());
+    // One row only would give up all parallelism of the consumer.
+    if (rowRank == 0) {
+      why = "it reduces everything";
+      return false;
+    }
+    if (cluster.rowRank >= 0) {
+      if (input != domain || rowRank != cluster.rowRank) {
+        why = "its rows differ from the kernel's rows";
+        return false;
+      }
+      return true;
+    }
+    if (input != domain && !isRowShape(domain, input, rowRank)) {
+      why = "its rows differ from the kernel's iteration space";
+      return false;
+    }
+    return true;
+  }
+  case OpRole::Contraction:
+    if (cluster.contraction || cluster.rowRank >= 0 || cluster.columnReduction) {
+      why = "the kernel holds a contraction or a reduction already";
+      return false;
+    }
+    if (shapeOf(producer->getResult(0)) != domain) {
+      why = "its shape differs from the kernel's iteration space";
+      return false;
+    }
+    return true;
+  case OpRole::Alone:
+    why = "it has a kernel of its own";
+    return false;
+  case OpRole::Duplicated:
+  case OpRole::TopLevel:
+    why = "it is not computed in kernels";
+    return false;
+  }
+  llvm_unreachable("all roles are handled");
+}
+
+} // namespace millrace::fusion

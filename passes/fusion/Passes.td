@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MILLRACE_PASSES_FUSION_PASSES_TD
+#define MILLRACE_PASSES_FUSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FuseKernelsPass : Pass<"xla-fuse-kernels", "::mlir::ModuleOp"> {
+  let summary = "Group operations into kernels: private functions with the attribute millrace.kernel";
+  let description = [{
+    Every stablehlo operation that machine code can compute moves into a private function with the unit attribute
+    `millrace.kernel`, called where the last of its operations stood. What stays outside are the steps that the
+    runtime executes: control flow around kernels, calls, collectives, custom calls, data constants, and operations
+    that only rename bytes. Source: docs/layers.md, "fused".
+  }];
+  let options = [
+    Option<"single", "single", "bool", "false", "give every operation a kernel of its own (for tests)">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+#endif
