@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- GenericKernel.cpp - Any kernel: bufferize and loop -----------------===//
+// The fallback of all emitters and their reference in tests: correct for every operation, with loops that LLVM's
+// vectorizer may improve.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/KernelForm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+
+MemRefType bufferType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+/// Tensor arguments become buffers read through to_tensor; returned tensors are materialized in further buffers.
+func::FuncOp toDestinationStyle(func::FuncOp fn, unsigned &numInputs, unsigned &numOutputs) {
+  OpBuilder builder(fn);
+  Location loc = fn.getLoc();
+  SmallVector<Type> types;
+  for (Type type : fn.getFunctionType().getInputs())
+    types.push_back(bufferType(type));
+  for (Type type : fn.getFunctionType().getResults())
+    types.push_back(bufferType(type));
+  numInputs = fn.getNumArguments();
+  numOutputs = fn.getNumResults();
+  types.push_back(MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()));
+  types.append(2, builder.getIndexType());
+
+  auto body = func::FuncOp::create(builder, loc, (fn.getName() + "_body").str(), builder.getFunctionType(types, {}));
+  body.setPrivate();
+  Block *entry = &fn.getBody().front();
+  Block *target = body.addEntryBlock();
+  builder.setInsertionPointToStart(target);
+  SmallVector<Value> tensors;
+  for (auto [index, type] : llvm::enumerate(fn.getFunctionType().getInputs()))
+    tensors.push_back(bufferization::ToTensorOp::create(builder, loc, type, target->getArgument(index),
+                                                        /*restrict=*/true, /*writable=*/false));
+  IRRewriter rewriter(builder);
+  rewriter.inlineBlockBefore(entry, target, target->end(), tensors);
+  auto ret = cast<func::ReturnOp>(target->back());
+  builder.setInsertionPoint(ret);
+  for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+    auto materialize = bufferization::MaterializeInDestinationOp::create(builder, loc, value,
+                                                                         target->getArgument(numInputs + index));
+    materialize.setWritable(true);
+    materialize.setRestrict(true);
+  }
+  func::ReturnOp::create(builder, loc);
+  ret.erase();
+  fn.erase();
+  return body;
+}
+
+/// memref.copy between strided buffers would call a C library function: make it a loop nest like all others.
+void copiesToLinalg(func::FuncOp body) {
+  IRRewriter rewriter(body.getContext());
+  body.walk([&](memref::CopyOp copy) {
+    auto type = cast<MemRefType>(copy.getTarget().getType());
+    rewriter.setInsertionPoint(copy);
+    AffineMap map = rewriter.getMultiDimIdentityMap(type.getRank());
+    SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+    linalg::GenericOp::create(rewriter, copy.getLoc(), ValueRange{copy.getSource()}, ValueRange{copy.getTarget()},
+                              ArrayRef<AffineMap>{map, map}, iterators,
+                              [](OpBuilder &b, Location loc, ValueRange args) {
+                                linalg::YieldOp::create(b, loc, args.front());
+                              });
+    rewriter.eraseOp(copy);
+  });
+}
+
+/// The size of dimension 0 if all work of `body` consists of linalg operations whose outermost loop runs over it and
+/// every buffer written is accessed in the row of the current iteration only: then rows are independent and may be
+/// computed by different calls. Else 1.
+int64_t independentRows(func::FuncOp body) {
+  SmallVector<linalg::LinalgOp> work;
+  for (Operation &op : body.getBody().front()) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      work.push_back(linalgOp);
+    else if (!isPure(&op) && !isa<memref::AllocOp, memref::AllocaOp, func::ReturnOp>(op))
+      return 1;
+    // A view of a written buffer would hide an access.
+    else if (op.getNumResults() == 1 && isa<MemRefType>(op.getResult(0).getType()) &&
+             !isa<memref::AllocOp, memref::AllocaOp>(op))
+      return 1;
+  }
+  if (work.empty())
+    return 1;
+  SmallPtrSet<Value, 8> written;
+  for (linalg::LinalgOp op : work)
+    for (Value output : op.getDpsInits())
+      written.insert(output);
+  int64_t rows = ShapedType::kDynamic;
+  for (linalg::LinalgOp op : work) {
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    if (ranges.empty() || ShapedType::isDynamic(ranges.front()) || !linalg::isParallelIterator(op.getIteratorTypesArray().front()))
+      return 1;
+    if (rows == ShapedType::kDynamic)
+      rows = ranges.front();
+    if (ranges.front() != rows)
+      return 1;
+    AffineExpr row = getAffineDimExpr(0, op->getContext());
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!written.contains(operand.get()))
+        continue;
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      if (map.getNumResults() == 0 || map.getResult(0) != row)
+        return 1;
+      for (AffineExpr rest : map.getResults().drop_front())
+        if (rest.isFunctionOfDim(0))
+          return 1;
+    }
+    // linalg.index of dimension 0 is fine, but reading other buffers by computed index must not reach written ones.
+    bool readsMemory = false;
+    op->walk([&](memref::LoadOp load) { readsMemory |= written.contains(load.getMemRef()); });
+    if (readsMemory)
+      return 1;
+  }
+  return rows;
+}
+
+/// All linalg operations to scf.for nests. With `rows` > 1 the outermost loop of each top-level nest runs over
+/// [begin, end) instead.
+LogicalResult linalgToLoops(func::FuncOp body, int64_t rows, Value begin, Value end) {
+  SmallVector<linalg::LinalgOp> work;
+  body.walk([&](linalg::LinalgOp op) { work.push_back(op); });
+  IRRewriter rewriter(body.getContext());
+  for (linalg::LinalgOp op : work) {
+    bool topLevel = op->getParentOp() == body;
+    rewriter.setInsertionPoint(op);
+    FailureOr<linalg::LinalgLoops> loops = linalg::linalgOpToLoops(rewriter, op);
+    if (failed(loops))
+      return op->emitError("has no loops");
+    if (topLevel && rows > 1) {
+      auto outer = cast<scf::ForOp>(loops->front());
+      outer.setLowerBound(begin);
+      outer.setUpperBound(end);
+    }
+    rewriter.eraseOp(op);
+  }
+  return success();
+}
+
+/// Static temporaries move into the scratch argument (small ones to the stack); returns its size in bytes.
+int64_t allocsToScratch(func::FuncOp body, Value scratch) {
+  constexpr int64_t kMaxStackBytes = 1024;
+  constexpr int64_t kAlignment = 64;
+  int64_t offset = 0;
+  DataLayout layout = DataLayout::closest(body);
+  SmallVector<memref::AllocOp> allocs;
+  body.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+  for (memref::AllocOp alloc : allocs) {
+    MemRefType type = alloc.getType();
+    if (!type.hasStaticShape())
+      continue;
+    int64_t bytes = type.getNumElements() * (int64_t)layout.getTypeSize(type.getElementType());
+    OpBuilder builder(body.getContext());
+    builder.setInsertionPointToStart(&body.getBody().front());
+    Location loc = alloc.getLoc();
+    Value buffer;
+    if (bytes <= kMaxStackBytes) {
+      buffer = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(kAlignment));
+    } else {
+      Value start = arith::ConstantIndexOp::create(builder, loc, offset);
+      buffer = memref::ViewOp::create(builder, loc, type, scratch, start, ValueRange{});
+      offset += llvm::alignTo(bytes, kAlignment);
+    }
+    alloc.replaceAllUsesWith(buffer);
+    alloc.erase();
+  }
+  body.walk([](memref::DeallocOp dealloc) {
+    if (!dealloc.getMemref().getDefiningOp<memref::AllocOp>())
+      dealloc.erase();
+  });
+  return offset;
+}
+
+/// Temporaries whose size is known at run time only come from the C heap and are freed where their block ends: no
+/// buffer leaves the block that allocates it, because bufferization does not return allocations from loops.
+void freeDynamicAllocs(func::FuncOp body) {
+  body.walk([&](memref::AllocOp alloc) {
+    OpBuilder builder(alloc->getBlock()->getTerminator());
+    memref::DeallocOp::create(builder, alloc.getLoc(), alloc);
+  });
+}
+
+double estimatePicos(func::FuncOp body, int64_t rows) {
+  double total = 0;
+  body.walk([&](linalg::LinalgOp op) {
+    double points = 1;
+    for (int64_t range : op.getStaticLoopRanges())
+      points *= ShapedType::isDynamic(range) ? 64 : range;
+    double perPoint = 100;
+    op->walk([&](Operation *inner) {
+      StringRef dialect = inner->getDialect()->getNamespace();
+      perPoint += dialect == "math" ? 2000 : dialect == "arith" ? 150 : dialect == "complex" ? 600 : 0;
+    });
+    total += points * perPoint;
+  });
+  return total / std::max<int64_t>(rows, 1);
+}
+
+} // namespace
+
+FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
+  auto module = fn->getParentOfType<ModuleOp>();
+  BufferKernel kernel;
+  kernel.emitter = "generic";
+  std::string name = fn.getName().str();
+
+  kernel.body = toDestinationStyle(fn, kernel.numInputs, kernel.numOutputs);
+  std::string bodyName = kernel.body.getName().str();
+  {
+    PassManager pm(module.getContext(), ModuleOp::getOperationName());
+    pm.addPass(createLinalgElementwiseOpFusionPass());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    pm.addPass(bufferization::createEmptyTensorEliminationPass());
+    bufferization::OneShotBufferizePassOptions options;
+    options.allowReturnAllocsFromLoops = false;
+    options.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
+    pm.addPass(bufferization::createOneShotBufferizePass(options));
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    if (failed(pm.run(module)))
+      return failure();
+  }
+  kernel.body = module.lookupSymbol<func::FuncOp>(bodyName);
+  copiesToLinalg(kernel.body);
+  unsigned first = kernel.numInputs + kernel.numOutputs;
+  kernel.rangeEnd = independentRows(kernel.body);
+  kernel.picosPerIteration = estimatePicos(kernel.body, kernel.rangeEnd);
+  kernel.heavyLoops = kernel.picosPerIteration * kernel.rangeEnd > 20e6;
+  if (failed(linalgToLoops(kernel.body, kernel.rangeEnd, kernel.body.getArgument(first + 1),
+                           kernel.body.getArgument(first + 2))))
+    return failure();
+  kernel.scratchBytes = allocsToScratch(kernel.body, kernel.body.getArgument(first));
+  freeDynamicAllocs(kernel.body);
+  return kernel;
+}
+
+} // namespace millrace::lowering

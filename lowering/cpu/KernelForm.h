@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- KernelForm.h - A kernel between tensors and machine code -----------===//
+//
+// Every way to generate code ends in the same form, the *buffer form*, so that entry points, lowering to LLVM and the
+// program builder need not know who generated a kernel:
+//
+//   func.func private @name_body(inputs..., outputs..., memref<?xi8> scratch, index begin, index end)
+//
+// on identity-layout memrefs, computing the iterations [begin, end) of the kernel's parallel range.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+
+namespace millrace::lowering {
+
+/// What the program builder must know of a kernel in buffer form.
+struct BufferKernel {
+  mlir::func::FuncOp body;
+  unsigned numInputs = 0;
+  unsigned numOutputs = 0;
+  int64_t rangeEnd = 1;         ///< iterations of the parallel range
+  int64_t granularity = 1;      ///< pieces of the range begin at multiples of this
+  int64_t scratchBytes = 0;     ///< per call
+  double picosPerIteration = 0; ///< estimate; 0 = unknown, not worth threads
+  bool heavyLoops = false;      ///< scalar loops over many elements: worth LLVM's vectorizer
+  std::string emitter;          ///< "contraction", "row", "movement" or "generic": for --time and remarks
+};
+
+/// The generic path: `fn` maps tensors to tensors in linalg, tensor, scf, arith, math and complex. Fuses linalg
+/// operations, bufferizes into the caller's buffers, lowers to loops and moves temporaries to scratch. Replaces `fn`
+/// by its buffer form. Independent rows of the outermost dimension become the parallel range.
+mlir::FailureOr<BufferKernel> lowerGeneric(mlir::func::FuncOp fn);
+
+/// Adds the entry point `symbol` with the kernel ABI (docs/kernel-abi.md),
+///   int32_t symbol(void **buffers, const int64_t *dims, int64_t begin, int64_t end),
+/// that unpacks the buffers and run-time dimensions (in the order of the `?` of inputs, then outputs) and calls the body.
+void addEntryPoint(const BufferKernel &kernel, llvm::StringRef symbol);
+
+} // namespace millrace::lowering

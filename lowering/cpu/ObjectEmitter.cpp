@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ObjectEmitter.cpp - LLVM dialect to relocatable object code --------===//
+#include "lowering/cpu/ObjectEmitter.h"
+
+#include "mlir/Target/LLVMIR/ModuleTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace millrace::lowering {
+
+CpuTarget CpuTarget::host() {
+  CpuTarget target;
+  target.triple = llvm::sys::getProcessTriple();
+  target.cpu = llvm::sys::getHostCPUName().str();
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    if (feature.second)
+      target.features.push_back(feature.first().str());
+  std::sort(target.features.begin(), target.features.end());
+  return target;
+}
+
+bool CpuTarget::has(llvm::StringRef feature) const {
+  return std::find(features.begin(), features.end(), feature) != features.end();
+}
+
+ObjectEmitter::ObjectEmitter() = default;
+ObjectEmitter::~ObjectEmitter() = default;
+
+llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTarget &target) {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+  llvm::Triple triple(target.triple);
+  std::string error;
+  const llvm::Target *description = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!description)
+    return llvm::createStringError("no code generator for " + target.triple + ": " + error);
+  std::string features;
+  for (const std::string &feature : target.features)
+    features += (features.empty() ? "+" : ",+") + feature;
+  auto emitter = std::unique_ptr<ObjectEmitter>(new ObjectEmitter());
+  emitter->target = target;
+  llvm::TargetOptions options;
+  emitter->machine.reset(description->createTargetMachine(triple, target.cpu, features, options, llvm::Reloc::PIC_,
+                                                          llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  if (!emitter->machine)
+    return llvm::createStringError("no code generator for " + target.cpu);
+  return emitter;
+}
+
+/// The clean-up after vector code from the emitters, which LLVM's default pipeline would spend most of its time on
+/// without improving (measured: shared/reference/codegen.md section 5).
+static constexpr llvm::StringLiteral kShortPipeline =
+    "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)";
+
+llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const ObjectOptions &options, bool wantTexts) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> ir = mlir::translateModuleToLLVMIR(module, context);
+  if (!ir)
+    return llvm::createStringError("the kernel could not be translated to LLVM IR");
+  ir->setDataLayout(machine->createDataLayout());
+  ir->setTargetTriple(machine->getTargetTriple());
+  bool wide = target.has("avx512f");
+  for (llvm::Function &function : *ir) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", machine->getTargetFeatureString());
+    if (wide)
+      function.addFnAttr("prefer-vector-width", "512");
+    if (function.hasPrivateLinkage() || function.hasInternalLinkage())
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+
+  llvm::LoopAnalysisManager lam;
+  llvm::FunctionAnalysisManager fam;
+  llvm::CGSCCAnalysisManager cgam;
+  llvm::ModuleAnalysisManager mam;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = options.vectorizeLoops;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(machine.get(), tuning);
+  builder.registerModuleAnalyses(mam);
+  builder.registerCGSCCAnalyses(cgam);
+  builder.registerFunctionAnalyses(fam);
+  builder.registerLoopAnalyses(lam);
+  builder.crossRegisterProxies(lam, fam, cgam, mam);
+  llvm::ModulePassManager passes;
+  if (options.vectorizeLoops)
+    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  else if (llvm::Error error = builder.parsePassPipeline(passes, kShortPipeline))
+    return std::move(error);
+  passes.run(*ir, mam);
+
+  ObjectResult result;
+  if (wantTexts) {
+    llvm::raw_string_ostream stream(result.llvmIr);
+    ir->print(stream, nullptr);
+  }
+  auto generate = [&](llvm::Module &input, llvm::CodeGenFileType kind, std::string &output) -> llvm::Error {
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager codegen;
+    if (machine->addPassesToEmitFile(codegen, stream, nullptr, kind))
+      return llvm::createStringError("this target emits no object files");
+    codegen.run(input);
+    output.assign(bytes.begin(), bytes.end());
+    return llvm::Error::success();
+  };
+  if (wantTexts) {
+    // Code generation changes the module, so assembly is printed from a copy.
+    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*ir);
+    if (llvm::Error error = generate(*copy, llvm::CodeGenFileType::AssemblyFile, result.assembly))
+      return std::move(error);
+  }
+  if (llvm::Error error = generate(*ir, llvm::CodeGenFileType::ObjectFile, result.object))
+    return std::move(error);
+  return result;
+}
+
+} // namespace millrace::lowering

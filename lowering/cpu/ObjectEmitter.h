@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ObjectEmitter.h - LLVM dialect to relocatable object code ----------===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
+
+namespace millrace::lowering {
+
+/// The processor that code is generated for.
+struct CpuTarget {
+  std::string triple, cpu;
+  std::vector<std::string> features; ///< LLVM names, enabled ones only, without sign
+
+  /// This machine.
+  static CpuTarget host();
+  bool has(llvm::StringRef feature) const;
+};
+
+struct ObjectOptions {
+  bool vectorizeLoops = false; ///< scalar loops over many elements: LLVM's full pipeline; else a short clean-up
+};
+
+/// What came out of one module, with the intermediate texts on request.
+struct ObjectResult {
+  std::string object;
+  std::string llvmIr, assembly; ///< filled if wanted
+};
+
+/// Translates modules in the LLVM dialect to ELF objects. One emitter per thread: owns an LLVMContext-free target
+/// machine; every call uses an LLVM context of its own.
+class ObjectEmitter {
+public:
+  static llvm::Expected<std::unique_ptr<ObjectEmitter>> create(const CpuTarget &target);
+  ~ObjectEmitter();
+
+  /// `module` needs the translation interfaces of the dialects LLVM and builtin (registerTranslations).
+  llvm::Expected<ObjectResult> emit(mlir::ModuleOp module, const ObjectOptions &options, bool wantTexts = false);
+
+private:
+  ObjectEmitter();
+  CpuTarget target;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+} // namespace millrace::lowering
