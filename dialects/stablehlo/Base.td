@@ -9,7 +9,8 @@ include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def StableHLO_Dialect : Dialect {
+// The C++ class is named after this record: StablehloDialect.
+def Stablehlo_Dialect : Dialect {
   let name = "stablehlo";
   let cppNamespace = "::millrace::stablehlo";
   let summary = "Portable operation set between machine learning front ends and compilers";
@@ -95,6 +96,23 @@ def HLO_CustomCallValue : AnyTypeOf<[HLO_Tensor, HLO_Token, HLO_Tuple, HLO_Buffe
 
 //===-- Op base classes ---------------------------------------------------===//
 
-class StableHLO_Op<string mnemonic, list<Trait> traits = []> : Op<StableHLO_Dialect, mnemonic, traits>;
+// An op with its own extraClassDeclaration starts it with `baseDeclaration #`.
+class StableHLO_Op<string mnemonic, list<Trait> traits = []> : Op<Stablehlo_Dialect, mnemonic, traits> {
+  // Inferred and declared types may differ in what is dynamic, bounded, or quantized.
+  code baseDeclaration = [{
+    static bool isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
+      return ::millrace::stablehlo::isCompatibleForHloTypeInference(l, r);
+    }
+  }];
+  let extraClassDeclaration = baseDeclaration;
+}
+
+// Operand and result types agree up to dynamic dimensions, bounds and quantization; the result type is inferred
+// from the operands.
+def HLO_CompatibleOperandsAndResultTypeTrait : NativeOpTrait<"CompatibleOperandsAndResultType"> {
+  let cppNamespace = "::millrace::stablehlo::OpTrait";
+}
+def HLO_CompatibleOperandsAndResultType : TraitList<[
+  InferTypeOpInterface, HLO_CompatibleOperandsAndResultTypeTrait]>;
 
 #endif

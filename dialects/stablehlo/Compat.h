@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Compat.h - When two types may stand for the same value -------------===//
+// Shared by all families: compatibility of declared and inferred types, merging of shapes with dynamic and bounded
+// dimensions, and the trait of ops whose operands and results have one type.
+#pragma once
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+namespace millrace::stablehlo {
+
+inline bool isDynamicDimSize(int64_t size) { return size == mlir::ShapedType::kDynamic; }
+inline bool isStaticDimSize(int64_t size) { return size != mlir::ShapedType::kDynamic; }
+
+/// Element types agree: equal, or quantized with the same storage, range, expressed type and granularity (scales and
+/// zero points may differ). Shaped types are looked through.
+bool isCompatibleElementTypeForHloTypeInference(mlir::Type a, mlir::Type b);
+
+/// Shapes agree up to dynamic dimensions, bounds are respected, element types are compatible.
+bool isCompatibleForHloTypeInference(mlir::Type a, mlir::Type b);
+bool isCompatibleForHloTypeInference(mlir::TypeRange a, mlir::TypeRange b);
+/// `shape` as a value: true unless it is a constant that contradicts `type`.
+bool isCompatibleForHloTypeInference(mlir::Value shape, mlir::Type type);
+bool isCompatibleForHloTypeInference(mlir::ArrayRef<int64_t> shape, mlir::Type type);
+
+/// As mlir::verifyCompatibleShape, and no static dimension exceeds the bound of the other type.
+mlir::LogicalResult verifyCompatibleShapeWithBounds(mlir::Type a, mlir::Type b);
+
+/// Bounds carried by a tensor encoding, empty if it carries none.
+mlir::ArrayRef<int64_t> encodingToBounds(mlir::Attribute encoding);
+/// Encoding for `bounds`; null if no dimension is bounded; `prototype` if `bounds` is empty.
+mlir::Attribute boundsToEncoding(mlir::MLIRContext *context, mlir::Attribute prototype,
+                                 mlir::ArrayRef<int64_t> bounds);
+
+/// The size and bound of a dimension, each kDynamic if unknown.
+struct DimAndBound {
+  int64_t size = mlir::ShapedType::kDynamic;
+  int64_t bound = mlir::ShapedType::kDynamic;
+};
+DimAndBound inferConcatenatedDimAndBound(DimAndBound a, DimAndBound b);
+/// Both facts hold: static beats bounded beats dynamic; the smaller bound. Fails on contradiction.
+mlir::FailureOr<DimAndBound> inferMostSpecificDimAndBound(std::optional<mlir::Location> location, int64_t dim,
+                                                          DimAndBound a, DimAndBound b);
+/// Either fact holds (branches): dynamic beats bounded beats static; the larger bound.
+mlir::FailureOr<DimAndBound> inferLeastSpecificDimAndBound(std::optional<mlir::Location> location, int64_t dim,
+                                                           DimAndBound a, DimAndBound b);
+/// Merge of types; types that are not ranked tensors give the first type. The element type is the first's.
+mlir::FailureOr<mlir::Type> inferMostSpecificType(std::optional<mlir::Location> location, mlir::TypeRange types);
+mlir::FailureOr<mlir::Type> inferLeastSpecificType(std::optional<mlir::Location> location, mlir::TypeRange types);
+
+/// Constant integers of `value`, sign extended.
+mlir::LogicalResult matchInt(mlir::Value value, int64_t &result);
+mlir::LogicalResult matchInts(mlir::Value value, mlir::SmallVector<int64_t> &result);
+
+/// The shape of the result is that of `operand`.
+mlir::LogicalResult deriveShapeFromOperand(mlir::OpBuilder *builder, mlir::Operation *op, mlir::Value operand,
+                                           mlir::SmallVectorImpl<mlir::Value> *reifiedReturnShapes);
+
+/// `type` with another element type; shape and encoding stay.
+mlir::ShapedType getSameShapeTensorType(mlir::ShapedType type, mlir::Type elementType);
+/// `tensor<4xcomplex<f32>>` -> `tensor<4xf32>`; other types unchanged.
+mlir::ShapedType createRealType(mlir::ShapedType type);
+
+namespace OpTrait {
+template <typename ConcreteType>
+class CompatibleOperandsAndResultType
+    : public mlir::OpTrait::TraitBase<ConcreteType, CompatibleOperandsAndResultType> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
+    mlir::Type expected;
+    if (op->getNumResults() != 0)
+      expected = op->getResult(0).getType();
+    if (op->getNumOperands() != 0)
+      expected = op->getOperand(0).getType();
+    if (!expected)
+      return op->emitOpError() << "expected at least one operand or result";
+    auto differs = [&](mlir::Type type) { return !isCompatibleForHloTypeInference(expected, type); };
+    if (llvm::any_of(op->getOperandTypes(), differs) || llvm::any_of(op->getResultTypes(), differs))
+      return op->emitOpError() << "requires compatible types for all operands and results";
+    return mlir::success();
+  }
+
+  static mlir::LogicalResult inferReturnTypes(mlir::MLIRContext *, std::optional<mlir::Location> location,
+                                              mlir::ValueRange operands, mlir::DictionaryAttr, mlir::OpaqueProperties,
+                                              mlir::RegionRange,
+                                              mlir::SmallVectorImpl<mlir::Type> &inferredReturnTypes) {
+    if (operands.empty())
+      return emitOptionalError(location, "Expected non-empty operands for CompatibleOperandsAndResultType::inferReturnTypes");
+    auto type = inferMostSpecificType(location, operands.getTypes());
+    if (failed(type))
+      return mlir::failure();
+    inferredReturnTypes.push_back(*type);
+    return mlir::success();
+  }
+
+  // InferShapedTypeOpInterface asks for it by this name.
+  static mlir::LogicalResult inferReturnTypeComponents(
+      mlir::MLIRContext *context, std::optional<mlir::Location> location, mlir::ValueShapeRange operands,
+      mlir::DictionaryAttr attributes, mlir::OpaqueProperties properties, mlir::RegionRange regions,
+      mlir::SmallVectorImpl<mlir::ShapedTypeComponents> &inferredReturnShapes) {
+    mlir::SmallVector<mlir::Type> types;
+    if (failed(inferReturnTypes(context, location, operands.getValues(), attributes, properties, regions, types)))
+      return mlir::failure();
+    inferredReturnShapes.push_back(mlir::cast<mlir::ShapedType>(types[0]));
+    return mlir::success();
+  }
+};
+} // namespace OpTrait
+} // namespace millrace::stablehlo

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ContractionOps.cpp - Registration of the Contraction ops -------------------===//
+#include "dialects/stablehlo/ContractionOps.h"
+
+using namespace mlir;
+
+void millrace::stablehlo::StablehloDialect::registerContractionOps() {
+  // No ops yet.
+}
+
+#define GET_OP_CLASSES
+#include "dialects/stablehlo/ContractionOps.cpp.inc"

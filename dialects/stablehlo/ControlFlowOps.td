@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MILLRACE_DIALECTS_STABLEHLO_CONTROLFLOWOPS_TD
+#define MILLRACE_DIALECTS_STABLEHLO_CONTROLFLOWOPS_TD
+include "dialects/stablehlo/Attrs.td"
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DataMovementOps.cpp - Registration of the DataMovement ops -------------------===//
+#include "dialects/stablehlo/DataMovementOps.h"
+
+using namespace mlir;
+
+void millrace::stablehlo::StablehloDialect::registerDataMovementOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/DataMovementOps.cpp.inc"
+      >();
+}
+
+#define GET_OP_CLASSES
+#include "dialects/stablehlo/DataMovementOps.cpp.inc"
