@@ -381,7 +381,7 @@ StatusOr<Program> parse(std::string_view bytes, std::shared_ptr<const void> owne
 /// with bytes = product of dims * byteSize(dtype), no recursion, kernels named, alias shapes equal.
 Status validate(const Program &program);
 
-/// serialize to `path` through a temporary file in the same folder and rename; parse from a file that is mapped.
+/// serialize to `path` through a temporary file in the same folder and rename; read and parse (no copies of the constants).
 Status writeFile(const Program &program, const std::string &path);
 StatusOr<Program> readFile(const std::string &path);
 

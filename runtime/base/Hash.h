@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Hash.h - Checksum and content hash ----------------------------------===//
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::runtime {
+
+/// Checksum against damage, at memory speed; not against attackers. Any change confined to one aligned 8-byte word is
+/// certain to change the result. The value is stored in files: never change the algorithm without a new ABI version.
+uint64_t hash64(const void *data, size_t size, uint64_t seed = 0);
+
+/// SHA-256 (FIPS 180-4): for cache keys, where a collision would be a wrong answer.
+class Sha256 {
+public:
+  void update(const void *data, size_t size);
+  void update(std::string_view text) { update(text.data(), text.size()); }
+  /// May be called once.
+  std::array<uint8_t, 32> finish();
+  static std::string hex(std::string_view text);
+
+private:
+  void block(const uint8_t *data);
+  std::array<uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<uint8_t, 64> pending = {};
+  size_t pendingSize = 0;
+  uint64_t total = 0;
+};
+
+std::string toHex(const uint8_t *data, size_t size);
+
+} // namespace millrace::runtime
