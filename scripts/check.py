@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds the dev preset and runs the parts below in order; called by scripts/check, which runs scripts/setup first.
+
+  lint         scripts/lint
+  lit          lit/ (text in, text out)
+  unit         every build/bin/unit-* (gtest)
+  e2e          pytest over test/e2e, test/python and test/fuzz
+  conformance  ../shared/conformance three times: compiled, evaluator, negative control
+  fuzz         scripts/fuzz for a bounded time, where the tree has it
+
+Fixed seeds, no timing assertion. Every part has a time limit and counts as one failure if it ends badly without having
+named one. The last line sums the parts: N passed, N failed, N skipped. --long runs everything without the time boxes.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+SHARED = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared"))
+IN_CI = os.environ.get("CI", "").lower() in ("true", "1", "yes")
+PARTS = ["lint", "lit", "unit", "e2e", "conformance", "fuzz"]
+
+
+class Count:
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def __iadd__(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        return self
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def say(text):
+    print(f"check: {text}", flush=True)
+
+
+def run(command, limit, **options):
+    """Runs `command` in its own process group with a time limit in seconds; returns (status, output or None).
+
+    The output is echoed as it comes unless `quiet`. A command past its limit is ended with its children: status 124.
+    """
+    quiet = options.pop("quiet", False)
+    process = subprocess.Popen(command, cwd=options.pop("cwd", ROOT), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True, **options)
+    deadline, lines = time.time() + limit, []
+
+    expired = threading.Event()
+
+    def stop():
+        expired.set()
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    timer = threading.Timer(max(1, deadline - time.time()), stop)
+    timer.start()
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if not quiet:
+                sys.stdout.write(line)
+                sys.stdout.flush()
+        status = process.wait()
+    finally:
+        timer.cancel()
+    if expired.is_set():
+        say(f"time limit of {limit:.0f} s reached: {' '.join(command)}")
+        status = 124
+    return status, "".join(lines)
+
+
+def at_least_one_failure(count, status, what):
+    """A command that ended badly without a failed test of its own is a failure all the same."""
+    if status != 0 and count.failed == 0:
+        say(f"{what} ended with status {status}")
+        count.failed += 1
+    if status == 0 and count.passed + count.failed + count.skipped == 0:
+        say(f"{what} ran no test")
+        count.failed += 1
+    return count
+
+
+def closing_line(output):
+    found = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$", output, re.M)
+    return Count(*(int(n or 0) for n in found[-1])) if found else Count()
+
+
+def build():
+    environment = dict(os.environ, NINJA_STATUS="[%f/%t %es] ")
+    environment.setdefault("CCACHE_BASEDIR", ROOT)
+    environment.setdefault("CCACHE_NOHASHDIR", "1")
+    if not os.path.exists(os.path.join(ROOT, "build", "build.ninja")):
+        status, _ = run(["cmake", "--preset", "dev"], 300, env=environment)
+        if status:
+            return False
+    status, _ = run(["ninja", "-C", "build", "-k", "0"], 3000, env=environment)
+    return status == 0
+
+
+def part_lint(arguments):
+    status, output = run([sys.executable, "scripts/lint"], 120)
+    return Count(passed=1) if status == 0 else Count(failed=1)
+
+
+def part_lit(arguments):
+    result = os.path.join(ROOT, "build", "lit-result.json")
+    if os.path.exists(result):
+        os.remove(result)
+    command = [sys.executable, "/usr/lib/llvm-22/bin/lit", "-v", "-j2", "--no-progress-bar", "--order=lexical",
+               "--output", result, "lit"]
+    if arguments.long:
+        command[3:3] = ["--param", "long=1"]
+    status, output = run(command, 7200 if arguments.long else 1200, quiet=True,
+                         env=dict(os.environ, MILLRACE_PYTHON=sys.executable))
+    # Passing tests would drown the others: print what is not PASS.
+    keep, printing = [], False
+    for line in output.splitlines():
+        if re.match(r"(PASS|UNSUPPORTED|XFAIL): ", line):
+            printing = False
+        elif re.match(r"(FAIL|XPASS|UNRESOLVED|TIMEOUT): ", line):
+            printing = True
+        if printing or line.startswith(("lit:", "error:")):
+            keep.append(line)
+    print("\n".join(keep[:400]))
+    count = Count()
+    if os.path.exists(result):
+        for test in json.load(open(result))["tests"]:
+            if test["code"] in ("PASS", "XFAIL", "FLAKYPASS"):
+                count.passed += 1
+            elif test["code"] in ("UNSUPPORTED", "SKIPPED", "EXCLUDED"):
+                count.skipped += 1
+            else:
+                count.failed += 1
+    return at_least_one_failure(count, status, "lit")
+
+
+def part_unit(arguments):
+    total, programs = Count(), sorted(glob.glob(os.path.join(ROOT, "build/bin/unit-*")))
+    for program in programs:
+        name = os.path.basename(program)
+        result = os.path.join(ROOT, "build", f"{name}.json")
+        if os.path.exists(result):
+            os.remove(result)
+        status, output = run([program, f"--gtest_output=json:{result}", "--gtest_brief=1"], 600)
+        count = Count()
+        if os.path.exists(result):
+            for suite in json.load(open(result))["testsuites"]:
+                for test in suite["testsuite"]:
+                    if test["status"] == "NOTRUN" or test["result"] == "SKIPPED":
+                        count.skipped += 1
+                    elif test.get("failures"):
+                        count.failed += 1
+                    else:
+                        count.passed += 1
+        total += at_least_one_failure(count, status, name)
+    return total if programs else Count(failed=1)
+
+
+def part_e2e(arguments):
+    folders = [f for f in ("test/e2e", "test/python", "test/fuzz")
+               if glob.glob(os.path.join(ROOT, f, "**", "test_*.py"), recursive=True)]
+    if not folders:
+        return Count()
+    result = os.path.join(ROOT, "build", "pytest.xml")
+    if os.path.exists(result):
+        os.remove(result)
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider",
+               f"--junitxml={result}", "--durations=8", *folders]
+    environment = dict(os.environ, MILLRACE_BUILD=os.path.join(ROOT, "build"), PYTHONPATH=ROOT, JAX_PLATFORMS="cpu",
+                       MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "e2e-cache"))
+    if arguments.long:
+        environment["MILLRACE_LONG"] = "1"
+    status, _ = run(command, 7200 if arguments.long else 1200, env=environment)
+    count = Count()
+    if os.path.exists(result):
+        for suite in xml.etree.ElementTree.parse(result).getroot().iter("testsuite"):
+            tests, bad = int(suite.get("tests")), int(suite.get("failures")) + int(suite.get("errors"))
+            skipped = int(suite.get("skipped"))
+            count += Count(tests - bad - skipped, bad, skipped)
+    return at_least_one_failure(count, status, "pytest")
+
+
+def part_conformance(arguments):
+    runner = os.path.join(SHARED, "conformance", "run.py")
+    if not os.path.exists(runner):
+        if IN_CI:
+            say(f"no conformance data at {runner}, and CI=true asks for it")
+            return Count(failed=1)
+        say(f"no conformance data at {runner}: its three runs count as skipped")
+        return Count(skipped=3)
+    total = Count()
+    environment = dict(os.environ, MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "conformance-cache"), MILLRACE_CACHE="off")
+    for extra in ([], ["--tool-arg=--backend=interpreter"], ["--negative-control"]):
+        start = time.time()
+        status, output = run([sys.executable, runner, "--tool", os.path.join(ROOT, "build/bin/xla-run"), "-j", "2", *extra],
+                             900, env=environment)
+        say(f"conformance {' '.join(extra) or 'compiled'}: {time.time() - start:.0f} s")
+        total += at_least_one_failure(closing_line(output), status, "conformance " + " ".join(extra))
+    return total
+
+
+def part_fuzz(arguments):
+    script = os.path.join(ROOT, "scripts", "fuzz")
+    if not os.path.exists(script):
+        return Count()
+    limit = 1800 if arguments.long else 90
+    status, output = run([script, f"--seconds={limit}", "--seed=1"], limit + 600,
+                         env=dict(os.environ, MILLRACE_CACHE="off", MILLRACE_PYTHON=sys.executable))
+    return at_least_one_failure(closing_line(output), status, "fuzz")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--long", action="store_true", help="everything, without the time boxes")
+    parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
+    parser.add_argument("--no-build", action="store_true", help="test what is built")
+    arguments = parser.parse_args()
+    total, table, begin = Count(), [], time.time()
+    parts = arguments.only.split(",")
+    unknown = [p for p in parts if p not in PARTS]
+    if unknown:
+        parser.error(f"unknown part {unknown[0]}, expected one of {', '.join(PARTS)}")
+    if not arguments.no_build:
+        say("building (preset dev)")
+        if not build():
+            say("the build failed; tests run with what there is")
+            total.failed += 1
+        table.append(("build", time.time() - begin, "failed" if total.failed else "done"))
+    for part in parts:
+        start = time.time()
+        say(f"{part} ...")
+        try:
+            count = globals()["part_" + part](arguments)
+        except Exception as error:  # a broken result file must not hide the other parts
+            say(f"{part}: {type(error).__name__}: {error}")
+            count = Count(failed=1)
+        say(f"{part}: {count} ({time.time() - start:.0f} s)")
+        table.append((part, time.time() - start, count))
+        total += count
+    print()
+    for part, seconds, count in table:
+        print(f"  {part:12} {seconds:7.1f} s  {count}")
+    print(f"  {'all':12} {time.time() - begin:7.1f} s")
+    print(total, flush=True)
+    sys.exit(1 if total.failed or not total.passed else 0)
+
+
+if __name__ == "__main__":
+    main()
