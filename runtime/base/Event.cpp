@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Event.cpp - Something that will be finished, with a Status ----------===//
+#include "runtime/base/Event.h"
+
+#include <chrono>
+
+namespace millrace::runtime {
+
+Event Event::ready(Status status) {
+  if (status.ok())
+    return Event();
+  EventSource source;
+  source.set(std::move(status));
+  return source.event();
+}
+
+bool Event::isReady() const { return !state || state->done.load(std::memory_order_acquire); }
+
+Status Event::await() const {
+  if (!state)
+    return Status();
+  if (!state->done.load(std::memory_order_acquire)) {
+    std::unique_lock lock(state->mutex);
+    state->changed.wait(lock, [&] { return state->done.load(std::memory_order_acquire); });
+  }
+  return state->status;
+}
+
+bool Event::awaitFor(double seconds) const {
+  if (isReady())
+    return true;
+  std::unique_lock lock(state->mutex);
+  return state->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                 [&] { return state->done.load(std::memory_order_acquire); });
+}
+
+void Event::onReady(std::function<void(const Status &)> callback) const {
+  if (state) {
+    std::lock_guard lock(state->mutex);
+    if (!state->done.load(std::memory_order_acquire)) {
+      state->waiting.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback(state ? state->status : Status());
+}
+
+EventSource::EventSource() : guard(std::make_shared<Guard>()) { guard->state = std::make_shared<Event::State>(); }
+
+EventSource::Guard::~Guard() {
+  if (!state->done.load(std::memory_order_acquire))
+    EventSource::set(*state, Status(Code::Cancelled, "the operation was dropped before it ran"));
+}
+
+void EventSource::set(Status status) const { set(*guard->state, std::move(status)); }
+
+void EventSource::set(Event::State &state, Status status) {
+  std::vector<std::function<void(const Status &)>> callbacks;
+  {
+    std::lock_guard lock(state.mutex);
+    assert(!state.done && "an event is set once");
+    state.status = std::move(status);
+    state.done.store(true, std::memory_order_release);
+    callbacks.swap(state.waiting);
+    state.changed.notify_all();
+  }
+  for (auto &callback : callbacks)
+    callback(state.status);
+}
+
+Event whenAll(const std::vector<Event> &events) {
+  struct Join {
+    std::atomic<size_t> missing;
+    std::vector<Event> events;
+    EventSource source;
+    void finish() {
+      Status first;
+      for (const Event &event : events)
+        if (Status status = event.await(); !status.ok() && first.ok())
+          first = status;
+      source.set(first);
+    }
+  };
+  auto join = std::make_shared<Join>();
+  join->missing = events.size() + 1;
+  join->events = events;
+  Event result = join->source.event();
+  auto arrive = [join](const Status &) {
+    if (join->missing.fetch_sub(1) == 1)
+      join->finish();
+  };
+  for (const Event &event : events)
+    event.onReady(arrive);
+  arrive(Status());
+  return result;
+}
+
+} // namespace millrace::runtime

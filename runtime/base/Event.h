@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Event.h - Something that will be finished, with a Status ------------===//
+#pragma once
+#include "runtime/base/Status.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+namespace millrace::runtime {
+
+/// A handle that is cheap to copy; thread-safe. A default-constructed event is ready and Ok.
+class Event {
+public:
+  Event() = default;
+  static Event ready(Status status = Status());
+
+  bool isReady() const;
+  /// Blocks until the event is set.
+  Status await() const;
+  /// False if `seconds` passed first.
+  bool awaitFor(double seconds) const;
+  /// Calls `callback` once, when the event is set (on the setting thread) or at once if it is already.
+  void onReady(std::function<void(const Status &)> callback) const;
+
+private:
+  friend class EventSource;
+  struct State {
+    std::atomic<bool> done{false};
+    mutable std::mutex mutex;
+    mutable std::condition_variable changed;
+    Status status;                                            ///< written before done
+    std::vector<std::function<void(const Status &)>> waiting; ///< guarded by mutex
+  };
+  explicit Event(std::shared_ptr<State> state) : state(std::move(state)) {}
+  std::shared_ptr<State> state;
+};
+
+/// The side that sets the event, once. If the last copy dies without setting it, the event becomes Cancelled.
+class EventSource {
+public:
+  EventSource();
+  Event event() const { return Event(guard->state); }
+  void set(Status status = Status()) const;
+
+private:
+  struct Guard {
+    std::shared_ptr<Event::State> state;
+    ~Guard();
+  };
+  static void set(Event::State &state, Status status);
+  std::shared_ptr<Guard> guard;
+};
+
+/// Ready when all are; the status is that of the first failed one in the list.
+Event whenAll(const std::vector<Event> &events);
+
+} // namespace millrace::runtime

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ThreadPool.h - Threads that run pieces of kernel ranges -------------===//
+// One pool serves all devices and clients of a process. A piece never blocks and never starts another range, so the
+// pool cannot deadlock, however many devices wait for it on however few processors. The calling thread works too.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace millrace::runtime {
+
+class ThreadPool {
+public:
+  /// Runs iterations [begin, end); a result other than 0 is an error code.
+  using Body = int32_t (*)(void *context, int64_t begin, int64_t end);
+
+  /// `threads` counts the caller: 1 means no worker threads. Workers start with the first range that is cut.
+  explicit ThreadPool(unsigned threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool &) = delete;
+
+  /// The pool of the process, with defaultThreadCount() threads. Never destroyed. In a forked child it has no workers
+  /// and runs everything inline.
+  static ThreadPool &global();
+
+  unsigned size() const { return disabled.load(std::memory_order_relaxed) ? 1 : threadCount; }
+
+  /// Calls `body` for pieces of `piece` iterations (the last one may be shorter) that cover [0, end). Returns when all
+  /// have run; 0 or the error of one failed piece (pieces not begun by then are skipped). Thread-safe.
+  int32_t run(int64_t end, int64_t piece, Body body, void *context);
+
+private:
+  struct Job;
+  void startWorkers();
+  void work();
+  bool workOnce();
+  static void help(Job &job);
+
+  const unsigned threadCount;
+  std::atomic<bool> disabled{false};
+  std::atomic<bool> started{false};
+  std::atomic<bool> stopping{false};
+  /// Number of jobs in the list; workers spin on it before they park.
+  std::atomic<unsigned> openJobs{0};
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::vector<Job *> jobs; ///< guarded by mutex
+  unsigned parked = 0;     ///< guarded by mutex
+  std::vector<std::thread> workers;
+};
+
+/// Size of the pieces in which to run `end` iterations of `picosecondsPerIteration` each: a multiple of `granularity`
+/// that takes at least about 20 microseconds and gives every thread some four pieces. Returns `end` when the whole
+/// range should run inline: one thread, unknown cost (0), or work for less than two pieces.
+int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads);
+
+/// 64-byte aligned memory of this thread, valid until the next call on the same thread; nullptr if there is none.
+void *threadScratch(size_t bytes);
+
+} // namespace millrace::runtime

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ComplexMath.cpp - Complex elementary functions for kernels ----------===//
+// Float parts are computed in double, double parts in long double (80 bits on x86-64), by the C library where it has
+// the function; formulas are next to those it lacks.
+#include "runtime/kernels/Symbols.h"
+
+#include <cmath>
+#include <complex>
+
+namespace {
+
+template <typename T>
+using Complex = std::complex<T>;
+
+// exp(z) - 1 = (expm1(x) cos y - 2 sin^2(y/2)) + i exp(x) sin y; no cancellation near 0.
+template <typename T>
+Complex<T> expm1Of(Complex<T> z) {
+  T x = z.real(), y = z.imag(), s = std::sin(y / 2);
+  if (y == 0)
+    return {std::expm1(x), y};
+  return {std::expm1(x) * std::cos(y) - 2 * s * s, std::exp(x) * std::sin(y)};
+}
+
+// log(1 + z) = log1p(x (2 + x) + y^2) / 2 + i atan2(y, 1 + x); the sum under log1p is exact enough near 0.
+template <typename T>
+Complex<T> log1pOf(Complex<T> z) {
+  T x = z.real(), y = z.imag();
+  T imaginary = std::atan2(y, 1 + x);
+  if (std::fabs(x) > T(0.5) || std::fabs(y) > T(0.5))
+    return {std::log(std::hypot(1 + x, y)), imaginary};
+  return {std::log1p(x * (2 + x) + y * y) / 2, imaginary};
+}
+
+template <typename T>
+Complex<T> rsqrtOf(Complex<T> z) {
+  if (std::isinf(z.real()) || std::isinf(z.imag()))
+    return {T(0), std::copysign(T(0), -z.imag())};
+  return T(1) / std::sqrt(z);
+}
+
+template <typename T>
+Complex<T> cbrtOf(Complex<T> z) {
+  if (z.real() == 0 && z.imag() == 0)
+    return z;
+  T radius = std::cbrt(std::hypot(z.real(), z.imag())), angle = std::atan2(z.imag(), z.real()) / 3;
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+template <typename T>
+Complex<T> logisticOf(Complex<T> z) {
+  return T(1) / (T(1) + std::exp(-z));
+}
+
+template <typename T>
+Complex<T> powOf(Complex<T> x, Complex<T> y) {
+  if (x == Complex<T>(0)) {
+    if (y == Complex<T>(0))
+      return T(1);
+    if (y.imag() == 0 && y.real() > 0)
+      return T(0);
+  }
+  if (y == Complex<T>(0))
+    return T(1);
+  T logRadius = std::log(std::hypot(x.real(), x.imag())), angle = std::atan2(x.imag(), x.real());
+  T magnitude = std::exp(y.real() * logRadius - y.imag() * angle);
+  T phase = y.imag() * logRadius + y.real() * angle;
+  return {magnitude * std::cos(phase), magnitude * std::sin(phase)};
+}
+
+template <typename Narrow, typename Wide>
+void store(Complex<Wide> value, Narrow *out) {
+  out[0] = Narrow(value.real());
+  out[1] = Narrow(value.imag());
+}
+
+} // namespace
+
+#define MILLRACE_DEFINE_UNARY(op, expression)                                                                          \
+  void millrace_rt_c##op##f(float re, float im, float *out) {                                                          \
+    Complex<double> z(re, im);                                                                                         \
+    store<float>(expression, out);                                                                                     \
+  }                                                                                                                    \
+  void millrace_rt_c##op(double re, double im, double *out) {                                                          \
+    Complex<long double> z(re, im);                                                                                    \
+    store<double>(expression, out);                                                                                    \
+  }
+
+extern "C" {
+MILLRACE_DEFINE_UNARY(exp, std::exp(z))
+MILLRACE_DEFINE_UNARY(expm1, expm1Of(z))
+MILLRACE_DEFINE_UNARY(log, std::log(z))
+MILLRACE_DEFINE_UNARY(log1p, log1pOf(z))
+MILLRACE_DEFINE_UNARY(sqrt, std::sqrt(z))
+MILLRACE_DEFINE_UNARY(rsqrt, rsqrtOf(z))
+MILLRACE_DEFINE_UNARY(cbrt, cbrtOf(z))
+MILLRACE_DEFINE_UNARY(sin, std::sin(z))
+MILLRACE_DEFINE_UNARY(cos, std::cos(z))
+MILLRACE_DEFINE_UNARY(tan, std::tan(z))
+MILLRACE_DEFINE_UNARY(tanh, std::tanh(z))
+MILLRACE_DEFINE_UNARY(logistic, logisticOf(z))
+
+void millrace_rt_cpowf(float re, float im, float re2, float im2, float *out) {
+  store<float>(powOf(Complex<double>(re, im), Complex<double>(re2, im2)), out);
+}
+void millrace_rt_cpow(double re, double im, double re2, double im2, double *out) {
+  store<double>(powOf(Complex<long double>(re, im), Complex<long double>(re2, im2)), out);
+}
+void millrace_rt_cdivf(float re, float im, float re2, float im2, float *out) {
+  store<float>(Complex<double>(re, im) / Complex<double>(re2, im2), out);
+}
+void millrace_rt_cdiv(double re, double im, double re2, double im2, double *out) {
+  store<double>(Complex<long double>(re, im) / Complex<long double>(re2, im2), out);
+}
+}

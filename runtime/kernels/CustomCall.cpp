@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CustomCall.cpp - Functions that programs call by name ---------------===//
+#include "runtime/kernels/CustomCall.h"
+#include "runtime/kernels/Checks.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <numeric>
+
+namespace millrace::runtime {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, CustomCallHandler, std::less<>> handlers;
+  Registry() {
+    for (auto &[target, handler] : checkCustomCalls())
+      handlers.emplace(target, handler);
+  }
+  static Registry &get() {
+    static Registry *registry = new Registry;
+    return *registry;
+  }
+};
+
+size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t substituted = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+} // namespace
+
+const Attribute *CustomCall::attribute(std::string_view name) const {
+  for (const Attribute &a : step.attributes)
+    if (a.name == name)
+      return &a;
+  return nullptr;
+}
+
+void registerCustomCall(std::string target, CustomCallHandler handler) {
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  registry.handlers[std::move(target)] = std::move(handler);
+}
+
+StatusOr<CustomCallHandler> findCustomCall(const std::string &target) {
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  auto it = registry.handlers.find(target);
+  if (it != registry.handlers.end())
+    return it->second;
+  std::string message = "custom call target '" + target + "' is not registered";
+  std::string_view closest;
+  size_t best = 4;
+  for (auto &[known, handler] : registry.handlers)
+    if (size_t distance = editDistance(known, target); distance < best)
+      best = distance, closest = known;
+  if (!closest.empty())
+    message += "; did you mean '" + std::string(closest) + "'?";
+  return notFound(std::move(message));
+}
+
+std::vector<std::string> customCallTargets() {
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  std::vector<std::string> names;
+  for (auto &[target, handler] : registry.handlers)
+    names.push_back(target);
+  return names;
+}
+
+} // namespace millrace::runtime

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CustomCall.h - Functions that programs call by name -----------------===//
+#pragma once
+#include "runtime/program/Program.h"
+
+#include <functional>
+
+namespace millrace::runtime {
+
+/// A dense row-major tensor (or one in the layout the call asked for).
+struct TensorView {
+  void *data = nullptr;
+  DType dtype = DType::Invalid;
+  std::vector<int64_t> dims;
+  int64_t elements() const {
+    int64_t n = 1;
+    for (int64_t d : dims)
+      n *= d;
+    return n;
+  }
+  size_t bytes() const { return size_t(elements()) * byteSize(dtype); }
+};
+
+struct CustomCall {
+  const CustomCallStep &step; ///< target, backend config, attributes
+  std::vector<TensorView> arguments, results;
+  uint32_t device = 0;        ///< ordinal of the executing device
+  std::string_view location;  ///< of the operation in the source; may be empty
+  /// Attribute of that name or nullptr.
+  const Attribute *attribute(std::string_view name) const;
+};
+
+/// Must not block on other devices. An error ends the execution; the runtime adds target and location to it.
+using CustomCallHandler = std::function<Status(const CustomCall &)>;
+
+/// Registers (or replaces) a handler for all programs loaded afterwards. Thread-safe.
+void registerCustomCall(std::string target, CustomCallHandler handler);
+
+/// NotFound (naming the target and the closest registered name) if there is none. Thread-safe.
+StatusOr<CustomCallHandler> findCustomCall(const std::string &target);
+
+std::vector<std::string> customCallTargets();
+
+} // namespace millrace::runtime

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Loader.cpp - Object code -> callable kernels ------------------------===//
+// One ORC session serves the process (creating it costs more than linking a small program); each program is a JITDylib.
+#include "runtime/loader/Loader.h"
+#include "runtime/base/File.h"
+#include "runtime/kernels/Symbols.h"
+
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/Core.h"
+#include "llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <unistd.h>
+
+namespace millrace::runtime {
+namespace {
+
+using namespace llvm;
+using namespace llvm::orc;
+
+/// Counts the bytes of each program and writes the perf map.
+class Observer : public ObjectLinkingLayer::Plugin {
+public:
+  void modifyPassConfig(MaterializationResponsibility &mr, jitlink::LinkGraph &, jitlink::PassConfiguration &config) override {
+    const JITDylib *library = &mr.getTargetJITDylib();
+    config.PostFixupPasses.push_back([this, library](jitlink::LinkGraph &graph) {
+      observe(library, graph);
+      return Error::success();
+    });
+  }
+  Error notifyFailed(MaterializationResponsibility &) override { return Error::success(); }
+  Error notifyRemovingResources(JITDylib &, ResourceKey) override { return Error::success(); }
+  void notifyTransferringResources(JITDylib &, ResourceKey, ResourceKey) override {}
+
+  void enablePerfMap() {
+    std::lock_guard lock(mutex);
+    if (!perfMap)
+      perfMap = std::fopen(("/tmp/perf-" + std::to_string(::getpid()) + ".map").c_str(), "a");
+  }
+  uint64_t takeBytes(const JITDylib *library) {
+    std::lock_guard lock(mutex);
+    auto it = bytes.find(library);
+    if (it == bytes.end())
+      return 0;
+    uint64_t result = it->second;
+    bytes.erase(it);
+    return result;
+  }
+
+private:
+  void observe(const JITDylib *library, jitlink::LinkGraph &graph) {
+    std::lock_guard lock(mutex);
+    for (jitlink::Section &section : graph.sections())
+      if (section.getMemLifetime() == MemLifetime::Standard)
+        for (jitlink::Block *block : section.blocks())
+          bytes[library] += block->getSize();
+    if (!perfMap)
+      return;
+    for (jitlink::Symbol *symbol : graph.defined_symbols())
+      if (symbol->hasName() && symbol->isCallable())
+        std::fprintf(perfMap, "%llx %llx %s\n", (unsigned long long)symbol->getAddress().getValue(),
+                     (unsigned long long)symbol->getSize(), (*symbol->getName()).str().c_str());
+    std::fflush(perfMap);
+  }
+  std::mutex mutex;
+  std::map<const JITDylib *, uint64_t> bytes;
+  std::FILE *perfMap = nullptr;
+};
+
+/// The session of the process; never destroyed.
+struct Session {
+  std::unique_ptr<ExecutionSession> session;
+  std::unique_ptr<ObjectLinkingLayer> layer;
+  JITDylib *runtimeLibrary = nullptr;
+  std::shared_ptr<Observer> observer = std::make_shared<Observer>();
+  std::mutex mutex;
+  bool gdb = false;       ///< guarded by mutex
+  unsigned programs = 0;  ///< guarded by mutex; makes names unique
+  Status failure;         ///< why there is no session
+
+  static Session &get() {
+    static Session *session = new Session;
+    return *session;
+  }
+
+private:
+  Session() {
+    auto control = SelfExecutorProcessControl::Create(nullptr, std::make_unique<InPlaceTaskDispatcher>());
+    if (!control) {
+      failure = internalError("cannot start the loader: " + toString(control.takeError()));
+      return;
+    }
+    session = std::make_unique<ExecutionSession>(std::move(*control));
+    // The error of a lookup repeats what is reported here.
+    session->setErrorReporter([](Error error) { consumeError(std::move(error)); });
+    layer = std::make_unique<ObjectLinkingLayer>(*session);
+    layer->addPlugin(observer);
+    runtimeLibrary = &session->createBareJITDylib("millrace_runtime");
+    SymbolMap symbols;
+    for (const RuntimeSymbol &symbol : runtimeSymbols())
+      symbols[session->intern(symbol.name)] = {ExecutorAddr::fromPtr(symbol.address),
+                                               JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+    if (Error error = runtimeLibrary->define(absoluteSymbols(std::move(symbols))))
+      failure = internalError("cannot start the loader: " + toString(std::move(error)));
+  }
+};
+
+Status dump(const Program &program, unsigned number, const std::string &folder) {
+  MILLRACE_TRY(createFolders(folder));
+  std::string stem;
+  for (char c : program.name.empty() ? std::string("program") : program.name)
+    stem += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' ? c : '_';
+  for (size_t i = 0; i < program.objects.size(); ++i) {
+    const Constant &object = program.objects[i];
+    MILLRACE_TRY(writeFileAtomically(folder + "/" + stem + "-" + std::to_string(number) + "-" + std::to_string(i) + ".o",
+                                     {reinterpret_cast<const char *>(object.data), object.size}));
+  }
+  return Status();
+}
+
+} // namespace
+
+LoaderOptions loaderOptionsFromEnvironment() {
+  auto isSet = [](const char *name) {
+    const char *value = std::getenv(name);
+    return value && *value && std::string_view(value) != "0";
+  };
+  LoaderOptions options;
+  if (const char *folder = std::getenv("MILLRACE_JIT_DUMP"))
+    options.dumpFolder = folder;
+  options.perfMap = isSet("MILLRACE_PERF_MAP");
+  options.gdb = isSet("MILLRACE_GDB");
+  return options;
+}
+
+const std::vector<std::string> &hostFeatures() {
+  static const std::vector<std::string> features = [] {
+    std::vector<std::string> list;
+    for (const auto &feature : llvm::sys::getHostCPUFeatures())
+      if (feature.second)
+        list.push_back(feature.first().str());
+    std::sort(list.begin(), list.end());
+    return list;
+  }();
+  return features;
+}
+
+std::string hostCpu() { return llvm::sys::getHostCPUName().str(); }
+std::string hostTriple() { return llvm::sys::getDefaultTargetTriple(); }
+
+Status checkFeatures(const Target &target, const std::vector<std::string> &available) {
+  std::string missing;
+  for (const std::string &feature : target.features)
+    if (std::find(available.begin(), available.end(), feature) == available.end())
+      missing += (missing.empty() ? "" : ", ") + feature;
+  if (missing.empty())
+    return Status();
+  return failedPrecondition("the program was compiled for a '" + target.cpu +
+                            "' processor; this one lacks: " + missing);
+}
+
+StatusOr<std::shared_ptr<LoadedCode>> LoadedCode::load(const Program &program, const LoaderOptions &options) {
+  if (!program.target.triple.empty() &&
+      Triple(program.target.triple).getArch() != Triple(hostTriple()).getArch())
+    return failedPrecondition("the program was compiled for '" + program.target.triple + "', this is '" +
+                              hostTriple() + "'");
+  MILLRACE_TRY(checkFeatures(program.target, hostFeatures()));
+  Session &session = Session::get();
+  MILLRACE_TRY(session.failure);
+  unsigned number;
+  {
+    std::lock_guard lock(session.mutex);
+    number = session.programs++;
+    if (options.gdb && !session.gdb) {
+      Error error = Error::success();
+      auto plugin = std::make_shared<ELFDebugObjectPlugin>(*session.session, false, true, error);
+      if (error)
+        return internalError("cannot register with GDB: " + toString(std::move(error)));
+      session.layer->addPlugin(std::move(plugin));
+      session.gdb = true;
+    }
+    if (options.perfMap)
+      session.observer->enablePerfMap();
+  }
+  if (!options.dumpFolder.empty())
+    MILLRACE_TRY(dump(program, number, options.dumpFolder).withContext("--jit-dump"));
+
+  std::shared_ptr<LoadedCode> code(new LoadedCode);
+  JITDylib &library = session.session->createBareJITDylib("program" + std::to_string(number));
+  code->library = &library;
+  library.addToLinkOrder(*session.runtimeLibrary);
+  for (size_t i = 0; i < program.objects.size(); ++i) {
+    const Constant &object = program.objects[i];
+    StringRef bytes(reinterpret_cast<const char *>(object.data), object.size);
+    auto buffer = MemoryBuffer::getMemBufferCopy(bytes, "program" + std::to_string(number) + "-" + std::to_string(i));
+    if (Error error = session.layer->add(library, std::move(buffer)))
+      return invalidArgument("object " + std::to_string(i) + " of the program: " + toString(std::move(error)));
+  }
+  SymbolLookupSet wanted;
+  for (const Kernel &kernel : program.kernels)
+    wanted.add(session.session->intern(kernel.symbol));
+  wanted.sortByAddress();
+  wanted.removeDuplicates();
+  if (!wanted.empty()) {
+    auto found = session.session->lookup({{&library, JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted));
+    if (!found)
+      return notFound("cannot link the program: " + toString(found.takeError()));
+    for (const Kernel &kernel : program.kernels) {
+      auto it = found->find(session.session->intern(kernel.symbol));
+      if (it == found->end())
+        return notFound("kernel symbol '" + kernel.symbol + "' is not defined by the program");
+      code->kernels.push_back(it->second.getAddress().toPtr<KernelFunction>());
+    }
+  }
+  code->bytes = session.observer->takeBytes(&library);
+  return code;
+}
+
+LoadedCode::~LoadedCode() {
+  if (!library)
+    return;
+  Session &session = Session::get();
+  session.observer->takeBytes(static_cast<JITDylib *>(library));
+  consumeError(session.session->removeJITDylib(*static_cast<JITDylib *>(library)));
+}
+
+} // namespace millrace::runtime

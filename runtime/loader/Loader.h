@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Loader.h - Object code -> callable kernels --------------------------===//
+// Links the relocatable objects of a program into memory with JITLink. Code pages are never writable and executable at
+// the same time. The only symbols that code can reach outside its program are those of runtime/kernels/Symbols.h.
+#pragma once
+#include "runtime/program/Program.h"
+
+namespace millrace::runtime {
+
+using KernelFunction = int32_t (*)(void **buffers, const int64_t *dims, int64_t begin, int64_t end);
+
+struct LoaderOptions {
+  std::string dumpFolder; ///< --jit-dump: every object is written there as <program>-<number>.o
+  bool perfMap = false;   ///< appends symbols to /tmp/perf-<pid>.map
+  bool gdb = false;       ///< registers objects with the GDB JIT interface
+};
+
+/// Options from MILLRACE_JIT_DUMP, MILLRACE_PERF_MAP and MILLRACE_GDB.
+LoaderOptions loaderOptionsFromEnvironment();
+
+/// The machine code of one program; unmapped when destroyed.
+class LoadedCode {
+public:
+  /// Errors: FailedPrecondition if the host lacks a feature of `program.target` (all are named), NotFound for a symbol
+  /// that no object defines, InvalidArgument for a malformed object.
+  static StatusOr<std::shared_ptr<LoadedCode>> load(const Program &program, const LoaderOptions &options);
+  ~LoadedCode();
+  LoadedCode(const LoadedCode &) = delete;
+
+  /// `index` as in Program::kernels.
+  KernelFunction kernel(size_t index) const { return kernels[index]; }
+  /// Bytes of machine code and its constants in memory.
+  uint64_t codeBytes() const { return bytes; }
+
+private:
+  LoadedCode() = default;
+  void *library = nullptr; ///< llvm::orc::JITDylib
+  std::vector<KernelFunction> kernels;
+  uint64_t bytes = 0;
+};
+
+/// LLVM names of the features of this processor, sorted.
+const std::vector<std::string> &hostFeatures();
+/// LLVM name of this processor, "znver4".
+std::string hostCpu();
+std::string hostTriple();
+/// Ok, or an error that lists the features of `target` which `available` lacks.
+Status checkFeatures(const Target &target, const std::vector<std::string> &available);
+
+} // namespace millrace::runtime
