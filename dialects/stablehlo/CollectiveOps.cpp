@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CollectiveOps.cpp - Registration of the Collective ops -------------------===//
+//===- CollectiveOps.cpp - Definitions generated from CollectiveOps.td, registration -===//
 #include "dialects/stablehlo/CollectiveOps.h"
+
+#include "dialects/stablehlo/RegionSyntax.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 
-void millrace::stablehlo::StablehloDialect::registerCollectiveOps() {
-  // No ops yet.
-}
-
 #define GET_OP_CLASSES
 #include "dialects/stablehlo/CollectiveOps.cpp.inc"
+
+namespace millrace::stablehlo {
+
+void StablehloDialect::registerCollectiveOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/CollectiveOps.cpp.inc"
+      >();
+}
+
+} // namespace millrace::stablehlo

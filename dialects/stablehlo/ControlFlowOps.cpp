@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ControlFlowOps.cpp - Registration of the ControlFlow ops -------------------===//
+//===- ControlFlowOps.cpp - Definitions generated from ControlFlowOps.td, registration -===//
 #include "dialects/stablehlo/ControlFlowOps.h"
+
+#include "dialects/stablehlo/RegionSyntax.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 
-void millrace::stablehlo::StablehloDialect::registerControlFlowOps() {
-  // No ops yet.
-}
-
 #define GET_OP_CLASSES
 #include "dialects/stablehlo/ControlFlowOps.cpp.inc"
+
+namespace millrace::stablehlo {
+
+void StablehloDialect::registerControlFlowOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/ControlFlowOps.cpp.inc"
+      >();
+}
+
+} // namespace millrace::stablehlo

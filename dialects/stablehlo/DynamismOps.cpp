@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- DynamismOps.cpp - Registration of the Dynamism ops -------------------===//
+//===- DynamismOps.cpp - Definitions generated from DynamismOps.td, registration -===//
 #include "dialects/stablehlo/DynamismOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 
-void millrace::stablehlo::StablehloDialect::registerDynamismOps() {
-  // No ops yet.
-}
-
 #define GET_OP_CLASSES
 #include "dialects/stablehlo/DynamismOps.cpp.inc"
+
+namespace millrace::stablehlo {
+
+void StablehloDialect::registerDynamismOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/DynamismOps.cpp.inc"
+      >();
+}
+
+} // namespace millrace::stablehlo

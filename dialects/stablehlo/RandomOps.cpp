@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RandomOps.cpp - Registration of the Random ops -------------------===//
+//===- RandomOps.cpp - Definitions generated from RandomOps.td, registration -===//
 #include "dialects/stablehlo/RandomOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 
-void millrace::stablehlo::StablehloDialect::registerRandomOps() {
-  // No ops yet.
-}
-
 #define GET_OP_CLASSES
 #include "dialects/stablehlo/RandomOps.cpp.inc"
+
+namespace millrace::stablehlo {
+
+void StablehloDialect::registerRandomOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/RandomOps.cpp.inc"
+      >();
+}
+
+} // namespace millrace::stablehlo

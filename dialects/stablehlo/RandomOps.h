@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- RandomOps.h - StableHLO op family -----------------------------===//
+//===- RandomOps.h - rng, rng_bit_generator, fft -===//
 #pragma once
+
 #include "dialects/stablehlo/Dialect.h"
-#include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/IR/Builders.h"
+#include "dialects/stablehlo/Speculation.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
 #define GET_OP_CLASSES
 #include "dialects/stablehlo/RandomOps.h.inc"

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ReductionOps.cpp - Registration of the Reduction ops -------------------===//
+//===- ReductionOps.cpp - Definitions generated from ReductionOps.td, registration -===//
 #include "dialects/stablehlo/ReductionOps.h"
+
+#include "dialects/stablehlo/RegionSyntax.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 
-void millrace::stablehlo::StablehloDialect::registerReductionOps() {
-  // No ops yet.
-}
-
 #define GET_OP_CLASSES
 #include "dialects/stablehlo/ReductionOps.cpp.inc"
+
+namespace millrace::stablehlo {
+
+void StablehloDialect::registerReductionOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/ReductionOps.cpp.inc"
+      >();
+}
+
+} // namespace millrace::stablehlo

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- ReductionOps.h - StableHLO op family -----------------------------===//
+//===- ReductionOps.h - reduce, reduce_window, select_and_scatter, sort, map, batch_norm_* -===//
 #pragma once
+#include "dialects/stablehlo/ControlFlowOps.h"
 #include "dialects/stablehlo/Dialect.h"
-#include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/IR/Builders.h"
+#include "dialects/stablehlo/Speculation.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
 #define GET_OP_CLASSES
 #include "dialects/stablehlo/ReductionOps.h.inc"

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CollectiveVerify.cpp - Constraints of collectives, async pairs, send/recv, infeed -===//
+#include "dialects/stablehlo/CollectiveOps.h"
+#include "dialects/stablehlo/RegionChecks.h"
+
+using namespace mlir;
+namespace millrace::stablehlo {
+
+/// Id of the channel, 0 if there is none.
+template <typename OpTy>
+static int64_t channelId(OpTy op) {
+  ChannelHandleAttr handle = op.getChannelHandleAttr();
+  return handle ? handle.getHandle() : 0;
+}
+
+LogicalResult AllGatherOp::verify() {
+  if (getNumOperands() != getNumResults())
+    return emitOpError() << "requires the same number of operands and results";
+  int64_t dim = getAllGatherDim();
+  // (C2)..(C4)
+  if (failed(checks::checkReplicaGroups(getLoc(), getReplicaGroups(), /*sameSize=*/true, getUseGlobalDeviceIds(),
+                                        std::nullopt)))
+    return failure();
+  // (C5)
+  if (getUseGlobalDeviceIds() && channelId(*this) < 0)
+    return emitOptionalError(getLoc(), "channel_id cannot be negative when useGlobalDeviceIds is set");
+  for (auto [operand, result] : llvm::zip_equal(getOperandTypes(), getResultTypes())) {
+    auto from = cast<RankedTensorType>(operand), to = cast<RankedTensorType>(result);
+    // (C1)
+    if (dim >= from.getRank())
+      return emitOptionalError(getLoc(), "all_gather_dim must be a valid index of operand");
+    if (from.getDimSize(dim) == 0)
+      return emitOptionalError(getLoc(), "dimension size of operand at 'all_gather_dim' cannot be zero");
+    // (C6)
+    if (from.getElementType() != to.getElementType())
+      return emitOpError() << "requires the same element type for operand and result";
+    if (from.getRank() != to.getRank())
+      return emitOptionalError(getLoc(), "operand and result must have the same rank");
+    for (int64_t i = 0; i != from.getRank(); ++i)
+      if (i != dim && !checks::dimsAgree(from.getDimSize(i), to.getDimSize(i)))
+        return emitOptionalError(getLoc(), "operand and result should have the same shape except for the dimension "
+                                           "size at 'all_gather_dim'");
+    if (from.isDynamicDim(dim) || to.isDynamicDim(dim))
+      continue;
+    if (to.getDimSize(dim) % from.getDimSize(dim) != 0)
+      return emitOptionalError(getLoc(), "result gather dimension has size ", to.getDimSize(dim),
+                               ", expected to be a multiple of operand gather dimension size ", from.getDimSize(dim));
+  }
+  return success();
+}
+
+/// (C5) of all_reduce for each operand.
+static LogicalResult checkComputation(Location loc, TypeRange operands, Region &computation) {
+  for (Type operand : operands) {
+    auto type = cast<ShapedType>(operand);
+    ShapedType scalar = RankedTensorType::get({}, type.getElementType());
+    if (failed(checks::checkReducer(loc, computation.front(), type, scalar, {})))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult checkReducingCollective(Location loc, TypeRange operands, Attribute groups, int64_t channel,
+                                             bool useGlobalDeviceIds, Region &computation) {
+  if (failed(checks::checkReplicaGroups(loc, groups, /*sameSize=*/false, useGlobalDeviceIds, std::nullopt)))
+    return failure();
+  if (useGlobalDeviceIds && channel <= 0)
+    return emitOptionalError(loc, "channel_id must be positive when useGlobalDeviceIds is set but got: ", channel);
+  return checkComputation(loc, operands, computation);
+}
+
+LogicalResult AllReduceOp::verify() {
+  return checkReducingCollective(getLoc(), getOperandTypes(), getReplicaGroups(), channelId(*this),
+                                 getUseGlobalDeviceIds(), getComputation());
+}
+
+LogicalResult CollectiveReduceOp::verify() {
+  SmallVector<Type> operands(getOperandTypes());
+  if (getHasDynamicRoot()) {
+    if (operands.size() < 2)
+      return emitOpError() << "expects a root operand after the data operands when has_dynamic_root is set";
+    operands.pop_back();
+  }
+  return checkReducingCollective(getLoc(), operands, getReplicaGroups(), channelId(*this), getUseGlobalDeviceIds(),
+                                 getComputation());
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  // (C3)..(C5)
+  if (failed(checks::checkReplicaGroups(getLoc(), getReplicaGroups(), /*sameSize=*/true, getUseGlobalDeviceIds(),
+                                        std::nullopt)))
+    return failure();
+  // (C7)
+  if (failed(checkComputation(getLoc(), getOperand().getType(), getComputation())))
+    return failure();
+  auto from = cast<RankedTensorType>(getOperand().getType());
+  auto to = cast<RankedTensorType>(getResult().getType());
+  int64_t dim = getScatterDimension();
+  // (C8) (C2)
+  if (from.getRank() != to.getRank())
+    return emitOptionalError(getLoc(), "operand and result should have same rank");
+  if (dim >= from.getRank())
+    return emitOptionalError(getLoc(), "scatter dim should be less than operand/result rank");
+  // (C6)
+  if (getUseGlobalDeviceIds() && channelId(*this) <= 0)
+    return emitOptionalError(getLoc(), "channel_id must be positive when useGlobalDeviceIds is set but got: ",
+                             channelId(*this));
+  if (!from.isDynamicDim(dim) && !to.isDynamicDim(dim)) {
+    if (to.getDimSize(dim) == 0)
+      return emitOptionalError(getLoc(), "result dimension size at scatter_dimension cannot be zero");
+    if (from.getDimSize(dim) == 0)
+      return emitOptionalError(getLoc(), "operand dimension size at scatter_dimension cannot be zero");
+    // (C1)
+    if (from.getDimSize(dim) % to.getDimSize(dim) != 0)
+      return emitOptionalError(getLoc(), "operand scatter dimension has size ", from.getDimSize(dim),
+                               ", expected to be a multiple of result scatter dimension size ", to.getDimSize(dim));
+  }
+  for (int64_t i = 0; i != from.getRank(); ++i)
+    if (i != dim && !checks::dimsAgree(from.getDimSize(i), to.getDimSize(i)))
+      return emitOptionalError(getLoc(), "non scatter dimensions should be same for operand (", from.getDimSize(i),
+                               ") and result (", to.getDimSize(i), ")");
+  // (C9)
+  auto accumulators = checks::accumulatorTypes(getLoc(), getComputation());
+  if (failed(accumulators))
+    return failure();
+  if (to.getElementType() != accumulators->front().getElementType())
+    return emitOptionalError(getLoc(), "result element-type is expected to be ",
+                             accumulators->front().getElementType(), ", but got ", to.getElementType());
+  return success();
+}
+
+LogicalResult CollectiveBroadcastOp::verify() {
+  if (getHasDynamicRoot() && getNumOperands() < 2)
+    return emitOpError() << "expects a root operand after the data operands when has_dynamic_root is set";
+  auto groups = dyn_cast<DenseIntElementsAttr>(getReplicaGroups());
+  if (!groups)
+    return success();
+  if (groups.getType().getRank() != 2)
+    return emitOptionalError(getLoc(), "replica groups should be a rank 2 tensor,", "but instead it is of rank ",
+                             groups.getType().getRank());
+  llvm::SmallDenseSet<int64_t> seen;
+  for (int64_t id : groups.getValues<int64_t>()) {
+    // (C2) The number of processes is not known here.
+    if (id < 0)
+      return emitOptionalError(getLoc(), "replica_groups values must be positive, but was given ", id);
+    // (C1)
+    if (!seen.insert(id).second)
+      return emitOptionalError(getLoc(), "replica id #", id, " seen more than once");
+  }
+  return success();
+}
+
+/// (C1)..(C4) of collective_permute, (C2) (C3) of send.
+static LogicalResult checkSourceTargetPairs(Location loc, DenseIntElementsAttr pairs) {
+  ShapedType type = pairs.getType();
+  if (type.getRank() != 2)
+    return emitOptionalError(loc, "expect source_target_pairs attribute to be of rank 2, but got rank ",
+                             type.getRank());
+  if (type.getDimSize(1) != 2)
+    return emitOptionalError(loc, "expect source_target_pairs attribute of shape (N, 2), but got (", type.getShape(),
+                             ")");
+  llvm::SmallDenseSet<int64_t> sources, targets;
+  for (auto [index, id] : llvm::enumerate(pairs.getValues<int64_t>())) {
+    if (id < 0)
+      return emitOptionalError(loc, "replica ids in source_target_pairs must be >= 0.");
+    bool isSource = index % 2 == 0;
+    if (!(isSource ? sources : targets).insert(id).second)
+      return emitOptionalError(loc, "duplicate ", isSource ? "sources" : "targets", " not allowed.");
+  }
+  return success();
+}
+
+LogicalResult CollectivePermuteOp::verify() { return checkSourceTargetPairs(getLoc(), getSourceTargetPairs()); }
+
+LogicalResult AsyncStartOp::verify() {
+  Block &block = getBody().front();
+  if (TypeRange(block.getArgumentTypes()) != TypeRange(getOperandTypes()))
+    return emitOpError() << "expects the parameters of the body to have the types of the operands, "
+                         << TypeRange(getOperandTypes()) << ", but got " << TypeRange(block.getArgumentTypes());
+  // One collective and the return of its results, nothing else.
+  if (!llvm::hasNItems(block, 2) || !isa<AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp,
+                                         CollectivePermuteOp, CollectiveReduceOp, ReduceScatterOp>(block.front()))
+    return emitOpError() << "expects the body to be a single collective operation";
+  return success();
+}
+
+//===-- send, recv, infeed ------------------------------------------------===//
+
+namespace {
+// Values of the `type` of a channel handle.
+enum ChannelType : int64_t { deviceToDevice = 1, deviceToHost = 2, hostToDevice = 3 };
+} // namespace
+
+LogicalResult SendOp::verify() {
+  int64_t type = getChannelHandle().getType();
+  if (!getIsHostTransfer() && type != deviceToDevice)
+    return emitOptionalError(getLoc(), "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false");
+  if (getIsHostTransfer() && type != deviceToHost)
+    return emitOptionalError(getLoc(), "channel_type should be DEVICE_TO_HOST when is_host_transfer is true");
+  if (std::optional<DenseIntElementsAttr> pairs = getSourceTargetPairs(); pairs && pairs->getNumElements() != 0)
+    return checkSourceTargetPairs(getLoc(), *pairs);
+  return success();
+}
+
+LogicalResult RecvOp::verify() {
+  int64_t type = getChannelHandle().getType();
+  // (C1)
+  if (!getIsHostTransfer() && type != deviceToDevice)
+    return emitOptionalError(getLoc(), "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false");
+  if (getIsHostTransfer() && type != hostToDevice)
+    return emitOptionalError(getLoc(), "channel_type should be HOST_TO_DEVICE when is_host_transfer is true");
+  // (C2)..(C4)
+  if (getNumResults() == 0)
+    return emitOptionalError(getLoc(), "result is expected to be at least of size 1, but got ", getNumResults());
+  for (Type result : getResultTypes().drop_back())
+    if (!isa<TensorType>(result))
+      return emitOptionalError(getLoc(), "everything but the last element of result types is expected to be of tensor "
+                                         "type, but got ",
+                               result);
+  if (!isa<TokenType>(getResultTypes().back()))
+    return emitOptionalError(getLoc(), "last element of result types is expected to be of token type, but got ",
+                             getResultTypes().back());
+  if (std::optional<DenseIntElementsAttr> pairs = getSourceTargetPairs(); pairs && pairs->getNumElements() != 0)
+    return checkSourceTargetPairs(getLoc(), *pairs);
+  return success();
+}
+
+LogicalResult InfeedOp::verify() {
+  // (C1)..(C3)
+  if (getNumResults() == 0)
+    return emitOptionalError(getLoc(), "result is expected to be at least of size 1, but got ", getNumResults());
+  for (Type result : getResultTypes().drop_back())
+    if (!isa<TensorType>(result))
+      return emitOptionalError(getLoc(), "all elements of result types, except the last element, are expected to be of "
+                                         "tensor type, but got ",
+                               result);
+  if (!isa<TokenType>(getResultTypes().back()))
+    return emitOptionalError(getLoc(), "last element of result types is expected to be of token type, but got ",
+                             getResultTypes().back());
+  ArrayAttr layouts = getLayoutAttr();
+  if (!layouts)
+    return success();
+  if (layouts.size() != getNumResults() - 1)
+    return emitOptionalError(getLoc(), "layout-attribute size must be ", getNumResults() - 1,
+                             " (which is the number of op-results - 1 (for token result)), but got ", layouts.size());
+  for (Attribute child : layouts) {
+    auto layout = dyn_cast<ArrayAttr>(child);
+    if (!layout)
+      return emitOptionalError(getLoc(), "layout-attribute expected to have elements of type array, but got ", child);
+    for (Attribute leaf : layout)
+      if (!isa<IntegerAttr>(leaf))
+        return emitOptionalError(getLoc(), "layout-attribute's leaf elements are expected to be of type integer, but "
+                                           "got ",
+                                 leaf);
+  }
+  return success();
+}
+
+//===-- Speculation -------------------------------------------------------===//
+// Processes that disagree about a size would hang or corrupt; only sizes known here are safe. The dimension that
+// changes follows from attributes when it is static in the operand.
+
+template <typename OpTy>
+static Speculation::Speculatability speculateExcept(OpTy op, ArrayRef<int64_t> changing) {
+  for (auto [operand, result] : llvm::zip(op->getOperandTypes(), op->getResultTypes())) {
+    auto from = cast<RankedTensorType>(operand), to = cast<RankedTensorType>(result);
+    for (int64_t i = 0; i != to.getRank(); ++i) {
+      bool mustBeStatic = llvm::is_contained(changing, i) || !to.isDynamicDim(i);
+      if (mustBeStatic && from.isDynamicDim(i))
+        return Speculation::NotSpeculatable;
+    }
+  }
+  return Speculation::Speculatable;
+}
+
+Speculation::Speculatability AllGatherOp::getSpeculatability() { return speculateExcept(*this, getAllGatherDim()); }
+Speculation::Speculatability AllToAllOp::getSpeculatability() {
+  return speculateExcept(*this, {int64_t(getSplitDimension()), int64_t(getConcatDimension())});
+}
+Speculation::Speculatability ReduceScatterOp::getSpeculatability() {
+  Speculation::Speculatability here = speculateExcept(*this, getScatterDimension());
+  return here == Speculation::Speculatable ? Speculation::RecursivelySpeculatable : here;
+}
+
+} // namespace millrace::stablehlo

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Speculation.h - Conditions under which an operation may be hoisted -===//
+// A dynamic dimension may at run time contradict what the operation needs; such an operation must not run earlier
+// than the program says. One trait per condition; each gives ConditionallySpeculatable its answer.
+#pragma once
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace millrace::stablehlo::speculation {
+
+bool allOperandsStatic(mlir::Operation *op);
+/// Every static dimension of the first result is static in the first operand.
+bool staticResultDimsAreStaticInInput(mlir::Operation *op);
+/// All operands but the first are constants.
+bool shapeOperandsConstant(mlir::Operation *op);
+
+inline mlir::Speculation::Speculatability speculatableIf(bool condition) {
+  return condition ? mlir::Speculation::Speculatable : mlir::Speculation::NotSpeculatable;
+}
+inline mlir::Speculation::Speculatability recursivelySpeculatableIf(bool condition) {
+  return condition ? mlir::Speculation::RecursivelySpeculatable : mlir::Speculation::NotSpeculatable;
+}
+
+template <typename ConcreteType>
+struct IfAllInputsStatic : mlir::OpTrait::TraitBase<ConcreteType, IfAllInputsStatic> {
+  mlir::Speculation::Speculatability getSpeculatability() {
+    return speculatableIf(allOperandsStatic(this->getOperation()));
+  }
+};
+template <typename ConcreteType>
+struct RecursivelyIfAllInputsStatic : mlir::OpTrait::TraitBase<ConcreteType, RecursivelyIfAllInputsStatic> {
+  mlir::Speculation::Speculatability getSpeculatability() {
+    return recursivelySpeculatableIf(allOperandsStatic(this->getOperation()));
+  }
+};
+template <typename ConcreteType>
+struct IfStaticResultDimsAreStaticInInput : mlir::OpTrait::TraitBase<ConcreteType, IfStaticResultDimsAreStaticInInput> {
+  mlir::Speculation::Speculatability getSpeculatability() {
+    return speculatableIf(staticResultDimsAreStaticInInput(this->getOperation()));
+  }
+};
+template <typename ConcreteType>
+struct RecursivelyIfStaticResultDimsAreStaticInInput
+    : mlir::OpTrait::TraitBase<ConcreteType, RecursivelyIfStaticResultDimsAreStaticInInput> {
+  mlir::Speculation::Speculatability getSpeculatability() {
+    return recursivelySpeculatableIf(staticResultDimsAreStaticInInput(this->getOperation()));
+  }
+};
+template <typename ConcreteType>
+struct IfAllInputsStaticAndShapeConstant : mlir::OpTrait::TraitBase<ConcreteType, IfAllInputsStaticAndShapeConstant> {
+  mlir::Speculation::Speculatability getSpeculatability() {
+    return speculatableIf(allOperandsStatic(this->getOperation()) && shapeOperandsConstant(this->getOperation()));
+  }
+};
+
+} // namespace millrace::stablehlo::speculation
