@@ -107,7 +107,7 @@ def StableHLO_AllGatherOp : StableHLO_Op<"all_gather", [ConditionallySpeculatabl
                        StableHLO_ReplicaGroups:$replica_groups, OptionalAttr<StableHLO_ChannelHandle>:$channel_handle,
                        UnitAttr:$use_global_device_ids);
   let results = (outs Variadic<HLO_Tensor>);
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
 }
 
@@ -146,7 +146,7 @@ def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter", [ConditionallySpe
                        UnitAttr:$use_global_device_ids);
   let regions = (region SizedRegion<1>:$computation);
   let results = (outs HLO_Tensor);
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
 }
 
@@ -169,7 +169,7 @@ def StableHLO_AllToAllOp : StableHLO_Op<"all_to_all", [ConditionallySpeculatable
                    "::mlir::IntegerAttr":$concat_dimension, "::mlir::IntegerAttr":$split_count,
                    "::mlir::Attribute":$replica_groups)>
   ];
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
 }
 
 def StableHLO_CollectiveBroadcastOp : StableHLO_Op<"collective_broadcast",

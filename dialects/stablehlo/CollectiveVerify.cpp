@@ -212,14 +212,14 @@ LogicalResult RecvOp::verify() {
   // (C2)..(C4)
   if (getNumResults() == 0)
     return emitOptionalError(getLoc(), "result is expected to be at least of size 1, but got ", getNumResults());
-  for (Type result : getResultTypes().drop_back())
+  for (Type result : TypeRange(getResultTypes()).drop_back())
     if (!isa<TensorType>(result))
       return emitOptionalError(getLoc(), "everything but the last element of result types is expected to be of tensor "
                                          "type, but got ",
                                result);
-  if (!isa<TokenType>(getResultTypes().back()))
+  if (!isa<TokenType>(getResults().back().getType()))
     return emitOptionalError(getLoc(), "last element of result types is expected to be of token type, but got ",
-                             getResultTypes().back());
+                             getResults().back().getType());
   if (std::optional<DenseIntElementsAttr> pairs = getSourceTargetPairs(); pairs && pairs->getNumElements() != 0)
     return checkSourceTargetPairs(getLoc(), *pairs);
   return success();
@@ -229,14 +229,14 @@ LogicalResult InfeedOp::verify() {
   // (C1)..(C3)
   if (getNumResults() == 0)
     return emitOptionalError(getLoc(), "result is expected to be at least of size 1, but got ", getNumResults());
-  for (Type result : getResultTypes().drop_back())
+  for (Type result : TypeRange(getResultTypes()).drop_back())
     if (!isa<TensorType>(result))
       return emitOptionalError(getLoc(), "all elements of result types, except the last element, are expected to be of "
                                          "tensor type, but got ",
                                result);
-  if (!isa<TokenType>(getResultTypes().back()))
+  if (!isa<TokenType>(getResults().back().getType()))
     return emitOptionalError(getLoc(), "last element of result types is expected to be of token type, but got ",
-                             getResultTypes().back());
+                             getResults().back().getType());
   ArrayAttr layouts = getLayoutAttr();
   if (!layouts)
     return success();

@@ -5,6 +5,7 @@
 #include "dialects/stablehlo/RegionSyntax.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 

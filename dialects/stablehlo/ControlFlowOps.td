@@ -61,7 +61,7 @@ def StableHLO_WhileOp : StableHLO_Op<"while", [RecursiveMemoryEffects, Recursive
   let arguments = (ins Variadic<HLO_TensorOrTokenOrBuffer>:$operand);
   let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
   let results = (outs Variadic<HLO_TensorOrTokenOrBuffer>);
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = baseDeclaration # [{
     /// Both regions name their arguments `%iterArg..`, so that the short form can print the names once.
     void getAsmBlockArgumentNames(::mlir::Region &region, ::mlir::OpAsmSetValueNameFn setNameFn) {
       for (::mlir::BlockArgument arg : region.getArguments())
@@ -71,7 +71,6 @@ def StableHLO_WhileOp : StableHLO_Op<"while", [RecursiveMemoryEffects, Recursive
   let hasVerifier = 1;
   let hasCustomAssemblyFormat = 1;
   let hasCanonicalizer = 1;
-  let hasFolder = 1;
 }
 
 def StableHLO_OptimizationBarrierOp : StableHLO_Op<"optimization_barrier", [Pure, HLO_InferTypes /*C1*/]> {
@@ -144,7 +143,7 @@ def StableHLO_CustomCallOp : StableHLO_Op<"custom_call", [DeclareOpInterfaceMeth
   let assemblyFormat = [{
     custom<CustomCallTarget>($call_target_name) `(` $inputs `)` attr-dict `:` functional-type(operands, results)
   }];
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = baseDeclaration # [{
     /// The backend config, or `{}` (typed FFI) or `""` (the other versions) where there is none.
     ::mlir::Attribute getBackendConfigOrDefault();
     bool hasEmptyBackendConfig();

@@ -4,6 +4,7 @@
 
 #include "dialects/stablehlo/Dialect.h"
 #include "dialects/stablehlo/Speculation.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"

@@ -40,9 +40,8 @@ def StableHLO_DynamicBroadcastInDimOp : StableHLO_Op<"dynamic_broadcast_in_dim",
   let assemblyFormat = [{
     $operand `,` $output_dimensions `,` `dims` `=` $broadcast_dimensions attr-dict `:` functional-type(operands, results)
   }];
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
 }
 
 def StableHLO_DynamicIotaOp : StableHLO_Op<"dynamic_iota", [ConditionallySpeculatable, NoMemoryEffect,
@@ -55,9 +54,8 @@ def StableHLO_DynamicIotaOp : StableHLO_Op<"dynamic_iota", [ConditionallySpecula
   let arguments = (ins HLO_ShapeVector:$output_shape, ConfinedAttr<I64Attr, [IntNonNegative]>:$iota_dimension);
   let results = (outs HLO_TensorOf<[HLO_Int, HLO_Float, HLO_Complex, HLO_PerTensorQuantizedType]>:$result);
   let assemblyFormat = "$output_shape `,` `dim` `=` $iota_dimension attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
 }
 
 def StableHLO_DynamicPadOp : StableHLO_Op<"dynamic_pad", [ConditionallySpeculatable, NoMemoryEffect,
@@ -76,9 +74,8 @@ def StableHLO_DynamicPadOp : StableHLO_Op<"dynamic_pad", [ConditionallySpeculata
                        HLO_ShapeVector:$interior_padding);
   let results = (outs HLO_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
 }
 
 def StableHLO_DynamicReshapeOp : StableHLO_Op<"dynamic_reshape",
@@ -93,7 +90,6 @@ def StableHLO_DynamicReshapeOp : StableHLO_Op<"dynamic_reshape",
   let results = (outs HLO_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
 }
 
 def StableHLO_GetDimensionSizeOp : StableHLO_Op<"get_dimension_size", [Pure, HLO_InferTypes]> {
@@ -117,7 +113,7 @@ def StableHLO_SetDimensionSizeOp : StableHLO_Op<"set_dimension_size",
   let arguments = (ins HLO_Tensor:$operand, 0DTensorOf<[I32]>:$size, ConfinedAttr<I64Attr, [IntNonNegative]>:$dimension);
   let results = (outs HLO_Tensor);
   let assemblyFormat = "$operand `,` $size `,` `dim` `=` $dimension attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasFolder = 1;
 }
 
@@ -130,9 +126,8 @@ def StableHLO_RealDynamicSliceOp : StableHLO_Op<"real_dynamic_slice", [Condition
                        HLO_DimensionTensor:$strides);
   let results = (outs HLO_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
 }
 
 #endif

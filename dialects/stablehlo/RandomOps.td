@@ -56,7 +56,7 @@ def StableHLO_FftOp : StableHLO_Op<"fft", [ConditionallySpeculatable, NoMemoryEf
   let assemblyFormat = [{
     $operand `,` `type` `=` $fft_type `,` `length` `=` $fft_length attr-dict `:` functional-type(operands, results)
   }];
-  let extraClassDeclaration = "::mlir::Speculation::Speculatability getSpeculatability();";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
 }
 
 #endif

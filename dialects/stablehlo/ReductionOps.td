@@ -70,7 +70,7 @@ def StableHLO_ReduceWindowOp : StableHLO_Op<"reduce_window", [HLO_RecursivelySpe
             ::mlir::ValueRange(init_value), window_dimensions, window_strides, base_dilations, window_dilations, padding);
     }]>,
   ];
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = baseDeclaration # [{
     /// The operations of the body that compute result `index` when the body is a single binary op per result, else null.
     ::mlir::Operation *getReductionOp(int index);
   }];

@@ -51,7 +51,7 @@ void printTupleOpType(OpAsmPrinter &p, Operation *, TypeRange operands, Type res
   if (tuple && TypeRange(tuple.getTypes()) == operands)
     p << result;
   else
-    p.printFunctionalType(operands, result);
+    p.printFunctionalType(operands, TypeRange(result));
 }
 
 ParseResult parseVariadicSameOperandsAndResultType(OpAsmParser &parser,
@@ -79,7 +79,7 @@ void printVariadicSameOperandsAndResultType(OpAsmPrinter &p, Operation *, Operan
   if (llvm::all_of(operandTypes, [&](Type type) { return type == result; }))
     p << result;
   else
-    p.printFunctionalType(operandTypes, result);
+    p.printFunctionalType(operandTypes, TypeRange(result));
 }
 
 ParseResult parseCustomCallTarget(AsmParser &parser, StringAttr &target) { return parser.parseSymbolName(target); }

@@ -8,7 +8,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 // The op computes its result types through its adaptor, and a result type may be refined or relaxed as long as it stays
-// compatible: known sizes agree, `?` agrees with everything.
+// compatible (StableHLO_Op says when): known sizes agree, `?` agrees with everything.
 def HLO_InferTypes : TraitList<[
   DeclareOpInterfaceMethods<InferTypeOpInterface>,
   NativeOpTrait<"InferTypeOpAdaptor", [],
@@ -16,9 +16,6 @@ def HLO_InferTypes : TraitList<[
     static ::llvm::LogicalResult
     inferReturnTypes(::mlir::MLIRContext *context, std::optional<::mlir::Location> location, Adaptor adaptor,
                      ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes);
-    static bool isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
-      return ::millrace::stablehlo::isCompatibleForHloTypeInference(l, r);
-    }
   }],
   [{
     ::llvm::LogicalResult
