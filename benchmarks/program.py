@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a benchmark program is: a JAX function, its inputs from a seed, a tolerance, and (where easy) the same in torch."""
+import os
+from typing import Any, Callable, NamedTuple, Optional
+
+import numpy as np
+
+
+class Program(NamedTuple):
+    """One measured program. `name` says what runs: family, shapes, dtype.
+
+    `function(*inputs(seed))` is pure JAX; all arrays, weights included, are arguments. `rtol`/`atol` bound the
+    difference of two correct results. `torch_function(*inputs)` gets the same arrays as torch tensors.
+    """
+
+    name: str
+    function: Callable
+    inputs: Callable[[int], tuple]
+    rtol: float = 2e-4
+    atol: float = 2e-4
+    torch_function: Optional[Callable] = None
+
+
+class Weights:
+    """Draws float32 weights from a seed: matrices scaled by their fan-in, so that activations stay near one."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+
+    def normal(self, *shape, scale=1.0):
+        return (self.random.standard_normal(shape, dtype=np.float32) * np.float32(scale)).astype(np.float32)
+
+    def matrix(self, *shape):
+        return self.normal(*shape, scale=1.0 / np.sqrt(np.prod(shape[:-1])))
+
+    def around(self, center, *shape, spread=0.1):
+        return (np.float32(center) + self.normal(*shape, scale=spread)).astype(np.float32)
+
+    def positive(self, *shape):
+        return (self.random.random(shape, dtype=np.float32) + np.float32(0.5)).astype(np.float32)
+
+
+def flatten(tree):
+    """The arrays of a nested tuple/list/dict in JAX's order (dict keys sorted)."""
+    if tree is None:
+        return []
+    if isinstance(tree, dict):
+        return [leaf for key in sorted(tree) for leaf in flatten(tree[key])]
+    if isinstance(tree, (tuple, list)):
+        return [leaf for item in tree for leaf in flatten(item)]
+    return [tree]
+
+
+def export_text(program: Program) -> str:
+    """The program as StableHLO text, weights as arguments in the order of `flatten(inputs)`, no locations."""
+    import jax
+
+    # keep_unused: argument k of @main is always leaf k of the inputs.
+    lowered = jax.jit(program.function, keep_unused=True).lower(*program.inputs(0))
+    text = lowered.as_text()
+    return text if text.endswith("\n") else text + "\n"
+
+
+def model_path(program: Program) -> str:
+    return os.path.join(os.path.dirname(os.path.realpath(__file__)), "model", program.name + ".mlir")
+
+
+def max_difference(want, got):
+    """Largest absolute difference over all leaves, and the largest |difference| / (|want| * rtol + atol) needs no more."""
+    largest = 0.0
+    for a, b in zip(want, got):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype.kind in "biu":
+            largest = max(largest, float(np.max(a.astype(np.int64) != b.astype(np.int64), initial=0)))
+        elif a.size:
+            largest = max(largest, float(np.max(np.abs(a.astype(np.float64) - b.astype(np.float64)))))
+    return largest
+
+
+def disagreement(program: Program, want, got) -> Optional[str]:
+    """None if `got` equals `want` within the program's tolerance, else what differs first."""
+    if len(want) != len(got):
+        return f"expects {len(want)} results, but got {len(got)}"
+    for index, (a, b) in enumerate(zip(want, got)):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape:
+            return f"result {index}: expects shape {a.shape}, but got {b.shape}"
+        if a.dtype.kind in "biu":
+            bad = int(np.sum(a.astype(np.int64) != b.astype(np.int64)))
+            # Integer results of floating point loops (Mandelbrot's counts) may differ where rounding decides an iteration.
+            if bad > program.rtol * a.size:
+                return f"result {index}: {bad} of {a.size} integers differ"
+        elif not np.allclose(b.astype(np.float64), a.astype(np.float64), rtol=program.rtol, atol=program.atol, equal_nan=True):
+            return f"result {index}: largest difference {np.max(np.abs(a.astype(np.float64) - b.astype(np.float64))):.3g}"
+    return None
