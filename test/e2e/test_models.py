@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks import program as bench
+from benchmarks import tools
 from benchmarks.model import programs
-from test.e2e import tools
 
 MODELS = {p.name: p for p in programs()}
 
