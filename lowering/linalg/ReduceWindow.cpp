@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ReduceWindow.cpp - stablehlo.reduce_window to linalg or a scan -----===//
+// Input:   %r = "stablehlo.reduce_window"(%x, %init) <{window_dimensions = array<i64: 3>, padding = dense<1>}> ({add})
+// Output:  fill + insert_slice of the padded input; linalg.generic over (result, window) with maps (o, w) -> (o * stride + w * d)
+// Input:   window = whole dimension, padding = whole dimension - 1 on one side, as JAX writes cumsum, cummax, ...
+// Output:  scf.for nest, result[i] = reducer(result[i - 1], x[i]): linear instead of quadratic
+// Leaves alone (as a plain window) cumulative forms whose init value is not known to be neutral.
+#include "dialects/stablehlo/Ops.h"
+#include "lowering/linalg/PatternKinds.h"
+#include "lowering/linalg/Windows.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+
+/// A reduce_window whose result[i] covers x[0..i], or x[i..] if `reverse`, along `dimension`.
+struct Cumulative {
+  int64_t dimension;
+  bool reverse;
+};
+
+std::optional<Cumulative> matchCumulative(stablehlo::ReduceWindowOp op) {
+  auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
+  size_t rank = type.getRank();
+  auto allOnes = [&](std::optional<ArrayRef<int64_t>> values) {
+    return llvm::all_of(orOnes(values, rank), [](int64_t v) { return v == 1; });
+  };
+  if (!allOnes(op.getWindowStrides()) || !allOnes(op.getBaseDilations()) || !allOnes(op.getWindowDilations()))
+    return std::nullopt;
+  std::optional<Cumulative> found;
+  auto padding = paddingPairs(op.getPadding(), rank);
+  for (auto [d, window] : llvm::enumerate(op.getWindowDimensions())) {
+    auto [low, high] = padding[d];
+    if (window == 1 && low == 0 && high == 0)
+      continue;
+    bool forward = low == window - 1 && high == 0, backward = low == 0 && high == window - 1;
+    // A partial window drops old elements: no scan.
+    if (found || window != type.getDimSize(d) || (!forward && !backward))
+      return std::nullopt;
+    found = Cumulative{static_cast<int64_t>(d), backward};
+  }
+  return found;
+}
+
+/// The scalar constant `value` is, seen through broadcasts of scalars.
+Attribute matchScalarConstant(Value value) {
+  while (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    value = broadcast.getOperand();
+  DenseElementsAttr attr;
+  if (!matchPattern(value, m_Constant(&attr)) || !attr.isSplat())
+    return {};
+  return attr.getSplatValue<Attribute>();
+}
+
+bool isNumber(Attribute attr, int64_t number) {
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(attr))
+    return integer.getValue() == APInt(integer.getValue().getBitWidth(), number, /*isSigned=*/true, /*implicitTrunc=*/true);
+  if (auto real = dyn_cast_or_null<FloatAttr>(attr))
+    return real.getValue().isExactlyValue(number) || (number == 0 && real.getValue().isZero());
+  if (auto parts = dyn_cast_or_null<ArrayAttr>(attr))
+    return parts.size() == 2 && isNumber(parts[0], number) && isNumber(parts[1], 0);
+  return false;
+}
+
+/// True if adding more copies of the init value never changes a result, so that a scan may start with one.
+bool isNeutralInit(Reducer reducer, Value init) {
+  switch (reducer) {
+  case Reducer::Minimum:
+  case Reducer::Maximum:
+  case Reducer::And:
+  case Reducer::Or:
+    return true; // Idempotent: init op init = init.
+  case Reducer::Add:
+    return isNumber(matchScalarConstant(init), 0);
+  case Reducer::Multiply:
+    return isNumber(matchScalarConstant(init), 1);
+  case Reducer::Other:
+    return false;
+  }
+  return false;
+}
+
+struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(stablehlo::ReduceWindowOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (auto cumulative = matchCumulative(op)) {
+      Reducer reducer = classifyReducer(op.getBody());
+      if (reducer != Reducer::Other && isNeutralInit(reducer, op.getInitValues()[0]))
+        return lowerScan(op, adaptor, *cumulative, reducer, rewriter);
+    }
+    return lowerWindows(op, adaptor, rewriter);
+  }
+
+  LogicalResult lowerScan(stablehlo::ReduceWindowOp op, OpAdaptor adaptor, Cumulative cumulative, Reducer reducer,
+                          ConversionPatternRewriter &rewriter) const {
+    LoopBuilder l(rewriter, op.getLoc());
+    Value input = adaptor.getInputs()[0];
+    Type inputElement = getElementTypeOrSelf(op.getInputs()[0].getType());
+    Type initElement = getElementTypeOrSelf(op.getInitValues()[0].getType());
+    Type resultElement = getElementTypeOrSelf(op.getBody().getArgument(0).getType());
+    Type element = accumulatorType(reducer, resultElement);
+    auto type = RankedTensorType::get(cast<RankedTensorType>(input.getType()).getShape(), storageElementType(element));
+    SmallVector<Value> sizes = l.dims(input);
+    Value extent = sizes[cumulative.dimension];
+    Value init = toCompute(rewriter, l.loc, l.extract(adaptor.getInitValues()[0]), initElement);
+    init = convertElement(l, init, initElement, element);
+    int64_t d = cumulative.dimension, rank = type.getRank();
+
+    bool failedBody = false;
+    auto step = [&](LoopBuilder &in, Value accumulator, ValueRange at) {
+      Value value = toCompute(in.b, in.loc, in.extract(input, at), inputElement);
+      value = convertElement(in, value, inputElement, element);
+      auto next = emitReducer(in, reducer, op.getBody(), accumulator, value, element);
+      failedBody |= failed(next);
+      return failed(next) ? accumulator : roundToElement(in.b, in.loc, (*next)[0], element);
+    };
+    Value result = l.empty(type, l.foldedDims(input));
+    if (d == rank - 1) {
+      // The minor dimension: the running value stays in a register.
+      result = l.nest(ArrayRef(sizes).drop_back(), result, [&](LoopBuilder &outer, ValueRange ivs, ValueRange carried) {
+        SmallVector<Value> starts{carried[0], init};
+        auto row = outer.nest(extent, starts, [&](LoopBuilder &in, ValueRange iv, ValueRange running) {
+          SmallVector<Value> at(ivs);
+          at.push_back(cumulative.reverse ? in.sub(in.sub(extent, in.index(1)), iv[0]) : iv[0]);
+          Value next = step(in, running[1], at);
+          return SmallVector<Value>{in.insert(toStorage(in.b, in.loc, next, element), running[0], at), next};
+        });
+        return SmallVector<Value>{row[0]};
+      })[0];
+    } else {
+      // Any other dimension: whole rows at a time, the previous row of the result is the accumulator.
+      SmallVector<Value> outerSizes(sizes.begin(), sizes.begin() + d), innerSizes(sizes.begin() + d + 1, sizes.end());
+      result = l.nest(outerSizes, result, [&](LoopBuilder &outer, ValueRange outerIvs, ValueRange carried) {
+        auto row = [&](LoopBuilder &at, Value position, Value previous, Value into) {
+          return at.nest(innerSizes, into, [&](LoopBuilder &in, ValueRange innerIvs, ValueRange running) {
+            SmallVector<Value> where(outerIvs);
+            where.push_back(position);
+            where.append(innerIvs.begin(), innerIvs.end());
+            Value accumulator = init;
+            if (previous) {
+              SmallVector<Value> before(where);
+              before[d] = previous;
+              accumulator = toCompute(in.b, in.loc, in.extract(running[0], before), element);
+            }
+            Value next = toStorage(in.b, in.loc, step(in, accumulator, where), element);
+            return SmallVector<Value>{in.insert(next, running[0], where)};
+          })[0];
+        };
+        Value one = outer.index(1), last = outer.sub(extent, one);
+        Value first = row(outer, cumulative.reverse ? last : outer.index(0), Value(), carried[0]);
+        return outer.loop(one, extent, one, first, [&](LoopBuilder &in, ValueRange iv, ValueRange running) {
+          Value position = cumulative.reverse ? in.sub(last, iv[0]) : iv[0];
+          Value previous = cumulative.reverse ? in.add(position, one) : in.sub(position, one);
+          return SmallVector<Value>{row(in, position, previous, running[0])};
+        });
+      })[0];
+    }
+    if (failedBody)
+      return failure();
+    result = convertTensor(l, result, element, resultElement);
+    rewriter.replaceOp(op, l.cast(result, getTypeConverter()->convertType(op.getResult(0).getType())));
+    return success();
+  }
+
+  LogicalResult lowerWindows(stablehlo::ReduceWindowOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const {
+    LoopBuilder l(rewriter, op.getLoc());
+    Region &region = op.getBody();
+    size_t count = op.getInputs().size();
+    ArrayRef<int64_t> window = op.getWindowDimensions();
+    int64_t rank = window.size();
+    Reducer reducer = classifyReducer(region);
+    auto strides = orOnes(op.getWindowStrides(), rank), windowDilations = orOnes(op.getWindowDilations(), rank);
+    auto baseDilations = orOnes(op.getBaseDilations(), rank);
+    SmallVector<OpFoldResult> low, high;
+    for (auto [before, after] : paddingPairs(op.getPadding(), rank)) {
+      low.push_back(rewriter.getIndexAttr(before));
+      high.push_back(rewriter.getIndexAttr(after));
+    }
+
+    SmallVector<Value> inputs, inits;
+    SmallVector<Type> inputElements, regionElements, accElements, accTypes;
+    for (size_t i = 0; i < count; ++i) {
+      inputElements.push_back(getElementTypeOrSelf(op.getInputs()[i].getType()));
+      regionElements.push_back(getElementTypeOrSelf(region.getArgument(i).getType()));
+      accElements.push_back(accumulatorType(reducer, regionElements[i]));
+      Type initElement = getElementTypeOrSelf(op.getInitValues()[i].getType());
+      Value init = toCompute(rewriter, l.loc, l.extract(adaptor.getInitValues()[i]), initElement);
+      Value pad = toStorage(rewriter, l.loc, convertElement(l, init, initElement, inputElements[i]), inputElements[i]);
+      inputs.push_back(dilateAndPad(l, adaptor.getInputs()[i], pad, low, high, baseDilations));
+      SmallVector<OpFoldResult> sizes;
+      for (int64_t d = 0; d < rank; ++d)
+        sizes.push_back(
+            windowCount(l, l.foldedDim(inputs[i], d), rewriter.getIndexAttr(window[d]), windowDilations[d], strides[d]));
+      Value start = toStorage(rewriter, l.loc, convertElement(l, init, initElement, accElements[i]), accElements[i]);
+      inits.push_back(l.fill(start, l.empty(sizes, storageElementType(accElements[i]))));
+      accTypes.push_back(inits.back().getType());
+    }
+    // A tensor of the window's shape, never read, gives the window loops their extents.
+    SmallVector<OpFoldResult> windowSizes;
+    for (int64_t size : window)
+      windowSizes.push_back(rewriter.getIndexAttr(size));
+    inputs.push_back(l.empty(windowSizes, rewriter.getI1Type()));
+
+    SmallVector<AffineExpr> inputExprs, windowExprs, outputExprs;
+    for (int64_t d = 0; d < rank; ++d) {
+      AffineExpr outer = rewriter.getAffineDimExpr(d), inner = rewriter.getAffineDimExpr(rank + d);
+      inputExprs.push_back(outer * strides[d] + inner * windowDilations[d]);
+      windowExprs.push_back(inner);
+      outputExprs.push_back(outer);
+    }
+    MLIRContext *context = rewriter.getContext();
+    SmallVector<AffineMap> maps(count, AffineMap::get(2 * rank, 0, inputExprs, context));
+    maps.push_back(AffineMap::get(2 * rank, 0, windowExprs, context));
+    maps.append(count, AffineMap::get(2 * rank, 0, outputExprs, context));
+    SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+    iterators.append(rank, utils::IteratorType::reduction);
+
+    bool failedBody = false;
+    auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
+      LoopBuilder inner(b, loc);
+      SmallVector<Value> accumulators, values;
+      for (size_t i = 0; i < count; ++i) {
+        Value value = toCompute(b, loc, args[i], inputElements[i]);
+        values.push_back(convertElement(inner, value, inputElements[i], accElements[i]));
+        accumulators.push_back(toCompute(b, loc, args[count + 1 + i], accElements[i]));
+      }
+      auto results = emitReducer(inner, reducer, region, accumulators, values, accElements);
+      if (failed(results)) {
+        failedBody = true;
+        return;
+      }
+      for (size_t i = 0; i < count; ++i)
+        (*results)[i] = toStorage(b, loc, (*results)[i], accElements[i]);
+      linalg::YieldOp::create(b, loc, *results);
+    };
+    auto generic = linalg::GenericOp::create(rewriter, op.getLoc(), accTypes, inputs, inits, maps, iterators, body);
+    if (failedBody)
+      return failure();
+    SmallVector<Value> results;
+    for (size_t i = 0; i < count; ++i) {
+      Value result = convertTensor(l, generic.getResult(i), accElements[i], regionElements[i]);
+      results.push_back(l.cast(result, getTypeConverter()->convertType(op.getResult(i).getType())));
+    }
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+} // namespace
+
+void populateReduceWindowPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<ReduceWindowPattern>(converter, patterns.getContext());
+}
+
+} // namespace millrace::lowering
