@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Emitter.h - Kernels on tensors to rank-1 vector code ---------------===//
+//
+// An emitter takes a kernel whose body is linalg on tensors and writes, next to it, a function that computes the
+// iterations [begin, end) of the kernel's parallel range with rank-1 vectors, scf loops and memrefs:
+//
+//   func.func private @<name>_range(memref inputs..., memref outputs..., memref<?xi8> scratch, index begin, index end)
+//
+// * Every input and output buffer is a *flat* memref<Nx elem>, N = number of elements (1 for rank 0), row-major.
+//   Booleans (i1) are bytes: memref<Nxi8> holding 0 or 1.
+// * No two buffers of one call overlap.
+// * scratch holds `scratchBytesPerTask` bytes, 64-byte aligned, private to the call.
+// * Results do not depend on how [0, rangeEnd) is split into calls.
+// * math.* operations on vectors are left in place; xla-expand-math rewrites them.
+//
+// An emitter that cannot treat a kernel says why in a remark, returns failure and leaves the module unchanged.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <memory>
+#include <string>
+
+namespace mlir {
+class Pass;
+}
+
+namespace millrace::lowering {
+
+/// The properties of a processor core that choose tile shapes.
+struct KernelTarget {
+  int vectorBits = 256;
+  bool avx512 = false;
+  bool avx512bf16 = false;
+  bool fma = true;
+  int64_t l1Bytes = 32 << 10;
+  int64_t l2Bytes = 512 << 10;
+  int threads = 2;         ///< ranges should have a few times as many iterations
+  double gigahertz = 3.5;  ///< for estimates only
+
+  int vectorRegisters() const { return avx512 ? 32 : 16; }
+};
+
+struct EmittedKernel {
+  mlir::func::FuncOp fn;
+  int64_t rangeEnd = 1;
+  int64_t scratchBytesPerTask = 0;
+  double nanosPerIteration = 0; ///< estimate
+  std::string emitter;          ///< "contraction", "row", "movement"
+};
+
+/// Kernels around one sum of products: matrix products of any operand layout with batch dimensions, convolutions.
+/// Elementwise producers are evaluated while packing, elementwise consumers on the accumulators.
+mlir::FailureOr<EmittedKernel> emitContraction(mlir::func::FuncOp fn, const KernelTarget &target);
+
+/// Elementwise operations, broadcasts and reductions.
+mlir::FailureOr<EmittedKernel> emitRowKernel(mlir::func::FuncOp fn, const KernelTarget &target);
+
+/// Transposes, with elementwise operations on the way.
+mlir::FailureOr<EmittedKernel> emitDataMovement(mlir::func::FuncOp fn, const KernelTarget &target);
+
+/// All of them in order of preference; the remarks of all that failed.
+mlir::FailureOr<EmittedKernel> emitKernel(mlir::func::FuncOp fn, const KernelTarget &target);
+
+/// The core this process runs on.
+KernelTarget hostKernelTarget();
+
+/// Pass `xla-emit-kernels`: replaces every function with the attribute `millrace.kernel` that an emitter can treat.
+std::unique_ptr<mlir::Pass> createEmitKernelsPass();
+void registerEmitKernelsPass();
+
+} // namespace millrace::lowering

@@ -1,0 +1,819 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- KernelModel.cpp - Build the model from linalg on tensors -----------===//
+// Input:   a function on static tensors of linalg operations, reshapes, slices and pads of arguments, constants.
+// Output:  nodes, accesses and atoms (KernelModel.h).
+// Not expressible: dynamic shapes, complex numbers, gathers, values read at two different index orders.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/KernelModel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+void LinearExpr::add(int atom, int64_t coefficient) {
+  for (auto &term : terms)
+    if (term.first == atom) {
+      term.second += coefficient;
+      return;
+    }
+  terms.push_back({atom, coefficient});
+}
+
+int64_t LinearExpr::coefficient(int atom) const {
+  for (auto [a, c] : terms)
+    if (a == atom)
+      return c;
+  return 0;
+}
+
+AtomSet LinearExpr::atoms() const {
+  AtomSet set = 0;
+  for (auto [a, c] : terms)
+    if (c)
+      set |= atomBit(a);
+  return set;
+}
+
+AtomSet Access::atoms() const {
+  AtomSet set = address.atoms();
+  for (const Guard &guard : guards)
+    set |= guard.index.atoms();
+  return set;
+}
+
+SmallVector<int> members(AtomSet set) {
+  SmallVector<int> out;
+  for (int i = 0; i < kMaxAtoms; ++i)
+    if (set & atomBit(i))
+      out.push_back(i);
+  return out;
+}
+
+AtomSet KernelModel::depends(const Operand &operand) const {
+  switch (operand.kind) {
+  case Operand::Intermediate:
+    return nodeOf(operand).depends;
+  case Operand::Buffer:
+    return operand.access.atoms();
+  default:
+    return 0;
+  }
+}
+
+int KernelModel::level(const Operand &operand) const {
+  return operand.kind == Operand::Intermediate ? nodeOf(operand).level : 0;
+}
+
+int64_t KernelModel::product(AtomSet atoms) const {
+  int64_t product = 1;
+  for (int atom : members(atoms & allAtoms))
+    product *= atomSizes[atom];
+  return product;
+}
+
+void KernelModel::forEachAccess(llvm::function_ref<void(const Access &, bool)> visit) const {
+  for (const Node &node : nodes) {
+    for (const Operand &operand : node.inputs)
+      if (operand.kind == Operand::Buffer)
+        visit(operand.access, false);
+    for (const Operand &operand : node.inits)
+      if (operand.kind == Operand::Buffer)
+        visit(operand.access, false);
+  }
+  for (const Output &output : outputs) {
+    if (output.value.kind == Operand::Buffer)
+      visit(output.value.access, false);
+    visit(output.store, true);
+  }
+}
+
+double KernelModel::totalOperations() const {
+  double total = 0;
+  for (const Node &node : nodes)
+    total += node.cost * product(node.iteration);
+  return total;
+}
+
+double KernelModel::totalBytes() const {
+  double total = 0;
+  for (auto [elements, type] : llvm::zip(bufferElements, bufferTypes))
+    total += double(elements) * type.getIntOrFloatBitWidth() / 8;
+  return total;
+}
+
+Operation *matchCombiner(Block *body, unsigned numInputs, Value &element) {
+  auto yield = body->getTerminator();
+  if (yield->getNumOperands() != 1 || body->getNumArguments() != numInputs + 1)
+    return nullptr;
+  BlockArgument acc = body->getArgument(numInputs);
+  Operation *combine = yield->getOperand(0).getDefiningOp();
+  if (!combine || combine->getNumOperands() != 2 || !acc.hasOneUse() || combine->getBlock() != body)
+    return nullptr;
+  if (combine->getOperand(0) == acc)
+    element = combine->getOperand(1);
+  else if (combine->getOperand(1) == acc)
+    element = combine->getOperand(0);
+  else
+    return nullptr;
+  return combine;
+}
+
+namespace {
+
+/// A buffer seen as a tensor: element (i0, i1, ...) is at offset + sum of i * stride.
+struct View {
+  int buffer = -1;
+  Type elementType;
+  int64_t numElements = 1;
+  SmallVector<int64_t> sizes, strides;
+  int64_t offset = 0;
+  struct Pad {
+    int dim;
+    int64_t low, size;
+  };
+  SmallVector<Pad> pads;
+  TypedAttr padding;
+};
+
+SmallVector<int64_t> rowMajor(ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> strides(sizes.size(), 1);
+  for (int64_t d = static_cast<int64_t>(sizes.size()) - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * sizes[d + 1];
+  return strides;
+}
+
+bool isSupportedNumber(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() && (integer.getWidth() == 1 || integer.getWidth() == 8 || integer.getWidth() == 16 ||
+                                    integer.getWidth() == 32 || integer.getWidth() == 64);
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
+
+double costOf(Operation &op) {
+  if (isa<math::SqrtOp, math::RsqrtOp, arith::DivFOp, arith::RemFOp>(op))
+    return 5;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return 15;
+  if (isa<math::AbsFOp, math::FmaOp, math::CopySignOp, math::FloorOp, math::CeilOp>(op))
+    return 1;
+  if (isa_and_nonnull<math::MathDialect>(op.getDialect()))
+    return 18;
+  if (isa<arith::ConstantOp, linalg::YieldOp, linalg::IndexOp>(op))
+    return 0;
+  return 1;
+}
+
+class Builder {
+public:
+  Builder(func::FuncOp fn, std::string &why) : fn(fn), why(why) {}
+  LogicalResult run();
+  KernelModel model;
+
+private:
+  struct RawOperand {
+    Operand operand; ///< final but for the access
+    int view = -1;
+    AffineMap map; ///< loops -> view dimensions
+  };
+  struct RawNode {
+    SmallVector<AtomList> loops;
+    SmallVector<RawOperand, 4> inputs;
+    SmallVector<RawOperand, 2> inits;
+    AtomList kept;
+  };
+
+  LogicalResult fail(const Twine &message) {
+    why = message.str();
+    return failure();
+  }
+  LogicalResult addOperation(Operation &op);
+  LogicalResult addLinalg(linalg::LinalgOp op);
+  LogicalResult addReshape(Operation *op, Value source, Value result, ArrayRef<ReassociationIndices> groups,
+                           bool expand);
+  LogicalResult addView(Operation &op, bool &done);
+  LogicalResult addOutput(Value value, int buffer);
+  LogicalResult checkBody(Block *body);
+  LogicalResult operandFor(Value value, AffineMap map, ArrayRef<AtomList> loops, RawOperand &out);
+  LogicalResult scalarOperand(Value value, RawOperand &out);
+  LogicalResult finish();
+  LogicalResult access(const RawOperand &raw, ArrayRef<AtomList> loops, Access &out);
+  LogicalResult linear(AffineExpr expr, ArrayRef<AtomList> loops, int64_t scale, LinearExpr &out);
+  LogicalResult addDimension(ArrayRef<int> list, int64_t scale, LinearExpr &out);
+  AtomSet toSet(ArrayRef<int> list, bool &duplicate);
+  void coarsen();
+
+  func::FuncOp fn;
+  std::string &why;
+  IndexAtoms atoms;
+  SmallVector<View> views;
+  DenseMap<Value, int> viewOf;
+  DenseMap<Value, TypedAttr> scalarOf;
+  DenseMap<Value, SmallVector<AtomList>> dimsOf; ///< intermediates
+  std::vector<RawNode> raws;
+  struct RawOutput {
+    RawOperand value;
+    SmallVector<AtomList> dims;
+    int buffer;
+    RankedTensorType type;
+  };
+  std::vector<RawOutput> rawOutputs;
+  DenseMap<int, int> dense; ///< atom of `atoms` -> atom of the model
+};
+
+LogicalResult Builder::run() {
+  if (!fn.getBody().hasOneBlock())
+    return fail("more than one block");
+  auto addBuffer = [&](Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return fail("argument or result without static shape");
+    if (!isSupportedNumber(tensor.getElementType()))
+      return fail("element type without vectors");
+    if (tensor.getNumElements() == 0)
+      return fail("empty tensor");
+    model.bufferElements.push_back(tensor.getNumElements());
+    Type element = tensor.getElementType();
+    model.bufferTypes.push_back(element.isInteger(1) ? IntegerType::get(fn.getContext(), 8) : element);
+    return success();
+  };
+  for (BlockArgument arg : fn.getArguments()) {
+    if (failed(addBuffer(arg.getType())))
+      return failure();
+    auto tensor = cast<RankedTensorType>(arg.getType());
+    View view;
+    view.buffer = arg.getArgNumber();
+    view.elementType = tensor.getElementType();
+    view.numElements = tensor.getNumElements();
+    view.sizes.assign(tensor.getShape().begin(), tensor.getShape().end());
+    view.strides = rowMajor(view.sizes);
+    viewOf[arg] = views.size();
+    views.push_back(view);
+  }
+  for (Type type : fn.getResultTypes())
+    if (failed(addBuffer(type)))
+      return failure();
+  if (fn.getNumResults() == 0)
+    return fail("no results");
+  Block &block = fn.getBody().front();
+  for (Operation &op : block)
+    if (failed(addOperation(op)))
+      return failure();
+  return finish();
+}
+
+LogicalResult Builder::addOperation(Operation &op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!dense)
+      return success();
+    if (!dense.isSplat() && dense.getNumElements() != 1)
+      return fail("constant of more than one element");
+    if (!isSupportedNumber(dense.getElementType()))
+      return fail("element type without vectors");
+    scalarOf[constant] = cast<TypedAttr>(*dense.value_begin<Attribute>());
+    return success();
+  }
+  if (isa<tensor::EmptyOp, tensor::ExtractOp>(op))
+    return success();
+  if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+    for (auto [index, value] : llvm::enumerate(ret.getOperands()))
+      if (failed(addOutput(value, fn.getNumArguments() + index)))
+        return failure();
+    return success();
+  }
+  for (Value result : op.getResults()) {
+    auto tensor = dyn_cast<RankedTensorType>(result.getType());
+    if (!tensor || !tensor.hasStaticShape())
+      return fail("result of '" + op.getName().getStringRef() + "' without static shape");
+    if (tensor.getNumElements() == 0)
+      return fail("empty tensor");
+    if (!isSupportedNumber(tensor.getElementType()))
+      return fail("element type without vectors");
+  }
+  if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+    Attribute attr;
+    if (matchPattern(fill.getInputs()[0], m_Constant(&attr))) {
+      scalarOf[fill.getResult(0)] = cast<TypedAttr>(attr);
+      return success();
+    }
+  }
+  if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
+    Attribute attr;
+    if (!matchPattern(splat.getInput(), m_Constant(&attr)))
+      return fail("splat of a value that is not constant");
+    scalarOf[splat.getResult()] = cast<TypedAttr>(attr);
+    return success();
+  }
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return addLinalg(linalgOp);
+  bool done = false;
+  if (failed(addView(op, done)))
+    return failure();
+  if (done)
+    return success();
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return addReshape(expand, expand.getSrc(), expand.getResult(), expand.getReassociationIndices(), true);
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return addReshape(collapse, collapse.getSrc(), collapse.getResult(), collapse.getReassociationIndices(), false);
+  return fail("operation '" + op.getName().getStringRef() + "'");
+}
+
+/// Slices, pads and reshapes of a buffer are the buffer at other addresses.
+LogicalResult Builder::addView(Operation &op, bool &done) {
+  if (op.getNumOperands() == 0 || op.getNumResults() != 1)
+    return success();
+  Value source = op.getOperand(0), result = op.getResult(0);
+  if (auto it = scalarOf.find(source); it != scalarOf.end() &&
+                                       isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
+                                           tensor::ExtractSliceOp>(op)) {
+    TypedAttr scalar = it->second;
+    scalarOf[result] = scalar;
+    done = true;
+    return success();
+  }
+  auto it = viewOf.find(source);
+  if (it == viewOf.end())
+    return success();
+  View view = views[it->second];
+  if (isa<tensor::CastOp>(op)) {
+    // Same view.
+  } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    if (!view.pads.empty())
+      return success();
+    SmallVector<int64_t> strides;
+    auto sizes = expand.getResultType().getShape();
+    for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
+      int64_t stride = view.strides[dim];
+      SmallVector<int64_t> reversed;
+      for (int64_t d : llvm::reverse(group)) {
+        reversed.push_back(stride);
+        stride *= sizes[d];
+      }
+      strides.append(reversed.rbegin(), reversed.rend());
+    }
+    // A rank-0 source has no groups: every result dimension has size 1.
+    strides.resize(sizes.size(), 1);
+    view.sizes.assign(sizes.begin(), sizes.end());
+    view.strides = strides;
+  } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    if (!view.pads.empty())
+      return success();
+    SmallVector<int64_t> sizes, strides;
+    for (auto group : collapse.getReassociationIndices()) {
+      int64_t size = 1, stride = 1;
+      bool first = true;
+      for (int64_t d : llvm::reverse(group)) {
+        if (view.sizes[d] == 1)
+          continue;
+        if (first)
+          stride = view.strides[d];
+        else if (view.strides[d] != stride * size)
+          return success(); // not one stride: an operation of its own
+        first = false;
+        size *= view.sizes[d];
+      }
+      sizes.push_back(size);
+      strides.push_back(stride);
+    }
+    view.sizes = sizes;
+    view.strides = strides;
+  } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    if (!slice.hasUnitStride() && llvm::any_of(slice.getStaticStrides(), ShapedType::isDynamic))
+      return fail("slice at run-time strides");
+    if (llvm::any_of(slice.getStaticOffsets(), ShapedType::isDynamic) ||
+        llvm::any_of(slice.getStaticSizes(), ShapedType::isDynamic) || !view.pads.empty())
+      return fail("slice at run-time offsets or of padding");
+    auto dropped = slice.getDroppedDims();
+    SmallVector<int64_t> sizes, strides;
+    for (int64_t d = 0; d < static_cast<int64_t>(view.sizes.size()); ++d) {
+      view.offset += slice.getStaticOffset(d) * view.strides[d];
+      if (dropped.test(d))
+        continue;
+      sizes.push_back(slice.getStaticSize(d));
+      strides.push_back(view.strides[d] * slice.getStaticStride(d));
+    }
+    view.sizes = sizes;
+    view.strides = strides;
+  } else if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+    Value padding = pad.getConstantPaddingValue();
+    Attribute attr;
+    if (!padding || !matchPattern(padding, m_Constant(&attr)) || !view.pads.empty())
+      return fail("padding that is not one constant");
+    view.padding = cast<TypedAttr>(attr);
+    auto low = pad.getStaticLow(), high = pad.getStaticHigh();
+    for (int64_t d = 0; d < static_cast<int64_t>(view.sizes.size()); ++d) {
+      if (ShapedType::isDynamic(low[d]) || ShapedType::isDynamic(high[d]))
+        return fail("padding of run-time size");
+      if (!low[d] && !high[d])
+        continue;
+      view.pads.push_back({static_cast<int>(d), low[d], view.sizes[d]});
+      view.offset -= low[d] * view.strides[d];
+      view.sizes[d] += low[d] + high[d];
+    }
+  } else {
+    return success();
+  }
+  viewOf[result] = views.size();
+  views.push_back(view);
+  done = true;
+  return success();
+}
+
+LogicalResult Builder::addReshape(Operation *op, Value source, Value result, ArrayRef<ReassociationIndices> groups,
+                                  bool expand) {
+  RawNode raw;
+  RawOperand input;
+  auto sourceType = cast<RankedTensorType>(source.getType()), resultType = cast<RankedTensorType>(result.getType());
+  SmallVector<AtomList> sourceDims, resultDims;
+  for (int64_t size : sourceType.getShape())
+    sourceDims.push_back(atoms.dimension(size));
+  if (failed(operandFor(source, AffineMap::getMultiDimIdentityMap(sourceDims.size(), fn.getContext()), sourceDims,
+                        input)))
+    return failure();
+  for (int64_t size : resultType.getShape())
+    resultDims.push_back(atoms.dimension(size));
+  auto &wide = expand ? resultDims : sourceDims;
+  auto &narrow = expand ? sourceDims : resultDims;
+  for (auto [dim, group] : llvm::enumerate(groups)) {
+    AtomList joined;
+    for (int64_t d : group)
+      joined.append(wide[d]);
+    if (failed(atoms.unify(narrow[dim], joined)))
+      return fail("reshape without a common refinement of its dimensions");
+  }
+  raw.loops = sourceDims;
+  raw.inputs.push_back(input);
+  for (const AtomList &list : resultDims)
+    raw.kept.append(list);
+  Node node;
+  node.op = op;
+  model.producer[result] = {static_cast<int>(model.nodes.size()), 0};
+  model.nodes.push_back(node);
+  raws.push_back(raw);
+  dimsOf[result] = resultDims;
+  return success();
+}
+
+LogicalResult Builder::checkBody(Block *body) {
+  for (Operation &op : *body) {
+    if (isa<linalg::YieldOp, linalg::IndexOp>(op))
+      continue;
+    if (op.getNumRegions() || !(isa<arith::ConstantOp>(op) || OpTrait::hasElementwiseMappableTraits(&op)))
+      return fail("scalar operation '" + op.getName().getStringRef() + "'");
+    for (Value result : op.getResults()) {
+      Type type = result.getType();
+      if (!type.isIntOrIndexOrFloat())
+        return fail("scalar of a type without vectors");
+      if (!type.isIndex())
+        model.maxElementBits = std::max<int>(model.maxElementBits, type.getIntOrFloatBitWidth());
+    }
+    for (Value operand : op.getOperands()) {
+      if (operand.getParentBlock() == body)
+        continue;
+      Attribute attr;
+      if (!matchPattern(operand, m_Constant(&attr)))
+        return fail("scalar body that reads a value from outside");
+    }
+  }
+  return success();
+}
+
+LogicalResult Builder::scalarOperand(Value value, RawOperand &out) {
+  out.operand.elementType = value.getType();
+  Attribute attr;
+  if (matchPattern(value, m_Constant(&attr))) {
+    out.operand.kind = Operand::Scalar;
+    out.operand.scalar = cast<TypedAttr>(attr);
+    return success();
+  }
+  auto extract = value.getDefiningOp<tensor::ExtractOp>();
+  if (!extract || llvm::any_of(extract.getTensor().getType().getShape(), [](int64_t size) { return size != 1; }))
+    return fail("scalar operand that is not a constant or the element of a tensor of one");
+  SmallVector<AtomList> loops(extract.getTensor().getType().getRank());
+  return operandFor(extract.getTensor(), AffineMap::getMultiDimIdentityMap(loops.size(), fn.getContext()), loops, out);
+}
+
+LogicalResult Builder::operandFor(Value value, AffineMap map, ArrayRef<AtomList> loops, RawOperand &out) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  if (!tensor)
+    return scalarOperand(value, out);
+  out.map = map;
+  out.operand.elementType = tensor.getElementType();
+  if (auto it = scalarOf.find(value); it != scalarOf.end()) {
+    out.operand.kind = Operand::Scalar;
+    out.operand.scalar = it->second;
+    return success();
+  }
+  if (auto it = viewOf.find(value); it != viewOf.end()) {
+    out.operand.kind = Operand::Buffer;
+    out.view = it->second;
+    return success();
+  }
+  auto it = dimsOf.find(value);
+  if (it == dimsOf.end())
+    return fail("operand that no operation of the kernel computes");
+  out.operand.kind = Operand::Intermediate;
+  out.operand.value = value;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (auto d = dyn_cast<AffineDimExpr>(expr)) {
+      if (failed(atoms.unify(it->second[dim], loops[d.getPosition()])))
+        return fail("dimensions without a common refinement");
+    } else if (tensor.getDimSize(dim) != 1) {
+      return fail("an intermediate read at an index that is not one loop");
+    }
+  }
+  return success();
+}
+
+LogicalResult Builder::addLinalg(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || op->getNumRegions() != 1)
+    return fail("operation '" + op->getName().getStringRef() + "'");
+  Block *body = op.getBlock();
+  if (failed(checkBody(body)))
+    return failure();
+  RawNode raw;
+  Node node;
+  node.op = op;
+  node.body = body;
+  auto iterators = op.getIteratorTypesArray();
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  for (int64_t size : ranges) {
+    if (ShapedType::isDynamic(size))
+      return fail("loop without static size");
+    raw.loops.push_back(atoms.dimension(size));
+  }
+  node.reduction = op.getNumReductionLoops() > 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    raw.inputs.emplace_back();
+    if (failed(operandFor(input->get(), op.getMatchingIndexingMap(input), raw.loops, raw.inputs.back())))
+      return failure();
+  }
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    raw.inits.emplace_back();
+    if (node.reduction || op.payloadUsesValueFromOperand(&init))
+      if (failed(operandFor(init.get(), op.getMatchingIndexingMap(&init), raw.loops, raw.inits.back())))
+        return failure();
+  }
+  for (auto [number, result] : llvm::enumerate(op->getResults())) {
+    SmallVector<AtomList> dims;
+    AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(result));
+    AtomList kept;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      if (auto d = dyn_cast<AffineDimExpr>(expr))
+        dims.push_back(raw.loops[d.getPosition()]);
+      else if (cast<RankedTensorType>(result.getType()).getDimSize(dim) == 1)
+        dims.push_back({});
+      else
+        return fail("a result that is not written at one loop per dimension");
+      kept.append(dims.back());
+    }
+    if (number && kept != raw.kept)
+      return fail("results with different indices");
+    raw.kept = kept;
+    dimsOf[result] = dims;
+    model.producer[result] = {static_cast<int>(model.nodes.size()), static_cast<int>(number)};
+  }
+  for (Operation &inner : *body) {
+    node.cost += costOf(inner);
+    node.usesIndex |= isa<linalg::IndexOp>(inner);
+  }
+  model.nodes.push_back(node);
+  raws.push_back(raw);
+  return success();
+}
+
+LogicalResult Builder::addOutput(Value value, int buffer) {
+  RawOutput out;
+  out.buffer = buffer;
+  out.type = cast<RankedTensorType>(value.getType());
+  for (int64_t size : out.type.getShape())
+    out.dims.push_back(atoms.dimension(size));
+  if (failed(operandFor(value, AffineMap::getMultiDimIdentityMap(out.dims.size(), fn.getContext()), out.dims,
+                        out.value)))
+    return failure();
+  rawOutputs.push_back(out);
+  return success();
+}
+
+AtomSet Builder::toSet(ArrayRef<int> list, bool &duplicate) {
+  AtomSet set = 0;
+  for (int atom : atoms.resolve(list)) {
+    AtomSet bit = atomBit(dense.find(atom)->second);
+    duplicate |= (set & bit) != 0;
+    set |= bit;
+  }
+  return set;
+}
+
+LogicalResult Builder::addDimension(ArrayRef<int> list, int64_t scale, LinearExpr &out) {
+  for (int atom : llvm::reverse(atoms.resolve(list))) {
+    out.add(dense.find(atom)->second, scale);
+    scale *= atoms.size(atom);
+  }
+  return success();
+}
+
+LogicalResult Builder::linear(AffineExpr expr, ArrayRef<AtomList> loops, int64_t scale, LinearExpr &out) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return addDimension(loops[dim.getPosition()], scale, out);
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    out.offset += scale * constant.getValue();
+    return success();
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (binary && expr.getKind() == AffineExprKind::Add)
+    return success(succeeded(linear(binary.getLHS(), loops, scale, out)) &&
+                   succeeded(linear(binary.getRHS(), loops, scale, out)));
+  if (binary && expr.getKind() == AffineExprKind::Mul) {
+    if (auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS()))
+      return linear(binary.getLHS(), loops, scale * factor.getValue(), out);
+  }
+  return fail("an index that is not linear");
+}
+
+LogicalResult Builder::access(const RawOperand &raw, ArrayRef<AtomList> loops, Access &out) {
+  const View &view = views[raw.view];
+  out.buffer = view.buffer;
+  out.elementType = view.elementType;
+  out.numElements = view.numElements;
+  out.address.offset = view.offset;
+  out.padding = view.padding;
+  for (auto [dim, expr] : llvm::enumerate(raw.map.getResults()))
+    if (failed(linear(expr, loops, view.strides[dim], out.address)))
+      return failure();
+  for (const View::Pad &pad : view.pads) {
+    Guard guard;
+    guard.size = pad.size;
+    guard.index.offset = -pad.low;
+    if (failed(linear(raw.map.getResult(pad.dim), loops, 1, guard.index)))
+      return failure();
+    out.guards.push_back(guard);
+  }
+  return success();
+}
+
+LogicalResult Builder::finish() {
+  // Number the atoms that remain.
+  auto number = [&](ArrayRef<int> list) {
+    for (int atom : atoms.resolve(list))
+      if (dense.try_emplace(atom, model.atomSizes.size()).second)
+        model.atomSizes.push_back(atoms.size(atom));
+  };
+  for (const RawOutput &out : rawOutputs)
+    for (const AtomList &list : out.dims)
+      number(list);
+  for (const RawNode &raw : raws) {
+    for (const AtomList &list : raw.loops)
+      number(list);
+    number(raw.kept);
+  }
+  if (model.atomSizes.size() > kMaxAtoms)
+    return fail("too many loop indices");
+
+  for (auto [node, raw] : llvm::zip(model.nodes, raws)) {
+    AtomList all;
+    for (const AtomList &list : raw.loops)
+      all.append(list);
+    bool duplicate = false;
+    node.iteration = toSet(all, duplicate);
+    node.kept = toSet(raw.kept, duplicate);
+    if (duplicate)
+      return fail("a value read at two index orders");
+    for (RawOperand &input : raw.inputs) {
+      if (input.view >= 0 && failed(access(input, raw.loops, input.operand.access)))
+        return failure();
+      node.inputs.push_back(input.operand);
+    }
+    for (RawOperand &init : raw.inits) {
+      if (init.view >= 0 && failed(access(init, raw.loops, init.operand.access)))
+        return failure();
+      node.inits.push_back(init.operand);
+    }
+    if (node.usesIndex)
+      for (const AtomList &list : raw.loops) {
+        node.loops.emplace_back();
+        if (failed(addDimension(list, 1, node.loops.back())))
+          return failure();
+      }
+    for (Value result : node.op->getResults())
+      model.maxElementBits =
+          std::max<int>(model.maxElementBits, getElementTypeOrSelf(result.getType()).getIntOrFloatBitWidth());
+  }
+  for (RawOutput &raw : rawOutputs) {
+    Output out;
+    if (raw.value.view >= 0 && failed(access(raw.value, raw.dims, raw.value.operand.access)))
+      return failure();
+    out.value = raw.value.operand;
+    out.store.buffer = raw.buffer;
+    out.store.elementType = raw.type.getElementType();
+    out.store.numElements = raw.type.getNumElements();
+    SmallVector<int64_t> strides = rowMajor(raw.type.getShape());
+    for (auto [list, stride] : llvm::zip(raw.dims, strides))
+      if (failed(addDimension(list, stride, out.store.address)))
+        return failure();
+    model.outputs.push_back(out);
+  }
+  for (Type type : model.bufferTypes)
+    model.maxElementBits = std::max<int>(model.maxElementBits, type.getIntOrFloatBitWidth());
+
+  coarsen();
+
+  model.allAtoms = model.atomSizes.empty() ? 0 : (AtomSet(1) << model.atomSizes.size()) - 1;
+  for (Node &node : model.nodes) {
+    for (const Operand &input : node.inputs)
+      node.level = std::max(node.level, model.level(input));
+    for (const Operand &init : node.inits)
+      node.level = std::max(node.level, model.level(init));
+    node.level += node.reduction;
+    node.depends = node.kept | (node.level ? kInsideTask : 0);
+  }
+  return success();
+}
+
+/// Joins an atom with the next inner one where no address and no value tells them apart.
+void Builder::coarsen() {
+  SmallVector<LinearExpr *> exprs;
+  SmallVector<AtomSet *> sets;
+  auto addAccess = [&](Access &access) {
+    exprs.push_back(&access.address);
+    for (Guard &guard : access.guards)
+      exprs.push_back(&guard.index);
+  };
+  for (Node &node : model.nodes) {
+    sets.push_back(&node.iteration);
+    sets.push_back(&node.kept);
+    for (Operand &operand : node.inputs)
+      addAccess(operand.access);
+    for (Operand &operand : node.inits)
+      addAccess(operand.access);
+    for (LinearExpr &loop : node.loops)
+      exprs.push_back(&loop);
+  }
+  for (Output &out : model.outputs) {
+    addAccess(out.value.access);
+    addAccess(out.store);
+  }
+
+  int count = model.atomSizes.size();
+  SmallVector<bool> dead(count, false);
+  auto joinable = [&](int outer, int inner) {
+    for (LinearExpr *expr : exprs)
+      if (expr->coefficient(outer) != expr->coefficient(inner) * model.atomSizes[inner])
+        return false;
+    for (AtomSet *set : sets)
+      if (!(*set & atomBit(outer)) != !(*set & atomBit(inner)))
+        return false;
+    return true;
+  };
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (int outer = 0; outer < count; ++outer)
+      for (int inner = 0; inner < count; ++inner) {
+        if (outer == inner || dead[outer] || dead[inner] || !joinable(outer, inner))
+          continue;
+        for (LinearExpr *expr : exprs)
+          llvm::erase_if(expr->terms, [&](auto &term) { return term.first == outer; });
+        for (AtomSet *set : sets)
+          *set &= ~atomBit(outer);
+        model.atomSizes[inner] *= model.atomSizes[outer];
+        dead[outer] = true;
+        changed = true;
+      }
+  }
+  // Close the gaps.
+  SmallVector<int> renumbered(count, -1);
+  SmallVector<int64_t> sizes;
+  for (int atom = 0; atom < count; ++atom)
+    if (!dead[atom]) {
+      renumbered[atom] = sizes.size();
+      sizes.push_back(model.atomSizes[atom]);
+    }
+  for (LinearExpr *expr : exprs)
+    for (auto &term : expr->terms)
+      term.first = renumbered[term.first];
+  for (AtomSet *set : sets) {
+    AtomSet next = 0;
+    for (int atom : members(*set))
+      next |= atomBit(renumbered[atom]);
+    *set = next;
+  }
+  model.atomSizes = sizes;
+}
+
+} // namespace
+
+FailureOr<KernelModel> buildKernelModel(func::FuncOp fn, std::string &why) {
+  Builder builder(fn, why);
+  if (failed(builder.run()))
+    return failure();
+  return std::move(builder.model);
+}
+
+} // namespace millrace::lowering

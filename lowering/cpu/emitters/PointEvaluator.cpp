@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PointEvaluator.cpp - Values of a kernel at one point or vector -----===//
+#include "lowering/cpu/emitters/PointEvaluator.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+PointEvaluator::PointEvaluator(const KernelModel &model, func::FuncOp fn, int64_t lanes)
+    : model(model), fn(fn), location(fn.getLoc()), width(lanes) {
+  enter(&fn.getBody().front());
+}
+
+// ---- Scopes -------------------------------------------------------------------------------------------------------
+
+OpBuilder PointEvaluator::builderAt(Scope &scope) const {
+  OpBuilder builder(fn.getContext());
+  if (scope.inner)
+    builder.setInsertionPoint(scope.inner);
+  else if (scope.block->mightHaveTerminator())
+    builder.setInsertionPoint(scope.block->getTerminator());
+  else
+    builder.setInsertionPointToEnd(scope.block);
+  return builder;
+}
+
+OpBuilder PointEvaluator::builder() const { return builderAt(*scopes.back()); }
+
+void PointEvaluator::enter(Block *block) {
+  auto scope = std::make_shared<Scope>();
+  scope->block = block;
+  if (!scopes.empty())
+    scope->available = scopes.back()->available;
+  scopes.push_back(scope);
+}
+
+void PointEvaluator::enterRegion(Operation *op, Block *block) {
+  // All scopes of the block in which the operation stands insert before it from now on.
+  for (auto &scope : scopes)
+    if (scope->block == op->getBlock())
+      scope->inner = op;
+  enter(block);
+}
+
+void PointEvaluator::leave() {
+  Block *left = scopes.back()->block;
+  scopes.pop_back();
+  if (scopes.back()->block == left)
+    return;
+  for (auto &scope : scopes)
+    if (scope->block == scopes.back()->block)
+      scope->inner = nullptr;
+}
+
+void PointEvaluator::bindIndex(int atom, Value index) {
+  Scope &scope = *scopes.back();
+  scope.indices[atom] = index;
+  scope.available |= atomBit(atom);
+  scope.own |= atomBit(atom);
+}
+
+void PointEvaluator::setLanes(int atom, Value newMask, Value count) {
+  vectorAtom = atom;
+  mask = newMask;
+  laneCount = count;
+}
+
+int PointEvaluator::scopeFor(AtomSet need) const {
+  for (auto [index, scope] : llvm::enumerate(scopes))
+    if (!(need & ~scope->available))
+      return index;
+  // A missing index is a bug of the emitter: fail loudly rather than emit code for the wrong point.
+  llvm::report_fatal_error("millrace emitter: a value was asked for before its loop indices were known");
+}
+
+Value PointEvaluator::indexOf(int atom) const {
+  for (auto &scope : llvm::reverse(scopes))
+    if (auto it = scope->indices.find(atom); it != scope->indices.end())
+      return it->second;
+  llvm::report_fatal_error("millrace emitter: unknown loop index");
+}
+
+// ---- Index arithmetic ---------------------------------------------------------------------------------------------
+
+Value PointEvaluator::constant(int64_t value) {
+  Value &slot = scopes.front()->constants[value];
+  if (!slot) {
+    OpBuilder b(fn.getContext());
+    b.setInsertionPointToStart(&fn.getBody().front());
+    slot = arith::ConstantIndexOp::create(b, location, value);
+  }
+  return slot;
+}
+
+Value PointEvaluator::number(TypedAttr attr) {
+  Value &slot = scopes.front()->numbers[attr];
+  if (!slot) {
+    OpBuilder b(fn.getContext());
+    b.setInsertionPointToStart(&fn.getBody().front());
+    slot = arith::ConstantOp::create(b, location, attr);
+  }
+  return slot;
+}
+
+Value PointEvaluator::add(Value a, Value b) {
+  if (matchPattern(a, m_Zero()))
+    return b;
+  if (matchPattern(b, m_Zero()))
+    return a;
+  OpBuilder at = builder();
+  return arith::AddIOp::create(at, location, a, b);
+}
+
+Value PointEvaluator::addConstant(Value a, int64_t b) {
+  if (!b)
+    return a;
+  OpBuilder at = builder();
+  return arith::AddIOp::create(at, location, a, constant(b));
+}
+
+Value PointEvaluator::mulConstant(Value a, int64_t b) {
+  if (b == 1)
+    return a;
+  if (!b || matchPattern(a, m_Zero()))
+    return constant(0);
+  OpBuilder at = builder();
+  return arith::MulIOp::create(at, location, a, constant(b));
+}
+
+Value PointEvaluator::linear(const LinearExpr &expr) {
+  Value sum = constant(expr.offset);
+  for (auto [atom, coefficient] : expr.terms)
+    if (coefficient)
+      sum = add(sum, mulConstant(indexOf(atom), coefficient));
+  return sum;
+}
+
+/// Sums the terms scope by scope, so that outer scopes compute their part once.
+Value PointEvaluator::address(const Access &access) {
+  Value sum;
+  std::vector<std::shared_ptr<Scope>> all = scopes;
+  AtomSet seen = 0;
+  // An atom bound again further in hides the outer one.
+  AtomSet needed = access.address.atoms();
+  for (size_t level = 0; level < all.size(); ++level) {
+    Scope &scope = *all[level];
+    AtomSet hidden = 0;
+    for (size_t further = level + 1; further < all.size(); ++further)
+      hidden |= all[further]->own;
+    AtomSet here = scope.own & needed & ~hidden;
+    if (level == 0)
+      sum = constant(access.address.offset);
+    if (!here)
+      continue;
+    seen |= here;
+    auto it = scope.addresses.find(&access);
+    if (it != scope.addresses.end()) {
+      sum = it->second;
+      continue;
+    }
+    scopes.assign(all.begin(), all.begin() + level + 1);
+    for (auto [atom, coefficient] : access.address.terms)
+      if ((here & atomBit(atom)) && coefficient)
+        sum = add(sum, mulConstant(indexOf(atom), coefficient));
+    scope.addresses[&access] = sum;
+  }
+  scopes = all;
+  if (needed & ~seen)
+    llvm::report_fatal_error("millrace emitter: address with unknown loop index");
+  return sum;
+}
+
+// ---- Memory -------------------------------------------------------------------------------------------------------
+
+Value PointEvaluator::fromStorage(Value stored, Type element) {
+  if (!element.isInteger(1))
+    return stored;
+  OpBuilder b = builder();
+  TypedAttr zero = cast<TypedAttr>(b.getZeroAttr(stored.getType()));
+  return arith::CmpIOp::create(b, location, arith::CmpIPredicate::ne, stored, number(zero));
+}
+
+Value PointEvaluator::toStorage(Value value) {
+  if (!getElementTypeOrSelf(value.getType()).isInteger(1))
+    return value;
+  OpBuilder b = builder();
+  Type i8 = b.getI8Type();
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    return arith::ExtUIOp::create(b, location, vector.clone(i8), value);
+  return arith::ExtUIOp::create(b, location, i8, value);
+}
+
+Value PointEvaluator::loadVector(Value memref, Value address, int64_t stride, Type element, Value laneGuard,
+                                 Value padding) {
+  OpBuilder b = builder();
+  VectorType type = vectorOf(element);
+  Value guard = mask;
+  if (laneGuard)
+    guard = guard ? Value(arith::AndIOp::create(b, location, guard, laneGuard)) : laneGuard;
+  Value passThrough = padding ? padding : guard ? number(cast<TypedAttr>(b.getZeroAttr(type))) : Value();
+  if (stride == 1) {
+    if (!guard)
+      return vector::LoadOp::create(b, location, type, memref, ValueRange{address});
+    return vector::MaskedLoadOp::create(b, location, type, memref, ValueRange{address}, guard, passThrough);
+  }
+  if (stride == -1 && !guard) {
+    Value first = addConstant(address, 1 - width);
+    Value loaded = vector::LoadOp::create(b, location, type, memref, ValueRange{first});
+    SmallVector<int64_t> reversed;
+    for (int64_t lane = width - 1; lane >= 0; --lane)
+      reversed.push_back(lane);
+    return vector::ShuffleOp::create(b, location, loaded, loaded, reversed);
+  }
+  if (laneGuard) {
+    // The address of a lane may lie outside: only a gather leaves those alone.
+    SmallVector<int64_t> offsets;
+    for (int64_t lane = 0; lane < width; ++lane)
+      offsets.push_back(lane * stride);
+    Type i64 = b.getI64Type();
+    Value lanesAt = number(DenseElementsAttr::get(vectorOf(i64), ArrayRef<int64_t>(offsets)));
+    return vector::GatherOp::create(b, location, type, memref, ValueRange{address}, lanesAt, guard, passThrough);
+  }
+  Value last;
+  if (laneCount)
+    last = arith::SubIOp::create(b, location, laneCount, constant(1));
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < width; ++lane) {
+    Value offset = constant(lane * stride);
+    if (last) {
+      Value clamped = arith::MinUIOp::create(b, location, constant(lane), last);
+      offset = arith::MulIOp::create(b, location, clamped, constant(stride));
+    }
+    Value at = arith::AddIOp::create(b, location, address, offset);
+    elements.push_back(memref::LoadOp::create(b, location, memref, ValueRange{at}));
+  }
+  return vector::FromElementsOp::create(b, location, type, elements);
+}
+
+Value PointEvaluator::load(const Access &access) {
+  OpBuilder b = builder();
+  Type stored = cast<MemRefType>(buffer(access.buffer).getType()).getElementType();
+  bool lanesKnown = vectorAtom >= 0 && (scopes.back()->available & atomBit(vectorAtom));
+  int64_t stride = lanesKnown ? access.address.coefficient(vectorAtom) : 0;
+  Value at = address(access);
+
+  // Guards: those that are the same for all lanes and those that are not.
+  Value uniform, perLane;
+  for (const Guard &guard : access.guards) {
+    Value index = linear(guard.index);
+    int64_t laneStep = lanesKnown ? guard.index.coefficient(vectorAtom) : 0;
+    if (!laneStep) {
+      // Unsigned: negative indices are out of range, too.
+      Value ok = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, index, constant(guard.size));
+      uniform = uniform ? Value(arith::AndIOp::create(b, location, uniform, ok)) : ok;
+      continue;
+    }
+    Type i64 = b.getI64Type();
+    SmallVector<int64_t> offsets;
+    for (int64_t lane = 0; lane < width; ++lane)
+      offsets.push_back(lane * laneStep);
+    Value index64 = arith::IndexCastOp::create(b, location, i64, index);
+    Value spread = vector::BroadcastOp::create(b, location, vectorOf(i64), index64);
+    Value indices = arith::AddIOp::create(
+        b, location, spread, number(DenseElementsAttr::get(vectorOf(i64), ArrayRef<int64_t>(offsets))));
+    Value size = number(DenseElementsAttr::get(vectorOf(i64), ArrayRef<int64_t>{guard.size}));
+    Value ok = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, indices, size);
+    perLane = perLane ? Value(arith::AndIOp::create(b, location, perLane, ok)) : ok;
+  }
+
+  auto padding = [&](Type like) -> Value {
+    TypedAttr attr = access.padding;
+    if (access.elementType.isInteger(1))
+      attr = b.getIntegerAttr(stored, cast<IntegerAttr>(attr).getValue().getBoolValue());
+    if (auto vector = dyn_cast<VectorType>(like))
+      return number(DenseElementsAttr::get(vector, Attribute(attr)));
+    return number(attr);
+  };
+
+  Value loaded;
+  if (stride || perLane) {
+    Value guard = perLane;
+    if (uniform) {
+      Value spread = vector::BroadcastOp::create(b, location, vectorOf(b.getI1Type()), uniform);
+      guard = guard ? Value(arith::AndIOp::create(b, location, guard, spread)) : spread;
+    }
+    loaded = loadVector(buffer(access.buffer), at, stride, stored, guard,
+                        guard ? padding(vectorOf(stored)) : Value());
+  } else if (uniform) {
+    Value safe = arith::SelectOp::create(b, location, uniform, at, constant(0));
+    Value element = memref::LoadOp::create(b, location, buffer(access.buffer), ValueRange{safe});
+    loaded = arith::SelectOp::create(b, location, uniform, element, padding(stored));
+  } else {
+    loaded = memref::LoadOp::create(b, location, buffer(access.buffer), ValueRange{at});
+  }
+  return fromStorage(loaded, access.elementType);
+}
+
+void PointEvaluator::store(const Access &access, Value value) {
+  OpBuilder b = builder();
+  Value memref = buffer(access.buffer);
+  Value at = address(access);
+  int64_t stride = vectorAtom >= 0 ? access.address.coefficient(vectorAtom) : 0;
+  if (stride && !isa<VectorType>(value.getType()))
+    value = splat(value);
+  value = toStorage(value);
+  if (!isa<VectorType>(value.getType())) {
+    memref::StoreOp::create(b, location, value, memref, ValueRange{at});
+    return;
+  }
+  if (stride == 1) {
+    if (mask)
+      vector::MaskedStoreOp::create(b, location, memref, ValueRange{at}, mask, value);
+    else
+      vector::StoreOp::create(b, location, value, memref, ValueRange{at});
+    return;
+  }
+  for (int64_t lane = 0; lane < width; ++lane) {
+    Value element = vector::ExtractOp::create(b, location, value, lane);
+    Value to = addConstant(at, lane * stride);
+    if (!laneCount) {
+      memref::StoreOp::create(b, location, element, memref, ValueRange{to});
+      continue;
+    }
+    // Lanes past the end do not exist.
+    if (auto known = getConstantIntValue(OpFoldResult(laneCount))) {
+      if (lane < *known)
+        memref::StoreOp::create(b, location, element, memref, ValueRange{to});
+      continue;
+    }
+    Value exists = arith::CmpIOp::create(b, location, arith::CmpIPredicate::ult, constant(lane), laneCount);
+    auto branch = scf::IfOp::create(b, location, exists, /*withElseRegion=*/false);
+    OpBuilder inner = branch.getThenBodyBuilder();
+    memref::StoreOp::create(inner, location, element, memref, ValueRange{to});
+  }
+}
+
+Value PointEvaluator::loadScratch(const ScratchRow &row, Type element) {
+  OpBuilder b = builder();
+  Value at = linear(row.address);
+  if (row.alongLanes && vectorAtom >= 0)
+    return fromStorage(vector::LoadOp::create(b, location, vectorOf(cast<MemRefType>(row.memref.getType()).getElementType()),
+                                              row.memref, ValueRange{at}),
+                       element);
+  return fromStorage(memref::LoadOp::create(b, location, row.memref, ValueRange{at}), element);
+}
+
+void PointEvaluator::storeScratch(const ScratchRow &row, Value value) {
+  OpBuilder b = builder();
+  Value at = linear(row.address);
+  if (row.alongLanes && vectorAtom >= 0 && !isa<VectorType>(value.getType()))
+    value = splat(value);
+  value = toStorage(value);
+  if (isa<VectorType>(value.getType()))
+    vector::StoreOp::create(b, location, value, row.memref, ValueRange{at});
+  else
+    memref::StoreOp::create(b, location, value, row.memref, ValueRange{at});
+}
+
+// ---- Values -------------------------------------------------------------------------------------------------------
+
+Value PointEvaluator::broadcastTo(Value value, Type like) {
+  if (!isa<VectorType>(like) || isa<VectorType>(value.getType()))
+    return value;
+  return splat(value);
+}
+
+/// Splats stand where the scalar is defined.
+Value PointEvaluator::splat(Value scalar) {
+  if (isa<VectorType>(scalar.getType()))
+    return scalar;
+  Value &slot = scopes.front()->splats[scalar];
+  if (slot)
+    return slot;
+  Attribute attr;
+  if (matchPattern(scalar, m_Constant(&attr)) && !scalar.getType().isIndex())
+    return slot = number(DenseElementsAttr::get(vectorOf(scalar.getType()), attr));
+  OpBuilder b(fn.getContext());
+  b.setInsertionPointAfterValue(scalar);
+  return slot = vector::BroadcastOp::create(b, location, vectorOf(scalar.getType()), scalar);
+}
+
+Value PointEvaluator::evaluateVector(const Operand &operand) { return splat(evaluate(operand)); }
+
+Value PointEvaluator::cloneOn(Operation *op, ArrayRef<Value> operands) {
+  bool anyVector = llvm::any_of(operands, [](Value v) { return isa<VectorType>(v.getType()); });
+  IRMapping map;
+  OpBuilder b = builder();
+  for (auto [from, to] : llvm::zip(op->getOperands(), operands))
+    map.map(from, anyVector ? splat(to) : to);
+  b = builder();
+  Operation *copy = b.clone(*op, map);
+  copy->setLoc(op->getLoc());
+  if (anyVector)
+    for (Value result : copy->getResults())
+      result.setType(vectorOf(result.getType()));
+  return copy->getResult(0);
+}
+
+Value PointEvaluator::evaluateInBody(const Node &node, Value value, ArrayRef<Value> args) {
+  DenseMap<Value, Value> known;
+  std::function<Value(Value)> get = [&](Value v) -> Value {
+    if (auto it = known.find(v); it != known.end())
+      return it->second;
+    Value result;
+    Attribute attr;
+    if (auto arg = dyn_cast<BlockArgument>(v)) {
+      result = args[arg.getArgNumber()];
+    } else if (matchPattern(v, m_Constant(&attr))) {
+      result = number(cast<TypedAttr>(attr));
+    } else if (auto index = v.getDefiningOp<linalg::IndexOp>()) {
+      const LinearExpr &expr = node.loops[index.getDim()];
+      Value base = linear(expr);
+      int64_t step = vectorAtom >= 0 ? expr.coefficient(vectorAtom) : 0;
+      if (step) {
+        OpBuilder b = builder();
+        SmallVector<int64_t> offsets;
+        for (int64_t lane = 0; lane < width; ++lane)
+          offsets.push_back(lane * step);
+        auto type = vectorOf(b.getIndexType());
+        Value spread = vector::BroadcastOp::create(b, location, type, base);
+        Value lanesAt = number(DenseIntElementsAttr::get(type, ArrayRef<int64_t>(offsets)));
+        result = arith::AddIOp::create(b, location, spread, lanesAt);
+      } else {
+        result = base;
+      }
+    } else {
+      Operation *op = v.getDefiningOp();
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(get(operand));
+      result = cloneOn(op, operands);
+    }
+    known[v] = result;
+    return result;
+  };
+  return get(value);
+}
+
+SmallVector<Value> PointEvaluator::cloneBody(const Node &node, ArrayRef<Value> args) {
+  // One walk for all results, so that shared operations are cloned once.
+  DenseMap<Value, Value> known;
+  SmallVector<Value> results;
+  IRMapping map;
+  for (Operation &op : node.body->without_terminator()) {
+    Value result;
+    if (op.getNumOperands() == 0) {
+      result = evaluateInBody(node, op.getResult(0), args);
+    } else {
+      SmallVector<Value> operands;
+      bool missing = false;
+      for (Value operand : op.getOperands()) {
+        Value mapped;
+        Attribute attr;
+        if (auto it = known.find(operand); it != known.end())
+          mapped = it->second;
+        else if (auto arg = dyn_cast<BlockArgument>(operand))
+          mapped = args[arg.getArgNumber()];
+        else if (matchPattern(operand, m_Constant(&attr)))
+          mapped = number(cast<TypedAttr>(attr));
+        missing |= !mapped;
+        operands.push_back(mapped);
+      }
+      if (missing)
+        continue;
+      result = cloneOn(&op, operands);
+    }
+    known[op.getResult(0)] = result;
+  }
+  for (Value yielded : node.body->getTerminator()->getOperands()) {
+    Attribute attr;
+    if (auto it = known.find(yielded); it != known.end())
+      results.push_back(it->second);
+    else if (auto arg = dyn_cast<BlockArgument>(yielded); arg && arg.getOwner() == node.body)
+      results.push_back(args[arg.getArgNumber()]);
+    else if (matchPattern(yielded, m_Constant(&attr)))
+      results.push_back(number(cast<TypedAttr>(attr)));
+    else
+      results.push_back({});
+  }
+  return results;
+}
+
+SmallVector<Value> PointEvaluator::inputsOf(const Node &node) {
+  SmallVector<Value> args;
+  for (const Operand &input : node.inputs)
+    args.push_back(evaluate(input));
+  return args;
+}
+
+Value PointEvaluator::evaluate(const Operand &operand) {
+  if (operand.kind == Operand::Scalar)
+    return number(operand.scalar);
+
+  AtomSet need = model.depends(operand);
+  if (operand.kind == Operand::Intermediate) {
+    for (auto &scope : llvm::reverse(scopes))
+      if (auto it = scope->values.find(operand.value); it != scope->values.end())
+        return it->second;
+  }
+  // Work in the outermost scope that knows enough.
+  int level = scopeFor(need);
+  if (operand.kind == Operand::Buffer)
+    if (auto it = scopes[level]->loads.find(&operand.access); it != scopes[level]->loads.end())
+      return it->second;
+  std::vector<std::shared_ptr<Scope>> all = scopes;
+  scopes.resize(level + 1);
+  Value result;
+  if (operand.kind == Operand::Buffer) {
+    result = load(operand.access);
+    scopes.back()->loads[&operand.access] = result;
+  } else if (auto it = scratch.find(operand.value); it != scratch.end()) {
+    result = loadScratch(it->second, operand.elementType);
+  } else {
+    const Node &node = model.nodeOf(operand);
+    if (node.reduction)
+      llvm::report_fatal_error("millrace emitter: a reduction was asked for before it was computed");
+    SmallVector<Value> args = inputsOf(node);
+    if (!node.body) {
+      result = args.front();
+    } else {
+      for (const Operand &init : node.inits)
+        args.push_back(init.kind == Operand::None ? Value() : evaluate(init));
+      SmallVector<Value> results = cloneBody(node, args);
+      for (auto [tensor, value] : llvm::zip(node.op->getResults(), results))
+        scopes.back()->values[tensor] = value;
+      result = results[model.producer.find(operand.value)->second.second];
+    }
+  }
+  if (operand.kind == Operand::Intermediate)
+    scopes.back()->values[operand.value] = result;
+  scopes = all;
+  return result;
+}
+
+} // namespace millrace::lowering
