@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Emitter.cpp - The emitters in order of preference, as a pass -------===//
+// Input:   private functions with the attribute `millrace.kernel`, bodies in linalg on tensors.
+// Output:  for those that an emitter can treat: @<name>_range in vector code with the attributes `millrace.emitter`,
+//          `millrace.range_end`, `millrace.scratch_bytes`; the kernel itself is removed if nothing calls it.
+// Leaves alone all others, with one remark per emitter that says why.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/Emitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+FailureOr<EmittedKernel> emitKernel(func::FuncOp fn, const KernelTarget &target) {
+  for (auto emitter : {emitContraction, emitDataMovement, emitRowKernel}) {
+    FailureOr<EmittedKernel> kernel = emitter(fn, target);
+    if (succeeded(kernel))
+      return kernel;
+  }
+  return failure();
+}
+
+KernelTarget hostKernelTarget() {
+  KernelTarget target;
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  auto has = [&](StringRef name) { return features.lookup(name); };
+  target.avx512 = has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq");
+  target.avx512bf16 = target.avx512 && has("avx512bf16");
+  target.vectorBits = target.avx512 ? 512 : has("avx2") ? 256 : 128;
+  target.fma = has("fma") || !has("sse2");
+  target.l1Bytes = 32 << 10;
+  target.l2Bytes = 1 << 20;
+  return target;
+}
+
+namespace {
+
+struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitKernelsPass)
+  EmitKernelsPass() = default;
+  EmitKernelsPass(const EmitKernelsPass &other) : PassWrapper(other) {}
+
+  Option<std::string> only{*this, "emitter", llvm::cl::desc("contraction, movement, row, or all of them if empty")};
+  Option<std::string> cpu{*this, "target",
+                          llvm::cl::desc("host, or a fixed target for reproducible output: avx512, avx2")};
+
+  StringRef getArgument() const override { return "xla-emit-kernels"; }
+  StringRef getDescription() const override { return "Turn kernels on tensors into vector code over an index range"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect,
+                    LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    KernelTarget target = hostKernelTarget();
+    if (cpu == "avx512" || cpu == "avx2") {
+      target.avx512 = target.avx512bf16 = cpu == "avx512";
+      target.vectorBits = target.avx512 ? 512 : 256;
+      target.fma = true;
+    }
+    SmallVector<func::FuncOp> kernels;
+    getOperation().walk([&](func::FuncOp fn) {
+      if (fn->hasAttr("millrace.kernel") && !fn.isExternal())
+        kernels.push_back(fn);
+    });
+    for (func::FuncOp fn : kernels) {
+      FailureOr<EmittedKernel> kernel = failure();
+      if (only == "contraction")
+        kernel = emitContraction(fn, target);
+      else if (only == "movement")
+        kernel = emitDataMovement(fn, target);
+      else if (only == "row")
+        kernel = emitRowKernel(fn, target);
+      else
+        kernel = emitKernel(fn, target);
+      if (failed(kernel))
+        continue;
+      Builder b(&getContext());
+      kernel->fn->setAttr("millrace.emitter", b.getStringAttr(kernel->emitter));
+      kernel->fn->setAttr("millrace.range_end", b.getI64IntegerAttr(kernel->rangeEnd));
+      kernel->fn->setAttr("millrace.scratch_bytes", b.getI64IntegerAttr(kernel->scratchBytesPerTask));
+      if (fn.symbolKnownUseEmpty(getOperation()))
+        fn.erase();
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createEmitKernelsPass() { return std::make_unique<EmitKernelsPass>(); }
+void registerEmitKernelsPass() { PassRegistration<EmitKernelsPass>(); }
+
+} // namespace millrace::lowering
