@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Each program of benchmarks/op runs compiled and equals JAX's CPU result, computed here, within its tolerance."""
+import numpy as np
+import pytest
+
+from benchmarks import program as bench
+from benchmarks import tools
+from benchmarks.op import programs
+
+OPS = {p.name: p for p in programs()}
+
+
+@pytest.mark.parametrize("name", sorted(OPS))
+def test_equals_jax(name, tmp_path):
+    import jax
+
+    op = OPS[name]
+    inputs = op.inputs(7)
+    want = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(op.function)(*inputs))]
+    # A result of zeros or infinities would agree with much that is wrong.
+    assert all(np.isfinite(w).all() for w in want) and any(np.abs(w).max() > 1e-3 for w in want)
+    path = tmp_path / f"{name}.mlir"
+    path.write_text(bench.export_text(op))
+    got, process = tools.run_file(str(path), bench.flatten(inputs), "--backend=compiled")
+    assert bench.disagreement(op, want, got) is None
+    other = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(op.function)(*op.inputs(8)))]
+    assert bench.disagreement(op, other, got) is not None, "the comparison accepts results of other inputs"
