@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -72,6 +73,18 @@ def git(*arguments):
 def build_type():
     with open(os.path.join(tools.BUILD, "CMakeCache.txt")) as file:
         return re.search(r"CMAKE_BUILD_TYPE:\w+=(.*)", file.read()).group(1)
+
+
+def start_up_ms():
+    """Median wall time of `xla-opt --version`."""
+    if not os.path.exists(tools.tool("xla-opt")):
+        return None
+    times = []
+    for _ in range(15):
+        start = time.perf_counter()
+        subprocess.run([tools.tool("xla-opt"), "--version"], capture_output=True, check=True)
+        times.append((time.perf_counter() - start) * 1e3)
+    return round(statistics.median(times), 1)
 
 
 def measure(item, group, arguments, folder):
@@ -144,7 +157,8 @@ def print_table(rows, peers):
         ours, theirs = row["peers"].get("millrace", {}), row["peers"].get("xla_cpu", {})
         if "median_ms" in ours and "median_ms" in theirs:
             print(f"{row['name']:{width}}{ours['median_ms'] / theirs['median_ms']:8.2f}   compile "
-                  f"{ours['compile_s'] / max(theirs['compile_s'], 1e-9):6.2f}")
+                  f"{ours['compile_s'] / max(theirs['compile_s'], 1e-9):6.2f}   peak memory of compiling "
+                  f"{ours['flags'].get('peak_compile_mib', 0):.0f} MiB")
 
 
 def main():
@@ -175,7 +189,8 @@ def main():
         parser.error(f"no program matches {' '.join(arguments.what)}")
     report = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "commit": git("rev-parse", "HEAD"),
               "changed_files": len(git("status", "--porcelain", "--untracked-files=no").splitlines()), "command": sys.argv,
-              "build_type": build_type(), "machine": machine(), "threads": arguments.threads, "results": []}
+              "build_type": build_type(), "machine": machine(), "threads": arguments.threads,
+              "xla_opt_version_ms": start_up_ms(), "results": []}
     path = arguments.json or os.path.join(tools.BUILD, "bench.json")
     for group, item in chosen:
         with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
@@ -186,7 +201,7 @@ def main():
     with open(path, "w") as file:
         json.dump(report, file, indent=1)
     print(f"commit {report['commit'][:12]}, {report['build_type']} build, {report['machine']['cpu']}, {arguments.threads} threads, "
-          f"load before {report['machine']['load_before']:.1f}")
+          f"load before {report['machine']['load_before']:.1f}; xla-opt --version: {report['xla_opt_version_ms']} ms")
     print_table(report["results"], arguments.peers)
     print(f"\n{path}")
     bad = [r["name"] for r in report["results"] for e in r["peers"].values() if e.get("wrong")]

@@ -146,9 +146,17 @@ class Millrace:
         wall = time.perf_counter() - start
         total = re.search(r"([\d.]+)\s+total", self.first)
         self.compile_s = float(total.group(1)) / 1e3 if total else wall
-        self.flags = {"wall_first_s": round(wall, 3)}
+        self.flags = {"wall_first_s": round(wall, 3), "peak_compile_mib": self.peak_of_compiling()}
         self.version = "millrace " + subprocess.run([tools.tool("xla-run"), "--version"], capture_output=True,
                                                     text=True).stdout.strip().split("\n")[0]
+
+    def peak_of_compiling(self):
+        """Peak resident memory of xla-compile in MiB, weights not loaded."""
+        process = subprocess.Popen([tools.tool("xla-compile"), self.path, "-o", self.target + ".mr"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        return round(usage.ru_maxrss / 1024, 1)
 
     def call(self, *flags):
         process = subprocess.run([tools.tool("xla-run"), self.path, f"--args={self.arguments}", f"--cache-dir={self.cache}", *flags],

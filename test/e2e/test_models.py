@@ -32,3 +32,11 @@ def test_equals_jax(name):
 def test_exported_text_is_current():
     process = subprocess.run([sys.executable, "-m", "benchmarks.model", "--check"], cwd=tools.ROOT, capture_output=True, text=True)
     assert process.returncode == 0, process.stdout + process.stderr
+
+
+def test_compiling_bert_needs_less_than_a_gibibyte(tmp_path):
+    path = bench.model_path(next(p for n, p in MODELS.items() if n.startswith("bert")))
+    process = subprocess.Popen([tools.tool("xla-compile"), path, "-o", str(tmp_path / "bert.mr")], stdin=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert 20 * 1024 < usage.ru_maxrss < 1024 * 1024, f"{usage.ru_maxrss / 1024:.0f} MiB"
