@@ -1,17 +1,797 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Contraction.cpp - Sums of products ----------------------------------===//
+//===- Contraction.cpp - Sums of products ---------------------------------===//
+// Input:   c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], each of batch, m, n, k any number of atoms in
+//          any order in memory; elementwise producers of a and b, elementwise consumers of c.
+// Output:  an iteration is one unit: a block of rows m and a group of panels of NR columns n. For each block of k: pack
+//          the rows of a if they cannot be read in place, and for each panel pack b as [k][NR]; then for MR rows at a
+//          time accumulate MR x NR/lanes vectors over k in registers. After the last block of k the consumers are
+//          evaluated on the accumulators and the outputs are stored; before, partial sums wait in scratch.
+//          The last rows overlap (a row may be computed twice, with the same result); the last columns are masked.
+// Leaves alone: kernels with another reduction, one row (bandwidth-bound: the row emitter's dot products are right),
+//          outputs without contiguous m or n.
+//===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/VectorTranspose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace millrace::lowering {
+namespace {
+
+/// One factor of the products.
+struct Side {
+  const Operand *operand = nullptr;
+  unsigned bodyArgument = 0;
+  Value element;         ///< factor in the body: the argument or a conversion of it
+  bool converts = false; ///< element is not the argument itself
+  bool packed = true;
+  int lane = -1; ///< atom along which it is contiguous
+};
+
+/// Sizes of the loops.
+struct Tiling {
+  int64_t lanes = 1;
+  int64_t mr = 1, nv = 1; ///< rows and vectors of the register tile
+  int64_t kc = 1;         ///< of the innermost k atom, per block
+  int64_t kChunks = 1;
+  int64_t blockRows = 1, mBlocks = 1;
+  int64_t groupPanels = 1, groups = 1, panels = 1;
+  int64_t nr() const { return lanes * nv; }
+};
+
+class ContractionEmitter {
+public:
+  ContractionEmitter(func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
+      : kernel(kernel), model(model), target(target) {}
+  FailureOr<EmittedKernel> run();
+
+private:
+  LogicalResult match();
+  LogicalResult matchFactor(Value value, Side &side);
+  LogicalResult classify();
+  void chooseTile();
+  void chooseBlocks();
+  int contiguousAtom(const Operand &operand, AtomSet candidates) const;
+  bool plainBuffer(const Side &side) const;
+  double bytesOf(const Operand &operand, int atom, bool unit) const;
+
+  void emit();
+  void packRows(PointEvaluator &block, Value rowBegin, Value rowEnd);
+  void packPanel(PointEvaluator &panel, Value columnBegin);
+  void emitTile(PointEvaluator &panel, Value row, Value rowBegin, Value rowEnd, Value columnBegin, Value panelInGroup,
+                Value isFirst, Value isLast);
+  void finishTile(PointEvaluator &panel, ArrayRef<PointEvaluator> rows, Value columnBegin, ArrayRef<Value> sums);
+  void forEachK(PointEvaluator &at, int64_t step, SmallVector<Value> carried,
+                llvm::function_ref<SmallVector<Value>(PointEvaluator &, Value packedIndex, Value k,
+                                                      SmallVector<Value>)>
+                    body,
+                SmallVector<Value> *results = nullptr);
+  Value factor(PointEvaluator &at, const Side &side);
+  Value accumulate(PointEvaluator &at, Value a, Value b, Value sum);
+  Value columnMask(PointEvaluator &at, Value columnBegin, int64_t vector, Value &count);
+  bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }
+  int64_t rows() const { return model.product(mAtoms); }
+
+  func::FuncOp kernel;
+  const KernelModel &model;
+  const KernelTarget &target;
+  std::string why;
+
+  const Node *node = nullptr;
+  Operation *combine = nullptr, *multiply = nullptr;
+  Side a, b;
+  AtomSet batch = 0, mAtoms = 0, nAtoms = 0, kAtoms = 0;
+  SmallVector<int> batchOrder, mOrder, nOuter, kOuter, kMiddle;
+  int nLane = -1, kInner = -1;
+  Type accType;
+  Tiling tile;
+
+  func::FuncOp shell;
+  Value packedA, packedB, partials;
+  int64_t aRowStride = 0, aKStride = 1, packedK = 0, scratchBytes = 0;
+  Value kBegin, kEnd; ///< of the innermost k atom in the current block
+};
+
+LogicalResult ContractionEmitter::matchFactor(Value value, Side &side) {
+  side.element = value;
+  while (!isa<BlockArgument>(value)) {
+    Operation *op = value.getDefiningOp();
+    if (op->getNumOperands() != 1) {
+      why = "a factor that is not an operand or a conversion of one";
+      return failure();
+    }
+    value = op->getOperand(0);
+    side.converts = true;
+  }
+  side.bodyArgument = cast<BlockArgument>(value).getArgNumber();
+  if (side.bodyArgument >= node->inputs.size()) {
+    why = "a factor that is the accumulator";
+    return failure();
+  }
+  side.operand = &node->inputs[side.bodyArgument];
+  return success();
+}
+
+LogicalResult ContractionEmitter::match() {
+  for (const Node &candidate : model.nodes) {
+    if (!candidate.reduction)
+      continue;
+    if (node) {
+      why = "more than one reduction";
+      return failure();
+    }
+    node = &candidate;
+  }
+  if (!node) {
+    why = "no reduction";
+    return failure();
+  }
+  Value element;
+  combine = matchCombiner(node->body, node->inputs.size(), element);
+  multiply = combine ? element.getDefiningOp() : nullptr;
+  bool floats = combine && isa<arith::AddFOp>(combine) && isa_and_nonnull<arith::MulFOp>(multiply);
+  bool integers = combine && isa<arith::AddIOp>(combine) && isa_and_nonnull<arith::MulIOp>(multiply);
+  if (!floats && !integers) {
+    why = "the reduction is not a sum of products";
+    return failure();
+  }
+  if (failed(matchFactor(multiply->getOperand(0), a)) || failed(matchFactor(multiply->getOperand(1), b)))
+    return failure();
+  if (node->inputs.size() != 2 || a.bodyArgument == b.bodyArgument) {
+    why = "the product is not of two operands";
+    return failure();
+  }
+  accType = combine->getResult(0).getType();
+  if (accType.isBF16() || accType.isF16())
+    accType = Float32Type::get(kernel.getContext());
+  if (accType.isInteger(1)) {
+    why = "sum of booleans";
+    return failure();
+  }
+  return success();
+}
+
+double ContractionEmitter::bytesOf(const Operand &operand, int atom, bool unit) const {
+  if (operand.kind == Operand::Buffer) {
+    int64_t coefficient = operand.access.address.coefficient(atom);
+    return (unit ? coefficient == 1 : coefficient != 0) ? double(operand.access.numElements) : 0;
+  }
+  if (operand.kind != Operand::Intermediate)
+    return 0;
+  double bytes = 0;
+  for (const Operand &input : model.nodeOf(operand).inputs)
+    bytes += bytesOf(input, atom, unit);
+  return bytes;
+}
+
+/// The atom along which most of what the operand reads is contiguous.
+int ContractionEmitter::contiguousAtom(const Operand &operand, AtomSet candidates) const {
+  int best = -1;
+  double most = 0;
+  for (int atom : members(candidates))
+    if (double bytes = bytesOf(operand, atom, true); bytes > most) {
+      most = bytes;
+      best = atom;
+    }
+  return best;
+}
+
+bool ContractionEmitter::plainBuffer(const Side &side) const {
+  return side.operand->kind == Operand::Buffer && side.operand->access.guards.empty() && !side.converts &&
+         side.operand->elementType == accType;
+}
+
+LogicalResult ContractionEmitter::classify() {
+  AtomSet inA = model.depends(*a.operand), inB = model.depends(*b.operand), kept = node->kept;
+  kAtoms = node->reduced();
+  if ((kAtoms & ~(inA & inB)) || (kept & ~(inA | inB))) {
+    why = "an index that only one factor or only the result has";
+    return failure();
+  }
+  for (const Output &output : model.outputs)
+    if (output.store.address.atoms() != kept) {
+      why = "an output with other indices than the sum";
+      return failure();
+    }
+  batch = kept & inA & inB;
+  mAtoms = kept & inA & ~inB;
+  nAtoms = kept & inB & ~inA;
+  auto unitAtom = [&](AtomSet atoms) {
+    for (int atom : members(atoms))
+      if (model.outputs[0].store.address.coefficient(atom) == 1)
+        return atom;
+    return -1;
+  };
+  nLane = unitAtom(nAtoms);
+  if (nLane < 0 && (nLane = unitAtom(mAtoms)) >= 0) {
+    std::swap(a, b);
+    std::swap(mAtoms, nAtoms);
+  }
+  if (nLane < 0) {
+    why = "no index of one factor is contiguous in the output";
+    return failure();
+  }
+  if (rows() == 1) {
+    why = "a single row: bandwidth-bound";
+    return failure();
+  }
+  if (model.atomSizes[nLane] * 4 < target.vectorBits / 32 && rows() * model.product(kAtoms) > 64) {
+    why = "fewer columns than a quarter of a vector";
+    return failure();
+  }
+  batchOrder = outermostFirst(model, batch);
+  mOrder = outermostFirst(model, mAtoms);
+  nOuter = outermostFirst(model, nAtoms & ~atomBit(nLane));
+  return success();
+}
+
+void ContractionEmitter::chooseTile() {
+  tile.lanes = target.vectorBits / accType.getIntOrFloatBitWidth();
+  int64_t columns = model.atomSizes[nLane], best = INT64_MAX;
+  int registers = target.vectorRegisters();
+  // Cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add. First of equals wins.
+  SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3};
+  for (int64_t nv : widths) {
+    int64_t most = (registers - 1 - nv - (registers == 32 ? 2 : 0)) / nv;
+    if (registers == 32)
+      most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
+    int64_t tiles = llvm::divideCeil(rows(), most), mr = llvm::divideCeil(rows(), tiles);
+    int64_t panels = llvm::divideCeil(columns, nv * tile.lanes);
+    int64_t cycles = std::max({mr * nv, mr + nv, int64_t(8)}) * tiles * panels;
+    if (cycles < best) {
+      best = cycles;
+      tile.nv = nv;
+      tile.mr = mr;
+    }
+  }
+  tile.panels = llvm::divideCeil(columns, tile.nr());
+}
+
+void ContractionEmitter::chooseBlocks() {
+  // k: the atoms that are contiguous in a innermost; blocks of up to about 2000 in total, the innermost atom in equal
+  // chunks.
+  SmallVector<int> order = outermostFirst(model, kAtoms);
+  int contiguous = contiguousAtom(*a.operand, kAtoms);
+  if (contiguous < 0)
+    contiguous = contiguousAtom(*b.operand, kAtoms);
+  if (contiguous >= 0) {
+    llvm::erase(order, contiguous);
+    order.push_back(contiguous);
+  }
+  if (!order.empty()) {
+    kInner = order.pop_back_val();
+    int64_t size = model.atomSizes[kInner];
+    int64_t most = order.empty() ? 768 : 1024;
+    tile.kChunks = size <= most ? 1 : llvm::divideCeil(size, 512);
+    tile.kc = llvm::divideCeil(size, tile.kChunks);
+    if (tile.kChunks > 1)
+      tile.kc = llvm::alignTo(tile.kc, tile.lanes);
+    tile.kChunks = llvm::divideCeil(size, tile.kc);
+  }
+  packedK = tile.kc;
+  while (!order.empty() && tile.kChunks == 1 && packedK * model.atomSizes[order.back()] <= 2400) {
+    packedK *= model.atomSizes[order.back()];
+    kMiddle.insert(kMiddle.begin(), order.pop_back_val());
+  }
+  kOuter = order;
+
+  // What is read in place.
+  int64_t tiles = llvm::divideCeil(rows(), tile.mr);
+  a.packed = !plainBuffer(a) || (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && rows() > 16);
+  b.packed = !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || tiles > 2;
+  a.lane = kInner;
+  if (a.packed && !mOrder.empty()) {
+    // Rows along lanes only if no vector crosses from one m atom to the next.
+    int along = contiguousAtom(*a.operand, atomBit(kInner) | mAtoms);
+    if (along == mOrder.back() && (mOrder.size() == 1 || model.atomSizes[along] % tile.lanes == 0))
+      a.lane = along;
+  }
+  b.lane = contiguousAtom(*b.operand, atomBit(kInner) | atomBit(nLane)) == kInner && kInner >= 0 ? kInner : nLane;
+
+  // Units: enough of them for the threads, each large enough to make packing cheap.
+  bool blocks = tile.kChunks > 1 || !kOuter.empty();
+  int64_t outer = model.product(batch) * model.product(nAtoms & ~atomBit(nLane));
+  int64_t wanted = 4 * target.threads;
+  int64_t limit = a.packed ? std::max<int64_t>(64, target.l2Bytes / 3 / (packedK * 4)) : blocks ? 512 : 2048;
+  auto blockOf = [&](int64_t rowsPerBlock) {
+    int64_t count = llvm::divideCeil(rows(), std::max<int64_t>(rowsPerBlock, tile.mr));
+    tile.blockRows = llvm::alignTo(llvm::divideCeil(rows(), count), tile.mr);
+    tile.mBlocks = llvm::divideCeil(rows(), tile.blockRows);
+  };
+  blockOf(std::min(limit, rows()));
+  tile.groupPanels = a.packed ? tile.panels : 1;
+  auto units = [&] {
+    tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
+    return outer * tile.groups * tile.mBlocks;
+  };
+  double work = double(rows()) * model.atomSizes[nLane] * outer * model.product(kAtoms);
+  if (work > 1e5) {
+    while (units() < wanted && tile.blockRows > 96)
+      blockOf(tile.blockRows / 2);
+    while (units() < wanted && tile.groupPanels > 1)
+      tile.groupPanels = llvm::divideCeil(tile.groupPanels, 2);
+    while (units() < wanted && tile.blockRows > 4 * tile.mr)
+      blockOf(tile.blockRows / 2);
+  }
+  units();
+}
+
+/// The factor as a number of the accumulator's type (scalar or vector).
+Value ContractionEmitter::factor(PointEvaluator &at, const Side &side) {
+  SmallVector<Value> args(node->inputs.size() + node->inits.size());
+  args[side.bodyArgument] = at.evaluate(*side.operand);
+  Value value = at.evaluateInBody(*node, side.element, args);
+  if (getElementTypeOrSelf(value.getType()) == accType)
+    return value;
+  OpBuilder builder = at.builder();
+  Type type = accType;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(accType);
+  return arith::ExtFOp::create(builder, at.loc(), type, value);
+}
+
+Value ContractionEmitter::accumulate(PointEvaluator &at, Value x, Value y, Value sum) {
+  OpBuilder builder = at.builder();
+  if (isa<FloatType>(accType)) {
+    if (target.fma)
+      return vector::FMAOp::create(builder, at.loc(), x, y, sum);
+    Value product = arith::MulFOp::create(builder, at.loc(), x, y);
+    return arith::AddFOp::create(builder, at.loc(), sum, product);
+  }
+  Value product = arith::MulIOp::create(builder, at.loc(), x, y);
+  return arith::AddIOp::create(builder, at.loc(), sum, product);
+}
+
+/// Loops over the k of the current block in steps of the innermost atom. `packedIndex` counts them from 0.
+void ContractionEmitter::forEachK(
+    PointEvaluator &at, int64_t step, SmallVector<Value> carried,
+    llvm::function_ref<SmallVector<Value>(PointEvaluator &, Value, Value, SmallVector<Value>)> body,
+    SmallVector<Value> *results) {
+  std::function<SmallVector<Value>(PointEvaluator &, size_t, Value, SmallVector<Value>)> nest =
+      [&](PointEvaluator &point, size_t depth, Value base, SmallVector<Value> values) -> SmallVector<Value> {
+    if (depth == kMiddle.size()) {
+      if (kInner < 0)
+        return body(point, base, {}, values);
+      scf::ForOp loop = openLoop(point, kBegin, kEnd, step, values);
+      point.enterLoop(loop);
+      Value k = loop.getInductionVar();
+      point.bindIndex(kInner, k);
+      Value offset = k;
+      if (!matchPattern(kBegin, m_Zero())) {
+        OpBuilder builder = point.builder();
+        offset = arith::SubIOp::create(builder, point.loc(), k, kBegin);
+      }
+      SmallVector<Value> next = body(point, point.add(base, offset), k,
+                                     SmallVector<Value>(loop.getRegionIterArgs()));
+      yieldFrom(loop, next);
+      point.leave();
+      return SmallVector<Value>(loop.getResults());
+    }
+    int atom = kMiddle[depth];
+    scf::ForOp loop = openLoop(point, point.constant(0), point.constant(model.atomSizes[atom]), 1, values);
+    point.enterLoop(loop);
+    point.bindIndex(atom, loop.getInductionVar());
+    int64_t stride = tile.kc;
+    for (size_t deeper = depth + 1; deeper < kMiddle.size(); ++deeper)
+      stride *= model.atomSizes[kMiddle[deeper]];
+    Value inner = point.add(base, point.mulConstant(loop.getInductionVar(), stride));
+    SmallVector<Value> next = nest(point, depth + 1, inner, SmallVector<Value>(loop.getRegionIterArgs()));
+    yieldFrom(loop, next);
+    point.leave();
+    return SmallVector<Value>(loop.getResults());
+  };
+  SmallVector<Value> end = nest(at, 0, at.constant(0), carried);
+  if (results)
+    *results = end;
+}
+
+/// a[rows of the unit, k of the block] to scratch.
+void ContractionEmitter::packRows(PointEvaluator &block, Value rowBegin, Value rowEnd) {
+  bool alongRows = a.lane != kInner;
+  int64_t lanes = tile.lanes;
+  PointEvaluator at = block;
+  scf::ForOp loop = openLoop(at, rowBegin, rowEnd, alongRows ? lanes : 1);
+  at.enterLoop(loop);
+  OpBuilder builder = at.builder();
+  Value row = loop.getInductionVar();
+  bindLinear(at, row, mOrder);
+  Value local = arith::SubIOp::create(builder, at.loc(), row, rowBegin);
+  Value base = at.mulConstant(local, aRowStride);
+  if (alongRows) {
+    Value mask, count;
+    if (rows() % lanes) {
+      builder = at.builder();
+      Value left = arith::SubIOp::create(builder, at.loc(), at.constant(rows()), row);
+      count = arith::MinUIOp::create(builder, at.loc(), left, at.constant(lanes));
+      mask = vector::CreateMaskOp::create(builder, at.loc(), at.vectorOf(builder.getI1Type()), ValueRange{left});
+    }
+    at.setLanes(a.lane, mask, count);
+  }
+  forEachK(at, alongRows ? 1 : lanes, {},
+           [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
+             if (!alongRows && kInner >= 0) {
+               Value mask, count;
+               if (model.atomSizes[kInner] % lanes) {
+                 OpBuilder inner = point.builder();
+                 Value left = arith::SubIOp::create(inner, point.loc(), kEnd, k);
+                 count = arith::MinUIOp::create(inner, point.loc(), left, point.constant(lanes));
+                 mask = vector::CreateMaskOp::create(inner, point.loc(), point.vectorOf(inner.getI1Type()),
+                                                     ValueRange{left});
+               }
+               point.setLanes(kInner, mask, count);
+             }
+             Value value = point.splat(factor(point, a));
+             Value to = point.add(base, point.mulConstant(packedIndex, aKStride));
+             OpBuilder inner = point.builder();
+             vector::StoreOp::create(inner, point.loc(), value, packedA, ValueRange{to});
+             return {};
+           });
+  at.leave();
+}
+
+/// Mask of vector number `vector` of the panel; null if all its columns exist.
+Value ContractionEmitter::columnMask(PointEvaluator &at, Value columnBegin, int64_t vector, Value &count) {
+  if (!columnsMasked())
+    return {};
+  OpBuilder builder = at.builder();
+  Value left =
+      arith::SubIOp::create(builder, at.loc(), at.constant(model.atomSizes[nLane] - vector * tile.lanes), columnBegin);
+  Value positive = arith::MaxSIOp::create(builder, at.loc(), left, at.constant(0));
+  count = arith::MinSIOp::create(builder, at.loc(), positive, at.constant(tile.lanes));
+  return vector::CreateMaskOp::create(builder, at.loc(), at.vectorOf(builder.getI1Type()), ValueRange{count});
+}
+
+/// b[k of the block, columns of the panel] to scratch as [k][NR].
+void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
+  int64_t lanes = tile.lanes;
+  if (b.lane == nLane) {
+    SmallVector<Value> masks(tile.nv), counts(tile.nv);
+    for (int64_t v = 0; v < tile.nv; ++v)
+      masks[v] = columnMask(panel, columnBegin, v, counts[v]);
+    PointEvaluator at = panel;
+    forEachK(at, 1, {},
+             [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value>) -> SmallVector<Value> {
+               Value base = point.mulConstant(packedIndex, tile.nr());
+               for (int64_t v = 0; v < tile.nv; ++v) {
+                 PointEvaluator one = point;
+                 one.enter(point.block());
+                 one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
+                 one.setLanes(nLane, masks[v], counts[v]);
+                 Value value = one.splat(factor(one, b));
+                 Value to = one.addConstant(base, v * lanes);
+                 OpBuilder builder = one.builder();
+                 vector::StoreOp::create(builder, one.loc(), value, packedB, ValueRange{to});
+               }
+               return {};
+             });
+    return;
+  }
+  // Contiguous along k: vectors of k for `lanes` columns, transposed in registers.
+  PointEvaluator at = panel;
+  forEachK(at, lanes, {},
+           [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
+             Value mask, count;
+             if (model.atomSizes[kInner] % lanes) {
+               OpBuilder builder = point.builder();
+               Value left = arith::SubIOp::create(builder, point.loc(), kEnd, k);
+               count = arith::MinUIOp::create(builder, point.loc(), left, point.constant(lanes));
+               mask = vector::CreateMaskOp::create(builder, point.loc(), point.vectorOf(builder.getI1Type()),
+                                                   ValueRange{left});
+             }
+             Value base = point.mulConstant(packedIndex, tile.nr());
+             scf::ForOp loop = openLoop(point, point.constant(0), point.constant(tile.nr()), lanes);
+             point.enterLoop(loop);
+             Value firstColumn = point.add(columnBegin, loop.getInductionVar());
+             Value to = point.add(base, loop.getInductionVar());
+             SmallVector<Value> vectors;
+             for (int64_t column = 0; column < lanes; ++column) {
+               PointEvaluator one = point;
+               one.enter(point.block());
+               Value index = one.addConstant(firstColumn, column);
+               if (columnsMasked()) {
+                 OpBuilder builder = one.builder();
+                 index = arith::MinUIOp::create(builder, one.loc(), index,
+                                                one.constant(model.atomSizes[nLane] - 1));
+               }
+               one.bindIndex(nLane, index);
+               one.setLanes(kInner, mask, count);
+               vectors.push_back(one.splat(factor(one, b)));
+             }
+             OpBuilder builder = point.builder();
+             transposeInRegisters(builder, point.loc(), vectors);
+             for (int64_t row = 0; row < lanes; ++row) {
+               Value at = point.addConstant(to, row * tile.nr());
+               OpBuilder store = point.builder();
+               vector::StoreOp::create(store, point.loc(), vectors[row], packedB, ValueRange{at});
+             }
+             point.leave();
+             return {};
+           });
+}
+
+/// Consumers and stores of one register tile.
+void ContractionEmitter::finishTile(PointEvaluator &panel, ArrayRef<PointEvaluator> rowPoints, Value columnBegin,
+                                    ArrayRef<Value> sums) {
+  struct Pending {
+    PointEvaluator point;
+    SmallVector<Value> values;
+  };
+  std::vector<Pending> pending;
+  Type resultType = combine->getResult(0).getType();
+  const Operand &init = node->inits[0];
+  bool zeroInit = init.kind == Operand::Scalar &&
+                  (isa<FloatAttr>(init.scalar) ? cast<FloatAttr>(init.scalar).getValue().isZero()
+                                               : cast<IntegerAttr>(init.scalar).getValue().isZero());
+  for (int64_t v = 0; v < tile.nv; ++v) {
+    PointEvaluator column = panel;
+    column.enter(panel.block());
+    column.bindIndex(nLane, column.addConstant(columnBegin, v * tile.lanes));
+    Value count;
+    Value mask = columnMask(column, columnBegin, v, count);
+    column.setLanes(nLane, mask, count);
+    for (auto [r, row] : llvm::enumerate(rowPoints)) {
+      PointEvaluator point = column;
+      point.enter(panel.block());
+      for (int atom : mOrder)
+        point.bindIndex(atom, row.index(atom));
+      Value sum = sums[r * tile.nv + v];
+      OpBuilder builder = point.builder();
+      if (accType != resultType)
+        sum = arith::TruncFOp::create(builder, point.loc(), point.vectorOf(resultType), sum);
+      if (!zeroInit)
+        sum = point.cloneOn(combine, {point.evaluateVector(init), sum});
+      point.bind(node->op->getResult(0), sum);
+      Pending entry{point, {}};
+      for (const Output &output : model.outputs)
+        entry.values.push_back(point.evaluate(output.value));
+      pending.push_back(entry);
+    }
+  }
+  // A row that two tiles of the block share is stored twice: all reads of a tile come before its stores.
+  for (Pending &entry : pending)
+    for (auto [output, value] : llvm::zip(model.outputs, entry.values))
+      entry.point.store(output.store, value);
+}
+
+/// MR rows of one panel over the k of one block.
+void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBegin, Value rowEnd, Value columnBegin,
+                                  Value panelInGroup, Value isFirst, Value isLast) {
+  int64_t lanes = tile.lanes;
+  SmallVector<PointEvaluator, 8> points;
+  SmallVector<Value> rowBases, partialBases;
+  AtomSet inBlock = atomBit(kInner);
+  for (int atom : kMiddle)
+    inBlock |= atomBit(atom);
+  for (int64_t r = 0; r < tile.mr; ++r) {
+    PointEvaluator point = panel;
+    point.enter(panel.block());
+    Value index = point.addConstant(row, r);
+    if (rows() % tile.mr) {
+      OpBuilder builder = point.builder();
+      index = arith::MinUIOp::create(builder, point.loc(), index, point.constant(rows() - 1));
+    }
+    bindLinear(point, index, mOrder);
+    OpBuilder builder = point.builder();
+    Value local = arith::SubIOp::create(builder, point.loc(), index, rowBegin);
+    if (a.packed)
+      rowBases.push_back(point.mulConstant(local, aRowStride));
+    else
+      rowBases.push_back(point.addConstant(point.terms(a.operand->access.address, ~inBlock),
+                                           a.operand->access.address.offset));
+    if (partials)
+      partialBases.push_back(point.add(point.mulConstant(local, tile.groupPanels * tile.nr()),
+                                       point.mulConstant(panelInGroup, tile.nr())));
+    points.push_back(point);
+  }
+  auto sumType = VectorType::get({lanes}, accType);
+  OpBuilder builder = panel.builder();
+  Value zero = panel.number(cast<TypedAttr>(builder.getZeroAttr(sumType)));
+  SmallVector<Value> sums(tile.mr * tile.nv, zero);
+  if (partials) {
+    SmallVector<Type> types(sums.size(), sumType);
+    builder = panel.builder();
+    auto branch = scf::IfOp::create(builder, panel.loc(), types, isFirst, /*withElseRegion=*/true);
+    OpBuilder first = branch.getThenBodyBuilder();
+    scf::YieldOp::create(first, panel.loc(), sums);
+    OpBuilder later = branch.getElseBodyBuilder();
+    SmallVector<Value> loaded;
+    for (int64_t r = 0; r < tile.mr; ++r)
+      for (int64_t v = 0; v < tile.nv; ++v) {
+        Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
+        loaded.push_back(vector::LoadOp::create(later, panel.loc(), sumType, partials, ValueRange{offset}));
+      }
+    scf::YieldOp::create(later, panel.loc(), loaded);
+    sums.assign(branch.getResults().begin(), branch.getResults().end());
+  }
+
+  // The masks of columns that are read in place.
+  SmallVector<Value> masks(tile.nv), counts(tile.nv);
+  if (!b.packed)
+    for (int64_t v = 0; v < tile.nv; ++v)
+      masks[v] = columnMask(panel, columnBegin, v, counts[v]);
+
+  PointEvaluator at = panel;
+  at.enter(panel.block());
+  forEachK(
+      at, 1, sums,
+      [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) -> SmallVector<Value> {
+        SmallVector<Value> columns;
+        Value base = b.packed ? point.mulConstant(packedIndex, tile.nr()) : Value();
+        for (int64_t v = 0; v < tile.nv; ++v) {
+          if (b.packed) {
+            Value from = point.addConstant(base, v * lanes);
+            OpBuilder inner = point.builder();
+            columns.push_back(vector::LoadOp::create(inner, point.loc(), sumType, packedB, ValueRange{from}));
+            continue;
+          }
+          PointEvaluator one = point;
+          one.enter(point.block());
+          one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
+          one.setLanes(nLane, masks[v], counts[v]);
+          columns.push_back(one.splat(factor(one, b)));
+        }
+        Value kOffset = a.packed ? point.mulConstant(packedIndex, aKStride)
+                                 : point.terms(a.operand->access.address, inBlock);
+        for (int64_t r = 0; r < tile.mr; ++r) {
+          Value element;
+          if (a.packed) {
+            Value from = point.add(rowBases[r], kOffset);
+            OpBuilder inner = point.builder();
+            element = memref::LoadOp::create(inner, point.loc(), packedA, ValueRange{from});
+          } else {
+            Value from = point.add(rowBases[r], kOffset);
+            OpBuilder inner = point.builder();
+            element = memref::LoadOp::create(inner, point.loc(), point.buffer(a.operand->access.buffer), ValueRange{from});
+          }
+          Value spread = point.splat(element);
+          for (int64_t v = 0; v < tile.nv; ++v) {
+            Value &sum = current[r * tile.nv + v];
+            sum = accumulate(point, spread, columns[v], sum);
+          }
+        }
+        return current;
+      },
+      &sums);
+
+  if (!partials) {
+    finishTile(panel, points, columnBegin, sums);
+    return;
+  }
+  builder = panel.builder();
+  auto branch = scf::IfOp::create(builder, panel.loc(), isLast, /*withElseRegion=*/true);
+  OpBuilder later = branch.getElseBodyBuilder();
+  for (int64_t r = 0; r < tile.mr; ++r)
+    for (int64_t v = 0; v < tile.nv; ++v) {
+      Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
+      vector::StoreOp::create(later, panel.loc(), sums[r * tile.nv + v], partials, ValueRange{offset});
+    }
+  PointEvaluator inside = panel;
+  inside.enterRegion(branch, branch.thenBlock());
+  finishTile(inside, points, columnBegin, sums);
+  inside.leave();
+}
+
+void ContractionEmitter::emit() {
+  shell = createShell(kernel, model);
+  Scratch scratch(shell);
+  int64_t lanes = tile.lanes;
+  int64_t kBlocks = tile.kChunks;
+  for (int atom : kOuter)
+    kBlocks *= model.atomSizes[atom];
+  if (a.packed) {
+    if (a.lane == kInner) {
+      aRowStride = llvm::alignTo(packedK, lanes) + lanes;
+      aKStride = 1;
+      packedA = scratch.take(accType, tile.blockRows * aRowStride + lanes);
+    } else {
+      aRowStride = 1;
+      aKStride = llvm::alignTo(tile.blockRows, lanes);
+      packedA = scratch.take(accType, (packedK + 1) * aKStride + lanes);
+    }
+  }
+  if (b.packed)
+    packedB = scratch.take(accType, (packedK + lanes) * tile.nr());
+  if (kBlocks > 1)
+    partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
+  scratchBytes = scratch.bytes();
+
+  PointEvaluator at(model, shell, lanes);
+  scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
+  at.enterLoop(loop);
+  at.bindTask();
+  auto divide = [&](Value value, int64_t by, Value &rest) {
+    rest = at.constant(0);
+    if (by == 1)
+      return value;
+    Value divisor = at.constant(by);
+    OpBuilder builder = at.builder();
+    rest = arith::RemUIOp::create(builder, at.loc(), value, divisor);
+    return arith::DivUIOp::create(builder, at.loc(), value, divisor).getResult();
+  };
+  auto capped = [&](PointEvaluator &where, Value value, int64_t size, bool exact) {
+    if (exact)
+      return value;
+    OpBuilder builder = where.builder();
+    return arith::MinUIOp::create(builder, where.loc(), value, where.constant(size)).getResult();
+  };
+  Value mBlock, group;
+  Value unit = divide(loop.getInductionVar(), tile.mBlocks, mBlock);
+  unit = divide(unit, tile.groups, group);
+  SmallVector<int> outer = batchOrder;
+  outer.append(nOuter);
+  bindLinear(at, unit, outer);
+  Value rowBegin = at.mulConstant(mBlock, tile.blockRows);
+  Value rowEnd = capped(at, at.addConstant(rowBegin, tile.blockRows), rows(), rows() % tile.blockRows == 0);
+  Value firstPanel = at.mulConstant(group, tile.groupPanels);
+  Value panelEnd =
+      capped(at, at.addConstant(firstPanel, tile.groupPanels), tile.panels, tile.panels % tile.groupPanels == 0);
+
+  // Blocks of k.
+  kBegin = at.constant(0);
+  kEnd = at.constant(kInner < 0 ? 1 : model.atomSizes[kInner]);
+  Value isFirst, isLast;
+  if (kBlocks > 1) {
+    scf::ForOp kLoop = openLoop(at, at.constant(0), at.constant(kBlocks), 1);
+    at.enterLoop(kLoop);
+    Value kBlock = kLoop.getInductionVar();
+    OpBuilder builder = at.builder();
+    isFirst = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, kBlock, at.constant(0));
+    isLast = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, kBlock, at.constant(kBlocks - 1));
+    Value chunk;
+    Value outerK = divide(kBlock, tile.kChunks, chunk);
+    bindLinear(at, outerK, kOuter);
+    if (tile.kChunks > 1) {
+      kBegin = at.mulConstant(chunk, tile.kc);
+      int64_t size = model.atomSizes[kInner];
+      kEnd = capped(at, at.addConstant(kBegin, tile.kc), size, size % tile.kc == 0);
+    }
+  }
+  if (a.packed)
+    packRows(at, rowBegin, rowEnd);
+  scf::ForOp panelLoop = openLoop(at, firstPanel, panelEnd, 1);
+  at.enterLoop(panelLoop);
+  Value columnBegin = at.mulConstant(panelLoop.getInductionVar(), tile.nr());
+  Value panelInGroup;
+  {
+    OpBuilder builder = at.builder();
+    panelInGroup = arith::SubIOp::create(builder, at.loc(), panelLoop.getInductionVar(), firstPanel);
+  }
+  if (b.packed)
+    packPanel(at, columnBegin);
+  scf::ForOp rowLoop = openLoop(at, rowBegin, rowEnd, tile.mr);
+  at.enterLoop(rowLoop);
+  emitTile(at, rowLoop.getInductionVar(), rowBegin, rowEnd, columnBegin, panelInGroup, isFirst, isLast);
+}
+
+FailureOr<EmittedKernel> ContractionEmitter::run() {
+  if (failed(match()) || failed(classify()))
+    return refuse(kernel, "contraction", why);
+  chooseTile();
+  chooseBlocks();
+  emit();
+  EmittedKernel out;
+  out.fn = shell;
+  out.emitter = "contraction";
+  out.rangeEnd = model.product(batch | (nAtoms & ~atomBit(nLane))) * tile.groups * tile.mBlocks;
+  out.scratchBytesPerTask = scratchBytes;
+  double products = double(model.product(node->iteration)) / out.rangeEnd;
+  out.nanosPerIteration = products / (2.0 * tile.lanes * target.gigahertz * 0.9);
+  return out;
+}
+
+} // namespace
 
 FailureOr<EmittedKernel> emitContraction(func::FuncOp fn, const KernelTarget &target) {
   std::string why;
   FailureOr<KernelModel> model = buildKernelModel(fn, why);
   if (failed(model))
     return refuse(fn, "contraction", why);
-  return refuse(fn, "contraction", "no sum of products");
+  return ContractionEmitter(fn, *model, target).run();
 }
 
 } // namespace millrace::lowering

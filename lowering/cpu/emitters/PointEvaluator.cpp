@@ -132,13 +132,15 @@ Value PointEvaluator::mulConstant(Value a, int64_t b) {
   return arith::MulIOp::create(at, location, a, constant(b));
 }
 
-Value PointEvaluator::linear(const LinearExpr &expr) {
-  Value sum = constant(expr.offset);
+Value PointEvaluator::terms(const LinearExpr &expr, AtomSet which) {
+  Value sum = constant(0);
   for (auto [atom, coefficient] : expr.terms)
-    if (coefficient)
+    if (coefficient && (which & atomBit(atom)))
       sum = add(sum, mulConstant(indexOf(atom), coefficient));
   return sum;
 }
+
+Value PointEvaluator::linear(const LinearExpr &expr) { return addConstant(terms(expr, ~AtomSet(0)), expr.offset); }
 
 /// Sums the terms scope by scope, so that outer scopes compute their part once.
 Value PointEvaluator::address(const Access &access) {

@@ -81,6 +81,9 @@ public:
   /// Address with all known atoms.
   mlir::Value address(const Access &access);
   mlir::Value linear(const LinearExpr &expr);
+  /// The terms of `which` atoms, without the offset.
+  mlir::Value terms(const LinearExpr &expr, AtomSet which);
+  mlir::Value index(int atom) const { return indexOf(atom); }
 
   // Plumbing.
   mlir::OpBuilder builder() const;

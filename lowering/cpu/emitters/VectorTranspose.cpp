@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- VectorTranspose.cpp - Transpose a square of vectors by shuffles ----===//
+// log2(n) rounds: round d swaps, for all pairs of vectors i, i + d, the lanes with bit d set of the first with those
+// without it of the second.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/VectorTranspose.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+void transposeInRegisters(OpBuilder &builder, Location loc, MutableArrayRef<Value> vectors) {
+  int64_t n = vectors.size();
+  for (int64_t d = 1; d < n; d *= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < n; ++lane) {
+      low.push_back(lane & d ? n + lane - d : lane);
+      high.push_back(lane & d ? n + lane : lane + d);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      if (i & d)
+        continue;
+      Value first = vectors[i], second = vectors[i + d];
+      vectors[i] = vector::ShuffleOp::create(builder, loc, first, second, low);
+      vectors[i + d] = vector::ShuffleOp::create(builder, loc, first, second, high);
+    }
+  }
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ContractionTest.cpp - Matrix products and convolutions, executed ---===//
+#include "test/unit/emitters/Harness.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::test {
+namespace {
+
+std::string substitute(std::string text, std::initializer_list<std::pair<const char *, std::string>> values) {
+  for (auto &[name, value] : values) {
+    std::string from = name;
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += value.size())
+      text.replace(at, from.size(), value);
+  }
+  return text;
+}
+
+std::string matmul(int64_t m, int64_t n, int64_t k, bool transposeA, bool transposeB, const std::string &in,
+                   const std::string &out) {
+  bool floats = in[0] != 'i';
+  std::string widen = in == out ? "%p = $MUL %a, %b : $IN\n"
+                                : std::string(floats ? "%aw = arith.extf %a : $IN to $OUT\n %bw = arith.extf %b : $IN to $OUT\n"
+                                                     : "%aw = arith.extsi %a : $IN to $OUT\n %bw = arith.extsi %b : $IN to $OUT\n") +
+                                      "%p = $MUL %aw, %bw : $OUT\n";
+  std::string text = R"(
+func.func @k(%a: tensor<$ASHAPEx$IN>, %b: tensor<$BSHAPEx$IN>) -> tensor<$Mx$Nx$OUT> {
+  %zero = arith.constant $ZERO : $OUT
+  %e = tensor.empty() : tensor<$Mx$Nx$OUT>
+  %f = linalg.fill ins(%zero : $OUT) outs(%e : tensor<$Mx$Nx$OUT>) -> tensor<$Mx$Nx$OUT>
+  %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> ($AMAP)>, affine_map<(m, n, k) -> ($BMAP)>,
+                                        affine_map<(m, n, k) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%a, %b : tensor<$ASHAPEx$IN>, tensor<$BSHAPEx$IN>) outs(%f : tensor<$Mx$Nx$OUT>) {
+    ^bb0(%a_: $IN, %b_: $IN, %s: $OUT):
+      $BODY
+      %t = $ADD %s, %p : $OUT
+      linalg.yield %t : $OUT
+  } -> tensor<$Mx$Nx$OUT>
+  return %c : tensor<$Mx$Nx$OUT>
+})";
+  auto shape = [](int64_t x, int64_t y) { return std::to_string(x) + "x" + std::to_string(y); };
+  text = substitute(text, {{"$BODY", widen},
+                           {"$MUL", floats ? "arith.mulf" : "arith.muli"},
+                           {"$ADD", floats ? "arith.addf" : "arith.addi"},
+                           {"$ZERO", floats ? "0.0" : "0"},
+                           {"$ASHAPE", transposeA ? shape(k, m) : shape(m, k)},
+                           {"$BSHAPE", transposeB ? shape(n, k) : shape(k, n)},
+                           {"$AMAP", transposeA ? "k, m" : "m, k"},
+                           {"$BMAP", transposeB ? "n, k" : "k, n"},
+                           {"$M", std::to_string(m)},
+                           {"$N", std::to_string(n)},
+                           {"$IN", in},
+                           {"$OUT", out}});
+  // Block arguments may not hide the function's.
+  text = substitute(text, {{"%aw = arith.extf %a ", "%aw = arith.extf %a_ "},
+                           {"%bw = arith.extf %b ", "%bw = arith.extf %b_ "},
+                           {"%aw = arith.extsi %a ", "%aw = arith.extsi %a_ "},
+                           {"%bw = arith.extsi %b ", "%bw = arith.extsi %b_ "},
+                           {"mulf %a, %b ", "mulf %a_, %b_ "},
+                           {"muli %a, %b ", "muli %a_, %b_ "}});
+  return text;
+}
+
+struct Shape {
+  int64_t m, n, k;
+};
+const Shape kShapes[] = {{2, 16, 1},  {2, 48, 3},    {8, 48, 32},   {7, 33, 17},    {5, 100, 64}, {16, 64, 64},
+                         {17, 49, 5}, {33, 77, 129}, {64, 200, 70}, {100, 40, 900}, {13, 97, 1700}, {128, 128, 64}};
+
+TEST(Contraction, RowMajorF32) {
+  for (auto [m, n, k] : kShapes)
+    EXPECT_EQ(check(matmul(m, n, k, false, false, "f32", "f32"), Path::Contraction, 1e-4), "")
+        << m << "x" << n << "x" << k;
+}
+TEST(Contraction, TransposedA) {
+  for (auto [m, n, k] : kShapes)
+    EXPECT_EQ(check(matmul(m, n, k, true, false, "f32", "f32"), Path::Contraction, 1e-4), "")
+        << m << "x" << n << "x" << k;
+}
+TEST(Contraction, TransposedB) {
+  for (auto [m, n, k] : kShapes)
+    EXPECT_EQ(check(matmul(m, n, k, false, true, "f32", "f32"), Path::Contraction, 1e-4), "")
+        << m << "x" << n << "x" << k;
+}
+TEST(Contraction, BothTransposed) {
+  for (auto [m, n, k] : kShapes)
+    EXPECT_EQ(check(matmul(m, n, k, true, true, "f32", "f32"), Path::Contraction, 1e-4), "")
+        << m << "x" << n << "x" << k;
+}
+TEST(Contraction, F64) {
+  for (auto [m, n, k] : kShapes)
+    EXPECT_EQ(check(matmul(m, n, k, false, true, "f64", "f64"), Path::Contraction, 1e-12), "")
+        << m << "x" << n << "x" << k;
+}
+TEST(Contraction, Bf16ToF32) {
+  for (auto [m, n, k] : kShapes)
+    EXPECT_EQ(check(matmul(m, n, k, false, false, "bf16", "f32"), Path::Contraction, 1e-4), "")
+        << m << "x" << n << "x" << k;
+}
+TEST(Contraction, F16ToF32) {
+  for (auto [m, n, k] : kShapes)
+    EXPECT_EQ(check(matmul(m, n, k, false, true, "f16", "f32"), Path::Contraction, 1e-4), "")
+        << m << "x" << n << "x" << k;
+}
+TEST(Contraction, I8ToI32) {
+  for (auto [m, n, k] : kShapes)
+    EXPECT_EQ(check(matmul(m, n, k, false, true, "i8", "i32"), Path::Contraction, 0), "")
+        << m << "x" << n << "x" << k;
+}
+
+// relu(a' . b + bias) + residual, a' = 2 a, output transposed to n x m: the roles of a and b are swapped.
+const char *kFused = R"(
+func.func @k(%a: tensor<$Mx$Kxf32>, %b: tensor<$Kx$Nxf32>, %bias: tensor<$Nxf32>, %res: tensor<$Mx$Nxf32>)
+    -> ($RESULT) {
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2.0 : f32
+  %e = tensor.empty() : tensor<$Mx$Nxf32>
+  %et = tensor.empty() : tensor<$Nx$Mxf32>
+  %ea = tensor.empty() : tensor<$Mx$Kxf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<$Mx$Nxf32>) -> tensor<$Mx$Nxf32>
+  %a2 = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m, k)>],
+                        iterator_types = ["parallel", "parallel"]}
+    ins(%a : tensor<$Mx$Kxf32>) outs(%ea : tensor<$Mx$Kxf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = arith.mulf %x, %two : f32
+      linalg.yield %y : f32
+  } -> tensor<$Mx$Kxf32>
+  %c = linalg.matmul ins(%a2, %b : tensor<$Mx$Kxf32>, tensor<$Kx$Nxf32>) outs(%f : tensor<$Mx$Nxf32>) -> tensor<$Mx$Nxf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>,
+                                        affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%c, %bias, %res : tensor<$Mx$Nxf32>, tensor<$Nxf32>, tensor<$Mx$Nxf32>) outs(%e : tensor<$Mx$Nxf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32, %o: f32):
+      %s = arith.addf %x, %y : f32
+      %r = arith.maximumf %s, %zero : f32
+      %t = arith.addf %r, %z : f32
+      linalg.yield %t : f32
+  } -> tensor<$Mx$Nxf32>
+  $TAIL
+})";
+
+TEST(Contraction, Fused) {
+  for (auto [m, n, k] : kShapes) {
+    auto values = [&](const char *result, const char *tail) {
+      return substitute(kFused, {{"$RESULT", result}, {"$TAIL", tail},
+                                 {"$M", std::to_string(m)}, {"$N", std::to_string(n)}, {"$K", std::to_string(k)}});
+    };
+    EXPECT_EQ(check(values("tensor<$Mx$Nxf32>", "return %d : tensor<$Mx$Nxf32>"), Path::Contraction, 1e-4), "")
+        << m << "x" << n << "x" << k;
+    EXPECT_EQ(check(values("tensor<$Nx$Mxf32>",
+                           "%t = linalg.transpose ins(%d : tensor<$Mx$Nxf32>) outs(%et : tensor<$Nx$Mxf32>) permutation "
+                           "= [1, 0] return %t : tensor<$Nx$Mxf32>"),
+                    m < 4 ? Path::Any : Path::Contraction, 1e-4),
+              "")
+        << m << "x" << n << "x" << k << " transposed";
+  }
+}
+
+// Attention scores: q[b, s, h, d] . k[b, t, h, d] -> [b, h, s, t], scaled.
+TEST(Contraction, BatchedHeads) {
+  std::string text = R"(
+func.func @k(%q: tensor<2x24xS x10xf32>, %k: tensor<2x40x3x20xf32>) -> tensor<2x3x24x40xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x3x24x40xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x3x24x40xf32>) -> tensor<2x3x24x40xf32>
+  %q4 = tensor.expand_shape %q [[0], [1], [2, 3]] output_shape [2, 24, 3, 20] : tensor<2x24x60xf32> into tensor<2x24x3x20xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(b, h, s, t, d) -> (b, s, h, d)>,
+                                        affine_map<(b, h, s, t, d) -> (b, t, h, d)>,
+                                        affine_map<(b, h, s, t, d) -> (b, h, s, t)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+    ins(%q4, %k : tensor<2x24x3x20xf32>, tensor<2x40x3x20xf32>) outs(%f : tensor<2x3x24x40xf32>) {
+    ^bb0(%x: f32, %y: f32, %s: f32):
+      %p = arith.mulf %x, %y : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<2x3x24x40xf32>
+  return %c : tensor<2x3x24x40xf32>
+})";
+  EXPECT_EQ(check(substitute(text, {{"2x24xS x10xf32", "2x24x60xf32"}}), Path::Contraction, 1e-4), "");
+}
+
+// NHWC/HWIO convolution as a generic; stride, dilation and padding vary.
+std::string convolution(int64_t height, int64_t channels, int64_t filters, int64_t kernel, int64_t stride,
+                        int64_t dilation, int64_t pad) {
+  int64_t padded = height + 2 * pad, out = (padded - (kernel - 1) * dilation - 1) / stride + 1;
+  std::string text = R"(
+func.func @k(%x0: tensor<2x$Hx$Hx$Cxf32>, %w: tensor<$Kx$Kx$Cx$Fxf32>) -> tensor<2x$Ox$Ox$Fxf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x$Ox$Ox$Fxf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x$Ox$Ox$Fxf32>) -> tensor<2x$Ox$Ox$Fxf32>
+  $PADDING
+  %c = linalg.generic {indexing_maps = [affine_map<(n, y, x, f, ky, kx, c) -> (n, y * $S + ky * $D, x * $S + kx * $D, c)>,
+                                        affine_map<(n, y, x, f, ky, kx, c) -> (ky, kx, c, f)>,
+                                        affine_map<(n, y, x, f, ky, kx, c) -> (n, y, x, f)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+    ins(%x, %w : tensor<2x$Px$Px$Cxf32>, tensor<$Kx$Kx$Cx$Fxf32>) outs(%f : tensor<2x$Ox$Ox$Fxf32>) {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %p = arith.mulf %a, %b : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<2x$Ox$Ox$Fxf32>
+  return %c : tensor<2x$Ox$Ox$Fxf32>
+})";
+  std::string padding = R"(%x = tensor.pad %x0 low[0, $L, $L, 0] high[0, $L, $L, 0] {
+  ^bb0(%i0: index, %i1: index, %i2: index, %i3: index):
+    tensor.yield %zero : f32
+  } : tensor<2x$Hx$Hx$Cxf32> to tensor<2x$Px$Px$Cxf32>)";
+  if (!pad) {
+    padding = "";
+    text = substitute(text, {{"ins(%x,", "ins(%x0,"}});
+  }
+  return substitute(text, {{"$PADDING", padding}, {"$H", std::to_string(height)}, {"$C", std::to_string(channels)},
+                           {"$F", std::to_string(filters)}, {"$K", std::to_string(kernel)},
+                           {"$S", std::to_string(stride)}, {"$D", std::to_string(dilation)},
+                           {"$P", std::to_string(padded)}, {"$O", std::to_string(out)}, {"$L", std::to_string(pad)}});
+}
+
+TEST(Contraction, Convolution) {
+  struct Case {
+    int64_t height, channels, filters, kernel, stride, dilation, pad;
+  };
+  for (Case c : {Case{9, 16, 32, 3, 1, 1, 0}, Case{10, 3, 20, 3, 2, 1, 0}, Case{12, 20, 64, 3, 1, 2, 0},
+                 Case{9, 32, 50, 3, 1, 1, 1}, Case{14, 3, 64, 7, 2, 1, 3}, Case{7, 300, 48, 3, 1, 1, 1},
+                 Case{8, 40, 64, 1, 1, 1, 0}, Case{8, 40, 64, 1, 2, 1, 0}})
+    EXPECT_EQ(check(convolution(c.height, c.channels, c.filters, c.kernel, c.stride, c.dilation, c.pad),
+                    Path::Contraction, 1e-4),
+              "")
+        << c.height << " " << c.channels << " " << c.filters << " " << c.kernel << " " << c.stride << " " << c.dilation
+        << " " << c.pad;
+}
+
+} // namespace
+} // namespace millrace::test
