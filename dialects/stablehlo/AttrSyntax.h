@@ -13,6 +13,7 @@ std::string dimSizeToString(int64_t size);
 std::string dimSizesToString(llvm::ArrayRef<int64_t> sizes);
 
 mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);
+mlir::FailureOr<ResultAccuracyModeAttr> parseResultAccuracyMode(mlir::AsmParser &parser);
 
 /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
 void printConvolutionDimensions(mlir::AsmPrinter &printer, ConvDimensionNumbersAttr dims);

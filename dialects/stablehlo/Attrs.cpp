@@ -146,6 +146,13 @@ FailureOr<APFloat> parseDouble(AsmParser &parser) {
   return APFloat(value);
 }
 
+FailureOr<ResultAccuracyModeAttr> parseResultAccuracyMode(AsmParser &parser) {
+  ResultAccuracyModeAttr mode;
+  if (parser.parseAttribute(mode))
+    return failure();
+  return mode;
+}
+
 //===-- Structs of fields in any order, absent fields empty ---------------===//
 
 namespace {

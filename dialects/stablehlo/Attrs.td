@@ -155,13 +155,20 @@ def StableHLO_DoubleParameter : AttrOrTypeParameter<"::llvm::APFloat", "toleranc
   let comparator = "$_lhs.bitwiseIsEqual($_rhs)";
 }
 
+// Spelled in full, not as `<DEFAULT>`.
+def StableHLO_ResultAccuracyModeParameter :
+    AttrOrTypeParameter<"::millrace::stablehlo::ResultAccuracyModeAttr", "mode"> {
+  let parser = "parseResultAccuracyMode($_parser)";
+  let printer = "$_printer.printAttribute($_self)";
+}
+
 def StableHLO_ResultAccuracyAttr : StableHLO_Attr<"ResultAccuracy", "result_accuracy"> {
   let summary = "Accuracy asked from a transcendental function";
   let parameters = (ins
     StableHLO_DoubleParameter:$atol,
     StableHLO_DoubleParameter:$rtol,
     DefaultValuedParameter<"int64_t", "0">:$ulps,
-    "::millrace::stablehlo::ResultAccuracyModeAttr":$mode);
+    StableHLO_ResultAccuracyModeParameter:$mode);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let constBuilderCall = "::millrace::stablehlo::ResultAccuracyAttr::get($_builder.getContext(), "
@@ -232,8 +239,8 @@ def StableHLO_ConvolutionAttributes {
     OptionalAttr<DenseI64ArrayAttr>:$rhs_dilation,
     OptionalAttr<DenseBoolArrayAttr>:$window_reversal,
     StableHLO_ConvDimensionNumbers:$dimension_numbers,
-    ConfinedAttr<I64Attr, [IntPositive]>:$feature_group_count,
-    ConfinedAttr<I64Attr, [IntPositive]>:$batch_group_count,
+    I64Attr:$feature_group_count,
+    I64Attr:$batch_group_count,
     StableHLO_PrecisionConfigAttr:$precision_config);
 }
 

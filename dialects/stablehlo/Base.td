@@ -88,6 +88,11 @@ def HLO_ScalarIntTensor : 0DTensorOf<[HLO_Int]>;
 def HLO_DimensionTensor : 1DTensorOf<[Index, HLO_Int]>;
 def HLO_DimensionValue : AnyTypeOf<[Index, HLO_Pred, HLO_Int]>;
 def HLO_StaticDimensionTensor : StaticShapeTensorOf<[Index, HLO_Int]>;
+// All sizes are static or bounded.
+def HLO_StaticOrBoundedTensor : Type<And<[HLO_Tensor.predicate,
+    CPred<"::millrace::stablehlo::hasStaticOrBoundedShape($_self)">]>,
+    "statically shaped or single bounded dimension tensor of float, integer, complex or quantized values",
+    "::mlir::RankedTensorType">;
 def HLO_Tuple : NestedTupleOf<[HLO_Tensor, HLO_Token]>;
 def HLO_TensorOrToken : AnyTypeOf<[HLO_Tensor, HLO_Token]>;
 def HLO_TensorOrTokenOrTuple : AnyTypeOf<[HLO_Tensor, HLO_Token, HLO_Tuple]>;
@@ -104,13 +109,44 @@ class StableHLO_Op<string mnemonic, list<Trait> traits = []> : Op<Stablehlo_Dial
       return ::millrace::stablehlo::isCompatibleForHloTypeInference(l, r);
     }
   }];
+  // For InferShapedTypeOpInterface: the result has the shape of the first operand.
+  code reifyLikeFirstOperand = [{
+    ::llvm::LogicalResult reifyReturnTypeShapes(::mlir::OpBuilder &builder, ::mlir::ValueRange operands,
+                                                ::llvm::SmallVectorImpl<::mlir::Value> &shapes) {
+      return ::millrace::stablehlo::deriveShapeFromOperand(&builder, getOperation(), operands.front(), &shapes);
+    }
+  }];
+  // For InferShapedTypeOpInterface in an op that infers its types.
+  code inferShapeFromTypes = [{
+    static ::llvm::LogicalResult inferReturnTypeComponents(::mlir::MLIRContext *context,
+        ::std::optional<::mlir::Location> location, ::mlir::ValueShapeRange operands,
+        ::mlir::DictionaryAttr attributes, ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::ShapedTypeComponents> &components) {
+      ::llvm::SmallVector<::mlir::Type> types;
+      if (::mlir::failed(inferReturnTypes(context, location, operands.getValues(), attributes, properties, regions,
+                                          types)))
+        return ::mlir::failure();
+      for (::mlir::Type type : types)
+        components.push_back(::mlir::cast<::mlir::ShapedType>(type));
+      return ::mlir::success();
+    }
+  }];
   let extraClassDeclaration = baseDeclaration;
+}
+
+// Reifies its result shape.
+class StableHLO_ShapedOp<string mnemonic, list<Trait> traits = []> : StableHLO_Op<mnemonic,
+    traits # [DeclareOpInterfaceMethods<InferShapedTypeOpInterface, ["reifyReturnTypeShapes"]>]>;
+
+// Element types of all operands and results agree up to quantization parameters.
+def HLO_CompatibleElementTypes : NativeOpTrait<"CompatibleOperandsAndResultElementType"> {
+  let cppNamespace = "::millrace::stablehlo::traits";
 }
 
 // Operand and result types agree up to dynamic dimensions, bounds and quantization; the result type is inferred
 // from the operands.
 def HLO_CompatibleOperandsAndResultTypeTrait : NativeOpTrait<"CompatibleOperandsAndResultType"> {
-  let cppNamespace = "::millrace::stablehlo::OpTrait";
+  let cppNamespace = "::millrace::stablehlo::traits";
 }
 def HLO_CompatibleOperandsAndResultType : TraitList<[
   InferTypeOpInterface, HLO_CompatibleOperandsAndResultTypeTrait]>;

@@ -99,6 +99,16 @@ Attribute boundsToEncoding(MLIRContext *context, Attribute prototype, ArrayRef<i
   return TypeExtensionsAttr::get(context, bounds);
 }
 
+bool hasStaticOrBoundedShape(Type type) {
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!ranked)
+    return false;
+  if (ranked.hasStaticShape())
+    return true;
+  ArrayRef<int64_t> bounds = encodingToBounds(ranked.getEncoding());
+  return !bounds.empty() && ranked.getNumDynamicDims() == 1 && llvm::count_if(bounds, isStaticDimSize) == 1;
+}
+
 /// The largest size known: the size itself, else the bound.
 static int64_t sizeOrBound(DimAndBound dim) { return isStaticDimSize(dim.size) ? dim.size : dim.bound; }
 

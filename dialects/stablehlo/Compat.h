@@ -32,6 +32,9 @@ mlir::ArrayRef<int64_t> encodingToBounds(mlir::Attribute encoding);
 mlir::Attribute boundsToEncoding(mlir::MLIRContext *context, mlir::Attribute prototype,
                                  mlir::ArrayRef<int64_t> bounds);
 
+/// A ranked tensor whose dynamic dimensions have bounds, at most one of them.
+bool hasStaticOrBoundedShape(mlir::Type type);
+
 /// The size and bound of a dimension, each kDynamic if unknown.
 struct DimAndBound {
   int64_t size = mlir::ShapedType::kDynamic;
@@ -61,7 +64,26 @@ mlir::ShapedType getSameShapeTensorType(mlir::ShapedType type, mlir::Type elemen
 /// `tensor<4xcomplex<f32>>` -> `tensor<4xf32>`; other types unchanged.
 mlir::ShapedType createRealType(mlir::ShapedType type);
 
-namespace OpTrait {
+namespace traits {
+template <typename ConcreteType>
+class CompatibleOperandsAndResultElementType
+    : public mlir::OpTrait::TraitBase<ConcreteType, CompatibleOperandsAndResultElementType> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
+    mlir::Type expected;
+    if (op->getNumResults() != 0)
+      expected = op->getResult(0).getType();
+    if (op->getNumOperands() != 0)
+      expected = op->getOperand(0).getType();
+    if (!expected)
+      return op->emitOpError() << "expected at least one operand or result";
+    auto differs = [&](mlir::Type type) { return !isCompatibleElementTypeForHloTypeInference(expected, type); };
+    if (llvm::any_of(op->getOperandTypes(), differs) || llvm::any_of(op->getResultTypes(), differs))
+      return op->emitOpError() << "requires compatible element types for all operands and results";
+    return mlir::success();
+  }
+};
+
 template <typename ConcreteType>
 class CompatibleOperandsAndResultType
     : public mlir::OpTrait::TraitBase<ConcreteType, CompatibleOperandsAndResultType> {
@@ -92,18 +114,6 @@ public:
     inferredReturnTypes.push_back(*type);
     return mlir::success();
   }
-
-  // InferShapedTypeOpInterface asks for it by this name.
-  static mlir::LogicalResult inferReturnTypeComponents(
-      mlir::MLIRContext *context, std::optional<mlir::Location> location, mlir::ValueShapeRange operands,
-      mlir::DictionaryAttr attributes, mlir::OpaqueProperties properties, mlir::RegionRange regions,
-      mlir::SmallVectorImpl<mlir::ShapedTypeComponents> &inferredReturnShapes) {
-    mlir::SmallVector<mlir::Type> types;
-    if (failed(inferReturnTypes(context, location, operands.getValues(), attributes, properties, regions, types)))
-      return mlir::failure();
-    inferredReturnShapes.push_back(mlir::cast<mlir::ShapedType>(types[0]));
-    return mlir::success();
-  }
 };
-} // namespace OpTrait
+} // namespace traits
 } // namespace millrace::stablehlo

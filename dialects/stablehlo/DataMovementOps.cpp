@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DataMovementOps.cpp - Registration of the DataMovement ops -------------------===//
 #include "dialects/stablehlo/DataMovementOps.h"
+#include "dialects/stablehlo/OpSyntax.h"
 
 using namespace mlir;
 

@@ -5,6 +5,10 @@
 using namespace mlir;
 namespace millrace::stablehlo {
 
+void ConstantOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), isa<IntegerType>(getType().getElementType()) ? "c" : "cst");
+}
+
 // `stablehlo.constant {attrs} dense<1> : tensor<i8>`; a quantized result, whose type differs from the value's, takes
 // the form `stablehlo.constant() <{value = dense<1> : tensor<i8>}> : () -> tensor<!quant...>`.
 void ConstantOp::print(OpAsmPrinter &printer) {

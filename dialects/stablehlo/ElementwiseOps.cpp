@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ElementwiseOps.cpp - Registration of the Elementwise ops -------------------===//
 #include "dialects/stablehlo/ElementwiseOps.h"
+#include "dialects/stablehlo/OpSyntax.h"
 
 using namespace mlir;
 
 void millrace::stablehlo::StablehloDialect::registerElementwiseOps() {
-  // No ops yet.
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/ElementwiseOps.cpp.inc"
+      >();
 }
 
 #define GET_OP_CLASSES

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- IndexingOps.cpp - Registration of the Indexing ops -------------------===//
 #include "dialects/stablehlo/IndexingOps.h"
+#include "dialects/stablehlo/OpSyntax.h"
 
 using namespace mlir;
 
 void millrace::stablehlo::StablehloDialect::registerIndexingOps() {
-  // No ops yet.
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/IndexingOps.cpp.inc"
+      >();
 }
 
 #define GET_OP_CLASSES
