@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Checks.h - Comparing tensors as check.* does -----------------------===//
+#pragma once
+
+#include "dialects/stablehlo/eval/Tensor.h"
+
+#include <string>
+
+namespace millrace::eval {
+
+/// Number of values of the type from the smaller (included) to the larger of the two; 0 for two NaN or two equal
+/// infinities; the largest number if only one of them is NaN or they differ in being infinite.
+uint64_t ulpDistance(Kind kind, const char *a, const char *b);
+
+/// Each returns what differs first, or an empty string. Integers are compared exactly by all of them.
+/// Equal values; NaN equals nothing.
+std::string compareEqual(const Tensor &actual, const Tensor &expected);
+/// |actual - expected| <= tolerance; NaN equals NaN.
+std::string compareAlmostEqual(const Tensor &actual, const Tensor &expected, double tolerance);
+/// minUlp <= distance <= maxUlp; NaN equals NaN, infinities bitwise.
+std::string compareClose(const Tensor &actual, const Tensor &expected, uint64_t minUlp, uint64_t maxUlp);
+
+} // namespace millrace::eval
