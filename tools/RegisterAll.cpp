@@ -2,6 +2,8 @@
 //===- RegisterAll.cpp - Dialects and passes that the tools know ----------===//
 #include "tools/RegisterAll.h"
 
+#include "dialects/check/CheckOps.h"
+#include "dialects/interpreter/Passes.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,7 +25,7 @@
 #include "mlir/Transforms/Passes.h"
 
 void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<stablehlo::StablehloDialect>();
+  registry.insert<check::CheckDialect, interpreter::InterpreterDialect, stablehlo::StablehloDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::bufferization::BufferizationDialect, mlir::cf::ControlFlowDialect,
                   mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
@@ -33,6 +35,7 @@ void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void millrace::registerAllPasses() {
+  interpreter::registerInterpreterPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- xla-translate.cpp - Interpret StableHLO programs -------------------===//
+#include "dialects/stablehlo/eval/Evaluator.h"
+#include "tools/RegisterAll.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
+
+static llvm::cl::opt<std::string> arguments("args", llvm::cl::desc("Arguments of @main: \"[dense<1> : tensor<i32>, ...]\""));
+static llvm::cl::opt<std::string> probeDirectory("probe-output-dir", llvm::cl::desc("Directory that interpreter.probe writes to"));
+static llvm::cl::opt<bool> printDense("interpreter-print-dense", llvm::cl::desc("Print results as dense<...> attributes"));
+
+int main(int argc, char **argv) {
+  mlir::TranslateFromMLIRRegistration interpret(
+      "interpret", "Evaluate @main (or the only function) and print its results",
+      [](mlir::ModuleOp module, llvm::raw_ostream &os) -> mlir::LogicalResult {
+        millrace::eval::RunOptions options;
+        options.arguments = arguments;
+        options.evaluation.probeDirectory = probeDirectory;
+        options.evaluation.printStream = &os;
+        options.printDense = printDense;
+        return millrace::eval::runWithInterpreter(module, options, os);
+      },
+      [](mlir::DialectRegistry &registry) { millrace::registerAllDialects(registry); });
+  return mlir::failed(mlir::mlirTranslateMain(argc, argv, "Millrace translation driver\n"));
+}
