@@ -4,9 +4,9 @@
   lint         scripts/lint
   lit          lit/ (text in, text out)
   unit         every build/bin/unit-* (gtest)
-  e2e          pytest over test/e2e, test/python and test/fuzz
+  e2e          pytest over test/e2e and test/python
   conformance  ../shared/conformance three times: compiled, evaluator, negative control
-  fuzz         scripts/fuzz for a bounded time, where the tree has it
+  fuzz         scripts/fuzz for a bounded time, then one planted bug per operation family that it must find
 
 Fixed seeds, no timing assertion. Every part has a time limit and counts as one failure if it ends badly without having
 named one. The last line sums the parts: N passed, N failed, N skipped. --long runs everything without the time boxes.
@@ -171,7 +171,7 @@ def part_unit(arguments):
 
 
 def part_e2e(arguments):
-    folders = [f for f in ("test/e2e", "test/python", "test/fuzz")
+    folders = [f for f in ("test/e2e", "test/python")
                if glob.glob(os.path.join(ROOT, f, "**", "test_*.py"), recursive=True)]
     if not folders:
         return Count()
@@ -214,13 +214,13 @@ def part_conformance(arguments):
 
 
 def part_fuzz(arguments):
-    script = os.path.join(ROOT, "scripts", "fuzz")
-    if not os.path.exists(script):
-        return Count()
-    limit = 1800 if arguments.long else 90
-    status, output = run([script, f"--seconds={limit}", "--seed=1"], limit + 600,
-                         env=dict(os.environ, MILLRACE_CACHE="off", MILLRACE_PYTHON=sys.executable))
-    return at_least_one_failure(closing_line(output), status, "fuzz")
+    """Random programs for a bounded time, then one planted bug per operation family that must be found."""
+    total = Count()
+    seconds = 1800 if arguments.long else 75
+    for flags in ([f"--seconds={seconds}", "--seed=1"], ["--plant=all", "--seed=2"]):
+        status, output = run(["scripts/fuzz", *flags], seconds + 600, env=dict(os.environ, MILLRACE_PYTHON=sys.executable))
+        total += at_least_one_failure(closing_line(output), status, "fuzz " + " ".join(flags))
+    return total
 
 
 def main():
