@@ -43,24 +43,6 @@ ParseResult parseSameTypes(OpAsmParser &parser, ArrayRef<Type *> types) {
   return assignTypes(parser, loc, parsed, types.drop_back(), *types.back());
 }
 
-void printVariadicSameOperandsAndResultType(OpAsmPrinter &printer, Operation *, OperandRange, TypeRange operands,
-                                            Type result) {
-  SmallVector<Type> types(operands);
-  types.push_back(result);
-  printSameTypes(printer, types);
-}
-
-ParseResult parseVariadicSameOperandsAndResultType(OpAsmParser &parser,
-                                                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
-                                                   SmallVectorImpl<Type> &operandTypes, Type &result) {
-  operandTypes.resize(operands.size());
-  SmallVector<Type *> types;
-  for (Type &type : operandTypes)
-    types.push_back(&type);
-  types.push_back(&result);
-  return parseSameTypes(parser, types);
-}
-
 void printComplexOpType(OpAsmPrinter &printer, Operation *, Type lhs, Type rhs, Type result) {
   auto shaped = dyn_cast<ShapedType>(result);
   if (shaped && lhs == rhs && isa<ComplexType>(shaped.getElementType()) && createRealType(shaped) == lhs)

@@ -19,14 +19,6 @@ mlir::ParseResult parseSameOperandsAndResultType(mlir::OpAsmParser &parser, Type
   return parseSameTypes(parser, {&types...});
 }
 
-/// As above for variadic operands.
-void printVariadicSameOperandsAndResultType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::OperandRange,
-                                            mlir::TypeRange operands, mlir::Type result);
-mlir::ParseResult
-parseVariadicSameOperandsAndResultType(mlir::OpAsmParser &parser,
-                                       mlir::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &operands,
-                                       mlir::SmallVectorImpl<mlir::Type> &operandTypes, mlir::Type &result);
-
 /// Only the result type if the parts have its real type.
 void printComplexOpType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type lhs, mlir::Type rhs,
                         mlir::Type result);
