@@ -232,6 +232,7 @@ struct SetDimsStep {
 };
 
 /// A StableHLO collective; attributes as in the specification. Variadic forms: arguments[i] belongs to results[i].
+/// A result may share memory with its own argument for AllReduce only.
 struct CollectiveStep {
   enum class Kind : uint8_t {
     AllReduce, AllGather, AllToAll, ReduceScatter, CollectivePermute, CollectiveBroadcast, CollectiveReduce

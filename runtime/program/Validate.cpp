@@ -59,6 +59,12 @@ private:
       return error(std::string(what) + ": sizes " + str(a.bytes) + " and " + str(b.bytes) + " differ");
     return Status();
   }
+  Status checkSameRank(const Slot &a, const Slot &b, const char *what) const {
+    MILLRACE_TRY(checkSameShape(a, b, what));
+    if (a.dims.size() != b.dims.size())
+      return error(std::string(what) + ": ranks " + str(a.dims.size()) + " and " + str(b.dims.size()) + " differ");
+    return Status();
+  }
   Status checkScalar(SlotId id, std::initializer_list<DType> types, const char *what) const {
     MILLRACE_TRY(checkId(id));
     const Slot &s = f.slots[id];
@@ -209,7 +215,7 @@ Status Checker::check(const LoopStep &s, unsigned depth) {
       return error("loop state in slot " + str(c.state) + " is a view");
     if (!states.insert(c.state).second)
       return error("two loop states in slot " + str(c.state));
-    MILLRACE_TRY(checkSameShape(f.slots[c.state], f.slots[c.next], "loop state"));
+    MILLRACE_TRY(checkSameRank(f.slots[c.state], f.slots[c.next], "loop state"));
   }
   MILLRACE_TRY(checkSteps(s.cond, depth + 1));
   return checkSteps(s.body, depth + 1);
@@ -235,15 +241,13 @@ Status Checker::check(const CallStep &s, unsigned) {
   MILLRACE_TRY(checkWrite(s.results));
   for (size_t i = 0; i < s.arguments.size(); ++i)
     if (callee.arguments[i] < callee.slots.size())
-      MILLRACE_TRY(checkSameShape(f.slots[s.arguments[i]], callee.slots[callee.arguments[i]], "call argument"));
+      MILLRACE_TRY(checkSameRank(f.slots[s.arguments[i]], callee.slots[callee.arguments[i]], "call argument"));
   for (size_t i = 0; i < s.results.size(); ++i)
     if (callee.results[i] < callee.slots.size()) {
       const Slot &mine = f.slots[s.results[i]], &other = callee.slots[callee.results[i]];
-      MILLRACE_TRY(checkSameShape(mine, other, "call result"));
+      MILLRACE_TRY(checkSameRank(mine, other, "call result"));
       if (mine.isStatic() && mine.kind != Slot::Kind::Dynamic && !other.isStatic())
         return error("call of '" + callee.name + "': result " + str(i) + " has run-time dims in the callee only");
-      if (!mine.isStatic() && other.isStatic() && mine.dims.size() != other.dims.size())
-        return error("call of '" + callee.name + "': result " + str(i) + " has another rank");
     }
   if (s.arenaOffset % 64 != 0 || s.arenaOffset > f.arenaBytes || callee.arenaBytes > f.arenaBytes - s.arenaOffset)
     return error("the arena of '" + callee.name + "' (" + str(callee.arenaBytes) + " bytes at " + str(s.arenaOffset) +

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Buffer.cpp - Tensors on devices, to and from the host ---------------===//
+#include "runtime/client/Buffer.h"
+
+#include <cstring>
+
+namespace millrace::runtime {
+namespace {
+
+std::vector<int64_t> rowMajorStrides(DType dtype, const std::vector<int64_t> &dims) {
+  std::vector<int64_t> strides(dims.size());
+  int64_t step = int64_t(byteSize(dtype));
+  for (size_t d = dims.size(); d-- > 0;) {
+    strides[d] = step;
+    step *= dims[d];
+  }
+  return strides;
+}
+
+/// Copies elements between a dense row-major tensor and one with strides.
+void copyStrided(char *dense, char *strided, const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
+                 size_t elementBytes, bool toDense) {
+  for (int64_t d : dims)
+    if (d == 0)
+      return;
+  size_t rank = dims.size();
+  std::vector<int64_t> index(rank, 0);
+  // The innermost axis in one loop.
+  int64_t inner = rank ? dims[rank - 1] : 1, innerStride = rank ? strides[rank - 1] : 0;
+  char *position = strided;
+  while (true) {
+    if (innerStride == int64_t(elementBytes)) {
+      std::memcpy(toDense ? dense : position, toDense ? position : dense, size_t(inner) * elementBytes);
+      dense += size_t(inner) * elementBytes;
+    } else {
+      for (int64_t i = 0; i < inner; ++i, dense += elementBytes)
+        std::memcpy(toDense ? dense : position + i * innerStride, toDense ? position + i * innerStride : dense,
+                    elementBytes);
+    }
+    size_t d = rank ? rank - 1 : 0;
+    while (d > 0) {
+      --d;
+      position += strides[d];
+      if (++index[d] < dims[d])
+        break;
+      position -= strides[d] * dims[d];
+      index[d] = 0;
+      if (d == 0)
+        return;
+    }
+    if (rank <= 1)
+      return;
+  }
+}
+
+bool isDense(DType dtype, const std::vector<int64_t> &dims, const std::vector<int64_t> &byteStrides) {
+  if (byteStrides.empty())
+    return true;
+  std::vector<int64_t> dense = rowMajorStrides(dtype, dims);
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] != 1 && byteStrides[d] != dense[d])
+      return false;
+  return true;
+}
+
+} // namespace
+
+StatusOr<uint64_t> denseBytes(DType dtype, const std::vector<int64_t> &dims) {
+  if (dtype == DType::Invalid)
+    return invalidArgument("invalid element type");
+  unsigned __int128 product = byteSize(dtype);
+  bool zero = false;
+  for (int64_t d : dims) {
+    if (d < 0)
+      return invalidArgument("expects dimensions of at least 0, but got " + std::to_string(d));
+    zero |= d == 0;
+    product *= uint64_t(d ? d : 1);
+    if (product > (uint64_t(1) << 46))
+      return invalidArgument("a tensor of more than 2^46 bytes");
+  }
+  return zero ? uint64_t(0) : uint64_t(product);
+}
+
+Buffer::Buffer(std::shared_ptr<Client> client, const MemorySpace *space, std::shared_ptr<Value> value)
+    : client(std::move(client)), space(space), type(value->dtype), value(std::move(value)) {}
+Buffer::~Buffer() = default;
+
+StatusOr<std::shared_ptr<Buffer::Value>> Buffer::get() const {
+  std::lock_guard lock(mutex);
+  if (!value)
+    return invalidArgument("the buffer has been deleted or donated");
+  return value;
+}
+
+StatusOr<std::vector<int64_t>> Buffer::dims() const {
+  StatusOr<std::shared_ptr<Value>> v = get();
+  if (!v)
+    return v.status();
+  if (!(*v)->shapeIsKnown)
+    MILLRACE_TRY((*v)->ready.await());
+  return (*v)->dims;
+}
+
+Event Buffer::ready() const {
+  StatusOr<std::shared_ptr<Value>> v = get();
+  return v ? (*v)->ready : Event::ready(v.status());
+}
+
+Event Buffer::toHost(void *target, uint64_t size) const {
+  StatusOr<std::shared_ptr<Value>> held = get();
+  if (!held)
+    return Event::ready(held.status());
+  auto copy = [target, size](const Value &v) -> Status {
+    if (v.storage->size() != size)
+      return invalidArgument("expects a destination of " + std::to_string(v.storage->size()) + " bytes, but got " +
+                             std::to_string(size));
+    if (size)
+      std::memcpy(target, v.storage->data(), size);
+    return Status();
+  };
+  if ((*held)->ready.isReady()) {
+    Status status = (*held)->ready.await();
+    return Event::ready(status.ok() ? copy(**held) : status);
+  }
+  EventSource source;
+  (*held)->ready.onReady([source, copy, v = *held](const Status &status) mutable {
+    Status result = status.ok() ? copy(*v) : status;
+    v.reset();
+    source.set(result);
+  });
+  return source.event();
+}
+
+Event Buffer::toHost(void *target, std::vector<int64_t> byteStrides) const {
+  StatusOr<std::shared_ptr<Value>> held = get();
+  if (!held)
+    return Event::ready(held.status());
+  EventSource source;
+  Event result = source.event();
+  (*held)->ready.onReady([source, target, strides = std::move(byteStrides), v = *held](const Status &ready) mutable {
+    Status status = ready;
+    if (status.ok() && strides.size() != v->dims.size())
+      status = invalidArgument("expects " + std::to_string(v->dims.size()) + " strides, but got " +
+                               std::to_string(strides.size()));
+    if (status.ok())
+      copyStrided(static_cast<char *>(v->storage->data()), static_cast<char *>(target), v->dims, strides,
+                  byteSize(v->dtype), false);
+    v.reset();
+    source.set(status);
+  });
+  return result;
+}
+
+StatusOr<std::shared_ptr<Storage>> Buffer::acquire() const {
+  StatusOr<std::shared_ptr<Value>> held = get();
+  if (!held)
+    return held.status();
+  MILLRACE_TRY((*held)->ready.await());
+  return (*held)->storage;
+}
+
+StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
+  StatusOr<std::shared_ptr<Value>> held = get();
+  if (!held)
+    return held.status();
+  auto result = std::make_shared<Value>();
+  EventSource source;
+  result->dtype = type;
+  result->shapeIsKnown = (*held)->shapeIsKnown;
+  if (result->shapeIsKnown)
+    result->dims = (*held)->dims;
+  result->ready = source.event();
+  (*held)->ready.onReady([v = *held, result, source, device = target.device](const Status &ready) mutable {
+    if (!ready.ok())
+      return source.set(ready);
+    device->enqueue([v = std::move(v), result, source, allocator = device->allocator]() mutable {
+      StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, v->storage->size());
+      Status status = storage.status();
+      if (status.ok()) {
+        if (v->storage->size())
+          std::memcpy((*storage)->data(), v->storage->data(), v->storage->size());
+        result->storage = std::move(*storage);
+        if (!result->shapeIsKnown)
+          result->dims = v->dims;
+      }
+      v.reset();
+      source.set(status);
+    });
+  });
+  return std::make_shared<Buffer>(client, &target, result);
+}
+
+void Buffer::release() {
+  std::shared_ptr<Value> old;
+  std::lock_guard lock(mutex);
+  old.swap(value);
+}
+
+bool Buffer::isReleased() const {
+  std::lock_guard lock(mutex);
+  return !value;
+}
+
+StatusOr<BufferPtr> Client::bufferFromHost(const void *data, DType dtype, const std::vector<int64_t> &dims,
+                                           const std::vector<int64_t> &byteStrides, HostSemantics semantics,
+                                           const MemorySpace &memory, std::function<void()> done) {
+  StatusOr<uint64_t> bytes = denseBytes(dtype, dims);
+  if (!bytes)
+    return bytes.status();
+  if (!byteStrides.empty() && byteStrides.size() != dims.size())
+    return invalidArgument("expects " + std::to_string(dims.size()) + " strides, but got " +
+                           std::to_string(byteStrides.size()));
+  if (!data && *bytes)
+    return invalidArgument("no data for " + std::to_string(*bytes) + " bytes");
+  auto value = std::make_shared<Buffer::Value>();
+  value->dtype = dtype;
+  value->dims = dims;
+  bool dense = isDense(dtype, dims, byteStrides);
+  bool zeroCopy = semantics == HostSemantics::ImmutableZeroCopy || semantics == HostSemantics::MutableZeroCopy;
+  if (zeroCopy && dense && uintptr_t(data) % kAlignment == 0 && data) {
+    value->storage = Storage::import(const_cast<void *>(data), *bytes, semantics == HostSemantics::MutableZeroCopy,
+                                     std::move(done));
+    return std::make_shared<Buffer>(shared_from_this(), &memory, std::move(value));
+  }
+  StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(memory.device->allocator, *bytes);
+  if (!storage)
+    return storage.status();
+  if (*bytes && dense)
+    std::memcpy((*storage)->data(), data, *bytes);
+  else if (*bytes)
+    copyStrided(static_cast<char *>((*storage)->data()), const_cast<char *>(static_cast<const char *>(data)), dims,
+                byteStrides, byteSize(dtype), true);
+  value->storage = std::move(*storage);
+  if (done)
+    done();
+  return std::make_shared<Buffer>(shared_from_this(), &memory, std::move(value));
+}
+
+StatusOr<BufferPtr> Client::viewOf(void *data, DType dtype, const std::vector<int64_t> &dims, bool isMutable,
+                                   const MemorySpace &memory, std::function<void()> release) {
+  StatusOr<uint64_t> bytes = denseBytes(dtype, dims);
+  if (!bytes)
+    return bytes.status();
+  if (uintptr_t(data) % kAlignment != 0)
+    return invalidArgument("expects memory aligned to " + std::to_string(kAlignment) + " bytes");
+  auto value = std::make_shared<Buffer::Value>();
+  value->dtype = dtype;
+  value->dims = dims;
+  value->storage = Storage::import(data, *bytes, isMutable, std::move(release));
+  return std::make_shared<Buffer>(shared_from_this(), &memory, std::move(value));
+}
+
+StatusOr<BufferPtr> Client::uninitialized(DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory) {
+  StatusOr<uint64_t> bytes = denseBytes(dtype, dims);
+  if (!bytes)
+    return bytes.status();
+  StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(memory.device->allocator, *bytes);
+  if (!storage)
+    return storage.status();
+  auto value = std::make_shared<Buffer::Value>();
+  value->dtype = dtype;
+  value->dims = dims;
+  value->storage = std::move(*storage);
+  return std::make_shared<Buffer>(shared_from_this(), &memory, std::move(value));
+}
+
+BufferPtr Client::errorBuffer(Status error, DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory) {
+  auto value = std::make_shared<Buffer::Value>();
+  value->dtype = dtype;
+  value->dims = dims;
+  value->ready = Event::ready(std::move(error));
+  return std::make_shared<Buffer>(shared_from_this(), &memory, std::move(value));
+}
+
+} // namespace millrace::runtime

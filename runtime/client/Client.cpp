@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Client.cpp - Devices and their threads ------------------------------===//
+#include "runtime/client/Client.h"
+#include "runtime/client/Executor.h"
+
+#include <deque>
+#include <thread>
+
+namespace millrace::runtime {
+
+/// The thread holds its queue, not the device: the last reference to a client may go away on a device's own thread.
+struct Device::Queue {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> tasks;
+  bool busy = false; ///< somebody runs a task, on the thread or inline
+  bool stopping = false;
+  bool threadStarted = false;
+  std::thread thread;
+
+  static void loop(std::shared_ptr<Queue> self) {
+    std::unique_lock lock(self->mutex);
+    while (true) {
+      self->changed.wait(lock, [&] { return !self->busy && (!self->tasks.empty() || self->stopping); });
+      if (self->tasks.empty())
+        return;
+      std::function<void()> task = std::move(self->tasks.front());
+      self->tasks.pop_front();
+      self->busy = true;
+      lock.unlock();
+      task();
+      task = nullptr;
+      lock.lock();
+      self->busy = false;
+      self->changed.notify_all();
+    }
+  }
+};
+
+Device::Device(Client *owner, uint32_t ordinal, const ClientOptions &options)
+    : owner(owner), ordinal(ordinal), timeoutSeconds(options.timeoutSeconds),
+      allocator(std::make_shared<Allocator>(options.memoryLimit)), channels(std::make_shared<HostChannels>()),
+      queue(std::make_shared<Queue>()) {
+  const char *const kinds[] = {"device", "pinned_host", "unpinned_host"};
+  for (uint32_t i = 0; i < 3; ++i)
+    spaces.push_back({ordinal * 3 + i, kinds[i], this});
+}
+
+Device::~Device() {
+  std::unique_lock lock(queue->mutex);
+  queue->stopping = true;
+  queue->changed.notify_all();
+  if (!queue->threadStarted)
+    return;
+  std::thread thread = std::move(queue->thread);
+  lock.unlock();
+  if (thread.get_id() == std::this_thread::get_id())
+    thread.detach();
+  else
+    thread.join();
+}
+
+const MemorySpace *Device::memory(std::string_view kind) const {
+  for (const MemorySpace &space : spaces)
+    if (space.kind == kind)
+      return &space;
+  return nullptr;
+}
+
+void Device::enqueue(std::function<void()> task) {
+  {
+    std::lock_guard lock(queue->mutex);
+    queue->tasks.push_back(std::move(task));
+    if (!queue->threadStarted) {
+      queue->threadStarted = true;
+      queue->thread = std::thread(Queue::loop, queue);
+    }
+  }
+  queue->changed.notify_all();
+}
+
+bool Device::tryInline(const std::function<void()> &task) {
+  {
+    std::lock_guard lock(queue->mutex);
+    if (queue->busy || !queue->tasks.empty())
+      return false;
+    queue->busy = true;
+  }
+  std::shared_ptr<Queue> held = queue;
+  task();
+  bool waiting;
+  {
+    std::lock_guard lock(held->mutex);
+    held->busy = false;
+    waiting = !held->tasks.empty() || held->stopping;
+  }
+  if (waiting)
+    held->changed.notify_all();
+  return true;
+}
+
+void Device::feed(std::vector<std::string> tensors) { channels->push(HostChannels::infeed, std::move(tensors)); }
+void Device::sendToProgram(int64_t channel, std::vector<std::string> tensors) {
+  channels->push(channel, std::move(tensors));
+}
+StatusOr<std::vector<std::string>> Device::takeOutfeed() { return channels->pop(HostChannels::outfeed, timeoutSeconds); }
+StatusOr<std::vector<std::string>> Device::receiveFromProgram(int64_t channel) {
+  return channels->pop(channel, timeoutSeconds);
+}
+
+Client::Client(const ClientOptions &options) : settings(options) {}
+Client::~Client() = default;
+
+StatusOr<std::shared_ptr<Client>> Client::create(const ClientOptions &options) {
+  if (options.numDevices == 0 || options.numDevices > 65536)
+    return invalidArgument("expects between 1 and 65536 devices, but got " + std::to_string(options.numDevices));
+  std::shared_ptr<Client> client(new Client(options));
+  for (uint32_t i = 0; i < options.numDevices; ++i)
+    client->all.emplace_back(new Device(client.get(), i, options));
+  return client;
+}
+
+} // namespace millrace::runtime

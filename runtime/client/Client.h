@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Client.h - Devices, buffers and executables -------------------------===//
+// A Client is N virtual CPU devices in this process. Each device has a thread that runs executions in the order in which
+// they were enqueued; kernels of all devices share ThreadPool::global(). All calls are thread-safe and return at once
+// unless the comment says that they wait. Objects are held by shared_ptr and keep their client alive.
+#pragma once
+#include "runtime/base/Event.h"
+#include "runtime/buffer/Memory.h"
+#include "runtime/loader/Loader.h"
+#include "runtime/program/Program.h"
+
+#include <functional>
+#include <optional>
+
+namespace millrace::runtime {
+
+class Client;
+class Device;
+class HostChannels;
+struct Plan;
+
+struct ClientOptions {
+  uint32_t numDevices = 1;
+  uint64_t memoryLimit = 0;      ///< bytes per device, 0 = none
+  double timeoutSeconds = 300;   ///< of rendezvous and host transfers
+};
+
+/// One kind of memory of one device. On CPUs all kinds are the same memory; the kind is carried along.
+struct MemorySpace {
+  uint32_t id = 0;
+  std::string kind; ///< "device", "pinned_host" or "unpinned_host"
+  Device *device = nullptr;
+};
+
+class Device {
+public:
+  ~Device();
+  Device(const Device &) = delete;
+  uint32_t id() const { return ordinal; }
+  Client &client() const { return *owner; }
+  std::string toString() const { return "CpuDevice(id=" + std::to_string(ordinal) + ")"; }
+  /// The default memory ("device") comes first.
+  const std::vector<MemorySpace> &memories() const { return spaces; }
+  const MemorySpace *memory(std::string_view kind) const;
+  AllocatorStats memoryStats() const { return allocator->stats(); }
+  void clearMemoryStats() { allocator->resetPeak(); }
+  /// Feed infeed steps (and recv steps from the host, by channel); every call is one step's tensors.
+  void feed(std::vector<std::string> tensors);
+  void sendToProgram(int64_t channel, std::vector<std::string> tensors);
+  /// Waits (up to the client's timeout) for the tensors of the next outfeed step, or send step of a channel.
+  StatusOr<std::vector<std::string>> takeOutfeed();
+  StatusOr<std::vector<std::string>> receiveFromProgram(int64_t channel);
+
+private:
+  friend class Client;
+  friend class Buffer;
+  friend class Executable;
+  struct Queue;
+  Device(Client *owner, uint32_t ordinal, const ClientOptions &options);
+  void enqueue(std::function<void()> task);
+  /// Runs `task` on this thread if the device is idle.
+  bool tryInline(const std::function<void()> &task);
+
+  Client *owner;
+  uint32_t ordinal;
+  double timeoutSeconds;
+  std::vector<MemorySpace> spaces;
+  std::shared_ptr<Allocator> allocator;
+  std::shared_ptr<HostChannels> channels;
+  std::shared_ptr<Queue> queue;
+};
+
+/// A tensor on a device; its value may not have been computed yet.
+class Buffer {
+public:
+  DType dtype() const { return type; }
+  /// Row-major sizes. Waits if the shape is the outcome of a computation.
+  StatusOr<std::vector<int64_t>> dims() const;
+  Device &device() const { return *space->device; }
+  const MemorySpace &memory() const { return *space; }
+  /// Set when the value is there, or with the error that prevented it.
+  Event ready() const;
+  /// Copies the value to `target` (exactly `size` bytes, row-major); ready when `target` is complete.
+  Event toHost(void *target, uint64_t size) const;
+  /// As above with strides in bytes of `target`, one per dim.
+  Event toHost(void *target, std::vector<int64_t> byteStrides) const;
+  /// Waits for the value and returns its memory, which stays valid as long as the storage is held. A donation while it
+  /// is held copies.
+  StatusOr<std::shared_ptr<Storage>> acquire() const;
+  StatusOr<std::shared_ptr<Buffer>> copyTo(const MemorySpace &target) const;
+  /// Gives the memory up; executions already enqueued still read it.
+  void release();
+  /// After release() or donation: every other use is an error.
+  bool isReleased() const;
+
+  struct Value;
+  Buffer(std::shared_ptr<Client> client, const MemorySpace *space, std::shared_ptr<Value> value);
+  ~Buffer();
+
+private:
+  friend class Client;
+  friend class Executable;
+  StatusOr<std::shared_ptr<Value>> get() const;
+  std::shared_ptr<Client> client;
+  const MemorySpace *space;
+  DType type;
+  mutable std::mutex mutex;
+  std::shared_ptr<Value> value; ///< guarded by mutex; null after release
+};
+
+using BufferPtr = std::shared_ptr<Buffer>;
+
+enum class HostSemantics {
+  OnlyDuringCall,        ///< copied before the call returns
+  UntilTransferCompletes,///< the memory is not changed before `done`
+  ImmutableZeroCopy,     ///< used in place where aligned; `done` when no longer needed
+  MutableZeroCopy        ///< as above, and a donation may write into it
+};
+
+struct ExecuteOptions {
+  /// Arguments that must not be consumed although the program would (copied instead).
+  std::vector<uint32_t> nonDonatable;
+  /// Overrides the client's.
+  std::optional<double> timeoutSeconds;
+};
+
+struct ExecuteResult {
+  std::vector<std::vector<BufferPtr>> results; ///< [device][result]
+  std::vector<Event> done;                     ///< [device]
+};
+
+struct CostAnalysis {
+  double flops = 0, bytesAccessed = 0;
+  uint64_t codeBytes = 0;
+  MemoryStats memory;
+};
+
+struct LoadOptions {
+  /// Device ids, [replica * numPartitions + partition]; empty: 0, 1, 2, ...
+  std::vector<uint32_t> deviceAssignment;
+  std::optional<LoaderOptions> loader; ///< else from the environment
+};
+
+/// A program that is linked and ready on the devices of its assignment.
+class Executable {
+public:
+  const Program &program() const;
+  const std::vector<Device *> &devices() const { return assigned; }
+  CostAnalysis cost() const;
+  /// Enqueues one execution on every device. `arguments[d][k]` must be on devices()[d]. Donated arguments are released
+  /// now. Errors of this call: wrong count, type, shape, device, released or twice donated buffers; errors of the
+  /// execution arrive in the events of results and `done`.
+  StatusOr<ExecuteResult> execute(const std::vector<std::vector<BufferPtr>> &arguments,
+                                  const ExecuteOptions &options = {});
+  /// Same on one device only, for programs of one replica and partition (portable executables).
+  StatusOr<ExecuteResult> executeOn(Device &device, const std::vector<BufferPtr> &arguments,
+                                    const ExecuteOptions &options = {});
+  ~Executable();
+
+private:
+  friend class Client;
+  struct State;
+  struct Launch;
+  Executable() = default;
+  StatusOr<ExecuteResult> launch(const std::vector<Device *> &devices,
+                                 const std::vector<std::vector<BufferPtr>> &arguments, const ExecuteOptions &options);
+  std::shared_ptr<Client> client;
+  std::shared_ptr<State> state; ///< what executions in flight need; does not hold the client
+  std::vector<Device *> assigned;
+};
+
+class Client : public std::enable_shared_from_this<Client> {
+public:
+  /// InvalidArgument for 0 or more than 65536 devices.
+  static StatusOr<std::shared_ptr<Client>> create(const ClientOptions &options = {});
+  ~Client();
+  const std::vector<std::unique_ptr<Device>> &devices() const { return all; }
+  const ClientOptions &options() const { return settings; }
+
+  /// Copies (or uses, see HostSemantics) host memory. `byteStrides`: one per dim, empty = row-major; may be negative.
+  /// `done` is called once, when `data` may be changed or freed.
+  StatusOr<BufferPtr> bufferFromHost(const void *data, DType dtype, const std::vector<int64_t> &dims,
+                                     const std::vector<int64_t> &byteStrides, HostSemantics semantics,
+                                     const MemorySpace &memory, std::function<void()> done = nullptr);
+  /// A buffer over memory of somebody else (DLPack): always zero-copy; `data` must be 64-byte aligned.
+  StatusOr<BufferPtr> viewOf(void *data, DType dtype, const std::vector<int64_t> &dims, bool isMutable,
+                             const MemorySpace &memory, std::function<void()> release);
+  StatusOr<BufferPtr> uninitialized(DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory);
+  /// A buffer whose value never comes.
+  BufferPtr errorBuffer(Status error, DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory);
+
+  /// Links the program; waits for that.
+  StatusOr<std::shared_ptr<Executable>> load(Program program, const LoadOptions &options = {});
+  StatusOr<std::shared_ptr<Executable>> load(std::shared_ptr<const Program> program, const LoadOptions &options = {});
+
+private:
+  explicit Client(const ClientOptions &options);
+  ClientOptions settings;
+  std::vector<std::unique_ptr<Device>> all;
+};
+
+/// Bytes of a dense tensor; InvalidArgument for negative sizes or overflow.
+StatusOr<uint64_t> denseBytes(DType dtype, const std::vector<int64_t> &dims);
+
+} // namespace millrace::runtime

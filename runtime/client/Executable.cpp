@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Executable.cpp - Loading and launching programs ---------------------===//
+#include "runtime/client/Buffer.h"
+#include "runtime/client/Executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <set>
+
+namespace millrace::runtime {
+namespace {
+
+std::string typeText(DType dtype, const std::vector<int64_t> &dims) {
+  std::string text = "tensor<";
+  for (int64_t d : dims)
+    text += (d == kDynamic ? std::string("?") : std::to_string(d)) + "x";
+  return text + std::string(name(dtype)) + ">";
+}
+
+bool shapeMatches(const TensorSpec &spec, const std::vector<int64_t> &dims) {
+  if (spec.dims.size() != dims.size())
+    return false;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (spec.dims[d] != kDynamic && spec.dims[d] != dims[d])
+      return false;
+    if (d < spec.bounds.size() && spec.bounds[d] != kDynamic && dims[d] > spec.bounds[d])
+      return false;
+  }
+  return true;
+}
+
+bool isStatic(const TensorSpec &spec) {
+  return std::find(spec.dims.begin(), spec.dims.end(), kDynamic) == spec.dims.end();
+}
+
+std::string argumentTitle(const Program &program, size_t k) {
+  std::string text = "argument " + std::to_string(k);
+  if (!program.arguments[k].name.empty())
+    text += " ('" + program.arguments[k].name + "')";
+  return text;
+}
+
+} // namespace
+
+struct Executable::State {
+  std::shared_ptr<const Plan> plan;
+  bool runsInline = false;
+  std::mutex mutex;
+  /// Kept for the next execution; guarded by mutex.
+  std::vector<std::pair<const Allocator *, std::unique_ptr<Workspace>>> idle;
+
+  StatusOr<std::unique_ptr<Workspace>> takeWorkspace(const std::shared_ptr<Allocator> &allocator) {
+    {
+      std::lock_guard lock(mutex);
+      for (auto &entry : idle)
+        if (entry.first == allocator.get()) {
+          std::unique_ptr<Workspace> workspace = std::move(entry.second);
+          entry = std::move(idle.back());
+          idle.pop_back();
+          return workspace;
+        }
+    }
+    return Workspace::create(*plan, allocator);
+  }
+  void giveWorkspace(const std::shared_ptr<Allocator> &allocator, std::unique_ptr<Workspace> workspace) {
+    std::lock_guard lock(mutex);
+    idle.emplace_back(allocator.get(), std::move(workspace));
+  }
+};
+
+/// One execution on one device.
+struct Executable::Launch {
+  std::shared_ptr<State> state;
+  std::shared_ptr<RunContext> context; ///< null if the program meets nobody
+  std::shared_ptr<Allocator> allocator;
+  std::shared_ptr<HostChannels> channels;
+  uint32_t replica = 0, partition = 0, device = 0;
+  double timeoutSeconds = 0;
+  std::vector<std::shared_ptr<Buffer::Value>> arguments;
+  std::vector<uint8_t> consumed; ///< per argument: donated by the caller
+  std::vector<std::shared_ptr<Buffer::Value>> results;
+  EventSource ready, done;
+
+  void run() {
+    Status status;
+    try {
+      status = compute();
+    } catch (const std::bad_alloc &) {
+      status = resourceExhausted("out of memory");
+    }
+    if (context)
+      context->finish(replica * context->numPartitions + partition, status);
+    arguments.clear(); // before anybody is told: a donation that follows can reuse the memory
+    results.clear();
+    ready.set(status);
+    done.set(status);
+  }
+
+private:
+  Status compute() {
+    const Plan &plan = *state->plan;
+    const Program &program = *plan.program;
+    for (size_t k = 0; k < arguments.size(); ++k) {
+      MILLRACE_TRY(arguments[k]->ready.await());
+      if (!shapeMatches(program.arguments[k], arguments[k]->dims))
+        return invalidArgument("expects " + argumentTitle(program, k) + " to be " +
+                               typeText(program.arguments[k].dtype, program.arguments[k].dims) + ", but got " +
+                               typeText(arguments[k]->dtype, arguments[k]->dims));
+    }
+    std::vector<BoundArgument> boundArguments(arguments.size());
+    for (size_t k = 0; k < arguments.size(); ++k)
+      boundArguments[k] = {arguments[k]->storage->data(), arguments[k]->dims.data()};
+    std::vector<BoundResult> boundResults(results.size());
+    std::vector<std::shared_ptr<Storage>> storages(results.size());
+    for (size_t r = 0; r < results.size(); ++r) {
+      const Result &spec = program.results[r];
+      if (!isStatic(spec))
+        continue;
+      if (spec.aliasArgument != kNone) {
+        const std::shared_ptr<Buffer::Value> &argument = arguments[spec.aliasArgument];
+        // Overwriting needs: the caller gave it up, and nobody else reads it or owns the memory.
+        if (consumed[spec.aliasArgument] && argument.use_count() == 1 && argument->storage.use_count() == 1 &&
+            argument->storage->isMutable()) {
+          storages[r] = argument->storage;
+        } else {
+          StatusOr<std::shared_ptr<Storage>> copy = Storage::allocate(allocator, argument->storage->size());
+          if (!copy)
+            return copy.status();
+          if (argument->storage->size())
+            std::memcpy((*copy)->data(), argument->storage->data(), argument->storage->size());
+          storages[r] = std::move(*copy);
+          boundArguments[spec.aliasArgument].data = storages[r]->data();
+        }
+      } else {
+        StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
+        if (!bytes)
+          return bytes.status();
+        StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, *bytes);
+        if (!storage)
+          return storage.status();
+        storages[r] = std::move(*storage);
+      }
+      boundResults[r].data = storages[r]->data();
+    }
+    StatusOr<std::unique_ptr<Workspace>> workspace = state->takeWorkspace(allocator);
+    if (!workspace)
+      return workspace.status();
+    ExecutionTarget target{&ThreadPool::global(), allocator, context.get(), channels.get(),
+                           replica,               partition, device,        timeoutSeconds};
+    Status status = runtime::execute(plan, **workspace, target, boundArguments, boundResults);
+    state->giveWorkspace(allocator, std::move(*workspace));
+    MILLRACE_TRY(status);
+    for (size_t r = 0; r < results.size(); ++r) {
+      if (storages[r]) {
+        results[r]->storage = std::move(storages[r]);
+        continue;
+      }
+      StatusOr<uint64_t> bytes = denseBytes(results[r]->dtype, boundResults[r].dims);
+      const DynamicCell &cell = boundResults[r].cell;
+      if (!bytes) {
+        allocator->deallocate(cell.data, cell.capacity);
+        status = bytes.status();
+        continue;
+      }
+      results[r]->dims = std::move(boundResults[r].dims);
+      if (cell.capacity == *bytes) {
+        results[r]->storage = Storage::adopt(allocator, cell.data, cell.capacity);
+        continue;
+      }
+      // The cell had grown for a larger value: the buffer gets memory of its own size.
+      StatusOr<std::shared_ptr<Storage>> exact = Storage::allocate(allocator, *bytes);
+      if (exact) {
+        std::memcpy((*exact)->data(), cell.data, *bytes);
+        results[r]->storage = std::move(*exact);
+      } else {
+        status = exact.status();
+      }
+      allocator->deallocate(cell.data, cell.capacity);
+    }
+    return status;
+  }
+};
+
+Executable::~Executable() = default;
+const Program &Executable::program() const { return *state->plan->program; }
+
+CostAnalysis Executable::cost() const {
+  CostAnalysis cost;
+  for (const Kernel &kernel : program().kernels) {
+    cost.flops += kernel.flops;
+    cost.bytesAccessed += kernel.bytesAccessed;
+  }
+  cost.codeBytes = state->plan->code->codeBytes();
+  cost.memory = program().memory;
+  cost.memory.code = cost.codeBytes;
+  return cost;
+}
+
+StatusOr<std::shared_ptr<Executable>> Client::load(Program program, const LoadOptions &options) {
+  return load(std::make_shared<const Program>(std::move(program)), options);
+}
+
+StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program> program, const LoadOptions &options) {
+  uint64_t needed = uint64_t(program->numReplicas) * program->numPartitions;
+  std::vector<uint32_t> assignment = options.deviceAssignment;
+  if (assignment.empty())
+    for (uint32_t i = 0; i < needed; ++i)
+      assignment.push_back(i);
+  if (assignment.size() != needed)
+    return invalidArgument("expects a device assignment of " + std::to_string(needed) + " ids, but got " +
+                           std::to_string(assignment.size()));
+  std::set<uint32_t> seen;
+  for (uint32_t id : assignment) {
+    if (id >= all.size())
+      return invalidArgument("the program needs " + std::to_string(needed) + " device" + (needed == 1 ? "" : "s") +
+                             " (" + std::to_string(program->numReplicas) + " replicas x " +
+                             std::to_string(program->numPartitions) + " partitions), device " + std::to_string(id) +
+                             " among them, but there are " + std::to_string(all.size()));
+    if (!seen.insert(id).second)
+      return invalidArgument("device " + std::to_string(id) + " appears twice in the device assignment");
+  }
+  StatusOr<std::shared_ptr<LoadedCode>> code =
+      LoadedCode::load(*program, options.loader ? *options.loader : loaderOptionsFromEnvironment());
+  if (!code)
+    return code.status();
+  StatusOr<std::shared_ptr<const Plan>> plan = Plan::create(program, std::move(*code));
+  if (!plan)
+    return plan.status();
+  std::shared_ptr<Executable> executable(new Executable);
+  executable->client = shared_from_this();
+  executable->state = std::make_shared<Executable::State>();
+  executable->state->plan = std::move(*plan);
+  // Up to 100 microseconds the hand-over to the device's thread would cost more than it gains.
+  executable->state->runsInline =
+      needed == 1 && !executable->state->plan->mayBlock && executable->state->plan->picoseconds < 100'000'000;
+  for (uint32_t id : assignment)
+    executable->assigned.push_back(all[id].get());
+  return executable;
+}
+
+StatusOr<ExecuteResult> Executable::execute(const std::vector<std::vector<BufferPtr>> &arguments,
+                                            const ExecuteOptions &options) {
+  return launch(assigned, arguments, options);
+}
+
+StatusOr<ExecuteResult> Executable::executeOn(Device &device, const std::vector<BufferPtr> &arguments,
+                                              const ExecuteOptions &options) {
+  if (assigned.size() != 1)
+    return invalidArgument("a program for " + std::to_string(assigned.size()) + " devices cannot run on one");
+  return launch({&device}, {arguments}, options);
+}
+
+StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
+                                           const std::vector<std::vector<BufferPtr>> &arguments,
+                                           const ExecuteOptions &options) {
+  const Program &p = program();
+  if (arguments.size() != devices.size())
+    return invalidArgument("expects arguments for " + std::to_string(devices.size()) + " devices, but got " +
+                           std::to_string(arguments.size()));
+  std::vector<uint8_t> consumes(p.arguments.size(), 0);
+  for (size_t k = 0; k < p.arguments.size(); ++k)
+    consumes[k] = p.arguments[k].donated;
+  for (uint32_t k : options.nonDonatable)
+    if (k < consumes.size())
+      consumes[k] = 0;
+
+  // Check everything before anything is donated.
+  std::vector<std::vector<std::shared_ptr<Buffer::Value>>> values(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d) {
+    if (arguments[d].size() != p.arguments.size())
+      return invalidArgument("expects " + std::to_string(p.arguments.size()) + " arguments, but got " +
+                             std::to_string(arguments[d].size()));
+    for (size_t k = 0; k < arguments[d].size(); ++k) {
+      std::string title = argumentTitle(p, k);
+      const BufferPtr &buffer = arguments[d][k];
+      if (!buffer)
+        return invalidArgument(title + " is missing");
+      StatusOr<std::shared_ptr<Buffer::Value>> value = buffer->get();
+      if (!value)
+        return value.status().withContext(title);
+      if (&buffer->device() != devices[d])
+        return invalidArgument("expects " + title + " on device " + std::to_string(devices[d]->id()) +
+                               ", but it is on device " + std::to_string(buffer->device().id()));
+      if ((*value)->dtype != p.arguments[k].dtype ||
+          ((*value)->shapeIsKnown && !shapeMatches(p.arguments[k], (*value)->dims)))
+        return invalidArgument("expects " + title + " to be " + typeText(p.arguments[k].dtype, p.arguments[k].dims) +
+                               ", but got " + typeText((*value)->dtype, (*value)->dims));
+      values[d].push_back(std::move(*value));
+    }
+    for (size_t k = 0; k < consumes.size(); ++k)
+      if (consumes[k])
+        for (size_t other = 0; other < consumes.size(); ++other)
+          if (other != k && arguments[d][other] == arguments[d][k])
+            return invalidArgument("the buffer of argument " + std::to_string(k) + " is donated, but is argument " +
+                                   std::to_string(other) + " too");
+  }
+
+  double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
+  std::shared_ptr<RunContext> context;
+  if (state->plan->meetsOthers)
+    context = std::make_shared<RunContext>(p.numReplicas, p.numPartitions, timeout);
+  ExecuteResult result;
+  for (size_t d = 0; d < devices.size(); ++d) {
+    auto launch = std::make_shared<Launch>();
+    launch->state = state;
+    launch->context = context;
+    launch->allocator = devices[d]->allocator;
+    launch->channels = devices[d]->channels;
+    launch->replica = uint32_t(d) / p.numPartitions;
+    launch->partition = uint32_t(d) % p.numPartitions;
+    launch->device = devices[d]->id();
+    launch->timeoutSeconds = timeout;
+    launch->arguments = std::move(values[d]);
+    launch->consumed = consumes;
+    for (size_t k = 0; k < consumes.size(); ++k)
+      if (consumes[k])
+        arguments[d][k]->release();
+    std::vector<BufferPtr> &buffers = result.results.emplace_back();
+    for (const Result &spec : p.results) {
+      auto value = std::make_shared<Buffer::Value>();
+      value->dtype = spec.dtype;
+      value->shapeIsKnown = isStatic(spec);
+      if (value->shapeIsKnown)
+        value->dims = spec.dims;
+      value->ready = launch->ready.event();
+      const MemorySpace *space = devices[d]->memory(spec.memoryKind);
+      buffers.push_back(std::make_shared<Buffer>(client, space ? space : &devices[d]->memories()[0], value));
+      launch->results.push_back(std::move(value));
+    }
+    result.done.push_back(launch->done.event());
+    if (state->runsInline &&
+        std::all_of(launch->arguments.begin(), launch->arguments.end(),
+                    [](const std::shared_ptr<Buffer::Value> &v) { return v->ready.isReady(); }) &&
+        devices[d]->tryInline([&] { launch->run(); }))
+      continue;
+    devices[d]->enqueue([launch] { launch->run(); });
+  }
+  return result;
+}
+
+} // namespace millrace::runtime

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Executor.h - Runs the steps of a program on one device --------------===//
+#pragma once
+#include "runtime/base/ThreadPool.h"
+#include "runtime/buffer/Memory.h"
+#include "runtime/collective/Collective.h"
+#include "runtime/kernels/CustomCall.h"
+#include "runtime/loader/Loader.h"
+
+#include <deque>
+#include <unordered_map>
+
+namespace millrace::runtime {
+
+/// Memory that belongs to a slot with run-time shape.
+struct DynamicCell {
+  void *data = nullptr;
+  uint64_t capacity = 0;
+};
+
+/// Everything about a program that is worked out once, when it is loaded. Immutable afterwards, shared by devices.
+struct Plan {
+  static StatusOr<std::shared_ptr<const Plan>> create(std::shared_ptr<const Program> program,
+                                                      std::shared_ptr<LoadedCode> code);
+  struct Loop {
+    enum class Carry : uint8_t { Nothing, Swap, Copy };
+    std::vector<Carry> carries;
+    bool staged = false; ///< copies go through a temporary: a next slot is the state of another pair
+    bool hasDims = false;
+    uint64_t stagingBytes = 0;
+  };
+  struct FunctionPlan {
+    bool hasCells = false;
+    std::vector<uint8_t> isCell;                ///< per slot: memory belongs to a DynamicCell
+    std::vector<std::vector<SlotId>> freeAfter; ///< per top-level step: cells of this frame not used later
+    uint64_t frameBytes = 0;                    ///< of one activation
+    uint64_t stackBytes = 0;                    ///< with the deepest chain of callees
+  };
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<LoadedCode> code;
+  std::vector<FunctionPlan> functions;
+  std::unordered_map<const LoopStep *, Loop> loops;
+  std::unordered_map<const CustomCallStep *, CustomCallHandler> customCalls;
+  uint64_t stagingBytes = 0;
+  bool meetsOthers = false; ///< has collectives, sends or receives
+  bool mayBlock = false;    ///< meetsOthers, or infeed, outfeed, custom calls
+  /// Rough cost of one execution without loops and run-time ranges, in picoseconds; ~0 when unknown.
+  uint64_t picoseconds = 0;
+};
+
+/// Data between host code and infeed, outfeed, send and recv steps of one device.
+class HostChannels {
+public:
+  static constexpr int64_t infeed = -1, outfeed = -2;
+  void push(int64_t channel, std::vector<std::string> tensors);
+  /// Waits for the next entry; DeadlineExceeded after `timeoutSeconds`.
+  StatusOr<std::vector<std::string>> pop(int64_t channel, double timeoutSeconds);
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::unordered_map<int64_t, std::deque<std::vector<std::string>>> queues;
+};
+
+/// The place where a program runs.
+struct ExecutionTarget {
+  ThreadPool *pool = nullptr;
+  std::shared_ptr<Allocator> allocator;
+  RunContext *context = nullptr; ///< required when plan.meetsOthers
+  HostChannels *channels = nullptr;
+  uint32_t replica = 0, partition = 0, device = 0;
+  double timeoutSeconds = RunContext::defaultTimeout;
+};
+
+/// Memory that one execution needs besides arguments and results; kept between executions of the same plan. Not
+/// thread-safe: one execution at a time.
+class Workspace {
+public:
+  static StatusOr<std::unique_ptr<Workspace>> create(const Plan &plan, std::shared_ptr<Allocator> allocator);
+
+private:
+  friend class Executor;
+  std::shared_ptr<Storage> arena, stack, staging;
+};
+
+/// An argument of the entry function: memory and actual shape.
+struct BoundArgument {
+  void *data = nullptr;
+  const int64_t *dims = nullptr;
+};
+
+/// A result. For static shapes the caller sets `data`; for run-time shapes the executor fills `cell` (memory from
+/// target.allocator, of `cell.capacity` bytes, now the caller's) and `dims`.
+struct BoundResult {
+  void *data = nullptr;
+  DynamicCell cell;
+  std::vector<int64_t> dims;
+};
+
+/// Runs the entry function. On error the contents of the results are undefined and cells of results are empty.
+Status execute(const Plan &plan, Workspace &workspace, const ExecutionTarget &target,
+               const std::vector<BoundArgument> &arguments, std::vector<BoundResult> &results);
+
+} // namespace millrace::runtime

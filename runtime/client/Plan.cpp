@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Plan.cpp - What is worked out once per program ----------------------===//
+#include "runtime/client/Executor.h"
+
+#include <algorithm>
+#include <set>
+
+namespace millrace::runtime {
+namespace {
+
+/// Calls `visit` for every slot that the steps mention, nested steps included.
+template <typename Visit>
+void forEachSlot(const Step &step, Visit visit);
+
+template <typename Visit>
+void forEachSlot(const Steps &steps, Visit visit) {
+  for (const Step &s : steps)
+    forEachSlot(s, visit);
+}
+
+template <typename Visit>
+struct SlotVisitor {
+  Visit visit;
+  void list(const std::vector<SlotId> &ids) {
+    for (SlotId id : ids)
+      visit(id);
+  }
+  void operator()(const KernelStep &s) { list(s.inputs), list(s.outputs); }
+  void operator()(const LoopStep &s) {
+    visit(s.predicate);
+    for (const LoopStep::Carried &c : s.carried)
+      visit(c.state), visit(c.next);
+    forEachSlot(s.cond, visit);
+    forEachSlot(s.body, visit);
+  }
+  void operator()(const CondStep &s) {
+    visit(s.index);
+    for (const Steps &branch : s.branches)
+      forEachSlot(branch, visit);
+  }
+  void operator()(const CallStep &s) { list(s.arguments), list(s.results); }
+  void operator()(const CopyStep &s) { visit(s.source), visit(s.destination); }
+  void operator()(const FillStep &s) { visit(s.destination); }
+  void operator()(const SetDimsStep &s) {
+    for (const SetDimsStep::Entry &e : s.entries)
+      if (e.source != kNone)
+        visit(e.source);
+  }
+  void operator()(const CollectiveStep &s) { list(s.arguments), list(s.results); }
+  void operator()(const CustomCallStep &s) { list(s.arguments), list(s.results); }
+  void operator()(const DeviceIdStep &s) { visit(s.destination); }
+  void operator()(const TransferStep &s) { list(s.slots); }
+};
+
+template <typename Visit>
+void forEachSlot(const Step &step, Visit visit) {
+  std::visit(SlotVisitor<Visit>{visit}, step.body);
+}
+
+class Planner {
+public:
+  explicit Planner(Plan &plan) : plan(plan), program(*plan.program) {}
+
+  Status run() {
+    plan.functions.resize(program.functions.size());
+    for (size_t i = 0; i < program.functions.size(); ++i)
+      MILLRACE_TRY(planFunction(program.functions[i], plan.functions[i]));
+    std::vector<uint8_t> done(program.functions.size(), 0);
+    for (uint32_t i = 0; i < program.functions.size(); ++i)
+      stackBytes(i, done);
+    plan.picoseconds = cost(program.functions[program.entry].steps);
+    return Status();
+  }
+
+private:
+  Status planFunction(const Function &f, Plan::FunctionPlan &fp) {
+    fp.isCell.resize(f.slots.size());
+    for (size_t i = 0; i < f.slots.size(); ++i) {
+      const Slot &s = f.slots[i];
+      fp.isCell[i] = s.kind == Slot::Kind::Dynamic || (s.kind == Slot::Kind::Result && !s.isStatic());
+      fp.hasCells |= fp.isCell[i];
+      if (s.kind == Slot::Kind::View)
+        viewed.insert(s.index);
+    }
+    // Slots: pointer, pointer to cell, own cell; then dims. Rounded so that frames stay aligned.
+    uint64_t perSlot = sizeof(void *) + (fp.hasCells ? sizeof(DynamicCell *) + sizeof(DynamicCell) : 0);
+    fp.frameBytes = (f.slots.size() * perSlot + f.numDims * sizeof(int64_t) + 63) / 64 * 64;
+    if (fp.hasCells) {
+      std::vector<size_t> last(f.slots.size(), 0);
+      std::vector<uint8_t> used(f.slots.size(), 0);
+      for (size_t i = 0; i < f.steps.size(); ++i)
+        forEachSlot(f.steps[i], [&](SlotId id) { last[id] = i, used[id] = 1; });
+      fp.freeAfter.resize(f.steps.size());
+      for (SlotId id = 0; id < f.slots.size(); ++id)
+        if (f.slots[id].kind == Slot::Kind::Dynamic && used[id])
+          fp.freeAfter[last[id]].push_back(id);
+    }
+    MILLRACE_TRY(planSteps(f, f.steps));
+    viewed.clear();
+    return Status();
+  }
+
+  Status planSteps(const Function &f, const Steps &steps) {
+    for (const Step &s : steps) {
+      if (const auto *loop = std::get_if<LoopStep>(&s.body)) {
+        planLoop(f, *loop);
+        MILLRACE_TRY(planSteps(f, loop->cond));
+        MILLRACE_TRY(planSteps(f, loop->body));
+      } else if (const auto *cond = std::get_if<CondStep>(&s.body)) {
+        for (const Steps &branch : cond->branches)
+          MILLRACE_TRY(planSteps(f, branch));
+      } else if (const auto *call = std::get_if<CustomCallStep>(&s.body)) {
+        plan.mayBlock = true;
+        StatusOr<CustomCallHandler> handler = findCustomCall(call->target);
+        if (!handler)
+          return s.location < program.locations.size() ? handler.status().withContext(program.locations[s.location])
+                                                       : handler.status();
+        plan.customCalls.emplace(call, *handler);
+      } else if (std::holds_alternative<CollectiveStep>(s.body)) {
+        plan.meetsOthers = plan.mayBlock = true;
+      } else if (const auto *transfer = std::get_if<TransferStep>(&s.body)) {
+        plan.mayBlock = true;
+        plan.meetsOthers |= !transfer->isHostTransfer;
+      }
+    }
+    return Status();
+  }
+
+  /// Two addresses may be exchanged when both slots own their memory and nothing else knows the addresses.
+  void planLoop(const Function &f, const LoopStep &loop) {
+    Plan::Loop result;
+    std::set<SlotId> states;
+    std::multiset<SlotId> nexts;
+    for (const LoopStep::Carried &c : loop.carried)
+      states.insert(c.state), nexts.insert(c.next);
+    auto owns = [&](SlotId id) {
+      Slot::Kind kind = f.slots[id].kind;
+      return (kind == Slot::Kind::Arena || kind == Slot::Kind::Result || kind == Slot::Kind::Dynamic) &&
+             !viewed.count(id);
+    };
+    auto isCell = [&](SlotId id) {
+      return f.slots[id].kind == Slot::Kind::Dynamic ||
+             (f.slots[id].kind == Slot::Kind::Result && !f.slots[id].isStatic());
+    };
+    for (const LoopStep::Carried &c : loop.carried) {
+      const Slot &state = f.slots[c.state], &next = f.slots[c.next];
+      result.hasDims |= !state.isStatic() || !next.isStatic();
+      if (c.state == c.next) {
+        result.carries.push_back(Plan::Loop::Carry::Nothing);
+      } else if (owns(c.state) && owns(c.next) && !states.count(c.next) && nexts.count(c.next) == 1 &&
+                 isCell(c.state) == isCell(c.next)) {
+        result.carries.push_back(Plan::Loop::Carry::Swap);
+      } else {
+        result.carries.push_back(Plan::Loop::Carry::Copy);
+        result.staged |= states.count(c.next) != 0;
+        if (state.isStatic())
+          result.stagingBytes += (state.bytes + 63) / 64 * 64;
+      }
+    }
+    if (result.staged)
+      plan.stagingBytes = std::max(plan.stagingBytes, result.stagingBytes);
+    plan.loops.emplace(&loop, std::move(result));
+  }
+
+  static void callees(const Steps &steps, std::vector<uint32_t> &list) {
+    for (const Step &s : steps) {
+      if (const auto *call = std::get_if<CallStep>(&s.body)) {
+        list.push_back(call->function);
+      } else if (const auto *loop = std::get_if<LoopStep>(&s.body)) {
+        callees(loop->cond, list);
+        callees(loop->body, list);
+      } else if (const auto *cond = std::get_if<CondStep>(&s.body)) {
+        for (const Steps &branch : cond->branches)
+          callees(branch, list);
+      }
+    }
+  }
+
+  uint64_t stackBytes(uint32_t index, std::vector<uint8_t> &done) { // acyclic and at most 1000 deep: validated
+    Plan::FunctionPlan &fp = plan.functions[index];
+    if (!done[index]) {
+      done[index] = 1;
+      uint64_t deepest = 0;
+      std::vector<uint32_t> list;
+      callees(program.functions[index].steps, list);
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+      for (uint32_t callee : list)
+        deepest = std::max(deepest, stackBytes(callee, done));
+      fp.stackBytes = fp.frameBytes + deepest;
+    }
+    return fp.stackBytes;
+  }
+
+  static uint64_t cost(const Steps &steps) {
+    constexpr uint64_t unknown = ~uint64_t(0), limit = uint64_t(1) << 50;
+    uint64_t total = 0;
+    for (const Step &s : steps) {
+      if (const auto *kernel = std::get_if<KernelStep>(&s.body)) {
+        if (!kernel->end.isConstant() || kernel->picosecondsPerIteration == 0)
+          return unknown;
+        unsigned __int128 product =
+            (unsigned __int128)kernel->picosecondsPerIteration * uint64_t(std::max<int64_t>(0, kernel->end.terms[0].value));
+        if (product > limit)
+          return unknown;
+        total += uint64_t(product) + 100'000;
+      } else if (std::holds_alternative<CopyStep>(s.body) || std::holds_alternative<FillStep>(s.body) ||
+                 std::holds_alternative<DeviceIdStep>(s.body)) {
+        total += 1'000'000;
+      } else {
+        return unknown;
+      }
+      if (total > limit)
+        return unknown;
+    }
+    return total;
+  }
+
+  Plan &plan;
+  const Program &program;
+  std::set<SlotId> viewed;
+};
+
+} // namespace
+
+StatusOr<std::shared_ptr<const Plan>> Plan::create(std::shared_ptr<const Program> program,
+                                                   std::shared_ptr<LoadedCode> code) {
+  for (const std::string &target : program->customCallTargets)
+    if (StatusOr<CustomCallHandler> handler = findCustomCall(target); !handler) {
+      // The step's own message has the source location, where a step uses the target.
+      bool used = false;
+      auto search = [&](auto &self, const Steps &steps) -> void {
+        for (const Step &s : steps) {
+          if (const auto *call = std::get_if<CustomCallStep>(&s.body))
+            used |= call->target == target;
+          else if (const auto *loop = std::get_if<LoopStep>(&s.body))
+            self(self, loop->cond), self(self, loop->body);
+          else if (const auto *cond = std::get_if<CondStep>(&s.body))
+            for (const Steps &branch : cond->branches)
+              self(self, branch);
+        }
+      };
+      for (const Function &f : program->functions)
+        search(search, f.steps);
+      if (!used)
+        return handler.status();
+    }
+  auto plan = std::make_shared<Plan>();
+  plan->program = std::move(program);
+  plan->code = std::move(code);
+  MILLRACE_TRY(Planner(*plan).run());
+  return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+StatusOr<std::unique_ptr<Workspace>> Workspace::create(const Plan &plan, std::shared_ptr<Allocator> allocator) {
+  std::unique_ptr<Workspace> workspace(new Workspace);
+  uint32_t entry = plan.program->entry;
+  auto make = [&](std::shared_ptr<Storage> &target, uint64_t bytes) -> Status {
+    StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, bytes);
+    if (!storage)
+      return storage.status();
+    target = std::move(*storage);
+    return Status();
+  };
+  MILLRACE_TRY(make(workspace->arena, plan.program->functions[entry].arenaBytes));
+  MILLRACE_TRY(make(workspace->stack, plan.functions[entry].stackBytes));
+  MILLRACE_TRY(make(workspace->staging, plan.stagingBytes));
+  return workspace;
+}
+
+} // namespace millrace::runtime

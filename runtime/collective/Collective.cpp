@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Collective.cpp - Collective operations over a RunContext ------------===//
+// Each member shows its argument and result buffers and does its share of the work between two barriers:
+//   all_reduce      reduces its n-th part of the elements of all, and writes it to all
+//   the others      pull what they need into their own results
+#include "runtime/collective/Collective.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace millrace::runtime {
+namespace {
+
+using Kind = CollectiveStep::Kind;
+using Contributions = std::vector<const CollectiveCall *>;
+
+constexpr int64_t blockElements = 2048;
+
+/// Copies the box of `size` at `from` of `source` to `to` of `target`; all row-major.
+void copyBox(const TensorView &source, const std::vector<int64_t> &from, const TensorView &target,
+             const std::vector<int64_t> &to, const std::vector<int64_t> &size) {
+  size_t rank = size.size(), bytes = byteSize(source.dtype);
+  if (std::find(size.begin(), size.end(), 0) != size.end())
+    return;
+  // Trailing axes that are whole in both tensors are one run.
+  size_t run = rank;
+  int64_t runElements = 1;
+  while (run > 0) {
+    runElements *= size[--run];
+    if (size[run] != source.dims[run] || size[run] != target.dims[run])
+      break;
+  }
+  std::vector<int64_t> index(run, 0);
+  while (true) {
+    int64_t a = 0, b = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      int64_t i = d < run ? index[d] : 0;
+      a = a * source.dims[d] + from[d] + i;
+      b = b * target.dims[d] + to[d] + i;
+    }
+    std::memmove(static_cast<char *>(target.data) + size_t(b) * bytes,
+                 static_cast<const char *>(source.data) + size_t(a) * bytes, size_t(runElements) * bytes);
+    size_t d = run;
+    while (d > 0 && ++index[d - 1] == size[d - 1])
+      index[--d] = 0;
+    if (d == 0)
+      return;
+  }
+}
+
+class Worker {
+public:
+  Worker(const CollectiveCall &call, std::vector<uint32_t> group, uint32_t member)
+      : call(call), step(call.step), group(std::move(group)), member(member),
+        position(size_t(std::find(this->group.begin(), this->group.end(), member) - this->group.begin())) {}
+
+  Status run(const Contributions &all) {
+    for (size_t i = 0; i < call.arguments.size(); ++i) {
+      for (size_t k = 0; k < all.size(); ++k)
+        if (all[k]->arguments[i].dims != call.arguments[i].dims && step.kind != Kind::AllGather)
+          return failedPrecondition("operand " + std::to_string(i) + " has another shape on device " +
+                                    std::to_string(group[k]) + " than on device " + std::to_string(member));
+      MILLRACE_TRY(runOne(i, all));
+    }
+    return Status();
+  }
+
+private:
+  Status runOne(size_t i, const Contributions &all) {
+    switch (step.kind) {
+    case Kind::AllReduce: return allReduce(i, all);
+    case Kind::CollectiveReduce: return collectiveReduce(i, all);
+    case Kind::ReduceScatter: return reduceScatter(i, all);
+    case Kind::AllGather: return allGather(i, all);
+    case Kind::AllToAll: return allToAll(i, all);
+    case Kind::CollectivePermute: return permute(i, all);
+    case Kind::CollectiveBroadcast: return copyFrom(i, *all[size_t(step.root) < all.size() ? size_t(step.root) : 0]);
+    }
+    return internalError("unknown collective");
+  }
+
+  Status combine(DType type, void *accumulator, const void *operand, int64_t elements) const {
+    if (call.reducer) {
+      void *buffers[3] = {accumulator, const_cast<void *>(operand), accumulator};
+      if (int32_t code = call.reducer(buffers, nullptr, 0, elements))
+        return internalError("the reduction failed with code " + std::to_string(code));
+      return Status();
+    }
+    if (!reduceElements(step.reduction, type, accumulator, operand, accumulator, elements))
+      return unimplemented("no such reduction for " + std::string(name(type)));
+    return Status();
+  }
+
+  /// Reduces elements [begin, end) of all and hands each block to `emit(block, first element, count)`.
+  template <typename Emit>
+  Status reduceRange(size_t i, const Contributions &all, int64_t begin, int64_t end, Emit emit) const {
+    DType type = call.arguments[i].dtype;
+    size_t bytes = byteSize(type);
+    alignas(64) char block[blockElements * 16];
+    for (int64_t at = begin; at < end; at += blockElements) {
+      int64_t count = std::min(blockElements, end - at);
+      for (size_t k = 0; k < all.size(); ++k) {
+        const char *data = static_cast<const char *>(all[k]->arguments[i].data) + size_t(at) * bytes;
+        if (k == 0)
+          std::memcpy(block, data, size_t(count) * bytes);
+        else
+          MILLRACE_TRY(combine(type, block, data, count));
+      }
+      emit(block, at, count);
+    }
+    return Status();
+  }
+
+  Status allReduce(size_t i, const Contributions &all) const {
+    size_t bytes = byteSize(call.arguments[i].dtype);
+    int64_t n = call.arguments[i].elements(), parts = int64_t(all.size()), p = int64_t(position);
+    return reduceRange(i, all, n * p / parts, n * (p + 1) / parts, [&](const char *block, int64_t at, int64_t count) {
+      for (const CollectiveCall *other : all)
+        std::memcpy(static_cast<char *>(other->results[i].data) + size_t(at) * bytes, block, size_t(count) * bytes);
+    });
+  }
+
+  /// The root gets the reduced value, the others zeros. The root reads all before anybody's memory is written: others
+  /// write only their own results, which alias nobody's argument but their own, hence the copy below.
+  Status collectiveReduce(size_t i, const Contributions &all) const {
+    size_t root = size_t(step.root) < all.size() ? size_t(step.root) : 0;
+    const TensorView &result = call.results[i];
+    if (position != root) {
+      if (call.arguments[i].data == result.data)
+        return unimplemented("collective_reduce in place");
+      std::memset(result.data, 0, result.bytes());
+      return Status();
+    }
+    size_t bytes = byteSize(result.dtype);
+    return reduceRange(i, all, 0, result.elements(), [&](const char *block, int64_t at, int64_t count) {
+      std::memcpy(static_cast<char *>(result.data) + size_t(at) * bytes, block, size_t(count) * bytes);
+    });
+  }
+
+  Status reduceScatter(size_t i, const Contributions &all) const {
+    const TensorView &result = call.results[i], &argument = call.arguments[i];
+    size_t axis = size_t(step.dimension);
+    if (argument.dims[axis] != result.dims[axis] * int64_t(all.size()))
+      return failedPrecondition("dimension " + std::to_string(axis) + " is " + std::to_string(argument.dims[axis]) +
+                                ", not " + std::to_string(all.size()) + " times " + std::to_string(result.dims[axis]));
+    // Row by row: [outer][all.size()][run] -> [outer][run].
+    int64_t outer = 1, run = 1;
+    for (size_t d = 0; d < result.dims.size(); ++d)
+      (d < axis ? outer : run) *= result.dims[d];
+    size_t bytes = byteSize(result.dtype);
+    for (int64_t o = 0; o < outer; ++o) {
+      int64_t begin = (o * int64_t(all.size()) + int64_t(position)) * run;
+      MILLRACE_TRY(reduceRange(i, all, begin, begin + run, [&](const char *block, int64_t at, int64_t count) {
+        std::memcpy(static_cast<char *>(result.data) + size_t(o * run + at - begin) * bytes, block,
+                    size_t(count) * bytes);
+      }));
+    }
+    return Status();
+  }
+
+  Status allGather(size_t i, const Contributions &all) const {
+    const TensorView &result = call.results[i];
+    size_t axis = size_t(step.dimension);
+    std::vector<int64_t> zero(result.dims.size(), 0), to = zero;
+    for (const CollectiveCall *other : all) {
+      const TensorView &piece = other->arguments[i];
+      for (size_t d = 0; d < piece.dims.size(); ++d)
+        if (d == axis ? to[axis] + piece.dims[d] > result.dims[d] : piece.dims[d] != result.dims[d])
+          return failedPrecondition("the gathered pieces do not fit the result in dimension " + std::to_string(d));
+      copyBox(piece, zero, result, to, piece.dims);
+      to[axis] += piece.dims[axis];
+    }
+    if (to[axis] != result.dims[axis])
+      return failedPrecondition("the gathered pieces do not fill the result in dimension " + std::to_string(axis));
+    return Status();
+  }
+
+  Status allToAll(size_t i, const Contributions &all) const {
+    const TensorView &result = call.results[i], &argument = call.arguments[i];
+    size_t split = size_t(step.dimension2), concat = size_t(step.dimension);
+    if (step.splitCount != int64_t(all.size()) || argument.dims[split] % step.splitCount != 0)
+      return failedPrecondition("split count " + std::to_string(step.splitCount) + " for " +
+                                std::to_string(all.size()) + " devices and dimension " +
+                                std::to_string(argument.dims[split]));
+    std::vector<int64_t> size = argument.dims, from(size.size(), 0), to = from;
+    size[split] /= step.splitCount;
+    from[split] = int64_t(position) * size[split];
+    for (size_t d = 0; d < size.size(); ++d)
+      if (result.dims[d] != (d == concat ? size[d] * step.splitCount : size[d]))
+        return failedPrecondition("the result has another shape than the pieces in dimension " + std::to_string(d));
+    for (size_t k = 0; k < all.size(); ++k) {
+      to[concat] = int64_t(k) * size[concat];
+      copyBox(all[k]->arguments[i], from, result, to, size);
+    }
+    return Status();
+  }
+
+  Status copyFrom(size_t i, const CollectiveCall &source) const {
+    const TensorView &result = call.results[i];
+    if (source.arguments[i].bytes() != result.bytes())
+      return failedPrecondition("the source has another size than the result");
+    std::memmove(result.data, source.arguments[i].data, result.bytes());
+    return Status();
+  }
+
+  Status permute(size_t i, const Contributions &all) const {
+    auto idOf = [&](const CollectiveCall &c, uint32_t flat) -> int64_t {
+      return step.groupMode == CollectiveStep::Groups::CrossReplica     ? c.replica
+             : step.groupMode == CollectiveStep::Groups::CrossPartition ? c.partition
+                                                                        : flat;
+    };
+    int64_t self = idOf(call, member);
+    for (const auto &pair : step.groups)
+      if (pair[1] == self)
+        for (size_t k = 0; k < all.size(); ++k)
+          if (idOf(*all[k], group[k]) == pair[0])
+            return copyFrom(i, *all[k]);
+    std::memset(call.results[i].data, 0, call.results[i].bytes());
+    return Status();
+  }
+
+  const CollectiveCall &call;
+  const CollectiveStep &step;
+  const std::vector<uint32_t> group;
+  const uint32_t member;
+  const size_t position;
+};
+
+} // namespace
+
+std::vector<uint32_t> collectiveGroup(const CollectiveStep &step, uint32_t replica, uint32_t partition,
+                                      uint32_t numReplicas, uint32_t numPartitions) {
+  using Groups = CollectiveStep::Groups;
+  auto flat = [&](int64_t r, int64_t p) { return uint32_t(r) * numPartitions + uint32_t(p); };
+  int64_t self = step.groupMode == Groups::CrossPartition ? partition
+                 : step.groupMode == Groups::FlattenedIds ? flat(replica, partition)
+                                                          : replica;
+  int64_t count = step.groupMode == Groups::CrossPartition ? numPartitions
+                  : step.groupMode == Groups::FlattenedIds ? int64_t(numReplicas) * numPartitions
+                                                           : numReplicas;
+  std::vector<int64_t> ids;
+  if (step.kind == Kind::CollectivePermute || step.groups.empty()) {
+    for (int64_t id = 0; id < count; ++id)
+      ids.push_back(id);
+  } else {
+    for (const auto &group : step.groups)
+      if (std::find(group.begin(), group.end(), self) != group.end())
+        ids = group;
+  }
+  std::vector<uint32_t> members;
+  for (int64_t id : ids)
+    if (id < 0 || id >= count)
+      return {};
+  switch (step.groupMode) {
+  case Groups::CrossReplica:
+    for (int64_t id : ids)
+      members.push_back(flat(id, partition));
+    break;
+  case Groups::CrossPartition:
+    for (int64_t id : ids)
+      members.push_back(flat(replica, id));
+    break;
+  case Groups::CrossReplicaAndPartition:
+    for (uint32_t p = 0; p < numPartitions; ++p)
+      for (int64_t id : ids)
+        members.push_back(flat(id, p));
+    break;
+  case Groups::FlattenedIds:
+    members.assign(ids.begin(), ids.end());
+    break;
+  }
+  return members;
+}
+
+Status runCollective(RunContext &context, const CollectiveCall &call) {
+  uint32_t member = call.replica * context.numPartitions + call.partition;
+  std::vector<uint32_t> group =
+      collectiveGroup(call.step, call.replica, call.partition, context.numReplicas, context.numPartitions);
+  if (group.empty()) {
+    if (call.step.kind == Kind::CollectiveBroadcast) {
+      for (const TensorView &result : call.results)
+        std::memset(result.data, 0, result.bytes());
+      return Status();
+    }
+    return failedPrecondition("device " + std::to_string(member) + " (replica " + std::to_string(call.replica) +
+                              ", partition " + std::to_string(call.partition) + ") is in none of the replica groups");
+  }
+  Worker worker(call, group, member);
+  OperationId operation{&call.step, call.step.name, call.location};
+  return context.meet(member, group, operation, &call, [&](const std::vector<const void *> &all) {
+    Contributions calls;
+    for (const void *pointer : all)
+      calls.push_back(static_cast<const CollectiveCall *>(pointer));
+    return worker.run(calls);
+  });
+}
+
+} // namespace millrace::runtime

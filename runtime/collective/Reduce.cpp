@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Reduce.cpp - Elementwise reductions for every type ------------------===//
+#include "runtime/collective/Collective.h"
+#include "runtime/kernels/SmallFloat.h"
+
+#include <cmath>
+#include <complex>
+#include <cstring>
+
+namespace millrace::runtime {
+namespace {
+
+using Reduction = CollectiveStep::Reduction;
+
+/// Integers: computed on the unsigned type (wrapping), compared on the type itself.
+template <typename T, typename U>
+T combineIntegers(Reduction reduction, T a, T b) {
+  switch (reduction) {
+  case Reduction::Sum: return T(U(U(a) + U(b)));
+  case Reduction::Product: return T(U(uint64_t(U(a)) * uint64_t(U(b))));
+  case Reduction::Min: return a < b ? a : b;
+  case Reduction::Max: return a > b ? a : b;
+  case Reduction::And: return T(a & b);
+  case Reduction::Or: return T(a | b);
+  case Reduction::Xor: return T(a ^ b);
+  case Reduction::None: break;
+  }
+  return a;
+}
+
+template <typename T>
+T combineFloats(Reduction reduction, T a, T b) {
+  switch (reduction) {
+  case Reduction::Sum: return a + b;
+  case Reduction::Product: return a * b;
+  case Reduction::Min: return a != a || b != b ? a + b : a < b || (a == b && std::signbit(a)) ? a : b;
+  case Reduction::Max: return a != a || b != b ? a + b : a > b || (a == b && std::signbit(b)) ? a : b;
+  default: return a;
+  }
+}
+
+template <typename T, typename Combine>
+void loop(const void *lhs, const void *rhs, void *out, int64_t n, Combine combine) {
+  const T *a = static_cast<const T *>(lhs), *b = static_cast<const T *>(rhs);
+  T *c = static_cast<T *>(out);
+  for (int64_t i = 0; i < n; ++i)
+    c[i] = combine(a[i], b[i]);
+}
+
+template <typename T, typename U>
+void integers(Reduction reduction, const void *lhs, const void *rhs, void *out, int64_t n) {
+  loop<T>(lhs, rhs, out, n, [=](T a, T b) { return combineIntegers<T, U>(reduction, a, b); });
+}
+
+/// Bits of a narrow integer brought back to canonical form after wrapping.
+template <typename T>
+void narrowIntegers(Reduction reduction, unsigned bits, const void *lhs, const void *rhs, void *out, int64_t n) {
+  unsigned shift = 8 - bits;
+  loop<T>(lhs, rhs, out, n, [=](T a, T b) {
+    T value = combineIntegers<T, uint8_t>(reduction, a, b);
+    return T(T(uint8_t(uint8_t(value) << shift)) >> shift);
+  });
+}
+
+template <typename T>
+void smallFloats(Reduction reduction, DType type, const void *lhs, const void *rhs, void *out, int64_t n) {
+  loop<T>(lhs, rhs, out, n, [=](T a, T b) {
+    return T(encodeFloat(type, combineFloats(reduction, decodeFloat(type, a), decodeFloat(type, b))));
+  });
+}
+
+template <typename T>
+bool complexes(Reduction reduction, const void *lhs, const void *rhs, void *out, int64_t n) {
+  using C = std::complex<T>;
+  if (reduction == Reduction::Sum)
+    loop<C>(lhs, rhs, out, n, [](C a, C b) { return a + b; });
+  else if (reduction == Reduction::Product)
+    loop<C>(lhs, rhs, out, n, [](C a, C b) { return a * b; });
+  else
+    return false;
+  return true;
+}
+
+} // namespace
+
+bool reduceElements(Reduction reduction, DType type, const void *lhs, const void *rhs, void *out, int64_t n) {
+  if (reduction == Reduction::None)
+    return false;
+  bool bitwise = reduction == Reduction::And || reduction == Reduction::Or || reduction == Reduction::Xor;
+  if (bitwise && !isInteger(type))
+    return false;
+  switch (type) {
+  case DType::I1:
+    // On booleans a sum is an or, a product an and.
+    loop<uint8_t>(lhs, rhs, out, n, [=](uint8_t a, uint8_t b) -> uint8_t {
+      switch (reduction) {
+      case Reduction::Sum: case Reduction::Max: case Reduction::Or: return a | b;
+      case Reduction::Xor: return a ^ b;
+      default: return a & b;
+      }
+    });
+    return true;
+  case DType::I2: narrowIntegers<int8_t>(reduction, 2, lhs, rhs, out, n); return true;
+  case DType::I4: narrowIntegers<int8_t>(reduction, 4, lhs, rhs, out, n); return true;
+  case DType::U2: narrowIntegers<uint8_t>(reduction, 2, lhs, rhs, out, n); return true;
+  case DType::U4: narrowIntegers<uint8_t>(reduction, 4, lhs, rhs, out, n); return true;
+  case DType::I8: integers<int8_t, uint8_t>(reduction, lhs, rhs, out, n); return true;
+  case DType::I16: integers<int16_t, uint16_t>(reduction, lhs, rhs, out, n); return true;
+  case DType::I32: integers<int32_t, uint32_t>(reduction, lhs, rhs, out, n); return true;
+  case DType::I64: integers<int64_t, uint64_t>(reduction, lhs, rhs, out, n); return true;
+  case DType::U8: integers<uint8_t, uint8_t>(reduction, lhs, rhs, out, n); return true;
+  case DType::U16: integers<uint16_t, uint16_t>(reduction, lhs, rhs, out, n); return true;
+  case DType::U32: integers<uint32_t, uint32_t>(reduction, lhs, rhs, out, n); return true;
+  case DType::U64: integers<uint64_t, uint64_t>(reduction, lhs, rhs, out, n); return true;
+  case DType::F32: loop<float>(lhs, rhs, out, n, [=](float a, float b) { return combineFloats(reduction, a, b); }); return true;
+  case DType::F64: loop<double>(lhs, rhs, out, n, [=](double a, double b) { return combineFloats(reduction, a, b); }); return true;
+  case DType::BF16: case DType::F16: smallFloats<uint16_t>(reduction, type, lhs, rhs, out, n); return true;
+  case DType::C64: return complexes<float>(reduction, lhs, rhs, out, n);
+  case DType::C128: return complexes<double>(reduction, lhs, rhs, out, n);
+  case DType::Token: case DType::Invalid: return false;
+  default: smallFloats<uint8_t>(reduction, type, lhs, rhs, out, n); return true;
+  }
+}
+
+} // namespace millrace::runtime

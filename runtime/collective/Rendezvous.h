@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Rendezvous.h - Where the devices of one execution meet --------------===//
+// One RunContext belongs to one execution of one program on all its devices ("members", numbered
+// replica * numPartitions + partition). Nothing here can hang: a wait ends when all have arrived, when a member failed
+// or finished without taking part, when all members wait for each other, when two members arrive with different
+// operations, or when nothing has progressed for the timeout. Every error names operation, device and source location.
+#pragma once
+#include "runtime/base/Status.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace millrace::runtime {
+
+/// What a member is doing, for comparison and messages.
+struct OperationId {
+  const void *step = nullptr; ///< equal for all members that execute the same step
+  std::string_view name;      ///< "all_reduce"
+  std::string_view location;  ///< may be empty
+};
+
+class RunContext {
+public:
+  static constexpr double defaultTimeout = 300;
+
+  RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds = defaultTimeout);
+
+  const uint32_t numReplicas, numPartitions;
+  uint32_t size() const { return numReplicas * numPartitions; }
+
+  /// Waits until every member of `group` (which contains `member`; equal order on all) has called meet with the same
+  /// operation, then runs `work` with the contributions in group order, then waits until all have done so. `work` must
+  /// not block.
+  Status meet(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation,
+              const void *contribution, const std::function<Status(const std::vector<const void *> &)> &work);
+
+  /// Leaves bytes for `target`; never blocks.
+  void send(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
+  /// Takes the oldest bytes that `source` sent to `member` on this channel.
+  StatusOr<std::string> receive(uint32_t member, uint32_t source, int64_t channel, const OperationId &operation);
+
+  /// `member` will not come again. An error ends the waits of all others at once.
+  void finish(uint32_t member, const Status &status);
+
+  /// Called by executors between steps; keeps the timeout from firing. Only `member`'s thread.
+  void tick(uint32_t member) {
+    auto &counter = ticks[member].value;
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+private:
+  struct Group {
+    uint64_t generation = 0;
+    size_t arrived = 0, working = 0;
+    OperationId operation;
+    uint32_t first = 0; ///< who arrived first, for messages
+    std::vector<const void *> contributions;
+    std::vector<uint8_t> present;
+  };
+  struct Waiting {
+    bool active = false;
+    OperationId operation;
+    std::vector<uint32_t> missing; ///< filled when an error is written
+    const Group *group = nullptr;
+    const std::vector<uint32_t> *members = nullptr;
+    uint32_t source = 0; ///< of a receive
+  };
+  struct alignas(64) Tick {
+    std::atomic<uint64_t> value{0};
+  };
+
+  Status waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member, const std::function<bool()> &done);
+  void checkDeadlock();
+  std::string describe(uint32_t member) const;
+  void abort(Status status);
+  uint64_t totalTicks() const;
+
+  const double timeout;
+  std::mutex mutex;
+  std::condition_variable changed;
+  // All below guarded by mutex.
+  std::map<std::vector<uint32_t>, Group> groups;
+  std::map<std::tuple<uint32_t, uint32_t, int64_t>, std::deque<std::string>> mail;
+  std::vector<Waiting> waiting;
+  std::vector<uint8_t> finished;
+  uint32_t waitingCount = 0, finishedCount = 0;
+  Status aborted;
+  std::vector<Tick> ticks;
+};
+
+} // namespace millrace::runtime
