@@ -178,7 +178,7 @@ def part_e2e(arguments):
     result = os.path.join(ROOT, "build", "pytest.xml")
     if os.path.exists(result):
         os.remove(result)
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider",
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-n2", "--dist=worksteal", "-p", "no:cacheprovider",
                f"--junitxml={result}", "--durations=8", *folders]
     environment = dict(os.environ, MILLRACE_BUILD=os.path.join(ROOT, "build"), PYTHONPATH=ROOT, JAX_PLATFORMS="cpu",
                        MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "e2e-cache"))
