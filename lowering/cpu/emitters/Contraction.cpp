@@ -294,17 +294,17 @@ void ContractionEmitter::chooseBlocks() {
   b.lane = contiguousAtom(*b.operand, atomBit(kInner) | atomBit(nLane)) == kInner && kInner >= 0 ? kInner : nLane;
 
   // Units: enough of them for the threads, each large enough to make packing cheap.
-  bool blocks = tile.kChunks > 1 || !kOuter.empty();
   int64_t outer = model.product(batch) * model.product(nAtoms & ~atomBit(nLane));
-  int64_t wanted = 4 * target.threads;
-  int64_t limit = a.packed ? std::max<int64_t>(64, target.l2Bytes / 3 / (packedK * 4)) : blocks ? 512 : 2048;
+  int64_t wanted = 3 * target.threads;
+  // A block of rows stays in the level 2 cache while the panels of its group pass.
+  int64_t limit = std::max<int64_t>(64, target.l2Bytes / 3 / (packedK * accType.getIntOrFloatBitWidth() / 8));
   auto blockOf = [&](int64_t rowsPerBlock) {
     int64_t count = llvm::divideCeil(rows(), std::max<int64_t>(rowsPerBlock, tile.mr));
     tile.blockRows = llvm::alignTo(llvm::divideCeil(rows(), count), tile.mr);
     tile.mBlocks = llvm::divideCeil(rows(), tile.blockRows);
   };
   blockOf(std::min(limit, rows()));
-  tile.groupPanels = a.packed ? tile.panels : 1;
+  tile.groupPanels = a.packed || tile.mBlocks > 1 ? tile.panels : std::min<int64_t>(tile.panels, 4);
   auto units = [&] {
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
     return outer * tile.groups * tile.mBlocks;

@@ -1,17 +1,214 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DataMovement.cpp - Transposes --------------------------------------===//
+// Input:   y[u, v] = f(x[v, u], ...): x is contiguous along u, y along v; f elementwise, other indices around them.
+// Output:  an iteration is a block of v (4 vectors) for one value of the outer indices. For each square of `lanes` u and
+//          v: vectors of x along u, transposed by shuffles, then f and the stores for each u along v.
+//          The last square of u overlaps the one before; the last vector of v is masked.
+// Leaves alone kernels with reductions, or where everything is contiguous along one index.
+//===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/VectorTranspose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <map>
 
 using namespace mlir;
 
 namespace millrace::lowering {
+namespace {
+
+class TransposeEmitter {
+public:
+  TransposeEmitter(func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
+      : kernel(kernel), model(model), target(target) {}
+  FailureOr<EmittedKernel> run();
+
+private:
+  LogicalResult match();
+  void emit();
+  void emitSquare(PointEvaluator &at, Value u0, Value v0);
+
+  func::FuncOp kernel;
+  const KernelModel &model;
+  const KernelTarget &target;
+  std::string why;
+  int u = -1, v = -1;
+  int64_t lanes = 1, block = 1, blocks = 1;
+  SmallVector<int> outer;
+  SmallVector<const Access *> transposed;
+  func::FuncOp shell;
+};
+
+LogicalResult TransposeEmitter::match() {
+  for (const Node &node : model.nodes)
+    if (node.reduction) {
+      why = "a reduction";
+      return failure();
+    }
+  AtomSet all = model.outputs[0].store.address.atoms();
+  for (const Output &output : model.outputs) {
+    if (output.store.address.atoms() != all) {
+      why = "outputs with different indices";
+      return failure();
+    }
+    for (int atom : members(all))
+      if (output.store.address.coefficient(atom) == 1) {
+        if (v >= 0 && v != atom) {
+          why = "outputs contiguous along different indices";
+          return failure();
+        }
+        v = atom;
+      }
+  }
+  if (v < 0) {
+    why = "no contiguous index";
+    return failure();
+  }
+  // The other index: the one along which most of what is not contiguous along v is.
+  std::map<int, double> bytes;
+  model.forEachAccess([&](const Access &access, bool isStore) {
+    if (isStore || access.address.coefficient(v) == 1 || access.address.coefficient(v) == 0)
+      return;
+    for (auto [atom, coefficient] : access.address.terms)
+      if (coefficient == 1)
+        bytes[atom] += access.numElements;
+  });
+  for (auto [atom, count] : bytes)
+    if (u < 0 || count > bytes[u])
+      u = atom;
+  if (u < 0) {
+    why = "no transposed access";
+    return failure();
+  }
+  lanes = std::min<int64_t>(16, target.vectorBits / model.maxElementBits);
+  if (model.atomSizes[u] * 2 < lanes || model.atomSizes[v] * 2 < lanes) {
+    why = "a side of the transpose shorter than half a vector";
+    return failure();
+  }
+  model.forEachAccess([&](const Access &access, bool isStore) {
+    if (!isStore && access.guards.empty() && access.address.coefficient(u) == 1 &&
+        access.address.coefficient(v) != 0 && access.address.coefficient(v) != 1)
+      transposed.push_back(&access);
+  });
+  if (transposed.empty()) {
+    why = "only padded transposed accesses";
+    return failure();
+  }
+  outer = outermostFirst(model, all & ~(atomBit(u) | atomBit(v)));
+  block = 4 * lanes;
+  blocks = llvm::divideCeil(model.atomSizes[v], block);
+  return success();
+}
+
+void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
+  int64_t sizeU = model.atomSizes[u], sizeV = model.atomSizes[v];
+  int64_t rows = std::min(lanes, sizeU);
+  Value count, mask;
+  if (sizeV % lanes) {
+    OpBuilder b = at.builder();
+    Value left = arith::SubIOp::create(b, at.loc(), at.constant(sizeV), v0);
+    count = arith::MinUIOp::create(b, at.loc(), left, at.constant(lanes));
+    mask = vector::CreateMaskOp::create(b, at.loc(), at.vectorOf(b.getI1Type()), ValueRange{count});
+  }
+  Value rowMask;
+  if (rows < lanes) {
+    SmallVector<bool> bits(lanes, false);
+    std::fill_n(bits.begin(), rows, true);
+    rowMask = at.number(DenseElementsAttr::get(at.vectorOf(IntegerType::get(kernel.getContext(), 1)), bits));
+  }
+  SmallVector<SmallVector<Value>> squares;
+  for (const Access *access : transposed) {
+    SmallVector<Value> vectors;
+    for (int64_t column = 0; column < lanes; ++column) {
+      PointEvaluator point = at;
+      point.enter(at.block());
+      Value index = point.addConstant(v0, column);
+      if (mask) {
+        OpBuilder b = point.builder();
+        index = arith::MinUIOp::create(b, point.loc(), index, point.constant(sizeV - 1));
+      }
+      point.bindIndex(v, index);
+      point.bindIndex(u, u0);
+      point.setLanes(u, rowMask, rowMask ? point.constant(rows) : Value());
+      vectors.push_back(point.load(*access));
+    }
+    OpBuilder b = at.builder();
+    transposeInRegisters(b, at.loc(), vectors);
+    squares.push_back(vectors);
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    point.bindIndex(u, point.addConstant(u0, row));
+    point.bindIndex(v, v0);
+    point.setLanes(v, mask, count);
+    for (auto [access, vectors] : llvm::zip(transposed, squares))
+      point.bindLoad(*access, vectors[row]);
+    for (const Output &output : model.outputs)
+      point.store(output.store, point.evaluate(output.value));
+  }
+}
+
+void TransposeEmitter::emit() {
+  shell = createShell(kernel, model);
+  PointEvaluator at(model, shell, lanes);
+  scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
+  at.enterLoop(loop);
+  at.bindTask();
+  Value iteration = loop.getInductionVar(), piece = at.constant(0);
+  if (blocks > 1) {
+    Value divisor = at.constant(blocks);
+    OpBuilder b = at.builder();
+    piece = arith::RemUIOp::create(b, at.loc(), iteration, divisor);
+    iteration = arith::DivUIOp::create(b, at.loc(), iteration, divisor);
+  }
+  bindLinear(at, iteration, outer);
+  int64_t sizeU = model.atomSizes[u], sizeV = model.atomSizes[v];
+  Value begin = at.mulConstant(piece, block), end = at.addConstant(begin, block);
+  if (sizeV % block) {
+    OpBuilder b = at.builder();
+    end = arith::MinUIOp::create(b, at.loc(), end, at.constant(sizeV));
+  }
+  scf::ForOp uLoop = openLoop(at, at.constant(0), at.constant(sizeU), lanes);
+  at.enterLoop(uLoop);
+  Value u0 = uLoop.getInductionVar();
+  if (sizeU < lanes) {
+    u0 = at.constant(0);
+  } else if (sizeU % lanes) {
+    OpBuilder b = at.builder();
+    u0 = arith::MinUIOp::create(b, at.loc(), u0, at.constant(sizeU - lanes));
+  }
+  scf::ForOp vLoop = openLoop(at, begin, end, lanes);
+  at.enterLoop(vLoop);
+  emitSquare(at, u0, vLoop.getInductionVar());
+}
+
+FailureOr<EmittedKernel> TransposeEmitter::run() {
+  if (failed(match()))
+    return refuse(kernel, "movement", why);
+  emit();
+  EmittedKernel out;
+  out.fn = shell;
+  out.emitter = "movement";
+  out.rangeEnd = blocks;
+  for (int atom : outer)
+    out.rangeEnd *= model.atomSizes[atom];
+  double operations = model.totalOperations() / lanes;
+  out.nanosPerIteration =
+      std::max(model.totalBytes() / 10.0, operations / (1.5 * target.gigahertz)) / double(out.rangeEnd);
+  return out;
+}
+
+} // namespace
 
 FailureOr<EmittedKernel> emitDataMovement(func::FuncOp fn, const KernelTarget &target) {
   std::string why;
   FailureOr<KernelModel> model = buildKernelModel(fn, why);
   if (failed(model))
     return refuse(fn, "movement", why);
-  return refuse(fn, "movement", "no transposed access");
+  return TransposeEmitter(fn, *model, target).run();
 }
 
 } // namespace millrace::lowering

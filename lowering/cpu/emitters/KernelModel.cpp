@@ -193,15 +193,21 @@ private:
     return failure();
   }
   LogicalResult addOperation(Operation &op);
+  TypedAttr constantOf(Value value);
+  LogicalResult insertIntoFill(tensor::InsertSliceOp insert, bool &done);
   LogicalResult addLinalg(linalg::LinalgOp op);
   LogicalResult addReshape(Operation *op, Value source, Value result, ArrayRef<ReassociationIndices> groups,
                            bool expand);
   LogicalResult addView(Operation &op, bool &done);
   LogicalResult addOutput(Value value, int buffer);
+  LogicalResult addPiece(Value value, AffineMap map, ArrayRef<AtomList> dims, ArrayRef<int64_t> offsets,
+                         ArrayRef<int64_t> steps, RankedTensorType whole, int buffer);
   LogicalResult checkBody(Block *body);
   LogicalResult operandFor(Value value, AffineMap map, ArrayRef<AtomList> loops, RawOperand &out);
   LogicalResult scalarOperand(Value value, RawOperand &out);
   LogicalResult finish();
+  void shareBufferIndices();
+  bool hasDuplicates() const;
   LogicalResult access(const RawOperand &raw, ArrayRef<AtomList> loops, Access &out);
   LogicalResult linear(AffineExpr expr, ArrayRef<AtomList> loops, int64_t scale, LinearExpr &out);
   LogicalResult addDimension(ArrayRef<int> list, int64_t scale, LinearExpr &out);
@@ -219,6 +225,7 @@ private:
   struct RawOutput {
     RawOperand value;
     SmallVector<AtomList> dims;
+    SmallVector<int64_t> offsets, steps; ///< where index i of dimension d is stored: offset + i * step
     int buffer;
     RankedTensorType type;
   };
@@ -267,6 +274,60 @@ LogicalResult Builder::run() {
   return finish();
 }
 
+/// The number that a scalar of the kernel always has, null if it depends on an argument.
+TypedAttr Builder::constantOf(Value value) {
+  Attribute attr;
+  if (matchPattern(value, m_Constant(&attr)))
+    return dyn_cast<TypedAttr>(attr);
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<RankedTensorType>(value.getType()))
+    return {};
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    auto it = scalarOf.find(extract.getTensor());
+    return it == scalarOf.end() ? TypedAttr() : it->second;
+  }
+  if (op->getNumRegions() || op->getNumResults() != 1 || !isa_and_nonnull<arith::ArithDialect>(op->getDialect()))
+    return {};
+  SmallVector<Attribute> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(constantOf(operand));
+    if (!operands.back())
+      return {};
+  }
+  SmallVector<OpFoldResult> folded;
+  if (failed(op->fold(operands, folded)) || folded.size() != 1)
+    return {};
+  if (auto result = dyn_cast<Attribute>(folded[0]))
+    return dyn_cast<TypedAttr>(result);
+  return constantOf(cast<Value>(folded[0]));
+}
+
+/// A slice of a buffer inserted into a tensor that holds one number is the padded buffer.
+LogicalResult Builder::insertIntoFill(tensor::InsertSliceOp insert, bool &done) {
+  auto source = viewOf.find(insert.getSource());
+  auto fill = scalarOf.find(insert.getDest());
+  if (source == viewOf.end() || fill == scalarOf.end())
+    return success();
+  View view = views[source->second];
+  if (!view.pads.empty() || !insert.hasUnitStride() ||
+      insert.getSourceType().getRank() != insert.getResultType().getRank() ||
+      llvm::any_of(insert.getStaticOffsets(), ShapedType::isDynamic))
+    return success();
+  view.padding = fill->second;
+  for (auto [d, size] : llvm::enumerate(insert.getResultType().getShape())) {
+    int64_t low = insert.getStaticOffset(d);
+    if (size == view.sizes[d])
+      continue;
+    view.pads.push_back({static_cast<int>(d), low, view.sizes[d]});
+    view.offset -= low * view.strides[d];
+    view.sizes[d] = size;
+  }
+  viewOf[insert.getResult()] = views.size();
+  views.push_back(view);
+  done = true;
+  return success();
+}
+
 LogicalResult Builder::addOperation(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -287,6 +348,10 @@ LogicalResult Builder::addOperation(Operation &op) {
         return failure();
     return success();
   }
+  // Scalars are looked at where they are used.
+  if (op.getNumResults() == 1 && isa_and_nonnull<arith::ArithDialect>(op.getDialect()) &&
+      !isa<ShapedType>(op.getResult(0).getType()))
+    return success();
   for (Value result : op.getResults()) {
     auto tensor = dyn_cast<RankedTensorType>(result.getType());
     if (!tensor || !tensor.hasStaticShape())
@@ -297,17 +362,16 @@ LogicalResult Builder::addOperation(Operation &op) {
       return fail("element type without vectors");
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op)) {
-    Attribute attr;
-    if (matchPattern(fill.getInputs()[0], m_Constant(&attr))) {
-      scalarOf[fill.getResult(0)] = cast<TypedAttr>(attr);
+    if (TypedAttr attr = constantOf(fill.getInputs()[0])) {
+      scalarOf[fill.getResult(0)] = attr;
       return success();
     }
   }
   if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
-    Attribute attr;
-    if (!matchPattern(splat.getInput(), m_Constant(&attr)))
+    TypedAttr attr = constantOf(splat.getInput());
+    if (!attr)
       return fail("splat of a value that is not constant");
-    scalarOf[splat.getResult()] = cast<TypedAttr>(attr);
+    scalarOf[splat.getResult()] = attr;
     return success();
   }
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
@@ -328,6 +392,13 @@ LogicalResult Builder::addOperation(Operation &op) {
 LogicalResult Builder::addView(Operation &op, bool &done) {
   if (op.getNumOperands() == 0 || op.getNumResults() != 1)
     return success();
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+    if (failed(insertIntoFill(insert, done)))
+      return failure();
+    // Else a piece of an output (addOutput); as an operand it is refused.
+    done = true;
+    return success();
+  }
   Value source = op.getOperand(0), result = op.getResult(0);
   if (auto it = scalarOf.find(source); it != scalarOf.end() &&
                                        isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp,
@@ -344,10 +415,18 @@ LogicalResult Builder::addView(Operation &op, bool &done) {
   if (isa<tensor::CastOp>(op)) {
     // Same view.
   } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
-    if (!view.pads.empty())
-      return success();
     SmallVector<int64_t> strides;
     auto sizes = expand.getResultType().getShape();
+    for (View::Pad &pad : view.pads) {
+      // A padded dimension cannot be split; it may get neighbours of size 1.
+      int padded = -1;
+      for (int64_t d : expand.getReassociationIndices()[pad.dim])
+        if (sizes[d] == view.sizes[pad.dim])
+          padded = d;
+      if (padded < 0)
+        return success();
+      pad.dim = padded;
+    }
     for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
       int64_t stride = view.strides[dim];
       SmallVector<int64_t> reversed;
@@ -362,9 +441,21 @@ LogicalResult Builder::addView(Operation &op, bool &done) {
     view.sizes.assign(sizes.begin(), sizes.end());
     view.strides = strides;
   } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
-    if (!view.pads.empty())
-      return success();
     SmallVector<int64_t> sizes, strides;
+    for (auto [dim, group] : llvm::enumerate(collapse.getReassociationIndices()))
+      for (View::Pad &pad : view.pads) {
+        if (!llvm::is_contained(group, pad.dim))
+          continue;
+        for (int64_t d : group)
+          if (d != pad.dim && view.sizes[d] != 1)
+            return success();
+      }
+    for (View::Pad &pad : view.pads)
+      for (auto [dim, group] : llvm::enumerate(collapse.getReassociationIndices()))
+        if (llvm::is_contained(group, pad.dim)) {
+          pad.dim = dim;
+          break;
+        }
     for (auto group : collapse.getReassociationIndices()) {
       int64_t size = 1, stride = 1;
       bool first = true;
@@ -486,10 +577,9 @@ LogicalResult Builder::checkBody(Block *body) {
 
 LogicalResult Builder::scalarOperand(Value value, RawOperand &out) {
   out.operand.elementType = value.getType();
-  Attribute attr;
-  if (matchPattern(value, m_Constant(&attr))) {
+  if (TypedAttr attr = constantOf(value)) {
     out.operand.kind = Operand::Scalar;
-    out.operand.scalar = cast<TypedAttr>(attr);
+    out.operand.scalar = attr;
     return success();
   }
   auto extract = value.getDefiningOp<tensor::ExtractOp>();
@@ -588,16 +678,58 @@ LogicalResult Builder::addLinalg(linalg::LinalgOp op) {
   return success();
 }
 
-LogicalResult Builder::addOutput(Value value, int buffer) {
+LogicalResult Builder::addPiece(Value value, AffineMap map, ArrayRef<AtomList> dims, ArrayRef<int64_t> offsets,
+                                ArrayRef<int64_t> steps, RankedTensorType whole, int buffer) {
   RawOutput out;
   out.buffer = buffer;
-  out.type = cast<RankedTensorType>(value.getType());
-  for (int64_t size : out.type.getShape())
-    out.dims.push_back(atoms.dimension(size));
-  if (failed(operandFor(value, AffineMap::getMultiDimIdentityMap(out.dims.size(), fn.getContext()), out.dims,
-                        out.value)))
+  out.type = whole;
+  out.dims.assign(dims.begin(), dims.end());
+  out.offsets.assign(offsets.begin(), offsets.end());
+  out.steps.assign(steps.begin(), steps.end());
+  if (failed(operandFor(value, map, out.dims, out.value)))
     return failure();
   rawOutputs.push_back(out);
+  return success();
+}
+
+/// A result is one value, or slices inserted one after the other into a value (concatenation, update).
+LogicalResult Builder::addOutput(Value value, int buffer) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<tensor::InsertSliceOp> pieces;
+  while (!viewOf.count(value)) {
+    auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
+    if (!insert)
+      break;
+    pieces.push_back(insert);
+    value = insert.getDest();
+  }
+  SmallVector<AtomList> dims;
+  for (int64_t size : type.getShape())
+    dims.push_back(atoms.dimension(size));
+  int64_t rank = type.getRank();
+  MLIRContext *context = fn.getContext();
+  if (pieces.empty() || !value.getDefiningOp<tensor::EmptyOp>())
+    if (failed(addPiece(value, AffineMap::getMultiDimIdentityMap(rank, context), dims, SmallVector<int64_t>(rank, 0),
+                        SmallVector<int64_t>(rank, 1), type, buffer)))
+      return failure();
+  for (tensor::InsertSliceOp insert : llvm::reverse(pieces)) {
+    if (llvm::any_of(insert.getStaticOffsets(), ShapedType::isDynamic) ||
+        llvm::any_of(insert.getStaticStrides(), ShapedType::isDynamic) ||
+        llvm::any_of(insert.getStaticSizes(), ShapedType::isDynamic))
+      return fail("insertion at run-time offsets");
+    SmallVector<AtomList> piece;
+    SmallVector<AffineExpr> exprs;
+    llvm::SmallBitVector dropped = insert.getDroppedDims();
+    for (int64_t d = 0; d < rank; ++d) {
+      int64_t size = insert.getStaticSize(d);
+      piece.push_back(size == type.getDimSize(d) ? dims[d] : atoms.dimension(size));
+      if (!dropped.test(d))
+        exprs.push_back(getAffineDimExpr(d, context));
+    }
+    if (failed(addPiece(insert.getSource(), AffineMap::get(rank, 0, exprs, context), piece, insert.getStaticOffsets(),
+                        insert.getStaticStrides(), type, buffer)))
+      return failure();
+  }
   return success();
 }
 
@@ -658,7 +790,52 @@ LogicalResult Builder::access(const RawOperand &raw, ArrayRef<AtomList> loops, A
   return success();
 }
 
+bool Builder::hasDuplicates() const {
+  for (const RawNode &raw : raws) {
+    SmallVector<int> seen;
+    for (const AtomList &list : raw.loops)
+      for (int atom : atoms.resolve(list)) {
+        if (llvm::is_contained(seen, atom))
+          return true;
+        seen.push_back(atom);
+      }
+  }
+  return false;
+}
+
+/// Two operations that read one view of a buffer get the same indices where that is consistent: the sweeps of a row
+/// then share values. (x + transpose(x) is where it is not.)
+void Builder::shareBufferIndices() {
+  if (hasDuplicates())
+    return;
+  struct Use {
+    const RawOperand *operand;
+    ArrayRef<AtomList> loops;
+  };
+  DenseMap<int, SmallVector<Use>> uses;
+  for (const RawNode &raw : raws)
+    for (const RawOperand &input : raw.inputs)
+      if (input.view >= 0)
+        uses[input.view].push_back({&input, raw.loops});
+  for (int view = 0; view < static_cast<int>(views.size()); ++view) {
+    auto it = uses.find(view);
+    if (it == uses.end())
+      continue;
+    const Use &first = it->second.front();
+    for (const Use &other : ArrayRef<Use>(it->second).drop_front())
+      for (auto [left, right] : llvm::zip(first.operand->map.getResults(), other.operand->map.getResults())) {
+        auto x = dyn_cast<AffineDimExpr>(left), y = dyn_cast<AffineDimExpr>(right);
+        if (!x || !y)
+          continue;
+        IndexAtoms before = atoms;
+        if (failed(atoms.unify(first.loops[x.getPosition()], other.loops[y.getPosition()])) || hasDuplicates())
+          atoms = before;
+      }
+  }
+}
+
 LogicalResult Builder::finish() {
+  shareBufferIndices();
   // Number the atoms that remain.
   auto number = [&](ArrayRef<int> list) {
     for (int atom : atoms.resolve(list))
@@ -714,9 +891,13 @@ LogicalResult Builder::finish() {
     out.store.elementType = raw.type.getElementType();
     out.store.numElements = raw.type.getNumElements();
     SmallVector<int64_t> strides = rowMajor(raw.type.getShape());
-    for (auto [list, stride] : llvm::zip(raw.dims, strides))
-      if (failed(addDimension(list, stride, out.store.address)))
+    for (auto [list, stride, offset, step] : llvm::zip(raw.dims, strides, raw.offsets, raw.steps)) {
+      out.store.address.offset += offset * stride;
+      if (failed(addDimension(list, stride * step, out.store.address)))
         return failure();
+    }
+    if (out.value.kind == Operand::None)
+      return fail("a result without a value");
     model.outputs.push_back(out);
   }
   for (Type type : model.bufferTypes)

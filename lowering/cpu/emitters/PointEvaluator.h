@@ -50,6 +50,8 @@ public:
   void bindTask() { scopes.back()->available |= kInsideTask; }
   /// Gives `value` (a tensor of the kernel) the scalar or vector `bound` in this scope and further in.
   void bind(mlir::Value value, mlir::Value bound) { scopes.back()->values[value] = bound; }
+  /// What reading `access` in this scope gives.
+  void bindLoad(const Access &access, mlir::Value loaded) { scopes.back()->loads[&access] = loaded; }
   // Values kept in scratch: keepIn says where, storeKept stores this point's, readKept reads them from now on.
   void keepIn(mlir::Value value, ScratchRow row) { keeping[value] = row; }
   void storeKept(mlir::Value value, mlir::Value computed) { storeScratch(keeping[value], computed); }

@@ -17,6 +17,7 @@
 
 #include <map>
 #include <set>
+#include <tuple>
 
 using namespace mlir;
 
@@ -27,6 +28,8 @@ namespace {
 struct Group {
   int level = 0;
   AtomSet inner = 0;
+  int lane = -1;  ///< row mode: the inner atom along the lanes
+  int strips = 1; ///< row mode: vectors per step
   SmallVector<const Node *> reductions;
   SmallVector<const Output *> outputs;
   SmallVector<Value> keep; ///< values stored to scratch while passing
@@ -51,7 +54,7 @@ public:
 
 private:
   LogicalResult plan();
-  void chooseLane();
+  int chooseLane(AtomSet candidates) const;
   void collectGroups();
   void chooseKept();
   void emit();
@@ -69,7 +72,7 @@ private:
   void finishReduction(PointEvaluator &at, const Node &node, SmallVector<Value> values);
   bool knowsIdentity(const Node &node) const;
   Value keptMemory(Value value, unsigned slot, Type type, int64_t elements);
-  bool hasLanes(const Group &group) const { return plan_.column || (group.inner & atomBit(plan_.lane)); }
+  bool hasLanes(const Group &group) const { return plan_.column || group.lane >= 0; }
 
   func::FuncOp kernel;
   const KernelModel &model;
@@ -94,10 +97,11 @@ bool RowEmitter::knowsIdentity(const Node &node) const {
   return combine && identityOf(combine, combine->getResult(0).getType());
 }
 
-void RowEmitter::chooseLane() {
-  // Bytes that would be read or written with stride 1, less those that would be gathered.
+/// The atom along which most bytes are contiguous, less those that would be gathered.
+int RowEmitter::chooseLane(AtomSet candidates) const {
   double best = 0;
-  for (int atom = 0; atom < static_cast<int>(model.atomSizes.size()); ++atom) {
+  int lane = -1;
+  for (int atom : members(candidates)) {
     double score = 0;
     model.forEachAccess([&](const Access &access, bool isStore) {
       int64_t coefficient = access.address.coefficient(atom);
@@ -110,17 +114,19 @@ void RowEmitter::chooseLane() {
     // Short lanes waste most of a vector.
     if (model.atomSizes[atom] < plan_.width)
       score *= double(model.atomSizes[atom]) / plan_.width;
-    if (plan_.lane < 0 || score > best) {
+    if (lane < 0 || score > best) {
       best = score;
-      plan_.lane = atom;
+      lane = atom;
     }
   }
+  return lane;
 }
 
 void RowEmitter::collectGroups() {
-  std::map<std::pair<int, AtomSet>, Group> groups;
-  auto groupFor = [&](int level, AtomSet inner) -> Group & {
-    Group &group = groups[{level, inner}];
+  // (level, order of pieces of one output, inner atoms)
+  std::map<std::tuple<int, int, AtomSet>, Group> groups;
+  auto groupFor = [&](int level, AtomSet inner, int order = 0) -> Group & {
+    Group &group = groups[{level, order, inner}];
     group.level = level;
     group.inner = inner;
     return group;
@@ -129,8 +135,15 @@ void RowEmitter::collectGroups() {
   for (const Node &node : model.nodes)
     if (node.reduction)
       groupFor(node.level, node.iteration & ~range).reductions.push_back(&node);
-  for (const Output &output : model.outputs)
-    groupFor(model.level(output.value) + 1, output.store.address.atoms() & ~range).outputs.push_back(&output);
+  // Later pieces of an output overwrite earlier ones.
+  DenseMap<int, std::pair<int, int>> last;
+  for (const Output &output : model.outputs) {
+    auto [it, isFirst] = last.try_emplace(output.store.buffer, 0, 0);
+    int level = std::max(it->second.first, model.level(output.value) + 1);
+    int order = isFirst ? 0 : level == it->second.first ? it->second.second + 1 : 0;
+    it->second = {level, order};
+    groupFor(level, output.store.address.atoms() & ~range, order).outputs.push_back(&output);
+  }
   for (auto &[key, group] : groups)
     plan_.groups.push_back(group);
 }
@@ -161,6 +174,8 @@ void RowEmitter::chooseKept() {
           if (!reach[earlier].count(&node) || producer.inner != own || group.inner != own || costOf(node) < 15)
             continue;
           int64_t elements = model.product(own);
+          if (!plan_.column && producer.lane < 0)
+            continue;
           if (elements * 8 > target.l2Bytes)
             continue;
           producer.keep.push_back(operand.value);
@@ -212,7 +227,7 @@ LogicalResult RowEmitter::plan() {
       }
     }
   }
-  chooseLane();
+  plan_.lane = chooseLane(model.allAtoms);
   plan_.parallel = parallel;
   if (plan_.lane >= 0 && (parallel & atomBit(plan_.lane))) {
     plan_.column = true;
@@ -240,11 +255,14 @@ LogicalResult RowEmitter::plan() {
       }
     }
     plan_.chunks = llvm::divideCeil(size, plan_.chunk);
-  } else if (plan_.lane >= 0) {
-    int64_t size = model.atomSizes[plan_.lane];
-    plan_.strips = std::clamp<int64_t>(llvm::divideCeil(size, plan_.width), 1, plan_.strips);
   }
   collectGroups();
+  if (!plan_.column)
+    for (Group &group : plan_.groups) {
+      group.lane = chooseLane(group.inner);
+      if (group.lane >= 0)
+        group.strips = std::clamp<int64_t>(llvm::divideCeil(model.atomSizes[group.lane], plan_.width), 1, plan_.strips);
+    }
   chooseKept();
   return success();
 }
@@ -343,19 +361,19 @@ void RowEmitter::step(PointEvaluator &point, const Group &group, MutableArrayRef
 
 /// Row mode: along the lane atom, strips and then the rest. `carried` holds one set of accumulators per strip slot.
 SmallVector<Value> RowEmitter::sweep(PointEvaluator &row, const Group &group, SmallVector<Value> carried) {
-  int64_t size = model.atomSizes[plan_.lane], width = plan_.width, strip = width * plan_.strips;
+  int64_t size = model.atomSizes[group.lane], width = plan_.width, strip = width * group.strips;
   int64_t full = size / strip * strip;
-  unsigned perSlot = carried.size() / plan_.strips;
+  unsigned perSlot = carried.size() / group.strips;
   auto points = [&](Value base, int64_t begin, int64_t end, MutableArrayRef<Value> accumulators) {
     for (int64_t slot = 0; slot * width < end - begin; ++slot) {
       PointEvaluator point = row;
       point.enter(row.block());
       int64_t lanes = end - begin - slot * width;
       if (base)
-        point.bindIndex(plan_.lane, point.addConstant(base, slot * width));
+        point.bindIndex(group.lane, point.addConstant(base, slot * width));
       else
-        point.bindIndex(plan_.lane, point.constant(begin + slot * width));
-      point.setLanes(plan_.lane, maskOf(point, lanes), lanes < width ? point.constant(lanes) : Value());
+        point.bindIndex(group.lane, point.constant(begin + slot * width));
+      point.setLanes(group.lane, maskOf(point, lanes), lanes < width ? point.constant(lanes) : Value());
       step(point, group, accumulators.slice(slot * perSlot, perSlot));
     }
   };
@@ -405,7 +423,7 @@ void RowEmitter::emitGroups(Points &points) {
   for (const Group &group : plan_.groups) {
     bool lanes = hasLanes(group);
     bool split = !plan_.column && lanes;
-    unsigned slots = split ? plan_.strips : points.size();
+    unsigned slots = split ? group.strips : points.size();
     SmallVector<Value> carried;
     for (unsigned slot = 0; slot < slots; ++slot)
       for (const Node *node : group.reductions)
@@ -418,10 +436,10 @@ void RowEmitter::emitGroups(Points &points) {
         Type type = getElementTypeOrSelf(value.getType());
         ScratchRow rowMemory;
         int64_t stride = plan_.column ? plan_.width : 1;
-        SmallVector<int> order = outermostFirst(model, own & ~atomBit(plan_.column ? -1 : plan_.lane));
+        SmallVector<int> order = outermostFirst(model, own & ~atomBit(group.lane));
         if (!plan_.column) {
-          rowMemory.address.add(plan_.lane, 1);
-          stride = llvm::alignTo(model.atomSizes[plan_.lane], plan_.width);
+          rowMemory.address.add(group.lane, 1);
+          stride = llvm::alignTo(model.atomSizes[group.lane], plan_.width);
         }
         for (int atom : llvm::reverse(order)) {
           rowMemory.address.add(atom, stride);
@@ -432,7 +450,7 @@ void RowEmitter::emitGroups(Points &points) {
         point.keepIn(value, rowMemory);
       }
     SmallVector<int> loops =
-        outermostFirst(model, group.inner & ~(plan_.column ? AtomSet(0) : atomBit(plan_.lane)));
+        outermostFirst(model, group.inner & ~atomBit(group.lane));
     SmallVector<Value> results = nest(points, loops, group, carried);
     for (Value value : group.keep)
       for (PointEvaluator &point : points)
