@@ -5,6 +5,7 @@
 #include "dialects/check/CheckOps.h"
 #include "dialects/interpreter/Passes.h"
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/cpu/emitters/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -36,6 +37,7 @@ void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void millrace::registerAllPasses() {
   interpreter::registerInterpreterPasses();
+  lowering::registerEmitKernelsPass();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
