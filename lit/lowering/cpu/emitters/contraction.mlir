@@ -1,0 +1,68 @@
+// RUN: xla-opt %s -xla-emit-kernels=target=avx512 -split-input-file | FileCheck %s
+
+// A product with bias and relu: 8x48 tiles, b packed into scratch, one loop over k, consumers on the accumulators.
+// CHECK-LABEL: func.func private @fused_range(
+// CHECK-SAME:    memref<65536xf32>, %{{.*}}: memref<24576xf32>, %{{.*}}: memref<96xf32>, %{{.*}}: memref<24576xf32>, %[[SCRATCH:.*]]: memref<?xi8>, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
+// CHECK-SAME:    millrace.emitter = "contraction"
+// CHECK:         %[[PACKED:.*]] = memref.view %[[SCRATCH]]
+// CHECK:         scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
+// CHECK:           vector.store %{{.*}}, %[[PACKED]]
+// CHECK:             scf.for {{.*}} iter_args
+// CHECK:               vector.load %[[PACKED]]
+// CHECK-COUNT-24:      vector.fma
+// CHECK-NOT:           vector.fma
+// CHECK:             arith.addf {{.*}} : vector<16xf32>
+// CHECK-NEXT:        arith.maximumf {{.*}} : vector<16xf32>
+// CHECK:             vector.store
+// CHECK-NOT:     linalg
+func.func private @fused(%a: tensor<256x256xf32>, %b: tensor<256x96xf32>, %bias: tensor<96xf32>) -> tensor<256x96xf32>
+    attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x96xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x96xf32>) -> tensor<256x96xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<256x256xf32>, tensor<256x96xf32>) outs(%f : tensor<256x96xf32>) -> tensor<256x96xf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%c, %bias : tensor<256x96xf32>, tensor<96xf32>) outs(%e : tensor<256x96xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %s = arith.addf %x, %y : f32
+      %r = arith.maximumf %s, %zero : f32
+      linalg.yield %r : f32
+  } -> tensor<256x96xf32>
+  return %d : tensor<256x96xf32>
+}
+
+// -----
+
+// Weights in rows of k (a linear layer's layout) are transposed by shuffles while packing.
+// CHECK-LABEL: func.func private @transposed_weights_range(
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-NOT:      vector.shuffle
+func.func private @transposed_weights(%a: tensor<64x32xf32>, %b: tensor<96x32xf32>) -> tensor<64x96xf32>
+    attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x96xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x96xf32>) -> tensor<64x96xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%a, %b : tensor<64x32xf32>, tensor<96x32xf32>) outs(%f : tensor<64x96xf32>) {
+    ^bb0(%x: f32, %y: f32, %s: f32):
+      %p = arith.mulf %x, %y : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<64x96xf32>
+  return %c : tensor<64x96xf32>
+}
+
+// -----
+
+// One row is bandwidth-bound: a dot product per column, by the row emitter.
+// CHECK-LABEL: func.func private @one_row_range(
+// CHECK-SAME:    millrace.emitter = "row"
+func.func private @one_row(%a: tensor<1x128xf32>, %b: tensor<128x128xf32>) -> tensor<1x128xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x128xf32>) -> tensor<1x128xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<1x128xf32>, tensor<128x128xf32>) outs(%f : tensor<1x128xf32>) -> tensor<1x128xf32>
+  return %c : tensor<1x128xf32>
+}

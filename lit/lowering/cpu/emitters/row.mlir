@@ -1,0 +1,88 @@
+// RUN: xla-opt %s -xla-emit-kernels=target=avx512 -split-input-file | FileCheck %s
+
+#rc = affine_map<(d0, d1) -> (d0, d1)>
+#r = affine_map<(d0, d1) -> (d0)>
+
+// Softmax: three sweeps over a row of 1024 in strips of vectors; exp is computed once and kept in scratch.
+// CHECK-LABEL: func.func private @softmax_range(
+// CHECK-SAME:    millrace.emitter = "row", millrace.range_end = 64 : i64, millrace.scratch_bytes = 4096 : i64
+// CHECK:         %[[ROW:.*]] = memref.view
+// CHECK:         scf.for
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:             arith.maximumf {{.*}} : vector<16xf32>
+// CHECK:           vector.shuffle
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:             math.exp {{.*}} : vector<16xf32>
+// CHECK:             vector.store %{{.*}}, %[[ROW]]
+// CHECK:             arith.addf {{.*}} : vector<16xf32>
+// CHECK:           scf.for
+// CHECK-NOT:         math.exp
+// CHECK:             vector.load %[[ROW]]
+// CHECK:             arith.divf {{.*}} : vector<16xf32>
+func.func private @softmax(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attributes {millrace.kernel} {
+  %ninf = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %er = tensor.empty() : tensor<64xf32>
+  %erc = tensor.empty() : tensor<64x1024xf32>
+  %fm = linalg.fill ins(%ninf : f32) outs(%er : tensor<64xf32>) -> tensor<64xf32>
+  %m = linalg.reduce ins(%x : tensor<64x1024xf32>) outs(%fm : tensor<64xf32>) dimensions = [1]
+    (%in: f32, %acc: f32) { %a = arith.maximumf %in, %acc : f32 linalg.yield %a : f32 }
+  %e = linalg.generic {indexing_maps = [#rc, #r, #rc], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %m : tensor<64x1024xf32>, tensor<64xf32>) outs(%erc : tensor<64x1024xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %d = arith.subf %a, %b : f32
+      %v = math.exp %d : f32
+      linalg.yield %v : f32
+  } -> tensor<64x1024xf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%er : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.reduce ins(%e : tensor<64x1024xf32>) outs(%fs : tensor<64xf32>) dimensions = [1]
+    (%in: f32, %acc: f32) { %a = arith.addf %acc, %in : f32 linalg.yield %a : f32 }
+  %q = linalg.generic {indexing_maps = [#rc, #r, #rc], iterator_types = ["parallel", "parallel"]}
+    ins(%e, %s : tensor<64x1024xf32>, tensor<64xf32>) outs(%erc : tensor<64x1024xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %v = arith.divf %a, %b : f32
+      linalg.yield %v : f32
+  } -> tensor<64x1024xf32>
+  return %q : tensor<64x1024xf32>
+}
+
+// -----
+
+// A sum over rows keeps the columns in the lanes: no combination across lanes; the last 4 columns are masked.
+// CHECK-LABEL: func.func private @column_sum_range(
+// CHECK-SAME:    millrace.range_end = 2 : i64
+// CHECK:         scf.for {{.*}} iter_args
+// CHECK-COUNT-4:   vector.load
+// CHECK:         vector.maskedload
+// CHECK-NOT:     vector.shuffle
+func.func private @column_sum(%x: tensor<50x100xf32>) -> tensor<100xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<100xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<100xf32>) -> tensor<100xf32>
+  %s = linalg.reduce ins(%x : tensor<50x100xf32>) outs(%f : tensor<100xf32>) dimensions = [0]
+    (%in: f32, %acc: f32) { %a = arith.addf %acc, %in : f32 linalg.yield %a : f32 }
+  return %s : tensor<100xf32>
+}
+
+// -----
+
+// An elementwise kernel of any rank is one loop over all elements.
+// CHECK-LABEL: func.func private @negate_range(
+// CHECK-SAME:    memref<24000xf32>
+// CHECK-SAME:    millrace.range_end = 6 : i64
+func.func private @negate(%x: tensor<20x30x40xf32>) -> tensor<20x30x40xf32> attributes {millrace.kernel} {
+  %e = tensor.empty() : tensor<20x30x40xf32>
+  %s = linalg.map { arith.negf } ins(%x : tensor<20x30x40xf32>) outs(%e : tensor<20x30x40xf32>)
+  return %s : tensor<20x30x40xf32>
+}
+
+// -----
+
+// Not a kernel: left alone.
+// CHECK-LABEL: func.func @not_a_kernel
+// CHECK:         linalg.map
+func.func @not_a_kernel(%x: tensor<20xf32>) -> tensor<20xf32> {
+  %e = tensor.empty() : tensor<20xf32>
+  %s = linalg.map { arith.negf } ins(%x : tensor<20xf32>) outs(%e : tensor<20xf32>)
+  return %s : tensor<20xf32>
+}
