@@ -76,6 +76,9 @@ private:
   std::FILE *perfMap = nullptr;
 };
 
+/// Where the reporter of the session leaves the errors of this thread's lookup.
+thread_local std::string *linkErrors = nullptr;
+
 /// The session of the process; never destroyed.
 struct Session {
   std::unique_ptr<ExecutionSession> session;
@@ -100,8 +103,12 @@ private:
       return;
     }
     session = std::make_unique<ExecutionSession>(std::move(*control));
-    // The error of a lookup repeats what is reported here.
-    session->setErrorReporter([](Error error) { consumeError(std::move(error)); });
+    // The error of a lookup says only that symbols failed; the reason is reported here, on the same thread.
+    session->setErrorReporter([](Error error) {
+      std::string text = toString(std::move(error));
+      if (linkErrors)
+        *linkErrors += (linkErrors->empty() ? "" : "; ") + text;
+    });
     layer = std::make_unique<ObjectLinkingLayer>(*session);
     layer->addPlugin(observer);
     runtimeLibrary = &session->createBareJITDylib("millrace_runtime");
@@ -211,9 +218,14 @@ StatusOr<std::shared_ptr<LoadedCode>> LoadedCode::load(const Program &program, c
   wanted.sortByAddress();
   wanted.removeDuplicates();
   if (!wanted.empty()) {
+    std::string reasons;
+    linkErrors = &reasons;
     auto found = session.session->lookup({{&library, JITDylibLookupFlags::MatchAllSymbols}}, std::move(wanted));
-    if (!found)
-      return notFound("cannot link the program: " + toString(found.takeError()));
+    linkErrors = nullptr;
+    if (!found) {
+      std::string summary = toString(found.takeError());
+      return notFound("cannot link the program: " + (reasons.empty() ? summary : reasons));
+    }
     for (const Kernel &kernel : program.kernels) {
       auto it = found->find(session.session->intern(kernel.symbol));
       if (it == found->end())

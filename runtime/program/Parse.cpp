@@ -113,6 +113,10 @@ private:
 Step Reader::step(const fb::Step &s) {
   Step result;
   result.location = s.location();
+  if (!s.body()) { // the verifier allows a type without a value
+    failed = true;
+    return result;
+  }
   switch (s.body_type()) {
   case fb::StepBody::KernelStep: {
     const auto &b = *s.body_as_KernelStep();

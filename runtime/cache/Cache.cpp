@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Cache.cpp - Persistent compilation cache ----------------------------===//
+#include "runtime/cache/Cache.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Hash.h"
+#include "runtime/cache/Entry_generated.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <map>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace millrace::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint32_t entryFormat = 1;
+constexpr size_t trailerSize = 16;
+constexpr std::string_view extension = ".mrc";
+
+/// Structure and checksum; nullptr (and why) for anything but an intact entry.
+const fb::CacheEntry *verify(std::string_view bytes, std::string &why) {
+  if (bytes.size() < trailerSize) {
+    why = "it is truncated";
+    return nullptr;
+  }
+  std::string_view body = bytes.substr(0, bytes.size() - trailerSize);
+  uint64_t hash, size;
+  std::memcpy(&hash, bytes.data() + body.size(), 8);
+  std::memcpy(&size, bytes.data() + body.size() + 8, 8);
+  if (size != body.size() || hash != hash64(body.data(), body.size())) {
+    why = "its checksum does not match";
+    return nullptr;
+  }
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(body.data()), body.size());
+  if (!fb::VerifyCacheEntryBuffer(verifier)) {
+    why = "it is malformed";
+    return nullptr;
+  }
+  const fb::CacheEntry *entry = fb::GetCacheEntry(body.data());
+  if (entry->format() != entryFormat || !entry->key() || !entry->parts() || !entry->value()) {
+    why = "it has another format";
+    return nullptr;
+  }
+  return entry;
+}
+
+struct EntryFile {
+  fs::path path;
+  uint64_t bytes = 0;
+  int64_t used = 0; ///< nanoseconds
+};
+
+std::vector<EntryFile> listEntries(const std::string &folder) {
+  std::vector<EntryFile> files;
+  std::error_code error;
+  fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != extension)
+      continue;
+    struct stat info;
+    if (::stat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode))
+      continue;
+    files.push_back({it->path(), uint64_t(info.st_size),
+                     int64_t(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec});
+  }
+  return files;
+}
+
+/// Temporary files of writers that died; an hour is longer than any write.
+void removeStaleTemporaries(const std::string &folder) {
+  std::error_code error;
+  fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
+  auto now = fs::file_time_type::clock::now();
+  for (; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().find(std::string(extension) + ".tmp.") == std::string::npos)
+      continue;
+    std::error_code ignored;
+    auto written = fs::last_write_time(it->path(), ignored);
+    if (!ignored && now - written > std::chrono::hours(1))
+      fs::remove(it->path(), ignored);
+  }
+}
+
+} // namespace
+
+void CacheKey::add(std::string name, std::string_view value) {
+  Part part{std::move(name), Sha256::hex(value)};
+  auto at = std::lower_bound(sorted.begin(), sorted.end(), part,
+                             [](const Part &a, const Part &b) { return a.name < b.name; });
+  assert((at == sorted.end() || at->name != part.name) && "parts have different names");
+  sorted.insert(at, std::move(part));
+}
+
+std::string CacheKey::digest() const {
+  Sha256 hash;
+  for (const Part &part : sorted) {
+    hash.update(std::to_string(part.name.size()) + ":" + part.name + "=" + part.digest + ";");
+  }
+  auto bytes = hash.finish();
+  return toHex(bytes.data(), bytes.size());
+}
+
+StatusOr<CacheOptions> cacheOptionsFromEnvironment() {
+  CacheOptions options;
+  auto get = [](const char *name) {
+    const char *value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  std::string mode = get("MILLRACE_CACHE");
+  if (mode == "off")
+    options.mode = CacheMode::Off;
+  else if (mode == "ro")
+    options.mode = CacheMode::ReadOnly;
+  else if (!mode.empty() && mode != "rw")
+    return invalidArgument("expects MILLRACE_CACHE to be off, ro or rw, but got '" + mode + "'");
+  if (std::string size = get("MILLRACE_CACHE_SIZE"); !size.empty()) {
+    char *end = nullptr;
+    unsigned long long mebibytes = std::strtoull(size.c_str(), &end, 10);
+    if (*end != '\0' || size[0] == '-' || mebibytes > (1ull << 40))
+      return invalidArgument("expects MILLRACE_CACHE_SIZE to be a number of MiB, but got '" + size + "'");
+    options.sizeLimit = uint64_t(mebibytes) << 20;
+  }
+  if (std::string folder = get("MILLRACE_CACHE_DIR"); !folder.empty())
+    options.folder = folder;
+  else if (std::string xdg = get("XDG_CACHE_HOME"); !xdg.empty())
+    options.folder = xdg + "/millrace";
+  else if (std::string home = get("HOME"); !home.empty())
+    options.folder = home + "/.cache/millrace";
+  else
+    options.mode = CacheMode::Off;
+  return options;
+}
+
+Cache::Cache(CacheOptions options) : settings(std::move(options)) {
+  if (settings.folder.empty())
+    settings.mode = CacheMode::Off;
+}
+
+void Cache::warn(const std::string &message) const {
+  if (settings.warn)
+    settings.warn(message);
+  else
+    std::fprintf(stderr, "millrace: warning: %s\n", message.c_str());
+}
+
+std::string Cache::path(const std::string &digest) const {
+  return settings.folder + "/" + digest.substr(0, 2) + "/" + digest + std::string(extension);
+}
+
+std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot) {
+  if (settings.mode == CacheMode::Off) {
+    if (whyNot)
+      *whyNot = "the cache is off";
+    return std::nullopt;
+  }
+  std::string digest = key.digest(), file = path(digest), why;
+  StatusOr<FileContent> content = readWholeFile(file);
+  if (content) {
+    const fb::CacheEntry *entry = verify(content->bytes, why);
+    if (entry) {
+      bool same = entry->key()->str() == digest && entry->parts()->size() == key.parts().size();
+      for (size_t i = 0; same && i < key.parts().size(); ++i) {
+        const fb::KeyPart *part = entry->parts()->Get(flatbuffers::uoffset_t(i));
+        same = part->name() && part->digest() && part->name()->str() == key.parts()[i].name &&
+               part->digest()->str() == key.parts()[i].digest;
+      }
+      if (!same)
+        why = "it belongs to another key";
+      else if (settings.mode == CacheMode::ReadWrite)
+        ::utimensat(AT_FDCWD, file.c_str(), nullptr, 0); // used now; a failure only ages the entry
+      if (same) {
+        std::lock_guard lock(mutex);
+        ++counters.hits;
+        return Hit{{reinterpret_cast<const char *>(entry->value()->data()), entry->value()->size()}, content->owner};
+      }
+    }
+    warn("the cache entry '" + file + "' is ignored: " + why);
+    if (whyNot)
+      *whyNot = "the entry is damaged: " + why;
+    std::lock_guard lock(mutex);
+    ++counters.damaged;
+    ++counters.misses;
+    return std::nullopt;
+  }
+  if (content.status().code() != Code::NotFound)
+    warn("the cache cannot be read: " + std::string(content.status().message()));
+  if (whyNot)
+    *whyNot = explain(key);
+  std::lock_guard lock(mutex);
+  ++counters.misses;
+  return std::nullopt;
+}
+
+/// Looks at the newest entries only: this is for people, and must not read gigabytes.
+std::string Cache::explain(const CacheKey &key) const {
+  std::vector<EntryFile> files = listEntries(settings.folder);
+  if (files.empty())
+    return "the cache is empty";
+  std::sort(files.begin(), files.end(), [](const EntryFile &a, const EntryFile &b) { return a.used > b.used; });
+  constexpr size_t examined = 64;
+  files.resize(std::min(files.size(), examined));
+  std::vector<std::string> best;
+  bool found = false;
+  for (const EntryFile &file : files) {
+    if (file.bytes > (uint64_t(64) << 20))
+      continue;
+    StatusOr<FileContent> content = readWholeFile(file.path.string());
+    std::string ignored;
+    const fb::CacheEntry *entry = content ? verify(content->bytes, ignored) : nullptr;
+    if (!entry)
+      continue;
+    std::map<std::string, std::string> stored;
+    for (const fb::KeyPart *part : *entry->parts())
+      if (part->name() && part->digest())
+        stored[part->name()->str()] = part->digest()->str();
+    std::vector<std::string> different;
+    for (const CacheKey::Part &part : key.parts()) {
+      auto it = stored.find(part.name);
+      if (it == stored.end() || it->second != part.digest)
+        different.push_back(part.name);
+      if (it != stored.end())
+        stored.erase(it);
+    }
+    for (const auto &[name, digest] : stored)
+      different.push_back(name);
+    if (!found || different.size() < best.size()) {
+      best = std::move(different);
+      found = true;
+    }
+  }
+  if (!found)
+    return "no intact entry is in the cache";
+  std::string text = "the most similar entry differs in: ";
+  for (size_t i = 0; i < best.size(); ++i)
+    text += (i ? ", " : "") + best[i];
+  return text;
+}
+
+void Cache::store(const CacheKey &key, std::string_view value) {
+  if (settings.mode != CacheMode::ReadWrite)
+    return;
+  if (value.size() > (uint64_t(1900) << 20)) {
+    warn("a program of " + std::to_string(value.size()) + " bytes is too large for the cache");
+    return;
+  }
+  flatbuffers::FlatBufferBuilder builder(value.size() + 4096);
+  std::vector<flatbuffers::Offset<fb::KeyPart>> parts;
+  for (const CacheKey::Part &part : key.parts())
+    parts.push_back(fb::CreateKeyPart(builder, builder.CreateString(part.name), builder.CreateString(part.digest)));
+  std::string digest = key.digest();
+  auto keyOffset = builder.CreateString(digest);
+  auto partsOffset = builder.CreateVector(parts);
+  builder.ForceVectorAlignment(value.size(), 1, 64);
+  auto valueOffset = builder.CreateVector(reinterpret_cast<const uint8_t *>(value.data()), value.size());
+  fb::FinishCacheEntryBuffer(builder, fb::CreateCacheEntry(builder, entryFormat, keyOffset, partsOffset, valueOffset));
+  std::string bytes(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
+  uint64_t trailer[2] = {hash64(bytes.data(), bytes.size()), bytes.size()};
+  bytes.append(reinterpret_cast<const char *>(trailer), sizeof trailer);
+
+  std::string file = path(digest);
+  Status status = createFolders(fs::path(file).parent_path().string());
+  if (status.ok())
+    status = writeFileAtomically(file, bytes);
+  if (!status.ok()) {
+    warn("the cache entry cannot be written: " + std::string(status.message()));
+    return;
+  }
+  bool scan;
+  {
+    std::lock_guard lock(mutex);
+    ++counters.writes;
+    if (estimatedBytes)
+      *estimatedBytes += bytes.size();
+    scan = !estimatedBytes || *estimatedBytes > settings.sizeLimit;
+  }
+  if (scan)
+    evict(file);
+}
+
+void Cache::evict(const std::string &justWritten) {
+  removeStaleTemporaries(settings.folder);
+  std::vector<EntryFile> files = listEntries(settings.folder);
+  uint64_t total = 0, removed = 0;
+  for (const EntryFile &file : files)
+    total += file.bytes;
+  if (total > settings.sizeLimit) {
+    std::sort(files.begin(), files.end(), [](const EntryFile &a, const EntryFile &b) { return a.used < b.used; });
+    for (const EntryFile &file : files) {
+      if (total <= settings.sizeLimit)
+        break;
+      if (file.path == justWritten && file.bytes <= settings.sizeLimit)
+        continue;
+      std::error_code error; // another process may have been first
+      fs::remove(file.path, error);
+      total -= file.bytes;
+      ++removed;
+    }
+  }
+  std::lock_guard lock(mutex);
+  estimatedBytes = total;
+  counters.evicted += removed;
+}
+
+CacheStats Cache::stats() const {
+  std::lock_guard lock(mutex);
+  return counters;
+}
+
+Status Cache::checkWritable() const {
+  if (settings.mode != CacheMode::ReadWrite)
+    return Status();
+  MILLRACE_TRY(createFolders(settings.folder));
+  if (::access(settings.folder.c_str(), W_OK) != 0)
+    return Status(Code::PermissionDenied, "cannot write to the cache folder '" + settings.folder + "'");
+  return Status();
+}
+
+} // namespace millrace::runtime

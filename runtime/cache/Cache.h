@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Cache.h - Persistent compilation cache ------------------------------===//
+// A folder of files, one per entry, shared by any number of processes without locks: entries are written to temporary
+// files and renamed, and checked completely (checksum, flatbuffers verifier, key) when they are read.
+//   <folder>/<first two digits of the key>/<key>.mrc
+// The key is the hash of named parts (program, options, devices, CPU features, versions, ...). A miss is explained by
+// comparing with the stored entries: which parts of the most similar one differ.
+#pragma once
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace millrace::runtime {
+
+class CacheKey {
+public:
+  /// Names are unique: "program", "options", "cpu features", "libmillrace". Order does not matter.
+  void add(std::string name, std::string_view value);
+  struct Part {
+    std::string name, digest;
+    bool operator==(const Part &) const = default;
+  };
+  /// Sorted by name.
+  const std::vector<Part> &parts() const { return sorted; }
+  /// 64 hexadecimal digits.
+  std::string digest() const;
+
+private:
+  std::vector<Part> sorted;
+};
+
+enum class CacheMode { Off, ReadOnly, ReadWrite };
+
+struct CacheOptions {
+  CacheMode mode = CacheMode::ReadWrite;
+  std::string folder;
+  uint64_t sizeLimit = uint64_t(10) << 30; ///< bytes; least recently used entries go first
+  /// Receives one line per damaged entry or failed write; stderr if empty.
+  std::function<void(const std::string &)> warn;
+};
+
+/// Folder from MILLRACE_CACHE_DIR, else $XDG_CACHE_HOME/millrace, else ~/.cache/millrace; mode from MILLRACE_CACHE=
+/// off|ro|rw; size limit from MILLRACE_CACHE_SIZE in MiB. InvalidArgument for another mode or size; without any home
+/// folder the mode is Off.
+StatusOr<CacheOptions> cacheOptionsFromEnvironment();
+
+struct CacheStats {
+  uint64_t hits = 0, misses = 0, writes = 0, damaged = 0, evicted = 0;
+};
+
+/// Thread-safe. Nothing here fails the caller: a damaged entry is a miss with a warning, a failed write is a warning.
+class Cache {
+public:
+  explicit Cache(CacheOptions options);
+
+  struct Hit {
+    std::string_view value;            ///< 64-byte aligned
+    std::shared_ptr<const void> owner; ///< keeps `value`
+  };
+  /// The entry of that key. On a miss `whyNot` (if given) says why, for example "the cache has this program, but with
+  /// other options, cpu features", "no entry has this program", "the entry is damaged".
+  std::optional<Hit> find(const CacheKey &key, std::string *whyNot = nullptr);
+
+  /// Stores (or replaces) an entry, then removes the least recently used ones beyond the size limit. Does nothing
+  /// unless the mode is ReadWrite.
+  void store(const CacheKey &key, std::string_view value);
+
+  const CacheOptions &options() const { return settings; }
+  CacheStats stats() const;
+  /// Ok if entries can be written; PermissionDenied and so on, for messages at start-up.
+  Status checkWritable() const;
+
+private:
+  std::string path(const std::string &digest) const;
+  std::string explain(const CacheKey &key) const;
+  void evict(const std::string &justWritten);
+  void warn(const std::string &message) const;
+
+  CacheOptions settings;
+  mutable std::mutex mutex;
+  CacheStats counters;                     ///< guarded by mutex
+  std::optional<uint64_t> estimatedBytes;  ///< guarded by mutex; size of the folder as this process knows it
+};
+
+} // namespace millrace::runtime

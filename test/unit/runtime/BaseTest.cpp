@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- BaseTest.cpp - Status, events, threads, hashes, memory, floats ------===//
+#include "runtime/base/Cpu.h"
+#include "runtime/base/DType.h"
+#include "runtime/base/Event.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/ThreadPool.h"
+#include "runtime/buffer/Memory.h"
+#include "runtime/collective/Collective.h"
+#include "runtime/kernels/SmallFloat.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <thread>
+
+using namespace millrace::runtime;
+
+namespace {
+
+TEST(Status, CarriesCodeAndContext) {
+  EXPECT_TRUE(Status().ok());
+  Status error = notFound("no file").withContext("load");
+  EXPECT_EQ(error.toString(), "NOT_FOUND: load: no file");
+  StatusOr<int> value = 3;
+  EXPECT_EQ(*value, 3);
+  EXPECT_EQ(StatusOr<int>(error).status().code(), Code::NotFound);
+}
+
+TEST(DType, NamesRoundTrip) {
+  for (int i = 1; i <= int(DType::Last); ++i)
+    EXPECT_EQ(dtypeFromName(name(DType(i))), DType(i));
+  EXPECT_EQ(dtypeFromName("si8"), DType::I8);
+  EXPECT_EQ(dtypeFromName("f7"), DType::Invalid);
+  EXPECT_EQ(byteSize(DType::I4), 1u);
+}
+
+TEST(Event, CallbacksRunOnceBeforeOrAfter) {
+  EventSource source;
+  int calls = 0;
+  source.event().onReady([&](const Status &s) { calls += s.ok(); });
+  EXPECT_FALSE(source.event().isReady());
+  EXPECT_FALSE(source.event().awaitFor(0.001));
+  source.set();
+  source.event().onReady([&](const Status &s) { calls += s.ok(); });
+  EXPECT_EQ(calls, 2);
+  EXPECT_TRUE(source.event().await().ok());
+}
+
+TEST(Event, DroppedSourceCancels) {
+  Event event;
+  {
+    EventSource source;
+    event = source.event();
+  }
+  EXPECT_EQ(event.await().code(), Code::Cancelled);
+}
+
+TEST(Event, WhenAllReportsTheFirstErrorInTheList) {
+  EventSource a, b;
+  Event all = whenAll({a.event(), b.event(), Event()});
+  std::thread other([&] { b.set(internalError("b")); });
+  other.join();
+  EXPECT_FALSE(all.isReady());
+  a.set();
+  EXPECT_EQ(all.await().message(), "b");
+}
+
+TEST(Event, SetFromAnotherThread) {
+  for (int i = 0; i < 200; ++i) {
+    EventSource source;
+    int value = 0;
+    std::thread setter([&] {
+      value = 42;
+      source.set();
+    });
+    EXPECT_TRUE(source.event().await().ok());
+    EXPECT_EQ(value, 42);
+    setter.join();
+  }
+}
+
+TEST(ThreadPool, CoversTheRangeOnce) {
+  ThreadPool pool(4);
+  for (int64_t end : {1, 7, 1000, 12345})
+    for (int64_t piece : {1, 3, 100, 20000}) {
+      std::vector<std::atomic<int>> seen(static_cast<size_t>(end));
+      auto body = [](void *context, int64_t begin, int64_t end) -> int32_t {
+        auto &seen = *static_cast<std::vector<std::atomic<int>> *>(context);
+        for (int64_t i = begin; i < end; ++i)
+          ++seen[size_t(i)];
+        return 0;
+      };
+      EXPECT_EQ(pool.run(end, piece, body, &seen), 0);
+      for (auto &count : seen)
+        ASSERT_EQ(count, 1);
+    }
+}
+
+TEST(ThreadPool, ManyCallersAtOnce) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> total{0};
+  for (int c = 0; c < 6; ++c)
+    callers.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        int64_t sum[64] = {};
+        pool.run(64, 1, [](void *s, int64_t b, int64_t e) -> int32_t {
+          for (; b < e; ++b)
+            static_cast<int64_t *>(s)[b] = b;
+          return 0;
+        }, sum);
+        total += std::accumulate(sum, sum + 64, int64_t(0));
+      }
+    });
+  for (auto &caller : callers)
+    caller.join();
+  EXPECT_EQ(total, 6 * 200 * 64 * 63 / 2);
+}
+
+TEST(ThreadPool, ReportsAnError) {
+  ThreadPool pool(2);
+  auto body = [](void *, int64_t begin, int64_t) -> int32_t { return begin == 50 ? 7 : 0; };
+  EXPECT_EQ(pool.run(100, 10, body, nullptr), 7);
+}
+
+TEST(ThreadPool, PieceSizes) {
+  EXPECT_EQ(pieceSize(1000, 0, 1, 8), 1000);          // unknown cost
+  EXPECT_EQ(pieceSize(1000, 1000, 1, 8), 1000);       // 1 us in all
+  EXPECT_EQ(pieceSize(1000, 1'000'000, 1, 1), 1000);  // one thread
+  EXPECT_EQ(pieceSize(1000, 1'000'000, 1, 2), 125);   // 1 ms: four pieces per thread
+  EXPECT_EQ(pieceSize(1000, 1'000'000, 64, 2), 128);  // whole tiles
+  EXPECT_EQ(pieceSize(64, 1'000'000, 1, 16), 20);     // no piece below 20 us
+}
+
+TEST(Cpu, ParsesLimits) {
+  EXPECT_EQ(parseCpuMax("max 100000"), 0u);
+  EXPECT_EQ(parseCpuMax("150000 100000"), 2u);
+  EXPECT_EQ(parseCpuMax(""), 0u);
+  EXPECT_EQ(parseThreadCount("4,2"), 4u);
+  EXPECT_EQ(parseThreadCount("0"), 0u);
+  EXPECT_EQ(parseThreadCount("x"), 0u);
+  EXPECT_EQ(parseThreadCount(nullptr), 0u);
+  EXPECT_GE(availableCpus(), 1u);
+}
+
+TEST(Hash, Sha256Vectors) { // FIPS 180-4 examples
+  EXPECT_EQ(Sha256::hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256::hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256::hex(std::string(1000000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Hash, EveryBitCounts) {
+  std::string text(100, 'x');
+  uint64_t original = hash64(text.data(), text.size());
+  for (size_t i = 0; i < text.size() * 8; ++i) {
+    text[i / 8] ^= char(1 << (i % 8));
+    EXPECT_NE(hash64(text.data(), text.size()), original);
+    text[i / 8] ^= char(1 << (i % 8));
+  }
+  EXPECT_NE(hash64(text.data(), 99), original);
+}
+
+TEST(Allocator, CountsPoolsAndLimits) {
+  Allocator allocator(1 << 20);
+  void *first = *allocator.allocate(1000);
+  EXPECT_EQ(uintptr_t(first) % 64, 0u);
+  EXPECT_EQ(allocator.stats().inUse, 1000u);
+  allocator.deallocate(first, 1000);
+  EXPECT_EQ(allocator.stats().inUse, 0u);
+  EXPECT_EQ(allocator.stats().pooled, 1024u);
+  void *again = *allocator.allocate(1001); // same class
+  EXPECT_EQ(again, first);
+  EXPECT_EQ(allocator.stats().poolHits, 1u);
+  EXPECT_EQ(allocator.stats().peak, 1001u);
+  auto tooMuch = allocator.allocate(1 << 20);
+  ASSERT_FALSE(tooMuch.ok());
+  EXPECT_EQ(tooMuch.status().code(), Code::ResourceExhausted);
+  allocator.deallocate(again, 1001);
+  allocator.trim();
+  EXPECT_EQ(allocator.stats().pooled, 0u);
+}
+
+TEST(Allocator, EverySizeIsWritable) {
+  Allocator allocator;
+  std::vector<std::pair<void *, uint64_t>> blocks;
+  for (uint64_t size = 0; size < 5000; size += 37) {
+    void *data = *allocator.allocate(size);
+    std::memset(data, 1, size);
+    blocks.emplace_back(data, size);
+  }
+  for (uint64_t size : {65536u, 1000003u, 5000000u}) {
+    void *data = *allocator.allocate(size);
+    std::memset(data, 1, size);
+    blocks.emplace_back(data, size);
+  }
+  for (auto [data, size] : blocks)
+    allocator.deallocate(data, size);
+  EXPECT_EQ(allocator.stats().inUse, 0u);
+}
+
+TEST(Storage, ReleasesImportedMemoryOnce) {
+  int released = 0, value = 0;
+  auto storage = Storage::import(&value, 4, false, [&] { ++released; });
+  auto copy = storage;
+  storage.reset();
+  EXPECT_EQ(released, 0);
+  copy.reset();
+  EXPECT_EQ(released, 1);
+}
+
+TEST(SmallFloat, EncodeInvertsDecode) {
+  for (DType type : {DType::F4E2M1FN, DType::F6E2M3FN, DType::F6E3M2FN, DType::F8E3M4, DType::F8E4M3, DType::F8E4M3FN,
+                     DType::F8E4M3FNUZ, DType::F8E4M3B11FNUZ, DType::F8E5M2, DType::F8E5M2FNUZ, DType::F8E8M0FNU,
+                     DType::BF16, DType::F16})
+    for (uint64_t bits = 0; bits < uint64_t(1) << bitWidth(type); ++bits) {
+      double value = decodeFloat(type, bits);
+      if (std::isnan(value))
+        EXPECT_TRUE(isNan(type, encodeFloat(type, value)));
+      else
+        ASSERT_EQ(encodeFloat(type, value), bits) << name(type) << " " << bits;
+    }
+}
+
+TEST(SmallFloat, KnownValues) {
+  EXPECT_EQ(decodeFloat(DType::F8E4M3FN, 0x7e), 448);
+  EXPECT_EQ(decodeFloat(DType::F8E5M2, 0x7b), 57344);
+  EXPECT_EQ(decodeFloat(DType::F8E4M3FNUZ, 0x7f), 240);
+  EXPECT_EQ(decodeFloat(DType::F8E8M0FNU, 127), 1);
+  EXPECT_EQ(decodeFloat(DType::F4E2M1FN, 7), 6);
+  EXPECT_EQ(encodeFloat(DType::F4E2M1FN, 100), 7u);
+  EXPECT_EQ(encodeFloat(DType::F8E4M3FN, 1e9), 0x7fu);
+  EXPECT_EQ(encodeFloat(DType::F8E5M2, 1e9), 0x7cu);
+  EXPECT_EQ(encodeFloat(DType::BF16, 1.00390625), 0x3f80u); // tie to even
+  EXPECT_EQ(encodeFloat(DType::BF16, 1.01171875), 0x3f82u);
+}
+
+TEST(Reduce, AllTypes) {
+  using R = CollectiveStep::Reduction;
+  auto reduce = [](R reduction, DType type, auto a, auto b) {
+    auto c = a;
+    EXPECT_TRUE(reduceElements(reduction, type, &a, &b, &c, 1));
+    return c;
+  };
+  EXPECT_EQ(reduce(R::Sum, DType::I4, int8_t(7), int8_t(1)), -8);
+  EXPECT_EQ(reduce(R::Sum, DType::U4, uint8_t(15), uint8_t(2)), 1);
+  EXPECT_EQ(reduce(R::Product, DType::I64, INT64_MAX, int64_t(2)), -2);
+  EXPECT_EQ(reduce(R::Max, DType::U8, uint8_t(200), uint8_t(1)), 200);
+  EXPECT_TRUE(std::isnan(reduce(R::Max, DType::F32, 1.f, std::nanf(""))));
+  EXPECT_TRUE(std::signbit(reduce(R::Min, DType::F64, 0.0, -0.0)));
+  EXPECT_EQ(reduce(R::Sum, DType::BF16, uint16_t(0x3f80), uint16_t(0x3f80)), 0x4000);
+  EXPECT_EQ(reduce(R::Sum, DType::I1, uint8_t(1), uint8_t(1)), 1);
+  float dummy = 0;
+  EXPECT_FALSE(reduceElements(R::Xor, DType::F32, &dummy, &dummy, &dummy, 1));
+}
+
+} // namespace
