@@ -67,22 +67,37 @@ Complex<T> powOf(Complex<T> x, Complex<T> y) {
   return {magnitude * std::cos(phase), magnitude * std::sin(phase)};
 }
 
-template <typename Narrow, typename Wide>
-void store(Complex<Wide> value, Narrow *out) {
-  out[0] = Narrow(value.real());
-  out[1] = Narrow(value.imag());
+// atan2(y, x) = -i log((x + i y) / sqrt(x^2 + y^2))
+template <typename T>
+Complex<T> atan2Of(Complex<T> y, Complex<T> x) {
+  Complex<T> i(0, 1);
+  return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+}
+
+template <typename T>
+MillraceComplex parts(Complex<T> value) {
+  return {double(value.real()), double(value.imag())};
 }
 
 } // namespace
 
 #define MILLRACE_DEFINE_UNARY(op, expression)                                                                          \
-  void millrace_rt_c##op##f(float re, float im, float *out) {                                                          \
+  MillraceComplex millrace_rt_c##op##f(double re, double im) {                                                         \
     Complex<double> z(re, im);                                                                                         \
-    store<float>(expression, out);                                                                                     \
+    return parts(expression);                                                                                          \
   }                                                                                                                    \
-  void millrace_rt_c##op(double re, double im, double *out) {                                                          \
+  MillraceComplex millrace_rt_c##op(double re, double im) {                                                            \
     Complex<long double> z(re, im);                                                                                    \
-    store<double>(expression, out);                                                                                    \
+    return parts(expression);                                                                                          \
+  }
+#define MILLRACE_DEFINE_BINARY(op, expression)                                                                         \
+  MillraceComplex millrace_rt_c##op##f(double re, double im, double re2, double im2) {                                 \
+    Complex<double> x(re, im), y(re2, im2);                                                                            \
+    return parts(expression);                                                                                          \
+  }                                                                                                                    \
+  MillraceComplex millrace_rt_c##op(double re, double im, double re2, double im2) {                                    \
+    Complex<long double> x(re, im), y(re2, im2);                                                                       \
+    return parts(expression);                                                                                          \
   }
 
 extern "C" {
@@ -98,17 +113,7 @@ MILLRACE_DEFINE_UNARY(cos, std::cos(z))
 MILLRACE_DEFINE_UNARY(tan, std::tan(z))
 MILLRACE_DEFINE_UNARY(tanh, std::tanh(z))
 MILLRACE_DEFINE_UNARY(logistic, logisticOf(z))
-
-void millrace_rt_cpowf(float re, float im, float re2, float im2, float *out) {
-  store<float>(powOf(Complex<double>(re, im), Complex<double>(re2, im2)), out);
-}
-void millrace_rt_cpow(double re, double im, double re2, double im2, double *out) {
-  store<double>(powOf(Complex<long double>(re, im), Complex<long double>(re2, im2)), out);
-}
-void millrace_rt_cdivf(float re, float im, float re2, float im2, float *out) {
-  store<float>(Complex<double>(re, im) / Complex<double>(re2, im2), out);
-}
-void millrace_rt_cdiv(double re, double im, double re2, double im2, double *out) {
-  store<double>(Complex<long double>(re, im) / Complex<long double>(re2, im2), out);
-}
+MILLRACE_DEFINE_BINARY(pow, powOf(x, y))
+MILLRACE_DEFINE_BINARY(div, x / y)
+MILLRACE_DEFINE_BINARY(atan2, atan2Of(x, y))
 }

@@ -103,6 +103,7 @@ const std::vector<RuntimeSymbol> &runtimeSymbols() {
 #endif
       COMPLEX(exp), COMPLEX(expm1), COMPLEX(log), COMPLEX(log1p), COMPLEX(sqrt), COMPLEX(rsqrt), COMPLEX(cbrt),
       COMPLEX(sin), COMPLEX(cos), COMPLEX(tan), COMPLEX(tanh), COMPLEX(logistic), COMPLEX(pow), COMPLEX(div),
+      COMPLEX(atan2),
       OURS(alloc), OURS(free),
       // What buffer lowerings call for memory.
       {"malloc", address(::malloc)}, {"free", address(::free)}, {"aligned_alloc", address(::aligned_alloc)},

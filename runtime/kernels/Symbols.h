@@ -4,17 +4,24 @@
 //   memcpy memmove memset, the C library's math functions in float and double,
 //   compiler support (half and bfloat conversions, 128-bit division, powi),
 //   millrace_rt_*: ours, declared below.
-// Complex functions take parts and write {re, im} to `out`; names: millrace_rt_c<op>f (float), millrace_rt_c<op>
-// (double), op = exp expm1 log log1p sqrt rsqrt cbrt sin cos tan tanh logistic (one operand) and pow div (two).
+// Complex functions take parts as doubles and return them as a pair, which comes back in two registers; names:
+// millrace_rt_c<op>f (float parts, exact in double; the caller rounds the result) and millrace_rt_c<op> (double parts),
+// op = exp expm1 log log1p sqrt rsqrt cbrt sin cos tan tanh logistic (one operand) and pow div atan2 (two).
 // They are computed in extended precision, so their error is below 1 ULP per part where the C library's is.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 extern "C" {
+struct MillraceComplex {
+  double re, im;
+};
 #define MILLRACE_COMPLEX_UNARY(op)                                                                                     \
-  void millrace_rt_c##op##f(float re, float im, float *out);                                                           \
-  void millrace_rt_c##op(double re, double im, double *out);
+  MillraceComplex millrace_rt_c##op##f(double re, double im);                                                          \
+  MillraceComplex millrace_rt_c##op(double re, double im);
+#define MILLRACE_COMPLEX_BINARY(op)                                                                                    \
+  MillraceComplex millrace_rt_c##op##f(double re, double im, double re2, double im2);                                  \
+  MillraceComplex millrace_rt_c##op(double re, double im, double re2, double im2);
 MILLRACE_COMPLEX_UNARY(exp)
 MILLRACE_COMPLEX_UNARY(expm1)
 MILLRACE_COMPLEX_UNARY(log)
@@ -27,11 +34,11 @@ MILLRACE_COMPLEX_UNARY(cos)
 MILLRACE_COMPLEX_UNARY(tan)
 MILLRACE_COMPLEX_UNARY(tanh)
 MILLRACE_COMPLEX_UNARY(logistic)
+MILLRACE_COMPLEX_BINARY(pow)
+MILLRACE_COMPLEX_BINARY(div)
+MILLRACE_COMPLEX_BINARY(atan2)
 #undef MILLRACE_COMPLEX_UNARY
-void millrace_rt_cpowf(float re, float im, float re2, float im2, float *out);
-void millrace_rt_cpow(double re, double im, double re2, double im2, double *out);
-void millrace_rt_cdivf(float re, float im, float re2, float im2, float *out);
-void millrace_rt_cdiv(double re, double im, double re2, double im2, double *out);
+#undef MILLRACE_COMPLEX_BINARY
 /// 64-byte aligned memory for kernels whose temporaries have run-time size; nullptr if there is none.
 void *millrace_rt_alloc(uint64_t bytes);
 void millrace_rt_free(void *data);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ExpLog.cpp - Exponentials and logarithms ---------------------------===//
+// exp: x = n ln2 + r with |r| <= ln2/2 (Cody and Waite, "Software Manual for the Elementary Functions", 1980), a minimax
+// polynomial for (e^r - 1 - r) / r^2, and 2^n by exponent arithmetic. log: x = m 2^e with m in [sqrt(1/2), sqrt(2)), a
+// minimax polynomial for the rest of log(1 + f) behind f - f^2/2. Coefficients: Remez exchange on these intervals.
+#include "lowering/cpu/math/Functions.h"
+
+using namespace mlir;
+using CmpF = arith::CmpFPredicate;
+
+namespace millrace::lowering {
+
+static constexpr double kLog2e = 1.4426950408889634074;
+
+Value expF32(MathBuilder &b, Value x) {
+  // Below -104 the result is 0, above 89 infinity.
+  x = b.clamp(x, -104.0, 89.0);
+  auto [number, n] = b.roundProduct(x, kLog2e);
+  Value r = b.fma(number, -0x1.62e43p-1, x);
+  r = b.fma(number, 0x1.05c61p-29, r);
+  Value q = b.poly(r, {4.999999404e-01, 1.666651517e-01, 4.166845605e-02, 8.369418792e-03, 1.381314127e-03});
+  Value p = b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
+  return b.scale(p, n);
+}
+
+Value exp2F32(MathBuilder &b, Value x) {
+  Type f32 = x.getType();
+  Value wide = b.extf(b.clamp(x, -160.0, 160.0), b.f64Like(f32));
+  return b.truncf(exp2Lite(b, wide), f32);
+}
+
+Value expm1F32(MathBuilder &b, Value x) {
+  // Below -17.5 the result is -1, above 89 infinity.
+  Value limited = b.clamp(x, -17.5, 89.0);
+  auto [number, n] = b.roundProduct(limited, kLog2e);
+  Value r = b.fma(number, -0x1.62e43p-1, limited);
+  r = b.fma(number, 0x1.05c61p-29, r);
+  Value q = b.poly(r, {5.000000000e-01, 1.666666716e-01, 4.166634381e-02, 8.333270438e-03, 1.394205145e-03,
+                       1.991568279e-04});
+  Value p = b.fma(q, b.mulf(r, r), r); // e^r - 1
+  // 2^n (p + 1) - 1, halved so that n = 128 does not overflow too early.
+  Value s = b.pow2(b.subi(n, 1));
+  Value half = b.fma(s, p, b.addf(s, -0.5));
+  Value result = b.addf(half, half);
+  Value isTiny = b.cmpf(CmpF::OLT, b.absf(x), 0x1p-26);
+  return b.select(isTiny, x, result);
+}
+
+/// The logarithm's values where the argument `x` is not a positive finite number.
+static Value logEdges(MathBuilder &b, Value x, Value result) {
+  Type type = x.getType();
+  result = b.select(b.cmpf(CmpF::OLT, x, b.inf(type)), result, x); // inf, NaN
+  result = b.select(b.cmpf(CmpF::OLT, x, 0.0), b.nan(type), result);
+  return b.select(b.cmpf(CmpF::OEQ, x, 0.0), b.inf(type, /*negative=*/true), result);
+}
+
+/// exponent ln2 + log(1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1].
+static Value logSum(MathBuilder &b, Value f, Value exponent) {
+  Value p = b.poly(f, {3.333331347e-01, -2.500000894e-01, 2.000211775e-01, -1.666799635e-01, 1.421956271e-01,
+                       -1.240557209e-01, 1.188809127e-01, -1.167578176e-01, 6.746946275e-02});
+  Value z = b.mulf(f, f);
+  Value y = b.mulf(b.mulf(p, f), z);
+  y = b.fma(exponent, -2.12194440e-4, y);
+  y = b.fma(z, -0.5, y);
+  return b.fma(exponent, 0.693359375, b.addf(f, y));
+}
+
+/// `x` made normal, and what its exponent lost by that.
+static std::pair<Value, Value> normalize(MathBuilder &b, Value x) {
+  bool wide = b.isF64(x);
+  Type integer = b.bitsOf(x.getType());
+  Value isSubnormal = b.cmpf(CmpF::OLT, x, wide ? 0x1p-1022 : 0x1p-126);
+  Value normal = b.select(isSubnormal, b.mulf(x, wide ? 0x1p54 : 0x1p25), x);
+  return {normal, b.select(isSubnormal, b.i(wide ? 54 : 25, integer), b.i(0, integer))};
+}
+
+Value logF32(MathBuilder &b, Value x) {
+  auto [normal, shift] = normalize(b, x);
+  auto [m, e] = b.split(normal);
+  Value exponent = b.sitofp(b.subi(e, shift), x.getType());
+  return logEdges(b, x, logSum(b, b.subf(m, 1.0), exponent));
+}
+
+Value log1pF32(MathBuilder &b, Value x) {
+  Value one = b.f(1.0, x.getType());
+  Value u = b.addf(x, one);
+  // The rounding error of 1 + x (Knuth's two-sum), scaled like the significand.
+  Value back = b.subf(u, one);
+  Value lost = b.addf(b.subf(one, b.subf(u, back)), b.subf(x, back));
+  auto [m, e] = b.split(u);
+  Value limited = arith::MinSIOp::create(b.builder, b.loc, e, b.i(126, e.getType()));
+  Value scale = b.pow2(b.subi(b.i(0, e.getType()), limited));
+  Value f = b.fma(lost, scale, b.subf(m, one));
+  Value result = logSum(b, f, b.sitofp(e, x.getType()));
+  // u has the edges of log, but for x = inf, where `lost` is NaN.
+  result = logEdges(b, u, result);
+  return b.keepZero(x, result);
+}
+
+Value log2F32(MathBuilder &b, Value x, bool base10) {
+  // Every f32 is normal in f64.
+  Value wide = b.extf(x, b.f64Like(x.getType()));
+  Value result = log2Lite(b, wide);
+  if (base10)
+    result = b.mulf(result, 0.30102999566398119521);
+  return b.truncf(logEdges(b, wide, result), x.getType());
+}
+
+Value expF64(MathBuilder &b, Value x) {
+  x = b.clamp(x, -746.0, 710.0);
+  auto [number, n] = b.roundProduct(x, kLog2e);
+  Value r = b.fma(number, -0x1.62e42fefa39efp-1, x);
+  r = b.fma(number, -0x1.abc9e3b39803fp-56, r);
+  Value q = b.poly(r, {5.00000000000001221e-01, 1.66666666666663854e-01, 4.16666666665191504e-02, 8.33333333350765731e-03,
+                       1.38888889469198631e-03, 1.98412694861707992e-04, 2.48014893523380822e-05, 2.75575971783462077e-06,
+                       2.76316873294273342e-07, 2.49989953280675099e-08});
+  Value p = b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
+  return b.scale(p, n);
+}
+
+Value logF64(MathBuilder &b, Value x) {
+  auto [normal, shift] = normalize(b, x);
+  auto [m, e] = b.split(normal);
+  Value exponent = b.sitofp(b.subi(e, shift), x.getType());
+  // log(m) = 2 atanh(s), s = f / (2 + f), written as f - (f^2/2 - s (f^2/2 + R)) so that f, which is exact, comes last.
+  Value f = b.subf(m, 1.0);
+  Value s = b.divf(f, b.addf(f, 2.0));
+  Value z = b.mulf(s, s);
+  Value q = b.poly(z, {3.33333333333333093e-01, 2.00000000000200712e-01, 1.42857142795382974e-01, 1.11111120222405699e-01,
+                       9.09083574951435047e-02, 7.69567513407149600e-02, 6.57998354249291345e-02,
+                       7.01165205310795708e-02});
+  Value rest = b.mulf(b.mulf(z, q), 2.0);
+  Value halfSquare = b.mulf(b.mulf(f, f), 0.5);
+  Value correction = b.mulf(s, b.addf(halfSquare, rest));
+  correction = b.fma(exponent, 1.90821492927058770002e-10, correction);
+  Value low = b.subf(halfSquare, correction);
+  Value result = b.fma(exponent, 6.93147180369123816490e-01, b.subf(f, low));
+  return logEdges(b, x, result);
+}
+
+Value exp2Lite(MathBuilder &b, Value x) {
+  auto [number, n] = b.round(x);
+  Value r = b.mulf(b.subf(x, number), 0.69314718055994530942);
+  Value q = b.poly(r, {5.00000007160571025e-01, 1.66666658161672865e-01, 4.16662804188309907e-02, 8.33350443859016271e-03,
+                       1.39457492234640649e-03, 1.97889671125868884e-04});
+  Value p = b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
+  return b.mulf(p, b.pow2(n));
+}
+
+Value log2Lite(MathBuilder &b, Value x) {
+  auto [m, e] = b.split(x);
+  Value f = b.subf(m, 1.0);
+  Value s = b.divf(f, b.addf(f, 2.0));
+  Value z = b.mulf(s, s);
+  Value q = b.poly(z, {3.33333333381317487e-01, 1.99999977219425196e-01, 1.42860649949369756e-01, 1.10876218402549853e-01,
+                       9.79936753043058190e-02});
+  Value atanh = b.fma(b.mulf(s, z), q, s);
+  return b.fma(atanh, 2.0 * kLog2e, b.sitofp(e, x.getType()));
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ExpandMath.cpp - The pass xla-expand-math --------------------------===//
+// Input:   %1 = math.exp %0 : vector<16xf32>
+// Output:  about twenty arith operations on vector<16xf32>
+// Leaves alone operations that LLVM has instructions for, and types other than f16, bf16, f32, f64 and complex.
+#include "lowering/cpu/math/Passes.h"
+
+#include "lowering/cpu/math/Functions.h"
+#include "lowering/linalg/ComplexCalls.h"
+#include "lowering/linalg/SmallFloats.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace millrace::lowering {
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "lowering/cpu/math/Passes.h.inc"
+} // namespace millrace::lowering
+
+using namespace mlir;
+using CmpF = arith::CmpFPredicate;
+
+namespace millrace::lowering {
+namespace {
+
+bool hasElement(Value value, function_ref<bool(Type)> test) { return test(getElementTypeOrSelf(value.getType())); }
+bool hasElement(Operation *op, function_ref<bool(Type)> test) {
+  auto check = [&](Value value) { return hasElement(value, test); };
+  return llvm::any_of(op->getOperands(), check) || llvm::any_of(op->getResults(), check);
+}
+
+/// f64 functions: what is left goes to the C library.
+Value callLibrary(MathBuilder &b, StringRef name, ValueRange operands) {
+  Type f64 = b.builder.getF64Type();
+  auto type = b.builder.getFunctionType(SmallVector<Type>(operands.size(), f64), f64);
+  auto module = b.builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  if (!module.lookupSymbol<func::FuncOp>(name)) {
+    OpBuilder::InsertionGuard guard(b.builder);
+    b.builder.setInsertionPointToStart(module.getBody());
+    func::FuncOp::create(b.builder, b.loc, name, type).setPrivate();
+  }
+  auto call = [&](ValueRange scalars) {
+    return func::CallOp::create(b.builder, b.loc, name, type.getResults(), scalars).getResult(0);
+  };
+  auto vectorType = dyn_cast<VectorType>(operands.front().getType());
+  if (!vectorType)
+    return call(operands);
+  auto flatType = VectorType::get({vectorType.getNumElements()}, f64);
+  SmallVector<Value> flat;
+  for (Value operand : operands)
+    flat.push_back(operand.getType() == flatType
+                       ? operand
+                       : Value(vector::ShapeCastOp::create(b.builder, b.loc, flatType, operand)));
+  SmallVector<Value> lanes;
+  for (int64_t lane : llvm::seq(flatType.getNumElements())) {
+    SmallVector<Value> scalars;
+    for (Value operand : flat)
+      scalars.push_back(vector::ExtractOp::create(b.builder, b.loc, operand, lane));
+    lanes.push_back(call(scalars));
+  }
+  Value result = vector::FromElementsOp::create(b.builder, b.loc, flatType, lanes);
+  if (flatType == vectorType)
+    return result;
+  return vector::ShapeCastOp::create(b.builder, b.loc, vectorType, result);
+}
+
+/// The name in the C library of a function without expansion of its own, or none.
+StringRef libraryName(Operation *op) {
+  return TypeSwitch<Operation *, StringRef>(op)
+      .Case<math::AcosOp>([](auto) { return "acos"; })
+      .Case<math::AcoshOp>([](auto) { return "acosh"; })
+      .Case<math::AsinOp>([](auto) { return "asin"; })
+      .Case<math::AsinhOp>([](auto) { return "asinh"; })
+      .Case<math::AtanOp>([](auto) { return "atan"; })
+      .Case<math::Atan2Op>([](auto) { return "atan2"; })
+      .Case<math::AtanhOp>([](auto) { return "atanh"; })
+      .Case<math::CbrtOp>([](auto) { return "cbrt"; })
+      .Case<math::CosOp>([](auto) { return "cos"; })
+      .Case<math::CoshOp>([](auto) { return "cosh"; })
+      .Case<math::ErfOp>([](auto) { return "erf"; })
+      .Case<math::ErfcOp>([](auto) { return "erfc"; })
+      .Case<math::Exp2Op>([](auto) { return "exp2"; })
+      .Case<math::ExpM1Op>([](auto) { return "expm1"; })
+      .Case<math::Log10Op>([](auto) { return "log10"; })
+      .Case<math::Log1pOp>([](auto) { return "log1p"; })
+      .Case<math::Log2Op>([](auto) { return "log2"; })
+      .Case<math::PowFOp>([](auto) { return "pow"; })
+      .Case<math::SinOp>([](auto) { return "sin"; })
+      .Case<math::SinhOp>([](auto) { return "sinh"; })
+      .Case<math::TanOp>([](auto) { return "tan"; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+Value expandF32(MathBuilder &b, Operation *op) {
+  auto x = [&] { return op->getOperand(0); };
+  Value known =
+      TypeSwitch<Operation *, Value>(op)
+          .Case<math::AcosOp>([&](auto) { return acosF32(b, x()); })
+          .Case<math::AsinOp>([&](auto) { return asinF32(b, x()); })
+          .Case<math::AtanOp>([&](auto) { return atanF32(b, x()); })
+          .Case<math::Atan2Op>([&](auto) { return atan2F32(b, x(), op->getOperand(1)); })
+          .Case<math::CbrtOp>([&](auto) { return cbrtF32(b, x()); })
+          .Case<math::CosOp>([&](auto) { return sinF32(b, x(), /*cosine=*/true); })
+          .Case<math::CoshOp>([&](auto) { return coshF32(b, x()); })
+          .Case<math::ErfOp>([&](auto) { return erfF32(b, x()); })
+          .Case<math::ExpOp>([&](auto) { return expF32(b, x()); })
+          .Case<math::Exp2Op>([&](auto) { return exp2F32(b, x()); })
+          .Case<math::ExpM1Op>([&](auto) { return expm1F32(b, x()); })
+          .Case<math::LogOp>([&](auto) { return logF32(b, x()); })
+          .Case<math::Log10Op>([&](auto) { return log2F32(b, x(), /*base10=*/true); })
+          .Case<math::Log1pOp>([&](auto) { return log1pF32(b, x()); })
+          .Case<math::Log2Op>([&](auto) { return log2F32(b, x()); })
+          .Case<math::PowFOp>([&](auto) { return powF32(b, x(), op->getOperand(1)); })
+          .Case<math::RsqrtOp>([&](auto) { return rsqrt(b, x()); })
+          .Case<math::SinOp>([&](auto) { return sinF32(b, x()); })
+          .Case<math::SinhOp>([&](auto) { return sinhF32(b, x()); })
+          .Case<math::TanOp>([&](auto) { return tanF32(b, x()); })
+          .Case<math::TanhOp>([&](auto) { return tanhF32(b, x()); })
+          .Default([](Operation *) { return Value(); });
+  if (known)
+    return known;
+  StringRef name = libraryName(op);
+  if (name.empty())
+    return {};
+  SmallVector<Value> wide;
+  for (Value operand : op->getOperands())
+    wide.push_back(b.extf(operand, b.f64Like(operand.getType())));
+  return b.truncf(callLibrary(b, name, wide), op->getResult(0).getType());
+}
+
+Value expandF64(MathBuilder &b, Operation *op) {
+  Value x = op->getOperand(0);
+  if (isa<math::ExpOp>(op))
+    return expF64(b, x);
+  if (isa<math::LogOp>(op))
+    return logF64(b, x);
+  if (isa<math::TanhOp>(op))
+    return tanhF64(b, x);
+  if (isa<math::RsqrtOp>(op))
+    return rsqrt(b, x);
+  StringRef name = libraryName(op);
+  return name.empty() ? Value() : callLibrary(b, name, op->getOperands());
+}
+
+/// The same operation with every operand and result of an element type for which `isNarrow` in f32.
+Value widen(MathBuilder &b, Operation *op, function_ref<bool(Type)> isNarrow) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(hasElement(operand, isNarrow) ? b.extf(operand, b.f32Like(operand.getType())) : operand);
+  Type type = op->getResult(0).getType();
+  bool narrowResult = isNarrow(getElementTypeOrSelf(type));
+  OperationState state(op->getLoc(), op->getName(), operands, narrowResult ? b.f32Like(type) : type, op->getAttrs());
+  Value result = b.builder.create(state)->getResult(0);
+  return narrowResult ? b.truncf(result, type) : result;
+}
+
+/// Conversions between floats that round twice or call a library if left to LLVM.
+Value expandFloatCast(MathBuilder &b, Operation *op) {
+  Value x = op->getOperand(0);
+  Type to = op->getResult(0).getType(), from = x.getType();
+  Type toElement = getElementTypeOrSelf(to), fromElement = getElementTypeOrSelf(from);
+  if (isa<arith::ExtFOp>(op) && fromElement.isBF16()) {
+    Value wide = extendBf16(b, x);
+    return toElement.isF32() ? wide : b.extf(wide, to);
+  }
+  if (isa<arith::TruncFOp>(op) && (toElement.isBF16() || toElement.isF16())) {
+    if (fromElement.isF64())
+      return b.truncf(truncToOddF32(b, x), to);
+    if (toElement.isBF16() && fromElement.isF32())
+      return roundToBf16(b, x);
+  }
+  return {};
+}
+
+Value expandComplexDivision(MathBuilder &b, Value x, Value y) {
+  Type part = cast<ComplexType>(x.getType()).getElementType();
+  if (!part.isF32())
+    return emitComplexCall(b, "div", {x, y});
+  // Products of f32 are exact in f64, whose range neither overflows nor underflows here.
+  Type f64 = b.builder.getF64Type();
+  auto wide = [&](Value value) { return b.extf(value, f64); };
+  Value xr = wide(b.re(x)), xi = wide(b.im(x)), yr = wide(b.re(y)), yi = wide(b.im(y));
+  Value denominator = b.addf(b.mulf(yr, yr), b.mulf(yi, yi));
+  auto quotient = [&](Value a, Value c, Value d) {
+    return std::pair(b.addf(b.mulf(a, yr), b.mulf(c, yi)), b.subf(b.mulf(c, yr), b.mulf(a, yi)));
+  };
+  auto [real, imaginary] = quotient(xr, xi, denominator);
+  Value re = b.divf(real, denominator), im = b.divf(imaginary, denominator);
+  // Not a number by these formulas: zero divisors and infinities take the rules of C99, annex G.
+  Value bothNan = b.andi(b.isNan(re), b.isNan(im));
+  Value inf = b.inf(f64), zero = b.f(0.0, f64), one = b.f(1.0, f64);
+  auto isInf = [&](Value v) { return b.cmpf(CmpF::OEQ, b.absf(v), inf); };
+  auto isFinite = [&](Value v) { return b.cmpf(CmpF::OLT, b.absf(v), inf); };
+  auto boxed = [&](Value v) { return b.copysign(b.select(isInf(v), one, zero), v); };
+  Value byZero = b.cmpf(CmpF::OEQ, denominator, 0.0);
+  Value signedInf = b.copysign(inf, yr);
+  Value yFinite = b.andi(isFinite(yr), isFinite(yi)), xFinite = b.andi(isFinite(xr), isFinite(xi));
+  Value infByFinite = b.andi(b.ori(isInf(xr), isInf(xi)), yFinite);
+  Value finiteByInf = b.andi(xFinite, b.ori(isInf(yr), isInf(yi)));
+  auto [infReal, infImaginary] = quotient(boxed(xr), boxed(xi), denominator);
+  Value br = boxed(yr), bi = boxed(yi);
+  Value zeroReal = b.mulf(zero, b.addf(b.mulf(xr, br), b.mulf(xi, bi)));
+  Value zeroImaginary = b.mulf(zero, b.subf(b.mulf(xi, br), b.mulf(xr, bi)));
+  auto repair = [&](Value plain, Value numerator, Value infinite, Value vanishing) {
+    Value value = b.select(finiteByInf, vanishing, plain);
+    value = b.select(infByFinite, b.mulf(inf, infinite), value);
+    value = b.select(byZero, b.mulf(signedInf, numerator), value);
+    return b.select(bothNan, value, plain);
+  };
+  return b.complex(b.truncf(repair(re, xr, infReal, zeroReal), part),
+                   b.truncf(repair(im, xi, infImaginary, zeroImaginary), part));
+}
+
+Value expandComplexAbs(MathBuilder &b, Value x) {
+  Value re = b.re(x), im = b.im(x);
+  if (re.getType().isF64())
+    return callLibrary(b, "hypot", {re, im});
+  Type f64 = b.builder.getF64Type();
+  Value wideRe = b.extf(re, f64), wideIm = b.extf(im, f64), inf = b.inf(f64);
+  Value result = b.sqrt(b.addf(b.mulf(wideRe, wideRe), b.mulf(wideIm, wideIm)));
+  // The absolute value is infinite even if the other part is NaN.
+  Value isInf = b.ori(b.cmpf(CmpF::OEQ, b.absf(wideRe), inf), b.cmpf(CmpF::OEQ, b.absf(wideIm), inf));
+  return b.truncf(b.select(isInf, inf, result), re.getType());
+}
+
+Value expandComplex(MathBuilder &b, Operation *op) {
+  auto call = [&](StringRef name) { return emitComplexCall(b, name, op->getOperands()); };
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<complex::AbsOp>([&](auto) { return expandComplexAbs(b, op->getOperand(0)); })
+      .Case<complex::DivOp>([&](auto) { return expandComplexDivision(b, op->getOperand(0), op->getOperand(1)); })
+      .Case<complex::CosOp>([&](auto) { return call("cos"); })
+      .Case<complex::ExpOp>([&](auto) { return call("exp"); })
+      .Case<complex::Expm1Op>([&](auto) { return call("expm1"); })
+      .Case<complex::LogOp>([&](auto) { return call("log"); })
+      .Case<complex::Log1pOp>([&](auto) { return call("log1p"); })
+      .Case<complex::PowOp>([&](auto) { return call("pow"); })
+      .Case<complex::RsqrtOp>([&](auto) { return call("rsqrt"); })
+      .Case<complex::SinOp>([&](auto) { return call("sin"); })
+      .Case<complex::SqrtOp>([&](auto) { return call("sqrt"); })
+      .Case<complex::TanOp>([&](auto) { return call("tan"); })
+      .Case<complex::TanhOp>([&](auto) { return call("tanh"); })
+      .Default([](Operation *) { return Value(); });
+}
+
+/// Operations that move bits and need no arithmetic.
+bool onlyMoves(Operation *op) {
+  return isa<arith::ConstantOp, arith::BitcastOp, arith::SelectOp, math::AbsFOp, math::CopySignOp, arith::NegFOp>(op);
+}
+
+/// The replacement for the result of `op`, or null.
+Value expand(MathBuilder &b, Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0)
+    return {};
+  if (isa<complex::ComplexDialect>(op->getDialect()))
+    return expandComplex(b, op);
+  bool isMath = isa<math::MathDialect>(op->getDialect());
+  if (!isMath && !isa<arith::ArithDialect>(op->getDialect()))
+    return {};
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return expandFloatCast(b, op);
+  if (onlyMoves(op))
+    return {};
+  auto isBf16 = [](Type type) { return type.isBF16(); };
+  auto isF16 = [](Type type) { return type.isF16(); };
+  if (hasElement(op, isBf16))
+    return widen(b, op, isBf16);
+  if (!isMath)
+    return {};
+  if (hasElement(op, isF16)) {
+    bool isFunction = !libraryName(op).empty() || isa<math::ExpOp, math::LogOp, math::RsqrtOp, math::TanhOp>(op);
+    return isFunction ? widen(b, op, isF16) : Value();
+  }
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  return element.isF32() ? expandF32(b, op) : element.isF64() ? expandF64(b, op) : Value();
+}
+
+struct ExpandMath : impl::ExpandMathPassBase<ExpandMath> {
+  /// Expansions use other functions and casts: what is inserted is looked at too.
+  struct Worklist : OpBuilder::Listener {
+    void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { ops.insert(op); }
+    llvm::SetVector<Operation *> ops;
+  };
+
+  void runOnOperation() override {
+    Worklist worklist;
+    getOperation().walk([&](Operation *op) { worklist.ops.insert(op); });
+    while (!worklist.ops.empty()) {
+      Operation *op = worklist.ops.pop_back_val();
+      OpBuilder builder(op, &worklist);
+      MathBuilder b(builder, op->getLoc());
+      Value result = expand(b, op);
+      if (!result)
+        continue;
+      op->getResult(0).replaceAllUsesWith(result);
+      op->erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace millrace::lowering

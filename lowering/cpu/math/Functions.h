@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Functions.h - Expansions of mathematical functions -----------------===//
+// Each takes and returns f32 or f64 (as its name says) scalars or vectors, and is right at NaN, infinities, subnormals and
+// signed zeros. Bounds on the error: test/unit/math.
+#pragma once
+
+#include "lowering/cpu/math/MathBuilder.h"
+
+namespace millrace::lowering {
+
+// ExpLog.cpp
+mlir::Value expF32(MathBuilder &b, mlir::Value x);
+mlir::Value exp2F32(MathBuilder &b, mlir::Value x);
+mlir::Value expm1F32(MathBuilder &b, mlir::Value x);
+mlir::Value logF32(MathBuilder &b, mlir::Value x);
+mlir::Value log1pF32(MathBuilder &b, mlir::Value x);
+mlir::Value expF64(MathBuilder &b, mlir::Value x);
+mlir::Value logF64(MathBuilder &b, mlir::Value x);
+/// log2 of an f32 through f64; `base10` for log10.
+mlir::Value log2F32(MathBuilder &b, mlir::Value x, bool base10 = false);
+
+// Hyperbolic.cpp
+mlir::Value tanhF32(MathBuilder &b, mlir::Value x);
+mlir::Value tanhF64(MathBuilder &b, mlir::Value x);
+mlir::Value sinhF32(MathBuilder &b, mlir::Value x);
+mlir::Value coshF32(MathBuilder &b, mlir::Value x);
+mlir::Value erfF32(MathBuilder &b, mlir::Value x);
+
+// Trigonometric.cpp
+mlir::Value sinF32(MathBuilder &b, mlir::Value x, bool cosine = false);
+mlir::Value tanF32(MathBuilder &b, mlir::Value x);
+mlir::Value atanF32(MathBuilder &b, mlir::Value x);
+mlir::Value atan2F32(MathBuilder &b, mlir::Value y, mlir::Value x);
+mlir::Value asinF32(MathBuilder &b, mlir::Value x);
+mlir::Value acosF32(MathBuilder &b, mlir::Value x);
+
+// Power.cpp
+mlir::Value powF32(MathBuilder &b, mlir::Value x, mlir::Value y);
+mlir::Value cbrtF32(MathBuilder &b, mlir::Value x);
+mlir::Value rsqrt(MathBuilder &b, mlir::Value x);
+
+// Double arithmetic with at least 2^-33 relative accuracy, for f32 results. Arguments are finite f64 values.
+/// 2^x for x in [-1000, 1000].
+mlir::Value exp2Lite(MathBuilder &b, mlir::Value x);
+/// log2(x) for normal positive x.
+mlir::Value log2Lite(MathBuilder &b, mlir::Value x);
+/// atan(t) for t in [0, 1].
+mlir::Value atanLite(MathBuilder &b, mlir::Value t);
+
+// Bfloat16.cpp
+/// bf16 <-> f32 by bit operations, rounding to nearest even; no flushing of subnormals, no library calls.
+mlir::Value extendBf16(MathBuilder &b, mlir::Value x);
+mlir::Value roundToBf16(MathBuilder &b, mlir::Value x);
+
+} // namespace millrace::lowering

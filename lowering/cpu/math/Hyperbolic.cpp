@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Hyperbolic.cpp - tanh, sinh, cosh and erf --------------------------===//
+// Odd minimax polynomials near zero, where exponentials would cancel; exponentials elsewhere.
+#include "lowering/cpu/math/Functions.h"
+
+using namespace mlir;
+using CmpF = arith::CmpFPredicate;
+
+namespace millrace::lowering {
+
+Value tanhF32(MathBuilder &b, Value x) {
+  Value a = b.absf(x), z = b.mulf(x, x);
+  Value p = b.poly(z, {-3.333333135e-01, 1.333318055e-01, -5.394339934e-02, 2.168164402e-02, -8.129001595e-03,
+                       2.097721910e-03});
+  Value small = b.fma(b.mulf(x, z), p, x);
+  // 1 - 2 / (e^2x + 1); from 9.1 on the result is 1.
+  Value e = expF32(b, b.mulf(b.clamp(a, 0.0, 10.0), 2.0));
+  Value one = b.f(1.0, x.getType());
+  Value large = b.subf(one, b.divf(b.f(2.0, x.getType()), b.addf(e, one)));
+  large = b.copysign(large, x);
+  return b.keepZero(x, b.select(b.cmpf(CmpF::OLT, a, 0.625), small, large));
+}
+
+Value tanhF64(MathBuilder &b, Value x) {
+  // With t = e^-2|x| - 1, tanh |x| = -t / (t + 2). t is a polynomial near zero and e^-2|x| - 1, exact enough, elsewhere.
+  Value a = b.absf(x);
+  Value y = b.mulf(b.clamp(a, 0.0, 22.0), -2.0);
+  auto [number, n] = b.roundProduct(y, 1.4426950408889634074);
+  Value r = b.fma(number, -0x1.62e42fefa39efp-1, y);
+  r = b.fma(number, -0x1.abc9e3b39803fp-56, r);
+  Value q = b.poly(r, {5.0e-01, 1.66666666666666667e-01, 4.16666666666666667e-02, 8.33333333333333333e-03,
+                       1.38888888888888889e-03, 1.98412698412698413e-04, 2.48015873015873016e-05, 2.75573192239858907e-06,
+                       2.75573192239858907e-07, 2.50521083854417188e-08, 2.08767569878680990e-09,
+                       1.60590438368216146e-10});
+  Value p = b.fma(q, b.mulf(r, r), r);
+  Value s = b.pow2(n);
+  Value t = b.fma(s, p, b.addf(s, -1.0));
+  Value result = b.negf(b.divf(t, b.addf(t, 2.0)));
+  result = b.copysign(result, x);
+  return b.select(b.cmpf(CmpF::OGE, a, 0x1p-28), result, x);
+}
+
+/// e^|x| in f64.
+static Value wideExp(MathBuilder &b, Value x) {
+  Value wide = b.extf(b.clamp(b.absf(x), 0.0, 100.0), b.f64Like(x.getType()));
+  return exp2Lite(b, b.mulf(wide, 1.4426950408889634074));
+}
+
+Value sinhF32(MathBuilder &b, Value x) {
+  Type f64 = b.f64Like(x.getType());
+  Value wide = b.extf(x, f64), z = b.mulf(wide, wide);
+  // The Taylor series up to |x| = 1.
+  Value p = b.poly(z, {1.66666666666666667e-01, 8.33333333333333333e-03, 1.98412698412698413e-04,
+                       2.75573192239858907e-06, 2.50521083854417188e-08});
+  Value small = b.fma(b.mulf(wide, z), p, wide);
+  Value e = wideExp(b, x);
+  Value large = b.mulf(b.subf(e, b.divf(b.f(1.0, f64), e)), 0.5);
+  large = b.copysign(large, wide);
+  Value result = b.select(b.cmpf(CmpF::OLT, b.absf(wide), 1.0), small, large);
+  return b.keepZero(x, b.truncf(result, x.getType()));
+}
+
+Value coshF32(MathBuilder &b, Value x) {
+  Type f64 = b.f64Like(x.getType());
+  Value e = wideExp(b, x);
+  return b.truncf(b.mulf(b.addf(e, b.divf(b.f(1.0, f64), e)), 0.5), x.getType());
+}
+
+Value erfF32(MathBuilder &b, Value x) {
+  Value a = b.absf(x), z = b.mulf(x, x);
+  Value p = b.poly(z, {1.283791661e-01, -3.761263490e-01, 1.128371954e-01, -2.686075307e-02, 5.204436369e-03,
+                       -8.181929588e-04, 8.538839757e-05});
+  Value small = b.fma(x, p, x);
+  // log(erfc(a)) is smooth: 1 - exp of its polynomial. From 3.92 on the result is 1.
+  Value limited = b.clamp(a, 0.0, 3.95);
+  Value g = b.poly(limited, {1.663753501e-04, -1.129474640e+00, -6.334292293e-01, -1.081887558e-01, 2.505990677e-02,
+                             -4.148301668e-03, 4.297355772e-04, -2.068393769e-05});
+  Value large = b.copysign(b.subf(b.f(1.0, x.getType()), expF32(b, g)), x);
+  return b.keepZero(x, b.select(b.cmpf(CmpF::OLT, a, 0.9), small, large));
+}
+
+} // namespace millrace::lowering

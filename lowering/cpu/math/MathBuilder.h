@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- MathBuilder.h - Polynomials and exponents on lanes -----------------===//
+// What the expansions of mathematical functions share. All of it works on scalars and on vectors of f32 or f64.
+#pragma once
+
+#include "lowering/linalg/ScalarBuilder.h"
+
+namespace millrace::lowering {
+
+class MathBuilder : public ScalarBuilder {
+public:
+  using ScalarBuilder::ScalarBuilder;
+  using CmpF = mlir::arith::CmpFPredicate;
+  using CmpI = mlir::arith::CmpIPredicate;
+
+  /// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule.
+  Value poly(Value x, llvm::ArrayRef<double> c) {
+    Value sum = f(c.back(), x.getType());
+    for (double next : llvm::reverse(c.drop_back()))
+      sum = fma(sum, x, f(next, x.getType()));
+    return sum;
+  }
+  Value mulf(Value a, double c) { return ScalarBuilder::mulf(a, f(c, a.getType())); }
+  Value addf(Value a, double c) { return ScalarBuilder::addf(a, f(c, a.getType())); }
+  Value subf(Value a, double c) { return ScalarBuilder::subf(a, f(c, a.getType())); }
+  Value fma(Value a, double c, Value d) { return ScalarBuilder::fma(a, f(c, a.getType()), d); }
+  using ScalarBuilder::addf;
+  using ScalarBuilder::fma;
+  using ScalarBuilder::mulf;
+  using ScalarBuilder::subf;
+  Value floor(Value a) { return mlir::math::FloorOp::create(builder, loc, a); }
+
+  /// a limited to [low, high]; NaN stays.
+  Value clamp(Value a, double low, double high) {
+    a = select(cmpf(CmpF::OLT, a, low), f(low, a.getType()), a);
+    return select(cmpf(CmpF::OGT, a, high), f(high, a.getType()), a);
+  }
+  bool isF64(Value a) { return widthOf(a) == 64; }
+  unsigned mantissaBits(Value a) { return isF64(a) ? 52 : 23; }
+
+  /// `a` rounded to the nearest integer, as float and as the integer of the same width. |a| < 2^22 (f32), 2^51 (f64): the
+  /// sum with 1.5 * 2^mantissa has the integer in its low bits. No conversion instruction, defined for NaN.
+  struct Rounded {
+    Value number, integer;
+  };
+  Rounded round(Value a) { return roundShifted(addf(a, magic(a)), a.getType()); }
+  /// The same for a * c.
+  Rounded roundProduct(Value a, double c) {
+    return roundShifted(fma(a, c, f(magic(a), a.getType())), a.getType());
+  }
+
+  /// 2^n as a float as wide as the integer n, for n in the range of normal numbers.
+  Value pow2(Value n) {
+    bool wide = widthOf(n) == 64;
+    Value bits = shli(addi(n, wide ? 1023 : 127), wide ? 52 : 23);
+    return bitcast(bits, wide ? f64Like(n.getType()) : f32Like(n.getType()));
+  }
+  /// a * 2^n for |n| up to twice the normal range, rounded once at the end.
+  Value scale(Value a, Value n) {
+    Value half = shrsi(n, 1);
+    return ScalarBuilder::mulf(ScalarBuilder::mulf(a, pow2(half)), pow2(subi(n, half)));
+  }
+
+  /// a = significand * 2^exponent with significand in [sqrt(1/2), sqrt(2)), for normal positive a.
+  struct Parts {
+    Value significand, exponent; // a float, an integer of the same width
+  };
+  Parts split(Value a) {
+    Value bits = this->bits(a);
+    Value exponent = isF64(a) ? shrsi(subi(bits, 0x3fe6a09e667f3bcd), 52) : shrsi(subi(bits, 0x3f3504f3), 23);
+    Value significand = subi(bits, shli(exponent, mantissaBits(a)));
+    return {bitcast(significand, a.getType()), exponent};
+  }
+  /// `x` where it is zero, which keeps the sign of zero, else `result`.
+  Value keepZero(Value x, Value result) { return select(cmpf(CmpF::OEQ, x, 0.0), x, result); }
+
+private:
+  double magic(Value a) { return isF64(a) ? 0x1.8p52 : 0x1.8p23; }
+  Rounded roundShifted(Value sum, Type type) {
+    Value magicValue = f(magic(sum), type);
+    return {subf(sum, magicValue), subi(bits(sum), bits(magicValue))};
+  }
+};
+
+} // namespace millrace::lowering

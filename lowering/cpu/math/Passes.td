@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MILLRACE_LOWERING_CPU_MATH_PASSES_TD
+#define MILLRACE_LOWERING_CPU_MATH_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandMathPass : Pass<"xla-expand-math", "::mlir::ModuleOp"> {
+  let summary = "Expand mathematical functions and bf16 arithmetic to operations with instructions";
+  let description = [{
+    On scalars and vectors: functions of f32 become polynomials (errors: test/unit/math), those of f64 polynomials or
+    calls of the C library lane by lane, those of f16 and bf16 go through f32. Arithmetic on bf16 is done in f32, with
+    conversions by bit operations; f64 is rounded to f16 and bf16 once. Functions of complex numbers become calls of
+    the runtime. Leaves alone what LLVM has instructions for: sqrt, fma, rounding, absolute values, signs.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+#endif

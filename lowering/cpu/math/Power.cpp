@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Power.cpp - pow, cbrt and rsqrt ------------------------------------===//
+// pow: 2^(y log2 |x|) in f64, whose logarithm is exact enough for |y log2 x| < 160; then the cases of IEEE 754.
+// cbrt: an exponent divided by three and two steps of Halley's method in f64.
+#include "lowering/cpu/math/Functions.h"
+
+using namespace mlir;
+using CmpF = arith::CmpFPredicate;
+using CmpI = arith::CmpIPredicate;
+
+namespace millrace::lowering {
+
+Value powF32(MathBuilder &b, Value x, Value y) {
+  Type f32 = x.getType(), f64 = b.f64Like(f32);
+  Value ax = b.absf(x);
+  Value wide = b.extf(ax, f64);
+  Value log = log2Lite(b, wide);
+  log = b.select(b.cmpf(CmpF::OEQ, wide, 0.0), b.inf(f64, /*negative=*/true), log);
+  log = b.select(b.cmpf(CmpF::OLT, wide, b.inf(f64)), log, wide); // inf, NaN
+  Value exponent = b.clamp(b.mulf(b.extf(y, f64), log), -200.0, 200.0);
+  Value result = b.truncf(exp2Lite(b, exponent), f32);
+
+  Value isInteger = b.cmpf(CmpF::OEQ, b.floor(y), y);
+  Value half = b.mulf(y, 0.5);
+  Value isOdd = b.andi(isInteger, b.cmpf(CmpF::ONE, b.floor(half), half));
+  Value isNegative = b.cmpi(CmpI::slt, b.bits(x), 0);
+  result = b.select(b.andi(isOdd, isNegative), b.negf(result), result);
+  // A negative number but -inf and -0 to a power that is no integer.
+  Value isNan = b.andi(b.cmpf(CmpF::OLT, x, 0.0), b.cmpf(CmpF::OGT, x, b.inf(f32, /*negative=*/true)));
+  isNan = b.andi(isNan, b.cmpf(CmpF::ONE, b.floor(y), y));
+  result = b.select(isNan, b.nan(f32), result);
+  // Where the result is 1 whatever the other operand is: 1^y, x^0, and (-1)^inf.
+  Value isOne = b.ori(b.cmpf(CmpF::OEQ, x, 1.0), b.cmpf(CmpF::OEQ, y, 0.0));
+  Value unitToInf = b.andi(b.cmpf(CmpF::OEQ, ax, 1.0), b.cmpf(CmpF::OEQ, b.absf(y), b.inf(f32)));
+  return b.select(b.ori(isOne, unitToInf), b.f(1.0, f32), result);
+}
+
+Value cbrtF32(MathBuilder &b, Value x) {
+  Type f64 = b.f64Like(x.getType());
+  Value wide = b.extf(b.absf(x), f64);
+  Value top = b.trunci(b.shrui(b.bits(wide), 32), b.intLike(f64, 32));
+  Value third = arith::DivUIOp::create(b.builder, b.loc, top, b.i(3, top.getType()));
+  Value guess = b.extui(b.addi(third, 715094163), b.intLike(f64, 64));
+  Value t = b.bitcast(b.shli(guess, 32), f64);
+  for (int step = 0; step < 2; ++step) {
+    Value cube = b.mulf(b.mulf(t, t), t);
+    Value numerator = b.addf(cube, b.addf(wide, wide)), denominator = b.addf(b.addf(cube, cube), wide);
+    t = b.mulf(t, b.divf(numerator, denominator));
+  }
+  Value result = b.copysign(b.truncf(t, x.getType()), x);
+  // Zeros, infinities and NaN are their own roots.
+  Value isUsual = b.andi(b.cmpf(CmpF::OGT, b.absf(x), 0.0), b.cmpf(CmpF::OLT, b.absf(x), b.inf(x.getType())));
+  return b.select(isUsual, result, x);
+}
+
+Value rsqrt(MathBuilder &b, Value x) { return b.divf(b.f(1.0, x.getType()), b.sqrt(x)); }
+
+} // namespace millrace::lowering

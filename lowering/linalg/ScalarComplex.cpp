@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ScalarComplex.cpp - Arithmetic and functions of complex numbers ----===//
+// Input:   %r = stablehlo.multiply %a, %b : tensor<complex<f32>> with complex<f32> scalars
+// Output:  arithmetic on the parts; functions and division as complex dialect operations, which lowering/cpu/math turns
+//          into calls of the runtime; cbrt and logistic, which that dialect lacks, as calls right away
+// Leaves alone comparisons, min/max, select and conversions: they are in the files of those.
+#include "dialects/stablehlo/Ops.h"
+#include "lowering/linalg/ComplexCalls.h"
+#include "lowering/linalg/ScalarFamilies.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using arith::CmpFPredicate;
+
+namespace millrace::lowering {
+namespace {
+
+/// (ac - bd) + (ad + bc)i, each product rounded: what every other implementation computes.
+Value emitMul(ScalarBuilder &b, Value x, Value y) {
+  Value a = b.re(x), bi = b.im(x), c = b.re(y), d = b.im(y);
+  return b.complex(b.subf(b.mulf(a, c), b.mulf(bi, d)), b.addf(b.mulf(a, d), b.mulf(bi, c)));
+}
+
+/// x / |x|; zeros and NaN stay.
+Value emitSign(ScalarBuilder &b, Value x) {
+  Value magnitude = complex::AbsOp::create(b.builder, b.loc, x);
+  Value isZero = b.cmpf(CmpFPredicate::OEQ, magnitude, 0.0);
+  Value unit = b.complex(b.divf(b.re(x), magnitude), b.divf(b.im(x), magnitude));
+  return b.select(isZero, x, unit);
+}
+
+} // namespace
+
+Value emitComplexScalar(ScalarBuilder &b, const ScalarOp &op) {
+  using namespace stablehlo;
+  ValueRange v = op.operands;
+  auto make = [&](auto tag) { return Value(decltype(tag)::create(b.builder, b.loc, v)); };
+  return TypeSwitch<Operation *, Value>(op.op)
+      .Case<AddOp>([&](auto) { return b.complex(b.addf(b.re(v[0]), b.re(v[1])), b.addf(b.im(v[0]), b.im(v[1]))); })
+      .Case<SubtractOp>([&](auto) { return b.complex(b.subf(b.re(v[0]), b.re(v[1])), b.subf(b.im(v[0]), b.im(v[1]))); })
+      .Case<MulOp>([&](auto) { return emitMul(b, v[0], v[1]); })
+      .Case<DivOp>([&](auto) { return make(complex::DivOp()); })
+      .Case<PowOp>([&](auto) { return make(complex::PowOp()); })
+      .Case<Atan2Op>([&](auto) { return emitComplexCall(b, "atan2", v); })
+      .Case<NegOp>([&](auto) { return b.complex(b.negf(b.re(v[0])), b.negf(b.im(v[0]))); })
+      .Case<AbsOp>([&](auto) { return make(complex::AbsOp()); })
+      .Case<SignOp>([&](auto) { return emitSign(b, v[0]); })
+      .Case<RealOp>([&](auto) { return b.re(v[0]); })
+      .Case<ImagOp>([&](auto) { return b.im(v[0]); })
+      .Case<ComplexOp>([&](auto) { return b.complex(v[0], v[1]); })
+      .Case<CbrtOp>([&](auto) { return emitComplexCall(b, "cbrt", v); })
+      .Case<CosineOp>([&](auto) { return make(complex::CosOp()); })
+      .Case<ExpOp>([&](auto) { return make(complex::ExpOp()); })
+      .Case<Expm1Op>([&](auto) { return make(complex::Expm1Op()); })
+      .Case<LogOp>([&](auto) { return make(complex::LogOp()); })
+      .Case<Log1pOp>([&](auto) { return make(complex::Log1pOp()); })
+      .Case<LogisticOp>([&](auto) { return emitComplexCall(b, "logistic", v); })
+      .Case<RsqrtOp>([&](auto) { return make(complex::RsqrtOp()); })
+      .Case<SineOp>([&](auto) { return make(complex::SinOp()); })
+      .Case<SqrtOp>([&](auto) { return make(complex::SqrtOp()); })
+      .Case<TanOp>([&](auto) { return make(complex::TanOp()); })
+      .Case<TanhOp>([&](auto) { return make(complex::TanhOp()); })
+      .Default([](Operation *) { return Value(); });
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- StorageConstants.h - Constants as storage tensors ------------------===//
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace millrace::lowering {
+
+/// `value`, of any stablehlo element type but complex, with the same elements in storage form (StorageTypes.h). Null if
+/// `value` is not dense.
+mlir::DenseElementsAttr storageConstant(mlir::ElementsAttr value);
+
+} // namespace millrace::lowering
