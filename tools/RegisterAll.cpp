@@ -6,6 +6,8 @@
 #include "dialects/interpreter/Passes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/cpu/emitters/Emitter.h"
+#include "lowering/cpu/math/Passes.h"
+#include "lowering/linalg/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -38,6 +40,8 @@ void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
 void millrace::registerAllPasses() {
   interpreter::registerInterpreterPasses();
   lowering::registerEmitKernelsPass();
+  lowering::registerCpuMathPasses();
+  lowering::registerLinalgPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
