@@ -4,6 +4,7 @@
 
 #include "dialects/check/CheckOps.h"
 #include "dialects/interpreter/Passes.h"
+#include "dialects/chlo/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
@@ -28,7 +29,8 @@
 #include "mlir/Transforms/Passes.h"
 
 void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<check::CheckDialect, interpreter::InterpreterDialect, stablehlo::StablehloDialect>();
+  registry.insert<check::CheckDialect, chlo::ChloDialect, interpreter::InterpreterDialect,
+                  stablehlo::StablehloDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::bufferization::BufferizationDialect, mlir::cf::ControlFlowDialect,
                   mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,

@@ -99,7 +99,7 @@ struct DropUnusedReduceResults : OpRewritePattern<ReduceOp> {
 struct NormalizeSortDimension : OpRewritePattern<SortOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SortOp op, PatternRewriter &rewriter) const override {
-    if (op.getDimension() >= 0)
+    if (static_cast<int64_t>(op.getDimension()) >= 0)
       return rewriter.notifyMatchFailure(op, "already counted from the front");
     int64_t rank = cast<RankedTensorType>(op.getInputs()[0].getType()).getRank();
     rewriter.modifyOpInPlace(op, [&] { op.setDimension(op.getDimension() + rank); });

@@ -278,9 +278,10 @@ LogicalResult SortOp::verify() {
     return emitOpError("requires at least one input");
   // (C4)
   int64_t rank = cast<RankedTensorType>(getInputs()[0].getType()).getRank();
-  if (getDimension() < -rank || getDimension() >= rank)
+  int64_t dimension = getDimension();
+  if (dimension < -rank || dimension >= rank)
     return emitOptionalError(getLoc(), "dimension attribute value must be in range [-", rank, ", ", rank,
-                             "), but found ", getDimension());
+                             "), but found ", dimension);
   // (C5)
   Block &block = getComparator().front();
   size_t count = getInputs().size();
