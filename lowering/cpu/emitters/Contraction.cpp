@@ -249,6 +249,12 @@ void ContractionEmitter::chooseTile() {
       tile.mr = mr;
     }
   }
+  // Few rows read b once and in place: wide pieces of its rows suit the prefetcher.
+  if (rows() <= tile.mr && plainBuffer(b) && b.operand->access.address.coefficient(nLane) == 1) {
+    int64_t widest = std::min<int64_t>((registers - 3) / (rows() + 1), 12);
+    int64_t vectors = llvm::divideCeil(columns, tile.lanes);
+    tile.nv = std::max(tile.nv, std::min<int64_t>(widest, llvm::divideCeil(vectors, 2 * target.threads)));
+  }
   tile.panels = llvm::divideCeil(columns, tile.nr());
 }
 
@@ -266,7 +272,7 @@ void ContractionEmitter::chooseBlocks() {
   if (!order.empty()) {
     kInner = order.pop_back_val();
     int64_t size = model.atomSizes[kInner];
-    int64_t most = order.empty() ? 768 : 1024;
+    int64_t most = 1280;
     tile.kChunks = size <= most ? 1 : llvm::divideCeil(size, 512);
     tile.kc = llvm::divideCeil(size, tile.kChunks);
     if (tile.kChunks > 1)
@@ -283,6 +289,9 @@ void ContractionEmitter::chooseBlocks() {
   // What is read in place.
   int64_t tiles = llvm::divideCeil(rows(), tile.mr);
   a.packed = !plainBuffer(a) || (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && rows() > 16);
+  // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it.
+  if (!a.packed && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) * accType.getIntOrFloatBitWidth() / 8 % 2048 == 0;
   b.packed = !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || tiles > 2;
   a.lane = kInner;
   if (a.packed && !mOrder.empty()) {
@@ -297,7 +306,8 @@ void ContractionEmitter::chooseBlocks() {
   int64_t outer = model.product(batch) * model.product(nAtoms & ~atomBit(nLane));
   int64_t wanted = 3 * target.threads;
   // A block of rows stays in the level 2 cache while the panels of its group pass.
-  int64_t limit = std::max<int64_t>(64, target.l2Bytes / 3 / (packedK * accType.getIntOrFloatBitWidth() / 8));
+  int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
+  int64_t limit = std::max<int64_t>(64, target.l2Bytes * 2 / 5 / (packedK * bytes));
   auto blockOf = [&](int64_t rowsPerBlock) {
     int64_t count = llvm::divideCeil(rows(), std::max<int64_t>(rowsPerBlock, tile.mr));
     tile.blockRows = llvm::alignTo(llvm::divideCeil(rows(), count), tile.mr);
@@ -318,6 +328,9 @@ void ContractionEmitter::chooseBlocks() {
     while (units() < wanted && tile.blockRows > 4 * tile.mr)
       blockOf(tile.blockRows / 2);
   }
+  // Partial sums of the group stay in the cache, too.
+  if (tile.kChunks > 1 || !kOuter.empty())
+    tile.groupPanels = std::clamp<int64_t>(target.l2Bytes / 4 / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
   units();
 }
 
@@ -584,8 +597,8 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
       rowBases.push_back(point.addConstant(point.terms(a.operand->access.address, ~inBlock),
                                            a.operand->access.address.offset));
     if (partials)
-      partialBases.push_back(point.add(point.mulConstant(local, tile.groupPanels * tile.nr()),
-                                       point.mulConstant(panelInGroup, tile.nr())));
+      partialBases.push_back(point.add(point.mulConstant(panelInGroup, tile.blockRows * tile.nr()),
+                                       point.mulConstant(local, tile.nr())));
     points.push_back(point);
   }
   auto sumType = VectorType::get({lanes}, accType);

@@ -239,6 +239,13 @@ LogicalResult RowEmitter::plan() {
   plan_.strips = costPerPoint <= 16 ? 4 : costPerPoint <= 60 ? 2 : 1;
   if (plan_.column) {
     int64_t size = model.atomSizes[plan_.lane];
+    // Sums down the columns read a piece of each row: wide pieces suit the prefetcher.
+    if (reduced && costPerPoint <= 4)
+      while (plan_.strips < 16 && size >= plan_.strips * plan_.width * 4 * target.threads)
+        plan_.strips *= 2;
+    else if (reduced)
+      while (plan_.strips > 1 && size < plan_.strips * plan_.width * 2 * target.threads)
+        plan_.strips /= 2;
     plan_.strips = std::clamp<int64_t>(llvm::divideCeil(size, plan_.width), 1, plan_.strips);
     int64_t strip = plan_.strips * plan_.width;
     if (reduced) {
