@@ -15,7 +15,7 @@ namespace millrace::eval {
 /// sum over contracting dimensions of lhs * rhs; result = batch, lhs free, rhs free.
 static llvm::Error dotGeneral(Call &call, const Tensor &lhs, const Tensor &rhs, ArrayRef<int64_t> lhsBatch,
                               ArrayRef<int64_t> rhsBatch, ArrayRef<int64_t> lhsContract, ArrayRef<int64_t> rhsContract,
-                              std::optional<Kind> accumulation, Tensor *into = nullptr) {
+                              std::optional<Kind> accumulation) {
   Shape batchSizes, contractSizes, shape;
   for (auto [l, r] : llvm::zip(lhsBatch, rhsBatch)) {
     if (lhs.dim(l) != rhs.dim(r)) return call.error("batching dimensions differ in size");
@@ -49,7 +49,8 @@ static llvm::Error dotGeneral(Call &call, const Tensor &lhs, const Tensor &rhs, 
   unsigned width = result.elementBytes();
   char *out = result.mutableData();
   Kind kind = result.kind();
-  withLane(kind, [&](auto *tag) {
+  // Components of a dot algorithm are f64: their sum is exact enough to be rounded once, to the accumulation type.
+  withLane(accumulation ? Kind::F64 : kind, [&](auto *tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     auto as = lanesOf<T>(a), bs = lanesOf<T>(b);
     for (int64_t n = 0; n < batches; ++n)
@@ -63,14 +64,13 @@ static llvm::Error dotGeneral(Call &call, const Tensor &lhs, const Tensor &rhs, 
             if (accumulation && *accumulation != kind) {
               char bytes[16];
               storeLane(*accumulation, bytes, sum);
-              sum = loadFloat(*accumulation, bytes);
+              sum = static_cast<T>(loadFloat(*accumulation, bytes));
             }
           }
           storeLane(kind, to, sum);
         }
   });
-  if (into) *into = std::move(result);
-  else call.push(std::move(result));
+  call.push(std::move(result));
   return llvm::Error::success();
 }
 

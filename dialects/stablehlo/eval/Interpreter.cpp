@@ -239,6 +239,8 @@ llvm::Error Interpreter::callFunction(Operation *function, ArrayRef<Value> argum
       return llvm::make_error<EvalError>(location, std::move(message));
     }
   }
+  if (depth >= options.maxDepth)
+    return llvm::make_error<EvalError>(location, "calls and regions are nested deeper than " + std::to_string(options.maxDepth));
   return runRegion(callable.getFunctionBody(), arguments, results, nullptr);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Lanes.h - Accumulating products in the right lane type -------------===//
-// Contractions multiply and add in a type wide enough that only the final rounding counts: int64_t (which wraps as the
-// result type does), double for floats up to f32, long double for f64.
+// Contractions multiply and add as XLA:CPU does: f32 and f64 in their own precision, one product after the other; f16,
+// bf16 and narrower floats in double, rounded once at the end; integers in int64_t, which wraps as the result type does.
 #pragma once
 
 #include "dialects/stablehlo/eval/Tensor.h"
@@ -44,7 +44,7 @@ void storeLane(Kind kind, char *p, T value) {
     else storeInt(kind, p, value);
   } else if constexpr (std::is_same_v<T, long double>) {
     storeLongFloat(kind, p, value);
-  } else if constexpr (std::is_same_v<T, double>) {
+  } else if constexpr (std::is_floating_point_v<T>) {
     storeFloat(kind, p, value);
   } else {
     storeComplex(kind, p, Complex(static_cast<double>(value.real()), static_cast<double>(value.imag())));
@@ -67,10 +67,10 @@ void multiplyAdd(T &acc, T a, T b) {
 template <typename Body>
 auto withLane(Kind kind, Body body) {
   if (isInteger(kind)) return body(static_cast<int64_t *>(nullptr));
-  if (kind == Kind::F64) return body(static_cast<long double *>(nullptr));
+  if (kind == Kind::F32) return body(static_cast<float *>(nullptr));
   if (isFloat(kind)) return body(static_cast<double *>(nullptr));
-  if (kind == Kind::C64) return body(static_cast<Complex *>(nullptr));
-  return body(static_cast<LongComplex *>(nullptr));
+  if (kind == Kind::C64) return body(static_cast<std::complex<float> *>(nullptr));
+  return body(static_cast<Complex *>(nullptr));
 }
 
 } // namespace millrace::eval
