@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- BuildProgram.cpp - A module of kernel calls to a runtime Program ---===//
+#include "lowering/program/BuildProgram.h"
+
+#include "lowering/program/FunctionBuilder.h"
+#include "lowering/program/ProgramTypes.h"
+#include "passes/fusion/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::runtime;
+
+namespace millrace::lowering {
+namespace {
+
+/// Arguments and results of the entry function with what their attributes say.
+LogicalResult describeSignature(func::FuncOp entry, Program &program) {
+  auto name = [](DictionaryAttr attrs, StringRef key) {
+    auto text = attrs ? attrs.getAs<StringAttr>(key) : StringAttr();
+    return text ? text.getValue().str() : std::string();
+  };
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    auto type = dyn_cast<RankedTensorType>(entry.getResultTypes()[i]);
+    if (!type)
+      continue;
+    Result result;
+    static_cast<TensorSpec &>(result) = specOf(type);
+    result.name = name(entry.getResultAttrDict(i), "jax.result_info");
+    result.sharding = name(entry.getResultAttrDict(i), "mhlo.sharding");
+    result.memoryKind = name(entry.getResultAttrDict(i), "mhlo.memory_kind");
+    program.results.push_back(std::move(result));
+  }
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
+    if (!type)
+      continue;
+    Argument argument;
+    static_cast<TensorSpec &>(argument) = specOf(type);
+    DictionaryAttr attrs = entry.getArgAttrDict(i);
+    argument.sharding = name(attrs, "mhlo.sharding");
+    argument.memoryKind = name(attrs, "mhlo.memory_kind");
+    if (attrs && attrs.contains("jax.buffer_donor"))
+      argument.donated = true;
+    if (auto alias = attrs ? attrs.getAs<IntegerAttr>("tf.aliasing_output") : IntegerAttr()) {
+      uint64_t target = alias.getInt();
+      if (target >= program.results.size())
+        return entry.emitError("expects tf.aliasing_output of argument ")
+               << i << " below " << program.results.size() << ", but got " << target;
+      argument.donated = true;
+      const Result &result = program.results[target];
+      if (result.dims == argument.dims && result.dtype == argument.dtype && result.aliasArgument == kNone)
+        program.results[target].aliasArgument = program.arguments.size();
+    }
+    program.arguments.push_back(std::move(argument));
+  }
+  return success();
+}
+
+class CallGraph {
+public:
+  CallGraph(ModuleOp module, const llvm::StringMap<KernelSummary> &kernels) : symbols(module), kernels(kernels) {}
+
+  /// Functions that `function` needs, callees first, itself last. Fails on recursion.
+  LogicalResult order(func::FuncOp function, SmallVectorImpl<func::FuncOp> &out) {
+    int &state = states[function];
+    if (state == 2)
+      return success();
+    if (state == 1)
+      return function.emitError("calls itself: recursion cannot be compiled");
+    state = 1;
+    LogicalResult result = success();
+    function.walk([&](func::CallOp call) {
+      if (kernels.contains(call.getCallee()) || failed(result))
+        return;
+      auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+      if (!callee || callee.isExternal())
+        result = call.emitError("calls the undefined function @") << call.getCallee();
+      else
+        result = order(callee, out);
+    });
+    states[function] = 2;
+    out.push_back(function);
+    return result;
+  }
+
+private:
+  SymbolTable symbols;
+  const llvm::StringMap<KernelSummary> &kernels;
+  llvm::DenseMap<Operation *, int> states;
+};
+
+} // namespace
+
+LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::StringMap<KernelSummary> &kernels,
+                           Program &program) {
+  auto entry = module.lookupSymbol<func::FuncOp>(entryName);
+  if (!entry)
+    return module.emitError("has no function @") << entryName;
+  if (failed(describeSignature(entry, program)))
+    return failure();
+  SmallVector<func::FuncOp> functions;
+  if (failed(CallGraph(module, kernels).order(entry, functions)))
+    return failure();
+  ProgramContext context{kernels, program, {}, {}, {}};
+  for (func::FuncOp function : functions) {
+    FunctionBuilder builder(context, function, function == entry);
+    if (failed(builder.build()))
+      return failure();
+    context.functions[function.getName()] = program.functions.size();
+    program.functions.push_back(builder.take());
+  }
+  program.entry = program.functions.size() - 1;
+
+  auto attr = [&](StringRef name) -> uint32_t {
+    auto value = module->getAttrOfType<IntegerAttr>(name);
+    return value ? value.getInt() : 1;
+  };
+  program.numReplicas = attr("mhlo.num_replicas");
+  program.numPartitions = attr("mhlo.num_partitions");
+  auto bytes = [](const auto &specs) {
+    uint64_t total = 0;
+    for (const TensorSpec &spec : specs) {
+      uint64_t size = byteSize(spec.dtype);
+      for (int64_t dim : spec.dims)
+        size *= dim == kDynamic ? 0 : dim;
+      total += size;
+    }
+    return total;
+  };
+  program.memory.arguments = bytes(program.arguments);
+  program.memory.results = bytes(program.results);
+  for (const Result &result : program.results)
+    if (result.aliasArgument != kNone)
+      program.memory.aliased += bytes(ArrayRef<Result>(result));
+  program.memory.temporaries = program.functions[program.entry].arenaBytes;
+  for (const Constant &constant : program.constants)
+    program.memory.constants += constant.size;
+  program.memory.peak = program.memory.arguments + program.memory.results - program.memory.aliased +
+                        program.memory.temporaries + program.memory.constants;
+  return success();
+}
+
+} // namespace millrace::lowering

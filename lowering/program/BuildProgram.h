@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- BuildProgram.h - A module of kernel calls to a runtime Program -----===//
+#pragma once
+
+#include "runtime/program/Program.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace millrace::lowering {
+
+/// What the step that calls a kernel needs to know of its machine code.
+struct KernelSummary {
+  uint32_t index = 0; ///< into Program::kernels
+  int64_t rangeEnd = 1, granularity = 1, scratchBytes = 0;
+  double picosPerIteration = 0;
+};
+
+/// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow,
+/// collectives, custom calls, constants, renames) to the functions of `program`, with memory planned. `kernels` maps the
+/// names of kernel functions. The entry function is `entry`. Emits a diagnostic at the operation on failure.
+mlir::LogicalResult buildProgram(mlir::ModuleOp module, llvm::StringRef entry,
+                                 const llvm::StringMap<KernelSummary> &kernels, runtime::Program &program);
+
+} // namespace millrace::lowering

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- FunctionBuilder.cpp - Slots and lifetimes of one function ----------===//
+#include "lowering/program/FunctionBuilder.h"
+
+#include "lowering/program/ProgramTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::runtime;
+
+namespace millrace::lowering {
+
+uint32_t ProgramContext::location(Location loc) {
+  std::string text = locationText(loc);
+  if (text.empty())
+    return kNone;
+  auto [it, inserted] = locations.try_emplace(text, program.locations.size());
+  if (inserted)
+    program.locations.push_back(text);
+  return it->second;
+}
+
+uint32_t ProgramContext::constant(std::string bytes) {
+  program.constants.push_back(Constant::copy(bytes.data(), bytes.size()));
+  return program.constants.size() - 1;
+}
+
+FunctionBuilder::FunctionBuilder(ProgramContext &context, func::FuncOp function, bool isEntry)
+    : context(context), function(function), isEntry(isEntry), steps(&result.steps) {
+  result.name = function.getName().str();
+}
+
+bool FunctionBuilder::isTensor(Value value) const { return isa<RankedTensorType>(value.getType()); }
+
+SlotId FunctionBuilder::addSlot(Slot::Kind kind, RankedTensorType type, uint32_t index) {
+  Slot slot;
+  slot.kind = kind;
+  slot.index = index;
+  slot.dtype = dtypeOf(type.getElementType());
+  uint64_t bytes = byteSize(slot.dtype);
+  for (int64_t size : type.getShape()) {
+    slot.dims.push_back(Dim::constant(size));
+    bytes *= size;
+  }
+  slot.bytes = bytes;
+  result.slots.push_back(std::move(slot));
+  return result.slots.size() - 1;
+}
+
+SlotId FunctionBuilder::newArena(RankedTensorType type) {
+  SlotId slot = addSlot(Slot::Kind::Arena, type);
+  temporaryOf[slot] = temporaries.size();
+  temporaries.push_back({slot, {result.slots[slot].bytes, position, position}});
+  return slot;
+}
+
+SlotId FunctionBuilder::slotFor(Value value) {
+  auto it = preferred.find(value);
+  SlotId slot = it != preferred.end() ? it->second : newArena(cast<RankedTensorType>(value.getType()));
+  slots[value] = slot;
+  touch(slot);
+  return slot;
+}
+
+SlotId FunctionBuilder::use(Value value) {
+  auto it = slots.find(value);
+  assert(it != slots.end() && "a value is used before its step was emitted");
+  touch(it->second);
+  return it->second;
+}
+
+SlotId FunctionBuilder::useWithShape(Value value, Location loc) {
+  SlotId slot = use(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  const Slot &base = result.slots[slot];
+  bool same = base.dtype == dtypeOf(type.getElementType()) && base.dims.size() == type.getShape().size();
+  for (size_t d = 0; same && d < base.dims.size(); ++d)
+    same = base.dims[d] == Dim::constant(type.getDimSize(d));
+  if (same)
+    return slot;
+  // The runtime may exchange the addresses of loop-carried slots, so that no view of them can exist.
+  if (llvm::is_contained(exchanged, slot)) {
+    SlotId fresh = newArena(type);
+    copy(slot, fresh, loc);
+    touch(fresh);
+    return fresh;
+  }
+  uint32_t target = slot;
+  uint64_t offset = 0;
+  if (base.kind == Slot::Kind::View) {
+    target = base.index;
+    offset = base.offset;
+  }
+  SlotId view = addSlot(Slot::Kind::View, type, target);
+  result.slots[view].offset = offset;
+  return view;
+}
+
+void FunctionBuilder::touch(SlotId slot) {
+  auto it = temporaryOf.find(slot);
+  if (it == temporaryOf.end())
+    return;
+  Lifetime &lifetime = temporaries[it->second].lifetime;
+  lifetime.last = std::max(lifetime.last, position);
+  for (OpenLoop &loop : loops)
+    if (lifetime.first < loop.begin)
+      loop.outer.push_back(slot);
+}
+
+void FunctionBuilder::emit(Step step, Location loc) {
+  step.location = context.location(loc);
+  steps->push_back(std::move(step));
+  ++position;
+}
+
+void FunctionBuilder::copy(SlotId from, SlotId to, Location loc) {
+  if (from == to)
+    return;
+  touch(from);
+  touch(to);
+  emit({CopyStep{from, to}}, loc);
+}
+
+SmallVector<SlotId> FunctionBuilder::useAll(ValueRange values) {
+  SmallVector<SlotId> ids;
+  for (Value value : values)
+    if (isTensor(value))
+      ids.push_back(use(value));
+  return ids;
+}
+
+SmallVector<SlotId> FunctionBuilder::slotsForAll(ValueRange values) {
+  SmallVector<SlotId> ids;
+  for (Value value : values)
+    if (isTensor(value))
+      ids.push_back(slotFor(value));
+  return ids;
+}
+
+static void patchArenaOffsets(Steps &steps, ArrayRef<uint64_t> offsets) {
+  for (Step &step : steps) {
+    if (auto *call = std::get_if<CallStep>(&step.body))
+      call->arenaOffset = offsets[call->arenaOffset];
+    else if (auto *loop = std::get_if<LoopStep>(&step.body)) {
+      patchArenaOffsets(loop->cond, offsets);
+      patchArenaOffsets(loop->body, offsets);
+    } else if (auto *cond = std::get_if<CondStep>(&step.body)) {
+      for (Steps &branch : cond->branches)
+        patchArenaOffsets(branch, offsets);
+    }
+  }
+}
+
+void FunctionBuilder::finishMemory() {
+  std::vector<Lifetime> lifetimes;
+  for (const Temporary &temporary : temporaries)
+    lifetimes.push_back(temporary.lifetime);
+  MemoryPlan plan = planMemory(lifetimes);
+  for (auto [temporary, offset] : llvm::zip_equal(temporaries, plan.offsets))
+    if (temporary.slot != kNone)
+      result.slots[temporary.slot].offset = offset;
+  std::vector<uint64_t> callOffsets;
+  for (uint32_t temporary : calleeArenas)
+    callOffsets.push_back(plan.offsets[temporary]);
+  patchArenaOffsets(result.steps, callOffsets);
+  result.arenaBytes = plan.arenaBytes;
+}
+
+LogicalResult FunctionBuilder::build() {
+  Block &body = function.getBody().front();
+  for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
+    if (!isTensor(argument))
+      continue;
+    SlotId slot = addSlot(Slot::Kind::Argument, cast<RankedTensorType>(argument.getType()), result.arguments.size());
+    slots[argument] = slot;
+    result.arguments.push_back(slot);
+  }
+  // A returned value is written straight to its result buffer where the step that makes it allows it.
+  auto ret = cast<func::ReturnOp>(body.getTerminator());
+  for (Value value : ret.getOperands()) {
+    if (!isTensor(value))
+      continue;
+    SlotId slot = addSlot(Slot::Kind::Result, cast<RankedTensorType>(value.getType()), result.results.size());
+    result.results.push_back(slot);
+    bool aliasesArgument = isEntry && context.program.results[result.results.size() - 1].aliasArgument != kNone;
+    if (!aliasesArgument && isa_and_nonnull<func::CallOp>(value.getDefiningOp()))
+      preferred.try_emplace(value, slot);
+  }
+  if (failed(visitBlock(body)))
+    return failure();
+  finishMemory();
+  return success();
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- FunctionBuilder.h - Slots, steps and lifetimes of one function -----===//
+#pragma once
+
+#include "lowering/program/BuildProgram.h"
+#include "lowering/program/MemoryPlan.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace millrace::lowering {
+
+/// What the builders of all functions of a program share.
+struct ProgramContext {
+  const llvm::StringMap<KernelSummary> &kernels;
+  runtime::Program &program;
+  llvm::StringMap<uint32_t> functions; ///< indices of the functions built so far (callees first)
+  llvm::StringMap<uint32_t> locations, customCalls;
+
+  uint32_t location(mlir::Location loc);
+  uint32_t constant(std::string bytes);
+};
+
+/// Builds one runtime function. Values of tensor type map to slots; operations that only rename bytes map their result
+/// to the operand's slot. Lifetimes are recorded while steps are emitted: a value that is used in a loop but made
+/// before it lives until the loop ends.
+class FunctionBuilder {
+public:
+  FunctionBuilder(ProgramContext &context, mlir::func::FuncOp function, bool isEntry);
+  mlir::LogicalResult build();
+  runtime::Function take() { return std::move(result); }
+
+private:
+  using SlotId = runtime::SlotId;
+
+  // FunctionBuilder.cpp: values and memory
+  SlotId addSlot(runtime::Slot::Kind kind, mlir::RankedTensorType type, uint32_t index = 0);
+  SlotId newArena(mlir::RankedTensorType type);
+  SlotId slotFor(mlir::Value result);                ///< where the step that makes `result` writes
+  SlotId use(mlir::Value value);                     ///< for a step that needs the address only
+  SlotId useWithShape(mlir::Value value, mlir::Location loc); ///< for a step that looks at shape and type
+  void touch(SlotId slot);
+  void emit(runtime::Step step, mlir::Location loc);
+  void copy(SlotId from, SlotId to, mlir::Location loc);
+  bool isTensor(mlir::Value value) const;
+  llvm::SmallVector<SlotId> useAll(mlir::ValueRange values);
+  llvm::SmallVector<SlotId> slotsForAll(mlir::ValueRange values);
+  void finishMemory();
+
+  // Steps.cpp: one function per kind of operation
+  mlir::LogicalResult visitBlock(mlir::Block &block);
+  mlir::LogicalResult visit(mlir::Operation *op);
+  mlir::LogicalResult visitConstant(mlir::Operation *op, mlir::DenseElementsAttr value);
+  mlir::LogicalResult visitCall(mlir::func::CallOp call);
+  mlir::LogicalResult visitWhile(mlir::Operation *op);
+  mlir::LogicalResult visitBranches(mlir::Operation *op);
+  mlir::LogicalResult visitCustomCall(mlir::Operation *op);
+  mlir::LogicalResult visitReturn(mlir::Operation *op);
+
+  // CollectiveSteps.cpp
+  mlir::LogicalResult visitCollective(mlir::Operation *op);
+  mlir::LogicalResult visitTransfer(mlir::Operation *op);
+
+  ProgramContext &context;
+  mlir::func::FuncOp function;
+  bool isEntry;
+  runtime::Function result;
+  runtime::Steps *steps; ///< the list that emit() appends to
+  llvm::DenseMap<mlir::Value, SlotId> slots;
+  llvm::DenseMap<mlir::Value, SlotId> preferred; ///< results that should be written straight to their destination
+
+  struct OpenLoop {
+    uint32_t begin;
+    llvm::SmallVector<SlotId> outer; ///< made before the loop, used in it
+  };
+  llvm::SmallVector<OpenLoop> loops;
+  llvm::SmallVector<SlotId> exchanged; ///< state and next slots of loops: no views of them
+  uint32_t position = 0;
+  struct Temporary {
+    SlotId slot = runtime::kNone; ///< or kNone: the arena of a callee
+    Lifetime lifetime;
+  };
+  std::vector<Temporary> temporaries;
+  llvm::DenseMap<SlotId, uint32_t> temporaryOf;
+  /// Temporaries that are arenas of callees; CallStep::arenaOffset holds the index here until memory is planned.
+  llvm::SmallVector<uint32_t> calleeArenas;
+};
+
+} // namespace millrace::lowering

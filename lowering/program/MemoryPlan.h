@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- MemoryPlan.h - Offsets in one arena for values with lifetimes ------===//
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace millrace::lowering {
+
+/// A temporary: alive from step `first` to step `last`, both included. Two temporaries whose intervals share a step
+/// get disjoint memory.
+struct Lifetime {
+  uint64_t bytes = 0;
+  uint32_t first = 0, last = 0;
+};
+
+struct MemoryPlan {
+  std::vector<uint64_t> offsets; ///< one per lifetime, multiples of 64
+  uint64_t arenaBytes = 0;
+  uint64_t lowerBound = 0; ///< the largest sum of live bytes (rounded up to 64 each) at any step
+};
+
+/// Places large values first, each at the lowest offset that is free for its whole lifetime (first fit by size).
+/// O(n^2) in the worst case, with n the number of temporaries that live together.
+MemoryPlan planMemory(const std::vector<Lifetime> &lifetimes);
+
+} // namespace millrace::lowering
