@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Compile.cpp - StableHLO module to runtime program ------------------===//
+#include "lowering/Compile.h"
+
+#include "lowering/Pipeline.h"
+#include "lowering/cpu/KernelCompiler.h"
+#include "lowering/program/BuildProgram.h"
+#include "passes/fusion/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace mlir;
+
+namespace millrace {
+namespace {
+
+class Stopwatch {
+public:
+  explicit Stopwatch(CompileReport *report) : report(report) {}
+  void lap(StringRef stop) {
+    auto now = std::chrono::steady_clock::now();
+    double ms = std::chrono::duration<double, std::milli>(now - last).count();
+    last = now;
+    if (!report)
+      return;
+    report->stops.push_back({stop.str(), ms});
+    report->total += ms;
+  }
+
+private:
+  CompileReport *report;
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, OpPrintingFlags().elideLargeElementsAttrs(16));
+  return text;
+}
+
+/// Kernels with the same meaning share machine code: keeps the first of each fingerprint and retargets the calls.
+void shareEqualKernels(ModuleOp module, SmallVectorImpl<func::FuncOp> &kernels, SmallVectorImpl<std::string> &symbols) {
+  llvm::StringMap<func::FuncOp> byFingerprint;
+  llvm::DenseMap<StringAttr, StringAttr> renamed;
+  SmallVector<func::FuncOp> duplicates;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr(fusion::kKernelAttr))
+      continue;
+    std::string fingerprint = lowering::fingerprintKernel(function);
+    auto [it, inserted] = byFingerprint.try_emplace(fingerprint, function);
+    if (inserted) {
+      kernels.push_back(function);
+      symbols.push_back((function.getName() + "_" + fingerprint.substr(0, 8)).str());
+    } else {
+      renamed[function.getNameAttr()] = it->second.getNameAttr();
+      duplicates.push_back(function);
+    }
+  }
+  module.walk([&](func::CallOp call) {
+    auto it = renamed.find(call.getCalleeAttr().getAttr());
+    if (it != renamed.end())
+      call.setCalleeAttr(FlatSymbolRefAttr::get(it->second));
+  });
+  for (func::FuncOp function : duplicates)
+    function.erase();
+}
+
+} // namespace
+
+std::string findEntry(ModuleOp module) {
+  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
+    return "main";
+  SmallVector<func::FuncOp> all, visible;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    all.push_back(function);
+    if (!function.isPrivate())
+      visible.push_back(function);
+  }
+  if (visible.size() == 1)
+    return visible.front().getName().str();
+  return all.size() == 1 ? all.front().getName().str() : std::string();
+}
+
+llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &options, CompileReport *report) {
+  Stopwatch watch(report);
+  std::string entry = options.entry.empty() ? findEntry(module) : options.entry;
+  if (entry.empty() || !module.lookupSymbol<func::FuncOp>(entry))
+    return llvm::createStringError(entry.empty() ? "the module has neither @main nor a single function to run"
+                                                 : "the module has no function @" + entry);
+  auto dump = [&](StringRef stop) {
+    if (options.onStop)
+      options.onStop(stop, "", textOf(module));
+  };
+
+  auto run = [&](auto addPasses, StringRef stop) -> llvm::Error {
+    PassManager pm(module.getContext(), ModuleOp::getOperationName());
+    addPasses(pm, options);
+    if (failed(pm.run(module)))
+      return llvm::createStringError("compilation stopped at '" + stop + "'");
+    watch.lap(stop);
+    dump(stop);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = run(lowering::addSimplifyPasses, "simplified"))
+    return std::move(error);
+  // Slots of sharding propagation and partitioning: programs for one device pass through unchanged.
+  if (llvm::Error error = run(lowering::addShardingPasses, "sharded"))
+    return std::move(error);
+  if (llvm::Error error = run(lowering::addPartitioningPasses, "partitioned"))
+    return std::move(error);
+  if (llvm::Error error = run(lowering::addFusionPasses, "fused"))
+    return std::move(error);
+
+  SmallVector<func::FuncOp> kernels;
+  SmallVector<std::string> symbols;
+  shareEqualKernels(module, kernels, symbols);
+  lowering::KernelOptions kernelOptions;
+  kernelOptions.target = options.target;
+  kernelOptions.genericOnly = options.genericOnly;
+  kernelOptions.threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  kernelOptions.onStop = options.onStop;
+  auto compiled = lowering::compileKernels(kernels, symbols, kernelOptions);
+  if (!compiled)
+    return compiled.takeError();
+  watch.lap("kernels");
+
+  runtime::Program program;
+  program.producer = "millrace 0.1.0 (LLVM " LLVM_VERSION_STRING ")";
+  program.name = module.getName().value_or("").str();
+  program.target = {options.target.triple, options.target.cpu, options.target.features};
+  llvm::StringMap<lowering::KernelSummary> summaries;
+  for (auto [function, kernel] : llvm::zip_equal(kernels, *compiled)) {
+    summaries[function.getName()] = {(uint32_t)program.kernels.size(), kernel.rangeEnd, kernel.granularity,
+                                     kernel.scratchBytes, kernel.picosPerIteration};
+    runtime::Kernel described;
+    described.symbol = described.name = kernel.symbol;
+    described.ops = kernel.ops;
+    program.kernels.push_back(std::move(described));
+    program.memory.code += kernel.object.size();
+    program.objects.push_back(runtime::Constant::copy(kernel.object.data(), kernel.object.size()));
+    if (report)
+      report->kernels.push_back({kernel.symbol, kernel.emitter, kernel.milliseconds});
+  }
+  if (failed(lowering::buildProgram(module, entry, summaries, program)))
+    return llvm::createStringError("compilation stopped at 'program'");
+  if (runtime::Status status = runtime::validate(program); !status.ok())
+    return llvm::createStringError("the compiler made an invalid program: " + status.toString());
+  watch.lap("program");
+  if (options.onStop)
+    options.onStop("program", "", runtime::toText(program));
+  return program;
+}
+
+} // namespace millrace

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Compile.h - StableHLO module to runtime program --------------------===//
+#pragma once
+
+#include "lowering/cpu/ObjectEmitter.h"
+#include "runtime/program/Program.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mlir {
+class DialectRegistry;
+class MLIRContext;
+} // namespace mlir
+
+namespace millrace {
+
+struct CompileOptions {
+  lowering::CpuTarget target = lowering::CpuTarget::host();
+  std::string entry;        ///< function to run; empty: @main, else the only public function
+  bool fold = true;         ///< evaluate constant subexpressions; off where machine code is what is to be tested
+  bool genericOnly = false; ///< no emitters: the reference path of code generation
+  bool fuse = true;         ///< off: one kernel per operation, for tests
+  unsigned threads = 0;     ///< of the compiler; 0 = what the process may use
+  /// Receives the program at each stop (docs/tour.md): "simplified", "sharded", "partitioned", "fused" with the kernel
+  /// name empty, then "linalg", "vector", "llvm", "asm" per kernel, then "program".
+  std::function<void(llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef text)> onStop;
+  /// Called from time to time with a line for a waiting person: "kernel 12 of 40".
+  std::function<void(llvm::StringRef)> onProgress;
+};
+
+/// Where compile time went, in milliseconds.
+struct CompileReport {
+  std::vector<std::pair<std::string, double>> stops;
+  struct Kernel {
+    std::string name, emitter;
+    double milliseconds;
+  };
+  std::vector<Kernel> kernels;
+  double total = 0;
+};
+
+/// Adds every dialect, interface and translation that compile() needs.
+void registerCompilerDialects(mlir::DialectRegistry &registry);
+
+/// The function that a module without further instructions runs: @main, else its only non-private function, else its
+/// only function. Null if there is none.
+std::string findEntry(mlir::ModuleOp module);
+
+/// Compiles `module` (stablehlo; changed in place) for this process's CPU. On failure the error has one line and the
+/// details went to the diagnostic handlers of the context. Thread-safe for different contexts.
+llvm::Expected<runtime::Program> compile(mlir::ModuleOp module, const CompileOptions &options,
+                                         CompileReport *report = nullptr);
+
+} // namespace millrace

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Pipeline.cpp - The passes between two stops ------------------------===//
+#include "lowering/Pipeline.h"
+
+#include "passes/fusion/Passes.h"
+#include "passes/calls/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
+  // Calls first: everything after looks at one function at a time.
+  pm.addPass(calls::createInlineCallsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void addShardingPasses(OpPassManager &pm, const CompileOptions &options) {}
+
+void addPartitioningPasses(OpPassManager &pm, const CompileOptions &options) {}
+
+void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
+  fusion::FuseKernelsPassOptions fusionOptions;
+  fusionOptions.single = !options.fuse;
+  pm.addPass(fusion::createFuseKernelsPass(fusionOptions));
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Pipeline.h - The passes between two stops --------------------------===//
+#pragma once
+
+#include "lowering/Compile.h"
+
+#include "mlir/Pass/PassManager.h"
+
+namespace millrace::lowering {
+
+void addSimplifyPasses(mlir::OpPassManager &pm, const CompileOptions &options);
+void addShardingPasses(mlir::OpPassManager &pm, const CompileOptions &options);
+void addPartitioningPasses(mlir::OpPassManager &pm, const CompileOptions &options);
+void addFusionPasses(mlir::OpPassManager &pm, const CompileOptions &options);
+
+} // namespace millrace::lowering

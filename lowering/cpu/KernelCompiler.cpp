@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- KernelCompiler.cpp - Kernel functions to object code ---------------===//
+#include "lowering/cpu/KernelCompiler.h"
+
+#include "lowering/cpu/KernelForm.h"
+#include "lowering/cpu/LowerToLLVM.h"
+#include "lowering/cpu/math/Passes.h"
+#include "lowering/linalg/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+
+template <typename OpT> std::string textOf(OpT op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream, OpPrintingFlags().useLocalScope());
+  return text;
+}
+
+/// Compiles the kernels that one thread takes.
+class Worker {
+public:
+  Worker(const KernelOptions &options, std::mutex &dumpMutex) : options(options), dumpMutex(dumpMutex) {}
+
+  llvm::Expected<CompiledKernel> compile(func::FuncOp kernel, StringRef symbol) {
+    auto start = std::chrono::steady_clock::now();
+    if (!emitter) {
+      auto created = ObjectEmitter::create(options.target);
+      if (!created)
+        return created.takeError();
+      emitter = std::move(*created);
+    }
+    CompiledKernel result;
+    result.symbol = symbol.str();
+    kernel.walk([&](Operation *op) {
+      if (op->getDialect() && op->getDialect()->getNamespace() == "stablehlo" && !op->hasTrait<OpTrait::IsTerminator>())
+        result.ops.push_back(op->getName().getStringRef().str());
+    });
+
+    OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
+    OpBuilder builder(module->getBodyRegion());
+    auto fn = cast<func::FuncOp>(builder.clone(*kernel.getOperation()));
+    fn.setName(symbol);
+    auto fail = [&](StringRef stage) {
+      return llvm::createStringError("kernel " + symbol + " could not be compiled (" + stage + ")");
+    };
+    auto dump = [&](StringRef stop) {
+      if (!options.onStop)
+        return;
+      std::string text = textOf(module->getOperation());
+      std::lock_guard<std::mutex> lock(dumpMutex);
+      options.onStop(stop, symbol, text);
+    };
+
+    {
+      PassManager pm(module->getContext(), ModuleOp::getOperationName());
+      pm.addPass(createLowerToLinalgPass());
+      pm.addPass(createCanonicalizerPass());
+      pm.addPass(createCSEPass());
+      if (failed(pm.run(*module)))
+        return fail("stop linalg");
+    }
+    dump("linalg");
+    fn = module->lookupSymbol<func::FuncOp>(symbol);
+    FailureOr<BufferKernel> buffered = lowerGeneric(fn);
+    if (failed(buffered))
+      return fail("stop vector");
+    dump("vector");
+    addEntryPoint(*buffered, symbol);
+    {
+      PassManager pm(module->getContext(), ModuleOp::getOperationName());
+      pm.addPass(createExpandMathPass());
+      addLowerToLLVMPasses(pm);
+      if (failed(pm.run(*module)))
+        return fail("stop llvm");
+    }
+    ObjectOptions objectOptions;
+    objectOptions.vectorizeLoops = buffered->heavyLoops;
+    auto object = emitter->emit(*module, objectOptions, bool(options.onStop));
+    if (!object)
+      return object.takeError();
+    if (options.onStop) {
+      std::lock_guard<std::mutex> lock(dumpMutex);
+      options.onStop("llvm", symbol, object->llvmIr);
+      options.onStop("asm", symbol, object->assembly);
+    }
+    result.object = std::move(object->object);
+    result.emitter = buffered->emitter;
+    result.rangeEnd = buffered->rangeEnd;
+    result.granularity = buffered->granularity;
+    result.scratchBytes = buffered->scratchBytes;
+    result.picosPerIteration = buffered->picosPerIteration;
+    result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  }
+
+private:
+  const KernelOptions &options;
+  std::mutex &dumpMutex;
+  std::unique_ptr<ObjectEmitter> emitter;
+};
+
+} // namespace
+
+std::string fingerprintKernel(func::FuncOp kernel) {
+  // The text after the name: signature and body. Local scope spells aliases out; locations are not printed.
+  std::string text = textOf(kernel.getOperation());
+  StringRef meaning = StringRef(text).substr(StringRef(text).find('('));
+  auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(meaning));
+  return llvm::toHex(digest, /*LowerCase=*/true).substr(0, 16);
+}
+
+llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<func::FuncOp> kernels, ArrayRef<std::string> symbols,
+                                                           const KernelOptions &options) {
+  std::vector<CompiledKernel> results(kernels.size());
+  std::mutex dumpMutex, errorMutex;
+  std::string firstError;
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    Worker worker(options, dumpMutex);
+    for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
+      auto compiled = worker.compile(kernels[i], symbols[i]);
+      if (compiled) {
+        results[i] = std::move(*compiled);
+        continue;
+      }
+      std::lock_guard<std::mutex> lock(errorMutex);
+      std::string message = llvm::toString(compiled.takeError());
+      if (firstError.empty())
+        firstError = message;
+      next = kernels.size();
+    }
+  };
+  unsigned threads = std::min<size_t>(options.threads, kernels.size());
+  if (threads > 1 && kernels.front().getContext()->isMultithreadingEnabled()) {
+    std::vector<std::thread> helpers;
+    for (unsigned t = 1; t < threads; ++t)
+      helpers.emplace_back(work);
+    work();
+    for (std::thread &helper : helpers)
+      helper.join();
+  } else {
+    work();
+  }
+  if (!firstError.empty())
+    return llvm::createStringError(firstError);
+  return results;
+}
+
+} // namespace millrace::lowering

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- HoistConstants.cpp - Constants of the program become its arguments -===//
+// Input:   func.func @main() { %c = stablehlo.constant dense<[1, 2]> ... }
+// Output:  func.func @main(%c) attributes {millrace.hoisted = [dense<[1, 2]>]} { ... }
+// Leaves alone scalars, and constants in computations (bodies of reduce, sort, ...).
+//===----------------------------------------------------------------------===//
+#include "passes/calls/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+using namespace mlir;
+
+namespace millrace::calls {
+#define GEN_PASS_DEF_HOISTCONSTANTSPASS
+#include "passes/calls/Passes.h.inc"
+
+namespace {
+
+struct HoistConstants : impl::HoistConstantsPassBase<HoistConstants> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && (!function.isPrivate() || function.getName() == "main"))
+        hoist(function);
+  }
+
+  static void hoist(func::FuncOp function) {
+    SmallVector<stablehlo::ConstantOp> constants;
+    function.walk([&](stablehlo::ConstantOp constant) {
+      auto type = dyn_cast<RankedTensorType>(constant.getType());
+      if (type && type.getNumElements() > 1)
+        constants.push_back(constant);
+    });
+    if (constants.empty())
+      return;
+    Block &entry = function.getBody().front();
+    SmallVector<Attribute> values;
+    SmallVector<Type> inputs(function.getArgumentTypes());
+    SmallVector<DictionaryAttr> attrs;
+    function.getAllArgAttrs(attrs);
+    attrs.resize(inputs.size(), DictionaryAttr::get(function.getContext()));
+    for (stablehlo::ConstantOp constant : constants) {
+      values.push_back(constant.getValue());
+      inputs.push_back(constant.getType());
+      attrs.push_back(DictionaryAttr::get(function.getContext()));
+      constant.replaceAllUsesWith(Value(entry.addArgument(constant.getType(), constant.getLoc())));
+      constant.erase();
+    }
+    function.setFunctionType(FunctionType::get(function.getContext(), inputs, function.getResultTypes()));
+    function.setAllArgAttrs(attrs);
+    function->setAttr(kHoistedAttr, ArrayAttr::get(function.getContext(), values));
+  }
+};
+
+} // namespace
+} // namespace millrace::calls

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.h - Functions, calls and their signatures -------------------===//
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace millrace::calls {
+
+/// Array of dense elements: the values of the last arguments of a function, see xla-hoist-constants.
+inline constexpr llvm::StringLiteral kHoistedAttr = "millrace.hoisted";
+
+#define GEN_PASS_DECL
+#include "passes/calls/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/calls/Passes.h.inc"
+
+} // namespace millrace::calls

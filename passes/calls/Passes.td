@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MILLRACE_PASSES_CALLS_PASSES_TD
+#define MILLRACE_PASSES_CALLS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def InlineCallsPass : Pass<"xla-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "Inline calls, except of large functions that are called more than once";
+  let description = [{
+    A call from inside a computation (the body of a reduce, sort, loop, ...) is always inlined, because kernels are
+    closed. Elsewhere a callee with several callers stays a function if it has at least `keep-from` operations: it is
+    compiled once, and compile time does not grow with the number of identical layers. Unused private functions are
+    removed. Recursion is an error.
+  }];
+  let options = [
+    Option<"keepFrom", "keep-from", "unsigned", "96", "smallest callee that stays a function when it has several callers">,
+  ];
+}
+
+def HoistConstantsPass : Pass<"xla-hoist-constants", "::mlir::ModuleOp"> {
+  let summary = "Make constants of more than one element arguments of the entry function";
+  let description = [{
+    Programs that carry their own inputs would otherwise be evaluated by the compiler. The values follow the existing
+    arguments, in order of appearance, and are kept in the attribute `millrace.hoisted` (an array of dense elements) of
+    the function. Run xla-inline-calls with keep-from=4294967295 before.
+  }];
+}
+
+def FlattenTuplesPass : Pass<"xla-flatten-tuples", "::mlir::ModuleOp"> {
+  let summary = "Replace tuples by their elements in signatures, control flow and calls";
+  let description = [{
+    Tuples are an ABI of the HLO era. Afterwards no value of the module has a tuple type, except operands and results of
+    custom calls, which are passed element by element.
+  }];
+}
+
+#endif
