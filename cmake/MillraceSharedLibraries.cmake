@@ -9,7 +9,8 @@ function(millrace_shared_library name layer)
     target_link_libraries(${name} PRIVATE -Wl,--whole-archive $<TARGET_FILE:${lib}> -Wl,--no-whole-archive)
     add_dependencies(${name} ${lib})
   endforeach()
-  target_link_options(${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map -Wl,--gc-sections)
+  target_link_options(${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map -Wl,--gc-sections
+                      -Wl,--build-id)
   set_target_properties(${name} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/exports.map
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 endfunction()

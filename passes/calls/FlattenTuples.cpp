@@ -134,7 +134,11 @@ private:
     eraseLater(op);
   }
 
-  void eraseLater(Operation *op) { toErase.push_back(op); }
+  /// Uses of the results may still stand in operations that are visited later.
+  void eraseLater(Operation *op) {
+    op->dropAllReferences();
+    toErase.push_back(op);
+  }
 
 public:
   ~Flattener() {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Npy.h - NumPy's .npy and .npz files --------------------------------===//
+#pragma once
+
+#include "runtime/base/DType.h"
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::tools {
+
+/// A row-major array as the runtime stores it.
+struct Array {
+  std::string name; ///< key in an .npz, else empty
+  runtime::DType dtype = runtime::DType::Invalid;
+  std::vector<int64_t> dims;
+  std::string bytes;
+
+  int64_t numElements() const;
+};
+
+/// Reads a .npy file (one array) or an .npz archive (its arrays in the order of the archive, stored or deflated).
+/// Fortran order and big endian are converted. Types that NumPy lacks (bf16, f8, i4 by ml_dtypes) are recognised by
+/// their void width only where `expected` names them. Errors: NotFound, InvalidArgument with what is wrong where.
+runtime::StatusOr<std::vector<Array>> readArrays(const std::string &path, const std::vector<runtime::DType> &expected = {});
+
+/// Writes one .npy (exactly one array) or, if the path ends in .npz, an archive. Types unknown to NumPy are written as
+/// unsigned integers of their width. The file appears complete or not at all.
+runtime::Status writeArrays(const std::string &path, const std::vector<Array> &arrays);
+
+} // namespace millrace::tools
