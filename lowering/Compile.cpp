@@ -142,7 +142,9 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   llvm::StringMap<lowering::KernelSummary> summaries;
   for (auto [function, kernel] : llvm::zip_equal(kernels, *compiled)) {
     summaries[function.getName()] = {(uint32_t)program.kernels.size(), kernel.rangeEnd, kernel.granularity,
-                                     kernel.scratchBytes, kernel.picosPerIteration};
+                                     kernel.scratchBytes, kernel.picosPerIteration, {}};
+    auto pairs = fusion::inPlacePairs(function);
+    summaries[function.getName()].inPlace.assign(pairs.begin(), pairs.end());
     runtime::Kernel described;
     described.symbol = described.name = kernel.symbol;
     described.ops = kernel.ops;

@@ -26,6 +26,7 @@ void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   fusion::FuseKernelsPassOptions fusionOptions;
   fusionOptions.single = !options.fuse;
   pm.addPass(fusion::createFuseKernelsPass(fusionOptions));
+  pm.addPass(fusion::createMarkInPlacePass());
 }
 
 } // namespace millrace::lowering

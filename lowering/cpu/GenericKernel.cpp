@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/KernelForm.h"
 
+#include "passes/fusion/Passes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -51,16 +53,24 @@ func::FuncOp toDestinationStyle(func::FuncOp fn, unsigned &numInputs, unsigned &
   Block *target = body.addEntryBlock();
   builder.setInsertionPointToStart(target);
   SmallVector<Value> tensors;
+  auto inPlace = fusion::inPlacePairs(fn);
+  auto isUpdated = [&](unsigned operand) {
+    return llvm::any_of(inPlace, [&](auto pair) { return pair.first == operand; });
+  };
   for (auto [index, type] : llvm::enumerate(fn.getFunctionType().getInputs()))
     tensors.push_back(bufferization::ToTensorOp::create(builder, loc, type, target->getArgument(index),
-                                                        /*restrict=*/true, /*writable=*/false));
+                                                        /*restrict=*/true, /*writable=*/isUpdated(index)));
   IRRewriter rewriter(builder);
   rewriter.inlineBlockBefore(entry, target, target->end(), tensors);
   auto ret = cast<func::ReturnOp>(target->back());
   builder.setInsertionPoint(ret);
   for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
-    auto materialize = bufferization::MaterializeInDestinationOp::create(builder, loc, value,
-                                                                         target->getArgument(numInputs + index));
+    unsigned destination = numInputs + index;
+    for (auto [operand, updatedResult] : inPlace)
+      if (updatedResult == index)
+        destination = operand;
+    auto materialize =
+        bufferization::MaterializeInDestinationOp::create(builder, loc, value, target->getArgument(destination));
     materialize.setWritable(true);
     materialize.setRestrict(true);
   }

@@ -7,6 +7,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <utility>
+#include <vector>
+
 namespace millrace::lowering {
 
 /// What the step that calls a kernel needs to know of its machine code.
@@ -14,6 +17,8 @@ struct KernelSummary {
   uint32_t index = 0; ///< into Program::kernels
   int64_t rangeEnd = 1, granularity = 1, scratchBytes = 0;
   double picosPerIteration = 0;
+  /// {operand, result}: the kernel updates the operand's buffer and leaves the result there.
+  std::vector<std::pair<unsigned, unsigned>> inPlace;
 };
 
 /// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow,

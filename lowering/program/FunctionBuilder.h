@@ -52,6 +52,10 @@ private:
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visitConstant(mlir::Operation *op, mlir::DenseElementsAttr value);
   mlir::LogicalResult visitCall(mlir::func::CallOp call);
+  /// Buffers for operands that the kernel updates, indexed by operand; kNone for the others. Copies where the old value
+  /// is needed later.
+  llvm::SmallVector<SlotId> prepareInPlace(mlir::func::CallOp call, const KernelSummary &summary);
+  bool updatesInPlace(mlir::BlockArgument state, mlir::Value next);
   mlir::LogicalResult visitWhile(mlir::Operation *op);
   mlir::LogicalResult visitBranches(mlir::Operation *op);
   mlir::LogicalResult visitCustomCall(mlir::Operation *op);

@@ -68,14 +68,62 @@ LogicalResult FunctionBuilder::visitConstant(Operation *op, DenseElementsAttr va
   return success();
 }
 
+/// The kernel of `user` is the only reader of `value`, which a kernel made in the same block: its buffer may change.
+static bool diesAt(Value value, func::CallOp user) {
+  auto maker = value.getDefiningOp<func::CallOp>();
+  return maker && value.hasOneUse() && maker->getBlock() == user->getBlock();
+}
+
+SmallVector<SlotId> FunctionBuilder::prepareInPlace(func::CallOp call, const KernelSummary &summary) {
+  SmallVector<SlotId> updated(call.getNumOperands(), kNone);
+  for (auto [operandIndex, resultIndex] : summary.inPlace) {
+    Value operand = call.getOperand(operandIndex), opResult = call.getResult(resultIndex);
+    SlotId source = use(operand);
+    auto wanted = preferred.find(opResult);
+    SlotId target;
+    if (wanted != preferred.end())
+      target = wanted->second;
+    else if (diesAt(operand, call) && result.slots[source].kind == Slot::Kind::Arena)
+      target = source;
+    else
+      target = newArena(cast<RankedTensorType>(opResult.getType()));
+    copy(source, target, call.getLoc());
+    preferred[opResult] = updated[operandIndex] = target;
+  }
+  return updated;
+}
+
+/// `next`, what the body yields for its argument `state`, is the same buffer updated by a kernel after everything that
+/// reads the old value: the loop needs no second buffer.
+bool FunctionBuilder::updatesInPlace(BlockArgument state, Value next) {
+  auto call = next.getDefiningOp<func::CallOp>();
+  if (!call || call->getBlock() != state.getOwner())
+    return false;
+  auto kernel = context.kernels.find(call.getCallee());
+  if (kernel == context.kernels.end())
+    return false;
+  unsigned resultIndex = cast<OpResult>(next).getResultNumber();
+  bool found = llvm::any_of(kernel->second.inPlace, [&](auto pair) {
+    return pair.second == resultIndex && call.getOperand(pair.first) == state;
+  });
+  if (!found || llvm::count(call.getOperands(), state) != 1)
+    return false;
+  return llvm::all_of(state.getUsers(), [&](Operation *user) {
+    Operation *here = state.getOwner()->findAncestorOpInBlock(*user);
+    return !fusion::isAlias(user) && !user->hasTrait<OpTrait::IsTerminator>() &&
+           (here == call || here->isBeforeInBlock(call));
+  });
+}
+
 LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
   auto kernel = context.kernels.find(call.getCallee());
   if (kernel != context.kernels.end()) {
     const KernelSummary &summary = kernel->second;
+    SmallVector<SlotId> updated = prepareInPlace(call, summary);
     KernelStep step;
     step.kernel = summary.index;
-    for (SlotId slot : useAll(call.getOperands()))
-      step.inputs.push_back(slot);
+    for (auto [index, operand] : llvm::enumerate(call.getOperands()))
+      step.inputs.push_back(updated[index] != kNone ? updated[index] : use(operand));
     for (SlotId slot : slotsForAll(call.getResults()))
       step.outputs.push_back(slot);
     step.end = DimExpr::constant(summary.rangeEnd);
@@ -111,6 +159,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
 
   LoopStep step;
   SmallVector<std::pair<unsigned, LoopStep::Carried>> carried;
+  SmallVector<SlotId> updatedStates;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     Value init = op->getOperand(i), next = yield->getOperand(i);
     if (!isTensor(init))
@@ -130,6 +179,13 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
         state = newArena(cast<RankedTensorType>(init.getType()));
         copy(initSlot, state, loc);
       }
+      if (updatesInPlace(body.getArgument(i), next)) {
+        preferred[next] = state;
+        exchanged.push_back(state);
+        updatedStates.push_back(state);
+        slots[cond.getArgument(i)] = slots[body.getArgument(i)] = slots[op->getResult(i)] = state;
+        continue;
+      }
       SlotId nextSlot = newArena(cast<RankedTensorType>(init.getType()));
       carried.push_back({i, {state, nextSlot}});
       exchanged.append({state, nextSlot});
@@ -143,6 +199,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
   loops.push_back({position, {}});
   for (auto &[index, pair] : carried)
     loops.back().outer.append({pair.state, pair.next});
+  loops.back().outer.append(updatedStates);
   Steps *outside = steps;
   steps = &step.cond;
   if (failed(visitBlock(cond)))

@@ -18,4 +18,13 @@ def FuseKernelsPass : Pass<"xla-fuse-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def MarkInPlacePass : Pass<"xla-mark-in-place", "::mlir::ModuleOp"> {
+  let summary = "Mark kernels that update one of their operands instead of copying it";
+  let description = [{
+    A kernel that returns a dynamic_update_slice or scatter of one of its arguments gets the attribute
+    `millrace.in_place` with [operand, result] pairs. Its code works on the operand's buffer; the program builder copies
+    before the call where somebody still needs the old value, and lets loops carry the buffer without any copy.
+  }];
+}
+
 #endif
