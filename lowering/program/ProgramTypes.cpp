@@ -29,9 +29,13 @@ runtime::TensorSpec specOf(RankedTensorType type) {
   return spec;
 }
 
-std::string bytesOf(DenseElementsAttr value) {
-  eval::Tensor tensor = eval::Tensor::fromAttr(value);
-  return std::string(reinterpret_cast<const char *>(tensor.data()), tensor.sizeInBytes());
+FailureOr<std::string> bytesOf(ElementsAttr value) {
+  llvm::Expected<eval::Tensor> tensor = eval::Tensor::fromAttr(value);
+  if (!tensor) {
+    llvm::consumeError(tensor.takeError());
+    return failure();
+  }
+  return std::string(tensor->data(), tensor->numBytes());
 }
 
 std::string locationText(Location loc) {

@@ -18,8 +18,8 @@ runtime::DType dtypeOf(mlir::Type elementType);
 /// Shape, element type and bounds of a tensor type. Names, shardings and aliases are left empty.
 runtime::TensorSpec specOf(mlir::RankedTensorType type);
 
-/// The bytes of a dense constant as buffers store them (one byte per small element).
-std::string bytesOf(mlir::DenseElementsAttr value);
+/// The bytes of a dense constant as buffers store them (one byte per small element). Fails for types without storage.
+mlir::FailureOr<std::string> bytesOf(mlir::ElementsAttr value);
 
 /// "file.py":10:35 for messages of the runtime; empty if unknown.
 std::string locationText(mlir::Location loc);

@@ -59,12 +59,17 @@ LogicalResult FunctionBuilder::visitConstant(Operation *op, DenseElementsAttr va
   uint64_t elementBytes = byteSize(dtypeOf(type.getElementType()));
   if (value.isSplat() && elementBytes * value.getNumElements() > kLargestStoredSplat) {
     auto scalarType = RankedTensorType::get({}, cast<ShapedType>(value.getType()).getElementType());
-    std::string pattern = bytesOf(DenseElementsAttr(value).reshape(scalarType));
+    FailureOr<std::string> pattern = bytesOf(value.reshape(scalarType));
+    if (failed(pattern))
+      return op->emitError("has an element type that buffers cannot hold: ") << type.getElementType();
     SlotId slot = slotFor(constant);
-    emit({FillStep{slot, std::vector<uint8_t>(pattern.begin(), pattern.end())}}, op->getLoc());
+    emit({FillStep{slot, std::vector<uint8_t>(pattern->begin(), pattern->end())}}, op->getLoc());
     return success();
   }
-  slots[constant] = addSlot(Slot::Kind::Constant, type, context.constant(bytesOf(value)));
+  FailureOr<std::string> bytes = bytesOf(value);
+  if (failed(bytes))
+    return op->emitError("has an element type that buffers cannot hold: ") << type.getElementType();
+  slots[constant] = addSlot(Slot::Kind::Constant, type, context.constant(std::move(*bytes)));
   return success();
 }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Source.cpp - Program files: StableHLO text, bytecode, compiled -----===//
+#include "tools/support/Source.h"
+
+#include "lowering/Compile.h"
+#include "tools/RegisterAll.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <fstream>
+
+using namespace mlir;
+
+namespace millrace::tools {
+
+Session::Session() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerCompilerDialects(registry);
+  mlirContext = std::make_unique<MLIRContext>(registry);
+  sources = std::make_unique<llvm::SourceMgr>();
+  handler = std::make_unique<SourceMgrDiagnosticHandler>(*sources, mlirContext.get(), llvm::errs());
+}
+
+Session::~Session() = default;
+
+OwningOpRef<ModuleOp> Session::load(const std::string &path) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &error);
+  if (!file) {
+    llvm::WithColor::error(llvm::errs()) << error << "\n";
+    return nullptr;
+  }
+  sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  return parseSourceFile<ModuleOp>(*sources, mlirContext.get());
+}
+
+bool isCompiledProgram(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[8] = {};
+  file.read(magic, sizeof(magic));
+  return file && llvm::StringRef(magic, sizeof(magic)) == "MILLRACE";
+}
+
+int fail(llvm::StringRef tool, llvm::StringRef message) {
+  llvm::errs() << tool << ": error: " << message << "\n";
+  return 1;
+}
+
+} // namespace millrace::tools
