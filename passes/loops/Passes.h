@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.h - While loops ---------------------------------------------===//
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace millrace::loops {
+
+/// Integer attribute of a while operation: how often its body runs.
+inline constexpr llvm::StringLiteral kTripCountAttr = "millrace.trip_count";
+
+#define GEN_PASS_DECL
+#include "passes/loops/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/loops/Passes.h.inc"
+
+} // namespace millrace::loops

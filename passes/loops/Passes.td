@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MILLRACE_PASSES_LOOPS_PASSES_TD
+#define MILLRACE_PASSES_LOOPS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def HoistLoopInvariantsPass : Pass<"xla-hoist-loop-invariants", "::mlir::func::FuncOp"> {
+  let summary = "Compute once, before the loop, what does not change in it";
+  let description = [{
+    Moves pure operations of while bodies and conditions whose operands come from outside the loop. A carried value that
+    the body returns unchanged counts as coming from outside: its uses read the initial value, and it is no longer
+    carried. Constants stay, they are free. Broadcasts and iotas stay too: hoisting them would turn arithmetic that
+    fuses into memory traffic.
+  }];
+}
+
+def AnnotateTripCountsPass : Pass<"xla-annotate-trip-counts", "::mlir::func::FuncOp"> {
+  let summary = "Attach millrace.trip_count to loops that count from a constant to a constant";
+}
+
+def UnrollLoopsPass : Pass<"xla-unroll-loops", "::mlir::func::FuncOp"> {
+  let summary = "Replace loops of few iterations and few operations by their iterations";
+  let options = [
+    Option<"maxOps", "max-ops", "unsigned", "64", "operations that the unrolled loop may have">,
+  ];
+}
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- UnrollLoops.cpp - Tiny loops become their iterations ---------------===//
+// Input:   a while loop with known trip count n, and n times its body has at most max-ops operations
+// Output:  n copies of the body
+// Leaves alone all other loops.
+//===----------------------------------------------------------------------===//
+#include "passes/loops/Passes.h"
+#include "passes/loops/TripCount.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+namespace shlo = millrace::stablehlo;
+
+namespace millrace::loops {
+#define GEN_PASS_DEF_UNROLLLOOPSPASS
+#include "passes/loops/Passes.h.inc"
+
+namespace {
+
+struct UnrollLoops : impl::UnrollLoopsPassBase<UnrollLoops> {
+  using UnrollLoopsPassBase::UnrollLoopsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<shlo::WhileOp> loops;
+    getOperation().walk<WalkOrder::PostOrder>([&](shlo::WhileOp loop) { loops.push_back(loop); });
+    for (shlo::WhileOp loop : loops)
+      if (auto counted = countedLoop(loop); counted && isSmall(loop, counted->tripCount))
+        unroll(loop, counted->tripCount);
+  }
+
+  bool isSmall(shlo::WhileOp loop, int64_t tripCount) const {
+    if (tripCount > maxOps)
+      return false;
+    int64_t ops = 0;
+    loop.getBody().walk([&](Operation *op) { ops += !isa<shlo::ConstantOp>(op); });
+    return ops * tripCount <= maxOps;
+  }
+
+  static void unroll(shlo::WhileOp loop, int64_t tripCount) {
+    OpBuilder builder(loop);
+    SmallVector<Value> state(loop->getOperands());
+    Block &body = loop.getBody().front();
+    for (int64_t i = 0; i < tripCount; ++i) {
+      IRMapping mapping;
+      mapping.map(body.getArguments(), state);
+      for (Operation &op : body.without_terminator())
+        builder.clone(op, mapping);
+      for (auto [value, next] : llvm::zip_equal(state, body.getTerminator()->getOperands()))
+        value = mapping.lookupOrDefault(next);
+    }
+    loop->replaceAllUsesWith(state);
+    loop->erase();
+  }
+};
+
+} // namespace
+} // namespace millrace::loops
