@@ -1,0 +1,98 @@
+// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+
+// A chain of elementwise operations is one kernel; constants move into it.
+// CHECK-LABEL: func.func @chain
+// CHECK-NEXT: %[[R:.*]] = call @[[K:tanh_[0-9_]+]](%arg0, %arg1)
+// CHECK-NEXT: return %[[R]]
+// CHECK: func.func private @[[K]]
+// CHECK-SAME: attributes {millrace.kernel}
+// CHECK: stablehlo.constant
+// CHECK: stablehlo.add
+// CHECK: stablehlo.multiply
+// CHECK: stablehlo.tanh
+func.func @chain(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<64x64xf32>
+  %0 = stablehlo.add %a, %b : tensor<64x64xf32>
+  %1 = stablehlo.multiply %0, %c : tensor<64x64xf32>
+  %2 = stablehlo.tanh %1 : tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}
+
+// -----
+
+// Softmax: two row reductions and their consumers share one kernel.
+// CHECK-LABEL: func.func @softmax
+// CHECK-COUNT-1: call @
+// CHECK-NEXT: return
+func.func @softmax(%a: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %max = stablehlo.reduce(%a init: %lowest) applies stablehlo.maximum across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %maxes = stablehlo.broadcast_in_dim %max, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %shifted = stablehlo.subtract %a, %maxes : tensor<64x128xf32>
+  %e = stablehlo.exponential %shifted : tensor<64x128xf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %sums = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %r = stablehlo.divide %e, %sums : tensor<64x128xf32>
+  return %r : tensor<64x128xf32>
+}
+
+// -----
+
+// A contraction takes its elementwise consumers as epilogue, but what makes its operands is computed before.
+// CHECK-LABEL: func.func @epilogue
+// CHECK-NEXT: %[[X:.*]] = call @exponential
+// CHECK-NEXT: %[[R:.*]] = call @add{{.*}}(%arg1, %arg2, %[[X]])
+// CHECK-NEXT: return %[[R]]
+func.func @epilogue(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %bias: tensor<64xf32>) -> tensor<64x64xf32> {
+  %x = stablehlo.exponential %a : tensor<64x32xf32>
+  %0 = stablehlo.dot_general %x, %b, contracting_dims = [1] x [0] : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %1 = stablehlo.broadcast_in_dim %bias, dims = [1] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %2 = stablehlo.add %0, %1 : tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}
+
+// -----
+
+// A value with a later consumer is a further output of the kernel of its earliest consumer.
+// CHECK-LABEL: func.func @two_outputs
+// CHECK-NEXT: %[[R:.*]]:2 = call @
+// CHECK-NEXT: return %[[R]]#{{[01]}}, %[[R]]#{{[01]}}
+func.func @two_outputs(%a: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %0 = stablehlo.exponential %a : tensor<64x64xf32>
+  %1 = stablehlo.negate %0 : tensor<64x64xf32>
+  return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// -----
+
+// Kernels are made inside of loops too, and the loop itself stays a step of the runtime.
+// CHECK-LABEL: func.func @loop
+// CHECK: stablehlo.while
+// CHECK: func.call @compare
+// CHECK: func.call @
+func.func @loop(%a: tensor<64x64xf32>, %n: tensor<i32>) -> tensor<64x64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<64x64xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %y = stablehlo.exponential %x : tensor<64x64xf32>
+      stablehlo.return %j, %y : tensor<i32>, tensor<64x64xf32>
+    }
+  return %0#1 : tensor<64x64xf32>
+}
+
+// -----
+
+// Nothing to do: steps of the runtime stay as they are.
+// CHECK-LABEL: func.func @steps
+// CHECK-NEXT: stablehlo.custom_call
+// CHECK-NEXT: return
+func.func @steps(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

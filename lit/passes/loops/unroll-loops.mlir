@@ -1,0 +1,45 @@
+// RUN: xla-opt %s -xla-unroll-loops=max-ops=8 -split-input-file | FileCheck %s
+
+// Two iterations of one operation are cheaper than a loop.
+// CHECK-LABEL: @tiny
+// CHECK-NOT: stablehlo.while
+// CHECK: stablehlo.exponential
+// CHECK: stablehlo.exponential
+// CHECK-NOT: stablehlo.exponential
+// CHECK: return
+func.func @tiny(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<4xf32>
+    cond {
+      %two = stablehlo.constant dense<2> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %y = stablehlo.exponential %x : tensor<4xf32>
+      stablehlo.return %j, %y : tensor<i32>, tensor<4xf32>
+    }
+  return %0#1 : tensor<4xf32>
+}
+
+// -----
+
+// A thousand iterations stay a loop.
+// CHECK-LABEL: @long
+// CHECK: stablehlo.while
+func.func @long(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<4xf32>
+    cond {
+      %n = stablehlo.constant dense<1000> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %y = stablehlo.exponential %x : tensor<4xf32>
+      stablehlo.return %j, %y : tensor<i32>, tensor<4xf32>
+    }
+  return %0#1 : tensor<4xf32>
+}
