@@ -33,31 +33,69 @@ FunctionBuilder::FunctionBuilder(ProgramContext &context, func::FuncOp function,
 
 bool FunctionBuilder::isTensor(Value value) const { return isa<RankedTensorType>(value.getType()); }
 
-SlotId FunctionBuilder::addSlot(Slot::Kind kind, RankedTensorType type, uint32_t index) {
+SlotId FunctionBuilder::addSlot(Slot::Kind kind, RankedTensorType type, const Dims &dims, uint32_t index) {
   Slot slot;
   slot.kind = kind;
   slot.index = index;
   slot.dtype = dtypeOf(type.getElementType());
-  uint64_t bytes = byteSize(slot.dtype);
-  for (int64_t size : type.getShape()) {
-    slot.dims.push_back(Dim::constant(size));
-    bytes *= size;
-  }
-  slot.bytes = bytes;
+  slot.dims.assign(dims.begin(), dims.end());
+  slot.bytes = slot.isStatic() ? byteSize(slot.dtype) : 0;
+  for (Dim dim : dims)
+    slot.bytes *= dim.isRuntime ? 0 : dim.value;
   result.slots.push_back(std::move(slot));
   return result.slots.size() - 1;
 }
 
-SlotId FunctionBuilder::newArena(RankedTensorType type) {
-  SlotId slot = addSlot(Slot::Kind::Arena, type);
+SlotId FunctionBuilder::newTemporary(RankedTensorType type, const Dims &dims) {
+  if (!type.hasStaticShape())
+    return addSlot(Slot::Kind::Dynamic, type, dims);
+  SlotId slot = addSlot(Slot::Kind::Arena, type, dims);
   temporaryOf[slot] = temporaries.size();
   temporaries.push_back({slot, {result.slots[slot].bytes, position, position}});
   return slot;
 }
 
+FunctionBuilder::Dims FunctionBuilder::dimsOf(Value value) const {
+  auto it = dynamicDims.find(value);
+  if (it != dynamicDims.end())
+    return it->second;
+  Dims dims;
+  for (int64_t size : cast<RankedTensorType>(value.getType()).getShape()) {
+    assert(!ShapedType::isDynamic(size) && "sizes of a dynamic value must have been recorded");
+    dims.push_back(Dim::constant(size));
+  }
+  return dims;
+}
+
+FunctionBuilder::Dims FunctionBuilder::freshDims(RankedTensorType type) {
+  Dims dims;
+  for (int64_t size : type.getShape())
+    dims.push_back(ShapedType::isDynamic(size) ? Dim::runtime(result.numDims++) : Dim::constant(size));
+  return dims;
+}
+
+void FunctionBuilder::assignDims(const Dims &to, const Dims &from, Location loc) {
+  SetDimsStep step;
+  for (auto [target, source] : llvm::zip_equal(to, from))
+    if (target.isRuntime && !(target == source))
+      step.entries.push_back({(uint32_t)target.value, kNone, 0, DimExpr::of(source)});
+  if (!step.entries.empty())
+    emit({std::move(step)}, loc);
+}
+
 SlotId FunctionBuilder::slotFor(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
   auto it = preferred.find(value);
-  SlotId slot = it != preferred.end() ? it->second : newArena(cast<RankedTensorType>(value.getType()));
+  SlotId slot;
+  if (it != preferred.end()) {
+    slot = it->second;
+    if (!type.hasStaticShape())
+      dynamicDims[value] = Dims(result.slots[slot].dims.begin(), result.slots[slot].dims.end());
+  } else {
+    if (!type.hasStaticShape())
+      dynamicDims.try_emplace(value, freshDims(type));
+    slot = newTemporary(type, dimsOf(value));
+  }
   slots[value] = slot;
   touch(slot);
   return slot;
@@ -74,14 +112,14 @@ SlotId FunctionBuilder::useWithShape(Value value, Location loc) {
   SlotId slot = use(value);
   auto type = cast<RankedTensorType>(value.getType());
   const Slot &base = result.slots[slot];
-  bool same = base.dtype == dtypeOf(type.getElementType()) && base.dims.size() == type.getShape().size();
-  for (size_t d = 0; same && d < base.dims.size(); ++d)
-    same = base.dims[d] == Dim::constant(type.getDimSize(d));
+  Dims dims = dimsOf(value);
+  bool same = base.dtype == dtypeOf(type.getElementType()) &&
+              ArrayRef<Dim>(base.dims.data(), base.dims.size()) == ArrayRef<Dim>(dims);
   if (same)
     return slot;
   // The runtime may exchange the addresses of loop-carried slots, so that no view of them can exist.
   if (llvm::is_contained(exchanged, slot)) {
-    SlotId fresh = newArena(type);
+    SlotId fresh = newTemporary(type, dims);
     copy(slot, fresh, loc);
     touch(fresh);
     return fresh;
@@ -92,7 +130,7 @@ SlotId FunctionBuilder::useWithShape(Value value, Location loc) {
     target = base.index;
     offset = base.offset;
   }
-  SlotId view = addSlot(Slot::Kind::View, type, target);
+  SlotId view = addSlot(Slot::Kind::View, type, dims, target);
   result.slots[view].offset = offset;
   return view;
 }
@@ -172,7 +210,14 @@ LogicalResult FunctionBuilder::build() {
   for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
     if (!isTensor(argument))
       continue;
-    SlotId slot = addSlot(Slot::Kind::Argument, cast<RankedTensorType>(argument.getType()), result.arguments.size());
+    auto type = cast<RankedTensorType>(argument.getType());
+    Dims dims = freshDims(type);
+    for (auto [axis, dim] : llvm::enumerate(dims))
+      if (dim.isRuntime)
+        result.dimBindings.push_back({(uint32_t)dim.value, (uint32_t)result.arguments.size(), (uint32_t)axis, {}});
+    if (!type.hasStaticShape())
+      dynamicDims[argument] = dims;
+    SlotId slot = addSlot(Slot::Kind::Argument, type, dims, result.arguments.size());
     slots[argument] = slot;
     result.arguments.push_back(slot);
   }
@@ -181,7 +226,8 @@ LogicalResult FunctionBuilder::build() {
   for (Value value : ret.getOperands()) {
     if (!isTensor(value))
       continue;
-    SlotId slot = addSlot(Slot::Kind::Result, cast<RankedTensorType>(value.getType()), result.results.size());
+    auto type = cast<RankedTensorType>(value.getType());
+    SlotId slot = addSlot(Slot::Kind::Result, type, freshDims(type), result.results.size());
     result.results.push_back(slot);
     bool aliasesArgument = isEntry && context.program.results[result.results.size() - 1].aliasArgument != kNone;
     if (!aliasesArgument && isa_and_nonnull<func::CallOp>(value.getDefiningOp()))

@@ -34,8 +34,13 @@ private:
   using SlotId = runtime::SlotId;
 
   // FunctionBuilder.cpp: values and memory
-  SlotId addSlot(runtime::Slot::Kind kind, mlir::RankedTensorType type, uint32_t index = 0);
-  SlotId newArena(mlir::RankedTensorType type);
+  using Dims = llvm::SmallVector<runtime::Dim>;
+  SlotId addSlot(runtime::Slot::Kind kind, mlir::RankedTensorType type, const Dims &dims, uint32_t index = 0);
+  SlotId newTemporary(mlir::RankedTensorType type, const Dims &dims); ///< in the arena; on the heap if `?`
+  Dims dimsOf(mlir::Value value) const;      ///< sizes of a value that has a slot
+  Dims freshDims(mlir::RankedTensorType type); ///< a new run-time dim for each `?`
+  /// Sets the run-time dims of `to` to the sizes `from`.
+  void assignDims(const Dims &to, const Dims &from, mlir::Location loc);
   SlotId slotFor(mlir::Value result);                ///< where the step that makes `result` writes
   SlotId use(mlir::Value value);                     ///< for a step that needs the address only
   SlotId useWithShape(mlir::Value value, mlir::Location loc); ///< for a step that looks at shape and type
@@ -52,6 +57,8 @@ private:
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visitConstant(mlir::Operation *op, mlir::DenseElementsAttr value);
   mlir::LogicalResult visitCall(mlir::func::CallOp call);
+  /// Computes the sizes of results with `?` before the kernel runs, and makes their slots.
+  mlir::LogicalResult sizeResults(mlir::func::CallOp call);
   /// Buffers for operands that the kernel updates, indexed by operand; kNone for the others. Copies where the old value
   /// is needed later.
   llvm::SmallVector<SlotId> prepareInPlace(mlir::func::CallOp call, const KernelSummary &summary);
@@ -71,6 +78,7 @@ private:
   runtime::Function result;
   runtime::Steps *steps; ///< the list that emit() appends to
   llvm::DenseMap<mlir::Value, SlotId> slots;
+  llvm::DenseMap<mlir::Value, Dims> dynamicDims; ///< of values with `?`
   llvm::DenseMap<mlir::Value, SlotId> preferred; ///< results that should be written straight to their destination
 
   struct OpenLoop {

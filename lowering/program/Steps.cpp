@@ -4,6 +4,9 @@
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/ShapeRecipe.h"
+
+#include "mlir/IR/SymbolTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -25,8 +28,11 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
   // A rename: the results are the operands' bytes.
   if (fusion::isAlias(op)) {
     for (auto [operand, opResult] : llvm::zip_equal(op->getOperands(), op->getResults()))
-      if (isTensor(operand))
+      if (isTensor(operand)) {
         slots[opResult] = use(operand);
+        if (auto it = dynamicDims.find(operand); it != dynamicDims.end())
+          dynamicDims[opResult] = Dims(it->second);
+      }
     return success();
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -69,7 +75,7 @@ LogicalResult FunctionBuilder::visitConstant(Operation *op, DenseElementsAttr va
   FailureOr<std::string> bytes = bytesOf(value);
   if (failed(bytes))
     return op->emitError("has an element type that buffers cannot hold: ") << type.getElementType();
-  slots[constant] = addSlot(Slot::Kind::Constant, type, context.constant(std::move(*bytes)));
+  slots[constant] = addSlot(Slot::Kind::Constant, type, dimsOf(constant), context.constant(std::move(*bytes)));
   return success();
 }
 
@@ -91,7 +97,7 @@ SmallVector<SlotId> FunctionBuilder::prepareInPlace(func::CallOp call, const Ker
     else if (diesAt(operand, call) && result.slots[source].kind == Slot::Kind::Arena)
       target = source;
     else
-      target = newArena(cast<RankedTensorType>(opResult.getType()));
+      target = slotFor(opResult);
     copy(source, target, call.getLoc());
     preferred[opResult] = updated[operandIndex] = target;
   }
@@ -120,17 +126,83 @@ bool FunctionBuilder::updatesInPlace(BlockArgument state, Value next) {
   });
 }
 
+static DimExpr::Op dimOp(fusion::ShapeRecipe::Op op) {
+  using Op = fusion::ShapeRecipe::Op;
+  switch (op) {
+  case Op::Add: return DimExpr::Op::Add;
+  case Op::Sub: return DimExpr::Op::Sub;
+  case Op::Mul: return DimExpr::Op::Mul;
+  case Op::FloorDiv: return DimExpr::Op::FloorDiv;
+  case Op::CeilDiv: return DimExpr::Op::CeilDiv;
+  case Op::Max: return DimExpr::Op::Max;
+  case Op::Min: return DimExpr::Op::Min;
+  default: llvm_unreachable("not an operator");
+  }
+}
+
+LogicalResult FunctionBuilder::sizeResults(func::CallOp call) {
+  if (llvm::all_of(call.getResultTypes(), [](Type type) { return cast<RankedTensorType>(type).hasStaticShape(); }))
+    return success();
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+  Operation *ret = kernel.getBody().front().getTerminator();
+  SetDimsStep step;
+  for (auto [value, returned] : llvm::zip_equal(call.getResults(), ret->getOperands())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.hasStaticShape())
+      continue;
+    slotFor(value);
+    Dims dims = dimsOf(value);
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!type.isDynamicDim(d))
+        continue;
+      std::optional<fusion::ShapeRecipe> recipe = fusion::sizeOf(returned, d);
+      if (!recipe)
+        return call.emitError("has a result whose dimension ")
+               << d << " depends on values that the operation computes itself: " << type;
+      DimExpr expr;
+      for (const fusion::ShapeRecipe::Term &term : recipe->terms) {
+        using Op = fusion::ShapeRecipe::Op;
+        if (term.op == Op::Constant) {
+          expr.terms.push_back({DimExpr::Op::Constant, term.value});
+        } else if (term.op == Op::ArgumentDim) {
+          Dim dim = dimsOf(call.getOperand(term.value))[term.index];
+          expr.terms.push_back({dim.isRuntime ? DimExpr::Op::Dim : DimExpr::Op::Constant, dim.value});
+        } else if (term.op == Op::ArgumentElement) {
+          uint32_t element = result.numDims++;
+          step.entries.push_back({element, use(call.getOperand(term.value)), (uint64_t)term.index, {}});
+          expr.terms.push_back({DimExpr::Op::Dim, element});
+        } else {
+          expr.terms.push_back({dimOp(term.op), 0});
+        }
+      }
+      step.entries.push_back({(uint32_t)dims[d].value, kNone, 0, std::move(expr)});
+    }
+  }
+  emit({std::move(step)}, call.getLoc());
+  return success();
+}
+
 LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
   auto kernel = context.kernels.find(call.getCallee());
   if (kernel != context.kernels.end()) {
     const KernelSummary &summary = kernel->second;
+    if (failed(sizeResults(call)))
+      return failure();
     SmallVector<SlotId> updated = prepareInPlace(call, summary);
     KernelStep step;
     step.kernel = summary.index;
     for (auto [index, operand] : llvm::enumerate(call.getOperands()))
       step.inputs.push_back(updated[index] != kNone ? updated[index] : use(operand));
-    for (SlotId slot : slotsForAll(call.getResults()))
-      step.outputs.push_back(slot);
+    for (Value value : call.getResults()) {
+      bool sized = !cast<RankedTensorType>(value.getType()).hasStaticShape();
+      step.outputs.push_back(sized ? use(value) : slotFor(value));
+    }
+    for (ValueRange values : {ValueRange(call.getOperands()), ValueRange(call.getResults())})
+      for (Value value : values)
+        if (auto it = dynamicDims.find(value); it != dynamicDims.end())
+          for (Dim dim : it->second)
+            if (dim.isRuntime)
+              step.dims.push_back(dim.value);
     step.end = DimExpr::constant(summary.rangeEnd);
     step.granularity = summary.granularity;
     step.scratchBytes = summary.scratchBytes;
@@ -170,6 +242,13 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
     if (!isTensor(init))
       continue;
     SlotId state;
+    auto mapCarried = [&, i = i](SlotId slot) {
+      for (Value value : {Value(cond.getArgument(i)), Value(body.getArgument(i)), Value(op->getResult(i))}) {
+        slots[value] = slot;
+        if (!cast<RankedTensorType>(value.getType()).hasStaticShape())
+          dynamicDims[value] = Dims(result.slots[slot].dims.begin(), result.slots[slot].dims.end());
+      }
+    };
     if (next == body.getArgument(i)) {
       // The loop never changes it: everybody reads the initial value.
       state = use(init);
@@ -181,23 +260,27 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
       if (ownsInit) {
         state = initSlot;
       } else {
-        state = newArena(cast<RankedTensorType>(init.getType()));
+        auto type = cast<RankedTensorType>(init.getType());
+        Dims dims = freshDims(type);
+        assignDims(dims, dimsOf(init), loc);
+        state = newTemporary(type, dims);
         copy(initSlot, state, loc);
       }
       if (updatesInPlace(body.getArgument(i), next)) {
         preferred[next] = state;
         exchanged.push_back(state);
         updatedStates.push_back(state);
-        slots[cond.getArgument(i)] = slots[body.getArgument(i)] = slots[op->getResult(i)] = state;
+        mapCarried(state);
         continue;
       }
-      SlotId nextSlot = newArena(cast<RankedTensorType>(init.getType()));
+      auto type = cast<RankedTensorType>(init.getType());
+      SlotId nextSlot = newTemporary(type, freshDims(type));
       carried.push_back({i, {state, nextSlot}});
       exchanged.append({state, nextSlot});
       if (next.getDefiningOp() && next.getDefiningOp()->getBlock() == &body && isa<func::CallOp>(next.getDefiningOp()))
         preferred.try_emplace(next, nextSlot);
     }
-    slots[cond.getArgument(i)] = slots[body.getArgument(i)] = slots[op->getResult(i)] = state;
+    mapCarried(state);
   }
 
   ++position;
@@ -215,7 +298,10 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
   if (failed(visitBlock(body)))
     return failure();
   for (auto &[index, pair] : carried) {
-    SlotId made = use(yield->getOperand(index));
+    Value next = yield->getOperand(index);
+    SlotId made = use(next);
+    if (made != pair.next)
+      assignDims(Dims(result.slots[pair.next].dims.begin(), result.slots[pair.next].dims.end()), dimsOf(next), loc);
     copy(made, pair.next, loc);
     touch(pair.state);
     step.carried.push_back(pair);
@@ -248,8 +334,12 @@ LogicalResult FunctionBuilder::visitBranches(Operation *op) {
     if (failed(visitBlock(region.front())))
       return failure();
     for (auto [value, opResult] : llvm::zip_equal(yield->getOperands(), op->getResults()))
-      if (isTensor(value))
-        copy(use(value), slots.lookup(opResult), op->getLoc());
+      if (isTensor(value)) {
+        SlotId made = use(value), target = slots.lookup(opResult);
+        if (made != target)
+          assignDims(dimsOf(opResult), dimsOf(value), op->getLoc());
+        copy(made, target, op->getLoc());
+      }
   }
   steps = outside;
   for (Value opResult : op->getResults())
@@ -309,7 +399,10 @@ LogicalResult FunctionBuilder::visitReturn(Operation *op) {
   for (Value value : op->getOperands()) {
     if (!isTensor(value))
       continue;
-    copy(use(value), result.results[index++], op->getLoc());
+    SlotId target = result.results[index++], made = use(value);
+    if (made != target)
+      assignDims(Dims(result.slots[target].dims.begin(), result.slots[target].dims.end()), dimsOf(value), op->getLoc());
+    copy(made, target, op->getLoc());
   }
   return success();
 }
