@@ -4,8 +4,10 @@
 
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/LowerToLLVM.h"
+#include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
+#include "passes/fusion/Passes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -30,6 +32,27 @@ template <typename OpT> std::string textOf(OpT op) {
   llvm::raw_string_ostream stream(text);
   op->print(stream, OpPrintingFlags().useLocalScope());
   return text;
+}
+
+/// The emitters that write vector code; they say why not in remarks.
+FailureOr<BufferKernel> tryEmitters(func::FuncOp fn) {
+  static const KernelTarget target = hostKernelTarget();
+  // An operand's buffer as output is the generic path's business.
+  if (fn->hasAttr(fusion::kInPlaceAttr))
+    return failure();
+  FailureOr<EmittedKernel> emitted = emitKernel(fn, target);
+  if (failed(emitted))
+    return failure();
+  BufferKernel kernel;
+  kernel.body = emitted->fn;
+  kernel.numInputs = fn.getNumArguments();
+  kernel.numOutputs = fn.getNumResults();
+  kernel.rangeEnd = emitted->rangeEnd;
+  kernel.scratchBytes = emitted->scratchBytesPerTask;
+  kernel.picosPerIteration = emitted->nanosPerIteration * 1000;
+  kernel.emitter = emitted->emitter;
+  fn.erase();
+  return kernel;
 }
 
 /// Compiles the kernels that one thread takes.
@@ -77,7 +100,9 @@ public:
     }
     dump("linalg");
     fn = module->lookupSymbol<func::FuncOp>(symbol);
-    FailureOr<BufferKernel> buffered = lowerGeneric(fn);
+    FailureOr<BufferKernel> buffered = options.genericOnly ? failure() : tryEmitters(fn);
+    if (failed(buffered))
+      buffered = lowerGeneric(fn);
     if (failed(buffered))
       return fail("stop vector");
     dump("vector");

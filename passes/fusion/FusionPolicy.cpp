@@ -114,7 +114,7 @@ OpRole classify(Operation *op) {
           CollectiveBroadcastOp, CollectivePermuteOp, CrossReplicaSumOp, PartitionIdOp, ReplicaIdOp, AsyncStartOp,
           AsyncDoneOp, AfterAllOp, CreateTokenOp, SendOp, RecvOp, InfeedOp, OutfeedOp>(op))
     return OpRole::TopLevel;
-  if (op->getName().getStringRef() == "stablehlo.collective_reduce" || op->hasTrait<OpTrait::IsTerminator>() ||
+  if (op->getName().getStringRef() == "stablehlo.collective_reduce" || op->hasTrait<mlir::OpTrait::IsTerminator>() ||
       op->getDialect() != op->getContext()->getLoadedDialect<StablehloDialect>())
     return OpRole::TopLevel;
   return OpRole::Alone;
@@ -129,7 +129,7 @@ bool isTiny(Operation *op) {
     return true;
   // A loop is tiny if everything in it can be part of a kernel and is tiny itself.
   auto result = op->walk([&](Operation *inner) {
-    if (inner == op || inner->hasTrait<OpTrait::IsTerminator>())
+    if (inner == op || inner->hasTrait<mlir::OpTrait::IsTerminator>())
       return WalkResult::advance();
     if (inner->getParentRegion()->getParentOp() != op && !isa<WhileOp, CaseOp, IfOp>(inner->getParentOp()))
       return WalkResult::advance(); // the body of a reduce, sort, ...
