@@ -7,7 +7,7 @@
 #include "lowering/program/ProgramTypes.h"
 #include "passes/calls/Passes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/AsmParser/AsmParser.h"
 
 #include <cstring>
 #include <sstream>
@@ -21,6 +21,18 @@ std::string describe(DType dtype, const std::vector<int64_t> &dims) {
   for (size_t d = 0; d < dims.size(); ++d)
     text += (d ? "," : "") + (dims[d] == kDynamic ? std::string("?") : std::to_string(dims[d]));
   return text + "]";
+}
+
+std::vector<Argument> argumentSpecs(mlir::func::FuncOp function) {
+  std::vector<Argument> specs;
+  for (mlir::Type type : function.getArgumentTypes())
+    if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type))
+      static_cast<TensorSpec &>(specs.emplace_back()) = lowering::specOf(tensor);
+  return specs;
+}
+
+mlir::Type parseElementType(DType dtype, mlir::MLIRContext &context) {
+  return mlir::parseType(std::string(name(dtype)), &context);
 }
 
 StatusOr<std::vector<Array>> loadArguments(const std::string &files, const std::vector<Argument> &specs) {

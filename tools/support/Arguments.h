@@ -5,6 +5,7 @@
 #include "runtime/program/Program.h"
 #include "tools/support/Npy.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
@@ -25,6 +26,12 @@ std::vector<Array> hoistedArguments(mlir::ModuleOp module, const std::string &en
 
 /// InvalidArgument naming the first argument whose count, element type or shape does not fit, with both.
 runtime::Status checkArguments(const std::vector<Array> &arrays, const std::vector<runtime::Argument> &specs);
+
+/// What the arguments of `function` must look like.
+std::vector<runtime::Argument> argumentSpecs(mlir::func::FuncOp function);
+
+/// The MLIR type with the name of `dtype`.
+mlir::Type parseElementType(runtime::DType dtype, mlir::MLIRContext &context);
 
 /// "f32[2,3]".
 std::string describe(runtime::DType dtype, const std::vector<int64_t> &dims);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CompileCached.h - Compile, or take the program from the cache ------===//
+#pragma once
+
+#include "lowering/Compile.h"
+
+#include <memory>
+#include <string>
+
+namespace millrace::tools {
+
+enum class CacheUse { On, Off };
+
+struct CacheSettings {
+  CacheUse use = CacheUse::On;
+  std::string folder;   ///< empty: MILLRACE_CACHE_DIR, else the user's cache folder
+  bool explain = false; ///< print hit, or miss with the part that differs
+};
+
+/// compile() with the persistent cache in front. `report` is empty after a hit.
+llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::ModuleOp module,
+                                                                      const CompileOptions &options,
+                                                                      const CacheSettings &cache,
+                                                                      CompileReport &report);
+
+} // namespace millrace::tools

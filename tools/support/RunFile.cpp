@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RunFile.cpp - What xla-run does ------------------------------------===//
+#include "tools/support/RunFile.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/eval/Evaluator.h"
+#include "lowering/CacheKey.h"
+#include "lowering/Compile.h"
+#include "passes/calls/Passes.h"
+#include "tools/support/Arguments.h"
+#include "tools/support/CompileCached.h"
+#include "tools/support/Progress.h"
+#include "tools/support/Reports.h"
+#include "tools/support/RunProgram.h"
+#include "tools/support/Source.h"
+#include "tools/support/Verify.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Format.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace millrace::tools {
+namespace {
+
+constexpr llvm::StringLiteral kTool = "xla-run";
+
+bool hasChecks(ModuleOp module) {
+  auto result = module.walk([](stablehlo::CustomCallOp call) {
+    return call.getCallTargetName().starts_with("check.") ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+int interpret(ModuleOp module, const RunFileOptions &options) {
+  eval::RunOptions run;
+  run.printResults = !options.quiet && !hasChecks(module);
+  run.printDense = true;
+  if (options.args.empty())
+    return failed(eval::runWithInterpreter(module, run, llvm::outs()));
+  func::FuncOp entry = eval::entryFunction(module);
+  if (!entry)
+    return 1;
+  std::vector<runtime::Argument> specs = argumentSpecs(entry);
+  auto arrays = loadArguments(options.args, specs);
+  if (!arrays)
+    return fail(kTool, arrays.status().message());
+  if (runtime::Status status = checkArguments(*arrays, specs); !status.ok())
+    return fail(kTool, status.message());
+  SmallVector<eval::Value> values;
+  for (auto [array, type] : llvm::zip_equal(*arrays, entry.getArgumentTypes())) {
+    auto tensorType = RankedTensorType::get(array.dims, cast<RankedTensorType>(type).getElementType());
+    values.push_back(eval::Tensor::fromBytes(tensorType, ArrayRef<char>(array.bytes.data(), array.bytes.size())));
+  }
+  auto results = eval::runWithInterpreter(module, values, run);
+  return failed(results);
+}
+
+/// Values that the program carries itself become run-time arguments: machine code is what is to be tested.
+LogicalResult makeInputsArguments(ModuleOp module) {
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  calls::InlineCallsPassOptions inlineAll;
+  inlineAll.keepFrom = ~0u;
+  pm.addPass(calls::createInlineCallsPass(inlineAll));
+  pm.addPass(calls::createHoistConstantsPass());
+  return pm.run(module);
+}
+
+void printTimes(const RunOutcome &outcome) {
+  std::vector<double> sorted = outcome.milliseconds;
+  std::sort(sorted.begin(), sorted.end());
+  llvm::outs() << llvm::format("load: %.3f ms\nrun: min %.3f ms, median %.3f ms, max %.3f ms over %zu\n",
+                               outcome.loadMilliseconds, sorted.front(), sorted[sorted.size() / 2], sorted.back(),
+                               sorted.size());
+}
+
+void printResults(const std::vector<std::vector<Array>> &results, MLIRContext &context) {
+  constexpr int64_t kMostElements = 1024;
+  for (auto [device, arrays] : llvm::enumerate(results))
+    for (const Array &array : arrays) {
+      if (results.size() > 1)
+        llvm::outs() << "device " << device << ": ";
+      if (array.numElements() > kMostElements) {
+        llvm::outs() << describe(array.dtype, array.dims) << ", too large to print: --out=FILE.npz writes it\n";
+        continue;
+      }
+      Type element = parseElementType(array.dtype, context);
+      auto type = RankedTensorType::get(array.dims, element);
+      llvm::outs() << eval::Tensor::fromBytes(type, ArrayRef<char>(array.bytes.data(), array.bytes.size())).toAttr()
+                   << "\n";
+    }
+}
+
+} // namespace
+
+int runFile(const RunFileOptions &options) {
+  Session session;
+  Progress progress;
+  std::shared_ptr<const runtime::Program> program;
+  std::vector<Array> hoisted;
+  OwningOpRef<ModuleOp> module, original;
+  std::string entry;
+  bool checks = false;
+
+  if (isCompiledProgram(options.path)) {
+    auto loaded = runtime::readFile(options.path);
+    if (!loaded)
+      return fail(kTool, loaded.status().message());
+    program = std::make_shared<runtime::Program>(std::move(*loaded));
+    if (options.interpreter || options.verify)
+      return fail(kTool, "a compiled program cannot be evaluated: give the StableHLO file");
+  } else {
+    module = session.load(options.path);
+    if (!module)
+      return 1;
+    if (options.interpreter)
+      return interpret(*module, options);
+    checks = hasChecks(*module);
+    if ((checks || options.verify) && failed(makeInputsArguments(*module)))
+      return 1;
+    entry = options.entry.empty() ? findEntry(*module) : options.entry;
+    hoisted = hoistedArguments(*module, entry);
+    if (options.verify)
+      original = module->clone();
+    CompileOptions compileOptions;
+    compileOptions.entry = entry;
+    compileOptions.fold = !checks && !options.verify;
+    compileOptions.genericOnly = options.generic;
+    compileOptions.fuse = options.fuse;
+    compileOptions.threads = options.threads;
+    compileOptions.onProgress = [&](llvm::StringRef what) { progress.show(what); };
+    CompileReport report;
+    CacheUse cache = options.cacheDir == "off" ? CacheUse::Off : CacheUse::On;
+    auto compiled = compileCached(*module, compileOptions, {cache, options.cacheDir, options.stats}, report);
+    if (!compiled)
+      return fail(kTool, llvm::toString(compiled.takeError()));
+    program = *compiled;
+    if (options.time)
+      printCompileTimes(report, llvm::outs());
+  }
+
+  std::vector<Array> arguments;
+  size_t own = program->arguments.size() - hoisted.size();
+  std::vector<runtime::Argument> ownSpecs(program->arguments.begin(), program->arguments.begin() + own);
+  if (options.args.empty()) {
+    arguments = randomArguments(ownSpecs, options.seed);
+  } else {
+    auto loaded = loadArguments(options.args, ownSpecs);
+    if (!loaded)
+      return fail(kTool, loaded.status().message());
+    arguments = std::move(*loaded);
+  }
+  if (runtime::Status status = checkArguments(arguments, ownSpecs); !status.ok())
+    return fail(kTool, status.message());
+  for (Array &array : hoisted)
+    arguments.push_back(std::move(array));
+
+  auto outcome = runProgram(program, arguments, options.numDevices, options.repeat, [&](unsigned run) {
+    progress.show("execution " + std::to_string(run + 1) + " of " + std::to_string(options.repeat));
+  });
+  if (!outcome)
+    return fail(kTool, outcome.status().message());
+  if (options.verify)
+    if (runtime::Status status = verifyAgainstEvaluator(*original, entry, arguments, outcome->results.front()); !status.ok())
+      return fail(kTool, status.message());
+  if (options.stats) {
+    printExecutedOps(*program, llvm::outs());
+    printMemory(*program, llvm::outs());
+    llvm::outs() << llvm::format("%14llu  peak of the run\n", (unsigned long long)outcome->peakBytes);
+  }
+  if (options.repeat > 1 || options.time)
+    printTimes(*outcome);
+  if (!options.out.empty()) {
+    if (runtime::Status status = writeArrays(options.out, outcome->results.front()); !status.ok())
+      return fail(kTool, status.message());
+  } else if (!options.quiet && !checks) {
+    printResults(outcome->results, session.context());
+  }
+  return 0;
+}
+
+} // namespace millrace::tools

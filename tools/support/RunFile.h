@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RunFile.h - What xla-run does --------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace millrace::tools {
+
+struct RunFileOptions {
+  std::string path;
+  std::string args;    ///< comma-separated .npy/.npz; empty: random values from `seed`
+  std::string out;     ///< .npy or .npz for the results; empty: print them
+  std::string entry;
+  std::string cacheDir;
+  uint64_t seed = 0;
+  unsigned repeat = 1; ///< executions; more than one prints times
+  unsigned numDevices = 0; ///< 0: as many as the program wants
+  unsigned threads = 0;
+  bool interpreter = false; ///< the evaluator instead of machine code
+  bool verify = false;      ///< compare machine code with the evaluator
+  bool stats = false;       ///< print executed operations, cache and memory
+  bool time = false;        ///< print time per stop of compilation and per execution
+  bool generic = false;     ///< no emitters
+  bool fuse = true;
+  bool quiet = false;       ///< print no results
+};
+
+/// Compiles (or loads) and runs the file; prints one clear error otherwise. Returns the exit status: 0 only if the
+/// program ran and all its checks, and --verify, hold.
+int runFile(const RunFileOptions &options);
+
+} // namespace millrace::tools

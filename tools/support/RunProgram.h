@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RunProgram.h - Execute a program on host arrays --------------------===//
+#pragma once
+
+#include "runtime/program/Program.h"
+#include "tools/support/Npy.h"
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace millrace::tools {
+
+struct RunOutcome {
+  std::vector<std::vector<Array>> results; ///< [device][result], of the last execution
+  std::vector<double> milliseconds;        ///< per execution, from enqueueing to the last result being ready
+  double loadMilliseconds = 0;
+  uint64_t peakBytes = 0; ///< of device 0
+};
+
+/// Loads `program` and executes it `repeat` times with `arguments` on each of its devices. `onRepeat` is told the number
+/// of the execution that begins. Waits for the results.
+runtime::StatusOr<RunOutcome> runProgram(std::shared_ptr<const runtime::Program> program,
+                                         const std::vector<Array> &arguments, unsigned numDevices, unsigned repeat,
+                                         const std::function<void(unsigned)> &onRepeat);
+
+} // namespace millrace::tools
