@@ -9,6 +9,9 @@
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
+#include "passes/calls/Passes.h"
+#include "passes/fusion/Passes.h"
+#include "passes/loops/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -44,6 +47,9 @@ void millrace::registerAllPasses() {
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();
+  calls::registerCallsPasses();
+  fusion::registerFusionPasses();
+  loops::registerLoopsPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();

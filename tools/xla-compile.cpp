@@ -5,7 +5,9 @@
 #include "tools/support/Reports.h"
 #include "tools/support/Source.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -81,7 +83,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   std::error_code error;
-  llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_Text);
+  llvm::ToolOutputFile file(output, error, llvm::sys::fs::OpenFlags::OF_Text);
   if (error)
     return tools::fail("xla-compile", "cannot write '" + output + "': " + error.message());
   file.os() << text;

@@ -100,7 +100,9 @@ public:
     }
     dump("linalg");
     fn = module->lookupSymbol<func::FuncOp>(symbol);
-    FailureOr<BufferKernel> buffered = options.genericOnly ? failure() : tryEmitters(fn);
+    FailureOr<BufferKernel> buffered = failure();
+    if (!options.genericOnly)
+      buffered = tryEmitters(fn);
     if (failed(buffered))
       buffered = lowerGeneric(fn);
     if (failed(buffered))
@@ -172,7 +174,7 @@ llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<func::FuncOp
     }
   };
   unsigned threads = std::min<size_t>(options.threads, kernels.size());
-  if (threads > 1 && kernels.front().getContext()->isMultithreadingEnabled()) {
+  if (threads > 1 && func::FuncOp(kernels.front()).getContext()->isMultithreadingEnabled()) {
     std::vector<std::thread> helpers;
     for (unsigned t = 1; t < threads; ++t)
       helpers.emplace_back(work);

@@ -26,7 +26,7 @@ StatusOr<Array> download(Buffer &buffer, const std::string &name) {
   array.dims = *dims;
   array.bytes.resize(array.numElements() * byteSize(array.dtype));
   Event done = buffer.toHost(array.bytes.data(), array.bytes.size());
-  if (Status status = done.wait(); !status.ok())
+  if (Status status = done.await(); !status.ok())
     return status;
   return array;
 }
@@ -67,7 +67,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, const st
     if (!result)
       return result.status();
     for (Event &done : result->done)
-      if (Status status = done.wait(); !status.ok())
+      if (Status status = done.await(); !status.ok())
         return status;
     outcome.milliseconds.push_back(millisecondsSince(start));
     if (run + 1 < repeat)
@@ -82,7 +82,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, const st
       }
     }
   }
-  outcome.peakBytes = (*client)->devices().front()->memoryStats().peakBytes;
+  outcome.peakBytes = (*client)->devices().front()->memoryStats().peak;
   return outcome;
 }
 
