@@ -94,6 +94,7 @@ std::string findEntry(ModuleOp module) {
 
 llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &options, CompileReport *report) {
   Stopwatch watch(report);
+  loadCompilerDialects(*module.getContext());
   std::string entry = options.entry.empty() ? findEntry(module) : options.entry;
   if (entry.empty() || !module.lookupSymbol<func::FuncOp>(entry))
     return llvm::createStringError(entry.empty() ? "the module has neither @main nor a single function to run"

@@ -48,6 +48,9 @@ struct CompileReport {
 /// Adds every dialect, interface and translation that compile() needs.
 void registerCompilerDialects(mlir::DialectRegistry &registry);
 
+/// Loads the dialects that code generation builds; compile() does so itself.
+void loadCompilerDialects(mlir::MLIRContext &context);
+
 /// The function that a module without further instructions runs: @main, else its only non-private function, else its
 /// only function. Null if there is none.
 std::string findEntry(mlir::ModuleOp module);

@@ -62,3 +62,11 @@ void millrace::registerCompilerDialects(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
+
+void millrace::loadCompilerDialects(MLIRContext &context) {
+  // Emitters build operations outside of passes, and threads must not load dialects while others compile.
+  context.loadDialect<arith::ArithDialect, bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                      complex::ComplexDialect, func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,
+                      LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                      tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+}

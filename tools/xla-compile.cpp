@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-compile.cpp - StableHLO in, program or any stop out ------------===//
 #include "lowering/Compile.h"
+#include "tools/support/Flags.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
 #include "tools/support/Source.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace millrace;
-namespace cl = llvm::cl;
-
-static cl::OptionCategory category("xla-compile options");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE.mlir"), cl::init("-"), cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("write the program (or the stop) to this file"), cl::cat(category));
-static cl::opt<std::string> emit("emit", cl::init("object"), cl::cat(category),
-                                 cl::desc("stop: stablehlo simplified sharded partitioned fused linalg vector llvm asm "
-                                          "object program"));
-static cl::opt<std::string> entry("entry", cl::desc("function to compile (default: @main)"), cl::cat(category));
-static cl::opt<bool> showTime("time", cl::desc("print time per stop and kernel"), cl::cat(category));
-static cl::opt<bool> showMemory("memory", cl::desc("print bytes of arguments, outputs, temporaries, ..."), cl::cat(category));
-static cl::opt<bool> generic("generic", cl::desc("code generation without emitters (the reference path)"), cl::cat(category));
-static cl::opt<bool> noFusion("no-fusion", cl::desc("one kernel per operation"), cl::cat(category));
-static cl::opt<unsigned> threads("threads", cl::desc("compiler threads (default: all)"), cl::cat(category));
-
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "Compiles StableHLO for this CPU\n");
+  std::string input, output, emit = "object", entry;
+  bool showTime = false, showMemory = false, generic = false, noFusion = false;
+  unsigned threads = 0;
+  tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU");
+  flags.positional(&input, "FILE.mlir");
+  flags.add("o", &output, "write the program (or the stop) to this file");
+  flags.add("emit", &emit, "stop: stablehlo simplified sharded partitioned fused linalg vector llvm asm object program");
+  flags.add("entry", &entry, "function to compile (default: @main, else the only one)");
+  flags.add("time", &showTime, "print time per stop and kernel");
+  flags.add("memory", &showMemory, "print bytes of arguments, outputs, temporaries, ...");
+  flags.add("compile-threads", &threads, "threads of the compiler (default: all)");
+  flags.add("generic", &generic, "code generation without emitters (the reference path)");
+  flags.add("no-fusion", &noFusion, "one kernel per operation");
+  int status;
+  if (!flags.parse(argc, argv, status))
+    return status;
   static const std::vector<llvm::StringRef> stops = {"stablehlo", "simplified", "sharded", "partitioned", "fused", "linalg",
                                                      "vector", "llvm", "asm", "object", "program"};
   if (!llvm::is_contained(stops, emit))
@@ -68,8 +65,8 @@ int main(int argc, char **argv) {
     if (showMemory)
       tools::printMemory(*program, llvm::outs());
     if (emit == "object" && !output.empty()) {
-      if (runtime::Status status = runtime::writeFile(*program, output); !status.ok())
-        return tools::fail("xla-compile", status.message());
+      if (runtime::Status written = runtime::writeFile(*program, output); !written.ok())
+        return tools::fail("xla-compile", written.message());
     } else if (emit == "object" && !showTime && !showMemory) {
       stream << runtime::toText(*program); // nothing else was asked for: show what was made
     }
