@@ -13,6 +13,7 @@ namespace millrace::lowering {
 
 void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   // Calls first: everything after looks at one function at a time.
+  pm.addPass(calls::createFlattenTuplesPass());
   pm.addPass(calls::createInlineCallsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -47,7 +47,7 @@ public:
       region(function.getBody());
     if (!changed)
       return;
-    function.setAllArgAttrs(ArrayRef<DictionaryAttr>(SmallVector<DictionaryAttr>()));
+    // Positions have changed: attributes of single arguments and results no longer fit.
     function->removeAttr("arg_attrs");
     function->removeAttr("res_attrs");
     function.setFunctionType(FunctionType::get(function.getContext(), inputs, results));

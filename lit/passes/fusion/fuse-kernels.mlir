@@ -42,7 +42,7 @@ func.func @softmax(%a: tensor<64x128xf32>) -> tensor<64x128xf32> {
 // A contraction takes its elementwise consumers as epilogue, but what makes its operands is computed before.
 // CHECK-LABEL: func.func @epilogue
 // CHECK-NEXT: %[[X:.*]] = call @exponential
-// CHECK-NEXT: %[[R:.*]] = call @add{{.*}}(%arg1, %arg2, %[[X]])
+// CHECK-NEXT: %[[R:.*]] = call @add{{.*}}(%[[X]], %arg1, %arg2)
 // CHECK-NEXT: return %[[R]]
 func.func @epilogue(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %bias: tensor<64xf32>) -> tensor<64x64xf32> {
   %x = stablehlo.exponential %a : tensor<64x32xf32>
