@@ -60,12 +60,12 @@ private:
   bool plainBuffer(const Side &side) const;
   double bytesOf(const Operand &operand, int atom, bool unit) const;
 
-  void emit();
+  bool emit();
   void packRows(PointEvaluator &block, Value rowBegin, Value rowEnd);
   void packPanel(PointEvaluator &panel, Value columnBegin);
   void emitTile(PointEvaluator &panel, Value row, Value rowBegin, Value rowEnd, Value columnBegin, Value panelInGroup,
                 Value isFirst, Value isLast);
-  void finishTile(PointEvaluator &panel, ArrayRef<PointEvaluator> rows, Value columnBegin, ArrayRef<Value> sums);
+  void finishTile(PointEvaluator &panel, MutableArrayRef<PointEvaluator> rows, Value columnBegin, ArrayRef<Value> sums);
   void forEachK(PointEvaluator &at, int64_t step, SmallVector<Value> carried,
                 llvm::function_ref<SmallVector<Value>(PointEvaluator &, Value packedIndex, Value k,
                                                       SmallVector<Value>)>
@@ -528,7 +528,7 @@ void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
 }
 
 /// Consumers and stores of one register tile.
-void ContractionEmitter::finishTile(PointEvaluator &panel, ArrayRef<PointEvaluator> rowPoints, Value columnBegin,
+void ContractionEmitter::finishTile(PointEvaluator &panel, MutableArrayRef<PointEvaluator> rowPoints, Value columnBegin,
                                     ArrayRef<Value> sums) {
   struct Pending {
     PointEvaluator point;
@@ -689,7 +689,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
   inside.leave();
 }
 
-void ContractionEmitter::emit() {
+bool ContractionEmitter::emit() {
   shell = createShell(kernel, model);
   Scratch scratch(shell);
   int64_t lanes = tile.lanes;
@@ -779,6 +779,7 @@ void ContractionEmitter::emit() {
   scf::ForOp rowLoop = openLoop(at, rowBegin, rowEnd, tile.mr);
   at.enterLoop(rowLoop);
   emitTile(at, rowLoop.getInductionVar(), rowBegin, rowEnd, columnBegin, panelInGroup, isFirst, isLast);
+  return !at.broken();
 }
 
 FailureOr<EmittedKernel> ContractionEmitter::run() {
@@ -786,7 +787,10 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
     return refuse(kernel, "contraction", why);
   chooseTile();
   chooseBlocks();
-  emit();
+  if (!emit()) {
+    shell.erase();
+    return refuse(kernel, "contraction", "internal fault: a value was needed where it is not known");
+  }
   EmittedKernel out;
   out.fn = shell;
   out.emitter = "contraction";

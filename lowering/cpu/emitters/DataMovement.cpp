@@ -27,7 +27,7 @@ public:
 
 private:
   LogicalResult match();
-  void emit();
+  bool emit();
   void emitSquare(PointEvaluator &at, Value u0, Value v0);
 
   func::FuncOp kernel;
@@ -151,7 +151,7 @@ void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
   }
 }
 
-void TransposeEmitter::emit() {
+bool TransposeEmitter::emit() {
   shell = createShell(kernel, model);
   PointEvaluator at(model, shell, lanes);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
@@ -183,12 +183,16 @@ void TransposeEmitter::emit() {
   scf::ForOp vLoop = openLoop(at, begin, end, lanes);
   at.enterLoop(vLoop);
   emitSquare(at, u0, vLoop.getInductionVar());
+  return !at.broken();
 }
 
 FailureOr<EmittedKernel> TransposeEmitter::run() {
   if (failed(match()))
     return refuse(kernel, "movement", why);
-  emit();
+  if (!emit()) {
+    shell.erase();
+    return refuse(kernel, "movement", "internal fault: a value was needed where it is not known");
+  }
   EmittedKernel out;
   out.fn = shell;
   out.emitter = "movement";

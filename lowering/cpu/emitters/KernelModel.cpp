@@ -85,6 +85,9 @@ void KernelModel::forEachAccess(llvm::function_ref<void(const Access &, bool)> v
     for (const Operand &operand : node.inits)
       if (operand.kind == Operand::Buffer)
         visit(operand.access, false);
+    for (auto &[value, operand] : node.captured)
+      if (operand.kind == Operand::Buffer)
+        visit(operand.access, false);
   }
   for (const Output &output : outputs) {
     if (output.value.kind == Operand::Buffer)
@@ -185,6 +188,7 @@ private:
     SmallVector<AtomList> loops;
     SmallVector<RawOperand, 4> inputs;
     SmallVector<RawOperand, 2> inits;
+    SmallVector<std::pair<Value, RawOperand>, 1> captured;
     AtomList kept;
   };
 
@@ -202,7 +206,7 @@ private:
   LogicalResult addOutput(Value value, int buffer);
   LogicalResult addPiece(Value value, AffineMap map, ArrayRef<AtomList> dims, ArrayRef<int64_t> offsets,
                          ArrayRef<int64_t> steps, RankedTensorType whole, int buffer);
-  LogicalResult checkBody(Block *body);
+  LogicalResult checkBody(Block *body, SmallVector<std::pair<Value, RawOperand>, 1> &captured);
   LogicalResult operandFor(Value value, AffineMap map, ArrayRef<AtomList> loops, RawOperand &out);
   LogicalResult scalarOperand(Value value, RawOperand &out);
   LogicalResult finish();
@@ -551,8 +555,18 @@ LogicalResult Builder::addReshape(Operation *op, Value source, Value result, Arr
   return success();
 }
 
-LogicalResult Builder::checkBody(Block *body) {
+LogicalResult Builder::checkBody(Block *body, SmallVector<std::pair<Value, RawOperand>, 1> &captured) {
   for (Operation &op : *body) {
+    for (Value operand : op.getOperands()) {
+      Attribute attr;
+      if (operand.getParentBlock() == body || matchPattern(operand, m_Constant(&attr)) ||
+          llvm::any_of(captured, [&](auto &known) { return known.first == operand; }))
+        continue;
+      RawOperand raw;
+      if (failed(scalarOperand(operand, raw)))
+        return failure();
+      captured.push_back({operand, raw});
+    }
     if (isa<linalg::YieldOp, linalg::IndexOp>(op))
       continue;
     if (op.getNumRegions() || !(isa<arith::ConstantOp>(op) || OpTrait::hasElementwiseMappableTraits(&op)))
@@ -563,13 +577,6 @@ LogicalResult Builder::checkBody(Block *body) {
         return fail("scalar of a type without vectors");
       if (!type.isIndex())
         model.maxElementBits = std::max<int>(model.maxElementBits, type.getIntOrFloatBitWidth());
-    }
-    for (Value operand : op.getOperands()) {
-      if (operand.getParentBlock() == body)
-        continue;
-      Attribute attr;
-      if (!matchPattern(operand, m_Constant(&attr)))
-        return fail("scalar body that reads a value from outside");
     }
   }
   return success();
@@ -585,8 +592,8 @@ LogicalResult Builder::scalarOperand(Value value, RawOperand &out) {
   auto extract = value.getDefiningOp<tensor::ExtractOp>();
   if (!extract || llvm::any_of(extract.getTensor().getType().getShape(), [](int64_t size) { return size != 1; }))
     return fail("scalar operand that is not a constant or the element of a tensor of one");
-  SmallVector<AtomList> loops(extract.getTensor().getType().getRank());
-  return operandFor(extract.getTensor(), AffineMap::getMultiDimIdentityMap(loops.size(), fn.getContext()), loops, out);
+  SmallVector<AffineExpr> zeros(extract.getTensor().getType().getRank(), getAffineConstantExpr(0, fn.getContext()));
+  return operandFor(extract.getTensor(), AffineMap::get(0, 0, zeros, fn.getContext()), {}, out);
 }
 
 LogicalResult Builder::operandFor(Value value, AffineMap map, ArrayRef<AtomList> loops, RawOperand &out) {
@@ -625,9 +632,15 @@ LogicalResult Builder::addLinalg(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || op->getNumRegions() != 1)
     return fail("operation '" + op->getName().getStringRef() + "'");
   Block *body = op.getBlock();
-  if (failed(checkBody(body)))
-    return failure();
+  // One number everywhere.
+  if (op.getNumDpsInputs() == 0 && op.getNumReductionLoops() == 0 && op->getNumResults() == 1)
+    if (TypedAttr attr = constantOf(body->getTerminator()->getOperand(0))) {
+      scalarOf[op->getResult(0)] = attr;
+      return success();
+    }
   RawNode raw;
+  if (failed(checkBody(body, raw.captured)))
+    return failure();
   Node node;
   node.op = op;
   node.body = body;
@@ -872,6 +885,11 @@ LogicalResult Builder::finish() {
         return failure();
       node.inits.push_back(init.operand);
     }
+    for (auto &[value, operand] : raw.captured) {
+      if (operand.view >= 0 && failed(access(operand, {}, operand.operand.access)))
+        return failure();
+      node.captured.push_back({value, operand.operand});
+    }
     if (node.usesIndex)
       for (const AtomList &list : raw.loops) {
         node.loops.emplace_back();
@@ -911,6 +929,8 @@ LogicalResult Builder::finish() {
       node.level = std::max(node.level, model.level(input));
     for (const Operand &init : node.inits)
       node.level = std::max(node.level, model.level(init));
+    for (const auto &[value, operand] : node.captured)
+      node.level = std::max(node.level, model.level(operand));
     node.level += node.reduction;
     node.depends = node.kept | (node.level ? kInsideTask : 0);
   }
@@ -932,6 +952,8 @@ void Builder::coarsen() {
     for (Operand &operand : node.inputs)
       addAccess(operand.access);
     for (Operand &operand : node.inits)
+      addAccess(operand.access);
+    for (auto &[value, operand] : node.captured)
       addAccess(operand.access);
     for (LinearExpr &loop : node.loops)
       exprs.push_back(&loop);

@@ -66,6 +66,7 @@ struct Node {
   mlir::Block *body = nullptr; ///< null: the result is the operand (a reshape)
   mlir::SmallVector<Operand, 4> inputs;
   mlir::SmallVector<Operand, 2> inits;     ///< parallel to the results
+  mlir::SmallVector<std::pair<mlir::Value, Operand>, 1> captured; ///< scalars from outside the body
   mlir::SmallVector<LinearExpr, 4> loops;  ///< loop dimension of linalg.index -> atoms
   AtomSet iteration = 0;
   AtomSet kept = 0;      ///< atoms of the results

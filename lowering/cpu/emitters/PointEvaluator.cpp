@@ -74,15 +74,22 @@ int PointEvaluator::scopeFor(AtomSet need) const {
   for (auto [index, scope] : llvm::enumerate(scopes))
     if (!(need & ~scope->available))
       return index;
-  // A missing index is a bug of the emitter: fail loudly rather than emit code for the wrong point.
-  llvm::report_fatal_error("millrace emitter: a value was asked for before its loop indices were known");
+  *faulty = true;
+  return scopes.size() - 1;
 }
 
-Value PointEvaluator::indexOf(int atom) const {
+Value PointEvaluator::faultyNumber(Type type) {
+  *faulty = true;
+  Builder b(fn.getContext());
+  return number(cast<TypedAttr>(b.getZeroAttr(type)));
+}
+
+Value PointEvaluator::indexOf(int atom) {
   for (auto &scope : llvm::reverse(scopes))
     if (auto it = scope->indices.find(atom); it != scope->indices.end())
       return it->second;
-  llvm::report_fatal_error("millrace emitter: unknown loop index");
+  *faulty = true;
+  return constant(0);
 }
 
 // ---- Index arithmetic ---------------------------------------------------------------------------------------------
@@ -173,7 +180,7 @@ Value PointEvaluator::address(const Access &access) {
   }
   scopes = all;
   if (needed & ~seen)
-    llvm::report_fatal_error("millrace emitter: address with unknown loop index");
+    *faulty = true;
   return sum;
 }
 
@@ -403,17 +410,27 @@ Value PointEvaluator::cloneOn(Operation *op, ArrayRef<Value> operands) {
   return copy->getResult(0);
 }
 
+/// A constant or a captured scalar of a body; null for what the body computes.
+Value PointEvaluator::outside(const Node &node, Value value) {
+  Attribute attr;
+  if (matchPattern(value, m_Constant(&attr)))
+    return number(cast<TypedAttr>(attr));
+  for (const auto &[captured, operand] : node.captured)
+    if (captured == value)
+      return evaluate(operand);
+  return {};
+}
+
 Value PointEvaluator::evaluateInBody(const Node &node, Value value, ArrayRef<Value> args) {
   DenseMap<Value, Value> known;
   std::function<Value(Value)> get = [&](Value v) -> Value {
     if (auto it = known.find(v); it != known.end())
       return it->second;
     Value result;
-    Attribute attr;
-    if (auto arg = dyn_cast<BlockArgument>(v)) {
+    if (auto arg = dyn_cast<BlockArgument>(v); arg && arg.getOwner() == node.body) {
       result = args[arg.getArgNumber()];
-    } else if (matchPattern(v, m_Constant(&attr))) {
-      result = number(cast<TypedAttr>(attr));
+    } else if (Value known = outside(node, v)) {
+      result = known;
     } else if (auto index = v.getDefiningOp<linalg::IndexOp>()) {
       const LinearExpr &expr = node.loops[index.getDim()];
       Value base = linear(expr);
@@ -457,13 +474,12 @@ SmallVector<Value> PointEvaluator::cloneBody(const Node &node, ArrayRef<Value> a
       bool missing = false;
       for (Value operand : op.getOperands()) {
         Value mapped;
-        Attribute attr;
         if (auto it = known.find(operand); it != known.end())
           mapped = it->second;
-        else if (auto arg = dyn_cast<BlockArgument>(operand))
+        else if (auto arg = dyn_cast<BlockArgument>(operand); arg && arg.getOwner() == node.body)
           mapped = args[arg.getArgNumber()];
-        else if (matchPattern(operand, m_Constant(&attr)))
-          mapped = number(cast<TypedAttr>(attr));
+        else
+          mapped = outside(node, operand);
         missing |= !mapped;
         operands.push_back(mapped);
       }
@@ -474,15 +490,12 @@ SmallVector<Value> PointEvaluator::cloneBody(const Node &node, ArrayRef<Value> a
     known[op.getResult(0)] = result;
   }
   for (Value yielded : node.body->getTerminator()->getOperands()) {
-    Attribute attr;
     if (auto it = known.find(yielded); it != known.end())
       results.push_back(it->second);
     else if (auto arg = dyn_cast<BlockArgument>(yielded); arg && arg.getOwner() == node.body)
       results.push_back(args[arg.getArgNumber()]);
-    else if (matchPattern(yielded, m_Constant(&attr)))
-      results.push_back(number(cast<TypedAttr>(attr)));
     else
-      results.push_back({});
+      results.push_back(outside(node, yielded));
   }
   return results;
 }
@@ -519,8 +532,10 @@ Value PointEvaluator::evaluate(const Operand &operand) {
     result = loadScratch(it->second, operand.elementType);
   } else {
     const Node &node = model.nodeOf(operand);
-    if (node.reduction)
-      llvm::report_fatal_error("millrace emitter: a reduction was asked for before it was computed");
+    if (node.reduction) {
+      scopes = all;
+      return faultyNumber(operand.elementType);
+    }
     SmallVector<Value> args = inputsOf(node);
     if (!node.body) {
       result = args.front();
@@ -528,6 +543,9 @@ Value PointEvaluator::evaluate(const Operand &operand) {
       for (const Operand &init : node.inits)
         args.push_back(init.kind == Operand::None ? Value() : evaluate(init));
       SmallVector<Value> results = cloneBody(node, args);
+      for (auto [value, tensor] : llvm::zip(results, node.op->getResults()))
+        if (!value)
+          value = faultyNumber(getElementTypeOrSelf(tensor.getType()));
       for (auto [tensor, value] : llvm::zip(node.op->getResults(), results))
         scopes.back()->values[tensor] = value;
       result = results[model.producer.find(operand.value)->second.second];

@@ -85,7 +85,10 @@ public:
   mlir::Value linear(const LinearExpr &expr);
   /// The terms of `which` atoms, without the offset.
   mlir::Value terms(const LinearExpr &expr, AtomSet which);
-  mlir::Value index(int atom) const { return indexOf(atom); }
+  mlir::Value index(int atom) { return indexOf(atom); }
+
+  /// Set if something was asked for that is not known at its place (a fault of the emitter): the code is unusable.
+  bool broken() const { return *faulty; }
 
   // Plumbing.
   mlir::OpBuilder builder() const;
@@ -101,9 +104,11 @@ public:
   mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({width}, element); }
 
 private:
+  mlir::Value outside(const Node &node, mlir::Value value);
+  mlir::Value faultyNumber(mlir::Type type);
   mlir::OpBuilder builderAt(Scope &scope) const;
   int scopeFor(AtomSet need) const;
-  mlir::Value indexOf(int atom) const;
+  mlir::Value indexOf(int atom);
   mlir::Value loadVector(mlir::Value memref, mlir::Value address, int64_t stride, mlir::Type element,
                          mlir::Value laneGuard, mlir::Value padding);
   mlir::Value fromStorage(mlir::Value stored, mlir::Type element);
@@ -116,6 +121,7 @@ private:
   int vectorAtom = -1;
   mlir::Value mask, laneCount;
   std::vector<std::shared_ptr<Scope>> scopes;
+  std::shared_ptr<bool> faulty = std::make_shared<bool>(false);
   llvm::DenseMap<mlir::Value, ScratchRow> scratch, keeping;
 };
 

@@ -57,7 +57,7 @@ private:
   int chooseLane(AtomSet candidates) const;
   void collectGroups();
   void chooseKept();
-  void emit();
+  bool emit();
 
   using Points = SmallVector<PointEvaluator, 4>;
   void emitGroups(Points &points);
@@ -256,8 +256,14 @@ LogicalResult RowEmitter::plan() {
       // Few elements along the lanes: several rows per iteration.
       SmallVector<int> order = outermostFirst(model, plan_.parallel);
       int64_t elements = std::min(size, plan_.chunk);
-      while (!order.empty() && elements < 1024 && model.atomSizes[order.back()] <= 8192) {
-        elements *= model.atomSizes[order.back()];
+      int64_t iterations = model.product(plan_.parallel) * llvm::divideCeil(size, plan_.chunk);
+      while (!order.empty() && elements < 1024) {
+        int64_t rows = model.atomSizes[order.back()];
+        // Not if it leaves too few iterations for the threads, unless there is hardly anything to do.
+        if (iterations / rows < 8 * target.threads && elements * iterations > 16384)
+          break;
+        elements *= rows;
+        iterations /= rows;
         plan_.parallel &= ~atomBit(order.pop_back_val());
       }
     }
@@ -521,7 +527,7 @@ void RowEmitter::columnPieces(PointEvaluator &row, Value begin, Value end, bool 
   row.leave();
 }
 
-void RowEmitter::emit() {
+bool RowEmitter::emit() {
   shell = createShell(kernel, model);
   scratch = std::make_unique<Scratch>(shell);
   PointEvaluator at(model, shell, plan_.width);
@@ -534,7 +540,7 @@ void RowEmitter::emit() {
     bindLinear(at, iteration, outer);
     Points points{at};
     emitGroups(points);
-    return;
+    return !at.broken();
   }
   Value piece = at.constant(0);
   if (plan_.chunks > 1) {
@@ -578,12 +584,16 @@ void RowEmitter::emit() {
       inBranch(isLast, [&] { columnPieces(at, {}, {}, true); });
     }
   }
+  return !at.broken();
 }
 
 FailureOr<EmittedKernel> RowEmitter::run() {
   if (failed(plan()))
     return refuse(kernel, "row", why);
-  emit();
+  if (!emit()) {
+    shell.erase();
+    return refuse(kernel, "row", "internal fault: a value was needed where it is not known");
+  }
   EmittedKernel out;
   out.fn = shell;
   out.emitter = "row";
