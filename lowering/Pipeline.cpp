@@ -3,6 +3,7 @@
 #include "lowering/Pipeline.h"
 
 #include "passes/fusion/Passes.h"
+#include "passes/loops/Passes.h"
 #include "passes/calls/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -15,6 +16,11 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   // Calls first: everything after looks at one function at a time.
   pm.addPass(calls::createFlattenTuplesPass());
   pm.addPass(calls::createInlineCallsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Unrolling first: what it leaves is worth hoisting out of.
+  pm.addNestedPass<func::FuncOp>(loops::createUnrollLoopsPass());
+  pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
