@@ -8,6 +8,7 @@
 #include "passes/fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -94,6 +95,46 @@ void copiesToLinalg(func::FuncOp body) {
                                 linalg::YieldOp::create(b, loc, args.front());
                               });
     rewriter.eraseOp(copy);
+  });
+}
+
+/// memref.reshape reads its sizes from memory, which MLIR lowers for shapes of index type only: load them here. The source
+/// is contiguous, as memref.reshape demands.
+void reshapesToReinterpretCasts(func::FuncOp body) {
+  body.walk([&](memref::ReshapeOp reshape) {
+    auto type = dyn_cast<MemRefType>(reshape.getType());
+    if (!type)
+      return;
+    OpBuilder builder(reshape);
+    Location loc = reshape.getLoc();
+    SmallVector<OpFoldResult> sizes, strides(type.getRank());
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!type.isDynamicDim(d)) {
+        sizes.push_back(builder.getIndexAttr(type.getDimSize(d)));
+        continue;
+      }
+      Value position = arith::ConstantIndexOp::create(builder, loc, d);
+      Value size = memref::LoadOp::create(builder, loc, reshape.getShape(), ValueRange{position});
+      if (!size.getType().isIndex())
+        size = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), size);
+      sizes.push_back(size);
+    }
+    OpFoldResult stride = builder.getIndexAttr(1);
+    for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+      strides[d] = stride;
+      Value product = arith::MulIOp::create(builder, loc, getValueOrCreateConstantIndexOp(builder, loc, stride),
+                                            getValueOrCreateConstantIndexOp(builder, loc, sizes[d]));
+      stride = getAsOpFoldResult(product);
+    }
+    // Static sizes to the right give static strides, which the type of the result spells.
+    auto [typeStrides, offset] = type.getStridesAndOffset();
+    for (auto [d, typeStride] : llvm::enumerate(typeStrides))
+      if (!ShapedType::isDynamic(typeStride))
+        strides[d] = builder.getIndexAttr(typeStride);
+    Value cast = memref::ReinterpretCastOp::create(builder, loc, type, reshape.getSource(),
+                                                   OpFoldResult(builder.getIndexAttr(0)), sizes, strides);
+    reshape.replaceAllUsesWith(cast);
+    reshape.erase();
   });
 }
 
@@ -255,6 +296,7 @@ FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
   }
   kernel.body = module.lookupSymbol<func::FuncOp>(bodyName);
   copiesToLinalg(kernel.body);
+  reshapesToReinterpretCasts(kernel.body);
   unsigned first = kernel.numInputs + kernel.numOutputs;
   kernel.rangeEnd = independentRows(kernel.body);
   kernel.picosPerIteration = estimatePicos(kernel.body, kernel.rangeEnd);

@@ -2,8 +2,8 @@
 // RUN: split-file %s %t
 // RUN: xla-run %t/all-reduce.mlir --cache-dir=off | FileCheck %s --check-prefix=REDUCE
 // RUN: xla-run %t/permute.mlir --cache-dir=off | FileCheck %s --check-prefix=PERMUTE
-// REDUCE: device 0: dense<[6, 6]>
-// REDUCE: device 3: dense<[6, 6]>
+// REDUCE: device 0: dense<6> : tensor<2xi32>
+// REDUCE: device 3: dense<6> : tensor<2xi32>
 // PERMUTE: device 0: dense<1>
 // PERMUTE: device 1: dense<0>
 //--- all-reduce.mlir
