@@ -7,6 +7,8 @@
 //          time accumulate MR x NR/lanes vectors over k in registers. After the last block of k the consumers are
 //          evaluated on the accumulators and the outputs are stored; before, partial sums wait in scratch.
 //          The last rows overlap (a row may be computed twice, with the same result); the last columns are masked.
+// bf16 factors and f32 sums on processors with vdpbf16ps: b is packed in pairs of k, [k/2][NR][2], and one instruction
+// adds two products per lane (denormal factors count as 0).
 // Leaves alone: kernels with another reduction, one row (bandwidth-bound: the row emitter's dot products are right),
 //          outputs without contiguous m or n.
 //===----------------------------------------------------------------------===//
@@ -14,6 +16,7 @@
 #include "lowering/cpu/emitters/VectorTranspose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -72,6 +75,9 @@ private:
                     body,
                 SmallVector<Value> *results = nullptr);
   Value factor(PointEvaluator &at, const Side &side);
+  Value packedFactor(PointEvaluator &at, const Side &side);
+  Value addPairs(PointEvaluator &at, Value x, Value y, Value sum);
+  bool isWidenedBf16(const Side &side) const;
   Value accumulate(PointEvaluator &at, Value a, Value b, Value sum);
   Value columnMask(PointEvaluator &at, Value columnBegin, int64_t vector, Value &count);
   bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }
@@ -92,6 +98,8 @@ private:
   Tiling tile;
 
   func::FuncOp shell;
+  bool pairs = false;  ///< two products per instruction
+  Type packType;       ///< of the packed factors
   Value packedA, packedB, partials;
   int64_t aRowStride = 0, aKStride = 1, packedK = 0, scratchBytes = 0;
   Value kBegin, kEnd; ///< of the innermost k atom in the current block
@@ -181,9 +189,16 @@ int ContractionEmitter::contiguousAtom(const Operand &operand, AtomSet candidate
   return best;
 }
 
+/// Can be read in place by the register tile.
 bool ContractionEmitter::plainBuffer(const Side &side) const {
-  return side.operand->kind == Operand::Buffer && side.operand->access.guards.empty() && !side.converts &&
-         side.operand->elementType == accType;
+  if (side.operand->kind != Operand::Buffer || !side.operand->access.guards.empty())
+    return false;
+  return pairs || (!side.converts && side.operand->elementType == accType);
+}
+
+bool ContractionEmitter::isWidenedBf16(const Side &side) const {
+  auto extend = side.element.getDefiningOp<arith::ExtFOp>();
+  return extend && isa<BlockArgument>(extend.getIn()) && side.operand->elementType.isBF16();
 }
 
 LogicalResult ContractionEmitter::classify() {
@@ -286,15 +301,20 @@ void ContractionEmitter::chooseBlocks() {
   }
   kOuter = order;
 
+  pairs = target.avx512bf16 && accType.isF32() && tile.lanes == 16 && isWidenedBf16(a) && isWidenedBf16(b) &&
+          kInner >= 0 && model.atomSizes[kInner] % 2 == 0 && tile.kc % 2 == 0;
+  packType = pairs ? Type(BFloat16Type::get(kernel.getContext())) : accType;
+
   // What is read in place.
   int64_t tiles = llvm::divideCeil(rows(), tile.mr);
-  a.packed = !plainBuffer(a) || (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && rows() > 16);
+  a.packed = !plainBuffer(a) ||
+             (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && (pairs || rows() > 16));
   // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it.
   if (!a.packed && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
-    a.packed = a.operand->access.address.coefficient(mOrder.back()) * accType.getIntOrFloatBitWidth() / 8 % 2048 == 0;
-  b.packed = !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || tiles > 2;
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 2048 == 0;
+  b.packed = pairs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || tiles > 2;
   a.lane = kInner;
-  if (a.packed && !mOrder.empty()) {
+  if (a.packed && !mOrder.empty() && !pairs) {
     // Rows along lanes only if no vector crosses from one m atom to the next.
     int along = contiguousAtom(*a.operand, atomBit(kInner) | mAtoms);
     if (along == mOrder.back() && (mOrder.size() == 1 || model.atomSizes[along] % tile.lanes == 0))
@@ -346,6 +366,27 @@ Value ContractionEmitter::factor(PointEvaluator &at, const Side &side) {
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     type = vector.clone(accType);
   return arith::ExtFOp::create(builder, at.loc(), type, value);
+}
+
+/// The factor as it is packed; lanes that do not exist are 0.
+Value ContractionEmitter::packedFactor(PointEvaluator &at, const Side &side) {
+  if (!pairs)
+    return at.splat(factor(at, side));
+  Value value = at.evaluateVector(*side.operand);
+  if (at.laneMask()) {
+    OpBuilder builder = at.builder();
+    Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(value.getType())));
+    value = arith::SelectOp::create(builder, at.loc(), at.laneMask(), value, zero);
+  }
+  return value;
+}
+
+Value ContractionEmitter::addPairs(PointEvaluator &at, Value x, Value y, Value sum) {
+  OpBuilder builder = at.builder();
+  return LLVM::CallIntrinsicOp::create(builder, at.loc(), sum.getType(),
+                                       builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+                                       ValueRange{sum, x, y})
+      .getResult(0);
 }
 
 Value ContractionEmitter::accumulate(PointEvaluator &at, Value x, Value y, Value sum) {
@@ -438,7 +479,7 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value rowBegin, Value r
                }
                point.setLanes(kInner, mask, count);
              }
-             Value value = point.splat(factor(point, a));
+             Value value = packedFactor(point, a);
              Value to = point.add(base, point.mulConstant(packedIndex, aKStride));
              OpBuilder inner = point.builder();
              vector::StoreOp::create(inner, point.loc(), value, packedA, ValueRange{to});
@@ -467,16 +508,27 @@ void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
     for (int64_t v = 0; v < tile.nv; ++v)
       masks[v] = columnMask(panel, columnBegin, v, counts[v]);
     PointEvaluator at = panel;
-    forEachK(at, 1, {},
-             [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value>) -> SmallVector<Value> {
+    forEachK(at, pairs ? 2 : 1, {},
+             [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
                Value base = point.mulConstant(packedIndex, tile.nr());
                for (int64_t v = 0; v < tile.nv; ++v) {
-                 PointEvaluator one = point;
-                 one.enter(point.block());
-                 one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
-                 one.setLanes(nLane, masks[v], counts[v]);
-                 Value value = one.splat(factor(one, b));
-                 Value to = one.addConstant(base, v * lanes);
+                 auto read = [&](int64_t ahead) {
+                   PointEvaluator one = point;
+                   one.enter(point.block());
+                   if (ahead)
+                     one.bindIndex(kInner, one.addConstant(k, ahead));
+                   one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
+                   one.setLanes(nLane, masks[v], counts[v]);
+                   return packedFactor(one, b);
+                 };
+                 Value value = read(0);
+                 if (pairs) {
+                   Value next = read(1);
+                   OpBuilder builder = point.builder();
+                   value = vector::InterleaveOp::create(builder, point.loc(), value, next);
+                 }
+                 PointEvaluator &one = point;
+                 Value to = one.addConstant(base, v * lanes * (pairs ? 2 : 1));
                  OpBuilder builder = one.builder();
                  vector::StoreOp::create(builder, one.loc(), value, packedB, ValueRange{to});
                }
@@ -486,21 +538,24 @@ void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
   }
   // Contiguous along k: vectors of k for `lanes` columns, transposed in registers.
   PointEvaluator at = panel;
-  forEachK(at, lanes, {},
+  int64_t depth = pairs ? 2 * lanes : lanes;
+  forEachK(at, depth, {},
            [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
-             Value mask, count;
-             if (model.atomSizes[kInner] % lanes) {
-               OpBuilder builder = point.builder();
-               Value left = arith::SubIOp::create(builder, point.loc(), kEnd, k);
-               count = arith::MinUIOp::create(builder, point.loc(), left, point.constant(lanes));
-               mask = vector::CreateMaskOp::create(builder, point.loc(), point.vectorOf(builder.getI1Type()),
-                                                   ValueRange{left});
-             }
+             Value masks[2], counts[2];
+             if (model.atomSizes[kInner] % depth)
+               for (int64_t half = 0; half * lanes < depth; ++half) {
+                 OpBuilder builder = point.builder();
+                 Value left = arith::SubIOp::create(builder, point.loc(), kEnd, point.addConstant(k, half * lanes));
+                 left = arith::MaxSIOp::create(builder, point.loc(), left, point.constant(0));
+                 counts[half] = arith::MinUIOp::create(builder, point.loc(), left, point.constant(lanes));
+                 masks[half] = vector::CreateMaskOp::create(builder, point.loc(), point.vectorOf(builder.getI1Type()),
+                                                            ValueRange{left});
+               }
              Value base = point.mulConstant(packedIndex, tile.nr());
              scf::ForOp loop = openLoop(point, point.constant(0), point.constant(tile.nr()), lanes);
              point.enterLoop(loop);
              Value firstColumn = point.add(columnBegin, loop.getInductionVar());
-             Value to = point.add(base, loop.getInductionVar());
+             Value to = point.add(base, point.mulConstant(loop.getInductionVar(), pairs ? 2 : 1));
              SmallVector<Value> vectors;
              for (int64_t column = 0; column < lanes; ++column) {
                PointEvaluator one = point;
@@ -512,15 +567,34 @@ void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
                                                 one.constant(model.atomSizes[nLane] - 1));
                }
                one.bindIndex(nLane, index);
-               one.setLanes(kInner, mask, count);
-               vectors.push_back(one.splat(factor(one, b)));
+               one.setLanes(kInner, masks[0], counts[0]);
+               Value value = packedFactor(one, b);
+               if (pairs) {
+                 PointEvaluator second = point;
+                 second.enter(point.block());
+                 second.bindIndex(nLane, index);
+                 second.bindIndex(kInner, second.addConstant(k, lanes));
+                 second.setLanes(kInner, masks[1], counts[1]);
+                 Value upper = packedFactor(second, b);
+                 // 16 pairs as 16 numbers.
+                 SmallVector<int64_t> order;
+                 for (int64_t lane = 0; lane < 2 * lanes; ++lane)
+                   order.push_back(lane);
+                 OpBuilder join = point.builder();
+                 value = vector::ShuffleOp::create(join, point.loc(), value, upper, order);
+                 value = vector::BitCastOp::create(join, point.loc(), point.vectorOf(join.getI32Type()), value);
+               }
+               vectors.push_back(value);
              }
              OpBuilder builder = point.builder();
              transposeInRegisters(builder, point.loc(), vectors);
              for (int64_t row = 0; row < lanes; ++row) {
-               Value at = point.addConstant(to, row * tile.nr());
+               Value at = point.addConstant(to, row * tile.nr() * (pairs ? 2 : 1));
                OpBuilder store = point.builder();
-               vector::StoreOp::create(store, point.loc(), vectors[row], packedB, ValueRange{at});
+               Value value = vectors[row];
+               if (pairs)
+                 value = vector::BitCastOp::create(store, point.loc(), VectorType::get({2 * lanes}, packType), value);
+               vector::StoreOp::create(store, point.loc(), value, packedB, ValueRange{at});
              }
              point.leave();
              return {};
@@ -630,16 +704,18 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
 
   PointEvaluator at = panel;
   at.enter(panel.block());
+  auto pairType = VectorType::get({2 * lanes}, packType);
   forEachK(
-      at, 1, sums,
+      at, pairs ? 2 : 1, sums,
       [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) -> SmallVector<Value> {
         SmallVector<Value> columns;
         Value base = b.packed ? point.mulConstant(packedIndex, tile.nr()) : Value();
         for (int64_t v = 0; v < tile.nv; ++v) {
           if (b.packed) {
-            Value from = point.addConstant(base, v * lanes);
+            Value from = point.addConstant(base, v * lanes * (pairs ? 2 : 1));
             OpBuilder inner = point.builder();
-            columns.push_back(vector::LoadOp::create(inner, point.loc(), sumType, packedB, ValueRange{from}));
+            columns.push_back(
+                vector::LoadOp::create(inner, point.loc(), pairs ? pairType : sumType, packedB, ValueRange{from}));
             continue;
           }
           PointEvaluator one = point;
@@ -651,16 +727,23 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
         Value kOffset = a.packed ? point.mulConstant(packedIndex, aKStride)
                                  : point.terms(a.operand->access.address, inBlock);
         for (int64_t r = 0; r < tile.mr; ++r) {
-          Value element;
-          if (a.packed) {
-            Value from = point.add(rowBases[r], kOffset);
-            OpBuilder inner = point.builder();
-            element = memref::LoadOp::create(inner, point.loc(), packedA, ValueRange{from});
-          } else {
-            Value from = point.add(rowBases[r], kOffset);
-            OpBuilder inner = point.builder();
-            element = memref::LoadOp::create(inner, point.loc(), point.buffer(a.operand->access.buffer), ValueRange{from});
+          Value from = point.add(rowBases[r], kOffset);
+          Value memory = a.packed ? packedA : point.buffer(a.operand->access.buffer);
+          OpBuilder inner = point.builder();
+          if (pairs) {
+            // Two neighbours of k as one number in all lanes.
+            Value two = vector::LoadOp::create(inner, point.loc(), VectorType::get({2}, packType), memory, ValueRange{from});
+            Value one = vector::BitCastOp::create(inner, point.loc(), VectorType::get({1}, inner.getI32Type()), two);
+            Value number = vector::ExtractOp::create(inner, point.loc(), one, int64_t(0));
+            Value all = vector::BroadcastOp::create(inner, point.loc(), point.vectorOf(inner.getI32Type()), number);
+            Value factorPairs = vector::BitCastOp::create(inner, point.loc(), pairType, all);
+            for (int64_t v = 0; v < tile.nv; ++v) {
+              Value &sum = current[r * tile.nv + v];
+              sum = addPairs(point, factorPairs, columns[v], sum);
+            }
+            continue;
           }
+          Value element = memref::LoadOp::create(inner, point.loc(), memory, ValueRange{from});
           Value spread = point.splat(element);
           for (int64_t v = 0; v < tile.nv; ++v) {
             Value &sum = current[r * tile.nv + v];
@@ -700,15 +783,15 @@ bool ContractionEmitter::emit() {
     if (a.lane == kInner) {
       aRowStride = llvm::alignTo(packedK, lanes) + lanes;
       aKStride = 1;
-      packedA = scratch.take(accType, tile.blockRows * aRowStride + lanes);
+      packedA = scratch.take(packType, tile.blockRows * aRowStride + lanes);
     } else {
       aRowStride = 1;
       aKStride = llvm::alignTo(tile.blockRows, lanes);
-      packedA = scratch.take(accType, (packedK + 1) * aKStride + lanes);
+      packedA = scratch.take(packType, (packedK + 1) * aKStride + lanes);
     }
   }
   if (b.packed)
-    packedB = scratch.take(accType, (packedK + lanes) * tile.nr());
+    packedB = scratch.take(packType, (packedK + 2 * lanes) * tile.nr());
   if (kBlocks > 1)
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
   scratchBytes = scratch.bytes();
@@ -797,7 +880,7 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
   out.rangeEnd = model.product(batch | (nAtoms & ~atomBit(nLane))) * tile.groups * tile.mBlocks;
   out.scratchBytesPerTask = scratchBytes;
   double products = double(model.product(node->iteration)) / out.rangeEnd;
-  out.nanosPerIteration = products / (2.0 * tile.lanes * target.gigahertz * 0.9);
+  out.nanosPerIteration = products / ((pairs ? 4.0 : 2.0) * tile.lanes * target.gigahertz * 0.9);
   return out;
 }
 

@@ -71,13 +71,16 @@ void PointEvaluator::setLanes(int atom, Value newMask, Value count) {
 }
 
 int PointEvaluator::scopeFor(AtomSet need) const {
-  for (auto [index, scope] : llvm::enumerate(scopes))
-    if (!(need & ~scope->available))
-      return index;
-  *faulty = true;
-  return scopes.size() - 1;
+  // An atom that is bound again further in has another index there.
+  int level = scopes.size() - 1;
+  if (need & ~scopes[level]->available) {
+    *faulty = true;
+    return level;
+  }
+  while (level > 0 && !(need & scopes[level]->own) && !(need & ~scopes[level - 1]->available))
+    --level;
+  return level;
 }
-
 Value PointEvaluator::faultyNumber(Type type) {
   *faulty = true;
   Builder b(fn.getContext());
@@ -513,9 +516,12 @@ Value PointEvaluator::evaluate(const Operand &operand) {
 
   AtomSet need = model.depends(operand);
   if (operand.kind == Operand::Intermediate) {
-    for (auto &scope : llvm::reverse(scopes))
+    for (auto &scope : llvm::reverse(scopes)) {
       if (auto it = scope->values.find(operand.value); it != scope->values.end())
         return it->second;
+      if (need & scope->own)
+        break;
+    }
   }
   // Work in the outermost scope that knows enough.
   int level = scopeFor(need);

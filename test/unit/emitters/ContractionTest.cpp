@@ -98,6 +98,12 @@ TEST(Contraction, Bf16ToF32) {
     EXPECT_EQ(check(matmul(m, n, k, false, false, "bf16", "f32"), Path::Contraction, 1e-4), "")
         << m << "x" << n << "x" << k;
 }
+TEST(Contraction, Bf16Transposed) {
+  for (auto [m, n, k] : kShapes)
+    for (bool transposeA : {false, true})
+      EXPECT_EQ(check(matmul(m, n, k, transposeA, true, "bf16", "f32"), Path::Contraction, 1e-4), "")
+          << m << "x" << n << "x" << k;
+}
 TEST(Contraction, F16ToF32) {
   for (auto [m, n, k] : kShapes)
     EXPECT_EQ(check(matmul(m, n, k, false, true, "f16", "f32"), Path::Contraction, 1e-4), "")
