@@ -4,6 +4,7 @@
 // vectorizer may improve.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/KernelForm.h"
+#include "lowering/cpu/LoopOrder.h"
 
 #include "passes/fusion/Passes.h"
 
@@ -297,6 +298,7 @@ FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
   kernel.body = module.lookupSymbol<func::FuncOp>(bodyName);
   copiesToLinalg(kernel.body);
   reshapesToReinterpretCasts(kernel.body);
+  orderLoops(kernel.body);
   unsigned first = kernel.numInputs + kernel.numOutputs;
   kernel.rangeEnd = independentRows(kernel.body);
   kernel.picosPerIteration = estimatePicos(kernel.body, kernel.rangeEnd);
