@@ -179,7 +179,7 @@ Value transformAxis(LoopBuilder &l, Value input, int64_t axis, int64_t n, bool i
   sizes[axis] = l.b.getIndexAttr(shape[axis]);
   SmallVector<Value> state{l.empty(resultType, sizes)};
   for (int i = 0; i < 4; ++i)
-    state.push_back(l.empty({l.b.getIndexAttr(scratch)}, element));
+    state.push_back(l.scratch({l.b.getIndexAttr(scratch)}, element));
   SmallVector<Value> outerSizes = l.dims(input);
   outerSizes.erase(outerSizes.begin() + axis);
 

@@ -6,6 +6,7 @@
 #include "lowering/linalg/Loops.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -119,6 +120,21 @@ Value LoopBuilder::empty(RankedTensorType type, ArrayRef<OpFoldResult> sizes) {
     if (type.isDynamicDim(d))
       dynamic.push_back(value(size));
   return tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType(), dynamic);
+}
+
+Value LoopBuilder::scratch(ArrayRef<OpFoldResult> sizes, Type elementType) {
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : sizes)
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  return scratch(RankedTensorType::get(shape, elementType), sizes);
+}
+
+Value LoopBuilder::scratch(RankedTensorType type, ArrayRef<OpFoldResult> sizes) {
+  SmallVector<Value> dynamic;
+  for (auto [d, size] : llvm::enumerate(sizes))
+    if (type.isDynamicDim(d))
+      dynamic.push_back(value(size));
+  return bufferization::AllocTensorOp::create(b, loc, type, dynamic);
 }
 
 Value LoopBuilder::zero(Type storageElement) {

@@ -42,6 +42,10 @@ struct LoopBuilder {
   mlir::Value empty(llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::Type elementType);
   /// The same of exactly the (possibly more static) type `type`.
   mlir::Value empty(mlir::RankedTensorType type, llvm::ArrayRef<mlir::OpFoldResult> sizes);
+  /// The same for tensors that a loop carries beside each other: never merged with another one by CSE, as two tensor.empty of
+  /// one type are. Two loop-carried values must not begin as one value, for then they would share a buffer.
+  mlir::Value scratch(llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::Type elementType);
+  mlir::Value scratch(mlir::RankedTensorType type, llvm::ArrayRef<mlir::OpFoldResult> sizes);
   /// Zero of a storage element type, complex included.
   mlir::Value zero(mlir::Type storageElement);
   /// `tensor` with `scalar` in every element.

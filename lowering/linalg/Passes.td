@@ -15,7 +15,8 @@ def LowerToLinalgPass : Pass<"xla-lower-to-linalg", "::mlir::ModuleOp"> {
   let options = [
     Option<"allFunctions", "all-functions", "bool", "false", "convert every function, not kernels only">,
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -145,7 +145,8 @@ private:
   static Value philox(LoopBuilder &l, SmallVectorImpl<Value> &words, RankedTensorType type, Type element) {
     Words w{l};
     std::array<Value, 2> key{w.low(words[0]), w.high(words[0])};
-    Value counterLow = words[1], counterHigh = words.size() > 2 ? words[2] : w.i64(0);
+    // A state of two words has the key also as the high half of its counter, which does not advance.
+    Value counterLow = words[1], counterHigh = words.size() > 2 ? words[2] : words[0];
     bool isWide = type.getElementTypeBitWidth() == 64;
     int64_t perBlock = isWide ? 2 : 4, count = type.getNumElements();
     auto blockAt = [&](LoopBuilder &in, Value block, ValueRange into, int64_t used) {

@@ -168,11 +168,13 @@ struct SortPattern : OpConversionPattern<stablehlo::SortOp> {
 
     // Carried through all loops: results, lines, spare lines.
     SmallVector<Value> state;
-    for (Value input : inputs)
-      state.push_back(l.empty(cast<RankedTensorType>(input.getType()), l.foldedDims(input)));
+    for (Value input : inputs) {
+      auto inputType = cast<RankedTensorType>(input.getType());
+      state.push_back(count == 1 ? l.empty(inputType, l.foldedDims(input)) : l.scratch(inputType, l.foldedDims(input)));
+    }
     for (size_t copies = 0; copies < (isShort ? 1 : 2); ++copies)
       for (Value input : inputs)
-        state.push_back(l.empty({foldedSize}, getElementTypeOrSelf(input.getType())));
+        state.push_back(l.scratch({foldedSize}, getElementTypeOrSelf(input.getType())));
 
     auto sortLine = [&](LoopBuilder &outer, ValueRange ivs, ValueRange carried) {
       ValueRange results = carried.take_front(count), lines = carried.slice(count, count);
