@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CompileC.cpp - millrace_compile of the C ABI ------------------------===//
+// The rest of the ABI is in runtime/embedding: this file alone needs the compiler. One MLIR context per call.
+#include "lowering/CacheKey.h"
+#include "lowering/Compile.h"
+#include "runtime/cache/Cache.h"
+#include "runtime/embedding/Objects.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace millrace;
+
+namespace {
+
+/// The process's cache, with the settings of its environment; null and a reason if those are wrong.
+runtime::Cache *sharedCache(runtime::Status &status) {
+  struct Shared {
+    std::unique_ptr<runtime::Cache> cache;
+    runtime::Status status;
+  };
+  static Shared *shared = [] {
+    auto *made = new Shared;
+    runtime::StatusOr<runtime::CacheOptions> options = runtime::cacheOptionsFromEnvironment();
+    made->status = options.status();
+    if (options)
+      made->cache = std::make_unique<runtime::Cache>(std::move(*options));
+    return made;
+  }();
+  status = shared->status;
+  return shared->cache.get();
+}
+
+runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_program **result) {
+  runtime::Status cacheStatus;
+  runtime::Cache *cache = sharedCache(cacheStatus);
+  MILLRACE_TRY(cacheStatus);
+
+  mlir::DialectRegistry registry;
+  registerCompilerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  std::string errors;
+  mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+      return mlir::success();
+    llvm::raw_string_ostream stream(errors);
+    if (!errors.empty())
+      stream << "\n";
+    stream << diagnostic.getLocation() << ": " << diagnostic.str();
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      stream << "\n  note: " << note.str();
+    return mlir::success();
+  });
+  // An unnamed buffer: locations read "program:2:7".
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::parseSourceString<mlir::ModuleOp>(code, mlir::ParserConfig(&context), "program");
+  if (!module)
+    return runtime::invalidArgument(errors.empty() ? "the program cannot be parsed" : errors);
+
+  CompileOptions options;
+  if (entry)
+    options.entry = entry;
+  runtime::CacheKey key;
+  for (auto &[name, value] : cacheKeyParts(*module, options))
+    key.add(name, value);
+  if (std::optional<runtime::Cache::Hit> hit = cache->find(key)) {
+    runtime::StatusOr<runtime::Program> program = runtime::parse(hit->value, hit->owner);
+    if (program) {
+      *result = new millrace_program{std::make_shared<const runtime::Program>(std::move(*program))};
+      return {};
+    }
+  }
+  llvm::Expected<runtime::Program> program = compile(*module, options);
+  if (!program) {
+    std::string summary = llvm::toString(program.takeError());
+    return runtime::invalidArgument(errors.empty() ? summary : errors + "\n" + summary);
+  }
+  runtime::StatusOr<std::string> bytes = runtime::serialize(*program);
+  if (!bytes)
+    return bytes.status();
+  cache->store(key, *bytes);
+  *result = new millrace_program{std::make_shared<const runtime::Program>(std::move(*program))};
+  return {};
+}
+
+} // namespace
+
+extern "C" millrace_error *millrace_compile(const char *code, size_t size, const char *entry,
+                                            millrace_program **program) {
+  return runtime::toCError(compileText(llvm::StringRef(code, size), entry, program));
+}
