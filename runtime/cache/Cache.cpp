@@ -204,12 +204,12 @@ std::string Cache::explain(const CacheKey &key) const {
   if (files.empty())
     return "the cache is empty";
   std::sort(files.begin(), files.end(), [](const EntryFile &a, const EntryFile &b) { return a.used > b.used; });
-  constexpr size_t examined = 64;
+  constexpr size_t examined = 16;
   files.resize(std::min(files.size(), examined));
   std::vector<std::string> best;
   bool found = false;
   for (const EntryFile &file : files) {
-    if (file.bytes > (uint64_t(64) << 20))
+    if (file.bytes > (uint64_t(16) << 20))
       continue;
     StatusOr<FileContent> content = readWholeFile(file.path.string());
     std::string ignored;

@@ -29,9 +29,20 @@ private:
         result.push_back(s->str());
     return result;
   }
+  // Elements are copied as bytes: the verifier of flatbuffers 2.0 does not check that they are aligned.
   template <typename T>
   static std::vector<T> numbers(const flatbuffers::Vector<T> *list) {
-    return list ? std::vector<T>(list->begin(), list->end()) : std::vector<T>();
+    std::vector<T> result(list ? list->size() : 0);
+    if (!result.empty())
+      std::memcpy(result.data(), list->Data(), result.size() * sizeof(T));
+    return result;
+  }
+  template <typename S>
+  static std::vector<S> structs(const flatbuffers::Vector<const S *> *list) {
+    std::vector<S> result(list ? list->size() : 0);
+    if (!result.empty())
+      std::memcpy(static_cast<void *>(result.data()), list->Data(), result.size() * sizeof(S));
+    return result;
   }
   static std::vector<std::vector<int64_t>>
   intLists(const flatbuffers::Vector<flatbuffers::Offset<fb::IntList>> *lists) {
@@ -48,16 +59,14 @@ private:
   }
   DimExpr expr(const flatbuffers::Vector<const fb::Term *> *terms) {
     DimExpr result;
-    if (terms)
-      for (const fb::Term *t : *terms)
-        result.terms.push_back({enumerator(t->op(), DimExpr::Op::Max), t->value()});
+    for (const fb::Term &t : structs(terms))
+      result.terms.push_back({enumerator(t.op(), DimExpr::Op::Max), t.value()});
     return result;
   }
   static std::vector<std::pair<uint32_t, uint32_t>> pairs(const flatbuffers::Vector<const fb::Pair32 *> *list) {
     std::vector<std::pair<uint32_t, uint32_t>> result;
-    if (list)
-      for (const fb::Pair32 *p : *list)
-        result.emplace_back(p->first(), p->second());
+    for (const fb::Pair32 &p : structs(list))
+      result.emplace_back(p.first(), p.second());
     return result;
   }
   void spec(const fb::Spec &s, TensorSpec &result) {
@@ -72,9 +81,8 @@ private:
   Slot slot(const fb::Slot &s) {
     Slot result{enumerator(s.kind(), Slot::Kind::View), s.index(), s.offset(), s.bytes(),
                 enumerator(s.dtype(), DType::Last), {}};
-    if (s.dims())
-      for (const fb::Dim *d : *s.dims())
-        result.dims.push_back({d->value(), d->is_runtime()});
+    for (const fb::Dim &d : structs(s.dims()))
+      result.dims.push_back({d.value(), d.is_runtime()});
     return result;
   }
   Attribute attribute(const fb::Attribute &a) {
@@ -210,9 +218,8 @@ Step Reader::step(const fb::Step &s) {
     const auto &b = *s.body_as_TransferStep();
     TransferStep t{enumerator(b.kind(), TransferStep::Kind::Recv), numbers(b.slots()), b.channel(),
                    b.is_host_transfer(), {}, text(b.config())};
-    if (b.source_target_pairs())
-      for (const fb::Pair64 *p : *b.source_target_pairs())
-        t.sourceTargetPairs.emplace_back(p->first(), p->second());
+    for (const fb::Pair64 &p : structs(b.source_target_pairs()))
+      t.sourceTargetPairs.emplace_back(p.first(), p.second());
     result.body = std::move(t);
     return result;
   }
