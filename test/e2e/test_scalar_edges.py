@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Elementwise operations at the edges of their types: compiled code against definitions written out in Python.
+
+One program per element type applies every operation to all pairs of edge values; integers must agree exactly, floats in
+every bit (NaN with NaN) unless the operation is a function, which has a tolerance.
+"""
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks import tools
+
+INTEGERS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+            "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64}
+FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+
+
+def wrap(value, dtype):
+    bits = np.iinfo(dtype).bits
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if np.iinfo(dtype).min < 0 and value >> (bits - 1) else value
+
+
+def divide(a, b, dtype):
+    if b == 0:
+        return -1
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def remainder(a, b, dtype):
+    return a if b == 0 else a - b * divide(a, b, dtype)
+
+
+def power(a, b, dtype):
+    if b < 0:
+        return {1: 1, -1: -1 if b % 2 else 1}.get(a, 0)
+    return pow(a, b, 1 << 64)
+
+
+def shift_left(a, b, dtype):
+    bits = np.iinfo(dtype).bits
+    return a << b if 0 <= b < bits else 0
+
+
+def shift_right_logical(a, b, dtype):
+    bits = np.iinfo(dtype).bits
+    return (a & (1 << bits) - 1) >> b if 0 <= b < bits else 0
+
+
+def shift_right_arithmetic(a, b, dtype):
+    bits = np.iinfo(dtype).bits
+    signed = a - (1 << bits) if a >= 1 << (bits - 1) else a
+    return signed >> (b if 0 <= b < bits else bits - 1)
+
+
+INTEGER_BINARY = {
+    "add": lambda a, b, d: a + b, "subtract": lambda a, b, d: a - b, "multiply": lambda a, b, d: a * b,
+    "divide": divide, "remainder": remainder, "power": power,
+    "maximum": lambda a, b, d: max(a, b), "minimum": lambda a, b, d: min(a, b),
+    "and": lambda a, b, d: a & b, "or": lambda a, b, d: a | b, "xor": lambda a, b, d: a ^ b,
+    "shift_left": shift_left, "shift_right_logical": shift_right_logical,
+    "shift_right_arithmetic": shift_right_arithmetic,
+}
+INTEGER_UNARY = {
+    "abs": lambda a, d: abs(a), "negate": lambda a, d: -a, "not": lambda a, d: ~a,
+    "sign": lambda a, d: (a > 0) - (a < 0),
+    "popcnt": lambda a, d: bin(a & (1 << np.iinfo(d).bits) - 1).count("1"),
+    "count_leading_zeros": lambda a, d: np.iinfo(d).bits - (a & (1 << np.iinfo(d).bits) - 1).bit_length(),
+}
+
+
+def program(name, arguments, results, body):
+    signature = ", ".join(f"%{n}: {t}" for n, t in arguments)
+    returned = ", ".join(f"%r{i}" for i in range(len(results)))
+    return (f"func.func @main({signature}) -> ({', '.join(results)}) {{\n{body}"
+            f"  return {returned} : {', '.join(results)}\n}}\n")
+
+
+def run(tmp_path, arguments, results, body, arrays):
+    path = tmp_path / "edges.mlir"
+    path.write_text(program("edges", arguments, results, body))
+    return tools.run_file(str(path), arrays, "--backend=compiled")[0]
+
+
+def integer_edges(dtype):
+    info = np.iinfo(dtype)
+    return sorted({info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, 7, info.bits - 1, info.bits, info.bits + 1,
+                   info.max // 2} | ({-1, -2, -3, -7} if info.min < 0 else {200}))
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers(name, tmp_path):
+    dtype = INTEGERS[name]
+    pairs = list(itertools.product(integer_edges(dtype), repeat=2))
+    a = np.array([p[0] for p in pairs], dtype)
+    b = np.array([p[1] for p in pairs], dtype)
+    unary = dict(INTEGER_UNARY)
+    if np.iinfo(dtype).min == 0:
+        for operation in ("abs", "negate", "sign"):
+            unary.pop(operation)
+    tensor = f"tensor<{len(pairs)}x{name}>"
+    body, results, names = "", [], []
+    for operation in INTEGER_BINARY:
+        body += f"  %r{len(names)} = stablehlo.{operation} %a, %b : {tensor}\n"
+        names.append(operation), results.append(tensor)
+    for operation in unary:
+        body += f"  %r{len(names)} = stablehlo.{operation} %a : {tensor}\n"
+        names.append(operation), results.append(tensor)
+    got = run(tmp_path, [("a", tensor), ("b", tensor)], results, body, [a, b])
+    for operation, values in zip(names, got):
+        for x, y, value in zip(a.tolist(), b.tolist(), values.tolist()):
+            function = INTEGER_BINARY.get(operation)
+            want = function(x, y, dtype) if function else unary[operation](x, dtype)
+            assert value == wrap(want, dtype), f"{operation} {name} {x} {y}"
+
+
+def float_edges(dtype):
+    info = np.finfo(dtype)
+    positive = [0.0, float(info.smallest_subnormal), float(info.tiny), 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 0.49999997, 8388609.0,
+                float(info.max), math.inf]
+    return np.array([s * v for v in positive for s in (1, -1)] + [math.nan], dtype)
+
+
+def same(got, want):
+    return got.dtype == want.dtype and (np.isnan(got) & np.isnan(want) | (got == want) & (np.signbit(got) == np.signbit(want)))
+
+
+def total_order_key(values):
+    bits = {2: np.int16, 4: np.int32, 8: np.int64}[values.dtype.itemsize]
+    key = values.view(bits).astype(object)
+    return np.array([k if k >= 0 else -(k & np.iinfo(bits).max) - 1 for k in key], object)
+
+
+def maximum(a, b):
+    picked = np.where((a > b) | (a == b) & ~np.signbit(a), a, b)
+    return np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), picked)
+
+
+def away_from_zero(a):
+    return np.copysign(np.floor(np.abs(a.astype(np.float64)) + 0.5), a).astype(a.dtype)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_floats(name, tmp_path):
+    dtype = FLOATS[name]
+    edges = float_edges(dtype)
+    pairs = list(itertools.product(edges, repeat=2))
+    a = np.array([p[0] for p in pairs], dtype)
+    b = np.array([p[1] for p in pairs], dtype)
+    tensor, booleans = f"tensor<{len(pairs)}x{name}>", f"tensor<{len(pairs)}xi1>"
+    body, results, want = "", [], {}
+
+    def emit(key, line, type_, value):
+        nonlocal body
+        body += f"  %r{len(results)} = stablehlo.{line}\n"
+        results.append(type_)
+        want[key] = value
+
+    for operation, function in {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+                                "remainder": np.fmod, "maximum": maximum,
+                                "minimum": lambda x, y: -maximum(-x, -y)}.items():
+        emit(operation, f"{operation} %a, %b : {tensor}", tensor, function(a, b))
+    for operation, function in {"abs": np.abs, "negate": np.negative, "floor": np.floor, "ceil": np.ceil, "sqrt": np.sqrt,
+                                "round_nearest_even": np.rint, "round_nearest_afz": away_from_zero,
+                                "sign": lambda x: np.where((x == 0) | np.isnan(x), x, np.sign(x))}.items():
+        if operation != "round_nearest_afz" or name != "f64":
+            emit(operation, f"{operation} %a : {tensor}", tensor, function(a))
+    emit("is_finite", f"is_finite %a : ({tensor}) -> {booleans}", booleans, np.isfinite(a))
+    comparisons = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater,
+                   "GE": np.greater_equal}
+    for direction, function in comparisons.items():
+        emit(direction, f"compare {direction}, %a, %b, FLOAT : ({tensor}, {tensor}) -> {booleans}", booleans, function(a, b))
+        emit(f"total {direction}", f"compare {direction}, %a, %b, TOTALORDER : ({tensor}, {tensor}) -> {booleans}", booleans,
+             function(total_order_key(a), total_order_key(b)).astype(bool))
+    for integer, kind in INTEGERS.items():
+        info = np.iinfo(kind)
+        values = [0 if math.isnan(x) else info.max if x >= info.max else info.min if x <= info.min else int(x) for x in a.tolist()]
+        to = f"tensor<{len(pairs)}x{integer}>"
+        emit(f"to {integer}", f"convert %a : ({tensor}) -> {to}", to, np.array(values, kind))
+    emit("to i1", f"convert %a : ({tensor}) -> {booleans}", booleans, a != 0)
+    for other, kind in FLOATS.items():
+        to = f"tensor<{len(pairs)}x{other}>"
+        emit(f"to {other}", f"convert %a : ({tensor}) -> {to}", to, a.astype(kind))
+    got = run(tmp_path, [("a", tensor), ("b", tensor)], results, body, [a, b])
+    for (key, expected), values in zip(want.items(), got):
+        agree = same(values, expected) if expected.dtype.kind == "f" else values == expected
+        wrong = np.flatnonzero(~agree)
+        assert wrong.size == 0, f"{key} {name} of {a[wrong[0]]}, {b[wrong[0]]}: {values[wrong[0]]}, not {expected[wrong[0]]}"
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_integers_to_floats_round_once(name, tmp_path):
+    """Halfway cases of every magnitude, where rounding twice goes wrong."""
+    values = [s * ((1 << p) + d) for p in range(1, 63) for q in range(0, p) for d in (0, (1 << q) - 1, 1 << q, (1 << q) + 1)
+              for s in (1, -1)]
+    a = np.array(sorted(set(values)), np.int64)
+    source, to = f"tensor<{a.size}xi64>", f"tensor<{a.size}x{name}>"
+    got, = run(tmp_path, [("a", source)], [to], f"  %r0 = stablehlo.convert %a : ({source}) -> {to}\n", [a])
+    digits = {"f16": 11, "f32": 24, "f64": 53}[name]
+
+    def rounded(v):
+        m = abs(v)
+        drop = max(m.bit_length() - digits, 0)
+        kept, rest, half = m >> drop, m & ((1 << drop) - 1), (1 << drop) >> 1
+        kept += drop > 0 and (rest > half or rest == half and kept & 1)
+        return math.copysign(kept << drop, v)
+
+    largest = float(np.finfo(FLOATS[name]).max)
+    for v, result in zip(a.tolist(), got.tolist()):
+        want = rounded(v)
+        assert result == (math.copysign(math.inf, v) if abs(want) > largest else want), v
