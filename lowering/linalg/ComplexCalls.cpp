@@ -15,13 +15,16 @@ Value emitComplexCall(ScalarBuilder &b, StringRef name, ValueRange operands) {
   Type part = cast<ComplexType>(operands.front().getType()).getElementType();
   Type f64 = b.builder.getF64Type();
   std::string symbol = ("millrace_rt_c" + name + (part.isF32() ? "f" : "")).str();
+  // Regions of operations under construction have no parent yet.
+  Operation *parent = b.builder.getInsertionBlock()->getParentOp();
+  auto module = parent ? parent->getParentOfType<ModuleOp>() : ModuleOp();
+  if (!module)
+    return {};
   SmallVector<Value> parts;
   for (Value operand : operands) {
     parts.push_back(b.extf(b.re(operand), f64));
     parts.push_back(b.extf(b.im(operand), f64));
   }
-  Operation *parent = b.builder.getInsertionBlock()->getParentOp();
-  auto module = isa<ModuleOp>(parent) ? cast<ModuleOp>(parent) : parent->getParentOfType<ModuleOp>();
   auto type = b.builder.getFunctionType(SmallVector<Type>(parts.size(), f64), {f64, f64});
   if (!module.lookupSymbol<func::FuncOp>(symbol)) {
     OpBuilder::InsertionGuard guard(b.builder);

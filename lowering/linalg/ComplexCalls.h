@@ -12,6 +12,7 @@ namespace millrace::lowering {
 
 /// Calls the runtime's complex function `name` for complex<f32> or complex<f64> `operands`; the declaration is added to
 /// the enclosing module if missing, so no other thread may change that module meanwhile.
+/// Null if the place of insertion is in no module.
 mlir::Value emitComplexCall(ScalarBuilder &b, llvm::StringRef name, mlir::ValueRange operands);
 
 } // namespace millrace::lowering

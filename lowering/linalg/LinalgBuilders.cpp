@@ -60,11 +60,16 @@ Value mapElements(OpBuilder &builder, Location loc, RankedTensorType type, Array
   SmallVector<AffineMap> allMaps(maps);
   allMaps.push_back(builder.getMultiDimIdentityMap(type.getRank()));
   SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(builder, loc, type, inputs, init, allMaps, iterators,
-                                           [&](OpBuilder &nested, Location nestedLoc, ValueRange args) {
-                                             Value result = body(nested, nestedLoc, args.drop_back());
-                                             linalg::YieldOp::create(nested, nestedLoc, result);
-                                           });
+  auto generic = linalg::GenericOp::create(builder, loc, type, inputs, init, allMaps, iterators);
+  // The body is built inside of the inserted operation, so that it can look up its module.
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Type> types;
+  for (Value operand : generic->getOperands())
+    types.push_back(getElementTypeOrSelf(operand.getType()));
+  SmallVector<Location> locs(types.size(), loc);
+  Block *block = builder.createBlock(&generic.getRegion(), {}, types, locs);
+  Value result = body(builder, loc, block->getArguments().drop_back());
+  linalg::YieldOp::create(builder, loc, result);
   return generic.getResult(0);
 }
 

@@ -133,6 +133,8 @@ Value expandF32(MathBuilder &b, Operation *op) {
 
 Value expandF64(MathBuilder &b, Operation *op) {
   Value x = op->getOperand(0);
+  if (isa<math::CbrtOp>(op))
+    return cbrtF64(b, x);
   if (isa<math::ExpOp>(op))
     return expF64(b, x);
   if (isa<math::LogOp>(op))

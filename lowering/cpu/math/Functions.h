@@ -37,6 +37,7 @@ mlir::Value acosF32(MathBuilder &b, mlir::Value x);
 // Power.cpp
 mlir::Value powF32(MathBuilder &b, mlir::Value x, mlir::Value y);
 mlir::Value cbrtF32(MathBuilder &b, mlir::Value x);
+mlir::Value cbrtF64(MathBuilder &b, mlir::Value x);
 mlir::Value rsqrt(MathBuilder &b, mlir::Value x);
 
 // Double arithmetic with at least 2^-33 relative accuracy, for f32 results. Arguments are finite f64 values.

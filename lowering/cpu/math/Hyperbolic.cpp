@@ -22,7 +22,7 @@ Value tanhF32(MathBuilder &b, Value x) {
 }
 
 Value tanhF64(MathBuilder &b, Value x) {
-  // With t = e^-2|x| - 1, tanh |x| = -t / (t + 2). t is a polynomial near zero and e^-2|x| - 1, exact enough, elsewhere.
+  // With e = e^-2|x| and t = e - 1, tanh |x| = -t / (t + 2); t does not cancel near zero.
   Value a = b.absf(x);
   Value y = b.mulf(b.clamp(a, 0.0, 22.0), -2.0);
   auto [number, n] = b.roundProduct(y, 1.4426950408889634074);
@@ -34,8 +34,11 @@ Value tanhF64(MathBuilder &b, Value x) {
                        1.60590438368216146e-10});
   Value p = b.fma(q, b.mulf(r, r), r);
   Value s = b.pow2(n);
-  Value t = b.fma(s, p, b.addf(s, -1.0));
-  Value result = b.negf(b.divf(t, b.addf(t, 2.0)));
+  Value e = b.fma(s, p, s), t = b.fma(s, p, b.addf(s, -1.0));
+  // From 0.55 on 1 - 2e / (1 + e), whose error shrinks with e.
+  Value isLarge = b.cmpf(CmpF::OGT, a, 0.55);
+  Value quotient = b.divf(b.select(isLarge, b.addf(e, e), b.negf(t)), b.addf(t, 2.0));
+  Value result = b.select(isLarge, b.subf(b.f(1.0, x.getType()), quotient), quotient);
   result = b.copysign(result, x);
   return b.select(b.cmpf(CmpF::OGE, a, 0x1p-28), result, x);
 }

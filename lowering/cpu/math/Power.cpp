@@ -35,22 +35,47 @@ Value powF32(MathBuilder &b, Value x, Value y) {
   return b.select(b.ori(isOne, unitToInf), b.f(1.0, f32), result);
 }
 
-Value cbrtF32(MathBuilder &b, Value x) {
-  Type f64 = b.f64Like(x.getType());
-  Value wide = b.extf(b.absf(x), f64);
-  Value top = b.trunci(b.shrui(b.bits(wide), 32), b.intLike(f64, 32));
+/// The cube root of a positive normal f64 below 2^1000, nearly exact: an exponent divided by three, then Halley's method.
+static Value cbrtHalley(MathBuilder &b, Value x) {
+  Type f64 = x.getType();
+  Value top = b.trunci(b.shrui(b.bits(x), 32), b.intLike(f64, 32));
   Value third = arith::DivUIOp::create(b.builder, b.loc, top, b.i(3, top.getType()));
   Value guess = b.extui(b.addi(third, 715094163), b.intLike(f64, 64));
   Value t = b.bitcast(b.shli(guess, 32), f64);
   for (int step = 0; step < 2; ++step) {
     Value cube = b.mulf(b.mulf(t, t), t);
-    Value numerator = b.addf(cube, b.addf(wide, wide)), denominator = b.addf(b.addf(cube, cube), wide);
+    Value numerator = b.addf(cube, b.addf(x, x)), denominator = b.addf(b.addf(cube, cube), x);
     t = b.mulf(t, b.divf(numerator, denominator));
   }
-  Value result = b.copysign(b.truncf(t, x.getType()), x);
-  // Zeros, infinities and NaN are their own roots.
+  return t;
+}
+
+/// Zeros, infinities and NaN are their own roots.
+static Value cbrtEdges(MathBuilder &b, Value x, Value root) {
   Value isUsual = b.andi(b.cmpf(CmpF::OGT, b.absf(x), 0.0), b.cmpf(CmpF::OLT, b.absf(x), b.inf(x.getType())));
-  return b.select(isUsual, result, x);
+  return b.select(isUsual, b.copysign(root, x), x);
+}
+
+Value cbrtF32(MathBuilder &b, Value x) {
+  Value wide = b.extf(b.absf(x), b.f64Like(x.getType()));
+  return cbrtEdges(b, x, b.truncf(cbrtHalley(b, wide), x.getType()));
+}
+
+Value cbrtF64(MathBuilder &b, Value x) {
+  Type type = x.getType();
+  // Into the middle of the range by a power of eight.
+  Value a = b.absf(x), one = b.f(1.0, type);
+  Value isSmall = b.cmpf(CmpF::OLT, a, 0x1p-900), isLarge = b.cmpf(CmpF::OGT, a, 0x1p900);
+  Value up = b.select(isSmall, b.f(0x1p180, type), b.select(isLarge, b.f(0x1p-180, type), one));
+  Value down = b.select(isSmall, b.f(0x1p-60, type), b.select(isLarge, b.f(0x1p60, type), one));
+  Value scaled = b.mulf(a, up);
+  Value t = cbrtHalley(b, scaled);
+  // The square of a root of 23 bits is exact, and so the error that it leaves is known well.
+  Value bits = b.andi(b.addi(b.bits(t), 0x20000000), -0x40000000);
+  t = b.bitcast(bits, type);
+  Value ratio = b.divf(scaled, b.mulf(t, t));
+  Value error = b.divf(b.subf(ratio, t), b.addf(b.addf(t, t), ratio));
+  return cbrtEdges(b, x, b.mulf(b.fma(t, error, t), down));
 }
 
 Value rsqrt(MathBuilder &b, Value x) { return b.divf(b.f(1.0, x.getType()), b.sqrt(x)); }

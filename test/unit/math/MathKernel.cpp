@@ -64,6 +64,10 @@ func.func private @k_body({0}, %out: {1}, %scratch: memref<?xi8>, %begin: index,
 
 MathKernel::MathKernel(const std::string &op, const std::string &element, unsigned operands, unsigned lanes)
     : impl(std::make_unique<Impl>()) {
+  compile(op, element, operands, lanes);
+}
+
+void MathKernel::compile(const std::string &op, const std::string &element, unsigned operands, unsigned lanes) {
   impl->operands = operands;
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,

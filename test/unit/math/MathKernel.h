@@ -22,6 +22,7 @@ public:
   void run(const void *a, const void *b, void *out);
 
 private:
+  void compile(const std::string &op, const std::string &element, unsigned operands, unsigned lanes);
   struct Impl;
   std::unique_ptr<Impl> impl;
 };
