@@ -10,6 +10,7 @@
 #include "lowering/linalg/SmallFloats.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -269,6 +270,11 @@ Value expand(MathBuilder &b, Operation *op) {
   auto isF16 = [](Type type) { return type.isF16(); };
   if (hasElement(op, isBf16))
     return widen(b, op, isBf16);
+  // Upstream's expansion takes -0 and +0 for equal.
+  if (isa<arith::MaximumFOp>(op))
+    return LLVM::MaximumOp::create(b.builder, b.loc, op->getOperand(0), op->getOperand(1));
+  if (isa<arith::MinimumFOp>(op))
+    return LLVM::MinimumOp::create(b.builder, b.loc, op->getOperand(0), op->getOperand(1));
   if (!isMath)
     return {};
   if (hasElement(op, isF16)) {

@@ -22,25 +22,19 @@ Value tanhF32(MathBuilder &b, Value x) {
 }
 
 Value tanhF64(MathBuilder &b, Value x) {
-  // With e = e^-2|x| and t = e - 1, tanh |x| = -t / (t + 2); t does not cancel near zero.
-  Value a = b.absf(x);
-  Value y = b.mulf(b.clamp(a, 0.0, 22.0), -2.0);
-  auto [number, n] = b.roundProduct(y, 1.4426950408889634074);
-  Value r = b.fma(number, -0x1.62e42fefa39efp-1, y);
-  r = b.fma(number, -0x1.abc9e3b39803fp-56, r);
-  Value q = b.poly(r, {5.0e-01, 1.66666666666666667e-01, 4.16666666666666667e-02, 8.33333333333333333e-03,
-                       1.38888888888888889e-03, 1.98412698412698413e-04, 2.48015873015873016e-05, 2.75573192239858907e-06,
-                       2.75573192239858907e-07, 2.50521083854417188e-08, 2.08767569878680990e-09,
-                       1.60590438368216146e-10});
-  Value p = b.fma(q, b.mulf(r, r), r);
-  Value s = b.pow2(n);
-  Value e = b.fma(s, p, s), t = b.fma(s, p, b.addf(s, -1.0));
-  // From 0.55 on 1 - 2e / (1 + e), whose error shrinks with e.
-  Value isLarge = b.cmpf(CmpF::OGT, a, 0.55);
-  Value quotient = b.divf(b.select(isLarge, b.addf(e, e), b.negf(t)), b.addf(t, 2.0));
-  Value result = b.select(isLarge, b.subf(b.f(1.0, x.getType()), quotient), quotient);
-  result = b.copysign(result, x);
-  return b.select(b.cmpf(CmpF::OGE, a, 0x1p-28), result, x);
+  Value a = b.absf(x), z = b.mulf(x, x);
+  Value odd = b.poly(z, {-3.33333333333333315e-01, 1.33333333333333193e-01, -5.39682539682407036e-02,
+                         2.18694885355605502e-02, -8.86323551416117773e-03, 3.59212776836851993e-03,
+                         -1.45583129263899408e-03, 5.90002546792549234e-04, -2.38987518611895447e-04,
+                         9.63456748133664136e-05, -3.76788677367636223e-05, 1.28827040443879489e-05,
+                         -2.76986784305420574e-06});
+  Value small = b.fma(b.mulf(x, z), odd, x);
+  // 1 - 2e / (1 + e) with e = e^-2|x|; from 19.1 on the result is 1.
+  Value e = expF64(b, b.mulf(b.clamp(a, 0.0, 22.0), -2.0));
+  Value one = b.f(1.0, x.getType());
+  Value large = b.subf(one, b.divf(b.addf(e, e), b.addf(e, one)));
+  large = b.copysign(large, x);
+  return b.keepZero(x, b.select(b.cmpf(CmpF::OLT, a, 0.55), small, large));
 }
 
 /// e^|x| in f64.

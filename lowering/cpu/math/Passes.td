@@ -10,10 +10,11 @@ def ExpandMathPass : Pass<"xla-expand-math", "::mlir::ModuleOp"> {
     On scalars and vectors: functions of f32 become polynomials (errors: test/unit/math), those of f64 polynomials or
     calls of the C library lane by lane, those of f16 and bf16 go through f32. Arithmetic on bf16 is done in f32, with
     conversions by bit operations; f64 is rounded to f16 and bf16 once. Functions of complex numbers become calls of
-    the runtime. Leaves alone what LLVM has instructions for: sqrt, fma, rounding, absolute values, signs.
+    the runtime. maximumf and minimumf become LLVM's, which order signed zeros. Leaves alone
+    what LLVM has instructions for: sqrt, fma, rounding, absolute values, signs.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
-                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif
