@@ -21,6 +21,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace millrace::lowering {
@@ -328,9 +330,11 @@ void ContractionEmitter::chooseBlocks() {
   // A block of rows stays in the level 2 cache while the panels of its group pass.
   int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
   int64_t limit = std::max<int64_t>(64, target.l2Bytes * 2 / 5 / (packedK * bytes));
+  // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
+  int64_t align = a.packed && a.lane != kInner && mOrder.size() > 1 ? std::lcm(tile.mr, tile.lanes) : tile.mr;
   auto blockOf = [&](int64_t rowsPerBlock) {
     int64_t count = llvm::divideCeil(rows(), std::max<int64_t>(rowsPerBlock, tile.mr));
-    tile.blockRows = llvm::alignTo(llvm::divideCeil(rows(), count), tile.mr);
+    tile.blockRows = llvm::alignTo(llvm::divideCeil(rows(), count), align);
     tile.mBlocks = llvm::divideCeil(rows(), tile.blockRows);
   };
   blockOf(std::min(limit, rows()));
@@ -341,12 +345,18 @@ void ContractionEmitter::chooseBlocks() {
   };
   double work = double(rows()) * model.atomSizes[nLane] * outer * model.product(kAtoms);
   if (work > 1e5) {
-    while (units() < wanted && tile.blockRows > 96)
-      blockOf(tile.blockRows / 2);
+    auto halveTo = [&](int64_t least) {
+      while (units() < wanted && tile.blockRows > least) {
+        int64_t before = tile.blockRows;
+        blockOf(before / 2);
+        if (tile.blockRows >= before)
+          break;
+      }
+    };
+    halveTo(96);
     while (units() < wanted && tile.groupPanels > 1)
       tile.groupPanels = llvm::divideCeil(tile.groupPanels, 2);
-    while (units() < wanted && tile.blockRows > 4 * tile.mr)
-      blockOf(tile.blockRows / 2);
+    halveTo(4 * tile.mr);
   }
   // Partial sums of the group stay in the cache, too.
   if (tile.kChunks > 1 || !kOuter.empty())

@@ -163,6 +163,29 @@ TEST(Contraction, Fused) {
   }
 }
 
+// Rows of two atoms that do not join (a slice), contiguous in memory: no vector of rows crosses between them.
+TEST(Contraction, RowsOfTwoAtoms) {
+  EXPECT_EQ(check(R"(
+func.func @k(%a: tensor<70x9x40xf32>, %b: tensor<70x64xf32>) -> tensor<9x32x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<9x32x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<9x32x64xf32>) -> tensor<9x32x64xf32>
+  %s = tensor.extract_slice %a[0, 0, 3] [70, 9, 32] [1, 1, 1] : tensor<70x9x40xf32> to tensor<70x9x32xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(m, l, n, k) -> (k, m, l)>, affine_map<(m, l, n, k) -> (k, n)>,
+                                        affine_map<(m, l, n, k) -> (m, l, n)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+    ins(%s, %b : tensor<70x9x32xf32>, tensor<70x64xf32>) outs(%f : tensor<9x32x64xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %t = arith.addf %o, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<9x32x64xf32>
+  return %c : tensor<9x32x64xf32>
+})",
+                  Path::Contraction, 1e-4),
+            "");
+}
+
 // Attention scores: q[b, s, h, d] . k[b, t, h, d] -> [b, h, s, t], scaled.
 TEST(Contraction, BatchedHeads) {
   std::string text = R"(
