@@ -9,6 +9,7 @@
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
+#include "passes/chlo/Passes.h"
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
@@ -43,6 +44,7 @@ void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void millrace::registerAllPasses() {
+  chlo::registerChloPasses();
   interpreter::registerInterpreterPasses();
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();

@@ -434,8 +434,9 @@ def StableHLO_ComplexOp : StableHLO_ElementwiseOp<"complex",
 def StableHLO_CompareOp : StableHLO_ElementwiseOp<"compare", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Comparison";
   let description = [{ `result[i]` = lhs[i] `comparison_direction` rhs[i]. (C1) operands have one element type and
-    (C2) one shape. (C3) `compare_type` fits the element type: SIGNED, UNSIGNED, FLOAT, TOTALORDER; left out, it follows
-    from the type. (C4) complex only with EQ and NE. Source: StableHLO spec, "compare".
+    (C2) one shape. (C3) `compare_type` is SIGNED, UNSIGNED, FLOAT or TOTALORDER; left out, it follows from the type.
+    That it fits the type is not verified: portable artifacts exist in which it does not. Complex numbers compare
+    lexicographically. Source: StableHLO spec, "compare".
     Example: `%2 = stablehlo.compare LT, %0, %1, FLOAT : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>` }];
   let arguments = (ins HLO_Tensor:$lhs, HLO_Tensor:$rhs, StableHLO_ComparisonDirectionAttr:$comparison_direction,
                        OptionalAttr<StableHLO_ComparisonTypeAttr>:$compare_type);

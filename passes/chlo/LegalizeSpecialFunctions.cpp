@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- LegalizeSpecialFunctions.cpp - erf, gamma, Bessel, zeta ------------===//
+#include "dialects/chlo/Ops.h"
+#include "passes/chlo/Coefficients.h"
+#include "passes/chlo/FunctionPattern.h"
+#include "passes/chlo/Passes.h"
+
+using namespace mlir;
+namespace millrace::chlo {
+
+static constexpr double kPi = 3.141592653589793;
+
+//===-- erf ---------------------------------------------------------------===//
+
+/// e^(-a^2): the rounding error of a^2 would be multiplied by a^2, so a is split into a head with an exact square and
+/// the rest.
+static Expr expOfNegatedSquare(Expr a) {
+  int32_t exponentBits = a.getElementType().isF64() ? 11 : 8, mantissaBits = a.getElementType().isF64() ? 25 : 11;
+  Expr head = a.with(stablehlo::ReducePrecisionOp::create(a.getBuilder(), a.getLoc(), a.get(), exponentBits,
+                                                          mantissaBits));
+  return exp(-(head * head)) * exp((head - a) * (head + a));
+}
+
+/// erf of |x| < 1.
+static Expr erfSmall(Expr x) {
+  Expr square = x * x;
+  if (x.getElementType().isF64())
+    return x * polynomial(square, kErfT) / polynomial(square, kErfU);
+  return x * polynomial(square, kErfFloat);
+}
+
+/// erfc of a >= 1.
+static Expr erfcLarge(Expr a) {
+  Expr bell = expOfNegatedSquare(a);
+  Expr result = a;
+  if (a.getElementType().isF64()) {
+    result = select(a < 8.0, bell * polynomial(a, kErfcP) / polynomial(a, kErfcQ),
+                    bell * polynomial(a, kErfcR) / polynomial(a, kErfcS));
+  } else {
+    Expr inverse = 1.0 / a;
+    Expr scaled = select(a < 2.0, polynomial(inverse, kErfcFloatLow), polynomial(inverse * inverse, kErfcFloatHigh));
+    result = bell * (inverse * scaled);
+  }
+  // Polynomials of an infinite argument are no numbers.
+  return select(a > 30.0, a.constant(0.0), result);
+}
+
+static Expr erfReal(Expr x) {
+  Expr a = abs(x);
+  return select(a < 1.0, erfSmall(x), sign(x) * (1.0 - erfcLarge(a)));
+}
+
+static Expr erfcReal(Expr x) {
+  Expr a = abs(x), large = erfcLarge(a);
+  return select(a < 1.0, 1.0 - erfSmall(x), select(x < 0.0, 2.0 - large, large));
+}
+
+static Expr erfInvReal(Expr x) {
+  Expr a = abs(x), square = x * x;
+  // Both are accurate: the first for small x, the second next to 1.
+  Expr w = -select(a < 0.5, log1p(-square), log((1.0 - x) * (1.0 + x)));
+  Expr result = x;
+  if (x.getElementType().isF64()) {
+    Expr root = sqrt(w);
+    Expr high = select(w < 16.0, polynomial(root - 3.25, kErfInvMid), polynomial(root - 5.0, kErfInvHigh));
+    result = select(w < 6.25, polynomial(w - 3.125, kErfInvLow), high);
+  } else {
+    result = select(w < 5.0, polynomial(w - 2.5, kErfInvFloatLow), polynomial(sqrt(w) - 3.0, kErfInvFloatHigh));
+  }
+  return select(a == 1.0, x * x.infinity(), result * x);
+}
+
+//===-- Gamma -------------------------------------------------------------===//
+
+static Expr lgammaReal(Expr x) {
+  // Gamma(x) Gamma(1 - x) = pi / sin(pi x) brings x < 1/2 to the other side.
+  Expr reflect = x < 0.5;
+  Expr z = select(reflect, -x, x - 1.0);
+  Expr sum = x.constant(kLanczosBase);
+  for (auto [i, coefficient] : llvm::enumerate(kLanczos))
+    sum = sum + coefficient / (z + static_cast<double>(i + 1));
+  constexpr double shift = kLanczosG + 0.5;
+  Expr t = z + shift, logT = log1p(z / shift) + std::log(shift);
+  // (z + 1/2) log t - t, with one rounding less.
+  Expr logGamma = std::log(std::sqrt(2 * kPi)) + (z + 0.5 - t / logT) * logT + log(sum);
+  Expr a = abs(x), fraction = a - floor(a);
+  Expr reduced = select(fraction > 0.5, 1.0 - fraction, fraction);
+  Expr logSine = log(sin(kPi * reduced));
+  Expr reflected = select(abs(logSine) == x.infinity(), -logSine, std::log(kPi) - logSine - logGamma);
+  return select(a == x.infinity(), x.infinity(), select(reflect, reflected, logGamma));
+}
+
+static Expr digammaReal(Expr x) {
+  Expr reflect = x < 0.5;
+  Expr z = select(reflect, -x, x - 1.0);
+  Expr sum = x.constant(kLanczosBase), derivative = x.constant(0.0);
+  for (auto [i, coefficient] : llvm::enumerate(kLanczos)) {
+    Expr position = z + static_cast<double>(i + 1), term = coefficient / position;
+    sum = sum + term;
+    derivative = derivative - term / position;
+  }
+  constexpr double shift = kLanczosG + 0.5;
+  Expr t = z + shift, logT = log1p(z / shift) + std::log(shift);
+  Expr result = logT + derivative / sum - kLanczosG / t;
+  // pi cot(pi x), x brought into [-1/2, 1/2] before it is multiplied.
+  Expr fraction = x + abs(floor(x + 0.5)), angle = kPi * fraction;
+  Expr reflected = result - kPi * cos(angle) / sin(angle);
+  Expr pole = (x <= 0.0) & (x == floor(x));
+  return select(pole, x.nan(), select(reflect, reflected, result));
+}
+
+//===-- Bessel ------------------------------------------------------------===//
+
+/// Clenshaw's recurrence.
+static Expr chebyshev(Expr t, ArrayRef<double> coefficients) {
+  Expr twice = t + t, b1 = t.constant(0.0), b2 = b1;
+  for (double coefficient : llvm::reverse(coefficients.drop_front())) {
+    Expr b0 = twice * b1 - b2 + coefficient;
+    b2 = b1;
+    b1 = b0;
+  }
+  return t * b1 - b2 + coefficients.front();
+}
+
+static Expr besselI1eReal(Expr x) {
+  Expr a = abs(x);
+  bool isDouble = x.getElementType().isF64();
+  Expr small = a * chebyshev(a * 0.25 - 1.0, isDouble ? ArrayRef<double>(kBesselI1eSmall) : kBesselI1eSmallFloat);
+  Expr large = chebyshev(16.0 / a - 1.0, isDouble ? ArrayRef<double>(kBesselI1eLarge) : kBesselI1eLargeFloat) / sqrt(a);
+  return sign(x) * select(a <= 8.0, small, large);
+}
+
+//===-- zeta, polygamma ---------------------------------------------------===//
+
+/// Sum of (q + k)^-x: ten terms, then the Euler-Maclaurin formula.
+static Expr zeta(Expr x, Expr q) {
+  Expr sum = pow(q, -x), a = q;
+  for (int term = 1; term < 10; ++term) {
+    a = a + 1.0;
+    sum = sum + pow(a, -x);
+  }
+  a = a + 1.0;
+  Expr power = pow(a, -x);
+  sum = sum + power * a / (x - 1.0) + 0.5 * power;
+  Expr factor = x * (power / a), square = a * a;
+  double step = 1;
+  for (double inverse : kInverseBernoulli) {
+    sum = sum + factor / inverse;
+    factor = factor * (x + step) * (x + (step + 1)) / square;
+    step += 2;
+  }
+  Expr isInt = x == floor(x), isEven = (0.5 * x) == floor(0.5 * x);
+  // At q = 0, -1, .. a term is infinite; below 0 it is real only for integer x.
+  Expr atPole = (q <= 0.0) & (q == floor(q));
+  Expr result = select(atPole, select(isInt & isEven, x.infinity(), x.nan()), sum);
+  result = select((q <= 0.0) & !atPole & !isInt, x.nan(), result);
+  result = select(x < 1.0, x.nan(), result);
+  return select(x == 1.0, x.infinity(), result);
+}
+
+static Expr polygamma(Expr n, Expr x) {
+  Expr order = n + 1.0;
+  Expr parity = (0.5 * order) == floor(0.5 * order); // n is odd
+  Expr value = exp(lgammaReal(order)) * zeta(order, x);
+  Expr result = select(n == 0.0, digammaReal(x), select(parity, value, -value));
+  return select((n < 0.0) | (n != floor(n)), n.nan(), result);
+}
+
+namespace {
+template <typename Op, Expr (*Function)(Expr, Expr)>
+struct BinaryFunction : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    Expr a(rewriter, op.getLoc(), op->getOperand(0)), b(rewriter, op.getLoc(), op->getOperand(1));
+    Type elementType = a.getElementType(), wide = computeType(elementType);
+    Expr result = Function(a.convert(wide), b.convert(wide)).convert(elementType);
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), result.get(), op.getType()));
+    return success();
+  }
+};
+
+template <typename Op, int Sign>
+struct ConvertIsInf : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    Expr x(rewriter, op.getLoc(), op.getOperand());
+    Expr infinity = Sign < 0 ? x.constant(APFloat::getInf(x.getSemantics(), /*Negative=*/true)) : x.infinity();
+    Expr result = (Sign == 0 ? abs(x) : x) == infinity;
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), result.get(), op.getType()));
+    return success();
+  }
+};
+
+/// Numbers of one sign are ordered as their bits are.
+struct ConvertNextAfter : OpRewritePattern<NextAfterOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(NextAfterOp op, PatternRewriter &rewriter) const override {
+    Expr x(rewriter, op.getLoc(), op.getX()), y(rewriter, op.getLoc(), op.getY());
+    auto elementType = cast<FloatType>(x.getElementType());
+    unsigned width = elementType.getWidth();
+    if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32() && !elementType.isF64())
+      return rewriter.notifyMatchFailure(op, "the bit pattern has no IEEE layout");
+    Type intType = rewriter.getIntegerType(width);
+    auto bits = [&](Expr value) {
+      return value.with(
+          stablehlo::BitcastConvertOp::create(rewriter, op.getLoc(), value.getType().clone(intType), value.get()));
+    };
+    Expr xBits = bits(x), yBits = bits(y);
+    auto mask = [&](const APInt &value) {
+      return xBits.with(constantLike(rewriter, op.getLoc(), IntegerAttr::get(intType, value), xBits.get()));
+    };
+    Expr signMask = mask(APInt::getSignMask(width)), restMask = mask(APInt::getSignedMaxValue(width));
+    Expr xSign = xBits & signMask, ySign = yBits & signMask, xRest = xBits & restMask, yRest = yBits & restMask;
+    Expr one = xBits.constant(1), zero = xBits.constant(0);
+    // From zero: the smallest number with the sign of y.
+    Expr fromZero = select(yRest == zero, yBits, ySign | one);
+    // Towards zero if y lies on the other side or nearer to zero.
+    Expr shrinks = (xSign != ySign) | (xRest > yRest);
+    Expr stepped = xBits + select(shrinks, xBits.constant(-1), one);
+    Expr resultBits = select(xRest == zero, fromZero, stepped);
+    Expr result = x.with(
+        stablehlo::BitcastConvertOp::create(rewriter, op.getLoc(), x.getType(), resultBits.get()));
+    result = select(x == y, y, result);
+    result = select((x != x) | (y != y), x.nan(), result);
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), result.get(), op.getType()));
+    return success();
+  }
+};
+} // namespace
+
+void populateSpecialFunctionPatterns(RewritePatternSet &patterns) {
+  patterns.add<UnaryFunction<ErfOp, erfReal>, UnaryFunction<ErfcOp, erfcReal>, UnaryFunction<ErfInvOp, erfInvReal>,
+               UnaryFunction<LgammaOp, lgammaReal>, UnaryFunction<DigammaOp, digammaReal>,
+               UnaryFunction<BesselI1eOp, besselI1eReal>, BinaryFunction<ZetaOp, zeta>,
+               BinaryFunction<PolygammaOp, polygamma>, ConvertIsInf<IsInfOp, 0>, ConvertIsInf<IsPosInfOp, 1>,
+               ConvertIsInf<IsNegInfOp, -1>, ConvertNextAfter>(patterns.getContext());
+}
+
+} // namespace millrace::chlo
