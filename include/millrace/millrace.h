@@ -14,8 +14,7 @@
 // are destroyed by their _destroy function (NULL allowed) in any order. All functions are thread-safe.
 // Link Millrace::millrace, or only Millrace::runtime to run compiled programs (millrace_compile is missing there, and
 // neither MLIR nor the compiler is loaded).
-#ifndef MILLRACE_MILLRACE_H
-#define MILLRACE_MILLRACE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -271,4 +270,3 @@ inline Program compile(std::string_view code, const char *entry = nullptr) {
 } // namespace embedding
 } // namespace millrace
 #endif // classes
-#endif // MILLRACE_MILLRACE_H
