@@ -143,7 +143,7 @@ struct DropUncarriedValues : OpRewritePattern<WhileOp> {
       if (!dropped[i])
         returned.push_back(terminator->getOperand(i));
     rewriter.modifyOpInPlace(terminator, [&] { terminator->setOperands(returned); });
-    eraseDeadUpdates(rewriter, body, dropped);
+    eraseDeadUpdates(rewriter, body);
     auto smaller = WhileOp::create(rewriter, op.getLoc(), types, operands);
     smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.inlineRegionBefore(op.getCond(), smaller.getCond(), smaller.getCond().end());
@@ -201,10 +201,11 @@ private:
   }
 
   /// Erases pure ops of `body` that only dropped arguments kept alive, users first.
-  static void eraseDeadUpdates(PatternRewriter &rewriter, Block &body, const llvm::BitVector &) {
-    for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-      if (isOpTriviallyDead(&inner))
-        rewriter.eraseOp(&inner);
+  static void eraseDeadUpdates(PatternRewriter &rewriter, Block &body) {
+    SmallVector<Operation *> ops = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
+    for (Operation *op : llvm::reverse(ops))
+      if (isOpTriviallyDead(op))
+        rewriter.eraseOp(op);
   }
 };
 

@@ -42,6 +42,7 @@ def StableHLO_DynamicBroadcastInDimOp : StableHLO_Op<"dynamic_broadcast_in_dim",
   }];
   let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def StableHLO_DynamicIotaOp : StableHLO_Op<"dynamic_iota", [ConditionallySpeculatable, NoMemoryEffect,
@@ -56,6 +57,7 @@ def StableHLO_DynamicIotaOp : StableHLO_Op<"dynamic_iota", [ConditionallySpecula
   let assemblyFormat = "$output_shape `,` `dim` `=` $iota_dimension attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def StableHLO_DynamicPadOp : StableHLO_Op<"dynamic_pad", [ConditionallySpeculatable, NoMemoryEffect,
@@ -76,6 +78,7 @@ def StableHLO_DynamicPadOp : StableHLO_Op<"dynamic_pad", [ConditionallySpeculata
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def StableHLO_DynamicReshapeOp : StableHLO_Op<"dynamic_reshape",
@@ -90,6 +93,7 @@ def StableHLO_DynamicReshapeOp : StableHLO_Op<"dynamic_reshape",
   let results = (outs HLO_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def StableHLO_GetDimensionSizeOp : StableHLO_Op<"get_dimension_size", [Pure, HLO_InferTypes]> {
@@ -128,6 +132,7 @@ def StableHLO_RealDynamicSliceOp : StableHLO_Op<"real_dynamic_slice", [Condition
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 #endif

@@ -8,6 +8,9 @@ using namespace mlir;
 namespace millrace::stablehlo {
 namespace {
 
+/// True if `value` stays the same while `region` runs.
+bool isDefinedOutside(Value value, Region &region) { return !region.isAncestor(value.getParentRegion()); }
+
 /// Input:  reduce over no dimension                         Output: its inputs
 /// The body never runs; leaves alone a reduction that changes the type.
 struct ReduceOverNothing : OpRewritePattern<ReduceOp> {
@@ -99,10 +102,10 @@ struct DropUnusedReduceResults : OpRewritePattern<ReduceOp> {
 struct NormalizeSortDimension : OpRewritePattern<SortOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SortOp op, PatternRewriter &rewriter) const override {
-    if (static_cast<int64_t>(op.getDimension()) >= 0)
+    int64_t dimension = op.getDimension(), rank = cast<RankedTensorType>(op.getInputs()[0].getType()).getRank();
+    if (dimension >= 0)
       return rewriter.notifyMatchFailure(op, "already counted from the front");
-    int64_t rank = cast<RankedTensorType>(op.getInputs()[0].getType()).getRank();
-    rewriter.modifyOpInPlace(op, [&] { op.setDimension(op.getDimension() + rank); });
+    rewriter.modifyOpInPlace(op, [&] { op.setDimension(dimension + rank); });
     return success();
   }
 };
@@ -123,7 +126,8 @@ struct DropUnusedSortResults : OpRewritePattern<SortOp> {
     SmallVector<Value> inputs;
     for (unsigned i : kept)
       inputs.push_back(op.getInputs()[i]);
-    auto sorted = SortOp::create(rewriter, op.getLoc(), inputs, op.getDimension(), op.getIsStable());
+    auto sorted = SortOp::create(rewriter, op.getLoc(), ValueRange(inputs).getTypes(), inputs, op.getDimensionAttr(),
+                                 op.getIsStableAttr());
     sorted->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.inlineRegionBefore(op.getComparator(), sorted.getComparator(), sorted.getComparator().end());
     Block &body = sorted.getComparator().front();
@@ -152,7 +156,10 @@ struct MapOfConstantOrArgument : OpRewritePattern<MapOp> {
       rewriter.replaceOp(op, input);
       return success();
     }
-    return rewriter.notifyMatchFailure(op, "the value comes from outside");
+    if (!isDefinedOutside(value, op.getComputation()) || !cast<ShapedType>(op.getType()).hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "not a value from outside, or of dynamic shape");
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), value, rewriter.getDenseI64ArrayAttr({}));
+    return success();
   }
 };
 
