@@ -6,6 +6,7 @@
 #include "dialects/interpreter/Passes.h"
 #include "dialects/chlo/Ops.h"
 #include "dialects/stablehlo/Ops.h"
+<<<<<<< HEAD
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
@@ -13,6 +14,9 @@
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
+=======
+#include "passes/simplify/Passes.h"
+>>>>>>> 0b59a0c (wip passes 3)
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -46,12 +50,16 @@ void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
 void millrace::registerAllPasses() {
   chlo::registerChloPasses();
   interpreter::registerInterpreterPasses();
+<<<<<<< HEAD
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();
   calls::registerCallsPasses();
   fusion::registerFusionPasses();
   loops::registerLoopsPasses();
+=======
+  simplify::registerSimplifyPasses();
+>>>>>>> 0b59a0c (wip passes 3)
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();

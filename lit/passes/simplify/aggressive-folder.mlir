@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operations on constants are evaluated, up to a size; barriers, random numbers and side effects are not.
+// RUN: xla-opt %s -stablehlo-aggressive-folder | FileCheck %s
+// RUN: xla-opt %s -stablehlo-aggressive-folder=fold-op-element-limit=3 | FileCheck %s --check-prefix=LIMIT
+// RUN: xla-opt %s -stablehlo-aggressive-folder=optimize-float=false | FileCheck %s --check-prefix=INT
+
+// CHECK-LABEL: @add
+// CHECK-NEXT: stablehlo.constant dense<[11, 22, 33, 44]> : tensor<4xi32>
+// CHECK-NEXT: return
+// LIMIT-LABEL: @add
+// LIMIT: stablehlo.add
+func.func @add() -> tensor<4xi32> {
+  %0 = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %1 = stablehlo.constant dense<[10, 20, 30, 40]> : tensor<4xi32>
+  %2 = stablehlo.add %0, %1 : tensor<4xi32>
+  return %2 : tensor<4xi32>
+}
+
+// CHECK-LABEL: @reduce
+// CHECK-NEXT: stablehlo.constant dense<6.000000e+00> : tensor<f32>
+// INT-LABEL: @reduce
+// INT: stablehlo.reduce
+func.func @reduce() -> tensor<f32> {
+  %0 = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// CHECK-LABEL: @keeps_barrier
+// CHECK: stablehlo.optimization_barrier
+// CHECK: stablehlo.negate
+func.func @keeps_barrier() -> tensor<i32> {
+  %0 = stablehlo.constant dense<1> : tensor<i32>
+  %1 = stablehlo.optimization_barrier %0 : tensor<i32>
+  %2 = stablehlo.negate %1 : tensor<i32>
+  return %2 : tensor<i32>
+}
+
+// CHECK-LABEL: @keeps_random
+// CHECK: stablehlo.rng
+func.func @keeps_random() -> tensor<2xf32> {
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.constant dense<1.0> : tensor<f32>
+  %n = stablehlo.constant dense<2> : tensor<1xi64>
+  %2 = stablehlo.rng %0, %1, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Cheaper operations for the same values; what would change a float stays.
+// RUN: xla-opt %s -stablehlo-aggressive-simplification | FileCheck %s
+
+// CHECK-LABEL: @reassociate
+// CHECK-DAG: %[[C:.*]] = stablehlo.constant dense<
+// CHECK: stablehlo.add %arg0, %{{.*}} : tensor<4xi32>
+// CHECK-NOT: stablehlo.add %arg0
+// CHECK: %[[F:.*]] = stablehlo.add %arg1, {{.*}} : tensor<4xf32>
+// CHECK: stablehlo.add %[[F]], {{.*}} : tensor<4xf32>
+func.func @reassociate(%x: tensor<4xi32>, %f: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xf32>) {
+  %c1 = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %c2 = stablehlo.constant dense<[5, 6, 7, 8]> : tensor<4xi32>
+  %0 = stablehlo.add %x, %c1 : tensor<4xi32>
+  %1 = stablehlo.add %0, %c2 : tensor<4xi32>
+  %d = stablehlo.constant dense<0.1> : tensor<4xf32>
+  %2 = stablehlo.add %f, %d : tensor<4xf32>
+  %3 = stablehlo.add %2, %d : tensor<4xf32>
+  return %1, %3 : tensor<4xi32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @divide
+// CHECK: %[[HALF:.*]] = stablehlo.constant dense<5.000000e-01>
+// CHECK: stablehlo.multiply %arg0, %[[HALF]]
+// CHECK: stablehlo.divide %arg0, {{.*}} : tensor<4xf32>
+func.func @divide(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %two = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %three = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %0 = stablehlo.divide %x, %two : tensor<4xf32>
+  %1 = stablehlo.divide %x, %three : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @power
+// CHECK: stablehlo.multiply %arg0, %arg0
+// CHECK: stablehlo.power %arg0
+func.func @power(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %two = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %half = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %0 = stablehlo.power %x, %one : tensor<4xf32>
+  %1 = stablehlo.power %x, %two : tensor<4xf32>
+  %2 = stablehlo.power %x, %half : tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @limits
+// CHECK: %[[KEPT:.*]] = stablehlo.maximum %arg1
+// CHECK: return %arg0, %[[KEPT]]
+func.func @limits(%x: tensor<4xf32>, %i: tensor<4xi8>) -> (tensor<4xf32>, tensor<4xi8>) {
+  %inf = stablehlo.constant dense<0xFF800000> : tensor<4xf32>
+  %zero = stablehlo.constant dense<0> : tensor<4xi8>
+  %0 = stablehlo.maximum %x, %inf : tensor<4xf32>
+  %1 = stablehlo.maximum %i, %zero : tensor<4xi8>
+  return %0, %1 : tensor<4xf32>, tensor<4xi8>
+}
+
+// NaN is neither less nor not less: only the order of integers can be inverted.
+// CHECK-LABEL: @not_of_compare
+// CHECK: stablehlo.compare GE, %arg0, %arg3
+// CHECK: stablehlo.compare NE, %arg1, %arg2
+// CHECK: stablehlo.compare LT, %arg1, %arg2
+// CHECK: stablehlo.not
+func.func @not_of_compare(%x: tensor<4xi32>, %f: tensor<4xf32>, %g: tensor<4xf32>, %y: tensor<4xi32>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {
+  %0 = stablehlo.compare LT, %x, %y : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %1 = stablehlo.not %0 : tensor<4xi1>
+  %2 = stablehlo.compare EQ, %f, %g : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %3 = stablehlo.not %2 : tensor<4xi1>
+  %4 = stablehlo.compare LT, %f, %g : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %5 = stablehlo.not %4 : tensor<4xi1>
+  return %1, %3, %5 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
+}
+
+// A widening conversion is exact, a narrowing one is not.
+// CHECK-LABEL: @convert
+// CHECK: %[[A:.*]] = stablehlo.convert %arg1 : (tensor<4xf32>) -> tensor<4xbf16>
+// CHECK: %[[B:.*]] = stablehlo.convert %[[A]] : (tensor<4xbf16>) -> tensor<4xf32>
+// CHECK: return %arg0, %[[B]]
+func.func @convert(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf32>) {
+  %0 = stablehlo.convert %x : (tensor<4xbf16>) -> tensor<4xf32>
+  %1 = stablehlo.convert %0 : (tensor<4xf32>) -> tensor<4xbf16>
+  %2 = stablehlo.convert %y : (tensor<4xf32>) -> tensor<4xbf16>
+  %3 = stablehlo.convert %2 : (tensor<4xbf16>) -> tensor<4xf32>
+  return %1, %3 : tensor<4xbf16>, tensor<4xf32>
+}
+
+// One addition instead of sixteen.
+// CHECK-LABEL: @elementwise_of_scalars
+// CHECK: %[[S:.*]] = stablehlo.add %arg0, %arg1 : tensor<f32>
+// CHECK: stablehlo.broadcast_in_dim %[[S]], dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+func.func @elementwise_of_scalars(%a: tensor<f32>, %b: tensor<f32>) -> tensor<4x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %2 = stablehlo.add %0, %1 : tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// CHECK-LABEL: @broadcasts
+// CHECK: stablehlo.reshape %arg0 : (tensor<3xf32>) -> tensor<1x3xf32>
+// CHECK: stablehlo.transpose %arg1, dims = [1, 0]
+// CHECK: stablehlo.broadcast_in_dim %arg0, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
+// CHECK: stablehlo.broadcast_in_dim %arg0, dims = [0] : (tensor<3xf32>) -> tensor<3x5xf32>
+func.func @broadcasts(%v: tensor<3xf32>, %x: tensor<2x3xf32>) -> (tensor<1x3xf32>, tensor<3x2xf32>, tensor<4x3xf32>, tensor<3x5xf32>) {
+  %0 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<3xf32>) -> tensor<1x3xf32>
+  %1 = stablehlo.broadcast_in_dim %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %2 = stablehlo.reshape %v : (tensor<3xf32>) -> tensor<1x3xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<1x3xf32>) -> tensor<4x3xf32>
+  %4 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<3xf32>) -> tensor<5x3xf32>
+  %5 = stablehlo.transpose %4, dims = [1, 0] : (tensor<5x3xf32>) -> tensor<3x5xf32>
+  return %0, %1, %3, %5 : tensor<1x3xf32>, tensor<3x2xf32>, tensor<4x3xf32>, tensor<3x5xf32>
+}
+
+// CHECK-LABEL: @transpose_of_unit_dimension
+// CHECK: stablehlo.reshape %arg0 : (tensor<1x4xf32>) -> tensor<4x1xf32>
+func.func @transpose_of_unit_dimension(%x: tensor<1x4xf32>) -> tensor<4x1xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<1x4xf32>) -> tensor<4x1xf32>
+  return %0 : tensor<4x1xf32>
+}
+
+// CHECK-LABEL: @slices
+// CHECK: stablehlo.slice %arg0 [5:12:6]
+// CHECK: stablehlo.slice %arg1 [1:3]
+// CHECK: stablehlo.broadcast_in_dim %arg2, dims = [0] : (tensor<4xf32>) -> tensor<4x2xf32>
+func.func @slices(%x: tensor<16xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<4x2xf32>) {
+  %0 = stablehlo.slice %x [2:15:3] : (tensor<16xf32>) -> tensor<5xf32>
+  %1 = stablehlo.slice %0 [1:5:2] : (tensor<5xf32>) -> tensor<2xf32>
+  %2 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<16xf32>, tensor<4xf32>) -> tensor<20xf32>
+  %3 = stablehlo.slice %2 [17:19] : (tensor<20xf32>) -> tensor<2xf32>
+  %4 = stablehlo.broadcast_in_dim %z, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %5 = stablehlo.slice %4 [0:4, 3:5] : (tensor<4x8xf32>) -> tensor<4x2xf32>
+  return %1, %3, %5 : tensor<2xf32>, tensor<2xf32>, tensor<4x2xf32>
+}
+
+// CHECK-LABEL: @pad_and_concatenate
+// CHECK: stablehlo.slice %arg0 [1:14]
+// CHECK: return {{.*}}, %arg0
+func.func @pad_and_concatenate(%x: tensor<16xf32>, %z: tensor<f32>) -> (tensor<13xf32>, tensor<16xf32>) {
+  %0 = stablehlo.pad %x, %z, low = [-1], high = [-2], interior = [0] : (tensor<16xf32>, tensor<f32>) -> tensor<13xf32>
+  %1 = stablehlo.slice %x [0:5] : (tensor<16xf32>) -> tensor<5xf32>
+  %2 = stablehlo.slice %x [5:16] : (tensor<16xf32>) -> tensor<11xf32>
+  %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<5xf32>, tensor<11xf32>) -> tensor<16xf32>
+  return %0, %3 : tensor<13xf32>, tensor<16xf32>
+}
+
+// The index 9 is clamped to 3, as gather does.
+// CHECK-LABEL: @gather_to_slice
+// CHECK: %[[S:.*]] = stablehlo.slice %arg0 [3:5, 0:4]
+// CHECK: stablehlo.reshape %[[S]] : (tensor<2x4xf32>) -> tensor<2x4x1xf32>
+func.func @gather_to_slice(%x: tensor<5x4xf32>) -> tensor<2x4x1xf32> {
+  %i = stablehlo.constant dense<9> : tensor<1x1xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 2, 4>}> : (tensor<5x4xf32>, tensor<1x1xi32>) -> tensor<2x4x1xf32>
+  return %0 : tensor<2x4x1xf32>
+}
+
+// CHECK-LABEL: @dot_of_transpose
+// CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0]
+func.func @dot_of_transpose(%a: tensor<3x2xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  %1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+
+// The transpose decides the order of the result: it has to stay somewhere.
+// CHECK-LABEL: @keeps_transpose
+// CHECK: stablehlo.transpose
+// CHECK: stablehlo.dot_general
+func.func @keeps_transpose(%a: tensor<2x5x3xf32>, %b: tensor<3x4xf32>) -> tensor<5x2x4xf32> {
+  %0 = stablehlo.transpose %a, dims = [1, 0, 2] : (tensor<2x5x3xf32>) -> tensor<5x2x3xf32>
+  %1 = stablehlo.dot_general %0, %b, contracting_dims = [2] x [0] : (tensor<5x2x3xf32>, tensor<3x4xf32>) -> tensor<5x2x4xf32>
+  return %1 : tensor<5x2x4xf32>
+}
+
+// CHECK-LABEL: @reduce_of_transpose
+// CHECK: stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [0]
+func.func @reduce_of_transpose(%x: tensor<2x3xf32>, %z: tensor<f32>) -> tensor<3xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Named operations move into decompositions; others stay.
+// RUN: xla-opt %s -stablehlo-wrap-in-composite="op-names=stablehlo.abs,stablehlo.iota version=2" | FileCheck %s
+
+// CHECK-LABEL: @main
+// CHECK: %[[A:.*]] = stablehlo.composite "stablehlo.abs" %arg0 {decomposition = @stablehlo.abs.impl, version = 2 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: stablehlo.composite "stablehlo.iota" {{.*}}composite_attributes = {iota_dimension = 0 : i64}
+// CHECK: stablehlo.negate
+// CHECK: func.func private @stablehlo.abs.impl(%arg0: tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: stablehlo.abs %arg0
+// CHECK: func.func private @stablehlo.iota.impl() -> tensor<4xf32>
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.abs %x : tensor<4xf32>
+  %1 = stablehlo.iota dim = 0 : tensor<4xf32>
+  %2 = stablehlo.negate %x : tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- AggressiveFolder.cpp - Evaluate operations on constants ------------===//
+// Input:   %2 = stablehlo.add %c0, %c1 : tensor<4xi32>, both constants
+// Output:  a constant with the sums, computed by the evaluator
+// Leaves alone operations with more elements than fold-op-element-limit, with side effects, or without a value that
+// the specification fixes (rng); floats with optimize-float=false.
+#include "passes/simplify/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/eval/Evaluator.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+namespace millrace::simplify {
+
+#define GEN_PASS_DEF_STABLEHLOAGGRESSIVEFOLDERPASS
+#include "passes/simplify/Passes.h.inc"
+
+namespace {
+
+struct FoldLimits {
+  int64_t elements;
+  bool floats;
+  bool ignoreUndeclaredEffects;
+};
+
+/// Number of elements, or nothing if `type` is no static tensor that a constant can hold.
+std::optional<int64_t> staticElements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding() || isa<quant::QuantizedType>(tensor.getElementType()))
+    return std::nullopt;
+  return tensor.getNumElements();
+}
+
+bool isFloat(Type type) {
+  Type element = cast<ShapedType>(type).getElementType();
+  return isa<FloatType, ComplexType>(element);
+}
+
+struct EvaluateOp : RewritePattern {
+  EvaluateOp(MLIRContext *context, FoldLimits limits)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context), limits(limits) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa_and_present<StablehloDialect>(op->getDialect()) || op->getNumResults() == 0)
+      return rewriter.notifyMatchFailure(op, "not of StableHLO");
+    // A barrier is there to stop this; ids and random numbers are not known here.
+    if (isa<ConstantOp, OptimizationBarrierOp, CustomCallOp, CompositeOp, RngOp, ReplicaIdOp, PartitionIdOp, WhileOp>(op))
+      return rewriter.notifyMatchFailure(op, "no value at compile time");
+    if (!isMemoryEffectFree(op) && !(limits.ignoreUndeclaredEffects && op->getNumRegions() == 0 &&
+                                     !isa<MemoryEffectOpInterface>(op)))
+      return rewriter.notifyMatchFailure(op, "has side effects");
+    int64_t largest = 0;
+    for (Type type : op->getResultTypes()) {
+      std::optional<int64_t> elements = staticElements(type);
+      if (!elements)
+        return rewriter.notifyMatchFailure(op, "a result that is no static tensor");
+      if (!limits.floats && isFloat(type))
+        return rewriter.notifyMatchFailure(op, "floats are not to be folded");
+      largest = std::max(largest, *elements);
+    }
+    SmallVector<eval::Value> operands;
+    for (Value operand : op->getOperands()) {
+      DenseElementsAttr value;
+      if (!staticElements(operand.getType()) || !matchPattern(operand, m_Constant(&value)))
+        return rewriter.notifyMatchFailure(op, "an operand is no constant");
+      // A splat is small however many elements it has, but the evaluator unpacks it.
+      largest = std::max(largest, value.getNumElements());
+      llvm::Expected<eval::Tensor> tensor = eval::Tensor::fromAttr(value);
+      if (!tensor) {
+        llvm::consumeError(tensor.takeError());
+        return rewriter.notifyMatchFailure(op, "an operand that the evaluator cannot hold");
+      }
+      operands.push_back(std::move(*tensor));
+    }
+    if (largest > limits.elements)
+      return rewriter.notifyMatchFailure(op, "more elements than fold-op-element-limit");
+    // A body must not read values from outside.
+    bool capturing = false;
+    for (Region &region : op->getRegions())
+      region.walk([&](Operation *inner) {
+        for (Value value : inner->getOperands())
+          capturing |= !region.isAncestor(value.getParentRegion());
+      });
+    if (capturing)
+      return rewriter.notifyMatchFailure(op, "the body reads values from outside");
+    eval::Options options;
+    options.maxSteps = 1 << 20;
+    auto results = eval::evaluateOp(op, operands, options);
+    if (!results) {
+      std::string message = llvm::toString(results.takeError());
+      return rewriter.notifyMatchFailure(op, [&](Diagnostic &diag) { diag << "cannot be evaluated: " << message; });
+    }
+    SmallVector<Value> constants;
+    for (auto [value, type] : llvm::zip_equal(*results, op->getResultTypes())) {
+      DenseElementsAttr attr = value.tensor().toAttr();
+      if (attr.getType() != type)
+        return rewriter.notifyMatchFailure(op, "the value has another type");
+      constants.push_back(ConstantOp::create(rewriter, op->getLoc(), attr));
+    }
+    rewriter.replaceOp(op, constants);
+    return success();
+  }
+
+private:
+  FoldLimits limits;
+};
+
+struct AggressiveFolder : impl::StablehloAggressiveFolderPassBase<AggressiveFolder> {
+  using Base::Base;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<EvaluateOp>(&getContext(), FoldLimits{foldOpElementLimit, optimizeFloat, assumeNoUndeclaredSideEffects});
+    for (RegisteredOperationName op : getContext().getRegisteredOperations())
+      if (isa<StablehloDialect>(op.getDialect()))
+        op.getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      getOperation().emitWarning("folding stopped before it reached a fixed point");
+  }
+};
+
+} // namespace
+} // namespace millrace::simplify

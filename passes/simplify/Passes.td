@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.td - Simplification of StableHLO programs -------------------===//
+// One record per pass, in the order of their names' stems; one .cpp per pass.
+#ifndef MILLRACE_PASSES_SIMPLIFY_PASSES_TD
+#define MILLRACE_PASSES_SIMPLIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===-- From one form of the program to another ---------------------------===//
+
+def StablehloLegalizeDeprecatedOpsPass : Pass<"stablehlo-legalize-deprecated-ops", "::mlir::func::FuncOp"> {
+  let summary = "Replace deprecated operations by their successors";
+  let description = [{
+    broadcast -> broadcast_in_dim, create_token -> after_all, cross-replica-sum -> all_reduce, dot and einsum ->
+    dot_general, unary_einsum -> reduce and transpose, torch_index_select -> gather.
+  }];
+  let options = [Option<"failOnUnused", "fail-on-unused", "bool", "true",
+                        "fail if a deprecated operation has no successor">];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
+def ExpandBatchNormPass : Pass<"xla-expand-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "Write batch_norm_* with reduce and elementwise operations";
+  let description = [{
+    The formulas of the specification. Element types below f32 are computed in f32 and rounded once at the end.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
+def StablehloLegalizeCompositeToCallPass : Pass<"stablehlo-legalize-composite-to-call", "::mlir::ModuleOp"> {
+  let summary = "Replace composites by calls of their decompositions";
+  let options = [ListOption<"exceptListOption", "except", "std::string", "names of composites that stay">];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def StablehloWrapInCompositePass : Pass<"stablehlo-wrap-in-composite", "::mlir::ModuleOp"> {
+  let summary = "Move operations into decompositions of composites";
+  let options = [
+    ListOption<"opNamesOption", "op-names", "std::string", "operations to wrap, as stablehlo.add">,
+    Option<"versionOption", "version", "int32_t", "0", "version of the composites">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::millrace::stablehlo::StablehloDialect"];
+}
+
+def StablehloConvertToSignlessPass : Pass<"stablehlo-convert-to-signless", "::mlir::ModuleOp"> {
+  let summary = "Replace unsigned by signless integer types";
+}
+
+//===-- Less work for the same values -------------------------------------===//
+
+def StablehloAggressiveSimplificationPass
+    : Pass<"stablehlo-aggressive-simplification", "::mlir::func::FuncOp"> {
+  let summary = "Rewrite operations to cheaper ones that give the same values";
+  let description = [{
+    All canonical forms of the dialect, and algebraic rewrites that are exact: no float result changes, except that a
+    NaN may get another payload and that a reduction may run in another order.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
+def StablehloAggressiveFolderPass : Pass<"stablehlo-aggressive-folder", "::mlir::func::FuncOp"> {
+  let summary = "Evaluate operations on constants";
+  let description = [{ The evaluator computes what the specification fixes; canonical forms expose more constants. }];
+  let options = [
+    Option<"assumeNoUndeclaredSideEffects", "assume-no-undeclared-side-effects", "bool", "false",
+           "fold operations that do not say whether they have side effects">,
+    Option<"foldOpElementLimit", "fold-op-element-limit", "int64_t", "65536",
+           "largest number of elements of an operand or result of a folded operation">,
+    Option<"optimizeFloat", "optimize-float", "bool", "true", "fold floats">,
+  ];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
+//===-- Static shapes -----------------------------------------------------===//
+
+def StablehloRefineArgumentsPass : Pass<"stablehlo-refine-arguments", "::mlir::ModuleOp"> {
+  let summary = "Give the arguments of @main static types";
+  let options = [ListOption<"refinedTypesOption", "types", "std::string", "one type per argument">];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
+def StablehloRefineShapesPass : Pass<"stablehlo-refine-shapes", "::mlir::ModuleOp"> {
+  let summary = "Make types static that follow from argument types and constants";
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
+def StablehloCanonicalizeDynamismPass : Pass<"stablehlo-canonicalize-dynamism", "::mlir::func::FuncOp"> {
+  let summary = "Replace dynamic operations whose amounts are constants by static ones";
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
+def StablehloCheckShapeAssertionsPass : Pass<"stablehlo-check-shape-assertions", "::mlir::func::FuncOp"> {
+  let summary = "Decide the assertions that custom calls @shape_assertion make";
+  let options = [Option<"enableShapeAssertions", "enable-shape-assertions", "bool", "true",
+                        "false: drop the assertions">];
+}
+
+//===-- Quantization ------------------------------------------------------===//
+
+def StablehloLegalizeQuantToMathPass : Pass<"stablehlo-legalize-quant-to-math", "::mlir::ModuleOp"> {
+  let summary = "Compute quantized programs on their storage integers";
+  let description = [{
+    Quantized values become tensors of the storage type, in function types too. An operation that computes becomes
+    dequantize, the operation on the expressed type, quantize; one that only moves elements moves storage elements.
+    Source: StableHLO spec, "dequantize_op_quantize".
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::quant::QuantDialect"];
+}
+
+def StablehloLegalizeQuantizedOpToQDQPass
+    : Pass<"stablehlo-legalize-quantized-op-to-qdq", "::mlir::func::FuncOp"> {
+  let summary = "Write a quantized operation as dequantize, operation, quantize";
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::quant::QuantDialect"];
+}
+
+def StablehloLegalizeQDQToQuantizedOpPass
+    : Pass<"stablehlo-legalize-qdq-to-quantized-op", "::mlir::func::FuncOp"> {
+  let summary = "Write dequantize, operation, quantize as a quantized operation";
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::quant::QuantDialect"];
+}
+
+#endif

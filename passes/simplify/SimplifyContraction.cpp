@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SimplifyContraction.cpp - Transposes absorbed by reductions and contractions -===//
+#include "passes/simplify/SimplifyPatterns.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+namespace millrace::simplify {
+namespace {
+
+/// Input:  dot_general(transpose(a), b)      Output: dot_general(a, b), dimensions renumbered
+/// Leaves alone a transpose that changes the order of the dimensions that the result keeps.
+struct DotOfTranspose : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
+    DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+    SmallVector<int64_t> lhsBatch(numbers.getLhsBatchingDimensions()), rhsBatch(numbers.getRhsBatchingDimensions());
+    SmallVector<int64_t> lhsContract(numbers.getLhsContractingDimensions()),
+        rhsContract(numbers.getRhsContractingDimensions());
+    Value lhs = op.getLhs(), rhs = op.getRhs();
+    bool changed = absorb(lhs, lhsBatch, lhsContract);
+    changed |= absorb(rhs, rhsBatch, rhsContract);
+    if (!changed)
+      return rewriter.notifyMatchFailure(op, "no transpose that leaves the result in order");
+    auto renumbered =
+        DotDimensionNumbersAttr::get(rewriter.getContext(), lhsBatch, rhsBatch, lhsContract, rhsContract);
+    auto dot = DotGeneralOp::create(rewriter, op.getLoc(), op.getType(), lhs, rhs, renumbered,
+                                    op.getPrecisionConfigAttr(), op.getAlgorithmAttr());
+    dot->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.replaceOp(op, dot);
+    return success();
+  }
+
+private:
+  static bool absorb(Value &value, SmallVectorImpl<int64_t> &batch, SmallVectorImpl<int64_t> &contract) {
+    auto transpose = value.getDefiningOp<TransposeOp>();
+    if (!transpose || isa<quant::QuantizedType>(cast<ShapedType>(value.getType()).getElementType()))
+      return false;
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    SmallVector<int64_t> kept;
+    for (int64_t dim = 0, e = permutation.size(); dim != e; ++dim)
+      if (!llvm::is_contained(batch, dim) && !llvm::is_contained(contract, dim))
+        kept.push_back(permutation[dim]);
+    if (!llvm::is_sorted(kept))
+      return false;
+    for (SmallVectorImpl<int64_t> *dims : {&batch, &contract})
+      for (int64_t &dim : *dims)
+        dim = permutation[dim];
+    value = transpose.getOperand();
+    return true;
+  }
+};
+
+/// Input:  reduce(transpose(x))       Output: reduce(x), dimensions renumbered
+/// Leaves alone a transpose that changes the order of the dimensions that stay.
+struct ReduceOfTranspose : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 1)
+      return rewriter.notifyMatchFailure(op, "several inputs");
+    auto transpose = op.getInputs()[0].getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return rewriter.notifyMatchFailure(op, "no transpose");
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    SmallVector<int64_t> kept, reduced;
+    for (int64_t dim = 0, e = permutation.size(); dim != e; ++dim)
+      (llvm::is_contained(op.getDimensions(), dim) ? reduced : kept).push_back(permutation[dim]);
+    if (!llvm::is_sorted(kept))
+      return rewriter.notifyMatchFailure(op, "the result would be transposed");
+    llvm::sort(reduced);
+    rewriter.modifyOpInPlace(op, [&] {
+      op->setOperand(0, transpose.getOperand());
+      op.setDimensions(reduced);
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+void populateContractionSimplifications(RewritePatternSet &patterns) {
+  patterns.add<DotOfTranspose, ReduceOfTranspose>(patterns.getContext());
+}
+
+} // namespace millrace::simplify

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SimplifyDataMovement.cpp - Compositions of shape operations --------===//
+#include "passes/simplify/SimplifyPatterns.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+namespace millrace::simplify {
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// For a reshape that only adds or removes dimensions of size one: the result dimension of each operand dimension, -1
+/// for a removed one.
+std::optional<SmallVector<int64_t>> unitReshapeMap(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<int64_t> map;
+  size_t next = 0;
+  for (int64_t size : from) {
+    if (size == 1) {
+      map.push_back(-1);
+      continue;
+    }
+    while (next != to.size() && to[next] == 1)
+      ++next;
+    if (next == to.size() || to[next] != size)
+      return std::nullopt;
+    map.push_back(next++);
+  }
+  while (next != to.size() && to[next] == 1)
+    ++next;
+  if (next != to.size())
+    return std::nullopt;
+  return map;
+}
+
+/// Input:  broadcast_in_dim that only adds dimensions of size one, in order      Output: reshape
+struct BroadcastToReshape : OpRewritePattern<BroadcastInDimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BroadcastInDimOp op, PatternRewriter &rewriter) const override {
+    RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op);
+    if (from == to || !from.hasStaticShape() || !to.hasStaticShape() || from.getNumElements() != to.getNumElements() ||
+        isa<quant::QuantizedType>(from.getElementType()))
+      return rewriter.notifyMatchFailure(op, "repeats elements, dynamic or quantized");
+    if (!llvm::is_sorted(op.getBroadcastDimensions()))
+      return rewriter.notifyMatchFailure(op, "permutes");
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, to, op.getOperand());
+    return success();
+  }
+};
+
+/// Input:  broadcast_in_dim that permutes and repeats nothing       Output: transpose
+struct BroadcastToTranspose : OpRewritePattern<BroadcastInDimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BroadcastInDimOp op, PatternRewriter &rewriter) const override {
+    RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op);
+    if (!from.hasStaticShape() || from.getRank() != to.getRank() || from.getNumElements() != to.getNumElements())
+      return rewriter.notifyMatchFailure(op, "changes the rank or repeats elements");
+    SmallVector<int64_t> permutation(to.getRank());
+    for (auto [dim, target] : llvm::enumerate(op.getBroadcastDimensions()))
+      permutation[target] = dim;
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, to, op.getOperand(), rewriter.getDenseI64ArrayAttr(permutation));
+    return success();
+  }
+};
+
+/// Input:  broadcast_in_dim(reshape(x)), the reshape adds or drops unit dimensions     Output: broadcast_in_dim(x)
+/// Leaves alone a reshape after which x would need to lose unit dimensions itself.
+struct BroadcastOfReshape : OpRewritePattern<BroadcastInDimOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BroadcastInDimOp op, PatternRewriter &rewriter) const override {
+    auto reshape = op.getOperand().getDefiningOp<ReshapeOp>();
+    if (!reshape)
+      return rewriter.notifyMatchFailure(op, "no reshape");
+    RankedTensorType from = typeOf(reshape.getOperand()), middle = typeOf(reshape);
+    if (!from.hasStaticShape() || !middle.hasStaticShape() || isa<quant::QuantizedType>(from.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic or quantized");
+    auto map = unitReshapeMap(from.getShape(), middle.getShape());
+    if (!map || llvm::is_contained(*map, -1))
+      return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions");
+    SmallVector<int64_t> dims;
+    for (int64_t dim : *map)
+      dims.push_back(op.getBroadcastDimensions()[dim]);
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), reshape.getOperand(),
+                                                  rewriter.getDenseI64ArrayAttr(dims));
+    return success();
+  }
+};
+
+/// Input:  transpose(broadcast_in_dim(x))      Output: broadcast_in_dim(x)
+struct TransposeOfBroadcast : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto broadcast = op.getOperand().getDefiningOp<BroadcastInDimOp>();
+    if (!broadcast || !broadcast->hasOneUse() || !typeOf(op).hasStaticShape() ||
+        isa<quant::QuantizedType>(typeOf(op).getElementType()))
+      return rewriter.notifyMatchFailure(op, "no broadcast of its own");
+    SmallVector<int64_t> dims;
+    for (int64_t dim : broadcast.getBroadcastDimensions())
+      dims.push_back(llvm::find(op.getPermutation(), dim) - op.getPermutation().begin());
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), broadcast.getOperand(),
+                                                  rewriter.getDenseI64ArrayAttr(dims));
+    return success();
+  }
+};
+
+/// Input:  transpose that moves only dimensions of size one      Output: reshape
+struct TransposeToReshape : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    RankedTensorType from = typeOf(op.getOperand()), to = typeOf(op);
+    if (!from.hasStaticShape() || from == to || isa<quant::QuantizedType>(from.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic, quantized, or moves nothing");
+    SmallVector<int64_t> moved;
+    for (int64_t dim : op.getPermutation())
+      if (from.getDimSize(dim) != 1)
+        moved.push_back(dim);
+    if (!llvm::is_sorted(moved))
+      return rewriter.notifyMatchFailure(op, "moves elements");
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, to, op.getOperand());
+    return success();
+  }
+};
+
+/// Input:  reshape(broadcast_in_dim(scalar))    Output: broadcast_in_dim(scalar)
+struct ReshapeOfScalarBroadcast : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto broadcast = op.getOperand().getDefiningOp<BroadcastInDimOp>();
+    if (!broadcast || typeOf(broadcast.getOperand()).getRank() != 0 || !typeOf(op).hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "no broadcast of a scalar");
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), broadcast.getOperand(),
+                                                  rewriter.getDenseI64ArrayAttr({}));
+    return success();
+  }
+};
+
+/// Input:  slice(slice(x))      Output: slice(x)
+struct SliceOfSlice : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getOperand().getDefiningOp<SliceOp>();
+    if (!inner || !typeOf(inner).hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "no inner slice");
+    SmallVector<int64_t> start, limit, strides;
+    for (int64_t i = 0, e = typeOf(op).getRank(); i != e; ++i) {
+      int64_t stride = inner.getStrides()[i];
+      strides.push_back(stride * op.getStrides()[i]);
+      start.push_back(inner.getStartIndices()[i] + op.getStartIndices()[i] * stride);
+      // One past the last element that is taken; equal to the start if there is none.
+      int64_t count = typeOf(op).getDimSize(i);
+      limit.push_back(count == 0 ? start.back() : start.back() + (count - 1) * strides.back() + 1);
+    }
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), inner.getOperand(), rewriter.getDenseI64ArrayAttr(start),
+                                         rewriter.getDenseI64ArrayAttr(limit), rewriter.getDenseI64ArrayAttr(strides));
+    return success();
+  }
+};
+
+/// Input:  slice(concatenate(a, b, c)) that touches only b      Output: slice(b)
+struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto concat = op.getOperand().getDefiningOp<ConcatenateOp>();
+    if (!concat)
+      return rewriter.notifyMatchFailure(op, "no concatenate");
+    int64_t dim = concat.getDimension(), offset = 0;
+    int64_t first = op.getStartIndices()[dim], last = op.getLimitIndices()[dim];
+    for (Value input : concat.getInputs()) {
+      int64_t size = typeOf(input).getDimSize(dim);
+      if (ShapedType::isDynamic(size))
+        return rewriter.notifyMatchFailure(op, "a piece of unknown size");
+      if (first >= offset && last <= offset + size && first < last) {
+        SmallVector<int64_t> start(op.getStartIndices()), limit(op.getLimitIndices());
+        start[dim] -= offset;
+        limit[dim] -= offset;
+        rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), input, rewriter.getDenseI64ArrayAttr(start),
+                                             rewriter.getDenseI64ArrayAttr(limit), op.getStridesAttr());
+        return success();
+      }
+      offset += size;
+    }
+    return rewriter.notifyMatchFailure(op, "touches several pieces");
+  }
+};
+
+/// Input:  slice(broadcast_in_dim(x)) where x is repeated     Output: broadcast_in_dim(x), smaller
+/// Leaves alone a slice of dimensions that x has.
+struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto broadcast = op.getOperand().getDefiningOp<BroadcastInDimOp>();
+    if (!broadcast || !typeOf(op).hasStaticShape() || isa<quant::QuantizedType>(typeOf(op).getElementType()))
+      return rewriter.notifyMatchFailure(op, "no broadcast");
+    for (auto [dim, target] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+      if (typeOf(broadcast.getOperand()).getDimSize(dim) != 1 &&
+          typeOf(op).getDimSize(target) != typeOf(broadcast).getDimSize(target))
+        return rewriter.notifyMatchFailure(op, "cuts the operand of the broadcast");
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), broadcast.getOperand(),
+                                                  broadcast.getBroadcastDimensionsAttr());
+    return success();
+  }
+};
+
+/// Input:  pad with negative or zero edges only       Output: slice
+struct NegativePadToSlice : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PadOp op, PatternRewriter &rewriter) const override {
+    auto positive = [](int64_t amount) { return amount > 0; };
+    auto zero = [](int64_t amount) { return amount == 0; };
+    RankedTensorType from = typeOf(op.getOperand());
+    if (!from.hasStaticShape() || llvm::any_of(op.getEdgePaddingLow(), positive) ||
+        llvm::any_of(op.getEdgePaddingHigh(), positive) || !llvm::all_of(op.getInteriorPadding(), zero))
+      return rewriter.notifyMatchFailure(op, "adds elements, or dynamic");
+    if (llvm::all_of(op.getEdgePaddingLow(), zero) && llvm::all_of(op.getEdgePaddingHigh(), zero))
+      return rewriter.notifyMatchFailure(op, "the identity is the folder's business");
+    SmallVector<int64_t> start, limit, strides(from.getRank(), 1);
+    for (int64_t i = 0; i != from.getRank(); ++i) {
+      start.push_back(-op.getEdgePaddingLow()[i]);
+      limit.push_back(from.getDimSize(i) + op.getEdgePaddingHigh()[i]);
+    }
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), op.getOperand(), rewriter.getDenseI64ArrayAttr(start),
+                                         rewriter.getDenseI64ArrayAttr(limit), rewriter.getDenseI64ArrayAttr(strides));
+    return success();
+  }
+};
+
+/// Input:  concatenate(slice(x, a:b), slice(x, b:c))    Output: slice(x, a:c)
+struct ConcatenateOfSlices : OpRewritePattern<ConcatenateOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatenateOp op, PatternRewriter &rewriter) const override {
+    int64_t dim = op.getDimension();
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs()) {
+      auto slice = input.getDefiningOp<SliceOp>();
+      auto before = inputs.empty() ? SliceOp() : inputs.back().getDefiningOp<SliceOp>();
+      if (!slice || !before || !adjacent(before, slice, dim)) {
+        inputs.push_back(input);
+        continue;
+      }
+      SmallVector<int64_t> limit(before.getLimitIndices()), shape(typeOf(before).getShape());
+      limit[dim] = slice.getLimitIndices()[dim];
+      shape[dim] += typeOf(slice).getDimSize(dim);
+      inputs.back() = SliceOp::create(rewriter, op.getLoc(), typeOf(before).clone(shape), before.getOperand(),
+                                      before.getStartIndicesAttr(), rewriter.getDenseI64ArrayAttr(limit),
+                                      before.getStridesAttr());
+    }
+    if (inputs.size() == op.getInputs().size())
+      return rewriter.notifyMatchFailure(op, "no adjacent slices");
+    if (inputs.size() == 1 && inputs[0].getType() == op.getType())
+      rewriter.replaceOp(op, inputs[0]);
+    else
+      rewriter.replaceOpWithNewOp<ConcatenateOp>(op, op.getType(), inputs, op.getDimension());
+    return success();
+  }
+
+private:
+  static bool adjacent(SliceOp a, SliceOp b, int64_t dim) {
+    if (a.getOperand() != b.getOperand() || !typeOf(a).hasStaticShape() || !typeOf(b).hasStaticShape())
+      return false;
+    for (int64_t i = 0, e = typeOf(a).getRank(); i != e; ++i) {
+      if (i == dim) {
+        if (a.getStrides()[i] != 1 || b.getStrides()[i] != 1 || a.getLimitIndices()[i] != b.getStartIndices()[i])
+          return false;
+      } else if (a.getStartIndices()[i] != b.getStartIndices()[i] || a.getLimitIndices()[i] != b.getLimitIndices()[i] ||
+                 a.getStrides()[i] != b.getStrides()[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+/// Input:  reverse(reverse(x))     Output: reverse over the dimensions that only one of them has
+struct ReverseOfReverse : OpRewritePattern<ReverseOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReverseOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getOperand().getDefiningOp<ReverseOp>();
+    if (!inner || inner.getOperand().getType() != op.getType())
+      return rewriter.notifyMatchFailure(op, "no inner reverse");
+    SmallVector<int64_t> dims;
+    for (int64_t dim = 0, e = typeOf(op).getRank(); dim != e; ++dim)
+      if (llvm::is_contained(op.getDimensions(), dim) != llvm::is_contained(inner.getDimensions(), dim))
+        dims.push_back(dim);
+    rewriter.replaceOpWithNewOp<ReverseOp>(op, op.getType(), inner.getOperand(), rewriter.getDenseI64ArrayAttr(dims));
+    return success();
+  }
+};
+
+/// Input:  gather of one slice at constant indices      Output: reshape(slice), indices clamped as gather does
+struct GatherToSlice : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    RankedTensorType from = typeOf(op.getOperand()), indices = typeOf(op.getStartIndices());
+    SmallVector<int64_t> index;
+    if (!from.hasStaticShape() || !typeOf(op).hasStaticShape() || isa<quant::QuantizedType>(from.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic or quantized");
+    if (!indices.hasStaticShape() || !numbers.getOperandBatchingDims().empty() ||
+        indices.getNumElements() != int64_t(numbers.getStartIndexMap().size()) ||
+        failed(matchInts(op.getStartIndices(), index)))
+      return rewriter.notifyMatchFailure(op, "not one constant index");
+    SmallVector<int64_t> start(from.getRank(), 0), limit, strides(from.getRank(), 1);
+    for (auto [value, dim] : llvm::zip_equal(index, numbers.getStartIndexMap()))
+      start[dim] = std::clamp<int64_t>(value, 0, from.getDimSize(dim) - op.getSliceSizes()[dim]);
+    for (int64_t dim = 0; dim != from.getRank(); ++dim)
+      limit.push_back(start[dim] + op.getSliceSizes()[dim]);
+    Value slice = SliceOp::create(rewriter, op.getLoc(), from.clone(op.getSliceSizes()), op.getOperand(),
+                                  rewriter.getDenseI64ArrayAttr(start), rewriter.getDenseI64ArrayAttr(limit),
+                                  rewriter.getDenseI64ArrayAttr(strides));
+    // Offset dimensions stay in order; everything else has size one.
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), slice);
+    return success();
+  }
+};
+
+} // namespace
+
+void populateDataMovementSimplifications(RewritePatternSet &patterns) {
+  patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, GatherToSlice,
+               NegativePadToSlice, ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast, SliceOfConcatenate,
+               SliceOfSlice, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
+}
+
+} // namespace millrace::simplify

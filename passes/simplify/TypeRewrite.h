@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TypeRewrite.h - The same operation with other types ----------------===//
+#pragma once
+
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace millrace::simplify {
+
+/// A copy of `op` on `operands`, with results and parameters of its regions of converted type; the regions move to it.
+mlir::FailureOr<mlir::Operation *> convertTypes(mlir::Operation *op, mlir::ValueRange operands,
+                                                const mlir::TypeConverter &converter,
+                                                mlir::ConversionPatternRewriter &rewriter);
+
+} // namespace millrace::simplify

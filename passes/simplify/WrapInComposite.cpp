@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- WrapInComposite.cpp - Operations behind composites of their name ---===//
+// Input:   %1 = stablehlo.abs %0 : tensor<4xf32>                     with op-names=stablehlo.abs
+// Output:  %1 = stablehlo.composite "stablehlo.abs" %0 {decomposition = @stablehlo.abs.impl, version = 0 : i32} : ..
+//          func.func private @stablehlo.abs.impl(%arg0: tensor<4xf32>) -> tensor<4xf32> { .. stablehlo.abs .. }
+// Leaves alone operations that are not named, and those that already stand in such a decomposition.
+#include "passes/simplify/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+namespace millrace::simplify {
+
+#define GEN_PASS_DEF_STABLEHLOWRAPINCOMPOSITEPASS
+#include "passes/simplify/Passes.h.inc"
+
+namespace {
+struct WrapInComposite : impl::StablehloWrapInCompositePassBase<WrapInComposite> {
+  using Base::Base;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    SmallVector<Operation *> wrapped;
+    module.walk([&](Operation *op) {
+      if (!llvm::is_contained(opNamesOption, op->getName().getStringRef()) || isa<CompositeOp>(op) ||
+          op->hasTrait<mlir::OpTrait::IsTerminator>())
+        return;
+      // A value from outside of a region would have to become a parameter.
+      bool capturing = false;
+      op->walk([&](Operation *inner) {
+        for (Value value : inner->getOperands())
+          if (inner != op && !op->isProperAncestor(value.getParentBlock()->getParentOp()) &&
+              value.getParentBlock()->getParentOp() != op)
+            capturing = true;
+      });
+      if (capturing) {
+        op->emitRemark("not wrapped: a region uses values from outside");
+        return;
+      }
+      wrapped.push_back(op);
+    });
+    for (Operation *op : wrapped) {
+      OpBuilder builder(op);
+      Location loc = op->getLoc();
+      auto type = builder.getFunctionType(op->getOperandTypes(), op->getResultTypes());
+      auto function = func::FuncOp::create(loc, (op->getName().getStringRef() + ".impl").str(), type);
+      function.setPrivate();
+      StringAttr symbol = symbols.insert(function);
+      NamedAttrList attributes(op->getAttrDictionary());
+      auto composite = CompositeOp::create(
+          builder, loc, op->getResultTypes(), op->getOperands(), op->getName().getStringRef(),
+          attributes.getDictionary(builder.getContext()), symbol.getValue(), uint32_t(versionOption));
+      op->replaceAllUsesWith(composite);
+      Block *body = function.addEntryBlock();
+      op->moveBefore(body, body->end());
+      op->setOperands(body->getArguments());
+      builder.setInsertionPointToEnd(body);
+      func::ReturnOp::create(builder, loc, op->getResults());
+    }
+  }
+};
+} // namespace
+} // namespace millrace::simplify
