@@ -2,8 +2,10 @@
 //===- Pipeline.cpp - The passes between two stops ------------------------===//
 #include "lowering/Pipeline.h"
 
+#include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
+#include "passes/simplify/Passes.h"
 #include "passes/calls/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -13,9 +15,19 @@ using namespace mlir;
 namespace millrace::lowering {
 
 void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
-  // Calls first: everything after looks at one function at a time.
   pm.addPass(calls::createFlattenTuplesPass());
+  // Composites become calls of their decompositions, and calls disappear before everything that looks at one function
+  // at a time.
+  pm.addPass(simplify::createStablehloLegalizeCompositeToCallPass());
   pm.addPass(calls::createInlineCallsPass());
+  // From here on only operations that code generation knows: no chlo, no deprecated operations, no quantized types.
+  pm.addNestedPass<func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
+  pm.addNestedPass<func::FuncOp>(simplify::createStablehloLegalizeDeprecatedOpsPass());
+  pm.addNestedPass<func::FuncOp>(simplify::createExpandBatchNormPass());
+  pm.addPass(simplify::createStablehloLegalizeQuantToMathPass());
+  pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveSimplificationPass());
+  if (options.fold)
+    pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveFolderPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // Unrolling first: what it leaves is worth hoisting out of.

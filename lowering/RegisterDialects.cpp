@@ -2,6 +2,7 @@
 //===- RegisterDialects.cpp - Dialects, interfaces, translations we compile with
 #include "lowering/Compile.h"
 
+#include "dialects/chlo/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,7 +41,7 @@
 using namespace mlir;
 
 void millrace::registerCompilerDialects(DialectRegistry &registry) {
-  registry.insert<stablehlo::StablehloDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+  registry.insert<stablehlo::StablehloDialect, chlo::ChloDialect, arith::ArithDialect, bufferization::BufferizationDialect,
                   cf::ControlFlowDialect, complex::ComplexDialect, func::FuncDialect, index::IndexDialect,
                   linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
                   quant::QuantDialect, scf::SCFDialect, shape::ShapeDialect, tensor::TensorDialect, ub::UBDialect,

@@ -12,6 +12,7 @@
 #include "lowering/linalg/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/calls/Passes.h"
+#include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
 =======
@@ -55,6 +56,7 @@ void millrace::registerAllPasses() {
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();
   calls::registerCallsPasses();
+  chlo::registerChloPasses();
   fusion::registerFusionPasses();
   loops::registerLoopsPasses();
 =======
