@@ -6,18 +6,14 @@
 #include "dialects/interpreter/Passes.h"
 #include "dialects/chlo/Ops.h"
 #include "dialects/stablehlo/Ops.h"
-<<<<<<< HEAD
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
-#include "passes/chlo/Passes.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
-=======
 #include "passes/simplify/Passes.h"
->>>>>>> 0b59a0c (wip passes 3)
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -51,17 +47,13 @@ void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
 void millrace::registerAllPasses() {
   chlo::registerChloPasses();
   interpreter::registerInterpreterPasses();
-<<<<<<< HEAD
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();
   calls::registerCallsPasses();
-  chlo::registerChloPasses();
   fusion::registerFusionPasses();
   loops::registerLoopsPasses();
-=======
   simplify::registerSimplifyPasses();
->>>>>>> 0b59a0c (wip passes 3)
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
