@@ -25,7 +25,12 @@ Type workElement(Type element) {
 }
 
 Value conjugate(LoopBuilder &l, Value value) {
-  return isa<ComplexType>(value.getType()) ? complex::ConjOp::create(l.b, l.loc, value).getResult() : value;
+  auto complexType = dyn_cast<ComplexType>(value.getType());
+  if (!complexType)
+    return value;
+  // Not complex.conj, which becomes a call of the C library.
+  Value im = arith::NegFOp::create(l.b, l.loc, complex::ImOp::create(l.b, l.loc, value));
+  return complex::CreateOp::create(l.b, l.loc, complexType, complex::ReOp::create(l.b, l.loc, value), im);
 }
 
 Value subtract(LoopBuilder &l, Value lhs, Value rhs) {
