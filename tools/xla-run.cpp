@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
   flags.add("compile-threads", &options.threads, "threads of the compiler (default: all)");
   flags.add("generic", &options.generic, "code generation without emitters (the reference path)");
   flags.add("no-fusion", &noFusion, "one kernel per operation");
+  flags.add("plant-bug", &options.plantBug, "for testing the fuzzer: miscompile the first operation of this family");
   flags.add("quiet", &options.quiet, "print no results");
   int status;
   if (!flags.parse(argc, argv, status))

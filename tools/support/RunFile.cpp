@@ -6,9 +6,11 @@
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
+#include "lowering/program/ProgramTypes.h"
 #include "passes/calls/Passes.h"
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
+#include "tools/support/PlantBug.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
 #include "tools/support/RunProgram.h"
@@ -35,28 +37,50 @@ bool hasChecks(ModuleOp module) {
   return result.wasInterrupted();
 }
 
+/// The tensors among `values` as host arrays.
+std::vector<Array> toArrays(ArrayRef<eval::Value> values) {
+  std::vector<Array> arrays;
+  for (const eval::Value &value : values) {
+    if (!value.isTensor())
+      continue;
+    const eval::Tensor &tensor = value.tensor();
+    Array &array = arrays.emplace_back();
+    array.dtype = lowering::dtypeOf(tensor.getType().getElementType());
+    array.dims.assign(tensor.getShape().begin(), tensor.getShape().end());
+    array.bytes.assign(tensor.data(), tensor.numBytes());
+  }
+  return arrays;
+}
+
 int interpret(ModuleOp module, const RunFileOptions &options) {
   eval::RunOptions run;
-  run.printResults = !options.quiet && !hasChecks(module);
+  run.printResults = !options.quiet && !hasChecks(module) && options.out.empty();
   run.printDense = true;
-  if (options.args.empty())
+  if (options.args.empty() && options.out.empty())
     return failed(eval::runWithInterpreter(module, run, llvm::outs()));
   func::FuncOp entry = eval::entryFunction(module);
   if (!entry)
     return 1;
-  std::vector<runtime::Argument> specs = argumentSpecs(entry);
-  auto arrays = loadArguments(options.args, specs);
-  if (!arrays)
-    return fail(kTool, arrays.status().message());
-  if (runtime::Status status = checkArguments(*arrays, specs); !status.ok())
-    return fail(kTool, status.message());
   SmallVector<eval::Value> values;
-  for (auto [array, type] : llvm::zip_equal(*arrays, entry.getArgumentTypes())) {
-    auto tensorType = RankedTensorType::get(array.dims, cast<RankedTensorType>(type).getElementType());
-    values.push_back(eval::Tensor::fromBytes(tensorType, ArrayRef<char>(array.bytes.data(), array.bytes.size())));
+  if (!options.args.empty()) {
+    std::vector<runtime::Argument> specs = argumentSpecs(entry);
+    auto arrays = loadArguments(options.args, specs);
+    if (!arrays)
+      return fail(kTool, arrays.status().message());
+    if (runtime::Status status = checkArguments(*arrays, specs); !status.ok())
+      return fail(kTool, status.message());
+    for (auto [array, type] : llvm::zip_equal(*arrays, entry.getArgumentTypes())) {
+      auto tensorType = RankedTensorType::get(array.dims, cast<RankedTensorType>(type).getElementType());
+      values.push_back(eval::Tensor::fromBytes(tensorType, ArrayRef<char>(array.bytes.data(), array.bytes.size())));
+    }
   }
   auto results = eval::runWithInterpreter(module, values, run);
-  return failed(results);
+  if (failed(results))
+    return 1;
+  if (!options.out.empty())
+    if (runtime::Status status = writeArrays(options.out, toArrays(*results)); !status.ok())
+      return fail(kTool, status.message());
+  return 0;
 }
 
 /// Values that the program carries itself become run-time arguments: machine code is what is to be tested.
@@ -69,7 +93,10 @@ LogicalResult makeInputsArguments(ModuleOp module) {
   return pm.run(module);
 }
 
-void printTimes(const RunOutcome &outcome) {
+void printTimes(const RunOutcome &outcome, bool each) {
+  if (each)
+    for (auto [number, milliseconds] : llvm::enumerate(outcome.milliseconds))
+      llvm::outs() << llvm::format("run %zu: %.4f ms\n", number + 1, milliseconds);
   std::vector<double> sorted = outcome.milliseconds;
   std::sort(sorted.begin(), sorted.end());
   llvm::outs() << llvm::format("load: %.3f ms\nrun: min %.3f ms, median %.3f ms, max %.3f ms over %zu\n",
@@ -125,6 +152,9 @@ int runFile(const RunFileOptions &options) {
     hoisted = hoistedArguments(*module, entry);
     if (options.verify)
       original = module->clone();
+    if (!options.plantBug.empty() && !plantBug(*module, options.plantBug))
+      llvm::errs() << "warning: no operation of family '" << options.plantBug << "' to spoil, expected one of "
+                   << kBugFamilies << "\n";
     CompileOptions compileOptions;
     compileOptions.entry = entry;
     compileOptions.fold = !checks && !options.verify;
@@ -134,7 +164,7 @@ int runFile(const RunFileOptions &options) {
     compileOptions.onProgress = [&](llvm::StringRef what) { progress.show(what); };
     CompileReport report;
     CacheUse cache = options.cacheDir == "off" ? CacheUse::Off : CacheUse::On;
-    auto compiled = compileCached(*module, compileOptions, {cache, options.cacheDir, options.stats}, report);
+    auto compiled = compileCached(*module, compileOptions, {cache, options.cacheDir, options.stats || options.time}, report);
     if (!compiled)
       return fail(kTool, llvm::toString(compiled.takeError()));
     program = *compiled;
@@ -172,7 +202,7 @@ int runFile(const RunFileOptions &options) {
     llvm::outs() << llvm::format("%14llu  peak of the run\n", (unsigned long long)outcome->peakBytes);
   }
   if (options.repeat > 1 || options.time)
-    printTimes(*outcome);
+    printTimes(*outcome, options.time);
   if (!options.out.empty()) {
     if (runtime::Status status = writeArrays(options.out, outcome->results.front()); !status.ok())
       return fail(kTool, status.message());

@@ -24,6 +24,7 @@ struct RunFileOptions {
   bool generic = false;     ///< no emitters
   bool fuse = true;
   bool quiet = false;       ///< print no results
+  std::string plantBug;     ///< test hook: spoil the first operation of this family (PlantBug.h)
 };
 
 /// Compiles (or loads) and runs the file; prints one clear error otherwise. Returns the exit status: 0 only if the
