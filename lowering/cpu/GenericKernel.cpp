@@ -82,6 +82,34 @@ func::FuncOp toDestinationStyle(func::FuncOp fn, unsigned &numInputs, unsigned &
   return body;
 }
 
+/// The next values of a while loop go to the buffers of the carried ones, all read before the first is written. Without
+/// this, bufferization would have to return buffers from the loop, whose number is not known.
+void carryInPlace(func::FuncOp body) {
+  body.walk([](scf::WhileOp loop) {
+    scf::YieldOp yield = loop.getYieldOp();
+    // Only loops whose condition passes all carried values on, see addKernelCanonicalizer; bufferization reports others.
+    if (!llvm::equal(loop.getConditionOp().getArgs(), loop.getBeforeArguments()))
+      return;
+    OpBuilder builder(yield);
+    Location loc = yield.getLoc();
+    SmallVector<std::pair<unsigned, Value>> moved;
+    for (auto [index, next] : llvm::enumerate(yield.getOperands())) {
+      auto type = dyn_cast<RankedTensorType>(next.getType());
+      if (!type || next == loop.getAfterArguments()[index])
+        continue;
+      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, next);
+      Value fresh = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
+      Value copy = bufferization::MaterializeInDestinationOp::create(builder, loc, next.getType(), next, fresh).getResult();
+      moved.push_back({index, copy});
+    }
+    for (auto [index, copy] : moved) {
+      Value carried = loop.getAfterArguments()[index];
+      yield.setOperand(index, bufferization::MaterializeInDestinationOp::create(builder, loc, copy.getType(), copy,
+                                                                                carried).getResult());
+    }
+  });
+}
+
 /// memref.copy between strided buffers would call a C library function: make it a loop nest like all others.
 void copiesToLinalg(func::FuncOp body) {
   IRRewriter rewriter(body.getContext());
@@ -272,6 +300,16 @@ double estimatePicos(func::FuncOp body, int64_t rows) {
 
 } // namespace
 
+void addKernelCanonicalizer(OpPassManager &pm) {
+  std::vector<std::string> disabled;
+  for (StringRef pattern : {"RemoveLoopInvariantArgsFromBeforeBlock", "RemoveLoopInvariantValueYielded",
+                            "WhileConditionTruth", "WhileCmpCond", "WhileUnusedArg", "WhileRemoveUnusedArgs",
+                            "WhileUnusedResult", "WhileRemoveDuplicatedResults", "WhileOpAlignBeforeArgs",
+                            "WhileMoveIfDown"})
+    disabled.push_back(("(anonymous namespace)::" + pattern).str());
+  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig(), disabled));
+}
+
 FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
   auto module = fn->getParentOfType<ModuleOp>();
   BufferKernel kernel;
@@ -283,14 +321,20 @@ FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
   {
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     pm.addPass(createLinalgElementwiseOpFusionPass());
-    pm.addPass(createCanonicalizerPass());
+    addKernelCanonicalizer(pm);
     pm.addPass(createCSEPass());
     pm.addPass(bufferization::createEmptyTensorEliminationPass());
+    if (failed(pm.run(module)))
+      return failure();
+  }
+  carryInPlace(module.lookupSymbol<func::FuncOp>(bodyName));
+  {
+    PassManager pm(module.getContext(), ModuleOp::getOperationName());
     bufferization::OneShotBufferizePassOptions options;
     options.allowReturnAllocsFromLoops = false;
     options.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
     pm.addPass(bufferization::createOneShotBufferizePass(options));
-    pm.addPass(createCanonicalizerPass());
+    addKernelCanonicalizer(pm);
     pm.addPass(createCSEPass());
     if (failed(pm.run(module)))
       return failure();

@@ -93,7 +93,7 @@ public:
     {
       PassManager pm(module->getContext(), ModuleOp::getOperationName());
       pm.addPass(createLowerToLinalgPass());
-      pm.addPass(createCanonicalizerPass());
+      addKernelCanonicalizer(pm);
       pm.addPass(createCSEPass());
       if (failed(pm.run(*module)))
         return fail("stop linalg");

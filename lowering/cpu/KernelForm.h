@@ -13,6 +13,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "mlir/Pass/PassManager.h"
+
 #include <string>
 
 namespace millrace::lowering {
@@ -29,6 +31,10 @@ struct BufferKernel {
   bool heavyLoops = false;      ///< scalar loops over many elements: worth LLVM's vectorizer
   std::string emitter;          ///< "contraction", "row", "movement" or "generic": for --time and remarks
 };
+
+/// Canonicalization that keeps while loops as the lowering made them: the condition passes every carried value on. The
+/// upstream patterns prune and permute what it passes, after which a loop on tensors can no longer carry its buffers.
+void addKernelCanonicalizer(mlir::OpPassManager &pm);
 
 /// The generic path: `fn` maps tensors to tensors in linalg, tensor, scf, arith, math and complex. Fuses linalg
 /// operations, bufferizes into the caller's buffers, lowers to loops and moves temporaries to scratch. Replaces `fn`
