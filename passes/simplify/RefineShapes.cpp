@@ -9,6 +9,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Evaluator.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
@@ -43,6 +44,13 @@ public:
     function.setFunctionType(FunctionType::get(function.getContext(), function.front().getArgumentTypes(),
                                                function.front().getTerminator()->getOperandTypes()));
     return success();
+  }
+
+  /// Erases functions of which only copies are called.
+  void eraseReplaced(ModuleOp module) {
+    for (func::FuncOp function : replaced)
+      if (function.isPrivate() && SymbolTable::symbolKnownUseEmpty(function, module))
+        symbols.erase(function);
   }
 
 private:
@@ -286,13 +294,12 @@ private:
     auto [entry, isNew] = specialized.try_emplace(key);
     if (isNew) {
       func::FuncOp copy = callee;
-      // The function itself is used up by its first caller, unless others can see it.
-      if (differs && (callee.isPublic() || !used.insert(callee).second)) {
+      // Other callers may pass other types: the function itself stays as it is.
+      if (differs) {
         copy = callee.clone();
         copy.setPrivate();
         symbols.insert(copy);
-      } else if (!differs) {
-        used.insert(callee);
+        replaced.insert(callee);
       }
       OpBuilder builder = OpBuilder::atBlockBegin(&copy.front());
       for (auto [argument, operand, constant] : llvm::zip_equal(copy.getArguments(), call.getOperands(), constants)) {
@@ -314,7 +321,7 @@ private:
 
   SymbolTable symbols;
   SmallVector<func::FuncOp> active;
-  llvm::SmallDenseSet<func::FuncOp> used;
+  llvm::SmallSetVector<func::FuncOp, 4> replaced;
   std::map<std::string, func::FuncOp> specialized;
 };
 
@@ -330,8 +337,10 @@ struct RefineShapes : impl::StablehloRefineShapesPassBase<RefineShapes> {
                        "will be refined");
       return signalPassFailure();
     }
-    if (failed(Refiner(module).refine(function)))
-      signalPassFailure();
+    Refiner refiner(module);
+    if (failed(refiner.refine(function)))
+      return signalPassFailure();
+    refiner.eraseReplaced(module);
   }
 };
 
