@@ -2,6 +2,7 @@
 //===- xla-translate.cpp - Interpret StableHLO programs -------------------===//
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "tools/RegisterAll.h"
+#include "tools/support/LegalizeChlo.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
   mlir::TranslateFromMLIRRegistration interpret(
       "interpret", "Evaluate @main (or the only function) and print its results",
       [](mlir::ModuleOp module, llvm::raw_ostream &os) -> mlir::LogicalResult {
+        if (mlir::failed(millrace::tools::legalizeChlo(module))) return mlir::failure();
         millrace::eval::RunOptions options;
         options.arguments = arguments;
         options.evaluation.probeDirectory = probeDirectory;

@@ -10,6 +10,7 @@
 #include "passes/calls/Passes.h"
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
+#include "tools/support/LegalizeChlo.h"
 #include "tools/support/PlantBug.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
@@ -53,6 +54,8 @@ std::vector<Array> toArrays(ArrayRef<eval::Value> values) {
 }
 
 int interpret(ModuleOp module, const RunFileOptions &options) {
+  if (failed(legalizeChlo(module)))
+    return 1;
   eval::RunOptions run;
   run.printResults = !options.quiet && !hasChecks(module) && options.out.empty();
   run.printDense = true;

@@ -4,6 +4,7 @@
 
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "tools/support/Arguments.h"
+#include "tools/support/LegalizeChlo.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -74,6 +75,8 @@ std::string elementText(const eval::Tensor &tensor, int64_t i) {
 
 Status verifyAgainstEvaluator(ModuleOp module, const std::string &entry, const std::vector<Array> &arguments,
                               const std::vector<Array> &results) {
+  if (failed(legalizeChlo(module)))
+    return runtime::internalError("chlo operations cannot be legalized for the evaluator");
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   auto tensorOf = [](const Array &array, Type type) {
     auto tensorType = RankedTensorType::get(array.dims, cast<RankedTensorType>(type).getElementType());
