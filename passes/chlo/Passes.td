@@ -15,4 +15,14 @@ def ChloLegalizeToStablehloPass : Pass<"chlo-legalize-to-stablehlo", "::mlir::fu
                            "::mlir::tensor::TensorDialect"];
 }
 
+def StablehloComplexMathExpanderPass : Pass<"stablehlo-complex-math-expander", "::mlir::func::FuncOp"> {
+  let summary = "Replace complex functions that are hard to get right by operations on their parts";
+  let description = [{
+    log_plus_one of complex numbers: next to |1 + z| = 1 the real part cancels, so that 2x + x^2 + y^2 is summed with
+    twice the digits. complex<f32> is computed in f64, where the sum needs no care.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::shape::ShapeDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif
