@@ -73,7 +73,7 @@ def random_array(random, dtype, shape, special):
 def for_file(array):
     """What np.savez can hold: types that NumPy lacks travel as raw bytes of their size."""
     array = np.ascontiguousarray(array).reshape(np.shape(array))
-    if array.dtype.kind == "V" or array.dtype.name in ("int2", "int4", "uint2", "uint4"):
+    if array.dtype.isbuiltin != 1:
         return array.view(f"V{array.dtype.itemsize}")
     return array
 
