@@ -142,7 +142,7 @@ class Millrace:
         self.target = os.path.join(folder, "millrace-out.npz")
         self.environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MILLRACE_CACHE="rw")
         start = time.perf_counter()
-        self.first = self.call("--repeat=1", "--time", f"--out={self.target}")
+        self.first = self.call("--repeat=1", "--time", "--quiet", f"--out={self.target}")
         wall = time.perf_counter() - start
         total = re.search(r"([\d.]+)\s+total", self.first)
         self.compile_s = float(total.group(1)) / 1e3 if total else wall
@@ -152,11 +152,12 @@ class Millrace:
 
     def peak_of_compiling(self):
         """Peak resident memory of xla-compile in MiB, weights not loaded."""
-        process = subprocess.Popen([tools.tool("xla-compile"), self.path, "-o", self.target + ".mr"], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = status
-        return round(usage.ru_maxrss / 1024, 1)
+        # A small process in between: a child's peak counts from its fork, when it still is a copy of this one.
+        peak = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+        process = subprocess.run([sys.executable, "-c", peak, tools.tool("xla-compile"), self.path, "-o", self.target + ".mr"],
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+        return round(int(process.stdout.split()[-1]) / 1024, 1)
 
     def call(self, *flags):
         process = subprocess.run([tools.tool("xla-run"), self.path, f"--args={self.arguments}", f"--cache-dir={self.cache}", *flags],
@@ -169,7 +170,7 @@ class Millrace:
         return tools.load_results(self.target)
 
     def run(self, count):
-        text = self.call(f"--repeat={count + 2}")
+        text = self.call(f"--repeat={count + 2}", "--time", "--quiet")
         times = [float(value) for value in re.findall(r"^run \d+: ([\d.]+) ms", text, re.M)]
         if len(times) != count + 2:
             raise RuntimeError(f"xla-run: expects {count + 2} lines 'run K: X ms', but got {len(times)}")
