@@ -313,7 +313,7 @@ SmallVector<Value> RowEmitter::combine(PointEvaluator &at, const Node &node, Arr
 }
 
 SmallVector<Value> RowEmitter::foldLanes(PointEvaluator &at, const Node &node, SmallVector<Value> values) {
-  for (int64_t half = plan_.width / 2; half >= 1; half /= 2) {
+  for (int64_t half = plan_.width / 2; half >= 2; half /= 2) {
     SmallVector<int64_t> order;
     for (int64_t lane = 0; lane < plan_.width; ++lane)
       order.push_back((lane + half) % plan_.width);
@@ -324,11 +324,15 @@ SmallVector<Value> RowEmitter::foldLanes(PointEvaluator &at, const Node &node, S
     }
     values = combine(at, node, values, upper);
   }
+  // The last two lanes as scalars: LLVM 22.1.8 narrows a vector compare whose lane 0 alone is used, and for f64 then
+  // compares that lane with itself (wrong argmax on AVX-512).
+  SmallVector<Value> second;
   for (Value &value : values) {
     OpBuilder b = at.builder();
+    second.push_back(vector::ExtractOp::create(b, at.loc(), value, int64_t(1)));
     value = vector::ExtractOp::create(b, at.loc(), value, int64_t(0));
   }
-  return values;
+  return combine(at, node, values, second);
 }
 
 /// Adds the initial value and makes the result known.
