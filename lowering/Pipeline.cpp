@@ -25,6 +25,7 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloLegalizeDeprecatedOpsPass());
   pm.addNestedPass<func::FuncOp>(simplify::createExpandBatchNormPass());
   pm.addPass(simplify::createStablehloLegalizeQuantToMathPass());
+  pm.addNestedPass<func::FuncOp>(simplify::createRemoveEmptyTensorsPass());
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveSimplificationPass());
   if (options.fold)
     pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveFolderPass());

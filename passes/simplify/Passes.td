@@ -119,4 +119,12 @@ def StablehloLegalizeQDQToQuantizedOpPass
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::quant::QuantDialect"];
 }
 
+def RemoveEmptyTensorsPass : Pass<"xla-remove-empty-tensors", "::mlir::func::FuncOp"> {
+  let summary = "Replace values without elements by constants";
+  let description = [{
+    A tensor with a dimension of size 0 has one possible value. Operations without side effects whose results are all
+    such tensors disappear, so that code generation never meets them.
+  }];
+}
+
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Convolution.cpp - convolution and dynamic_conv ---------------------===//
-// For every output position: the window's positions in the dilated, padded input that fall on real input elements,
-// times the (possibly reversed) kernel, summed over the input features of the group.
+// For every output position: the window's positions in the dilated, padded input times the (possibly reversed) kernel,
+// summed over the input features of the group. Padding and holes are zeros that are multiplied like all elements: an
+// infinite kernel element gives NaN there.
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Interpreter.h"
 #include "dialects/stablehlo/eval/Lanes.h"
@@ -65,15 +66,14 @@ llvm::Error evalConvolution(Call &call, ArrayRef<std::pair<int64_t, int64_t>> pa
       for (int64_t n = 0; n < windowCount; ++n, nextIndex(at, window)) {
         int64_t from = lhsBase, kernelFrom = rhsBase;
         bool inside = true;
-        for (size_t d = 0; d < rank && inside; ++d) {
+        for (size_t d = 0; d < rank; ++d) {
           int64_t position = index[outputSpatial[d]] * strides[d] + at[d] * rhsDilation[d] - padding[d].first;
-          inside = position >= 0 && position % lhsDilation[d] == 0 && position / lhsDilation[d] < lhs.dim(inputSpatial[d]);
+          inside = inside && position >= 0 && position % lhsDilation[d] == 0 && position / lhsDilation[d] < lhs.dim(inputSpatial[d]);
           from += position / lhsDilation[d] * lhsStrides[inputSpatial[d]];
           kernelFrom += (reversal[d] ? window[d] - 1 - at[d] : at[d]) * rhsStrides[kernelSpatial[d]];
         }
-        if (!inside) continue;
         for (int64_t c = 0; c < kernelIn; ++c)
-          multiplyAdd(sum, a[from + c * lhsFeatureStride], b[kernelFrom + c * rhsFeatureStride]);
+          multiplyAdd(sum, inside ? T(a[from + c * lhsFeatureStride]) : T(0), b[kernelFrom + c * rhsFeatureStride]);
       }
       storeLane(kind, out + linear * width, sum);
     });
