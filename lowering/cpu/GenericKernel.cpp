@@ -82,6 +82,32 @@ func::FuncOp toDestinationStyle(func::FuncOp fn, unsigned &numInputs, unsigned &
   return body;
 }
 
+/// `value` is `buffer` after updates that happen in its memory: insertions, loops that carry it, destination operands.
+bool isUpdateOf(Value value, Value buffer) {
+  while (value != buffer) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result)
+      return false;
+    Operation *op = result.getOwner();
+    if (auto insert = dyn_cast<tensor::InsertOp>(op))
+      value = insert.getDest();
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      value = insert.getDest();
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      value = loop.getInitArgs()[result.getResultNumber()];
+    else if (auto loop = dyn_cast<scf::WhileOp>(op))
+      value = loop.getInits()[result.getResultNumber()];
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      return isUpdateOf(branch.thenYield().getOperand(result.getResultNumber()), buffer) &&
+             isUpdateOf(branch.elseYield().getOperand(result.getResultNumber()), buffer);
+    else if (auto styled = dyn_cast<DestinationStyleOpInterface>(op))
+      value = styled.getTiedOpOperand(result)->get();
+    else
+      return false;
+  }
+  return true;
+}
+
 /// The next values of a while loop go to the buffers of the carried ones, all read before the first is written. Without
 /// this, bufferization would have to return buffers from the loop, whose number is not known.
 void carryInPlace(func::FuncOp body) {
@@ -95,7 +121,7 @@ void carryInPlace(func::FuncOp body) {
     SmallVector<std::pair<unsigned, Value>> moved;
     for (auto [index, next] : llvm::enumerate(yield.getOperands())) {
       auto type = dyn_cast<RankedTensorType>(next.getType());
-      if (!type || next == loop.getAfterArguments()[index])
+      if (!type || isUpdateOf(next, loop.getAfterArguments()[index]))
         continue;
       SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, next);
       Value fresh = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());

@@ -9,7 +9,8 @@ import pytest
 from benchmarks import tools
 
 jax = pytest.importorskip("jax")
-jax.config.update("jax_enable_x64", True)
+X64 = True  # see conftest.py
+jax.config.update("jax_enable_x64", X64)
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
 
