@@ -36,7 +36,7 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
   for (const auto &[name, value] : cacheKeyParts(module, options))
     key.add(name, value);
   std::string whyNot;
-  if (auto hit = store.find(key, &whyNot)) {
+  if (auto hit = store.find(key, cache.explain ? &whyNot : nullptr)) {
     auto program = runtime::parse(hit->value, hit->owner);
     if (program) {
       if (cache.explain)
