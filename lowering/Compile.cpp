@@ -131,6 +131,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   kernelOptions.genericOnly = options.genericOnly;
   kernelOptions.threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   kernelOptions.onStop = options.onStop;
+  kernelOptions.onProgress = options.onProgress;
   auto compiled = lowering::compileKernels(kernels, symbols, kernelOptions);
   if (!compiled)
     return compiled.takeError();

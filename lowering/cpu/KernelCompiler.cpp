@@ -155,12 +155,16 @@ std::string fingerprintKernel(func::FuncOp kernel) {
 llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<func::FuncOp> kernels, ArrayRef<std::string> symbols,
                                                            const KernelOptions &options) {
   std::vector<CompiledKernel> results(kernels.size());
-  std::mutex dumpMutex, errorMutex;
+  std::mutex dumpMutex, errorMutex, progressMutex;
   std::string firstError;
   std::atomic<size_t> next{0};
   auto work = [&] {
     Worker worker(options, dumpMutex);
     for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
+      if (options.onProgress) {
+        std::lock_guard<std::mutex> lock(progressMutex);
+        options.onProgress("kernel " + std::to_string(i + 1) + " of " + std::to_string(kernels.size()));
+      }
       auto compiled = worker.compile(kernels[i], symbols[i]);
       if (compiled) {
         results[i] = std::move(*compiled);

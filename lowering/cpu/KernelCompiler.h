@@ -18,6 +18,8 @@ struct KernelOptions {
   unsigned threads = 1;
   /// Receives the text of each kernel at the stops "linalg", "vector", "llvm", "asm" if set. One call at a time.
   std::function<void(llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef text)> onStop;
+  /// Told before each kernel: "kernel 12 of 40". One call at a time.
+  std::function<void(llvm::StringRef)> onProgress;
 };
 
 /// Machine code of one kernel and what its callers must know.
