@@ -88,6 +88,10 @@ public:
   /// is held copies.
   StatusOr<std::shared_ptr<Storage>> acquire() const;
   StatusOr<std::shared_ptr<Buffer>> copyTo(const MemorySpace &target) const;
+  /// The same memory as another type of the same size; writing to it by donation copies.
+  StatusOr<std::shared_ptr<Buffer>> reinterpret(DType dtype, const std::vector<int64_t> &dims) const;
+  /// Gives this buffer up for one whose value is ready when this one's is and `dependency` is, or fails with it.
+  StatusOr<std::shared_ptr<Buffer>> donateAfter(Event dependency);
   /// Gives the memory up; executions already enqueued still read it.
   void release();
   /// After release() or donation: every other use is an error.
@@ -127,6 +131,19 @@ struct ExecuteOptions {
 struct ExecuteResult {
   std::vector<std::vector<BufferPtr>> results; ///< [device][result]
   std::vector<Event> done;                     ///< [device]
+};
+
+/// A buffer whose memory somebody else fills: write `storage`, then set `ready` once.
+struct PromisedBuffer {
+  BufferPtr buffer;
+  std::shared_ptr<Storage> storage;
+  EventSource ready;
+};
+
+/// A buffer that will be another one. `fulfill` is called once, with that buffer (same type) or an error.
+struct LaterBuffer {
+  BufferPtr buffer;
+  std::function<void(StatusOr<BufferPtr>)> fulfill;
 };
 
 struct CostAnalysis {
@@ -186,6 +203,8 @@ public:
   StatusOr<BufferPtr> viewOf(void *data, DType dtype, const std::vector<int64_t> &dims, bool isMutable,
                              const MemorySpace &memory, std::function<void()> release);
   StatusOr<BufferPtr> uninitialized(DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory);
+  StatusOr<PromisedBuffer> promise(DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory);
+  LaterBuffer later(DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory);
   /// A buffer whose value never comes.
   BufferPtr errorBuffer(Status error, DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory);
 

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CompileOptions.cpp - CompileOptionsProto, as far as we need it ------===//
+#include "pjrt/CompileOptions.h"
+
+#include <cstring>
+
+namespace millrace::pjrt {
+namespace {
+
+using runtime::Status;
+using runtime::StatusOr;
+
+/// One field of a message: `number` holds varints, `bytes` strings, messages and fixed-size values.
+struct Field {
+  uint32_t id = 0, wireType = 0;
+  uint64_t number = 0;
+  std::string_view bytes;
+};
+
+class Reader {
+public:
+  explicit Reader(std::string_view data) : data(data) {}
+  bool atEnd() const { return data.empty(); }
+  bool varint(uint64_t &value) {
+    value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (data.empty())
+        return false;
+      uint8_t byte = uint8_t(data.front());
+      data.remove_prefix(1);
+      value |= uint64_t(byte & 127) << shift;
+      if (byte < 128)
+        return true;
+    }
+    return false;
+  }
+  bool next(Field &field) {
+    uint64_t key;
+    if (!varint(key) || key >> 35)
+      return false;
+    field.id = uint32_t(key >> 3);
+    field.wireType = uint32_t(key & 7);
+    uint64_t size = 0;
+    switch (field.wireType) {
+    case 0:
+      return varint(field.number);
+    case 1:
+      size = 8;
+      break;
+    case 2:
+      if (!varint(size))
+        return false;
+      break;
+    case 5:
+      size = 4;
+      break;
+    default:
+      return false;
+    }
+    if (size > data.size())
+      return false;
+    field.bytes = data.substr(0, size);
+    data.remove_prefix(size);
+    return true;
+  }
+
+private:
+  std::string_view data;
+};
+
+Status malformed() { return runtime::invalidArgument("the compile options are not a CompileOptionsProto"); }
+
+/// Calls `handle` for each field; false where it returned false or the bytes are malformed.
+template <typename Handle>
+bool forEachField(std::string_view bytes, Handle handle) {
+  Reader reader(bytes);
+  while (!reader.atEnd()) {
+    Field field;
+    if (!reader.next(field) || field.id == 0 || !handle(field))
+      return false;
+  }
+  return true;
+}
+
+/// A repeated integer, packed or not.
+bool appendIntegers(const Field &field, std::vector<uint32_t> &values) {
+  if (field.wireType == 0) {
+    values.push_back(uint32_t(field.number));
+    return field.number < 65536;
+  }
+  if (field.wireType != 2)
+    return false;
+  Reader reader(field.bytes);
+  while (!reader.atEnd()) {
+    uint64_t value;
+    if (!reader.varint(value) || value >= 65536)
+      return false;
+    values.push_back(uint32_t(value));
+  }
+  return true;
+}
+
+bool decodeAssignment(std::string_view bytes, DeviceAssignment &assignment) {
+  std::vector<std::vector<uint32_t>> partitions;
+  bool ok = forEachField(bytes, [&](const Field &field) {
+    if (field.id == 1 || field.id == 2) {
+      if (field.wireType != 0 || field.number == 0 || field.number > 65536)
+        return false;
+      (field.id == 1 ? assignment.replicas : assignment.partitions) = uint32_t(field.number);
+    } else if (field.id == 3) {
+      std::vector<uint32_t> &ids = partitions.emplace_back();
+      return field.wireType == 2 && forEachField(field.bytes, [&](const Field &inner) {
+               return inner.id != 1 || appendIntegers(inner, ids);
+             });
+    }
+    return true;
+  });
+  if (!ok || partitions.size() != assignment.partitions)
+    return false;
+  for (const std::vector<uint32_t> &ids : partitions)
+    if (ids.size() != assignment.replicas)
+      return false;
+  for (uint32_t replica = 0; replica < assignment.replicas; ++replica)
+    for (const std::vector<uint32_t> &ids : partitions)
+      assignment.ids.push_back(ids[replica]);
+  return true;
+}
+
+bool decodeBuildOptions(std::string_view bytes, CompileOptionsProto &options) {
+  return forEachField(bytes, [&](const Field &field) {
+    auto count = [&](uint32_t &target) {
+      if (field.wireType != 0 || field.number > 65536)
+        return false;
+      target = field.number ? uint32_t(field.number) : 1;
+      return true;
+    };
+    switch (field.id) {
+    case 1:
+      options.deviceOrdinal = int64_t(field.number);
+      return field.wireType == 0;
+    case 4:
+      return count(options.numReplicas);
+    case 5:
+      return count(options.numPartitions);
+    case 9:
+      return field.wireType == 2 && decodeAssignment(field.bytes, options.assignment);
+    default:
+      return true;
+    }
+  });
+}
+
+/// An entry of env_option_overrides: name and one of string, bool, int64, double.
+bool decodeOverride(std::string_view bytes, CompileOptionsProto &options) {
+  std::string name, text;
+  bool ok = forEachField(bytes, [&](const Field &field) {
+    if (field.id == 1 && field.wireType == 2)
+      name = field.bytes;
+    if (field.id != 2)
+      return true;
+    return field.wireType == 2 && forEachField(field.bytes, [&](const Field &value) {
+             if (value.id == 1 && value.wireType == 2)
+               text = value.bytes;
+             else if (value.id == 2 && value.wireType == 0)
+               text = value.number ? "true" : "false";
+             else if (value.id == 3 && value.wireType == 0)
+               text = std::to_string(int64_t(value.number));
+             else if (value.id == 4 && value.wireType == 1) {
+               double number;
+               std::memcpy(&number, value.bytes.data(), sizeof(number));
+               text = std::to_string(number);
+             }
+             return true;
+           });
+  });
+  if (ok)
+    options.overrides.emplace_back(std::move(name), std::move(text));
+  return ok;
+}
+
+void appendVarint(std::string &out, uint64_t value) {
+  for (; value >= 128; value >>= 7)
+    out += char(uint8_t(value) | 128);
+  out += char(value);
+}
+void appendBytes(std::string &out, uint32_t id, std::string_view bytes) {
+  appendVarint(out, id << 3 | 2);
+  appendVarint(out, bytes.size());
+  out += bytes;
+}
+
+} // namespace
+
+StatusOr<CompileOptionsProto> decodeCompileOptions(std::string_view bytes) {
+  CompileOptionsProto options;
+  bool ok = forEachField(bytes, [&](const Field &field) {
+    switch (field.id) {
+    case 2:
+      options.tupledArguments = field.number != 0;
+      return field.wireType == 0;
+    case 3:
+      return field.wireType == 2 && decodeBuildOptions(field.bytes, options);
+    case 4:
+      options.isPortable = field.number != 0;
+      return field.wireType == 0;
+    case 7:
+      return field.wireType == 2 && decodeOverride(field.bytes, options);
+    default:
+      return true;
+    }
+  });
+  if (!ok)
+    return malformed();
+  return options;
+}
+
+std::string encodeDeviceAssignment(const DeviceAssignment &assignment) {
+  std::string out;
+  out += '\x08';
+  appendVarint(out, assignment.replicas);
+  out += '\x10';
+  appendVarint(out, assignment.partitions);
+  for (uint32_t partition = 0; partition < assignment.partitions; ++partition) {
+    std::string ids, device;
+    for (uint32_t replica = 0; replica < assignment.replicas; ++replica)
+      appendVarint(ids, assignment.ids[size_t(replica) * assignment.partitions + partition]);
+    appendBytes(device, 1, ids);
+    appendBytes(out, 3, device);
+  }
+  return out;
+}
+
+} // namespace millrace::pjrt

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CompileOptions.h - CompileOptionsProto, as far as we need it --------===//
+// Callers hand over a serialized CompileOptionsProto. The wire format is decoded by hand: nine numbers of it matter here.
+#pragma once
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace::pjrt {
+
+/// replicas x partitions -> device id; as text and in the proto it is stored partition by partition.
+struct DeviceAssignment {
+  uint32_t replicas = 0, partitions = 0;
+  std::vector<uint32_t> ids; ///< [replica * partitions + partition]; empty: not given
+};
+
+struct CompileOptionsProto {
+  uint32_t numReplicas = 1, numPartitions = 1;
+  int64_t deviceOrdinal = -1;
+  bool isPortable = false; ///< compile_portable_executable: any device may execute it
+  bool tupledArguments = false;
+  DeviceAssignment assignment;
+  /// compiler_options of jax.jit, as text.
+  std::vector<std::pair<std::string, std::string>> overrides;
+};
+
+/// InvalidArgument if `bytes` is not a message of the wire format or counts are out of range. Unknown fields are skipped.
+runtime::StatusOr<CompileOptionsProto> decodeCompileOptions(std::string_view bytes);
+
+/// A DeviceAssignmentProto.
+std::string encodeDeviceAssignment(const DeviceAssignment &assignment);
+
+} // namespace millrace::pjrt

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Compiler.cpp - From the bytes of a program to a Compiled ------------===//
+#include "pjrt/Compiler.h"
+
+#include "lowering/CacheKey.h"
+#include "lowering/Compile.h"
+#include "lowering/Pipeline.h"
+#include "lowering/program/ProgramTypes.h"
+#include "pjrt/EntryLayouts.h"
+#include "runtime/cache/Cache.h"
+#if __has_include("passes/vhlo/PortableArtifact.h")
+#include "passes/vhlo/PortableArtifact.h"
+#define MILLRACE_HAS_PORTABLE_ARTIFACTS 1
+#endif
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace millrace::pjrt {
+namespace {
+
+/// The process's cache, with the settings of its environment; null and a reason if those are wrong.
+rt::Cache *sharedCache(rt::Status &status) {
+  struct Shared {
+    std::unique_ptr<rt::Cache> cache;
+    rt::Status status;
+  };
+  static Shared *shared = [] {
+    auto *made = new Shared;
+    rt::StatusOr<rt::CacheOptions> options = rt::cacheOptionsFromEnvironment();
+    made->status = options.status();
+    if (options)
+      made->cache = std::make_unique<rt::Cache>(std::move(*options));
+    return made;
+  }();
+  status = shared->status;
+  return shared->cache.get();
+}
+
+const DialectRegistry &dialects() {
+  static const DialectRegistry *registry = [] {
+    auto *made = new DialectRegistry;
+    registerCompilerDialects(*made);
+    return made;
+  }();
+  return *registry;
+}
+
+/// A context for one compilation: what it interns is freed with it. Its errors are collected, with the user's line.
+class Session {
+public:
+  Session() : context(dialects(), MLIRContext::Threading::DISABLED) {
+    handler.emplace(&context, [this](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        collect(diagnostic);
+      return success();
+    });
+  }
+  OwningOpRef<ModuleOp> parse(StringRef code) {
+#ifdef MILLRACE_HAS_PORTABLE_ARTIFACTS
+    if (code.starts_with("ML\xefR"))
+      return vhlo::readPortableArtifact(code, context);
+#endif
+    return parseSourceString<ModuleOp>(code, ParserConfig(&context), "program");
+  }
+  /// The collected errors, else `otherwise`.
+  rt::Status error(std::string otherwise, rt::Code code = rt::Code::InvalidArgument) const {
+    if (errors.empty())
+      return rt::Status(code, std::move(otherwise));
+    return rt::Status(code, otherwise.empty() ? errors : errors + "\n" + otherwise);
+  }
+
+  MLIRContext context;
+
+private:
+  void collect(Diagnostic &diagnostic) {
+    llvm::raw_string_ostream stream(errors);
+    if (!errors.empty())
+      stream << "\n";
+    std::string where = lowering::locationText(diagnostic.getLocation());
+    if (!where.empty())
+      stream << where << ": ";
+    stream << "error: " << diagnostic.str();
+    for (Diagnostic &note : diagnostic.getNotes())
+      stream << "\n  note: " << note.str();
+  }
+  std::string errors;
+  std::optional<ScopedDiagnosticHandler> handler;
+};
+
+/// compiler_options of jax.jit. XLA's own (xla_*) are accepted without effect: programs set them for other back ends.
+rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &options) {
+  for (const auto &[name, value] : proto.overrides) {
+    bool isTrue = value == "true" || value == "True" || value == "1";
+    if (name == "millrace_fold")
+      options.fold = isTrue;
+    else if (name == "millrace_fuse")
+      options.fuse = isTrue;
+    else if (name == "millrace_generic")
+      options.genericOnly = isTrue;
+    else if (!StringRef(name).starts_with("xla_"))
+      return rt::invalidArgument("No such compile option: '" + name +
+                                 "'; there are millrace_fold, millrace_fuse, millrace_generic");
+  }
+  return {};
+}
+
+/// The counts of module and options must agree; a module that has none gets those of the options.
+rt::Status applyCounts(ModuleOp module, const CompileOptionsProto &proto) {
+  auto apply = [&](StringRef name, uint32_t count) -> rt::Status {
+    auto given = module->getAttrOfType<IntegerAttr>(name);
+    if (!given)
+      module->setAttr(name, Builder(module.getContext()).getI32IntegerAttr(int32_t(count)));
+    else if (given.getInt() != int64_t(count))
+      return rt::invalidArgument("the module has " + name.str() + " = " + std::to_string(given.getInt()) +
+                                 ", but the compile options say " + std::to_string(count));
+    return {};
+  };
+  MILLRACE_TRY(apply("mhlo.num_replicas", proto.numReplicas));
+  return apply("mhlo.num_partitions", proto.numPartitions);
+}
+
+} // namespace
+
+rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &code, std::string_view optionBytes) {
+  std::string_view format(code.format, code.format_size);
+  if (format != "mlir")
+    return rt::unimplemented("programs in the format '" + std::string(format) +
+                             "'; only 'mlir' (StableHLO) is compiled");
+  rt::StatusOr<CompileOptionsProto> proto = decodeCompileOptions(optionBytes);
+  if (!proto)
+    return proto.status();
+  if (proto->tupledArguments)
+    return rt::unimplemented("arguments in a tuple (parameter_is_tupled_arguments)");
+  CompileOptions options;
+  MILLRACE_TRY(applyOverrides(*proto, options));
+  rt::Status cacheStatus;
+  rt::Cache *cache = sharedCache(cacheStatus);
+  MILLRACE_TRY(cacheStatus);
+
+  Session session;
+  OwningOpRef<ModuleOp> module = session.parse({code.code, code.code_size});
+  if (!module)
+    return session.error("the program cannot be read");
+  MILLRACE_TRY(applyCounts(*module, *proto));
+  auto compiled = std::make_shared<Compiled>();
+  compiled->source.assign(code.code, code.code_size);
+  compiled->optionBytes = optionBytes;
+  compiled->options = std::move(*proto);
+
+  std::string entry = findEntry(*module);
+  auto function = entry.empty() ? func::FuncOp() : module->lookupSymbol<func::FuncOp>(entry);
+  if (!function)
+    return rt::invalidArgument("the module has neither @main nor a single function to run");
+  FailureOr<EntryLayouts> layouts = applyLayouts(function, compiled->options.numPartitions > 1);
+  if (failed(layouts))
+    return session.error("", rt::Code::Unimplemented);
+
+  rt::CacheKey key;
+  for (auto &[name, value] : cacheKeyParts(*module, options))
+    key.add(name, value);
+  key.add(std::string(kLayoutsKey), layoutsToText(*layouts));
+  compiled->fingerprint = key.digest();
+  if (std::optional<rt::Cache::Hit> hit = cache->find(key)) {
+    rt::StatusOr<rt::Program> program = rt::parse(hit->value, hit->owner);
+    if (program)
+      compiled->program = std::make_shared<const rt::Program>(std::move(*program));
+  }
+  if (!compiled->program) {
+    llvm::Expected<rt::Program> program = compile(*module, options);
+    if (!program)
+      return session.error(llvm::toString(program.takeError()));
+    program->metadata.emplace_back(kLayoutsKey, layoutsToText(*layouts));
+    rt::StatusOr<std::string> bytes = rt::serialize(*program);
+    if (!bytes)
+      return bytes.status();
+    cache->store(key, *bytes);
+    compiled->program = std::make_shared<const rt::Program>(std::move(*program));
+  }
+  MILLRACE_TRY(compiled->finish());
+  return std::shared_ptr<const Compiled>(std::move(compiled));
+}
+
+rt::StatusOr<std::string> optimizedModule(const std::string &source) {
+  Session session;
+  OwningOpRef<ModuleOp> module = session.parse(source);
+  if (!module)
+    return session.error("the program cannot be read");
+  PassManager passes(&session.context, ModuleOp::getOperationName());
+  lowering::addSimplifyPasses(passes, CompileOptions());
+  if (failed(passes.run(*module)))
+    return session.error("the program cannot be simplified");
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, OpPrintingFlags().enableDebugInfo());
+  return text;
+}
+
+} // namespace millrace::pjrt

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Extensions.h - Optional parts of the interface ----------------------===//
+#pragma once
+#include "pjrt/PjrtTypes.h"
+
+namespace millrace::pjrt {
+
+/// First of the chain of extensions, for Api::extension_start: layouts (4) and shardings (19).
+Extension *extensions();
+
+} // namespace millrace::pjrt

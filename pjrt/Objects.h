@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Objects.h - What stands behind the pointers of the PJRT C API -------===//
+// The objects belong to the caller, who destroys each once; devices, memories and the client's topology belong to the
+// client. Everything shared with executions in flight is held by shared_ptr, so objects may be destroyed at any time.
+#pragma once
+#include "pjrt/CompileOptions.h"
+#include "pjrt/PjrtApi.h"
+#include "runtime/client/Client.h"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::pjrt {
+
+namespace rt = millrace::runtime;
+
+struct Error {
+  const ErrorFunctions *functions;
+  rt::Status status;
+};
+
+/// An event to wait for; `source` exists for those of Event_Create only.
+struct Event {
+  rt::Event event;
+  std::unique_ptr<rt::EventSource> source;
+};
+
+struct DeviceDescription {
+  explicit DeviceDescription(int id);
+  int id;
+  std::string debugString, text;
+};
+
+/// The devices that a program can be compiled for: this machine's processor, some number of times.
+struct Topology {
+  explicit Topology(unsigned numDevices);
+  std::string serialize() const;
+  static rt::StatusOr<std::unique_ptr<Topology>> parse(std::string_view bytes);
+  std::vector<std::unique_ptr<DeviceDescription>> owned;
+  std::vector<DeviceDescription *> descriptions;
+};
+
+struct Memory {
+  const MemoryFunctions *functions;
+  const rt::MemorySpace *space;
+  Device *device;
+  std::string text;
+  struct UserData {
+    void *data;
+    void (*destroy)(void *);
+  };
+  std::mutex mutex;
+  std::map<const void *, UserData> userData; ///< guarded by mutex
+  ~Memory();
+};
+
+struct Device {
+  rt::Device *device;
+  DeviceDescription *description;
+  Client *client;
+  std::vector<Memory *> memories;
+};
+
+struct Client {
+  std::shared_ptr<rt::Client> client;
+  std::unique_ptr<Topology> topology;
+  std::vector<std::unique_ptr<Device>> ownedDevices;
+  std::vector<std::unique_ptr<Memory>> ownedMemories;
+  std::vector<Device *> devices;
+  std::vector<Memory *> memories; ///< index = MemorySpace::id
+  Memory *memoryOf(const rt::MemorySpace &space) const { return memories[space.id]; }
+};
+
+/// How elements are ordered in memory; empty = row-major.
+using Layout = std::vector<int64_t>;
+
+/// An argument or result as the caller sees it. Where `layout` is not empty, the program's own type has the dimensions
+/// in the order in which they lie in memory: buffers are always row-major in the runtime.
+struct TensorType {
+  rt::DType dtype = rt::DType::Invalid;
+  std::vector<int64_t> dims; ///< bound (or 0) where the size is known at run time only
+  Layout layout;
+  std::string memoryKind; ///< never empty
+  std::string sharding;   ///< mhlo.sharding text; may be empty
+  bool isStatic = true;
+};
+
+/// A layout as an object of the layouts extension.
+struct LayoutObject {
+  std::string text;
+};
+
+/// The key of Program::metadata that holds the layouts of arguments and results.
+inline constexpr std::string_view kLayoutsKey = "pjrt layouts";
+
+/// The outcome of a compilation: immutable, shared by all executables made of it.
+struct Compiled {
+  std::shared_ptr<const rt::Program> program;
+  std::string source;      ///< the module as it came, for OptimizedProgram
+  std::string optionBytes; ///< CompileOptionsProto as it came
+  CompileOptionsProto options;
+  std::string fingerprint;
+  std::vector<TensorType> arguments, results;
+  // In the form in which the API hands them out.
+  std::vector<int> resultTypes;
+  std::vector<int64_t> resultDims;
+  std::vector<size_t> resultRanks;
+  std::vector<const char *> argumentKinds, resultKinds;
+  std::vector<size_t> argumentKindSizes, resultKindSizes;
+  std::vector<NamedValue> properties;
+  std::vector<std::unique_ptr<LayoutObject>> ownedLayouts;
+  std::vector<LayoutObject *> argumentLayouts, resultLayouts;
+  /// Fills everything from `arguments` on. DataLoss if the program carries layouts that do not fit it.
+  rt::Status finish();
+};
+
+struct Executable {
+  std::shared_ptr<const Compiled> compiled;
+  std::mutex mutex;
+  std::string optimized; ///< guarded by mutex; made at the first request
+};
+
+struct LoadedExecutable {
+  Client *client;
+  std::shared_ptr<const Compiled> compiled;
+  std::vector<Device *> devices;
+  std::vector<LogicalId> logicalIds;
+  DeviceAssignment assignment;
+  bool isPortable = false;
+  mutable std::mutex mutex;
+  std::shared_ptr<rt::Executable> executable; ///< guarded by mutex; null after Delete
+};
+
+struct Buffer {
+  rt::BufferPtr buffer;
+  Memory *memory;
+  Layout layout;
+  std::mutex mutex;
+  std::vector<int64_t> dims; ///< logical; guarded by mutex while !dimsKnown
+  std::atomic<bool> dimsKnown{false};
+  int externalReferences = 0;           ///< guarded by mutex
+  std::shared_ptr<rt::Storage> storage; ///< held while there are external references; guarded by mutex
+  Layout shownLayout;                   ///< what GetMemoryLayout points to; guarded by mutex
+};
+
+/// Gives an alias buffer its value, or its error.
+struct AliasFulfillment {
+  std::function<void(rt::StatusOr<rt::BufferPtr>)> fulfill;
+};
+
+/// User data of an execution. There is nothing to fill it with.
+struct ExecuteContext {};
+
+/// nullptr for Ok; the caller owns the result.
+Error *makeError(rt::Status status);
+Event *makeEvent(rt::Event event);
+/// The status that a caller describes; code 0 is Ok.
+rt::Status statusFrom(const StatusText &text);
+
+/// Wraps a runtime buffer. `dims` are logical; nullptr: ask the buffer when somebody wants to know.
+Buffer *makeBuffer(rt::BufferPtr buffer, Memory *memory, const std::vector<int64_t> *dims, Layout layout = {});
+/// Logical sizes; waits if they are the outcome of a computation. Zeros if that failed: getters have no errors.
+const std::vector<int64_t> &dimsOf(Buffer &buffer);
+
+rt::DType dtypeFrom(int bufferType); ///< Invalid if the runtime lacks it
+int bufferTypeOf(rt::DType dtype);
+
+/// Reads a layout of the API for a tensor of `rank` dims; Unimplemented for tiles and strides. Null is row-major.
+rt::StatusOr<Layout> layoutFrom(const MemoryLayout *layout, size_t rank);
+/// dims (or strides) in the order of memory, slowest first.
+std::vector<int64_t> toPhysical(const std::vector<int64_t> &values, const Layout &layout);
+std::vector<int64_t> toLogical(const std::vector<int64_t> &values, const Layout &layout);
+bool isRowMajor(const Layout &layout);
+/// "{1,0}", spelled out for row-major too.
+std::string layoutText(const Layout &layout, size_t rank);
+
+struct Destination {
+  Memory *memory = nullptr;
+  rt::DType dtype = rt::DType::Invalid;
+  std::vector<int64_t> dims;
+  Layout layout;
+};
+/// What ShapeArgs, device and memory of a call mean, checked.
+rt::StatusOr<Destination> destinationFrom(int type, const int64_t *dims, size_t rank, const MemoryLayout *layout,
+                                          const Device *device, Memory *memory);
+
+/// Text of a PJRT_NamedValue, for messages and options given as strings.
+std::string_view nameOf(const NamedValue &value);
+/// A number given as int64 or as text; InvalidArgument otherwise.
+rt::StatusOr<int64_t> integerFrom(const NamedValue &value);
+
+/// Hands `bytes` to the caller of a function with BytesArgs.
+template <typename A>
+void giveBytes(A &args, std::string bytes) {
+  auto *holder = new std::string(std::move(bytes));
+  args.data = holder->data();
+  args.size = holder->size();
+  args.holder = holder;
+  args.deleter = [](void *held) { delete static_cast<std::string *>(held); };
+}
+template <typename A>
+void giveString(A &args, std::string_view text) {
+  args.data = text.data();
+  args.size = text.size();
+}
+template <typename A, typename V>
+void giveList(A &args, V &values) {
+  args.list = values.data();
+  args.size = values.size();
+}
+
+inline constexpr std::string_view kPlatformName = "cpu";
+std::string_view platformVersion();
+
+} // namespace millrace::pjrt
