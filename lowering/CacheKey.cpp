@@ -85,7 +85,8 @@ std::vector<std::pair<std::string, std::string>> cacheKeyParts(ModuleOp module, 
   parts.push_back({"program", stream.digest()});
   std::string text;
   llvm::raw_string_ostream(text) << "entry=" << options.entry << " fold=" << options.fold
-                                 << " generic=" << options.genericOnly << " fuse=" << options.fuse;
+                                 << " generic=" << options.genericOnly << " fuse=" << options.fuse
+                                 << " xla=" << options.xlaSemantics;
   parts.push_back({"options", text});
   auto count = [&](llvm::StringRef name) {
     auto attr = module->getAttrOfType<IntegerAttr>(name);

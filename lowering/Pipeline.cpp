@@ -2,11 +2,12 @@
 //===- Pipeline.cpp - The passes between two stops ------------------------===//
 #include "lowering/Pipeline.h"
 
+#include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/simplify/Passes.h"
-#include "passes/calls/Passes.h"
+#include "passes/xla/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -23,6 +24,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   // From here on only operations that code generation knows: no chlo, no deprecated operations, no quantized types.
   pm.addNestedPass<func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloLegalizeDeprecatedOpsPass());
+  if (options.xlaSemantics)
+    pm.addNestedPass<func::FuncOp>(xla_semantics::createDropPartialScatterWindowsPass());
   pm.addNestedPass<func::FuncOp>(simplify::createExpandBatchNormPass());
   pm.addPass(simplify::createStablehloLegalizeQuantToMathPass());
   pm.addNestedPass<func::FuncOp>(simplify::createRemoveEmptyTensorsPass());

@@ -14,6 +14,7 @@
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "passes/xla/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -54,6 +55,7 @@ void millrace::registerAllPasses() {
   fusion::registerFusionPasses();
   loops::registerLoopsPasses();
   simplify::registerSimplifyPasses();
+  xla_semantics::registerXlaSemanticsPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerInlinerPass();

@@ -13,7 +13,7 @@
 using namespace millrace;
 int main(int argc, char **argv) {
   std::string input, output, emit = "object", entry;
-  bool showTime = false, showMemory = false, generic = false, noFusion = false;
+  bool showTime = false, showMemory = false, generic = false, noFusion = false, xlaSemantics = false;
   unsigned threads = 0;
   tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU");
   flags.positional(&input, "FILE.mlir");
@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
   flags.add("time", &showTime, "print time per stop and kernel");
   flags.add("memory", &showMemory, "print bytes of arguments, outputs, temporaries, ...");
   flags.add("compile-threads", &threads, "threads of the compiler (default: all)");
+  flags.add("xla-semantics", &xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
   flags.add("generic", &generic, "code generation without emitters (the reference path)");
   flags.add("no-fusion", &noFusion, "one kernel per operation");
   int status;
@@ -46,6 +47,7 @@ int main(int argc, char **argv) {
   CompileOptions options;
   options.entry = entry;
   options.genericOnly = generic;
+  options.xlaSemantics = xlaSemantics;
   options.fuse = !noFusion;
   options.threads = threads;
   options.onProgress = [&](llvm::StringRef what) { progress.show(what); };

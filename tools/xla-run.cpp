@@ -25,6 +25,7 @@ int main(int argc, char **argv) {
   flags.add("generic", &options.generic, "code generation without emitters (the reference path)");
   flags.add("no-fusion", &noFusion, "one kernel per operation");
   flags.add("plant-bug", &options.plantBug, "for testing the fuzzer: miscompile the first operation of this family");
+  flags.add("xla-semantics", &options.xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
   flags.add("quiet", &options.quiet, "print no results");
   int status;
   if (!flags.parse(argc, argv, status))

@@ -8,6 +8,7 @@
 #include "lowering/Compile.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/calls/Passes.h"
+#include "passes/xla/Passes.h"
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
 #include "tools/support/LegalizeChlo.h"
@@ -124,6 +125,13 @@ void printResults(const std::vector<std::vector<Array>> &results, MLIRContext &c
     }
 }
 
+/// Both backends see the rewritten program, so that --verify compares like with like.
+LogicalResult giveXlaSemantics(ModuleOp module) {
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  pm.addNestedPass<func::FuncOp>(xla_semantics::createDropPartialScatterWindowsPass());
+  return pm.run(module);
+}
+
 } // namespace
 
 int runFile(const RunFileOptions &options) {
@@ -145,6 +153,8 @@ int runFile(const RunFileOptions &options) {
   } else {
     module = session.load(options.path);
     if (!module)
+      return 1;
+    if (options.xlaSemantics && failed(giveXlaSemantics(*module)))
       return 1;
     if (options.interpreter)
       return interpret(*module, options);

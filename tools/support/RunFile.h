@@ -22,6 +22,7 @@ struct RunFileOptions {
   bool stats = false;       ///< print executed operations, cache and memory
   bool time = false;        ///< print time per stop of compilation and per execution
   bool generic = false;     ///< no emitters
+  bool xlaSemantics = false; ///< passes/xla, for the evaluator too
   bool fuse = true;
   bool quiet = false;       ///< print no results
   std::string plantBug;     ///< test hook: spoil the first operation of this family (PlantBug.h)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""JAX on Millrace: registers the PJRT plug-in as JAX's `cpu` platform.
+
+JAX finds this module through the entry point `jax_plugins` and calls `initialize()` before it makes its first backend.
+MILLRACE_JAX=0 leaves XLA:CPU in place for a process.
+"""
+import logging
+import os
+import re
+
+__version__ = "0.1.0"
+__all__ = ["initialize", "is_active"]
+
+_log = logging.getLogger(__name__)
+_active = False
+
+
+def is_active():
+    """Whether the plug-in was registered in this process."""
+    return _active
+
+
+def _client_options():
+    """Read when JAX makes its client: the number of virtual devices, as XLA:CPU takes it."""
+    from jax._src import xla_bridge
+
+    count = xla_bridge.num_cpu_devices.value
+    if count < 0:
+        flag = re.findall(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+        count = int(flag[-1]) if flag else 1
+    return {"num_devices": count}
+
+
+def initialize():
+    """Called by JAX. Problems are reported, and JAX goes on with XLA:CPU: a broken installation must not stop it."""
+    global _active
+    if os.environ.get("MILLRACE_JAX", "1").lower() in ("0", "off", "false"):
+        return
+    import millrace
+    from jax._src import xla_bridge
+
+    try:
+        library = millrace.load_library("libmillrace_pjrt.so")
+    except millrace.MissingDependency as error:
+        _log.error("%s. JAX runs on XLA:CPU in this process (MILLRACE_JAX=0 silences this message)", error)
+        return
+    # "cpu" is a platform JAX knows well; only a plug-in's claim to it counts as experimental.
+    plugins = getattr(xla_bridge, "_nonexperimental_plugins", None)
+    if isinstance(plugins, set):
+        plugins.add("cpu")
+    xla_bridge.register_plugin("cpu", priority=500, library_path=library._name, options=_client_options)
+
+    from millrace_jax import callbacks, custom_calls
+
+    custom_calls.install(library)
+    callbacks.install(library)
+    _active = True

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Typed FFI handlers that JAX and its users register for `cpu` reach the plug-in's runtime.
+
+jaxlib keeps registrations for platforms without a handler in a list, and hands them over once there is one."""
+import ctypes
+
+_STAGES = ("instantiate", "prepare", "initialize", "execute")
+
+
+def _pointer(capsule):
+    """The function behind a PyCapsule."""
+    if capsule is None:
+        return None
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+
+
+def install(library):
+    from jaxlib import xla_client
+
+    register = library.millrace_register_ffi_handler
+    register.restype = ctypes.c_char_p
+    register.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * len(_STAGES) + [ctypes.c_int, ctypes.c_int]
+
+    def handler(name, target, platform, api_version=0, traits=0):
+        stages = target if isinstance(target, dict) else {"execute": target}
+        pointers = [_pointer(stages.get(stage)) for stage in _STAGES]
+        name = name.decode() if isinstance(name, bytes) else name
+        error = register(name.encode(), *pointers, int(api_version), int(traits or 0))
+        if error:
+            raise RuntimeError(f"millrace: custom call '{name}': {error.decode()}")
+
+    xla_client.register_custom_call_handler("cpu", handler)
