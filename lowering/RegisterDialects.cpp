@@ -3,6 +3,7 @@
 #include "lowering/Compile.h"
 
 #include "dialects/chlo/Ops.h"
+#include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,8 +42,8 @@
 using namespace mlir;
 
 void millrace::registerCompilerDialects(DialectRegistry &registry) {
-  registry.insert<stablehlo::StablehloDialect, chlo::ChloDialect, arith::ArithDialect, bufferization::BufferizationDialect,
-                  cf::ControlFlowDialect, complex::ComplexDialect, func::FuncDialect, index::IndexDialect,
+  registry.insert<stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect, complex::ComplexDialect, func::FuncDialect, index::IndexDialect,
                   linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
                   quant::QuantDialect, scf::SCFDialect, shape::ShapeDialect, tensor::TensorDialect, ub::UBDialect,
                   vector::VectorDialect>();

@@ -5,6 +5,7 @@
 #include "dialects/check/CheckOps.h"
 #include "dialects/interpreter/Passes.h"
 #include "dialects/chlo/Ops.h"
+#include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
@@ -35,7 +36,7 @@
 #include "mlir/Transforms/Passes.h"
 
 void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<check::CheckDialect, chlo::ChloDialect, interpreter::InterpreterDialect,
+  registry.insert<check::CheckDialect, chlo::ChloDialect, interpreter::InterpreterDialect, sdy::SdyDialect,
                   stablehlo::StablehloDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::bufferization::BufferizationDialect, mlir::cf::ControlFlowDialect,
                   mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Attrs.td - Meshes, axis references, shardings, sharding rules ------===//
+// Textual forms are interfaces: JAX writes them.
+#ifndef MILLRACE_DIALECTS_SDY_ATTRS_TD
+#define MILLRACE_DIALECTS_SDY_ATTRS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
+include "dialects/sdy/Base.td"
+
+// Plain i32 attributes; only the keyword of the operation that holds them is text.
+def Sdy_PropagationDirection : I32EnumAttr<"PropagationDirection", "propagation direction enum", [
+    I32EnumAttrCase<"NONE", 0>, I32EnumAttrCase<"FORWARD", 1>, I32EnumAttrCase<"BACKWARD", 2>,
+    I32EnumAttrCase<"BOTH", 3>]> {
+  let cppNamespace = "::millrace::sdy";
+}
+
+class Sdy_Attr<string name, string word> : AttrDef<Sdy_Dialect, name> {
+  let mnemonic = word;
+}
+class Sdy_List<string element> : OptionalArrayRefParameter<element>;
+
+//===-- Meshes and axes ---------------------------------------------------===//
+
+def Sdy_ManualAxes : ArrayOfAttr<Sdy_Dialect, "ManualAxes", "manual_axes", "::mlir::StringAttr"> {
+  let summary = "Names of the axes that a manual computation handles itself";
+  let description = [{ Example: `#sdy<manual_axes{"data", "model"}>` }];
+  let assemblyFormat = "`{` (`}`) : ($value^ `` `}`)?";
+}
+
+def Sdy_MeshAxis : Sdy_Attr<"MeshAxis", "mesh_axis"> {
+  let summary = "Axis of a mesh with its number of devices";
+  let description = [{ (C1) `size >= 1`. Example: `"data"=2` }];
+  let parameters = (ins StringRefParameter<"name">:$name, "int64_t":$size);
+  let assemblyFormat = "`` $name `` `=` `` $size";
+  let genVerifyDecl = 1;
+}
+
+def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
+  let summary = "Devices arranged as a grid with named axes";
+  let description = [{
+    The device at grid position `p` is `device_ids[linear(p)]`, `linear` counting row-major; without `device_ids` it is
+    `linear(p)`. No axes and one device id: a *maximal* mesh, all data on that device. No axes and no ids: a placeholder.
+    (C1) Names are unique. (C2) Ids are not negative. (C3) There are as many ids as the axes' sizes multiply to.
+    (C4) Ids are a permutation of `0, 1, ...` unless the mesh is maximal. (C5) Ids that say nothing (ascending) are left
+    out. (C6) The number of devices fits an int64.
+    Example: `<["a"=3, "b"=2], device_ids=[0, 2, 4, 1, 3, 5]>`
+  }];
+  let parameters = (ins Sdy_List<"MeshAxisAttr">:$axes, Sdy_List<"int64_t">:$device_ids);
+  let assemblyFormat = "`<` `[` (`]`) : ($axes^ `]`)? (`,` `device_ids` `` `=` `` `[` $device_ids^ `]`)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    // Product of the axes' sizes: the number of devices.
+    int64_t getTotalSize() const;
+    // Size of the named axis; 0 when there is none of that name.
+    int64_t getAxisSize(::llvm::StringRef axis) const;
+    // Position of the named axis in the mesh, or -1.
+    int64_t getAxisPosition(::llvm::StringRef axis) const;
+    bool isMaximal() const { return getAxes().empty() && getDeviceIds().size() == 1; }
+  }];
+}
+
+def Sdy_SubAxisInfo : Sdy_Attr<"SubAxisInfo", "sub_axis_info"> {
+  let summary = "Which part of an axis a sub-axis is";
+  let description = [{
+    An axis of size n reshaped to `[pre_size, size, n / (pre_size * size)]`; the sub-axis is the middle. Spelled
+    `(pre_size)size`.
+  }];
+  let parameters = (ins "int64_t":$pre_size, "int64_t":$size);
+  let assemblyFormat = "`(` $pre_size `)` `` $size";
+}
+
+def Sdy_AxisRef : Sdy_Attr<"AxisRef", "axis_ref"> {
+  let summary = "An axis of a mesh or a part of one";
+  let description = [{ Example: `"a"`, `"a":(2)4` }];
+  let parameters = (ins StringRefParameter<"name">:$name, OptionalParameter<"SubAxisInfoAttr">:$sub_axis_info);
+  let assemblyFormat = "`` $name (`` `:` `` $sub_axis_info^)?";
+  let extraClassDeclaration = [{
+    // Where the (sub-)axis starts and how long it is: it covers [pre, pre * size) of the axis, counted as products.
+    int64_t getPreSize() const { return getSubAxisInfo() ? getSubAxisInfo().getPreSize() : 1; }
+    int64_t getSize(MeshAttr mesh) const;
+    // The text as it stands in a sharding.
+    std::string toString() const;
+    // Both stand for parts of one axis that have something in common.
+    bool overlaps(AxisRefAttr other) const;
+    // `other` is the next part of the same axis.
+    bool canMerge(AxisRefAttr other) const;
+    // Both parts as one; the whole axis if that is what they are. Needs canMerge.
+    AxisRefAttr merge(AxisRefAttr other, MeshAttr mesh) const;
+    // This is a trailing part of `other`, or equal to it.
+    bool isSuffixOf(AxisRefAttr other, MeshAttr mesh) const;
+  }];
+}
+
+def Sdy_AxisRefList : ArrayOfAttr<Sdy_Dialect, "AxisRefList", "axis_ref_list", "AxisRefAttr"> {
+  let summary = "Axes, major to minor";
+  let description = [{ Example: `{"a", "b":(1)2}` }];
+  let assemblyFormat = "`{` (`}`) : ($value^ `` `}`)?";
+}
+
+def Sdy_ListOfAxisRefLists :
+    ArrayOfAttr<Sdy_Dialect, "ListOfAxisRefLists", "list_of_axis_ref_lists", "AxisRefListAttr"> {
+  let summary = "Axes per dimension";
+  let description = [{ Example: `[{"a"}, {} ]` }];
+}
+
+//===-- Shardings ---------------------------------------------------------===//
+
+def Sdy_DimensionSharding : Sdy_Attr<"DimensionSharding", "dimension_sharding"> {
+  let summary = "Axes along which one dimension is split";
+  let description = [{
+    Major to minor. `?` at the end: the dimension is open, propagation may add axes. `pN`: priority of the annotation,
+    0 comes first and is meant when there is none. Example: `{"a", "b":(1)2, ?}p1`
+  }];
+  let parameters = (ins Sdy_List<"AxisRefAttr">:$axes, "bool":$is_closed,
+                        OptionalParameter<"std::optional<int64_t>">:$priority);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    // Into how many parts the dimension is split.
+    int64_t getShardedSize(MeshAttr mesh) const;
+  }];
+}
+
+def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
+  let summary = "Which part of a tensor each device of a mesh holds";
+  let description = [{
+    One dimension sharding per dimension; axes that are not used replicate the tensor, those in `replicated` must
+    do so. Along `unreduced` axes every device holds a summand (or a candidate of max, min) of the tensor.
+    (C1) Rank 0 and no axes for a maximal mesh or a value without a shape. (C2) As many dimension shardings as the
+    tensor has dimensions. (C3) A priority is not negative and not on an empty closed dimension. (C4) Axes exist in
+    the mesh, none is used twice, sub-axes do not overlap and are as long as possible. (C5) Lists of replicated and
+    of unreduced axes are in mesh order. (C6) No axis of an enclosing manual computation.
+    Example: `#sdy.sharding<@mesh, [{"a"}, {?} ], replicated={"b"}, unreduced=max{"c"}>`
+  }];
+  let parameters = (ins "::mlir::Attribute":$mesh_or_ref, Sdy_List<"DimensionShardingAttr">:$dim_shardings,
+                        Sdy_List<"AxisRefAttr">:$replicated_axes, Sdy_List<"AxisRefAttr">:$unreduced_axes,
+                        DefaultValuedParameter<"ReductionOp", "ReductionOp::Sum">:$reduction_op);
+  let builders = [AttrBuilder<(ins "::mlir::Attribute":$mesh_or_ref,
+                                   "::llvm::ArrayRef<DimensionShardingAttr>":$dim_shardings), [{
+    return $_get($_ctxt, mesh_or_ref, dim_shardings, ::llvm::ArrayRef<AxisRefAttr>(), ::llvm::ArrayRef<AxisRefAttr>(),
+                 ReductionOp::Sum);
+  }]>];
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getDimShardings().size(); }
+    // The mesh itself, or the one that `symbols`' nearest module has under the name; null if there is none.
+    MeshAttr getMesh(::mlir::Operation *user) const;
+    // Every axis anywhere in the sharding.
+    void walkAxes(::llvm::function_ref<void(AxisRefAttr)> callback) const;
+  }];
+}
+
+def Sdy_TensorShardingPerValue : Sdy_Attr<"TensorShardingPerValue", "sharding_per_value"> {
+  let summary = "Shardings of all operands or all results of an operation";
+  let description = [{ Example: `#sdy.sharding_per_value<[<@mesh, [{"a"} ]>, <@mesh, []>]>` }];
+  let parameters = (ins Sdy_List<"TensorShardingAttr">:$shardings);
+  let assemblyFormat = "`<` `[` (`]`) : ($shardings^ `]`)? `>`";
+}
+
+//===-- Sharding rules ----------------------------------------------------===//
+
+def Sdy_DimMapping : Sdy_Attr<"DimMapping", "dim_mapping"> {
+  let summary = "Factors whose sizes multiply to a dimension";
+  let description = [{ Factors are spelled `i` to `z`, then `z_1`, `z_2`, ...; `*` means none. Example: `ij` }];
+  let parameters = (ins Sdy_List<"int64_t">:$factor_indices);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Sdy_TensorMapping : Sdy_Attr<"TensorMapping", "tensor_mapping"> {
+  let summary = "Factors of every dimension of a tensor";
+  let description = [{ Example: `[i, jk]` }];
+  let parameters = (ins Sdy_List<"DimMappingAttr">:$dim_mappings);
+  let assemblyFormat = "`` `[` (`]`) : ($dim_mappings^ `]`)? ``";
+}
+
+def Sdy_OpShardingRule : Sdy_Attr<"OpShardingRule", "op_sharding_rule"> {
+  let summary = "Which dimensions of an operation's operands and results are split together";
+  let description = [{
+    Dimensions are products of factors. A factor in no special list is split the same way wherever it occurs, without
+    communication; `reduction` factors need an all-reduce, `need_replication` factors stay whole, `permutation` factors
+    need a collective permute. Shardings do not propagate along `blocked_propagation` factors. `custom`: the user's.
+    (C1) One mapping per operand and result, none missing. (C2) Static shapes of the mapping's rank. (C3) A dimension has
+    factors, no two of them the same, none of size 1 among several, none twice in a tensor. (C4) Every factor is used.
+    (C5) Special factors are sorted, unique, exist, and are in one of the first three lists only.
+    Example: `#sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`
+  }];
+  let parameters = (ins Sdy_List<"int64_t">:$factor_sizes, Sdy_List<"TensorMappingAttr">:$operand_mappings,
+                        Sdy_List<"TensorMappingAttr">:$result_mappings, Sdy_List<"int64_t">:$reduction_factors,
+                        Sdy_List<"int64_t">:$need_replication_factors, Sdy_List<"int64_t">:$permutation_factors,
+                        Sdy_List<"int64_t">:$blocked_propagation_factors,
+                        DefaultValuedParameter<"bool", "false">:$is_custom_rule);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Sdy_AllToAllParam : Sdy_Attr<"AllToAllParam", "all_to_all_param"> {
+  let summary = "Axes that move from one dimension to another";
+  let description = [{ Example: `{"b"}: 0->2` }];
+  let parameters = (ins ArrayRefParameter<"AxisRefAttr">:$axes, "int64_t":$src_dim, "int64_t":$tgt_dim);
+  let assemblyFormat = "`` `{` $axes `}` `` `:` $src_dim `` `->` `` $tgt_dim";
+}
+
+def Sdy_AllToAllParamList :
+    ArrayOfAttr<Sdy_Dialect, "AllToAllParamList", "all_to_all_param_list", "AllToAllParamAttr"> {
+  let summary = "All moves of an all-to-all";
+  let description = [{ Example: `[{"b"}: 0->2, {"c"}: 1->3]` }];
+}
+
+#endif

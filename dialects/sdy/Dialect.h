@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Dialect.h - The sdy dialect, its attributes and what they mean -----===//
+#pragma once
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include <optional>
+
+namespace millrace::sdy {
+/// How the devices along unreduced axes are combined. Values are those of the bytecode.
+enum class ReductionOp : int64_t { Sum = 0, Max = 1, Min = 2 };
+} // namespace millrace::sdy
+
+#include "dialects/sdy/Dialect.h.inc"
+#include "dialects/sdy/Enums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/sdy/Attrs.h.inc"
+
+namespace millrace::sdy {
+
+/// Names of the attributes on other dialects' operations, arguments and results.
+inline constexpr llvm::StringLiteral shardingAttrName = "sdy.sharding";
+inline constexpr llvm::StringLiteral shardingRuleAttrName = "sdy.sharding_rule";
+
+/// `i` to `z`, then `z_1`, `z_2`, ...
+std::string factorSymbol(int64_t factor);
+
+/// The sharding written at the definition of `value`: on a function argument, an operation's `sdy.sharding`, or the
+/// sdy operation itself. Null if there is none.
+TensorShardingAttr getSharding(mlir::Value value);
+
+using EmitErrorFn = llvm::function_ref<mlir::InFlightDiagnostic(const llvm::Twine &)>;
+
+/// Labels of TensorSharding. `user` finds the mesh and enclosing manual computations.
+mlir::LogicalResult verifySharding(TensorShardingAttr sharding, mlir::Type type, mlir::Operation *user,
+                                   EmitErrorFn emitError);
+/// One valid sharding per type; a lone rank-0 one is fine for an operation without results.
+mlir::LogicalResult verifyShardings(llvm::ArrayRef<TensorShardingAttr> shardings, mlir::TypeRange types,
+                                    mlir::Operation *user, EmitErrorFn emitError);
+/// Labels of OpShardingRule.
+mlir::LogicalResult verifyRule(OpShardingRuleAttr rule, mlir::Operation *op);
+
+/// Checks lists of axes of one sharding: names, repetition, sub-axes. Lists are added one by one, `finish` closes.
+class AxisListChecker {
+public:
+  AxisListChecker(MeshAttr mesh, EmitErrorFn emitError) : mesh(mesh), emitError(emitError) {}
+  mlir::LogicalResult add(llvm::ArrayRef<AxisRefAttr> axes);
+  mlir::LogicalResult addInMeshOrder(llvm::ArrayRef<AxisRefAttr> axes, llvm::StringRef kind);
+  mlir::LogicalResult finish();
+
+private:
+  MeshAttr mesh;
+  EmitErrorFn emitError;
+  llvm::SmallVector<AxisRefAttr> seen;
+};
+
+/// Axes of a dimension after adding `more` at the end, merging sub-axes that meet.
+llvm::SmallVector<AxisRefAttr> appendAxes(llvm::ArrayRef<AxisRefAttr> axes, llvm::ArrayRef<AxisRefAttr> more,
+                                          MeshAttr mesh);
+/// Axes of a dimension after taking `suffix` off its end; in `missing` the axis that is not there.
+std::optional<llvm::SmallVector<AxisRefAttr>> dropAxes(llvm::ArrayRef<AxisRefAttr> axes,
+                                                       llvm::ArrayRef<AxisRefAttr> suffix, MeshAttr mesh,
+                                                       AxisRefAttr &missing);
+
+/// Registers reading and writing of attributes in Shardy's bytecode encoding.
+void addBytecodeInterface(SdyDialect &dialect);
+
+} // namespace millrace::sdy
