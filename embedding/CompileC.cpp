@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CompileC.cpp - millrace_compile of the C ABI ------------------------===//
 // The rest of the ABI is in runtime/embedding: this file alone needs the compiler. One MLIR context per call.
+#include "dialects/bytecode/Validate.h"
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
 #include "runtime/cache/Cache.h"
@@ -9,7 +10,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace millrace;
@@ -56,7 +56,7 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   });
   // An unnamed buffer: locations read "program:2:7".
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceString<mlir::ModuleOp>(code, mlir::ParserConfig(&context), "program");
+      bytecode::parseModule(code, mlir::ParserConfig(&context), "program");
   if (!module)
     return runtime::invalidArgument(errors.empty() ? "the program cannot be parsed" : errors);
 

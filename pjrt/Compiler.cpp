@@ -2,6 +2,7 @@
 //===- Compiler.cpp - From the bytes of a program to a Compiled ------------===//
 #include "pjrt/Compiler.h"
 
+#include "dialects/bytecode/Validate.h"
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
 #include "lowering/Pipeline.h"
@@ -16,7 +17,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -67,7 +67,7 @@ public:
     if (code.starts_with("ML\xefR"))
       return vhlo::readPortableArtifact(code, context);
 #endif
-    return parseSourceString<ModuleOp>(code, ParserConfig(&context), "program");
+    return bytecode::parseModule(code, ParserConfig(&context), "program");
   }
   /// The collected errors, else `otherwise`.
   rt::Status error(std::string otherwise, rt::Code code = rt::Code::InvalidArgument) const {

@@ -6,7 +6,8 @@
   unit         every build/bin/unit-* (gtest)
   e2e          pytest over test/e2e and test/python
   conformance  ../shared/conformance three times: compiled, evaluator, negative control
-  fuzz         scripts/fuzz for a bounded time, then one planted bug per operation family that it must find
+  fuzz         damaged bytecode files (build/bin/fuzz-bytecode), scripts/fuzz for a bounded time, then one planted bug per
+               operation family that it must find
 
 Fixed seeds, no timing assertion. Every part has a time limit and counts as one failure if it ends badly without having
 named one. The last line sums the parts: N passed, N failed, N skipped. --long runs everything without the time boxes.
@@ -213,9 +214,19 @@ def part_conformance(arguments):
     return total
 
 
+def fuzz_bytecode(arguments):
+    """Every damaged artifact ends in an error: counts as one test, like a family of programs below."""
+    corpus = os.path.join(ROOT, "build", "bytecode-corpus")
+    status, _ = run([sys.executable, "test/fuzz/bytecode_corpus.py", corpus], 300)
+    if status == 0:
+        amount = ["--mutations=300000", "--seed=2"] if arguments.long else ["--seconds=20", "--seed=1"]
+        status, _ = run(["build/bin/fuzz-bytecode", corpus, "--keep=build", *amount], 3600)
+    return Count(failed=1) if status else Count(passed=1)
+
+
 def part_fuzz(arguments):
-    """Random programs for a bounded time, then one planted bug per operation family that must be found."""
-    total = Count()
+    """Damaged bytecode, random programs for a bounded time, then one planted bug per operation family that must be found."""
+    total = fuzz_bytecode(arguments)
     seconds = 1800 if arguments.long else 75
     for flags in ([f"--seconds={seconds}", "--seed=1"], ["--plant=all", "--seed=2"]):
         status, output = run(["scripts/fuzz", *flags], seconds + 600, env=dict(os.environ, MILLRACE_PYTHON=sys.executable))

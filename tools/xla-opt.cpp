@@ -1,13 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-opt.cpp - Pass driver ------------------------------------------===//
+#include "dialects/bytecode/Validate.h"
 #include "tools/RegisterAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+static int fail(llvm::StringRef message) {
+  llvm::WithColor::error(llvm::errs(), "xla-opt") << message << "\n";
+  return EXIT_FAILURE;
+}
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   millrace::registerAllDialects(registry);
   millrace::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Millrace optimizer driver\n", registry));
+  auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Millrace optimizer driver\n", registry);
+  mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
+
+  llvm::InitLLVM init(argc, argv);
+  // MLIR's own main would give the file to its reader unseen.
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);
+  if (!file)
+    return fail(error);
+  if (!(file = millrace::bytecode::checkedBuffer(std::move(file), error)))
+    return fail(input + ": " + error);
+  // A part of a bytecode file is not one.
+  if (millrace::bytecode::isBytecode(file->getBuffer()))
+    config.splitInputFile("");
+  std::unique_ptr<llvm::ToolOutputFile> out = mlir::openOutputFile(output, &error);
+  if (!out)
+    return fail(error);
+  if (mlir::failed(mlir::MlirOptMain(out->os(), std::move(file), registry, config)))
+    return EXIT_FAILURE;
+  out->keep();
+  return EXIT_SUCCESS;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-translate.cpp - Interpret StableHLO programs -------------------===//
 #include "dialects/stablehlo/eval/Evaluator.h"
-#include "tools/RegisterAll.h"
+#include "tools/support/FromModule.h"
 #include "tools/support/LegalizeChlo.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
-#include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
 
 static llvm::cl::opt<std::string> arguments("args", llvm::cl::desc("Arguments of @main: \"[dense<1> : tensor<i32>, ...]\""));
@@ -15,7 +13,7 @@ static llvm::cl::opt<std::string> probeDirectory("probe-output-dir", llvm::cl::d
 static llvm::cl::opt<bool> printDense("interpreter-print-dense", llvm::cl::desc("Print results as dense<...> attributes"));
 
 int main(int argc, char **argv) {
-  mlir::TranslateFromMLIRRegistration interpret(
+  millrace::tools::FromModule interpret(
       "interpret", "Evaluate @main (or the only function) and print its results",
       [](mlir::ModuleOp module, llvm::raw_ostream &os) -> mlir::LogicalResult {
         if (mlir::failed(millrace::tools::legalizeChlo(module))) return mlir::failure();
@@ -25,7 +23,6 @@ int main(int argc, char **argv) {
         options.evaluation.printStream = &os;
         options.printDense = printDense;
         return millrace::eval::runWithInterpreter(module, options, os);
-      },
-      [](mlir::DialectRegistry &registry) { millrace::registerAllDialects(registry); });
+      });
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "Millrace translation driver\n"));
 }

@@ -2,6 +2,7 @@
 //===- Source.cpp - Program files: StableHLO text, bytecode, compiled -----===//
 #include "tools/support/Source.h"
 
+#include "dialects/bytecode/Validate.h"
 #include "lowering/Compile.h"
 #include "tools/RegisterAll.h"
 
@@ -34,6 +35,11 @@ OwningOpRef<ModuleOp> Session::load(const std::string &path) {
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &error);
   if (!file) {
     llvm::WithColor::error(llvm::errs()) << error << "\n";
+    return nullptr;
+  }
+  file = bytecode::checkedBuffer(std::move(file), error);
+  if (!file) {
+    llvm::WithColor::error(llvm::errs(), path) << error << "\n";
     return nullptr;
   }
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
