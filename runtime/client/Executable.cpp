@@ -77,6 +77,7 @@ struct Executable::Launch {
   std::shared_ptr<HostChannels> channels;
   uint32_t replica = 0, partition = 0, device = 0;
   double timeoutSeconds = 0;
+  int64_t number = 0; ///< of the execution; its launches on all devices have the same
   std::vector<std::shared_ptr<Buffer::Value>> arguments;
   std::vector<uint8_t> consumed; ///< per argument: donated by the caller
   std::vector<std::shared_ptr<Buffer::Value>> results;
@@ -147,7 +148,8 @@ private:
     if (!workspace)
       return workspace.status();
     ExecutionTarget target{&ThreadPool::global(), allocator, context.get(), channels.get(),
-                           replica,               partition, device,        timeoutSeconds};
+                           replica,               partition, device,        timeoutSeconds,
+                           number};
     Status status = runtime::execute(plan, **workspace, target, boundArguments, boundResults);
     state->giveWorkspace(allocator, std::move(*workspace));
     MILLRACE_TRY(status);
@@ -300,6 +302,8 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   std::shared_ptr<RunContext> context;
   if (state->plan->meetsOthers)
     context = std::make_shared<RunContext>(p.numReplicas, p.numPartitions, timeout);
+  static std::atomic<int64_t> executions{0};
+  int64_t number = ++executions;
   ExecuteResult result;
   for (size_t d = 0; d < devices.size(); ++d) {
     auto launch = std::make_shared<Launch>();
@@ -311,6 +315,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     launch->partition = uint32_t(d) % p.numPartitions;
     launch->device = devices[d]->id();
     launch->timeoutSeconds = timeout;
+    launch->number = number;
     launch->arguments = std::move(values[d]);
     launch->consumed = consumes;
     for (size_t k = 0; k < consumes.size(); ++k)
@@ -329,6 +334,11 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
       launch->results.push_back(std::move(value));
     }
     result.done.push_back(launch->done.event());
+    // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
+    if (insideCustomCall() && devices.size() == 1) {
+      launch->run();
+      continue;
+    }
     if (state->runsInline &&
         std::all_of(launch->arguments.begin(), launch->arguments.end(),
                     [](const std::shared_ptr<Buffer::Value> &v) { return v->ready.isReady(); }) &&

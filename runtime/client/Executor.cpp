@@ -648,13 +648,17 @@ bool isRowMajor(const std::vector<int64_t> &minorToMajor) {
   return true;
 }
 
+thread_local int customCallDepth = 0;
+
 } // namespace
+
+bool insideCustomCall() { return customCallDepth > 0; }
 
 Status Executor::runStep(Frame &frame, const CustomCallStep &s) {
   if (frame.cells)
     for (SlotId id : s.results)
       MILLRACE_TRY(prepareOutput(frame, id));
-  CustomCall call{s, {}, {}, target.device, where()};
+  CustomCall call{s, {}, {}, target.device, where(), target.run};
   MILLRACE_TRY(views(frame, s.arguments, call.arguments));
   MILLRACE_TRY(views(frame, s.results, call.results));
   // Aliases and layouts go through copies: correct first, and such calls cost far more than a copy.
@@ -688,7 +692,10 @@ Status Executor::runStep(Frame &frame, const CustomCallStep &s) {
     call.arguments[operand].data = call.results[result].data;
   }
   const CustomCallHandler &handler = plan.customCalls.find(&s)->second;
-  MILLRACE_TRY(handler(call).withContext("custom call '" + s.target + "'"));
+  ++customCallDepth;
+  Status status = handler(call);
+  --customCallDepth;
+  MILLRACE_TRY(status.withContext("custom call '" + s.target + "'"));
   for (size_t i = 0; i < call.results.size(); ++i)
     if (const std::vector<int64_t> *layout = layoutOf(s.resultLayouts, i))
       relayout(resultViews[i], *layout, call.results[i].data, false);

@@ -70,6 +70,7 @@ struct ExecutionTarget {
   HostChannels *channels = nullptr;
   uint32_t replica = 0, partition = 0, device = 0;
   double timeoutSeconds = RunContext::defaultTimeout;
+  int64_t run = 0; ///< equal for all devices of one execution
 };
 
 /// Memory that one execution needs besides arguments and results; kept between executions of the same plan. Not
@@ -100,5 +101,8 @@ struct BoundResult {
 /// Runs the entry function. On error the contents of the results are undefined and cells of results are empty.
 Status execute(const Plan &plan, Workspace &workspace, const ExecutionTarget &target,
                const std::vector<BoundArgument> &arguments, std::vector<BoundResult> &results);
+
+/// This thread is executing a custom call.
+bool insideCustomCall();
 
 } // namespace millrace::runtime

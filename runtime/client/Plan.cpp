@@ -111,7 +111,10 @@ private:
           MILLRACE_TRY(planSteps(f, branch));
       } else if (const auto *call = std::get_if<CustomCallStep>(&s.body)) {
         plan.mayBlock = true;
-        StatusOr<CustomCallHandler> handler = findCustomCall(call->target);
+        // A factory may call foreign code; its error gets the location as one of findCustomCall does.
+        StatusOr<CustomCallFactory> factory = findCustomCall(call->target);
+        StatusOr<CustomCallHandler> handler =
+            factory ? (*factory)(*call) : StatusOr<CustomCallHandler>(factory.status());
         if (!handler)
           return s.location < program.locations.size() ? handler.status().withContext(program.locations[s.location])
                                                        : handler.status();
@@ -226,7 +229,7 @@ private:
 StatusOr<std::shared_ptr<const Plan>> Plan::create(std::shared_ptr<const Program> program,
                                                    std::shared_ptr<LoadedCode> code) {
   for (const std::string &target : program->customCallTargets)
-    if (StatusOr<CustomCallHandler> handler = findCustomCall(target); !handler) {
+    if (StatusOr<CustomCallFactory> handler = findCustomCall(target); !handler) {
       // The step's own message has the source location, where a step uses the target.
       bool used = false;
       auto search = [&](auto &self, const Steps &steps) -> void {

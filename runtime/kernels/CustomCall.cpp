@@ -2,6 +2,7 @@
 //===- CustomCall.cpp - Functions that programs call by name ---------------===//
 #include "runtime/kernels/CustomCall.h"
 #include "runtime/kernels/Checks.h"
+#include "runtime/lapack/Lapack.h"
 
 #include <algorithm>
 #include <map>
@@ -13,10 +14,15 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, CustomCallHandler, std::less<>> handlers;
+  std::map<std::string, CustomCallFactory, std::less<>> handlers;
   Registry() {
     for (auto &[target, handler] : checkCustomCalls())
-      handlers.emplace(target, handler);
+      handlers.emplace(target, always(handler));
+    for (auto &[target, handler] : lapackCustomCalls())
+      handlers.emplace(target, always(handler));
+  }
+  static CustomCallFactory always(CustomCallHandler handler) {
+    return [handler = std::move(handler)](const CustomCallStep &) -> StatusOr<CustomCallHandler> { return handler; };
   }
   static Registry &get() {
     static Registry *registry = new Registry;
@@ -48,12 +54,16 @@ const Attribute *CustomCall::attribute(std::string_view name) const {
 }
 
 void registerCustomCall(std::string target, CustomCallHandler handler) {
-  Registry &registry = Registry::get();
-  std::lock_guard lock(registry.mutex);
-  registry.handlers[std::move(target)] = std::move(handler);
+  registerCustomCallFactory(std::move(target), Registry::always(std::move(handler)));
 }
 
-StatusOr<CustomCallHandler> findCustomCall(const std::string &target) {
+void registerCustomCallFactory(std::string target, CustomCallFactory factory) {
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  registry.handlers[std::move(target)] = std::move(factory);
+}
+
+StatusOr<CustomCallFactory> findCustomCall(const std::string &target) {
   Registry &registry = Registry::get();
   std::lock_guard lock(registry.mutex);
   auto it = registry.handlers.find(target);

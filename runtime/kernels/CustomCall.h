@@ -26,6 +26,7 @@ struct CustomCall {
   std::vector<TensorView> arguments, results;
   uint32_t device = 0;        ///< ordinal of the executing device
   std::string_view location;  ///< of the operation in the source; may be empty
+  int64_t run = 0;            ///< equal for all devices of one execution, different for different executions
   /// Attribute of that name or nullptr.
   const Attribute *attribute(std::string_view name) const;
 };
@@ -33,11 +34,16 @@ struct CustomCall {
 /// Must not block on other devices. An error ends the execution; the runtime adds target and location to it.
 using CustomCallHandler = std::function<Status(const CustomCall &)>;
 
+/// Makes the handler of one place of call, when a program is loaded: what depends on attributes only is done once.
+/// State in the handler lives as long as the loaded program.
+using CustomCallFactory = std::function<StatusOr<CustomCallHandler>(const CustomCallStep &)>;
+
 /// Registers (or replaces) a handler for all programs loaded afterwards. Thread-safe.
 void registerCustomCall(std::string target, CustomCallHandler handler);
+void registerCustomCallFactory(std::string target, CustomCallFactory factory);
 
 /// NotFound (naming the target and the closest registered name) if there is none. Thread-safe.
-StatusOr<CustomCallHandler> findCustomCall(const std::string &target);
+StatusOr<CustomCallFactory> findCustomCall(const std::string &target);
 
 std::vector<std::string> customCallTargets();
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Abi.h - Memory layout of the XLA FFI C interface, version 0.3 -------===//
+// Written from the published layout, so that runtime/ needs no header of somebody else. Handlers are compiled against
+// the original header: the assertions below and test/e2e/jax, where a handler is compiled, keep the two equal.
+//
+// Every structure begins with its size and a list of extensions. The size counts up to the last member that its version
+// guarantees (`statedSize`), which for some is not the end: a handler refuses a frame of any other size.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace::runtime::ffi::abi {
+
+inline constexpr int majorVersion = 0, minorVersion = 3;
+
+enum ExtensionKind : int32_t { MetadataExtensionKind = 1 };
+struct Extension {
+  size_t size;
+  ExtensionKind kind;
+  Extension *next;
+};
+
+/// What every structure starts with.
+struct Header {
+  size_t size;
+  Extension *extensions;
+};
+
+struct Version {
+  Header header;
+  int major, minor;
+};
+
+struct Error;   // ours, see Errors.h
+struct Context; // ours, see Context.h
+struct Future;  // ours, see Context.h
+
+enum class Stage : int32_t { Instantiate = 0, Prepare = 1, Initialize = 2, Execute = 3 };
+inline constexpr int numStages = 4;
+
+enum ArgumentKind : int32_t { BufferKind = 1 };
+enum class AttributeKind : int32_t { Array = 1, Dictionary = 2, Scalar = 3, String = 4 };
+
+struct Buffer {
+  Header header;
+  int32_t dtype;
+  void *data;
+  int64_t rank;
+  int64_t *dims;
+};
+
+struct Bytes {
+  const char *data;
+  size_t size;
+};
+struct Scalar {
+  int32_t dtype;
+  void *value;
+};
+struct Array {
+  int32_t dtype;
+  size_t size;
+  void *data;
+};
+
+/// Operands, and results.
+struct Arguments {
+  Header header;
+  int64_t count;
+  ArgumentKind *kinds;
+  void **values;
+};
+
+/// Sorted by name: handlers search.
+struct Attributes {
+  Header header;
+  int64_t count;
+  AttributeKind *kinds;
+  Bytes **names;
+  void **values;
+};
+
+struct Api;
+struct CallFrame {
+  Header header;
+  const Api *api;
+  Context *context;
+  Stage stage;
+  Arguments arguments, results;
+  Attributes attributes;
+  Future *future; ///< written by handlers that go on after they have returned; not counted in the stated size
+};
+
+using Handler = Error *(CallFrame *);
+struct Bundle {
+  Handler *stages[numStages]; ///< all but execute may be missing
+};
+
+struct TypeId {
+  int64_t id; ///< 0: none yet
+};
+struct TypeInfo {
+  Header header;
+  void (*destroy)(void *);
+};
+
+struct Metadata {
+  size_t size;
+  Version version;
+  uint32_t traits;
+  TypeId stateType;
+};
+struct MetadataExtension {
+  Extension base;
+  Metadata *metadata;
+};
+
+//===--- Arguments of the functions that handlers call ---------------------===//
+
+struct ErrorCreateArgs {
+  Header header;
+  const char *message;
+  int32_t code;
+};
+struct ErrorMessageArgs {
+  Header header;
+  Error *error;
+  const char *message;
+};
+struct ErrorDestroyArgs {
+  Header header;
+  Error *error;
+};
+struct RegisterHandlerArgs {
+  Header header;
+  Bytes name, platform;
+  Bundle bundle;
+  uint32_t traits;
+};
+struct StreamArgs {
+  Header header;
+  Context *context;
+  void *stream;
+};
+struct RegisterTypeArgs {
+  Header header;
+  Bytes name;
+  TypeId *id;
+  const TypeInfo *info;
+};
+struct ContextGetArgs {
+  Header header;
+  Context *context;
+  TypeId *type;
+  void *data;
+};
+struct StateArgs {
+  Header header;
+  Context *context;
+  Stage stage;
+  TypeId *type;
+  void *state;
+};
+struct AllocateArgs {
+  Header header;
+  Context *context;
+  size_t bytes, alignment;
+  void *data;
+};
+struct FreeArgs {
+  Header header;
+  Context *context;
+  size_t bytes;
+  void *data;
+};
+struct ScheduleArgs {
+  Header header;
+  Context *context;
+  void (*task)(void *);
+  void *data;
+};
+struct NumThreadsArgs {
+  Header header;
+  Context *context;
+  int64_t *count;
+};
+struct FutureCreateArgs {
+  Header header;
+  Future *future;
+};
+struct FutureSetArgs {
+  Header header;
+  Future *future;
+};
+struct FutureErrorArgs {
+  Header header;
+  Future *future;
+  Error *error;
+};
+struct RunIdArgs {
+  Header header;
+  Context *context;
+  int64_t run;
+};
+struct DeviceArgs {
+  Header header;
+  Context *context;
+  int32_t ordinal;
+};
+
+struct Api {
+  Header header;
+  Version version;
+  const void *internal; ///< only for handlers linked into XLA itself
+  Error *(*errorCreate)(ErrorCreateArgs *);
+  void (*errorMessage)(ErrorMessageArgs *);
+  void (*errorDestroy)(ErrorDestroyArgs *);
+  Error *(*registerHandler)(RegisterHandlerArgs *);
+  Error *(*stream)(StreamArgs *);
+  Error *(*registerType)(RegisterTypeArgs *);
+  Error *(*contextGet)(ContextGetArgs *);
+  Error *(*stateSet)(StateArgs *);
+  Error *(*stateGet)(StateArgs *);
+  Error *(*allocate)(AllocateArgs *);
+  Error *(*free)(FreeArgs *);
+  Error *(*schedule)(ScheduleArgs *);
+  Error *(*numThreads)(NumThreadsArgs *);
+  Error *(*futureCreate)(FutureCreateArgs *);
+  Error *(*futureSet)(FutureSetArgs *);
+  Error *(*futureError)(FutureErrorArgs *);
+  Error *(*runId)(RunIdArgs *);
+  Error *(*device)(DeviceArgs *);
+};
+
+inline constexpr size_t metadataSize = offsetof(Metadata, traits) + sizeof(uint32_t);
+inline constexpr size_t callFrameSize = offsetof(CallFrame, future);
+template <typename T>
+inline constexpr size_t statedSize = sizeof(T);
+template <>
+inline constexpr size_t statedSize<Metadata> = metadataSize;
+template <>
+inline constexpr size_t statedSize<CallFrame> = callFrameSize;
+
+static_assert(sizeof(Version) == 24 && sizeof(Buffer) == 48 && sizeof(Arguments) == 40 && sizeof(Attributes) == 48);
+static_assert(callFrameSize == 168 && metadataSize == 36 && sizeof(Api) == 192);
+
+} // namespace millrace::runtime::ffi::abi

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PythonCallback.cpp - Programs that call Python functions ------------===//
+#include "runtime/ffi/PythonCallback.h"
+#include "runtime/kernels/CustomCall.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+namespace millrace::runtime::ffi {
+namespace {
+
+constexpr const char *target = "millrace_python_callback";
+
+std::atomic<millrace_python_call *> callFunction{nullptr};
+std::atomic<millrace_python_hold *> holdFunction{nullptr};
+
+Status noPython() {
+  return failedPrecondition("Python is not there (any more): the function of this callback cannot be called");
+}
+
+/// Keeps the Python function while a loaded program may call it.
+class Hold {
+public:
+  explicit Hold(int64_t index) : index(index) {}
+  Hold(const Hold &) = delete;
+  ~Hold() {
+    if (held)
+      if (millrace_python_hold *hold = holdFunction.load())
+        hold(index, -1);
+  }
+  Status take() {
+    millrace_python_hold *hold = holdFunction.load();
+    if (!hold)
+      return noPython();
+    if (!hold(index, 1))
+      return notFound("there is no Python function with the number " + std::to_string(index) +
+                      "; a program with callbacks runs only in the process that has compiled it");
+    held = true;
+    return Status();
+  }
+
+private:
+  const int64_t index;
+  bool held = false;
+};
+
+std::vector<millrace_python_tensor> tensorsOf(const std::vector<TensorView> &views) {
+  std::vector<millrace_python_tensor> tensors;
+  for (const TensorView &view : views)
+    if (view.dtype != DType::Token)
+      tensors.push_back({view.data, int32_t(view.dtype), int32_t(view.dims.size()), view.dims.data()});
+  return tensors;
+}
+
+Status run(int64_t index, const CustomCall &call) {
+  millrace_python_call *function = callFunction.load();
+  if (!function)
+    return noPython();
+  std::vector<millrace_python_tensor> arguments = tensorsOf(call.arguments), results = tensorsOf(call.results);
+  std::string message(16384, '\0');
+  int code = function(index, arguments.data(), int64_t(arguments.size()), results.data(), int64_t(results.size()),
+                      call.device, message.data(), int64_t(message.size()));
+  if (code == 0)
+    return Status();
+  message.resize(message.find('\0') == std::string::npos ? message.size() : message.find('\0'));
+  return internalError("the Python callback failed: " + message);
+}
+
+StatusOr<CustomCallHandler> instantiate(const CustomCallStep &step) {
+  auto attribute = std::find_if(step.attributes.begin(), step.attributes.end(),
+                                [](const Attribute &a) { return a.name == "index"; });
+  if (attribute == step.attributes.end() || attribute->ints.size() != 1)
+    return invalidArgument("custom call '" + step.target + "' has no integer attribute 'index'");
+  int64_t index = attribute->ints[0];
+  auto hold = std::make_shared<Hold>(index);
+  if (Status status = hold->take(); !status.ok())
+    return status;
+  return CustomCallHandler([hold, index](const CustomCall &call) { return run(index, call); });
+}
+
+} // namespace
+
+void setPythonCallbacks(millrace_python_call *call, millrace_python_hold *hold) {
+  callFunction = call;
+  holdFunction = hold;
+  registerCustomCallFactory(target, instantiate);
+}
+
+} // namespace millrace::runtime::ffi
