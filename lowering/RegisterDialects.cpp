@@ -5,6 +5,7 @@
 #include "dialects/chlo/Ops.h"
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/vhlo/Dialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/IR/ValueBoundsOpInterfaceImpl.h"
@@ -42,7 +43,7 @@
 using namespace mlir;
 
 void millrace::registerCompilerDialects(DialectRegistry &registry) {
-  registry.insert<stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect, arith::ArithDialect,
+  registry.insert<stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect, vhlo::VhloDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect, complex::ComplexDialect, func::FuncDialect, index::IndexDialect,
                   linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
                   quant::QuantDialect, scf::SCFDialect, shape::ShapeDialect, tensor::TensorDialect, ub::UBDialect,

@@ -7,6 +7,7 @@
 #include "dialects/chlo/Ops.h"
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/vhlo/Dialect.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
@@ -15,6 +16,7 @@
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "passes/vhlo/Passes.h"
 #include "passes/xla/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,7 +39,7 @@
 
 void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<check::CheckDialect, chlo::ChloDialect, interpreter::InterpreterDialect, sdy::SdyDialect,
-                  stablehlo::StablehloDialect>();
+                  stablehlo::StablehloDialect, vhlo::VhloDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::bufferization::BufferizationDialect, mlir::cf::ControlFlowDialect,
                   mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
@@ -56,6 +58,8 @@ void millrace::registerAllPasses() {
   fusion::registerFusionPasses();
   loops::registerLoopsPasses();
   simplify::registerSimplifyPasses();
+  vhlo::registerVhloPasses();
+  vhlo::registerVhloPipelines();
   xla_semantics::registerXlaSemanticsPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();

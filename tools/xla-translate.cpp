@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- xla-translate.cpp - Interpret StableHLO programs -------------------===//
+//===- xla-translate.cpp - StableHLO to and from portable artifacts; evaluation ===//
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "tools/support/FromModule.h"
 #include "tools/support/LegalizeChlo.h"
+#include "tools/support/PortableTranslations.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
@@ -13,6 +14,7 @@ static llvm::cl::opt<std::string> probeDirectory("probe-output-dir", llvm::cl::d
 static llvm::cl::opt<bool> printDense("interpreter-print-dense", llvm::cl::desc("Print results as dense<...> attributes"));
 
 int main(int argc, char **argv) {
+  millrace::tools::registerPortableTranslations();
   millrace::tools::FromModule interpret(
       "interpret", "Evaluate @main (or the only function) and print its results",
       [](mlir::ModuleOp module, llvm::raw_ostream &os) -> mlir::LogicalResult {

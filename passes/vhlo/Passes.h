@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.h - Between StableHLO and its portable format ---------------===//
+#pragma once
+
+#include "dialects/vhlo/Dialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace millrace::vhlo {
+
+/// StableHLO and func -> current version of the portable format, in place. Without `allowOtherDialects` everything must
+/// have a counterpart; with it other operations stay as they are, between unrealized conversion casts.
+mlir::LogicalResult legalizeToVhlo(mlir::ModuleOp module, bool allowOtherDialects);
+/// Portable format of any version -> that of `target`, in place.
+mlir::LogicalResult convertToVersion(mlir::ModuleOp module, Version target);
+/// Current version of the portable format -> StableHLO and func, in place; other operations get builtin types, and casts
+/// between the two kinds of types disappear.
+mlir::LogicalResult legalizeToStablehlo(mlir::ModuleOp module);
+
+#define GEN_PASS_DECL
+#include "passes/vhlo/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/vhlo/Passes.h.inc"
+
+/// The pipeline `stablehlo-deserialize`: to the current version, then to StableHLO.
+void registerVhloPipelines();
+
+} // namespace millrace::vhlo

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PortableArtifact.cpp - StableHLO programs as portable bytecode -----===//
+// The container is MLIR bytecode; its producer string names the version.
+#include "passes/vhlo/PortableArtifact.h"
+
+#include "dialects/bytecode/Validate.h"
+#include "dialects/stablehlo/Dialect.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/vhlo/Legality.h"
+#include "passes/vhlo/Passes.h"
+
+using namespace mlir;
+
+namespace millrace::vhlo {
+
+static constexpr StringLiteral producerPrefix = "StableHLO_v";
+
+std::optional<Version> artifactVersion(StringRef bytes) {
+  // Magic, version of the format, producer. The version is one byte in every format there is.
+  if (!bytecode::isBytecode(bytes))
+    return std::nullopt;
+  StringRef producer = bytes.drop_front(4).take_front(64).drop_front(1);
+  producer = producer.substr(0, producer.find('\0'));
+  return producer.consume_front(producerPrefix) ? Version::parse(producer) : std::nullopt;
+}
+
+OwningOpRef<ModuleOp> readPortableArtifact(StringRef bytes, MLIRContext &context) {
+  context.loadDialect<func::FuncDialect, stablehlo::StablehloDialect, VhloDialect>();
+  std::optional<Version> version = artifactVersion(bytes);
+  auto blame = [&] {
+    // Whatever went wrong, the first thing to know is that the file is from the future.
+    if (version && currentVersion < version->withoutPatch())
+      emitError(UnknownLoc::get(&context)) << "the artifact was written for StableHLO " << version->str()
+                                           << ", this reader knows versions up to " << currentVersion.str();
+    return nullptr;
+  };
+  OwningOpRef<ModuleOp> module = bytecode::parseModule(bytes, ParserConfig(&context), "<portable artifact>");
+  if (!module || failed(convertToVersion(*module, currentVersion)) || failed(legalizeToStablehlo(*module)) ||
+      failed(verify(*module)))
+    return blame();
+  return module;
+}
+
+LogicalResult writePortableArtifact(ModuleOp module, StringRef targetVersion, raw_ostream &os,
+                                    const WriteOptions &options) {
+  std::string text = targetVersion == "current" ? currentVersion.str() : targetVersion.str();
+  FailureOr<Version> target = parseTargetVersion(text, [&] { return module.emitError(); });
+  if (failed(target))
+    return failure();
+  module.getContext()->loadDialect<VhloDialect>();
+  OwningOpRef<ModuleOp> copy = module.clone();
+  if (failed(legalizeToVhlo(*copy, options.allowOtherDialects)) || failed(convertToVersion(*copy, *target)))
+    return failure();
+  std::string producer = (producerPrefix + target->str()).str(); // the configuration does not keep it alive
+  BytecodeWriterConfig config(producer);
+  config.setDesiredBytecodeVersion(bytecodeFormat(*target));
+  return writeBytecodeToFile(*copy, os, config);
+}
+
+} // namespace millrace::vhlo
