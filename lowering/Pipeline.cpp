@@ -16,7 +16,11 @@ using namespace mlir;
 namespace millrace::lowering {
 
 void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
+  if (options.xlaSemantics)
+    pm.addPass(xla_semantics::createPassTokensAsTensorsPass());
   pm.addPass(calls::createFlattenTuplesPass());
+  // First of all, because it makes chlo operations and sorts whose comparators call functions.
+  pm.addPass(calls::createExpandCustomCallsPass());
   // Composites become calls of their decompositions, and calls disappear before everything that looks at one function
   // at a time.
   pm.addPass(simplify::createStablehloLegalizeCompositeToCallPass());

@@ -50,7 +50,53 @@ std::string locationText(Location loc) {
   return text;
 }
 
-static std::optional<runtime::Attribute> attributeOf(StringRef name, mlir::Attribute value) {
+/// Elements of all integer and float types, as the bits or the number that the runtime stores for them.
+static LogicalResult setElements(runtime::Attribute &result, DenseElementsAttr elements) {
+  Type type = elements.getElementType();
+  result.dtype = dtypeOf(type);
+  if (isa<FloatType>(type)) {
+    result.kind = runtime::Attribute::Kind::FloatArray;
+    for (const APFloat &value : elements.getValues<APFloat>())
+      result.floats.push_back(FloatAttr::get(type, value).getValueAsDouble());
+    return success();
+  }
+  if (!isa<IntegerType>(type))
+    return failure();
+  result.kind = runtime::Attribute::Kind::IntArray;
+  bool isUnsigned = type.isUnsignedInteger() || type.isInteger(1);
+  for (const APInt &value : elements.getValues<APInt>())
+    result.ints.push_back(isUnsigned ? (int64_t)value.getZExtValue() : value.getSExtValue());
+  return success();
+}
+
+/// Arrays come in three spellings: dense elements (JAX), array<i64: ...>, and lists of numbers of one type.
+static LogicalResult setArray(runtime::Attribute &result, mlir::Attribute value) {
+  if (auto elements = dyn_cast<DenseElementsAttr>(value))
+    return setElements(result, elements);
+  if (auto array = dyn_cast<DenseArrayAttr>(value)) {
+    auto type = RankedTensorType::get({array.getSize()}, array.getElementType());
+    // One byte per boolean here, one bit there.
+    if (auto booleans = dyn_cast<DenseBoolArrayAttr>(value))
+      return setElements(result, DenseElementsAttr::get(type, booleans.asArrayRef()));
+    return setElements(result, DenseElementsAttr::getFromRawBuffer(type, array.getRawData()));
+  }
+  auto list = cast<ArrayAttr>(value);
+  if (list.empty()) {
+    result.kind = runtime::Attribute::Kind::IntArray;
+    result.dtype = runtime::DType::I32;
+    return success();
+  }
+  auto first = dyn_cast<TypedAttr>(list[0]);
+  if (!first || !isa<IntegerType, FloatType>(first.getType()))
+    return failure();
+  for (mlir::Attribute entry : list)
+    if (auto typed = dyn_cast<TypedAttr>(entry); !typed || typed.getType() != first.getType())
+      return failure();
+  return setElements(result, DenseElementsAttr::get(RankedTensorType::get({(int64_t)list.size()}, first.getType()),
+                                                    list.getValue()));
+}
+
+static FailureOr<runtime::Attribute> attributeOf(StringRef name, mlir::Attribute value) {
   runtime::Attribute result;
   using Kind = runtime::Attribute::Kind;
   result.name = name.str();
@@ -70,35 +116,35 @@ static std::optional<runtime::Attribute> attributeOf(StringRef name, mlir::Attri
   } else if (auto text = dyn_cast<StringAttr>(value)) {
     result.kind = Kind::String;
     result.string = text.getValue().str();
-  } else if (auto array = dyn_cast<DenseI64ArrayAttr>(value)) {
-    result.kind = Kind::IntArray;
-    result.ints.assign(array.asArrayRef().begin(), array.asArrayRef().end());
-  } else if (auto array = dyn_cast<DenseI32ArrayAttr>(value)) {
-    result.kind = Kind::IntArray;
-    result.dtype = runtime::DType::I32;
-    result.ints.assign(array.asArrayRef().begin(), array.asArrayRef().end());
-  } else if (auto array = dyn_cast<DenseF64ArrayAttr>(value)) {
-    result.kind = Kind::FloatArray;
-    result.dtype = runtime::DType::F64;
-    result.floats.assign(array.asArrayRef().begin(), array.asArrayRef().end());
-  } else if (auto array = dyn_cast<DenseF32ArrayAttr>(value)) {
-    result.kind = Kind::FloatArray;
-    result.dtype = runtime::DType::F32;
-    result.floats.assign(array.asArrayRef().begin(), array.asArrayRef().end());
+  } else if (auto symbol = dyn_cast<FlatSymbolRefAttr>(value)) {
+    result.kind = Kind::String;
+    result.string = symbol.getValue().str();
+  } else if (isa<DenseElementsAttr, DenseArrayAttr, ArrayAttr>(value)) {
+    if (failed(setArray(result, value)))
+      return failure();
   } else if (auto dictionary = dyn_cast<DictionaryAttr>(value)) {
     result.kind = Kind::Dictionary;
-    result.children = attributesOf(dictionary);
+    for (NamedAttribute entry : dictionary) {
+      FailureOr<runtime::Attribute> child = attributeOf(entry.getName(), entry.getValue());
+      if (failed(child))
+        return failure();
+      result.children.push_back(std::move(*child));
+    }
   } else {
-    return std::nullopt;
+    return failure();
   }
   return result;
 }
 
-std::vector<runtime::Attribute> attributesOf(DictionaryAttr dictionary) {
+FailureOr<std::vector<runtime::Attribute>> attributesOf(DictionaryAttr dictionary, Operation *op) {
   std::vector<runtime::Attribute> result;
-  for (NamedAttribute entry : dictionary)
-    if (auto attribute = attributeOf(entry.getName(), entry.getValue()))
-      result.push_back(std::move(*attribute));
+  for (NamedAttribute entry : dictionary) {
+    FailureOr<runtime::Attribute> attribute = attributeOf(entry.getName(), entry.getValue());
+    if (failed(attribute))
+      return op->emitOpError("has an attribute that cannot be passed to the function that it calls: ")
+             << entry.getName().getValue() << " = " << entry.getValue();
+    result.push_back(std::move(*attribute));
+  }
   return result;
 }
 

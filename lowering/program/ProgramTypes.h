@@ -24,7 +24,8 @@ mlir::FailureOr<std::string> bytesOf(mlir::ElementsAttr value);
 /// "file.py":10:35 for messages of the runtime; empty if unknown.
 std::string locationText(mlir::Location loc);
 
-/// A dictionary attribute as the runtime's custom-call attributes.
-std::vector<runtime::Attribute> attributesOf(mlir::DictionaryAttr dictionary);
+/// A dictionary attribute of the custom call `op` as the runtime's attributes. Fails, with a diagnostic, for values that
+/// are no numbers, strings, arrays of numbers or dictionaries of these.
+mlir::FailureOr<std::vector<runtime::Attribute>> attributesOf(mlir::DictionaryAttr dictionary, mlir::Operation *op);
 
 } // namespace millrace::lowering

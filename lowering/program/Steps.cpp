@@ -355,37 +355,56 @@ LogicalResult FunctionBuilder::visitCustomCall(Operation *op) {
   step.target = call.getCallTargetName().str();
   step.apiVersion = (int32_t)call.getApiVersion();
   step.hasSideEffect = call.getHasSideEffect();
-  if (auto config = call.getBackendConfigAttr()) {
-    if (auto text = dyn_cast<StringAttr>(config))
-      step.backendConfig = text.getValue().str();
-    else if (auto dictionary = dyn_cast<DictionaryAttr>(config))
-      step.attributes = attributesOf(dictionary);
+  // JAX writes the dictionary of a typed call (FFI) beside an empty string, for readers that want a string there.
+  auto dictionary = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  if (auto text = dyn_cast_or_null<StringAttr>(call.getBackendConfigAttr()))
+    step.backendConfig = text.getValue().str();
+  else if (auto config = dyn_cast_or_null<DictionaryAttr>(call.getBackendConfigAttr()))
+    dictionary = config;
+  bool isTyped = dictionary || call.getApiVersion() == shlo::CustomCallApiVersion::API_VERSION_TYPED_FFI;
+  if (dictionary) {
+    FailureOr<std::vector<runtime::Attribute>> attributes = attributesOf(dictionary, op);
+    if (failed(attributes))
+      return failure();
+    step.attributes = std::move(*attributes);
   }
-  if (auto dictionary = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config"))
-    step.attributes = attributesOf(dictionary);
-  auto layouts = [](ArrayAttr attr, std::vector<std::vector<int64_t>> &out) {
-    if (!attr)
-      return;
-    for (auto layout : attr.getAsRange<DenseIntElementsAttr>()) {
-      std::vector<int64_t> order;
-      for (const APInt &d : layout)
-        order.push_back(d.getSExtValue());
-      out.push_back(std::move(order));
+  // Functions of typed calls see tokens too, as arguments without memory; others do not see them.
+  SmallVector<uint32_t> operandPosition, resultPosition;
+  auto addAll = [&](ValueRange values, auto tensorSlot, std::vector<SlotId> &list, SmallVector<uint32_t> &position) {
+    for (Value value : values) {
+      position.push_back(list.size());
+      if (isTensor(value)) {
+        list.push_back(tensorSlot(value));
+      } else if (isTyped && isa<shlo::TokenType>(value.getType())) {
+        result.slots.push_back({Slot::Kind::Arena, 0, 0, 0, DType::Token, {}});
+        list.push_back(result.slots.size() - 1);
+      } else {
+        position.back() = kNone;
+      }
     }
   };
-  layouts(call.getOperandLayoutsAttr(), step.argumentLayouts);
-  layouts(call.getResultLayoutsAttr(), step.resultLayouts);
+  addAll(op->getOperands(), [&](Value value) { return useWithShape(value, op->getLoc()); }, step.arguments,
+         operandPosition);
+  addAll(op->getResults(), [&](Value value) { return slotFor(value); }, step.results, resultPosition);
+  auto layouts = [](ArrayAttr attr, ArrayRef<uint32_t> position, std::vector<std::vector<int64_t>> &out) {
+    if (!attr)
+      return;
+    for (auto [index, layout] : llvm::enumerate(attr.getAsRange<DenseIntElementsAttr>())) {
+      if (index >= position.size() || position[index] == kNone)
+        continue;
+      std::vector<int64_t> &order = out.emplace_back();
+      for (const APInt &d : layout)
+        order.push_back(d.getSExtValue());
+    }
+  };
+  layouts(call.getOperandLayoutsAttr(), operandPosition, step.argumentLayouts);
+  layouts(call.getResultLayoutsAttr(), resultPosition, step.resultLayouts);
   if (ArrayAttr aliases = call.getOutputOperandAliasesAttr()) {
     for (auto alias : aliases.getAsRange<shlo::OutputOperandAliasAttr>()) {
-      uint32_t output = alias.getOutputTupleIndices().empty() ? 0 : alias.getOutputTupleIndices().front();
-      step.aliases.push_back({(uint32_t)alias.getOperandIndex(), output});
+      int64_t output = alias.getOutputTupleIndices().empty() ? 0 : alias.getOutputTupleIndices().front();
+      step.aliases.push_back({operandPosition[alias.getOperandIndex()], resultPosition[output]});
     }
   }
-  for (Value operand : op->getOperands())
-    if (isTensor(operand))
-      step.arguments.push_back(useWithShape(operand, op->getLoc()));
-  for (SlotId slot : slotsForAll(op->getResults()))
-    step.results.push_back(slot);
   if (context.customCalls.try_emplace(step.target, 0).second)
     context.program.customCallTargets.push_back(step.target);
   if (!StringRef(step.target).starts_with("check."))

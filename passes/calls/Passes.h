@@ -2,6 +2,9 @@
 //===- Passes.h - Functions, calls and their signatures -------------------===//
 #pragma once
 
+#include "dialects/chlo/Ops.h"
+#include "dialects/stablehlo/Ops.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -34,4 +34,16 @@ def FlattenTuplesPass : Pass<"xla-flatten-tuples", "::mlir::ModuleOp"> {
   }];
 }
 
+def ExpandCustomCallsPass : Pass<"xla-expand-custom-calls", "::mlir::ModuleOp"> {
+  let summary = "Replace custom calls with a known meaning by operations";
+  let description = [{
+    Annotations that mean nothing to a program for one device (`Sharding`, `SPMDFullToShardShape`, `SPMDShardToFullShape`,
+    `annotate_device_placement`, `LayoutConstraint`, ...) give way to their operand. `ApproxTopK` is exact here: a sort with
+    the called comparator, then a slice. `TopK` and `mhlo.topk` become chlo.top_k, other `mhlo.*` calls the chlo operation
+    of that name. `Qr` and `ProductOfElementaryHouseholderReflectors` become the LAPACK calls that JAX's rules for CPUs emit.
+    All other custom calls stay: the runtime looks them up.
+  }];
+  let dependentDialects = ["::millrace::chlo::ChloDialect", "::millrace::stablehlo::StablehloDialect"];
+}
+
 #endif

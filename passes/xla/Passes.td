@@ -15,4 +15,14 @@ def DropPartialScatterWindowsPass : Pass<"xla-drop-partial-scatter-windows", "::
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def PassTokensAsTensorsPass : Pass<"xla-pass-tokens-as-tensors", "::mlir::ModuleOp"> {
+  let summary = "Make tokens in the signature of @main tensors without elements";
+  let description = [{
+    JAX's ordered effects put tokens into the signature of a program and hand over arrays of type bool[0] for them. An
+    argument becomes tensor<0xi1> and its uses a new token; a result becomes an empty constant. Steps run in the order of the
+    program, and executions of one device in the order in which they were started, so nothing else is needed.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 #endif

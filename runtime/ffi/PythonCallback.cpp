@@ -4,7 +4,8 @@
 #include "runtime/kernels/CustomCall.h"
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 
 namespace millrace::runtime::ffi {
@@ -12,8 +13,38 @@ namespace {
 
 constexpr const char *target = "millrace_python_callback";
 
-std::atomic<millrace_python_call *> callFunction{nullptr};
-std::atomic<millrace_python_hold *> holdFunction{nullptr};
+/// The registered functions and how many threads are inside of them.
+struct Interpreter {
+  std::mutex mutex;
+  std::condition_variable left;
+  millrace_python_call *call = nullptr; ///< this and the rest guarded by mutex
+  millrace_python_hold *hold = nullptr;
+  int inside = 0;
+  static Interpreter &get() {
+    static Interpreter *interpreter = new Interpreter;
+    return *interpreter;
+  }
+};
+
+/// Time in which a function may be called. The mutex is not held meanwhile: the function takes the interpreter's lock.
+class Visit {
+public:
+  Visit() {
+    Interpreter &interpreter = Interpreter::get();
+    std::lock_guard lock(interpreter.mutex);
+    call = interpreter.call, hold = interpreter.hold;
+    ++interpreter.inside;
+  }
+  Visit(const Visit &) = delete;
+  ~Visit() {
+    Interpreter &interpreter = Interpreter::get();
+    std::lock_guard lock(interpreter.mutex);
+    if (--interpreter.inside == 0)
+      interpreter.left.notify_all();
+  }
+  millrace_python_call *call;
+  millrace_python_hold *hold;
+};
 
 Status noPython() {
   return failedPrecondition("Python is not there (any more): the function of this callback cannot be called");
@@ -25,15 +56,15 @@ public:
   explicit Hold(int64_t index) : index(index) {}
   Hold(const Hold &) = delete;
   ~Hold() {
-    if (held)
-      if (millrace_python_hold *hold = holdFunction.load())
-        hold(index, -1);
+    Visit python;
+    if (held && python.hold)
+      python.hold(index, -1);
   }
   Status take() {
-    millrace_python_hold *hold = holdFunction.load();
-    if (!hold)
+    Visit python;
+    if (!python.hold)
       return noPython();
-    if (!hold(index, 1))
+    if (!python.hold(index, 1))
       return notFound("there is no Python function with the number " + std::to_string(index) +
                       "; a program with callbacks runs only in the process that has compiled it");
     held = true;
@@ -48,19 +79,18 @@ private:
 std::vector<millrace_python_tensor> tensorsOf(const std::vector<TensorView> &views) {
   std::vector<millrace_python_tensor> tensors;
   for (const TensorView &view : views)
-    if (view.dtype != DType::Token)
-      tensors.push_back({view.data, int32_t(view.dtype), int32_t(view.dims.size()), view.dims.data()});
+    tensors.push_back({view.data, int32_t(view.dtype), int32_t(view.dims.size()), view.dims.data()});
   return tensors;
 }
 
 Status run(int64_t index, const CustomCall &call) {
-  millrace_python_call *function = callFunction.load();
-  if (!function)
+  Visit python;
+  if (!python.call)
     return noPython();
   std::vector<millrace_python_tensor> arguments = tensorsOf(call.arguments), results = tensorsOf(call.results);
   std::string message(16384, '\0');
-  int code = function(index, arguments.data(), int64_t(arguments.size()), results.data(), int64_t(results.size()),
-                      call.device, message.data(), int64_t(message.size()));
+  int code = python.call(index, arguments.data(), int64_t(arguments.size()), results.data(), int64_t(results.size()),
+                         message.data(), int64_t(message.size()));
   if (code == 0)
     return Status();
   message.resize(message.find('\0') == std::string::npos ? message.size() : message.find('\0'));
@@ -82,9 +112,12 @@ StatusOr<CustomCallHandler> instantiate(const CustomCallStep &step) {
 } // namespace
 
 void setPythonCallbacks(millrace_python_call *call, millrace_python_hold *hold) {
-  callFunction = call;
-  holdFunction = hold;
   registerCustomCallFactory(target, instantiate);
+  Interpreter &interpreter = Interpreter::get();
+  std::unique_lock lock(interpreter.mutex);
+  interpreter.call = call, interpreter.hold = hold;
+  if (!call)
+    interpreter.left.wait_for(lock, std::chrono::seconds(10), [&] { return interpreter.inside == 0; });
 }
 
 } // namespace millrace::runtime::ffi
