@@ -9,10 +9,7 @@
 #include "lowering/program/ProgramTypes.h"
 #include "pjrt/EntryLayouts.h"
 #include "runtime/cache/Cache.h"
-#if __has_include("passes/vhlo/PortableArtifact.h")
 #include "passes/vhlo/PortableArtifact.h"
-#define MILLRACE_HAS_PORTABLE_ARTIFACTS 1
-#endif
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -63,10 +60,8 @@ public:
     });
   }
   OwningOpRef<ModuleOp> parse(StringRef code) {
-#ifdef MILLRACE_HAS_PORTABLE_ARTIFACTS
     if (code.starts_with("ML\xefR"))
       return vhlo::readPortableArtifact(code, context);
-#endif
     return bytecode::parseModule(code, ParserConfig(&context), "program");
   }
   /// The collected errors, else `otherwise`.
@@ -139,6 +134,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   if (proto->tupledArguments)
     return rt::unimplemented("arguments in a tuple (parameter_is_tupled_arguments)");
   CompileOptions options;
+  options.xlaSemantics = true; // clients of this ABI write for XLA
   MILLRACE_TRY(applyOverrides(*proto, options));
   rt::Status cacheStatus;
   rt::Cache *cache = sharedCache(cacheStatus);

@@ -50,4 +50,8 @@ def initialize():
         plugins.add("cpu")
     xla_bridge.register_plugin("cpu", priority=500, library_path=library._name, options=_client_options)
 
+    from millrace_jax import callbacks, custom_calls
+
+    custom_calls.install(library)
+    callbacks.install(library)
     _active = True
