@@ -218,9 +218,13 @@ def fuzz_bytecode(arguments):
     """Every damaged artifact ends in an error: counts as one test, like a family of programs below."""
     corpus = os.path.join(ROOT, "build", "bytecode-corpus")
     status, _ = run([sys.executable, "test/fuzz/bytecode_corpus.py", corpus], 300)
-    if status == 0:
-        amount = ["--mutations=300000", "--seed=2"] if arguments.long else ["--seconds=20", "--seed=1"]
-        status, _ = run(["build/bin/fuzz-bytecode", corpus, "--keep=build", *amount], 3600)
+    program, amount = "fuzz-bytecode", ["--seconds=20", "--seed=1"]
+    if arguments.long:
+        program, amount = "fuzz-bytecode-asan", ["--mutations=300000", "--seed=2"]
+        status = status or run(["ninja", "-C", "build", program], 600)[0]
+    # Leaks are MLIR's interned objects; the validation allocates nothing that outlives it.
+    status = status or run([os.path.join("build", "bin", program), corpus, "--keep=build", *amount], 3600,
+                           env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))[0]
     return Count(failed=1) if status else Count(passed=1)
 
 

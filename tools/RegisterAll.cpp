@@ -50,6 +50,7 @@ void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void millrace::registerAllPasses() {
   chlo::registerChloPasses();
+  chlo::registerChloPipelines();
   interpreter::registerInterpreterPasses();
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();

@@ -18,6 +18,9 @@ namespace millrace::chlo {
 #define GEN_PASS_REGISTRATION
 #include "passes/chlo/Passes.h.inc"
 
+/// The pipeline `chlo-pre-serialization-pipeline`: no CHLO and no shape computations are left.
+void registerChloPipelines();
+
 void populateBroadcastPatterns(mlir::RewritePatternSet &patterns);
 void populateTrigonometricPatterns(mlir::RewritePatternSet &patterns);
 void populateSpecialFunctionPatterns(mlir::RewritePatternSet &patterns);

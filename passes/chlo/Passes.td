@@ -15,6 +15,18 @@ def ChloLegalizeToStablehloPass : Pass<"chlo-legalize-to-stablehlo", "::mlir::fu
                            "::mlir::tensor::TensorDialect"];
 }
 
+def ShapeLegalizeToStablehloPass : Pass<"shape-legalize-to-stablehlo", "::mlir::func::FuncOp"> {
+  let summary = "Compute shapes with StableHLO operations instead of the dialects shape, tensor and arith";
+  let description = [{
+    shape_of, const_shape, num_elements, broadcast, concat, get_extent, to_extent_tensor; tensor.dim, extract and
+    from_elements; index_cast, muli, addi and subi of indices. Sizes become i32; values of type index that come from or go
+    to other operations are cast.
+  }];
+  let options = [Option<"legalizeConstraints", "legalize-constraints", "bool", "false",
+                        "shape.cstr_broadcastable becomes a custom call @shape_assertion">];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::shape::ShapeDialect"];
+}
+
 def StablehloComplexMathExpanderPass : Pass<"stablehlo-complex-math-expander", "::mlir::func::FuncOp"> {
   let summary = "Replace complex functions that are hard to get right by operations on their parts";
   let description = [{

@@ -10,6 +10,7 @@
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/simplify/SimplifyPatterns.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -19,12 +20,6 @@ namespace millrace::simplify {
 #include "passes/simplify/Passes.h.inc"
 
 namespace {
-
-struct FoldLimits {
-  int64_t elements;
-  bool floats;
-  bool ignoreUndeclaredEffects;
-};
 
 /// Number of elements, or nothing if `type` is no static tensor that a constant can hold.
 std::optional<int64_t> staticElements(Type type) {
@@ -40,8 +35,8 @@ bool isFloat(Type type) {
 }
 
 struct EvaluateOp : RewritePattern {
-  EvaluateOp(MLIRContext *context, FoldLimits limits)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context), limits(limits) {}
+  EvaluateOp(MLIRContext *context, FoldLimits limits, PatternBenefit benefit)
+      : RewritePattern(MatchAnyOpTypeTag(), benefit, context), limits(limits) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!isa_and_present<StablehloDialect>(op->getDialect()) || op->getNumResults() == 0)
       return rewriter.notifyMatchFailure(op, "not of StableHLO");
@@ -111,7 +106,7 @@ struct AggressiveFolder : impl::StablehloAggressiveFolderPassBase<AggressiveFold
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<EvaluateOp>(&getContext(), FoldLimits{foldOpElementLimit, optimizeFloat, assumeNoUndeclaredSideEffects});
+    populateFolding(patterns, {foldOpElementLimit, optimizeFloat, assumeNoUndeclaredSideEffects});
     for (RegisteredOperationName op : getContext().getRegisteredOperations())
       if (isa<StablehloDialect>(op.getDialect()))
         op.getCanonicalizationPatterns(patterns, &getContext());
@@ -121,4 +116,9 @@ struct AggressiveFolder : impl::StablehloAggressiveFolderPassBase<AggressiveFold
 };
 
 } // namespace
+
+void populateFolding(RewritePatternSet &patterns, FoldLimits limits, PatternBenefit benefit) {
+  patterns.add<EvaluateOp>(patterns.getContext(), limits, benefit);
+}
+
 } // namespace millrace::simplify

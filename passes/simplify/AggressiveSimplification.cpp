@@ -15,17 +15,22 @@ namespace millrace::simplify {
 #define GEN_PASS_DEF_STABLEHLOAGGRESSIVESIMPLIFICATIONPASS
 #include "passes/simplify/Passes.h.inc"
 
+void populateSimplifications(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  auto *dialect = context->getLoadedDialect<stablehlo::StablehloDialect>();
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (&op.getDialect() == dialect)
+      op.getCanonicalizationPatterns(patterns, context);
+  populateElementwiseSimplifications(patterns);
+  populateDataMovementSimplifications(patterns);
+  populateContractionSimplifications(patterns);
+}
+
 namespace {
 struct AggressiveSimplification : impl::StablehloAggressiveSimplificationPassBase<AggressiveSimplification> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet owned(context);
-    auto *dialect = context->getLoadedDialect<stablehlo::StablehloDialect>();
-    for (RegisteredOperationName op : context->getRegisteredOperations())
-      if (&op.getDialect() == dialect)
-        op.getCanonicalizationPatterns(owned, context);
-    populateElementwiseSimplifications(owned);
-    populateDataMovementSimplifications(owned);
-    populateContractionSimplifications(owned);
+    populateSimplifications(owned);
     patterns = std::move(owned);
     return success();
   }

@@ -19,6 +19,17 @@ def StablehloLegalizeDeprecatedOpsPass : Pass<"stablehlo-legalize-deprecated-ops
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def StablehloCompatibilityExpanderPass : Pass<"stablehlo-compatibility-expander", "::mlir::ModuleOp"> {
+  let summary = "Write newer features of StableHLO with those that an older version has";
+  let description = [{
+    Before an artifact is written for `target`: below 1.16 replica groups of mesh axes become lists of ids, below 1.9
+    locations that are ranges of a file become places, below 1.4 tan becomes sine and cosine, below 1.1 batching
+    dimensions of gather and scatter become positions in the indices.
+  }];
+  let options = [Option<"targetVersionOption", "target", "std::string", "\"\"", "version of the form #.#.#">];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 def ExpandBatchNormPass : Pass<"xla-expand-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "Write batch_norm_* with reduce and elementwise operations";
   let description = [{
@@ -61,6 +72,23 @@ def StablehloAggressiveSimplificationPass
 def StablehloAggressiveFolderPass : Pass<"stablehlo-aggressive-folder", "::mlir::func::FuncOp"> {
   let summary = "Evaluate operations on constants";
   let description = [{ The evaluator computes what the specification fixes; canonical forms expose more constants. }];
+  let options = [
+    Option<"assumeNoUndeclaredSideEffects", "assume-no-undeclared-side-effects", "bool", "false",
+           "fold operations that do not say whether they have side effects">,
+    Option<"foldOpElementLimit", "fold-op-element-limit", "int64_t", "65536",
+           "largest number of elements of an operand or result of a folded operation">,
+    Option<"optimizeFloat", "optimize-float", "bool", "true", "fold floats">,
+  ];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
+def StablehloTargetIndependentOptimizationPass
+    : Pass<"stablehlo-target-independent-optimization", "::mlir::func::FuncOp"> {
+  let summary = "Simplify and fold together until nothing changes";
+  let description = [{
+    The rewrites of stablehlo-aggressive-simplification and stablehlo-aggressive-folder in one run: a folded constant makes
+    rewrites possible, and the other way round. What can be folded is folded first.
+  }];
   let options = [
     Option<"assumeNoUndeclaredSideEffects", "assume-no-undeclared-side-effects", "bool", "false",
            "fold operations that do not say whether they have side effects">,

@@ -13,4 +13,15 @@ void populateDataMovementSimplifications(mlir::RewritePatternSet &patterns);
 /// Transposes absorbed by reductions and contractions.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 
+/// All of the above and the canonical forms of the dialect: what stablehlo-aggressive-simplification does.
+void populateSimplifications(mlir::RewritePatternSet &patterns);
+
+struct FoldLimits {
+  int64_t elements;             ///< of the largest operand or result
+  bool floats;                  ///< fold floats
+  bool ignoreUndeclaredEffects; ///< fold operations that do not say whether they have side effects
+};
+/// Evaluation of operations on constants: what stablehlo-aggressive-folder does.
+void populateFolding(mlir::RewritePatternSet &patterns, FoldLimits limits, mlir::PatternBenefit benefit = 1);
+
 } // namespace millrace::simplify

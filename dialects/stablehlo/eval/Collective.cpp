@@ -2,6 +2,7 @@
 //===- Collective.cpp - Operations between simulated devices --------------===//
 // Process groups follow the specification: cross_replica, cross_partition, cross_replica_and_partition, flattened_ids.
 // Reductions fold the group's values in group order.
+#include "dialects/stablehlo/MeshGroups.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Grid.h"
 
@@ -23,67 +24,15 @@ int64_t channelOf(Call &call) {
   return channel ? channel.getHandle() : 0;
 }
 
-/// Groups said as axes of a mesh: devices that agree in all other axes form a group.
-llvm::Expected<SmallVector<Group>> groupsOfMesh(Call &call, stablehlo::ReplicaGroupMeshAxesAttr attr) {
-  auto mesh = dyn_cast<stablehlo::MeshAttr>(attr.getMesh());
-  if (!mesh) return call.error("the evaluator needs the mesh of replica groups in place, not by name");
-  // Axes cut at the borders of the sub-axes in use: (name, part) -> size.
-  struct Part {
-    int64_t size;
-    bool grouped;
-    size_t order;
-  };
-  SmallVector<Part> parts;
-  for (Attribute axisAttr : mesh.getAxes()) {
-    auto axis = cast<stablehlo::MeshAxisAttr>(axisAttr);
-    SmallVector<std::pair<int64_t, std::pair<int64_t, size_t>>> used; // pre-size, (size, order)
-    for (auto [order, refAttr] : llvm::enumerate(attr.getAxes())) {
-      auto ref = cast<stablehlo::AxisRefAttr>(refAttr);
-      if (ref.getName() != axis.getName()) continue;
-      if (auto sub = ref.getSubAxisInfo()) used.push_back({sub.getPreSize(), {sub.getSize(), order}});
-      else used.push_back({1, {axis.getSize(), order}});
-    }
-    llvm::sort(used);
-    int64_t done = 1;
-    for (auto &[pre, rest] : used) {
-      auto [size, order] = rest;
-      if (pre < done || pre % done || axis.getSize() % (pre * size)) return call.error("a sub-axis does not fit its axis");
-      if (pre > done) parts.push_back({pre / done, false, 0});
-      parts.push_back({size, true, order});
-      done = pre * size;
-    }
-    if (axis.getSize() > done) parts.push_back({axis.getSize() / done, false, 0});
-  }
-  Shape sizes, outer, inner;
-  SmallVector<size_t> outerParts, innerParts;
-  for (auto [i, part] : llvm::enumerate(parts)) {
-    sizes.push_back(part.size);
-    (part.grouped ? innerParts : outerParts).push_back(i);
-  }
-  llvm::sort(innerParts, [&](size_t a, size_t b) { return parts[a].order < parts[b].order; });
-  for (size_t i : outerParts) outer.push_back(parts[i].size);
-  for (size_t i : innerParts) inner.push_back(parts[i].size);
-  Shape strides = stridesOf(sizes), ids;
-  if (DenseIntElementsAttr deviceIds = mesh.getDeviceIds())
-    for (const APInt &id : deviceIds.getValues<APInt>()) ids.push_back(id.getSExtValue());
-  SmallVector<Group> groups;
-  forEachIndex(outer, [&](ArrayRef<int64_t> at, int64_t) {
-    Group group;
-    forEachIndex(inner, [&](ArrayRef<int64_t> in, int64_t) {
-      int64_t device = 0;
-      for (auto [k, i] : llvm::enumerate(outerParts)) device += at[k] * strides[i];
-      for (auto [k, i] : llvm::enumerate(innerParts)) device += in[k] * strides[i];
-      group.push_back(device < static_cast<int64_t>(ids.size()) ? ids[device] : device);
-    });
-    groups.push_back(group);
-  });
-  return groups;
-}
-
 /// Rows of `replica_groups`, without the -1 that pad short ones.
 llvm::Expected<SmallVector<Group>> replicaGroups(Call &call, int64_t ids) {
   Attribute attr = call.op->getAttr("replica_groups");
-  if (auto mesh = dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(attr)) return groupsOfMesh(call, mesh);
+  if (auto mesh = dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(attr)) {
+    SmallVector<SmallVector<int64_t>> groups;
+    std::string why;
+    if (failed(stablehlo::groupsOfMesh(mesh, groups, why))) return call.error(why);
+    return llvm::map_to_vector(groups, [](ArrayRef<int64_t> group) { return Group(group); });
+  }
   SmallVector<Group> groups;
   auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr);
   if (elements && elements.getNumElements() > 0 && elements.getType().getRank() == 2) {

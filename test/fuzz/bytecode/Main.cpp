@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Main.cpp - fuzz-bytecode: damaged artifacts must end in an error ---===//
 // fuzz-bytecode FOLDER [--mutations=N | --seconds=S] [--seed=S] [--index=I] [--keep=FOLDER] [--trust]
-// Each damaged file goes the way of a real one: validation, MLIR's reader, verifier. Workers are child processes; one that
+// Each damaged file goes the way of a real one: validation, MLIR's reader, verifier, VHLO to StableHLO, verifier. Workers are child processes; one that
 // dies or hangs is a failure, its input is kept and the next worker goes on behind it. --index runs one file in this
 // process, for a debugger. --trust leaves the validation out: how often MLIR alone dies.
 // Last line: N passed, N failed.
 #include "dialects/bytecode/Validate.h"
+#include "passes/vhlo/PortableArtifact.h"
 #include "test/fuzz/bytecode/Mutate.h"
 #include "tools/RegisterAll.h"
 
@@ -31,7 +32,11 @@ using Clock = std::chrono::steady_clock;
 constexpr unsigned kTimeLimit = 20;
 /// Attributes live as long as their context: a new one now and then keeps the worker small.
 constexpr uint64_t kFilesPerContext = 256;
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+constexpr rlim_t kMemoryLimit = RLIM_INFINITY; // the sanitizer reserves terabytes
+#else
 constexpr rlim_t kMemoryLimit = rlim_t(6) << 30;
+#endif
 
 struct Options {
   std::string folder, keep = ".";
@@ -44,7 +49,7 @@ struct Options {
 struct Shared {
   uint64_t next;     ///< the file that is being read
   uint64_t refused;  ///< by the validation
-  uint64_t rejected; ///< by MLIR's reader or the verifier
+  uint64_t rejected; ///< by MLIR's reader, the verifier or the conversion
   uint64_t accepted;
 };
 
@@ -68,9 +73,8 @@ public:
       errors += !diagnostic.str().empty();
       return mlir::success();
     });
-    mlir::ParserConfig config(context.get());
-    auto module = options.trust ? mlir::parseSourceString<mlir::ModuleOp>(file, config, "fuzz")
-                                : millrace::bytecode::parseModule(file, config, "fuzz");
+    auto module = options.trust ? mlir::parseSourceString<mlir::ModuleOp>(file, mlir::ParserConfig(context.get()), "fuzz")
+                                : millrace::vhlo::readPortableArtifact(file, *context);
     ++(module ? shared.accepted : shared.rejected);
   }
 
@@ -193,7 +197,7 @@ int main(int argc, char **argv) {
     ++shared->next;
   }
   llvm::outs() << "fuzz-bytecode: seed " << options.seed << ", " << corpus.size() << " files, " << shared->next << " mutations: "
-               << shared->refused << " refused by the validation, " << shared->rejected << " rejected by MLIR, " << shared->accepted
+               << shared->refused << " refused by the validation, " << shared->rejected << " rejected after it, " << shared->accepted
                << " accepted\n";
   llvm::outs() << shared->next - std::min(failed, shared->next) << " passed, " << failed << " failed\n";
   return failed ? 1 : 0;
