@@ -2,6 +2,7 @@
 //===- Compile.cpp - StableHLO module to runtime program ------------------===//
 #include "lowering/Compile.h"
 
+#include "lowering/DropShardings.h"
 #include "lowering/Pipeline.h"
 #include "lowering/cpu/KernelCompiler.h"
 #include "lowering/program/BuildProgram.h"
@@ -113,6 +114,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     dump(stop);
     return llvm::Error::success();
   };
+  if (failed(lowering::dropShardings(module)))
+    return llvm::createStringError("compilation stopped at 'simplified'");
   if (llvm::Error error = run(lowering::addSimplifyPasses, "simplified"))
     return std::move(error);
   // Slots of sharding propagation and partitioning: programs for one device pass through unchanged.

@@ -5,6 +5,7 @@
 #include "dialects/bytecode/Validate.h"
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
+#include "lowering/DropShardings.h"
 #include "lowering/Pipeline.h"
 #include "lowering/program/ProgramTypes.h"
 #include "pjrt/EntryLayouts.h"
@@ -188,6 +189,8 @@ rt::StatusOr<std::string> optimizedModule(const std::string &source) {
   OwningOpRef<ModuleOp> module = session.parse(source);
   if (!module)
     return session.error("the program cannot be read");
+  if (failed(lowering::dropShardings(*module)))
+    return session.error("the program cannot be simplified");
   PassManager passes(&session.context, ModuleOp::getOperationName());
   lowering::addSimplifyPasses(passes, CompileOptions());
   if (failed(passes.run(*module)))

@@ -67,13 +67,13 @@ rt::Status Client_BufferFromHostBuffer(Client_BufferFromHostBuffer_Args &args) {
   std::vector<int64_t> strides(args.byte_strides, args.byte_strides + args.num_byte_strides);
   if (strides.empty() && !to->layout.empty())
     strides = denseStrides(to->dims, {}, rt::byteSize(to->dtype));
-  auto done = std::make_shared<rt::EventSource>();
+  rt::EventSource done;
   rt::StatusOr<rt::BufferPtr> buffer = args.client->client->bufferFromHost(
       args.data, to->dtype, toPhysical(to->dims, to->layout), strides.empty() ? strides : toPhysical(strides, to->layout),
-      rt::HostSemantics(args.host_buffer_semantics), *to->memory->space, [done] { done->set(); });
+      rt::HostSemantics(args.host_buffer_semantics), *to->memory->space, [done] { done.set(); });
   if (!buffer)
     return buffer.status();
-  args.done_with_host_buffer = makeEvent(done->event());
+  args.done_with_host_buffer = makeEvent(done.event());
   args.buffer = makeBuffer(std::move(*buffer), to->memory, &to->dims, std::move(to->layout));
   return {};
 }
@@ -87,10 +87,11 @@ rt::Status Client_CreateViewOfDeviceBuffer(Client_CreateViewOfDeviceBuffer_Args 
   std::function<void()> release;
   if (args.on_delete)
     release = [callback = args.on_delete, data = args.data, argument = args.on_delete_arg] { callback(data, argument); };
-  // A caller that lets us see its memory does not let us write it unless the buffer is donated, which JAX forbids for
-  // imported arrays: immutable makes a donation copy.
-  rt::StatusOr<rt::BufferPtr> buffer = args.client->client->viewOf(
-      args.data, to->dtype, toPhysical(to->dims, to->layout), /*isMutable=*/false, *to->memory->space, std::move(release));
+  // Immutable: a donation copies rather than write into memory of somebody else. Memory that is not aligned for kernels
+  // (NumPy's often is not) is copied now: jaxlib's own fallback asks for semantics that it does not pass through this ABI.
+  rt::StatusOr<rt::BufferPtr> buffer = args.client->client->bufferFromHost(
+      args.data, to->dtype, toPhysical(to->dims, to->layout), {}, rt::HostSemantics::ImmutableZeroCopy,
+      *to->memory->space, std::move(release));
   if (!buffer)
     return buffer.status();
   args.buffer = makeBuffer(std::move(*buffer), to->memory, &to->dims, std::move(to->layout));
