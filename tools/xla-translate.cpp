@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- xla-translate.cpp - StableHLO to and from portable artifacts; evaluation ===//
+//===- xla-translate.cpp - StableHLO to portable artifacts and back, to HLO text; evaluation ===//
 #include "dialects/stablehlo/eval/Evaluator.h"
+#include "lowering/hlo/HloText.h"
 #include "tools/support/FromModule.h"
 #include "tools/support/LegalizeChlo.h"
 #include "tools/support/PortableTranslations.h"
@@ -25,6 +26,14 @@ int main(int argc, char **argv) {
         options.evaluation.printStream = &os;
         options.printDense = printDense;
         return millrace::eval::runWithInterpreter(module, options, os);
+      });
+  millrace::tools::FromModule hloText(
+      "stablehlo-to-hlo-text", "Write the program as HLO text, as XLA's tools read it",
+      [](mlir::ModuleOp module, llvm::raw_ostream &os) -> mlir::LogicalResult {
+        if (mlir::failed(millrace::tools::legalizeChlo(module)) ||
+            mlir::failed(millrace::tools::legalizeDeprecated(module)))
+          return mlir::failure();
+        return millrace::hlo::exportHloText(module, os);
       });
   return mlir::failed(mlir::mlirTranslateMain(argc, argv, "Millrace translation driver\n"));
 }

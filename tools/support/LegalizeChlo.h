@@ -9,4 +9,8 @@ namespace millrace::tools {
 /// Runs chlo-legalize-to-stablehlo on `module` if it has chlo operations: the evaluator knows StableHLO only.
 mlir::LogicalResult legalizeChlo(mlir::ModuleOp module);
 
+/// Runs stablehlo-legalize-deprecated-ops on `module` if it has einsum, unary_einsum, cross-replica-sum or
+/// torch_index_select, which have no form in HLO; what cannot be replaced stays.
+mlir::LogicalResult legalizeDeprecated(mlir::ModuleOp module);
+
 } // namespace millrace::tools

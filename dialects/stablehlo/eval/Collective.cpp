@@ -2,8 +2,8 @@
 //===- Collective.cpp - Operations between simulated devices --------------===//
 // Process groups follow the specification: cross_replica, cross_partition, cross_replica_and_partition, flattened_ids.
 // Reductions fold the group's values in group order.
-#include "dialects/stablehlo/MeshGroups.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/ReplicaGroups.h"
 #include "dialects/stablehlo/eval/Grid.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -17,34 +17,19 @@ namespace millrace::eval {
 
 namespace {
 
-using Group = Shape;
+using Group = SmallVector<int64_t>;
 
 int64_t channelOf(Call &call) {
   auto channel = call.op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
   return channel ? channel.getHandle() : 0;
 }
 
-/// Rows of `replica_groups`, without the -1 that pad short ones.
-llvm::Expected<SmallVector<Group>> replicaGroups(Call &call, int64_t ids) {
-  Attribute attr = call.op->getAttr("replica_groups");
-  if (auto mesh = dyn_cast_or_null<stablehlo::ReplicaGroupMeshAxesAttr>(attr)) {
-    SmallVector<SmallVector<int64_t>> groups;
-    std::string why;
-    if (failed(stablehlo::groupsOfMesh(mesh, groups, why))) return call.error(why);
-    return llvm::map_to_vector(groups, [](ArrayRef<int64_t> group) { return Group(group); });
-  }
-  SmallVector<Group> groups;
-  auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr);
-  if (elements && elements.getNumElements() > 0 && elements.getType().getRank() == 2) {
-    int64_t columns = elements.getType().getDimSize(1), i = 0;
-    for (const APInt &value : elements.getValues<APInt>()) {
-      if (i++ % columns == 0) groups.emplace_back();
-      if (value.getSExtValue() >= 0) groups.back().push_back(value.getSExtValue());
-    }
-  } else {
-    groups.emplace_back();
-    for (int64_t id = 0; id < ids; ++id) groups.back().push_back(id);
-  }
+/// Rows of `replica_groups`; all `ids` processes where there are none.
+llvm::Expected<stablehlo::ReplicaGroups> replicaGroups(Call &call, int64_t ids) {
+  stablehlo::ReplicaGroups groups;
+  std::string why;
+  if (failed(stablehlo::expandReplicaGroups(call.op->getAttr("replica_groups"), groups, why))) return call.error(why);
+  if (groups.empty()) groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, ids)));
   return groups;
 }
 
@@ -55,7 +40,7 @@ llvm::Expected<Group> processGroup(Call &call, Mode mode) {
   const Process &process = call.interpreter.process;
   Grid &grid = *process.grid;
   int64_t ids = mode == Mode::CrossPartition ? grid.partitions : mode == Mode::FlattenedIds ? grid.size() : grid.replicas;
-  llvm::Expected<SmallVector<Group>> groups = replicaGroups(call, ids);
+  llvm::Expected<stablehlo::ReplicaGroups> groups = replicaGroups(call, ids);
   if (!groups) return groups.takeError();
   int64_t self = grid.deviceOf(process);
   for (const Group &group : *groups) {
