@@ -7,6 +7,7 @@
 #include "lowering/cpu/KernelCompiler.h"
 #include "lowering/program/BuildProgram.h"
 #include "passes/fusion/Passes.h"
+#include "passes/spmd/Partition.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -115,13 +116,16 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     return llvm::Error::success();
   };
   if (failed(lowering::dropShardings(module)))
-    return llvm::createStringError("compilation stopped at 'simplified'");
-  if (llvm::Error error = run(lowering::addSimplifyPasses, "simplified"))
-    return std::move(error);
-  // Slots of sharding propagation and partitioning: programs for one device pass through unchanged.
+    return llvm::createStringError("compilation stopped at 'partitioned'");
+  // Partitioning comes first, while every operation still says what the front end meant: simplification would not keep
+  // shardings. Programs without any pass through unchanged.
   if (llvm::Error error = run(lowering::addShardingPasses, "sharded"))
     return std::move(error);
-  if (llvm::Error error = run(lowering::addPartitioningPasses, "partitioned"))
+  if (failed(spmd::partition(module)))
+    return llvm::createStringError("compilation stopped at 'partitioned'");
+  watch.lap("partitioned");
+  dump("partitioned");
+  if (llvm::Error error = run(lowering::addSimplifyPasses, "simplified"))
     return std::move(error);
   if (llvm::Error error = run(lowering::addFusionPasses, "fused"))
     return std::move(error);

@@ -30,7 +30,7 @@ struct CompileOptions {
   /// JAX and PyTorch/XLA.
   bool xlaSemantics = false;
   unsigned threads = 0;     ///< of the compiler; 0 = what the process may use
-  /// Receives the program at each stop (docs/tour.md): "simplified", "sharded", "partitioned", "fused" with the kernel
+  /// Receives the program at each stop (docs/tour.md): "sharded", "partitioned", "simplified", "fused" with the kernel
   /// name empty, then "linalg", "vector", "llvm", "asm" per kernel, then "program".
   std::function<void(llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef text)> onStop;
   /// Called from time to time with a line for a waiting person: "kernel 12 of 40".

@@ -47,8 +47,6 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
 
 void addShardingPasses(OpPassManager &pm, const CompileOptions &options) {}
 
-void addPartitioningPasses(OpPassManager &pm, const CompileOptions &options) {}
-
 void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   fusion::FuseKernelsPassOptions fusionOptions;
   fusionOptions.single = !options.fuse;

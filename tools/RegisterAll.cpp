@@ -17,6 +17,7 @@
 #include "passes/loops/Passes.h"
 #include "passes/simplify/Passes.h"
 #include "passes/vhlo/Passes.h"
+#include "passes/spmd/Passes.h"
 #include "passes/xla/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,6 +62,7 @@ void millrace::registerAllPasses() {
   simplify::registerSimplifyPasses();
   vhlo::registerVhloPasses();
   vhlo::registerVhloPipelines();
+  spmd::registerSpmdPasses();
   xla_semantics::registerXlaSemanticsPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();

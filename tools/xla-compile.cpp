@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
   tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU");
   flags.positional(&input, "FILE.mlir");
   flags.add("o", &output, "write the program (or the stop) to this file");
-  flags.add("emit", &emit, "stop: stablehlo simplified sharded partitioned fused linalg vector llvm asm object program");
+  flags.add("emit", &emit, "stop: stablehlo sharded partitioned simplified fused linalg vector llvm asm object program");
   flags.add("entry", &entry, "function to compile (default: @main, else the only one)");
   flags.add("time", &showTime, "print time per stop and kernel");
   flags.add("memory", &showMemory, "print bytes of arguments, outputs, temporaries, ...");
@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   int status;
   if (!flags.parse(argc, argv, status))
     return status;
-  static const std::vector<llvm::StringRef> stops = {"stablehlo", "simplified", "sharded", "partitioned", "fused", "linalg",
+  static const std::vector<llvm::StringRef> stops = {"stablehlo", "sharded", "partitioned", "simplified", "fused", "linalg",
                                                      "vector", "llvm", "asm", "object", "program"};
   if (!llvm::is_contained(stops, emit))
     return tools::fail("xla-compile", "--emit expects one of " + llvm::join(stops, " ") + ", but got '" + emit + "'");

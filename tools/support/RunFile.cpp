@@ -16,6 +16,7 @@
 #include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
 #include "tools/support/RunProgram.h"
+#include "tools/support/ShardedArrays.h"
 #include "tools/support/Source.h"
 #include "tools/support/Verify.h"
 
@@ -125,6 +126,22 @@ void printResults(const std::vector<std::vector<Array>> &results, MLIRContext &c
     }
 }
 
+/// Results as the whole program sees them.
+runtime::StatusOr<std::vector<Array>> joinResults(const RunOutcome &outcome, const runtime::Program &program) {
+  std::vector<Array> whole;
+  size_t devices = std::max<size_t>(1, size_t(program.numReplicas) * program.numPartitions);
+  for (size_t i = 0; i < outcome.results.front().size(); ++i) {
+    std::vector<const Array *> tiles;
+    for (const auto &arrays : ArrayRef(outcome.results).take_front(devices))
+      tiles.push_back(&arrays[i]);
+    auto joined = joinTiles(tiles, program.results[i]);
+    if (!joined)
+      return joined.status();
+    whole.push_back(std::move(*joined));
+  }
+  return whole;
+}
+
 /// Both backends see the rewritten program, so that --verify compares like with like.
 LogicalResult giveXlaSemantics(ModuleOp module) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
@@ -188,6 +205,14 @@ int runFile(const RunFileOptions &options) {
   std::vector<Array> arguments;
   size_t own = program->arguments.size() - hoisted.size();
   std::vector<runtime::Argument> ownSpecs(program->arguments.begin(), program->arguments.begin() + own);
+  // Arguments are given whole, whatever a device gets of them.
+  int64_t devices = std::max<int64_t>(1, int64_t(program->numReplicas) * program->numPartitions);
+  for (runtime::Argument &spec : ownSpecs) {
+    auto dims = globalDims(spec, devices);
+    if (!dims)
+      return fail(kTool, dims.status().message());
+    spec.dims = *dims;
+  }
   if (options.args.empty()) {
     arguments = randomArguments(ownSpecs, options.seed);
   } else {
@@ -217,7 +242,10 @@ int runFile(const RunFileOptions &options) {
   if (options.repeat > 1 || options.time)
     printTimes(*outcome, options.time);
   if (!options.out.empty()) {
-    if (runtime::Status status = writeArrays(options.out, outcome->results.front()); !status.ok())
+    auto whole = joinResults(*outcome, *program);
+    if (!whole)
+      return fail(kTool, whole.status().message());
+    if (runtime::Status status = writeArrays(options.out, *whole); !status.ok())
       return fail(kTool, status.message());
   } else if (!options.quiet && !checks) {
     printResults(outcome->results, session.context());

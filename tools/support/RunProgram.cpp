@@ -3,6 +3,7 @@
 #include "tools/support/RunProgram.h"
 
 #include "runtime/client/Client.h"
+#include "tools/support/ShardedArrays.h"
 
 #include <algorithm>
 #include <chrono>
@@ -48,13 +49,23 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, const st
     return executable.status();
   outcome.loadMilliseconds = millisecondsSince(start);
 
+  // What each device gets of every argument.
+  std::vector<std::vector<Array>> tiles;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    auto cut = cutIntoTiles(arguments[i], program->arguments[i], (*executable)->devices().size());
+    if (!cut)
+      return cut.status();
+    tiles.push_back(std::move(*cut));
+  }
   for (unsigned run = 0; run < std::max(1u, repeat); ++run) {
     onRepeat(run);
     // Donated arguments are consumed by an execution: upload them anew, outside of the measured time.
     std::vector<std::vector<BufferPtr>> buffers;
     for (Device *device : (*executable)->devices()) {
+      size_t position = buffers.size();
       auto &mine = buffers.emplace_back();
-      for (const Array &array : arguments) {
+      for (const std::vector<Array> &argument : tiles) {
+        const Array &array = argument[position];
         auto buffer = (*client)->bufferFromHost(array.bytes.data(), array.dtype, array.dims, {},
                                                 HostSemantics::OnlyDuringCall, device->memories().front());
         if (!buffer)

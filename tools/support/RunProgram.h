@@ -19,7 +19,7 @@ struct RunOutcome {
   uint64_t peakBytes = 0; ///< of device 0
 };
 
-/// Loads `program` and executes it `repeat` times with `arguments` on each of its devices. `onRepeat` is told the number
+/// Loads `program` and executes it `repeat` times on its devices, each with its part of `arguments`. `onRepeat` is told the number
 /// of the execution that begins. Waits for the results.
 runtime::StatusOr<RunOutcome> runProgram(std::shared_ptr<const runtime::Program> program,
                                          const std::vector<Array> &arguments, unsigned numDevices, unsigned repeat,

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the partitioner cannot do it says, at the operation.
+// RUN: xla-opt %s -xla-spmd-partition -split-input-file -verify-diagnostics
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // expected-error@+1 {{UNIMPLEMENTED: uneven shards: dimension 0 of argument 0 has size 7, which 2 devices do not divide}}
+  func.func @main(%x: tensor<7xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<7xf32> {
+    return %x : tensor<7xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    // expected-error@+1 {{UNIMPLEMENTED: partitioning of unreduced values}}
+    %0 = sdy.sharding_constraint %x <@mesh, [{}], unreduced={"a"}> : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    // expected-error@+1 {{UNIMPLEMENTED: a mesh of 2 devices in a program for 4 partitions}}
+    %0 = sdy.sharding_constraint %x <@mesh, [{"a"}]> : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<8xf32> {
+    %low = stablehlo.constant dense<0.0> : tensor<f32>
+    %shape = stablehlo.constant dense<8> : tensor<1xi64>
+    // expected-error@+1 {{UNIMPLEMENTED: partitioning of stablehlo.rng outside of a manual computation}}
+    %0 = stablehlo.rng %low, %low, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // expected-error@+1 {{mhlo.sharding: expected all of the program's 2 devices: {devices=[4]<=[4]}}}
+  func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // expected-error@+1 {{mhlo.sharding: expected a sharding at position 1 of '{oops}'}}
+  func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{oops}"}) -> tensor<8xf32> {
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{replicated}"}) -> tensor<4xf32> {
+    // expected-error@+1 {{expects dimension 0 of 'tensor<8xf32>' to be split so that devices hold 'tensor<4xf32>', but it is in 1 parts}}
+    %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  // expected-error@+1 {{UNIMPLEMENTED: partitioning of dynamic shapes: result 0 is 'tensor<?xf32>'}}
+  func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}, %n: tensor<1xi32>) -> tensor<?xf32> {
+    %0 = stablehlo.dynamic_reshape %x, %n : (tensor<8xf32>, tensor<1xi32>) -> tensor<?xf32>
+    return %0 : tensor<?xf32>
+  }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PartitionFunction.cpp - Arguments, results and the pass ------------===//
+// Input:   func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32>
+// Output:  func.func @main(%a: tensor<4x4xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"})
+//              -> (tensor<4x4xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"})
+// Leaves alone modules in which nothing says how it is sharded.
+#include "passes/spmd/Partition.h"
+#include "passes/spmd/Partitioner.h"
+#include "passes/spmd/Passes.h"
+
+#include "passes/calls/Passes.h"
+#include "passes/chlo/Passes.h"
+#include "passes/simplify/Passes.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace millrace::spmd {
+#define GEN_PASS_DEF_SPMDPARTITIONPASS
+#include "passes/spmd/Passes.h.inc"
+
+namespace {
+constexpr llvm::StringLiteral kHloSharding = "mhlo.sharding";
+constexpr llvm::StringLiteral kFrontend = "mhlo.frontend_attributes";
+constexpr llvm::StringLiteral kAlias = "tf.aliasing_output";
+
+/// The attributes that said how a value is sharded, gone.
+void dropShardings(NamedAttrList &attrs) {
+  attrs.erase(sdy::shardingAttrName);
+  attrs.erase(kHloSharding);
+  auto frontend = dyn_cast_or_null<DictionaryAttr>(attrs.get(kFrontend));
+  if (!frontend)
+    return;
+  NamedAttrList kept(frontend);
+  kept.erase("xla.sdy.sharding");
+  if (kept.empty())
+    attrs.erase(kFrontend);
+  else
+    attrs.set(kFrontend, kept.getDictionary(frontend.getContext()));
+}
+} // namespace
+
+FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, DictionaryAttr attrs, Type type,
+                                               const Twine &what) {
+  Target target{wholeOf(type), {}, {}};
+  // Nothing said: whatever is convenient.
+  target.open.assign(target.placement.size(), true);
+  FailureOr<Target> found = target;
+  auto frontend = attrs.getAs<DictionaryAttr>(kFrontend);
+  auto text = frontend ? frontend.getAs<StringAttr>("xla.sdy.sharding") : StringAttr();
+  auto old = text ? dyn_cast_or_null<sdy::TensorShardingAttr>(parseAttribute(text.getValue(), module.getContext()))
+                  : sdy::TensorShardingAttr();
+  if (auto sharding = attrs.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName))
+    found = targetOf(sharding, type, function, currentScope);
+  else if (old)
+    found = targetOf(old, type, function, currentScope);
+  else if (auto string = attrs.getAs<StringAttr>(kHloSharding))
+    found = targetOf(string.getValue(), type, function);
+  if (failed(found))
+    return failure();
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    for (auto [dim, tiles] : llvm::enumerate(found->placement)) {
+      if (tensor.isDynamicDim(dim)) {
+        function.emitError("UNIMPLEMENTED: partitioning of dynamic shapes: ") << what << " is " << type;
+        return failure();
+      }
+      if (tensor.getDimSize(dim) % tiles.count != 0) {
+        function.emitError("UNIMPLEMENTED: uneven shards: dimension ")
+            << dim << " of " << what << " has size " << tensor.getDimSize(dim) << ", which " << tiles.count
+            << " devices do not divide";
+        return failure();
+      }
+    }
+  return found;
+}
+
+/// A donated argument's memory is reused by a result of the same local type: an unspecified result follows.
+void Partitioner::keepAliases(func::FuncOp function, MutableArrayRef<FailureOr<Target>> results) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto alias = function.getArgAttrOfType<IntegerAttr>(i, kAlias);
+    if (!alias || alias.getInt() < 0 || alias.getInt() >= int64_t(results.size()))
+      continue;
+    Target &target = *results[alias.getInt()];
+    if (function.getArgument(i).getType() != function.getResultTypes()[alias.getInt()] || !isWhole(target.placement) ||
+        !llvm::all_of(target.open, [](bool open) { return open; }))
+      continue;
+    target.placement = shards[function.getArgument(i)].placement;
+    target.open.assign(target.open.size(), false);
+  }
+}
+
+void Partitioner::describeSignature(func::FuncOp function, ArrayRef<Shard> arguments, ArrayRef<Shard> results) {
+  auto describeOne = [&](DictionaryAttr old, const Shard &shard) {
+    NamedAttrList attrs(old);
+    dropShardings(attrs);
+    if (isa<RankedTensorType>(shard.value.getType()))
+      attrs.set(kHloSharding, builder.getStringAttr(toString(describe(shard.placement, numDevices))));
+    return attrs.getDictionary(module.getContext());
+  };
+  SmallVector<Attribute> argumentAttrs, resultAttrs;
+  for (auto [i, shard] : llvm::enumerate(arguments)) {
+    auto attrs = describeOne(function.getArgAttrDict(i) ? function.getArgAttrDict(i) : builder.getDictionaryAttr({}), shard);
+    auto alias = attrs.getAs<IntegerAttr>(kAlias);
+    if (alias && alias.getInt() >= 0 && alias.getInt() < int64_t(results.size()) &&
+        results[alias.getInt()].value.getType() != shard.value.getType()) {
+      function.emitRemark("argument ") << i << " cannot lend its memory to result " << alias.getInt()
+                                       << ": what a device holds of them differs in shape";
+      NamedAttrList kept(attrs);
+      kept.erase(kAlias);
+      attrs = kept.getDictionary(module.getContext());
+    }
+    argumentAttrs.push_back(attrs);
+  }
+  for (auto [i, shard] : llvm::enumerate(results))
+    resultAttrs.push_back(
+        describeOne(function.getResultAttrDict(i) ? function.getResultAttrDict(i) : builder.getDictionaryAttr({}), shard));
+  SmallVector<Type> argumentTypes, resultTypes;
+  for (const Shard &shard : arguments)
+    argumentTypes.push_back(shard.value.getType());
+  for (const Shard &shard : results)
+    resultTypes.push_back(shard.value.getType());
+  function.setType(builder.getFunctionType(argumentTypes, resultTypes));
+  function.setAllArgAttrs(argumentAttrs);
+  function.setAllResultAttrs(resultAttrs);
+}
+
+LogicalResult Partitioner::run(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("UNIMPLEMENTED: partitioning of a function with several blocks");
+  Block &old = function.getBody().front();
+  Region fresh;
+  Block *block = builder.createBlock(&fresh);
+  SmallVector<Shard> arguments;
+  for (auto [i, argument] : llvm::enumerate(old.getArguments())) {
+    DictionaryAttr attrs = function.getArgAttrDict(i);
+    auto target = signatureTarget(function, attrs ? attrs : builder.getDictionaryAttr({}), argument.getType(),
+                                  "argument " + Twine(i));
+    if (failed(target))
+      return failure();
+    Value local = block->addArgument(localType(argument.getType(), target->placement), argument.getLoc());
+    arguments.push_back({local, target->placement, currentScope});
+    shards[argument] = arguments.back();
+  }
+  SmallVector<FailureOr<Target>> targets;
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    DictionaryAttr attrs = function.getResultAttrDict(i);
+    targets.push_back(
+        signatureTarget(function, attrs ? attrs : builder.getDictionaryAttr({}), type, "result " + Twine(i)));
+    if (failed(targets.back()))
+      return failure();
+  }
+  keepAliases(function, targets);
+  SmallVector<Shard> results;
+  if (failed(emitBlock(old, results)))
+    return failure();
+  Operation *terminator = old.getTerminator();
+  SmallVector<Value> values;
+  for (auto [shard, target] : llvm::zip_equal(results, targets)) {
+    shard.scope = currentScope;
+    Placement chosen = choose(shard, *target, terminator);
+    shard.value = resharder.reshard(builder, terminator->getLoc(), shard, chosen);
+    shard.placement = chosen;
+    values.push_back(shard.value);
+  }
+  func::ReturnOp::create(builder, terminator->getLoc(), values);
+  describeSignature(function, arguments, results);
+  function.getBody().takeBody(fresh);
+  return success();
+}
+
+//===-- The pass ----------------------------------------------------------===//
+
+static int64_t countOf(ModuleOp module, StringRef name) {
+  auto attr = module->getAttrOfType<IntegerAttr>(name);
+  return attr ? attr.getInt() : 1;
+}
+
+bool hasShardings(ModuleOp module) {
+  // Strings on the signature of a program for one device say nothing.
+  bool several = countOf(module, "mhlo.num_partitions") > 1;
+  auto saysSharding = [](DictionaryAttr attrs) {
+    return attrs && (attrs.contains(sdy::shardingAttrName) || attrs.contains(kHloSharding));
+  };
+  auto result = module.walk([&](Operation *op) {
+    if (isa<sdy::SdyDialect>(op->getDialect()) && !isa<sdy::MeshOp>(op))
+      return WalkResult::interrupt();
+    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op)) {
+      StringRef target = call.getCallTargetName();
+      if (target == "Sharding" || target.starts_with("SPMD") || target.starts_with("xla.sdy."))
+        return WalkResult::interrupt();
+    }
+    if (auto function = dyn_cast<func::FuncOp>(op); function && several) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (saysSharding(function.getArgAttrDict(i)))
+          return WalkResult::interrupt();
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        if (saysSharding(function.getResultAttrDict(i)))
+          return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+namespace {
+
+/// Old exports keep their meshes in a string of the module.
+LogicalResult importMeshes(ModuleOp module) {
+  auto frontend = module->getAttrOfType<DictionaryAttr>(kFrontend);
+  auto text = frontend ? frontend.getAs<StringAttr>("xla.sdy.meshes") : StringAttr();
+  if (!text)
+    return success();
+  auto meshes = dyn_cast_or_null<DictionaryAttr>(parseAttribute(text.getValue(), module.getContext()));
+  if (!meshes)
+    return module.emitError("xla.sdy.meshes: expected a dictionary of meshes, but got ") << text;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  for (NamedAttribute mesh : meshes)
+    if (auto attr = dyn_cast<sdy::MeshAttr>(mesh.getValue()); attr && !module.lookupSymbol(mesh.getName()))
+      sdy::MeshOp::create(builder, module.getLoc(), mesh.getName(), attr);
+  return success();
+}
+
+struct SpmdPartition : impl::SpmdPartitionPassBase<SpmdPartition> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (!hasShardings(module))
+      return;
+    int64_t replicas = countOf(module, "mhlo.num_replicas"), partitions = countOf(module, "mhlo.num_partitions");
+    if (replicas > 1 && partitions > 1) {
+      module.emitError("UNIMPLEMENTED: partitioning of a program with ") << replicas << " replicas";
+      return signalPassFailure();
+    }
+    if (failed(importMeshes(module)))
+      return signalPassFailure();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(Partitioner(module, partitions).run(function)))
+        return signalPassFailure();
+    for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>()))
+      mesh.erase();
+  }
+};
+
+} // namespace
+
+LogicalResult partition(ModuleOp module) {
+  if (!hasShardings(module))
+    return success();
+  module.getContext()->loadDialect<stablehlo::StablehloDialect, sdy::SdyDialect>();
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  // One function of operations that the rules know.
+  pm.addPass(calls::createFlattenTuplesPass());
+  pm.addPass(simplify::createStablehloLegalizeCompositeToCallPass());
+  calls::InlineCallsPassOptions inlineAll;
+  inlineAll.keepFrom = ~0u;
+  pm.addPass(calls::createInlineCallsPass(inlineAll));
+  pm.addNestedPass<func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
+  pm.addNestedPass<func::FuncOp>(simplify::createStablehloLegalizeDeprecatedOpsPass());
+  pm.addPass(createSpmdPartitionPass());
+  return pm.run(module);
+}
+
+} // namespace millrace::spmd

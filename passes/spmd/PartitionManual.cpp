@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PartitionManual.cpp - Into manual computations and out of them -----===//
+// Inside, a value is what the devices of a group hold that agree along the manual axes. Entering moves the manual axes from
+// the placement to the scope, leaving moves them back; neither is an operation.
+#include "passes/spmd/Partitioner.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::spmd {
+
+/// The leading axes of a dimension that are manual.
+static ArrayRef<sdy::AxisRefAttr> manualPart(sdy::DimensionShardingAttr dim, ArrayRef<StringAttr> manual) {
+  return dim.getAxes().take_while([&](sdy::AxisRefAttr axis) {
+    return llvm::any_of(manual, [&](StringAttr name) { return name.getValue() == axis.getName(); });
+  });
+}
+
+Scope Partitioner::scopeOfAxes(const Scope &outer, ArrayRef<StringAttr> axes, sdy::MeshAttr mesh) {
+  SmallVector<sdy::AxisRefAttr> references;
+  for (StringAttr axis : axes)
+    references.push_back(sdy::AxisRefAttr::get(module.getContext(), axis.getValue(), sdy::SubAxisInfoAttr()));
+  Tiles tiles = tilesOfAxes(references, mesh);
+  return tiles.isWhole() ? outer : outer.splitBy(tiles.of);
+}
+
+FailureOr<Shard> Partitioner::enter(const Shard &shard, sdy::TensorShardingAttr sharding, ArrayRef<StringAttr> axes,
+                                    Type global, Operation *op) {
+  auto target = targetOf(sharding, global, op, shard.scope);
+  if (failed(target))
+    return failure();
+  sdy::MeshAttr mesh = sharding.getMesh(op);
+  Scope inner = scopeOfAxes(shard.scope, axes, mesh);
+  if (!isa<RankedTensorType>(global) || sharding.getRank() != int64_t(target->placement.size()))
+    return Shard{shard.value, shard.placement, inner};
+  SmallVector<Tiles> manual;
+  for (auto [dim, attr] : llvm::enumerate(sharding.getDimShardings())) {
+    manual.push_back(tilesOfAxes(manualPart(attr, axes), mesh));
+    // What the manual axes divide, the free ones may not.
+    if (cast<RankedTensorType>(global).getDimSize(dim) % target->placement[dim].count != 0)
+      target->placement[dim] = manual.back();
+  }
+  Placement chosen = choose(shard, *target, op);
+  Value value = resharder.reshard(builder, op->getLoc(), shard, chosen);
+  for (auto [tiles, outer] : llvm::zip_equal(chosen, manual)) {
+    if (!refines(tiles, outer)) {
+      op->emitError("UNIMPLEMENTED: a manual computation whose operand cannot be split along its manual axes: ")
+          << sharding;
+      return failure();
+    }
+    tiles = within(tiles, outer);
+  }
+  return Shard{value, chosen, inner};
+}
+
+FailureOr<Shard> Partitioner::leave(Shard shard, sdy::TensorShardingAttr sharding, ArrayRef<StringAttr> axes,
+                                    const Scope &scope, Operation *op) {
+  sdy::MeshAttr mesh = sharding.getMesh(op);
+  if (!mesh) {
+    op->emitError("unknown mesh: ") << sharding.getMeshOrRef();
+    return failure();
+  }
+  if (!sharding.getUnreducedAxes().empty()) {
+    op->emitError("UNIMPLEMENTED: partitioning of unreduced values: ") << sharding;
+    return failure();
+  }
+  if (sharding.getRank() == int64_t(shard.placement.size()))
+    for (auto [tiles, dim] : llvm::zip_equal(shard.placement, sharding.getDimShardings()))
+      tiles = compose(tilesOfAxes(manualPart(dim, axes), mesh), tiles);
+  shard.scope = scope;
+  return shard;
+}
+
+LogicalResult Partitioner::emitManual(sdy::ManualComputationOp op) {
+  Scope outer = scopeOf(*op), saved = currentScope;
+  ArrayRef<StringAttr> axes = op.getManualAxes();
+  sdy::TensorShardingAttr any;
+  for (auto list : {op.getInShardings(), op.getOutShardings()})
+    for (sdy::TensorShardingAttr sharding : list.getShardings())
+      any = any ? any : sharding;
+  if (any) {
+    sdy::MeshAttr mesh = any.getMesh(op);
+    if (mesh.getTotalSize() != numDevices && !axes.empty())
+      return op->emitError("UNIMPLEMENTED: a mesh of ")
+             << mesh.getTotalSize() << " devices in a program for " << numDevices << " partitions";
+    currentScope = scopeOfAxes(outer, axes, mesh);
+  }
+  for (auto [operand, argument, sharding] :
+       llvm::zip_equal(op->getOperands(), op.getBody().getArguments(), op.getInShardings().getShardings())) {
+    Shard shard = shards[operand];
+    shard.scope = outer;
+    auto inside = enter(shard, sharding, axes, operand.getType(), op);
+    if (failed(inside))
+      return failure();
+    shards[argument] = *inside;
+  }
+  SmallVector<Shard> returned;
+  if (failed(emitBlock(op.getBody().front(), returned)))
+    return failure();
+  currentScope = saved;
+  for (auto [result, shard, sharding] :
+       llvm::zip_equal(op->getResults(), returned, op.getOutShardings().getShardings())) {
+    auto outside = leave(shard, sharding, axes, outer, op);
+    if (failed(outside))
+      return failure();
+    shards[result] = *outside;
+  }
+  return success();
+}
+
+//===-- Custom calls ------------------------------------------------------===//
+
+/// `attribute` of the operation's frontend attributes, which hold MLIR text.
+template <typename Attr> static Attr frontendAttr(Operation *op, StringRef name) {
+  auto dictionary = op->getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes");
+  auto text = dictionary ? dictionary.getAs<StringAttr>(name) : StringAttr();
+  return text ? dyn_cast_or_null<Attr>(parseAttribute(text.getValue(), op->getContext())) : Attr();
+}
+
+/// The dimensions listed in `backend_config = "unspecified_dims=[0,2]"`.
+static void openUnspecified(CustomCallOp op, Target &target) {
+  auto config = dyn_cast_or_null<StringAttr>(op->getAttr("backend_config"));
+  StringRef text = config ? config.getValue() : StringRef();
+  size_t begin = text.find("unspecified_dims=[");
+  if (begin == StringRef::npos)
+    return;
+  StringRef list = text.substr(begin + StringRef("unspecified_dims=[").size()).take_until([](char c) { return c == ']'; });
+  SmallVector<StringRef> numbers;
+  list.split(numbers, ',', -1, false);
+  for (StringRef number : numbers) {
+    size_t dim;
+    if (!number.trim().getAsInteger(10, dim) && dim < target.open.size())
+      target.open[dim] = true;
+  }
+}
+
+bool Partitioner::emitShardingCall(CustomCallOp op, LogicalResult &result) {
+  StringRef name = op.getCallTargetName();
+  if (name == "Sharding" || name == "xla.sdy.FuncResultSharding")
+    result = emitSharding(op);
+  else if (name == "SPMDFullToShardShape")
+    result = emitFullToShard(op);
+  else if (name == "SPMDShardToFullShape")
+    result = emitShardToFull(op);
+  else if (name == "xla.sdy.GlobalToLocalShape")
+    result = emitGlobalToLocal(op);
+  else if (name == "xla.sdy.LocalToGlobalShape")
+    result = emitLocalToGlobal(op);
+  else if (name == "annotate_device_placement" || name == "MoveToHost" || name == "MoveToDevice")
+    // One memory space: where a value lives says nothing about how it is split.
+    for (auto [operand, value] : llvm::zip(op->getOperands(), op->getResults())) {
+      Shard shard = shards[operand];
+      shards[value] = shard;
+    }
+  else
+    return false;
+  return true;
+}
+
+LogicalResult Partitioner::emitSharding(CustomCallOp op) {
+  Shard shard = shards[op->getOperand(0)];
+  Type type = op->getOperand(0).getType();
+  FailureOr<Target> target = Target{wholeOf(type), SmallVector<bool>(wholeOf(type).size(), true), {}};
+  auto perValue = frontendAttr<sdy::TensorShardingPerValueAttr>(op, "xla.sdy.sharding");
+  if (perValue && perValue.getShardings().size() == 1) {
+    target = targetOf(perValue.getShardings()[0], type, op, shard.scope);
+  } else if (auto text = op->getAttrOfType<StringAttr>("mhlo.sharding")) {
+    target = targetOf(text.getValue(), type, op);
+    if (succeeded(target))
+      openUnspecified(op, *target);
+  }
+  if (failed(target))
+    return failure();
+  Placement chosen = choose(shard, *target, op);
+  Value value = resharder.reshard(builder, op.getLoc(), shard, chosen);
+  for (Value result : op->getResults())
+    shards[result] = {value, chosen, shard.scope};
+  return success();
+}
+
+/// `coarse` tiles of a dimension that is `count` times as large outside as inside.
+static std::optional<Tiles> coarsen(const Tiles &tiles, int64_t count) {
+  if (count == 1)
+    return Tiles();
+  if (tiles.count % count != 0)
+    return std::nullopt;
+  Tiles result{count, tiles.of};
+  for (int32_t &tile : result.of)
+    tile /= tiles.count / count;
+  return result;
+}
+
+/// How many times as large dimension `dim` of `global` is, or 0 if it is no multiple.
+static int64_t ratio(RankedTensorType global, RankedTensorType local, int64_t dim) {
+  if (global.getRank() != local.getRank())
+    return 0;
+  int64_t outside = global.getDimSize(dim), inside = local.getDimSize(dim);
+  return outside == inside ? 1 : inside == 0 || outside % inside ? 0 : outside / inside;
+}
+
+LogicalResult Partitioner::emitFullToShard(CustomCallOp op) {
+  Shard shard = shards[op->getOperand(0)];
+  auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
+  auto target = targetOf(text ? text.getValue() : StringRef("{manual}"), op->getResult(0).getType(), op);
+  if (failed(target))
+    return failure();
+  if (!target->manualKey.empty())
+    shard.scope = shard.scope.splitBy(target->manualKey);
+  auto global = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto local = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (global && local)
+    for (auto [dim, tiles] : llvm::enumerate(shard.placement)) {
+      int64_t count = ratio(global, local, dim);
+      auto manual = count ? coarsen(tiles, count) : std::nullopt;
+      if (!manual)
+        return op->emitError("expects dimension ") << dim << " of " << global << " to be split so that devices hold "
+                                                   << local << ", but it is in " << tiles.count << " parts";
+      tiles = within(tiles, *manual);
+    }
+  shards[op->getResult(0)] = shard;
+  return success();
+}
+
+LogicalResult Partitioner::emitShardToFull(CustomCallOp op) {
+  Shard shard = shards[op->getOperand(0)];
+  auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
+  auto target = targetOf(text ? text.getValue() : StringRef("{replicated}"), op->getResult(0).getType(), op);
+  if (failed(target))
+    return failure();
+  auto local = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto global = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (global && local)
+    for (auto [dim, tiles] : llvm::enumerate(shard.placement)) {
+      int64_t count = ratio(global, local, dim);
+      auto manual = count ? coarsen(target->placement[dim], count) : std::nullopt;
+      if (!manual)
+        return op->emitError("expects a sharding that splits dimension ")
+               << dim << " of " << global << " into parts of " << local << ", but got " << text;
+      tiles = compose(*manual, tiles);
+    }
+  shard.scope = target->manualKey.empty() ? currentScope : currentScope.splitBy(target->manualKey);
+  shards[op->getResult(0)] = shard;
+  return success();
+}
+
+LogicalResult Partitioner::emitGlobalToLocal(CustomCallOp op) {
+  auto in = frontendAttr<sdy::TensorShardingPerValueAttr>(op, "xla.sdy.in_shardings");
+  auto axes = frontendAttr<sdy::ManualAxesAttr>(op, "xla.sdy.manual_axes");
+  if (op->getNumOperands() == 0)
+    return success();
+  if (!in || !axes || in.getShardings().size() != op->getNumOperands() || op->getNumResults() != op->getNumOperands())
+    return op->emitError("expects frontend attributes xla.sdy.in_shardings, one per operand, and xla.sdy.manual_axes");
+  for (auto [operand, result, sharding] : llvm::zip_equal(op->getOperands(), op->getResults(), in.getShardings())) {
+    auto inside = enter(shards[operand], sharding, axes.getValue(), operand.getType(), op);
+    if (failed(inside))
+      return failure();
+    shards[result] = *inside;
+  }
+  return success();
+}
+
+LogicalResult Partitioner::emitLocalToGlobal(CustomCallOp op) {
+  auto out = frontendAttr<sdy::TensorShardingPerValueAttr>(op, "xla.sdy.out_shardings");
+  auto axes = frontendAttr<sdy::ManualAxesAttr>(op, "xla.sdy.manual_axes");
+  if (op->getNumOperands() == 0)
+    return success();
+  if (!out || !axes || out.getShardings().size() != op->getNumOperands() || op->getNumResults() != op->getNumOperands())
+    return op->emitError("expects frontend attributes xla.sdy.out_shardings, one per operand, and xla.sdy.manual_axes");
+  for (auto [operand, result, sharding] : llvm::zip_equal(op->getOperands(), op->getResults(), out.getShardings())) {
+    auto outside = leave(shards[operand], sharding, axes.getValue(), currentScope, op);
+    if (failed(outside))
+      return failure();
+    shards[result] = *outside;
+  }
+  return success();
+}
+
+} // namespace millrace::spmd

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PartitionOps.cpp - Blocks, operations by rule, collectives ---------===//
+#include "passes/spmd/Partitioner.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::spmd {
+
+Placement Partitioner::wholeOf(Type type) const {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return Placement(tensor ? tensor.getRank() : 0);
+}
+
+/// The smallest groups among the operands': a value of a larger group is the same in all smaller ones.
+Scope Partitioner::scopeOf(Operation &op) {
+  Scope scope = currentScope;
+  for (Value operand : op.getOperands())
+    if (shards[operand].scope.count > scope.count)
+      scope = shards[operand].scope;
+  return scope;
+}
+
+Value Partitioner::whole(const Shard &shard, const Scope &scope, Location loc) {
+  Shard here = shard;
+  here.scope = scope;
+  return resharder.reshard(builder, loc, here, Placement(shard.placement.size()));
+}
+
+LogicalResult Partitioner::emitBlock(Block &block, SmallVectorImpl<Shard> &returned) {
+  for (Operation &op : block.without_terminator())
+    if (failed(emitOp(op)))
+      return failure();
+  for (Value value : block.getTerminator()->getOperands())
+    returned.push_back(shards[value]);
+  return success();
+}
+
+LogicalResult Partitioner::emitOp(Operation &op) {
+  for (Type type : op.getResultTypes())
+    if (auto tensor = dyn_cast<ShapedType>(type); tensor && !tensor.hasStaticShape())
+      return op.emitError("UNIMPLEMENTED: partitioning of dynamic shapes: ") << type;
+  auto identity = [&](Value operand, Value result) {
+    Shard shard = shards[operand];
+    shards[result] = shard;
+    return success();
+  };
+  auto constrain = [&](sdy::TensorShardingAttr sharding) -> LogicalResult {
+    Shard shard = shards[op.getOperand(0)];
+    auto target = targetOf(sharding, op.getResult(0).getType(), &op, shard.scope);
+    if (failed(target))
+      return failure();
+    Placement chosen = choose(shard, *target, &op);
+    shards[op.getResult(0)] = {resharder.reshard(builder, op.getLoc(), shard, chosen), chosen, shard.scope};
+    return success();
+  };
+  if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
+    return constrain(op.getAttrOfType<sdy::TensorShardingAttr>("sharding"));
+  if (isa<sdy::AllGatherOp, sdy::AllSliceOp, sdy::AllToAllOp, sdy::CollectivePermuteOp>(op))
+    return constrain(op.getAttrOfType<sdy::TensorShardingAttr>("out_sharding"));
+  if (isa<sdy::PropagationBarrierOp, sdy::DataFlowEdgeOp, sdy::FuncDataFlowEdgeOp>(op))
+    return identity(op.getOperand(0), op.getResult(0));
+  if (isa<sdy::ShardingGroupOp>(op))
+    return success();
+  if (auto constant = dyn_cast<sdy::ConstantOp>(op)) {
+    Value value = ConstantOp::create(builder, op.getLoc(), constant.getType(), constant.getValue());
+    shards[constant.getResult()] = {value, wholeOf(constant.getType()), currentScope};
+    return success();
+  }
+  if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
+    return emitManual(manual);
+  if (auto named = dyn_cast<sdy::NamedComputationOp>(op)) {
+    for (auto [argument, operand] : llvm::zip_equal(named.getBody().getArguments(), named->getOperands()))
+      (void)identity(operand, argument);
+    SmallVector<Shard> returned;
+    if (failed(emitBlock(named.getBody().front(), returned)))
+      return failure();
+    for (auto [result, shard] : llvm::zip_equal(named->getResults(), returned))
+      shards[result] = shard;
+    return success();
+  }
+  if (isa<sdy::SdyDialect>(op.getDialect()))
+    return op.emitError("UNIMPLEMENTED: partitioning of unreduced values");
+  if (auto call = dyn_cast<CustomCallOp>(op)) {
+    LogicalResult result = success();
+    if (emitShardingCall(call, result))
+      return result;
+  }
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return emitWhile(loop);
+  if (isa<IfOp, CaseOp>(op))
+    return emitBranches(op);
+  if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, CollectivePermuteOp, CollectiveBroadcastOp,
+          CollectiveReduceOp>(op))
+    return emitCollective(op);
+  if (isa<OptimizationBarrierOp>(op)) {
+    SmallVector<Value> operands;
+    SmallVector<Placement> placements;
+    for (Value operand : op.getOperands()) {
+      operands.push_back(shards[operand].value);
+      placements.push_back(shards[operand].placement);
+    }
+    Scope scope = scopeOf(op);
+    Operation *local = emitLocal(op, operands, placements);
+    for (auto [result, value, placement] : llvm::zip_equal(op.getResults(), local->getResults(), placements))
+      shards[result] = {value, placement, scope};
+    return success();
+  }
+  // Every device would draw its own numbers, or take its own input, for a value that is one.
+  if (isa<RngOp, InfeedOp, OutfeedOp, SendOp, RecvOp>(op) && scopeOf(op).count != numDevices)
+    return op.emitError("UNIMPLEMENTED: partitioning of ") << op.getName() << " outside of a manual computation";
+  return emitByRule(op);
+}
+
+//===-- Operations by rule ------------------------------------------------===//
+
+/// Computations on scalars inside an operation have nothing to split.
+static void dropConstraints(Operation &local) {
+  for (Region &region : local.getRegions())
+    region.walk([](Operation *inner) {
+      auto call = dyn_cast<CustomCallOp>(inner);
+      if (!isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(inner) && !(call && call.getCallTargetName() == "Sharding"))
+        return;
+      inner->replaceAllUsesWith(inner->getOperands());
+      inner->erase();
+    });
+}
+
+Operation *Partitioner::emitLocal(Operation &op, ValueRange operands, ArrayRef<Placement> results) {
+  IRMapping mapping;
+  // Values that regions take from outside.
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op.getRegions(), captured);
+  Scope scope = scopeOf(op);
+  for (Value value : captured)
+    if (shards.contains(value))
+      mapping.map(value, whole(shards[value], scope, op.getLoc()));
+  for (Value operand : op.getOperands())
+    if (!mapping.contains(operand))
+      mapping.map(operand, shards[operand].value);
+  Operation *local = builder.clone(op, mapping);
+  local->setOperands(operands); // one value may be wanted in two placements
+  dropConstraints(*local);
+  for (auto [result, type, placement] : llvm::zip_equal(local->getResults(), op.getResultTypes(), results))
+    result.setType(localType(type, placement));
+  for (StringRef name : {"mhlo.sharding", "sdy.sharding", "sdy.sharding_rule"})
+    local->removeDiscardableAttr(name);
+  localizeAttributes(local);
+  return local;
+}
+
+/// Bytes of the whole tensor.
+static int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return 0;
+  Type element = tensor.getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element))
+    return 2 * bytesOf(RankedTensorType::get(tensor.getShape(), complex.getElementType()));
+  return tensor.getNumElements() * std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+/// The value that `combine` leaves the other operand alone with, or null for element types without one here.
+static DenseElementsAttr neutralElement(Operation *combine, RankedTensorType type) {
+  Type element = type.getElementType();
+  bool greatest = isa<MinOp>(combine), least = isa<MaxOp>(combine);
+  if (auto kind = dyn_cast<FloatType>(element)) {
+    const llvm::fltSemantics &semantics = kind.getFloatSemantics();
+    APFloat value = APFloat::getZero(semantics);
+    if (greatest || least) {
+      if (!APFloat::semanticsHasInf(semantics))
+        return {};
+      value = APFloat::getInf(semantics, least);
+    } else if (isa<MulOp>(combine)) {
+      value = APFloat(semantics, 1);
+    }
+    return DenseElementsAttr::get(type, value);
+  }
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return {};
+  unsigned width = integer.getWidth();
+  bool isUnsigned = integer.isUnsigned() || width == 1;
+  APInt value = APInt::getZero(width);
+  if (greatest)
+    value = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  else if (least)
+    value = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
+  else if (isa<MulOp>(combine))
+    value = APInt(width, 1);
+  else if (isa<AndOp>(combine))
+    value = APInt::getAllOnes(width);
+  return DenseElementsAttr::get(type, value);
+}
+
+LogicalResult Partitioner::emitByRule(Operation &op) {
+  OpRule rule = ruleOf(&op);
+  Scope scope = scopeOf(op);
+  // A reduced factor ends in an all-reduce of the result, which is only done for computations known to allow it.
+  auto reduce = dyn_cast<ReduceOp>(op);
+  bool canReduce = isa<DotGeneralOp>(op);
+  if (reduce && reduce.getInputs().size() == 1 && llvm::hasNItems(reduce.getBody().front(), 2)) {
+    Operation &combine = reduce.getBody().front().front();
+    canReduce = isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(combine) &&
+                combine.getOperand(0) != combine.getOperand(1) &&
+                llvm::all_of(combine.getOperands(), [](Value value) { return isa<BlockArgument>(value); }) &&
+                neutralElement(&combine, cast<RankedTensorType>(reduce.getInitValues()[0].getType()));
+  }
+  // Largest operands decide first; a later wish that does not go with the earlier ones is not granted.
+  SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, op.getNumOperands()));
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    return std::pair(-bytesOf(op.getOperand(a).getType()), a) < std::pair(-bytesOf(op.getOperand(b).getType()), b);
+  });
+  SmallVector<const Tiles *> assigned(rule.numFactors, nullptr);
+  auto divides = [&](int factor, int64_t count) {
+    for (auto [values, sides] : {std::pair(ValueRange(op.getOperands()), &rule.operands),
+                                 std::pair(ValueRange(op.getResults()), &rule.results)})
+      for (auto [value, dims] : llvm::zip_equal(values, *sides))
+        for (auto [dim, f] : llvm::enumerate(dims))
+          if (f == factor && cast<RankedTensorType>(value.getType()).getDimSize(dim) % count != 0)
+            return false;
+    return true;
+  };
+  auto consider = [&](bool reduced) {
+    for (unsigned i : order)
+      for (auto [dim, factor] : llvm::enumerate(rule.operands[i])) {
+        const Tiles &tiles = shards[op.getOperand(i)].placement[dim];
+        if (factor < 0 || tiles.isWhole() || assigned[factor] || rule.isReduced(factor) != reduced ||
+            !divides(factor, tiles.count))
+          continue;
+        assigned[factor] = &tiles;
+        SmallVector<const Tiles *> all;
+        for (const Tiles *each : assigned)
+          if (each)
+            all.push_back(each);
+        if (!isUniform(all, scope))
+          assigned[factor] = nullptr;
+      }
+  };
+  consider(false);
+  if (canReduce)
+    consider(true);
+
+  auto placementOf = [&](ArrayRef<int> dims) {
+    Placement placement;
+    for (int factor : dims)
+      placement.push_back(factor >= 0 && assigned[factor] ? *assigned[factor] : Tiles());
+    return placement;
+  };
+  SmallVector<Value> operands;
+  for (auto [operand, dims] : llvm::zip_equal(op.getOperands(), rule.operands)) {
+    Shard shard = shards[operand];
+    shard.scope = scope;
+    operands.push_back(resharder.reshard(builder, op.getLoc(), shard, placementOf(dims)));
+  }
+  SmallVector<Placement> results;
+  for (ArrayRef<int> dims : rule.results)
+    results.push_back(placementOf(dims));
+  // Copies: emission adds to the map that `assigned` points into.
+  SmallVector<Tiles> kept, summed;
+  for (auto [factor, tiles] : llvm::enumerate(assigned))
+    if (tiles)
+      (rule.isReduced(factor) ? summed : kept).push_back(*tiles);
+  Value init;
+  if (!summed.empty() && reduce) {
+    // Each device starts from the neutral element; the initial value joins once, after the all-reduce.
+    init = operands.back();
+    operands.back() = stablehlo::ConstantOp::create(
+        builder, op.getLoc(), neutralElement(&reduce.getBody().front().front(), cast<RankedTensorType>(init.getType())));
+  }
+  Operation *local = emitLocal(op, operands, results);
+  SmallVector<Value> values(local->getResults());
+  if (!summed.empty()) {
+    auto pointers = [](ArrayRef<Tiles> list) {
+      SmallVector<const Tiles *> result;
+      for (const Tiles &tiles : list)
+        result.push_back(&tiles);
+      return result;
+    };
+    ReplicaGroups groups = groupsFor(pointers(kept), pointers(summed), scope);
+    if (!reduce) {
+      values[0] = resharder.allReduceSum(builder, op.getLoc(), values[0], groups);
+    } else {
+      values[0] = resharder.allReduce(builder, op.getLoc(), values[0], groups, reduce.getBody());
+      auto type = cast<RankedTensorType>(values[0].getType());
+      Value start = BroadcastInDimOp::create(builder, op.getLoc(), type, init, builder.getDenseI64ArrayAttr({}));
+      OperationState state(op.getLoc(), reduce.getBody().front().front().getName(), {values[0], start}, {type});
+      values[0] = builder.create(state)->getResult(0);
+    }
+  }
+  for (auto [result, value, placement] : llvm::zip_equal(op.getResults(), values, results))
+    shards[result] = {value, placement, scope};
+  return success();
+}
+
+//===-- Collectives that the program itself contains ----------------------===//
+
+LogicalResult Partitioner::emitCollective(Operation &op) {
+  Scope scope = scopeOf(op);
+  DenseIntElementsAttr groups = op.getAttrOfType<DenseIntElementsAttr>(
+      isa<CollectivePermuteOp>(op) ? "source_target_pairs" : "replica_groups");
+  // A dimension may stay split along axes of no concern to the operation: partners then hold the same tile.
+  auto partnersAgree = [&](const Tiles &tiles) {
+    auto type = groups ? dyn_cast<RankedTensorType>(groups.getType()) : RankedTensorType();
+    if (!type || type.getRank() != 2)
+      return false;
+    SmallVector<int64_t> ids(groups.getValues<int64_t>());
+    int64_t columns = type.getDimSize(1);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      int64_t first = ids[i / columns * columns];
+      if (ids[i] >= numDevices || first >= numDevices)
+        return false;
+      if (ids[i] >= 0 && first >= 0 && tiles.at(ids[i]) != tiles.at(first))
+        return false;
+    }
+    return true;
+  };
+  SmallVector<int64_t> touched;
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    touched = {int64_t(gather.getAllGatherDim())};
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    touched = {int64_t(scatter.getScatterDimension())};
+  if (auto exchange = dyn_cast<AllToAllOp>(op))
+    touched = {int64_t(exchange.getSplitDimension()), int64_t(exchange.getConcatDimension())};
+  SmallVector<Value> operands;
+  SmallVector<Placement> placements;
+  for (Value operand : op.getOperands()) {
+    Shard shard = shards[operand];
+    shard.scope = scope;
+    Placement placement = shard.placement;
+    for (auto [dim, tiles] : llvm::enumerate(placement))
+      if (!tiles.isWhole() && (llvm::is_contained(touched, int64_t(dim)) || !partnersAgree(tiles)))
+        tiles = Tiles();
+    operands.push_back(resharder.reshard(builder, op.getLoc(), shard, placement));
+    placements.push_back(placement);
+  }
+  if (op.getNumResults() != op.getNumOperands())
+    return op.emitError("UNIMPLEMENTED: partitioning of a collective whose results are not its operands'");
+  Operation *local = emitLocal(op, operands, placements);
+  for (auto [result, value, placement] : llvm::zip_equal(op.getResults(), local->getResults(), placements))
+    shards[result] = {value, placement, scope};
+  return success();
+}
+
+} // namespace millrace::spmd

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PartitionShardings.cpp - What annotations ask for ------------------===//
+#include "passes/spmd/Partitioner.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace millrace::spmd {
+
+FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type type, Operation *op, const Scope &scope) {
+  Target target{wholeOf(type), {}, {}};
+  target.open.resize(target.placement.size());
+  sdy::MeshAttr mesh = sharding.getMesh(op);
+  if (!mesh) {
+    op->emitError("unknown mesh: ") << sharding.getMeshOrRef();
+    return failure();
+  }
+  if (!sharding.getUnreducedAxes().empty()) {
+    op->emitError("UNIMPLEMENTED: partitioning of unreduced values: ") << sharding;
+    return failure();
+  }
+  if (sharding.getRank() != int64_t(target.placement.size()))
+    return target; // a maximal mesh: everybody has everything
+  bool used = false;
+  sharding.walkAxes([&](sdy::AxisRefAttr) { used = true; });
+  if (used && mesh.getTotalSize() != numDevices) {
+    op->emitError("UNIMPLEMENTED: a mesh of ")
+        << mesh.getTotalSize() << " devices in a program for " << numDevices << " partitions: " << sharding;
+    return failure();
+  }
+  for (auto [dim, attr] : llvm::enumerate(sharding.getDimShardings())) {
+    target.placement[dim] = tilesOfAxes(attr.getAxes(), mesh);
+    target.open[dim] = !attr.getIsClosed();
+  }
+  return target;
+}
+
+FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op) {
+  Target target{wholeOf(type), {}, {}};
+  std::string error;
+  auto sharding = sdy::parseHloSharding(text, error);
+  if (sharding && sharding->kind == sdy::HloSharding::Kind::Tuple && sharding->elements.size() == 1)
+    sharding = sharding->elements[0];
+  if (sharding && sharding->kind == sdy::HloSharding::Kind::Named) {
+    // The same in axes; what is manual there is a subgroup here.
+    SmallVector<sdy::AxisRefAttr> manual;
+    auto attr = sdy::toSdy(*sharding, target.placement.size(), module.getContext(), manual, error);
+    if (attr) {
+      auto result = targetOf(attr, type, op, currentScope);
+      if (succeeded(result) && !manual.empty())
+        result->manualKey = tilesOfAxes(manual, cast<sdy::MeshAttr>(attr.getMeshOrRef())).of;
+      return result;
+    }
+    sharding.reset();
+  }
+  if (!sharding || !fromHloSharding(*sharding, target.placement.size(), numDevices, target.placement, target.manualKey,
+                                    error)) {
+    op->emitError("mhlo.sharding: ") << error;
+    return failure();
+  }
+  target.open.resize(target.placement.size());
+  return target;
+}
+
+/// Annotations inside the program are wishes: a dimension that tiles do not divide stays whole.
+void Partitioner::dropUneven(Target &target, Type type, Operation *op) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  for (auto [dim, tiles] : llvm::enumerate(target.placement))
+    if (tensor.getDimSize(dim) % tiles.count != 0) {
+      op->emitRemark("dimension ") << dim << " of size " << tensor.getDimSize(dim) << " stays whole: " << tiles.count
+                                   << " devices do not divide it";
+      tiles = Tiles();
+    }
+}
+
+Placement Partitioner::choose(const Shard &shard, Target target, Operation *op) {
+  if (target.placement.empty())
+    return {};
+  auto tensor = cast<RankedTensorType>(shard.value.getType());
+  SmallVector<int64_t> global(tensor.getShape());
+  for (auto [size, tiles] : llvm::zip_equal(global, shard.placement))
+    size *= tiles.count;
+  dropUneven(target, tensor.clone(global), op);
+  Placement finer = target.placement;
+  for (auto [dim, tiles] : llvm::enumerate(finer))
+    if (target.open[dim] && refines(shard.placement[dim], tiles))
+      tiles = shard.placement[dim];
+  if (isUniform(finer, shard.scope))
+    return finer;
+  for (Tiles &tiles : llvm::reverse(target.placement)) {
+    if (isUniform(target.placement, shard.scope))
+      break;
+    op->emitRemark("a dimension stays whole: its devices are not independent of those of another dimension");
+    tiles = Tiles();
+  }
+  return target.placement;
+}
+
+} // namespace millrace::spmd

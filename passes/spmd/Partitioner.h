@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Partitioner.h - Rebuilds a function for one device -----------------===//
+// Walks the global function in order and emits the local one beside it. A Shard stands for each global value.
+#pragma once
+
+#include "dialects/sdy/Ops.h"
+#include "dialects/stablehlo/Ops.h"
+#include "passes/spmd/OpRules.h"
+#include "passes/spmd/Reshard.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace millrace::spmd {
+
+/// A wish for a placement. Open dimensions may stay cut more finely than asked.
+struct Target {
+  Placement placement;
+  llvm::SmallVector<bool> open;
+  std::vector<int32_t> manualKey; ///< from a string with manual subgroups: their number per device
+};
+
+class Partitioner {
+public:
+  Partitioner(mlir::ModuleOp module, int64_t devices)
+      : module(module), numDevices(devices), resharder(module, devices), builder(module.getContext()),
+        currentScope(Scope::all(devices)) {}
+
+  /// Replaces the function's signature and body.
+  mlir::LogicalResult run(mlir::func::FuncOp function);
+
+private:
+  // PartitionFunction.cpp: the signature.
+  mlir::FailureOr<Target> signatureTarget(mlir::func::FuncOp function, mlir::DictionaryAttr attrs, mlir::Type type,
+                                          const llvm::Twine &what);
+  void describeSignature(mlir::func::FuncOp function, llvm::ArrayRef<Shard> arguments, llvm::ArrayRef<Shard> results);
+  void keepAliases(mlir::func::FuncOp function, llvm::MutableArrayRef<mlir::FailureOr<Target>> results);
+
+  // PartitionShardings.cpp: what annotations mean.
+  mlir::FailureOr<Target> targetOf(sdy::TensorShardingAttr sharding, mlir::Type type, mlir::Operation *op,
+                                   const Scope &scope);
+  mlir::FailureOr<Target> targetOf(llvm::StringRef sharding, mlir::Type type, mlir::Operation *op);
+  Placement choose(const Shard &shard, Target target, mlir::Operation *op);
+  void dropUneven(Target &target, mlir::Type type, mlir::Operation *op);
+
+  // PartitionManual.cpp: into manual computations and out of them.
+  mlir::LogicalResult emitManual(sdy::ManualComputationOp op);
+  mlir::FailureOr<Shard> enter(const Shard &shard, sdy::TensorShardingAttr sharding,
+                               llvm::ArrayRef<mlir::StringAttr> axes, mlir::Type global, mlir::Operation *op);
+  mlir::FailureOr<Shard> leave(Shard shard, sdy::TensorShardingAttr sharding, llvm::ArrayRef<mlir::StringAttr> axes,
+                               const Scope &scope, mlir::Operation *op);
+  Scope scopeOfAxes(const Scope &outer, llvm::ArrayRef<mlir::StringAttr> axes, sdy::MeshAttr mesh);
+  /// True if the custom call is one of the partitioner's own and was handled, with the outcome in `result`.
+  bool emitShardingCall(stablehlo::CustomCallOp op, mlir::LogicalResult &result);
+  mlir::LogicalResult emitSharding(stablehlo::CustomCallOp op);
+  mlir::LogicalResult emitFullToShard(stablehlo::CustomCallOp op);
+  mlir::LogicalResult emitShardToFull(stablehlo::CustomCallOp op);
+  mlir::LogicalResult emitGlobalToLocal(stablehlo::CustomCallOp op);
+  mlir::LogicalResult emitLocalToGlobal(stablehlo::CustomCallOp op);
+
+  // PartitionOps.cpp: blocks and plain operations.
+  mlir::LogicalResult emitBlock(mlir::Block &block, llvm::SmallVectorImpl<Shard> &returned);
+  mlir::LogicalResult emitOp(mlir::Operation &op);
+  mlir::LogicalResult emitByRule(mlir::Operation &op);
+  mlir::LogicalResult emitCollective(mlir::Operation &op);
+  mlir::Operation *emitLocal(mlir::Operation &op, mlir::ValueRange operands, llvm::ArrayRef<Placement> results);
+  Scope scopeOf(mlir::Operation &op);
+  Placement wholeOf(mlir::Type type) const;
+  mlir::Value whole(const Shard &shard, const Scope &scope, mlir::Location loc);
+
+  // PartitionRegions.cpp: control flow.
+  mlir::LogicalResult emitWhile(stablehlo::WhileOp op);
+  mlir::LogicalResult emitBranches(mlir::Operation &op);
+
+  mlir::ModuleOp module;
+  int64_t numDevices;
+  Resharder resharder;
+  mlir::OpBuilder builder;
+  llvm::DenseMap<mlir::Value, Shard> shards;
+  Scope currentScope; ///< of the sdy region whose operations are emitted
+};
+
+} // namespace millrace::spmd

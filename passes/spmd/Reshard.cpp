@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Reshard.cpp - Slices, all-gathers and all-reduces ------------------===//
+#include "passes/spmd/Reshard.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::spmd {
+
+Type localType(Type global, const Placement &placement) {
+  auto tensor = dyn_cast<RankedTensorType>(global);
+  if (!tensor)
+    return global;
+  SmallVector<int64_t> shape(tensor.getShape());
+  for (auto [size, tiles] : llvm::zip_equal(shape, placement))
+    size /= tiles.count;
+  return tensor.clone(shape);
+}
+
+Resharder::Resharder(ModuleOp module, int64_t devices) : numDevices(devices) {
+  module.walk([&](Operation *op) {
+    if (auto used = op->getAttrOfType<ChannelHandleAttr>("channel_handle"))
+      channel = std::max(channel, used.getHandle());
+  });
+}
+
+Attribute Resharder::nextChannel(MLIRContext *context) { return ChannelHandleAttr::get(context, ++channel, 1); }
+
+static Attribute groupsAttr(OpBuilder &builder, const ReplicaGroups &groups) {
+  SmallVector<int64_t> flat;
+  for (const auto &group : groups)
+    llvm::append_range(flat, group);
+  int64_t rows = groups.size(), columns = groups.empty() ? 0 : groups[0].size();
+  return DenseIntElementsAttr::get(RankedTensorType::get({rows, columns}, builder.getI64Type()), flat);
+}
+
+Value Resharder::gather(OpBuilder &builder, Location loc, Value value, Placement &placement, size_t dim,
+                        const Tiles &target, const Scope &scope) {
+  SmallVector<const Tiles *> same{&target};
+  for (auto [i, tiles] : llvm::enumerate(placement))
+    if (i != dim)
+      same.push_back(&tiles);
+  Tiles collected = within(placement[dim], target);
+  ReplicaGroups groups = groupsFor(same, &collected, scope);
+  placement[dim] = target;
+  auto from = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(from.getShape());
+  shape[dim] *= collected.count;
+  auto op = AllGatherOp::create(builder, loc, TypeRange{from.clone(shape)}, ValueRange{value}, uint64_t(dim),
+                                groupsAttr(builder, groups), cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
+                                /*use_global_device_ids=*/true);
+  return op->getResult(0);
+}
+
+Value Resharder::slice(OpBuilder &builder, Location loc, Value value, Placement &placement, const Placement &target) {
+  auto from = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(from.getShape());
+  SmallVector<Tiles> inner;
+  for (auto [dim, tiles] : llvm::enumerate(placement)) {
+    inner.push_back(within(target[dim], tiles));
+    shape[dim] /= inner.back().count;
+  }
+  placement = target;
+  auto type = from.clone(shape);
+  DenseElementsAttr constant;
+  if (matchPattern(value, m_Constant(&constant)) && constant.isSplat())
+    return ConstantOp::create(builder, loc, type, constant.resizeSplat(type));
+  // Equal elements along the sliced dimensions: make fewer of them.
+  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
+    auto operand = cast<RankedTensorType>(broadcast.getOperand().getType());
+    bool equal = true;
+    for (auto [i, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+      equal &= inner[dim].isWhole() || operand.getDimSize(i) == 1;
+    if (equal)
+      return BroadcastInDimOp::create(builder, loc, type, broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
+  }
+  // Where a device's slice begins is looked up in a table by its number.
+  auto scalar = RankedTensorType::get({}, builder.getI32Type());
+  Value zero, id;
+  SmallVector<Value> starts;
+  for (auto [dim, tiles] : llvm::enumerate(inner)) {
+    if (tiles.isWhole()) {
+      if (!zero)
+        zero = ConstantOp::create(builder, loc, scalar, DenseElementsAttr::get(scalar, builder.getI32IntegerAttr(0)));
+      starts.push_back(zero);
+      continue;
+    }
+    if (!id)
+      id = PartitionIdOp::create(builder, loc, RankedTensorType::get({}, builder.getIntegerType(32, false)));
+    SmallVector<int32_t> offsets;
+    for (int64_t device = 0; device < numDevices; ++device)
+      offsets.push_back(tiles.at(device) * shape[dim]);
+    auto tableType = RankedTensorType::get({numDevices}, builder.getI32Type());
+    Value table = ConstantOp::create(builder, loc, tableType, DenseElementsAttr::get(tableType, ArrayRef(offsets)));
+    Value entry = DynamicSliceOp::create(builder, loc, RankedTensorType::get({1}, builder.getI32Type()), table,
+                                         ValueRange{id}, builder.getDenseI64ArrayAttr({1}));
+    starts.push_back(ReshapeOp::create(builder, loc, scalar, entry));
+  }
+  return DynamicSliceOp::create(builder, loc, type, value, starts, builder.getDenseI64ArrayAttr(shape));
+}
+
+Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target) {
+  Placement now = shard.placement;
+  Value value = shard.value;
+  if (now == target)
+    return value;
+  // Slicing first makes what is gathered smaller, as long as the tiles still meet: a device that slices by the axis
+  // along which another dimension is still cut would not find its partners.
+  Placement sliced = now;
+  for (auto [dim, tiles] : llvm::enumerate(target)) {
+    if (!refines(tiles, sliced[dim]) || tiles == sliced[dim])
+      continue;
+    Tiles before = sliced[dim];
+    sliced[dim] = tiles;
+    if (!isUniform(sliced, shard.scope))
+      sliced[dim] = before;
+  }
+  if (sliced != now)
+    value = slice(builder, loc, value, now, sliced);
+  for (auto [dim, tiles] : llvm::enumerate(target))
+    if (!refines(tiles, now[dim]))
+      value = gather(builder, loc, value, now, dim, refines(now[dim], tiles) ? tiles : Tiles(), shard.scope);
+  if (now != target)
+    value = slice(builder, loc, value, now, target);
+  return value;
+}
+
+Value Resharder::allReduce(OpBuilder &builder, Location loc, Value value, const ReplicaGroups &groups, Region &reducer) {
+  auto op = AllReduceOp::create(builder, loc, TypeRange{value.getType()}, ValueRange{value}, groupsAttr(builder, groups),
+                                cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
+                                /*use_global_device_ids=*/true);
+  IRMapping mapping;
+  reducer.cloneInto(&op->getRegion(0), mapping);
+  return op->getResult(0);
+}
+
+Value Resharder::allReduceSum(OpBuilder &builder, Location loc, Value value, const ReplicaGroups &groups) {
+  auto op = AllReduceOp::create(builder, loc, TypeRange{value.getType()}, ValueRange{value}, groupsAttr(builder, groups),
+                                cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
+                                /*use_global_device_ids=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(value.getType()).getElementType());
+  Block *block = builder.createBlock(&op->getRegion(0), {}, {scalar, scalar}, {loc, loc});
+  Value sum = AddOp::create(builder, loc, scalar, block->getArgument(0), block->getArgument(1));
+  ReturnOp::create(builder, loc, sum);
+  return op->getResult(0);
+}
+
+} // namespace millrace::spmd

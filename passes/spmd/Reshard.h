@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Reshard.h - Operations that move values between devices ------------===//
+#pragma once
+
+#include "passes/spmd/Placement.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Value.h"
+
+namespace millrace::spmd {
+
+/// What stands for a value of the global program: what this device holds, which part that is, and among which devices the
+/// parts make up the value.
+struct Shard {
+  mlir::Value value;
+  Placement placement; ///< empty for values that are not tensors
+  Scope scope;
+};
+
+/// The type of one tile of each dimension. Needs counts that divide.
+mlir::Type localType(mlir::Type global, const Placement &placement);
+
+/// Emits the code that changes placements. Every collective gets a channel of its own.
+class Resharder {
+public:
+  Resharder(mlir::ModuleOp module, int64_t devices);
+
+  /// `shard` in the placement `target`, whose tiles divide the dimensions and are uniform in the scope. Dimensions whose
+  /// tiles only get smaller are sliced, others gathered as far as necessary.
+  mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
+
+  /// Combines the summands of `value` that the devices of each group hold, with the computation of `reducer`.
+  mlir::Value allReduce(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups,
+                        mlir::Region &reducer);
+  /// The same with addition.
+  mlir::Value allReduceSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups);
+
+  int64_t devices() const { return numDevices; }
+
+private:
+  mlir::Value gather(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement, size_t dim,
+                     const Tiles &target, const Scope &scope);
+  mlir::Value slice(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement,
+                    const Placement &target);
+  mlir::Attribute nextChannel(mlir::MLIRContext *context);
+
+  int64_t numDevices;
+  int64_t channel = 0;
+};
+
+} // namespace millrace::spmd
