@@ -6,6 +6,7 @@
   unit         every build/bin/unit-* (gtest)
   e2e          pytest over test/e2e and test/python
   conformance  ../shared/conformance three times: compiled, evaluator, negative control
+  jax          build/python-site gets both wheels; pytest over test/jax, and JAX's primitive harnesses, on the plug-in
   fuzz         damaged bytecode files (build/bin/fuzz-bytecode), scripts/fuzz for a bounded time, then one planted bug per
                operation family that it must find
 
@@ -17,6 +18,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +29,7 @@ import xml.etree.ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 SHARED = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared"))
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1", "yes")
-PARTS = ["lint", "lit", "unit", "e2e", "conformance", "fuzz"]
+PARTS = ["lint", "lit", "unit", "e2e", "conformance", "jax", "fuzz"]
 
 
 class Count:
@@ -174,25 +176,59 @@ def part_unit(arguments):
 def part_e2e(arguments):
     folders = [f for f in ("test/e2e", "test/python")
                if glob.glob(os.path.join(ROOT, f, "**", "test_*.py"), recursive=True)]
-    if not folders:
-        return Count()
-    result = os.path.join(ROOT, "build", "pytest.xml")
+    # JAX is an oracle here: it stays on XLA:CPU even where millrace-jax is installed.
+    environment = dict(os.environ, MILLRACE_BUILD=os.path.join(ROOT, "build"), PYTHONPATH=ROOT, JAX_PLATFORMS="cpu",
+                       MILLRACE_JAX="0", MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "e2e-cache"))
+    return run_pytest("pytest", folders, environment, arguments.long)
+
+
+def run_pytest(name, folders, environment, long):
+    result = os.path.join(ROOT, "build", f"{name}.xml")
     if os.path.exists(result):
         os.remove(result)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-n2", "--dist=worksteal", "-p", "no:cacheprovider",
                f"--junitxml={result}", "--durations=8", *folders]
-    environment = dict(os.environ, MILLRACE_BUILD=os.path.join(ROOT, "build"), PYTHONPATH=ROOT, JAX_PLATFORMS="cpu",
-                       MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "e2e-cache"))
-    if arguments.long:
+    if long:
         environment["MILLRACE_LONG"] = "1"
-    status, _ = run(command, 7200 if arguments.long else 1200, env=environment)
+    status, _ = run(command, 7200 if long else 1200, env=environment)
     count = Count()
     if os.path.exists(result):
         for suite in xml.etree.ElementTree.parse(result).getroot().iter("testsuite"):
             tests, bad = int(suite.get("tests")), int(suite.get("failures")) + int(suite.get("errors"))
             skipped = int(suite.get("skipped"))
             count += Count(tests - bad - skipped, bad, skipped)
-    return at_least_one_failure(count, status, "pytest")
+    return at_least_one_failure(count, status, name)
+
+
+def install_wheels(site):
+    """Both distributions, made of what is built, into the folder `site`; as a user's pip would."""
+    shutil.rmtree(site, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
+           "--target", site]
+    build = os.path.join(ROOT, "build")
+    for command in ([*pip, ".", "-C", f"cmake.define.MILLRACE_PREBUILT={build}", "-C", f"build-dir={build}/wheel"],
+                    [*pip, "--upgrade", "./python/millrace_jax"]):
+        status, _ = run(command, 300)
+        if status:
+            return False
+    return True
+
+
+def part_jax(arguments):
+    site = os.path.join(ROOT, "build", "python-site")
+    if not install_wheels(site):
+        say("the wheels could not be installed")
+        return Count(failed=1)
+    environment = dict(os.environ, PYTHONPATH=site, JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8",
+                       MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "jax-cache"))
+    for name in ("MILLRACE_BUILD", "MILLRACE_JAX"):
+        environment.pop(name, None)
+    total = run_pytest("jax", ["test/jax"], dict(environment), arguments.long)
+    sample = [] if arguments.long else ["--sample=700"]
+    environment["JAX_NUM_CPU_DEVICES"] = "1"
+    status, output = run([sys.executable, "test/harness/jax_primitives.py", *sample], 3600, env=environment)
+    total += at_least_one_failure(closing_line(output), status, "JAX's primitive harnesses")
+    return total
 
 
 def part_conformance(arguments):
