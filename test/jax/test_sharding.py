@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Eight virtual devices: shard_map as written, jit with shardings, and what reaches each device."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+
+@pytest.fixture(scope="module")
+def mesh():
+    return jax.make_mesh((4, 2), ("x", "y"))
+
+
+def check(f, *arguments):
+    """jit of sharded arguments equals the function of the same values on one device."""
+    expected = jax.jit(f)(*[jnp.asarray(np.asarray(a)) for a in arguments])
+    actual = jax.jit(f)(*arguments)
+    for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected)):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=2e-5, atol=1e-5)
+    return actual
+
+
+def put(mesh, value, *spec):
+    return jax.device_put(value, NamedSharding(mesh, P(*spec)))
+
+
+def test_collectives_in_shard_map(mesh):
+    x = np.arange(32.0, dtype=np.float32).reshape(8, 4)
+    def run(f, out, spec=P("x", "y")):
+        return np.asarray(jax.jit(jax.shard_map(f, mesh=mesh, in_specs=spec, out_specs=out, check_vma=False))(x))
+    np.testing.assert_array_equal(run(lambda v: jax.lax.psum(v, "x"), P(None, "y")), x.reshape(4, 2, 4).sum(0))
+    np.testing.assert_array_equal(run(lambda v: jax.lax.pmax(v, ("x", "y")), P()), x.reshape(4, 2, 2, 2).max((0, 2)))
+    np.testing.assert_array_equal(run(lambda v: jax.lax.all_gather(v, "x", tiled=True), P(None, "y")), x)
+    np.testing.assert_array_equal(run(lambda v: jax.lax.psum_scatter(v, "y", scatter_dimension=0, tiled=True), P(("x", "y"), None)).shape,
+                                  (8, 2))
+    np.testing.assert_array_equal(run(lambda v: jax.lax.ppermute(v, "x", [(0, 1), (1, 2), (2, 3), (3, 0)]), P("x", "y")),
+                                  np.roll(x, 2, 0))
+    np.testing.assert_array_equal(run(lambda v: jax.lax.axis_index("x") + jnp.zeros_like(v), P("x", "y")),
+                                  np.repeat(np.arange(4.0), 2)[:, None] + np.zeros((8, 4)))
+    every = run(lambda v: jax.lax.all_to_all(v, "x", 1, 0, tiled=True), P(None, "x"), P("x", None))
+    np.testing.assert_array_equal(every, x)
+
+
+def test_shard_map_has_only_its_own_collectives(mesh):
+    f = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y")))
+    text = f.lower(put(mesh, jnp.ones((8, 4)), "x", "y")).compile().as_text()
+    assert text.count("all_reduce") + text.count("all-reduce") >= 1
+    assert "all_gather" not in text and "all-gather" not in text
+
+
+def test_partly_manual_shard_map(mesh):
+    x = put(mesh, np.arange(32.0, dtype=np.float32).reshape(8, 4), "x", "y")
+    f = jax.shard_map(lambda v: v / jax.lax.psum(v.sum(), "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    np.testing.assert_allclose(jax.jit(f)(x), np.asarray(x) / np.asarray(x).sum(), rtol=1e-6)
+
+
+def test_matrix_products(mesh):
+    a, b = np.random.RandomState(0).randn(16, 8).astype("f"), np.random.RandomState(1).randn(8, 12).astype("f")
+    for left in [("x", None), ("x", "y"), (None, "y"), (None, None), (("x", "y"), None)]:
+        for right in [(None, "y"), ("y", None), ("x", None)]:
+            check(lambda a, b: jnp.tanh(a @ b) + 1, put(mesh, a, *left), put(mesh, b, *right))
+
+
+def test_network_with_data_and_tensor_parallelism(mesh):
+    rng = np.random.RandomState(0)
+    w1, w2 = put(mesh, rng.randn(8, 32).astype("f"), None, "y"), put(mesh, rng.randn(32, 4).astype("f"), "y", None)
+    x, y = put(mesh, rng.randn(16, 8).astype("f"), "x", None), put(mesh, rng.randn(16, 4).astype("f"), "x", None)
+
+    def step(w1, w2, x, y):
+        loss = lambda w1, w2: jnp.mean((jax.nn.relu(x @ w1) @ w2 - y) ** 2)
+        value, (g1, g2) = jax.value_and_grad(loss, (0, 1))(w1, w2)
+        return value, w1 - 0.1 * g1, w2 - 0.1 * g2
+
+    check(step, w1, w2, x, y)
+
+
+def test_requested_shardings_are_reported(mesh):
+    x = put(mesh, np.arange(64.0, dtype=np.float32).reshape(8, 8), "x", None)
+    out = NamedSharding(mesh, P("y", "x"))
+    y = jax.jit(lambda x: x * 2, out_shardings=out)(x)
+    assert y.sharding.is_equivalent_to(out, 2)
+    np.testing.assert_array_equal(y, np.asarray(x) * 2)
+    z = jax.jit(lambda x: jax.lax.with_sharding_constraint(x + 1, NamedSharding(mesh, P(None, "y"))))(x)
+    np.testing.assert_array_equal(z, np.asarray(x) + 1)
+    for shard in z.addressable_shards:
+        np.testing.assert_array_equal(shard.data, (np.asarray(x) + 1)[shard.index])
+
+
+def test_everyday_operations(mesh):
+    x = put(mesh, np.random.RandomState(0).randn(8, 16).astype("f"), "x", "y")
+    check(lambda x: (x.sum(), x.sum(0), x.max(1), jnp.sort(x, 1), jnp.cumsum(x, 0), x.T, x.reshape(16, 8), x[2:5, ::2], x[::-1],
+                     jnp.concatenate([x, x], 1), jnp.pad(x, 1), jax.nn.softmax(x, -1), jnp.argmax(x, 1), jnp.take(x, jnp.array([3, 1]), 0),
+                     jax.lax.dynamic_slice(x, (1, 2), (3, 4)), jnp.where(x > 0, x, 0), x.at[jnp.array([1, 3])].add(2.0),
+                     jax.lax.while_loop(lambda s: s[1] < 3, lambda s: (s[0] * 2, s[1] + 1), (x, 0))[0]), x)
+
+
+def test_uneven_reduction_of_a_constraint(mesh):
+    x = jnp.arange(24.0).reshape(6, 4)
+    y = jax.jit(lambda x: jax.lax.with_sharding_constraint(x * 2, NamedSharding(mesh, P("x"))).sum(0))(x)
+    np.testing.assert_array_equal(y, (np.arange(24.0).reshape(6, 4) * 2).sum(0))
+
+
+def test_gspmd_form(mesh):
+    """The older way of writing shardings (jax_use_shardy_partitioner=False)."""
+    jax.config.update("jax_use_shardy_partitioner", False)
+    try:
+        x = put(mesh, np.arange(64.0, dtype=np.float32).reshape(8, 8), "x", "y")
+        check(lambda x: (x @ x.T).sum(0), x)
+        f = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y")))
+        np.testing.assert_array_equal(f(x), np.asarray(x).reshape(4, 2, 8).sum(0))
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", True)
+
+
+def test_sharded_donation(mesh):
+    x = put(mesh, np.zeros((8, 8), "f"), "x", "y")
+    y = jax.jit(lambda x: x + 1, donate_argnums=0, out_shardings=x.sharding)(x)
+    assert x.is_deleted()
+    np.testing.assert_array_equal(y, np.ones((8, 8)))
+
+
+def test_random_numbers_do_not_depend_on_the_sharding(mesh):
+    plain = jax.random.normal(jax.random.key(3), (8, 8))
+    sharded = jax.jit(lambda k: jax.random.normal(k, (8, 8)), out_shardings=NamedSharding(mesh, P("x", "y")))(jax.random.key(3))
+    np.testing.assert_array_equal(plain, sharded)
+
+
+def test_checkpoint_of_sharded_arrays(mesh, tmp_path):
+    import orbax.checkpoint as ocp
+
+    tree = {"w": put(mesh, np.arange(64.0, dtype=np.float32).reshape(8, 8), "x", "y"), "b": put(mesh, np.ones(8, "f"), "y")}
+    with ocp.StandardCheckpointer() as saver:
+        saver.save(tmp_path / "state", tree)
+    with ocp.StandardCheckpointer() as loader:
+        template = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=a.sharding), tree)
+        back = loader.restore(tmp_path / "state", template)
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b), back, tree)
+    assert back["w"].sharding == tree["w"].sharding
