@@ -23,7 +23,7 @@ def install(library):
 
     register = library.millrace_register_ffi_handler
     register.restype = ctypes.c_char_p
-    register.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * len(_STAGES) + [ctypes.c_int, ctypes.c_int]
+    register.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * len(_STAGES) + [ctypes.c_int, ctypes.c_uint32]
 
     def handler(name, target, platform, api_version=0, traits=0):
         stages = target if isinstance(target, dict) else {"execute": target}
@@ -34,3 +34,15 @@ def install(library):
             raise RuntimeError(f"millrace: custom call '{name}': {error.decode()}")
 
     xla_client.register_custom_call_handler("cpu", handler)
+
+    register_type = library.millrace_register_ffi_type
+    register_type.restype, register_type.argtypes = ctypes.c_char_p, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
+
+    def type_handler(name, value):
+        parts = value if isinstance(value, dict) else {"type_id": value}
+        name = name.decode() if isinstance(name, bytes) else name
+        error = register_type(name.encode(), _pointer(parts.get("type_id")), _pointer(parts.get("type_info")))
+        if error:
+            raise RuntimeError(f"millrace: type '{name}' of custom calls: {error.decode()}")
+
+    xla_client.register_custom_type_handler("cpu", type_handler)
