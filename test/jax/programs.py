@@ -149,6 +149,7 @@ def derivatives(x):
 # --- array library --------------------------------------------------------------------------------------------------
 
 def indexing(x):
+    x = jnp.asarray(x)
     i = jnp.array([2, 0, -1])
     return (x[i], x[:, i], x[i, 1], x[::-1, 1::2], x.at[i].add(1.0), x.at[i, 2].set(9.0), x.at[:, 1:3].multiply(3.0),
             x.at[i].max(0.5), jnp.take_along_axis(x, jnp.argsort(x, 1), 1), jnp.where(x > 0, x, 0),
@@ -185,6 +186,7 @@ def attention(q, k, v):
 
 
 def small_types(x):
+    x = jnp.asarray(x)
     out = []
     for name in ("bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4", "int8", "uint8"):
         y = jnp.clip(x, 0, 6).astype(name)
@@ -193,6 +195,7 @@ def small_types(x):
 
 
 def integers(a, b):
+    a, b = jnp.asarray(a), jnp.asarray(b)
     return (a // b, a % b, a ^ b, a << 3, a >> 1, jnp.gcd(a, b), lax.population_count(a), lax.clz(a), jnp.bitwise_not(a),
             (a @ b[:, None].astype(a.dtype)) if a.ndim > 1 else a * b, jnp.power(a % 7, 3))
 

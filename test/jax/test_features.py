@@ -70,7 +70,8 @@ def test_serialized_executable():
     from jax.experimental import serialize_executable
 
     compiled = jax.jit(lambda x: jnp.sin(x) * 2).lower(jnp.ones(7)).compile()
-    loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
+    loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled),
+                                                       execution_devices=jax.devices()[:1])
     np.testing.assert_allclose(loaded(jnp.ones(7)), 2 * np.sin(np.ones(7)), rtol=1e-6)
 
 
@@ -103,8 +104,6 @@ def test_dlpack_both_ways():
     x = jnp.arange(1024.0).reshape(32, 32) + 0
     there = np.from_dlpack(x)
     assert there.__array_interface__["data"][0] == x.unsafe_buffer_pointer()
-    back = jax.dlpack.from_dlpack(there)
-    np.testing.assert_array_equal(back, x)
     source = np.arange(4096, dtype=np.float32)
     y = jnp.from_dlpack(source)
     del source
