@@ -6,6 +6,7 @@
 #include "lowering/Pipeline.h"
 #include "lowering/cpu/KernelCompiler.h"
 #include "lowering/program/BuildProgram.h"
+#include "lowering/program/KernelCost.h"
 #include "passes/fusion/Passes.h"
 #include "passes/spmd/Partition.h"
 
@@ -157,6 +158,9 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     runtime::Kernel described;
     described.symbol = described.name = kernel.symbol;
     described.ops = kernel.ops;
+    lowering::KernelCost cost = lowering::kernelCost(function);
+    described.flops = cost.flops;
+    described.bytesAccessed = cost.bytes;
     program.kernels.push_back(std::move(described));
     program.memory.code += kernel.object.size();
     program.objects.push_back(runtime::Constant::copy(kernel.object.data(), kernel.object.size()));

@@ -3,6 +3,7 @@
 #include "pjrt/Compiler.h"
 #include "pjrt/EntryLayouts.h"
 #include "runtime/base/Hash.h"
+#include "runtime/program/Cost.h"
 
 #include <algorithm>
 #include <cstring>
@@ -94,13 +95,9 @@ rt::Status Compiled::finish() {
     value.value_size = 1;
     properties.push_back(value);
   };
-  double flops = 0, bytesAccessed = 0;
-  for (const rt::Kernel &kernel : program->kernels) {
-    flops += kernel.flops;
-    bytesAccessed += kernel.bytesAccessed;
-  }
-  property("flops", flops);
-  property("bytes accessed", bytesAccessed);
+  rt::ProgramCost cost = rt::costOf(*program);
+  property("flops", cost.flops);
+  property("bytes accessed", cost.bytesAccessed);
   return {};
 }
 

@@ -2,6 +2,7 @@
 //===- Executable.cpp - Loading and launching programs ---------------------===//
 #include "runtime/client/Buffer.h"
 #include "runtime/client/Executor.h"
+#include "runtime/program/Cost.h"
 
 #include <algorithm>
 #include <cstring>
@@ -189,10 +190,9 @@ const Program &Executable::program() const { return *state->plan->program; }
 
 CostAnalysis Executable::cost() const {
   CostAnalysis cost;
-  for (const Kernel &kernel : program().kernels) {
-    cost.flops += kernel.flops;
-    cost.bytesAccessed += kernel.bytesAccessed;
-  }
+  ProgramCost counted = costOf(program());
+  cost.flops = counted.flops;
+  cost.bytesAccessed = counted.bytesAccessed;
   cost.codeBytes = state->plan->code->codeBytes();
   cost.memory = program().memory;
   cost.memory.code = cost.codeBytes;

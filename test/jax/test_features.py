@@ -66,6 +66,28 @@ def test_ahead_of_time():
         compiled(jnp.ones((64, 33)), jnp.ones((33, 16)))
 
 
+def conv(x, w):
+    return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+@pytest.mark.parametrize("f, shapes, flops", [
+    (lambda x: x.sum(), [(100,)], 99),
+    (lambda x: jnp.exp(x) * 2 + 1, [(10, 10)], 300),
+    # 3 x 3 windows on 8 x 8 pixels with padding: 8 * 3 - 2 pairs along each side meet a pixel
+    (conv, [(2, 8, 8, 3), (3, 3, 3, 5)], 2 * 2 * 22 * 22 * 3 * 5),
+    # equal layers share their machine code, and count all the same
+    (lambda x, a, b, c: jnp.tanh(jnp.tanh(jnp.tanh(x @ a) @ b) @ c), [(16, 16)] * 4, 3 * (2 * 16 ** 3 + 256)),
+])
+def test_cost_of_programs_counted_by_hand(f, shapes, flops):
+    compiled = jax.jit(f).lower(*[jax.ShapeDtypeStruct(s, "float32") for s in shapes]).compile()
+    assert compiled.cost_analysis()["flops"] == flops
+
+
+def test_bytes_accessed():
+    compiled = jax.jit(lambda x, y: x @ y).lower(jnp.ones((64, 32)), jnp.ones((32, 16))).compile()
+    assert compiled.cost_analysis()["bytes accessed"] == 4 * (64 * 32 + 32 * 16 + 64 * 16)
+
+
 def test_serialized_executable():
     from jax.experimental import serialize_executable
 
