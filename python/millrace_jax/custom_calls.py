@@ -3,7 +3,9 @@
 
 jaxlib keeps registrations for platforms without a handler in a list, and hands them over once there is one."""
 import ctypes
+import logging
 
+_log = logging.getLogger(__name__)
 _STAGES = ("instantiate", "prepare", "initialize", "execute")
 
 
@@ -19,30 +21,38 @@ def _pointer(capsule):
 
 
 def install(library):
+    """Sends what was registered so far, and what will be, to `library` (libmillrace_pjrt.so, loaded with ctypes)."""
     from jaxlib import xla_client
 
+    register_type = library.millrace_register_ffi_type
+    register_type.restype, register_type.argtypes = ctypes.c_char_p, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
     register = library.millrace_register_ffi_handler
     register.restype = ctypes.c_char_p
     register.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * len(_STAGES) + [ctypes.c_int, ctypes.c_uint32]
+    installing = True
+
+    def report(what, name, error):
+        if not error:
+            return
+        message = f"millrace: {what} '{name}': {error.decode()}"
+        # One bad registration must not cost the process its device; its user hears of it when the target is missing.
+        if not installing:
+            raise RuntimeError(message)
+        _log.error(message)
+
+    def type_handler(name, value):
+        parts = value if isinstance(value, dict) else {"type_id": value}
+        name = name.decode() if isinstance(name, bytes) else name
+        report("type of custom calls", name,
+               register_type(name.encode(), _pointer(parts.get("type_id")), _pointer(parts.get("type_info"))))
 
     def handler(name, target, platform, api_version=0, traits=0):
         stages = target if isinstance(target, dict) else {"execute": target}
         pointers = [_pointer(stages.get(stage)) for stage in _STAGES]
         name = name.decode() if isinstance(name, bytes) else name
-        error = register(name.encode(), *pointers, int(api_version), int(traits or 0))
-        if error:
-            raise RuntimeError(f"millrace: custom call '{name}': {error.decode()}")
+        report("custom call", name, register(name.encode(), *pointers, int(api_version), int(traits or 0)))
 
-    xla_client.register_custom_call_handler("cpu", handler)
-
-    register_type = library.millrace_register_ffi_type
-    register_type.restype, register_type.argtypes = ctypes.c_char_p, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
-
-    def type_handler(name, value):
-        parts = value if isinstance(value, dict) else {"type_id": value}
-        name = name.decode() if isinstance(name, bytes) else name
-        error = register_type(name.encode(), _pointer(parts.get("type_id")), _pointer(parts.get("type_info")))
-        if error:
-            raise RuntimeError(f"millrace: type '{name}' of custom calls: {error.decode()}")
-
+    # Types first: handlers with states ask for theirs when they are registered.
     xla_client.register_custom_type_handler("cpu", type_handler)
+    xla_client.register_custom_call_handler("cpu", handler)
+    installing = False

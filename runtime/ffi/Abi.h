@@ -232,16 +232,24 @@ struct Api {
   Error *(*device)(DeviceArgs *);
 };
 
-inline constexpr size_t metadataSize = offsetof(Metadata, traits) + sizeof(uint32_t);
-inline constexpr size_t callFrameSize = offsetof(CallFrame, future);
+/// The size that T states: without the padding at its end, and without members that its version does not guarantee.
 template <typename T>
 inline constexpr size_t statedSize = sizeof(T);
 template <>
-inline constexpr size_t statedSize<Metadata> = metadataSize;
+inline constexpr size_t statedSize<Metadata> = offsetof(Metadata, traits) + sizeof(uint32_t);
 template <>
-inline constexpr size_t statedSize<CallFrame> = callFrameSize;
+inline constexpr size_t statedSize<CallFrame> = offsetof(CallFrame, future);
+template <>
+inline constexpr size_t statedSize<ErrorCreateArgs> = offsetof(ErrorCreateArgs, code) + sizeof(int32_t);
+template <>
+inline constexpr size_t statedSize<RegisterHandlerArgs> = offsetof(RegisterHandlerArgs, traits) + sizeof(uint32_t);
+template <>
+inline constexpr size_t statedSize<RegisterTypeArgs> = offsetof(RegisterTypeArgs, info);
+template <>
+inline constexpr size_t statedSize<DeviceArgs> = offsetof(DeviceArgs, ordinal) + sizeof(int32_t);
 
 static_assert(sizeof(Version) == 24 && sizeof(Buffer) == 48 && sizeof(Arguments) == 40 && sizeof(Attributes) == 48);
-static_assert(callFrameSize == 168 && metadataSize == 36 && sizeof(Api) == 192);
+static_assert(statedSize<CallFrame> == 168 && statedSize<Metadata> == 36 && sizeof(Api) == 192);
+static_assert(statedSize<ErrorCreateArgs> == 28 && statedSize<RegisterHandlerArgs> == 84 && statedSize<DeviceArgs> == 28);
 
 } // namespace millrace::runtime::ffi::abi

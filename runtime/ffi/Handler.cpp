@@ -50,7 +50,7 @@ struct Site {
     abi::Handler *handler = bundle.stages[int(stage)];
     if (!handler)
       return Status();
-    abi::CallFrame frame = {{abi::callFrameSize, nullptr}, &api(),  &context,         stage,
+    abi::CallFrame frame = {{abi::statedSize<abi::CallFrame>, nullptr}, &api(),  &context,         stage,
                             arguments,                     results, attributes.get(), nullptr};
     Status status = takeError(handler(&frame));
     if (frame.future) {
@@ -89,12 +89,12 @@ StatusOr<CustomCallHandler> instantiate(const abi::Bundle &bundle, const CustomC
 /// Asks a handler which version of the interface it was compiled for.
 Status checkVersion(abi::Handler *handler, abi::Stage stage) {
   abi::Metadata metadata = {};
-  metadata.size = abi::metadataSize;
+  metadata.size = abi::statedSize<abi::Metadata>;
   metadata.version.header.size = sizeof(abi::Version);
   abi::MetadataExtension extension = {{sizeof(abi::MetadataExtension), abi::MetadataExtensionKind, nullptr}, &metadata};
   abi::Arguments none = {{sizeof(abi::Arguments), nullptr}, 0, nullptr, nullptr};
   AttributeTable attributes({});
-  abi::CallFrame frame = {{abi::callFrameSize, &extension.base}, &api(), nullptr,          stage,
+  abi::CallFrame frame = {{abi::statedSize<abi::CallFrame>, &extension.base}, &api(), nullptr,          stage,
                           none,                                  none,   attributes.get(), nullptr};
   MILLRACE_TRY(takeError(handler(&frame)));
   if (metadata.version.major == abi::majorVersion && metadata.version.minor <= abi::minorVersion)

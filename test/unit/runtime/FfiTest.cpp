@@ -30,7 +30,7 @@ bool answersVersion(xabi::CallFrame *frame, int minor = xabi::minorVersion) {
 }
 
 xabi::Error *fail(xabi::CallFrame *frame, const std::string &message, Code code = Code::InvalidArgument) {
-  xabi::ErrorCreateArgs args = {{sizeof args, nullptr}, message.c_str(), int32_t(code)};
+  xabi::ErrorCreateArgs args = {{28, nullptr}, message.c_str(), int32_t(code)};
   return frame->api->errorCreate(&args);
 }
 
@@ -224,7 +224,7 @@ xabi::Error *makeCounter(xabi::CallFrame *frame) {
   if (answersVersion(frame))
     return nullptr;
   CHECK_IN_HANDLER(frame->stage == xabi::Stage::Instantiate && frame->arguments.count == 0);
-  xabi::DeviceArgs device = {{sizeof device, nullptr}, frame->context, 0};
+  xabi::DeviceArgs device = {{28, nullptr}, frame->context, 0};
   xabi::Error *none = frame->api->device(&device);
   CHECK_IN_HANDLER(none);
   xabi::ErrorDestroyArgs destroy = {{sizeof destroy, nullptr}, none};
@@ -344,7 +344,7 @@ xabi::Error *goesOn(xabi::CallFrame *frame, bool succeeds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     out[0] = 42;
     xabi::FutureSetArgs done = {{sizeof done, nullptr}, future};
-    xabi::ErrorCreateArgs text = {{sizeof text, nullptr}, "too late", int32_t(Code::DeadlineExceeded)};
+    xabi::ErrorCreateArgs text = {{28, nullptr}, "too late", int32_t(Code::DeadlineExceeded)};
     xabi::FutureErrorArgs failed = {{sizeof failed, nullptr}, future, nullptr};
     if (succeeds) {
       api->futureSet(&done);
@@ -373,7 +373,7 @@ xabi::Error *saysWhere(xabi::CallFrame *frame) {
   if (answersVersion(frame))
     return nullptr;
   xabi::RunIdArgs run = {{sizeof run, nullptr}, frame->context, 0};
-  xabi::DeviceArgs device = {{sizeof device, nullptr}, frame->context, -1};
+  xabi::DeviceArgs device = {{28, nullptr}, frame->context, -1};
   xabi::StreamArgs stream = {{sizeof stream, nullptr}, frame->context, nullptr};
   if (xabi::Error *error = frame->api->runId(&run))
     return error;
