@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Compiled.cpp - What a compiled program looks like to callers --------===//
+#include "dialects/sdy/HloSharding.h"
 #include "pjrt/Compiler.h"
 #include "pjrt/EntryLayouts.h"
 #include "runtime/base/Hash.h"
@@ -26,6 +27,23 @@ TensorType typeFrom(const rt::TensorSpec &spec, Layout layout) {
   type.memoryKind = spec.memoryKind.empty() ? "device" : spec.memoryKind;
   type.sharding = spec.sharding;
   return type;
+}
+
+/// What clients see of the types' shardings. Without a string every device has everything.
+rt::Status fillShardings(const std::vector<TensorType> &types, std::vector<std::string> &owned,
+                         std::vector<const char *> &data, std::vector<size_t> &sizes) {
+  for (const TensorType &type : types) {
+    std::string error;
+    auto sharding = type.sharding.empty() ? sdy::HloSharding() : sdy::parseHloSharding(type.sharding, error);
+    if (!sharding)
+      return rt::dataLoss("the shardings of the executable are malformed: " + error);
+    owned.push_back(sdy::toOpShardingProto(*sharding));
+  }
+  for (const std::string &bytes : owned) {
+    data.push_back(bytes.data());
+    sizes.push_back(bytes.size());
+  }
+  return {};
 }
 
 void appendNumber(std::string &out, uint64_t value) { out.append(reinterpret_cast<const char *>(&value), 8); }
@@ -84,6 +102,10 @@ rt::Status Compiled::finish() {
     resultRanks.push_back(result.dims.size());
     resultKinds.push_back(result.memoryKind.data());
     resultKindSizes.push_back(result.memoryKind.size());
+  }
+  if (program->numPartitions > 1) {
+    MILLRACE_TRY(fillShardings(arguments, argumentShardings, argumentShardingData, argumentShardingSizes));
+    MILLRACE_TRY(fillShardings(results, resultShardings, resultShardingData, resultShardingSizes));
   }
   auto property = [&](std::string_view name, double number) {
     NamedValue value{};

@@ -26,6 +26,13 @@ struct ExecutableLayoutsArgs : Args {
   LayoutObject *const *layouts; ///< out
 };
 
+struct ShardingsArgs : Args {
+  Executable *executable;
+  size_t size;                 ///< out
+  const char *const *messages; ///< out; null if nothing is known, as for programs of one partition
+  const size_t *sizes;         ///< out
+};
+
 struct LayoutsExtension {
   Extension base;
   Error *(*destroy)(LayoutDestroyArgs *);
@@ -35,6 +42,12 @@ struct LayoutsExtension {
   Error *(*topologyDefault)(DefaultLayoutArgs<Topology> *);
   Error *(*results)(ExecutableLayoutsArgs *);
   Error *(*arguments)(ExecutableLayoutsArgs *);
+};
+
+struct ShardingsExtension {
+  Extension base;
+  Error *(*arguments)(ShardingsArgs *);
+  Error *(*results)(ShardingsArgs *);
 };
 
 template <typename Body>
@@ -54,8 +67,28 @@ Error *defaultLayout(DefaultLayoutArgs<Object> *args) {
   });
 }
 
+Error *giveShardings(ShardingsArgs *args, size_t count, const std::vector<const char *> &messages,
+                     const std::vector<size_t> &sizes) {
+  args->size = count;
+  args->messages = messages.empty() ? nullptr : messages.data();
+  args->sizes = sizes.empty() ? nullptr : sizes.data();
+  return nullptr;
+}
+
+ShardingsExtension shardings = {
+    {sizeof(ShardingsExtension), /*type=*/19, nullptr},
+    [](ShardingsArgs *args) {
+      const Compiled &compiled = *args->executable->compiled;
+      return giveShardings(args, compiled.arguments.size(), compiled.argumentShardingData, compiled.argumentShardingSizes);
+    },
+    [](ShardingsArgs *args) {
+      const Compiled &compiled = *args->executable->compiled;
+      return giveShardings(args, compiled.results.size(), compiled.resultShardingData, compiled.resultShardingSizes);
+    }};
+static_assert(sizeof(ShardingsExtension) == 40);
+
 LayoutsExtension layouts = {
-    {sizeof(LayoutsExtension), /*type=*/4, nullptr},
+    {sizeof(LayoutsExtension), /*type=*/4, &shardings.base},
     [](LayoutDestroyArgs *args) -> Error * {
       delete args->object;
       return nullptr;

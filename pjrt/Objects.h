@@ -116,6 +116,10 @@ struct Compiled {
   std::vector<NamedValue> properties;
   std::vector<std::unique_ptr<LayoutObject>> ownedLayouts;
   std::vector<LayoutObject *> argumentLayouts, resultLayouts;
+  /// OpSharding messages; empty for programs of one partition.
+  std::vector<std::string> argumentShardings, resultShardings;
+  std::vector<const char *> argumentShardingData, resultShardingData;
+  std::vector<size_t> argumentShardingSizes, resultShardingSizes;
   /// Fills everything from `arguments` on. DataLoss if the program carries layouts that do not fit it.
   rt::Status finish();
 };

@@ -60,6 +60,9 @@ struct HloSharding {
 /// Null, and the reason with its position in `error`, if `text` is not a sharding.
 std::optional<HloSharding> parseHloSharding(llvm::StringRef text, std::string &error);
 std::string toString(const HloSharding &sharding);
+/// The bytes of XLA's OpSharding message, in which PJRT clients ask for shardings. Named shardings have no such form: turn
+/// them into tiles before.
+std::string toOpShardingProto(const HloSharding &sharding);
 
 /// Axes instead of tiles: a sharding with an inlined mesh whose axes come from the device order. Manual axes have no place
 /// in it and are named in `manual`. Null, with the reason in `error`, for what sdy cannot say of a tensor of this rank.

@@ -62,6 +62,23 @@ TEST(HloSharding, SaysWhatIsWrong) {
   EXPECT_THAT(errorOf("{manually}"), HasSubstr("expected a sharding"));
 }
 
+// Bytes that jaxlib writes for the same strings.
+TEST(HloSharding, Messages) {
+  auto message = [](const std::string &text) { return toOpShardingProto(parse(text)); };
+  auto bytes = [](std::initializer_list<int> list) { return std::string(list.begin(), list.end()); };
+  EXPECT_EQ(message("{replicated}"), "");
+  EXPECT_EQ(message("{maximal device=3}"), bytes({8, 1, 34, 1, 3}));
+  EXPECT_EQ(message("{manual}"), bytes({8, 4}));
+  EXPECT_EQ(message("{unreduced}"), bytes({8, 6}));
+  EXPECT_EQ(message("{devices=[2,4]0,1,2,3,4,5,7,6}"), bytes({8, 3, 26, 2, 2, 4, 34, 8, 0, 1, 2, 3, 4, 5, 7, 6}));
+  EXPECT_EQ(message("{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"),
+            bytes({8, 3, 26, 3, 4, 1, 2, 48, 1, 74, 2, 2, 4, 82, 2, 1, 0}));
+  EXPECT_EQ(message("{devices=[2,1,2,2]<=[8] last_tile_dims={manual, replicated}}"),
+            bytes({8, 3, 26, 4, 2, 1, 2, 2, 66, 2, 4, 0, 74, 1, 8, 82, 1, 0}));
+  EXPECT_EQ(message("{{replicated}, {devices=[300]<=[300]}}"),
+            bytes({8, 2, 42, 0, 42, 13, 8, 3, 26, 2, -84, 2, 74, 2, -84, 2, 82, 1, 0}));
+}
+
 struct ToSdy : testing::Test {
   ToSdy() { context.loadDialect<SdyDialect>(); }
 
