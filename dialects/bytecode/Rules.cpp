@@ -28,6 +28,8 @@ public:
         checkBuiltinType(type);
       else if (type.custom && type.dialect == "quant")
         checkQuantType(type);
+      else if (type.is("vhlo", vhlo::kTensor) || type.is("vhlo", vhlo::kTensorWithEncoding))
+        checkQuantizedAxis(artifact.entry(type.references.back()), type.numbers);
     }
     for (const Entry &attribute : artifact.attributes) {
       current = &attribute;
@@ -113,14 +115,20 @@ private:
     bool valid = numbers(element).kind != NumberType::None || element.dialect != "builtin" || element.is("builtin",
                                                                                                          builtin::kVector);
     expect(valid, "a tensor cannot have elements of this type");
-    if (!element.is("quant", quant::kPerAxis) || !shape)
+    if (shape)
+      checkQuantizedAxis(element, *shape);
+  }
+
+  /// The quantized dimension exists and has as many elements as there are scales. VHLO has the fields of quant.
+  void checkQuantizedAxis(const Entry &element, llvm::ArrayRef<int64_t> shape) {
+    if (!element.is("quant", quant::kPerAxis) && !element.is("vhlo", vhlo::kQuantPerAxis))
       return;
     uint64_t dim = element.numbers[1];
-    if (dim >= shape->size())
-      expect(false, "expects a quantized dimension below the rank " + llvm::Twine(shape->size()) + ", but got " +
-             llvm::Twine(dim));
+    if (dim >= shape.size())
+      expect(false, "expects a quantized dimension below the rank " + llvm::Twine(shape.size()) + ", but got " +
+                        llvm::Twine(dim));
     else
-      expect((*shape)[dim] == kDynamic || uint64_t((*shape)[dim]) == element.reals.size(),
+      expect(shape[dim] == kDynamic || uint64_t(shape[dim]) == element.reals.size(),
              "expects as many scales as the quantized dimension has elements");
   }
 

@@ -294,12 +294,15 @@ struct ConvSide {
 };
 } // namespace
 
-/// Labels by position, "?" for a position no role names; failure if two roles share one or one is negative.
+/// Attributes are printed before they are verified, in messages for example: no list as long as a number says.
+constexpr int64_t kMaxConvRank = 256;
+
+/// Labels by position, "?" for a position no role names; failure if two roles share one, or one is no dimension.
 static FailureOr<SmallVector<std::string>> labelsOf(char first, int64_t firstDim, char second, int64_t secondDim,
                                                     ArrayRef<int64_t> spatial) {
   SmallVector<std::string> labels;
   auto put = [&](int64_t dim, std::string label) {
-    if (dim < 0)
+    if (dim < 0 || dim >= kMaxConvRank)
       return false;
     if (dim >= static_cast<int64_t>(labels.size()))
       labels.resize(dim + 1);

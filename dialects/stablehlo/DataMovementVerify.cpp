@@ -61,6 +61,10 @@ LogicalResult BroadcastInDimOp::verify() {
   auto resultAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(result.getElementType());
   if (!operandAxis || !resultAxis)
     return success();
+  // MLIR's type does not know the rank.
+  if (operandAxis.getQuantizedDimension() >= operand.getRank())
+    return emitOpError() << "expects quantization dimension of operand to be in range [0, " << operand.getRank()
+                         << "), but got " << operandAxis.getQuantizedDimension();
   int64_t axis = operandAxis.getQuantizedDimension(), expected = dims[axis];
   if (resultAxis.getQuantizedDimension() != expected)
     return emitOpError() << "result quantization_dimension " << resultAxis.getQuantizedDimension()
@@ -102,6 +106,9 @@ LogicalResult ReshapeOp::verify() {
   if (!operandAxis || !resultAxis)
     return success();
   int64_t from = operandAxis.getQuantizedDimension(), to = resultAxis.getQuantizedDimension();
+  if (from >= operand.getRank() || to >= result.getRank())
+    return emitOpError() << "expects quantization dimensions of operand and result to be in range [0, "
+                         << operand.getRank() << ") and [0, " << result.getRank() << "), but got " << from << " and " << to;
   int64_t fromSize = operand.getDimSize(from), toSize = result.getDimSize(to);
   if (isStaticDimSize(fromSize) && isStaticDimSize(toSize) && fromSize != toSize)
     return emitOpError() << "expect quantization dimension size of operand and result to be same but got " << fromSize

@@ -189,6 +189,9 @@ LogicalResult DynamicReshapeOp::verify() {
   if (!from || !to)
     return success();
   int32_t fromAxis = from.getQuantizedDimension(), toAxis = to.getQuantizedDimension();
+  if (fromAxis >= operandType.getRank() || toAxis >= resultType.getRank())
+    return emitOptionalError(loc, "expects quantization dimensions of operand and result below their ranks, but got ",
+                             fromAxis, " and ", toAxis);
   if (!checks::dimsAgree(operandType.getDimSize(fromAxis), resultType.getDimSize(toAxis)))
     return emitOptionalError(loc, "expect same quantization dimension size for operand and result ", operandType,
                              " and ", resultType);

@@ -31,7 +31,8 @@ def StablehloComplexMathExpanderPass : Pass<"stablehlo-complex-math-expander", "
   let summary = "Replace complex functions that are hard to get right by operations on their parts";
   let description = [{
     log_plus_one of complex numbers: next to |1 + z| = 1 the real part cancels, so that 2x + x^2 + y^2 is summed with
-    twice the digits. complex<f32> is computed in f64, where the sum needs no care.
+    twice the digits; log likewise next to |z| = 1. sqrt and tan: without overflow on the way, branch cuts and zeros as C has
+    them. complex<f32> is computed in f64.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::mlir::shape::ShapeDialect",
                            "::mlir::tensor::TensorDialect"];

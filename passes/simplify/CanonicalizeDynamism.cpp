@@ -5,8 +5,10 @@
 // Leaves alone results of dynamic shape: stablehlo-refine-shapes makes them static first where it can.
 #include "passes/simplify/Passes.h"
 
+#include "dialects/chlo/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/simplify/DynamicCalls.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -53,6 +55,7 @@ struct CanonicalizeDynamism : impl::StablehloCanonicalizeDynamismPassBase<Canoni
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     patterns.add<StaticConvolution, StaticGather>(context);
+    populateDynamicCallPatterns(patterns);
     DynamicBroadcastInDimOp::getCanonicalizationPatterns(patterns, context);
     DynamicIotaOp::getCanonicalizationPatterns(patterns, context);
     DynamicPadOp::getCanonicalizationPatterns(patterns, context);

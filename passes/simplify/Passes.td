@@ -112,9 +112,14 @@ def StablehloRefineShapesPass : Pass<"stablehlo-refine-shapes", "::mlir::ModuleO
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
-def StablehloCanonicalizeDynamismPass : Pass<"stablehlo-canonicalize-dynamism", "::mlir::func::FuncOp"> {
+// On a module or a function: bodies of JAX's calls are functions of the module.
+def StablehloCanonicalizeDynamismPass : Pass<"stablehlo-canonicalize-dynamism"> {
   let summary = "Replace dynamic operations whose amounts are constants by static ones";
-  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+  let description = [{
+    Also JAX's custom calls stablehlo.dynamic_top_k, dynamic_approx_top_k, dynamic_rng_bit_generator and
+    dynamic_reduce_window.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::chlo::ChloDialect"];
 }
 
 def StablehloCheckShapeAssertionsPass : Pass<"stablehlo-check-shape-assertions", "::mlir::func::FuncOp"> {

@@ -5,6 +5,7 @@
 // Types only become more specific. Small integer computations on constants are evaluated, since they make the shapes.
 // A called function is copied once per combination of argument types and constant integer arguments.
 // Leaves alone functions that @main does not reach.
+#include "passes/simplify/DynamicCalls.h"
 #include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -230,6 +231,10 @@ private:
 
   /// Calls whose results have shapes that operands name: `indices_of_shape_operands`, one per result.
   LogicalResult refineCustomCall(CustomCallOp op) {
+    for (auto [result, shape] : llvm::zip(op->getResults(), dynamicCallShapes(op)))
+      if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+        if (failed(refineValue(*op, result, RankedTensorType::get(shape, type.getElementType()))))
+          return failure();
     auto indices = op->getAttrOfType<DenseIntElementsAttr>("indices_of_shape_operands");
     if (!indices)
       return success();

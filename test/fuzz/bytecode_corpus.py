@@ -2,7 +2,7 @@
 """Bytecode files for the fuzzer: bytecode_corpus.py FOLDER
 
 The artifacts in JAX's own back-compatibility tests (2022 to today, format versions 0, 1 and 6), and bytecode that xla-opt
-writes of our tests and benchmarks, in every format version. Nothing of it is kept in this repository.
+writes of our tests and benchmarks in every format version, and xla-translate as portable artifacts. Nothing of it is kept in this repository.
 """
 import argparse
 import glob
@@ -13,7 +13,8 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"))
-OWN = ["benchmarks/model/*.mlir", "lit/dialects/stablehlo/*.mlir", "lit/dialects/chlo/*.mlir", "lit/lowering/linalg/*.mlir"]
+OWN = ["benchmarks/model/*.mlir", "lit/dialects/stablehlo/*.mlir", "lit/dialects/chlo/*.mlir", "lit/lowering/linalg/*.mlir",
+       "lit/passes/simplify/*quant*.mlir"]
 MAX_BYTES = 60000  # larger ones make the fuzzer slow without reaching more code
 
 
@@ -55,13 +56,26 @@ def own_bytecode():
             yield f"own-v{version}-{os.path.relpath(path, ROOT).replace('/', '-')}", process.stdout
 
 
+def own_artifacts():
+    translate = os.path.join(BUILD, "bin", "xla-translate")
+    files = sorted(path for pattern in OWN for path in glob.glob(os.path.join(ROOT, pattern)) if "invalid" not in path)
+    for i, path in enumerate(files):
+        with open(path, encoding="utf-8") as file:
+            text = file.read().split("// -----")[0]
+        version = ["0.9.0", "0.14.0", "1.0.0", "1.15.0", "current"][i % 5]
+        process = subprocess.run([translate, "--serialize", f"--target={version}", "-o", "-"], input=text.encode(),
+                                 capture_output=True, check=False)
+        if process.returncode == 0:
+            yield f"vhlo-{version}-{os.path.relpath(path, ROOT).replace('/', '-')}", process.stdout
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)
     sizes = []
-    for source in (jax_artifacts(), own_bytecode()):
+    for source in (jax_artifacts(), own_bytecode(), own_artifacts()):
         for name, content in source:
             if len(content) <= MAX_BYTES:
                 sizes.append(len(content))

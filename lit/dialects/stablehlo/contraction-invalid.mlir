@@ -338,3 +338,93 @@ func.func @dot_ranks(%a: tensor<2x2x2xf32>) {
   %0 = stablehlo.dot %a, %a : (tensor<2x2x2xf32>, tensor<2x2x2xf32>) -> tensor<2x2xf32>
   return
 }
+
+// -----
+
+// (C28) lhs quantized as the result, and rhs with them
+func.func @convolution_c28_result(%x: tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, %k: tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) {
+  // expected-error@+1 {{rhs should be quantized for quantized operations and is_quantized(lhs)=true should match is_quantized(result)=false}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) -> tensor<1x3x3x2xf32>
+  return
+}
+
+// -----
+
+// (C28) rhs is quantized if lhs is
+func.func @convolution_c28_rhs(%x: tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, %k: tensor<2x2x3x2xf32>) {
+  // expected-error@+1 {{rhs should be quantized for quantized operations and is_quantized(lhs)=true should match is_quantized(result)=true}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, tensor<2x2x3x2xf32>) -> tensor<1x3x3x2x!quant.uniform<i8:f32, 2.0>>
+  return
+}
+
+// -----
+
+// (C29) rhs is quantized along its output features
+func.func @convolution_c29(%x: tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, %k: tensor<3x2x3x2x!quant.uniform<i8:f32:0, {1.0, 2.0, 3.0}>>) {
+  // expected-error@+1 {{quantization dimension of rhs should be same with kernel_output_feature_dimension}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, tensor<3x2x3x2x!quant.uniform<i8:f32:0, {1.0, 2.0, 3.0}>>) -> tensor<1x2x3x2x!quant.uniform<i8:f32, 2.0>>
+  return
+}
+
+// -----
+
+// (C30) the result is quantized along its features
+func.func @convolution_c30(%x: tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, %k: tensor<2x2x3x2x!quant.uniform<i8:f32:3, {1.0, 2.0}>>) {
+  // expected-error@+1 {{quantization dimension of result should be same with output_feature_dimension}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, tensor<2x2x3x2x!quant.uniform<i8:f32:3, {1.0, 2.0}>>) -> tensor<1x3x3x2x!quant.uniform<i8:f32:0, {1.0}>>
+  return
+}
+
+// -----
+
+// (C31) lhs and rhs have one storage type
+func.func @convolution_c31(%x: tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, %k: tensor<2x2x3x2x!quant.uniform<i16:f32, 2.0>>) {
+  // expected-error@+1 {{mismatched lhs and rhs quantization storage types}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, tensor<2x2x3x2x!quant.uniform<i16:f32, 2.0>>) -> tensor<1x3x3x2x!quant.uniform<i8:f32, 2.0>>
+  return
+}
+
+// -----
+
+// (C32) lhs and rhs have one expressed type
+func.func @convolution_c32_rhs(%x: tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, %k: tensor<2x2x3x2x!quant.uniform<i8:f64, 2.0>>) {
+  // expected-error@+1 {{mismatched lhs, rhs and result quantization expressed types}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, tensor<2x2x3x2x!quant.uniform<i8:f64, 2.0>>) -> tensor<1x3x3x2x!quant.uniform<i8:f32, 2.0>>
+  return
+}
+
+// -----
+
+// (C32) lhs and the result have one expressed type
+func.func @convolution_c32_result(%x: tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, %k: tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) {
+  // expected-error@+1 {{mismatched lhs, rhs and result quantization expressed types}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) -> tensor<1x3x3x2x!quant.uniform<i8:f64, 2.0>>
+  return
+}
+
+// -----
+
+// (C33) rhs per tensor gives a result per tensor
+func.func @convolution_c33(%x: tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, %k: tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) {
+  // expected-error@+1 {{mismatched rhs and result quantization granularity}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3x!quant.uniform<i8:f32, 2.0>>, tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) -> tensor<1x3x3x2x!quant.uniform<i8:f32:3, {1.0, 2.0}>>
+  return
+}
+
+// -----
+
+// (C34) floats have the type that rhs stands for
+func.func @convolution_c34_lhs(%x: tensor<1x4x4x3xf64>, %k: tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) {
+  // expected-error@+1 {{mismatched rhs quantization expressed type and lhs and result element type}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3xf64>, tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) -> tensor<1x3x3x2xf64>
+  return
+}
+
+// -----
+
+// (C34) floats have the type that rhs stands for
+func.func @convolution_c34_result(%x: tensor<1x4x4x3xf32>, %k: tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) {
+  // expected-error@+1 {{mismatched rhs quantization expressed type and lhs and result element type}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3xf32>, tensor<2x2x3x2x!quant.uniform<i8:f32, 2.0>>) -> tensor<1x3x3x2xf64>
+  return
+}

@@ -39,3 +39,10 @@ func.func @systems(%a: tensor<4x4xf32>, %b: tensor<4x3xf32>) {
   %2 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   return
 }
+
+// A dimension that no tensor has is printed as a number, not as the last of so many labels.
+// CHECK-LABEL: @convolution_raw
+// CHECK-SAME: x.dims = #stablehlo.conv<raw input_batch_dimension = 999999999999, input_feature_dimension = 3,
+func.func @convolution_raw() attributes {x.dims = #stablehlo.conv<raw input_batch_dimension = 999999999999, input_feature_dimension = 3, input_spatial_dimensions = [1, 2], kernel_input_feature_dimension = 2, kernel_output_feature_dimension = 3, kernel_spatial_dimensions = [0, 1], output_batch_dimension = 0, output_feature_dimension = 3, output_spatial_dimensions = [1, 2]>} {
+  return
+}

@@ -549,3 +549,63 @@ func.func @torch_dim(%o: tensor<4x3xf32>, %i: tensor<2xi32>) {
   %0 = "stablehlo.torch_index_select"(%o, %i) {dim = 2 : i64, batch_dims = 0 : i64} : (tensor<4x3xf32>, tensor<2xi32>) -> tensor<2x3xf32>
   return
 }
+
+// -----
+
+// (C9) inserted_window_dims do not repeat
+func.func @scatter_c9(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2xi64>) {
+  // expected-error@+1 {{Expects inserted_window_dims to not repeat; got: [0, 0].}}
+  %0 = "stablehlo.scatter"(%o, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0, 0], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    stablehlo.return %a : tensor<i64>
+  }) : (tensor<3x4x2xi64>, tensor<2x3x2xi64>, tensor<2x3x2xi64>) -> tensor<3x4x2xi64>
+  return
+}
+
+// -----
+
+// (C9) nor do they repeat input_batching_dims
+func.func @scatter_c9_batching(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2xi64>) {
+  // expected-error@+1 {{has duplicated dimension from inserted_window_dims and input_batching_dims: 0}}
+  %0 = "stablehlo.scatter"(%o, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], input_batching_dims = [0], scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [1, 2], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    stablehlo.return %a : tensor<i64>
+  }) : (tensor<3x4x2xi64>, tensor<2x3x2xi64>, tensor<2x3x2xi64>) -> tensor<3x4x2xi64>
+  return
+}
+
+// -----
+
+// (C10) inserted_window_dims are sorted
+func.func @scatter_c10(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2xi64>) {
+  // expected-error@+1 {{Expects inserted_window_dims to be sorted; got: [1, 0].}}
+  %0 = "stablehlo.scatter"(%o, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1, 0], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    stablehlo.return %a : tensor<i64>
+  }) : (tensor<3x4x2xi64>, tensor<2x3x2xi64>, tensor<2x3x2xi64>) -> tensor<3x4x2xi64>
+  return
+}
+
+// -----
+
+// (C12) input_batching_dims are sorted
+func.func @scatter_c12(%o: tensor<3x2x4xi64>, %i: tensor<2x3x1xi64>, %u: tensor<2x3xi64>) {
+  // expected-error@+1 {{Expects input_batching_dims to be sorted; got: [1, 0].}}
+  %0 = "stablehlo.scatter"(%o, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [2], input_batching_dims = [1, 0], scatter_indices_batching_dims = [0, 1], scatter_dims_to_operand_dims = [2], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    stablehlo.return %a : tensor<i64>
+  }) : (tensor<3x2x4xi64>, tensor<2x3x1xi64>, tensor<2x3xi64>) -> tensor<3x2x4xi64>
+  return
+}
+
+// -----
+
+// (C14) scatter_indices_batching_dims do not repeat
+func.func @scatter_c14(%o: tensor<3x3x4xi64>, %i: tensor<2x3x1xi64>, %u: tensor<2x3xi64>) {
+  // expected-error@+1 {{Expects scatter_indices_batching_dims to not repeat; got: [1, 1].}}
+  %0 = "stablehlo.scatter"(%o, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [2], input_batching_dims = [0, 1], scatter_indices_batching_dims = [1, 1], scatter_dims_to_operand_dims = [2], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    stablehlo.return %a : tensor<i64>
+  }) : (tensor<3x3x4xi64>, tensor<2x3x1xi64>, tensor<2x3xi64>) -> tensor<3x3x4xi64>
+  return
+}

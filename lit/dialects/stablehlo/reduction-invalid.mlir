@@ -878,3 +878,73 @@ func.func @batch_norm_grad_c3(%x: tensor<2x3xf32>, %s: tensor<3xf32>, %m: tensor
   %0:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g) <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2x4xf32>) -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
   return
 }
+
+// -----
+
+// (C1) at least one input
+func.func @sort_c1() {
+  // expected-error@+1 {{'stablehlo.sort' op expected 1 or more operands, but found 0}}
+  "stablehlo.sort"() <{dimension = 0 : i64}> ({
+    %t = stablehlo.constant dense<true> : tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  }) : () -> ()
+  return
+}
+
+// -----
+
+// (C2) at least one input
+func.func @map_c2() {
+  // expected-error@+1 {{'stablehlo.map' op expected 1 or more operands, but found 0}}
+  %0 = "stablehlo.map"() <{dimensions = array<i64>}> ({
+    %t = stablehlo.constant dense<1.0> : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : () -> tensor<f32>
+  return
+}
+
+// -----
+
+// (C1) as many inputs as init values: of three operands one is an input, and the second no scalar
+func.func @reduce_window_c1(%x: tensor<4x4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{The shape of reduction-region's result type at index 0 differs from the op's corresponding init-value type}}
+  %0 = "stablehlo.reduce_window"(%x, %x, %z) <{window_dimensions = array<i64: 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<f32>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+// (C1) at least one input
+func.func @reduce_window_c1_none() {
+  // expected-error@+1 {{requires at least 1 input value}}
+  "stablehlo.reduce_window"() <{window_dimensions = array<i64: 2, 2>}> ({
+    stablehlo.return
+  }) : () -> ()
+  return
+}
+
+// -----
+
+// (C3) as many inputs as init values: of three operands one is an input, and the second no scalar
+func.func @reduce_c3(%x: tensor<2x3xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{The shape of reduction-region's result type at index 0 differs from the op's corresponding init-value type}}
+  %0 = "stablehlo.reduce"(%x, %x, %z) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// (C3) at least one input
+func.func @reduce_c3_none() {
+  // expected-error@+1 {{'stablehlo.reduce' op expects at least one input}}
+  "stablehlo.reduce"() <{dimensions = array<i64: 1>}> ({
+    stablehlo.return
+  }) : () -> ()
+  return
+}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Main.cpp - fuzz-bytecode: damaged artifacts must end in an error ---===//
 // fuzz-bytecode FOLDER [--mutations=N | --seconds=S] [--seed=S] [--index=I] [--keep=FOLDER] [--trust]
-// Each damaged file goes the way of a real one: validation, MLIR's reader, verifier, VHLO to StableHLO, verifier. Workers are child processes; one that
-// dies or hangs is a failure, its input is kept and the next worker goes on behind it. --index runs one file in this
-// process, for a debugger. --trust leaves the validation out: how often MLIR alone dies.
+// Each damaged file goes the way of a real one: validation, MLIR's reader, verifier, VHLO to StableHLO, verifier,
+// printer. Workers are child processes; one that dies or hangs is a failure, its input is kept and the next worker goes on
+// behind it. --index runs one file in this process, for a debugger. --trust leaves the validation out: how often MLIR alone dies.
 // Last line: N passed, N failed.
 #include "dialects/bytecode/Validate.h"
 #include "passes/vhlo/PortableArtifact.h"
@@ -75,6 +75,8 @@ public:
     });
     auto module = options.trust ? mlir::parseSourceString<mlir::ModuleOp>(file, mlir::ParserConfig(context.get()), "fuzz")
                                 : millrace::vhlo::readPortableArtifact(file, *context);
+    if (module)
+      module->print(llvm::nulls(), mlir::OpPrintingFlags().enableDebugInfo());
     ++(module ? shared.accepted : shared.rejected);
   }
 

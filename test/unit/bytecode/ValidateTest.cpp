@@ -228,6 +228,16 @@ TEST(Validate, QuantizedTypes) {
   EXPECT_THAT(perAxis(0, {half, half}, {0, 0}), HasSubstr("as many scales as the quantized dimension"));
 }
 
+TEST(Validate, QuantizedDimensionOfVhlo) {
+  File file;
+  uint64_t storage = file.type(1, num(11)), expressed = file.type(1, num(4));
+  int64_t half = llvm::bit_cast<int64_t>(0.5);
+  uint64_t element = file.type(1, cat(num(30), num(1), num(storage), num(expressed), num(2), sig(-128), sig(127),
+                                      shape({half, half}), shape({0, 0})));
+  file.type(1, cat(num(20), shape({2, 2}), num(element)));
+  EXPECT_THAT(errorOf(file), HasSubstr("quantized dimension below the rank 2, but got 2"));
+}
+
 TEST(Validate, Elements) {
   auto dense = [](std::vector<int64_t> sizes, Bytes content, uint64_t bits) {
     File file;
