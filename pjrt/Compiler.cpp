@@ -10,6 +10,7 @@
 #include "lowering/program/ProgramTypes.h"
 #include "pjrt/EntryLayouts.h"
 #include "runtime/cache/Cache.h"
+#include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -189,7 +190,7 @@ rt::StatusOr<std::string> optimizedModule(const std::string &source) {
   OwningOpRef<ModuleOp> module = session.parse(source);
   if (!module)
     return session.error("the program cannot be read");
-  if (failed(lowering::dropShardings(*module)))
+  if (failed(lowering::dropShardings(*module)) || failed(spmd::partition(*module)))
     return session.error("the program cannot be simplified");
   PassManager passes(&session.context, ModuleOp::getOperationName());
   lowering::addSimplifyPasses(passes, CompileOptions());
