@@ -137,6 +137,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   lowering::KernelOptions kernelOptions;
   kernelOptions.target = options.target;
   kernelOptions.genericOnly = options.genericOnly;
+  kernelOptions.contract = options.xlaSemantics;
   kernelOptions.threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   kernelOptions.onStop = options.onStop;
   kernelOptions.onProgress = options.onProgress;

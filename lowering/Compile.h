@@ -26,8 +26,8 @@ struct CompileOptions {
   bool fold = true;         ///< evaluate constant subexpressions; off where machine code is what is to be tested
   bool genericOnly = false; ///< no emitters: the reference path of code generation
   bool fuse = true;         ///< off: one kernel per operation, for tests
-  /// The meaning that XLA gives to programs where StableHLO's specification has another (passes/xla): on for programs from
-  /// JAX and PyTorch/XLA.
+  /// The meaning that XLA gives to programs where StableHLO's specification has another: scatter windows (passes/xla), and
+  /// fused multiply-add. On for programs from JAX and PyTorch/XLA.
   bool xlaSemantics = false;
   unsigned threads = 0;     ///< of the compiler; 0 = what the process may use
   /// Receives the program at each stop (docs/tour.md): "sharded", "partitioned", "simplified", "fused" with the kernel

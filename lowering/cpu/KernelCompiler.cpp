@@ -9,6 +9,7 @@
 #include "lowering/linalg/Passes.h"
 #include "passes/fusion/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -109,6 +110,8 @@ public:
       return fail("stop vector");
     dump("vector");
     addEntryPoint(*buffered, symbol);
+    if (options.contract)
+      allowContraction(*module);
     {
       PassManager pm(module->getContext(), ModuleOp::getOperationName());
       pm.addPass(createExpandMathPass());
@@ -137,6 +140,17 @@ public:
   }
 
 private:
+  /// Of the program's own operations: the expansions of functions come later, and some of them count on every rounding.
+  static void allowContraction(ModuleOp module) {
+    module.walk([](Operation *op) {
+      if (!isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op))
+        return;
+      auto flags = cast<arith::ArithFastMathInterface>(op);
+      arith::FastMathFlags set = flags.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::contract;
+      op->setAttr(flags.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), set));
+    });
+  }
+
   const KernelOptions &options;
   std::mutex &dumpMutex;
   std::unique_ptr<ObjectEmitter> emitter;
