@@ -21,6 +21,7 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(calls::createFlattenTuplesPass());
   // First of all, because it makes chlo operations and sorts whose comparators call functions.
   pm.addPass(calls::createExpandCustomCallsPass());
+  pm.addNestedPass<func::FuncOp>(chlo::createChloRecomposeOpsPass());
   // Composites become calls of their decompositions, and calls disappear before everything that looks at one function
   // at a time.
   pm.addPass(simplify::createStablehloLegalizeCompositeToCallPass());

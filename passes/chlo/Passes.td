@@ -15,6 +15,16 @@ def ChloLegalizeToStablehloPass : Pass<"chlo-legalize-to-stablehlo", "::mlir::fu
                            "::mlir::tensor::TensorDialect"];
 }
 
+def ChloRecomposeOpsPass : Pass<"chlo-recompose-ops", "::mlir::func::FuncOp"> {
+  let summary = "Replace composites of special functions by the CHLO operation that they were";
+  let description = [{
+    Portable artifacts cannot hold CHLO: their writers turn chlo.erf into a composite "chlo.erf" that decomposes into a
+    polynomial. Where our own legalization has a smaller error than those decompositions (erf, erfc, the trigonometric,
+    hyperbolic and inverse functions of real numbers), the operation comes back. Other composites stay.
+  }];
+  let dependentDialects = ["::millrace::chlo::ChloDialect"];
+}
+
 def ShapeLegalizeToStablehloPass : Pass<"shape-legalize-to-stablehlo", "::mlir::func::FuncOp"> {
   let summary = "Compute shapes with StableHLO operations instead of the dialects shape, tensor and arith";
   let description = [{
