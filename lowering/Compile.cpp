@@ -7,6 +7,8 @@
 #include "lowering/cpu/KernelCompiler.h"
 #include "lowering/program/BuildProgram.h"
 #include "lowering/program/KernelCost.h"
+#include "lowering/program/OutlineReducers.h"
+#include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/spmd/Partition.h"
 
@@ -73,6 +75,12 @@ void shareEqualKernels(ModuleOp module, SmallVectorImpl<func::FuncOp> &kernels, 
     if (it != renamed.end())
       call.setCalleeAttr(FlatSymbolRefAttr::get(it->second));
   });
+  module.walk([&](Operation *collective) {
+    auto reducer = collective->getAttrOfType<FlatSymbolRefAttr>(lowering::kReducerAttr);
+    auto it = reducer ? renamed.find(reducer.getAttr()) : renamed.end();
+    if (it != renamed.end())
+      collective->setAttr(lowering::kReducerAttr, FlatSymbolRefAttr::get(it->second));
+  });
   for (func::FuncOp function : duplicates)
     function.erase();
 }
@@ -116,6 +124,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     dump(stop);
     return llvm::Error::success();
   };
+  calls::prepareCollectives(module);
   if (failed(lowering::dropShardings(module)))
     return llvm::createStringError("compilation stopped at 'partitioned'");
   // Partitioning comes first, while every operation still says what the front end meant: simplification would not keep

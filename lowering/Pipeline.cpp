@@ -2,6 +2,7 @@
 //===- Pipeline.cpp - The passes between two stops ------------------------===//
 #include "lowering/Pipeline.h"
 
+#include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -53,6 +54,8 @@ void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   fusionOptions.single = !options.fuse;
   pm.addPass(fusion::createFuseKernelsPass(fusionOptions));
   pm.addPass(fusion::createMarkInPlacePass());
+  // What fusion made kernels of is settled: these are called by collectives, not by the program.
+  pm.addPass(createOutlineReducersPass());
 }
 
 } // namespace millrace::lowering

@@ -11,6 +11,7 @@
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
+#include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -56,6 +57,7 @@ void millrace::registerAllPasses() {
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();
+  lowering::registerOutlineReducersPass();
   calls::registerCallsPasses();
   fusion::registerFusionPasses();
   loops::registerLoopsPasses();

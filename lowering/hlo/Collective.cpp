@@ -73,7 +73,7 @@ LogicalResult addCommon(Operation *op, Collective &collective) {
 /// Fills `collective`; false if `op` is none that HLO has in this form.
 FailureOr<bool> describe(Operation *op, Collective &collective, Computation &to) {
   if (!isa<shlo::AllGatherOp, shlo::AllReduceOp, shlo::ReduceScatterOp, shlo::CollectiveBroadcastOp,
-           shlo::CollectivePermuteOp, shlo::CollectiveReduceOp>(op))
+           shlo::CollectivePermuteOp>(op))
     return false;
   if (failed(addCommon(op, collective)))
     return failure();
@@ -86,13 +86,6 @@ FailureOr<bool> describe(Operation *op, Collective &collective, Computation &to)
           })
           .Case<shlo::AllReduceOp>([&](shlo::AllReduceOp op) {
             collective.opcode = "all-reduce";
-            return addReducer(op.getComputation(), collective, to);
-          })
-          .Case<shlo::CollectiveReduceOp>([&](shlo::CollectiveReduceOp op) {
-            // Only the root's result is defined; everybody may have it.
-            collective.opcode = "all-reduce";
-            if (op.getHasDynamicRoot())
-              collective.operands = ValueRange(op.getOperands()).drop_back();
             return addReducer(op.getComputation(), collective, to);
           })
           .Case<shlo::ReduceScatterOp>([&](shlo::ReduceScatterOp op) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CollectiveSteps.cpp - Collectives and transfers as runtime steps ---===//
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/ReplicaGroups.h"
 #include "lowering/program/FunctionBuilder.h"
+#include "lowering/program/OutlineReducers.h"
 #include "lowering/program/ProgramTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,46 +19,15 @@ using Kind = CollectiveStep::Kind;
 using Groups = CollectiveStep::Groups;
 using Reduction = CollectiveStep::Reduction;
 
-/// The reduction that a region `return op(arg0, arg1)` computes, if it is one the runtime knows.
-Reduction reductionOf(Region &region) {
-  Block &block = region.front();
-  if (block.getNumArguments() != 2 || !llvm::hasNItems(block, 2))
-    return Reduction::None;
-  Operation *op = &block.front();
-  if (op->getNumOperands() != 2 || block.getTerminator()->getOperands() != op->getResults())
-    return Reduction::None;
-  bool bothArguments = (op->getOperand(0) == block.getArgument(0) && op->getOperand(1) == block.getArgument(1)) ||
-                       (op->getOperand(0) == block.getArgument(1) && op->getOperand(1) == block.getArgument(0));
-  if (!bothArguments)
-    return Reduction::None;
-  if (isa<shlo::AddOp>(op))
-    return Reduction::Sum;
-  if (isa<shlo::MulOp>(op))
-    return Reduction::Product;
-  if (isa<shlo::MinOp>(op))
-    return Reduction::Min;
-  if (isa<shlo::MaxOp>(op))
-    return Reduction::Max;
-  if (isa<shlo::AndOp>(op))
-    return Reduction::And;
-  if (isa<shlo::OrOp>(op))
-    return Reduction::Or;
-  if (isa<shlo::XorOp>(op))
-    return Reduction::Xor;
-  return Reduction::None;
-}
-
-/// Rows of a 2-D tensor of ids; -1 pads shorter rows.
-std::vector<std::vector<int64_t>> rowsOf(DenseIntElementsAttr attr) {
-  auto type = cast<RankedTensorType>(attr.getType());
-  std::vector<std::vector<int64_t>> rows(type.getRank() ? type.getDimSize(0) : 0);
-  int64_t columns = type.getRank() == 2 ? type.getDimSize(1) : 1, index = 0;
-  for (const APInt &id : attr.getValues<APInt>()) {
-    if (id.getSExtValue() >= 0)
-      rows[index / columns].push_back(id.getSExtValue());
-    ++index;
+/// {source, target} each.
+std::vector<std::vector<int64_t>> pairsOf(DenseIntElementsAttr attr) {
+  std::vector<std::vector<int64_t>> pairs;
+  for (auto [index, id] : llvm::enumerate(attr.getValues<APInt>())) {
+    if (index % 2 == 0)
+      pairs.emplace_back();
+    pairs.back().push_back(id.getSExtValue());
   }
-  return rows;
+  return pairs;
 }
 
 /// How replica_groups are to be read: table "grouping strategies" of the specification.
@@ -71,7 +42,7 @@ Groups groupMode(bool hasChannel, bool useGlobalIds) {
 LogicalResult FunctionBuilder::visitCollective(Operation *op) {
   CollectiveStep step;
   step.name = op->getName().stripDialect().str();
-  Region *reducer = nullptr;
+  bool reduces = isa<shlo::AllReduceOp, shlo::ReduceScatterOp, shlo::CollectiveReduceOp>(op);
   auto channel = op->getAttrOfType<shlo::ChannelHandleAttr>("channel_handle");
   step.channel = channel ? channel.getHandle() : 0;
   bool global = op->hasAttr("use_global_device_ids");
@@ -83,11 +54,9 @@ LogicalResult FunctionBuilder::visitCollective(Operation *op) {
     step.dimension = gather.getAllGatherDim();
   } else if (isa<shlo::AllReduceOp>(op)) {
     step.kind = Kind::AllReduce;
-    reducer = &op->getRegion(0);
   } else if (auto scatter = dyn_cast<shlo::ReduceScatterOp>(op)) {
     step.kind = Kind::ReduceScatter;
     step.dimension = scatter.getScatterDimension();
-    reducer = &op->getRegion(0);
   } else if (auto exchange = dyn_cast<shlo::AllToAllOp>(op)) {
     step.kind = Kind::AllToAll;
     step.dimension = exchange.getConcatDimension();
@@ -99,7 +68,6 @@ LogicalResult FunctionBuilder::visitCollective(Operation *op) {
     step.kind = Kind::CollectiveBroadcast;
   } else if (step.name == "collective_reduce") {
     step.kind = Kind::CollectiveReduce;
-    reducer = &op->getRegion(0);
   } else {
     return op->emitError("is neither machine code nor a step of the runtime");
   }
@@ -109,16 +77,28 @@ LogicalResult FunctionBuilder::visitCollective(Operation *op) {
   // Operations without use_global_device_ids read their groups as partitions as soon as there is a channel.
   step.groupMode = broadcastLike ? (step.channel > 0 ? Groups::CrossPartition : Groups::CrossReplica)
                                  : groupMode(step.channel > 0, global);
-  StringRef groupName = step.kind == Kind::CollectivePermute ? "source_target_pairs" : "replica_groups";
-  auto groups = op->getAttrOfType<DenseIntElementsAttr>(groupName);
-  if (!groups)
-    return op->emitError("expects ") << groupName << " as a dense list of ids, but got " << op->getAttr(groupName);
-  step.groups = rowsOf(groups);
-  if (reducer) {
-    step.reduction = reductionOf(*reducer);
-    if (step.reduction == Reduction::None)
-      return op->emitError("reduces with a computation other than add, mul, min, max, and, or, xor of both arguments");
+  if (step.kind == Kind::CollectivePermute) {
+    step.groups = pairsOf(op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs"));
+  } else {
+    shlo::ReplicaGroups groups;
+    std::string why;
+    if (failed(shlo::expandReplicaGroups(op->getAttr("replica_groups"), groups, why)))
+      return op->emitOpError(why);
+    for (ArrayRef<int64_t> group : groups)
+      step.groups.emplace_back(group.begin(), group.end());
   }
+  if (reduces) {
+    step.reduction = reductionOf(op);
+    if (auto kernel = op->getAttrOfType<FlatSymbolRefAttr>(kReducerAttr)) {
+      const KernelSummary &summary = context.kernels.find(kernel.getValue())->second;
+      step.reducer = summary.index;
+      step.reducerEnd = summary.rangeEnd;
+      step.reducerScratch = summary.scratchBytes;
+    } else if (step.reduction == Reduction::None) {
+      return op->emitOpError("has a computation without a kernel: xla-outline-reducers has not run");
+    }
+  }
+  step.dynamicRoot = op->hasAttr("has_dynamic_root");
   for (Value operand : op->getOperands())
     if (isTensor(operand))
       step.arguments.push_back(useWithShape(operand, op->getLoc()));
@@ -138,7 +118,7 @@ LogicalResult FunctionBuilder::visitTransfer(Operation *op) {
   else
     step.isHostTransfer = isa<shlo::InfeedOp, shlo::OutfeedOp>(op);
   if (auto pairs = op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs"))
-    for (const std::vector<int64_t> &pair : rowsOf(pairs))
+    for (const std::vector<int64_t> &pair : pairsOf(pairs))
       if (pair.size() == 2)
         step.sourceTargetPairs.push_back({pair[0], pair[1]});
   for (StringRef name : {"infeed_config", "outfeed_config"})

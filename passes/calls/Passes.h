@@ -14,6 +14,9 @@ namespace millrace::calls {
 /// Array of dense elements: the values of the last arguments of a function, see xla-hoist-constants.
 inline constexpr llvm::StringLiteral kHoistedAttr = "millrace.hoisted";
 
+/// What xla-prepare-collectives does. It has to come before shardings are dropped, and meshes with them.
+void prepareCollectives(mlir::ModuleOp module);
+
 #define GEN_PASS_DECL
 #include "passes/calls/Passes.h.inc"
 

@@ -46,4 +46,14 @@ def ExpandCustomCallsPass : Pass<"xla-expand-custom-calls", "::mlir::ModuleOp"> 
   let dependentDialects = ["::millrace::chlo::ChloDialect", "::millrace::stablehlo::StablehloDialect"];
 }
 
+def PrepareCollectivesPass : Pass<"xla-prepare-collectives", "::mlir::ModuleOp"> {
+  let summary = "Bring collectives into the form that the runtime executes";
+  let description = [{
+    Operands of reducing collectives are converted to the element type of the computation where it promotes them.
+    A collective between async_start and async_done runs where it starts. Meshes that replica groups name by symbol are
+    written in place.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 #endif

@@ -15,7 +15,13 @@ namespace {
 using Kind = CollectiveStep::Kind;
 using Contributions = std::vector<const CollectiveCall *>;
 
-constexpr int64_t blockElements = 2048;
+constexpr int64_t blockElements = CollectiveStep::kReducerElements;
+
+/// Memory for the buffers of a reducer, aligned as those of other kernels.
+struct alignas(64) Line {
+  char bytes[64];
+};
+std::vector<Line> linesFor(size_t bytes) { return std::vector<Line>((bytes + sizeof(Line) - 1) / sizeof(Line)); }
 
 /// Copies the box of `size` at `from` of `source` to `to` of `target`; all row-major.
 void copyBox(const TensorView &source, const std::vector<int64_t> &from, const TensorView &target,
@@ -56,7 +62,15 @@ public:
         position(size_t(std::find(this->group.begin(), this->group.end(), member) - this->group.begin())) {}
 
   Status run(const Contributions &all) {
-    for (size_t i = 0; i < call.arguments.size(); ++i) {
+    if (step.dynamicRoot) {
+      const TensorView &operand = call.arguments.back();
+      root = loadInteger(operand);
+      if (root < 0 || size_t(root) >= all.size())
+        return failedPrecondition("root " + std::to_string(root) + " of a group of " + std::to_string(all.size()));
+    } else if (size_t(step.root) < all.size()) {
+      root = step.root;
+    }
+    for (size_t i = 0; i < call.results.size(); ++i) {
       for (size_t k = 0; k < all.size(); ++k)
         if (all[k]->arguments[i].dims != call.arguments[i].dims && step.kind != Kind::AllGather)
           return failedPrecondition("operand " + std::to_string(i) + " has another shape on device " +
@@ -75,16 +89,23 @@ private:
     case Kind::AllGather: return allGather(i, all);
     case Kind::AllToAll: return allToAll(i, all);
     case Kind::CollectivePermute: return permute(i, all);
-    case Kind::CollectiveBroadcast: return copyFrom(i, *all[size_t(step.root) < all.size() ? size_t(step.root) : 0]);
+    case Kind::CollectiveBroadcast: return copyFrom(i, *all[size_t(root)]);
     }
     return internalError("unknown collective");
   }
 
   Status combine(DType type, void *accumulator, const void *operand, int64_t elements) const {
     if (call.reducer) {
-      void *buffers[3] = {accumulator, const_cast<void *>(operand), accumulator};
-      if (int32_t code = call.reducer(buffers, nullptr, 0, elements))
+      // The kernel takes whole blocks of memory of its own; what lies past the elements is zero.
+      size_t blockBytes = size_t(blockElements) * byteSize(type), bytes = size_t(elements) * byteSize(type);
+      std::vector<Line> lhs = linesFor(blockBytes), rhs = linesFor(blockBytes), out = linesFor(blockBytes);
+      std::vector<Line> scratch = linesFor(step.reducerScratch);
+      std::memcpy(lhs.data(), accumulator, bytes);
+      std::memcpy(rhs.data(), operand, bytes);
+      void *buffers[4] = {lhs.data(), rhs.data(), out.data(), scratch.data()};
+      if (int32_t code = call.reducer(buffers, nullptr, 0, step.reducerEnd))
         return internalError("the reduction failed with code " + std::to_string(code));
+      std::memcpy(accumulator, out.data(), bytes);
       return Status();
     }
     if (!reduceElements(step.reduction, type, accumulator, operand, accumulator, elements))
@@ -124,9 +145,8 @@ private:
   /// The root gets the reduced value, the others zeros. The root reads all before anybody's memory is written: others
   /// write only their own results, which alias nobody's argument but their own, hence the copy below.
   Status collectiveReduce(size_t i, const Contributions &all) const {
-    size_t root = size_t(step.root) < all.size() ? size_t(step.root) : 0;
     const TensorView &result = call.results[i];
-    if (position != root) {
+    if (position != size_t(root)) {
       if (call.arguments[i].data == result.data)
         return unimplemented("collective_reduce in place");
       std::memset(result.data, 0, result.bytes());
@@ -220,8 +240,17 @@ private:
     return Status();
   }
 
+  static int64_t loadInteger(const TensorView &operand) {
+    int64_t value = 0;
+    size_t bytes = byteSize(operand.dtype);
+    std::memcpy(&value, operand.data, bytes); // little endian
+    unsigned unused = 64 - 8 * unsigned(bytes);
+    return isSigned(operand.dtype) ? int64_t(uint64_t(value) << unused) >> unused : value;
+  }
+
   const CollectiveCall &call;
   const CollectiveStep &step;
+  int64_t root = 0; ///< position in the group
   const std::vector<uint32_t> group;
   const uint32_t member;
   const size_t position;

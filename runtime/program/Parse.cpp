@@ -187,6 +187,9 @@ Step Reader::step(const fb::Step &s) {
     c.root = b.root();
     c.reduction = enumerator(b.reduction(), CollectiveStep::Reduction::Xor);
     c.reducer = b.reducer();
+    c.dynamicRoot = b.dynamic_root();
+    c.reducerEnd = b.reducer_end();
+    c.reducerScratch = b.reducer_scratch();
     c.name = text(b.name());
     result.body = std::move(c);
     return result;

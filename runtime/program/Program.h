@@ -250,10 +250,16 @@ struct CollectiveStep {
   int64_t dimension2 = 0; ///< split_dimension of all_to_all
   int64_t splitCount = 0; ///< of all_to_all
   int64_t root = 0;       ///< collective_reduce, collective_broadcast where they have one; else position 0 of the group
-  /// all_reduce, reduce_scatter, collective_reduce: a reduction the runtime knows for every type, or a kernel with the
-  /// buffers {lhs, rhs, out} of `end - begin` flat elements (used if not kNone; out may equal lhs).
+  /// Their root is a position that the last argument, one integer, names; it has no result.
+  bool dynamicRoot = false;
+  /// all_reduce, reduce_scatter, collective_reduce: a reduction the runtime knows for the type, or a kernel (used if not
+  /// kNone) with the buffers {lhs, rhs, out, scratch}, the first three of kReducerElements flat elements each, that no
+  /// two overlap. It runs over its whole range [0, reducerEnd) at once; what it makes of elements past the end is unused.
   Reduction reduction = Reduction::None;
   uint32_t reducer = kNone; ///< index into Program::kernels
+  int64_t reducerEnd = 1;
+  uint64_t reducerScratch = 0; ///< bytes
+  static constexpr int64_t kReducerElements = 2048;
   std::string name;         ///< for messages: "all_reduce"
   bool operator==(const CollectiveStep &) const = default;
 };

@@ -93,7 +93,8 @@ private:
   auto body(const CollectiveStep &s) {
     return fb::CreateCollectiveStep(builder, uint8_t(s.kind), ids(s.arguments), ids(s.results), uint8_t(s.groupMode),
                                     intLists(s.groups), s.channel, s.dimension, s.dimension2, s.splitCount, s.root,
-                                    uint8_t(s.reduction), s.reducer, text(s.name));
+                                    uint8_t(s.reduction), s.reducer, text(s.name), s.dynamicRoot,
+                                    s.reducerEnd, s.reducerScratch);
   }
   auto body(const CustomCallStep &s) {
     std::vector<Offset<fb::Attribute>> attributes;

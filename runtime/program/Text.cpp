@@ -111,6 +111,8 @@ private:
            ")";
     if (s.reduction != CollectiveStep::Reduction::None)
       out += std::string(" ") + reductions[size_t(s.reduction)];
+    if (s.reducer != kNone)
+      out += " reducer " + (s.reducer < program.kernels.size() ? program.kernels[s.reducer].name : missing);
     out += " groups[";
     for (const auto &group : s.groups) {
       out += "[";

@@ -290,14 +290,21 @@ Status Checker::check(const CollectiveStep &s, unsigned) {
   using Kind = CollectiveStep::Kind;
   MILLRACE_TRY(checkRead(s.arguments));
   MILLRACE_TRY(checkWrite(s.results));
-  if (s.arguments.empty() || s.arguments.size() != s.results.size())
+  if (s.results.empty() || s.arguments.size() != s.results.size() + s.dynamicRoot)
     return error("collective with " + str(s.arguments.size()) + " operands and " + str(s.results.size()) + " results");
   bool reduces = s.kind == Kind::AllReduce || s.kind == Kind::ReduceScatter || s.kind == Kind::CollectiveReduce;
   if (reduces && s.reducer == kNone && s.reduction == CollectiveStep::Reduction::None)
     return error("collective without reduction");
   if (s.reducer != kNone && s.reducer >= program.kernels.size())
     return error("reducer kernel " + str(s.reducer) + " of " + str(program.kernels.size()));
-  for (size_t i = 0; i < s.arguments.size(); ++i) {
+  if (s.reducer != kNone && s.reducerEnd < 1)
+    return error("reducer over a range of " + std::to_string(s.reducerEnd));
+  if (s.dynamicRoot) {
+    const Slot &root = f.slots[s.arguments.back()];
+    if (!isInteger(root.dtype) || (root.isStatic() && root.bytes != byteSize(root.dtype)))
+      return error("a root that is not one integer");
+  }
+  for (size_t i = 0; i < s.results.size(); ++i) {
     const Slot &a = f.slots[s.arguments[i]], &r = f.slots[s.results[i]];
     if (s.kind == Kind::AllGather || s.kind == Kind::AllToAll || s.kind == Kind::ReduceScatter) {
       if (a.dtype != r.dtype || a.dims.size() != r.dims.size())

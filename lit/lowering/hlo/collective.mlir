@@ -40,14 +40,14 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, tensor<
 }
 
 // -----
-// Everybody may have what only the root of a collective_reduce needs.
+// A promoting computation converts its operand first.
 // CHECK: ROOT all-reduce.1 = f64[4]{0} all-reduce(convert.1), replica_groups={{[{][{]}}0,1{{[}][}]}}, to_apply=region.1
-func.func @main(%x: tensor<4xf32>, %root: tensor<i32>) -> tensor<4xf64> {
-  %0 = "stablehlo.collective_reduce"(%x, %root) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root}> ({
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf64> {
+  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f64>, %b: tensor<f64>):
     %c = stablehlo.add %a, %b : tensor<f64>
     stablehlo.return %c : tensor<f64>
-  }) : (tensor<4xf32>, tensor<i32>) -> tensor<4xf64>
+  }) : (tensor<4xf32>) -> tensor<4xf64>
   return %0 : tensor<4xf64>
 }
 

@@ -54,6 +54,16 @@ func.func @dynamic_root(%x: tensor<4xf32>, %r: tensor<i32>) -> tensor<4xf32> {
 }
 
 // -----
+func.func @reduce_to_root(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'stablehlo.collective_reduce' op has no form in HLO}}
+  %0 = "stablehlo.collective_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @again(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>

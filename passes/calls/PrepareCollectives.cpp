@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PrepareCollectives.cpp - Collectives as the runtime executes them --===//
+// Input:   %f = "stablehlo.async_start"(%x) ({ ^bb0(%a: ..): %r = "stablehlo.all_reduce"(%a) ({ .. f64 .. }) .. }) : (tensor<2xf32>) -> ..
+//          %y = "stablehlo.async_done"(%f)
+// Output:  %c = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xf64>
+//          %y = "stablehlo.all_reduce"(%c) ({ .. f64 .. })
+// Leaves alone an async_done whose future comes from elsewhere than an async_start.
+#include "passes/calls/Passes.h"
+
+#include "dialects/sdy/Ops.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::calls {
+#define GEN_PASS_DEF_PREPARECOLLECTIVESPASS
+#include "passes/calls/Passes.h.inc"
+
+namespace {
+
+/// The runtime starts and finishes a collective in one step, at the place of its start on every device.
+void runAtStart(AsyncStartOp start) {
+  OpBuilder builder(start);
+  IRMapping mapping;
+  Block &body = start.getBody().front();
+  mapping.map(body.getArguments(), start.getOperands());
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<Value> results;
+  for (Value value : body.getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(value));
+  for (Operation *user : llvm::make_early_inc_range(start->getUsers()))
+    if (auto done = dyn_cast<AsyncDoneOp>(user)) {
+      done->replaceAllUsesWith(results);
+      done->erase();
+    }
+  if (start->use_empty())
+    start->erase();
+}
+
+void promoteOperands(Operation *op) {
+  OpBuilder builder(op);
+  Type element = cast<RankedTensorType>(op->getRegion(0).getArgument(0).getType()).getElementType();
+  for (OpOperand &operand : op->getOpOperands().take_front(op->getNumResults())) {
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    if (type.getElementType() != element)
+      operand.set(ConvertOp::create(builder, op->getLoc(), operand.get(), element));
+  }
+}
+
+/// `mesh` with the axes that the sdy.mesh operation of that name lists.
+void writeMeshInPlace(Operation *op) {
+  auto groups = op->getAttrOfType<ReplicaGroupMeshAxesAttr>("replica_groups");
+  auto name = groups ? dyn_cast<FlatSymbolRefAttr>(groups.getMesh()) : FlatSymbolRefAttr();
+  if (!name)
+    return;
+  auto mesh = SymbolTable::lookupNearestSymbolFrom<sdy::MeshOp>(op, name);
+  if (!mesh)
+    return;
+  MLIRContext *context = op->getContext();
+  SmallVector<Attribute> axes;
+  for (sdy::MeshAxisAttr axis : mesh.getMesh().getAxes())
+    axes.push_back(MeshAxisAttr::get(context, StringAttr::get(context, axis.getName()), axis.getSize()));
+  DenseIntElementsAttr ids;
+  if (ArrayRef<int64_t> devices = mesh.getMesh().getDeviceIds(); !devices.empty())
+    ids = DenseIntElementsAttr::get(
+        RankedTensorType::get({static_cast<int64_t>(devices.size())}, IntegerType::get(context, 64)), devices);
+  auto inPlace = MeshAttr::get(context, ArrayAttr::get(context, axes), ids);
+  op->setAttr("replica_groups", ReplicaGroupMeshAxesAttr::get(context, inPlace, groups.getAxes()));
+}
+
+struct PrepareCollectives : impl::PrepareCollectivesPassBase<PrepareCollectives> {
+  void runOnOperation() override { prepareCollectives(getOperation()); }
+};
+
+} // namespace
+
+void prepareCollectives(ModuleOp module) {
+  SmallVector<AsyncStartOp> starts;
+  module.walk([&](AsyncStartOp start) { starts.push_back(start); });
+  llvm::for_each(starts, runAtStart);
+  module.walk([](Operation *op) {
+    writeMeshInPlace(op);
+    if (isa<AllReduceOp, ReduceScatterOp, CollectiveReduceOp>(op))
+      promoteOperands(op);
+  });
+}
+
+} // namespace millrace::calls
