@@ -44,7 +44,7 @@ NamedAttrList attributesOf(Operation *op) { return NamedAttrList(op->getAttrs())
 
 } // namespace
 
-Operation *upgradeOp(Operation *op, const OpDef &next, std::string &why) {
+Operation *upgradeOp(Operation *op, const OpDef &next, ValueRange operands, std::string &why) {
   NamedAttrList attributes = attributesOf(op);
   auto names = next.attributeNames();
   if (next.stem() == "dynamic_conv") {
@@ -59,10 +59,10 @@ Operation *upgradeOp(Operation *op, const OpDef &next, std::string &why) {
         return why = "nothing says what '" + name.str() + "' is", nullptr;
       attributes.set(name, value);
     }
-  return rebuild(op, ("vhlo." + next.name).str(), op->getOperands(), attributes);
+  return rebuild(op, ("vhlo." + next.name).str(), operands, attributes);
 }
 
-Operation *downgradeOp(Operation *op, const OpDef &next, std::string &why) {
+Operation *downgradeOp(Operation *op, const OpDef &next, ValueRange operands, std::string &why) {
   NamedAttrList attributes = attributesOf(op);
   auto names = next.attributeNames();
   for (StringRef name : opDef(op)->attributeNames()) {
@@ -78,12 +78,12 @@ Operation *downgradeOp(Operation *op, const OpDef &next, std::string &why) {
       return why = "nothing says what 'padding' is", nullptr;
     attributes.set("padding", padding);
   }
-  bool one = next.results == "result";
-  if (one && (op->getNumOperands() != 1 || op->getNumResults() != 1))
+  bool wasVariadic = opDef(op)->operands == "operands*";
+  if (wasVariadic && next.operands == "operand" && operands.size() != 1)
     return why = "the older version takes one operand", nullptr;
   if (next.regions.empty() && op->getNumRegions())
     return why = "the older version has no regions", nullptr;
-  return rebuild(op, ("vhlo." + next.name).str(), op->getOperands(), attributes);
+  return rebuild(op, ("vhlo." + next.name).str(), operands, attributes);
 }
 
 } // namespace millrace::vhlo

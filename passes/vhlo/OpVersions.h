@@ -5,9 +5,9 @@
 
 namespace millrace::vhlo {
 
-/// Replaces `op` by `next`, the version of it after (upgrade) or before (downgrade). Null, with the reason in `why`, if that
-/// cannot say the same.
-mlir::Operation *upgradeOp(mlir::Operation *op, const OpDef &next, std::string &why);
-mlir::Operation *downgradeOp(mlir::Operation *op, const OpDef &next, std::string &why);
+/// Makes `next`, the version of `op` after it (upgrade) or before it (downgrade), in front of it. Null, with the reason in
+/// `why`, if that cannot say the same.
+mlir::Operation *upgradeOp(mlir::Operation *op, const OpDef &next, mlir::ValueRange operands, std::string &why);
+mlir::Operation *downgradeOp(mlir::Operation *op, const OpDef &next, mlir::ValueRange operands, std::string &why);
 
 } // namespace millrace::vhlo

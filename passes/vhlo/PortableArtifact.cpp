@@ -12,6 +12,7 @@
 #include "mlir/Parser/Parser.h"
 #include "passes/vhlo/Legality.h"
 #include "passes/vhlo/Passes.h"
+#include "passes/vhlo/Rebuild.h"
 
 using namespace mlir;
 
@@ -53,7 +54,15 @@ LogicalResult writePortableArtifact(ModuleOp module, StringRef targetVersion, ra
     return failure();
   module.getContext()->loadDialect<VhloDialect>();
   OwningOpRef<ModuleOp> copy = module.clone();
-  if (failed(legalizeToVhlo(*copy, options.allowOtherDialects)) || failed(convertToVersion(*copy, *target)))
+  if (failed(legalizeToVhlo(*copy, options.allowOtherDialects)))
+    return failure();
+  // The writers that we are compared with byte by byte know versions up to 1.17: what changes above it leaves no traces in
+  // the order of uses.
+  constexpr Version compared{1, 17};
+  if (failed(convertToVersion(*copy, target->withoutPatch() < compared ? compared : *target)))
+    return failure();
+  orderUses(*copy);
+  if (failed(convertToVersion(*copy, *target)))
     return failure();
   std::string producer = (producerPrefix + target->str()).str(); // the configuration does not keep it alive
   BytecodeWriterConfig config(producer);

@@ -2,6 +2,7 @@
 //===- Rebuild.cpp - Change a program's operations in place ---------------===//
 #include "passes/vhlo/Rebuild.h"
 
+#include "dialects/vhlo/Dialect.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -47,17 +48,35 @@ Operation *rebuild(Operation *op, StringRef name, ValueRange operands, const Nam
   Operation *replacement = OpBuilder(op).create(state);
   for (auto [from, to] : llvm::zip(op->getRegions(), replacement->getRegions()))
     to.takeBody(from);
-  op->replaceAllUsesWith(replacement);
-  op->erase();
   return replacement;
 }
 
-void sortUses(ModuleOp module) {
+void replace(Operation *op, Operation *replacement) {
+  op->replaceAllUsesWith(replacement);
+  op->erase();
+}
+
+void orderUses(ModuleOp module) {
   // Setting an operand puts its use in front of the list, which is where a parser puts it.
-  module.walk<WalkOrder::PreOrder>([](Operation *op) {
+  SmallVector<UnrealizedConversionCastOp> casts;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands())
       operand.set(operand.get());
+    if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op))
+      casts.push_back(cast);
   });
+  // Upstream makes the casts from portable values last, and those to portable values twice, the second for the first.
+  for (UnrealizedConversionCastOp cast : casts)
+    for (OpOperand &operand : cast->getOpOperands())
+      if (isVhlo(operand.get().getType()))
+        operand.set(operand.get());
+  for (UnrealizedConversionCastOp cast : casts)
+    for (Value result : cast.getResults())
+      if (isVhlo(result.getType())) {
+        SmallVector<OpOperand *> uses(llvm::make_pointer_range(result.getUses()));
+        for (OpOperand *use : uses)
+          use->set(result);
+      }
 }
 
 } // namespace millrace::vhlo

@@ -13,11 +13,14 @@ mlir::LogicalResult retypeValues(mlir::ModuleOp module,
                                  llvm::function_ref<mlir::Type(mlir::Type, mlir::Operation *)> convert,
                                  llvm::function_ref<bool(mlir::Operation *)> mayChange = nullptr);
 
-/// Replaces `op` by the operation `name` with the same result types, location and regions. Erases `op`.
+/// Makes the operation `name` in front of `op`, with its result types and location, and moves its regions there.
 mlir::Operation *rebuild(mlir::Operation *op, llvm::StringRef name, mlir::ValueRange operands,
                          const mlir::NamedAttrList &attributes);
+/// Replaces `op` by `replacement` and erases it.
+void replace(mlir::Operation *op, mlir::Operation *replacement);
 
-/// Puts the uses of every value in the order of the program: bytecode records any other order.
-void sortUses(mlir::ModuleOp module);
+/// Puts the uses of every value in the order in which upstream's conversion leaves them: that of the program, which is a
+/// parser's, except at casts. Bytecode records every other order.
+void orderUses(mlir::ModuleOp module);
 
 } // namespace millrace::vhlo

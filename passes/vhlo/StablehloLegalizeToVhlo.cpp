@@ -20,15 +20,15 @@ namespace millrace::vhlo {
 namespace {
 
 /// Casts between values of portable and of other operations, one for each value. They stand behind the definition, where
-/// those made later come first.
+/// those made later come first; their location is that of the first operation that asked for one.
 class Casts {
 public:
-  Value castOf(Value value, Type type) {
+  Value castOf(Value value, Type type, Location loc) {
     Value &known = casts[value];
     if (!known) {
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
-      known = UnrealizedConversionCastOp::create(builder, value.getLoc(), type, value).getResult(0);
+      known = UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
     }
     return known;
   }
@@ -82,20 +82,21 @@ LogicalResult legalizeToVhlo(ModuleOp module, bool allowOtherDialects) {
     return failure();
   Casts casts;
   for (Crossing &crossing : crossings) {
-    bool toPortable = isPortable(crossing.operand->getOwner());
-    Type type = toPortable ? convert(crossing.type, crossing.operand->getOwner()) : crossing.type;
+    Operation *user = crossing.operand->getOwner();
+    bool toPortable = isPortable(user);
+    Type type = toPortable ? convert(crossing.type, user) : crossing.type;
     if (!type)
       return failure();
-    crossing.operand->set(casts.castOf(crossing.operand->get(), type));
+    Value value = crossing.operand->get();
+    crossing.operand->set(casts.castOf(value, type, toPortable ? user->getLoc() : value.getLoc()));
   }
   for (Operation *op : ours) {
     const OpDef *def = portableOp(op);
     NamedAttrList attributes;
     if (failed(attributesToVhlo(op, *def, allowOtherDialects, attributes)))
       return failure();
-    rebuild(op, ("vhlo." + def->name).str(), op->getOperands(), attributes);
+    replace(op, rebuild(op, ("vhlo." + def->name).str(), op->getOperands(), attributes));
   }
-  sortUses(module);
   return success();
 }
 

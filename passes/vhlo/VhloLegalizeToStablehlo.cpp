@@ -32,7 +32,7 @@ static LogicalResult legalizeOp(Operation *op) {
   auto emitError = [&] { return op->emitOpError(); };
   if (failed(OperationName(name, op->getContext()).verifyInherentAttrs(attributes, emitError)))
     return failure();
-  rebuild(op, name, op->getOperands(), attributes);
+  replace(op, rebuild(op, name, op->getOperands(), attributes));
   return success();
 }
 

@@ -5,6 +5,7 @@
 // Leaves alone what both versions have. Fails for what the target cannot say.
 #include "passes/vhlo/Passes.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "passes/vhlo/Legality.h"
 #include "passes/vhlo/OpVersions.h"
 #include "passes/vhlo/Rebuild.h"
@@ -16,23 +17,30 @@ namespace millrace::vhlo {
 #define GEN_PASS_DEF_VHLOTOVERSIONPASS
 #include "passes/vhlo/Passes.h.inc"
 
-static LogicalResult convertOp(Operation *op, Version target) {
-  // An operation may have changed more than once in between.
-  for (const OpDef *def = opDef(op); def && !def->existsIn(target); def = opDef(op)) {
+// The form of `op` in `target`, which may be `op` itself; null after an error. No operation has changed twice.
+static Operation *convertOp(Operation *op, Version target, const IRMapping &values) {
+  const OpDef *def = opDef(op);
+  std::string why;
+  Operation *converted = op;
+  if (!def->existsIn(target)) {
     bool upgrade = def->max < target;
     const OpDef *next = lookupOp(def->stem(), def->number() + (upgrade ? 1 : -1));
-    std::string why = "version " + target.str() + " has no such operation";
-    Operation *converted = nullptr;
-    if (next)
-      converted = upgrade ? upgradeOp(op, *next, why) : downgradeOp(op, *next, why);
-    if (!converted)
-      return reportIllegal(op, why);
-    op = converted;
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(values.lookupOrDefault(operand));
+    if (!next || !next->existsIn(target))
+      why = "version " + target.str() + " has no such operation", converted = nullptr;
+    else
+      converted = upgrade ? upgradeOp(op, *next, operands, why) : downgradeOp(op, *next, operands, why);
   }
-  std::string why;
-  return isLegal(op, target, why) ? success() : reportIllegal(op, why);
+  if (converted && isLegal(converted, target, why))
+    return converted;
+  reportIllegal(op, why);
+  return nullptr;
 }
 
+// All new operations are made before the first old one goes. That is how upstream does it, too, and with it the uses of
+// values come in the same order, which bytecode records.
 LogicalResult convertToVersion(ModuleOp module, Version target) {
   Version operations = target.withoutPatch();
   SmallVector<Operation *> portable;
@@ -40,11 +48,21 @@ LogicalResult convertToVersion(ModuleOp module, Version target) {
     if (opDef(op))
       portable.push_back(op);
   });
-  for (Operation *op : portable)
-    if (failed(convertOp(op, operations)))
-      return module.emitError() << "failed to convert VHLO to v" << operations.str();
-  sortUses(module);
-  return success();
+  SmallVector<std::pair<Operation *, Operation *>> replacements;
+  IRMapping values;
+  bool ok = true;
+  for (Operation *op : portable) {
+    Operation *converted = convertOp(op, operations, values);
+    if (!(ok = converted))
+      break;
+    if (converted == op)
+      continue;
+    replacements.emplace_back(op, converted);
+    values.map(op->getResults(), converted->getResults());
+  }
+  for (auto [op, converted] : replacements)
+    replace(op, converted);
+  return ok ? success() : LogicalResult(module.emitError() << "failed to convert VHLO to v" << operations.str());
 }
 
 namespace {
