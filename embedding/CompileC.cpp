@@ -4,6 +4,7 @@
 #include "dialects/bytecode/Validate.h"
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
+#include "passes/vhlo/PortableArtifact.h"
 #include "runtime/cache/Cache.h"
 #include "runtime/embedding/Objects.h"
 
@@ -57,7 +58,7 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   // An unnamed buffer: locations read "program:2:7".
   mlir::OwningOpRef<mlir::ModuleOp> module =
       bytecode::parseModule(code, mlir::ParserConfig(&context), "program");
-  if (!module)
+  if (!module || failed(vhlo::fromPortableFormat(*module)))
     return runtime::invalidArgument(errors.empty() ? "the program cannot be parsed" : errors);
 
   CompileOptions options;

@@ -23,8 +23,45 @@ void StablehloDialect::registerAttributes() {
       >();
 }
 
+// `<axes=[<name = "x", size = 4>], device_ids=dense<...>>`: axes without the name of their attribute, which is read, too.
+static Attribute parseMesh(AsmParser &parser) {
+  SmallVector<Attribute> axes;
+  auto parseAxis = [&]() -> ParseResult {
+    MeshAxisAttr axis;
+    OptionalParseResult whole = parser.parseOptionalAttribute(axis);
+    if (whole.has_value() ? failed(*whole) : !(axis = dyn_cast_or_null<MeshAxisAttr>(MeshAxisAttr::parse(parser, {}))))
+      return failure();
+    axes.push_back(axis);
+    return success();
+  };
+  DenseIntElementsAttr ids;
+  if (parser.parseLess() || parser.parseKeyword("axes") || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxis))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("device_ids") || parser.parseEqual() || parser.parseAttribute(ids)))
+    return {};
+  return parser.parseGreater() ? Attribute() : MeshAttr::get(parser.getContext(), parser.getBuilder().getArrayAttr(axes), ids);
+}
+
+static void printMesh(MeshAttr mesh, AsmPrinter &printer) {
+  printer << "mesh<axes=[";
+  llvm::interleaveComma(mesh.getAxes(), printer, [&](Attribute axis) {
+    if (auto typed = dyn_cast<MeshAxisAttr>(axis))
+      typed.print(printer);
+    else
+      printer << axis;
+  });
+  printer << ']';
+  if (mesh.getDeviceIds())
+    printer << ", device_ids=" << mesh.getDeviceIds();
+  printer << '>';
+}
+
 Attribute StablehloDialect::parseAttribute(DialectAsmParser &parser, Type type) const {
   SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("mesh")))
+    return parseMesh(parser);
   StringRef mnemonic;
   Attribute attr;
   OptionalParseResult result = generatedAttributeParser(parser, &mnemonic, type, attr);
@@ -56,6 +93,8 @@ void StablehloDialect::printAttribute(Attribute attr, DialectAsmPrinter &printer
     printer << ">";
     return;
   }
+  if (auto mesh = dyn_cast<MeshAttr>(attr))
+    return printMesh(mesh, printer);
   if (failed(generatedAttributePrinter(attr, printer)))
     llvm_unreachable("an attribute of another dialect");
 }

@@ -20,7 +20,6 @@ enum class Default {
   EmptyArray,
   EmptyDict,
   EmptyList,     // no i64
-  EmptyPairs,    // no pair of i64
   Ones,          // an i64 for each window dimension
   ZeroPairs,     // a pair of i64 for each window dimension
   AllFalse,      // an i1 for each window dimension
@@ -58,8 +57,8 @@ constexpr DefaultRule rules[] = {
     {"sort", "dimension", Default::MinusOne},
     {"sort", "is_stable", Default::False},
     {"dynamic_conv", "padding", Default::Required},
-    {"recv", "source_target_pairs", Default::EmptyPairs},
-    {"send", "source_target_pairs", Default::EmptyPairs},
+    {"recv", "source_target_pairs", Default::EmptyList},
+    {"send", "source_target_pairs", Default::EmptyList},
     {"", "base_dilations", Default::Ones},
     {"", "has_dynamic_root", Default::False},
     {"", "indices_are_sorted", Default::False},
@@ -114,7 +113,6 @@ Attribute enumValue(MLIRContext *context, unsigned code, unsigned value) {
 
 // A default that does not depend on the operation, else null.
 Attribute constantDefault(MLIRContext *context, Default rule) {
-  Builder builder(context);
   switch (rule) {
   case Default::False:
     return BoolV1Attr::get(context, false);
@@ -130,9 +128,6 @@ Attribute constantDefault(MLIRContext *context, Default rule) {
     return DictV1Attr::get(context, {});
   case Default::EmptyList:
     return integersToVhlo(context, {});
-  case Default::EmptyPairs:
-    return toVhlo(Attribute(
-        DenseElementsAttr::get(RankedTensorType::get({0, 2}, builder.getI64Type()), ArrayRef<int64_t>())));
   case Default::NoType:
     return enumValue(context, code::ComparisonType, 0);
   case Default::OriginalApi:
@@ -192,10 +187,14 @@ bool isDefault(Operation *op, StringRef stem, StringRef name, Attribute attr) {
     if (name == "operand_layouts" || name == "result_layouts")
       return isEmptyArray(op->getAttr("operand_layouts")) && isEmptyArray(op->getAttr("result_layouts"));
     return isEmptyArray(attr);
-  case Default::EmptyList:
-  case Default::EmptyPairs: {
+  case Default::EmptyList: {
     auto tensor = dyn_cast_or_null<TensorV1Attr>(attr);
     return tensor && tensor.getData().empty();
+  }
+  case Default::DefaultPrecision: { // however many there are
+    auto precisions = dyn_cast_or_null<ArrayV1Attr>(attr);
+    return precisions && llvm::all_equal(precisions.getValue()) &&
+           (precisions.getValue().empty() || precisions.getValue().front() == enumValue(context, code::Precision, 0));
   }
   case Default::Ones:
     return isSplat(attr, builder.getI64IntegerAttr(1));

@@ -4,7 +4,6 @@
 #include "passes/vhlo/PortableArtifact.h"
 
 #include "dialects/bytecode/Validate.h"
-#include "dialects/stablehlo/Dialect.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -30,7 +29,7 @@ std::optional<Version> artifactVersion(StringRef bytes) {
 }
 
 OwningOpRef<ModuleOp> readPortableArtifact(StringRef bytes, MLIRContext &context) {
-  context.loadDialect<func::FuncDialect, stablehlo::StablehloDialect, VhloDialect>();
+  context.loadDialect<func::FuncDialect, VhloDialect>(); // which depends on StableHLO
   std::optional<Version> version = artifactVersion(bytes);
   auto blame = [&] {
     // Whatever went wrong, the first thing to know is that the file is from the future.
@@ -40,10 +39,18 @@ OwningOpRef<ModuleOp> readPortableArtifact(StringRef bytes, MLIRContext &context
     return nullptr;
   };
   OwningOpRef<ModuleOp> module = bytecode::parseModule(bytes, ParserConfig(&context), "<portable artifact>");
-  if (!module || failed(convertToVersion(*module, currentVersion)) || failed(legalizeToStablehlo(*module)) ||
-      failed(verify(*module)))
+  if (!module || failed(fromPortableFormat(*module)))
     return blame();
   return module;
+}
+
+LogicalResult fromPortableFormat(ModuleOp module) {
+  module.getContext()->loadDialect<func::FuncDialect>();
+  WalkResult walk = module.walk([](Operation *op) { return opDef(op) ? WalkResult::interrupt() : WalkResult::advance(); });
+  if (!walk.wasInterrupted())
+    return success();
+  return failure(failed(convertToVersion(module, currentVersion)) || failed(legalizeToStablehlo(module)) ||
+                 failed(verify(module)));
 }
 
 LogicalResult writePortableArtifact(ModuleOp module, StringRef targetVersion, raw_ostream &os,

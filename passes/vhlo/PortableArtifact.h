@@ -17,6 +17,10 @@ std::optional<Version> artifactVersion(llvm::StringRef bytes);
 /// needs. Not for two threads on one context.
 mlir::OwningOpRef<mlir::ModuleOp> readPortableArtifact(llvm::StringRef bytes, mlir::MLIRContext &context);
 
+/// Converts what `module` contains of the portable format, of any version, to StableHLO and func, and verifies the result.
+/// Nothing happens to a program without. Fails after diagnostics.
+mlir::LogicalResult fromPortableFormat(mlir::ModuleOp module);
+
 struct WriteOptions {
   bool allowOtherDialects = false; ///< keep operations and attributes without a portable form (not stable)
 };

@@ -3,6 +3,7 @@
 #include "tools/support/FromModule.h"
 
 #include "dialects/bytecode/Validate.h"
+#include "passes/vhlo/PortableArtifact.h"
 #include "tools/RegisterAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -27,7 +28,7 @@ FromModule::FromModule(llvm::StringRef name, llvm::StringRef description,
             bytecode::isBytecode(file->getBuffer())
                 ? bytecode::parseModule(file->getBuffer(), config, file->getBufferIdentifier())
                 : mlir::parseSourceFile<mlir::ModuleOp>(*sources, config);
-        return module ? function(*module, os) : mlir::failure();
+        return module && succeeded(vhlo::fromPortableFormat(*module)) ? function(*module, os) : mlir::failure();
       });
 }
 

@@ -10,7 +10,7 @@
 namespace millrace::tools {
 
 /// Registers `--NAME` with mlirTranslateMain: `function` is given the parsed and verified module, which may stand in the
-/// file as text or bytecode. Unlike MLIR's own registration this one validates bytecode before MLIR reads it.
+/// file as text, bytecode or portable artifact. Unlike MLIR's own registration this one validates bytecode before MLIR reads it.
 struct FromModule {
   FromModule(llvm::StringRef name, llvm::StringRef description,
              std::function<mlir::LogicalResult(mlir::ModuleOp, llvm::raw_ostream &)> function);

@@ -4,6 +4,7 @@
 
 #include "dialects/bytecode/Validate.h"
 #include "lowering/Compile.h"
+#include "passes/vhlo/PortableArtifact.h"
 #include "tools/RegisterAll.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -43,7 +44,8 @@ OwningOpRef<ModuleOp> Session::load(const std::string &path) {
     return nullptr;
   }
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  return parseSourceFile<ModuleOp>(*sources, mlirContext.get());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(*sources, mlirContext.get());
+  return module && succeeded(vhlo::fromPortableFormat(*module)) ? std::move(module) : nullptr;
 }
 
 bool isCompiledProgram(const std::string &path) {

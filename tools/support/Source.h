@@ -20,8 +20,8 @@ public:
   ~Session();
   mlir::MLIRContext &context() { return *mlirContext; }
 
-  /// Parses and verifies the StableHLO module in `path` ("-" is standard input): text or bytecode. Null after an error
-  /// was printed.
+  /// Parses and verifies the StableHLO module in `path` ("-" is standard input): text, bytecode or portable
+  /// artifact. Null after an error was printed.
   mlir::OwningOpRef<mlir::ModuleOp> load(const std::string &path);
 
 private:
