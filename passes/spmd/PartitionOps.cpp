@@ -89,6 +89,8 @@ LogicalResult Partitioner::emitOp(Operation &op) {
     LogicalResult result = success();
     if (emitShardingCall(call, result))
       return result;
+    if (std::optional<int64_t> device = onlyDevice(call); device && scopeOf(op).count == 1 && numDevices > 1)
+      return emitOnDevice(call, *device);
   }
   if (auto loop = dyn_cast<WhileOp>(op))
     return emitWhile(loop);
@@ -114,6 +116,60 @@ LogicalResult Partitioner::emitOp(Operation &op) {
   if (isa<RngOp, InfeedOp, OutfeedOp, SendOp, RecvOp>(op) && scopeOf(op).count != numDevices)
     return op.emitError("UNIMPLEMENTED: partitioning of ") << op.getName() << " outside of a manual computation";
   return emitByRule(op);
+}
+
+//===-- Calls that belong to one device -----------------------------------===//
+
+/// The device that a maximal sharding names.
+std::optional<int64_t> Partitioner::onlyDevice(CustomCallOp op) {
+  if (auto all = op->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName)) {
+    sdy::MeshAttr mesh = all.getShardings().empty() ? sdy::MeshAttr() : all.getShardings()[0].getMesh(op);
+    return mesh && mesh.isMaximal() ? std::optional(mesh.getDeviceIds()[0]) : std::nullopt;
+  }
+  std::string error;
+  auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
+  auto sharding = text ? sdy::parseHloSharding(text.getValue(), error) : std::nullopt;
+  if (sharding && sharding->kind == sdy::HloSharding::Kind::Tuple && !sharding->elements.empty())
+    sharding = sdy::HloSharding(sharding->elements[0]);
+  return sharding && sharding->kind == sdy::HloSharding::Kind::Maximal ? std::optional(sharding->device) : std::nullopt;
+}
+
+/// Only that device calls, so that a callback runs once; the others get its results.
+LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
+  Location loc = op.getLoc();
+  if (device >= numDevices)
+    return op.emitError("is to run on device ") << device << " of " << numDevices;
+  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+  if (!llvm::all_of(op->getOperandTypes(), isTensor) || !llvm::all_of(op->getResultTypes(), isTensor))
+    return op.emitError("UNIMPLEMENTED: a call of one device that takes or gives tokens");
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(whole(shards[operand], currentScope, loc));
+  auto idType = RankedTensorType::get({}, builder.getIntegerType(32, false));
+  Value mine = PartitionIdOp::create(builder, loc, idType);
+  Value chosen = stablehlo::ConstantOp::create(builder, loc, DenseElementsAttr::get(idType, APInt(32, device)));
+  Value here = CompareOp::create(builder, loc, mine, chosen, ComparisonDirection::EQ);
+  OperationState state(loc, IfOp::getOperationName(), ValueRange{here}, op->getResultTypes());
+  state.addRegion();
+  state.addRegion();
+  Operation *branch = builder.create(state);
+  SmallVector<Placement> placements;
+  for (Type type : op->getResultTypes())
+    placements.push_back(wholeOf(type));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&branch->getRegion(0));
+    Operation *call = emitLocal(*op, operands, placements);
+    ReturnOp::create(builder, loc, call->getResults());
+    builder.createBlock(&branch->getRegion(1));
+    SmallVector<Value> zeros;
+    for (Type type : op->getResultTypes())
+      zeros.push_back(stablehlo::ConstantOp::create(builder, loc, cast<ElementsAttr>(builder.getZeroAttr(type))));
+    ReturnOp::create(builder, loc, zeros);
+  }
+  for (auto [result, value, placement] : llvm::zip_equal(op->getResults(), branch->getResults(), placements))
+    shards[result] = {resharder.broadcast(builder, loc, value, device), placement, currentScope};
+  return success();
 }
 
 //===-- Operations by rule ------------------------------------------------===//

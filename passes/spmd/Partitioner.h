@@ -62,6 +62,8 @@ private:
   mlir::LogicalResult emitBlock(mlir::Block &block, llvm::SmallVectorImpl<Shard> &returned);
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitByRule(mlir::Operation &op);
+  std::optional<int64_t> onlyDevice(stablehlo::CustomCallOp op);
+  mlir::LogicalResult emitOnDevice(stablehlo::CustomCallOp op, int64_t device);
   mlir::LogicalResult emitCollective(mlir::Operation &op);
   mlir::Operation *emitLocal(mlir::Operation &op, mlir::ValueRange operands, llvm::ArrayRef<Placement> results);
   Scope scopeOf(mlir::Operation &op);

@@ -140,6 +140,18 @@ Value Resharder::allReduce(OpBuilder &builder, Location loc, Value value, const 
   return op->getResult(0);
 }
 
+Value Resharder::broadcast(OpBuilder &builder, Location loc, Value value, int64_t device) {
+  // The first of a group sends.
+  ReplicaGroups groups(1, {device});
+  for (int64_t other = 0; other < numDevices; ++other)
+    if (other != device)
+      groups[0].push_back(other);
+  return CollectiveBroadcastOp::create(builder, loc, TypeRange{value.getType()}, ValueRange{value},
+                                       cast<DenseIntElementsAttr>(groupsAttr(builder, groups)),
+                                       cast<ChannelHandleAttr>(nextChannel(builder.getContext())))
+      ->getResult(0);
+}
+
 Value Resharder::allReduceSum(OpBuilder &builder, Location loc, Value value, const ReplicaGroups &groups) {
   auto op = AllReduceOp::create(builder, loc, TypeRange{value.getType()}, ValueRange{value}, groupsAttr(builder, groups),
                                 cast<ChannelHandleAttr>(nextChannel(builder.getContext())),

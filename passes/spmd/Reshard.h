@@ -36,7 +36,8 @@ public:
   /// The same with addition.
   mlir::Value allReduceSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups);
 
-  int64_t devices() const { return numDevices; }
+  /// What `device` has, on all devices.
+  mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t device);
 
 private:
   mlir::Value gather(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement, size_t dim,

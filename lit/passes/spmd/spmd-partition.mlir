@@ -167,6 +167,27 @@ module @donated attributes {mhlo.num_partitions = 2 : i32} {
 
 // -----
 
+// A callback of one device runs there only; what it gives goes to all.
+module @callback attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  sdy.mesh @single = <[], device_ids=[1]>
+  // CHECK-LABEL: func.func @main
+  // CHECK: %[[ALL:.*]] = "stablehlo.all_gather"(%arg0)
+  // CHECK: %[[MINE:.*]] = stablehlo.partition_id
+  // CHECK: %[[ONE:.*]] = stablehlo.constant dense<1> : tensor<ui32>
+  // CHECK: %[[HERE:.*]] = stablehlo.compare EQ, %[[MINE]], %[[ONE]]
+  // CHECK: %[[RESULT:.*]] = "stablehlo.if"(%[[HERE]]) ({
+  // CHECK: stablehlo.custom_call @f(%[[ALL]]) {has_side_effect = true} : (tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: dense<0.000000e+00> : tensor<8xf32>
+  // CHECK: "stablehlo.collective_broadcast"(%[[RESULT]]) {{.*}}replica_groups = dense<{{\[\[}}1, 0]]>
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> tensor<8xf32> {
+    %0 = stablehlo.custom_call @f(%x) {has_side_effect = true, sdy.sharding = #sdy.sharding_per_value<[<@single, []>]>} : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
 // Wishes that do not divide a dimension are not granted.
 module @uneven_wish attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["a"=2]>
