@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Steps.cpp - Operations outside of kernels as runtime steps ---------===//
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/eval/Tensor.h"
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
@@ -36,8 +37,14 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
     return success();
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](shlo::ConstantOp constant) {
-        return visitConstant(op, cast<DenseElementsAttr>(constant.getValue()));
+      .Case([&](shlo::ConstantOp constant) -> LogicalResult {
+        if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+          return visitConstant(op, dense);
+        // Sparse elements, or a resource.
+        llvm::Expected<eval::Tensor> tensor = eval::Tensor::fromAttr(constant.getValue());
+        if (!tensor)
+          return op->emitOpError(llvm::toString(tensor.takeError()));
+        return visitConstant(op, tensor->toAttr());
       })
       .Case([&](func::CallOp call) { return visitCall(call); })
       .Case([&](func::ReturnOp) { return visitReturn(op); })

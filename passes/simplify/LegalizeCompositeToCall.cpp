@@ -2,7 +2,7 @@
 //===- LegalizeCompositeToCall.cpp - Composite -> call of its decomposition -===//
 // Input:   %1 = stablehlo.composite "foo.bar" %0 {decomposition = @bar} : (tensor<f32>) -> tensor<f32>
 // Output:  %1 = call @bar(%0) : (tensor<f32>) -> tensor<f32>
-// Leaves alone composites whose name is listed in `except`.
+// Leaves alone composites whose name is listed in `except`; an entry name@version means that version only.
 #include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -19,7 +19,8 @@ struct LegalizeCompositeToCall : impl::StablehloLegalizeCompositeToCallPassBase<
   using Base::Base;
   void runOnOperation() override {
     getOperation().walk([&](CompositeOp op) {
-      if (llvm::is_contained(exceptListOption, op.getName()))
+      std::string version = (op.getName() + "@" + llvm::Twine(op.getVersion())).str();
+      if (llvm::is_contained(exceptListOption, op.getName()) || llvm::is_contained(exceptListOption, version))
         return;
       OpBuilder builder(op);
       auto call = func::CallOp::create(builder, op.getLoc(), op.getDecomposition(), op.getResultTypes(), op.getInputs());

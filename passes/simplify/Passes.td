@@ -40,7 +40,7 @@ def ExpandBatchNormPass : Pass<"xla-expand-batch-norm", "::mlir::func::FuncOp"> 
 
 def StablehloLegalizeCompositeToCallPass : Pass<"stablehlo-legalize-composite-to-call", "::mlir::ModuleOp"> {
   let summary = "Replace composites by calls of their decompositions";
-  let options = [ListOption<"exceptListOption", "except", "std::string", "names of composites that stay">];
+  let options = [ListOption<"exceptListOption", "except", "std::string", "names of composites that stay, or name@version for one version">];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 

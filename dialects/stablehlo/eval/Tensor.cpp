@@ -3,6 +3,8 @@
 #include "dialects/stablehlo/eval/Tensor.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -88,6 +90,17 @@ llvm::Expected<Tensor> Tensor::fromAttr(ElementsAttr attr, RankedTensorType tens
         for (int64_t i = 0, e = result.size(); i < e; ++i) storeInt(*kind, out + i, loadInt(*kind, out + i));
       return result;
     }
+  }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr)) {
+    // Bytes as they are in memory, each element in whole bytes. A resource may be declared without data.
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    size_t have = blob ? blob->getData().size() : 0, want = static_cast<size_t>(result.size()) * width;
+    if (have != want)
+      return fail("expects a resource of " + llvm::Twine(want) + " bytes, but got " + llvm::Twine(have));
+    std::memcpy(out, blob->getData().data(), want);
+    if (isInteger(*kind) && bitWidth(*kind) < 8)
+      for (int64_t i = 0, e = result.size(); i < e; ++i) storeInt(*kind, out + i, loadInt(*kind, out + i));
+    return result;
   }
   if (isInteger(*kind)) {
     auto values = attr.tryGetValues<APInt>();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Main.cpp - fuzz-bytecode: damaged artifacts must end in an error ---===//
-// fuzz-bytecode FOLDER [--mutations=N | --seconds=S] [--seed=S] [--index=I] [--keep=FOLDER] [--trust]
+// fuzz-bytecode FOLDER [--mutations=N | --seconds=S] [--seed=S] [--index=I] [--keep=FOLDER] [--simplify] [--trust]
 // Each damaged file goes the way of a real one: validation, MLIR's reader, verifier, VHLO to StableHLO, verifier,
 // printer. Workers are child processes; one that dies or hangs is a failure, its input is kept and the next worker goes on
-// behind it. --index runs one file in this process, for a debugger. --trust leaves the validation out: how often MLIR alone dies.
+// behind it. --index runs one file in this process, for a debugger. --simplify runs the compiler's first passes on what is accepted. --trust leaves the validation out: how often MLIR alone dies.
 // Last line: N passed, N failed.
 #include "dialects/bytecode/Validate.h"
+#include "lowering/Pipeline.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "test/fuzz/bytecode/Mutate.h"
 #include "tools/RegisterAll.h"
@@ -42,7 +43,7 @@ struct Options {
   std::string folder, keep = ".";
   uint64_t mutations = 0, seconds = 20, seed = 1;
   std::optional<uint64_t> index;
-  bool trust = false;
+  bool trust = false, simplify = false;
 };
 
 /// What workers and parent share.
@@ -77,6 +78,11 @@ public:
                                 : millrace::vhlo::readPortableArtifact(file, *context);
     if (module)
       module->print(llvm::nulls(), mlir::OpPrintingFlags().enableDebugInfo());
+    if (module && options.simplify) {
+      mlir::PassManager passes(context.get());
+      millrace::lowering::addSimplifyPasses(passes, {});
+      (void)passes.run(*module);
+    }
     ++(module ? shared.accepted : shared.rejected);
   }
 
@@ -119,6 +125,8 @@ bool parseOptions(int argc, char **argv, Options &options) {
       options.index = value;
     else if (rest.consume_front("--keep="))
       options.keep = rest;
+    else if (argument == "--simplify")
+      options.simplify = true;
     else if (argument == "--trust")
       options.trust = true;
     else if (!argument.starts_with("--") && options.folder.empty())
@@ -141,7 +149,7 @@ int main(int argc, char **argv) {
   Options options;
   std::vector<std::string> corpus, names;
   if (!parseOptions(argc, argv, options) || !loadCorpus(options.folder, corpus, names)) {
-    llvm::errs() << "usage: fuzz-bytecode FOLDER [--mutations=N | --seconds=S] [--seed=S] [--index=I] [--keep=FOLDER] [--trust]\n"
+    llvm::errs() << "usage: fuzz-bytecode FOLDER [--mutations=N | --seconds=S] [--seed=S] [--index=I] [--keep=FOLDER] [--simplify] [--trust]\n"
                     "FOLDER has at least one bytecode file\n";
     return 2;
   }
