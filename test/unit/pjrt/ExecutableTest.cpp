@@ -142,6 +142,61 @@ TEST(PjrtExecutable, SeveralDevicesRunInOneCall) {
   EXPECT_EQ(owned.compile(sumOfTwo, executable, compileOptions(4, 1)).code, 3) << "other counts than the module's";
 }
 
+TEST(PjrtExecutable, PartitionedOnesReportTheirShardings) {
+  Owned owned(4);
+  LoadedExecutable *loaded;
+  ASSERT_EQ(owned.compile(R"(module @split attributes {mhlo.num_partitions = 4 : i32} {
+    func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}, %y: tensor<8x2xf32> {mhlo.sharding = "{replicated}"})
+        -> (tensor<8xf32> {mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"}) {
+      %0 = stablehlo.add %x, %x : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    } })", loaded, compileOptions(1, 4)).message, "");
+  struct ShardingsArgs : Args {
+    Executable *executable;
+    size_t count;
+    const char *const *data;
+    const size_t *sizes;
+  };
+  struct ShardingsExtension {
+    Extension base;
+    Error *(*lists[2])(ShardingsArgs *);
+  };
+  const Extension *extension = api().extension_start;
+  while (extension && extension->type != 19)
+    extension = extension->next;
+  ASSERT_NE(extension, nullptr);
+  Executable *executable = executableOf(loaded);
+  auto args = make<ShardingsArgs>();
+  args.executable = executable;
+  EXPECT_OK(reinterpret_cast<const ShardingsExtension *>(extension)->lists[0](&args));
+  ASSERT_EQ(args.count, 2u);
+  // Written by jaxlib's OpSharding for the same shardings.
+  EXPECT_EQ(std::string(args.data[0], args.sizes[0]), std::string("\x08\x03\x1a\x01\x04\x4a\x01\x04\x52\x01\x00", 11));
+  EXPECT_EQ(args.sizes[1], 0u);
+  EXPECT_OK(reinterpret_cast<const ShardingsExtension *>(extension)->lists[1](&args));
+  ASSERT_EQ(args.count, 1u);
+  EXPECT_EQ(std::string(args.data[0], args.sizes[0]),
+            std::string("\x08\x03\x1a\x02\x02\x02\x30\x01\x4a\x02\x02\x02\x52\x02\x01\x00", 16));
+  destroy(executable);
+
+  // Every device has its part.
+  std::vector<std::vector<Buffer *>> arguments(4), results;
+  for (size_t d = 0; d < 4; ++d) {
+    std::vector<float> part = {float(2 * d), float(2 * d + 1)};
+    float zeros[16] = {};
+    arguments[d] = {owned.put(part, d), owned.put(zeros, F32, {8, 2}, d)};
+  }
+  ASSERT_EQ(execute(loaded, arguments, 1, results).message, "");
+  // Devices 0 and 2 hold the first half, because the list is transposed.
+  EXPECT_EQ(get(results[0][0]), (std::vector<float>{0, 2, 4, 6}));
+  EXPECT_EQ(get(results[2][0]), (std::vector<float>{0, 2, 4, 6}));
+  EXPECT_EQ(get(results[3][0]), (std::vector<float>{8, 10, 12, 14}));
+  for (size_t d = 0; d < 4; ++d)
+    for (Buffer *buffer : {arguments[d][0], arguments[d][1], results[d][0]})
+      destroy(buffer);
+  destroy(loaded);
+}
+
 TEST(PjrtExecutable, PortableOnesRunWhereTheyAreTold) {
   Owned owned(2);
   LoadedExecutable *executable;
