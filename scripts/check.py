@@ -265,10 +265,11 @@ def fuzz_bytecode(arguments):
 
 
 def part_fuzz(arguments):
-    """Damaged bytecode, random programs for a bounded time, then one planted bug per operation family that must be found."""
+    """Damaged bytecode, random programs for a bounded time, one planted bug per operation family that must be found, random shardings."""
     total = fuzz_bytecode(arguments)
     seconds = 1800 if arguments.long else 75
-    for flags in ([f"--seconds={seconds}", "--seed=1"], ["--plant=all", "--seed=2"]):
+    for flags in ([f"--seconds={seconds}", "--seed=1"], ["--plant=all", "--seed=2"],
+                  [f"--seconds={seconds // 3}", "--seed=1", "--devices=6"]):
         status, output = run(["scripts/fuzz", *flags], seconds + 600, env=dict(os.environ, MILLRACE_PYTHON=sys.executable))
         total += at_least_one_failure(closing_line(output), status, "fuzz " + " ".join(flags))
     return total

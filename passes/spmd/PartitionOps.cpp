@@ -164,7 +164,7 @@ LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
     builder.createBlock(&branch->getRegion(1));
     SmallVector<Value> zeros;
     for (Type type : op->getResultTypes())
-      zeros.push_back(stablehlo::ConstantOp::create(builder, loc, cast<ElementsAttr>(builder.getZeroAttr(type))));
+      zeros.push_back(stablehlo::ConstantOp::create(builder, loc, zerosOf(cast<RankedTensorType>(type))));
     ReturnOp::create(builder, loc, zeros);
   }
   for (auto [result, value, placement] : llvm::zip_equal(op->getResults(), branch->getResults(), placements))

@@ -23,6 +23,17 @@ Type localType(Type global, const Placement &placement) {
   return tensor.clone(shape);
 }
 
+ElementsAttr zerosOf(RankedTensorType type) {
+  if (auto complex = dyn_cast<ComplexType>(type.getElementType())) {
+    APFloat zero = APFloat::getZero(cast<FloatType>(complex.getElementType()).getFloatSemantics());
+    return DenseElementsAttr::get(type, std::complex<APFloat>(zero, zero));
+  }
+  Type element = type.getElementType();
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return DenseElementsAttr::get(type, APInt::getZero(integer.getWidth()));
+  return DenseElementsAttr::get(type, APFloat::getZero(cast<FloatType>(element).getFloatSemantics()));
+}
+
 Resharder::Resharder(ModuleOp module, int64_t devices) : numDevices(devices) {
   module.walk([&](Operation *op) {
     if (auto used = op->getAttrOfType<ChannelHandleAttr>("channel_handle"))
@@ -110,6 +121,14 @@ Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, c
   Value value = shard.value;
   if (now == target)
     return value;
+  // Nothing to move, and collectives take no tensors without elements.
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getNumElements() == 0) {
+    SmallVector<int64_t> shape(type.getShape());
+    for (auto [size, before, after] : llvm::zip_equal(shape, now, target))
+      size = size * before.count / after.count;
+    return ConstantOp::create(builder, loc, zerosOf(type.clone(shape)));
+  }
   // Slicing first makes what is gathered smaller, as long as the tiles still meet: a device that slices by the axis
   // along which another dimension is still cut would not find its partners.
   Placement sliced = now;

@@ -21,6 +21,9 @@ struct Shard {
 /// The type of one tile of each dimension. Needs counts that divide.
 mlir::Type localType(mlir::Type global, const Placement &placement);
 
+/// A constant of zeros.
+mlir::ElementsAttr zerosOf(mlir::RankedTensorType type);
+
 /// Emits the code that changes placements. Every collective gets a channel of its own.
 class Resharder {
 public:

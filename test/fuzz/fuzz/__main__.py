@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random programs, compiled code against the evaluator.
 
-  scripts/fuzz [--seconds=60] [--seed=1] [--index=K] [--plant=FAMILY|all] [--jobs=2]
+  scripts/fuzz [--seconds=60] [--seed=1] [--index=K] [--plant=FAMILY|all] [--jobs=2] [--devices=6]
 
 Program K of seed S is always the same one. Where the two backends differ, the program is shrunk (results dropped, operations
 replaced by arguments that hold the evaluator's values) and kept under build/fuzz/. --plant asks xla-run for a deliberate bug
-in one family of operations and passes if the fuzzer finds it. Last line: N passed, N failed.
+in one family of operations and passes if the fuzzer finds it. --devices compiles for several devices with random
+shardings of arguments, results and values in between (module shardings). Last line: N passed, N failed.
 """
 import argparse
 import collections
@@ -19,7 +20,7 @@ import time
 
 import numpy as np
 
-from fuzz import dtypes, elementwise, program, structure
+from fuzz import dtypes, elementwise, program, shardings, structure
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 BUILD = os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"))
@@ -90,8 +91,9 @@ def generate(seed, index, focus=None):
 class Case:
     """A program to compare: operations, arguments with data, results."""
 
-    def __init__(self, data, results, cut=()):
+    def __init__(self, data, results, cut=(), spread=None):
         self.data, self.results, self.cut = data, results, dict(cut)  # cut: id(value) -> array that replaces it
+        self.spread = spread  # Shardings of the compiled program, or None
         operations, arguments, seen = [], [], set()
 
         def visit(value):
@@ -112,7 +114,7 @@ class Case:
         self.operations, self.arguments = operations, arguments
         self.arrays = [self.cut[id(a)] if id(a) in self.cut else data[id(a)] for a in arguments]
 
-    def text(self):
+    def text(self, spread=None):
         names, lines = {id(a): f"%a{i}" for i, a in enumerate(self.arguments)}, []
         for index, op in enumerate(self.operations):
             for k, result in enumerate(op.results):
@@ -121,6 +123,17 @@ class Case:
             shown = {id(r): (names[id(r)] if names[id(r)].startswith("%v") else f"%unused{index}_{k}")
                      for k, r in enumerate(op.results)}
             lines.append(op.render({**names, **shown}))
+            for result in op.results if spread else []:
+                name = names[id(result)]
+                if name.startswith("%v") and (sharding := spread.wish(result)):
+                    lines.append(f"    {name}_s = sdy.sharding_constraint {name} {sharding} : {result.type}")
+                    names[id(result)] = name + "_s"
+        if spread:
+            head = ", ".join(f"{names[id(a)]}: {a.type}{spread.attribute(a)}" for a in self.arguments)
+            types = ", ".join(f"{r.type}{spread.attribute(r, 'result')}" for r in self.results)
+            plain = ", ".join(r.type for r in self.results)
+            return (f"{spread.head}  func.func @main({head}) -> ({types}) {{\n" + "\n".join(lines)
+                    + f"\n    func.return {', '.join(names[id(r)] for r in self.results)} : {plain}\n  }}\n}}\n")
         head = ", ".join(f"{names[id(a)]}: {a.type}" for a in self.arguments)
         types = ", ".join(r.type for r in self.results)
         return (f"func.func @main({head}) -> ({types}) {{\n" + "\n".join(lines)
@@ -129,7 +142,7 @@ class Case:
     def compare(self, backends):
         """None, or (index of the result or None, message)."""
         want, error = backends["interpreter"].run(self.text(), self.arrays, self.results)
-        got, other = backends["compiled"].run(self.text(), self.arrays, self.results)
+        got, other = backends["compiled"].run(self.text(self.spread), self.arrays, self.results)
         if error and other:
             return None, f"both backends reject the program: {error}"
         if error or other:
@@ -144,7 +157,7 @@ class Case:
 def shrink(case, found, backends):
     """A smaller case that still fails: one result, then operations cut off and replaced by the evaluator's values."""
     if found[0] is not None:
-        smaller = Case(case.data, [case.results[found[0]]])
+        smaller = Case(case.data, [case.results[found[0]]], spread=case.spread)
         again = smaller.compare(backends)
         if again:
             case, found = smaller, again
@@ -156,7 +169,7 @@ def shrink(case, found, backends):
     for value, array in reversed(list(zip(values, known))):
         if any(value is r for r in case.results) or time.time() > deadline:
             continue
-        smaller = Case(case.data, case.results, {**case.cut, id(value): array})
+        smaller = Case(case.data, case.results, {**case.cut, id(value): array}, case.spread)
         if len(smaller.operations) >= len(case.operations):
             continue
         again = smaller.compare(backends)
@@ -165,13 +178,17 @@ def shrink(case, found, backends):
     return case, found
 
 
-def check(seed, index, backends, focus=None):
+def check(seed, index, backends, focus=None, devices=None):
     """(coverage entries, None or (case, found))."""
     p, results = generate(seed, index, focus)
-    case = Case({id(a): d for a, d in zip(p.arguments, p.data)}, results)
+    spread = shardings.Shardings(seed, index, devices) if devices else None
+    if spread and p.special:
+        # Devices add in another order: sums of numbers near the largest overflow in one and not in the other.
+        results = [r for r in results if r.exact]
+    case = Case({id(a): d for a, d in zip(p.arguments, p.data)}, results, spread=spread)
     covered = [(op.family, op.kind, (op.operands or op.results)[0].dtype, len((op.operands or op.results)[0].shape))
                for op in case.operations]
-    found = case.compare(backends)
+    found = case.compare(backends) if results else None
     return covered, (shrink(case, found, backends) if found else None)
 
 
@@ -180,10 +197,10 @@ def report(seed, index, case, found):
     os.makedirs(folder, exist_ok=True)
     stem = os.path.join(folder, f"failure-{seed}-{index}")
     with open(stem + ".mlir", "w") as file:
-        file.write(case.text())
+        file.write(case.text(case.spread))
     np.savez(stem + ".npz", **{f"arg{i}": dtypes.for_file(a) for i, a in enumerate(case.arrays)})
     print(f"\nprogram {index} of seed {seed}: {found[1]}\n  shrunk to {len(case.operations)} operations: {stem}.mlir, {stem}.npz")
-    print("  " + case.text().replace("\n", "\n  ").rstrip(), flush=True)
+    print("  " + case.text(case.spread).replace("\n", "\n  ").rstrip(), flush=True)
 
 
 def print_coverage(coverage):
@@ -209,7 +226,7 @@ def fuzz(arguments):
                 index = next(numbers, None)
                 if index is None:
                     break
-                running[pool.submit(check, arguments.seed, index, backends)] = index
+                running[pool.submit(check, arguments.seed, index, backends, None, arguments.devices)] = index
             if not running:
                 break
             for future in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
@@ -261,11 +278,13 @@ def main():
     parser.add_argument("--show", type=int, default=10)
     parser.add_argument("--stop-after", type=int, default=1000)
     parser.add_argument("--plant")
+    parser.add_argument("--devices", type=int, choices=sorted(shardings.MESHES))
     parser.add_argument("--print", action="store_true", help="print the program of --index and stop")
     arguments = parser.parse_args()
     if arguments.print:
         p, results = generate(arguments.seed, arguments.index or 0)
-        print(Case({id(a): d for a, d in zip(p.arguments, p.data)}, results).text())
+        spread = shardings.Shardings(arguments.seed, arguments.index or 0, arguments.devices) if arguments.devices else None
+        print(Case({id(a): d for a, d in zip(p.arguments, p.data)}, results).text(spread))
         return 0
     shutil.rmtree(os.path.join(BUILD, "fuzz"), ignore_errors=True)
     passed, failed = planted(arguments) if arguments.plant else fuzz(arguments)
