@@ -29,12 +29,15 @@ if LONG:
 
 
 def programs():
-    folders = [os.path.join(artifacts.LIT, "dialects", "stablehlo"), os.path.join(tools.ROOT, "benchmarks", "model")]
+    folders = [os.path.join(artifacts.LIT, "dialects", "stablehlo"), os.path.join(artifacts.LIT, "passes", "vhlo"),
+               os.path.join(tools.ROOT, "benchmarks", "model")]
     if LONG:
         folders += [os.path.join(artifacts.LIT, "passes", name) for name in ("simplify", "fusion", "chlo", "loops")]
         folders += [artifacts.CONFORMANCE] if os.path.isdir(artifacts.CONFORMANCE) else []
-    # jaxlib aborts when it prints dimension numbers that no convolution has.
-    return {name: text for folder in folders for name, text in artifacts.text_programs(folder).items() if "conv<raw" not in text}
+    found = {name: text for folder in folders for name, text in artifacts.text_programs(folder).items()}
+    # jaxlib aborts when it prints dimension numbers that no convolution has. Inside of a scatter that it rewrites for an old
+    # version it leaves operations in their new form (sine_v2 for 1.0.0): no reader of that version could read it.
+    return {name: text for name, text in found.items() if "conv<raw" not in text and "vhlo-to-version" not in name}
 
 
 def jaxlib_module(text, strip=True):
@@ -101,7 +104,9 @@ def test_jaxlib_reads_ours_and_writes_them_again():
     """The other direction, for what jaxlib's text parser does not take: quantized types."""
     text = """func.func @f(%x: tensor<2x!quant.uniform<i8:f32:0, {0.5:3, 0.25:4}>>, %y: tensor<2x!quant.uniform<u8:f32, 0.5>>)
         -> tensor<2x!quant.uniform<u8:f32, 0.5>> { %0 = stablehlo.add %y, %y : tensor<2x!quant.uniform<u8:f32, 0.5>>
-        return %0 : tensor<2x!quant.uniform<u8:f32, 0.5>> }"""
+        %1 = stablehlo.uniform_dequantize %x : (tensor<2x!quant.uniform<i8:f32:0, {0.5:3, 0.25:4}>>) -> tensor<2xf32>
+        %2 = stablehlo.uniform_quantize %1 : (tensor<2xf32>) -> tensor<2x!quant.uniform<u8:f32, 0.5>>
+        return %2 : tensor<2x!quant.uniform<u8:f32, 0.5>> }"""
     for version in ("0.18.0", "1.17.0"):
         artifact = artifacts.translate("--serialize", "--strip-debuginfo", f"--target={version}", code=text).stdout
         with CONTEXT:
