@@ -139,12 +139,14 @@ LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
   Location loc = op.getLoc();
   if (device >= numDevices)
     return op.emitError("is to run on device ") << device << " of " << numDevices;
-  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
-  if (!llvm::all_of(op->getOperandTypes(), isTensor) || !llvm::all_of(op->getResultTypes(), isTensor))
-    return op.emitError("UNIMPLEMENTED: a call of one device that takes or gives tokens");
+  // The order that tokens stand for is that of the program on each device: they need not travel.
+  auto isToken = [](Type type) { return isa<TokenType>(type); };
+  auto isKnown = [&](Type type) { return isToken(type) || isa<RankedTensorType>(type); };
+  if (!llvm::all_of(op->getOperandTypes(), isKnown) || !llvm::all_of(op->getResultTypes(), isKnown))
+    return op.emitError("UNIMPLEMENTED: a call of one device that takes or gives something else than tensors and tokens");
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(whole(shards[operand], currentScope, loc));
+    operands.push_back(isToken(operand.getType()) ? shards[operand].value : whole(shards[operand], currentScope, loc));
   auto idType = RankedTensorType::get({}, builder.getIntegerType(32, false));
   Value mine = PartitionIdOp::create(builder, loc, idType);
   Value chosen = stablehlo::ConstantOp::create(builder, loc, DenseElementsAttr::get(idType, APInt(32, device)));
@@ -164,11 +166,13 @@ LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
     builder.createBlock(&branch->getRegion(1));
     SmallVector<Value> zeros;
     for (Type type : op->getResultTypes())
-      zeros.push_back(stablehlo::ConstantOp::create(builder, loc, zerosOf(cast<RankedTensorType>(type))));
+      zeros.push_back(isToken(type) ? Value(CreateTokenOp::create(builder, loc))
+                                    : Value(stablehlo::ConstantOp::create(builder, loc, zerosOf(cast<RankedTensorType>(type)))));
     ReturnOp::create(builder, loc, zeros);
   }
   for (auto [result, value, placement] : llvm::zip_equal(op->getResults(), branch->getResults(), placements))
-    shards[result] = {resharder.broadcast(builder, loc, value, device), placement, currentScope};
+    shards[result] = {isToken(value.getType()) ? value : resharder.broadcast(builder, loc, value, device), placement,
+                      currentScope};
   return success();
 }
 

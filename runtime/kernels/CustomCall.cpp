@@ -2,6 +2,7 @@
 //===- CustomCall.cpp - Functions that programs call by name ---------------===//
 #include "runtime/kernels/CustomCall.h"
 #include "runtime/kernels/Checks.h"
+#include "runtime/kernels/SparseProduct.h"
 #include "runtime/lapack/Lapack.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ struct Registry {
       handlers.emplace(target, always(handler));
     for (auto &[target, handler] : lapackCustomCalls())
       handlers.emplace(target, always(handler));
+    handlers.emplace("cpu_csr_sparse_dense_ffi", always(sparseProduct));
   }
   static CustomCallFactory always(CustomCallHandler handler) {
     return [handler = std::move(handler)](const CustomCallStep &) -> StatusOr<CustomCallHandler> { return handler; };

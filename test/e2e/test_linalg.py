@@ -284,3 +284,58 @@ def test_missing_library_says_what_to_install(tmp_path):
     _, process = tools.run_file(str(path), [a], check=False, environment={"MILLRACE_OPENBLAS": "/nowhere/libopenblas.so"})
     assert process.returncode != 0
     assert "needs OpenBLAS" in process.stderr and "apt install libopenblas0" in process.stderr
+
+
+def test_sparse_product(tmp_path):
+    from jax.experimental import sparse
+
+    def make(dtype):
+        matrix = np.where(np.random.default_rng(3).random((6, 4)) < 0.5, 0, random((6, 4), dtype)).astype(dtype)
+        return sparse.BCSR.fromdense(matrix), random((4, 2), dtype, 1), random((4,), dtype, 2)
+
+    arguments = [make(dtype) for dtype in DTYPES]
+    results = run(lambda *all: [(m @ b, m @ x) for m, b, x in all], *arguments, tmp_path=tmp_path,
+                  target="cpu_csr_sparse_dense_ffi")
+    for dtype, (m, b, x), (by_matrix, by_vector) in zip(DTYPES, arguments, results):
+        close(by_matrix, m.todense() @ b, dtype)
+        close(by_vector, m.todense() @ x, dtype)
+
+
+def test_approx_top_k(tmp_path):
+    x = random((3, 50), np.float32)
+    values, indices = run(lambda x: jax.lax.approx_max_k(x, 5), x, tmp_path=tmp_path, target="@ApproxTopK")
+    order = np.argsort(-x, axis=-1)[:, :5]
+    assert np.array_equal(indices, order) and np.array_equal(values, np.take_along_axis(x, order, -1))
+    values, indices = run(lambda x: jax.lax.approx_min_k(x, 4, reduction_dimension=0), x.T, tmp_path=tmp_path,
+                          target="@ApproxTopK")
+    order = np.argsort(x.T, axis=0)[:4]
+    assert np.array_equal(indices, order) and np.array_equal(values, np.take_along_axis(x.T, order, 0))
+
+
+def test_qr_of_unknown_platforms(tmp_path):
+    """What JAX writes for a platform that it does not know."""
+    text = """
+func.func @main(%a: tensor<2x5x3xf64>) -> (tensor<2x5x3xf64>, tensor<2x5x3xf64>) {
+  %0:2 = stablehlo.custom_call @Qr(%a) : (tensor<2x5x3xf64>) -> (tensor<2x5x3xf64>, tensor<2x3xf64>)
+  %1 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%0#0, %0#1) : (tensor<2x5x3xf64>, tensor<2x3xf64>) -> tensor<2x5x3xf64>
+  return %0#0, %1 : tensor<2x5x3xf64>, tensor<2x5x3xf64>
+}"""
+    path = tmp_path / "qr.mlir"
+    path.write_text(text)
+    a = random((2, 5, 3), np.float64)
+    (packed, q), _ = tools.run_file(str(path), [a])
+    close(q @ np.triu(packed)[:, :3], a, np.float64)
+    check_orthonormal_columns(q, np.float64)
+
+
+def test_row_out_of_range_is_an_error(tmp_path):
+    text = """
+func.func @main(%v: tensor<2xf32>, %s: tensor<3xi32>, %c: tensor<2xi32>, %b: tensor<4xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%v, %s, %c, %b) {mhlo.backend_config = {}} : (tensor<2xf32>, tensor<3xi32>, tensor<2xi32>, tensor<4xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
+    path = tmp_path / "sparse.mlir"
+    path.write_text(text)
+    arguments = [np.ones(2, np.float32), np.array([0, 1, 2], np.int32), np.array([0, 4], np.int32), np.ones(4, np.float32)]
+    _, process = tools.run_file(str(path), arguments, check=False)
+    assert process.returncode != 0 and "element 1 is in column 4, but there are 4" in process.stderr

@@ -216,3 +216,38 @@ def test_persistent_cache(tmp_path):
     for word in ("first", "second"):
         process = run(program.replace("{}", word), JAX_COMPILATION_CACHE_DIR=str(tmp_path))
         assert process.stdout == f"{word}\n3.0\n", process.stderr
+
+
+@pytest.fixture
+def mesh():
+    if len(jax.devices()) < 4:
+        pytest.skip("needs 4 devices: --xla_force_host_platform_device_count, as scripts/check sets it")
+    return jax.sharding.Mesh(np.array(jax.devices()[:4]), ("x",))
+
+
+def test_callback_per_device_in_shard_map(mesh):
+    P = jax.sharding.PartitionSpec
+    seen = []
+    double = lambda y: (seen.append(np.asarray(y).shape), np.asarray(y) * 2)[1]
+    f = jax.shard_map(lambda x: io_callback(double, shape(2), x), mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    np.testing.assert_array_equal(jax.jit(f)(jnp.arange(8.0)), np.arange(8.0) * 2)
+    assert seen == [(2,)] * 4
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_callback_of_a_sharded_program_runs_once(mesh, ordered):
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    seen = []
+
+    def count(x):
+        seen.append(np.asarray(x))
+        return np.asarray(x) + len(seen)
+
+    f = jax.jit(lambda x: io_callback(count, shape(8), x * 2, ordered=ordered), in_shardings=sharding,
+                out_shardings=sharding)
+    for i in range(1, 4):
+        got = f(jax.device_put(jnp.arange(8.0), sharding))
+        assert len(got.addressable_shards) == 4
+        np.testing.assert_array_equal(got, np.arange(8.0) * 2 + i)
+    jax.effects_barrier()
+    assert len(seen) == 3 and all(np.array_equal(x, np.arange(8.0) * 2) for x in seen)
