@@ -7,6 +7,7 @@
   e2e          pytest over test/e2e and test/python
   conformance  ../shared/conformance three times: compiled, evaluator, negative control
   jax          build/python-site gets both wheels; pytest over test/jax, and JAX's primitive harnesses, on the plug-in
+  torch        pytest over test/torch with PyTorch as oracle; skipped where torch is not installed (scripts/setup --torch)
   fuzz         damaged bytecode files (build/bin/fuzz-bytecode), scripts/fuzz for a bounded time, then one planted bug per
                operation family that it must find
 
@@ -15,6 +16,7 @@ named one. The last line sums the parts: N passed, N failed, N skipped. --long r
 """
 import argparse
 import glob
+import importlib.util
 import json
 import os
 import re
@@ -29,7 +31,7 @@ import xml.etree.ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 SHARED = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared"))
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1", "yes")
-PARTS = ["lint", "lit", "unit", "e2e", "conformance", "jax", "fuzz"]
+PARTS = ["lint", "lit", "unit", "e2e", "conformance", "jax", "torch", "fuzz"]
 
 
 class Count:
@@ -248,6 +250,20 @@ def part_conformance(arguments):
         say(f"conformance {' '.join(extra) or 'compiled'}: {time.time() - start:.0f} s")
         total += at_least_one_failure(closing_line(output), status, "conformance " + " ".join(extra))
     return total
+
+
+def part_torch(arguments):
+    """The PyTorch front end. Its compiled part is no part of the normal build."""
+    if importlib.util.find_spec("torch") is None:
+        say("torch is not installed (scripts/setup --torch): the tests of torch_xla count as skipped")
+        return Count(skipped=1)
+    status, _ = run(["ninja", "-C", "build", "torch_xla_shim"], 1800)
+    if status:
+        say("torch_xla_shim cannot be built: is MILLRACE_TORCH on?")
+        return Count(failed=1)
+    environment = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python") + os.pathsep + ROOT,
+                       MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "torch-cache"))
+    return run_pytest("torch", ["test/torch"], environment, arguments.long)
 
 
 def fuzz_bytecode(arguments):

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Kernels.cpp - Operators that deal with storages, and registration ---===//
+#include "python/torch_xla/csrc/Shim.h"
+
+#include <ATen/InferSize.h>
+#include <ATen/NativeFunctions.h>
+#include <ATen/Operators.h>
+#include <ATen/TensorUtils.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/native/Resize.h>
+
+namespace millrace::torch_shim {
+namespace {
+
+using tracing::Operand;
+using Type = std::optional<at::ScalarType>;
+using Where = std::optional<at::Device>;
+
+Tensor zeros(at::IntArrayRef sizes, c10::ScalarType type) {
+  for (int64_t size : sizes)
+    TORCH_CHECK(size >= 0, "Trying to create tensor with negative dimension ", size, ": ", sizes);
+  return wrap(node("millrace::zero", {}, {}, {dtypeOf(type), sizes.vec()}));
+}
+
+Tensor empty(at::IntArrayRef sizes, Type type, std::optional<at::Layout>, Where, std::optional<bool>,
+             std::optional<at::MemoryFormat>) {
+  return zeros(sizes, type.value_or(at::get_default_dtype_as_scalartype()));
+}
+
+Tensor emptyStrided(at::IntArrayRef sizes, at::IntArrayRef strides, Type type, std::optional<at::Layout>, Where,
+                    std::optional<bool>) {
+  c10::ScalarType dtype = type.value_or(at::get_default_dtype_as_scalartype());
+  Tensor dense = zeros(sizes, dtype);
+  if (dense.strides() == strides)
+    return dense;
+  int64_t extent = c10::multiply_integers(sizes) ? 1 : 0;
+  for (size_t i = 0; i < sizes.size() && extent; ++i)
+    extent += (sizes[i] - 1) * strides[i];
+  Tensor made = zeros({extent}, dtype);
+  made.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  return made;
+}
+
+/// `source` as a value on the device, in its own type.
+Value onDevice(const Tensor &source) { return isXla(source) ? valueOf(source) : upload(source); }
+
+Tensor toCopy(const Tensor &self, Type type, std::optional<at::Layout>, Where device, std::optional<bool>, bool,
+              std::optional<at::MemoryFormat>) {
+  c10::Device target = device.value_or(self.device());
+  c10::ScalarType dtype = type.value_or(self.scalar_type());
+  if (target.type() == c10::kXLA)
+    return wrap(convertTo(onDevice(self), dtype));
+  Tensor source = self;
+  if (dtype != self.scalar_type()) // converted there: the device rounds as it computes
+    source = wrap(convertTo(valueOf(self), dtype));
+  Tensor cpu = toCpu(source);
+  return target.is_cpu() ? cpu : cpu.to(target);
+}
+
+Tensor &copyInPlace(Tensor &self, const Tensor &source, bool) {
+  if (!isXla(self)) {
+    self.copy_(toCpu(source));
+    return self;
+  }
+  std::vector<int64_t> sizes = at::infer_size(self.sizes(), source.sizes());
+  TORCH_CHECK(self.sizes() == at::IntArrayRef(sizes), "The size of tensor a (", self.sizes(),
+              ") must match the size of tensor b (", source.sizes(), ")");
+  setValue(self, expandTo(convertTo(onDevice(source), self.scalar_type()), self.sizes()));
+  return self;
+}
+
+Tensor copyFrom(const Tensor &self, const Tensor &target, bool nonBlocking) {
+  Tensor mutableTarget = target;
+  return copyInPlace(mutableTarget, self, nonBlocking);
+}
+Tensor copyFromAndResize(const Tensor &self, const Tensor &target) {
+  if (isXla(target))
+    resizeTo(target, self.sizes());
+  else
+    target.resize_(self.sizes());
+  return copyFrom(self, target, false);
+}
+
+Tensor clone(const Tensor &self, std::optional<at::MemoryFormat>) { return wrap(valueOf(self)); }
+Tensor aliasOf(const Tensor &self) { return viewOf(self, self.sizes(), self.strides(), self.storage_offset()); }
+Tensor asStrided(const Tensor &self, at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<int64_t> offset) {
+  return viewOf(self, sizes, strides, offset.value_or(self.storage_offset()));
+}
+const Tensor &asStridedInPlace(const Tensor &self, at::IntArrayRef sizes, at::IntArrayRef strides,
+                               std::optional<int64_t> offset) {
+  self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides, offset.value_or(self.storage_offset()));
+  return self;
+}
+Tensor reshapeAlias(const Tensor &self, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  return viewOf(self, sizes, strides, self.storage_offset());
+}
+Tensor view(const Tensor &self, at::IntArrayRef sizes) {
+  at::DimVector inferred = at::infer_size_dv(sizes, self.numel());
+  auto strides = at::detail::computeStride(self.sizes(), self.strides(), inferred);
+  TORCH_CHECK(strides.has_value(), "view size is not compatible with input tensor's size and stride (at least one "
+                                   "dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
+  return viewOf(self, inferred, *strides, self.storage_offset());
+}
+Tensor unfold(const Tensor &self, int64_t dim, int64_t size, int64_t step) {
+  dim = at::maybe_wrap_dim(dim, self.dim(), true);
+  std::vector<int64_t> sizes = self.sizes().vec(), strides = self.strides().vec();
+  int64_t extent = self.dim() ? sizes[dim] : 1, stride = self.dim() ? strides[dim] : 1;
+  TORCH_CHECK(step > 0, "step is ", step, " but must be > 0");
+  TORCH_CHECK(size <= extent, "maximum size for tensor at dimension ", dim, " is ", extent, " but size is ", size);
+  if (self.dim()) {
+    sizes[dim] = (extent - size) / step + 1;
+    strides[dim] *= step;
+  }
+  sizes.push_back(size);
+  strides.push_back(stride);
+  return viewOf(self, sizes, strides, self.storage_offset());
+}
+Tensor viewDtype(const Tensor &self, at::ScalarType type) {
+  if (self.scalar_type() == type)
+    return aliasOf(self);
+  TORCH_CHECK(c10::elementSize(type) == self.element_size(), "view of another element size on the xla device");
+  Tensor made = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(self.storage()),
+                                                         self.key_set(), c10::scalarTypeToTypeMeta(type));
+  made.unsafeGetTensorImpl()->set_sizes_and_strides(self.sizes(), self.strides(), self.storage_offset());
+  return made;
+}
+
+const Tensor &resize(const Tensor &self, at::IntArrayRef sizes, std::optional<at::MemoryFormat>) {
+  resizeTo(self, sizes);
+  return self;
+}
+
+Tensor &setStorage(Tensor &self, at::Storage source, int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  at::TensorImpl *impl = self.unsafeGetTensorImpl();
+  impl->set_storage_keep_dtype(std::move(source));
+  std::vector<int64_t> dense(sizes.size(), 1);
+  for (int64_t i = int64_t(sizes.size()) - 2; i >= 0; --i)
+    dense[i] = dense[i + 1] * std::max<int64_t>(sizes[i + 1], 1);
+  impl->set_sizes_and_strides(sizes, strides.size() == sizes.size() ? strides : at::IntArrayRef(dense), offset);
+  return self;
+}
+Tensor &setTensor(Tensor &self, const Tensor &source) {
+  return setStorage(self, source.storage(), source.storage_offset(), source.sizes(), source.strides());
+}
+
+at::Scalar localScalar(const Tensor &self) { return toCpu(self).item(); }
+bool isPinned(const Tensor &, std::optional<at::Device>) { return false; }
+
+/// A number as a tensor of the sizes and type of `like`.
+Value filled(const Tensor &like, const at::Scalar &value) {
+  Value number;
+  if (value.isComplex())
+    return convertTo(upload(at::scalar_tensor(value, at::TensorOptions().dtype(at::kComplexDouble))), like.scalar_type());
+  if (value.isFloatingPoint() ? value.toDouble() == 0 : value.toLong() == 0)
+    return node("millrace::zero", {}, {}, {dtypeOf(like.scalar_type()), like.sizes().vec()});
+  if (value.isFloatingPoint() ? value.toDouble() == 1 : value.toLong() == 1)
+    return node("millrace::one", {}, {}, {dtypeOf(like.scalar_type()), like.sizes().vec()});
+  number = value.isFloatingPoint() ? tracing::number(value.toDouble(), false) : tracing::number(int64_t(value.toLong()), false);
+  return expandTo(convertTo(number, like.scalar_type()), like.sizes());
+}
+Tensor &fill(Tensor &self, const at::Scalar &value) {
+  setValue(self, filled(self, value));
+  return self;
+}
+Tensor &fillTensor(Tensor &self, const Tensor &value) {
+  TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  setValue(self, expandTo(convertTo(onDevice(value), self.scalar_type()), self.sizes()));
+  return self;
+}
+Tensor &zero(Tensor &self) { return fill(self, 0); }
+
+Tensor &arangeOut(const at::Scalar &start, const at::Scalar &end, const at::Scalar &step, Tensor &out) {
+  Tensor meta = at::_ops::arange_start_step::call(start, end, step, out.scalar_type(), {}, c10::Device(c10::kMeta), {});
+  resizeTo(out, meta.sizes());
+  Shape shape{dtypeOf(out.scalar_type()), out.sizes().vec()};
+  auto arg = [](const at::Scalar &s) { return s.isFloatingPoint() ? tracing::Arg(s.toDouble()) : tracing::Arg(int64_t(s.toLong())); };
+  setValue(out, node("millrace::arange", {}, {arg(start), arg(step)}, shape));
+  return out;
+}
+
+//===-- Random numbers ------------------------------------------------------===//
+
+using Gen = std::optional<at::Generator>;
+
+/// A random tensor like `self`, before its conversion to the type of `self`.
+Value random(const Tensor &self, const char *name, std::vector<tracing::Arg> args, runtime::DType type) {
+  args.insert(args.begin(), Operand{0});
+  return node(name, {nextRandomKey()}, std::move(args), {type, self.sizes().vec()});
+}
+runtime::DType floatFor(const Tensor &self) {
+  return self.scalar_type() == at::kDouble ? runtime::DType::F64 : runtime::DType::F32;
+}
+Tensor &uniform(Tensor &self, double from, double to, Gen) {
+  TORCH_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
+  setValue(self, convertTo(random(self, "millrace::uniform", {from, to}, floatFor(self)), self.scalar_type()));
+  return self;
+}
+Tensor &normal(Tensor &self, double mean, double deviation, Gen) {
+  TORCH_CHECK(deviation >= 0, "normal expects std >= 0.0, but found std ", deviation);
+  setValue(self, convertTo(random(self, "millrace::normal", {mean, deviation}, floatFor(self)), self.scalar_type()));
+  return self;
+}
+Tensor &bernoulliFloat(Tensor &self, double p, Gen) {
+  TORCH_CHECK(0 <= p && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  setValue(self, convertTo(random(self, "millrace::bernoulli", {p}, runtime::DType::I1), self.scalar_type()));
+  return self;
+}
+Tensor &bernoulliTensor(Tensor &self, const Tensor &p, Gen) {
+  Value probability = expandTo(convertTo(onDevice(p), at::kDouble == p.scalar_type() ? at::kDouble : at::kFloat), self.sizes());
+  Value drawn = node("millrace::bernoulli_tensor", {nextRandomKey(), probability}, {Operand{0}, Operand{1}},
+                     {runtime::DType::I1, self.sizes().vec()});
+  setValue(self, convertTo(drawn, self.scalar_type()));
+  return self;
+}
+Tensor bernoulli(const Tensor &self, Gen generator) {
+  Tensor made = zeros(self.sizes(), self.scalar_type());
+  return bernoulliTensor(made, self, generator);
+}
+Tensor &exponential(Tensor &self, double rate, Gen) {
+  TORCH_CHECK(rate > 0, "exponential_ expects lambda > 0.0, but found lambda=", rate);
+  setValue(self, convertTo(random(self, "millrace::exponential", {rate}, floatFor(self)), self.scalar_type()));
+  return self;
+}
+Tensor &randomFrom(Tensor &self, int64_t from, std::optional<int64_t> to, Gen) {
+  int64_t end = to.value_or(self.scalar_type() == at::kFloat ? 1 << 24 : std::numeric_limits<int64_t>::max());
+  TORCH_CHECK(from < end, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", end);
+  setValue(self, convertTo(random(self, "millrace::randint", {from, end}, runtime::DType::I64), self.scalar_type()));
+  return self;
+}
+int64_t randomLimit(const Tensor &self) {
+  switch (self.scalar_type()) {
+  case at::kBool: return 2;
+  case at::kByte: return 256;
+  case at::kChar: return 128;
+  case at::kShort: return 1 << 15;
+  case at::kInt: return int64_t(1) << 31;
+  case at::kHalf: return 1 << 11;
+  case at::kBFloat16: return 1 << 8;
+  case at::kFloat: return 1 << 24;
+  case at::kDouble: return int64_t(1) << 53;
+  default: return std::numeric_limits<int64_t>::max();
+  }
+}
+Tensor &randomTo(Tensor &self, int64_t to, Gen generator) { return randomFrom(self, 0, to, generator); }
+Tensor &randomAny(Tensor &self, Gen generator) { return randomFrom(self, 0, randomLimit(self), generator); }
+Tensor &randpermOut(int64_t n, Gen, Tensor &out) {
+  resizeTo(out, {n});
+  setValue(out, convertTo(node("millrace::randperm", {nextRandomKey()}, {Operand{0}}, {runtime::DType::I64, {n}}), out.scalar_type()));
+  return out;
+}
+
+} // namespace
+
+TORCH_LIBRARY_IMPL(_, XLA, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&record>()); }
+
+TORCH_LIBRARY_IMPL(aten, XLA, m) {
+  m.impl("empty.memory_format", TORCH_FN(empty));
+  m.impl("empty_strided", TORCH_FN(emptyStrided));
+  m.impl("_to_copy", TORCH_FN(toCopy));
+  m.impl("copy_", TORCH_FN(copyInPlace));
+  m.impl("_copy_from", TORCH_FN(copyFrom));
+  m.impl("_copy_from_and_resize", TORCH_FN(copyFromAndResize));
+  m.impl("clone", TORCH_FN(clone));
+  m.impl("alias", TORCH_FN(aliasOf));
+  m.impl("as_strided", TORCH_FN(asStrided));
+  m.impl("as_strided_", TORCH_FN(asStridedInPlace));
+  m.impl("_reshape_alias", TORCH_FN(reshapeAlias));
+  m.impl("view", TORCH_FN(view));
+  m.impl("_unsafe_view", TORCH_FN(view));
+  m.impl("unfold", TORCH_FN(unfold));
+  m.impl("view.dtype", TORCH_FN(viewDtype));
+  m.impl("resize_", TORCH_FN(resize));
+  m.impl("set_.source_Tensor", TORCH_FN(setTensor));
+  m.impl("set_.source_Storage_storage_offset", TORCH_FN(setStorage));
+  m.impl("_local_scalar_dense", TORCH_FN(localScalar));
+  m.impl("is_pinned", TORCH_FN(isPinned));
+  m.impl("fill_.Scalar", TORCH_FN(fill));
+  m.impl("fill_.Tensor", TORCH_FN(fillTensor));
+  m.impl("zero_", TORCH_FN(zero));
+  m.impl("arange.start_out", TORCH_FN(arangeOut));
+  m.impl("uniform_", TORCH_FN(uniform));
+  m.impl("normal_", TORCH_FN(normal));
+  m.impl("bernoulli_.float", TORCH_FN(bernoulliFloat));
+  m.impl("bernoulli_.Tensor", TORCH_FN(bernoulliTensor));
+  m.impl("bernoulli", TORCH_FN(bernoulli));
+  m.impl("exponential_", TORCH_FN(exponential));
+  m.impl("random_.from", TORCH_FN(randomFrom));
+  m.impl("random_.to", TORCH_FN(randomTo));
+  m.impl("random_", TORCH_FN(randomAny));
+  m.impl("randperm.generator_out", TORCH_FN(randpermOut));
+  // PyTorch would decompose these into operators with out= arguments or raise; tracing knows them whole.
+  auto isTaken = [](const std::string &name) { return name == "aten::convolution"; };
+  for (const std::string &full : tracing::opNames()) {
+    if (full.rfind("aten::", 0) != 0)
+      continue;
+    size_t dot = full.find('.');
+    auto handle = c10::Dispatcher::singleton().findSchema(
+        {full.substr(0, dot), dot == std::string::npos ? "" : full.substr(dot + 1)});
+    if (handle && (isTaken(full) || handle->hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd)))
+      m.impl(full.c_str() + 6, torch::CppFunction::makeFromBoxedFunction<&record>());
+  }
+}
+
+TORCH_LIBRARY_IMPL(_, AutocastXLA, m) { m.fallback(torch::CppFunction::makeFallthrough()); }
+
+TORCH_LIBRARY_IMPL(aten, AutocastXLA, m) {
+#define MILLRACE_LOW(OP) KERNEL(c10::DeviceType::XLA, OP, lower_precision_fp)
+  MILLRACE_LOW(linear)
+  MILLRACE_LOW(matmul)
+  MILLRACE_LOW(mm)
+  MILLRACE_LOW(bmm)
+  MILLRACE_LOW(addmm)
+  MILLRACE_LOW(baddbmm)
+  MILLRACE_LOW(conv1d)
+  MILLRACE_LOW(conv2d)
+  MILLRACE_LOW(conv3d)
+  MILLRACE_LOW(scaled_dot_product_attention)
+  KERNEL(c10::DeviceType::XLA, log_softmax, int, fp32)
+  KERNEL(c10::DeviceType::XLA, softmax, int, fp32)
+  KERNEL(c10::DeviceType::XLA, nll_loss, fp32)
+  KERNEL(c10::DeviceType::XLA, mse_loss, fp32)
+#undef MILLRACE_LOW
+}
+
+} // namespace millrace::torch_shim

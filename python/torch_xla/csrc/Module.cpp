@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Module.cpp - torch_xla._XLAC ----------------------------------------===//
+// What Python calls. Every function that may wait or compile gives the GIL up first: autograd's threads need it.
+#include "python/torch_xla/csrc/Shim.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/Exceptions.h>
+#include <torch/version.h>
+
+#include <Python.h>
+
+namespace millrace::torch_shim {
+namespace {
+
+struct WithoutGil {
+  PyThreadState *state = PyEval_SaveThread();
+  ~WithoutGil() { PyEval_RestoreThread(state); }
+};
+
+template <typename F>
+PyObject *guarded(F &&body) {
+  try {
+    return body();
+  } catch (const std::exception &error) {
+    const auto *torchError = dynamic_cast<const c10::Error *>(&error);
+    PyErr_SetString(PyExc_RuntimeError, torchError ? torchError->what_without_backtrace() : error.what());
+    return nullptr;
+  }
+}
+
+std::vector<Value> valuesOf(PyObject *list) {
+  PyObject *fast = PySequence_Fast(list, "expects a list of tensors");
+  TORCH_CHECK(fast, "expects a list of tensors");
+  std::vector<Value> values;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
+    PyObject *item = PySequence_Fast_GET_ITEM(fast, i);
+    TORCH_CHECK(THPVariable_Check(item) && isXla(THPVariable_Unpack(item)), "expects tensors of the xla device");
+    values.push_back(valueOf(THPVariable_Unpack(item)));
+  }
+  Py_DECREF(fast);
+  return values;
+}
+
+PyObject *sync(PyObject *, PyObject *wait) {
+  return guarded([&]() -> PyObject * {
+    bool isWaiting = PyObject_IsTrue(wait);
+    {
+      WithoutGil released;
+      syncAll();
+      if (isWaiting) {
+        runtime::Status status = tracing::Session::get().wait();
+        if (!status.ok())
+          raise(status);
+      }
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject *waitAll(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    runtime::Status status;
+    {
+      WithoutGil released;
+      status = tracing::Session::get().wait();
+    }
+    if (!status.ok())
+      raise(status);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject *syncTensors(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::vector<Value> values = valuesOf(list);
+    runtime::Status status;
+    {
+      WithoutGil released;
+      status = tracing::Session::get().sync(std::move(values));
+    }
+    if (!status.ok())
+      raise(status);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject *stablehloText(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::vector<Value> values = list == Py_None ? pendingValues() : valuesOf(list);
+    std::string text = valueOrRaise(tracing::Session::get().programText(values));
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
+/// The graph as PyTorch/XLA prints it: one line per node.
+PyObject *graphText(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::vector<Value> values = valuesOf(list);
+    tracing::Schedule plan = tracing::schedule(values);
+    std::unordered_map<const tracing::Node *, size_t> numbers;
+    std::string text = "IR {\n";
+    auto line = [&](const tracing::Node *node, const std::string &what) {
+      size_t number = numbers.emplace(node, numbers.size()).first->second;
+      text += "  %" + std::to_string(number) + " = ";
+      for (size_t i = 0; i < node->results.size(); ++i)
+        text += (i ? ", " : "") + node->results[i].toString();
+      text += " " + what + "\n";
+    };
+    for (const tracing::NodePtr &leaf : plan.leaves)
+      line(leaf.get(), leaf->isNumber() ? "xla::scalar()" : "xla::device_data()");
+    for (const tracing::Node *node : plan.nodes) {
+      std::string operands;
+      for (const Value &operand : node->operands)
+        operands += (operands.empty() ? "%" : ", %") + std::to_string(numbers.at(operand.node.get())) +
+                    (operand.index ? "." + std::to_string(operand.index) : "");
+      line(node, node->op->name + "(" + operands + ")");
+    }
+    text += "}\n";
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
+PyObject *counters(PyObject *, PyObject *) {
+  PyObject *made = PyDict_New();
+  for (const auto &[name, value] : tracing::Metrics::get().counters()) {
+    PyObject *number = PyLong_FromLongLong(value);
+    PyDict_SetItemString(made, name.c_str(), number);
+    Py_DECREF(number);
+  }
+  return made;
+}
+
+/// {name: (total samples, accumulated, [(seconds, value), ...])}
+PyObject *samples(PyObject *, PyObject *) {
+  PyObject *made = PyDict_New();
+  for (const auto &[name, data] : tracing::Metrics::get().samples()) {
+    PyObject *recent = PyList_New(0);
+    for (auto [when, value] : data.recent) {
+      PyObject *pair = Py_BuildValue("(dd)", when, value);
+      PyList_Append(recent, pair);
+      Py_DECREF(pair);
+    }
+    PyObject *entry = Py_BuildValue("(KdN)", (unsigned long long)data.total, data.accumulated, recent);
+    PyDict_SetItemString(made, name.c_str(), entry);
+    Py_DECREF(entry);
+  }
+  return made;
+}
+
+PyObject *clearCounters(PyObject *, PyObject *) {
+  tracing::Metrics::get().clearCounters();
+  Py_RETURN_NONE;
+}
+PyObject *clearMetrics(PyObject *, PyObject *) {
+  tracing::Metrics::get().clearSamples();
+  Py_RETURN_NONE;
+}
+PyObject *compilations(PyObject *, PyObject *) {
+  return PyLong_FromUnsignedLongLong(tracing::Session::get().compilations());
+}
+
+PyObject *setSeed(PyObject *, PyObject *value) {
+  unsigned long long seed = PyLong_AsUnsignedLongLongMask(value);
+  if (PyErr_Occurred())
+    return nullptr;
+  seedRandom(seed);
+  Py_RETURN_NONE;
+}
+PyObject *getRandomState(PyObject *, PyObject *) {
+  auto [seed, offset] = randomState();
+  return Py_BuildValue("(KK)", (unsigned long long)seed, (unsigned long long)offset);
+}
+PyObject *setRandomStatePy(PyObject *, PyObject *args) {
+  unsigned long long seed, offset;
+  if (!PyArg_ParseTuple(args, "KK", &seed, &offset))
+    return nullptr;
+  setRandomState(seed, offset);
+  Py_RETURN_NONE;
+}
+
+PyObject *initializeCache(PyObject *, PyObject *args) {
+  const char *folder;
+  int readOnly;
+  if (!PyArg_ParseTuple(args, "sp", &folder, &readOnly))
+    return nullptr;
+  return guarded([&]() -> PyObject * {
+    runtime::Status status = tracing::Session::get().setCacheFolder(folder, readOnly);
+    if (!status.ok())
+      raise(status);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject *opNames(PyObject *, PyObject *) {
+  PyObject *made = PyList_New(0);
+  for (const std::string &name : tracing::opNames()) {
+    PyObject *text = PyUnicode_FromString(name.c_str());
+    PyList_Append(made, text);
+    Py_DECREF(text);
+  }
+  return made;
+}
+
+PyMethodDef methods[] = {
+    {"_sync", sync, METH_O, "Cuts the graph: compiles and enqueues everything pending; waits if the argument is true."},
+    {"_wait", waitAll, METH_NOARGS, "Waits for everything enqueued."},
+    {"_xla_sync_multi", syncTensors, METH_O, "Compiles and enqueues what these tensors need."},
+    {"_stablehlo", stablehloText, METH_O, "StableHLO text of a list of tensors, None: of everything pending."},
+    {"_get_xla_tensors_text", graphText, METH_O, "The recorded graph of a list of tensors."},
+    {"_counters", counters, METH_NOARGS, ""},
+    {"_samples", samples, METH_NOARGS, ""},
+    {"_clear_counters", clearCounters, METH_NOARGS, ""},
+    {"_clear_metrics", clearMetrics, METH_NOARGS, ""},
+    {"_compilations", compilations, METH_NOARGS, "Programs compiled by this process so far."},
+    {"_set_seed", setSeed, METH_O, ""},
+    {"_rng_state", getRandomState, METH_NOARGS, ""},
+    {"_set_rng_state", setRandomStatePy, METH_VARARGS, ""},
+    {"_initialize_cache", initializeCache, METH_VARARGS, ""},
+    {"_op_names", opNames, METH_NOARGS, "Operators that are emitted as StableHLO."},
+    {nullptr, nullptr, 0, nullptr}};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_XLAC", "Millrace's lazy tensors for PyTorch.", -1, methods,
+                          nullptr, nullptr, nullptr, nullptr};
+
+} // namespace
+} // namespace millrace::torch_shim
+
+extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
+  PyObject *module = PyModule_Create(&millrace::torch_shim::definition);
+  if (module)
+    PyModule_AddStringConstant(module, "_built_for_torch", TORCH_VERSION);
+  return module;
+}

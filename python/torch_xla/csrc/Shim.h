@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Shim.h - Between PyTorch's dispatcher and tracing/ ------------------===//
+// Tensors on `xla` are plain c10::TensorImpl on the XLA dispatch key. What they alias is the state of their storage:
+// its value as a node of the graph, and the values of the views that were read since. Only this folder includes torch.
+#pragma once
+#include "tracing/Emit.h"
+#include "tracing/Metrics.h"
+#include "tracing/Session.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+namespace millrace::torch_shim {
+
+using at::Tensor;
+using tracing::Shape;
+using tracing::Value;
+
+/// Throws what the user should see.
+void raise(const runtime::Status &status);
+template <typename T>
+T valueOrRaise(runtime::StatusOr<T> value) {
+  if (!value)
+    raise(value.status());
+  return std::move(*value);
+}
+
+runtime::DType dtypeOf(c10::ScalarType type); ///< raises for types the device does not have
+c10::ScalarType scalarTypeOf(runtime::DType type);
+inline c10::Device xlaDevice() { return c10::Device(c10::kXLA, 0); }
+inline bool isXla(const Tensor &t) { return t.device().type() == c10::kXLA; }
+
+//===-- Tensors.cpp ---------------------------------------------------------===//
+
+/// The value of a view, remembered until the storage is written.
+struct View {
+  std::vector<int64_t> sizes, strides;
+  int64_t offset;
+  runtime::DType dtype;
+  Value value;
+};
+
+class Storage : public c10::StorageImpl {
+public:
+  Storage(Value value, size_t bytes);
+  ~Storage() override;
+  Value base; ///< row-major; its shape is that of the storage
+  std::vector<View> views;
+  Storage *previous, *next; ///< all storages of the process, in the order in which they were made
+};
+
+/// A new tensor with a storage of its own.
+Tensor wrap(Value value);
+/// A tensor of another geometry over the storage of `base`.
+Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset);
+Value valueOf(const Tensor &xla);
+/// Rebinds what `xla` shows; `value` has its sizes and type.
+void setValue(const Tensor &xla, Value value);
+/// As setValue(), but converts and broadcasts, with PyTorch's errors where that is not allowed.
+void assign(const Tensor &xla, const Tensor &result);
+/// Gives `xla` (an out= argument) the sizes, as resize_ does.
+void resizeTo(const Tensor &xla, at::IntArrayRef sizes);
+Value upload(const Tensor &cpu);
+Tensor toCpu(const Tensor &xla);
+/// Values of all live tensors that have not been computed yet; forgets the values of views.
+std::vector<Value> pendingValues();
+void syncAll();
+Value convertTo(Value value, c10::ScalarType type);
+Value expandTo(Value value, at::IntArrayRef sizes);
+/// 64 random bits for one operation; a parameter of the program.
+Value nextRandomKey();
+void seedRandom(uint64_t seed);
+std::pair<uint64_t, uint64_t> randomState();
+void setRandomState(uint64_t seed, uint64_t offset);
+
+//===-- Record.cpp ----------------------------------------------------------===//
+
+/// The kernel of every operator without one of its own: records, decomposes, or runs on the CPU.
+void record(const c10::OperatorHandle &op, torch::jit::Stack *stack);
+/// Runs the operator on the CPU, with its inputs and results copied.
+void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack);
+/// A single-result node that needs no inference.
+Value node(const char *name, std::vector<Value> operands, std::vector<tracing::Arg> args, Shape result);
+
+} // namespace millrace::torch_shim

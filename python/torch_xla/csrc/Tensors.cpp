@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Tensors.cpp - Storages, views and transfers -------------------------===//
+#include "python/torch_xla/csrc/Shim.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/detail/XLAHooksInterface.h>
+#include <ATen/native/Resize.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+
+namespace millrace::torch_shim {
+namespace {
+
+using tracing::Arg;
+using tracing::Operand;
+using tracing::Session;
+
+Storage *firstStorage = nullptr, *lastStorage = nullptr; // guarded by Session::mutex
+
+struct Guard final : c10::impl::DeviceGuardImplInterface {
+  at::DeviceType type() const override { return at::kXLA; }
+  c10::Device exchangeDevice(c10::Device) const override { return xlaDevice(); }
+  c10::Device getDevice() const override { return xlaDevice(); }
+  void setDevice(c10::Device) const override {}
+  void uncheckedSetDevice(c10::Device) const noexcept override {}
+  c10::Stream getStream(c10::Device d) const override { return c10::Stream(c10::Stream::DEFAULT, d); }
+  c10::Stream exchangeStream(c10::Stream) const override { return c10::Stream(c10::Stream::DEFAULT, xlaDevice()); }
+  c10::DeviceIndex deviceCount() const noexcept override { return 1; }
+};
+C10_REGISTER_GUARD_IMPL(XLA, Guard);
+
+struct Hooks final : at::XLAHooksInterface {
+  bool hasXLA() const override { return true; }
+  const at::Generator &getDefaultGenerator(c10::DeviceIndex) const override {
+    static at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(1);
+    return generator;
+  }
+  at::Generator getNewGenerator(c10::DeviceIndex) const override { return at::make_generator<at::CPUGeneratorImpl>(1); }
+};
+const bool hooksRegistered = [] {
+  for (const char *name : {"torch_xla::detail::XLAHooks", "XLAHooks"})
+    at::XLAHooksRegistry()->Register(
+        name, []() -> std::unique_ptr<at::XLAHooksInterface> { return std::make_unique<Hooks>(); }, "");
+  return true;
+}();
+
+Storage *storageOf(at::TensorImpl *impl) { return static_cast<Storage *>(impl->storage().unsafeGetStorageImpl()); }
+
+size_t bytesOf(const Shape &shape) { return size_t(shape.count()) * runtime::byteSize(shape.dtype); }
+
+bool showsAll(at::TensorImpl *impl, const Storage &storage) {
+  const Shape &shape = storage.base.shape();
+  return impl->storage_offset() == 0 && impl->sizes() == at::IntArrayRef(shape.dims) && impl->is_contiguous() &&
+         dtypeOf(c10::typeMetaToScalarType(impl->dtype())) == shape.dtype;
+}
+
+/// The base as a flat array of `dtype`, for views of another type.
+Value baseAs(const Value &base, runtime::DType dtype) {
+  if (base.shape().dtype == dtype)
+    return base;
+  int64_t count = int64_t(bytesOf(base.shape()) / runtime::byteSize(dtype));
+  return node("millrace::bitcast", {base}, {Operand{0}}, {dtype, {count}});
+}
+
+uint64_t seed = 0, offset = 0; // guarded by Session::mutex
+
+} // namespace
+
+void raise(const runtime::Status &status) {
+  TORCH_CHECK(false, std::string(status.message()));
+}
+
+runtime::DType dtypeOf(c10::ScalarType type) {
+  using runtime::DType;
+  switch (type) {
+  case c10::ScalarType::Bool: return DType::I1;
+  case c10::ScalarType::Byte: return DType::U8;
+  case c10::ScalarType::Char: return DType::I8;
+  case c10::ScalarType::Short: return DType::I16;
+  case c10::ScalarType::Int: return DType::I32;
+  case c10::ScalarType::Long: return DType::I64;
+  case c10::ScalarType::UInt16: return DType::U16;
+  case c10::ScalarType::UInt32: return DType::U32;
+  case c10::ScalarType::UInt64: return DType::U64;
+  case c10::ScalarType::Half: return DType::F16;
+  case c10::ScalarType::BFloat16: return DType::BF16;
+  case c10::ScalarType::Float: return DType::F32;
+  case c10::ScalarType::Double: return DType::F64;
+  case c10::ScalarType::ComplexFloat: return DType::C64;
+  case c10::ScalarType::ComplexDouble: return DType::C128;
+  case c10::ScalarType::Float8_e4m3fn: return DType::F8E4M3FN;
+  case c10::ScalarType::Float8_e5m2: return DType::F8E5M2;
+  case c10::ScalarType::Float8_e4m3fnuz: return DType::F8E4M3FNUZ;
+  case c10::ScalarType::Float8_e5m2fnuz: return DType::F8E5M2FNUZ;
+  default: TORCH_CHECK(false, "the xla device has no tensors of type ", type);
+  }
+}
+
+c10::ScalarType scalarTypeOf(runtime::DType type) {
+  using runtime::DType;
+  switch (type) {
+  case DType::I1: return c10::ScalarType::Bool;
+  case DType::U8: return c10::ScalarType::Byte;
+  case DType::I8: return c10::ScalarType::Char;
+  case DType::I16: return c10::ScalarType::Short;
+  case DType::I32: return c10::ScalarType::Int;
+  case DType::I64: return c10::ScalarType::Long;
+  case DType::U16: return c10::ScalarType::UInt16;
+  case DType::U32: return c10::ScalarType::UInt32;
+  case DType::U64: return c10::ScalarType::UInt64;
+  case DType::F16: return c10::ScalarType::Half;
+  case DType::BF16: return c10::ScalarType::BFloat16;
+  case DType::F32: return c10::ScalarType::Float;
+  case DType::F64: return c10::ScalarType::Double;
+  case DType::C64: return c10::ScalarType::ComplexFloat;
+  case DType::C128: return c10::ScalarType::ComplexDouble;
+  case DType::F8E4M3FN: return c10::ScalarType::Float8_e4m3fn;
+  case DType::F8E5M2: return c10::ScalarType::Float8_e5m2;
+  case DType::F8E4M3FNUZ: return c10::ScalarType::Float8_e4m3fnuz;
+  case DType::F8E5M2FNUZ: return c10::ScalarType::Float8_e5m2fnuz;
+  default: TORCH_CHECK(false, "PyTorch has no type ", std::string(runtime::name(type)));
+  }
+}
+
+//===-- Storages ------------------------------------------------------------===//
+
+Storage::Storage(Value value, size_t bytes)
+    : StorageImpl(use_byte_size_t(), bytes, c10::DataPtr(nullptr, xlaDevice()), nullptr, /*resizable=*/false),
+      base(std::move(value)) {
+  std::lock_guard lock(Session::get().mutex);
+  previous = lastStorage;
+  next = nullptr;
+  (lastStorage ? lastStorage->next : firstStorage) = this;
+  lastStorage = this;
+}
+
+Storage::~Storage() {
+  std::lock_guard lock(Session::get().mutex);
+  (previous ? previous->next : firstStorage) = next;
+  (next ? next->previous : lastStorage) = previous;
+  views.clear();
+  base = {};
+}
+
+std::vector<Value> pendingValues() {
+  std::vector<Value> values;
+  for (Storage *storage = firstStorage; storage; storage = storage->next) {
+    storage->views.clear();
+    if (storage->base.node && storage->base.node->op)
+      values.push_back(storage->base);
+  }
+  return values;
+}
+
+void syncAll() {
+  std::lock_guard lock(Session::get().mutex);
+  runtime::Status status = Session::get().sync(pendingValues());
+  if (!status.ok())
+    raise(status);
+}
+
+Tensor wrap(Value value) {
+  Shape shape = value.shape();
+  auto storage = c10::make_intrusive<Storage>(std::move(value), bytesOf(shape));
+  Tensor made = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(c10::intrusive_ptr<c10::StorageImpl>(std::move(storage))),
+      c10::DispatchKeySet(c10::DispatchKey::XLA), c10::scalarTypeToTypeMeta(scalarTypeOf(shape.dtype)));
+  made.unsafeGetTensorImpl()->set_sizes_contiguous(shape.dims);
+  return made;
+}
+
+Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t storageOffset) {
+  Tensor made = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(base.storage()),
+                                                         base.key_set(), base.dtype());
+  made.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides, storageOffset);
+  return made;
+}
+
+Value valueOf(const Tensor &xla) {
+  at::TensorImpl *impl = xla.unsafeGetTensorImpl();
+  std::lock_guard lock(Session::get().mutex);
+  Storage &storage = *storageOf(impl);
+  if (showsAll(impl, storage))
+    return storage.base;
+  runtime::DType dtype = dtypeOf(xla.scalar_type());
+  for (const View &view : storage.views)
+    if (view.offset == impl->storage_offset() && impl->sizes() == at::IntArrayRef(view.sizes) &&
+        impl->strides() == at::IntArrayRef(view.strides) && view.dtype == dtype)
+      return view.value;
+  Shape shape{dtype, impl->sizes().vec()};
+  Value base = baseAs(storage.base, dtype);
+  Value value = impl->is_contiguous() && impl->storage_offset() == 0 && base.shape().count() == impl->numel()
+                    ? node("millrace::reshape", {base}, {Operand{0}}, shape)
+                    : node("millrace::strided_read", {base},
+                           {Operand{0}, impl->sizes().vec(), impl->strides().vec(), impl->storage_offset()}, shape);
+  storage.views.push_back({shape.dims, impl->strides().vec(), impl->storage_offset(), dtype, value});
+  return value;
+}
+
+void setValue(const Tensor &xla, Value value) {
+  at::TensorImpl *impl = xla.unsafeGetTensorImpl();
+  std::lock_guard lock(Session::get().mutex);
+  Storage &storage = *storageOf(impl);
+  storage.views.clear();
+  if (showsAll(impl, storage)) {
+    storage.base = std::move(value);
+    return;
+  }
+  Shape whole = storage.base.shape();
+  runtime::DType dtype = value.shape().dtype;
+  Value base = baseAs(storage.base, dtype);
+  Shape shape = base.shape();
+  Value remembered = value;
+  if (impl->is_contiguous() && impl->storage_offset() == 0 && shape.count() == impl->numel())
+    base = node("millrace::reshape", {std::move(value)}, {Operand{0}}, shape);
+  else
+    base = node("millrace::strided_write", {base, std::move(value)},
+                {Operand{0}, Operand{1}, impl->sizes().vec(), impl->strides().vec(), impl->storage_offset()}, shape);
+  storage.base = dtype == whole.dtype ? base : node("millrace::bitcast", {base}, {Operand{0}}, whole);
+  if (remembered.shape().dims == impl->sizes())
+    storage.views.push_back(
+        {impl->sizes().vec(), impl->strides().vec(), impl->storage_offset(), dtype, std::move(remembered)});
+}
+
+Value convertTo(Value value, c10::ScalarType type) {
+  runtime::DType dtype = dtypeOf(type);
+  if (value.shape().dtype == dtype)
+    return value;
+  Shape shape{dtype, value.shape().dims};
+  return node("millrace::convert", {std::move(value)}, {Operand{0}}, shape);
+}
+
+Value expandTo(Value value, at::IntArrayRef sizes) {
+  if (value.shape().dims == sizes)
+    return value;
+  Shape shape{value.shape().dtype, sizes.vec()};
+  return node("millrace::expand", {std::move(value)}, {Operand{0}}, shape);
+}
+
+void assign(const Tensor &xla, const Tensor &result) {
+  TORCH_CHECK(c10::canCast(result.scalar_type(), xla.scalar_type()), "result type ", result.scalar_type(),
+              " can't be cast to the desired output type ", xla.scalar_type());
+  TORCH_CHECK(result.sizes() == xla.sizes(), "output with shape ", xla.sizes(), " doesn't match the broadcast shape ",
+              result.sizes());
+  setValue(xla, convertTo(valueOf(result), xla.scalar_type()));
+}
+
+void resizeTo(const Tensor &xla, at::IntArrayRef sizes) {
+  at::TensorImpl *impl = xla.unsafeGetTensorImpl();
+  if (impl->sizes() == sizes)
+    return;
+  std::lock_guard lock(Session::get().mutex);
+  Storage &storage = *storageOf(impl);
+  Shape whole = storage.base.shape();
+  int64_t needed = impl->storage_offset() + c10::multiply_integers(sizes);
+  if (needed * int64_t(impl->itemsize()) > int64_t(bytesOf(whole))) { // more memory: what is new has no defined value
+    runtime::DType dtype = dtypeOf(xla.scalar_type());
+    Value zero = convertTo(tracing::number(int64_t(0), false), xla.scalar_type());
+    Value grown = expandTo(zero, {needed});
+    int64_t old = int64_t(bytesOf(whole) / impl->itemsize());
+    if (old)
+      grown = node("millrace::strided_write", {grown, baseAs(storage.base, dtype)},
+                   {Operand{0}, Operand{1}, std::vector<int64_t>{old}, std::vector<int64_t>{1}, int64_t(0)},
+                   {dtype, {needed}});
+    storage.views.clear();
+    storage.base = std::move(grown);
+    storage.set_nbytes(size_t(needed) * impl->itemsize());
+  }
+  impl->set_sizes_contiguous(sizes);
+}
+
+//===-- Transfers -----------------------------------------------------------===//
+
+Value upload(const Tensor &cpu) {
+  Tensor dense = cpu.contiguous();
+  Shape shape{dtypeOf(dense.scalar_type()), dense.sizes().vec()};
+  tracing::Metrics::get().count("InboundDataBytes", int64_t(dense.nbytes())); // as PyTorch/XLA names it: from the host
+  return valueOrRaise(Session::get().upload(dense.const_data_ptr(), std::move(shape)));
+}
+
+Tensor toCpu(const Tensor &xla) {
+  Value value;
+  {
+    std::lock_guard lock(Session::get().mutex);
+    value = valueOf(xla);
+    if (value.node->op) {
+      std::vector<Value> roots = pendingValues();
+      roots.push_back(value);
+      runtime::Status status = Session::get().sync(std::move(roots));
+      if (!status.ok())
+        raise(status);
+    }
+  }
+  Tensor made = at::detail::empty_cpu(xla.sizes(), xla.scalar_type());
+  tracing::Metrics::get().count("OutboundDataBytes", int64_t(made.nbytes()));
+  runtime::Status status = Session::get().download(value, made.mutable_data_ptr());
+  if (!status.ok())
+    raise(status);
+  return made;
+}
+
+//===-- Random numbers ------------------------------------------------------===//
+
+Value nextRandomKey() {
+  std::lock_guard lock(Session::get().mutex);
+  uint64_t x = seed + 0x9e3779b97f4a7c15ull * ++offset; // splitmix64: neighbours have nothing in common
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return tracing::number(int64_t(x ^ (x >> 31)), /*isWeak=*/false);
+}
+void seedRandom(uint64_t value) { setRandomState(value, 0); }
+std::pair<uint64_t, uint64_t> randomState() {
+  std::lock_guard lock(Session::get().mutex);
+  return {seed, offset};
+}
+void setRandomState(uint64_t newSeed, uint64_t newOffset) {
+  std::lock_guard lock(Session::get().mutex);
+  seed = newSeed;
+  offset = newOffset;
+}
+
+} // namespace millrace::torch_shim

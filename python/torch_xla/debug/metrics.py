@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch_xla.debug.metrics (met): counters and samples, and their report in PyTorch/XLA's format."""
+from .. import _load
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+_PERCENTILES = (1, 5, 10, 20, 50, 80, 90, 95, 99)
+
+
+def counter_names():
+    return list(_XLAC._counters())
+
+
+def counter_value(name):
+    """The value, or None if nothing was counted under that name."""
+    return _XLAC._counters().get(name)
+
+
+def metric_names():
+    return list(_XLAC._samples())
+
+
+def metric_data(name):
+    """(number of samples, their sum, [(time in seconds, value), ...]), or None."""
+    return _XLAC._samples().get(name)
+
+
+def clear_counters():
+    _XLAC._clear_counters()
+
+
+def clear_metrics():
+    _XLAC._clear_metrics()
+
+
+def clear_all():
+    clear_metrics()
+    clear_counters()
+
+
+def executed_fallback_ops():
+    """Operators that ran on the CPU, as aten::name."""
+    return [name for name in counter_names() if name.startswith("aten::")]
+
+
+def _duration(nanoseconds):
+    """1234567 -> 01ms234.567us"""
+    whole, text, started = int(nanoseconds), "", False
+    for unit, size in (("d", 86400 * 10**9), ("h", 3600 * 10**9), ("m", 60 * 10**9), ("s", 10**9), ("ms", 10**6)):
+        count, whole = divmod(whole, size)
+        if count or started:
+            text += f"{count:03d}{unit}" if unit == "ms" else f"{count:02d}{unit}"
+            started = True
+    return text + f"{whole / 1000:07.3f}us"
+
+
+def _metric_text(name, data):
+    total, accumulated, samples = data
+    show = _duration if name.endswith("Time") else lambda value: f"{value:.2f}"
+    text = f"Metric: {name}\n  TotalSamples: {total}\n  Accumulator: {show(accumulated)}\n"
+    if samples:
+        seconds = max(samples)[0] - min(samples)[0]
+        if seconds > 0:
+            text += f"  ValueRate: {show(sum(v for _, v in samples) / seconds)} / second\n"
+            text += f"  Rate: {len(samples) / seconds:.6g} / second\n"
+        ordered = sorted(value for _, value in samples)
+        text += "  Percentiles: " + "; ".join(
+            f"{p}%={show(ordered[min(len(ordered) - 1, p * len(ordered) // 100)])}" for p in _PERCENTILES) + "\n"
+    return text
+
+
+def metrics_report():
+    """All metrics and counters as text."""
+    return short_metrics_report(counter_names(), metric_names())
+
+
+def short_metrics_report(counter_names=None, metric_names=None):
+    """Those of the given names; without names, the few that tell most."""
+    counters, samples = _XLAC._counters(), _XLAC._samples()
+    if counter_names is None and metric_names is None:
+        metric_names = ["CompileTime", "ExecuteTime", "TransferToDeviceTime", "TransferFromDeviceTime"]
+        counter_names = ["CachedCompile", "UncachedCompile"] + [n for n in counters if n.startswith("aten::")]
+    text = "".join(_metric_text(name, samples[name]) for name in metric_names or () if name in samples)
+    return text + "".join(f"Counter: {name}\n  Value: {counters[name]}\n" for name in counter_names or () if name in counters)

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Emit.h - From recorded operations to StableHLO ----------------------===//
+// Emitter builds one function. Operations are created by name and get their types from the dialect's own inference, so
+// that the files of emit/ need no MLIR headers. Errors stick: after the first one every value is invalid.
+#pragma once
+#include "tracing/Graph.h"
+
+#include <functional>
+#include <optional>
+
+namespace millrace::tracing {
+
+/// A value of the function under construction.
+struct Val {
+  void *impl = nullptr; ///< null after an error
+  Shape shape;
+  bool isWeak = false;
+  explicit operator bool() const { return impl; }
+  int64_t rank() const { return int64_t(shape.dims.size()); }
+  int64_t dim(int64_t index) const { return shape.dims[index < 0 ? index + rank() : index]; }
+  DType dtype() const { return shape.dtype; }
+  const std::vector<int64_t> &dims() const { return shape.dims; }
+};
+
+/// Attribute name and its text.
+using NamedText = std::pair<std::string, std::string>;
+using Ints = std::vector<int64_t>;
+using Body = std::function<std::vector<Val>(const std::vector<Val> &)>;
+
+class Emitter {
+public:
+  Emitter();
+  ~Emitter();
+  Emitter(const Emitter &) = delete;
+
+  //===-- The function ------------------------------------------------------===//
+  /// `donatedTo`: index of the result that may overwrite the parameter, or -1.
+  Val parameter(const Shape &shape, int64_t donatedTo = -1);
+  /// Ends the function; the module's text, or the first error.
+  runtime::StatusOr<std::string> finish(const std::vector<Val> &results);
+  Val fail(std::string reason);
+  bool failed() const;
+  runtime::Status error() const;
+
+  //===-- Any operation -----------------------------------------------------===//
+  Val op(std::string_view name, const std::vector<Val> &operands, const std::vector<NamedText> &attributes = {},
+         std::optional<Shape> result = {});
+  std::vector<Val> ops(std::string_view name, const std::vector<Val> &operands,
+                       const std::vector<NamedText> &attributes, const std::vector<Shape> &results,
+                       const std::vector<Shape> &bodyArguments = {}, const Body &body = nullptr);
+
+  //===-- What most operators are made of -----------------------------------===//
+  Val constant(double value, const Shape &shape);
+  Val constant(int64_t value, const Shape &shape);
+  Val constantInts(const Ints &values, const Shape &shape);
+  Val convert(const Val &value, DType dtype);
+  Val broadcastInDim(const Val &value, const Ints &dims, const Ints &mapping);
+  /// NumPy's rule: dims are aligned at the end.
+  Val broadcast(const Val &value, const Ints &dims);
+  Val reshape(const Val &value, const Ints &dims);
+  Val transpose(const Val &value, const Ints &permutation);
+  Val slice(const Val &value, const Ints &start, const Ints &limit, const Ints &stride = {});
+  /// [start, limit) of one dim.
+  Val sliceDim(const Val &value, int64_t dim, int64_t start, int64_t limit);
+  Val pad(const Val &value, const Val &with, const Ints &low, const Ints &high, const Ints &interior = {});
+  Val concatenate(const std::vector<Val> &values, int64_t dim);
+  Val iota(const Shape &shape, int64_t dim);
+  Val compare(const Val &a, const Val &b, std::string_view direction);
+  Val select(const Val &condition, const Val &a, const Val &b);
+  /// `name` combines two scalars: "stablehlo.add".
+  Val reduce(const Val &value, const Val &init, const Ints &dims, std::string_view name);
+  Val dot(const Val &a, const Val &b, const Ints &batchA, const Ints &batchB, const Ints &contractA,
+          const Ints &contractB);
+  /// Lowest or highest value of a type, -inf and inf for floats.
+  Val lowest(DType dtype);
+  Val highest(DType dtype);
+
+  Val add(const Val &a, const Val &b) { return op("stablehlo.add", {a, b}); }
+  Val sub(const Val &a, const Val &b) { return op("stablehlo.subtract", {a, b}); }
+  Val mul(const Val &a, const Val &b) { return op("stablehlo.multiply", {a, b}); }
+  Val div(const Val &a, const Val &b) { return op("stablehlo.divide", {a, b}); }
+  Val neg(const Val &a) { return op("stablehlo.negate", {a}); }
+  /// A constant of the shape of `like`.
+  Val like(const Val &like, double value) { return constant(value, like.shape); }
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// "array<i64: 1, 0>"
+std::string arrayText(const Ints &values);
+/// "1 : i64"
+std::string intText(int64_t value);
+
+//===-- Operators -----------------------------------------------------------===//
+
+/// One operator application under emission.
+struct Call {
+  Emitter &e;
+  const std::vector<Arg> &args;
+  const std::vector<Val> &operands;
+  const std::vector<Shape> &results; ///< what the front end expects
+
+  bool has(size_t index) const;
+  /// A tensor, or a number: a parameter of the program, or a constant.
+  Val val(size_t index) const;
+  std::optional<Val> optional(size_t index) const;
+  std::vector<std::optional<Val>> vals(size_t index) const;
+  int64_t integer(size_t index, int64_t otherwise = 0) const;
+  double real(size_t index, double otherwise = 0) const;
+  bool flag(size_t index, bool otherwise = false) const;
+  std::string text(size_t index) const;
+  Ints ints(size_t index) const;
+  const Shape &out(size_t index = 0) const { return results[index]; }
+};
+
+using EmitFunction = std::function<std::vector<Val>(const Call &)>;
+
+struct Op {
+  std::string name;
+  EmitFunction emit;
+  /// Its numbers decide about shapes or code: they are constants of the program, not parameters.
+  bool numbersAreStatic = false;
+};
+
+/// The operator of that name ("aten::add.Tensor"), or null if there is no emission for it.
+const Op *findOp(std::string_view name);
+std::vector<std::string> opNames();
+
+/// The emission of `op` for these operands in a function of its own: Ok if it produces exactly `results`. Front ends ask
+/// once per signature and decompose or run on the CPU what cannot be emitted.
+runtime::Status check(const Op *op, const std::vector<Value> &operands, const std::vector<Arg> &args,
+                      const std::vector<Shape> &results);
+/// The types that the emission of `op` produces: for front ends that have no inference of their own.
+runtime::StatusOr<std::vector<Shape>> infer(const Op *op, const std::vector<Value> &operands,
+                                            const std::vector<Arg> &args);
+
+/// StableHLO text of a schedule. Parameters are its leaves in order. `donations`: per leaf the result or -1.
+runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
+                                           const std::vector<int64_t> &donations);
+
+/// For the families in emit/: fills the table of findOp(), each with its own names.
+class Registry {
+public:
+  void add(std::initializer_list<const char *> names, EmitFunction emit, bool numbersAreStatic = false);
+  static Registry &get();
+  std::vector<std::unique_ptr<Op>> ops;
+};
+void registerElementwise(Registry &);
+void registerReductions(Registry &);
+void registerContractions(Registry &);
+void registerMovement(Registry &);
+void registerIndexing(Registry &);
+void registerNormalization(Registry &);
+void registerPooling(Registry &);
+void registerRandom(Registry &);
+
+/// PyTorch's promotion of two types; `a` and `b` of equal category.
+DType promote(DType a, DType b);
+/// The type in which PyTorch computes with these operands: tensors with dims decide over those without, these over
+/// numbers, unless a later one is of a higher category (bool < integer < float < complex).
+DType commonType(const std::vector<Val> &values);
+/// f32 for bf16 and f16, else the type itself: PyTorch computes in it and rounds once.
+DType mathType(DType dtype);
+
+} // namespace millrace::tracing

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Graph.cpp - Nodes and the order in which they run -------------------===//
+#include "tracing/Graph.h"
+
+#include <bit>
+#include <unordered_map>
+
+namespace millrace::tracing {
+
+int64_t Shape::count() const {
+  int64_t product = 1;
+  for (int64_t dim : dims)
+    product *= dim;
+  return product;
+}
+
+std::string Shape::toString() const {
+  std::string text(runtime::name(dtype));
+  text += '[';
+  for (size_t i = 0; i < dims.size(); ++i)
+    text += (i ? "," : "") + std::to_string(dims[i]);
+  return text + ']';
+}
+
+const Shape &Value::shape() const { return node->results[index]; }
+
+Node::~Node() {
+  std::vector<Value> pending = std::move(operands);
+  while (!pending.empty()) {
+    NodePtr node = std::move(pending.back().node);
+    pending.pop_back();
+    if (node && node.use_count() == 1 && !node->operands.empty()) {
+      for (Value &operand : node->operands)
+        pending.push_back(std::move(operand));
+      node->operands.clear();
+    }
+  }
+}
+
+static Value numberLeaf(DType dtype, uint64_t bits, bool isWeak) {
+  auto node = std::make_shared<Node>();
+  node->results.push_back({dtype, {}});
+  node->bits = bits;
+  node->isWeak = isWeak;
+  return {std::move(node), 0};
+}
+Value number(double value, bool isWeak) { return numberLeaf(DType::F64, std::bit_cast<uint64_t>(value), isWeak); }
+Value number(int64_t value, bool isWeak) { return numberLeaf(DType::I64, uint64_t(value), isWeak); }
+Value number(bool value, bool isWeak) { return numberLeaf(DType::I1, value, isWeak); }
+
+Value leaf(runtime::BufferPtr buffer, Shape shape) {
+  auto node = std::make_shared<Node>();
+  node->results.push_back(std::move(shape));
+  node->buffers.push_back(std::move(buffer));
+  return {std::move(node), 0};
+}
+
+Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results) {
+  auto node = std::make_shared<Node>();
+  node->op = op;
+  node->operands = std::move(operands);
+  node->args = std::move(args);
+  node->results = std::move(results);
+  return {std::move(node), 0};
+}
+
+namespace {
+
+/// Appends plain data to the key of a schedule; every variable-length item is preceded by its length.
+class KeyWriter {
+public:
+  explicit KeyWriter(std::string &key) : key(key) {}
+  template <typename T>
+  void raw(const T &value) {
+    key.append(reinterpret_cast<const char *>(&value), sizeof value);
+  }
+  template <typename T>
+  void list(const std::vector<T> &values) {
+    raw(uint32_t(values.size()));
+    key.append(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
+  }
+  void shape(const Shape &shape) {
+    raw(shape.dtype);
+    list(shape.dims);
+  }
+  void arg(const Arg &arg) {
+    raw(uint8_t(arg.index()));
+    std::visit(
+        [&](const auto &value) {
+          using T = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<T, std::string>) {
+            raw(uint32_t(value.size()));
+            key += value;
+          } else if constexpr (requires { value.size(); }) {
+            list(value);
+          } else if constexpr (!std::is_same_v<T, std::monostate>) {
+            raw(value);
+          }
+        },
+        arg);
+  }
+
+private:
+  std::string &key;
+};
+
+} // namespace
+
+Schedule schedule(const std::vector<Value> &roots) {
+  Schedule result;
+  std::unordered_map<const Node *, uint32_t> numbers;
+  KeyWriter key(result.key);
+  struct Frame {
+    NodePtr node;
+    size_t next;
+  };
+  std::vector<Frame> stack;
+  auto finish = [&](const NodePtr &node) {
+    if (node->isLeaf()) {
+      key.raw(uint8_t(node->isNumber() ? 1 : 2));
+      key.raw(node->isWeak);
+      for (const Shape &shape : node->results)
+        key.shape(shape);
+      result.leaves.push_back(node);
+    } else {
+      key.raw(uint8_t(3));
+      key.raw(node->op);
+      for (const Value &operand : node->operands) {
+        key.raw(numbers.at(operand.node.get()));
+        key.raw(operand.index);
+      }
+      key.raw(uint32_t(node->args.size()));
+      for (const Arg &arg : node->args)
+        key.arg(arg);
+      for (const Shape &shape : node->results)
+        key.shape(shape);
+      result.nodes.push_back(node.get());
+      result.holders.push_back(node.use_count() - 1); // but not the frame of this traversal
+    }
+    numbers.emplace(node.get(), uint32_t(numbers.size()));
+  };
+  for (const Value &root : roots) {
+    if (!numbers.count(root.node.get()))
+      stack.push_back({root.node, 0});
+    while (!stack.empty()) {
+      Frame &frame = stack.back();
+      if (numbers.count(frame.node.get())) { // reached twice before its first visit ended
+        stack.pop_back();
+        continue;
+      }
+      if (frame.next < frame.node->operands.size()) {
+        const NodePtr &operand = frame.node->operands[frame.next++].node;
+        if (!numbers.count(operand.get()))
+          stack.push_back({operand, 0});
+        continue;
+      }
+      finish(frame.node);
+      stack.pop_back();
+    }
+  }
+  key.raw(uint8_t(4));
+  for (const Value &root : roots) {
+    key.raw(numbers.at(root.node.get()));
+    key.raw(root.index);
+  }
+  return result;
+}
+
+} // namespace millrace::tracing

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Graph.h - Operations that were recorded, but not run yet ------------===//
+// A front end records one Node per operation. A node without an operation is a leaf: it has buffers (a tensor that was
+// uploaded or computed) or a number (a scalar of the user's program, a parameter of the compiled one). When a graph has
+// been run, its roots become leaves and let go of what they were computed from.
+#pragma once
+#include "runtime/client/Client.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace millrace::tracing {
+
+using runtime::DType;
+
+struct Shape {
+  DType dtype = DType::Invalid;
+  std::vector<int64_t> dims;
+  bool operator==(const Shape &) const = default;
+  int64_t count() const;
+  /// "f32[2,3]"
+  std::string toString() const;
+};
+
+struct Node;
+struct Op;
+using NodePtr = std::shared_ptr<Node>;
+
+/// One result of a node.
+struct Value {
+  NodePtr node;
+  uint32_t index = 0;
+  explicit operator bool() const { return node != nullptr; }
+  const Shape &shape() const;
+};
+
+/// Position in Node::operands; -1 where an optional tensor is absent.
+struct Operand {
+  int32_t index = -1;
+  bool operator==(const Operand &) const = default;
+};
+
+/// An argument of an operation, in the order of its PyTorch schema.
+using Arg = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                         DType, Operand, std::vector<Operand>>;
+
+struct Node {
+  const Op *op = nullptr; ///< null: a leaf
+  std::vector<Value> operands;
+  std::vector<Arg> args;
+  std::vector<Shape> results;
+  /// Of a leaf: one per result, null for a result that nobody needs.
+  std::vector<runtime::BufferPtr> buffers;
+  /// Of a leaf that is a number: its value, as bits of a double, int64 or bool (results[0].dtype F64, I64, I1).
+  uint64_t bits = 0;
+  /// A number written in the user's program: it takes part in type promotion by its category only.
+  bool isWeak = false;
+
+  Node() = default;
+  Node(const Node &) = delete;
+  ~Node(); ///< not recursive: chains of many thousand nodes are common
+  bool isLeaf() const { return !op; }
+  bool isNumber() const { return !op && buffers.empty(); }
+};
+
+/// A leaf that holds a number.
+Value number(double value, bool isWeak = true);
+Value number(int64_t value, bool isWeak = true);
+Value number(bool value, bool isWeak = true);
+/// A leaf that holds a tensor.
+Value leaf(runtime::BufferPtr buffer, Shape shape);
+/// A node for `op`; `results` are the types that its emission must produce (infer() of Emit.h computes them).
+Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results);
+
+/// The nodes that `roots` depend on and that still have to run, operands first; `leaves` in the order of first use.
+struct Schedule {
+  std::vector<Node *> nodes;
+  std::vector<long> holders; ///< of each node, inside and outside the graph
+  std::vector<NodePtr> leaves;
+  /// Two schedules with equal keys are the same program with other leaves.
+  std::string key;
+};
+Schedule schedule(const std::vector<Value> &roots);
+
+} // namespace millrace::tracing

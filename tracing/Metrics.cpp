@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Metrics.cpp - Named counters and samples ----------------------------===//
+#include "tracing/Metrics.h"
+
+namespace millrace::tracing {
+
+Metrics &Metrics::get() {
+  static auto *metrics = new Metrics;
+  return *metrics;
+}
+
+void Metrics::count(const std::string &name, int64_t by) {
+  std::lock_guard lock(mutex);
+  counts[name] += by;
+}
+
+void Metrics::sample(const std::string &name, double value) {
+  constexpr size_t kept = 1024;
+  double now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  std::lock_guard lock(mutex);
+  Samples &samples = values[name];
+  if (samples.recent.size() < kept)
+    samples.recent.emplace_back(now, value);
+  else
+    samples.recent[samples.total % kept] = {now, value};
+  ++samples.total;
+  samples.accumulated += value;
+}
+
+std::map<std::string, int64_t> Metrics::counters() const {
+  std::lock_guard lock(mutex);
+  return counts;
+}
+std::map<std::string, Metrics::Samples> Metrics::samples() const {
+  std::lock_guard lock(mutex);
+  return values;
+}
+void Metrics::clearCounters() {
+  std::lock_guard lock(mutex);
+  counts.clear();
+}
+void Metrics::clearSamples() {
+  std::lock_guard lock(mutex);
+  values.clear();
+}
+
+} // namespace millrace::tracing

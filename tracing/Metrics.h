@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Metrics.h - Named counters and samples ------------------------------===//
+// The names are those that users of PyTorch/XLA look for: CompileTime, ExecuteTime, CachedCompile, UncachedCompile, ...
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace millrace::tracing {
+
+class Metrics {
+public:
+  static Metrics &get();
+  void count(const std::string &name, int64_t by = 1);
+  /// A sample of `name` in its own unit: nanoseconds for times, bytes for sizes.
+  void sample(const std::string &name, double value);
+  struct Samples {
+    uint64_t total = 0;     ///< since clear()
+    double accumulated = 0;
+    std::vector<std::pair<double, double>> recent; ///< (seconds of the steady clock, value), the last 1024
+  };
+  std::map<std::string, int64_t> counters() const;
+  std::map<std::string, Samples> samples() const;
+  void clearCounters();
+  void clearSamples();
+
+private:
+  mutable std::mutex mutex;
+  std::map<std::string, int64_t> counts;
+  std::map<std::string, Samples> values;
+};
+
+/// Samples the time from construction to destruction.
+class Timed {
+public:
+  explicit Timed(const char *name) : name(name), start(std::chrono::steady_clock::now()) {}
+  ~Timed() {
+    Metrics::get().sample(name, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
+  }
+  Timed(const Timed &) = delete;
+
+private:
+  const char *name;
+  std::chrono::steady_clock::time_point start;
+};
+
+} // namespace millrace::tracing

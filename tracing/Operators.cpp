@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Operators.cpp - The table of operators and whole programs -----------===//
+#include "tracing/Emit.h"
+
+#include <bit>
+#include <unordered_map>
+
+namespace millrace::tracing {
+
+//===-- Arguments of a call -------------------------------------------------===//
+
+bool Call::has(size_t index) const {
+  if (index >= args.size() || std::holds_alternative<std::monostate>(args[index]))
+    return false;
+  const auto *operand = std::get_if<Operand>(&args[index]);
+  return !operand || operand->index >= 0;
+}
+
+Val Call::val(size_t index) const {
+  if (!has(index))
+    return e.fail("argument " + std::to_string(index) + " is absent");
+  Val made;
+  if (const auto *operand = std::get_if<Operand>(&args[index]))
+    return operands[operand->index];
+  if (const auto *value = std::get_if<double>(&args[index]))
+    made = e.constant(*value, {DType::F64, {}});
+  else if (const auto *value = std::get_if<int64_t>(&args[index]))
+    made = e.constant(*value, {DType::I64, {}});
+  else if (const auto *value = std::get_if<bool>(&args[index]))
+    made = e.constant(int64_t(*value), {DType::I1, {}});
+  else
+    return e.fail("argument " + std::to_string(index) + " is neither a tensor nor a number");
+  made.isWeak = true;
+  return made;
+}
+
+std::optional<Val> Call::optional(size_t index) const {
+  if (!has(index))
+    return std::nullopt;
+  return val(index);
+}
+
+std::vector<std::optional<Val>> Call::vals(size_t index) const {
+  std::vector<std::optional<Val>> result;
+  if (const auto *list = index < args.size() ? std::get_if<std::vector<Operand>>(&args[index]) : nullptr)
+    for (Operand operand : *list)
+      result.push_back(operand.index < 0 ? std::nullopt : std::optional<Val>(operands[operand.index]));
+  else
+    e.fail("argument " + std::to_string(index) + " is not a list of tensors");
+  return result;
+}
+
+int64_t Call::integer(size_t index, int64_t otherwise) const {
+  if (!has(index))
+    return otherwise;
+  if (const auto *value = std::get_if<int64_t>(&args[index]))
+    return *value;
+  if (const auto *value = std::get_if<bool>(&args[index]))
+    return *value;
+  if (const auto *value = std::get_if<double>(&args[index]))
+    if (*value == double(int64_t(*value)))
+      return int64_t(*value);
+  e.fail("argument " + std::to_string(index) + " is not an integer");
+  return otherwise;
+}
+
+double Call::real(size_t index, double otherwise) const {
+  if (!has(index))
+    return otherwise;
+  if (const auto *value = std::get_if<double>(&args[index]))
+    return *value;
+  return double(integer(index));
+}
+
+bool Call::flag(size_t index, bool otherwise) const { return integer(index, otherwise) != 0; }
+
+std::string Call::text(size_t index) const {
+  const auto *value = index < args.size() ? std::get_if<std::string>(&args[index]) : nullptr;
+  return value ? *value : std::string();
+}
+
+Ints Call::ints(size_t index) const {
+  if (!has(index))
+    return {};
+  if (const auto *value = std::get_if<Ints>(&args[index]))
+    return *value;
+  if (const auto *value = std::get_if<int64_t>(&args[index]))
+    return {*value};
+  if (const auto *value = std::get_if<std::vector<double>>(&args[index]); value && value->empty())
+    return {};
+  e.fail("argument " + std::to_string(index) + " is not a list of integers");
+  return {};
+}
+
+//===-- The table -----------------------------------------------------------===//
+
+void Registry::add(std::initializer_list<const char *> names, EmitFunction emit, bool numbersAreStatic) {
+  for (const char *name : names) {
+    std::string full = std::string_view(name).find("::") == std::string_view::npos ? std::string("aten::") + name : name;
+    ops.push_back(std::make_unique<Op>(Op{std::move(full), emit, numbersAreStatic}));
+  }
+}
+
+Registry &Registry::get() {
+  static Registry *registry = [] {
+    auto *made = new Registry;
+    registerElementwise(*made);
+    registerReductions(*made);
+    registerContractions(*made);
+    registerMovement(*made);
+    registerIndexing(*made);
+    registerNormalization(*made);
+    registerPooling(*made);
+    registerRandom(*made);
+    return made;
+  }();
+  return *registry;
+}
+
+const Op *findOp(std::string_view name) {
+  static const auto *table = [] {
+    auto *made = new std::unordered_map<std::string_view, const Op *>;
+    for (const std::unique_ptr<Op> &op : Registry::get().ops)
+      made->emplace(op->name, op.get());
+    return made;
+  }();
+  auto found = table->find(name);
+  return found == table->end() ? nullptr : found->second;
+}
+
+std::vector<std::string> opNames() {
+  std::vector<std::string> names;
+  for (const std::unique_ptr<Op> &op : Registry::get().ops)
+    names.push_back(op->name);
+  return names;
+}
+
+//===-- Programs ------------------------------------------------------------===//
+
+/// Emits one node; checks the types that the front end promised to its user (unless `promised` is null).
+static std::vector<Val> emitNode(Emitter &e, const Op *op, const std::vector<Arg> &args,
+                                 const std::vector<Val> &operands, const std::vector<Shape> *promised) {
+  static const std::vector<Shape> none;
+  std::vector<Val> made = op->emit(Call{e, args, operands, promised ? *promised : none});
+  if (!promised || e.failed())
+    return made;
+  for (size_t i = 0; i < promised->size(); ++i) {
+    if (i >= made.size())
+      e.fail(op->name + " has fewer results than expected");
+    else if (made[i] && made[i].shape != (*promised)[i])
+      e.fail(op->name + " yields " + made[i].shape.toString() + " as result " + std::to_string(i) + ", expected " +
+             (*promised)[i].toString());
+  }
+  return made;
+}
+
+static Val parameterFor(Emitter &e, const Value &value, int64_t donatedTo = -1) {
+  Val made = e.parameter(value.shape(), donatedTo);
+  made.isWeak = value.node->isWeak;
+  return made;
+}
+
+runtime::Status check(const Op *op, const std::vector<Value> &operands, const std::vector<Arg> &args,
+                      const std::vector<Shape> &results) {
+  Emitter e;
+  std::vector<Val> values;
+  for (const Value &operand : operands)
+    values.push_back(parameterFor(e, operand));
+  std::vector<Val> made = emitNode(e, op, args, values, &results);
+  made.resize(results.size());
+  return e.finish(made).status();
+}
+
+runtime::StatusOr<std::vector<Shape>> infer(const Op *op, const std::vector<Value> &operands,
+                                            const std::vector<Arg> &args) {
+  Emitter e;
+  std::vector<Val> values;
+  for (const Value &operand : operands)
+    values.push_back(parameterFor(e, operand));
+  std::vector<Val> made = emitNode(e, op, args, values, nullptr);
+  if (runtime::Status status = e.finish(made).status(); !status.ok())
+    return status;
+  std::vector<Shape> shapes;
+  for (const Val &val : made)
+    shapes.push_back(val.shape);
+  return shapes;
+}
+
+runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
+                                           const std::vector<int64_t> &donations) {
+  Emitter e;
+  std::unordered_map<const Node *, std::vector<Val>> values;
+  for (size_t i = 0; i < schedule.leaves.size(); ++i) {
+    const NodePtr &node = schedule.leaves[i];
+    std::vector<Val> &made = values[node.get()];
+    made.resize(node->results.size());
+    for (size_t k = 0; k < made.size(); ++k)
+      if (node->isNumber() || node->buffers[k])
+        made[k] = parameterFor(e, {node, uint32_t(k)}, donations[i]);
+  }
+  for (Node *node : schedule.nodes) {
+    std::vector<Val> operands;
+    for (const Value &operand : node->operands)
+      operands.push_back(values.at(operand.node.get())[operand.index]);
+    values[node] = emitNode(e, node->op, node->args, operands, &node->results);
+    if (e.failed())
+      return e.error().withContext(node->op->name);
+  }
+  std::vector<Val> results;
+  for (const Value &root : roots)
+    results.push_back(values.at(root.node.get())[root.index]);
+  return e.finish(results);
+}
+
+} // namespace millrace::tracing

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Session.cpp - Step barriers: compile, cache and run graphs ----------===//
+#include "tracing/Session.h"
+
+#include "tracing/Compile.h"
+#include "tracing/Emit.h"
+#include "tracing/Metrics.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+namespace millrace::tracing {
+
+Session &Session::get() {
+  static auto *session = new Session; // lives as long as the process: threads may still run at exit
+  return *session;
+}
+
+Session::Session() {
+  runtime::ClientOptions options;
+  if (const char *count = std::getenv("CPU_NUM_DEVICES"))
+    options.numDevices = uint32_t(std::max(1l, std::strtol(count, nullptr, 10)));
+  runtime::StatusOr<std::shared_ptr<runtime::Client>> made = runtime::Client::create(options);
+  startError = made.status();
+  if (made)
+    runtimeClient = *made;
+}
+
+runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
+  MILLRACE_TRY(startError);
+  Timed time("TransferToDeviceTime");
+  const runtime::MemorySpace &memory = runtimeClient->devices()[0]->memories().front();
+  runtime::StatusOr<runtime::BufferPtr> buffer = runtimeClient->bufferFromHost(
+      data, shape.dtype, shape.dims, {}, runtime::HostSemantics::OnlyDuringCall, memory);
+  if (!buffer)
+    return buffer.status();
+  return leaf(std::move(*buffer), std::move(shape));
+}
+
+runtime::StatusOr<runtime::BufferPtr> Session::buffer(const Value &value) {
+  Node &node = *value.node;
+  if (node.op)
+    return runtime::failedPrecondition("the value has not been computed");
+  if (!node.isNumber())
+    return node.buffers[value.index];
+  runtime::StatusOr<Value> uploaded = upload(&node.bits, value.shape());
+  if (!uploaded)
+    return uploaded.status();
+  return uploaded->node->buffers[0];
+}
+
+/// Results that take the memory of leaves. `roots` are the results; `dying[i]`: nobody else holds leaf i.
+static std::vector<int64_t> matchDonations(const Schedule &schedule, const std::vector<Value> &roots,
+                                           const std::vector<bool> &dying) {
+  std::vector<int64_t> donations(schedule.leaves.size(), -1);
+  std::vector<bool> taken(roots.size(), false);
+  for (size_t i = 0; i < donations.size(); ++i) {
+    const Node &node = *schedule.leaves[i];
+    if (!dying[i] || node.isNumber() || node.results.size() != 1)
+      continue;
+    for (size_t k = 0; k < roots.size(); ++k)
+      if (!taken[k] && roots[k].node->op && roots[k].shape() == node.results[0]) {
+        donations[i] = int64_t(k);
+        taken[k] = true;
+        break;
+      }
+  }
+  return donations;
+}
+
+runtime::StatusOr<Session::Entry> Session::compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
+                                                        std::vector<int64_t> donations) {
+  Timed time("CompileTime");
+  Metrics::get().count("UncachedCompile");
+  ++compiled;
+  runtime::StatusOr<std::string> text = emitProgram(schedule, roots, donations);
+  if (!text)
+    return text.status();
+  runtime::StatusOr<runtime::Program> program = compileText(*text);
+  if (!program)
+    return program.status();
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = runtimeClient->load(std::move(*program));
+  if (!executable)
+    return executable.status();
+  return Entry{std::move(*executable), std::move(donations)};
+}
+
+runtime::Status Session::sync(std::vector<Value> given) {
+  MILLRACE_TRY(startError);
+  std::lock_guard lock(mutex);
+  std::vector<Value> roots;
+  {
+    std::set<std::pair<const Node *, uint32_t>> seen;
+    for (Value &root : given)
+      if (root.node->op && seen.emplace(root.node.get(), root.index).second)
+        roots.push_back(std::move(root));
+    given.clear();
+  }
+  if (roots.empty())
+    return {};
+  Schedule plan = schedule(roots);
+  // A leaf dies with the graph if only nodes that die hold it. Roots turn into leaves; another node that something outside
+  // the graph holds lives on, and with it all that it needs.
+  std::vector<bool> dying(plan.leaves.size());
+  {
+    std::unordered_map<const Node *, long> inside;
+    std::set<const Node *> isRoot, survives;
+    for (const Node *node : plan.nodes)
+      for (const Value &operand : node->operands)
+        ++inside[operand.node.get()];
+    for (const Value &root : roots)
+      isRoot.insert(root.node.get());
+    for (size_t i = plan.nodes.size(); i-- > 0;) {
+      const Node *node = plan.nodes[i];
+      if (isRoot.count(node) || !(survives.count(node) || plan.holders[i] > inside[node]))
+        continue;
+      for (const Value &operand : node->operands)
+        survives.insert(operand.node.get());
+    }
+    for (size_t i = 0; i < plan.leaves.size(); ++i) // + 1: the schedule itself
+      dying[i] = !survives.count(plan.leaves[i].get()) &&
+                 plan.leaves[i].use_count() == inside[plan.leaves[i].get()] + 1;
+  }
+  auto found = programs.find(plan.key);
+  if (found == programs.end()) {
+    runtime::StatusOr<Entry> entry = compileEntry(plan, roots, matchDonations(plan, roots, dying));
+    if (!entry)
+      return entry.status();
+    found = programs.emplace(plan.key, std::move(*entry)).first;
+  } else {
+    Metrics::get().count("CachedCompile");
+  }
+  Entry &entry = found->second;
+
+  Timed time("ExecuteTime");
+  std::vector<runtime::BufferPtr> arguments;
+  runtime::ExecuteOptions options;
+  for (size_t i = 0; i < plan.leaves.size(); ++i) {
+    const NodePtr &node = plan.leaves[i];
+    for (uint32_t k = 0; k < node->results.size(); ++k) {
+      if (!node->isNumber() && !node->buffers[k])
+        continue;
+      if (!dying[i])
+        options.nonDonatable.push_back(uint32_t(arguments.size()));
+      runtime::StatusOr<runtime::BufferPtr> made = buffer({node, k});
+      if (!made)
+        return made.status();
+      arguments.push_back(std::move(*made));
+    }
+  }
+  runtime::StatusOr<runtime::ExecuteResult> result =
+      entry.executable->executeOn(*runtimeClient->devices()[0], arguments, options);
+  if (!result)
+    return result.status();
+  std::vector<runtime::BufferPtr> &values = result->results[0];
+  for (size_t k = 0; k < roots.size(); ++k) {
+    Node &node = *roots[k].node;
+    node.buffers.resize(node.results.size());
+    node.buffers[roots[k].index] = std::move(values[k]);
+  }
+  for (const Value &root : roots) { // roots become leaves; what they were computed from dies here
+    root.node->op = nullptr;
+    std::vector<Value> trash = std::move(root.node->operands);
+    root.node->operands.clear();
+    root.node->args.clear();
+  }
+  std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
+  inFlight.push_back(result->done[0]);
+  return {};
+}
+
+runtime::Status Session::download(const Value &value, void *target) {
+  runtime::StatusOr<runtime::BufferPtr> source = buffer(value);
+  if (!source)
+    return source.status();
+  Timed time("TransferFromDeviceTime");
+  uint64_t bytes = uint64_t(value.shape().count()) * runtime::byteSize(value.shape().dtype);
+  return (*source)->toHost(target, bytes).await();
+}
+
+runtime::Status Session::wait() {
+  std::vector<runtime::Event> events;
+  {
+    std::lock_guard lock(mutex);
+    events = std::move(inFlight);
+    inFlight.clear();
+  }
+  return runtime::whenAll(events).await();
+}
+
+runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &given) {
+  std::lock_guard lock(mutex);
+  std::vector<Value> roots;
+  for (const Value &root : given)
+    if (root.node)
+      roots.push_back(root);
+  Schedule plan = schedule(roots);
+  return emitProgram(plan, roots, std::vector<int64_t>(plan.leaves.size(), -1));
+}
+
+runtime::Status Session::setCacheFolder(const std::string &folder, bool readOnly) {
+  std::lock_guard lock(mutex);
+  if (compiled)
+    return runtime::failedPrecondition("the computation client has been initialized: initialize_cache must come "
+                                       "before the first computation");
+  return useCacheFolder(folder, readOnly);
+}
+
+} // namespace millrace::tracing

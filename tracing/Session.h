@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Session.h - Step barriers: compile, cache and run graphs ------------===//
+// One session per process. A program is found by the exact structure of its graph; what has not been compiled by this
+// process is looked up in the persistent cache (lowering/CacheKey.h). Executions are asynchronous: sync() returns when
+// they are enqueued.
+#pragma once
+#include "tracing/Graph.h"
+
+#include <mutex>
+#include <unordered_map>
+
+namespace millrace::tracing {
+
+class Session {
+public:
+  /// The process's session; its client has CPU_NUM_DEVICES devices (environment, 1 by default).
+  static Session &get();
+
+  /// Held while graphs are changed: by sync(), and by front ends while they read or rebind the values of their tensors.
+  std::recursive_mutex mutex;
+
+  /// Copies host memory (row-major) to the device. Errors: ResourceExhausted.
+  runtime::StatusOr<Value> upload(const void *data, Shape shape);
+  /// Runs what `roots` need; afterwards their nodes are leaves. `roots` without an operation cost nothing. The caller's
+  /// vector is emptied: a leaf that only the graph still held is donated, its memory becomes a result's.
+  runtime::Status sync(std::vector<Value> roots);
+  /// The buffer of a value after sync(). A number is uploaded.
+  runtime::StatusOr<runtime::BufferPtr> buffer(const Value &value);
+  /// Waits for the value and copies it to `target` (row-major, exactly the shape's bytes).
+  runtime::Status download(const Value &value, void *target);
+  /// Waits for everything that was enqueued.
+  runtime::Status wait();
+
+  /// The program that sync(roots) would run, as StableHLO text.
+  runtime::StatusOr<std::string> programText(const std::vector<Value> &roots);
+  const std::shared_ptr<runtime::Client> &client() const { return runtimeClient; }
+  /// A persistent cache folder other than the environment's; before the first compilation.
+  runtime::Status setCacheFolder(const std::string &folder, bool readOnly);
+  uint64_t compilations() const { return compiled; }
+
+private:
+  struct Entry {
+    std::shared_ptr<runtime::Executable> executable;
+    std::vector<int64_t> donations; ///< per leaf: the result that takes its memory, or -1
+  };
+  Session();
+  runtime::StatusOr<Entry> compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
+                                        std::vector<int64_t> donations);
+
+  runtime::Status startError;
+  std::shared_ptr<runtime::Client> runtimeClient;
+  std::unordered_map<std::string, Entry> programs;
+  std::vector<runtime::Event> inFlight;
+  uint64_t compiled = 0;
+};
+
+} // namespace millrace::tracing

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Contractions.cpp - Matrix products and convolutions -----------------===//
+#include "tracing/Emit.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace millrace::tracing {
+namespace {
+
+using Vals = std::vector<Val>;
+
+Val matmul(Emitter &e, const Val &a, const Val &b) {
+  if (a.rank() == 3)
+    return e.dot(a, b, {0}, {0}, {2}, {1});
+  return e.dot(a, b, {}, {}, {a.rank() - 1}, {0});
+}
+
+Val scaledBy(const Call &c, const Val &value, size_t factor) {
+  if (!c.has(factor) || (std::holds_alternative<int64_t>(c.args[factor]) && c.integer(factor) == 1))
+    return value;
+  return c.e.mul(value, c.e.broadcast(c.e.convert(c.val(factor), value.dtype()), value.dims()));
+}
+
+/// beta * input + alpha * (a @ b)
+Vals addProduct(const Call &c) {
+  Val product = scaledBy(c, matmul(c.e, c.val(1), c.val(2)), 4);
+  if (c.has(3) && (std::holds_alternative<int64_t>(c.args[3]) || std::holds_alternative<double>(c.args[3])) && c.real(3) == 0)
+    return {product};
+  Val input = scaledBy(c, c.val(0), 3);
+  return {c.e.add(c.e.broadcast(input, product.dims()), product)};
+}
+
+std::string matrixText(const std::vector<std::pair<int64_t, int64_t>> &rows) {
+  std::string text = "dense<[";
+  for (size_t i = 0; i < rows.size(); ++i)
+    text += (i ? ", [" : "[") + std::to_string(rows[i].first) + ", " + std::to_string(rows[i].second) + "]";
+  return text + "]> : tensor<" + std::to_string(rows.size()) + "x2xi64>";
+}
+
+/// "[b, f, 0, 1]": batch and feature first.
+std::string layout(const char *first, const char *second, int64_t spatial) {
+  std::string text = std::string("[") + first + ", " + second;
+  for (int64_t i = 0; i < spatial; ++i)
+    text += ", " + std::to_string(i);
+  return text + "]";
+}
+
+struct Window {
+  Ints stride, lhsDilation, rhsDilation;
+  std::vector<std::pair<int64_t, int64_t>> padding;
+};
+
+Val convolution(Emitter &e, const Val &x, const Val &w, const std::string &numbers, const Window &window,
+                int64_t featureGroups, int64_t batchGroups, const Ints &dims) {
+  std::vector<NamedText> attributes = {
+      {"dimension_numbers", numbers},
+      {"window_strides", arrayText(window.stride)},
+      {"lhs_dilation", arrayText(window.lhsDilation)},
+      {"rhs_dilation", arrayText(window.rhsDilation)},
+      {"feature_group_count", intText(featureGroups)},
+      {"batch_group_count", intText(batchGroups)}};
+  if (!window.padding.empty())
+    attributes.push_back({"padding", matrixText(window.padding)});
+  return e.op("stablehlo.convolution", {x, w}, attributes, Shape{x.dtype(), dims});
+}
+
+/// Arguments from `first` on: stride, padding, dilation, transposed, output_padding, groups.
+struct ConvolutionArguments {
+  Ints stride, padding, dilation, outputPadding;
+  bool transposed;
+  int64_t groups, spatial;
+  ConvolutionArguments(const Call &c, size_t first, int64_t spatial) : spatial(spatial) {
+    stride = expanded(c.ints(first));
+    padding = expanded(c.ints(first + 1));
+    dilation = expanded(c.ints(first + 2));
+    transposed = c.flag(first + 3);
+    outputPadding = expanded(c.ints(first + 4));
+    groups = c.integer(first + 5, 1);
+  }
+  Ints expanded(Ints values) const {
+    if (values.size() == 1)
+      values.resize(spatial, values[0]);
+    return values;
+  }
+  Ints ones() const { return Ints(spatial, 1); }
+};
+
+std::string numbersText(const std::string &x, const std::string &w, const std::string &y) {
+  return "#stablehlo.conv<" + x + "x" + w + "->" + y + ">";
+}
+
+/// [i, o/groups, ...] as [o, i/groups, ...] and the other way round.
+Val swapChannels(Emitter &e, const Val &w, int64_t groups) {
+  Ints permutation(w.rank());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[0], permutation[1]);
+  if (groups == 1)
+    return e.transpose(w, permutation);
+  Ints split = w.dims(), merged = w.dims();
+  split[0] /= groups;
+  split.insert(split.begin(), groups);
+  Ints grouped(split.size());
+  std::iota(grouped.begin(), grouped.end(), 0);
+  std::swap(grouped[1], grouped[2]);
+  merged[0] = groups * w.dim(1);
+  merged[1] = w.dim(0) / groups;
+  return e.reshape(e.transpose(e.reshape(w, split), grouped), merged);
+}
+
+Val reversed(Emitter &e, const Val &w) {
+  Ints dims(w.rank() - 2);
+  std::iota(dims.begin(), dims.end(), 2);
+  return e.op("stablehlo.reverse", {w}, {{"dimensions", arrayText(dims)}});
+}
+
+/// The gradient of a convolution's input, and the transposed convolution: x is [b, o, ...], w is [o, i/groups, ...].
+Val transposedConvolution(Emitter &e, const Val &x, const Val &w, const ConvolutionArguments &a, const Ints &dims) {
+  Window window{a.ones(), a.stride, a.dilation, {}};
+  for (int64_t i = 0; i < a.spatial; ++i) {
+    int64_t reach = a.dilation[i] * (w.dims()[i + 2] - 1);
+    int64_t low = reach - a.padding[i];
+    int64_t length = (x.dims()[i + 2] - 1) * a.stride[i] + 1;
+    window.padding.push_back({low, dims[i + 2] - (length + low - reach)});
+  }
+  std::string n = numbersText(layout("b", "f", a.spatial), layout("o", "i", a.spatial), layout("b", "f", a.spatial));
+  return convolution(e, x, swapChannels(e, reversed(e, w), a.groups), n, window, a.groups, 1, dims);
+}
+
+Val addBias(Emitter &e, const Val &y, const std::optional<Val> &bias) {
+  return bias ? e.add(y, e.broadcastInDim(*bias, y.dims(), {1})) : y;
+}
+
+Vals convolutionForward(const Call &c) {
+  Val x = c.val(0), w = c.val(1);
+  if (x.rank() != w.rank())
+    return {c.e.fail("a convolution without a batch")};
+  ConvolutionArguments a(c, 3, x.rank() - 2);
+  if (a.transposed)
+    return {addBias(c.e, transposedConvolution(c.e, x, w, a, c.out().dims), c.optional(2))};
+  Window window{a.stride, a.ones(), a.dilation, {}};
+  for (int64_t pad : a.padding)
+    window.padding.push_back({pad, pad});
+  std::string n = numbersText(layout("b", "f", a.spatial), layout("o", "i", a.spatial), layout("b", "f", a.spatial));
+  return {addBias(c.e, convolution(c.e, x, w, n, window, a.groups, 1, c.out().dims), c.optional(2))};
+}
+
+/// The gradient of the weights [o, i/groups, ...] from the input and the gradient of the result: channels take the place
+/// of the batch, and strides and dilations change places.
+Val weightGradient(Emitter &e, const Val &x, const Val &grad, const ConvolutionArguments &a, const Ints &dims) {
+  Window window{a.dilation, a.ones(), a.stride, {}};
+  for (int64_t i = 0; i < a.spatial; ++i) {
+    int64_t used = (grad.dims()[i + 2] - 1) * a.stride[i] + 1 + a.dilation[i] * (dims[i + 2] - 1);
+    window.padding.push_back({a.padding[i], used - x.dims()[i + 2] - a.padding[i]});
+  }
+  std::string n = numbersText(layout("f", "b", a.spatial), layout("i", "o", a.spatial), layout("f", "b", a.spatial));
+  if (a.groups == 1)
+    return convolution(e, x, grad, n, window, 1, 1, dims);
+  return convolution(e, x, grad, n, window, 1, a.groups, dims);
+}
+
+/// grad, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask
+Vals convolutionBackward(const Call &c) {
+  Emitter &e = c.e;
+  Val grad = c.val(0), x = c.val(1), w = c.val(2);
+  ConvolutionArguments a(c, 4, x.rank() - 2);
+  Ints mask = c.ints(10);
+  Vals result(3);
+  if (mask.size() != 3)
+    return {e.fail("expects three flags of results")};
+  if (mask[0]) {
+    if (a.transposed) {
+      Window window{a.stride, a.ones(), a.dilation, {}};
+      for (int64_t i = 0; i < a.spatial; ++i) {
+        int64_t used = (x.dims()[i + 2] - 1) * a.stride[i] + 1 + a.dilation[i] * (w.dims()[i + 2] - 1);
+        window.padding.push_back({a.padding[i], used - grad.dims()[i + 2] - a.padding[i]});
+      }
+      std::string n = numbersText(layout("b", "f", a.spatial), layout("o", "i", a.spatial), layout("b", "f", a.spatial));
+      result[0] = convolution(e, grad, w, n, window, a.groups, 1, x.dims());
+    } else {
+      result[0] = transposedConvolution(e, grad, w, a, x.dims());
+    }
+  }
+  if (mask[1])
+    result[1] = a.transposed ? weightGradient(e, grad, x, a, w.dims()) : weightGradient(e, x, grad, a, w.dims());
+  if (mask[2]) {
+    Ints dims = {0};
+    for (int64_t i = 2; i < grad.rank(); ++i)
+      dims.push_back(i);
+    result[2] = e.reduce(grad, e.constant(int64_t(0), {grad.dtype(), {}}), dims, "stablehlo.add");
+  }
+  for (size_t i = 0; i < 3; ++i)
+    if (!result[i])
+      result[i] = e.constant(int64_t(0), {grad.dtype(), {0}}); // not asked for; the front end returns None
+  return result;
+}
+
+} // namespace
+
+void registerContractions(Registry &r) {
+  r.add({"mm", "bmm", "mv", "dot"}, [](const Call &c) -> Vals { return {matmul(c.e, c.val(0), c.val(1))}; });
+  r.add({"addmm", "baddbmm", "addmv"}, addProduct);
+  r.add({"convolution"}, convolutionForward);
+  r.add({"convolution_backward"}, convolutionBackward);
+}
+
+} // namespace millrace::tracing

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Indexing.cpp - Gathers, scatters, sorting ---------------------------===//
+#include "tracing/Emit.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace millrace::tracing {
+namespace {
+
+using Vals = std::vector<Val>;
+
+std::string listText(const char *name, const Ints &values) {
+  std::string text = std::string(name) + " = [";
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(values[i]);
+  return text + "]";
+}
+
+Ints range(int64_t from, int64_t to) {
+  Ints made(std::max<int64_t>(0, to - from));
+  std::iota(made.begin(), made.end(), from);
+  return made;
+}
+
+int64_t dimOf(int64_t dim, int64_t rank) { return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim; }
+
+/// Negative indices count from the end.
+Val wrapped(Emitter &e, const Val &index, int64_t extent) {
+  Val wide = e.convert(index, DType::I64);
+  return e.select(e.compare(wide, e.like(wide, 0), "LT"), e.add(wide, e.like(wide, double(extent))), wide);
+}
+
+/// x[index] along the leading `count` dims of x; index is [..., count].
+Val gatherLeading(Emitter &e, const Val &x, const Val &index, int64_t count, const Ints &dims) {
+  int64_t batch = index.rank() - 1, window = x.rank() - count;
+  Ints sizes = x.dims();
+  std::fill(sizes.begin(), sizes.begin() + count, 1);
+  std::string numbers = "#stablehlo.gather<" + listText("offset_dims", range(batch, batch + window)) + ", " +
+                        listText("collapsed_slice_dims", range(0, count)) + ", " +
+                        listText("start_index_map", range(0, count)) + ", index_vector_dim = " + std::to_string(batch) + ">";
+  return e.op("stablehlo.gather", {x, index}, {{"dimension_numbers", numbers}, {"slice_sizes", arrayText(sizes)}},
+              Shape{x.dtype(), dims});
+}
+
+/// x with updates combined at x[index] along its leading `count` dims.
+Val scatterLeading(Emitter &e, const Val &x, const Val &index, const Val &updates, int64_t count, const std::string &combine) {
+  int64_t batch = index.rank() - 1, window = x.rank() - count;
+  std::string numbers = "#stablehlo.scatter<" + listText("update_window_dims", range(batch, batch + window)) + ", " +
+                        listText("inserted_window_dims", range(0, count)) + ", " +
+                        listText("scatter_dims_to_operand_dims", range(0, count)) + ", index_vector_dim = " + std::to_string(batch) + ">";
+  Shape scalar{x.dtype(), {}};
+  return e.ops("stablehlo.scatter", {x, index, updates}, {{"scatter_dimension_numbers", numbers}}, {x.shape}, {scalar, scalar},
+               [&](const Vals &in) { return combine.empty() ? Vals{in[1]} : Vals{e.op(combine, in, {}, scalar)}; })[0];
+}
+
+/// Index vectors of gather and scatter along one dim: the positions themselves, but `index` for that dim.
+Val alongDim(Emitter &e, const Val &index, int64_t dim, int64_t extent) {
+  Vals parts;
+  Ints column = index.dims();
+  column.push_back(1);
+  for (int64_t i = 0; i < index.rank(); ++i)
+    parts.push_back(e.reshape(i == dim ? wrapped(e, index, extent) : e.iota({DType::I64, index.dims()}, i), column));
+  return e.concatenate(parts, index.rank());
+}
+
+Vals gather(const Call &c) {
+  Emitter &e = c.e;
+  Val x = c.val(0), index = c.val(2);
+  if (x.rank() == 0 || index.rank() == 0)
+    return {e.reshape(x, c.out().dims)};
+  int64_t dim = dimOf(c.integer(1), x.rank());
+  if (index.shape.count() == 0)
+    return {e.constant(int64_t(0), c.out())};
+  return {gatherLeading(e, x, alongDim(e, index, dim, x.dims()[dim]), x.rank(), c.out().dims)};
+}
+
+Vals scatterWith(const Call &c, const std::string &combine) {
+  Emitter &e = c.e;
+  Val x = c.val(0), index = c.val(2), source = c.val(3);
+  if (!x || !index || !source)
+    return {x};
+  Val updates = e.convert(source, x.dtype());
+  if (x.rank() == 0) {
+    Val made = combine.empty() ? updates : e.op(combine, {x, e.reshape(updates, {})});
+    return {e.reshape(made, {})};
+  }
+  if (index.shape.count() == 0)
+    return {x};
+  if (index.rank() == 0) {
+    index = e.reshape(index, {1});
+    updates = updates.rank() ? updates : e.reshape(updates, {1});
+  }
+  int64_t dim = dimOf(c.integer(1), x.rank());
+  if (updates.rank() == 0)
+    updates = e.broadcast(updates, index.dims());
+  else if (updates.dims() != index.dims())
+    updates = e.slice(updates, Ints(index.rank(), 0), index.dims());
+  return {scatterLeading(e, x, alongDim(e, index, dim, x.dims()[dim]), updates, x.rank(), combine)};
+}
+
+Vals scatterReduce(const Call &c) {
+  std::string how = c.text(4);
+  bool includesSelf = c.flag(5, true);
+  if (!includesSelf)
+    return {c.e.fail("scatter_reduce without the values that were there")};
+  if (how == "sum" || how == "add")
+    return scatterWith(c, "stablehlo.add");
+  if (how == "prod" || how == "multiply")
+    return scatterWith(c, "stablehlo.multiply");
+  if (how == "amax")
+    return scatterWith(c, "stablehlo.maximum");
+  if (how == "amin")
+    return scatterWith(c, "stablehlo.minimum");
+  return {c.e.fail("scatter_reduce with " + how)};
+}
+
+/// Moves `dim` to the front.
+Ints toFront(int64_t dim, int64_t rank) {
+  Ints order = {dim};
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != dim)
+      order.push_back(i);
+  return order;
+}
+Ints inverse(const Ints &order) {
+  Ints made(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    made[order[i]] = int64_t(i);
+  return made;
+}
+
+Vals indexSelect(const Call &c) {
+  Emitter &e = c.e;
+  Val x = c.val(0), index = c.val(2);
+  if (x.rank() == 0)
+    return {e.reshape(x, c.out().dims)};
+  int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
+  Ints order = toFront(dim, x.rank()), taken;
+  Val front = e.transpose(x, order);
+  taken = front.dims();
+  taken[0] = count;
+  Val made = gatherLeading(e, front, e.reshape(wrapped(e, index, x.dims()[dim]), {count, 1}), 1, taken);
+  return {e.transpose(made, inverse(order))};
+}
+
+Vals indexAdd(const Call &c, const std::string &combine) {
+  Emitter &e = c.e;
+  Val x = c.val(0), index = c.val(2), source = e.convert(c.val(3), x.dtype());
+  if (x.rank() == 0)
+    return {e.fail("index_add of a tensor without dims")};
+  int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
+  if (!combine.empty() && c.has(4) && !(std::holds_alternative<int64_t>(c.args[4]) && c.integer(4) == 1))
+    source = e.mul(source, e.broadcast(e.convert(c.val(4), x.dtype()), source.dims()));
+  Ints order = toFront(dim, x.rank());
+  Val made = scatterLeading(e, e.transpose(x, order), e.reshape(wrapped(e, index, x.dims()[dim]), {count, 1}),
+                            e.transpose(source, order), 1, combine);
+  return {e.transpose(made, inverse(order))};
+}
+
+/// Tensors as indices of some dims: the dims in front, and the index vectors.
+struct AdvancedIndex {
+  Ints order;      ///< indexed dims first
+  Ints batch;      ///< the broadcast shape of the indices
+  Val index;       ///< [batch..., count]
+  int64_t count = 0;
+  int64_t place = 0; ///< where the batch dims stand in the result
+  bool isValid = false;
+};
+
+AdvancedIndex advanced(const Call &c, const Val &x, size_t at) {
+  Emitter &e = c.e;
+  AdvancedIndex made;
+  std::vector<std::optional<Val>> given = c.vals(at);
+  Ints dims;
+  Vals indices;
+  for (size_t i = 0; i < given.size(); ++i)
+    if (given[i]) {
+      if (given[i]->dtype() == DType::I1 || given[i]->dtype() == DType::U8) {
+        e.fail("a mask as an index: its number of elements is a value");
+        return made;
+      }
+      dims.push_back(int64_t(i));
+      indices.push_back(*given[i]);
+    }
+  if (dims.empty()) {
+    e.fail("indexing without an index");
+    return made;
+  }
+  for (const Val &index : indices) {
+    Ints merged(std::max(made.batch.size(), index.dims().size()), 1);
+    for (size_t i = 0; i < merged.size(); ++i) {
+      int64_t a = i < made.batch.size() ? made.batch[made.batch.size() - 1 - i] : 1;
+      int64_t b = i < index.dims().size() ? index.dims()[index.dims().size() - 1 - i] : 1;
+      merged[merged.size() - 1 - i] = a == 1 ? b : a;
+    }
+    made.batch = merged;
+  }
+  Ints column = made.batch;
+  column.push_back(1);
+  Vals parts;
+  for (size_t i = 0; i < indices.size(); ++i)
+    parts.push_back(e.reshape(e.broadcast(wrapped(e, indices[i], x.dims()[dims[i]]), made.batch), column));
+  made.index = e.concatenate(parts, int64_t(made.batch.size()));
+  made.count = int64_t(dims.size());
+  made.order = dims;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (std::find(dims.begin(), dims.end(), i) == dims.end())
+      made.order.push_back(i);
+  bool adjacent = dims.back() - dims.front() + 1 == made.count;
+  made.place = adjacent ? dims.front() : 0;
+  made.isValid = true;
+  return made;
+}
+
+/// Permutation that moves the first `batch` dims to position `place`.
+Ints placed(int64_t batch, int64_t place, int64_t rank) {
+  Ints order;
+  for (int64_t i = 0; i < place; ++i)
+    order.push_back(batch + i);
+  for (int64_t i = 0; i < batch; ++i)
+    order.push_back(i);
+  for (int64_t i = batch + place; i < rank; ++i)
+    order.push_back(i);
+  return order;
+}
+
+Vals index(const Call &c) {
+  Emitter &e = c.e;
+  Val x = c.val(0);
+  AdvancedIndex a = advanced(c, x, 1);
+  if (!a.isValid)
+    return {Val()};
+  Val front = e.transpose(x, a.order);
+  Ints dims = a.batch;
+  dims.insert(dims.end(), front.dims().begin() + a.count, front.dims().end());
+  Val made = gatherLeading(e, front, a.index, a.count, dims);
+  return {e.transpose(made, placed(int64_t(a.batch.size()), a.place, int64_t(dims.size())))};
+}
+
+/// self, indices, values, accumulate
+Vals indexPut(const Call &c) {
+  Emitter &e = c.e;
+  Val x = c.val(0);
+  AdvancedIndex a = advanced(c, x, 1);
+  if (!a.isValid)
+    return {Val()};
+  Val front = e.transpose(x, a.order);
+  Ints dims = a.batch;
+  dims.insert(dims.end(), front.dims().begin() + a.count, front.dims().end());
+  Ints order = placed(int64_t(a.batch.size()), a.place, int64_t(dims.size())), given;
+  for (int64_t source : order)
+    given.push_back(dims[source]);
+  Val values = e.transpose(e.broadcast(e.convert(c.val(2), x.dtype()), given), inverse(order));
+  Val made = scatterLeading(e, front, a.index, values, a.count, c.flag(3) ? (x.dtype() == DType::I1 ? "stablehlo.or" : "stablehlo.add") : "");
+  return {e.transpose(made, inverse(a.order))};
+}
+
+Vals embedding(const Call &c) {
+  Emitter &e = c.e;
+  Val weight = c.val(0), index = e.convert(c.val(1), DType::I64);
+  Ints column = index.dims();
+  column.push_back(1);
+  return {gatherLeading(e, weight, e.reshape(index, column), 1, c.out().dims)};
+}
+
+/// grad, indices, num_weights, padding_idx, scale_grad_by_freq
+Vals embeddingBackward(const Call &c) {
+  Emitter &e = c.e;
+  if (c.flag(4))
+    return {e.fail("gradients scaled by frequency")};
+  DType math = mathType(c.out().dtype);
+  Val grad = e.convert(c.val(0), math), index = e.convert(c.val(1), DType::I64);
+  int64_t count = index.shape.count(), width = grad.dim(-1), padding = c.integer(3, -1);
+  index = e.reshape(index, {count, 1});
+  grad = e.reshape(grad, {count, width});
+  if (padding >= 0) {
+    Val isPadding = e.compare(index, e.like(index, double(padding)), "EQ");
+    grad = e.select(e.broadcastInDim(isPadding, grad.dims(), {0, 1}), e.like(grad, 0), grad);
+  }
+  Val zero = e.constant(int64_t(0), {math, c.out().dims});
+  return {e.convert(scatterLeading(e, zero, index, grad, 1, "stablehlo.add"), c.out().dtype)};
+}
+
+/// Sorted values and their positions along `dim`; NaN counts as the greatest.
+Vals sorted(Emitter &e, const Val &x, int64_t dim, bool descending) {
+  if (x.rank() == 0)
+    return {x, e.constant(int64_t(0), {DType::I64, {}})};
+  Val positions = e.iota({DType::I64, x.dims()}, dim);
+  Shape value{x.dtype(), {}}, position{DType::I64, {}};
+  return e.ops("stablehlo.sort", {x, positions}, {{"dimension", intText(dim)}, {"is_stable", "true"}},
+               {x.shape, positions.shape}, {value, value, position, position}, [&](const Vals &in) -> Vals {
+                 Val a = descending ? in[1] : in[0], b = descending ? in[0] : in[1];
+                 Val less = e.compare(a, b, "LT");
+                 if (runtime::isFloat(a.dtype()))
+                   less = e.op("stablehlo.or", {less, e.op("stablehlo.and", {e.compare(b, b, "NE"), e.compare(a, a, "EQ")})});
+                 return {less};
+               });
+}
+
+Vals sort(const Call &c, size_t dimAt, size_t descendingAt) {
+  Val x = c.val(0);
+  return sorted(c.e, x, dimOf(c.integer(dimAt, -1), x.rank()), c.flag(descendingAt));
+}
+
+/// self, k, dim, largest, sorted
+Vals topk(const Call &c) {
+  Val x = c.val(0);
+  int64_t dim = dimOf(c.integer(2, -1), x.rank()), k = c.integer(1);
+  Vals made = sorted(c.e, x, dim, c.flag(3, true));
+  if (x.rank() == 0)
+    return made;
+  return {c.e.sliceDim(made[0], dim, 0, k), c.e.sliceDim(made[1], dim, 0, k)};
+}
+
+} // namespace
+
+void registerIndexing(Registry &r) {
+  r.add({"gather"}, gather);
+  r.add({"scatter.src", "scatter.value"}, [](const Call &c) { return scatterWith(c, ""); });
+  r.add({"scatter_add"}, [](const Call &c) { return scatterWith(c, "stablehlo.add"); });
+  r.add({"scatter_reduce.two", "scatter.reduce", "scatter.value_reduce"}, scatterReduce);
+  r.add({"index_select"}, indexSelect);
+  r.add({"index_add"}, [](const Call &c) { return indexAdd(c, "stablehlo.add"); });
+  r.add({"index_copy"}, [](const Call &c) { return indexAdd(c, ""); });
+  r.add({"index.Tensor", "_unsafe_index.Tensor"}, index);
+  r.add({"index_put", "_unsafe_index_put"}, indexPut);
+  r.add({"embedding"}, embedding);
+  r.add({"embedding_dense_backward"}, embeddingBackward);
+  r.add({"sort"}, [](const Call &c) { return sort(c, 1, 2); });
+  r.add({"sort.stable"}, [](const Call &c) { return sort(c, 2, 3); });
+  r.add({"argsort", "argsort.default"}, [](const Call &c) -> Vals { return {sort(c, 1, 2)[1]}; });
+  r.add({"topk"}, topk);
+}
+
+} // namespace millrace::tracing

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Movement.cpp - Views, copies, creation ------------------------------===//
+// A view is a rectangle of digits: with strides s0 >= s1 >= ... that divide each other, the flat index of an element is a
+// number with the digits (i0, i1, ...), so the buffer is reshaped to these digits and a slice of it is the view. Geometries
+// without that property (overlapping windows) are gathered.
+#include "tracing/Emit.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace millrace::tracing {
+namespace {
+
+using Vals = std::vector<Val>;
+
+/// Where a view lies in the flat buffer.
+struct Digits {
+  bool fits = false;
+  Ints extents;          ///< the buffer as digits, one per dim of `order` and a last one below the smallest stride
+  Ints start;            ///< first digit of the view
+  Ints order;            ///< dims of the view with more than one element and a stride, by falling stride
+  Ints sizes;            ///< of those dims
+  int64_t padded = 0;    ///< elements of all digits, >= those of the buffer
+};
+
+Digits digitsOf(int64_t count, const Ints &sizes, const Ints &strides, int64_t offset) {
+  Digits d;
+  for (int64_t i = 0; i < int64_t(sizes.size()); ++i)
+    if (sizes[i] != 1 && strides[i] != 0)
+      d.order.push_back(i);
+  std::stable_sort(d.order.begin(), d.order.end(), [&](int64_t a, int64_t b) { return strides[a] > strides[b]; });
+  int64_t rest = offset, previous = 0;
+  for (size_t k = 0; k < d.order.size(); ++k) {
+    int64_t stride = strides[d.order[k]], size = sizes[d.order[k]];
+    if (k == 0)
+      d.extents.push_back(std::max((count + stride - 1) / stride, offset / stride + size));
+    else if (previous % stride)
+      return d;
+    else
+      d.extents.push_back(previous / stride);
+    d.start.push_back(rest / stride);
+    d.sizes.push_back(size);
+    rest %= stride;
+    if (d.start.back() + size > d.extents.back())
+      return d;
+    previous = stride;
+  }
+  if (d.order.empty()) {
+    d.extents = {count};
+    d.start = {offset};
+    d.sizes = {1};
+  } else {
+    d.extents.push_back(previous);
+    d.start.push_back(rest);
+    d.sizes.push_back(1);
+  }
+  d.padded = std::accumulate(d.extents.begin(), d.extents.end(), int64_t(1), std::multiplies<>());
+  d.fits = true;
+  return d;
+}
+
+Val padTo(Emitter &e, const Val &flat, int64_t count) {
+  if (!flat || flat.dim(0) == count)
+    return flat;
+  if (flat.dim(0) > count)
+    return e.slice(flat, {0}, {count});
+  return e.pad(flat, e.constant(int64_t(0), {flat.dtype(), {}}), {0}, {count - flat.dim(0)});
+}
+
+Ints plus(const Ints &a, const Ints &b) {
+  Ints sum = a;
+  for (size_t i = 0; i < sum.size(); ++i)
+    sum[i] += b[i];
+  return sum;
+}
+
+/// Flat positions of the elements of a view, i64 of the view's shape.
+Val positions(Emitter &e, const Ints &sizes, const Ints &strides, int64_t offset) {
+  Shape shape{DType::I64, sizes};
+  Val sum = e.constant(offset, shape);
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] != 1 && strides[i] != 0)
+      sum = e.add(sum, e.mul(e.iota(shape, int64_t(i)), e.constant(strides[i], shape)));
+  return sum;
+}
+
+/// args: base, sizes, strides, offset
+Vals stridedRead(const Call &c) {
+  Emitter &e = c.e;
+  Val base = c.val(0);
+  Ints sizes = c.ints(1), strides = c.ints(2);
+  int64_t offset = c.integer(3);
+  if (!base)
+    return {base};
+  if (c.out().count() == 0)
+    return {e.constant(int64_t(0), Shape{base.dtype(), sizes})};
+  // Transposed and broadcast bases keep their dims: matmul and fusion like them better than digits.
+  if (offset == 0) {
+    Ints contiguous(base.rank(), 1);
+    for (int64_t i = base.rank() - 2; i >= 0; --i)
+      contiguous[i] = contiguous[i + 1] * std::max<int64_t>(base.dims()[i + 1], 1);
+    Ints permutation(base.rank());
+    std::iota(permutation.begin(), permutation.end(), 0);
+    if (int64_t(sizes.size()) == base.rank() && base.rank() <= 4) {
+      do {
+        bool same = true;
+        for (size_t i = 0; i < sizes.size() && same; ++i)
+          same = sizes[i] == base.dims()[permutation[i]] && (sizes[i] == 1 || strides[i] == contiguous[permutation[i]]);
+        if (same)
+          return {e.transpose(base, permutation)};
+      } while (std::next_permutation(permutation.begin(), permutation.end()));
+    }
+  }
+  int64_t count = base.shape.count();
+  Digits d = digitsOf(count, sizes, strides, offset);
+  Val flat = e.reshape(base, {count});
+  if (!d.fits) {
+    Val index = e.reshape(positions(e, sizes, strides, offset), {c.out().count(), 1});
+    Val taken = e.op("stablehlo.gather", {flat, index},
+                     {{"dimension_numbers", "#stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"},
+                      {"slice_sizes", "array<i64: 1>"}},
+                     Shape{flat.dtype(), {c.out().count()}});
+    return {e.reshape(taken, sizes)};
+  }
+  Val window = e.slice(e.reshape(padTo(e, flat, d.padded), d.extents), d.start, plus(d.start, d.sizes));
+  Ints kept = d.order.empty() ? Ints() : Ints(d.sizes.begin(), d.sizes.end() - 1);
+  Val value = e.reshape(window, kept);
+  // In the order of the view's dims; dims of stride zero and of one element are broadcast.
+  Ints sortedOrder(d.order.size());
+  std::iota(sortedOrder.begin(), sortedOrder.end(), 0);
+  std::sort(sortedOrder.begin(), sortedOrder.end(), [&](int64_t a, int64_t b) { return d.order[a] < d.order[b]; });
+  value = e.transpose(value, sortedOrder);
+  Ints mapping = d.order, broadcastDims = sizes;
+  std::sort(mapping.begin(), mapping.end());
+  bool expands = false;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    expands |= sizes[i] != 1 && strides[i] == 0;
+  return {expands ? e.broadcastInDim(value, sizes, mapping) : e.reshape(value, sizes)};
+}
+
+/// args: base, source, sizes, strides, offset: the base with the view replaced by source
+Vals stridedWrite(const Call &c) {
+  Emitter &e = c.e;
+  Val base = c.val(0), source = c.val(1);
+  Ints sizes = c.ints(2), strides = c.ints(3);
+  int64_t offset = c.integer(4);
+  if (!base || !source || source.shape.count() == 0)
+    return {base};
+  int64_t count = base.shape.count();
+  Val flat = e.reshape(base, {count});
+  Digits d = digitsOf(count, sizes, strides, offset);
+  bool repeats = false;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    repeats |= sizes[i] != 1 && strides[i] == 0;
+  if (repeats)
+    return {e.fail("writing to a view whose elements share memory")};
+  if (!d.fits) {
+    int64_t n = source.shape.count();
+    Val index = e.reshape(positions(e, sizes, strides, offset), {n, 1});
+    Shape scalar{base.dtype(), {}};
+    Val made = e.ops("stablehlo.scatter", {flat, index, e.reshape(source, {n})},
+                     {{"scatter_dimension_numbers", "#stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"},
+                      {"unique_indices", "true"}},
+                     {flat.shape}, {scalar, scalar}, [](const Vals &in) { return Vals{in[1]}; })[0];
+    return {e.reshape(made, base.dims())};
+  }
+  Ints permutation = d.order;
+  for (int64_t i = 0; i < int64_t(sizes.size()); ++i)
+    if (std::find(d.order.begin(), d.order.end(), i) == d.order.end())
+      permutation.push_back(i);
+  Val update = e.reshape(e.transpose(source, permutation), d.sizes);
+  Val digits = e.reshape(padTo(e, flat, d.padded), d.extents);
+  if (d.sizes == d.extents) {
+    digits = update;
+  } else {
+    Vals operands = {digits, update};
+    for (int64_t start : d.start)
+      operands.push_back(e.constant(start, {DType::I64, {}}));
+    digits = e.op("stablehlo.dynamic_update_slice", operands);
+  }
+  return {e.reshape(padTo(e, e.reshape(digits, {d.padded}), count), base.dims())};
+}
+
+Vals cat(const Call &c) {
+  Vals values;
+  for (const std::optional<Val> &value : c.vals(0))
+    if (value && !(value->dims() == Ints{0} && c.out().dims.size() != 1))
+      values.push_back(c.e.convert(*value, c.out().dtype));
+  int64_t dim = c.integer(1);
+  if (values.empty())
+    return {c.e.constant(int64_t(0), c.out())};
+  return {c.e.concatenate(values, dim < 0 ? dim + int64_t(c.out().dims.size()) : dim)};
+}
+
+Vals constantPad(const Call &c) {
+  Emitter &e = c.e;
+  Val x = c.val(0);
+  Ints pads = c.ints(1), low(x.rank(), 0), high(x.rank(), 0);
+  for (size_t i = 0; i * 2 < pads.size(); ++i) {
+    low[x.rank() - 1 - i] = pads[2 * i];
+    high[x.rank() - 1 - i] = pads[2 * i + 1];
+  }
+  Val with = c.has(2) ? e.convert(c.val(2), x.dtype()) : e.constant(int64_t(0), {x.dtype(), {}});
+  return {e.pad(x, with, low, high)};
+}
+
+Vals arange(const Call &c) {
+  // millrace::arange(start, step): the length is known from the result.
+  DType type = c.out().dtype, math = mathType(type);
+  bool isInt = runtime::isInteger(type);
+  Shape shape{isInt ? type : math == DType::F32 ? DType::F64 : math, c.out().dims};
+  Val start = c.e.broadcast(c.e.convert(c.val(0), shape.dtype), shape.dims), step = c.e.broadcast(c.e.convert(c.val(1), shape.dtype), shape.dims);
+  return {c.e.convert(c.e.add(start, c.e.mul(c.e.iota(shape, 0), step)), type)};
+}
+
+Vals triangle(const Call &c, bool lower) {
+  Emitter &e = c.e;
+  Val x = c.val(0);
+  int64_t diagonal = c.integer(1);
+  Shape index{DType::I64, {x.dim(-2), x.dim(-1)}};
+  Val row = e.add(e.iota(index, 0), e.constant(diagonal, index)), column = e.iota(index, 1);
+  Val keep = e.compare(column, row, lower ? "LE" : "GE");
+  return {e.select(e.broadcast(keep, x.dims()), x, e.constant(int64_t(0), x.shape))};
+}
+
+Vals bitcast(const Call &c) {
+  Val x = c.val(0);
+  if (x.dtype() == c.out().dtype)
+    return {c.e.reshape(x, c.out().dims)};
+  int64_t from = int64_t(runtime::byteSize(x.dtype())), to = int64_t(runtime::byteSize(c.out().dtype));
+  Val flat = c.e.reshape(x, {x.shape.count()});
+  if (from == to)
+    flat = c.e.op("stablehlo.bitcast_convert", {flat}, {}, Shape{c.out().dtype, flat.dims()});
+  else if (from > to)
+    flat = c.e.op("stablehlo.bitcast_convert", {flat}, {}, Shape{c.out().dtype, {x.shape.count(), from / to}});
+  else
+    flat = c.e.op("stablehlo.bitcast_convert", {c.e.reshape(flat, {x.shape.count() * from / to, to / from})}, {},
+                  Shape{c.out().dtype, {x.shape.count() * from / to}});
+  return {c.e.reshape(flat, c.out().dims)};
+}
+
+} // namespace
+
+void registerMovement(Registry &r) {
+  r.add({"millrace::strided_read"}, stridedRead);
+  r.add({"millrace::strided_write"}, stridedWrite);
+  r.add({"millrace::bitcast"}, bitcast);
+  r.add({"millrace::reshape"}, [](const Call &c) -> Vals { return {c.e.reshape(c.val(0), c.out().dims)}; });
+  r.add({"millrace::expand"}, [](const Call &c) -> Vals {
+    return {c.e.broadcast(c.e.convert(c.val(0), c.out().dtype), c.out().dims)};
+  });
+  r.add({"millrace::arange"}, arange, /*numbersAreStatic=*/true);
+  r.add({"millrace::zero"}, [](const Call &c) -> Vals { return {c.e.constant(int64_t(0), c.out())}; });
+  r.add({"millrace::one"}, [](const Call &c) -> Vals { return {c.e.constant(int64_t(1), c.out())}; });
+  r.add({"cat"}, cat);
+  r.add({"constant_pad_nd"}, constantPad);
+  r.add({"tril"}, [](const Call &c) { return triangle(c, true); });
+  r.add({"triu"}, [](const Call &c) { return triangle(c, false); });
+  r.add({"flip"}, [](const Call &c) -> Vals {
+    Val x = c.val(0);
+    Ints dims = c.ints(1);
+    for (int64_t &dim : dims)
+      dim = dim < 0 ? dim + x.rank() : dim;
+    std::sort(dims.begin(), dims.end());
+    return {dims.empty() ? x : c.e.op("stablehlo.reverse", {x}, {{"dimensions", arrayText(dims)}})};
+  });
+}
+
+} // namespace millrace::tracing
