@@ -138,5 +138,8 @@ def programs():
              torch_function=torch_convolution(1, 128)),
         case("fft_256x1024_c64", lambda a, b: jnp.abs(jnp.fft.fft(a + 1j * b)), (256, 1024), (256, 1024), atol=1e-2,
              rtol=1e-3, torch_function=in_torch(lambda torch, F, a, b: torch.fft.fft(torch.complex(a, b)).abs())),
+        case("cholesky_256x256_f32", lambda a: lax.linalg.cholesky(a @ a.T + 256 * jnp.eye(256, dtype=a.dtype)), (256, 256),
+             rtol=1e-3, atol=1e-3,
+             torch_function=in_torch(lambda torch, F, a: torch.linalg.cholesky(a @ a.T + 256 * torch.eye(256)))),
     ]
     return found
