@@ -112,6 +112,32 @@ ReplicaGroups groupsFor(ArrayRef<const Tiles *> same, ArrayRef<const Tiles *> co
   return groups;
 }
 
+ReplicaGroups permutationTo(const Placement &before, const Placement &after, const Scope &scope) {
+  auto key = [&](const Placement &placement, size_t device) {
+    std::vector<int32_t> result{scope.group[device]};
+    for (const Tiles &tiles : placement)
+      result.push_back(tiles.at(device));
+    return result;
+  };
+  // Who holds a tile and is not needed for itself.
+  std::map<std::vector<int32_t>, std::vector<int64_t>> holders;
+  for (size_t device = 0; device < scope.group.size(); ++device)
+    if (key(before, device) != key(after, device))
+      holders[key(before, device)].push_back(device);
+  ReplicaGroups pairs;
+  for (size_t device = 0; device < scope.group.size(); ++device) {
+    std::vector<int32_t> wanted = key(after, device);
+    if (key(before, device) == wanted) {
+      pairs.push_back({int64_t(device), int64_t(device)});
+      continue;
+    }
+    std::vector<int64_t> &free = holders[wanted];
+    pairs.push_back({free.back(), int64_t(device)});
+    free.pop_back();
+  }
+  return pairs;
+}
+
 //===-- Strings -----------------------------------------------------------===//
 
 /// Writes the list as a transposed iota if it is one: digits of the position, minor to major, that step by constants.

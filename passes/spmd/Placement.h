@@ -57,6 +57,10 @@ using ReplicaGroups = std::vector<std::vector<int64_t>>;
 /// Groups of devices that agree on scope and `same` and hold each combination of `collected` once, in row-major order.
 ReplicaGroups groupsFor(llvm::ArrayRef<const Tiles *> same, llvm::ArrayRef<const Tiles *> collected, const Scope &scope);
 
+/// Pairs (source, target) of devices of a group such that every device receives what `after` gives it from one that holds
+/// it before; nobody sends twice. A device that has it already sends to itself. Needs equal tile counts, both uniform.
+ReplicaGroups permutationTo(const Placement &before, const Placement &after, const Scope &scope);
+
 /// The same placement as a string for people and clients: tiles, then replicas; a list of devices where it is regular as
 /// a transposed iota. Without tiles: replicated.
 sdy::HloSharding describe(const Placement &placement, int64_t devices);

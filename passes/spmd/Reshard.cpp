@@ -69,6 +69,33 @@ Value Resharder::gather(OpBuilder &builder, Location loc, Value value, Placement
   return op->getResult(0);
 }
 
+Value Resharder::permute(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target) {
+  ReplicaGroups pairs = permutationTo(shard.placement, target, shard.scope);
+  return CollectivePermuteOp::create(builder, loc, shard.value.getType(), shard.value,
+                                     cast<DenseIntElementsAttr>(groupsAttr(builder, pairs)),
+                                     cast<ChannelHandleAttr>(nextChannel(builder.getContext())));
+}
+
+/// Cuts dimension `to` where `from` was cut: each device gives every partner its part along `to`.
+Value Resharder::exchange(OpBuilder &builder, Location loc, Value value, Placement &placement, size_t from, size_t to,
+                          const Placement &target, const Scope &scope) {
+  Tiles moved = within(placement[from], target[from]);
+  placement[from] = target[from];
+  SmallVector<const Tiles *> same;
+  for (const Tiles &tiles : placement)
+    same.push_back(&tiles);
+  ReplicaGroups groups = groupsFor(same, &moved, scope);
+  placement[to] = target[to];
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[from] *= moved.count;
+  shape[to] /= moved.count;
+  auto op = AllToAllOp::create(builder, loc, TypeRange{type.clone(shape)}, ValueRange{value}, uint64_t(to), uint64_t(from),
+                               uint64_t(moved.count), groupsAttr(builder, groups),
+                               cast<ChannelHandleAttr>(nextChannel(builder.getContext())));
+  return op->getResult(0);
+}
+
 Value Resharder::slice(OpBuilder &builder, Location loc, Value value, Placement &placement, const Placement &target) {
   auto from = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(from.getShape());
@@ -129,6 +156,8 @@ Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, c
       size = size * before.count / after.count;
     return ConstantOp::create(builder, loc, zerosOf(type.clone(shape)));
   }
+  if (llvm::all_of(llvm::zip_equal(now, target), [](auto pair) { return std::get<0>(pair).count == std::get<1>(pair).count; }))
+    return permute(builder, loc, shard, target);
   // Slicing first makes what is gathered smaller, as long as the tiles still meet: a device that slices by the axis
   // along which another dimension is still cut would not find its partners.
   Placement sliced = now;
@@ -142,6 +171,11 @@ Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, c
   }
   if (sliced != now)
     value = slice(builder, loc, value, now, sliced);
+  for (size_t from = 0; from < now.size(); ++from)
+    for (size_t to = 0; to < now.size(); ++to)
+      if (from != to && now[from] != target[from] && now[to] != target[to] && refines(now[from], target[from]) &&
+          refines(target[to], now[to]) && within(now[from], target[from]) == within(target[to], now[to]))
+        value = exchange(builder, loc, value, now, from, to, target, shard.scope);
   for (auto [dim, tiles] : llvm::enumerate(target))
     if (!refines(tiles, now[dim]))
       value = gather(builder, loc, value, now, dim, refines(now[dim], tiles) ? tiles : Tiles(), shard.scope);

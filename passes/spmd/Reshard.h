@@ -30,7 +30,8 @@ public:
   Resharder(mlir::ModuleOp module, int64_t devices);
 
   /// `shard` in the placement `target`, whose tiles divide the dimensions and are uniform in the scope. Dimensions whose
-  /// tiles only get smaller are sliced, others gathered as far as necessary.
+  /// tiles only get smaller are sliced, others gathered as far as necessary. Tiles that only change hands are permuted,
+  /// a cut that moves to another dimension is an all_to_all.
   mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
 
   /// Combines the summands of `value` that the devices of each group hold, with the computation of `reducer`.
@@ -45,6 +46,9 @@ public:
 private:
   mlir::Value gather(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement, size_t dim,
                      const Tiles &target, const Scope &scope);
+  mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
+  mlir::Value exchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement, size_t from,
+                       size_t to, const Placement &target, const Scope &scope);
   mlir::Value slice(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement,
                     const Placement &target);
   mlir::Attribute nextChannel(mlir::MLIRContext *context);

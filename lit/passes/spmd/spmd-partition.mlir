@@ -108,6 +108,21 @@ module @conflict attributes {mhlo.num_partitions = 2 : i32} {
 
 // -----
 
+// A cut that moves from one dimension to another is an exchange; the same tiles on other devices are a permutation.
+module @moves attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=2, "b"=2]>
+  // CHECK-LABEL: func.func @main
+  // CHECK-NOT: all_gather
+  // CHECK: %[[MOVED:.*]] = "stablehlo.all_to_all"(%arg0) <{{.*}}concat_dimension = 0 : i64, replica_groups = dense<{{\[\[}}0, 2], [1, 3]]> : tensor<2x2xi64>, split_count = 2 : i64, split_dimension = 1 : i64}> : (tensor<4x4xf32>) -> tensor<8x2xf32>
+  // CHECK: %[[SWAPPED:.*]] = "stablehlo.collective_permute"(%arg0) <{{.*}}source_target_pairs = dense<{{\[\[}}0, 0], [2, 1], [1, 2], [3, 3]]>
+  // CHECK: return %[[MOVED]], %[[SWAPPED]]
+  func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"a"}]>}, tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}) {
+    return %x, %x : tensor<8x4xf32>, tensor<8x4xf32>
+  }
+}
+
+// -----
+
 // The initial value of a reduction joins once, not once per device.
 module @reduction attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["a"=2]>

@@ -47,6 +47,13 @@ TEST(Groups, HoldEveryTileOnceInOrder) {
   EXPECT_THAT(groupsFor({}, {&quarters}, all.splitBy(parity.of)), testing::SizeIs(2));
 }
 
+TEST(Permutation, EverybodyReceivesOnceAndWhoHasItKeepsIt) {
+  Scope all = Scope::all(4);
+  Placement rows{Tiles{2, {0, 0, 1, 1}}}, columns{Tiles{2, {0, 1, 0, 1}}};
+  EXPECT_THAT(permutationTo(rows, columns, all),
+              ElementsAre(ElementsAre(0, 0), ElementsAre(2, 1), ElementsAre(1, 2), ElementsAre(3, 3)));
+}
+
 TEST(Describe, RegularOrdersAreTransposedIotas) {
   EXPECT_EQ(toString(describe({quarters, parity}, 8)), "{devices=[4,2]<=[8]}");
   EXPECT_EQ(toString(describe({parity, quarters}, 8)), "{devices=[2,4]<=[4,2]T(1,0)}");
