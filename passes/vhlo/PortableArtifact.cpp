@@ -56,7 +56,7 @@ LogicalResult fromPortableFormat(ModuleOp module) {
 LogicalResult writePortableArtifact(ModuleOp module, StringRef targetVersion, raw_ostream &os,
                                     const WriteOptions &options) {
   std::string text = targetVersion == "current" ? currentVersion.str() : targetVersion.str();
-  FailureOr<Version> target = parseTargetVersion(text, [&] { return module.emitError(); });
+  FailureOr<Version> target = parseTargetVersion(text, [&] { return emitError(module.getLoc()); });
   if (failed(target))
     return failure();
   module.getContext()->loadDialect<VhloDialect>();

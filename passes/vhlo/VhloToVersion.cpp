@@ -62,14 +62,16 @@ LogicalResult convertToVersion(ModuleOp module, Version target) {
   }
   for (auto [op, converted] : replacements)
     replace(op, converted);
-  return ok ? success() : LogicalResult(module.emitError() << "failed to convert VHLO to v" << operations.str());
+  if (ok)
+    return success();
+  return emitError(module.getLoc()) << "failed to convert VHLO to v" << operations.str();
 }
 
 namespace {
 struct ToVersion : impl::VhloToVersionPassBase<ToVersion> {
   using VhloToVersionPassBase::VhloToVersionPassBase;
   void runOnOperation() override {
-    FailureOr<Version> target = parseTargetVersion(targetVersion, [&] { return getOperation().emitError(); });
+    FailureOr<Version> target = parseTargetVersion(targetVersion, [&] { return emitError(getOperation().getLoc()); });
     if (failed(target) || failed(convertToVersion(getOperation(), *target)))
       signalPassFailure();
   }
