@@ -2,6 +2,7 @@
 //===- Entries.cpp - Contents of attribute and type entries ---------------===//
 #include "dialects/bytecode/Grammar.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace millrace::bytecode {
@@ -11,6 +12,21 @@ namespace {
 constexpr unsigned kMaxTextDepth = 64;
 /// Affine maps are trees as deep as their text is long.
 constexpr size_t kMaxAffineText = 2048;
+
+/// MLIR's text parser dies on `array<index`: elements must be integers or floats.
+bool arraysHoldNumbers(llvm::StringRef text) {
+  constexpr llvm::StringLiteral word("array");
+  for (size_t at = text.find(word); at != llvm::StringRef::npos; at = text.find(word, at + 1)) {
+    llvm::StringRef rest = text.drop_front(at + word.size()).ltrim();
+    if (!rest.consume_front("<"))
+      continue;
+    rest = rest.ltrim();
+    bool isInteger = rest.consume_front("i") && !rest.empty() && llvm::isDigit(rest.front());
+    if (!isInteger && !rest.starts_with("f") && !rest.starts_with("bf"))
+      return false;
+  }
+  return true;
+}
 
 class EntryReader {
 public:
@@ -136,6 +152,8 @@ private:
         quoted = c != '"';
       } else if (c == '"') {
         quoted = true;
+      } else if (c == '/') {
+        in.fail("the text of an attribute or type has a comment");
       } else if (llvm::StringRef("([{<").contains(c)) {
         if (++depth > kMaxTextDepth)
           in.fail("the text of an attribute or type nests deeper than " + llvm::Twine(kMaxTextDepth));
@@ -145,6 +163,8 @@ private:
     }
     if ((text.contains("affine_map") || text.contains("affine_set")) && text.size() > kMaxAffineText)
       in.fail("the text of an affine map is longer than " + llvm::Twine(kMaxAffineText));
+    if (!arraysHoldNumbers(text))
+      in.fail("expects arrays of integers or floats in the text of an attribute");
     // Resources are referred to by codes; a reference in text would come without the check of their size.
     if (text.contains("dense_resource"))
       in.fail("a resource is referred to in text");
