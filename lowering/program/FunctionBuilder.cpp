@@ -152,8 +152,19 @@ void FunctionBuilder::emit(Step step, Location loc) {
   ++position;
 }
 
+uint32_t FunctionBuilder::argumentRead(SlotId slot) const {
+  const Slot &base = result.slots[slot].kind == Slot::Kind::View ? result.slots[result.slots[slot].index] : result.slots[slot];
+  return base.kind == Slot::Kind::Argument ? base.index : kNone;
+}
+
+uint32_t FunctionBuilder::argumentWritten(SlotId slot) const {
+  bool isResult = isEntry && result.slots[slot].kind == Slot::Kind::Result;
+  return isResult ? context.program.results[result.slots[slot].index].aliasArgument : kNone;
+}
+
 void FunctionBuilder::copy(SlotId from, SlotId to, Location loc) {
-  if (from == to)
+  bool isSameMemory = result.slots[from].kind == Slot::Kind::Argument && argumentWritten(to) == argumentRead(from);
+  if (from == to || isSameMemory)
     return;
   touch(from);
   touch(to);
@@ -207,6 +218,7 @@ void FunctionBuilder::finishMemory() {
 
 LogicalResult FunctionBuilder::build() {
   Block &body = function.getBody().front();
+  SmallVector<BlockArgument> arguments;
   for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
     if (!isTensor(argument))
       continue;
@@ -220,6 +232,7 @@ LogicalResult FunctionBuilder::build() {
     SlotId slot = addSlot(Slot::Kind::Argument, type, dims, result.arguments.size());
     slots[argument] = slot;
     result.arguments.push_back(slot);
+    arguments.push_back(argument);
   }
   // A returned value is written straight to its result buffer where the step that makes it allows it.
   auto ret = cast<func::ReturnOp>(body.getTerminator());
@@ -229,8 +242,9 @@ LogicalResult FunctionBuilder::build() {
     auto type = cast<RankedTensorType>(value.getType());
     SlotId slot = addSlot(Slot::Kind::Result, type, freshDims(type), result.results.size());
     result.results.push_back(slot);
-    bool aliasesArgument = isEntry && context.program.results[result.results.size() - 1].aliasArgument != kNone;
-    if (!aliasesArgument && isa_and_nonnull<func::CallOp>(value.getDefiningOp()))
+    if (uint32_t replaced = argumentWritten(slot); replaced != kNone)
+      planReplacement(arguments[replaced], value, slot);
+    else if (isa_and_nonnull<func::CallOp>(value.getDefiningOp()))
       preferred.try_emplace(value, slot);
   }
   if (failed(visitBlock(body)))

@@ -63,6 +63,12 @@ private:
   /// is needed later.
   llvm::SmallVector<SlotId> prepareInPlace(mlir::func::CallOp call, const KernelSummary &summary);
   bool updatesInPlace(mlir::BlockArgument state, mlir::Value next);
+  /// Plans when the memory of a donated argument receives the result that replaces it: by the kernel that makes the
+  /// result where that is safe, right after it where nothing reads the argument any more, else when the function returns.
+  void planReplacement(mlir::BlockArgument argument, mlir::Value value, SlotId target);
+  /// The argument whose memory a slot reads, or that a result writes (its alias); kNone for other memory.
+  uint32_t argumentRead(SlotId slot) const;
+  uint32_t argumentWritten(SlotId slot) const;
   mlir::LogicalResult visitWhile(mlir::Operation *op);
   mlir::LogicalResult visitBranches(mlir::Operation *op);
   mlir::LogicalResult visitCustomCall(mlir::Operation *op);
@@ -80,6 +86,8 @@ private:
   llvm::DenseMap<mlir::Value, SlotId> slots;
   llvm::DenseMap<mlir::Value, Dims> dynamicDims; ///< of values with `?`
   llvm::DenseMap<mlir::Value, SlotId> preferred; ///< results that should be written straight to their destination
+
+  llvm::DenseMap<mlir::Value, SlotId> copiedWhenMade;        ///< results that move on once their kernel has run
 
   struct OpenLoop {
     uint32_t begin;

@@ -133,6 +133,27 @@ bool FunctionBuilder::updatesInPlace(BlockArgument state, Value next) {
   });
 }
 
+void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotId target) {
+  auto call = value.getDefiningOp<func::CallOp>();
+  if (!call || !context.kernels.contains(call.getCallee()) || preferred.contains(value) || copiedWhenMade.contains(value))
+    return;
+  if (updatesInPlace(argument, value)) {
+    preferred[value] = target;
+    return;
+  }
+  bool isRead = false;
+  for (Operation *user : argument.getUsers()) {
+    Operation *here = argument.getOwner()->findAncestorOpInBlock(*user);
+    if (fusion::isAlias(user) || user->hasTrait<OpTrait::IsTerminator>() || (here != call && !here->isBeforeInBlock(call)))
+      return; // needed later: when the function returns, then
+    isRead |= here == call;
+  }
+  if (isRead)
+    copiedWhenMade[value] = target; // the kernel may read elements that it has overwritten
+  else
+    preferred[value] = target;
+}
+
 static DimExpr::Op dimOp(fusion::ShapeRecipe::Op op) {
   using Op = fusion::ShapeRecipe::Op;
   switch (op) {
@@ -215,6 +236,11 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
     step.scratchBytes = summary.scratchBytes;
     step.picosecondsPerIteration = (uint64_t)summary.picosPerIteration;
     emit({std::move(step)}, call.getLoc());
+    for (Value value : call.getResults())
+      if (auto moved = copiedWhenMade.find(value); moved != copiedWhenMade.end()) {
+        copy(use(value), moved->second, call.getLoc());
+        slots[value] = moved->second;
+      }
     return success();
   }
   auto callee = context.functions.find(call.getCallee());
@@ -421,6 +447,11 @@ LogicalResult FunctionBuilder::visitCustomCall(Operation *op) {
 }
 
 LogicalResult FunctionBuilder::visitReturn(Operation *op) {
+  struct Move {
+    Value value;
+    SlotId from, to;
+  };
+  SmallVector<Move> moves; // into the memory of donated arguments, which other results may still want to read
   unsigned index = 0;
   for (Value value : op->getOperands()) {
     if (!isTensor(value))
@@ -428,7 +459,27 @@ LogicalResult FunctionBuilder::visitReturn(Operation *op) {
     SlotId target = result.results[index++], made = use(value);
     if (made != target)
       assignDims(Dims(result.slots[target].dims.begin(), result.slots[target].dims.end()), dimsOf(value), op->getLoc());
-    copy(made, target, op->getLoc());
+    if (argumentWritten(target) == kNone)
+      copy(made, target, op->getLoc());
+    else if (made != target)
+      moves.push_back({value, made, target});
+  }
+  while (!moves.empty()) {
+    auto *next = llvm::find_if(moves, [&](const Move &move) {
+      return llvm::none_of(moves, [&](const Move &other) {
+        return other.to != move.to && argumentRead(other.from) == argumentWritten(move.to);
+      });
+    });
+    if (next != moves.end()) {
+      copy(next->from, next->to, op->getLoc());
+      moves.erase(next);
+      continue;
+    }
+    // A cycle, as in `return %b, %a`: one value waits elsewhere.
+    Move &first = moves.front();
+    SlotId aside = newTemporary(cast<RankedTensorType>(first.value.getType()), dimsOf(first.value));
+    copy(first.from, aside, op->getLoc());
+    first.from = aside;
   }
   return success();
 }

@@ -72,6 +72,21 @@ TEST(PjrtExecutable, DonatedArgumentsAreConsumed) {
   destroy(executable);
 }
 
+TEST(PjrtExecutable, ResultsThatReplaceEachOthersArguments) {
+  Owned owned;
+  LoadedExecutable *executable;
+  ASSERT_EQ(owned.compile(R"(func.func @main(%a: tensor<2xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<2xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<2xf32>, tensor<2xf32>) {
+    return %b, %a : tensor<2xf32>, tensor<2xf32> })", executable).message, "");
+  Buffer *a = owned.put({1, 2}), *b = owned.put({3, 4});
+  std::vector<std::vector<Buffer *>> results;
+  ASSERT_EQ(execute(executable, {{a, b}}, 2, results).message, "");
+  EXPECT_EQ(get(results[0][0]), (std::vector<float>{3, 4}));
+  EXPECT_EQ(get(results[0][1]), (std::vector<float>{1, 2}));
+  for (Buffer *buffer : {a, b, results[0][0], results[0][1]})
+    destroy(buffer);
+  destroy(executable);
+}
+
 TEST(PjrtExecutable, WrongArgumentsAreErrors) {
   Owned owned(2);
   LoadedExecutable *executable;

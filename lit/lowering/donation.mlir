@@ -1,0 +1,55 @@
+// Results that replace donated arguments: written in place where nobody reads the argument any more, else as late as needed.
+// RUN: split-file %s %t
+// RUN: xla-compile %t/swap.mlir --emit=program | FileCheck %s --check-prefix=SWAP
+// RUN: xla-compile %t/update.mlir --emit=program | FileCheck %s --check-prefix=UPDATE
+// RUN: xla-compile %t/add.mlir --emit=program | FileCheck %s --check-prefix=ADD
+// RUN: xla-compile %t/later.mlir --emit=program | FileCheck %s --check-prefix=LATER
+
+// Each result overwrites what the other one returns.
+// SWAP: %[[ASIDE:.*]] = arena
+// SWAP-NEXT: copy %1 -> %[[ASIDE]]
+// SWAP-NEXT: copy %0 -> %3
+// SWAP-NEXT: copy %[[ASIDE]] -> %2
+// SWAP-NOT: copy
+//--- swap.mlir
+func.func @main(%a: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<4xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<4xf32>, tensor<4xf32>) {
+  return %b, %a : tensor<4xf32>, tensor<4xf32>
+}
+
+// A cache is updated where it is.
+// UPDATE: arena 0
+// UPDATE: %[[CACHE:.*]] = result 0
+// UPDATE-NOT: copy
+// UPDATE: kernel dynamic_update_slice{{.*}}(%[[CACHE]], %1, %2) -> (%[[CACHE]])
+// UPDATE-NOT: copy
+//--- update.mlir
+func.func @main(%cache: tensor<64x128xf32> {tf.aliasing_output = 0 : i32}, %row: tensor<1x128xf32>, %i: tensor<i32>) -> (tensor<64x128xf32>, tensor<128xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %cache, %row, %i, %zero : (tensor<64x128xf32>, tensor<1x128xf32>, tensor<i32>, tensor<i32>) -> tensor<64x128xf32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%0 init: %init) applies stablehlo.add across dimensions = [0] : (tensor<64x128xf32>, tensor<f32>) -> tensor<128xf32>
+  return %0, %1 : tensor<64x128xf32>, tensor<128xf32>
+}
+
+// A kernel may read what it has overwritten, so it writes elsewhere; but every result moves at once, and one place is enough.
+// ADD: arena 2048
+// ADD: kernel sine{{.*}}(%0) -> (%[[A:.*]]) range
+// ADD-NEXT: copy %[[A]] -> %2
+// ADD-NEXT: kernel cosine{{.*}}(%1) -> (%[[B:.*]]) range
+// ADD-NEXT: copy %[[B]] -> %3
+//--- add.mlir
+func.func @main(%x: tensor<512xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<512xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = stablehlo.sine %x : tensor<512xf32>
+  %1 = stablehlo.cosine %y : tensor<512xf32>
+  return %0, %1 : tensor<512xf32>, tensor<512xf32>
+}
+
+// The argument is returned as it came: first that, then the result that replaces it.
+// LATER: kernel sine{{.*}}(%0) -> (%[[A:.*]]) range
+// LATER-NEXT: copy %0 -> %2
+// LATER-NEXT: copy %[[A]] -> %1
+//--- later.mlir
+func.func @main(%x: tensor<512xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = stablehlo.sine %x : tensor<512xf32>
+  return %0, %x : tensor<512xf32>, tensor<512xf32>
+}
