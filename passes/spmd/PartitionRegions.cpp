@@ -22,6 +22,7 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
     Operation *before = builder.getInsertionBlock()->empty() || builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
                             ? nullptr
                             : &*std::prev(builder.getInsertionPoint());
+    Resharder::Memory memory = resharder.memory();
     SmallVector<Value> inits;
     SmallVector<Type> types;
     for (auto [operand, placement] : llvm::zip_equal(op->getOperands(), carried)) {
@@ -67,6 +68,7 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
       return success();
     }
     // Throws away the attempt with what it put before the loop.
+    resharder.setMemory(std::move(memory));
     loop->erase();
     Block *block = builder.getInsertionBlock();
     while (!block->empty()) {

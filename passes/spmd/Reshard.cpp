@@ -143,11 +143,28 @@ Value Resharder::slice(OpBuilder &builder, Location loc, Value value, Placement 
   return DynamicSliceOp::create(builder, loc, type, value, starts, builder.getDenseI64ArrayAttr(shape));
 }
 
+/// `value` is defined in `block` or around it. Code is emitted in order, so what is there is before the end of the block.
+static bool isVisible(Value value, Block *block) {
+  for (; block; block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr)
+    if (value.getParentBlock() == block)
+      return true;
+  return false;
+}
+
 Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target) {
+  if (shard.placement == target)
+    return shard.value;
+  for (const Done &before : done.lookup(shard.value))
+    if (before.target == target && before.scope == shard.scope && isVisible(before.result, builder.getInsertionBlock()))
+      return before.result;
+  Value result = move(builder, loc, shard, target);
+  done[shard.value].push_back({target, shard.scope, result});
+  return result;
+}
+
+Value Resharder::move(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target) {
   Placement now = shard.placement;
   Value value = shard.value;
-  if (now == target)
-    return value;
   // Nothing to move, and collectives take no tensors without elements.
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getNumElements() == 0) {

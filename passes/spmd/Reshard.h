@@ -7,6 +7,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace millrace::spmd {
 
@@ -43,7 +44,18 @@ public:
   /// What `device` has, on all devices.
   mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t device);
 
+  /// What has been moved where, so that a value with several users is moved once. To be put back with the code it names.
+  struct Done {
+    Placement target;
+    Scope scope;
+    mlir::Value result;
+  };
+  using Memory = llvm::DenseMap<mlir::Value, llvm::SmallVector<Done, 1>>;
+  Memory memory() const { return done; }
+  void setMemory(Memory memory) { done = std::move(memory); }
+
 private:
+  mlir::Value move(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
   mlir::Value gather(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement, size_t dim,
                      const Tiles &target, const Scope &scope);
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
@@ -55,6 +67,7 @@ private:
 
   int64_t numDevices;
   int64_t channel = 0;
+  Memory done;
 };
 
 } // namespace millrace::spmd

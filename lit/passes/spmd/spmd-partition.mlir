@@ -112,12 +112,28 @@ module @conflict attributes {mhlo.num_partitions = 2 : i32} {
 module @moves attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["a"=2, "b"=2]>
   // CHECK-LABEL: func.func @main
-  // CHECK-NOT: all_gather
+  // CHECK-NOT: "stablehlo.all_gather"
   // CHECK: %[[MOVED:.*]] = "stablehlo.all_to_all"(%arg0) <{{.*}}concat_dimension = 0 : i64, replica_groups = dense<{{\[\[}}0, 2], [1, 3]]> : tensor<2x2xi64>, split_count = 2 : i64, split_dimension = 1 : i64}> : (tensor<4x4xf32>) -> tensor<8x2xf32>
   // CHECK: %[[SWAPPED:.*]] = "stablehlo.collective_permute"(%arg0) <{{.*}}source_target_pairs = dense<{{\[\[}}0, 0], [2, 1], [1, 2], [3, 3]]>
   // CHECK: return %[[MOVED]], %[[SWAPPED]]
   func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"a"}]>}, tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}, {}]>}) {
     return %x, %x : tensor<8x4xf32>, tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// Two users want the same whole value: it is gathered once.
+module @once attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  // CHECK-LABEL: func.func @main
+  // CHECK: "stablehlo.all_gather"
+  // CHECK-NOT: "stablehlo.all_gather"
+  // CHECK: return
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<8xf32>, tensor<3xf32>) {
+    %0 = stablehlo.reverse %x, dims = [0] : tensor<8xf32>
+    %1 = stablehlo.slice %x [1:4] : (tensor<8xf32>) -> tensor<3xf32>
+    return %0, %1 : tensor<8xf32>, tensor<3xf32>
   }
 }
 
@@ -146,7 +162,7 @@ module @loop attributes {mhlo.num_partitions = 2 : i32} {
   // CHECK-LABEL: func.func @main
   // CHECK: %[[ZEROS:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
   // CHECK: stablehlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %[[ZEROS]]) : tensor<i32>, tensor<4xf32>
-  // CHECK-NOT: all_gather
+  // CHECK-NOT: "stablehlo.all_gather"
   // CHECK: stablehlo.add {{.*}} : tensor<4xf32>
   func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> tensor<8xf32> {
     %zeros = stablehlo.constant dense<0.0> : tensor<8xf32>
