@@ -33,6 +33,7 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   if (options.xlaSemantics)
     pm.addNestedPass<func::FuncOp>(xla_semantics::createDropPartialScatterWindowsPass());
   pm.addNestedPass<func::FuncOp>(simplify::createExpandBatchNormPass());
+  pm.addNestedPass<func::FuncOp>(simplify::createSeedRngPass());
   pm.addPass(simplify::createStablehloLegalizeQuantToMathPass());
   pm.addNestedPass<func::FuncOp>(simplify::createRemoveEmptyTensorsPass());
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveSimplificationPass());

@@ -25,16 +25,16 @@ void setUserData(Memory *memory, const void *key, void *data, void (*destroy)(vo
 }
 constexpr MemoryFunctions memoryFunctions = {sizeof(MemoryFunctions), nullptr, sizeof(Memory), getUserData, setUserData};
 
-/// Options of Client_Create: num_devices, memory_limit (bytes per device), timeout (seconds). Those of several processes
+/// Options of Client_Create: num_devices, memory_limit (bytes per device), timeout (seconds), rng_seed. Those of several processes
 /// are accepted as long as there is one.
 rt::StatusOr<rt::ClientOptions> clientOptionsFrom(const NamedValue *values, size_t count) {
   rt::ClientOptions options;
   for (size_t i = 0; i < count; ++i) {
     std::string_view name = nameOf(values[i]);
-    if (name != "num_devices" && name != "memory_limit" && name != "timeout" && name != "num_nodes" &&
-        name != "node_id" && name != "partition_index")
+    if (name != "num_devices" && name != "memory_limit" && name != "timeout" && name != "rng_seed" &&
+        name != "num_nodes" && name != "node_id" && name != "partition_index")
       return rt::invalidArgument("unknown client option '" + std::string(name) +
-                                 "'; there are num_devices, memory_limit (bytes per device), timeout (seconds)");
+                                 "'; there are num_devices, memory_limit (bytes per device), timeout (seconds), rng_seed");
     rt::StatusOr<int64_t> number = integerFrom(values[i]);
     if (!number)
       return number.status();
@@ -46,6 +46,8 @@ rt::StatusOr<rt::ClientOptions> clientOptionsFrom(const NamedValue *values, size
       options.memoryLimit = uint64_t(*number);
     else if (name == "timeout")
       options.timeoutSeconds = double(*number);
+    else if (name == "rng_seed")
+      options.rngSeed = uint64_t(*number);
     else if (name == "num_nodes" && *number > 1)
       return rt::unimplemented("programs of several processes: num_nodes is " + std::to_string(*number));
   }

@@ -12,6 +12,7 @@ int main(int argc, char **argv) {
   flags.positional(&options.path, "FILE.mlir|FILE.mr");
   flags.add("args", &options.args, "argument values: .npy and .npz files, separated by commas");
   flags.add("seed", &options.seed, "of random arguments, used without --args");
+  flags.add("rng-seed", &options.rngSeed, "of stablehlo.rng, for the same numbers in every run (default: new ones)");
   flags.add("out", &options.out, "write the results to this .npy or .npz");
   flags.add("repeat", &options.repeat, "executions; prints times");
   flags.add("num-devices", &options.numDevices, "virtual devices");

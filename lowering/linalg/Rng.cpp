@@ -6,8 +6,8 @@
 //          order; Threefry words alternate along the first even dimension (or the largest one). DEFAULT is Philox.
 // Input:   %r = stablehlo.rng %a, %b, %shape, distribution = UNIFORM
 // Output:  linalg.generic: element i is computed from Philox block i under a key that is the operation's ordinal (attribute
-//          `millrace.rng_ordinal`, else a hash of its location). rng has no state operand: every run of the program draws the
-//          same numbers, and this is the documented behaviour.
+//          `millrace.rng_ordinal`, else a hash of its location). rng has no state operand: kernels draw the same bits in every
+//          run, and xla-seed-rng has mixed them with a seed of the execution.
 // Sources: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); Box and Muller (1958).
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/Loops.h"

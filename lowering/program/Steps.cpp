@@ -384,6 +384,10 @@ LogicalResult FunctionBuilder::visitBranches(Operation *op) {
 
 LogicalResult FunctionBuilder::visitCustomCall(Operation *op) {
   auto call = cast<shlo::CustomCallOp>(op);
+  if (call.getCallTargetName() == "millrace.rng_seed" && op->getNumResults() == 1) { // made by xla-seed-rng
+    emit({DeviceIdStep{DeviceIdStep::Kind::RandomSeed, slotFor(op->getResult(0))}}, op->getLoc());
+    return success();
+  }
   CustomCallStep step;
   step.target = call.getCallTargetName().str();
   step.apiVersion = (int32_t)call.getApiVersion();

@@ -110,6 +110,7 @@ Recipe resultSize(Operation *op, unsigned resultNumber, int64_t dim) {
       .Case<shlo::DynamicBroadcastInDimOp, shlo::DynamicReshapeOp>(
           [&](auto) { return elementOf(op->getOperand(1), dim); })
       .Case<shlo::DynamicIotaOp>([&](auto) { return elementOf(op->getOperand(0), dim); })
+      .Case<shlo::RngOp>([&](auto) { return elementOf(op->getOperand(2), dim); })
       .Case([&](shlo::RealDynamicSliceOp slice) {
         Recipe start = elementOf(op->getOperand(1), dim), limit = elementOf(op->getOperand(2), dim);
         return combine(Op::CeilDiv, combine(Op::Sub, limit, start), elementOf(op->getOperand(3), dim));

@@ -30,6 +30,16 @@ def StablehloCompatibilityExpanderPass : Pass<"stablehlo-compatibility-expander"
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def SeedRngPass : Pass<"xla-seed-rng", "::mlir::func::FuncOp"> {
+  let summary = "Let rng draw new numbers in every execution";
+  let description = [{
+    The numbers come from 64 random bits per element, the same in every run, which are mixed with a seed that the runtime
+    gives each time it comes to `custom_call @millrace.rng_seed`. An rng with the attribute `millrace.rng_ordinal` makes
+    those bits and is left alone.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 def ExpandBatchNormPass : Pass<"xla-expand-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "Write batch_norm_* with reduce and elementwise operations";
   let description = [{

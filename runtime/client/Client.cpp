@@ -4,6 +4,7 @@
 #include "runtime/client/Executor.h"
 
 #include <deque>
+#include <random>
 #include <thread>
 
 namespace millrace::runtime {
@@ -108,7 +109,13 @@ StatusOr<std::vector<std::string>> Device::receiveFromProgram(int64_t channel) {
   return channels->pop(channel, timeoutSeconds);
 }
 
-Client::Client(const ClientOptions &options) : settings(options) {}
+static uint64_t freshSeed() {
+  std::random_device device;
+  return uint64_t(device()) << 32 | device();
+}
+
+Client::Client(const ClientOptions &options)
+    : settings(options), rngSeed(options.rngSeed ? *options.rngSeed : freshSeed()) {}
 Client::~Client() = default;
 
 StatusOr<std::shared_ptr<Client>> Client::create(const ClientOptions &options) {

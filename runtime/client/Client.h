@@ -9,6 +9,7 @@
 #include "runtime/loader/Loader.h"
 #include "runtime/program/Program.h"
 
+#include <atomic>
 #include <functional>
 #include <optional>
 
@@ -23,6 +24,8 @@ struct ClientOptions {
   uint32_t numDevices = 1;
   uint64_t memoryLimit = 0;      ///< bytes per device, 0 = none
   double timeoutSeconds = 300;   ///< of rendezvous and host transfers
+  /// Of stablehlo.rng: the same executions in the same order draw the same numbers. Without one they are new every time.
+  std::optional<uint64_t> rngSeed = std::nullopt;
 };
 
 /// One kind of memory of one device. On CPUs all kinds are the same memory; the kind is carried along.
@@ -214,7 +217,10 @@ public:
 
 private:
   explicit Client(const ClientOptions &options);
+  friend class Executable;
   ClientOptions settings;
+  uint64_t rngSeed;
+  std::atomic<uint64_t> executions{0};
   std::vector<std::unique_ptr<Device>> all;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Executable.cpp - Loading and launching programs ---------------------===//
+#include "runtime/base/Hash.h"
 #include "runtime/client/Buffer.h"
 #include "runtime/client/Executor.h"
 #include "runtime/program/Cost.h"
@@ -79,6 +80,7 @@ struct Executable::Launch {
   uint32_t replica = 0, partition = 0, device = 0;
   double timeoutSeconds = 0;
   int64_t number = 0; ///< of the execution; its launches on all devices have the same
+  uint64_t rngSeed = 0; ///< likewise
   std::vector<std::shared_ptr<Buffer::Value>> arguments;
   std::vector<uint8_t> consumed; ///< per argument: donated by the caller
   std::vector<std::shared_ptr<Buffer::Value>> results;
@@ -150,7 +152,7 @@ private:
       return workspace.status();
     ExecutionTarget target{&ThreadPool::global(), allocator, context.get(), channels.get(),
                            replica,               partition, device,        timeoutSeconds,
-                           number};
+                           number,                rngSeed};
     Status status = runtime::execute(plan, **workspace, target, boundArguments, boundResults);
     state->giveWorkspace(allocator, std::move(*workspace));
     MILLRACE_TRY(status);
@@ -304,6 +306,8 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     context = std::make_shared<RunContext>(p.numReplicas, p.numPartitions, timeout);
   static std::atomic<int64_t> executions{0};
   int64_t number = ++executions;
+  const uint64_t execution[2] = {client->rngSeed, client->executions++};
+  uint64_t rngSeed = hash64(execution, sizeof execution);
   ExecuteResult result;
   for (size_t d = 0; d < devices.size(); ++d) {
     auto launch = std::make_shared<Launch>();
@@ -316,6 +320,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     launch->device = devices[d]->id();
     launch->timeoutSeconds = timeout;
     launch->number = number;
+    launch->rngSeed = rngSeed;
     launch->arguments = std::move(values[d]);
     launch->consumed = consumes;
     for (size_t k = 0; k < consumes.size(); ++k)

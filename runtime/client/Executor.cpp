@@ -4,6 +4,8 @@
 // stack in the workspace, so neither calls nor loop iterations allocate; only growing cells do.
 #include "runtime/client/Executor.h"
 
+#include "runtime/base/Hash.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -90,6 +92,7 @@ private:
   const Plan &plan;
   const Program &program;
   const ExecutionTarget &target;
+  uint64_t seedsDrawn = 0; ///< by RandomSeed steps so far
   char *stack;
   char *arena;
   char *staging;
@@ -745,6 +748,12 @@ Status Executor::runStep(Frame &frame, const DeviceIdStep &s) {
   uint32_t id = s.kind == DeviceIdStep::Kind::Partition ? target.partition : target.replica;
   if (frame.cells)
     MILLRACE_TRY(prepareOutput(frame, s.destination));
+  if (s.kind == DeviceIdStep::Kind::RandomSeed) {
+    const uint64_t stream[3] = {uint64_t(target.replica) << 32 | target.partition, seedsDrawn++, target.rngSeed};
+    uint64_t seed = hash64(stream, sizeof stream);
+    std::memcpy(frame.pointers[s.destination], &seed, sizeof seed);
+    return Status();
+  }
   std::memcpy(frame.pointers[s.destination], &id, sizeof id);
   return Status();
 }

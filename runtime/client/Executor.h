@@ -71,6 +71,7 @@ struct ExecutionTarget {
   uint32_t replica = 0, partition = 0, device = 0;
   double timeoutSeconds = RunContext::defaultTimeout;
   int64_t run = 0; ///< equal for all devices of one execution
+  uint64_t rngSeed = 0; ///< of this execution, equal for all its devices
 };
 
 /// Memory that one execution needs besides arguments and results; kept between executions of the same plan. Not

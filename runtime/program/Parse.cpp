@@ -214,7 +214,7 @@ Step Reader::step(const fb::Step &s) {
   }
   case fb::StepBody::DeviceIdStep: {
     const auto &b = *s.body_as_DeviceIdStep();
-    result.body = DeviceIdStep{enumerator(b.kind(), DeviceIdStep::Kind::Replica), b.destination()};
+    result.body = DeviceIdStep{enumerator(b.kind(), DeviceIdStep::Kind::RandomSeed), b.destination()};
     return result;
   }
   case fb::StepBody::TransferStep: {

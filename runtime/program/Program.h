@@ -291,9 +291,10 @@ struct CustomCallStep {
   bool operator==(const CustomCallStep &) const = default;
 };
 
-/// Writes the ui32 partition_id or replica_id of the executing device.
+/// Writes the ui32 partition_id or replica_id of the executing device, or a ui64 for random numbers that no other step
+/// of this execution, device or execution of the client gets.
 struct DeviceIdStep {
-  enum class Kind : uint8_t { Partition, Replica };
+  enum class Kind : uint8_t { Partition, Replica, RandomSeed };
   Kind kind = Kind::Partition;
   SlotId destination = 0;
   bool operator==(const DeviceIdStep &) const = default;

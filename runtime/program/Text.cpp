@@ -126,8 +126,8 @@ private:
     out += "custom_call @" + s.target + "(" + ids(s.arguments, '%') + ") -> (" + ids(s.results, '%') + ")";
   }
   void print(const DeviceIdStep &s, const std::string &) {
-    out += std::string(s.kind == DeviceIdStep::Kind::Partition ? "partition_id" : "replica_id") + " -> %" +
-           std::to_string(s.destination);
+    const char *const kinds[] = {"partition_id", "replica_id", "random_seed"};
+    out += std::string(kinds[size_t(s.kind)]) + " -> %" + std::to_string(s.destination);
   }
   void print(const TransferStep &s, const std::string &) {
     out += std::string(transfers[size_t(s.kind)]) + "(" + ids(s.slots, '%') + ") channel " + std::to_string(s.channel);

@@ -353,6 +353,8 @@ Status Checker::check(const CustomCallStep &s, unsigned) {
 
 Status Checker::check(const DeviceIdStep &s, unsigned) {
   MILLRACE_TRY(checkWrite(s.destination));
+  if (s.kind == DeviceIdStep::Kind::RandomSeed)
+    return checkScalar(s.destination, {DType::U64}, "random seed");
   return checkScalar(s.destination, {DType::U32}, "device id");
 }
 

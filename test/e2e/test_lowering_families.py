@@ -301,3 +301,26 @@ def test_rng_distribution(distribution, tmp_path):
         assert abs(got.mean() - 2) < 0.1 and abs(got.std() - 5) < 0.1 and 0.67 < np.mean(np.abs(got - 2) < 5) < 0.70
     assert len(np.unique(got)) > 90000
     assert abs(np.corrcoef(got.ravel()[:-1], got.ravel()[1:])[0, 1]) < 0.02
+
+
+@pytest.mark.parametrize("element,dtype,low,high", [
+    ("f16", np.float16, -2, 3), ("f64", np.float64, 1e10, 1e10 + 4), ("i8", np.int8, -100, 101), ("i32", np.int32, -7, 5),
+    ("ui8", np.uint8, 3, 250), ("ui64", np.uint64, 5, 2**63), ("i64", np.int64, -2**62, 2**62)])
+def test_rng_elements(element, dtype, low, high, tmp_path):
+    """Uniform numbers of each kind of element, also of a shape that is known at run time only: range, mean, spread."""
+    path = tmp_path / "program.mlir"
+    path.write_text(f"""func.func @main(%a: tensor<{element}>, %b: tensor<{element}>, %n: tensor<1xi64>) -> (tensor<20000x{element}>, tensor<?x{element}>) {{
+  %s = stablehlo.constant dense<[20000]> : tensor<1xi64>
+  %0 = stablehlo.rng %a, %b, %s, distribution = UNIFORM : (tensor<{element}>, tensor<{element}>, tensor<1xi64>) -> tensor<20000x{element}>
+  %1 = stablehlo.rng %a, %b, %n, distribution = UNIFORM : (tensor<{element}>, tensor<{element}>, tensor<1xi64>) -> tensor<?x{element}>
+  return %0, %1 : tensor<20000x{element}>, tensor<?x{element}>
+}}
+""")
+    arguments = [np.array(low, dtype), np.array(high, dtype), np.array([15000])]
+    results, _ = tools.run_file(str(path), arguments, "--backend=compiled")
+    for got, count in zip(results, (20000, 15000)):
+        assert got.shape == (count,) and got.dtype == dtype
+        assert got.min() >= low and got.max() < high
+        unit = (got.astype(np.float64) - low) / (float(high) - float(low))
+        assert abs(unit.mean() - 0.5) < 0.02 + 0.5 / min(high - low, 1e3) and abs(unit.std() - 12**-0.5) < 0.02
+    assert not np.array_equal(results[0][:15000], results[1])

@@ -226,7 +226,7 @@ int runFile(const RunFileOptions &options) {
   for (Array &array : hoisted)
     arguments.push_back(std::move(array));
 
-  auto outcome = runProgram(program, arguments, options.numDevices, options.repeat, [&](unsigned run) {
+  auto outcome = runProgram(program, arguments, options.numDevices, options.repeat, options.rngSeed, [&](unsigned run) {
     progress.show("execution " + std::to_string(run + 1) + " of " + std::to_string(options.repeat));
   });
   if (!outcome)

@@ -14,6 +14,7 @@ struct RunFileOptions {
   std::string entry;
   std::string cacheDir;
   uint64_t seed = 0;
+  uint64_t rngSeed = 0; ///< of stablehlo.rng; 0: new numbers in every run
   unsigned repeat = 1; ///< executions; more than one prints times
   unsigned numDevices = 0; ///< 0: as many as the program wants
   unsigned threads = 0;

@@ -35,11 +35,14 @@ StatusOr<Array> download(Buffer &buffer, const std::string &name) {
 } // namespace
 
 StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, const std::vector<Array> &arguments,
-                                unsigned numDevices, unsigned repeat, const std::function<void(unsigned)> &onRepeat) {
+                                unsigned numDevices, unsigned repeat, uint64_t rngSeed,
+                                const std::function<void(unsigned)> &onRepeat) {
   RunOutcome outcome;
   ClientOptions clientOptions;
   unsigned wanted = program->numReplicas * program->numPartitions;
   clientOptions.numDevices = std::max(numDevices, wanted);
+  if (rngSeed)
+    clientOptions.rngSeed = rngSeed;
   auto client = Client::create(clientOptions);
   if (!client)
     return client.status();

@@ -20,9 +20,9 @@ struct RunOutcome {
 };
 
 /// Loads `program` and executes it `repeat` times on its devices, each with its part of `arguments`. `onRepeat` is told the number
-/// of the execution that begins. Waits for the results.
+/// of the execution that begins. Waits for the results. `rngSeed` is that of the client, 0 a new one.
 runtime::StatusOr<RunOutcome> runProgram(std::shared_ptr<const runtime::Program> program,
                                          const std::vector<Array> &arguments, unsigned numDevices, unsigned repeat,
-                                         const std::function<void(unsigned)> &onRepeat);
+                                         uint64_t rngSeed, const std::function<void(unsigned)> &onRepeat);
 
 } // namespace millrace::tools
