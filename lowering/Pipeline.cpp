@@ -46,6 +46,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // After everything that brings sort, iota and slices together.
+  pm.addNestedPass<func::FuncOp>(calls::createSelectTopKPass());
 }
 
 void addShardingPasses(OpPassManager &pm, const CompileOptions &options) {}

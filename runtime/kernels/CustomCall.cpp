@@ -3,6 +3,7 @@
 #include "runtime/kernels/CustomCall.h"
 #include "runtime/kernels/Checks.h"
 #include "runtime/kernels/SparseProduct.h"
+#include "runtime/kernels/TopK.h"
 #include "runtime/lapack/Lapack.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ struct Registry {
     for (auto &[target, handler] : lapackCustomCalls())
       handlers.emplace(target, always(handler));
     handlers.emplace("cpu_csr_sparse_dense_ffi", always(sparseProduct));
+    handlers.emplace("millrace_top_k", always(topK));
   }
   static CustomCallFactory always(CustomCallHandler handler) {
     return [handler = std::move(handler)](const CustomCallStep &) -> StatusOr<CustomCallHandler> { return handler; };

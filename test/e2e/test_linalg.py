@@ -339,3 +339,18 @@ func.func @main(%v: tensor<2xf32>, %s: tensor<3xi32>, %c: tensor<2xi32>, %b: ten
     arguments = [np.ones(2, np.float32), np.array([0, 1, 2], np.int32), np.array([0, 4], np.int32), np.ones(4, np.float32)]
     _, process = tools.run_file(str(path), arguments, check=False)
     assert process.returncode != 0 and "element 1 is in column 4, but there are 4" in process.stderr
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, jnp.bfloat16, np.int8, np.uint16, np.int64],
+                         ids=lambda d: np.dtype(d).name)
+def test_top_k_of_long_rows(dtype, tmp_path):
+    """Selected, not sorted; many equal elements, and for floats zeros of both signs, infinities and NaNs."""
+    x = (np.random.default_rng(5).integers(-100, 100, (7, 900)) / 4).astype(dtype)
+    if jnp.issubdtype(dtype, jnp.floating):
+        x[0, 17:60:7], x[1, 3:700:31], x[2, 5], x[3, :] = np.inf, np.nan, -np.inf, np.where(np.arange(900) % 2, 0.0, -0.0)
+    want_values, want = jax.lax.top_k(jnp.asarray(x), 12)
+    values, positions = run(lambda x: jax.lax.top_k(x, 12), x, tmp_path=tmp_path)
+    assert np.array_equal(positions, want)
+    assert np.array_equal(np.asarray(values).view(dtype), np.asarray(want_values), equal_nan=dtype not in (np.int8, np.uint16, np.int64))
+    _, process = tools.run_file(str(tmp_path / "program.mlir"), [x], "--stats")
+    assert "custom_call" in process.stdout + process.stderr

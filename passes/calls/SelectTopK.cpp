@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SelectTopK.cpp - Select the first few instead of sorting all -------===//
+// Input:   %s:2 = stablehlo.sort(%x, iota) by x descending; stablehlo.slice %s#0 [0:10]; stablehlo.slice %s#1 [0:10]
+// Output:  %0:2 = stablehlo.custom_call @millrace_top_k(%x) {largest = true, ...}   // one pass over the elements
+// Leaves alone sorts of which more than a quarter is used, short ones (a kernel sorts them at once), sorts along another
+// dimension than the last, and comparators that look at something else than the first operand.
+//===----------------------------------------------------------------------===//
+#include "passes/calls/Passes.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::calls {
+#define GEN_PASS_DEF_SELECTTOPKPASS
+#include "passes/calls/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t kShortestSort = 512;
+
+struct Order {
+  bool largest, total;
+};
+
+/// What the comparator `compare GT|LT, arg0, arg1` asks for.
+std::optional<Order> orderOf(Block &comparator) {
+  if (!llvm::hasNItems(comparator, 2))
+    return std::nullopt;
+  auto compare = dyn_cast<CompareOp>(comparator.front());
+  if (!compare || comparator.getTerminator()->getOperand(0) != compare.getResult() ||
+      compare.getLhs() != comparator.getArgument(0) || compare.getRhs() != comparator.getArgument(1))
+    return std::nullopt;
+  ComparisonDirection direction = compare.getComparisonDirection();
+  if (direction != ComparisonDirection::GT && direction != ComparisonDirection::LT)
+    return std::nullopt;
+  return Order{direction == ComparisonDirection::GT, compare.getCompareType() == ComparisonType::TOTALORDER};
+}
+
+/// The common number of leading elements that all users take; nothing if somebody wants something else.
+std::optional<int64_t> takenPrefix(SortOp sort) {
+  std::optional<int64_t> count;
+  for (Operation *user : sort->getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    if (!slice)
+      return std::nullopt;
+    auto type = cast<RankedTensorType>(slice.getOperand().getType());
+    int64_t last = type.getRank() - 1, taken = slice.getLimitIndices()[last];
+    for (int64_t d = 0; d <= last; ++d)
+      if (slice.getStartIndices()[d] != 0 || slice.getStrides()[d] != 1 ||
+          (d != last && slice.getLimitIndices()[d] != type.getDimSize(d)))
+        return std::nullopt;
+    if (count && *count != taken)
+      return std::nullopt;
+    count = taken;
+  }
+  return count;
+}
+
+bool canRank(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.getWidth() >= 8;
+  return type.isF64() || type.isF32() || type.isF16() || type.isBF16();
+}
+
+/// 0, 1, 2, ... along the last dimension, as the operation or (short ones are folded) as a constant.
+bool countsUp(Value value) {
+  int64_t last = cast<RankedTensorType>(value.getType()).getRank() - 1;
+  if (auto iota = value.getDefiningOp<IotaOp>())
+    return int64_t(iota.getIotaDimension()) == last;
+  auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+  if (!elements)
+    return false;
+  int64_t size = elements.getType().getDimSize(last), position = 0;
+  for (const APInt &element : elements.getValues<APInt>())
+    if (element != uint64_t(position++ % size))
+      return false;
+  return true;
+}
+
+struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
+  void runOnOperation() override {
+    SmallVector<SortOp> sorts;
+    getOperation().walk([&](SortOp op) { sorts.push_back(op); });
+    for (SortOp op : sorts)
+      select(op);
+  }
+
+  static void select(SortOp op) {
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    if (op->getNumOperands() != 2 || !type.hasStaticShape() || !canRank(type.getElementType()))
+      return;
+    int64_t last = type.getRank() - 1;
+    if (int64_t(op.getDimension()) != last || type.getDimSize(last) < kShortestSort ||
+        type.getDimSize(last) > std::numeric_limits<int32_t>::max())
+      return;
+    auto positions = cast<RankedTensorType>(op->getOperand(1).getType());
+    // Equal elements stay in order because their positions are; the sort need not be a stable one.
+    if (!positions.getElementType().isSignlessInteger(32) || !countsUp(op->getOperand(1)))
+      return;
+    std::optional<Order> order = orderOf(op.getComparator().front());
+    std::optional<int64_t> count = takenPrefix(op);
+    if (!order || !count || *count * 4 > type.getDimSize(last))
+      return;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[last] = *count;
+    OpBuilder builder(op);
+    NamedAttribute config[] = {builder.getNamedAttr("largest", builder.getBoolAttr(order->largest)),
+                               builder.getNamedAttr("total_order", builder.getBoolAttr(order->total))};
+    NamedAttribute attributes[] = {builder.getNamedAttr("call_target_name", builder.getStringAttr("millrace_top_k")),
+                                   builder.getNamedAttr("has_side_effect", builder.getBoolAttr(false)),
+                                   builder.getNamedAttr("mhlo.backend_config", builder.getDictionaryAttr(config))};
+    SmallVector<Type> results = {RankedTensorType::get(shape, type.getElementType()),
+                                 RankedTensorType::get(shape, positions.getElementType())};
+    auto call = CustomCallOp::create(builder, op.getLoc(), results, op->getOperand(0), attributes);
+    for (auto [sorted, selected] : llvm::zip_equal(op->getResults(), call->getResults()))
+      for (Operation *slice : llvm::make_early_inc_range(sorted.getUsers())) {
+        slice->getResult(0).replaceAllUsesWith(selected);
+        slice->erase();
+      }
+    Operation *counting = op->getOperand(1).getDefiningOp();
+    op.erase();
+    if (counting->use_empty())
+      counting->erase();
+  }
+};
+
+} // namespace
+} // namespace millrace::calls
