@@ -22,9 +22,9 @@ from jaxlib.mlir.passmanager import PassManager  # noqa: E402
 CONTEXT = jax_mlir.make_ir_context()
 LONG = bool(os.environ.get("MILLRACE_LONG"))
 # Versions on both sides of the changes of operations, and of the bytecode format.
-VERSIONS = ["0.9.0", "0.16.0", "1.0.0", "1.8.4", "1.17.0"]
+VERSIONS = ["0.9.0", "1.4.0", "1.17.0"]
 if LONG:
-    VERSIONS += ["0.10.0", "0.12.0", "0.14.0", "0.15.0", "0.18.0", "0.19.0", "0.20.0", "1.1.0", "1.3.0", "1.4.0", "1.5.0",
+    VERSIONS += ["0.16.0", "1.0.0", "1.8.4", "0.10.0", "0.12.0", "0.14.0", "0.15.0", "0.18.0", "0.19.0", "0.20.0", "1.1.0", "1.3.0", "1.5.0",
                  "1.6.0", "1.9.0", "1.10.0", "1.11.0", "1.12.0", "1.13.7", "1.15.0", "1.16.0"]
 
 
@@ -125,20 +125,21 @@ def test_back_compat_modules_are_read_and_written_as_jaxlib_does():
     theirs = artifacts.in_parallel(lambda entry: jaxlib_text(entry[2].artifact), compared)
     assert [name for (name, text, _), wanted in zip(compared, theirs) if text != wanted] == []
     again = artifacts.in_parallel(
-        lambda text: artifacts.translate("--serialize", "--allow-other-dialects", "--strip-debuginfo", "--target=1.17.0",
-                                         code=text).stdout, texts)
-    other = [name for name, text, a in zip(modules, texts, again) if a != jaxlib_serialize(text, "1.17.0", mixed=True)]
+        lambda entry: artifacts.translate("--serialize", "--allow-other-dialects", "--strip-debuginfo", "--target=1.17.0",
+                                          code=entry[1]).stdout, compared)
+    other = [name for (name, text, _), a in zip(compared, again) if a != jaxlib_serialize(text, "1.17.0", mixed=True)]
     assert other == []
 
 
 # Vectors that belong to eigenvalues are unique up to a factor; what follows from it differs between LAPACK libraries.
 NOT_UNIQUE = ("geev", "syev", "gees")
 RUNNABLE = {name: module for name, module in artifacts.back_compat_modules().items()
-            if module.platform == "cpu" and all(target.startswith("lapack_") for target in module.targets)}
+            if module.platform == "cpu" and all(target.startswith("lapack_") for target in module.targets)
+            and (LONG or name.endswith(("f32", "c128")))}
 
 
 def test_back_compat_modules_to_run_are_found():
-    assert len(RUNNABLE) >= 40
+    assert len(RUNNABLE) >= 20
 
 
 @pytest.mark.parametrize("name", sorted(RUNNABLE))
