@@ -9,14 +9,16 @@
 #include "lowering/Pipeline.h"
 #include "lowering/program/ProgramTypes.h"
 #include "pjrt/EntryLayouts.h"
-#include "runtime/cache/Cache.h"
+#include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
+#include "runtime/cache/Cache.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -123,6 +125,41 @@ rt::Status applyCounts(ModuleOp module, const CompileOptionsProto &proto) {
   return apply("mhlo.num_partitions", proto.numPartitions);
 }
 
+/// What partitioning says of arguments and results; kept aside so that the program is not partitioned again.
+struct PartShardings {
+  std::vector<std::string> arguments, results;
+  void restore(rt::Program &program) const {
+    for (size_t i = 0; i < arguments.size() && i < program.arguments.size(); ++i)
+      program.arguments[i].sharding = arguments[i];
+    for (size_t i = 0; i < results.size() && i < program.results.size(); ++i)
+      program.results[i].sharding = results[i];
+  }
+};
+
+/// Does what compile() does before simplification: layouts are about the parts of arguments, which exist afterwards.
+LogicalResult partitionFirst(ModuleOp module, const CompileOptions &options, PartShardings &shardings) {
+  calls::prepareCollectives(module);
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  lowering::addShardingPasses(passes, options);
+  if (failed(passes.run(module)) || failed(spmd::partition(module)))
+    return failure();
+  auto entry = module.lookupSymbol<func::FuncOp>(findEntry(module));
+  auto take = [](DictionaryAttr attrs, std::vector<std::string> &list) {
+    auto text = attrs ? attrs.getAs<StringAttr>("mhlo.sharding") : StringAttr();
+    list.push_back(text ? text.getValue().str() : std::string());
+  };
+  auto *context = module.getContext();
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    take(entry.getArgAttrDict(i), shardings.arguments);
+    entry.removeArgAttr(i, StringAttr::get(context, "mhlo.sharding"));
+  }
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    take(entry.getResultAttrDict(i), shardings.results);
+    entry.removeResultAttr(i, StringAttr::get(context, "mhlo.sharding"));
+  }
+  return success();
+}
+
 } // namespace
 
 rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &code, std::string_view optionBytes) {
@@ -156,14 +193,21 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   auto function = entry.empty() ? func::FuncOp() : module->lookupSymbol<func::FuncOp>(entry);
   if (!function)
     return rt::invalidArgument("the module has neither @main nor a single function to run");
-  FailureOr<EntryLayouts> layouts = applyLayouts(function, compiled->options.numPartitions > 1);
+  PartShardings shardings;
+  if (compiled->options.numPartitions > 1 && hasLayouts(function)) {
+    if (failed(partitionFirst(*module, options, shardings)))
+      return session.error("the program cannot be partitioned");
+    function = module->lookupSymbol<func::FuncOp>(entry);
+  }
+  FailureOr<EntryLayouts> layouts = applyLayouts(function);
   if (failed(layouts))
     return session.error("", rt::Code::Unimplemented);
 
   rt::CacheKey key;
   for (auto &[name, value] : cacheKeyParts(*module, options))
     key.add(name, value);
-  key.add(std::string(kLayoutsKey), layoutsToText(*layouts));
+  key.add(std::string(kLayoutsKey), layoutsToText(*layouts) + llvm::join(shardings.arguments, ";") + "|" +
+                                        llvm::join(shardings.results, ";"));
   compiled->fingerprint = key.digest();
   if (std::optional<rt::Cache::Hit> hit = cache->find(key)) {
     rt::StatusOr<rt::Program> program = rt::parse(hit->value, hit->owner);
@@ -174,6 +218,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
     llvm::Expected<rt::Program> program = compile(*module, options);
     if (!program)
       return session.error(llvm::toString(program.takeError()));
+    shardings.restore(*program);
     program->metadata.emplace_back(kLayoutsKey, layoutsToText(*layouts));
     rt::StatusOr<std::string> bytes = rt::serialize(*program);
     if (!bytes)

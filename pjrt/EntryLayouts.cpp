@@ -71,7 +71,24 @@ std::string orderText(ArrayRef<int64_t> order) {
 
 } // namespace
 
-FailureOr<EntryLayouts> applyLayouts(func::FuncOp entry, bool isPartitioned) {
+bool hasLayouts(func::FuncOp entry) {
+  auto says = [](DictionaryAttr attrs) {
+    auto mode = attrs ? attrs.getAs<StringAttr>(kLayoutMode) : StringAttr();
+    if (!mode || mode.getValue() == "default" || mode.getValue() == "auto")
+      return false;
+    std::vector<int64_t> order;
+    return !parseOrder(mode.getValue(), order) || !isRowMajorOrder(order);
+  };
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (says(entry.getArgAttrDict(i)))
+      return true;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (says(entry.getResultAttrDict(i)))
+      return true;
+  return false;
+}
+
+FailureOr<EntryLayouts> applyLayouts(func::FuncOp entry) {
   EntryLayouts layouts;
   layouts.arguments.resize(entry.getNumArguments());
   layouts.results.resize(entry.getNumResults());
@@ -88,8 +105,6 @@ FailureOr<EntryLayouts> applyLayouts(func::FuncOp entry, bool isPartitioned) {
   }
   if (!any)
     return layouts;
-  if (isPartitioned)
-    return entry.emitError("layouts other than row-major are not implemented for programs of several partitions");
   if (!entry.getBody().hasOneBlock())
     return entry.emitError("expects one block in a function with layouts");
 
