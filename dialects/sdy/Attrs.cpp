@@ -171,10 +171,14 @@ MeshAttr TensorShardingAttr::getMesh(Operation *user) const {
   auto module = dyn_cast_or_null<ModuleOp>(user);
   if (!module && user)
     module = user->getParentOfType<ModuleOp>();
-  if (!module || !name)
+  // Not through a symbol table, and not trusting the module: this is asked during verification, when other operations may
+  // still lack names and bodies.
+  if (!module || !name || module->getNumRegions() != 1 || module->getRegion(0).empty())
     return {};
-  auto op = dyn_cast_or_null<MeshOp>(SymbolTable::lookupSymbolIn(module, name.getAttr()));
-  return op ? op.getMesh() : MeshAttr();
+  for (MeshOp op : module.getOps<MeshOp>())
+    if (op.getProperties().sym_name == name.getAttr())
+      return op.getProperties().mesh;
+  return {};
 }
 
 void TensorShardingAttr::walkAxes(function_ref<void(AxisRefAttr)> callback) const {

@@ -14,7 +14,7 @@ import subprocess
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BUILD = os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"))
 OWN = ["benchmarks/model/*.mlir", "lit/dialects/stablehlo/*.mlir", "lit/dialects/chlo/*.mlir", "lit/lowering/linalg/*.mlir",
-       "lit/passes/simplify/*quant*.mlir"]
+       "lit/passes/simplify/*quant*.mlir", "lit/dialects/sdy/*.mlir", "lit/passes/spmd/*.mlir"]
 MAX_BYTES = 60000  # larger ones make the fuzzer slow without reaching more code
 
 
