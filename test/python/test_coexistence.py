@@ -51,3 +51,10 @@ def test_exports_only_ours(library):
     assert listing, "exports nothing"
     foreign = [symbol for symbol in listing if not OURS.match(symbol)]
     assert not foreign, f"{len(foreign)} of {len(listing)} symbols are not ours: {foreign[:10]}"
+
+
+def test_plugin_exports_its_entry_only():
+    library = os.path.join(tools.BUILD, "lib", "libmillrace_pjrt.so")
+    listing = subprocess.run(["/usr/lib/llvm-22/bin/llvm-nm", "-D", "--defined-only", "--format=just-symbols", library],
+                             capture_output=True, text=True, check=True).stdout.split()
+    assert listing == ["GetPjrtApi"]
