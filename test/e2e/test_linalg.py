@@ -277,6 +277,14 @@ def test_singular_tridiagonal_matrix_gives_a_null_vector(tmp_path):
     assert np.allclose(np.abs(vector), want / np.linalg.norm(want), atol=1e-8)
 
 
+def test_exactly_singular_tridiagonal_matrix_gives_finite_numbers(tmp_path):
+    for dtype in DTYPES:
+        ones = np.ones(2, dtype)
+        x = run(lambda *operands: jax.lax.linalg.tridiagonal_solve(*operands, perturb_singular=True),
+                np.array([0, 1], dtype), ones, np.array([1, 0], dtype), np.array([[1], [2]], dtype), tmp_path=tmp_path)
+        assert np.isfinite(x).all() and np.abs(x).max() > 1e6
+
+
 def test_missing_library_says_what_to_install(tmp_path):
     a = positive((3, 3), np.float32)
     path = tmp_path / "program.mlir"
