@@ -5,7 +5,7 @@
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
 #include "passes/vhlo/PortableArtifact.h"
-#include "runtime/cache/Cache.h"
+#include "runtime/cache/CachedProgram.h"
 #include "runtime/embedding/Objects.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -17,28 +17,10 @@ using namespace millrace;
 
 namespace {
 
-/// The process's cache, with the settings of its environment; null and a reason if those are wrong.
-runtime::Cache *sharedCache(runtime::Status &status) {
-  struct Shared {
-    std::unique_ptr<runtime::Cache> cache;
-    runtime::Status status;
-  };
-  static Shared *shared = [] {
-    auto *made = new Shared;
-    runtime::StatusOr<runtime::CacheOptions> options = runtime::cacheOptionsFromEnvironment();
-    made->status = options.status();
-    if (options)
-      made->cache = std::make_unique<runtime::Cache>(std::move(*options));
-    return made;
-  }();
-  status = shared->status;
-  return shared->cache.get();
-}
-
 runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_program **result) {
-  runtime::Status cacheStatus;
-  runtime::Cache *cache = sharedCache(cacheStatus);
-  MILLRACE_TRY(cacheStatus);
+  runtime::StatusOr<runtime::Cache *> cache = runtime::processCache();
+  if (!cache)
+    return cache.status();
 
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
@@ -67,23 +49,16 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   runtime::CacheKey key;
   for (auto &[name, value] : cacheKeyParts(*module, options))
     key.add(name, value);
-  if (std::optional<runtime::Cache::Hit> hit = cache->find(key)) {
-    runtime::StatusOr<runtime::Program> program = runtime::parse(hit->value, hit->owner);
-    if (program) {
-      *result = new millrace_program{std::make_shared<const runtime::Program>(std::move(*program))};
-      return {};
-    }
-  }
-  llvm::Expected<runtime::Program> program = compile(*module, options);
-  if (!program) {
+  auto found = runtime::cachedProgram(**cache, key, [&]() -> runtime::StatusOr<runtime::Program> {
+    llvm::Expected<runtime::Program> program = compile(*module, options);
+    if (program)
+      return std::move(*program);
     std::string summary = llvm::toString(program.takeError());
     return runtime::invalidArgument(errors.empty() ? summary : errors + "\n" + summary);
-  }
-  runtime::StatusOr<std::string> bytes = runtime::serialize(*program);
-  if (!bytes)
-    return bytes.status();
-  cache->store(key, *bytes);
-  *result = new millrace_program{std::make_shared<const runtime::Program>(std::move(*program))};
+  });
+  if (!found)
+    return found.status();
+  *result = new millrace_program{found->program};
   return {};
 }
 

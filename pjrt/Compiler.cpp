@@ -12,7 +12,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
-#include "runtime/cache/Cache.h"
+#include "runtime/cache/CachedProgram.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -25,24 +25,6 @@ using namespace mlir;
 
 namespace millrace::pjrt {
 namespace {
-
-/// The process's cache, with the settings of its environment; null and a reason if those are wrong.
-rt::Cache *sharedCache(rt::Status &status) {
-  struct Shared {
-    std::unique_ptr<rt::Cache> cache;
-    rt::Status status;
-  };
-  static Shared *shared = [] {
-    auto *made = new Shared;
-    rt::StatusOr<rt::CacheOptions> options = rt::cacheOptionsFromEnvironment();
-    made->status = options.status();
-    if (options)
-      made->cache = std::make_unique<rt::Cache>(std::move(*options));
-    return made;
-  }();
-  status = shared->status;
-  return shared->cache.get();
-}
 
 const DialectRegistry &dialects() {
   static const DialectRegistry *registry = [] {
@@ -175,9 +157,9 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   CompileOptions options;
   options.xlaSemantics = true; // clients of this ABI write for XLA
   MILLRACE_TRY(applyOverrides(*proto, options));
-  rt::Status cacheStatus;
-  rt::Cache *cache = sharedCache(cacheStatus);
-  MILLRACE_TRY(cacheStatus);
+  rt::StatusOr<rt::Cache *> cache = rt::processCache();
+  if (!cache)
+    return cache.status();
 
   Session session;
   OwningOpRef<ModuleOp> module = session.parse({code.code, code.code_size});
@@ -209,23 +191,17 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   key.add(std::string(kLayoutsKey), layoutsToText(*layouts) + llvm::join(shardings.arguments, ";") + "|" +
                                         llvm::join(shardings.results, ";"));
   compiled->fingerprint = key.digest();
-  if (std::optional<rt::Cache::Hit> hit = cache->find(key)) {
-    rt::StatusOr<rt::Program> program = rt::parse(hit->value, hit->owner);
-    if (program)
-      compiled->program = std::make_shared<const rt::Program>(std::move(*program));
-  }
-  if (!compiled->program) {
+  auto found = rt::cachedProgram(**cache, key, [&]() -> rt::StatusOr<rt::Program> {
     llvm::Expected<rt::Program> program = compile(*module, options);
     if (!program)
       return session.error(llvm::toString(program.takeError()));
     shardings.restore(*program);
     program->metadata.emplace_back(kLayoutsKey, layoutsToText(*layouts));
-    rt::StatusOr<std::string> bytes = rt::serialize(*program);
-    if (!bytes)
-      return bytes.status();
-    cache->store(key, *bytes);
-    compiled->program = std::make_shared<const rt::Program>(std::move(*program));
-  }
+    return std::move(*program);
+  });
+  if (!found)
+    return found.status();
+  compiled->program = std::move(found->program);
   MILLRACE_TRY(compiled->finish());
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }

@@ -73,12 +73,13 @@ public:
   CacheStats stats() const;
   /// Ok if entries can be written; PermissionDenied and so on, for messages at start-up.
   Status checkWritable() const;
+  /// Says one line through CacheOptions::warn.
+  void warn(const std::string &message) const;
 
 private:
   std::string path(const std::string &digest) const;
   std::string explain(const CacheKey &key) const;
   void evict(const std::string &justWritten);
-  void warn(const std::string &message) const;
 
   CacheOptions settings;
   mutable std::mutex mutex;

@@ -3,7 +3,7 @@
 #include "tools/support/CompileCached.h"
 
 #include "lowering/CacheKey.h"
-#include "runtime/cache/Cache.h"
+#include "runtime/cache/CachedProgram.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -13,11 +13,11 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
                                                                       const CompileOptions &options,
                                                                       const CacheSettings &cache,
                                                                       CompileReport &report) {
-  auto compileNow = [&]() -> llvm::Expected<std::shared_ptr<const runtime::Program>> {
+  auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
     auto program = compile(module, options, &report);
     if (!program)
-      return program.takeError();
-    return std::make_shared<runtime::Program>(std::move(*program));
+      return runtime::invalidArgument(llvm::toString(program.takeError()));
+    return std::move(*program);
   };
   auto settings = runtime::cacheOptionsFromEnvironment();
   if (!settings)
@@ -25,8 +25,12 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
   if (!cache.folder.empty())
     settings->folder = cache.folder;
   // A folder given by the user overrides an environment without one, but not MILLRACE_CACHE=off.
-  if (cache.use == CacheUse::Off || settings->mode == runtime::CacheMode::Off)
-    return compileNow();
+  if (cache.use == CacheUse::Off || settings->mode == runtime::CacheMode::Off) {
+    auto program = compileNow();
+    if (!program)
+      return llvm::createStringError(std::string(program.status().message()));
+    return std::make_shared<const runtime::Program>(std::move(*program));
+  }
 
   runtime::Cache store(*settings);
   if (!cache.folder.empty() && settings->mode == runtime::CacheMode::ReadWrite)
@@ -35,24 +39,14 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
   runtime::CacheKey key;
   for (const auto &[name, value] : cacheKeyParts(module, options))
     key.add(name, value);
-  std::string whyNot;
-  if (auto hit = store.find(key, cache.explain ? &whyNot : nullptr)) {
-    auto program = runtime::parse(hit->value, hit->owner);
-    if (program) {
-      if (cache.explain)
-        llvm::outs() << "cache: hit in " << settings->folder << "\n";
-      return std::make_shared<runtime::Program>(std::move(*program));
-    }
-    llvm::errs() << "warning: the cache entry is damaged and compiled anew: " << std::string(program.status().message()) << "\n";
-  }
-  if (cache.explain)
-    llvm::outs() << "cache: miss, " << whyNot << "\n";
-  auto program = compileNow();
-  if (!program)
-    return program.takeError();
-  if (auto bytes = runtime::serialize(**program))
-    store.store(key, *bytes);
-  return program;
+  auto found = runtime::cachedProgram(store, key, compileNow, cache.explain);
+  if (!found)
+    return llvm::createStringError(std::string(found.status().message()));
+  if (cache.explain && found->hit)
+    llvm::outs() << "cache: hit in " << settings->folder << "\n";
+  else if (cache.explain)
+    llvm::outs() << "cache: miss, " << found->whyNot << "\n";
+  return found->program;
 }
 
 } // namespace millrace::tools

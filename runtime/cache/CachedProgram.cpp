@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CachedProgram.cpp - A program from the cache, else from the compiler ===//
+#include "runtime/cache/CachedProgram.h"
+
+namespace millrace::runtime {
+
+StatusOr<Cache *> processCache() {
+  struct Shared {
+    std::unique_ptr<Cache> cache;
+    Status status;
+  };
+  // Never destroyed: threads may compile while the process ends.
+  static Shared *shared = [] {
+    auto *made = new Shared;
+    StatusOr<CacheOptions> options = cacheOptionsFromEnvironment();
+    made->status = options.status();
+    if (options)
+      made->cache = std::make_unique<Cache>(std::move(*options));
+    return made;
+  }();
+  MILLRACE_TRY(shared->status);
+  return shared->cache.get();
+}
+
+StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile,
+                                      bool explain) {
+  CachedProgram result;
+  if (std::optional<Cache::Hit> hit = cache.find(key, explain ? &result.whyNot : nullptr)) {
+    StatusOr<Program> program = parse(hit->value, hit->owner);
+    if (program) {
+      result.program = std::make_shared<const Program>(std::move(*program));
+      result.hit = true;
+      return result;
+    }
+    result.whyNot = "the entry cannot be read: " + std::string(program.status().message());
+    cache.warn(result.whyNot + "; it is compiled anew");
+  }
+  StatusOr<Program> program = compile();
+  if (!program)
+    return program.status();
+  if (cache.options().mode == CacheMode::ReadWrite) {
+    StatusOr<std::string> bytes = serialize(*program);
+    if (!bytes)
+      return bytes.status();
+    cache.store(key, *bytes);
+  }
+  result.program = std::make_shared<const Program>(std::move(*program));
+  return result;
+}
+
+} // namespace millrace::runtime
