@@ -106,28 +106,43 @@ private:
 
 } // namespace
 
+namespace {
+
+/// A leaf counts per result, so that it does not matter what made it; another node as a whole.
+struct Visited {
+  const Node *node;
+  uint32_t index;
+  explicit Visited(const Value &value) : node(value.node.get()), index(value.node->isLeaf() ? value.index : 0) {}
+  bool operator==(const Visited &) const = default;
+};
+struct VisitedHash {
+  size_t operator()(const Visited &v) const { return std::hash<const void *>()(v.node) * 31 + v.index; }
+};
+
+} // namespace
+
 Schedule schedule(const std::vector<Value> &roots) {
   Schedule result;
-  std::unordered_map<const Node *, uint32_t> numbers;
+  std::unordered_map<Visited, uint32_t, VisitedHash> numbers;
   KeyWriter key(result.key);
   struct Frame {
-    NodePtr node;
+    Value value;
     size_t next;
   };
   std::vector<Frame> stack;
-  auto finish = [&](const NodePtr &node) {
+  auto finish = [&](const Value &value) {
+    const NodePtr &node = value.node;
     if (node->isLeaf()) {
       key.raw(uint8_t(node->isNumber() ? 1 : 2));
       key.raw(node->isWeak);
-      for (const Shape &shape : node->results)
-        key.shape(shape);
-      result.leaves.push_back(node);
+      key.shape(value.shape());
+      result.leaves.push_back(value);
     } else {
       key.raw(uint8_t(3));
       key.raw(node->op);
       for (const Value &operand : node->operands) {
-        key.raw(numbers.at(operand.node.get()));
-        key.raw(operand.index);
+        key.raw(numbers.at(Visited(operand)));
+        key.raw(operand.node->isLeaf() ? 0u : operand.index);
       }
       key.raw(uint32_t(node->args.size()));
       for (const Arg &arg : node->args)
@@ -137,31 +152,31 @@ Schedule schedule(const std::vector<Value> &roots) {
       result.nodes.push_back(node.get());
       result.holders.push_back(node.use_count() - 1); // but not the frame of this traversal
     }
-    numbers.emplace(node.get(), uint32_t(numbers.size()));
+    numbers.emplace(Visited(value), uint32_t(numbers.size()));
   };
   for (const Value &root : roots) {
-    if (!numbers.count(root.node.get()))
-      stack.push_back({root.node, 0});
+    if (!numbers.count(Visited(root)))
+      stack.push_back({root, 0});
     while (!stack.empty()) {
       Frame &frame = stack.back();
-      if (numbers.count(frame.node.get())) { // reached twice before its first visit ended
+      if (numbers.count(Visited(frame.value))) { // reached twice before its first visit ended
         stack.pop_back();
         continue;
       }
-      if (frame.next < frame.node->operands.size()) {
-        const NodePtr &operand = frame.node->operands[frame.next++].node;
-        if (!numbers.count(operand.get()))
+      if (frame.next < frame.value.node->operands.size()) {
+        const Value &operand = frame.value.node->operands[frame.next++];
+        if (!numbers.count(Visited(operand)))
           stack.push_back({operand, 0});
         continue;
       }
-      finish(frame.node);
+      finish(frame.value);
       stack.pop_back();
     }
   }
   key.raw(uint8_t(4));
   for (const Value &root : roots) {
-    key.raw(numbers.at(root.node.get()));
-    key.raw(root.index);
+    key.raw(numbers.at(Visited(root)));
+    key.raw(root.node->isLeaf() ? 0u : root.index);
   }
   return result;
 }

@@ -79,7 +79,7 @@ Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, s
 struct Schedule {
   std::vector<Node *> nodes;
   std::vector<long> holders; ///< of each node, inside and outside the graph
-  std::vector<NodePtr> leaves;
+  std::vector<Value> leaves;
   /// Two schedules with equal keys are the same program with other leaves.
   std::string key;
 };

@@ -191,12 +191,10 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
   Emitter e;
   std::unordered_map<const Node *, std::vector<Val>> values;
   for (size_t i = 0; i < schedule.leaves.size(); ++i) {
-    const NodePtr &node = schedule.leaves[i];
-    std::vector<Val> &made = values[node.get()];
-    made.resize(node->results.size());
-    for (size_t k = 0; k < made.size(); ++k)
-      if (node->isNumber() || node->buffers[k])
-        made[k] = parameterFor(e, {node, uint32_t(k)}, donations[i]);
+    const Value &leaf = schedule.leaves[i];
+    std::vector<Val> &made = values[leaf.node.get()];
+    made.resize(leaf.node->results.size());
+    made[leaf.index] = parameterFor(e, leaf, donations[i]);
   }
   for (Node *node : schedule.nodes) {
     std::vector<Val> operands;

@@ -56,11 +56,11 @@ static std::vector<int64_t> matchDonations(const Schedule &schedule, const std::
   std::vector<int64_t> donations(schedule.leaves.size(), -1);
   std::vector<bool> taken(roots.size(), false);
   for (size_t i = 0; i < donations.size(); ++i) {
-    const Node &node = *schedule.leaves[i];
-    if (!dying[i] || node.isNumber() || node.results.size() != 1)
+    const Value &leaf = schedule.leaves[i];
+    if (!dying[i] || leaf.node->isNumber())
       continue;
     for (size_t k = 0; k < roots.size(); ++k)
-      if (!taken[k] && roots[k].node->op && roots[k].shape() == node.results[0]) {
+      if (!taken[k] && roots[k].node->op && roots[k].shape() == leaf.shape()) {
         donations[i] = int64_t(k);
         taken[k] = true;
         break;
@@ -118,9 +118,12 @@ runtime::Status Session::sync(std::vector<Value> given) {
       for (const Value &operand : node->operands)
         survives.insert(operand.node.get());
     }
-    for (size_t i = 0; i < plan.leaves.size(); ++i) // + 1: the schedule itself
-      dying[i] = !survives.count(plan.leaves[i].get()) &&
-                 plan.leaves[i].use_count() == inside[plan.leaves[i].get()] + 1;
+    for (const Value &leaf : plan.leaves) // the schedule holds them too
+      ++inside[leaf.node.get()];
+    for (size_t i = 0; i < plan.leaves.size(); ++i) {
+      const NodePtr &node = plan.leaves[i].node;
+      dying[i] = !survives.count(node.get()) && node.use_count() == inside[node.get()];
+    }
   }
   auto found = programs.find(plan.key);
   if (found == programs.end()) {
@@ -137,17 +140,12 @@ runtime::Status Session::sync(std::vector<Value> given) {
   std::vector<runtime::BufferPtr> arguments;
   runtime::ExecuteOptions options;
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
-    const NodePtr &node = plan.leaves[i];
-    for (uint32_t k = 0; k < node->results.size(); ++k) {
-      if (!node->isNumber() && !node->buffers[k])
-        continue;
-      if (!dying[i])
-        options.nonDonatable.push_back(uint32_t(arguments.size()));
-      runtime::StatusOr<runtime::BufferPtr> made = buffer({node, k});
-      if (!made)
-        return made.status();
-      arguments.push_back(std::move(*made));
-    }
+    if (!dying[i] && entry.donations[i] >= 0)
+      options.nonDonatable.push_back(uint32_t(i));
+    runtime::StatusOr<runtime::BufferPtr> made = buffer(plan.leaves[i]);
+    if (!made)
+      return made.status();
+    arguments.push_back(std::move(*made));
   }
   runtime::StatusOr<runtime::ExecuteResult> result =
       entry.executable->executeOn(*runtimeClient->devices()[0], arguments, options);

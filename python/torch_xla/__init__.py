@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla on Millrace: the device `xla` for PyTorch. Operations are recorded, compiled as one program at the next step
 barrier (torch_xla.sync()) or when a value is read, and run asynchronously. See docs/guide/torch.md."""
-import os as _os
+
 
 import torch as _torch
 
@@ -28,9 +28,6 @@ from .torch_xla import (compile, device, device_count, devices, eager, launch, m
                         sync)
 from . import debug, runtime  # noqa: E402
 from .core import xla_model  # noqa: E402
-from . import _dynamo as _dynamo  # noqa: E402
-
-_dynamo.install()
 
 _XLAC._get_xla_tensors_hlo = xla_model._tensors_hlo
 _XLAC._xla_get_default_device = lambda: str(device())
@@ -41,4 +38,3 @@ def _autoload():
 
 
 
-del _os

@@ -6,7 +6,42 @@ import torch
 _NOT = {"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive",
         "aten::equal", "aten::is_nonzero", "aten::allclose", "aten::bincount", "aten::_local_scalar_dense", "aten::item",
         "aten::_to_copy", "aten::copy", "aten::clone", "aten::detach", "aten::alias", "aten::empty_like",
-        "aten::lift_fresh", "aten::lift", "aten::rrelu_with_noise"}
+        "aten::lift_fresh", "aten::lift", "aten::rrelu_with_noise",
+        # Defined by themselves: PyTorch's decomposition ends in a primitive that is the operator again.
+        "aten::i0", "aten::igamma", "aten::igammac", "aten::as_strided_scatter", "aten::special_i0e", "aten::special_i1",
+        "aten::special_i1e", "aten::special_erfcx", "aten::special_ndtri", "aten::special_zeta",
+        "aten::special_bessel_j0", "aten::special_bessel_j1", "aten::special_spherical_bessel_j0"}
+
+# PyTorch has a kernel for all devices, but that one ends on the CPU.
+_RATHER = {"aten::nan_to_num", "aten::eye", "aten::eye.m", "aten::linspace", "aten::logspace", "aten::addbmm",
+           "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor"}
+
+
+def _adaptive_avg_pool2d_backward(grad, x):
+    """The share of every window, spread over it: one matrix per dim."""
+    def matrix(outputs, inputs):
+        window = torch.arange(outputs, device=x.device)[:, None]
+        place = torch.arange(inputs, device=x.device)[None, :]
+        start, end = window * inputs // outputs, ((window + 1) * inputs + outputs - 1) // outputs
+        inside = (place >= start) & (place < end)
+        return inside.to(grad.dtype) / (end - start).to(grad.dtype)
+    rows, columns = matrix(grad.shape[-2], x.shape[-2]), matrix(grad.shape[-1], x.shape[-1])
+    return rows.t() @ grad @ columns
+
+
+def _upsample_nearest2d_backward(grad, output_size, input_size, scales_h=None, scales_w=None):
+    """Every gradient goes to the element that was repeated: one matrix per dim."""
+    def matrix(outputs, inputs, scale):
+        step = 1 / scale if scale else inputs / outputs
+        source = (torch.arange(outputs, device=grad.device) * step).floor().clamp(max=inputs - 1)
+        return (source[:, None] == torch.arange(inputs, device=grad.device)).to(grad.dtype)
+    rows = matrix(output_size[0], input_size[2], scales_h)
+    columns = matrix(output_size[1], input_size[3], scales_w)
+    return rows.t() @ grad @ columns
+
+
+_OURS = {"_adaptive_avg_pool2d_backward": _adaptive_avg_pool2d_backward,
+         "upsample_nearest2d_backward": _upsample_nearest2d_backward}
 
 _library = None
 
@@ -25,6 +60,11 @@ def install(xlac):
             continue
         if any(argument.alias_info for argument in op._schema.arguments):
             continue  # a view is the C++ shim's business
-        if has(name, "CompositeImplicitAutograd") or has(name, "XLA") or has(name, "CompositeExplicitAutograd"):
+        if name not in _RATHER and (has(name, "CompositeImplicitAutograd") or has(name, "XLA") or
+                                    has(name, "CompositeExplicitAutograd")):
+            continue
+        if name[len("aten::"):] in _OURS:
             continue
         _library.impl(name[len("aten::"):], function, "XLA")
+    for name, function in _OURS.items():
+        _library.impl(name, function, "XLA")

@@ -236,6 +236,14 @@ void registerUnary(Registry &r) {
       return {c.e.constant(int64_t(1), c.out())};
     return {c.e.op("stablehlo.is_finite", {x})};
   });
+  r.add({"signbit"}, [](const Call &c) -> Vals {
+    Val x = c.val(0);
+    if (!x || !runtime::isFloat(x.dtype()))
+      return {c.e.compare(x, c.e.like(x, 0), "LT")};
+    x = c.e.convert(x, mathType(x.dtype()));
+    Val raw = c.e.op("stablehlo.bitcast_convert", {x}, {}, Shape{x.dtype() == DType::F64 ? DType::I64 : DType::I32, x.dims()});
+    return {c.e.compare(raw, c.e.constant(int64_t(0), raw.shape), "LT")};
+  });
   r.add({"logical_not"}, [](const Call &c) -> Vals { return {c.e.op("stablehlo.not", {truth(c.e, c.val(0))})}; });
   r.add({"bitwise_not"}, [](const Call &c) -> Vals { return {c.e.op("stablehlo.not", {c.val(0)})}; });
   r.add({"gelu"}, gelu);
@@ -264,6 +272,29 @@ void registerBinary(Registry &r) {
   binaryFn(r, {"maximum"}, [](Emitter &e, Val a, Val b) { return e.op("stablehlo.maximum", {a, b}); });
   binaryFn(r, {"minimum"}, [](Emitter &e, Val a, Val b) { return e.op("stablehlo.minimum", {a, b}); });
   binaryFn(r, {"atan2"}, [](Emitter &e, Val a, Val b) { return e.op("stablehlo.atan2", {a, b}); });
+  for (bool isMax : {true, false}) // unlike maximum, the number wins over NaN
+    binaryFn(r, {isMax ? "fmax" : "fmin"}, [isMax](Emitter &e, Val a, Val b) {
+      Val made = e.op(isMax ? "stablehlo.maximum" : "stablehlo.minimum", {a, b});
+      if (!made || !runtime::isFloat(a.dtype()))
+        return made;
+      return e.select(e.compare(a, a, "NE"), b, e.select(e.compare(b, b, "NE"), a, made));
+    });
+  binaryFn(r, {"copysign.Tensor", "copysign.Scalar"}, [](Emitter &e, Val a, Val b) {
+    if (!a || !b)
+      return Val();
+    DType bits = a.dtype() == DType::F64 ? DType::I64 : DType::I32;
+    Val raw = e.op("stablehlo.bitcast_convert", {b}, {}, Shape{bits, b.dims()});
+    Val size = e.op("stablehlo.abs", {a});
+    return e.select(e.compare(raw, e.constant(int64_t(0), raw.shape), "LT"), e.neg(size), size);
+  });
+  binaryFn(r, {"hypot"}, [](Emitter &e, Val a, Val b) {
+    Val x = e.op("stablehlo.abs", {a}), y = e.op("stablehlo.abs", {b});
+    Val high = e.op("stablehlo.maximum", {x, y}), low = e.op("stablehlo.minimum", {x, y});
+    Val ratio = e.select(e.compare(high, low, "EQ"), e.like(high, 1), e.div(low, high));
+    Val size = e.mul(high, e.op("stablehlo.sqrt", {e.add(e.like(high, 1), e.mul(ratio, ratio))}));
+    return e.select(e.compare(high, e.like(high, 0), "EQ"), high, size);
+  });
+  binaryFn(r, {"nextafter"}, [](Emitter &e, Val a, Val b) { return e.op("chlo.next_after", {a, b}); });
   r.add({"pow.Tensor_Scalar"}, power, /*numbersAreStatic=*/true);
   r.add({"pow.Tensor_Tensor", "pow.Scalar"}, power);
   for (auto [names, op] : {std::pair{std::pair{"bitwise_and.Tensor", "bitwise_and.Scalar"}, "stablehlo.and"},
@@ -314,6 +345,9 @@ void registerElementwise(Registry &r) {
     return done(c, c.e.op("stablehlo.minimum", {math(c, 0), math(c, 1)}));
   });
   r.add({"hardtanh"}, clamp);
+  r.add({"complex"}, [](const Call &c) -> Vals {
+    return {c.e.op("stablehlo.complex", {c.e.broadcast(c.val(0), c.out().dims), c.e.broadcast(c.val(1), c.out().dims)})};
+  });
   r.add({"where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"}, where);
   r.add({"masked_fill.Scalar", "masked_fill.Tensor"}, maskedFill);
   r.add({"lerp.Scalar", "lerp.Tensor"}, lerp);

@@ -227,6 +227,18 @@ Vals bitcast(const Call &c) {
   Val x = c.val(0);
   if (x.dtype() == c.out().dtype)
     return {c.e.reshape(x, c.out().dims)};
+  bool fromComplex = runtime::isComplex(x.dtype()), toComplex = runtime::isComplex(c.out().dtype);
+  if (fromComplex != toComplex) { // real parts and imaginary parts stand in turn
+    Emitter &e = c.e;
+    int64_t n = fromComplex ? x.shape.count() : x.shape.count() / 2;
+    if (fromComplex) {
+      Val flat = e.reshape(x, {n, 1});
+      return {e.reshape(e.concatenate({e.op("stablehlo.real", {flat}), e.op("stablehlo.imag", {flat})}, 1), c.out().dims)};
+    }
+    Val pairs = e.reshape(x, {n, 2});
+    Val parts[2] = {e.sliceDim(pairs, 1, 0, 1), e.sliceDim(pairs, 1, 1, 2)};
+    return {e.reshape(e.op("stablehlo.complex", {parts[0], parts[1]}), c.out().dims)};
+  }
   int64_t from = int64_t(runtime::byteSize(x.dtype())), to = int64_t(runtime::byteSize(c.out().dtype));
   Val flat = c.e.reshape(x, {x.shape.count()});
   if (from == to)

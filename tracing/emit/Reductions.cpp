@@ -182,6 +182,21 @@ Vals norm(const Call &c) {
   return {e.convert(shaped(c, made), c.out().dtype)};
 }
 
+Vals logSumExp(const Call &c) {
+  Emitter &e = c.e;
+  DType math = mathType(c.out().dtype);
+  Val x = e.convert(c.val(0), math);
+  Ints dims = dimsOf(c, 1, x), mapping;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (std::find(dims.begin(), dims.end(), i) == dims.end())
+      mapping.push_back(i);
+  Val highest = e.reduce(x, e.lowest(math), dims, "stablehlo.maximum");
+  Val shift = e.select(e.op("stablehlo.is_finite", {highest}), highest, e.like(highest, 0)); // inf - inf is not a number
+  Val scaled = e.op("stablehlo.exponential", {e.sub(x, e.broadcastInDim(shift, x.dims(), mapping))});
+  Val made = e.add(e.op("stablehlo.log", {sumOver(e, scaled, dims)}), shift);
+  return {e.convert(shaped(c, made), c.out().dtype)};
+}
+
 } // namespace
 
 void registerReductions(Registry &r) {
@@ -208,6 +223,7 @@ void registerReductions(Registry &r) {
   r.add({"var_mean.correction"}, [](const Call &c) { return variance(c, false, true); }, true);
   r.add({"std_mean.correction"}, [](const Call &c) { return variance(c, true, true); }, true);
   r.add({"linalg_vector_norm"}, norm, true);
+  r.add({"logsumexp"}, logSumExp);
   r.add({"cumsum"}, [](const Call &c) { return scan(c, "stablehlo.add", 0); });
   r.add({"cumprod"}, [](const Call &c) { return scan(c, "stablehlo.multiply", 1); });
 }

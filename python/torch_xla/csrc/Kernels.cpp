@@ -115,14 +115,46 @@ Tensor unfold(const Tensor &self, int64_t dim, int64_t size, int64_t step) {
   strides.push_back(stride);
   return viewOf(self, sizes, strides, self.storage_offset());
 }
+/// A view of another type: `sizes` and so on count elements of that type.
+Tensor retyped(const Tensor &self, at::ScalarType type, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
+  Tensor made = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(self.storage()),
+                                                         self.key_set(), c10::scalarTypeToTypeMeta(type));
+  made.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides, offset);
+  return made;
+}
 Tensor viewDtype(const Tensor &self, at::ScalarType type) {
   if (self.scalar_type() == type)
     return aliasOf(self);
   TORCH_CHECK(c10::elementSize(type) == self.element_size(), "view of another element size on the xla device");
-  Tensor made = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(self.storage()),
-                                                         self.key_set(), c10::scalarTypeToTypeMeta(type));
-  made.unsafeGetTensorImpl()->set_sizes_and_strides(self.sizes(), self.strides(), self.storage_offset());
-  return made;
+  return retyped(self, type, self.sizes(), self.strides(), self.storage_offset());
+}
+
+Tensor viewAsReal(const Tensor &self) {
+  TORCH_CHECK(self.is_complex(), "view_as_real is only supported for complex tensors");
+  std::vector<int64_t> sizes = self.sizes().vec(), strides = self.strides().vec();
+  for (int64_t &stride : strides)
+    stride *= 2;
+  sizes.push_back(2);
+  strides.push_back(1);
+  return retyped(self, c10::toRealValueType(self.scalar_type()), sizes, strides, self.storage_offset() * 2);
+}
+Tensor viewAsComplex(const Tensor &self) {
+  TORCH_CHECK(self.dim() && self.size(-1) == 2, "Tensor must have a last dimension of size 2");
+  TORCH_CHECK(self.stride(-1) == 1, "Tensor must have a last dimension with stride 1");
+  std::vector<int64_t> sizes = self.sizes().vec(), strides = self.strides().vec();
+  sizes.pop_back();
+  strides.pop_back();
+  for (int64_t &stride : strides) {
+    TORCH_CHECK(stride % 2 == 0, "Tensor must have a stride divisible by 2 for all but last dimension");
+    stride /= 2;
+  }
+  TORCH_CHECK(self.storage_offset() % 2 == 0, "Tensor must have a storage_offset divisible by 2");
+  return retyped(self, c10::toComplexType(self.scalar_type()), sizes, strides, self.storage_offset() / 2);
+}
+bool equal(const Tensor &a, const Tensor &b) {
+  if (a.sizes() != b.sizes())
+    return false;
+  return at::_ops::all::call(at::_ops::eq_Tensor::call(a, b)).item().toBool();
 }
 
 const Tensor &resize(const Tensor &self, at::IntArrayRef sizes, std::optional<at::MemoryFormat>) {
@@ -269,6 +301,9 @@ TORCH_LIBRARY_IMPL(aten, XLA, m) {
   m.impl("_unsafe_view", TORCH_FN(view));
   m.impl("unfold", TORCH_FN(unfold));
   m.impl("view.dtype", TORCH_FN(viewDtype));
+  m.impl("view_as_real", TORCH_FN(viewAsReal));
+  m.impl("view_as_complex", TORCH_FN(viewAsComplex));
+  m.impl("equal", TORCH_FN(equal));
   m.impl("resize_", TORCH_FN(resize));
   m.impl("set_.source_Tensor", TORCH_FN(setTensor));
   m.impl("set_.source_Storage_storage_offset", TORCH_FN(setStorage));

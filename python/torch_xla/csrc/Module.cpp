@@ -106,8 +106,8 @@ PyObject *graphText(PyObject *, PyObject *list) {
         text += (i ? ", " : "") + node->results[i].toString();
       text += " " + what + "\n";
     };
-    for (const tracing::NodePtr &leaf : plan.leaves)
-      line(leaf.get(), leaf->isNumber() ? "xla::scalar()" : "xla::device_data()");
+    for (const Value &leaf : plan.leaves)
+      line(leaf.node.get(), leaf.node->isNumber() ? "xla::scalar()" : "xla::device_data()");
     for (const tracing::Node *node : plan.nodes) {
       std::string operands;
       for (const Value &operand : node->operands)

@@ -307,18 +307,17 @@ torch::jit::Stack runWithoutValues(const OpInfo &info, c10::ArrayRef<c10::IValue
   return stack;
 }
 
-torch::jit::Stack runMeta(const OpInfo &info, c10::ArrayRef<c10::IValue> args) {
-  try {
-    return runWithoutValues(info, args, c10::kMeta);
-  } catch (const std::exception &) { // meta kernels written in Python have words of their own
-    runWithoutValues(info, args, c10::kCPU);
-    throw;
-  }
-}
-
 Signature inspect(const OpInfo &info, const Builder &call, c10::ArrayRef<c10::IValue> args) {
   Signature made;
-  torch::jit::Stack results = runMeta(info, args);
+  torch::jit::Stack results;
+  try {
+    results = runWithoutValues(info, args, c10::kMeta);
+  } catch (const std::exception &) {
+    // Meta kernels written in Python have words of their own for an error: the CPU's are better. If the CPU finds nothing
+    // wrong, the types depend on values, and the CPU it is.
+    runWithoutValues(info, args, c10::kCPU);
+    return made;
+  }
   std::vector<size_t> undefined;
   auto add = [&](const Tensor &tensor) {
     made.shapes.push_back({dtypeOf(tensor.scalar_type()), tensor.sizes().vec()});
@@ -400,6 +399,68 @@ bool tryRecord(const OpInfo &info, torch::jit::Stack *stack) {
     }
   }
   return true;
+}
+
+bool isMask(const c10::IValue &item) {
+  if (item.isNone() || !item.isTensor() || !item.toTensor().defined())
+    return false;
+  c10::ScalarType type = item.toTensor().scalar_type();
+  return type == c10::ScalarType::Bool || type == c10::ScalarType::Byte;
+}
+
+/// x[mask] = number: a selection, without the positions. The mask covers the leading dims.
+bool tryMaskedFill(const OpInfo &info, torch::jit::Stack *stack) {
+  const std::string &name = info.handle->schema().name();
+  size_t count = info.kinds.size();
+  if (name != "aten::index_put" && name != "aten::index_put_" && name != "aten::_index_put_impl_")
+    return false;
+  c10::IValue *args = stack->data() + stack->size() - count;
+  c10::ArrayRef<c10::IValue> indices = args[1].toListRef();
+  Tensor self = args[0].toTensor(), values = args[2].toTensor();
+  if (indices.size() != 1 || !isMask(indices[0]) || args[3].toBool() || values.dim() || !isXla(self))
+    return false;
+  Tensor mask = indices[0].toTensor();
+  if (!isXla(mask) || mask.sizes() != self.sizes().slice(0, std::min(mask.dim(), self.dim())))
+    return false;
+  std::vector<int64_t> sizes = mask.sizes().vec();
+  sizes.resize(self.dim(), 1);
+  Value shaped = node("millrace::reshape", {valueOf(mask)}, {Operand{0}}, {dtypeOf(mask.scalar_type()), sizes});
+  Value value = isXla(values) ? valueOf(values) : upload(values);
+  Shape shape{dtypeOf(self.scalar_type()), self.sizes().vec()};
+  Value made = node("aten::where.self", {shaped, value, valueOf(self)}, {Operand{0}, Operand{1}, Operand{2}}, shape);
+  torch::jit::drop(*stack, count);
+  if (info.written.empty()) {
+    stack->emplace_back(wrap(made));
+  } else {
+    setValue(self, made);
+    stack->emplace_back(self);
+  }
+  return true;
+}
+
+/// Masks among the indices become positions. How many there are is a value: the graph is cut here.
+void replaceMasks(const OpInfo &info, torch::jit::Stack *stack) {
+  size_t count = info.kinds.size();
+  for (size_t i = 0; i < count; ++i) {
+    c10::IValue &argument = *(stack->end() - long(count) + long(i));
+    if (info.kinds[i] != Kind::OptionalTensorList || !argument.isList())
+      continue;
+    c10::ArrayRef<c10::IValue> items = argument.toListRef();
+    if (std::none_of(items.begin(), items.end(), isMask))
+      continue;
+    tracing::Metrics::get().count("aten::nonzero");
+    c10::List<std::optional<Tensor>> list;
+    for (const c10::IValue &item : items) {
+      if (!isMask(item)) {
+        list.push_back(item.isNone() ? std::optional<Tensor>() : item.toTensor());
+        continue;
+      }
+      Tensor mask = item.toTensor();
+      for (const Tensor &positions : (isXla(mask) ? toCpu(mask) : mask).nonzero().unbind(1))
+        list.push_back(wrap(upload(positions)));
+    }
+    argument = std::move(list);
+  }
 }
 
 /// An operator that writes to its arguments, as the functional one and an assignment.
@@ -529,6 +590,11 @@ void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
 
 void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const OpInfo &info = infoOf(op);
+  if (info.takesCpuIndices && info.isAten) {
+    if (tryMaskedFill(info, stack))
+      return;
+    replaceMasks(info, stack);
+  }
   if (!info.written.empty()) {
     if (tryFunctional(info, stack))
       return;
