@@ -155,7 +155,8 @@ class Millrace:
         # A small process in between: a child's peak counts from its fork, when it still is a copy of this one.
         peak = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-        process = subprocess.run([sys.executable, "-c", peak, tools.tool("xla-compile"), self.path, "-o", self.target + ".mr"],
+        process = subprocess.run([sys.executable, "-c", peak, tools.tool("xla-compile"), self.path, "--cache-dir=off",
+                                  "-o", self.target + ".mr"],
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
         return round(int(process.stdout.split()[-1]) / 1024, 1)
 

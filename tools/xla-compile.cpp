@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-compile.cpp - StableHLO in, program or any stop out ------------===//
 #include "lowering/Compile.h"
+#include "tools/support/CompileCached.h"
 #include "tools/support/Flags.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
@@ -12,7 +13,7 @@
 
 using namespace millrace;
 int main(int argc, char **argv) {
-  std::string input, output, emit = "object", entry;
+  std::string input, output, emit = "object", entry, cacheDir;
   bool showTime = false, showMemory = false, generic = false, noFusion = false, xlaSemantics = false;
   unsigned threads = 0;
   tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU");
@@ -22,6 +23,7 @@ int main(int argc, char **argv) {
   flags.add("entry", &entry, "function to compile (default: @main, else the only one)");
   flags.add("time", &showTime, "print time per stop and kernel");
   flags.add("memory", &showMemory, "print bytes of arguments, outputs, temporaries, ...");
+  flags.add("cache-dir", &cacheDir, "folder of the compilation cache, or off; used where no stop is printed");
   flags.add("compile-threads", &threads, "threads of the compiler (default: all)");
   flags.add("xla-semantics", &xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
   flags.add("generic", &generic, "code generation without emitters (the reference path)");
@@ -45,7 +47,7 @@ int main(int argc, char **argv) {
 
   tools::Progress progress;
   CompileOptions options;
-  options.entry = entry;
+  options.entry = entry.empty() ? findEntry(*module) : entry; // as xla-run, for the same cache entries
   options.genericOnly = generic;
   options.xlaSemantics = xlaSemantics;
   options.fuse = !noFusion;
@@ -61,16 +63,22 @@ int main(int argc, char **argv) {
     };
   CompileReport report;
   if (emit != "stablehlo") {
-    auto program = compile(*module, options, &report);
-    if (!program)
-      return tools::fail("xla-compile", llvm::toString(program.takeError()));
+    // Stops, and times of passes, are there only when something is compiled.
+    tools::CacheSettings cache;
+    bool whole = emit == "object" && !showTime;
+    cache.use = whole && cacheDir != "off" ? tools::CacheUse::On : tools::CacheUse::Off;
+    cache.folder = cacheDir == "off" ? "" : cacheDir;
+    auto compiled = tools::compileCached(*module, options, cache, report);
+    if (!compiled)
+      return tools::fail("xla-compile", llvm::toString(compiled.takeError()));
+    const runtime::Program &program = **compiled;
     if (showMemory)
-      tools::printMemory(*program, llvm::outs());
+      tools::printMemory(program, llvm::outs());
     if (emit == "object" && !output.empty()) {
-      if (runtime::Status written = runtime::writeFile(*program, output); !written.ok())
+      if (runtime::Status written = runtime::writeFile(program, output); !written.ok())
         return tools::fail("xla-compile", written.message());
     } else if (emit == "object" && !showTime && !showMemory) {
-      stream << runtime::toText(*program); // nothing else was asked for: show what was made
+      stream << runtime::toText(program); // nothing else was asked for: show what was made
     }
   }
   if (showTime)

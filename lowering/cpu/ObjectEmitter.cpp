@@ -65,7 +65,26 @@ llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTa
 /// The clean-up after vector code from the emitters, which LLVM's default pipeline would spend most of its time on
 /// without improving (measured: shared/reference/codegen.md section 5).
 static constexpr llvm::StringLiteral kShortPipeline =
-    "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)";
+    "function(early-cse),always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)";
+
+/// The entry is what nobody calls. What it calls is its own: internal, inlined if that is the only call. The buffers of
+/// the kernel's body do not overlap (KernelForm.h), which descriptors, (allocated, aligned, offset, ..), cannot say.
+static void hideBodies(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration() || function.use_empty())
+      continue;
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    auto *call = function.hasOneUse() ? llvm::dyn_cast<llvm::CallInst>(*function.user_begin()) : nullptr;
+    if (!call)
+      continue;
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+    if (!call->getFunction()->use_empty())
+      continue;
+    for (unsigned i = 0; i + 1 < function.arg_size(); ++i)
+      if (function.getArg(i)->getType()->isPointerTy() && function.getArg(i + 1)->getType()->isPointerTy())
+        function.addParamAttr(++i, llvm::Attribute::NoAlias);
+  }
+}
 
 llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const ObjectOptions &options, bool wantTexts) {
   llvm::LLVMContext context;
@@ -74,6 +93,9 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
     return llvm::createStringError("the kernel could not be translated to LLVM IR");
   ir->setDataLayout(machine->createDataLayout());
   ir->setTargetTriple(machine->getTargetTriple());
+  // Not before the full pipeline: it makes convolution's scalar loops 6 % slower (benchmarks/model conv_train).
+  if (!options.vectorizeLoops)
+    hideBodies(*ir);
   bool wide = target.has("avx512f");
   for (llvm::Function &function : *ir) {
     if (function.isDeclaration())
@@ -82,8 +104,6 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
     function.addFnAttr("target-features", machine->getTargetFeatureString());
     if (wide)
       function.addFnAttr("prefer-vector-width", "512");
-    if (function.hasPrivateLinkage() || function.hasInternalLinkage())
-      function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
 
   llvm::LoopAnalysisManager lam;
