@@ -158,10 +158,10 @@ LogicalResult Partitioner::run(func::FuncOp function) {
     return failure();
   Operation *terminator = old.getTerminator();
   SmallVector<Value> values;
-  for (auto [shard, target] : llvm::zip_equal(results, targets)) {
+  for (auto [global, shard, target] : llvm::zip_equal(terminator->getOperands(), results, targets)) {
     shard.scope = currentScope;
     Placement chosen = choose(shard, *target, terminator);
-    shard.value = resharder.reshard(builder, terminator->getLoc(), shard, chosen);
+    shard.value = resharder.reshard(builder, terminator->getLoc(), shard, chosen, isUsedOnce(global));
     shard.placement = chosen;
     values.push_back(shard.value);
   }

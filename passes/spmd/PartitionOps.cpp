@@ -55,7 +55,8 @@ LogicalResult Partitioner::emitOp(Operation &op) {
     if (failed(target))
       return failure();
     Placement chosen = choose(shard, *target, &op);
-    shards[op.getResult(0)] = {resharder.reshard(builder, op.getLoc(), shard, chosen), chosen, shard.scope};
+    Value value = resharder.reshard(builder, op.getLoc(), shard, chosen, isUsedOnce(op.getOperand(0)));
+    shards[op.getResult(0)] = {value, chosen, shard.scope};
     return success();
   };
   if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
@@ -315,7 +316,7 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   for (auto [operand, dims] : llvm::zip_equal(op.getOperands(), rule.operands)) {
     Shard shard = shards[operand];
     shard.scope = scope;
-    operands.push_back(resharder.reshard(builder, op.getLoc(), shard, placementOf(dims)));
+    operands.push_back(resharder.reshard(builder, op.getLoc(), shard, placementOf(dims), isUsedOnce(operand)));
   }
   SmallVector<Placement> results;
   for (ArrayRef<int> dims : rule.results)

@@ -20,6 +20,12 @@ struct Target {
   std::vector<int32_t> manualKey; ///< from a string with manual subgroups: their number per device
 };
 
+/// The global value is used once and its local one stands for nothing else: only results of operations that end in an
+/// all_reduce are asked, and those are new.
+inline bool isUsedOnce(mlir::Value global) {
+  return global.hasOneUse() && llvm::isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ReduceOp>(global.getDefiningOp());
+}
+
 class Partitioner {
 public:
   Partitioner(mlir::ModuleOp module, int64_t devices)

@@ -151,18 +151,60 @@ static bool isVisible(Value value, Block *block) {
   return false;
 }
 
-Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target) {
+Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target, bool lastUse) {
   if (shard.placement == target)
     return shard.value;
   for (const Done &before : done.lookup(shard.value))
     if (before.target == target && before.scope == shard.scope && isVisible(before.result, builder.getInsertionBlock()))
       return before.result;
-  Value result = move(builder, loc, shard, target);
-  done[shard.value].push_back({target, shard.scope, result});
+  Value result = move(builder, loc, shard, target, lastUse);
+  // After the last use the value may be gone, and its address another's.
+  if (!lastUse)
+    done[shard.value].push_back({target, shard.scope, result});
   return result;
 }
 
-Value Resharder::move(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target) {
+/// Replaces the all_reduce that makes `value` if devices keep one slice of a dimension each, and every group has all slices.
+Value Resharder::scatterSum(OpBuilder &builder, Value value, Placement &placement, const Placement &target) {
+  auto sum = value.getDefiningOp<AllReduceOp>();
+  if (!sum || !ownSums.contains(sum) || !sum->use_empty() || sum->getBlock() != builder.getInsertionBlock())
+    return value;
+  auto attr = cast<DenseIntElementsAttr>(sum.getReplicaGroups());
+  SmallVector<int64_t> ids(attr.getValues<int64_t>());
+  size_t size = cast<RankedTensorType>(attr.getType()).getDimSize(1);
+  for (auto [dim, tiles] : llvm::enumerate(target)) {
+    if (tiles == placement[dim] || !refines(tiles, placement[dim]))
+      continue;
+    Tiles inner = within(tiles, placement[dim]);
+    if (size_t(inner.count) != size)
+      continue;
+    ReplicaGroups groups;
+    bool complete = true;
+    for (size_t begin = 0; begin < ids.size(); begin += size) {
+      std::vector<int64_t> &group = groups.emplace_back(size, -1);
+      for (int64_t device : ArrayRef(ids).slice(begin, size)) {
+        complete &= group[inner.at(device)] == -1;
+        group[inner.at(device)] = device;
+      }
+    }
+    if (!complete)
+      continue;
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] /= inner.count;
+    auto op = ReduceScatterOp::create(builder, sum.getLoc(), type.clone(shape), sum->getOperand(0), uint64_t(dim),
+                                      groupsAttr(builder, groups), cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
+                                      /*use_global_device_ids=*/true);
+    op->getRegion(0).takeBody(sum->getRegion(0));
+    ownSums.erase(sum);
+    sum.erase();
+    placement[dim] = tiles;
+    return op.getResult();
+  }
+  return value;
+}
+
+Value Resharder::move(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target, bool lastUse) {
   Placement now = shard.placement;
   Value value = shard.value;
   // Nothing to move, and collectives take no tensors without elements.
@@ -186,6 +228,8 @@ Value Resharder::move(OpBuilder &builder, Location loc, const Shard &shard, cons
     if (!isUniform(sliced, shard.scope))
       sliced[dim] = before;
   }
+  if (lastUse && sliced != now)
+    value = scatterSum(builder, value, now, sliced);
   if (sliced != now)
     value = slice(builder, loc, value, now, sliced);
   for (size_t from = 0; from < now.size(); ++from)
@@ -207,6 +251,7 @@ Value Resharder::allReduce(OpBuilder &builder, Location loc, Value value, const 
                                 /*use_global_device_ids=*/true);
   IRMapping mapping;
   reducer.cloneInto(&op->getRegion(0), mapping);
+  ownSums.insert(op);
   return op->getResult(0);
 }
 
@@ -226,6 +271,7 @@ Value Resharder::allReduceSum(OpBuilder &builder, Location loc, Value value, con
   auto op = AllReduceOp::create(builder, loc, TypeRange{value.getType()}, ValueRange{value}, groupsAttr(builder, groups),
                                 cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
                                 /*use_global_device_ids=*/true);
+  ownSums.insert(op);
   OpBuilder::InsertionGuard guard(builder);
   auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(value.getType()).getElementType());
   Block *block = builder.createBlock(&op->getRegion(0), {}, {scalar, scalar}, {loc, loc});

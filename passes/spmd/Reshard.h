@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace millrace::spmd {
 
@@ -33,7 +34,10 @@ public:
   /// `shard` in the placement `target`, whose tiles divide the dimensions and are uniform in the scope. Dimensions whose
   /// tiles only get smaller are sliced, others gathered as far as necessary. Tiles that only change hands are permuted,
   /// a cut that moves to another dimension is an all_to_all.
-  mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
+  /// `lastUse`: nobody else will ask for the value, so an all_reduce that was made for it and is sliced now becomes a
+  /// reduce_scatter.
+  mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target,
+                      bool lastUse = false);
 
   /// Combines the summands of `value` that the devices of each group hold, with the computation of `reducer`.
   mlir::Value allReduce(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups,
@@ -55,7 +59,8 @@ public:
   void setMemory(Memory memory) { done = std::move(memory); }
 
 private:
-  mlir::Value move(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
+  mlir::Value move(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target, bool lastUse);
+  mlir::Value scatterSum(mlir::OpBuilder &builder, mlir::Value value, Placement &placement, const Placement &target);
   mlir::Value gather(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement, size_t dim,
                      const Tiles &target, const Scope &scope);
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
@@ -68,6 +73,7 @@ private:
   int64_t numDevices;
   int64_t channel = 0;
   Memory done;
+  llvm::SmallPtrSet<mlir::Operation *, 8> ownSums; ///< all_reduces that are not the program's own
 };
 
 } // namespace millrace::spmd

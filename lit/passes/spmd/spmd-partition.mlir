@@ -123,6 +123,29 @@ module @moves attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
+// A sum of which every device keeps a part is scattered; with another user it is not.
+module @scattered attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  // CHECK-LABEL: func.func @main
+  // CHECK: %[[DOT:.*]] = stablehlo.dot_general
+  // CHECK-NEXT: %[[PART:.*]] = "stablehlo.reduce_scatter"(%[[DOT]]) <{{.*}}scatter_dimension = 0 : i64
+  // CHECK: return %[[PART]]
+  func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"a"}]>}, %w: tensor<4x6xf32>) -> (tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    return %0 : tensor<8x6xf32>
+  }
+  // CHECK-LABEL: func.func @both
+  // CHECK: %[[SUM:.*]] = "stablehlo.all_reduce"
+  // CHECK: %[[PART:.*]] = stablehlo.dynamic_slice %[[SUM]]
+  // CHECK: return %[[PART]], %[[SUM]]
+  func.func @both(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"a"}]>}, %w: tensor<4x6xf32>) -> (tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}, tensor<8x6xf32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    return %0, %0 : tensor<8x6xf32>, tensor<8x6xf32>
+  }
+}
+
+// -----
+
 // Two users want the same whole value: it is gathered once.
 module @once attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["a"=2]>
