@@ -97,6 +97,12 @@ millrace_error *millrace_execute(millrace_executable *executable, millrace_buffe
 millrace_error *millrace_execute_wait(millrace_executable *executable, millrace_buffer *const *arguments,
                                       size_t num_arguments, millrace_buffer **results, size_t num_results);
 
+/* Custom calls (docs/custom-calls.md): functions of XLA's typed FFI, version 0.3, become the handler of `target` in programs
+   that are loaded from now on. Stages other than `execute` may be NULL. `api_version` is 1; with 0, `execute` is one of the
+   older untyped functions. Returns NULL, or what is wrong: valid until the next call on this thread. */
+const char *millrace_register_ffi_handler(const char *target, void *instantiate, void *prepare, void *initialize,
+                                          void *execute, int api_version, uint32_t traits);
+
 #ifdef __cplusplus
 } // extern "C"
 #endif

@@ -2,6 +2,8 @@
 //===- CApi.cpp - Handlers from Python: what the plug-in registers ---------===//
 // C functions for python/millrace_jax (through ctypes). Strings that are returned are null (success) or a message that
 // belongs to the calling thread until its next call.
+#define MILLRACE_C_ABI_ONLY
+#include "include/millrace/millrace.h"
 #include "runtime/ffi/Handler.h"
 #include "runtime/ffi/Objects.h"
 #include "runtime/ffi/PythonCallback.h"
@@ -22,9 +24,7 @@ const char *report(const Status &status) {
 
 extern "C" {
 
-/// Makes four functions (those of missing stages null; execute is required) the handler of custom calls `name`.
-/// api_version 1: the typed interface. 0: `execute` is a function of the older untyped interfaces. `traits` are about
-/// accelerators and mean nothing here.
+/// See millrace.h. `traits` are about accelerators and mean nothing here.
 const char *millrace_register_ffi_handler(const char *name, void *instantiate, void *prepare, void *initialize,
                                           void *execute, int api_version, uint32_t traits) {
   (void)traits;
