@@ -84,10 +84,11 @@ rt::Status Buffer_ReadyEvent(Buffer_ReadyEvent_Args &args) {
 }
 
 rt::Status Buffer_UnsafePointer(Buffer_UnsafePointer_Args &args) {
-  rt::StatusOr<std::shared_ptr<rt::Storage>> storage = args.object->buffer->acquire();
-  if (!storage)
-    return storage.status();
-  args.result = reinterpret_cast<uintptr_t>((*storage)->data());
+  // Not acquire(): jaxlib holds the interpreter's lock here, which a Python callback of the program may wait for.
+  rt::StatusOr<void *> address = args.object->buffer->address();
+  if (!address)
+    return address.status();
+  args.result = reinterpret_cast<uintptr_t>(*address);
   return {};
 }
 rt::Status Buffer_IncreaseExternalReferenceCount(Buffer_IncreaseExternalReferenceCount_Args &args) {

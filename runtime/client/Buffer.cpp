@@ -159,6 +159,15 @@ StatusOr<std::shared_ptr<Storage>> Buffer::acquire() const {
   return (*held)->storage;
 }
 
+StatusOr<void *> Buffer::address() const {
+  StatusOr<std::shared_ptr<Value>> held = get();
+  if (!held)
+    return held.status();
+  if (!(*held)->hasMemory)
+    MILLRACE_TRY((*held)->ready.await());
+  return (*held)->storage->data();
+}
+
 StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
   StatusOr<std::shared_ptr<Value>> held = get();
   if (!held)

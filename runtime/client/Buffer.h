@@ -12,6 +12,7 @@ struct Buffer::Value {
   bool shapeIsKnown = true;
   std::vector<int64_t> dims;        ///< if !shapeIsKnown: written before `ready` is set
   std::shared_ptr<Storage> storage; ///< written before `ready` is set
+  bool hasMemory = false;           ///< storage is there from the beginning, only its content comes later
   Event ready;
 };
 

@@ -90,6 +90,9 @@ public:
   /// Waits for the value and returns its memory, which stays valid as long as the storage is held. A donation while it
   /// is held copies.
   StatusOr<std::shared_ptr<Storage>> acquire() const;
+  /// Where the value is or will be. Waits unless the memory was there before the value: results of programs that may
+  /// wait for their caller, who may ask for this first.
+  StatusOr<void *> address() const;
   StatusOr<std::shared_ptr<Buffer>> copyTo(const MemorySpace &target) const;
   /// The same memory as another type of the same size; writing to it by donation copies.
   StatusOr<std::shared_ptr<Buffer>> reinterpret(DType dtype, const std::vector<int64_t> &dims) const;

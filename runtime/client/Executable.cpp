@@ -136,6 +136,8 @@ private:
           storages[r] = std::move(*copy);
           boundArguments[spec.aliasArgument].data = storages[r]->data();
         }
+      } else if (results[r]->hasMemory) {
+        storages[r] = results[r]->storage;
       } else {
         StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
         if (!bytes)
@@ -158,7 +160,8 @@ private:
     MILLRACE_TRY(status);
     for (size_t r = 0; r < results.size(); ++r) {
       if (storages[r]) {
-        results[r]->storage = std::move(storages[r]);
+        if (!results[r]->hasMemory) // else others may be reading the pointer
+          results[r]->storage = std::move(storages[r]);
         continue;
       }
       StatusOr<uint64_t> bytes = denseBytes(results[r]->dtype, boundResults[r].dims);
@@ -334,6 +337,14 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
       if (value->shapeIsKnown)
         value->dims = spec.dims;
       value->ready = launch->ready.event();
+      if (state->plan->mayBlock && value->shapeIsKnown && spec.aliasArgument == kNone) {
+        StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
+        StatusOr<std::shared_ptr<Storage>> storage =
+            bytes ? Storage::allocate(launch->allocator, *bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
+        value->hasMemory = storage.ok(); // else the execution will try again, and fail
+        if (storage)
+          value->storage = std::move(*storage);
+      }
       const MemorySpace *space = devices[d]->memory(spec.memoryKind);
       buffers.push_back(std::make_shared<Buffer>(client, space ? space : &devices[d]->memories()[0], value));
       launch->results.push_back(std::move(value));

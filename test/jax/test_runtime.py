@@ -96,6 +96,23 @@ def test_compiling_for_a_topology():
         topologies.get_topology_desc(platform="cpu", topology_name="2x2x1")
 
 
+def test_address_of_a_result_that_waits_for_python():
+    """jaxlib asks with the interpreter's lock held: waiting for the callback would never end."""
+    program = """
+import faulthandler, time, jax, jax.numpy as jnp, numpy as np
+faulthandler.dump_traceback_later(60, exit=True)
+def late(a):
+    time.sleep(0.2)
+    return np.asarray(a) * 2
+f = jax.jit(lambda x: jax.pure_callback(late, jax.ShapeDtypeStruct((64,), np.float32), x) + 1)
+y = f(jnp.arange(64.0))
+where = y.unsafe_buffer_pointer()
+assert float(y[3]) == 7 and y.unsafe_buffer_pointer() == where
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stderr
+
+
 def test_leaving_with_work_in_flight():
     program = """
 import jax, jax.numpy as jnp
