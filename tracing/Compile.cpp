@@ -4,6 +4,7 @@
 
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
+#include "lowering/hlo/HloText.h"
 #include "runtime/cache/Cache.h"
 #include "tracing/Metrics.h"
 
@@ -90,6 +91,18 @@ runtime::StatusOr<runtime::Program> compileText(const std::string &text) {
     return bytes.status();
   (*cache)->store(key, *bytes);
   return std::move(*program);
+}
+
+runtime::StatusOr<std::string> hloText(const std::string &text) {
+  mlir::DialectRegistry registry;
+  registerCompilerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  std::string made;
+  llvm::raw_string_ostream stream(made);
+  if (!module || failed(hlo::exportHloText(*module, stream)))
+    return runtime::unimplemented("the traced program has no HLO text; its StableHLO text is there");
+  return made;
 }
 
 } // namespace millrace::tracing

@@ -21,7 +21,8 @@ std::string intText(int64_t value) { return std::to_string(value) + " : i64"; }
 Val Emitter::convert(const Val &value, DType dtype) {
   if (!value || value.dtype() == dtype)
     return value;
-  // stablehlo.convert keeps the low bits of an integer that becomes i1 nowhere: any value but zero is true.
+  if (runtime::isComplex(value.dtype()) && !runtime::isComplex(dtype))
+    return fail("an imaginary part would be lost");
   return op("stablehlo.convert", {value}, {}, Shape{dtype, value.dims()});
 }
 

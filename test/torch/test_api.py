@@ -71,6 +71,8 @@ def test_graph_texts():
     y = x * 2 + 3
     assert "aten::mul.Tensor" in torch_xla._XLAC._get_xla_tensors_text([y])
     assert "stablehlo.multiply" in xm.get_stablehlo([y])
+    hlo = torch_xla._XLAC._get_xla_tensors_hlo([y])
+    assert "HloModule" in hlo and "multiply(" in hlo
 
 
 def test_compile_function():

@@ -54,6 +54,13 @@ def test_types(no_fallback, dtype):
         both(lambda x: [x.exp(), x.softmax(1), x @ x.t(), x.mean(), F.gelu(x)], x, rtol=1e-2 if dtype.itemsize == 2 else 1e-6)
 
 
+def test_complex():
+    def program(x):
+        z = torch.complex(x, x.flip(0))
+        return [z.conj(), z.conj() * z, torch.view_as_real(z), z.real, z.imag, z.conj().imag, z.abs(), torch.fft.ifft(z), torch.fft.ihfft(x)]
+    both(program, X)
+
+
 def test_writes():
     def program(x):
         y = x.clone()

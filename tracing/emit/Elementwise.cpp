@@ -211,8 +211,11 @@ void registerUnary(Registry &r) {
   unaryFn(r, {"silu"}, [](Emitter &e, Val x) { return e.mul(x, sigmoid(e, x)); });
   unaryFn(r, {"trunc"}, truncate);
   unaryFn(r, {"square"}, [](Emitter &e, Val x) { return e.mul(x, x); });
-  unaryFn(r, {"abs"}, [](Emitter &e, Val x) {
-    return x && (runtime::isFloat(x.dtype()) || runtime::isSigned(x.dtype())) ? e.op("stablehlo.abs", {x}) : x;
+  r.add({"abs"}, [](const Call &c) -> Vals {
+    Val x = c.val(0);
+    if (x && (runtime::isFloat(x.dtype()) || runtime::isSigned(x.dtype()) || runtime::isComplex(x.dtype())))
+      return {c.e.op("stablehlo.abs", {x})};
+    return {x};
   });
   unaryFn(r, {"sign", "sgn"}, [](Emitter &e, Val x) {
     if (!x || runtime::isFloat(x.dtype()) || runtime::isSigned(x.dtype()))
@@ -348,6 +351,10 @@ void registerElementwise(Registry &r) {
   r.add({"complex"}, [](const Call &c) -> Vals {
     return {c.e.op("stablehlo.complex", {c.e.broadcast(c.val(0), c.out().dims), c.e.broadcast(c.val(1), c.out().dims)})};
   });
+  r.add({"millrace::conj"}, [](const Call &c) -> Vals {
+    Val x = c.val(0);
+    return {c.e.op("stablehlo.complex", {c.e.op("stablehlo.real", {x}), c.e.neg(c.e.op("stablehlo.imag", {x}))})};
+  });
   r.add({"where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"}, where);
   r.add({"masked_fill.Scalar", "masked_fill.Tensor"}, maskedFill);
   r.add({"lerp.Scalar", "lerp.Tensor"}, lerp);
@@ -357,7 +364,11 @@ void registerElementwise(Registry &r) {
   r.add({"addcdiv"}, [](const Call &c) {
     return done(c, c.e.add(math(c, 0), c.e.div(scaled(c, 1, 3), math(c, 2))));
   });
-  r.add({"millrace::convert"}, [](const Call &c) -> Vals { return {c.e.convert(c.val(0), c.out().dtype)}; });
+  r.add({"millrace::convert"}, [](const Call &c) -> Vals { // PyTorch's copy_ drops the imaginary part
+    Val x = c.val(0);
+    bool drops = x && runtime::isComplex(x.dtype()) && !runtime::isComplex(c.out().dtype);
+    return {c.e.convert(drops ? c.e.op("stablehlo.real", {x}) : x, c.out().dtype)};
+  });
 }
 
 } // namespace millrace::tracing

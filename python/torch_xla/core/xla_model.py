@@ -186,4 +186,4 @@ def get_stablehlo(tensors=None):
 
 
 def _tensors_hlo(tensors, emit_mode=None):
-    raise NotImplementedError("HLO text of traced graphs is not there yet; xm.get_stablehlo(tensors) gives StableHLO")
+    return _XLAC._hlo(list(tensors))

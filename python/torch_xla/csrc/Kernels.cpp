@@ -41,8 +41,18 @@ Tensor emptyStrided(at::IntArrayRef sizes, at::IntArrayRef strides, Type type, s
   return made;
 }
 
+/// What a tensor of the device shows, or has to hold to show it: lazy conjugation and negation are their own inverse.
+Value resolved(const Tensor &tensor, Value value) {
+  Shape shape = value.shape();
+  if (tensor.is_conj())
+    value = node("millrace::conj", {std::move(value)}, {Operand{0}}, shape);
+  if (tensor.is_neg())
+    value = node("aten::neg", {std::move(value)}, {Operand{0}}, shape);
+  return value;
+}
+
 /// `source` as a value on the device, in its own type.
-Value onDevice(const Tensor &source) { return isXla(source) ? valueOf(source) : upload(source); }
+Value onDevice(const Tensor &source) { return isXla(source) ? resolved(source, valueOf(source)) : upload(source); }
 
 Tensor toCopy(const Tensor &self, Type type, std::optional<at::Layout>, Where device, std::optional<bool>, bool,
               std::optional<at::MemoryFormat>) {
@@ -52,7 +62,7 @@ Tensor toCopy(const Tensor &self, Type type, std::optional<at::Layout>, Where de
     return wrap(convertTo(onDevice(self), dtype));
   Tensor source = self;
   if (dtype != self.scalar_type()) // converted there: the device rounds as it computes
-    source = wrap(convertTo(valueOf(self), dtype));
+    source = wrap(convertTo(onDevice(self), dtype));
   Tensor cpu = toCpu(source);
   return target.is_cpu() ? cpu : cpu.to(target);
 }
@@ -65,7 +75,7 @@ Tensor &copyInPlace(Tensor &self, const Tensor &source, bool) {
   std::vector<int64_t> sizes = at::infer_size(self.sizes(), source.sizes());
   TORCH_CHECK(self.sizes() == at::IntArrayRef(sizes), "The size of tensor a (", self.sizes(),
               ") must match the size of tensor b (", source.sizes(), ")");
-  setValue(self, expandTo(convertTo(onDevice(source), self.scalar_type()), self.sizes()));
+  setValue(self, resolved(self, expandTo(convertTo(onDevice(source), self.scalar_type()), self.sizes())));
   return self;
 }
 
@@ -81,7 +91,7 @@ Tensor copyFromAndResize(const Tensor &self, const Tensor &target) {
   return copyFrom(self, target, false);
 }
 
-Tensor clone(const Tensor &self, std::optional<at::MemoryFormat>) { return wrap(valueOf(self)); }
+Tensor clone(const Tensor &self, std::optional<at::MemoryFormat>) { return wrap(onDevice(self)); }
 Tensor aliasOf(const Tensor &self) { return viewOf(self, self.sizes(), self.strides(), self.storage_offset()); }
 Tensor asStrided(const Tensor &self, at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<int64_t> offset) {
   return viewOf(self, sizes, strides, offset.value_or(self.storage_offset()));

@@ -2,6 +2,7 @@
 //===- Module.cpp - torch_xla._XLAC ----------------------------------------===//
 // What Python calls. Every function that may wait or compile gives the GIL up first: autograd's threads need it.
 #include "python/torch_xla/csrc/Shim.h"
+#include "tracing/Compile.h"
 
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/Exceptions.h>
@@ -88,6 +89,14 @@ PyObject *stablehloText(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
     std::vector<Value> values = list == Py_None ? pendingValues() : valuesOf(list);
     std::string text = valueOrRaise(tracing::Session::get().programText(values));
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
+PyObject *hloTextOf(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::string text = valueOrRaise(tracing::Session::get().programText(valuesOf(list)));
+    text = valueOrRaise(tracing::hloText(text));
     return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
   });
 }
@@ -206,6 +215,7 @@ PyMethodDef methods[] = {
     {"_wait", waitAll, METH_NOARGS, "Waits for everything enqueued."},
     {"_xla_sync_multi", syncTensors, METH_O, "Compiles and enqueues what these tensors need."},
     {"_stablehlo", stablehloText, METH_O, "StableHLO text of a list of tensors, None: of everything pending."},
+    {"_hlo", hloTextOf, METH_O, "HLO text of a list of tensors."},
     {"_get_xla_tensors_text", graphText, METH_O, "The recorded graph of a list of tensors."},
     {"_counters", counters, METH_NOARGS, ""},
     {"_samples", samples, METH_NOARGS, ""},

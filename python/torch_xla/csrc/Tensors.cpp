@@ -271,7 +271,7 @@ void resizeTo(const Tensor &xla, at::IntArrayRef sizes) {
 //===-- Transfers -----------------------------------------------------------===//
 
 Value upload(const Tensor &cpu) {
-  Tensor dense = cpu.contiguous();
+  Tensor dense = cpu.resolve_conj().resolve_neg().contiguous();
   Shape shape{dtypeOf(dense.scalar_type()), dense.sizes().vec()};
   tracing::Metrics::get().count("InboundDataBytes", int64_t(dense.nbytes())); // as PyTorch/XLA names it: from the host
   return valueOrRaise(Session::get().upload(dense.const_data_ptr(), std::move(shape)));
@@ -295,7 +295,10 @@ Tensor toCpu(const Tensor &xla) {
   runtime::Status status = Session::get().download(value, made.mutable_data_ptr());
   if (!status.ok())
     raise(status);
-  return made;
+  // What the storage holds, read through the tensor's lazy conjugation and negation.
+  if (xla.is_conj())
+    made = made.conj().resolve_conj();
+  return xla.is_neg() ? made.neg() : made;
 }
 
 //===-- Random numbers ------------------------------------------------------===//
