@@ -6,8 +6,10 @@
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
+#include "lowering/DropShardings.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/calls/Passes.h"
+#include "passes/spmd/Partition.h"
 #include "passes/xla/Passes.h"
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
@@ -55,8 +57,17 @@ std::vector<Array> toArrays(ArrayRef<eval::Value> values) {
   return arrays;
 }
 
+/// The evaluator runs the program on one device: global tensors, no shardings. Fails for manual computations.
+LogicalResult makeGlobal(ModuleOp module) {
+  auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+  if (!partitions || partitions.getInt() <= 1 || !spmd::hasShardings(module))
+    return success();
+  module->setAttr("mhlo.num_partitions", IntegerAttr::get(partitions.getType(), 1));
+  return lowering::dropShardings(module);
+}
+
 int interpret(ModuleOp module, const RunFileOptions &options) {
-  if (failed(legalizeChlo(module)))
+  if (failed(makeGlobal(module)) || failed(legalizeChlo(module)))
     return 1;
   eval::RunOptions run;
   run.printResults = !options.quiet && !hasChecks(module) && options.out.empty();
@@ -180,8 +191,13 @@ int runFile(const RunFileOptions &options) {
       return 1;
     entry = options.entry.empty() ? findEntry(*module) : options.entry;
     hoisted = hoistedArguments(*module, entry);
-    if (options.verify)
+    if (options.verify) {
       original = module->clone();
+      if (failed(makeGlobal(*original)))
+        return 1;
+    }
+    if (options.verify && failed(makeGlobal(*original)))
+      return 1;
     if (!options.plantBug.empty() && !plantBug(*module, options.plantBug))
       llvm::errs() << "warning: no operation of family '" << options.plantBug << "' to spoil, expected one of "
                    << kBugFamilies << "\n";
@@ -231,9 +247,13 @@ int runFile(const RunFileOptions &options) {
   });
   if (!outcome)
     return fail(kTool, outcome.status().message());
-  if (options.verify)
-    if (runtime::Status status = verifyAgainstEvaluator(*original, entry, arguments, outcome->results.front()); !status.ok())
+  if (options.verify) {
+    auto whole = joinResults(*outcome, *program);
+    if (!whole)
+      return fail(kTool, whole.status().message());
+    if (runtime::Status status = verifyAgainstEvaluator(*original, entry, arguments, *whole); !status.ok())
       return fail(kTool, status.message());
+  }
   if (options.stats) {
     printExecutedOps(*program, llvm::outs());
     printMemory(*program, llvm::outs());
