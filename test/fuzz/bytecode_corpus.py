@@ -74,6 +74,8 @@ def main():
     parser.add_argument("folder")
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)
+    for old in glob.glob(os.path.join(arguments.folder, "*.bc")):
+        os.remove(old)
     sizes = []
     for source in (jax_artifacts(), own_bytecode(), own_artifacts()):
         for name, content in source:
