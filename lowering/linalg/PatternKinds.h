@@ -13,7 +13,6 @@ void populateReduceWindowPatterns(const mlir::TypeConverter &converter, mlir::Re
 void populateSelectAndScatterPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMapPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateSortPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
-void populateBatchNormPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 
 // Indexing family.
 void populateGatherPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);

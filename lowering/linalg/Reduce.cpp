@@ -6,7 +6,7 @@
 // The iterators are in the order of the operand's dimensions, so that it is read sequentially. Any reducer, any number of
 // operands. Leaves alone reducers that are not scalar computations (emitScalarRegion fails).
 #include "dialects/stablehlo/Ops.h"
-#include "lowering/linalg/Loops.h"
+#include "lowering/linalg/Accumulate.h"
 #include "lowering/linalg/PatternKinds.h"
 
 using namespace mlir;
@@ -38,7 +38,7 @@ struct ReducePattern : OpConversionPattern<stablehlo::ReduceOp> {
     SmallVector<AffineMap> maps(count, rewriter.getMultiDimIdentityMap(rank));
     maps.append(count, AffineMap::get(rank, 0, kept, rewriter.getContext()));
 
-    SmallVector<Type> inputElements, regionElements, accElements, accTypes;
+    SmallVector<Type> inputElements, regionElements, accElements;
     SmallVector<Value> inits;
     for (size_t i = 0; i < count; ++i) {
       inputElements.push_back(getElementTypeOrSelf(op.getInputs()[i].getType()));
@@ -53,37 +53,15 @@ struct ReducePattern : OpConversionPattern<stablehlo::ReduceOp> {
           shape.push_back(cast<RankedTensorType>(adaptor.getInputs()[0].getType()).getDimSize(d));
       Value empty = l.empty(RankedTensorType::get(shape, storageElementType(accElements[i])), sizes);
       inits.push_back(l.fill(toStorage(rewriter, op.getLoc(), init, accElements[i]), empty));
-      accTypes.push_back(inits.back().getType());
     }
 
-    bool failedBody = false;
-    auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
-      LoopBuilder inner(b, loc);
-      SmallVector<Value> accumulators, values;
-      for (size_t i = 0; i < count; ++i) {
-        Value value = toCompute(b, loc, args[i], inputElements[i]);
-        values.push_back(convertElement(inner, value, inputElements[i], accElements[i]));
-        accumulators.push_back(toCompute(b, loc, args[count + i], accElements[i]));
-      }
-      auto results = emitReducer(inner, reducer, region, accumulators, values, accElements);
-      if (failed(results)) {
-        failedBody = true;
-        return;
-      }
-      for (size_t i = 0; i < count; ++i)
-        (*results)[i] = toStorage(b, loc, (*results)[i], accElements[i]);
-      linalg::YieldOp::create(b, loc, *results);
-    };
-    auto generic = linalg::GenericOp::create(rewriter, op.getLoc(), accTypes, adaptor.getInputs(), inits, maps, iterators, body);
-    if (failedBody)
+    Accumulation accumulation{reducer, region, inputElements, accElements, regionElements};
+    auto results = accumulation.emit(l, adaptor.getInputs(), inits, maps, iterators);
+    if (failed(results))
       return failure();
-
-    SmallVector<Value> results;
-    for (size_t i = 0; i < count; ++i) {
-      Value result = convertTensor(l, generic.getResult(i), accElements[i], regionElements[i]);
-      results.push_back(l.cast(result, getTypeConverter()->convertType(op.getResult(i).getType())));
-    }
-    rewriter.replaceOp(op, results);
+    for (auto [result, type] : llvm::zip(*results, op->getResultTypes()))
+      result = l.cast(result, getTypeConverter()->convertType(type));
+    rewriter.replaceOp(op, *results);
     return success();
   }
 };

@@ -6,6 +6,7 @@
 // Output:  scf.for nest, result[i] = reducer(result[i - 1], x[i]): linear instead of quadratic
 // Leaves alone (as a plain window) cumulative forms whose init value is not known to be neutral.
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/linalg/Accumulate.h"
 #include "lowering/linalg/PatternKinds.h"
 #include "lowering/linalg/Windows.h"
 #include "mlir/IR/Matchers.h"
@@ -184,7 +185,7 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
     }
 
     SmallVector<Value> inputs, inits;
-    SmallVector<Type> inputElements, regionElements, accElements, accTypes;
+    SmallVector<Type> inputElements, regionElements, accElements;
     for (size_t i = 0; i < count; ++i) {
       inputElements.push_back(getElementTypeOrSelf(op.getInputs()[i].getType()));
       regionElements.push_back(getElementTypeOrSelf(region.getArgument(i).getType()));
@@ -199,7 +200,6 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
             windowCount(l, l.foldedDim(inputs[i], d), rewriter.getIndexAttr(window[d]), windowDilations[d], strides[d]));
       Value start = toStorage(rewriter, l.loc, convertElement(l, init, initElement, accElements[i]), accElements[i]);
       inits.push_back(l.fill(start, l.empty(sizes, storageElementType(accElements[i]))));
-      accTypes.push_back(inits.back().getType());
     }
     // A tensor of the window's shape, never read, gives the window loops their extents.
     SmallVector<OpFoldResult> windowSizes;
@@ -221,33 +221,13 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
     SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
     iterators.append(rank, utils::IteratorType::reduction);
 
-    bool failedBody = false;
-    auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
-      LoopBuilder inner(b, loc);
-      SmallVector<Value> accumulators, values;
-      for (size_t i = 0; i < count; ++i) {
-        Value value = toCompute(b, loc, args[i], inputElements[i]);
-        values.push_back(convertElement(inner, value, inputElements[i], accElements[i]));
-        accumulators.push_back(toCompute(b, loc, args[count + 1 + i], accElements[i]));
-      }
-      auto results = emitReducer(inner, reducer, region, accumulators, values, accElements);
-      if (failed(results)) {
-        failedBody = true;
-        return;
-      }
-      for (size_t i = 0; i < count; ++i)
-        (*results)[i] = toStorage(b, loc, (*results)[i], accElements[i]);
-      linalg::YieldOp::create(b, loc, *results);
-    };
-    auto generic = linalg::GenericOp::create(rewriter, op.getLoc(), accTypes, inputs, inits, maps, iterators, body);
-    if (failedBody)
+    Accumulation accumulation{reducer, region, inputElements, accElements, regionElements};
+    auto results = accumulation.emit(l, inputs, inits, maps, iterators);
+    if (failed(results))
       return failure();
-    SmallVector<Value> results;
-    for (size_t i = 0; i < count; ++i) {
-      Value result = convertTensor(l, generic.getResult(i), accElements[i], regionElements[i]);
-      results.push_back(l.cast(result, getTypeConverter()->convertType(op.getResult(i).getType())));
-    }
-    rewriter.replaceOp(op, results);
+    for (auto [result, type] : llvm::zip(*results, op->getResultTypes()))
+      result = l.cast(result, getTypeConverter()->convertType(type));
+    rewriter.replaceOp(op, *results);
     return success();
   }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Reduction.cpp - The kinds of the reduction family ------------------===//
 // Input:   a pattern set
-// Output:  with the patterns of reduce, reduce_window, select_and_scatter, map, sort and batch_norm_*
+// Output:  with the patterns of reduce, reduce_window, select_and_scatter, map and sort
 // Leaves alone the other families.
 #include "lowering/linalg/PatternKinds.h"
 #include "lowering/linalg/Patterns.h"
@@ -14,7 +14,6 @@ void populateReductionPatterns(const mlir::TypeConverter &converter, mlir::Rewri
   populateSelectAndScatterPatterns(converter, patterns);
   populateMapPatterns(converter, patterns);
   populateSortPatterns(converter, patterns);
-  populateBatchNormPatterns(converter, patterns);
 }
 
 } // namespace millrace::lowering

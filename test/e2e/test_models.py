@@ -43,3 +43,24 @@ def test_compiling_bert_needs_less_than_a_gibibyte(tmp_path):
                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     kibibytes = int(process.stdout.split()[-1])
     assert 20 * 1024 < kibibytes < 1024 * 1024, f"{kibibytes / 1024:.0f} MiB"
+
+
+def test_lstm_differs_from_the_evaluator_only_by_chaos():
+    """With weights from [-1, 1), as --seed gives them, 256 units amplify each other: one unit in the last place of the first
+    input grows like the difference between compiled code and evaluator. With small weights neither grows."""
+    path = bench.model_path(next(p for n, p in MODELS.items() if n.startswith("lstm")))
+    random = np.random.default_rng(1)
+    weights = [random.uniform(-1, 1, shape).astype(np.float32) for shape in ((256, 1024), (256, 1024))]
+    rest = [random.uniform(-1, 1, shape).astype(np.float32) for shape in ((1024,), (64, 16, 256))]
+    for scale in (1, 1 / 16):
+        arguments = [np.float32(scale) * w for w in weights] + rest
+        nudged = [*arguments[:3], arguments[3].copy()]
+        nudged[3][0] = np.nextafter(nudged[3][0], np.float32(2))
+        compiled, evaluated, moved = (tools.run_file(path, given, f"--backend={backend}")[0][0] for given, backend in
+                                      ((arguments, "compiled"), (arguments, "interpreter"), (nudged, "compiled")))
+        difference, chaos = (np.abs(compiled - other).max(axis=(1, 2)) for other in (evaluated, moved))
+        assert difference[0] < 4e-6
+        if scale == 1:
+            assert chaos[32] > 1e-3 and np.all(difference < 10 * chaos + 4e-6)
+        else:
+            assert np.all(difference < 1e-6)
