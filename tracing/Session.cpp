@@ -140,8 +140,12 @@ runtime::Status Session::sync(std::vector<Value> given) {
   std::vector<runtime::BufferPtr> arguments;
   runtime::ExecuteOptions options;
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
-    if (!dying[i] && entry.donations[i] >= 0)
-      options.nonDonatable.push_back(uint32_t(i));
+    if (entry.donations[i] >= 0) {
+      if (dying[i])
+        Metrics::get().count("DonatedBuffers");
+      else
+        options.nonDonatable.push_back(uint32_t(i));
+    }
     runtime::StatusOr<runtime::BufferPtr> made = buffer(plan.leaves[i]);
     if (!made)
       return made.status();
