@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 # Their results depend on random numbers or on uninitialized memory.
 RANDOM = re.compile(r"rand|normal|dropout|bernoulli|multinomial|empty|uniform|cauchy|exponential|geometric|poisson|resize|"
-                    r"as_strided_scatter|fractional|alpha|svd|lowrank|qr|eig|lobpcg|histogram|unique|geqrf|rrelu")
+                    r"as_strided_scatter|multi_head_attention|fractional|alpha|svd|lowrank|qr|eig|lobpcg|histogram|unique|geqrf|rrelu")
 
 
 def outcome(op, sample, device_of):

@@ -57,7 +57,7 @@ def test_types(no_fallback, dtype):
 def test_complex():
     def program(x):
         z = torch.complex(x, x.flip(0))
-        return [z.conj(), z.conj() * z, torch.view_as_real(z), z.real, z.imag, z.conj().imag, z.abs(), torch.fft.ifft(z), torch.fft.ihfft(x)]
+        return [z.conj(), z.conj() * z, torch.view_as_real(z), z.real, z.imag, z.conj().imag, z.abs(), torch.fft.ifft(z), torch.fft.ihfft(x), torch.fft.ihfft2(x)]
     both(program, X)
 
 

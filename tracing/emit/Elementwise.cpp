@@ -351,8 +351,10 @@ void registerElementwise(Registry &r) {
   r.add({"complex"}, [](const Call &c) -> Vals {
     return {c.e.op("stablehlo.complex", {c.e.broadcast(c.val(0), c.out().dims), c.e.broadcast(c.val(1), c.out().dims)})};
   });
-  r.add({"millrace::conj"}, [](const Call &c) -> Vals {
+  r.add({"millrace::conj", "_conj_physical"}, [](const Call &c) -> Vals {
     Val x = c.val(0);
+    if (x && !runtime::isComplex(x.dtype()))
+      return {x};
     return {c.e.op("stablehlo.complex", {c.e.op("stablehlo.real", {x}), c.e.neg(c.e.op("stablehlo.imag", {x}))})};
   });
   r.add({"where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"}, where);

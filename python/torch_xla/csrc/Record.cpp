@@ -465,10 +465,15 @@ void replaceMasks(const OpInfo &info, torch::jit::Stack *stack) {
 
 /// An operator that writes to its arguments, as the functional one and an assignment.
 bool tryFunctional(const OpInfo &info, torch::jit::Stack *stack) {
-  if (!info.functional)
+  // PyTorch may define the functional operator by this very one, directly or not: then it comes back here.
+  static thread_local std::vector<const OpInfo *> active;
+  if (!info.functional || std::find(active.begin(), active.end(), &info) != active.end())
     return false;
+  active.push_back(&info);
+  struct Leave {
+    ~Leave() { active.pop_back(); }
+  } leave;
   const OpInfo &functional = infoOf(*info.functional);
-  // A functional operator that PyTorch defines by this very one would come back here.
   bool comesBack = !info.functional->hasKernelForDispatchKey(c10::DispatchKey::XLA) &&
                    info.functional->hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
   if (!functional.op && comesBack)
