@@ -9,6 +9,7 @@
 #include "lowering/hlo/HloText.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/hlo/Shardings.h"
 #include "lowering/hlo/Writer.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringExtras.h"
@@ -198,6 +199,8 @@ LogicalResult exportHloText(ModuleOp module, llvm::raw_ostream &os) {
     entry = *functions.begin();
   if (!entry || entry.isExternal())
     return module.emitError("expects a function @main, or just one function, with a body");
+  if (failed(writeShardingsAsHlo(module)))
+    return failure();
   Module text(module);
   if (failed(text.entry(entry)))
     return failure();
