@@ -155,6 +155,7 @@ void registerIndexing(Registry &);
 void registerNormalization(Registry &);
 void registerPooling(Registry &);
 void registerRandom(Registry &);
+void registerFourier(Registry &);
 
 /// PyTorch's promotion of two types; `a` and `b` of equal category.
 DType promote(DType a, DType b);

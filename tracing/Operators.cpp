@@ -2,7 +2,6 @@
 //===- Operators.cpp - The table of operators and whole programs -----------===//
 #include "tracing/Emit.h"
 
-#include <bit>
 #include <unordered_map>
 
 namespace millrace::tracing {
@@ -112,6 +111,7 @@ Registry &Registry::get() {
     registerNormalization(*made);
     registerPooling(*made);
     registerRandom(*made);
+    registerFourier(*made);
     return made;
   }();
   return *registry;

@@ -61,6 +61,14 @@ def test_complex():
     both(program, X)
 
 
+def test_fourier(no_fallback):
+    def program(x):
+        z = torch.complex(x, x.flip(0))
+        return [torch.fft.fft(x), torch.fft.ifft(z), torch.fft.rfft2(x), torch.fft.irfft(z, n=6), torch.fft.fftn(z, norm="ortho"),
+                torch.fft.irfft2(torch.fft.rfft2(x), s=x.shape), torch.fft.hfft(z)]
+    both(program, X)
+
+
 def test_writes():
     def program(x):
         y = x.clone()
