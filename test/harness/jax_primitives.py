@@ -22,6 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 # What XLA:CPU and Millrace may both do in their own way; the reason stands beside each.
 NOT_COMPARED = {
+    r"^sort_multiple_arrays_.*isstable_False": "the order of equal keys is free, and XLA:CPU's is another one (ours is stable)",
     r"^rng_bit_generator_.*algo=(RNG_DEFAULT|rng_default)": "the default algorithm is the implementation's choice",
 }
 

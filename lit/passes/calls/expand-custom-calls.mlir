@@ -106,3 +106,24 @@ func.func @unknown(%x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.custom_call @somebody(%x) : (tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @lapack_of_nothing
+// CHECK-NOT: custom_call
+// CHECK-DAG: stablehlo.constant dense<> : tensor<0xf32>
+// CHECK-DAG: stablehlo.constant dense<0> : tensor<i32>
+func.func @lapack_of_nothing(%a: tensor<0x0xf32>) -> (tensor<0xf32>, tensor<0x0xcomplex<f32>>, tensor<i32>) {
+  %0:3 = stablehlo.custom_call @lapack_sgeev_ffi(%a) : (tensor<0x0xf32>) -> (tensor<0xf32>, tensor<0x0xcomplex<f32>>, tensor<i32>)
+  return %0#0, %0#1, %0#2 : tensor<0xf32>, tensor<0x0xcomplex<f32>>, tensor<i32>
+}
+
+// -----
+
+// The orthogonal factor of no columns has rows: LAPACK is asked.
+// CHECK-LABEL: func.func @lapack_with_rows
+// CHECK: custom_call @lapack_sgesdd_ffi
+func.func @lapack_with_rows(%a: tensor<3x0xf32>) -> (tensor<3x3xf32>, tensor<i32>) {
+  %0:2 = stablehlo.custom_call @lapack_sgesdd_ffi(%a) : (tensor<3x0xf32>) -> (tensor<3x3xf32>, tensor<i32>)
+  return %0#0, %0#1 : tensor<3x3xf32>, tensor<i32>
+}
