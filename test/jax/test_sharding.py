@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Eight virtual devices: shard_map as written, jit with shardings, and what reaches each device."""
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -137,3 +139,31 @@ def test_checkpoint_of_sharded_arrays(mesh, tmp_path):
         back = loader.restore(tmp_path / "state", template)
     jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b), back, tree)
     assert back["w"].sharding == tree["w"].sharding
+
+
+BYTES = {"f32": 4, "bf16": 2, "s32": 4, "pred": 1}
+
+
+def collectives(f, *arguments):
+    """{name: bytes of its results} of the program that each device runs, counted in its text."""
+    text = jax.jit(f).lower(*arguments).compile().as_text()
+    found = {}
+    for dtype, dims, name in re.findall(r"= (\w+)\[([\d,]*)\]\S* (all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)\(", text):
+        size = BYTES[dtype] * int(np.prod([int(d) for d in dims.split(",") if d], dtype=np.int64))
+        found[name] = found.get(name, 0) + size
+    return found
+
+
+@pytest.mark.parametrize("body, out, expected", [
+    (lambda v: v * 2, P("x", "y"), {}),
+    (lambda v: jax.lax.psum(v, "x"), P(None, "y"), {"all-reduce": 2 * 2 * 4}),
+    (lambda v: jax.lax.psum(v.sum(), ("x", "y")), P(), {"all-reduce": 4}),
+    (lambda v: jax.lax.all_gather(v, "x", tiled=True), P(None, "y"), {"all-gather": 8 * 2 * 4}),
+    (lambda v: jax.lax.ppermute(v, "x", [(i, (i + 1) % 4) for i in range(4)]), P("x", "y"), {"collective-permute": 2 * 2 * 4}),
+    (lambda v: jax.lax.psum_scatter(v, "y", scatter_dimension=0, tiled=True), P(("x", "y"), None), {"reduce-scatter": 1 * 2 * 4}),
+    (lambda v: jax.lax.all_to_all(v, "y", 0, 1, tiled=True), P(("x", "y"), None), {"all-to-all": 2 * 2 * 4}),
+], ids=["nothing", "psum", "psum of scalars", "all_gather", "ppermute", "psum_scatter", "all_to_all"])
+def test_bytes_moved_by_shard_map(mesh, body, out, expected):
+    """What the program says, and nothing else: no operand is gathered silently."""
+    f = jax.shard_map(body, mesh=mesh, in_specs=P("x", "y"), out_specs=out, check_vma=False)
+    assert collectives(f, put(mesh, np.ones((8, 4), "f"), "x", "y")) == expected
