@@ -40,6 +40,13 @@ LogicalResult verifyCompatibleShapeWithBounds(Type a, Type b) {
                  withinBounds(rankedB, encodingToBounds(rankedA.getEncoding())));
 }
 
+/// False for two per-axis types with different axes.
+static bool haveSameQuantizedAxis(Type a, Type b) {
+  auto axisA = dyn_cast<quant::UniformQuantizedPerAxisType>(getElementTypeOrSelf(a));
+  auto axisB = dyn_cast<quant::UniformQuantizedPerAxisType>(getElementTypeOrSelf(b));
+  return !axisA || !axisB || axisA.getQuantizedDimension() == axisB.getQuantizedDimension();
+}
+
 bool isCompatibleForHloTypeInference(Type a, Type b) {
   if (isa<ShapedType>(a) && isa<ShapedType>(b) && failed(verifyCompatibleShapeWithBounds(a, b)))
     return false;
@@ -48,7 +55,8 @@ bool isCompatibleForHloTypeInference(Type a, Type b) {
 
 bool isCompatibleForHloTypeInference(TypeRange a, TypeRange b) {
   return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
-           return isCompatibleForHloTypeInference(std::get<0>(pair), std::get<1>(pair));
+           return isCompatibleForHloTypeInference(std::get<0>(pair), std::get<1>(pair)) &&
+                  haveSameQuantizedAxis(std::get<0>(pair), std::get<1>(pair));
          });
 }
 

@@ -243,3 +243,13 @@ func.func private @bounds_count(tensor<?x2xf32, #stablehlo.bounds<3>>)
 
 // expected-error@+1 {{Static dimension 1 cannot have a bound, use ShapedType::kDynamic to indicate a missing bound in tensor}}
 func.func private @bounds_static(tensor<?x2xf32, #stablehlo.bounds<3, 3>>)
+
+// -----
+
+// transpose C4: the quantized axis moves with its dimension.
+func.func @transpose_c4(%x: tensor<2x3x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<3x2x!quant.uniform<i8:f32:0, {1.0, 2.0, 3.0}>> {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{inferred type(s) 'tensor<3x2x!quant.uniform<i8:f32:1, {1.000000e+00,2.000000e+00}>>' are incompatible with return type(s)}}
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3x!quant.uniform<i8:f32:0, {1.0, 2.0}>>) -> tensor<3x2x!quant.uniform<i8:f32:0, {1.0, 2.0, 3.0}>>
+  return %0 : tensor<3x2x!quant.uniform<i8:f32:0, {1.0, 2.0, 3.0}>>
+}
