@@ -6,6 +6,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -34,6 +35,21 @@ bool CpuTarget::has(llvm::StringRef feature) const {
   return std::find(features.begin(), features.end(), feature) != features.end();
 }
 
+/// "-avx512f,-avx512bw": what LLVM expects of the model `target.cpu`, but the target does not have. Hypervisors hide features:
+/// a Zen 4 without AVX-512 still calls itself one.
+static std::string missingFeatures(const llvm::Target &description, const llvm::Triple &triple, const CpuTarget &target) {
+  std::unique_ptr<llvm::MCSubtargetInfo> model(description.createMCSubtargetInfo(triple, target.cpu, ""));
+  std::string features;
+  if (!model)
+    return features;
+  // Of those that a processor can be asked for: the model has others, which only tune.
+  llvm::StringMap<bool> askable = llvm::sys::getHostCPUFeatures();
+  for (const llvm::SubtargetFeatureKV &feature : model->getEnabledProcessorFeatures())
+    if (askable.contains(feature.Key) && !target.has(feature.Key))
+      features += (features.empty() ? "-" : ",-") + std::string(feature.Key);
+  return features;
+}
+
 ObjectEmitter::ObjectEmitter() = default;
 ObjectEmitter::~ObjectEmitter() = default;
 
@@ -49,7 +65,7 @@ llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTa
   const llvm::Target *description = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!description)
     return llvm::createStringError("no code generator for " + target.triple + ": " + error);
-  std::string features;
+  std::string features = missingFeatures(*description, triple, target);
   for (const std::string &feature : target.features)
     features += (features.empty() ? "+" : ",+") + feature;
   auto emitter = std::unique_ptr<ObjectEmitter>(new ObjectEmitter());
