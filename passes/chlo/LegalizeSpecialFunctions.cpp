@@ -24,9 +24,7 @@ static Expr expOfNegatedSquare(Expr a) {
 /// erf of |x| < 1.
 static Expr erfSmall(Expr x) {
   Expr square = x * x;
-  if (x.getElementType().isF64())
-    return x * polynomial(square, kErfT) / polynomial(square, kErfU);
-  return x * polynomial(square, kErfFloat);
+  return x + x * polynomial(square, x.getElementType().isF64() ? ArrayRef<double>(kErfSmall) : kErfSmallFloat);
 }
 
 /// erfc of a >= 1.
@@ -47,7 +45,12 @@ static Expr erfcLarge(Expr a) {
 
 static Expr erfReal(Expr x) {
   Expr a = abs(x);
-  return select(a < 1.0, erfSmall(x), sign(x) * (1.0 - erfcLarge(a)));
+  if (!x.getElementType().isF64())
+    return select(a < 1.0, erfSmall(x), sign(x) * (1.0 - erfcLarge(a)));
+  // Each piece adds a small number to a large one that is exact or rounded once.
+  Expr middle = kErfMiddleBase + polynomial(a - 1.25, kErfMiddle);
+  Expr large = 1.0 - exp(-(a * a)) * polynomial(1.0 / a - 0.375, kErfcScaled);
+  return select(a < 0.8, erfSmall(x), sign(x) * select(a < 1.75, middle, large));
 }
 
 static Expr erfcReal(Expr x) {
@@ -72,6 +75,12 @@ static Expr erfInvReal(Expr x) {
 
 //===-- Gamma -------------------------------------------------------------===//
 
+/// log(Gamma(1 + t)) for t in [-1/4, 7/4]; its zeros 0 and 1 are factors.
+static Expr lgammaNear(Expr t) {
+  ArrayRef<double> coefficients = t.getElementType().isF64() ? ArrayRef<double>(kLgammaNear) : kLgammaNearFloat;
+  return t * (t - 1.0) * polynomial(t - 0.75, coefficients);
+}
+
 static Expr lgammaReal(Expr x) {
   // Gamma(x) Gamma(1 - x) = pi / sin(pi x) brings x < 1/2 to the other side.
   Expr reflect = x < 0.5;
@@ -87,7 +96,10 @@ static Expr lgammaReal(Expr x) {
   Expr reduced = select(fraction > 0.5, 1.0 - fraction, fraction);
   Expr logSine = log(sin(kPi * reduced));
   Expr reflected = select(abs(logSine) == x.infinity(), -logSine, std::log(kPi) - logSine - logGamma);
-  return select(a == x.infinity(), x.infinity(), select(reflect, reflected, logGamma));
+  Expr result = select(a == x.infinity(), x.infinity(), select(reflect, reflected, logGamma));
+  // Gamma(x) = Gamma(1 + x) / x below 3/4.
+  Expr below = x < 0.75, near = lgammaNear(select(below, x, x - 1.0));
+  return select((x > 0.0) & (x < 2.75), select(below, near - log(x), near), result);
 }
 
 static Expr digammaReal(Expr x) {
@@ -111,23 +123,13 @@ static Expr digammaReal(Expr x) {
 
 //===-- Bessel ------------------------------------------------------------===//
 
-/// Clenshaw's recurrence.
-static Expr chebyshev(Expr t, ArrayRef<double> coefficients) {
-  Expr twice = t + t, b1 = t.constant(0.0), b2 = b1;
-  for (double coefficient : llvm::reverse(coefficients.drop_front())) {
-    Expr b0 = twice * b1 - b2 + coefficient;
-    b2 = b1;
-    b1 = b0;
-  }
-  return t * b1 - b2 + coefficients.front();
-}
-
+/// I1(x) e^-|x|: a polynomial without cancellation times the exponential for small x, an asymptotic series for large.
 static Expr besselI1eReal(Expr x) {
   Expr a = abs(x);
   bool isDouble = x.getElementType().isF64();
-  Expr small = a * chebyshev(a * 0.25 - 1.0, isDouble ? ArrayRef<double>(kBesselI1eSmall) : kBesselI1eSmallFloat);
-  Expr large = chebyshev(16.0 / a - 1.0, isDouble ? ArrayRef<double>(kBesselI1eLarge) : kBesselI1eLargeFloat) / sqrt(a);
-  return sign(x) * select(a <= 8.0, small, large);
+  Expr quotient = polynomial(x * x, isDouble ? ArrayRef<double>(kBesselI1Small) : kBesselI1SmallFloat);
+  Expr scaled = polynomial(16.0 / a - 1.0, isDouble ? ArrayRef<double>(kBesselI1eLarge) : kBesselI1eLargeFloat);
+  return select(a <= 8.0, x * quotient * exp(-a), sign(x) * (scaled / sqrt(a)));
 }
 
 //===-- zeta, polygamma ---------------------------------------------------===//
