@@ -69,14 +69,9 @@ LogicalResult makeGlobal(ModuleOp module) {
 int interpret(ModuleOp module, const RunFileOptions &options) {
   if (failed(makeGlobal(module)) || failed(legalizeChlo(module)))
     return 1;
-  eval::RunOptions run;
-  run.printResults = !options.quiet && !hasChecks(module) && options.out.empty();
-  run.printDense = true;
-  if (options.args.empty() && options.out.empty())
-    return failed(eval::runWithInterpreter(module, run, llvm::outs()));
-  func::FuncOp entry = eval::entryFunction(module);
+  func::FuncOp entry = options.entry.empty() ? eval::entryFunction(module) : module.lookupSymbol<func::FuncOp>(options.entry);
   if (!entry)
-    return 1;
+    return options.entry.empty() ? 1 : fail(kTool, "the module has no function @" + options.entry);
   SmallVector<eval::Value> values;
   if (!options.args.empty()) {
     std::vector<runtime::Argument> specs = argumentSpecs(entry);
@@ -90,12 +85,25 @@ int interpret(ModuleOp module, const RunFileOptions &options) {
       values.push_back(eval::Tensor::fromBytes(tensorType, ArrayRef<char>(array.bytes.data(), array.bytes.size())));
     }
   }
-  auto results = eval::runWithInterpreter(module, values, run);
-  if (failed(results))
+  auto results = eval::evaluate(entry, values);
+  if (!results) {
+    eval::emitDiagnostic(entry.getLoc(), results.takeError());
     return 1;
-  if (!options.out.empty())
+  }
+  if (!options.out.empty()) {
     if (runtime::Status status = writeArrays(options.out, toArrays(*results)); !status.ok())
       return fail(kTool, status.message());
+    return 0;
+  }
+  if (options.quiet || hasChecks(module))
+    return 0;
+  for (const eval::Value &result : *results) {
+    if (result.isTensor())
+      llvm::outs() << result.tensor().toAttr();
+    else
+      result.print(llvm::outs());
+    llvm::outs() << "\n";
+  }
   return 0;
 }
 
