@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs of PyTorch/XLA's documents that need one process and one device run as they stand there, one test per program.
+
+What stands in acceptance/ is verbatim; where the documents have lost lines, the text as it is must run and the restored one must do
+what they say. acceptance/elsewhere.toml lists the other programs, with the reason."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import torch.optim as optim
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.debug.metrics as met
+import torch_xla.distributed.parallel_loader as pl
+import torch_xla.utils.utils as xu
+
+import acceptance
+from acceptance import restored, run, verbatim
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "examples"))
+os.environ["PYTHONPATH"] = os.pathsep.join([os.path.join(ROOT, "python"), ROOT])  # of the processes that tests start
+NUMBER = r"-?\d[\d.e+-]*"
+
+
+def compilations():
+    return torch_xla._XLAC._compilations()
+
+
+class Network(nn.Module):
+    """The network that the documents call MNIST()."""
+
+    def __init__(self):
+        torch.manual_seed(0)
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 4, 5), nn.Conv2d(4, 8, 5)
+        self.fc = nn.Linear(128, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        return F.log_softmax(self.fc(x.flatten(1)), dim=1)
+
+
+def digits(steps=4, batch=8):
+    """The same batch several times: its loss must fall."""
+    generator = torch.Generator().manual_seed(3)
+    data = torch.randn(batch, 1, 28, 28, generator=generator), torch.randint(0, 10, (batch,), generator=generator)
+    return xu.SampleGenerator(data=data, sample_count=steps)
+
+
+def training_names(**more):
+    return dict(MNIST=Network, nn=nn, optim=optim, lr=0.05, momentum=0.5, train_loader=digits(), **more)
+
+
+@pytest.fixture(scope="module")
+def torchvision():
+    pytest.importorskip("PIL")
+    import torchvision_schemas
+    return torchvision_schemas.load()
+
+
+@pytest.fixture
+def on_device():
+    """Names of the documents' second and later snippets: what earlier ones imported."""
+    return dict(torch=torch, xm=xm, torch_xla=torch_xla)
+
+
+def test_verbatim():
+    """What stands in acceptance/ is what stands in the documents, where they are at hand, and every patch finds its place."""
+    for name in acceptance.table("patches.toml"):
+        restored(name)
+    for name, (document, code) in acceptance.programs().items():
+        for path in glob.glob(os.path.join(ROOT, "..", "shared", "seeds", document + "_*.txt")):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            parts = [code] if name != "003-15" else code.split("\n")
+            assert all(part.strip("\n") in text for part in parts), name
+
+
+def test_every_row_is_accounted_for():
+    """The rows of the table are 000-1 to 000-3, 001-1 to 001-5, 002-1 to 002-8, 003-01 to 003-70 and 004."""
+    rows = {f"{d}-{i}" for d, n in (("000", 3), ("001", 5), ("002", 8)) for i in range(1, n + 1)}
+    rows |= {f"003-{i:02}" for i in range(1, 71)} | {"004"}
+    here = {"-".join(part) for name in globals() for part in re.findall(r"(?<=_)(\d{3})_(\d+)", name)}
+    elsewhere = [i for part in acceptance.table("elsewhere.toml").values() for i in part["ids"]]
+    assert len(elsewhere) == len(set(elsewhere)) and not here & set(elsewhere)
+    assert here | set(elsewhere) == rows
+
+
+def batches(count=3, size=32):
+    return [(torch.randn(2, 3, size, size), torch.randint(0, 1000, (2,))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("name", ["003-46"])
+def test_003_46_resnet18_inference(torchvision, name):
+    """A model compiled once; later calls record nothing and compile nothing."""
+    torch._dynamo.reset()
+    loader, seen = batches(), []
+
+    def watched():
+        for batch in pl.MpDeviceLoader(loader, xm.xla_device()):
+            seen.append(compilations())
+            yield batch
+        seen.append(compilations())
+    program = run(verbatim(name))[0]
+    program["eval_model"](watched())
+    assert seen[-1] == seen[2], f"compiled after the first batch: {seen}"
+
+
+def test_003_47_resnet18_training(torchvision):
+    torch._dynamo.reset()
+    losses = []
+    program = run(restored("003-47"))[0]
+
+    class Loss(nn.CrossEntropyLoss):
+        def forward(self, *args):
+            loss = super().forward(*args)
+            losses.append(loss.detach())
+            return loss
+    same = batches(1) * 4
+    program["train_model_main"](pl.MpDeviceLoader(same, xm.xla_device()))
+    # As it stands in the document: the forward part only, and an optimizer that was given data.
+    with pytest.raises((NameError, TypeError)):
+        run(verbatim("003-47"))[0]["train_model_main"](pl.MpDeviceLoader(same, xm.xla_device()))
+
+
+def test_003_01_creation():
+    run(verbatim("003-01"))
+    assert re.fullmatch(rf"xla:0\ntensor\(\[\[ *{NUMBER}, +{NUMBER}\],\n +\[ *{NUMBER}, +{NUMBER}\]\], device='xla:0'\)\n",
+                        run(restored("003-01"))[1])
+
+
+def test_003_02_add(on_device):
+    names, text = run(verbatim("003-02"), **on_device)
+    assert text == str(names["t0"] + names["t1"]) + "\n" and "device='xla:0'" in text
+    torch.testing.assert_close((names["t0"] + names["t1"]).cpu(), names["t0"].cpu() + names["t1"].cpu())
+
+
+def test_003_03_mm(on_device):
+    names, text = run(restored("003-03"), **on_device)
+    assert "device='xla:0'" in text
+    torch.testing.assert_close(names["t0"].mm(names["t1"]).cpu(), names["t0"].cpu().mm(names["t1"].cpu()))
+
+
+def test_003_04_linear(on_device):
+    names, text = run(restored("003-04"), **on_device)
+    torch.testing.assert_close(names["l_out"].cpu(), names["linear"].cpu()(names["l_in"].cpu()), rtol=1e-4, atol=1e-5)
+    assert "grad_fn=<" in text
+
+
+def test_003_05_cpu_weights_raise(on_device):
+    with pytest.raises(RuntimeError, match="Input tensor is not an XLA tensor: torch.FloatTensor"):
+        run(verbatim("003-05"), **on_device)
+
+
+def cpu_losses(steps):
+    model = Network().train()
+    optimizer = optim.SGD(model.parameters(), lr=0.05, momentum=0.5)
+    losses = []
+    for data, target in digits(steps):
+        optimizer.zero_grad()
+        loss = F.nll_loss(model(data), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return model, losses
+
+
+def test_003_06_single_device(no_fallback):
+    run(verbatim("003-06"), **training_names())
+    before = compilations()
+    names, _ = run(restored("003-06"), **training_names())
+    made = compilations() - before
+    model, losses = cpu_losses(4)
+    assert losses[-1] < losses[0]
+    assert names["loss"].item() == pytest.approx(losses[-1], rel=1e-3)
+    for got, want in zip(names["model"].parameters(), model.parameters()):
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-3, atol=1e-4)
+    assert made <= 2, f"{made} compilations in 4 steps"
+
+
+def test_003_07_003_08_spawn(tmp_path):
+    """`PJRT_DEVICE=… python3 train_mnist_xla.py`, with the one device there is; the weights are those of a run on the CPU."""
+    run(verbatim("003-07"), **training_names())
+    names, _ = run(restored("003-07").replace("def _mp_fn(index):", "def _mp_fn(index):\n  global model"), **training_names())
+    for got, want in zip(names["model"].parameters(), cpu_losses(4)[0].parameters()):
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-3, atol=1e-4)
+    script = tmp_path / "train_mnist_xla.py"
+    script.write_text(f"import sys\nsys.path[:0] = [{os.path.dirname(os.path.realpath(__file__))!r}]\n"
+                      "import test_acceptance\nglobals().update(test_acceptance.training_names())\n" + restored("003-07"))
+    for device, code in (("CPU", 0),):
+        ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200,
+                             env=dict(os.environ, PJRT_DEVICE=device))
+        assert ran.returncode == code, ran.stderr
+
+
+def test_003_10_save_and_load(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names, _ = run(verbatim("003-10"))
+    for name, saved in zip(("t0", "t1"), names["tensors"]):
+        assert names[name].device.type == "xla" and torch.equal(names[name].cpu(), saved)
+
+
+def test_003_11_xm_save(tmp_path):
+    model, path = nn.Linear(3, 2).to("xla"), tmp_path / "model.pt"
+    run(verbatim("003-11"), model=model, path=path)
+    loaded = torch.load(path)
+    assert loaded["weight"].device.type == "cpu" and torch.equal(loaded["weight"], model.weight.detach().cpu())
+
+
+def test_003_12_003_13_streamed(tmp_path):
+    model, path = nn.Linear(3, 2).to("xla"), str(tmp_path / "model.pt")
+    run(verbatim("003-12"), model=model, path=path)
+    state = run(verbatim("003-13"), path=path)[0]["state_dict"]
+    assert list(state) == ["weight", "bias"] and torch.equal(state["weight"].cpu(), model.weight.detach().cpu())
+
+
+def test_003_14_persistent_cache(tmp_path):
+    code = verbatim("003-14") + ("\nimport torch, torch_xla.debug.metrics as met\n"
+                                 "print((torch.arange(7., device='xla') * 1.5).sum().item(),\n"
+                                 "      met.counter_value('PersistentCacheHit') or 0, met.counter_value('UncachedCompile') or 0)\n")
+    printed = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200, cwd=tmp_path)
+               for _ in range(2)]
+    assert [p.stdout.split()[:2] for p in printed] == [["31.5", "0"], ["31.5", "1"]], printed[1].stderr
+    assert os.path.isdir(tmp_path / "YOUR_CACHE_PATH")
+
+
+def sums(code, on_device, count=5):
+    tensors = [(torch.full((3,), float(i), device="xla"), torch.ones(3, device="xla")) for i in range(count)]
+    z = torch.zeros(3, device="xla")
+    torch_xla.sync()
+    met.clear_all()
+    names, _ = run(code, tensors_on_device=tensors, z=z, **on_device)
+    return names["z"]
+
+
+def test_003_19_without_barrier(on_device):
+    z = sums(verbatim("003-19"), on_device)
+    assert met.metric_data("ExecuteTime") is None, "nothing ran before the value is read"
+    assert torch_xla._XLAC._get_xla_tensors_text([z]).count("aten::add") == 10
+    assert z.cpu().tolist() == [15.0] * 3 and met.metric_data("ExecuteTime")[0] == 1
+
+
+def test_003_20_with_barrier(on_device):
+    sums(verbatim("003-20"), on_device).cpu()
+    z = sums(restored("003-20"), on_device)
+    assert met.metric_data("ExecuteTime")[0] == 5 and (met.counter_value("UncachedCompile") or 0) <= 1
+    assert z.cpu().tolist() == [15.0] * 3
+
+
+def test_003_21_device_of_a_device(on_device):
+    attr = run(verbatim("003-21"), attr=torch.ones(2), **on_device)[0]["attr"]
+    assert attr.device == torch.device("xla:0")
+
+
+def test_003_25_versions():
+    assert run(verbatim("003-25"))[1].split("\n")[:2] == [torch.__version__, torch_xla.__version__]
+
+
+def test_003_26_sum_of_scalars():
+    assert run(verbatim("003-26"))[1] == "tensor(300, device='xla:0')\n"
+
+
+def test_003_30_003_31_003_32_reports():
+    run(verbatim("003-30"))
+    met.clear_all()
+    torch.nonzero(torch.ones(3, device="xla"))
+    ((torch.ones(9, device="xla") + 1.5) * 2).cpu()
+    text = run(restored("003-30"))[1]
+    assert re.search(r"Metric: ExecuteTime\n  TotalSamples: \d+\n  (Accumulator|Counter): \S+us\n", text)
+    assert re.search(r"  ValueRate: \S+ / second\n  Rate: \S+ / second\n  Percentiles: 1%=\S+us; 5%=.*; 99%=\S+us\n", text)
+    assert re.search(r"Counter: \w+\n  Value: \d+\n", text)
+    run(restored("003-32"))
+    assert met.counter_value("CachedCompile") is None and met.metric_data("ExecuteTime") is None
+
+
+def test_003_33_dynamo_debug():
+    code = ("import torch, torch_xla\nf = torch.compile(lambda x: x.sin() * 2, backend='openxla')\n"
+            "print(f(torch.zeros(3, device='xla')).cpu().tolist())\n")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200,
+                         env=dict(os.environ, XLA_DYNAMO_DEBUG="1"))
+    assert ran.returncode == 0 and "[0.0, 0.0, 0.0]" in ran.stdout, ran.stderr
+
+
+def test_003_34_clip_grad_norm_reads_nothing():
+    model = nn.Linear(4, 4).to("xla")
+    model(torch.ones(2, 4, device="xla")).sum().backward()
+    met.clear_all()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    assert met.metric_data("TransferFromDeviceTime") is None and met.metric_data("ExecuteTime") is None
+    assert torch.linalg.vector_norm(torch.stack([p.grad.norm() for p in model.parameters()])).item() == pytest.approx(0.5, rel=1e-4)
+
+
+def test_003_35_texts_of_pending_tensors():
+    x = torch.ones(4, device="xla")
+    torch_xla.sync()
+    met.clear_all()
+    res = x.sin() + 2.5
+    text = run("print(torch_xla._XLAC._get_xla_tensors_text([res]))", torch_xla=torch_xla, res=res)[1]
+    hlo = run("print(torch_xla._XLAC._get_xla_tensors_hlo([res]))", torch_xla=torch_xla, res=res)[1]
+    assert "aten::sin" in text and "sine(" in hlo and met.metric_data("ExecuteTime") is None
+
+
+def test_003_45_compiled_function():
+    torch._dynamo.reset()
+    names, text = run(verbatim("003-45"))
+    assert "device='xla:0'" in text
+    a, b = torch.randn(10), torch.randn(10)
+    torch.testing.assert_close(names["compiled_code"](a, b).cpu(), a + b)
