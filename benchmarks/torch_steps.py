@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Step times of PyTorch programs: lazy and torch.compile(backend="openxla") on the device `xla`, eager PyTorch and Inductor on the CPU.
+
+    PYTHONPATH=python:. python -m benchmarks.torch_steps [--rounds 5] [--only lazy,eager] [--json FILE] [PROGRAM …]
+
+Every way runs in a process of its own with as many threads; the processes take turns, so that a busy machine disturbs all alike. A step
+does not wait for the device before the next one begins; the last one is waited for, and the times are per step. The results of the first
+three steps are compared with eager PyTorch's. MILLRACE_BUILD names the build folder (default: build; build-release is the fair one)."""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+WAYS = ("lazy", "openxla", "eager", "inductor")
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+TOLERANCE = 2e-3
+TARGET_S = 0.25  # how long one turn of a process lasts, about
+
+
+def child(way, name, threads):
+    """Answers on the real standard output; what libraries print goes to the error output."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(**values):
+        print(json.dumps(values), file=out, flush=True)
+    try:
+        import torch
+        torch.set_num_threads(threads)
+        from benchmarks.torch_programs import PROGRAMS
+        device, wait, barrier = "cpu", lambda: None, lambda: None
+        if way in ("lazy", "openxla"):
+            import torch_xla
+            import torch_xla.core.xla_model as xm
+            device, wait, barrier = "xla", xm.wait_device_ops, torch_xla.sync
+        backend = {"openxla": "openxla", "inductor": "inductor"}.get(way)
+        torch.manual_seed(0)
+        step = PROGRAMS[name](device, (lambda f: torch.compile(f, backend=backend)) if backend else (lambda f: f))
+
+        def one():
+            result = step()
+            barrier()
+            return result
+        start = time.perf_counter()
+        first = []
+        for _ in range(3):
+            first.append([t.detach().cpu().double().flatten()[:20000].tolist() for t in one()])
+        wait()
+        answer(first_s=time.perf_counter() - start, results=first)
+        for line in sys.stdin:
+            count = int(line)
+            start = time.perf_counter()
+            for _ in range(count):
+                one()
+            wait()
+            answer(ms=(time.perf_counter() - start) / count * 1e3)
+    except Exception as error:
+        import traceback
+        traceback.print_exc()
+        answer(error=f"{type(error).__name__}: {str(error)[:300]}")
+
+
+class Process:
+    def __init__(self, way, name, threads):
+        environment = dict(os.environ, OMP_NUM_THREADS=str(threads), PYTHONPATH=os.path.join(ROOT, "python") + ":" + ROOT)
+        self.way, self.count, self.times = way, 1, []
+        self.process = subprocess.Popen([sys.executable, "-m", "benchmarks.torch_steps", "--child", way, name, str(threads)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL if not
+                                        os.environ.get("MILLRACE_BENCH_STDERR") else None, text=True, cwd=ROOT,
+                                        env=environment)
+        self.state = self.read()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"error": f"the process ended, status {self.process.wait()}"}
+
+    def turn(self, keep=True):
+        if "error" in self.state:
+            return
+        self.process.stdin.write(f"{self.count}\n")
+        self.process.stdin.flush()
+        got = self.read()
+        if "error" in got:
+            self.state = got
+        elif keep:
+            self.times.append(got["ms"])
+        else:
+            self.count = max(1, int(TARGET_S * 1e3 / got["ms"]))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(60)
+
+
+def difference(got, want):
+    """Largest difference, relative to the largest value of the result."""
+    worst = 0.0
+    for a, b in zip(got, want):
+        for x, y in zip(a, b):
+            scale = max(1e-6, max(abs(v) for v in y))
+            worst = max(worst, max(abs(p - q) for p, q in zip(x, y)) / scale if len(x) == len(y) else float("inf"))
+    return worst
+
+
+def measure(name, ways, rounds, threads):
+    processes = {way: Process(way, name, threads) for way in ways}
+    for keep in [False] * 2 + [True] * rounds:
+        for process in processes.values():
+            process.turn(keep)
+    rows = {}
+    for way, process in processes.items():
+        process.close()
+        row = rows[way] = {"error": process.state["error"]} if "error" in process.state else \
+            {"ms": statistics.median(process.times), "best_ms": min(process.times), "first_s": process.state["first_s"]}
+        if "ms" in row and "eager" in processes and "results" in processes["eager"].state:
+            row["difference"] = difference(process.state["results"], processes["eager"].state["results"])
+    return rows
+
+
+def line(name, rows, ways):
+    cells, eager = [f"{name:22}"], rows.get("eager", {}).get("ms")
+    for way in ways:
+        row = rows[way]
+        if "error" in row:
+            cells.append(f"{'failed':>16}")
+        else:
+            ratio = f" ({row['ms'] / eager:4.2f}x)" if eager and way != "eager" else " " * 8
+            cells.append(f"{row['ms']:8.2f}{ratio}")
+    differences = [r["difference"] for w, r in rows.items() if "difference" in r and w != "eager"]
+    cells.append(f"{max(differences):.0e}" if differences else "-")
+    return "  ".join(cells)
+
+
+def main():
+    if sys.argv[1:2] == ["--child"]:
+        return child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    from benchmarks.torch_programs import PROGRAMS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", nargs="*", default=list(PROGRAMS), metavar="PROGRAM", help=", ".join(PROGRAMS))
+    parser.add_argument("--only", default=",".join(WAYS), help="the ways to measure")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--json", help="also write everything to this file")
+    arguments = parser.parse_args()
+    ways = arguments.only.split(",")
+    unknown = [p for p in arguments.programs if p not in PROGRAMS] + [w for w in ways if w not in WAYS]
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}")
+    print(f"ms per step, {arguments.threads} threads, median of {arguments.rounds} turns (times eager PyTorch's); "
+          "difference: largest to eager, of the first three steps")
+    print("  ".join([f"{'':22}"] + [f"{way:>8}{'':8}" for way in ways] + ["difference"]))
+    everything, failed = {}, False
+    for name in arguments.programs:
+        rows = everything[name] = measure(name, ways, arguments.rounds, arguments.threads)
+        print(line(name, rows, ways), flush=True)
+        for way, row in rows.items():
+            if "error" in row:
+                print(f"  {way}: {row['error']}")
+                failed = failed or way != "inductor"  # it needs a C++ compiler and Python.h
+            elif row.get("difference", 0) > TOLERANCE:
+                print(f"  {way}: expects a difference of at most {TOLERANCE}, but got {row['difference']:.1e}")
+                failed = True
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(everything, file, indent=1)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
