@@ -2,14 +2,18 @@
 """Measures programs with Millrace and its peers in one run, in turns, with an output-equality check.
 
   scripts/bench [model|op|REGEX ...] [--peers=…] [--threads=2] [--rounds=3] [--seconds=1] [--json=FILE]
+  scripts/bench --profile [model|op|REGEX ...]    Millrace only: kernels by time and how near they come to the machine's peak
 
 Run time: median and minimum over all rounds in milliseconds; in every round each peer runs for about `--seconds` before the
 next one does, so that a slow phase of the machine hits all. Compile time: in seconds, from StableHLO (or the torch function)
-to something that runs, cold. A result that differs from XLA:CPU's is marked WRONG and its time is not shown.
+to something that runs, cold; Millrace's also warm, from its cache. Peak memory is that of the process in MiB, of which `base_mib` was
+there before the program was. A result that differs from XLA:CPU's is marked WRONG and its time is not shown. Beside the JSON file
+lies a plot of the same name, an SVG.
 """
 import argparse
 import datetime
 import json
+import math
 import os
 import re
 import shutil
@@ -21,6 +25,8 @@ import time
 
 import numpy as np
 
+from benchmarks import plot
+from benchmarks import profile as profiler
 from benchmarks import program as bench
 from benchmarks import tools
 from benchmarks.peers import PEERS
@@ -96,7 +102,7 @@ def measure(item, group, arguments, folder):
             file.write(bench.export_text(item))
     tools.save_arguments(os.path.join(folder, item.name + ".npz"), bench.flatten(inputs))
     del inputs
-    row, workers, counts = {"name": f"{item.name}_t{arguments.threads}", "peers": {}}, {}, {}
+    row, workers, counts = {"name": f"{item.name}_t{arguments.threads}", "source": item.source, "peers": {}}, {}, {}
     for peer in arguments.peers:
         print(f"bench: {item.name}: {peer} compiles", file=sys.stderr, flush=True)
         worker = Worker(peer, group, item.name, folder, arguments.threads)
@@ -117,7 +123,8 @@ def measure(item, group, arguments, folder):
                 entry["run_ms"] += got.get("run_ms", [])
                 if "error" in got:
                     entry["error"] = got["error"]
-    for worker in workers.values():
+    for peer, worker in workers.items():
+        row["peers"][peer].update(worker.ask("memory"))
         worker.close()
     reference = os.path.join(folder, f"{item.name}.xla_cpu.npz")
     want = tools.load_results(reference) if os.path.exists(reference) else None
@@ -144,7 +151,7 @@ def cell(entry):
     return f"{entry['median_ms']:.3f} ({entry['min_ms']:.3f})"
 
 
-def print_table(rows, peers):
+def print_table(rows, peers, by):
     width = max(len(r["name"]) for r in rows) + 1
     for title, show in (("run time, ms: median (minimum)", cell),
                         ("compile time, s", lambda e: "-" if e is None or "error" in e else f"{e['compile_s']:.3f}")):
@@ -152,13 +159,27 @@ def print_table(rows, peers):
         print(f"\n{title}\n{'':{width}}" + "".join(f"{p:>22}" for p in columns))
         for row in rows:
             print(f"{row['name']:{width}}" + "".join(f"{show(row['peers'].get(p)):>22}" for p in columns))
-    print("\nMillrace's median / XLA:CPU's")
+    print(f"\nspeed by {by.removesuffix('_ms')} against XLA:CPU and the best peer (above 1: Millrace is faster); compile time against XLA:CPU's, cold and warm; "
+          "peak memory in MiB, Millrace and XLA:CPU, of the process without its base; of compiling")
+    against = {"XLA:CPU": [], "the best peer": []}
     for row in rows:
         ours, theirs = row["peers"].get("millrace", {}), row["peers"].get("xla_cpu", {})
-        if "median_ms" in ours and "median_ms" in theirs:
-            print(f"{row['name']:{width}}{ours['median_ms'] / theirs['median_ms']:8.2f}   compile "
-                  f"{ours['compile_s'] / max(theirs['compile_s'], 1e-9):6.2f}   peak memory of compiling "
-                  f"{ours['flags'].get('peak_compile_mib', 0):.0f} MiB")
+        line = ""
+        if by in ours and by in theirs:
+            against["XLA:CPU"].append(theirs[by] / ours[by])
+            line += (f"{against['XLA:CPU'][-1]:8.2f}{{best}}   compile {ours['compile_s'] / max(theirs['compile_s'], 1e-9):6.2f} "
+                     f"{ours['compile_warm_s'] / max(theirs['compile_s'], 1e-9):6.2f}   memory "
+                     f"{ours['peak_mib'] - ours['base_mib']:6.0f} {theirs['peak_mib'] - theirs['base_mib']:6.0f}   of compiling "
+                     f"{ours['flags'].get('peak_compile_mib', 0):4.0f}")
+        best = plot.speed_against_best(row, by)
+        if best:
+            against["the best peer"].append(best[0])
+        if line:
+            print(f"{row['name']:{width}}{line.format(best=f'{best[0]:8.2f} {best[1]:<11}' if best else '')}")
+    for title, ratios in against.items():
+        if ratios:
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            print(f"geometric mean against {title}: {mean:.2f} over {len(ratios)} programs, lowest {min(ratios):.2f}")
 
 
 def main():
@@ -169,6 +190,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--json")
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--by", choices=["median", "min"], default="median", help="what ratios compare: min on a machine with other work")
     arguments = parser.parse_args()
     arguments.peers = [p for p in arguments.peers.split(",") if p]
     unknown = [p for p in arguments.peers if p not in PEERS]
@@ -191,7 +214,14 @@ def main():
               "changed_files": len(git("status", "--porcelain", "--untracked-files=no").splitlines()), "command": sys.argv,
               "build_type": build_type(), "machine": machine(), "threads": arguments.threads,
               "xla_opt_version_ms": start_up_ms(), "results": []}
-    path = arguments.json or os.path.join(tools.BUILD, "bench.json")
+    path = arguments.json or os.path.join(tools.BUILD, "profile.json" if arguments.profile else "bench.json")
+    if arguments.profile:
+        report.update(profiler.profile(chosen, arguments.threads, arguments.seconds))
+        report["machine"]["load_after"] = os.getloadavg()[0]
+        with open(path, "w") as file:
+            json.dump(report, file, indent=1)
+        print(f"\n{path}")
+        return
     for group, item in chosen:
         with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
             report["results"].append(measure(item, group, arguments, folder))
@@ -202,8 +232,13 @@ def main():
         json.dump(report, file, indent=1)
     print(f"commit {report['commit'][:12]}, {report['build_type']} build, {report['machine']['cpu']}, {arguments.threads} threads, "
           f"load before {report['machine']['load_before']:.1f}; xla-opt --version: {report['xla_opt_version_ms']} ms")
-    print_table(report["results"], arguments.peers)
-    print(f"\n{path}")
+    by = arguments.by + "_ms"
+    print_table(report["results"], arguments.peers, by)
+    picture = os.path.splitext(path)[0] + ".svg"
+    with open(picture, "w") as file:
+        file.write(plot.svg(report["results"], f"speed against the best of {', '.join(p for p in arguments.peers if p != 'millrace')}; "
+                                               f"{report['machine']['cpu']}, {arguments.threads} threads, {report['commit'][:12]}", by))
+    print(f"\n{path}\n{picture}")
     bad = [r["name"] for r in report["results"] for e in r["peers"].values() if e.get("wrong")]
     failed = [r["name"] for r in report["results"] if "error" in r["peers"].get("millrace", {})]
     if bad or failed:

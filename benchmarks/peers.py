@@ -3,13 +3,15 @@
 
 Started as `python -m benchmarks.peers PEER GROUP NAME FOLDER THREADS`; FOLDER holds NAME.mlir and NAME.npz (the inputs).
 Prints one JSON object per line: first {"compile_s", "flags", "version"} after compiling and one warm-up run whose results
-went to FOLDER/NAME.PEER.npz, then for every line "run COUNT" on stdin {"run_ms": [...]}. A failure is {"error": ...}.
+went to FOLDER/NAME.PEER.npz, then for every line "run COUNT" on stdin {"run_ms": [...]}, for "memory" {"peak_mib", "base_mib"}. A
+failure is {"error": ...}.
 """
 import contextlib
 import io
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -38,10 +40,24 @@ def timed(call, count):
     return times
 
 
+def peak_of_this_process():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def peak_of(command):
+    """Peak resident memory of `command` in MiB."""
+    # A small process in between: a child's peak counts from its fork, when it still is a copy of this one.
+    peak = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    process = subprocess.run([sys.executable, "-c", peak, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return round(int(process.stdout.split()[-1]) / 1024, 1)
+
+
 class Jax:
     def __init__(self, program, folder, threads):
         import jax
 
+        self.base_mib = peak_of_this_process()
         self.jax, inputs = jax, program.inputs(0)
         lowered = jax.jit(program.function, keep_unused=True).lower(*inputs)
         start = time.perf_counter()
@@ -57,6 +73,9 @@ class Jax:
     def run(self, count):
         return timed(lambda: self.jax.block_until_ready(self.compiled(*self.inputs)), count)
 
+    def memory(self):
+        return peak_of_this_process()
+
 
 class Iree:
     FLAGS = ["--iree-opt-level=O3", "--iree-opt-data-tiling", "--iree-llvmcpu-target-cpu=host"]
@@ -65,6 +84,7 @@ class Iree:
         import iree.compiler
         import iree.runtime
 
+        self.base_mib = peak_of_this_process()
         with open(os.path.join(folder, program.name + ".mlir")) as file:
             text = file.read()
         start = time.perf_counter()
@@ -90,6 +110,9 @@ class Iree:
     def run(self, count):
         return timed(self.call, count)  # the synchronous call: it returns after the fence has been reached
 
+    def memory(self):
+        return peak_of_this_process()
+
 
 class Torch:
     inductor = False
@@ -100,6 +123,7 @@ class Torch:
         import torch
         from torch.utils import _pytree
 
+        self.base_mib = peak_of_this_process()
         torch.set_num_threads(threads)
         self.torch, self.function = torch, program.torch_function
         self.inputs = _pytree.tree_map(lambda a: torch.tensor(np.asarray(a)), program.inputs(0))
@@ -127,6 +151,9 @@ class Torch:
         with self.guard():
             return timed(lambda: self.function(*self.inputs), count)
 
+    def memory(self):
+        return peak_of_this_process()
+
 
 class Inductor(Torch):
     inductor = True
@@ -136,6 +163,7 @@ class Millrace:
     """xla-run in a child process; the times are the ones it measures itself. Compiled once, later calls load from the cache."""
 
     def __init__(self, program, folder, threads):
+        self.base_mib = peak_of([tools.tool("xla-run"), "--version"])
         self.path = os.path.join(folder, program.name + ".mlir")
         self.arguments = os.path.join(folder, program.name + ".npz")
         self.cache = tempfile.mkdtemp(prefix="millrace-bench-", dir=folder)
@@ -146,19 +174,18 @@ class Millrace:
         wall = time.perf_counter() - start
         total = re.search(r"([\d.]+)\s+total", self.first)
         self.compile_s = float(total.group(1)) / 1e3 if total else wall
+        second = self.call("--repeat=1", "--time", "--quiet")
+        self.compile_warm_s = sum(float(re.search(pattern, second).group(1)) for pattern in (r"([\d.]+)\s+total", r"load: ([\d.]+) ms")) / 1e3
         self.flags = {"wall_first_s": round(wall, 3), "peak_compile_mib": self.peak_of_compiling()}
         self.version = "millrace " + subprocess.run([tools.tool("xla-run"), "--version"], capture_output=True,
                                                     text=True).stdout.strip().split("\n")[0]
 
     def peak_of_compiling(self):
         """Peak resident memory of xla-compile in MiB, weights not loaded."""
-        # A small process in between: a child's peak counts from its fork, when it still is a copy of this one.
-        peak = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
-                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-        process = subprocess.run([sys.executable, "-c", peak, tools.tool("xla-compile"), self.path, "--cache-dir=off",
-                                  "-o", self.target + ".mr"],
-                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
-        return round(int(process.stdout.split()[-1]) / 1024, 1)
+        return peak_of([tools.tool("xla-compile"), self.path, "--cache-dir=off", "-o", self.target + ".mr"])
+
+    def memory(self):
+        return peak_of([tools.tool("xla-run"), self.path, f"--args={self.arguments}", f"--cache-dir={self.cache}", "--repeat=2", "--quiet"])
 
     def call(self, *flags):
         process = subprocess.run([tools.tool("xla-run"), self.path, f"--args={self.arguments}", f"--cache-dir={self.cache}", *flags],
@@ -194,9 +221,13 @@ def main():
         subject = PEERS[peer](program, folder, int(threads))
         results = subject.results()
         np.savez(os.path.join(folder, f"{name}.{peer}.npz"), **{f"out{i}": r for i, r in enumerate(results)})
-        answer({"compile_s": subject.compile_s, "flags": subject.flags, "version": subject.version})
+        answer({"compile_s": subject.compile_s, "compile_warm_s": getattr(subject, "compile_warm_s", None), "flags": subject.flags,
+                "version": subject.version})
         for line in sys.stdin:
-            answer({"run_ms": subject.run(int(line.split()[1]))})
+            if line.startswith("memory"):
+                answer({"peak_mib": subject.memory(), "base_mib": subject.base_mib})
+            else:
+                answer({"run_ms": subject.run(int(line.split()[1]))})
     except Exception as error:
         answer({"error": f"{type(error).__name__}: {str(error)[:600]}"})
 

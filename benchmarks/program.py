@@ -10,7 +10,8 @@ class Program(NamedTuple):
     """One measured program. `name` says what runs: family, shapes, dtype.
 
     `function(*inputs(seed))` is pure JAX; all arrays, weights included, are arguments. `rtol`/`atol` bound the
-    difference of two correct results. `torch_function(*inputs)` gets the same arrays as torch tensors.
+    difference of two correct results. `torch_function(*inputs)` gets the same arrays as torch tensors. `source` names the model
+    whose shapes these are; `large` programs move more than 64 MiB and are no tests.
     """
 
     name: str
@@ -19,6 +20,8 @@ class Program(NamedTuple):
     rtol: float = 2e-4
     atol: float = 2e-4
     torch_function: Optional[Callable] = None
+    source: str = ""
+    large: bool = False
 
 
 class Weights:
@@ -65,11 +68,18 @@ def model_path(program: Program) -> str:
     return os.path.join(os.path.dirname(os.path.realpath(__file__)), "model", program.name + ".mlir")
 
 
+def as_like(got, want):
+    """`got` as an array of the type of `want`, if it is the raw bits of one that NumPy does not know (bfloat16)."""
+    got, want = np.asarray(got), np.asarray(want)
+    raw = want.dtype.kind == "V" and got.dtype.kind in "uV" and got.dtype != want.dtype and got.dtype.itemsize == want.dtype.itemsize
+    return got.view(want.dtype) if raw else got
+
+
 def max_difference(want, got):
     """Largest absolute difference over all leaves, and the largest |difference| / (|want| * rtol + atol) needs no more."""
     largest = 0.0
     for a, b in zip(want, got):
-        a, b = np.asarray(a), np.asarray(b)
+        a, b = np.asarray(a), as_like(b, a)
         if a.dtype.kind in "biu":
             largest = max(largest, float(np.max(a.astype(np.int64) != b.astype(np.int64), initial=0)))
         elif a.size:
@@ -82,7 +92,7 @@ def disagreement(program: Program, want, got) -> Optional[str]:
     if len(want) != len(got):
         return f"expects {len(want)} results, but got {len(got)}"
     for index, (a, b) in enumerate(zip(want, got)):
-        a, b = np.asarray(a), np.asarray(b)
+        a, b = np.asarray(a), as_like(b, a)
         if a.shape != b.shape:
             return f"result {index}: expects shape {a.shape}, but got {b.shape}"
         if a.dtype.kind in "biu":

@@ -174,6 +174,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     program.kernels.push_back(std::move(described));
     program.memory.code += kernel.object.size();
     program.objects.push_back(runtime::Constant::copy(kernel.object.data(), kernel.object.size()));
+    program.metadata.emplace_back("emitter " + kernel.symbol, kernel.emitter);
     if (report)
       report->kernels.push_back({kernel.symbol, kernel.emitter, kernel.milliseconds});
   }

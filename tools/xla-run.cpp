@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   flags.add("verify", &options.verify, "compare machine code with the evaluator");
   flags.add("stats", &options.stats, "print executed operations, cache use, memory");
   flags.add("time", &options.time, "print time per stop of compilation and per execution");
+  flags.add("profile", &options.profile, "where the time of an execution goes, per kernel: to this JSON file, or - for a table");
   flags.add("cache-dir", &options.cacheDir, "folder of the compilation cache, or off");
   flags.add("compile-threads", &options.threads, "threads of the compiler (default: all)");
   flags.add("generic", &options.generic, "code generation without emitters (the reference path)");

@@ -5,8 +5,10 @@
 #include "runtime/client/Executor.h"
 
 #include "runtime/base/Hash.h"
+#include "runtime/client/Profile.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -44,11 +46,19 @@ struct Frame {
 
 } // namespace
 
+static std::atomic<Profile *> activeProfile{nullptr};
+ProfileScope::ProfileScope(Profile &profile) { activeProfile.store(&profile); }
+ProfileScope::~ProfileScope() { activeProfile.store(nullptr); }
+
 class Executor {
 public:
   Executor(const Plan &plan, Workspace &workspace, const ExecutionTarget &target)
       : plan(plan), program(*plan.program), target(target), stack(static_cast<char *>(workspace.stack->data())),
-        arena(static_cast<char *>(workspace.arena->data())), staging(static_cast<char *>(workspace.staging->data())) {}
+        arena(static_cast<char *>(workspace.arena->data())), staging(static_cast<char *>(workspace.staging->data())),
+        profile(target.device == 0 ? activeProfile.load() : nullptr) {
+    if (profile)
+      profile->kernels.resize(program.kernels.size());
+  }
 
   Status run(const std::vector<BoundArgument> &arguments, std::vector<BoundResult> &results);
 
@@ -72,6 +82,7 @@ private:
 
   // Steps.
   Status runSteps(Frame &frame, const Steps &steps, const std::vector<std::vector<SlotId>> *freeAfter = nullptr);
+  Status runMeasured(Frame &frame, const Step &step);
   Status runStep(Frame &frame, const KernelStep &s);
   Status runStep(Frame &frame, const LoopStep &s);
   Status runStep(Frame &frame, const CondStep &s);
@@ -96,6 +107,7 @@ private:
   char *stack;
   char *arena;
   char *staging;
+  Profile *profile; ///< null: not measured
   uint32_t location = kNone;
 };
 
@@ -306,7 +318,8 @@ Status Executor::runSteps(Frame &frame, const Steps &steps, const std::vector<st
     const Step &step = steps[i];
     location = step.location;
     // Kernels are the common case: no visit.
-    Status status = step.body.index() == 0
+    Status status = profile ? runMeasured(frame, step)
+                    : step.body.index() == 0
                         ? runStep(frame, *std::get_if<KernelStep>(&step.body))
                         : std::visit([&](const auto &body) { return runStep(frame, body); }, step.body);
     if (!status.ok()) [[unlikely]]
@@ -321,6 +334,35 @@ Status Executor::runSteps(Frame &frame, const Steps &steps, const std::vector<st
       }
   }
   return Status();
+}
+
+/// Name of a step in a profile; empty for steps that consist of others.
+static std::string profileName(const Step &step) {
+  struct Namer {
+    std::string operator()(const KernelStep &) { return "kernel"; }
+    std::string operator()(const LoopStep &) { return ""; }
+    std::string operator()(const CondStep &) { return ""; }
+    std::string operator()(const CallStep &) { return ""; }
+    std::string operator()(const CopyStep &) { return "copy"; }
+    std::string operator()(const FillStep &) { return "fill"; }
+    std::string operator()(const SetDimsStep &) { return "set_dims"; }
+    std::string operator()(const CollectiveStep &s) { return s.name; }
+    std::string operator()(const CustomCallStep &s) { return "custom_call " + s.target; }
+    std::string operator()(const DeviceIdStep &) { return "device_id"; }
+    std::string operator()(const TransferStep &) { return "transfer"; }
+  };
+  return std::visit(Namer(), step.body);
+}
+
+Status Executor::runMeasured(Frame &frame, const Step &step) {
+  auto start = std::chrono::steady_clock::now();
+  Status status = std::visit([&](const auto &body) { return runStep(frame, body); }, step.body);
+  uint64_t time = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+  if (auto *kernel = std::get_if<KernelStep>(&step.body))
+    profile->kernels[kernel->kernel].add(time);
+  else if (std::string name = profileName(step); !name.empty())
+    profile->steps[name].add(time);
+  return status;
 }
 
 Status Executor::kernelError(const KernelStep &s, int32_t code) const {

@@ -7,7 +7,7 @@ from benchmarks import program as bench
 from benchmarks import tools
 from benchmarks.op import programs
 
-OPS = {p.name: p for p in programs()}
+OPS = {p.name: p for p in programs() if not p.large}
 
 
 @pytest.mark.parametrize("name", sorted(OPS))

@@ -15,6 +15,7 @@
 #include "tools/support/CompileCached.h"
 #include "tools/support/LegalizeChlo.h"
 #include "tools/support/PlantBug.h"
+#include "tools/support/ProfileReport.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
 #include "tools/support/RunProgram.h"
@@ -250,7 +251,8 @@ int runFile(const RunFileOptions &options) {
   for (Array &array : hoisted)
     arguments.push_back(std::move(array));
 
-  auto outcome = runProgram(program, arguments, options.numDevices, options.repeat, options.rngSeed, [&](unsigned run) {
+  auto outcome = runProgram(program, arguments, options.numDevices, options.repeat, options.rngSeed,
+                            !options.profile.empty(), [&](unsigned run) {
     progress.show("execution " + std::to_string(run + 1) + " of " + std::to_string(options.repeat));
   });
   if (!outcome)
@@ -267,6 +269,9 @@ int runFile(const RunFileOptions &options) {
     printMemory(*program, llvm::outs());
     llvm::outs() << llvm::format("%14llu  peak of the run\n", (unsigned long long)outcome->peakBytes);
   }
+  if (!options.profile.empty())
+    if (runtime::Status status = writeProfile(*program, *outcome, options.profile); !status.ok())
+      return fail(kTool, status.message());
   if (options.repeat > 1 || options.time)
     printTimes(*outcome, options.time);
   if (!options.out.empty()) {

@@ -26,6 +26,7 @@ struct RunFileOptions {
   bool xlaSemantics = false; ///< passes/xla, for the evaluator too
   bool fuse = true;
   bool quiet = false;       ///< print no results
+  std::string profile;      ///< where the time of a run goes: a JSON file, or - for a table
   std::string plantBug;     ///< test hook: spoil the first operation of this family (PlantBug.h)
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace millrace::tools {
 using namespace runtime;
@@ -35,7 +36,7 @@ StatusOr<Array> download(Buffer &buffer, const std::string &name) {
 } // namespace
 
 StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, const std::vector<Array> &arguments,
-                                unsigned numDevices, unsigned repeat, uint64_t rngSeed,
+                                unsigned numDevices, unsigned repeat, uint64_t rngSeed, bool profile,
                                 const std::function<void(unsigned)> &onRepeat) {
   RunOutcome outcome;
   ClientOptions clientOptions;
@@ -76,6 +77,9 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, const st
         mine.push_back(*buffer);
       }
     }
+    std::optional<ProfileScope> scope;
+    if (profile)
+      scope.emplace(outcome.profiles.emplace_back());
     start = std::chrono::steady_clock::now();
     auto result = (*executable)->execute(buffers);
     if (!result)

@@ -2,6 +2,7 @@
 //===- RunProgram.h - Execute a program on host arrays --------------------===//
 #pragma once
 
+#include "runtime/client/Profile.h"
 #include "runtime/program/Program.h"
 #include "tools/support/Npy.h"
 
@@ -15,14 +16,16 @@ namespace millrace::tools {
 struct RunOutcome {
   std::vector<std::vector<Array>> results; ///< [device][result], of the last execution
   std::vector<double> milliseconds;        ///< per execution, from enqueueing to the last result being ready
+  std::vector<runtime::Profile> profiles;  ///< per execution, of device 0, if asked for
   double loadMilliseconds = 0;
   uint64_t peakBytes = 0; ///< of device 0
 };
 
 /// Loads `program` and executes it `repeat` times on its devices, each with its part of `arguments`. `onRepeat` is told the number
 /// of the execution that begins. Waits for the results. `rngSeed` is that of the client, 0 a new one.
+/// `profile`: measure every step.
 runtime::StatusOr<RunOutcome> runProgram(std::shared_ptr<const runtime::Program> program,
                                          const std::vector<Array> &arguments, unsigned numDevices, unsigned repeat,
-                                         uint64_t rngSeed, const std::function<void(unsigned)> &onRepeat);
+                                         uint64_t rngSeed, bool profile, const std::function<void(unsigned)> &onRepeat);
 
 } // namespace millrace::tools

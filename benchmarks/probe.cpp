@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- probe.cpp - What this machine can do at most, measured now ----------===//
+// probe THREADS: fused multiply-adds per second in registers, and bytes per second of reading and of copying for working sets
+// from a cache to memory, as one JSON object. Each figure is the best of several short attempts: a ceiling, not an average.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <int Bytes, typename T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(Bytes)));
+};
+
+/// Chains of dependent multiply-adds, enough of them to cover the latency. Returns floating point operations.
+template <int Bytes, typename T>
+__attribute__((always_inline)) inline double multiplyAdds(int64_t rounds) {
+  using V = typename VectorOf<Bytes, T>::type;
+  constexpr int kChains = 14;
+  V sums[kChains], factor, term;
+  for (size_t i = 0; i < Bytes / sizeof(T); ++i)
+    factor[i] = T(0.999), term[i] = T(0.001);
+  for (V &sum : sums)
+    sum = term;
+  for (int64_t round = 0; round < rounds; ++round) {
+#pragma clang loop unroll(full)
+    for (V &sum : sums)
+      sum = __builtin_elementwise_fma(sum, factor, term);
+  }
+  V total = sums[0];
+  for (V &sum : sums)
+    total += sum;
+  asm volatile("" : : "m"(total));
+  return double(rounds) * kChains * (Bytes / sizeof(T)) * 2;
+}
+__attribute__((target("avx512f,fma"))) double wideF32(int64_t rounds) { return multiplyAdds<64, float>(rounds); }
+__attribute__((target("avx512f,fma"))) double wideF64(int64_t rounds) { return multiplyAdds<64, double>(rounds); }
+__attribute__((target("avx2,fma"))) double narrowF32(int64_t rounds) { return multiplyAdds<32, float>(rounds); }
+__attribute__((target("avx2,fma"))) double narrowF64(int64_t rounds) { return multiplyAdds<32, double>(rounds); }
+
+typedef uint64_t Line __attribute__((vector_size(64), aligned(64)));
+
+/// Sums `bytes` at `data`.
+void readAll(const char *data, size_t bytes) {
+  auto *lines = reinterpret_cast<const Line *>(data);
+  Line sums[4] = {};
+  for (size_t i = 0; i + 4 <= bytes / sizeof(Line); i += 4)
+    for (int k = 0; k < 4; ++k)
+      sums[k] += lines[i + k];
+  Line sum = sums[0] + sums[1] + sums[2] + sums[3];
+  asm volatile("" : : "m"(sum));
+}
+
+void copyAll(char *to, const char *from, size_t bytes) {
+  auto *target = reinterpret_cast<Line *>(to);
+  auto *source = reinterpret_cast<const Line *>(from);
+  for (size_t i = 0; i < bytes / sizeof(Line); ++i)
+    target[i] = source[i];
+  asm volatile("" : : : "memory");
+}
+
+/// Runs `work(thread)` on all threads at once, `attempts` times; the best time in seconds.
+double best(unsigned threads, int attempts, const std::function<void(unsigned)> &work) {
+  std::atomic<int> arrived{0}, finished{0};
+  std::vector<std::thread> others;
+  double least = 1e9;
+  auto attempt = [&](unsigned thread, int number) {
+    arrived.fetch_add(1);
+    while (arrived.load() < int(threads) * (number + 1)) {
+    }
+    auto start = Clock::now();
+    work(thread);
+    finished.fetch_add(1);
+    while (finished.load() < int(threads) * (number + 1)) {
+    }
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  for (unsigned thread = 1; thread < threads; ++thread)
+    others.emplace_back([&, thread] {
+      for (int number = 0; number < attempts; ++number)
+        attempt(thread, number);
+    });
+  for (int number = 0; number < attempts; ++number)
+    least = std::min(least, attempt(0, number));
+  for (std::thread &other : others)
+    other.join();
+  return least;
+}
+
+double gigaflops(unsigned threads, double (*work)(int64_t)) {
+  constexpr int64_t kRounds = 400'000;
+  double operations = 0;
+  double seconds = best(threads, 8, [&](unsigned thread) {
+    double mine = work(kRounds);
+    if (thread == 0)
+      operations = mine;
+  });
+  return operations * threads / seconds / 1e9;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  unsigned threads = argc > 1 ? unsigned(std::max(1, std::atoi(argv[1]))) : 1;
+  bool wide = __builtin_cpu_supports("avx512f");
+  std::printf("{\"threads\": %u, \"f32_gflops\": %.1f, \"f64_gflops\": %.1f, \"bandwidth\": [", threads,
+              gigaflops(threads, wide ? wideF32 : narrowF32), gigaflops(threads, wide ? wideF64 : narrowF64));
+  const char *separator = "";
+  // Working sets of all threads together: what is read and what is written.
+  for (size_t total = size_t(256) << 10; total <= size_t(256) << 20; total *= 4) {
+    size_t each = total / threads / 512 * 512, repeat = std::max<size_t>(1, (size_t(8) << 20) / total);
+    std::vector<char *> memory;
+    for (unsigned thread = 0; thread < threads; ++thread) {
+      memory.push_back(static_cast<char *>(std::aligned_alloc(4096, (each + 4095) / 4096 * 4096)));
+      std::memset(memory.back(), 1, each);
+    }
+    double read = best(threads, 10, [&](unsigned thread) {
+      for (size_t k = 0; k < repeat; ++k)
+        readAll(memory[thread], each);
+    });
+    double copy = best(threads, 10, [&](unsigned thread) {
+      for (size_t k = 0; k < repeat; ++k)
+        copyAll(memory[thread] + each / 2, memory[thread], each / 2);
+    });
+    double bytes = double(each) * threads * double(repeat) / 1e9;
+    std::printf("%s{\"bytes\": %zu, \"read_gbs\": %.1f, \"copy_gbs\": %.1f}", separator, total, bytes / read, bytes / copy);
+    separator = ", ";
+    for (char *block : memory)
+      std::free(block);
+  }
+  std::printf("]}\n");
+}

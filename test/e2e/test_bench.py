@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""scripts/bench end to end on a tiny program: the figures are there and consistent; no figure is compared with a limit."""
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import pytest
+
+from benchmarks import plot, profile, tools
+
+
+def bench(*arguments):
+    environment = dict(os.environ, MILLRACE_BUILD=tools.BUILD, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu")
+    return subprocess.run([sys.executable, "-m", "benchmarks.compare", *arguments], cwd=tools.ROOT, capture_output=True, text=True,
+                          env=environment)
+
+
+def test_compares_and_plots(tmp_path):
+    path = tmp_path / "result.json"
+    process = bench("add_8_f32", "--peers=millrace,xla_cpu", "--rounds=1", "--seconds=0.05", f"--json={path}")
+    assert process.returncode == 0, process.stderr
+    (row,) = json.loads(path.read_text())["results"]
+    assert row["name"].startswith("add_8_f32_t") and row["source"]
+    for peer in ("millrace", "xla_cpu"):
+        entry = row["peers"][peer]
+        assert entry["wrong"] is None and 0 < entry["min_ms"] <= entry["median_ms"]
+        assert entry["peak_mib"] > entry["base_mib"] > 1 and entry["compile_s"] > 0
+    assert 0 < row["peers"]["millrace"]["compile_warm_s"] < row["peers"]["millrace"]["compile_s"]
+    assert "geometric mean against XLA:CPU" in process.stdout
+    xml.etree.ElementTree.fromstring((tmp_path / "result.svg").read_text())
+    assert row["name"] in (tmp_path / "result.svg").read_text()
+
+
+def test_profiles(tmp_path):
+    path = tmp_path / "profile.json"
+    process = bench("--profile", "gemm_33x65x127_f32", "--seconds=0.05", "--threads=1", f"--json={path}")
+    assert process.returncode == 0, process.stderr
+    report = json.loads(path.read_text())
+    (kernel,) = report["programs"][0]["kernels"]
+    assert kernel["flops"] == 2 * 33 * 65 * 127 and kernel["emitter"] == "contraction" and kernel["calls"] == 1
+    assert kernel["bytes_read"] == 4 * (33 * 65 + 65 * 127) and kernel["bytes_written"] == 4 * 33 * 127
+    assert kernel["gflops"] == pytest.approx(kernel["flops"] / kernel["median_us"] / 1e3)
+    assert report["peaks"]["f32_gflops"] > 1 and all(r["read_gbs"] > 0.1 for r in report["peaks"]["bandwidth"])
+
+
+def test_judges_by_the_nearer_limit():
+    peaks = {"f32_gflops": 100, "bandwidth": [{"bytes": 1000, "read_gbs": 50, "copy_gbs": 20}, {"bytes": 9000, "read_gbs": 10, "copy_gbs": 5}]}
+    reads = {"median_us": 1, "calls": 1, "flops": 10, "bytes_read": 1000, "bytes_written": 0}
+    profile.judge(reads, peaks)
+    assert reads["bound"] == "bytes" and reads["of_peak"] == pytest.approx(1000 / 50e9 / 1e-6)
+    copies = {"median_us": 1, "calls": 1, "flops": 10, "bytes_read": 1000, "bytes_written": 1000}
+    profile.judge(copies, peaks)
+    assert copies["of_peak"] == pytest.approx(2000 / 5e9 / 1e-6)
+    computes = {"median_us": 1, "calls": 1, "flops": 90_000, "bytes_read": 100, "bytes_written": 0}
+    profile.judge(computes, peaks)
+    assert computes["bound"] == "flops" and computes["of_peak"] == pytest.approx(0.9)
+
+
+def test_best_peer_ignores_wrong_results():
+    row = {"peers": {"millrace": {"median_ms": 2.0}, "a": {"median_ms": 1.0, "wrong": "differs"}, "b": {"median_ms": 3.0}}}
+    assert plot.speed_against_best(row) == (1.5, "b")
