@@ -129,8 +129,10 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     return llvm::createStringError("compilation stopped at 'partitioned'");
   // Partitioning comes first, while every operation still says what the front end meant: simplification would not keep
   // shardings. Programs without any pass through unchanged.
-  if (llvm::Error error = run(lowering::addShardingPasses, "sharded"))
-    return std::move(error);
+  if (failed(spmd::propagate(module)))
+    return llvm::createStringError("compilation stopped at 'sharded'");
+  watch.lap("sharded");
+  dump("sharded");
   if (failed(spmd::partition(module)))
     return llvm::createStringError("compilation stopped at 'partitioned'");
   watch.lap("partitioned");

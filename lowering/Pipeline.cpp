@@ -50,8 +50,6 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(calls::createSelectTopKPass());
 }
 
-void addShardingPasses(OpPassManager &pm, const CompileOptions &options) {}
-
 void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   fusion::FuseKernelsPassOptions fusionOptions;
   fusionOptions.single = !options.fuse;

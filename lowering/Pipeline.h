@@ -9,7 +9,6 @@
 namespace millrace::lowering {
 
 void addSimplifyPasses(mlir::OpPassManager &pm, const CompileOptions &options);
-void addShardingPasses(mlir::OpPassManager &pm, const CompileOptions &options);
 void addFusionPasses(mlir::OpPassManager &pm, const CompileOptions &options);
 
 } // namespace millrace::lowering

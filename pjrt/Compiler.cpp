@@ -119,11 +119,9 @@ struct PartShardings {
 };
 
 /// Does what compile() does before simplification: layouts are about the parts of arguments, which exist afterwards.
-LogicalResult partitionFirst(ModuleOp module, const CompileOptions &options, PartShardings &shardings) {
+LogicalResult partitionFirst(ModuleOp module, PartShardings &shardings) {
   calls::prepareCollectives(module);
-  PassManager passes(module.getContext(), ModuleOp::getOperationName());
-  lowering::addShardingPasses(passes, options);
-  if (failed(passes.run(module)) || failed(spmd::partition(module)))
+  if (failed(spmd::partition(module)))
     return failure();
   auto entry = module.lookupSymbol<func::FuncOp>(findEntry(module));
   auto take = [](DictionaryAttr attrs, std::vector<std::string> &list) {
@@ -177,7 +175,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
     return rt::invalidArgument("the module has neither @main nor a single function to run");
   PartShardings shardings;
   if (compiled->options.numPartitions > 1 && hasLayouts(function)) {
-    if (failed(partitionFirst(*module, options, shardings)))
+    if (failed(partitionFirst(*module, shardings)))
       return session.error("the program cannot be partitioned");
     function = module->lookupSymbol<func::FuncOp>(entry);
   }

@@ -16,6 +16,7 @@
 #include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/loops/Passes.h"
+#include "passes/sharding/Passes.h"
 #include "passes/simplify/Passes.h"
 #include "passes/vhlo/Passes.h"
 #include "passes/spmd/Passes.h"
@@ -64,6 +65,8 @@ void millrace::registerAllPasses() {
   simplify::registerSimplifyPasses();
   vhlo::registerVhloPasses();
   vhlo::registerVhloPipelines();
+  sharding::registerShardingPasses();
+  sharding::registerShardingPipelines();
   spmd::registerSpmdPasses();
   xla_semantics::registerXlaSemanticsPasses();
   mlir::registerCanonicalizerPass();

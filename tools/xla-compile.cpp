@@ -2,19 +2,20 @@
 //===- xla-compile.cpp - StableHLO in, program or any stop out ------------===//
 #include "lowering/Compile.h"
 #include "tools/support/CompileCached.h"
+#include "tools/support/ExplainSharding.h"
 #include "tools/support/Flags.h"
+#include "tools/support/MeshFlag.h"
 #include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
 #include "tools/support/Source.h"
+#include "tools/support/TextOutput.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace millrace;
 int main(int argc, char **argv) {
-  std::string input, output, emit = "object", entry, cacheDir;
-  bool showTime = false, showMemory = false, generic = false, noFusion = false, xlaSemantics = false;
+  std::string input, output, emit = "object", entry, cacheDir, mesh;
+  bool showTime = false, showMemory = false, generic = false, noFusion = false, xlaSemantics = false, explain = false;
   unsigned threads = 0;
   tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU");
   flags.positional(&input, "FILE.mlir");
@@ -26,6 +27,8 @@ int main(int argc, char **argv) {
   flags.add("cache-dir", &cacheDir, "folder of the compilation cache, or off; used where no stop is printed");
   flags.add("compile-threads", &threads, "threads of the compiler (default: all)");
   flags.add("xla-semantics", &xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
+  flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
+  flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective");
   flags.add("generic", &generic, "code generation without emitters (the reference path)");
   flags.add("no-fusion", &noFusion, "one kernel per operation");
   int status;
@@ -40,8 +43,12 @@ int main(int argc, char **argv) {
   auto module = session.load(input);
   if (!module)
     return 1;
+  if (runtime::Status status = mesh.empty() ? runtime::Status() : tools::applyMesh(*module, mesh); !status.ok())
+    return tools::fail("xla-compile", status.message());
   std::string text;
   llvm::raw_string_ostream stream(text);
+  if (explain)
+    return tools::explainSharding(*module, stream) ? tools::writeText("xla-compile", output, text) : 1;
   if (emit == "stablehlo")
     stream << *module << "\n";
 
@@ -83,17 +90,5 @@ int main(int argc, char **argv) {
   }
   if (showTime)
     tools::printCompileTimes(report, llvm::outs());
-  if (text.empty())
-    return 0;
-  if (output.empty() || output == "-") {
-    llvm::outs() << text;
-    return 0;
-  }
-  std::error_code error;
-  llvm::ToolOutputFile file(output, error, llvm::sys::fs::OpenFlags::OF_Text);
-  if (error)
-    return tools::fail("xla-compile", "cannot write '" + output + "': " + error.message());
-  file.os() << text;
-  file.keep();
-  return 0;
+  return text.empty() ? 0 : tools::writeText("xla-compile", output, text);
 }

@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OpRules.h - Which dimensions of an operation can be split together -===//
+//===- OpRules.h - Which factors of an operation can be computed in parts -===//
+// The rules are those of propagation (passes/sharding/OpRules.h). Propagation may put axes where an operation then needs
+// communication; here stands where the operation itself, on tiles, gives tiles of the result.
 #pragma once
+
+#include "passes/sharding/OpRules.h"
+#include "passes/spmd/Placement.h"
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace millrace::spmd {
 
-/// Dimensions with the same factor are split the same way in all operands and results, and then every device computes
-/// its tile of the result from its tiles of the operands. Dimensions without a factor (-1) must be whole.
-struct OpRule {
-  llvm::SmallVector<llvm::SmallVector<int>> operands, results;
-  int numFactors = 0;
-  /// Factors that no result has: devices then hold summands of the result.
-  llvm::SmallVector<int> reduced;
+/// A rule, and for each factor whether splitting it is possible.
+struct SplitRule {
+  sharding::Rule rule;
+  llvm::SmallVector<bool> splittable;
 
-  bool isReduced(int factor) const { return llvm::is_contained(reduced, factor); }
+  bool isReduced(int factor) const { return rule.factors[factor].kind == sharding::FactorKind::Reduction; }
 };
 
-/// All dimensions whole if nothing is known about the operation. Operands and results are ranked tensors or have no
-/// dimensions at all (tokens).
-OpRule ruleOf(mlir::Operation *op);
+/// All dimensions whole if nothing is known about the operation.
+SplitRule splitRuleOf(mlir::Operation *op);
+
+/// Tiles of every factor of one tensor; as far as its dimensions' tiles are made of whole parts of factors.
+llvm::SmallVector<std::pair<int, Tiles>> tilesOfFactors(const Placement &placement, const sharding::TensorFactors &dims,
+                                                        llvm::ArrayRef<sharding::Factor> factors);
+
+/// The dimensions' tiles, given those of factors. Nothing if a factor is cut behind one that is not cut into single elements:
+/// what a device would hold is no contiguous part.
+std::optional<Placement> placementOfFactors(const sharding::TensorFactors &dims, llvm::ArrayRef<sharding::Factor> factors,
+                                            llvm::ArrayRef<const Tiles *> assigned);
 
 /// Attributes of `local`, a copy of an operation with local types, that name sizes of split dimensions.
 void localizeAttributes(mlir::Operation *local);

@@ -4,15 +4,21 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/LogicalResult.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace millrace::spmd {
 
 /// True if some value of the module says how it is sharded, and there is something to it.
 bool hasShardings(mlir::ModuleOp module);
 
-/// Turns the module into the program of each of its `mhlo.num_partitions` devices: inlines calls, then the pass
-/// xla-spmd-partition. Modules for one device or without shardings stay as they are. Errors are reported at the operation
-/// that cannot be partitioned.
+/// Gives every value the sharding that follows from what is annotated: inlines calls and propagates (passes/sharding). The
+/// arguments of the program keep theirs: without an annotation they are whole. Modules for one device or without shardings stay
+/// as they are, and so does one with shapes that are not static. `explain` is told for every tensor that is split why.
+llvm::LogicalResult propagate(mlir::ModuleOp module, llvm::raw_ostream *explain = nullptr);
+
+/// Turns the module into the program of each of its `mhlo.num_partitions` devices; propagates first, if that has not been
+/// done. Modules for one device or without shardings stay as they are. Errors are reported at the operation that cannot be
+/// partitioned.
 llvm::LogicalResult partition(mlir::ModuleOp module);
 
 } // namespace millrace::spmd

@@ -10,10 +10,12 @@
 
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
+#include "passes/sharding/Passes.h"
 #include "passes/simplify/Passes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -245,9 +247,28 @@ struct SpmdPartition : impl::SpmdPartitionPassBase<SpmdPartition> {
 
 } // namespace
 
-LogicalResult partition(ModuleOp module) {
-  if (!hasShardings(module))
+/// Said once propagation is done.
+constexpr llvm::StringLiteral kPropagated = "millrace.shardings_propagated";
+
+static bool hasStaticShapes(ModuleOp module) {
+  auto isStatic = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || shaped.hasStaticShape();
+  };
+  return !module
+              .walk([&](Operation *op) {
+                auto function = dyn_cast<func::FuncOp>(op);
+                bool all = llvm::all_of(op->getResultTypes(), isStatic) &&
+                           (!function || llvm::all_of(function.getArgumentTypes(), isStatic));
+                return all ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
+  if (!hasShardings(module) || module->hasAttr(kPropagated))
     return success();
+  module->setAttr(kPropagated, UnitAttr::get(module.getContext()));
   module.getContext()->loadDialect<stablehlo::StablehloDialect, sdy::SdyDialect>();
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   // One function of operations that the rules know.
@@ -258,7 +279,44 @@ LogicalResult partition(ModuleOp module) {
   pm.addPass(calls::createInlineCallsPass(inlineAll));
   pm.addNestedPass<func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloLegalizeDeprecatedOpsPass());
+  if (failed(pm.run(module)))
+    return failure();
+  if (!hasStaticShapes(module))
+    return success(); // partitioning names the culprit
+  // Callers decide how they bring their arguments; results they take as they come.
+  llvm::DenseSet<std::pair<Operation *, unsigned>> annotated;
+  auto hasAnnotation = [](func::FuncOp function, unsigned i) {
+    return function.getArgAttr(i, sdy::shardingAttrName) || function.getArgAttr(i, kHloSharding);
+  };
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (hasAnnotation(function, i))
+        annotated.insert({function, i});
+  PassManager before(module.getContext(), ModuleOp::getOperationName());
+  before.addPass(sharding::createImportHloShardingsPass());
+  sharding::addImportPipeline(before);
+  PassManager after(module.getContext(), ModuleOp::getOperationName());
+  sharding::PipelineOptions pipeline;
+  pipeline.dropRules = false; // partitioning knows nothing else about custom calls
+  sharding::addExportPipeline(after, pipeline);
+  if (failed(before.run(module)) || failed(sharding::propagateShardings(module, {}, explain)) || failed(after.run(module)))
+    return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (!annotated.contains({function, i}))
+        function.removeArgAttr(i, StringAttr::get(module.getContext(), sdy::shardingAttrName));
+  return success();
+}
+
+LogicalResult partition(ModuleOp module) {
+  if (!hasShardings(module))
+    return success();
+  if (failed(propagate(module)))
+    return failure();
+  module->removeAttr(kPropagated);
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
   pm.addPass(createSpmdPartitionPass());
+  pm.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
   return pm.run(module);
 }
 

@@ -3,6 +3,7 @@
 #include "passes/spmd/Partitioner.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -69,7 +70,10 @@ LogicalResult Partitioner::emitOp(Operation &op) {
     return success();
   if (auto constant = dyn_cast<sdy::ConstantOp>(op)) {
     Value value = ConstantOp::create(builder, op.getLoc(), constant.getType(), constant.getValue());
-    shards[constant.getResult()] = {value, wholeOf(constant.getType()), currentScope};
+    Shard shard{value, wholeOf(constant.getType()), currentScope};
+    if (auto wanted = wantedPlacement(cast<OpResult>(constant.getResult()), currentScope))
+      shard = {resharder.reshard(builder, op.getLoc(), shard, *wanted), *wanted, currentScope};
+    shards[constant.getResult()] = shard;
     return success();
   }
   if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
@@ -183,6 +187,7 @@ LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
 static void dropConstraints(Operation &local) {
   for (Region &region : local.getRegions())
     region.walk([](Operation *inner) {
+      inner->removeDiscardableAttr(sdy::shardingAttrName);
       auto call = dyn_cast<CustomCallOp>(inner);
       if (!isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(inner) && !(call && call.getCallTargetName() == "Sharding"))
         return;
@@ -258,103 +263,147 @@ static DenseElementsAttr neutralElement(Operation *combine, RankedTensorType typ
   return DenseElementsAttr::get(type, value);
 }
 
-LogicalResult Partitioner::emitByRule(Operation &op) {
-  OpRule rule = ruleOf(&op);
-  Scope scope = scopeOf(op);
-  // A reduced factor ends in an all-reduce of the result, which is only done for computations known to allow it.
-  auto reduce = dyn_cast<ReduceOp>(op);
-  bool canReduce = isa<DotGeneralOp>(op);
-  if (reduce && reduce.getInputs().size() == 1 && llvm::hasNItems(reduce.getBody().front(), 2)) {
-    Operation &combine = reduce.getBody().front().front();
-    canReduce = isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(combine) &&
-                combine.getOperand(0) != combine.getOperand(1) &&
-                llvm::all_of(combine.getOperands(), [](Value value) { return isa<BlockArgument>(value); }) &&
-                neutralElement(&combine, cast<RankedTensorType>(reduce.getInitValues()[0].getType()));
-  }
-  // Largest operands decide first; a later wish that does not go with the earlier ones is not granted.
-  SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, op.getNumOperands()));
-  llvm::sort(order, [&](unsigned a, unsigned b) {
-    return std::pair(-bytesOf(op.getOperand(a).getType()), a) < std::pair(-bytesOf(op.getOperand(b).getType()), b);
+/// The initial value changes nothing.
+static bool isNeutral(Value init, Operation *combine) {
+  DenseElementsAttr value;
+  return matchPattern(init, m_Constant(&value)) && value == neutralElement(combine, cast<RankedTensorType>(init.getType()));
+}
+
+/// The combining operation of a reduction of which devices may compute summands; null if that is not known to be right.
+static Operation *combinerOf(ReduceOp reduce) {
+  if (!reduce || reduce.getInputs().size() != 1 || !llvm::hasNItems(reduce.getBody().front(), 2))
+    return nullptr;
+  Operation &combine = reduce.getBody().front().front();
+  bool known = isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(combine) && combine.getOperand(0) != combine.getOperand(1) &&
+               llvm::all_of(combine.getOperands(), [](Value value) { return isa<BlockArgument>(value); }) &&
+               neutralElement(&combine, cast<RankedTensorType>(reduce.getInitValues()[0].getType()));
+  return known ? &combine : nullptr;
+}
+
+/// Tiles for every factor: of what operands have and results are to have, that comes first which keeps most bytes in place.
+SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const SplitRule &split, const Scope &scope,
+                                                      ArrayRef<std::optional<Placement>> wanted) {
+  const sharding::Rule &rule = split.rule;
+  struct Candidate {
+    int factor;
+    Tiles tiles;
+    int64_t bytes = 0;
+  };
+  SmallVector<Candidate> candidates;
+  auto consider = [&](const Placement &placement, const sharding::TensorFactors &dims, Type type) {
+    for (auto &[factor, tiles] : tilesOfFactors(placement, dims, rule.factors)) {
+      auto *same = llvm::find_if(candidates, [&, factor = factor, &tiles = tiles](const Candidate &other) {
+        return other.factor == factor && other.tiles == tiles;
+      });
+      if (same == candidates.end())
+        same = &candidates.emplace_back(Candidate{factor, tiles});
+      same->bytes += bytesOf(type);
+    }
+  };
+  for (auto [operand, dims] : llvm::zip_equal(op.getOperands(), rule.operands))
+    consider(shards[operand].placement, dims, operand.getType());
+  for (auto [result, dims, placement] : llvm::zip_equal(op.getResults(), rule.results, wanted))
+    if (placement)
+      consider(*placement, dims, result.getType());
+  // Elements that no communication follows first.
+  llvm::stable_sort(candidates, [&](const Candidate &a, const Candidate &b) {
+    auto key = [&](const Candidate &each) { return std::tuple(each.bytes, !split.isReduced(each.factor)); };
+    return key(a) > key(b);
   });
-  SmallVector<const Tiles *> assigned(rule.numFactors, nullptr);
-  auto divides = [&](int factor, int64_t count) {
-    for (auto [values, sides] : {std::pair(ValueRange(op.getOperands()), &rule.operands),
-                                 std::pair(ValueRange(op.getResults()), &rule.results)})
-      for (auto [value, dims] : llvm::zip_equal(values, *sides))
-        for (auto [dim, f] : llvm::enumerate(dims))
-          if (f == factor && cast<RankedTensorType>(value.getType()).getDimSize(dim) % count != 0)
-            return false;
+  SmallVector<std::optional<Tiles>> assigned(rule.factors.size());
+  auto isPossible = [&]() {
+    SmallVector<const Tiles *> pointers, all;
+    for (const std::optional<Tiles> &tiles : assigned) {
+      pointers.push_back(tiles ? &*tiles : nullptr);
+      if (tiles)
+        all.push_back(&*tiles);
+    }
+    if (!isUniform(all, scope))
+      return false;
+    for (auto *side : {&rule.operands, &rule.results})
+      for (const sharding::TensorFactors &dims : *side)
+        if (!placementOfFactors(dims, rule.factors, pointers))
+          return false;
     return true;
   };
-  auto consider = [&](bool reduced) {
-    for (unsigned i : order)
-      for (auto [dim, factor] : llvm::enumerate(rule.operands[i])) {
-        const Tiles &tiles = shards[op.getOperand(i)].placement[dim];
-        if (factor < 0 || tiles.isWhole() || assigned[factor] || rule.isReduced(factor) != reduced ||
-            !divides(factor, tiles.count))
-          continue;
-        assigned[factor] = &tiles;
-        SmallVector<const Tiles *> all;
-        for (const Tiles *each : assigned)
-          if (each)
-            all.push_back(each);
-        if (!isUniform(all, scope))
-          assigned[factor] = nullptr;
-      }
-  };
-  consider(false);
-  if (canReduce)
-    consider(true);
+  for (const Candidate &candidate : candidates) {
+    std::optional<Tiles> &place = assigned[candidate.factor];
+    if (place || !split.splittable[candidate.factor] || rule.factors[candidate.factor].size % candidate.tiles.count != 0)
+      continue;
+    place = candidate.tiles;
+    if (!isPossible())
+      place.reset();
+  }
+  return assigned;
+}
 
-  auto placementOf = [&](ArrayRef<int> dims) {
-    Placement placement;
-    for (int factor : dims)
-      placement.push_back(factor >= 0 && assigned[factor] ? *assigned[factor] : Tiles());
-    return placement;
-  };
+LogicalResult Partitioner::emitByRule(Operation &op) {
+  SplitRule split = splitRuleOf(&op);
+  const sharding::Rule &rule = split.rule;
+  Scope scope = scopeOf(op);
+  auto reduce = dyn_cast<ReduceOp>(op);
+  Operation *combiner = combinerOf(reduce);
+  if (reduce && !combiner)
+    for (size_t factor = 0; factor < rule.factors.size(); ++factor)
+      split.splittable[factor] = split.splittable[factor] && !split.isReduced(factor);
+  SmallVector<std::optional<Placement>> wanted;
+  for (OpResult result : op.getResults())
+    wanted.push_back(wantedPlacement(result, scope));
+  SmallVector<std::optional<Tiles>> assigned = assign(op, split, scope, wanted);
+  SmallVector<const Tiles *> pointers;
+  for (const std::optional<Tiles> &tiles : assigned)
+    pointers.push_back(tiles ? &*tiles : nullptr);
+
   SmallVector<Value> operands;
   for (auto [operand, dims] : llvm::zip_equal(op.getOperands(), rule.operands)) {
     Shard shard = shards[operand];
     shard.scope = scope;
-    operands.push_back(resharder.reshard(builder, op.getLoc(), shard, placementOf(dims), isUsedOnce(operand)));
+    operands.push_back(resharder.reshard(builder, op.getLoc(), shard, *placementOfFactors(dims, rule.factors, pointers),
+                                         isUsedOnce(operand)));
   }
   SmallVector<Placement> results;
-  for (ArrayRef<int> dims : rule.results)
-    results.push_back(placementOf(dims));
-  // Copies: emission adds to the map that `assigned` points into.
-  SmallVector<Tiles> kept, summed;
-  for (auto [factor, tiles] : llvm::enumerate(assigned))
+  for (const sharding::TensorFactors &dims : rule.results)
+    results.push_back(*placementOfFactors(dims, rule.factors, pointers));
+  SmallVector<const Tiles *> kept, summed;
+  for (auto [factor, tiles] : llvm::enumerate(pointers))
     if (tiles)
-      (rule.isReduced(factor) ? summed : kept).push_back(*tiles);
+      (split.isReduced(factor) ? summed : kept).push_back(tiles);
   Value init;
   if (!summed.empty() && reduce) {
     // Each device starts from the neutral element; the initial value joins once, after the all-reduce.
     init = operands.back();
     operands.back() = stablehlo::ConstantOp::create(
-        builder, op.getLoc(), neutralElement(&reduce.getBody().front().front(), cast<RankedTensorType>(init.getType())));
+        builder, op.getLoc(), neutralElement(combiner, cast<RankedTensorType>(init.getType())));
   }
   Operation *local = emitLocal(op, operands, results);
   SmallVector<Value> values(local->getResults());
-  if (!summed.empty()) {
-    auto pointers = [](ArrayRef<Tiles> list) {
-      SmallVector<const Tiles *> result;
-      for (const Tiles &tiles : list)
-        result.push_back(&tiles);
-      return result;
-    };
-    ReplicaGroups groups = groupsFor(pointers(kept), pointers(summed), scope);
+  bool isSum = !summed.empty();
+  if (isSum) {
+    ReplicaGroups groups = groupsFor(kept, summed, scope);
     if (!reduce) {
       values[0] = resharder.allReduceSum(builder, op.getLoc(), values[0], groups);
     } else {
       values[0] = resharder.allReduce(builder, op.getLoc(), values[0], groups, reduce.getBody());
-      auto type = cast<RankedTensorType>(values[0].getType());
-      Value start = BroadcastInDimOp::create(builder, op.getLoc(), type, init, builder.getDenseI64ArrayAttr({}));
-      OperationState state(op.getLoc(), reduce.getBody().front().front().getName(), {values[0], start}, {type});
-      values[0] = builder.create(state)->getResult(0);
+      if (!isNeutral(init, combiner)) {
+        // Where devices keep parts, so is the initial value added to parts.
+        if (wanted[0] && *wanted[0] != results[0]) {
+          values[0] = resharder.reshard(builder, op.getLoc(), {values[0], results[0], scope}, *wanted[0], true);
+          results[0] = *wanted[0];
+        }
+        auto type = cast<RankedTensorType>(values[0].getType());
+        Value start = BroadcastInDimOp::create(builder, op.getLoc(), type, init, builder.getDenseI64ArrayAttr({}));
+        OperationState state(op.getLoc(), combiner->getName(), {values[0], start}, {type});
+        values[0] = builder.create(state)->getResult(0);
+      }
     }
   }
-  for (auto [result, value, placement] : llvm::zip_equal(op.getResults(), values, results))
-    shards[result] = {value, placement, scope};
+  for (auto [result, value, placement, target] : llvm::zip_equal(op.getResults(), values, results, wanted)) {
+    Shard shard{value, placement, scope};
+    // A sum that is not used otherwise is scattered.
+    if (target && *target != placement)
+      shard = {resharder.reshard(builder, op.getLoc(), shard, *target, isSum), *target, scope};
+    shards[result] = shard;
+  }
   return success();
 }
 

@@ -9,14 +9,18 @@ using namespace millrace::stablehlo;
 
 namespace millrace::spmd {
 
-/// Carried values keep the placement they come in with. One that comes in whole (zeros, say) and is computed in tiles
+/// Carried values have the placement that propagation found, else keep the one they come in with. One that comes in whole (zeros, say) and is computed in tiles
 /// takes those instead: the first attempt at the body finds out, and is thrown away.
 LogicalResult Partitioner::emitWhile(WhileOp op) {
   Scope scope = scopeOf(*op);
   Location loc = op.getLoc();
   SmallVector<Placement> carried;
-  for (Value operand : op->getOperands())
-    carried.push_back(shards[operand].placement);
+  SmallVector<bool> decided;
+  for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
+    auto wanted = wantedPlacement(result, scope);
+    carried.push_back(wanted ? *wanted : shards[operand].placement);
+    decided.push_back(wanted.has_value());
+  }
   constexpr int attempts = 3;
   for (int attempt = 0;; ++attempt) {
     Operation *before = builder.getInsertionBlock()->empty() || builder.getInsertionPoint() == builder.getInsertionBlock()->begin()
@@ -48,8 +52,8 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
       if (&from == &op->getRegion(0)) {
         values.push_back(whole(returned[0], scope, loc));
       } else {
-        for (auto [shard, placement] : llvm::zip_equal(returned, carried)) {
-          if (attempt + 1 < attempts && isWhole(placement) && !isWhole(shard.placement)) {
+        for (auto [shard, placement, isDecided] : llvm::zip_equal(returned, carried, decided)) {
+          if (attempt + 1 < attempts && !isDecided && isWhole(placement) && !isWhole(shard.placement)) {
             placement = shard.placement;
             again = true;
           }
@@ -80,7 +84,7 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
   }
 }
 
-/// Results take the placement of the first branch.
+/// Results take the placement that propagation found, else that of the first branch.
 LogicalResult Partitioner::emitBranches(Operation &op) {
   Scope scope = scopeOf(op);
   Location loc = op.getLoc();
@@ -102,11 +106,13 @@ LogicalResult Partitioner::emitBranches(Operation &op) {
     SmallVector<Value> values;
     for (auto [i, shard] : llvm::enumerate(returned)) {
       if (&from == &op.getRegion(0)) {
-        placements.push_back(shard.placement);
-        types.push_back(shard.value.getType());
+        auto wanted = wantedPlacement(op.getResult(i), scope);
+        placements.push_back(wanted ? *wanted : shard.placement);
       }
       shard.scope = scope;
       values.push_back(resharder.reshard(builder, loc, shard, placements[i]));
+      if (&from == &op.getRegion(0))
+        types.push_back(values.back().getType());
     }
     ReturnOp::create(builder, from.front().getTerminator()->getLoc(), values);
   }

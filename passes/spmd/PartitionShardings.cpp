@@ -97,4 +97,23 @@ Placement Partitioner::choose(const Shard &shard, Target target, Operation *op) 
   return target.placement;
 }
 
+/// What propagation found for the result of an operation. Nothing where nobody said anything, or nothing that can be done.
+std::optional<Placement> Partitioner::wantedPlacement(OpResult result, const Scope &scope) {
+  auto all = result.getOwner()->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName);
+  auto tensor = dyn_cast<RankedTensorType>(result.getType());
+  if (!all || !tensor || all.getShardings().size() != result.getOwner()->getNumResults())
+    return std::nullopt;
+  sdy::TensorShardingAttr sharding = all.getShardings()[result.getResultNumber()];
+  sdy::MeshAttr mesh = sharding.getMesh(result.getOwner());
+  if (!mesh || mesh.isMaximal() || sharding.getRank() != tensor.getRank() || !sharding.getUnreducedAxes().empty() ||
+      mesh.getTotalSize() != numDevices)
+    return std::nullopt;
+  Placement placement;
+  for (auto [dim, size] : llvm::zip_equal(sharding.getDimShardings(), tensor.getShape())) {
+    Tiles tiles = tilesOfAxes(dim.getAxes(), mesh);
+    placement.push_back(size % tiles.count == 0 ? tiles : Tiles());
+  }
+  return isWhole(placement) || !isUniform(placement, scope) ? std::nullopt : std::optional(placement);
+}
+
 } // namespace millrace::spmd

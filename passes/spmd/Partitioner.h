@@ -47,6 +47,7 @@ private:
                                    const Scope &scope);
   mlir::FailureOr<Target> targetOf(llvm::StringRef sharding, mlir::Type type, mlir::Operation *op);
   Placement choose(const Shard &shard, Target target, mlir::Operation *op);
+  std::optional<Placement> wantedPlacement(mlir::OpResult result, const Scope &scope);
   void dropUneven(Target &target, mlir::Type type, mlir::Operation *op);
 
   // PartitionManual.cpp: into manual computations and out of them.
@@ -68,6 +69,8 @@ private:
   mlir::LogicalResult emitBlock(mlir::Block &block, llvm::SmallVectorImpl<Shard> &returned);
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitByRule(mlir::Operation &op);
+  llvm::SmallVector<std::optional<Tiles>> assign(mlir::Operation &op, const SplitRule &split, const Scope &scope,
+                                                 llvm::ArrayRef<std::optional<Placement>> wanted);
   std::optional<int64_t> onlyDevice(stablehlo::CustomCallOp op);
   mlir::LogicalResult emitOnDevice(stablehlo::CustomCallOp op, int64_t device);
   mlir::LogicalResult emitCollective(mlir::Operation &op);

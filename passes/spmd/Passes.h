@@ -2,6 +2,7 @@
 //===- Passes.h - From global programs to programs of one device ----------===//
 #pragma once
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -10,10 +10,16 @@ def SpmdPartitionPass : Pass<"xla-spmd-partition", "::mlir::ModuleOp"> {
     Reads sdy attributes and operations, `mhlo.sharding` strings with their custom calls, and the `xla.sdy.*` forms of old
     exports. Afterwards @main takes and returns what one of the `mhlo.num_partitions` devices holds; its arguments and
     results carry `mhlo.sharding` strings that say which part that is. Bodies of manual computations run as written.
-    Elsewhere a value keeps its sharding while operations allow, see passes/spmd/OpRules.h, and is gathered where not.
+    Elsewhere a value has the sharding that propagation found (passes/sharding); one without keeps that of its operands while
+    operations allow, see passes/spmd/OpRules.h, and is gathered where not.
     A module without shardings is left alone. Shapes must be static.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
+}
+
+def CombineCollectivesPass : Pass<"xla-combine-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Put all_reduces of the same groups that do not need each other into one";
+  let options = [Option<"maxBytes", "max-bytes", "int64_t", "67108864", "operands of one all_reduce together">];
 }
 
 #endif

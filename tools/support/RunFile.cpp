@@ -14,6 +14,7 @@
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
 #include "tools/support/LegalizeChlo.h"
+#include "tools/support/MeshFlag.h"
 #include "tools/support/PlantBug.h"
 #include "tools/support/ProfileReport.h"
 #include "tools/support/Progress.h"
@@ -191,6 +192,8 @@ int runFile(const RunFileOptions &options) {
     module = session.load(options.path);
     if (!module)
       return 1;
+    if (runtime::Status status = options.mesh.empty() ? runtime::Status() : applyMesh(*module, options.mesh); !status.ok())
+      return fail(kTool, status.message());
     if (options.xlaSemantics && failed(giveXlaSemantics(*module)))
       return 1;
     if (options.interpreter)

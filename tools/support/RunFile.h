@@ -13,6 +13,7 @@ struct RunFileOptions {
   std::string out;     ///< .npy or .npz for the results; empty: print them
   std::string entry;
   std::string cacheDir;
+  std::string mesh;    ///< sizes of the mesh's axes; empty: as the program says
   uint64_t seed = 0;
   uint64_t rngSeed = 0; ///< of stablehlo.rng; 0: new numbers in every run
   unsigned repeat = 1; ///< executions; more than one prints times

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Assign.cpp - One choice of axes for every factor of an operation ---===//
+#include "passes/sharding/Assign.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace millrace::sharding {
+namespace {
+
+/// Axes that some tensors have on a factor.
+struct Candidate {
+  int factor;
+  Axes axes;
+  int64_t elements = 0; ///< of the tensors that have them there
+};
+
+/// What is left of the candidate's axes once others are taken.
+Axes remaining(const Candidate &candidate, ArrayRef<Axes> assigned) {
+  Axes result;
+  for (const Axis &axis : candidate.axes) {
+    std::optional<Axis> left = axis;
+    for (auto [factor, axes] : enumerate(assigned))
+      if (left && int(factor) != candidate.factor)
+        left = withoutOverlap(*left, axes);
+    if (left)
+      result.push_back(*left);
+    if (!left || *left != axis)
+      break;
+  }
+  return result;
+}
+
+} // namespace
+
+SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> factors) {
+  SmallVector<Candidate> candidates;
+  SmallVector<std::pair<int64_t, const ProjectedTensor *>> tensors;
+  for (auto *side : {&projection.operands, &projection.results})
+    for (const ProjectedTensor &tensor : *side) {
+      int64_t elements = 1;
+      for (const FactorAxes &each : tensor.factors)
+        elements *= factors[each.factor].size;
+      tensors.push_back({elements, &tensor});
+      for (const FactorAxes &each : tensor.factors) {
+        FactorKind kind = factors[each.factor].kind;
+        bool same = any_of(candidates, [&](const Candidate &other) {
+          return other.factor == each.factor && other.axes == each.axes;
+        });
+        if (!each.axes.empty() && !same && (kind == FactorKind::PassThrough || kind == FactorKind::Reduction))
+          candidates.push_back({each.factor, each.axes});
+      }
+    }
+  for (Candidate &candidate : candidates)
+    for (auto [elements, tensor] : tensors)
+      if (const FactorAxes *here = tensor->find(candidate.factor);
+          here && prefixOf(candidate.axes, here->axes) != Prefix::No)
+        candidate.elements += elements;
+  SmallVector<Axes> assigned(factors.size());
+  auto better = [&](const Candidate &a, const Candidate &b) {
+    auto key = [&](const Candidate &each) {
+      return std::tuple(each.elements, factors[each.factor].kind == FactorKind::PassThrough, productOf(each.axes));
+    };
+    return key(a) > key(b);
+  };
+  while (!candidates.empty()) {
+    auto *best = candidates.begin();
+    for (Candidate &each : candidates)
+      if (better(each, *best))
+        best = &each;
+    assigned[best->factor] = best->axes;
+    // Others lose what is taken; those of the same factor must go on where this one ends.
+    for (Candidate &each : candidates) {
+      each.axes = remaining(each, assigned);
+      if (prefixOf(assigned[each.factor], each.axes) != Prefix::Strict)
+        each.axes.clear();
+    }
+    erase_if(candidates, [](const Candidate &each) { return each.axes.empty(); });
+  }
+  return assigned;
+}
+
+TensorSharding shardingOf(const TensorFactors &dims, ArrayRef<Factor> factors, ArrayRef<Axes> assigned) {
+  ProjectedTensor tensor;
+  for (const DimFactors &dim : dims)
+    for (auto [i, factor] : enumerate(dim)) {
+      FactorAxes &here = tensor.factors.emplace_back();
+      here.factor = factor;
+      here.axes = assigned[factor];
+      here.closed = true;
+      here.minorMost = i + 1 == dim.size();
+    }
+  return unproject(tensor, dims, factors);
+}
+
+} // namespace millrace::sharding

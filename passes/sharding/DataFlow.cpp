@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DataFlow.cpp - How values flow into and out of regions -------------===//
+#include "passes/sharding/DataFlow.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::sharding {
+
+/// The region's arguments own edges, too: what goes in is apart from what comes out.
+static bool hasBody(Operation *op) { return isa<sdy::ManualComputationOp, sdy::NamedComputationOp>(op); }
+
+SmallVector<Value> edgeOwners(Operation *op) {
+  SmallVector<Value> owners;
+  if (!isa<WhileOp, CaseOp, IfOp, OptimizationBarrierOp>(op) && !hasBody(op))
+    return owners;
+  if (hasBody(op))
+    llvm::append_range(owners, op->getRegion(0).front().getArguments());
+  llvm::append_range(owners, op->getResults());
+  return owners;
+}
+
+Value edgeOwner(Value target) {
+  if (auto result = dyn_cast<OpResult>(target))
+    return edgeOwners(result.getOwner()).empty() ? Value() : target;
+  auto argument = cast<BlockArgument>(target);
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (hasBody(parent))
+    return target;
+  return isa<WhileOp>(parent) ? Value(parent->getResult(argument.getArgNumber())) : Value();
+}
+
+Value edgeOwner(OpOperand &source) {
+  Operation *user = source.getOwner();
+  unsigned number = source.getOperandNumber();
+  if (isa<WhileOp, OptimizationBarrierOp>(user))
+    return user->getResult(number);
+  if (hasBody(user))
+    return user->getRegion(0).front().getArgument(number);
+  if (!user->hasTrait<OpTrait::IsTerminator>())
+    return {};
+  Operation *parent = user->getParentOp();
+  bool isBody = !isa<WhileOp>(parent) || user->getParentRegion() == &parent->getRegion(1);
+  if (isa<WhileOp, CaseOp, IfOp>(parent) || hasBody(parent))
+    return isBody ? Value(parent->getResult(number)) : Value();
+  return {};
+}
+
+SmallVector<OpOperand *> edgeSources(Value owner) {
+  SmallVector<OpOperand *> sources;
+  if (auto argument = dyn_cast<BlockArgument>(owner)) {
+    sources.push_back(&argument.getOwner()->getParentOp()->getOpOperand(argument.getArgNumber()));
+    return sources;
+  }
+  Operation *op = owner.getDefiningOp();
+  unsigned number = cast<OpResult>(owner).getResultNumber();
+  if (isa<WhileOp, OptimizationBarrierOp>(op))
+    sources.push_back(&op->getOpOperand(number));
+  for (Region &region : op->getRegions())
+    if (!isa<WhileOp>(op) || region.getRegionNumber() == 1)
+      sources.push_back(&region.front().getTerminator()->getOpOperand(number));
+  return sources;
+}
+
+SmallVector<Value> otherTargets(Value owner) {
+  SmallVector<Value> targets;
+  auto loop = owner.getDefiningOp<WhileOp>();
+  if (!loop)
+    return targets;
+  for (Region &region : loop->getRegions())
+    targets.push_back(region.getArgument(cast<OpResult>(owner).getResultNumber()));
+  return targets;
+}
+
+sdy::DataFlowEdgeOp edgeOp(Value owner) {
+  return owner.hasOneUse() ? dyn_cast<sdy::DataFlowEdgeOp>(*owner.getUsers().begin()) : sdy::DataFlowEdgeOp();
+}
+
+} // namespace millrace::sharding

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DataFlow.h - How values flow into and out of regions ---------------===//
+// An edge ties sources to targets that must be sharded alike: what a loop starts from and what its body returns to the loop's
+// results and to the arguments of its regions. One target, the owner, stands for all; sdy.data_flow_edge is its only user and
+// holds the sharding.
+#pragma once
+
+#include "dialects/sdy/Ops.h"
+
+namespace millrace::sharding {
+
+/// Owners of the operation's edges: results, or arguments of its region. Empty for operations without edges.
+llvm::SmallVector<mlir::Value> edgeOwners(mlir::Operation *op);
+
+/// The owner of the edge that `target` belongs to; null if it is no target.
+mlir::Value edgeOwner(mlir::Value target);
+
+/// Owner of the edge that the use is a source of; null if it is none.
+mlir::Value edgeOwner(mlir::OpOperand &source);
+
+/// All sources of an owner's edge.
+llvm::SmallVector<mlir::OpOperand *> edgeSources(mlir::Value owner);
+
+/// Targets besides the owner.
+llvm::SmallVector<mlir::Value> otherTargets(mlir::Value owner);
+
+/// The operation that says how an owner's edge is sharded; null before they have been added.
+sdy::DataFlowEdgeOp edgeOp(mlir::Value owner);
+
+} // namespace millrace::sharding

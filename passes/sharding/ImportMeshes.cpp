@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ImportMeshes.cpp - Names of meshes, axes of one device, manual axes -===//
+// Input:   #sdy.sharding<mesh<["x"=2, "y"=1]>, [{"x"}, {"y"}]>
+// Output:  sdy.mesh @mesh = <["x"=2]> ... #sdy.sharding<@mesh, [{"x"}, {}]>
+// Leaves alone meshes with a name that no other mesh equals.
+#include "passes/sharding/Passes.h"
+#include "passes/sharding/ShardingWalk.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace millrace::sharding {
+#define GEN_PASS_DEF_LIFTINLINEDMESHESPASS
+#define GEN_PASS_DEF_REMOVESIZEONEAXESPASS
+#define GEN_PASS_DEF_MANUALAXESCLEANUPPASS
+#include "passes/sharding/Passes.h.inc"
+
+namespace {
+
+struct LiftInlinedMeshes : impl::LiftInlinedMeshesPassBase<LiftInlinedMeshes> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    DenseMap<sdy::MeshAttr, StringAttr> names;
+    SmallVector<sdy::MeshOp> doubles;
+    for (auto mesh : module.getOps<sdy::MeshOp>())
+      if (!names.try_emplace(mesh.getMesh(), mesh.getSymNameAttr()).second)
+        doubles.push_back(mesh);
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    auto nameOf = [&](sdy::MeshAttr mesh) {
+      StringAttr &name = names[mesh];
+      if (name)
+        return name;
+      std::string free = mesh.isMaximal() ? "maximal_mesh_" + std::to_string(mesh.getDeviceIds()[0]) : "mesh";
+      for (int i = 0; symbols.lookup(free); ++i)
+        free = "mesh_" + std::to_string(i);
+      auto op = sdy::MeshOp::create(builder, module.getLoc(), free, mesh);
+      symbols.insert(op);
+      builder.setInsertionPointAfter(op);
+      return name = op.getSymNameAttr();
+    };
+    transformShardings(module, [&](sdy::TensorShardingAttr sharding, Operation *user) {
+      sdy::MeshAttr mesh = sharding.getMesh(user);
+      if (!mesh)
+        return sharding;
+      return withMesh(sharding, FlatSymbolRefAttr::get(nameOf(mesh)));
+    });
+    for (sdy::MeshOp mesh : doubles)
+      mesh.erase();
+  }
+};
+
+struct RemoveSizeOneAxes : impl::RemoveSizeOneAxesPassBase<RemoveSizeOneAxes> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto without = [&](sdy::MeshAttr mesh) {
+      SmallVector<sdy::MeshAxisAttr> axes;
+      for (sdy::MeshAxisAttr axis : mesh.getAxes())
+        if (axis.getSize() != 1)
+          axes.push_back(axis);
+      // A list of one device would make the rest a maximal mesh.
+      ArrayRef<int64_t> ids = axes.empty() && !mesh.isMaximal() ? ArrayRef<int64_t>() : mesh.getDeviceIds();
+      return sdy::MeshAttr::get(mesh.getContext(), axes, ids);
+    };
+    auto keep = [&](ArrayRef<sdy::AxisRefAttr> axes, sdy::MeshAttr mesh) {
+      return SmallVector<sdy::AxisRefAttr>(
+          llvm::make_filter_range(axes, [&](sdy::AxisRefAttr axis) { return axis.getSize(mesh) != 1; }));
+    };
+    transformShardings(module, [&](sdy::TensorShardingAttr sharding, Operation *user) {
+      sdy::MeshAttr mesh = sharding.getMesh(user);
+      if (!mesh)
+        return sharding;
+      SmallVector<sdy::DimensionShardingAttr> dims;
+      for (sdy::DimensionShardingAttr dim : sharding.getDimShardings()) {
+        SmallVector<sdy::AxisRefAttr> axes = keep(dim.getAxes(), mesh);
+        auto priority = axes.empty() && dim.getIsClosed() ? std::nullopt : dim.getPriority();
+        dims.push_back(sdy::DimensionShardingAttr::get(dim.getContext(), axes, dim.getIsClosed(), priority));
+      }
+      Attribute name = isa<sdy::MeshAttr>(sharding.getMeshOrRef()) ? Attribute(without(mesh)) : sharding.getMeshOrRef();
+      return sdy::TensorShardingAttr::get(sharding.getContext(), name, dims, keep(sharding.getReplicatedAxes(), mesh),
+                                          keep(sharding.getUnreducedAxes(), mesh), sharding.getReductionOp());
+    });
+    module.walk([&](sdy::ManualComputationOp op) {
+      sdy::MeshAttr mesh = meshOf(op);
+      if (!mesh)
+        return;
+      SmallVector<StringAttr> axes;
+      for (StringAttr axis : op.getManualAxes())
+        if (mesh.getAxisSize(axis.getValue()) != 1)
+          axes.push_back(axis);
+      op.setManualAxesAttr(sdy::ManualAxesAttr::get(op.getContext(), axes));
+    });
+    for (auto mesh : module.getOps<sdy::MeshOp>())
+      mesh.setMeshAttr(without(mesh.getMesh()));
+  }
+};
+
+struct ManualAxesCleanup : impl::ManualAxesCleanupPassBase<ManualAxesCleanup> {
+  void runOnOperation() override {
+    getOperation().walk([&](sdy::ManualComputationOp op) {
+      sdy::MeshAttr mesh = meshOf(op);
+      if (!mesh)
+        return;
+      SmallVector<StringAttr> axes(op.getManualAxes());
+      llvm::sort(axes, [&](StringAttr a, StringAttr b) {
+        return mesh.getAxisPosition(a.getValue()) < mesh.getAxisPosition(b.getValue());
+      });
+      op.setManualAxesAttr(sdy::ManualAxesAttr::get(op.getContext(), axes));
+      auto complete = [&](sdy::TensorShardingPerValueAttr list) {
+        SmallVector<sdy::TensorShardingAttr> result;
+        for (sdy::TensorShardingAttr sharding : list.getShardings()) {
+          SmallVector<sdy::AxisRefAttr> replicated(sharding.getReplicatedAxes());
+          for (StringAttr axis : axes) {
+            bool used = false;
+            sharding.walkAxes([&](sdy::AxisRefAttr other) { used |= other.getName() == axis.getValue(); });
+            if (!used && sharding.getMesh(op).getAxisSize(axis.getValue()))
+              replicated.push_back(sdy::AxisRefAttr::get(op.getContext(), axis.getValue(), sdy::SubAxisInfoAttr()));
+          }
+          result.push_back(withReplicated(sharding, replicated, sharding.getMesh(op)));
+        }
+        return sdy::TensorShardingPerValueAttr::get(op.getContext(), result);
+      };
+      op.setInShardingsAttr(complete(op.getInShardings()));
+      op.setOutShardingsAttr(complete(op.getOutShardings()));
+    });
+  }
+};
+
+} // namespace
+} // namespace millrace::sharding

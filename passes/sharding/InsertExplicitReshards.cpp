@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- InsertExplicitReshards.cpp - Every change of sharding is an operation -===//
+// Input:   %2 = stablehlo.dot %0, %1 {[{"x"}, {}]}        // %0 [{"x"}, {}], %1 [{}, {"x"}]
+// Output:  %r = sdy.reshard %1 <@mesh, [{}, {}]> ; %2 = stablehlo.dot %0, %r {[{"x"}, {}]}
+// Leaves alone operations whose operands and results go together, and those without a rule.
+#include "passes/sharding/Assign.h"
+#include "passes/sharding/DataFlow.h"
+#include "passes/sharding/ModuleGraph.h"
+#include "passes/sharding/OpRules.h"
+#include "passes/sharding/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace millrace::sharding {
+#define GEN_PASS_DEF_INSERTEXPLICITRESHARDSPASS
+#include "passes/sharding/Passes.h.inc"
+
+namespace {
+
+/// The same axes on the same dimensions of the same mesh; no sharding is one without axes.
+bool isSame(sdy::TensorShardingAttr a, sdy::TensorShardingAttr b) {
+  auto axes = [](sdy::TensorShardingAttr sharding) {
+    SmallVector<ArrayRef<sdy::AxisRefAttr>> result;
+    bool any = false;
+    if (sharding)
+      for (sdy::DimensionShardingAttr dim : sharding.getDimShardings()) {
+        result.push_back(dim.getAxes());
+        any |= !dim.getAxes().empty();
+      }
+    return any ? result : SmallVector<ArrayRef<sdy::AxisRefAttr>>();
+  };
+  return axes(a) == axes(b) && (axes(a).empty() || a.getMeshOrRef() == b.getMeshOrRef());
+}
+
+class Inserter {
+public:
+  Inserter(func::FuncOp function) : function(function), builder(function.getContext()) {}
+
+  void run() {
+    SmallVector<Operation *> ops;
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      visit(op);
+  }
+
+private:
+  sdy::TensorShardingAttr shardingOf(Value value) {
+    // What a region's argument is sharded like, the owner of its edge says.
+    Value owner = edgeOwner(value);
+    if (owner && isa<OpResult>(owner))
+      return sdy::getSharding(owner);
+    if (auto argument = dyn_cast_or_null<BlockArgument>(owner))
+      if (auto named = dyn_cast<sdy::NamedComputationOp>(argument.getOwner()->getParentOp()))
+        return named.getInShardings() ? named.getInShardings()->getShardings()[argument.getArgNumber()]
+                                      : sdy::TensorShardingAttr();
+    return sdy::getSharding(value);
+  }
+
+  void reshardUse(OpOperand &use, sdy::TensorShardingAttr wanted, Attribute mesh) {
+    sdy::TensorShardingAttr now = shardingOf(use.get());
+    auto shaped = dyn_cast<RankedTensorType>(use.get().getType());
+    if (!shaped || isSame(now, wanted))
+      return;
+    if (!wanted) {
+      auto closed = sdy::DimensionShardingAttr::get(builder.getContext(), {}, true, std::nullopt);
+      wanted = sdy::TensorShardingAttr::get(builder.getContext(), mesh,
+                                            SmallVector<sdy::DimensionShardingAttr>(shaped.getRank(), closed));
+    }
+    builder.setInsertionPoint(use.getOwner());
+    use.set(sdy::ReshardOp::create(builder, use.get().getLoc(), use.get().getType(), use.get(), wanted));
+  }
+
+  void visit(Operation *op) {
+    if (isa<func::ReturnOp>(op)) {
+      for (OpOperand &operand : op->getOpOperands())
+        match(operand, function.getResultAttrOfType<sdy::TensorShardingAttr>(operand.getOperandNumber(), sdy::shardingAttrName));
+      return;
+    }
+    if (isa<sdy::ReshardOp, sdy::ShardingConstraintOp, sdy::DataFlowEdgeOp, sdy::ShardingGroupOp>(op))
+      return;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value owner = edgeOwner(operand);
+      if (!owner)
+        continue;
+      if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
+        match(operand, manual.getInShardings().getShardings()[operand.getOperandNumber()]);
+      else if (!isa_and_nonnull<sdy::ManualComputationOp>(owner.getDefiningOp()))
+        match(operand, shardingOf(owner));
+    }
+    if (auto rule = ruleOf(op))
+      visit(op, *rule);
+  }
+
+  void match(OpOperand &operand, sdy::TensorShardingAttr wanted) {
+    sdy::TensorShardingAttr now = shardingOf(operand.get());
+    if (now || wanted)
+      reshardUse(operand, wanted, now ? now.getMeshOrRef() : wanted.getMeshOrRef());
+  }
+
+  void visit(Operation *op, const Rule &rule) {
+    Attribute name;
+    sdy::MeshAttr mesh;
+    bool conflict = false;
+    auto project = [&](ValueRange values, ArrayRef<TensorFactors> dims, SmallVectorImpl<ProjectedTensor> &tensors) {
+      for (auto [value, tensor] : llvm::zip_equal(values, dims)) {
+        sdy::TensorShardingAttr attr = shardingOf(value);
+        std::optional<TensorSharding> sharding;
+        if (attr && attr.getRank() == int64_t(tensor.size())) {
+          sdy::MeshAttr here = attr.getMesh(op);
+          conflict |= !here || (mesh && here != mesh);
+          if (conflict)
+            return;
+          mesh = here;
+          name = attr.getMeshOrRef();
+          sharding = fromAttr(attr, mesh);
+          conflict |= !sharding->unreduced.empty();
+        }
+        tensors.push_back(sharding::project(sharding ? &*sharding : nullptr, tensor, rule.factors));
+      }
+    };
+    Projection projection;
+    project(op->getOperands(), rule.operands, projection.operands);
+    project(op->getResults(), rule.results, projection.results);
+    if (conflict || !mesh)
+      return;
+    SmallVector<Axes> assigned = assignFactors(projection, rule.factors);
+    auto attrFor = [&](const TensorFactors &dims) {
+      return toAttr(sharding::shardingOf(dims, rule.factors, assigned), name, mesh);
+    };
+    for (auto [operand, dims] : llvm::zip_equal(op->getOpOperands(), rule.operands))
+      reshardUse(operand, attrFor(dims), name);
+    Axes reduced;
+    for (auto [factor, axes] : llvm::zip_equal(rule.factors, assigned))
+      if (factor.kind == FactorKind::Reduction)
+        llvm::append_range(reduced, axes);
+    llvm::sort(reduced);
+    builder.setInsertionPointAfter(op);
+    for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results)) {
+      if (!isa<RankedTensorType>(result.getType()))
+        continue;
+      sdy::TensorShardingAttr wanted = shardingOf(result), made = attrFor(dims);
+      SmallPtrSet<Operation *, 2> own;
+      Value value = result;
+      if (!isSame(wanted, made))
+        setSharding(result, made);
+      if (!reduced.empty()) {
+        auto axes = sdy::AxisRefListAttr::get(op->getContext(), toAttr(reduced, mesh));
+        auto sum = sdy::AllReduceOp::create(builder, op->getLoc(), value.getType(), value, axes, made);
+        own.insert(sum);
+        value = sum.getResult();
+      }
+      if (!isSame(wanted, made)) {
+        if (!wanted)
+          wanted = closedLike(made);
+        auto reshard = sdy::ReshardOp::create(builder, op->getLoc(), value.getType(), value, wanted);
+        own.insert(reshard);
+        value = reshard.getResult();
+      }
+      if (value != result)
+        result.replaceAllUsesExcept(value, own);
+    }
+  }
+
+  sdy::TensorShardingAttr closedLike(sdy::TensorShardingAttr other) {
+    auto closed = sdy::DimensionShardingAttr::get(builder.getContext(), {}, true, std::nullopt);
+    return sdy::TensorShardingAttr::get(builder.getContext(), other.getMeshOrRef(),
+                                        SmallVector<sdy::DimensionShardingAttr>(other.getRank(), closed));
+  }
+
+  func::FuncOp function;
+  OpBuilder builder;
+};
+
+struct InsertExplicitReshards : impl::InsertExplicitReshardsPassBase<InsertExplicitReshards> {
+  void runOnOperation() override {
+    if (!getOperation().isExternal())
+      Inserter(getOperation()).run();
+  }
+};
+
+} // namespace
+} // namespace millrace::sharding

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.h - Sharding propagation, before and after ------------------===//
+#pragma once
+
+#include "passes/sharding/Graph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace millrace::sharding {
+
+#define GEN_PASS_DECL
+#include "passes/sharding/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/sharding/Passes.h.inc"
+
+struct PipelineOptions {
+  /// Also sdy-insert-explicit-reshards.
+  bool explicitReshards = false;
+  /// Inputs and outputs keep only axes that divide them.
+  bool evenInputsAndOutputs = true;
+  /// Also those that users wrote.
+  bool dropRules = true;
+};
+
+/// Propagates the shardings of a module that has been imported; `explain` is told for every tensor that is split why.
+llvm::LogicalResult propagateShardings(mlir::ModuleOp module, const PropagationOptions &options,
+                                       llvm::raw_ostream *explain = nullptr);
+
+/// Prepares a module for propagation: one name per mesh, constants for every use, edges for values of regions, constraints on
+/// what they constrain.
+void addImportPipeline(mlir::OpPassManager &pm);
+/// Undoes it; shardings are closed.
+void addExportPipeline(mlir::OpPassManager &pm, const PipelineOptions &options = {});
+/// Import, propagation by user priority, export.
+void addPropagationPipeline(mlir::OpPassManager &pm, const PipelineOptions &options = {});
+
+/// The pipelines by name: sdy-import-pipeline, sdy-propagation-pipeline, sdy-export-pipeline.
+void registerShardingPipelines();
+
+} // namespace millrace::sharding

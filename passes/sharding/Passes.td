@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MILLRACE_PASSES_SHARDING_PASSES_TD
+#define MILLRACE_PASSES_SHARDING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class Sharding_Pass<string name, string target> : Pass<name, target> {
+  let dependentDialects = ["::millrace::sdy::SdyDialect", "::millrace::stablehlo::StablehloDialect"];
+}
+
+//===-- Propagation -------------------------------------------------------===//
+
+defvar PropagationOptions = [
+  Option<"keepShardingRules", "keep-sharding-rules", "bool", "false", "leave the rules on the operations">,
+  Option<"dumpDirectory", "module-dump-directory", "std::string", "", "write the module after propagation to this folder">,
+  Option<"conservative", "conservative-propagation", "bool", "false",
+         "no parts of axes, and no factor whose splitting needs an exchange between neighbours">,
+  Option<"debugShardingOrigins", "debug-sharding-origins", "bool", "false",
+         "say on every operation which annotation its axes come from">,
+  Option<"debugEdgeSourceSharding", "debug-edge-source-sharding", "bool", "false",
+         "say on every operation from which operand or result its axes came">];
+
+defvar StrategyOption = [
+  Option<"strategy", "propagation-strategy", "::millrace::sharding::Strategy",
+         "::millrace::sharding::Strategy::Aggressive", "what to do where tensors disagree", [{
+    ::llvm::cl::values(
+      clEnumValN(::millrace::sharding::Strategy::Basic, "basic", "leave all of them alone"),
+      clEnumValN(::millrace::sharding::Strategy::Aggressive, "aggressive", "decide by size"),
+      clEnumValN(::millrace::sharding::Strategy::BasicThenAggressive, "basic-then-aggressive", "one after the other"))
+  }]>];
+
+defvar RoundsOption = [
+  Option<"runOpPriority", "run-op-priority-propagation", "bool", "true", "pass-through operations first">];
+
+def BasicPropagationPass : Sharding_Pass<"sdy-basic-propagate", "::mlir::ModuleOp"> {
+  let summary = "Propagate shardings where nothing speaks against it";
+  let options = PropagationOptions;
+}
+
+def AggressivePropagationPass : Sharding_Pass<"sdy-aggressive-propagate", "::mlir::ModuleOp"> {
+  let summary = "Propagate shardings, deciding where tensors disagree";
+  let options = PropagationOptions # StrategyOption;
+}
+
+def OpPriorityPropagationPass : Sharding_Pass<"sdy-op-priority-propagate", "::mlir::ModuleOp"> {
+  let summary = "Propagate shardings in rounds, pass-through operations first";
+  let options = PropagationOptions # StrategyOption # RoundsOption;
+}
+
+def UserPriorityPropagationPass : Sharding_Pass<"sdy-user-priority-propagate", "::mlir::ModuleOp"> {
+  let summary = "Propagate shardings in rounds, by the priority of annotations and then of operations";
+  let options = PropagationOptions # StrategyOption # RoundsOption;
+}
+
+def PopulateOpShardingRulesPass : Sharding_Pass<"sdy-populate-op-sharding-rules", "::mlir::func::FuncOp"> {
+  let summary = "Write the sharding rule of every operation on it";
+  let options = [Option<"conservative", "conservative-propagation", "bool", "false",
+                        "no factor whose splitting needs an exchange between neighbours">];
+}
+
+//===-- Import ------------------------------------------------------------===//
+
+def LiftInlinedMeshesPass : Sharding_Pass<"sdy-lift-inlined-meshes", "::mlir::ModuleOp"> {
+  let summary = "Give every mesh one name";
+  let description = [{ Meshes that stand inside of shardings become sdy.mesh operations (`mesh`, `mesh_0`, ..., `maximal_mesh_N`
+    for the mesh of device N), and of equal meshes the first stays. }];
+}
+
+def RemoveSizeOneAxesPass : Sharding_Pass<"sdy-remove-size-one-axes", "::mlir::ModuleOp"> {
+  let summary = "Remove axes of one device from meshes and shardings";
+}
+
+def ConstantOrScalarSplitterPass : Sharding_Pass<"sdy-constant-or-scalar-splitter", "::mlir::func::FuncOp"> {
+  let summary = "Give every use of a constant, or of a broadcast scalar, its own copy";
+  let description = [{ Two uses of one constant need not be sharded alike. Constants, iota, and what elementwise operations,
+    broadcasts and slices make of them are copied with everything they are made of; constants become sdy.constant, which
+    nobody merges. Of the broadcast of a scalar only the broadcast is copied. }];
+}
+
+def ConstantSplitterPass : Sharding_Pass<"sdy-constant-splitter", "::mlir::func::FuncOp"> {
+  let summary = "sdy-constant-or-scalar-splitter under its older name, for constants only";
+}
+
+def ManualAxesCleanupPass : Sharding_Pass<"sdy-manual-axes-cleanup", "::mlir::ModuleOp"> {
+  let summary = "Say of every manual axis where it is";
+  let description = [{ In the shardings of a manual computation a manual axis that splits no dimension is listed as replicated;
+    manual axes are in mesh order. }];
+}
+
+def AddDataFlowEdgesPass : Sharding_Pass<"sdy-add-data-flow-edges", "::mlir::func::FuncOp"> {
+  let summary = "Insert sdy.data_flow_edge where values flow into or out of regions";
+}
+
+def ApplyShardingConstraintsPass : Sharding_Pass<"sdy-apply-sharding-constraints", "::mlir::func::FuncOp"> {
+  let summary = "Let a constraint say how its input is sharded, if nobody else does";
+  let description = [{ The input of a constraint, or of a manual computation, gets the constraint's sharding if it has none,
+    comes from no data-flow edge, the sharding is closed, and no other constraint disagrees. Later uses of a value that is
+    constrained once use the constrained value. }];
+}
+
+def ShardingGroupImportPass : Sharding_Pass<"sdy-sharding-group-import", "::mlir::ModuleOp"> {
+  let summary = "Number sharding groups and join those that share a value";
+  let description = [{ Fails if a group reaches into a manual computation, or its members are annotated differently. An
+    annotation of one member holds for all. }];
+}
+
+def ImportFuncCallsPass : Sharding_Pass<"sdy-import-func-calls", "::mlir::ModuleOp"> {
+  let summary = "Turn calls into named computations";
+}
+
+def ImportHloShardingsPass : Sharding_Pass<"xla-import-hlo-shardings", "::mlir::ModuleOp"> {
+  let summary = "Turn mhlo.sharding strings into shardings over one mesh";
+  let description = [{ Arguments, results and `@Sharding` calls. Strings over devices in a regular order are put in terms of the
+    axes that all of them have in common. A module with manual regions in this form is left alone, and so is one whose strings
+    no mesh has in common. }];
+}
+
+//===-- Export ------------------------------------------------------------===//
+
+def ConstantOrScalarMergerPass : Sharding_Pass<"sdy-constant-or-scalar-merger", "::mlir::func::FuncOp"> {
+  let summary = "Merge equal constants, and broadcasts of one scalar, that are sharded alike";
+}
+
+def RemoveShardingGroupsPass : Sharding_Pass<"sdy-remove-sharding-groups", "::mlir::ModuleOp"> {
+  let summary = "Remove sharding groups";
+}
+
+def ShardingConstraintToReshardPass : Sharding_Pass<"sdy-sharding-constraint-to-reshard", "::mlir::func::FuncOp"> {
+  let summary = "Turn constraints into reshards";
+}
+
+def SinkDataFlowEdgesPass : Sharding_Pass<"sdy-sink-data-flow-edges", "::mlir::func::FuncOp"> {
+  let summary = "Move the shardings of data-flow edges to the values they stand for";
+}
+
+def UpdateNonDivisibleInputOutputShardingsPass
+    : Sharding_Pass<"sdy-update-non-divisible-input-output-shardings", "::mlir::func::FuncOp"> {
+  let summary = "Keep of the axes of inputs and outputs those that divide them";
+}
+
+def RemoveSubAxesInInputOutputShardingsPass
+    : Sharding_Pass<"sdy-remove-sub-axes-in-input-output-shardings", "::mlir::func::FuncOp"> {
+  let summary = "Keep of the axes of inputs and outputs those before the first part of an axis";
+}
+
+def CloseShardingsPass : Sharding_Pass<"sdy-close-shardings", "::mlir::ModuleOp"> {
+  let summary = "Close all dimensions, and forget which axes are replicated";
+}
+
+def DropShardingRulesPass : Sharding_Pass<"sdy-drop-sharding-rules", "::mlir::func::FuncOp"> {
+  let summary = "Remove sharding rules from operations";
+}
+
+def ExportNamedComputationsPass : Sharding_Pass<"sdy-export-named-computations", "::mlir::ModuleOp"> {
+  let summary = "Turn named computations into functions and calls";
+}
+
+def InsertExplicitReshardsPass : Sharding_Pass<"sdy-insert-explicit-reshards", "::mlir::func::FuncOp"> {
+  let summary = "Reshard operands and results so that every operation can run on parts";
+  let description = [{ Each factor of an operation gets axes; operands and results that are split otherwise are resharded.
+    Where a reduction factor is split, an sdy.all_reduce of the result follows. }];
+}
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PropagationPasses.cpp - Propagation, layer by layer ----------------===//
+// Input:   %1 = stablehlo.add %0, %0 : tensor<8x8xf32>     // %0 is sharded [{"a"}, {}]
+// Output:  %1 = stablehlo.add %0, %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a", ?}, {?}]>]>} : tensor<8x8xf32>
+// Leaves alone what no annotation reaches, and closed dimensions. The algorithm is Graph.h.
+#include "passes/sharding/ModuleGraph.h"
+#include "passes/sharding/OpRules.h"
+#include "passes/sharding/Origins.h"
+#include "passes/sharding/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace millrace::sharding {
+#define GEN_PASS_DEF_BASICPROPAGATIONPASS
+#define GEN_PASS_DEF_AGGRESSIVEPROPAGATIONPASS
+#define GEN_PASS_DEF_OPPRIORITYPROPAGATIONPASS
+#define GEN_PASS_DEF_USERPRIORITYPROPAGATIONPASS
+#define GEN_PASS_DEF_POPULATEOPSHARDINGRULESPASS
+#include "passes/sharding/Passes.h.inc"
+
+namespace {
+
+struct Extras {
+  bool keepRules, origins, edges;
+  std::string dumpDirectory;
+};
+
+LogicalResult dump(ModuleOp module, StringRef directory) {
+  if (directory.empty())
+    return success();
+  SmallString<128> path(directory);
+  llvm::sys::path::append(path, "sdy_module_after_propagation.mlir");
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (error)
+    return module.emitError("cannot write ") << path << ": " << error.message();
+  module.print(file);
+  return success();
+}
+
+LogicalResult runPass(ModuleOp module, const PropagationOptions &options, const Extras &extras) {
+  ModuleGraph graph(module);
+  if (failed(graph.build(options.conservative)))
+    return failure();
+  propagate(graph.graph, options);
+  graph.writeBack();
+  if (extras.origins || extras.edges)
+    attachOrigins(graph, extras.origins, extras.edges);
+  module.walk([&](Operation *op) {
+    if (extras.keepRules) {
+      if (auto rule = isa<func::FuncOp>(op) ? std::nullopt : ruleOf(op, options.conservative))
+        op->setAttr(sdy::shardingRuleAttrName, toAttr(*rule, op->getContext()));
+    } else if (auto rule = op->getAttrOfType<sdy::OpShardingRuleAttr>(sdy::shardingRuleAttrName); rule && !rule.getIsCustomRule()) {
+      op->removeAttr(sdy::shardingRuleAttrName);
+    }
+  });
+  return dump(module, extras.dumpDirectory);
+}
+
+struct BasicPropagation : impl::BasicPropagationPassBase<BasicPropagation> {
+  using BasicPropagationPassBase::BasicPropagationPassBase;
+  void runOnOperation() override {
+    if (failed(runPass(getOperation(), {Strategy::Basic, conservative, false, false},
+                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding, dumpDirectory})))
+      signalPassFailure();
+  }
+};
+
+struct AggressivePropagation : impl::AggressivePropagationPassBase<AggressivePropagation> {
+  using AggressivePropagationPassBase::AggressivePropagationPassBase;
+  void runOnOperation() override {
+    if (failed(runPass(getOperation(), {strategy, conservative, false, false},
+                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding, dumpDirectory})))
+      signalPassFailure();
+  }
+};
+
+struct OpPriorityPropagation : impl::OpPriorityPropagationPassBase<OpPriorityPropagation> {
+  using OpPriorityPropagationPassBase::OpPriorityPropagationPassBase;
+  void runOnOperation() override {
+    if (failed(runPass(getOperation(), {strategy, conservative, runOpPriority, false},
+                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding, dumpDirectory})))
+      signalPassFailure();
+  }
+};
+
+struct UserPriorityPropagation : impl::UserPriorityPropagationPassBase<UserPriorityPropagation> {
+  using UserPriorityPropagationPassBase::UserPriorityPropagationPassBase;
+  void runOnOperation() override {
+    if (failed(runPass(getOperation(), {strategy, conservative, runOpPriority, true},
+                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding, dumpDirectory})))
+      signalPassFailure();
+  }
+};
+
+struct PopulateOpShardingRules : impl::PopulateOpShardingRulesPassBase<PopulateOpShardingRules> {
+  using PopulateOpShardingRulesPassBase::PopulateOpShardingRulesPassBase;
+  void runOnOperation() override {
+    llvm::StringSet<> warned;
+    getOperation().getBody().walk([&](Operation *op) {
+      if (auto rule = ruleOf(op, conservative)) {
+        op->setAttr(sdy::shardingRuleAttrName, toAttr(*rule, op->getContext()));
+        return;
+      }
+      auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+      std::string name = call ? "custom call @" + call.getCallTargetName().str() : "op '" + op->getName().getStringRef().str() + "'";
+      if (isUnknown(op) && warned.insert(name).second)
+        op->emitWarning(name) << " is unknown to SDY sharding rule registry";
+    });
+  }
+};
+
+} // namespace
+
+LogicalResult propagateShardings(ModuleOp module, const PropagationOptions &options, llvm::raw_ostream *explain) {
+  ModuleGraph graph(module);
+  if (failed(graph.build(options.conservative)))
+    return failure();
+  propagate(graph.graph, options);
+  if (explain)
+    explainShardings(graph, *explain);
+  graph.writeBack();
+  return success();
+}
+
+} // namespace millrace::sharding

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Communication.cpp - What the collectives of a program cost ---------===//
+#include "passes/spmd/Communication.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::spmd {
+
+static int64_t bytesOf(TypeRange types) {
+  int64_t bytes = 0;
+  for (Type type : types) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      continue;
+    Type element = tensor.getElementType();
+    auto complex = dyn_cast<ComplexType>(element);
+    int64_t bits = complex ? 2 * complex.getElementType().getIntOrFloatBitWidth() : element.getIntOrFloatBitWidth();
+    bytes += tensor.getNumElements() * std::max<int64_t>(8, bits) / 8;
+  }
+  return bytes;
+}
+
+std::optional<Cost> communicationOf(Operation *op) {
+  if (!isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, CollectivePermuteOp, CollectiveBroadcastOp,
+           CollectiveReduceOp>(op))
+    return std::nullopt;
+  Cost cost;
+  if (auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups"))
+    if (auto type = dyn_cast<RankedTensorType>(groups.getType()); type && type.getRank() == 2)
+      cost.devices = std::max<int64_t>(1, type.getDimSize(1));
+  int64_t in = bytesOf(op->getOperandTypes()), out = bytesOf(op->getResultTypes()), others = cost.devices - 1;
+  int64_t messages = others;
+  llvm::TypeSwitch<Operation *>(op)
+      // A ring: parts are summed on their way around, then distributed.
+      .Case([&](AllReduceOp) {
+        cost.received = 2 * in * others / cost.devices;
+        messages = 2 * others;
+      })
+      .Case([&](AllGatherOp) { cost.received = out * others / cost.devices; })
+      .Case<ReduceScatterOp, AllToAllOp>([&](auto) { cost.received = in * others / cost.devices; })
+      .Case([&](CollectivePermuteOp) {
+        cost.received = in;
+        messages = 1;
+        cost.devices = 2;
+      })
+      .Default([&](Operation *) { cost.received = in; });
+  cost.microseconds = messages + cost.received / 10e3;
+  return cost;
+}
+
+static std::string lineOf(Location loc) {
+  std::string text;
+  loc->walk([&](Location each) {
+    auto file = dyn_cast<FileLineColLoc>(each);
+    if (!file)
+      return WalkResult::advance();
+    text = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
+void printCommunication(ModuleOp module, llvm::raw_ostream &os) {
+  int64_t bytes = 0, count = 0;
+  double time = 0;
+  module.walk([&](Operation *op) {
+    std::optional<Cost> cost = communicationOf(op);
+    if (!cost)
+      return;
+    os << "  " << op->getName().stripDialect() << " ";
+    llvm::interleaveComma(op->getResultTypes(), os);
+    os << " among " << cost->devices << ": " << cost->received << " bytes, about "
+       << llvm::format("%.1f", cost->microseconds) << " us";
+    if (std::string line = lineOf(op->getLoc()); !line.empty())
+      os << "  (" << line << ")";
+    os << "\n";
+    bytes += cost->received;
+    time += cost->microseconds;
+    ++count;
+  });
+  os << "  " << count << (count == 1 ? " collective, " : " collectives, ") << bytes << " bytes, about "
+     << llvm::format("%.1f", time) << " us; operations inside of loops are counted once\n";
+}
+
+} // namespace millrace::spmd

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Communication.h - What the collectives of a program cost -----------===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace millrace::spmd {
+
+/// What one device does for a collective.
+struct Cost {
+  int64_t devices = 1;  ///< of its group
+  int64_t received = 0; ///< bytes that arrive, if every byte takes the shortest way
+  double microseconds = 0; ///< 1 us for each message plus the bytes at 10 GB/s: an estimate to compare programs with
+};
+
+/// Of a collective of stablehlo in a program for one device; nothing for other operations.
+std::optional<Cost> communicationOf(mlir::Operation *op);
+
+/// A line for each collective, with its source line, and the sum.
+void printCommunication(mlir::ModuleOp module, llvm::raw_ostream &os);
+
+} // namespace millrace::spmd
