@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 
 namespace millrace::tracing {
 
@@ -26,6 +27,11 @@ struct Val {
 using NamedText = std::pair<std::string, std::string>;
 using Ints = std::vector<int64_t>;
 using Body = std::function<std::vector<Val>(const std::vector<Val> &)>;
+/// A region of an operation: the types of its arguments, and what it returns for them.
+struct Region {
+  std::vector<Shape> arguments;
+  Body body;
+};
 
 class Emitter {
 public:
@@ -48,6 +54,9 @@ public:
   std::vector<Val> ops(std::string_view name, const std::vector<Val> &operands,
                        const std::vector<NamedText> &attributes, const std::vector<Shape> &results,
                        const std::vector<Shape> &bodyArguments = {}, const Body &body = nullptr);
+  std::vector<Val> ops(std::string_view name, const std::vector<Val> &operands,
+                       const std::vector<NamedText> &attributes, const std::vector<Shape> &results,
+                       const std::vector<Region> &regions);
 
   //===-- What most operators are made of -----------------------------------===//
   Val constant(double value, const Shape &shape);
@@ -139,6 +148,11 @@ runtime::StatusOr<std::vector<Shape>> infer(const Op *op, const std::vector<Valu
 /// StableHLO text of a schedule. Parameters are its leaves in order. `donations`: per leaf the result or -1.
 runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
                                            const std::vector<int64_t> &donations);
+
+/// Values of nodes, per result, during an emission.
+using Emitted = std::unordered_map<const Node *, std::vector<Val>>;
+/// The nodes of `schedule` where the emitter stands; `values` has its leaves before, its nodes afterwards.
+runtime::Status emitNodes(Emitter &e, const Schedule &schedule, Emitted &values);
 
 /// For the families in emit/: fills the table of findOp(), each with its own names.
 class Registry {

@@ -155,6 +155,13 @@ runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results) 
 std::vector<Val> Emitter::ops(std::string_view name, const std::vector<Val> &operands,
                               const std::vector<NamedText> &attributes, const std::vector<Shape> &results,
                               const std::vector<Shape> &bodyArguments, const Body &body) {
+  using Regions = std::vector<millrace::tracing::Region>;
+  return ops(name, operands, attributes, results, body ? Regions{{bodyArguments, body}} : Regions());
+}
+
+std::vector<Val> Emitter::ops(std::string_view name, const std::vector<Val> &operands,
+                              const std::vector<NamedText> &attributes, const std::vector<Shape> &results,
+                              const std::vector<millrace::tracing::Region> &regions) {
   std::vector<Val> invalid(std::max<size_t>(results.size(), 1));
   if (failed())
     return invalid;
@@ -170,17 +177,16 @@ std::vector<Val> Emitter::ops(std::string_view name, const std::vector<Val> &ope
       return fail("cannot read " + attribute + " = " + text + " of " + std::string(name)), invalid;
     state.addAttribute(attribute, value);
   }
-  if (body) {
-    Region *region = state.addRegion();
+  for (const millrace::tracing::Region &given : regions) {
     Block *block = new Block;
-    region->push_back(block);
+    state.addRegion()->push_back(block);
     std::vector<Val> arguments;
-    for (const Shape &shape : bodyArguments)
+    for (const Shape &shape : given.arguments)
       arguments.push_back(impl->wrap(block->addArgument(impl->type(shape), impl->location)));
     OpBuilder::InsertionGuard guard(impl->builder);
     impl->builder.setInsertionPointToEnd(block);
     llvm::SmallVector<mlir::Value> returned;
-    for (const Val &value : body(arguments)) {
+    for (const Val &value : given.body(arguments)) {
       if (!value)
         return fail("the body of " + std::string(name) + " was not emitted"), invalid;
       returned.push_back(valueOf(value));

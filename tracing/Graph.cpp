@@ -2,6 +2,7 @@
 //===- Graph.cpp - Nodes and the order in which they run -------------------===//
 #include "tracing/Graph.h"
 
+#include <atomic>
 #include <bit>
 #include <unordered_map>
 
@@ -55,7 +56,11 @@ Value leaf(runtime::BufferPtr buffer, Shape shape) {
   return {std::move(node), 0};
 }
 
+static std::atomic<uint64_t> recorded{0};
+uint64_t recordedOperations() { return recorded; }
+
 Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results) {
+  recorded.fetch_add(1, std::memory_order_relaxed);
   auto node = std::make_shared<Node>();
   node->op = op;
   node->operands = std::move(operands);
@@ -112,7 +117,6 @@ namespace {
 struct Visited {
   const Node *node;
   uint32_t index;
-  explicit Visited(const Value &value) : node(value.node.get()), index(value.node->isLeaf() ? value.index : 0) {}
   bool operator==(const Visited &) const = default;
 };
 struct VisitedHash {
@@ -121,8 +125,12 @@ struct VisitedHash {
 
 } // namespace
 
-Schedule schedule(const std::vector<Value> &roots) {
+Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside) {
   Schedule result;
+  auto isLeaf = [&](const Value &value) {
+    return value.node->isLeaf() || (!outside.empty() && outside.count(value.node.get()));
+  };
+  auto visited = [&](const Value &value) { return Visited{value.node.get(), isLeaf(value) ? value.index : 0}; };
   std::unordered_map<Visited, uint32_t, VisitedHash> numbers;
   KeyWriter key(result.key);
   struct Frame {
@@ -132,7 +140,7 @@ Schedule schedule(const std::vector<Value> &roots) {
   std::vector<Frame> stack;
   auto finish = [&](const Value &value) {
     const NodePtr &node = value.node;
-    if (node->isLeaf()) {
+    if (isLeaf(value)) {
       key.raw(uint8_t(node->isNumber() ? 1 : 2));
       key.raw(node->isWeak);
       key.shape(value.shape());
@@ -141,8 +149,8 @@ Schedule schedule(const std::vector<Value> &roots) {
       key.raw(uint8_t(3));
       key.raw(node->op);
       for (const Value &operand : node->operands) {
-        key.raw(numbers.at(Visited(operand)));
-        key.raw(operand.node->isLeaf() ? 0u : operand.index);
+        key.raw(numbers.at(visited(operand)));
+        key.raw(isLeaf(operand) ? 0u : operand.index);
       }
       key.raw(uint32_t(node->args.size()));
       for (const Arg &arg : node->args)
@@ -152,20 +160,20 @@ Schedule schedule(const std::vector<Value> &roots) {
       result.nodes.push_back(node.get());
       result.holders.push_back(node.use_count() - 1); // but not the frame of this traversal
     }
-    numbers.emplace(Visited(value), uint32_t(numbers.size()));
+    numbers.emplace(visited(value), uint32_t(numbers.size()));
   };
   for (const Value &root : roots) {
-    if (!numbers.count(Visited(root)))
+    if (!numbers.count(visited(root)))
       stack.push_back({root, 0});
     while (!stack.empty()) {
       Frame &frame = stack.back();
-      if (numbers.count(Visited(frame.value))) { // reached twice before its first visit ended
+      if (numbers.count(visited(frame.value))) { // reached twice before its first visit ended
         stack.pop_back();
         continue;
       }
-      if (frame.next < frame.value.node->operands.size()) {
+      if (!isLeaf(frame.value) && frame.next < frame.value.node->operands.size()) {
         const Value &operand = frame.value.node->operands[frame.next++];
-        if (!numbers.count(Visited(operand)))
+        if (!numbers.count(visited(operand)))
           stack.push_back({operand, 0});
         continue;
       }
@@ -175,8 +183,8 @@ Schedule schedule(const std::vector<Value> &roots) {
   }
   key.raw(uint8_t(4));
   for (const Value &root : roots) {
-    key.raw(numbers.at(Visited(root)));
-    key.raw(root.node->isLeaf() ? 0u : root.index);
+    key.raw(numbers.at(visited(root)));
+    key.raw(isLeaf(root) ? 0u : root.index);
   }
   return result;
 }

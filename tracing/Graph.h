@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -75,6 +76,9 @@ Value leaf(runtime::BufferPtr buffer, Shape shape);
 /// A node for `op`; `results` are the types that its emission must produce (infer() of Emit.h computes them).
 Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results);
 
+/// How many operations this process has recorded.
+uint64_t recordedOperations();
+
 /// The nodes that `roots` depend on and that still have to run, operands first; `leaves` in the order of first use.
 struct Schedule {
   std::vector<Node *> nodes;
@@ -83,6 +87,7 @@ struct Schedule {
   /// Two schedules with equal keys are the same program with other leaves.
   std::string key;
 };
-Schedule schedule(const std::vector<Value> &roots);
+/// `outside`: nodes that count as leaves although they still have to run; what a part of a graph begins with.
+Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside = {});
 
 } // namespace millrace::tracing

@@ -186,16 +186,7 @@ runtime::StatusOr<std::vector<Shape>> infer(const Op *op, const std::vector<Valu
   return shapes;
 }
 
-runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
-                                           const std::vector<int64_t> &donations) {
-  Emitter e;
-  std::unordered_map<const Node *, std::vector<Val>> values;
-  for (size_t i = 0; i < schedule.leaves.size(); ++i) {
-    const Value &leaf = schedule.leaves[i];
-    std::vector<Val> &made = values[leaf.node.get()];
-    made.resize(leaf.node->results.size());
-    made[leaf.index] = parameterFor(e, leaf, donations[i]);
-  }
+runtime::Status emitNodes(Emitter &e, const Schedule &schedule, Emitted &values) {
   for (Node *node : schedule.nodes) {
     std::vector<Val> operands;
     for (const Value &operand : node->operands)
@@ -204,6 +195,22 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
     if (e.failed())
       return e.error().withContext(node->op->name);
   }
+  return {};
+}
+
+runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
+                                           const std::vector<int64_t> &donations) {
+  Emitter e;
+  Emitted values;
+  for (size_t i = 0; i < schedule.leaves.size(); ++i) {
+    const Value &leaf = schedule.leaves[i];
+    std::vector<Val> &made = values[leaf.node.get()];
+    made.resize(leaf.node->results.size());
+    made[leaf.index] = parameterFor(e, leaf, donations[i]);
+  }
+  runtime::Status status = emitNodes(e, schedule, values);
+  if (!status.ok())
+    return status;
   std::vector<Val> results;
   for (const Value &root : roots)
     results.push_back(values.at(root.node.get())[root.index]);

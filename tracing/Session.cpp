@@ -42,8 +42,11 @@ runtime::StatusOr<runtime::BufferPtr> Session::buffer(const Value &value) {
   Node &node = *value.node;
   if (node.op)
     return runtime::failedPrecondition("the value has not been computed");
-  if (!node.isNumber())
+  if (!node.isNumber()) {
+    if (!node.buffers[value.index])
+      return runtime::failedPrecondition("the tensor was made while a function was traced: it has no value");
     return node.buffers[value.index];
+  }
   runtime::StatusOr<Value> uploaded = upload(&node.bits, value.shape());
   if (!uploaded)
     return uploaded.status();
@@ -71,19 +74,53 @@ static std::vector<int64_t> matchDonations(const Schedule &schedule, const std::
 
 runtime::StatusOr<Session::Entry> Session::compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
                                                         std::vector<int64_t> donations) {
-  Timed time("CompileTime");
-  Metrics::get().count("UncachedCompile");
-  ++compiled;
   runtime::StatusOr<std::string> text = emitProgram(schedule, roots, donations);
   if (!text)
     return text.status();
-  runtime::StatusOr<runtime::Program> program = compileText(*text);
-  if (!program)
-    return program.status();
-  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = runtimeClient->load(std::move(*program));
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = compileProgram(*text);
   if (!executable)
     return executable.status();
   return Entry{std::move(*executable), std::move(donations)};
+}
+
+static runtime::Status unexpectedExecution() {
+  return runtime::failedPrecondition("Unexpected execution happens inside the compiled function, exiting: full_graph=True "
+                                     "allows none before its end");
+}
+
+runtime::Status Session::syncEagerly(std::vector<Value> roots) {
+  std::lock_guard lock(mutex);
+  isEager = true;
+  runtime::Status status = sync(std::move(roots));
+  isEager = false;
+  return status;
+}
+
+runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(const std::string &text) {
+  MILLRACE_TRY(startError);
+  Timed time(isEager ? "EagerOpCompileTime" : "CompileTime");
+  Metrics::get().count(isEager ? "EagerOpUncachedCompile" : "UncachedCompile");
+  ++compiled;
+  runtime::StatusOr<runtime::Program> program = compileText(text);
+  if (!program)
+    return program.status();
+  return runtimeClient->load(std::move(*program));
+}
+
+runtime::StatusOr<std::vector<runtime::BufferPtr>>
+Session::launch(runtime::Executable &executable, const std::vector<runtime::BufferPtr> &arguments,
+                const runtime::ExecuteOptions &options) {
+  if (!executionAllowed)
+    return unexpectedExecution();
+  Timed time(isEager ? "EagerOpExecuteTime" : "ExecuteTime");
+  runtime::StatusOr<runtime::ExecuteResult> result =
+      executable.executeOn(*runtimeClient->devices()[0], arguments, options);
+  if (!result)
+    return result.status();
+  std::lock_guard lock(mutex);
+  std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
+  inFlight.push_back(result->done[0]);
+  return std::move(result->results[0]);
 }
 
 runtime::Status Session::sync(std::vector<Value> given) {
@@ -99,6 +136,8 @@ runtime::Status Session::sync(std::vector<Value> given) {
   }
   if (roots.empty())
     return {};
+  if (!executionAllowed)
+    return unexpectedExecution();
   Schedule plan = schedule(roots);
   // A leaf dies with the graph if only nodes that die hold it. Roots turn into leaves; another node that something outside
   // the graph holds lives on, and with it all that it needs.
@@ -125,6 +164,7 @@ runtime::Status Session::sync(std::vector<Value> given) {
       dying[i] = !survives.count(node.get()) && node.use_count() == inside[node.get()];
     }
   }
+  lastKey = std::hash<std::string>()(plan.key);
   auto found = programs.find(plan.key);
   if (found == programs.end()) {
     runtime::StatusOr<Entry> entry = compileEntry(plan, roots, matchDonations(plan, roots, dying));
@@ -132,11 +172,10 @@ runtime::Status Session::sync(std::vector<Value> given) {
       return entry.status();
     found = programs.emplace(plan.key, std::move(*entry)).first;
   } else {
-    Metrics::get().count("CachedCompile");
+    Metrics::get().count(isEager ? "EagerOpCachedCompile" : "CachedCompile");
   }
   Entry &entry = found->second;
 
-  Timed time("ExecuteTime");
   std::vector<runtime::BufferPtr> arguments;
   runtime::ExecuteOptions options;
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
@@ -151,11 +190,10 @@ runtime::Status Session::sync(std::vector<Value> given) {
       return made.status();
     arguments.push_back(std::move(*made));
   }
-  runtime::StatusOr<runtime::ExecuteResult> result =
-      entry.executable->executeOn(*runtimeClient->devices()[0], arguments, options);
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> result = launch(*entry.executable, arguments, options);
   if (!result)
     return result.status();
-  std::vector<runtime::BufferPtr> &values = result->results[0];
+  std::vector<runtime::BufferPtr> &values = *result;
   for (size_t k = 0; k < roots.size(); ++k) {
     Node &node = *roots[k].node;
     node.buffers.resize(node.results.size());
@@ -167,8 +205,6 @@ runtime::Status Session::sync(std::vector<Value> given) {
     root.node->operands.clear();
     root.node->args.clear();
   }
-  std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
-  inFlight.push_back(result->done[0]);
   return {};
 }
 

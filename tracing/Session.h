@@ -24,6 +24,8 @@ public:
   /// Runs what `roots` need; afterwards their nodes are leaves. `roots` without an operation cost nothing. The caller's
   /// vector is emptied: a leaf that only the graph still held is donated, its memory becomes a result's.
   runtime::Status sync(std::vector<Value> roots);
+  /// The same for one operation of eager mode: counted under names of its own.
+  runtime::Status syncEagerly(std::vector<Value> roots);
   /// The buffer of a value after sync(). A number is uploaded.
   runtime::StatusOr<runtime::BufferPtr> buffer(const Value &value);
   /// Waits for the value and copies it to `target` (row-major, exactly the shape's bytes).
@@ -31,12 +33,25 @@ public:
   /// Waits for everything that was enqueued.
   runtime::Status wait();
 
+  /// Compiles StableHLO text (or finds it in the persistent cache) and loads it.
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(const std::string &text);
+  /// Starts a program; its results. wait() waits for it too. Errors: as those of Executable::execute, and
+  /// FailedPrecondition where executions are not allowed.
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> launch(runtime::Executable &executable,
+                                                            const std::vector<runtime::BufferPtr> &arguments,
+                                                            const runtime::ExecuteOptions &options);
+  /// While false, whatever would run a program is an error: in a function that is to become one graph.
+  void allowExecution(bool allowed) { executionAllowed = allowed; }
+  bool allowsExecution() const { return executionAllowed; }
+
   /// The program that sync(roots) would run, as StableHLO text.
   runtime::StatusOr<std::string> programText(const std::vector<Value> &roots);
   const std::shared_ptr<runtime::Client> &client() const { return runtimeClient; }
   /// A persistent cache folder other than the environment's; before the first compilation.
   runtime::Status setCacheFolder(const std::string &folder, bool readOnly);
   uint64_t compilations() const { return compiled; }
+  /// Of the graph that was run last; equal for equal programs of this process.
+  uint64_t lastGraph() const { return lastKey; }
 
 private:
   struct Entry {
@@ -52,6 +67,9 @@ private:
   std::unordered_map<std::string, Entry> programs;
   std::vector<runtime::Event> inFlight;
   uint64_t compiled = 0;
+  uint64_t lastKey = 0;
+  bool executionAllowed = true;
+  bool isEager = false; ///< guarded by mutex
 };
 
 } // namespace millrace::tracing

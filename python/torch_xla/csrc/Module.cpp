@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Module.cpp - torch_xla._XLAC ----------------------------------------===//
 // What Python calls. Every function that may wait or compile gives the GIL up first: autograd's threads need it.
-#include "python/torch_xla/csrc/Shim.h"
+#include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Compile.h"
 
 #include <torch/csrc/autograd/python_variable.h>
@@ -101,34 +101,6 @@ PyObject *hloTextOf(PyObject *, PyObject *list) {
   });
 }
 
-/// The graph as PyTorch/XLA prints it: one line per node.
-PyObject *graphText(PyObject *, PyObject *list) {
-  return guarded([&]() -> PyObject * {
-    std::vector<Value> values = valuesOf(list);
-    tracing::Schedule plan = tracing::schedule(values);
-    std::unordered_map<const tracing::Node *, size_t> numbers;
-    std::string text = "IR {\n";
-    auto line = [&](const tracing::Node *node, const std::string &what) {
-      size_t number = numbers.emplace(node, numbers.size()).first->second;
-      text += "  %" + std::to_string(number) + " = ";
-      for (size_t i = 0; i < node->results.size(); ++i)
-        text += (i ? ", " : "") + node->results[i].toString();
-      text += " " + what + "\n";
-    };
-    for (const Value &leaf : plan.leaves)
-      line(leaf.node.get(), leaf.node->isNumber() ? "xla::scalar()" : "xla::device_data()");
-    for (const tracing::Node *node : plan.nodes) {
-      std::string operands;
-      for (const Value &operand : node->operands)
-        operands += (operands.empty() ? "%" : ", %") + std::to_string(numbers.at(operand.node.get())) +
-                    (operand.index ? "." + std::to_string(operand.index) : "");
-      line(node, node->op->name + "(" + operands + ")");
-    }
-    text += "}\n";
-    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
-  });
-}
-
 PyObject *counters(PyObject *, PyObject *) {
   PyObject *made = PyDict_New();
   for (const auto &[name, value] : tracing::Metrics::get().counters()) {
@@ -216,7 +188,6 @@ PyMethodDef methods[] = {
     {"_xla_sync_multi", syncTensors, METH_O, "Compiles and enqueues what these tensors need."},
     {"_stablehlo", stablehloText, METH_O, "StableHLO text of a list of tensors, None: of everything pending."},
     {"_hlo", hloTextOf, METH_O, "HLO text of a list of tensors."},
-    {"_get_xla_tensors_text", graphText, METH_O, "The recorded graph of a list of tensors."},
     {"_counters", counters, METH_NOARGS, ""},
     {"_samples", samples, METH_NOARGS, ""},
     {"_clear_counters", clearCounters, METH_NOARGS, ""},
@@ -236,7 +207,10 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_XLAC", "Millrace's lazy tenso
 
 extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
   PyObject *module = PyModule_Create(&millrace::torch_shim::definition);
-  if (module)
-    PyModule_AddStringConstant(module, "_built_for_torch", TORCH_VERSION);
+  if (!module || !millrace::torch_shim::addCompiledType(module) ||
+      PyModule_AddFunctions(module, millrace::torch_shim::controlFlowMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::exportMethods) < 0)
+    return nullptr;
+  PyModule_AddStringConstant(module, "_built_for_torch", TORCH_VERSION);
   return module;
 }

@@ -3,7 +3,7 @@
 // An operator is looked at once per signature (types, shapes, attributes): PyTorch's meta kernel gives the types of the
 // results or the user's error, and tracing::check() says whether tracing can emit exactly these. If so, it is recorded;
 // else the CPU computes it, and a counter with the operator's name says so.
-#include "python/torch_xla/csrc/Shim.h"
+#include "python/torch_xla/csrc/Trace.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -520,6 +520,7 @@ Value node(const char *name, std::vector<Value> operands, std::vector<Arg> args,
 }
 
 void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  refuseInTrace(op.schema().name());
   const OpInfo &info = infoOf(op);
   size_t count = info.kinds.size();
   tracing::Metrics::get().count(op.schema().name());
@@ -593,7 +594,7 @@ void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   }
 }
 
-void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+static void recordOrRun(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const OpInfo &info = infoOf(op);
   if (info.takesCpuIndices && info.isAten) {
     if (tryMaskedFill(info, stack))
@@ -609,6 +610,15 @@ void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   TORCH_CHECK(!info.isView, "the xla device has no ", toString(op.operator_name()),
               ", and running it on the CPU would lose that it is a view");
   runOnCpu(op, stack);
+}
+
+void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  if (!isEager())
+    return recordOrRun(op, stack);
+  EagerScope scope;
+  recordOrRun(op, stack);
+  if (EagerScope::isOutermost())
+    runIfEager(*stack, op.schema().returns().size());
 }
 
 } // namespace millrace::torch_shim

@@ -48,6 +48,7 @@ public:
   Storage(Value value, size_t bytes);
   ~Storage() override;
   Value base; ///< row-major; its shape is that of the storage
+  const uint64_t serial; ///< never used again
   std::vector<View> views;
   Storage *previous, *next; ///< all storages of the process, in the order in which they were made
 };
@@ -67,6 +68,11 @@ Value upload(const Tensor &cpu);
 Tensor toCpu(const Tensor &xla);
 /// Values of all live tensors that have not been computed yet; forgets the values of views.
 std::vector<Value> pendingValues();
+/// Forgets what tensors hold that were made in a traced function and need a value of its arguments `inputs`.
+void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial);
+uint64_t nextSerial(); ///< larger than those of all storages so far
+/// Values of all live tensors, by the serial numbers of their storages; forgets the values of views.
+std::vector<std::pair<uint64_t, Value>> liveValues();
 void syncAll();
 Value convertTo(Value value, c10::ScalarType type);
 Value expandTo(Value value, at::IntArrayRef sizes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Tensors.cpp - Storages, views and transfers -------------------------===//
-#include "python/torch_xla/csrc/Shim.h"
+#include "python/torch_xla/csrc/Trace.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/detail/XLAHooksInterface.h>
@@ -123,9 +123,14 @@ c10::ScalarType scalarTypeOf(runtime::DType type) {
 
 //===-- Storages ------------------------------------------------------------===//
 
+uint64_t nextSerial() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 Storage::Storage(Value value, size_t bytes)
     : StorageImpl(use_byte_size_t(), bytes, c10::DataPtr(nullptr, xlaDevice()), nullptr, /*resizable=*/false),
-      base(std::move(value)) {
+      base(std::move(value)), serial(nextSerial()) {
   std::lock_guard lock(Session::get().mutex);
   previous = lastStorage;
   next = nullptr;
@@ -151,7 +156,48 @@ std::vector<Value> pendingValues() {
   return values;
 }
 
+std::vector<std::pair<uint64_t, Value>> liveValues() {
+  std::lock_guard lock(Session::get().mutex);
+  std::vector<std::pair<uint64_t, Value>> values;
+  for (Storage *storage = firstStorage; storage; storage = storage->next) {
+    storage->views.clear();
+    values.emplace_back(storage->serial, storage->base);
+  }
+  return values;
+}
+
+void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial) {
+  std::lock_guard lock(Session::get().mutex);
+  std::vector<Storage *> suspects;
+  for (Storage *storage = lastStorage; storage && storage->serial > firstSerial; storage = storage->previous) {
+    storage->views.clear();
+    if (storage->base.node && storage->base.node->op)
+      suspects.push_back(storage);
+  }
+  if (suspects.empty())
+    return;
+  std::vector<Value> roots;
+  for (Storage *storage : suspects)
+    roots.push_back(storage->base);
+  std::unordered_set<const tracing::Node *> traced;
+  for (const Value &input : inputs)
+    traced.insert(input.node.get());
+  tracing::Schedule plan = tracing::schedule(roots);
+  for (const tracing::Node *node : plan.nodes)
+    for (const Value &operand : node->operands)
+      if (traced.count(operand.node.get()))
+        traced.insert(node);
+  for (Storage *storage : suspects)
+    if (traced.count(storage->base.node.get())) {
+      auto blank = std::make_shared<tracing::Node>();
+      blank->results.push_back(storage->base.shape());
+      blank->buffers.emplace_back();
+      storage->base = {std::move(blank), 0};
+    }
+}
+
 void syncAll() {
+  refuseInTrace("a step barrier");
   std::lock_guard lock(Session::get().mutex);
   runtime::Status status = Session::get().sync(pendingValues());
   if (!status.ok())
@@ -165,6 +211,8 @@ Tensor wrap(Value value) {
       c10::Storage(c10::intrusive_ptr<c10::StorageImpl>(std::move(storage))),
       c10::DispatchKeySet(c10::DispatchKey::XLA), c10::scalarTypeToTypeMeta(scalarTypeOf(shape.dtype)));
   made.unsafeGetTensorImpl()->set_sizes_contiguous(shape.dims);
+  if (isEager() && !EagerScope::isInside())
+    runIfEager({static_cast<Storage *>(made.storage().unsafeGetStorageImpl())->base});
   return made;
 }
 
@@ -196,7 +244,7 @@ Value valueOf(const Tensor &xla) {
   return value;
 }
 
-void setValue(const Tensor &xla, Value value) {
+static void bindValue(const Tensor &xla, Value value) {
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
   std::lock_guard lock(Session::get().mutex);
   Storage &storage = *storageOf(impl);
@@ -219,6 +267,12 @@ void setValue(const Tensor &xla, Value value) {
   if (remembered.shape().dims == impl->sizes())
     storage.views.push_back(
         {impl->sizes().vec(), impl->strides().vec(), impl->storage_offset(), dtype, std::move(remembered)});
+}
+
+void setValue(const Tensor &xla, Value value) {
+  bindValue(xla, std::move(value));
+  if (isEager() && !EagerScope::isInside())
+    runIfEager({storageOf(xla.unsafeGetTensorImpl())->base});
 }
 
 Value convertTo(Value value, c10::ScalarType type) {
@@ -278,6 +332,7 @@ Value upload(const Tensor &cpu) {
 }
 
 Tensor toCpu(const Tensor &xla) {
+  refuseInTrace("a copy to the CPU");
   Value value;
   {
     std::lock_guard lock(Session::get().mutex);
@@ -304,6 +359,8 @@ Tensor toCpu(const Tensor &xla) {
 //===-- Random numbers ------------------------------------------------------===//
 
 Value nextRandomKey() {
+  if (Value key = keyInTrace())
+    return key;
   std::lock_guard lock(Session::get().mutex);
   uint64_t x = seed + 0x9e3779b97f4a7c15ull * ++offset; // splitmix64: neighbours have nothing in common
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

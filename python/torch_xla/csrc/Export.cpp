@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Export.cpp - Graphs as text, artifacts and programs, from Python ----===//
+#include "python/torch_xla/csrc/Trace.h"
+#include "tracing/Compile.h"
+#include "tracing/DynamicShapes.h"
+#include "tracing/Export.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+namespace millrace::torch_shim {
+namespace {
+
+constexpr const char *kProgram = "torch_xla.Program";
+
+struct WithoutGil {
+  PyThreadState *state = PyEval_SaveThread();
+  ~WithoutGil() { PyEval_RestoreThread(state); }
+};
+
+PyObject *text(const std::string &value) { return PyUnicode_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }
+PyObject *bytes(const std::string &value) { return PyBytes_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }
+
+std::vector<Value> valuesOf(PyObject *list) {
+  PyObject *fast = PySequence_Fast(list, "expects a list of tensors");
+  TORCH_CHECK(fast, "expects a list of tensors");
+  std::vector<Value> values;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
+    PyObject *item = PySequence_Fast_GET_ITEM(fast, i);
+    bool isOurs = THPVariable_Check(item) && isXla(THPVariable_Unpack(item));
+    if (isOurs)
+      values.push_back(valueOf(THPVariable_Unpack(item)));
+    else
+      Py_DECREF(fast);
+    TORCH_CHECK(isOurs, "expects tensors of the xla device");
+  }
+  Py_DECREF(fast);
+  return values;
+}
+
+/// The program of these tensors, of everything pending for None.
+std::string programOf(PyObject *list) {
+  std::vector<Value> values = list == Py_None ? pendingValues() : valuesOf(list);
+  WithoutGil released;
+  return valueOrRaise(tracing::Session::get().programText(values));
+}
+
+PyObject *tensorsText(PyObject *, PyObject *list) {
+  return guardedCall([&] { return text(tracing::graphText(valuesOf(list))); });
+}
+PyObject *tensorsDot(PyObject *, PyObject *list) {
+  return guardedCall([&] { return text(tracing::graphDot(valuesOf(list))); });
+}
+PyObject *tensorsStablehlo(PyObject *, PyObject *list) {
+  return guardedCall([&] { return text(programOf(list)); });
+}
+PyObject *tensorsBytecode(PyObject *, PyObject *list) {
+  return guardedCall([&] { return bytes(valueOrRaise(tracing::portableArtifact(programOf(list), "current"))); });
+}
+
+/// _artifact(text, version) -> bytes
+PyObject *artifact(PyObject *, PyObject *args) {
+  return guardedCall([&]() -> PyObject * {
+    const char *program, *version;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(args, "s#s", &program, &size, &version))
+      return nullptr;
+    return bytes(valueOrRaise(tracing::portableArtifact(std::string(program, size_t(size)), version)));
+  });
+}
+/// _artifact_text(bytes) -> text
+PyObject *artifactText(PyObject *, PyObject *object) {
+  return guardedCall([&]() -> PyObject * {
+    char *data;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(object, &data, &size))
+      return nullptr;
+    return text(valueOrRaise(tracing::artifactText(std::string(data, size_t(size)))));
+  });
+}
+
+/// _generalize(texts, samples, symbols) -> text. samples: values of the symbols in each; symbols: (parameter, dim, factor, offset)
+PyObject *generalize(PyObject *, PyObject *args) {
+  return guardedCall([&]() -> PyObject * {
+    PyObject *texts, *samples, *symbols;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &texts, &PyList_Type, &samples, &PyList_Type, &symbols))
+      return nullptr;
+    auto integers = [](PyObject *sequence) {
+      std::vector<int64_t> made;
+      PyObject *fast = PySequence_Fast(sequence, "expects integers");
+      TORCH_CHECK(fast, "expects integers");
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i)
+        made.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast, i)));
+      Py_DECREF(fast);
+      return made;
+    };
+    std::vector<std::string> programs;
+    std::vector<std::vector<int64_t>> values;
+    std::vector<tracing::SizeSymbol> sizes;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(texts); ++i)
+      programs.emplace_back(PyUnicode_AsUTF8(PyList_GET_ITEM(texts, i)));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(samples); ++i)
+      values.push_back(integers(PyList_GET_ITEM(samples, i)));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(symbols); ++i) {
+      std::vector<int64_t> parts = integers(PyList_GET_ITEM(symbols, i));
+      TORCH_CHECK(parts.size() == 4, "a symbol has four numbers");
+      sizes.push_back({size_t(parts[0]), parts[1], parts[2], parts[3]});
+    }
+    std::string made;
+    {
+      WithoutGil released;
+      made = valueOrRaise(tracing::generalize(programs, values, sizes));
+    }
+    return text(made);
+  });
+}
+
+/// _program(text) -> a program that _run_program can call
+PyObject *loadProgram(PyObject *, PyObject *object) {
+  return guardedCall([&]() -> PyObject * {
+    Py_ssize_t size;
+    const char *program = PyUnicode_AsUTF8AndSize(object, &size);
+    if (!program)
+      return nullptr;
+    std::shared_ptr<runtime::Executable> executable;
+    {
+      WithoutGil released;
+      executable = valueOrRaise(tracing::Session::get().compileProgram(std::string(program, size_t(size))));
+    }
+    return PyCapsule_New(new std::shared_ptr<runtime::Executable>(std::move(executable)), kProgram, [](PyObject *self) {
+      delete static_cast<std::shared_ptr<runtime::Executable> *>(PyCapsule_GetPointer(self, kProgram));
+    });
+  });
+}
+
+/// _run_program(program, tensors) -> list of results
+PyObject *runProgram(PyObject *, PyObject *args) {
+  return guardedCall([&]() -> PyObject * {
+    PyObject *capsule, *list;
+    if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
+      return nullptr;
+    auto *program = static_cast<std::shared_ptr<runtime::Executable> *>(PyCapsule_GetPointer(capsule, kProgram));
+    TORCH_CHECK(program, "expects what _program returned");
+    std::vector<Value> values = valuesOf(list), results;
+    {
+      WithoutGil released;
+      tracing::Session &session = tracing::Session::get();
+      runtime::Status status = session.sync(values);
+      if (!status.ok())
+        raise(status);
+      std::vector<runtime::BufferPtr> buffers;
+      for (const Value &value : values)
+        buffers.push_back(valueOrRaise(session.buffer(value)));
+      runtime::ExecuteOptions options;
+      for (size_t i = 0; i < buffers.size(); ++i)
+        options.nonDonatable.push_back(uint32_t(i));
+      for (runtime::BufferPtr &buffer : valueOrRaise(session.launch(**program, buffers, options))) {
+        Shape shape{buffer->dtype(), valueOrRaise(buffer->dims())};
+        results.push_back(tracing::leaf(std::move(buffer), std::move(shape)));
+      }
+    }
+    PyObject *made = PyList_New(Py_ssize_t(results.size()));
+    for (size_t i = 0; i < results.size(); ++i)
+      PyList_SET_ITEM(made, Py_ssize_t(i), THPVariable_Wrap(wrap(std::move(results[i]))));
+    return made;
+  });
+}
+
+} // namespace
+
+PyMethodDef exportMethods[] = {
+    {"_get_xla_tensors_text", tensorsText, METH_O, "The recorded graph of a list of tensors."},
+    {"_get_xla_tensors_dot", tensorsDot, METH_O, "The recorded graph of a list of tensors, for Graphviz."},
+    {"_get_xla_tensors_stablehlo", tensorsStablehlo, METH_O, "The program of a list of tensors (None: all) as StableHLO."},
+    {"_get_stablehlo_bytecode", tensorsBytecode, METH_O, "The same as a portable artifact."},
+    {"_artifact", artifact, METH_VARARGS, "The portable artifact of StableHLO text for a version."},
+    {"_artifact_text", artifactText, METH_O, "StableHLO text of a portable artifact."},
+    {"_generalize", generalize, METH_VARARGS, "One program for all sizes from programs for some."},
+    {"_program", loadProgram, METH_O, "Compiles StableHLO text."},
+    {"_run_program", runProgram, METH_VARARGS, "Runs a compiled program on tensors."},
+    {nullptr, nullptr, 0, nullptr}};
+
+} // namespace millrace::torch_shim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CompiledGraph.cpp - A graph that is called instead of traced again --===//
+#include "tracing/CompiledGraph.h"
+
+#include "tracing/Emit.h"
+#include "tracing/Session.h"
+
+#include <bit>
+
+namespace millrace::tracing {
+
+static int64_t indexOf(const std::vector<Value> &values, const Value &wanted) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i].node == wanted.node && values[i].index == wanted.index)
+      return int64_t(i);
+  return -1;
+}
+
+static Val constantOf(Emitter &e, const Value &number) {
+  const Shape &shape = number.shape();
+  Val made = shape.dtype == DType::F64 ? e.constant(std::bit_cast<double>(number.node->bits), shape)
+                                       : e.constant(int64_t(number.node->bits), shape);
+  made.isWeak = number.node->isWeak;
+  return made;
+}
+
+runtime::StatusOr<std::shared_ptr<CompiledGraph>> CompiledGraph::compile(const Inputs &inputs,
+                                                                         const std::vector<Value> &roots,
+                                                                         const std::vector<int64_t> &overwritten) {
+  auto made = std::make_shared<CompiledGraph>();
+  made->keys = inputs.randomKeys.size();
+  for (const Value &root : roots)
+    made->rootShapes.push_back(root.shape());
+  if (roots.empty())
+    return made;
+  MILLRACE_TRY(made->emit(inputs, roots, overwritten));
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = Session::get().compileProgram(made->program);
+  if (!executable)
+    return executable.status();
+  made->executable = std::move(*executable);
+  return made;
+}
+
+runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Value> &roots,
+                                    const std::vector<int64_t> &overwritten) {
+  Schedule plan = schedule(roots);
+  Emitter e;
+  Emitted values;
+  for (const Value &leaf : plan.leaves) {
+    std::vector<Val> &vals = values[leaf.node.get()];
+    vals.resize(leaf.node->results.size());
+    Source source{Source::Argument, 0};
+    int64_t target = -1;
+    if (int64_t i = indexOf(inputs.arguments, leaf); i >= 0) {
+      source.index = uint32_t(i);
+      if (overwritten[size_t(i)] >= 0 && roots[size_t(overwritten[size_t(i)])].shape() == leaf.shape())
+        target = overwritten[size_t(i)];
+    } else if (int64_t i = indexOf(inputs.randomKeys, leaf); i >= 0) {
+      source = {Source::Key, uint32_t(i)};
+    } else if (leaf.node->isNumber()) {
+      vals[leaf.index] = constantOf(e, leaf);
+      continue;
+    } else {
+      source = {Source::Tensor, uint32_t(tensors.size())};
+      tensors.push_back(leaf);
+    }
+    vals[leaf.index] = e.parameter(leaf.shape(), target);
+    vals[leaf.index].isWeak = leaf.node->isWeak;
+    parameters.push_back(source);
+    donated.push_back(target >= 0);
+  }
+  MILLRACE_TRY(emitNodes(e, plan, values));
+  std::vector<Val> returned;
+  for (const Value &root : roots)
+    returned.push_back(values.at(root.node.get())[root.index]);
+  runtime::StatusOr<std::string> text = e.finish(returned);
+  if (!text)
+    return text.status();
+  program = std::move(*text);
+  return {};
+}
+
+runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(const std::vector<runtime::BufferPtr> &arguments,
+                                                                      const std::vector<uint64_t> &keyBits,
+                                                                      const std::vector<bool> &kept) const {
+  if (!executable)
+    return std::vector<runtime::BufferPtr>();
+  Session &session = Session::get();
+  std::vector<runtime::BufferPtr> given;
+  given.reserve(parameters.size());
+  runtime::ExecuteOptions options;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Source &source = parameters[i];
+    if (source.kind == Source::Argument) {
+      given.push_back(arguments[source.index]);
+      if (donated[i] && kept[source.index])
+        options.nonDonatable.push_back(uint32_t(i));
+      continue;
+    }
+    runtime::StatusOr<runtime::BufferPtr> buffer =
+        session.buffer(source.kind == Source::Key ? number(int64_t(keyBits[source.index]), false) : tensors[source.index]);
+    if (!buffer)
+      return buffer.status();
+    given.push_back(std::move(*buffer));
+  }
+  return session.launch(*executable, given, options);
+}
+
+} // namespace millrace::tracing

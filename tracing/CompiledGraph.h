@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CompiledGraph.h - A graph that is called instead of traced again ----===//
+// What torch.compile makes of a function: recorded once between leaves that stand for its arguments, compiled at once,
+// and called with buffers. A call records nothing and looks nothing up.
+#pragma once
+#include "tracing/Graph.h"
+
+namespace millrace::tracing {
+
+class CompiledGraph {
+public:
+  struct Inputs {
+    std::vector<Value> arguments;  ///< leaves that stand for the arguments
+    std::vector<Value> randomKeys; ///< numbers that are drawn anew for every call
+  };
+  /// `roots`: distinct values that have to be computed. `overwritten`: per argument the root that replaces its value and
+  /// may take its memory, or -1. Other numbers of the graph become constants of the program; other tensors stay what they
+  /// are now.
+  static runtime::StatusOr<std::shared_ptr<CompiledGraph>> compile(const Inputs &inputs, const std::vector<Value> &roots,
+                                                                   const std::vector<int64_t> &overwritten);
+
+  /// `arguments` and `keys` in the order of the inputs; `kept[i]`: argument i must not be overwritten, because something
+  /// else shows it. Asynchronous; one buffer per root.
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> run(const std::vector<runtime::BufferPtr> &arguments,
+                                                         const std::vector<uint64_t> &keys,
+                                                         const std::vector<bool> &kept) const;
+  const std::vector<Shape> &shapes() const { return rootShapes; }
+  size_t numKeys() const { return keys; }
+  /// StableHLO; empty if there is nothing to compute.
+  const std::string &text() const { return program; }
+
+private:
+  struct Source {
+    enum Kind : uint8_t { Argument, Key, Tensor } kind;
+    uint32_t index;
+  };
+  runtime::Status emit(const Inputs &inputs, const std::vector<Value> &roots, const std::vector<int64_t> &overwritten);
+
+  std::shared_ptr<runtime::Executable> executable;
+  std::vector<Source> parameters;
+  std::vector<bool> donated; ///< per parameter
+  std::vector<Value> tensors; ///< held as values: a graph that would donate them must see that they are in use
+  std::vector<Shape> rootShapes;
+  size_t keys = 0;
+  std::string program;
+};
+
+} // namespace millrace::tracing

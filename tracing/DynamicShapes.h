@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DynamicShapes.h - One program for all sizes -------------------------===//
+// Operators are emitted for known sizes. A program for all sizes comes from several of one known size each: whatever
+// differs between them (types, limits of slices, constants) has to be a polynomial of the sizes that vary, found from the
+// first samples and confirmed by the last; it is then computed by the program. What is no polynomial is an error.
+#pragma once
+#include "tracing/Graph.h"
+
+#include <optional>
+
+namespace millrace::tracing {
+
+/// Sum of factor * product of symbols.
+struct SizeExpr {
+  struct Term {
+    int64_t factor = 1;
+    std::vector<uint32_t> symbols; ///< sorted; empty: a constant
+  };
+  std::vector<Term> terms;
+  int64_t evaluate(const std::vector<int64_t> &symbols) const;
+  bool isConstant() const;
+};
+
+/// `samples[k]`: the values of all symbols in sample k; `values[k]`: what the expression has to yield there. Nothing if no
+/// polynomial of a simple form yields all of them.
+std::optional<SizeExpr> fitSize(const std::vector<std::vector<int64_t>> &samples, const std::vector<int64_t> &values);
+
+/// Size number `dim` of parameter `parameter` is factor * symbol + offset.
+struct SizeSymbol {
+  size_t parameter = 0;
+  int64_t dim = 0, factor = 1, offset = 0;
+};
+
+/// How many samples generalize() wants for that many symbols.
+size_t samplesFor(size_t symbols);
+
+/// The program that does what each of `texts` does for its sizes. Unimplemented, with the operation's name, if there is
+/// none of this kind.
+runtime::StatusOr<std::string> generalize(const std::vector<std::string> &texts,
+                                          const std::vector<std::vector<int64_t>> &samples,
+                                          const std::vector<SizeSymbol> &symbols);
+
+} // namespace millrace::tracing
