@@ -24,10 +24,18 @@ from . import _decompositions as _decompositions  # noqa: E402
 
 _decompositions.install(_XLAC)
 
-from .torch_xla import (compile, device, device_count, devices, eager, launch, manual_seed, real_devices, step,  # noqa: E402
+from . import _dynamo as _dynamo  # noqa: E402
+
+_dynamo.install()
+
+from .torch_xla import (compile, device, device_count, devices, launch, manual_seed, real_devices, step,  # noqa: E402
                         sync)
 from . import debug, runtime  # noqa: E402
 from .core import xla_model  # noqa: E402
+
+from .experimental import _control_flow as _control_flow  # noqa: E402
+
+_control_flow.install()
 
 _XLAC._get_xla_tensors_hlo = xla_model._tensors_hlo
 _XLAC._xla_get_default_device = lambda: str(device())

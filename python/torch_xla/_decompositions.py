@@ -40,7 +40,15 @@ def _upsample_nearest2d_backward(grad, output_size, input_size, scales_h=None, s
     return rows.t() @ grad @ columns
 
 
-_OURS = {"_adaptive_avg_pool2d_backward": _adaptive_avg_pool2d_backward,
+def _native_batch_norm_legit_functional(x, weight, bias, running_mean, running_var, training, momentum, eps):
+    """The new running statistics as results: what graphs of torch.compile have instead of an update in place."""
+    mean, var = running_mean.clone(), running_var.clone()
+    results = torch.ops.aten.native_batch_norm.default(x, weight, bias, mean, var, training, momentum, eps)
+    return (*results, mean, var)
+
+
+_OURS = {"_native_batch_norm_legit_functional": _native_batch_norm_legit_functional,
+         "_adaptive_avg_pool2d_backward": _adaptive_avg_pool2d_backward,
          "upsample_nearest2d_backward": _upsample_nearest2d_backward}
 
 _library = None
@@ -68,3 +76,19 @@ def install(xlac):
         _library.impl(name[len("aten::"):], function, "XLA")
     for name, function in _OURS.items():
         _library.impl(name, function, "XLA")
+    names = {full.split(".")[0] for full in torch._C._dispatch_get_all_op_names() if full.startswith("aten::")}
+    for full in names:
+        if full.endswith("_copy") and full[:-len("_copy")] in names:
+            _install_copies(full[len("aten::"):], emitted, has)
+
+
+def _install_copies(name, emitted, has):
+    """view_copy and its like: the view, copied. Graphs of functional programs have them."""
+    packet, views = getattr(torch.ops.aten, name), getattr(torch.ops.aten, name[:-len("_copy")])
+    for overload in packet.overloads():
+        full = name if overload == "default" else f"{name}.{overload}"
+        returns = getattr(packet, overload)._schema.returns
+        if overload.endswith("out") or overload not in views.overloads() or f"aten::{full}" in emitted or has(f"aten::{full}", "XLA"):
+            continue
+        if [str(r.type) for r in returns] == ["Tensor"] and any(a.alias_info for a in getattr(views, overload)._schema.arguments):
+            _library.impl(full, lambda *args, view=getattr(views, overload), **kwargs: view(*args, **kwargs).clone(), "XLA")

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch_xla.compile: a function, or a region, whose operations become one program."""
+import contextlib
+import functools
+
+from . import _load
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+
+
+def compile(f=None, full_graph=False, name=None, num_different_graphs_allowed=None, max_different_graphs=None,
+            custom_compile_options=None):
+    """Compiles what `f` records as one program, cut off from what comes before and after; in eager mode too.
+
+    Without `f`: a context manager, which is a decorator as well. `full_graph`: whatever would run a program before the end
+    is an error. `name`: for messages, otherwise that of `f`. `max_different_graphs` (or num_different_graphs_allowed):
+    more different programs of this function than that are an error.
+    """
+    if f is not None and not callable(f):
+        raise TypeError(f"expects a function, but got {type(f).__name__}")
+    if custom_compile_options:
+        raise NotImplementedError(f"compile options {sorted(custom_compile_options)} are not known")
+    limit = max_different_graphs if max_different_graphs is not None else num_different_graphs_allowed
+    title = name or getattr(f, "__name__", None) or (type(f).__name__ if f is not None else "the region")
+    seen = set()
+
+    @contextlib.contextmanager
+    def region():
+        from .torch_xla import sync
+        eager, allowed = _XLAC._get_use_eager_mode(), _XLAC._get_allow_execution()
+        _XLAC._set_use_eager_mode(False)
+        try:
+            sync()  # what was pending is not part of it
+            _XLAC._set_allow_execution(not full_graph and allowed)
+            runs = _XLAC._samples().get("ExecuteTime", (0,))[0]
+            try:
+                yield
+            finally:
+                _XLAC._set_allow_execution(allowed)
+                sync()
+            if limit is not None and _XLAC._samples().get("ExecuteTime", (0,))[0] != runs:
+                seen.add(_XLAC._last_graph())
+                if len(seen) > limit:
+                    raise RuntimeError(f"{title}: Maximum number of different graphs allowed per function exceeded: {limit}")
+        finally:
+            _XLAC._set_use_eager_mode(eager)
+    if f is None:
+        return region()
+
+    @functools.wraps(f, updated=() if not hasattr(f, "__dict__") else ("__dict__",))
+    def run(*args, **kwargs):
+        with region():
+            return f(*args, **kwargs)
+    return run
+
+
+def step():
+    """A region (or a function, as a decorator) whose operations become one program."""
+    return compile()

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a graph of torch.compile to a program that is called without tracing.
+
+PyTorch's backend `openxla` calls extract_compiled_graph() with the graph and its first arguments. The graph is run once on
+stand-ins for them, which records it; the recording is compiled, and every later call starts that program. Arguments of
+another size make one more program. An operator that runs on the CPU cuts the graph: what is before and after it becomes
+programs of their own, and a warning says so."""
+import os
+import warnings
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from .. import _load
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+_debugging = os.environ.get("XLA_DYNAMO_DEBUG", "0").lower() not in ("", "0", "false")
+
+
+def _debug(text):
+    if _debugging:
+        print(f"[XLA_DYNAMO_DEBUG] {text}", flush=True)
+
+
+def _describe(values):
+    return ", ".join(f"{str(v.dtype)[6:]}[{','.join(map(str, v.shape))}]@{v.device}" if isinstance(v, torch.Tensor) else repr(v)
+                     for v in values)
+
+
+class _Untraceable(Exception):
+    """The operator that keeps a graph from becoming one program."""
+
+
+class _Interpreter(fx.Interpreter):
+    """Runs a graph with other values for the tensors that it holds."""
+
+    def __init__(self, graph, held):
+        super().__init__(graph)
+        self.held = held
+
+    def get_attr(self, target, args, kwargs):
+        return self.held[target] if target in self.held else super().get_attr(target, args, kwargs)
+
+
+def _held_tensors(graph):
+    """Tensors of the device that the graph refers to by name: arguments like all others, because they may change."""
+    held = {}
+    for node in graph.graph.nodes:
+        if node.op == "get_attr":
+            value = graph
+            for name in node.target.split("."):
+                value = getattr(value, name)
+            if isinstance(value, torch.Tensor) and value.device.type == "xla":
+                held[node.target] = value
+    return held
+
+
+def _wanted_on_cpu(graph, count):
+    """Per result, whether the graph promises it on the CPU: all of it runs on the device."""
+    output = next(node for node in reversed(graph.graph.nodes) if node.op == "output")
+    nodes = pytree.tree_leaves(output.args[0])
+    if len(nodes) != count:
+        return [False] * count
+
+    def is_cpu(node):
+        value = node.meta.get("val", node.meta.get("example_value")) if isinstance(node, fx.Node) else None
+        return isinstance(value, torch.Tensor) and value.device.type == "cpu"
+    return [is_cpu(node) for node in nodes]
+
+
+class _Graph:
+    """One graph of torch.compile and its programs."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.held = _held_tensors(graph)
+        self.parts = None
+        self.spec = None
+        self.compiled = _XLAC.CompiledGraph(self.trace)
+
+    def record(self, stand_ins):
+        count = len(stand_ins) - len(self.held)
+        held = dict(zip(self.held, stand_ins[count:]))
+        with torch.no_grad():
+            return _Interpreter(self.graph, held).run(*stand_ins[:count])
+
+    def trace(self, *args):
+        """The program for arguments like these; of a graph in parts, a tuple of its results."""
+        if self.parts is not None:
+            return (self.parts(*args),)
+        _XLAC._sync(False)  # what is pending is not part of the graph
+        _XLAC._count("DynamoExtractCompiledGraph")
+        before = _XLAC._compilations()
+        scope, stand_ins = _XLAC._graph_begin(args)
+        try:
+            made = self.record(stand_ins)
+            results, spec = pytree.tree_flatten(made)
+            self.spec = None if type(made) in (list, tuple) and len(results) == len(made) else spec
+        except Exception as error:
+            refused = _XLAC._graph_end(scope)
+            if not refused:
+                raise
+            _debug(f"{refused} cannot be part of the graph: {error}")
+            self.parts = _Parts(self.graph, self.held, args, refused)
+            return (self.parts(*args),)
+        made = _XLAC._graph_compile(scope, results, _wanted_on_cpu(self.graph, len(results)))
+        if _debugging:
+            _debug(f"a graph of {len(self.graph.graph.nodes)} nodes\n  arguments: {_describe(args)}\n  results: "
+                   f"{_describe(results)}\n  programs compiled so far: {_XLAC._compilations()} ({_XLAC._compilations() - before} now)")
+            _debug(f"StableHLO:\n{_XLAC._graph_text(made)}")
+        return made
+
+    def __call__(self, *args):
+        results = self.compiled(*args, *self.held.values()) if self.held else self.compiled(*args)
+        if type(results) is tuple:
+            return results[0]
+        return results if self.spec is None else pytree.tree_unflatten(results, self.spec)
+
+
+class _Watch(fx.Interpreter):
+    """Runs a graph on real values and notes which of its nodes cannot be recorded."""
+
+    def __init__(self, graph):
+        super().__init__(graph)
+        self.refused = {}
+
+    def run_node(self, node):
+        if node.op not in ("call_function", "call_method", "call_module"):
+            return super().run_node(node)
+        args, kwargs = self.fetch_args_kwargs_from_env(node)
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        on_device = tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.device.type == "xla")
+        if on_device:
+            _XLAC._sync(False)
+            scope, stand_ins = _XLAC._graph_begin(on_device)
+            remaining = iter(stand_ins)
+            tried = [next(remaining) if any(leaf is t for t in on_device) else leaf for leaf in leaves]
+            tried_args, tried_kwargs = pytree.tree_unflatten(tried, spec)
+            try:
+                getattr(self, node.op)(node.target, tried_args, tried_kwargs)
+            except Exception:
+                if not _XLAC._graph_end(scope):
+                    raise
+                self.refused[node.name] = str(node.target)
+            else:
+                _XLAC._graph_end(scope)
+        return getattr(self, node.op)(node.target, args, kwargs)
+
+
+class _Parts:
+    """A graph that is cut where operators run on the CPU. Its other parts are programs."""
+
+    def __init__(self, graph, held, args, refused):
+        from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+        from torch.fx.passes.operator_support import OperatorSupportBase
+        count = len(args) - len(held)
+        watch = _Watch(graph)
+        with torch.no_grad():
+            watch.run(*(arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args[:count]))
+        bad = watch.refused
+        names = sorted(set(bad.values())) or [refused]
+        warnings.warn(f"torch.compile(backend=\"openxla\"): {', '.join(names)} cannot be part of a program and run outside of "
+                      "it, on the CPU; the graph is cut there", stacklevel=2)
+        _XLAC._count("DynamoPartitionedGraph")
+
+        class Supported(OperatorSupportBase):
+            def is_node_supported(self, submodules, node):
+                return node.op in ("call_function", "call_method", "call_module") and node.name not in bad
+        self.count = count
+        fused = CapabilityBasedPartitioner(graph, Supported(), allows_single_node_partition=True).partition_and_fuse()
+        for name, module in list(fused.named_children()):
+            if name.startswith("fused_"):
+                fused.delete_submodule(name)
+                setattr(fused, name, _Part(module))
+        self.fused = fused
+        _debug(f"cut into {sum(isinstance(m, _Part) for m in fused.children())} programs around {', '.join(names)}")
+
+    def __call__(self, *args):
+        with torch.no_grad():
+            return self.fused(*args[:self.count])
+
+
+class _Part(torch.nn.Module):
+    def __init__(self, graph):
+        super().__init__()
+        self.compiled = _Graph(graph)
+
+    def forward(self, *args):
+        return self.compiled(*args)
+
+
+def extract_compiled_graph(xla_model, xla_args):
+    """A function with the meaning of the FX graph `xla_model`; compiled when it is called for the first time, for arguments
+    like those. `xla_args` are the ones of that call."""
+    graph = _Graph(xla_model)
+    _debug(f"extract_compiled_graph: {_describe(xla_args)}")
+    return graph

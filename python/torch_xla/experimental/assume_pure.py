@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions that promise to depend on their arguments only: their operations are recorded once, not in every step."""
+import functools
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .. import _load
+from .scan import Joint, captured_variables
+from ._control_flow import _to_device
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+
+
+class _Call(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, joint, *tensors):
+        made = _XLAC._call(joint.forward, [t.detach() for t in tensors])
+        ctx.joint = joint
+        ctx.save_for_backward(*made[joint.results:])
+        ctx.like = [(m.shape, m.dtype) for m in made[:joint.results]]
+        ctx.mark_non_differentiable(*[m for m, d in zip(made, joint.differentiable) if not d])
+        return tuple(made[:joint.results])
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        full = [torch.zeros(shape, dtype=dtype, device="xla") if g is None else g
+                for g, (shape, dtype) in zip(gradients, ctx.like)]
+        made = _XLAC._call(ctx.joint.backward, full + list(ctx.saved_tensors))
+        return (None, *[g if needed else None for g, needed in zip(made, ctx.joint.needs)])
+
+
+def _key(leaf):
+    if isinstance(leaf, torch.Tensor):
+        return (tuple(leaf.shape), leaf.dtype, leaf.requires_grad and torch.is_grad_enabled())
+    return leaf
+
+
+def assume_pure(fn, *, add_rng_seed_argument=False):
+    """`fn`, recorded once per combination of sizes, types and other arguments; later calls take microseconds.
+
+    The promise: it reads no tensor but its arguments, and changes nothing. One that reads a variable is an error."""
+    if add_rng_seed_argument:
+        raise NotImplementedError("add_rng_seed_argument: random numbers are drawn anew in every call without it")
+    known = {}
+
+    @functools.wraps(fn)
+    def run(*args, **kwargs):
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        key = (spec, *map(_key, leaves))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        if key not in known:
+            known[key] = _record(fn, leaves, spec, tensors)
+        joint, function, layout = known[key]
+        if joint is not None:
+            made = _Call.apply(joint, *tensors)
+        else:
+            made = _XLAC._call(function, [t.detach() for t in tensors])
+        return pytree.tree_unflatten(list(made), layout)
+    return run
+
+
+def _record(fn, leaves, spec, tensors):
+    layout = []
+
+    def flat(*given):
+        values = iter(given)
+        args, kwargs = pytree.tree_unflatten([next(values) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves], spec)
+        results, layout_now = pytree.tree_flatten(fn(*args, **kwargs))
+        layout[:] = [layout_now]
+        return [_to_device(result) for result in results]
+    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+        joint = Joint(flat, [], tensors)
+        if joint.variables:
+            raise RuntimeError("a function that is assumed to be pure uses a variable that is not among its arguments")
+        return joint, None, layout[0]
+    scope, stand_ins = _XLAC._body_begin(True, [t.detach() for t in tensors])
+    try:
+        outputs = flat(*stand_ins)
+        if captured_variables(outputs, []):
+            raise RuntimeError("a function that is assumed to be pure uses a variable that is not among its arguments")
+        return None, _XLAC._body_end(scope, [o.detach() for o in outputs]), layout[0]
+    finally:
+        _XLAC._body_abort(scope)
+
+
+class PureModule(torch.nn.Module):
+    """A module without hidden state: its weights are arguments of a function that is recorded once."""
+
+    def __init__(self, module):
+        super().__init__()
+        self._module = module
+        self._function = assume_pure(lambda state, args, kwargs: torch.func.functional_call(module, state, args, kwargs))
+
+    def forward(self, *args, **kwargs):
+        state = {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
+        return self._function(state, args, kwargs)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""scan(): a loop over the slices of tensors as one loop of the program, with gradients.
+
+The body is recorded once together with its gradient. What the gradient needs of the forward part is stacked, one slice per
+iteration, and read by a second loop that runs backwards; what is the same in all iterations (a transposed weight) is computed
+anew instead."""
+import torch
+from torch.utils import _pytree as pytree
+
+from .. import _load
+from ._control_flow import _to_device, scan as _plain_scan
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+
+
+def default_partition(*args, **kwargs):
+    """The partition that scan() uses when none is given: all that the gradient needs is kept."""
+    raise NotImplementedError("the partition of a scan is made while it is recorded; this name only selects it")
+
+
+def _wants_gradient(tensor):
+    return isinstance(tensor, torch.Tensor) and tensor.requires_grad
+
+
+def _leaf(stand_in, like):
+    """The stand-in as a variable, if what it stands for is one."""
+    return stand_in.detach().requires_grad_() if _wants_gradient(like) else stand_in
+
+
+def captured_variables(outputs, known):
+    """Leaf variables that `outputs` depend on, except `known`."""
+    found, seen = [], set()
+    stack = [value.grad_fn for value in outputs if value.grad_fn is not None]
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        variable = getattr(node, "variable", None)
+        if variable is not None and not any(variable is k for k in known):
+            found.append(variable)
+        stack.extend(next_node for next_node, _ in node.next_functions)
+    return found
+
+
+class Joint:
+    """A function and its gradient, recorded together.
+
+    `carried` and `others` are arguments; run(*carried, *others) returns len(carried) new values and any number of others."""
+
+    def __init__(self, run, carried, others, is_loop=True):
+        count = len(carried)
+        arguments = list(carried) + list(others)
+        # How many results and captured variables there are shows when the function has run: a first recording tells.
+        scope, stand_ins = _XLAC._body_begin(True, [a.detach() for a in arguments])
+        try:
+            with torch.enable_grad():
+                inputs = [_leaf(s, a) for s, a in zip(stand_ins, arguments)]
+                outputs = [_to_device(o) for o in run(*inputs)]
+                self.variables = captured_variables(outputs, inputs)
+            shapes = [(o.shape, o.dtype) for o in outputs]
+        finally:
+            _XLAC._body_abort(scope)
+        self.carried, self.results = count, len(outputs) - count
+        self.differentiable = [o.requires_grad for o in outputs]
+        self.needs = [_wants_gradient(a) for a in arguments]
+        gradients = [torch.empty(shape, dtype=dtype, device="xla") for shape, dtype in shapes]
+        sums = [v.detach() for v in self.variables]
+        given = [a.detach() for a in arguments]
+        # Gradients come as: those of carried values, sums for captured variables, those of the other results.
+        scope, stand_ins = _XLAC._body_begin(True, given + gradients[:count] + sums + gradients[count:])
+        try:
+            with torch.enable_grad():
+                n = len(given)
+                inputs = [_leaf(s, a) for s, a in zip(stand_ins[:n], arguments)]
+                outputs = [_to_device(o) for o in run(*inputs)]
+            rest = stand_ins[n:]
+            of_outputs, so_far = rest[:count] + rest[count + len(sums):], rest[count:count + len(sums)]
+            pairs = [(o, g) for o, g in zip(outputs, of_outputs) if o.requires_grad]
+            wanted = [i for i in inputs if i.requires_grad] + self.variables
+            made = iter(torch.autograd.grad([o for o, _ in pairs], wanted, [g for _, g in pairs], allow_unused=True)
+                        if pairs else [None] * len(wanted))
+            of_inputs = [next(made) if i.requires_grad else None for i in inputs]
+            of_inputs = [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, of_inputs)]
+            of_variables = [s.clone() if g is None else s + g for s, g in zip(so_far, made)]
+            results = [o.detach() for o in outputs] + of_inputs[:count] + of_variables + of_inputs[count:]
+            self.forward, self.backward, self.saved = _XLAC._body_end_split(scope, n, results, len(outputs))
+        finally:
+            _XLAC._body_abort(scope)
+
+
+class Scan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, joint, length, count, *tensors):
+        init, xs = tensors[:count], tensors[count:len(tensors) - len(joint.variables)]
+        made = _XLAC._scan(joint.forward, [t.detach() for t in init], [t.detach() for t in xs], length, False)
+        outputs = joint.carried + joint.results
+        ctx.joint, ctx.length, ctx.count, ctx.sequences = joint, length, count, len(xs)
+        ctx.save_for_backward(*made[outputs:])
+        ctx.like = [(m.shape, m.dtype) for m in made[:outputs]]
+        plain = [m for m, d in zip(made, joint.differentiable) if not d]
+        ctx.mark_non_differentiable(*plain)
+        return tuple(made[:outputs])
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        joint, count = ctx.joint, ctx.count
+        full = [torch.zeros(shape, dtype=dtype, device="xla") if g is None else g
+                for g, (shape, dtype) in zip(gradients, ctx.like)]
+        sums = [torch.zeros_like(v) for v in joint.variables]
+        made = _XLAC._scan(joint.backward, full[:count] + sums, full[count:] + list(ctx.saved_tensors), ctx.length, True)
+        of_init, of_variables = made[:count], made[count:count + len(sums)]
+        of_xs = made[count + len(sums):]
+        of_arguments = [g if needed else None for g, needed in zip(list(of_init) + list(of_xs), joint.needs)]
+        return (None, None, None, *of_arguments, *of_variables)
+
+
+def scan(fn, init, xs, partition_fn=default_partition, is_fn_pure=False):
+    """(carry, ys): for every x of `xs`, slices along dim 0, carry, y = fn(carry, x); the y are stacked.
+
+    `init`, `xs`, `y` are tensors or nested lists, tuples and dictionaries of tensors of the device. The loop is one operation
+    of the program. Gradients flow to `init`, `xs` and variables that `fn` uses. Source of the semantics: jax.lax.scan."""
+    carried, carry_spec = pytree.tree_flatten(init)
+    sequences, x_spec = pytree.tree_flatten(xs)
+    if not sequences:
+        raise ValueError("expects xs to have at least one tensor")
+    length = sequences[0].shape[0]
+    if any(x.shape[0] != length for x in sequences):
+        raise ValueError(f"expects all of xs to have {length} elements, but got {[x.shape[0] for x in sequences]}")
+    if length == 0:
+        raise ValueError("expects xs not to be empty")
+    layout = []
+
+    def run(*flat):
+        carry = pytree.tree_unflatten(list(flat[:len(carried)]), carry_spec)
+        made = fn(carry, pytree.tree_unflatten(list(flat[len(carried):]), x_spec))
+        if not isinstance(made, (tuple, list)) or len(made) != 2:
+            raise TypeError("expects fn to return the carry and a result")
+        new, new_spec = pytree.tree_flatten(made[0])
+        results, result_spec = pytree.tree_flatten(made[1])
+        if new_spec != carry_spec:
+            raise TypeError(f"expects fn to return a carry like {carry_spec}, but got {new_spec}")
+        layout[:] = [result_spec, [r is not None for r in results]]
+        return list(new) + [r for r in results if r is not None]
+    slices = [x[0] for x in sequences]
+    joint = Joint(run, carried, slices) if torch.is_grad_enabled() else None
+    if joint is not None and (any(joint.needs) or joint.variables):
+        made = Scan.apply(joint, length, len(carried), *carried, *sequences, *joint.variables)
+    else:
+        with torch.no_grad():
+            made = _plain_scan(run, carried, sequences, length)
+    spec, present = layout
+    results = iter(made[len(carried):])
+    return (pytree.tree_unflatten(list(made[:len(carried)]), carry_spec),
+            pytree.tree_unflatten([next(results) if there else None for there in present], spec))

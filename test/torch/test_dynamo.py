@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch.compile(backend="openxla"), torch_xla.compile and eager mode. Counters say what was traced, compiled and run."""
+import copy
+
+import pytest
+import torch
+import torch_xla
+import torch_xla.core.dynamo_bridge as bridge
+import torch_xla.core.xla_model as xm
+import torch_xla.debug.metrics as met
+from torch_xla import _XLAC
+from torch_xla.experimental import eager_mode, eager_mode_context, is_eager_mode
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    torch_xla.sync(wait=True)
+    met.clear_all()
+
+
+def samples(name):
+    return (met.metric_data(name) or (0,))[0]
+
+
+def on_device(*shape):
+    made = torch.randn(*shape).to("xla")
+    torch_xla.sync()
+    return made
+
+
+@pytest.mark.parametrize("backend", ["openxla", "torchxla_trace_once", "aot_torchxla_trace_once"])
+def test_inference_traces_once(backend):
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 2)).eval()
+    moved = copy.deepcopy(model).to("xla")
+    compiled = torch.compile(moved, backend=backend)
+    x = torch.randn(3, 4)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x.to("xla")).cpu(), model(x))
+        met.clear_all()
+        recorded = _XLAC._recorded()
+        y = torch.randn(3, 4)
+        moved_y = y.to("xla")
+        for _ in range(5):
+            got = compiled(moved_y)
+        assert _XLAC._recorded() == recorded, "the second call records operations"
+        assert samples("CompileTime") == 0 and samples("ExecuteTime") == 5
+        assert samples("RunCachedGraphInputData") == samples("RunCachedGraphOutputData") == 5
+        torch.testing.assert_close(got.cpu(), model(y))
+        assert met.counter_value("DynamoSyncInputExecuteTime") is None
+
+
+def test_pending_arguments_are_computed_alone():
+    f = torch.compile(lambda x, y: x.cos() + y.sin(), backend="openxla")
+    x, y = on_device(3), on_device(3)
+    f(x, y)
+    met.clear_all()
+    other, doubled = x + 1, x * 2
+    torch.testing.assert_close(f(doubled, y).cpu(), (x.cpu() * 2).cos() + y.cpu().sin())
+    assert met.counter_value("DynamoSyncInputExecuteTime") == 1 and samples("ExecuteTime") == 2
+    torch_xla.sync()  # `other` was still pending
+    assert samples("ExecuteTime") == 3
+
+
+def test_arguments_on_the_cpu_move_inside():
+    def add(a, b):
+        return a.to(xm.xla_device()) + b.to(xm.xla_device())
+    f = torch.compile(add, backend="openxla")
+    for _ in range(2):
+        a, b = torch.randn(10), torch.randn(10)
+        got = f(a, b)
+        assert got.device.type == "xla"
+        torch.testing.assert_close(got.cpu(), a + b)
+    assert met.counter_value("DynamoExtractCompiledGraph") == 1
+    assert torch.compile(lambda d: torch.full((4, 4), 0.5, device=d) + torch.arange(4, device=d), backend="openxla")(
+        torch.device("xla")).cpu()[1].tolist() == [0.5, 1.5, 2.5, 3.5]
+
+
+def test_in_place_and_aliases():
+    def f(cache, at, new):
+        cache.index_copy_(0, at, new)
+        return cache[1:], cache, new.t(), new * 2, None, 3
+    cache, at, new = on_device(5, 3), torch.tensor([4, 0]).to("xla"), on_device(2, 3)
+    want = cache.cpu()
+    g = torch.compile(f, backend="openxla", fullgraph=True)
+    for round in range(3):
+        got = g(cache, at, new)
+        expected = f(want, at.cpu(), new.cpu())
+        executed = samples("ExecuteTime")
+        torch_xla.sync()
+        assert samples("ExecuteTime") == executed, "the update left operations behind"
+        for a, b in zip(got[:4], expected[:4]):
+            torch.testing.assert_close(a.cpu(), b)
+        assert got[1] is cache and got[4:] == (None, 3)
+        got[0].add_(1)  # shows the cache
+        want[1:].add_(1)
+        torch.testing.assert_close(cache.cpu(), want)
+
+
+def test_the_bridge_itself():
+    """Graphs with in-place operations, views as arguments and tensors of their own, without AOTAutograd before it."""
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(3))
+
+        def forward(self, x, y):
+            self.count.copy_(x * 0 + self.count + 1)
+            x.mul_(2)
+            return {"sum": x + y + self.count, "same": y}
+    module = Counter().to("xla")
+    graph = torch.fx.symbolic_trace(module)
+    x, y = on_device(3), on_device(4, 3)
+    run = bridge.extract_compiled_graph(graph, (x, y[1]))
+    for i in (1, 2, 3):
+        before, row = x.cpu(), y[1]
+        got = run(x, row)
+        assert got["same"] is row
+        torch.testing.assert_close(got["sum"].cpu(), before * 2 + row.cpu() + i)
+        torch.testing.assert_close(x.cpu(), before * 2)
+    assert module.count.cpu().tolist() == graph.count.cpu().tolist() == [3.0] * 3
+    assert met.counter_value("DynamoExtractCompiledGraph") == 1
+    # What is overwritten gives its memory to its new value; what somebody else shows does not.
+    kept = x.detach().clone()
+    torch_xla.sync()
+    before = kept.cpu()
+    run(kept, row)
+    other = x + 0
+    torch_xla.sync()
+    run(x, row)
+    torch.testing.assert_close(other.cpu() * 2, x.cpu())
+    torch.testing.assert_close(kept.cpu(), before * 2)
+
+
+def test_other_sizes_and_numbers():
+    f = torch.compile(lambda x, n: x.cos() * n + x.shape[0], backend="openxla")
+    for shape in ((5,), (7,), (5,)):
+        for n in (2, 2.5):
+            x = on_device(*shape)
+            torch.testing.assert_close(f(x, n).cpu(), x.cpu().cos() * n + shape[0])
+
+
+def test_random_numbers_differ_between_calls():
+    f = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5), backend="openxla")
+    x = torch.ones(1000).to("xla")
+    torch_xla.manual_seed(1)
+    first, second = f(x).cpu(), f(x).cpu()
+    assert not torch.equal(first, second) and 350 < (first == 0).sum() < 650
+    torch_xla.manual_seed(1)
+    assert torch.equal(f(x).cpu(), first)
+
+
+def test_operators_on_the_cpu_cut_the_graph():
+    def f(x):
+        y = x * 2
+        values = torch.linalg.eigvalsh(y @ y.t())
+        return values * 3, y
+    x = on_device(4, 4)
+    with pytest.warns(UserWarning, match="linalg_eigh"):
+        g = torch.compile(f, backend="openxla")
+        g(x)
+    met.clear_all()
+    values, y = g(x)
+    want = f(x.cpu())
+    torch.testing.assert_close(values.cpu(), want[0], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(y.cpu(), want[1])
+    assert samples("CompileTime") == 0 and samples("RunCachedGraphInputData") == 2
+    assert any("linalg_eigh" in name for name in met.executed_fallback_ops())
+
+
+def train(model, x, target, optimizer=None):
+    loss = torch.nn.functional.cross_entropy(model(x), target)
+    loss.backward()
+    if optimizer is not None:
+        optimizer.step()
+        optimizer.zero_grad()
+    return loss
+
+
+def make_model(norm=torch.nn.BatchNorm1d):
+    return torch.nn.Sequential(torch.nn.Linear(6, 8), norm(8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+
+
+def test_training_is_three_graphs():
+    model = make_model(torch.nn.LayerNorm)
+    moved = copy.deepcopy(model).to("xla")
+    x, target = torch.randn(5, 6), torch.randint(0, 3, (5,))
+    moved_x, moved_target = x.to("xla"), target.to("xla")
+    torch_xla.sync(wait=True)
+    met.clear_all()
+    step = torch.compile(train, backend="openxla")
+    for _ in range(4):
+        for m in (model, moved):
+            m.zero_grad(set_to_none=True)
+        got, want = step(moved, moved_x, moved_target), train(model, x, target)
+        torch.testing.assert_close(got.cpu().detach(), want.detach(), rtol=1e-4, atol=1e-5)
+    # forward, the gradient of the loss that backward starts with, backward
+    assert samples("CompileTime") == 3 and samples("ExecuteTime") == 4 * 3
+    assert samples("RunCachedGraphInputData") == 4 * 2
+    for (name, p), q in zip(model.named_parameters(), moved.parameters()):
+        torch.testing.assert_close(q.grad.cpu(), p.grad, rtol=1e-3, atol=1e-5, msg=name)
+
+
+def test_running_statistics():
+    model = make_model()
+    moved = copy.deepcopy(model).to("xla")
+    compiled = torch.compile(moved, backend="openxla")
+    for _ in range(3):
+        x = torch.randn(5, 6)
+        torch.testing.assert_close(compiled(x.to("xla")).detach().cpu(), model(x).detach(), rtol=1e-4, atol=1e-5)
+    for name in ("running_mean", "running_var", "num_batches_tracked"):
+        torch.testing.assert_close(getattr(moved[1], name).cpu(), getattr(model[1], name), rtol=1e-4, atol=1e-5)
+    assert met.executed_fallback_ops() == []
+
+
+def test_a_whole_step_is_one_graph():
+    model = make_model(torch.nn.LayerNorm)
+    moved = copy.deepcopy(model).to("xla")
+    x, target = torch.randn(5, 6), torch.randint(0, 3, (5,))
+    moved_x, moved_target = x.to("xla"), target.to("xla")
+    optimizers = [torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (model, moved)]
+    step = torch_xla.compile(train, full_graph=True)
+    for round in range(5):
+        torch_xla.sync(wait=True)
+        met.clear_all()
+        got = step(moved, moved_x, moved_target, optimizers[1])
+        assert samples("ExecuteTime") == 1 and samples("CompileTime") == (1 if round < 2 else 0)
+        want = train(model, x, target, optimizers[0])
+        torch.testing.assert_close(got.cpu().detach(), want.detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_compile_as_function_decorator_and_region():
+    def sin_cos(x):
+        return x.sin() + x.cos()
+
+    @torch_xla.compile()
+    def decorated(x):
+        return sin_cos(x)
+    x = on_device(4)
+    want = sin_cos(x.cpu())
+    for f in (torch_xla.compile(sin_cos), decorated, torch_xla.experimental.compile(sin_cos)):
+        met.clear_all()
+        torch.testing.assert_close(f(x).cpu(), want)
+        assert samples("ExecuteTime") == 1
+    with torch_xla.compile(name="region"):
+        y = sin_cos(x)
+    assert "device_data" in _XLAC._get_xla_tensors_text([y]) and "aten::" not in _XLAC._get_xla_tensors_text([y])
+    peeks = torch_xla.compile(lambda x: x * x.sum().item(), full_graph=True)
+    with pytest.raises(RuntimeError, match="Unexpected execution happens inside the compiled function, exiting"):
+        peeks(x)
+    assert _XLAC._get_allow_execution()
+    with pytest.raises(TypeError, match="expects a function"):
+        torch_xla.compile(3)
+
+
+@pytest.mark.parametrize("option", ["num_different_graphs_allowed", "max_different_graphs"])
+def test_number_of_graphs(option):
+    f = torch_xla.compile(lambda x: x * 2, **{option: 1})
+    for _ in range(3):
+        f(on_device(3))
+    with pytest.raises(RuntimeError, match="Maximum number of different graphs allowed per function exceeded: 1"):
+        f(on_device(4))
+
+
+def test_eager_mode():
+    assert not is_eager_mode()
+    with eager_mode_context(True):
+        assert is_eager_mode()
+        x = torch.randn(5, 5, device="xla")
+        made = samples("EagerOpExecuteTime")
+        x *= 5
+        assert samples("EagerOpExecuteTime") == made + 1
+        largest, at = x.max(dim=1)
+        assert samples("EagerOpExecuteTime") == made + 2 and "aten::" not in _XLAC._get_xla_tensors_text([largest, at])
+        x[1:3].zero_()
+        assert x.cpu()[1:3].abs().sum() == 0
+        y = torch_xla.compile(lambda t: t.cos().sin())(x)
+        assert samples("ExecuteTime") == 1 and samples("CompileTime") == 1 and is_eager_mode()
+        torch.testing.assert_close(y.cpu(), x.cpu().cos().sin())
+        executed = samples("EagerOpExecuteTime")
+        torch_xla.sync()
+        assert samples("EagerOpExecuteTime") == executed and samples("ExecuteTime") == 1
+        model = torch.nn.Linear(5, 2).to("xla")
+        model(x).sum().backward()
+        torch.testing.assert_close(model.weight.grad.cpu(), x.cpu().sum(0).expand(2, 5), rtol=1e-4, atol=1e-4)
+    assert not is_eager_mode()
+    eager_mode(True)
+    eager_mode(False)
+    assert "aten::" in _XLAC._get_xla_tensors_text([x + 1])
+
+
+def test_debugging_output(monkeypatch, capsys):
+    from torch_xla._dynamo import dynamo_bridge
+    monkeypatch.setattr(dynamo_bridge, "_debugging", True)
+    torch.compile(lambda x: x * 2, backend="openxla")(torch.ones(3, device="xla"))
+    printed = capsys.readouterr().out
+    assert "arguments: float32[3]@xla:0" in printed and "stablehlo.multiply" in printed
