@@ -29,6 +29,17 @@ Value exp2F32(MathBuilder &b, Value x) {
   return b.truncf(exp2Lite(b, wide), f32);
 }
 
+Value expm1LiteF32(MathBuilder &b, Value x) {
+  auto [number, n] = b.roundProduct(x, kLog2e);
+  Value r = b.fma(number, -0x1.62e43p-1, x);
+  r = b.fma(number, 0x1.05c61p-29, r);
+  Value q = b.poly(r, {5.000000000e-01, 1.666666716e-01, 4.166634381e-02, 8.333270438e-03, 1.394205145e-03,
+                       1.991568279e-04});
+  Value p = b.fma(q, b.mulf(r, r), r); // e^r - 1
+  Value s = b.pow2(n);
+  return b.fma(s, p, b.addf(s, -1.0));
+}
+
 Value expm1F32(MathBuilder &b, Value x) {
   // Below -17.5 the result is -1, above 89 infinity.
   Value limited = b.clamp(x, -17.5, 89.0);

@@ -12,6 +12,8 @@ namespace millrace::lowering {
 mlir::Value expF32(MathBuilder &b, mlir::Value x);
 mlir::Value exp2F32(MathBuilder &b, mlir::Value x);
 mlir::Value expm1F32(MathBuilder &b, mlir::Value x);
+/// For |x| < 80 or NaN.
+mlir::Value expm1LiteF32(MathBuilder &b, mlir::Value x);
 mlir::Value logF32(MathBuilder &b, mlir::Value x);
 mlir::Value log1pF32(MathBuilder &b, mlir::Value x);
 mlir::Value expF64(MathBuilder &b, mlir::Value x);
