@@ -26,5 +26,6 @@ void addFactorizations(Handlers &handlers); // Factorizations.cpp: Cholesky, LU,
 void addEigenvalues(Handlers &handlers);    // Eigenvalues.cpp: symmetric and general, Schur, Hessenberg, tridiagonal
 void addSingularValues(Handlers &handlers); // SingularValues.cpp
 void addSolvers(Handlers &handlers);        // Solvers.cpp: triangular and tridiagonal systems
+void addPivots(Handlers &handlers);         // Pivots.cpp: row exchanges, indefinite matrices
 
 } // namespace millrace::runtime::lapack

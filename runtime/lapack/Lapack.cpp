@@ -11,6 +11,7 @@ std::vector<std::pair<std::string, CustomCallHandler>> lapackCustomCalls() {
   lapack::addEigenvalues(handlers);
   lapack::addSingularValues(handlers);
   lapack::addSolvers(handlers);
+  lapack::addPivots(handlers);
   return handlers;
 }
 
