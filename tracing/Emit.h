@@ -57,6 +57,9 @@ public:
   std::vector<Val> ops(std::string_view name, const std::vector<Val> &operands,
                        const std::vector<NamedText> &attributes, const std::vector<Shape> &results,
                        const std::vector<Region> &regions);
+  /// Repeats `body` as long as `goesOn` of its values, a boolean, holds. Neither may use values from outside.
+  std::vector<Val> loop(const std::vector<Val> &initial, const std::function<Val(const std::vector<Val> &)> &goesOn,
+                        const Body &body);
 
   //===-- What most operators are made of -----------------------------------===//
   Val constant(double value, const Shape &shape);
@@ -170,6 +173,15 @@ void registerNormalization(Registry &);
 void registerPooling(Registry &);
 void registerRandom(Registry &);
 void registerFourier(Registry &);
+void registerFactorizations(Registry &);
+void registerMatrixFunctions(Registry &);
+void registerCumulative(Registry &);
+void registerSorting(Registry &);
+void registerSelection(Registry &);
+void registerHistograms(Registry &);
+void registerNumbers(Registry &);
+void registerGamma(Registry &);
+void registerIndexReduce(Registry &);
 
 /// PyTorch's promotion of two types; `a` and `b` of equal category.
 DType promote(DType a, DType b);

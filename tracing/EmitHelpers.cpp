@@ -94,6 +94,15 @@ Val Emitter::concatenate(const std::vector<Val> &values, int64_t dim) {
   return op("stablehlo.concatenate", values, {{"dimension", intText(dim)}});
 }
 
+std::vector<Val> Emitter::loop(const std::vector<Val> &initial, const std::function<Val(const std::vector<Val> &)> &goesOn,
+                               const Body &body) {
+  std::vector<Shape> shapes;
+  for (const Val &value : initial)
+    shapes.push_back(value.shape);
+  Body condition = [&](const std::vector<Val> &in) { return std::vector<Val>{goesOn(in)}; };
+  return ops("stablehlo.while", initial, {}, shapes, {Region{shapes, condition}, Region{shapes, body}});
+}
+
 Val Emitter::iota(const Shape &shape, int64_t dim) {
   return op("stablehlo.iota", {}, {{"iota_dimension", intText(dim)}}, shape);
 }

@@ -112,6 +112,15 @@ Registry &Registry::get() {
     registerPooling(*made);
     registerRandom(*made);
     registerFourier(*made);
+    registerFactorizations(*made);
+    registerMatrixFunctions(*made);
+    registerCumulative(*made);
+    registerSorting(*made);
+    registerSelection(*made);
+    registerHistograms(*made);
+    registerNumbers(*made);
+    registerGamma(*made);
+    registerIndexReduce(*made);
     return made;
   }();
   return *registry;

@@ -22,9 +22,10 @@ Val scaledBy(const Call &c, const Val &value, size_t factor) {
   return c.e.mul(value, c.e.broadcast(c.e.convert(c.val(factor), value.dtype()), value.dims()));
 }
 
-/// beta * input + alpha * (a @ b)
-Vals addProduct(const Call &c) {
-  Val product = scaledBy(c, matmul(c.e, c.val(1), c.val(2)), 4);
+/// beta * input + alpha * (a @ b), or with the sum over all matrices of a batch.
+Vals addProduct(const Call &c, bool isSum) {
+  Val product = isSum ? c.e.dot(c.val(1), c.val(2), {}, {}, {0, 2}, {0, 1}) : matmul(c.e, c.val(1), c.val(2));
+  product = scaledBy(c, product, 4);
   if (c.has(3) && (std::holds_alternative<int64_t>(c.args[3]) || std::holds_alternative<double>(c.args[3])) && c.real(3) == 0)
     return {product};
   Val input = scaledBy(c, c.val(0), 3);
@@ -199,7 +200,8 @@ Vals convolutionBackward(const Call &c) {
 
 void registerContractions(Registry &r) {
   r.add({"mm", "bmm", "mv", "dot"}, [](const Call &c) -> Vals { return {matmul(c.e, c.val(0), c.val(1))}; });
-  r.add({"addmm", "baddbmm", "addmv"}, addProduct);
+  r.add({"addmm", "baddbmm", "addmv"}, [](const Call &c) { return addProduct(c, false); });
+  r.add({"addbmm"}, [](const Call &c) { return addProduct(c, true); });
   r.add({"convolution"}, convolutionForward);
   r.add({"convolution_backward"}, convolutionBackward);
 }

@@ -218,7 +218,7 @@ void registerUnary(Registry &r) {
     return {x};
   });
   unaryFn(r, {"sign", "sgn"}, [](Emitter &e, Val x) {
-    if (!x || runtime::isFloat(x.dtype()) || runtime::isSigned(x.dtype()))
+    if (!x || runtime::isFloat(x.dtype()) || runtime::isSigned(x.dtype()) || runtime::isComplex(x.dtype()))
       return e.op("stablehlo.sign", {x});
     return e.convert(e.compare(x, e.like(x, 0), "NE"), x.dtype());
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Indexing.cpp - Gathers, scatters, sorting ---------------------------===//
+//===- Indexing.cpp - Gathers and scatters ----------------------------------===//
 #include "tracing/Emit.h"
 
 #include <algorithm>
@@ -133,6 +133,8 @@ Ints inverse(const Ints &order) {
 Vals indexSelect(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0), index = c.val(2);
+  if (c.out().count() == 0)
+    return {e.constant(int64_t(0), c.out())};
   if (x.rank() == 0)
     return {e.reshape(x, c.out().dims)};
   int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
@@ -147,15 +149,20 @@ Vals indexSelect(const Call &c) {
 Vals indexAdd(const Call &c, const std::string &combine) {
   Emitter &e = c.e;
   Val x = c.val(0), index = c.val(2), source = e.convert(c.val(3), x.dtype());
-  if (x.rank() == 0)
-    return {e.fail("index_add of a tensor without dims")};
+  if (index.shape.count() == 0 || x.shape.count() == 0)
+    return {x};
+  bool isNumber = x.rank() == 0;
+  if (isNumber) {
+    x = e.reshape(x, {1});
+    source = e.reshape(source, {source.shape.count()});
+  }
   int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
   if (!combine.empty() && c.has(4) && !(std::holds_alternative<int64_t>(c.args[4]) && c.integer(4) == 1))
     source = e.mul(source, e.broadcast(e.convert(c.val(4), x.dtype()), source.dims()));
   Ints order = toFront(dim, x.rank());
   Val made = scatterLeading(e, e.transpose(x, order), e.reshape(wrapped(e, index, x.dims()[dim]), {count, 1}),
                             e.transpose(source, order), 1, combine);
-  return {e.transpose(made, inverse(order))};
+  return {isNumber ? e.reshape(made, {}) : e.transpose(made, inverse(order))};
 }
 
 /// Tensors as indices of some dims: the dims in front, and the index vectors.
@@ -228,6 +235,8 @@ Ints placed(int64_t batch, int64_t place, int64_t rank) {
 Vals index(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);
+  if (c.out().count() == 0)
+    return {e.constant(int64_t(0), c.out())};
   AdvancedIndex a = advanced(c, x, 1);
   if (!a.isValid)
     return {Val()};
@@ -242,9 +251,13 @@ Vals index(const Call &c) {
 Vals indexPut(const Call &c) {
   Emitter &e = c.e;
   Val x = c.val(0);
+  if (c.out().count() == 0)
+    return {x};
   AdvancedIndex a = advanced(c, x, 1);
   if (!a.isValid)
     return {Val()};
+  if (a.index && a.index.shape.count() == 0)
+    return {x};
   Val front = e.transpose(x, a.order);
   Ints dims = a.batch;
   dims.insert(dims.end(), front.dims().begin() + a.count, front.dims().end());
@@ -282,37 +295,6 @@ Vals embeddingBackward(const Call &c) {
   return {e.convert(scatterLeading(e, zero, index, grad, 1, "stablehlo.add"), c.out().dtype)};
 }
 
-/// Sorted values and their positions along `dim`; NaN counts as the greatest.
-Vals sorted(Emitter &e, const Val &x, int64_t dim, bool descending) {
-  if (x.rank() == 0)
-    return {x, e.constant(int64_t(0), {DType::I64, {}})};
-  Val positions = e.iota({DType::I64, x.dims()}, dim);
-  Shape value{x.dtype(), {}}, position{DType::I64, {}};
-  return e.ops("stablehlo.sort", {x, positions}, {{"dimension", intText(dim)}, {"is_stable", "true"}},
-               {x.shape, positions.shape}, {value, value, position, position}, [&](const Vals &in) -> Vals {
-                 Val a = descending ? in[1] : in[0], b = descending ? in[0] : in[1];
-                 Val less = e.compare(a, b, "LT");
-                 if (runtime::isFloat(a.dtype()))
-                   less = e.op("stablehlo.or", {less, e.op("stablehlo.and", {e.compare(b, b, "NE"), e.compare(a, a, "EQ")})});
-                 return {less};
-               });
-}
-
-Vals sort(const Call &c, size_t dimAt, size_t descendingAt) {
-  Val x = c.val(0);
-  return sorted(c.e, x, dimOf(c.integer(dimAt, -1), x.rank()), c.flag(descendingAt));
-}
-
-/// self, k, dim, largest, sorted
-Vals topk(const Call &c) {
-  Val x = c.val(0);
-  int64_t dim = dimOf(c.integer(2, -1), x.rank()), k = c.integer(1);
-  Vals made = sorted(c.e, x, dim, c.flag(3, true));
-  if (x.rank() == 0)
-    return made;
-  return {c.e.sliceDim(made[0], dim, 0, k), c.e.sliceDim(made[1], dim, 0, k)};
-}
-
 } // namespace
 
 void registerIndexing(Registry &r) {
@@ -324,13 +306,9 @@ void registerIndexing(Registry &r) {
   r.add({"index_add"}, [](const Call &c) { return indexAdd(c, "stablehlo.add"); });
   r.add({"index_copy"}, [](const Call &c) { return indexAdd(c, ""); });
   r.add({"index.Tensor", "_unsafe_index.Tensor"}, index);
-  r.add({"index_put", "_unsafe_index_put"}, indexPut);
+  r.add({"index_put", "_unsafe_index_put", "_index_put_impl"}, indexPut);
   r.add({"embedding"}, embedding);
   r.add({"embedding_dense_backward"}, embeddingBackward);
-  r.add({"sort"}, [](const Call &c) { return sort(c, 1, 2); });
-  r.add({"sort.stable"}, [](const Call &c) { return sort(c, 2, 3); });
-  r.add({"argsort", "argsort.default"}, [](const Call &c) -> Vals { return {sort(c, 1, 2)[1]}; });
-  r.add({"topk"}, topk);
 }
 
 } // namespace millrace::tracing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Reductions.cpp - Sums, extrema, positions of extrema, scans ---------===//
+//===- Reductions.cpp - Sums, extrema, positions of extrema ----------------===//
 #include "tracing/Emit.h"
 
 #include <algorithm>
@@ -141,33 +141,14 @@ Vals variance(const Call &c, bool isRoot, bool withMean) {
   return result;
 }
 
-/// A scan as a window that reaches from the first element to this one.
-Vals scan(const Call &c, const char *combine, double init) {
-  Emitter &e = c.e;
-  DType math = mathType(c.out().dtype);
-  Val x = e.convert(c.val(0), math);
-  if (x.rank() == 0 || x.shape.count() == 0)
-    return {e.convert(x, c.out().dtype)};
-  int64_t dim = c.integer(1);
-  dim = dim < 0 ? dim + x.rank() : dim;
-  Ints window(x.rank(), 1);
-  window[dim] = x.dims()[dim];
-  std::string padding = "dense<[";
-  for (int64_t i = 0; i < x.rank(); ++i)
-    padding += (i ? ", [" : "[") + std::to_string(i == dim ? window[dim] - 1 : 0) + ", 0]";
-  padding += "]> : tensor<" + std::to_string(x.rank()) + "x2xi64>";
-  Shape scalar{math, {}};
-  Val made = e.ops("stablehlo.reduce_window", {x, e.constant(init, scalar)},
-                   {{"window_dimensions", arrayText(window)}, {"padding", padding}}, {x.shape}, {scalar, scalar},
-                   [&](const Vals &in) { return Vals{e.op(combine, in, {}, scalar)}; })[0];
-  return {e.convert(made, c.out().dtype)};
-}
-
 Vals norm(const Call &c) {
   // linalg_vector_norm(x, ord, dim, keepdim, dtype)
   Emitter &e = c.e;
   DType math = mathType(c.out().dtype);
-  Val x = e.op("stablehlo.abs", {e.convert(c.val(0), math)});
+  Val x = c.val(0);
+  if (x && runtime::isComplex(x.dtype()))
+    x = e.op("stablehlo.abs", {x});
+  x = e.op("stablehlo.abs", {e.convert(x, math)});
   Ints dims = dimsOf(c, 2, x);
   double order = c.real(1, 2);
   Val made;
@@ -175,10 +156,16 @@ Vals norm(const Call &c) {
     made = e.op("stablehlo.sqrt", {sumOver(e, e.mul(x, x), dims)});
   else if (order == 1)
     made = sumOver(e, x, dims);
+  else if (order == 0)
+    made = sumOver(e, e.convert(e.compare(x, e.like(x, 0), "NE"), math), dims);
   else if (order == INFINITY)
     made = e.reduce(x, e.constant(0.0, {math, {}}), dims, "stablehlo.maximum");
-  else
-    return {e.fail("a norm of that order")};
+  else if (order == -INFINITY)
+    made = e.reduce(x, e.highest(math), dims, "stablehlo.minimum");
+  else {
+    Val total = sumOver(e, e.op("stablehlo.power", {x, e.like(x, order)}), dims);
+    made = e.op("stablehlo.power", {total, e.like(total, 1 / order)});
+  }
   return {e.convert(shaped(c, made), c.out().dtype)};
 }
 
@@ -224,8 +211,6 @@ void registerReductions(Registry &r) {
   r.add({"std_mean.correction"}, [](const Call &c) { return variance(c, true, true); }, true);
   r.add({"linalg_vector_norm"}, norm, true);
   r.add({"logsumexp"}, logSumExp);
-  r.add({"cumsum"}, [](const Call &c) { return scan(c, "stablehlo.add", 0); });
-  r.add({"cumprod"}, [](const Call &c) { return scan(c, "stablehlo.multiply", 1); });
 }
 
 } // namespace millrace::tracing
