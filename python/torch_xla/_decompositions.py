@@ -52,6 +52,7 @@ _OURS = {"_native_batch_norm_legit_functional": _native_batch_norm_legit_functio
          "upsample_nearest2d_backward": _upsample_nearest2d_backward}
 
 _library = None
+installed = []  # names of operators that are decomposed here
 
 
 def install(xlac):
@@ -74,8 +75,10 @@ def install(xlac):
         if name[len("aten::"):] in _OURS:
             continue
         _library.impl(name[len("aten::"):], function, "XLA")
+        installed.append(name[len("aten::"):])
     for name, function in _OURS.items():
         _library.impl(name, function, "XLA")
+        installed.append(name)
     names = {full.split(".")[0] for full in torch._C._dispatch_get_all_op_names() if full.startswith("aten::")}
     for full in names:
         if full.endswith("_copy") and full[:-len("_copy")] in names:
@@ -92,3 +95,4 @@ def _install_copies(name, emitted, has):
             continue
         if [str(r.type) for r in returns] == ["Tensor"] and any(a.alias_info for a in getattr(views, overload)._schema.arguments):
             _library.impl(full, lambda *args, view=getattr(views, overload), **kwargs: view(*args, **kwargs).clone(), "XLA")
+            installed.append(full)

@@ -261,10 +261,20 @@ private:
   }
   Operand operand(const Tensor &tensor) {
     if (isXla(tensor))
-      return addOperand(valueOf(tensor));
+      return addOperand(shown(tensor));
     TORCH_CHECK(tensor.dim() == 0 || info.takesCpuIndices, "Input tensor is not an XLA tensor: torch.",
                 c10::toString(tensor.scalar_type()), "Tensor");
     return addOperand(upload(tensor));
+  }
+  /// Some operators get lazily conjugated or negated tensors as they are: products of matrices, torch.linalg.
+  static Value shown(const Tensor &tensor) {
+    Value value = valueOf(tensor);
+    Shape shape = value.shape();
+    if (tensor.is_conj())
+      value = node("millrace::conj", {std::move(value)}, {Operand{0}}, shape);
+    if (tensor.is_neg())
+      value = node("aten::neg", {std::move(value)}, {Operand{0}}, shape);
+    return value;
   }
   const OpInfo &info;
 };
@@ -314,9 +324,9 @@ Signature inspect(const OpInfo &info, const Builder &call, c10::ArrayRef<c10::IV
     results = runWithoutValues(info, args, c10::kMeta);
   } catch (const std::exception &) {
     // Meta kernels written in Python have words of their own for an error: the CPU's are better. If the CPU finds nothing
-    // wrong, the types depend on values, and the CPU it is.
-    runWithoutValues(info, args, c10::kCPU);
-    return made;
+    // wrong, there is no meta kernel; the types are those of the CPU's results, which do not depend on values where there is
+    // an emission.
+    results = runWithoutValues(info, args, c10::kCPU);
   }
   std::vector<size_t> undefined;
   auto add = [&](const Tensor &tensor) {
@@ -448,16 +458,14 @@ void replaceMasks(const OpInfo &info, torch::jit::Stack *stack) {
     c10::ArrayRef<c10::IValue> items = argument.toListRef();
     if (std::none_of(items.begin(), items.end(), isMask))
       continue;
-    tracing::Metrics::get().count("aten::nonzero");
     c10::List<std::optional<Tensor>> list;
     for (const c10::IValue &item : items) {
       if (!isMask(item)) {
         list.push_back(item.isNone() ? std::optional<Tensor>() : item.toTensor());
         continue;
       }
-      Tensor mask = item.toTensor();
-      for (const Tensor &positions : (isXla(mask) ? toCpu(mask) : mask).nonzero().unbind(1))
-        list.push_back(wrap(upload(positions)));
+      for (const Tensor &positions : positionsOf(item.toTensor()))
+        list.push_back(positions);
     }
     argument = std::move(list);
   }

@@ -88,6 +88,8 @@ void setRandomState(uint64_t seed, uint64_t offset);
 void record(const c10::OperatorHandle &op, torch::jit::Stack *stack);
 /// Runs the operator on the CPU, with its inputs and results copied.
 void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack);
+/// Per dim of `mask` where it is set, as operators with index tensors want them (Selection.cpp). Cuts the graph.
+std::vector<Tensor> positionsOf(const Tensor &mask);
 /// A single-result node that needs no inference.
 Value node(const char *name, std::vector<Value> operands, std::vector<tracing::Arg> args, Shape result);
 

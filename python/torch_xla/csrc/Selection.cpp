@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Selection.cpp - Operators whose results have a size that is a value -===//
+// The device computes as much as there could be, and how much there is (tracing/emit/Selection.cpp). Reading that number cuts
+// the graph; what follows has static shapes again. Nothing runs on the CPU.
+#include "python/torch_xla/csrc/Shim.h"
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+namespace millrace::torch_shim {
+namespace {
+
+using runtime::DType;
+using tracing::Arg;
+using tracing::Operand;
+
+std::vector<Tensor> nodes(const char *name, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results) {
+  const tracing::Op *op = tracing::findOp(name);
+  TORCH_INTERNAL_ASSERT(op, name);
+  size_t count = results.size();
+  Value made = tracing::record(op, std::move(operands), std::move(args), std::move(results));
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < count; ++i)
+    tensors.push_back(wrap({made.node, uint32_t(i)}));
+  return tensors;
+}
+
+Tensor onDevice(const Tensor &tensor) { return isXla(tensor) ? tensor : wrap(upload(tensor)); }
+
+/// [number of elements that are not zero]: their positions in the flat tensor.
+Tensor flatPositions(const Tensor &self) {
+  int64_t n = self.numel();
+  std::vector<Tensor> made = nodes("millrace::nonzero", {valueOf(self)}, {Operand{0}}, {{DType::I64, {n}}, {DType::I64, {}}});
+  return made[0].narrow(0, 0, made[1].item().toLong());
+}
+
+Tensor coordinates(const Tensor &positions, at::IntArrayRef sizes) {
+  return wrap(node("millrace::unravel", {valueOf(positions)}, {Operand{0}, sizes.vec()},
+                   {DType::I64, {positions.size(0), int64_t(sizes.size())}}));
+}
+
+Tensor coordinatesOfNonzero(const Tensor &self) { return coordinates(flatPositions(self), self.sizes()); }
+
+Tensor maskedSelect(const Tensor &self, const Tensor &mask) {
+  TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
+  Tensor source = onDevice(self), marks = onDevice(mask);
+  auto [values, flags] = at::expand_outplace(source, marks);
+  return values->reshape(-1).index_select(0, flatPositions(flags->contiguous()));
+}
+
+//===-- Equal elements and rows ---------------------------------------------===//
+
+struct Groups {
+  Tensor firsts;  ///< position of the first row of every group
+  Tensor inverse; ///< group of every row
+  Tensor counts;  ///< rows of every group
+};
+
+/// `rows` is [n, k].
+Groups groupsOf(const Tensor &rows, bool sorts) {
+  int64_t n = rows.size(0);
+  Shape each{DType::I64, {n}};
+  std::vector<Tensor> made = nodes("millrace::groups", {valueOf(rows)}, {Operand{0}, sorts}, {each, each, each, {DType::I64, {}}});
+  int64_t count = made[3].item().toLong();
+  return {made[0].narrow(0, 0, count), made[1], made[2].narrow(0, 0, count)};
+}
+
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+Tensor noNumbers(const Tensor &like) { return at::empty({0}, like.options().dtype(at::kLong)); }
+
+Three uniqueValues(const Tensor &self, bool sorts, bool wantsInverse, bool wantsCounts) {
+  Tensor flat = self.reshape(-1);
+  Groups groups = groupsOf(flat.unsqueeze(-1), sorts);
+  return {flat.index_select(0, groups.firsts), wantsInverse ? groups.inverse.view(self.sizes()) : noNumbers(self),
+          wantsCounts ? groups.counts : noNumbers(self)};
+}
+
+/// Unsorted results are sorted too, as on the CPU.
+Three unique(const Tensor &self, bool, bool wantsInverse, bool wantsCounts) {
+  return uniqueValues(self, true, wantsInverse, wantsCounts);
+}
+
+std::tuple<Tensor, Tensor> uniqueWithInverse(const Tensor &self, bool, bool wantsInverse) {
+  auto [values, inverse, counts] = uniqueValues(self, true, wantsInverse, false);
+  return {values, inverse};
+}
+
+Three uniqueRows(const Tensor &self, int64_t dim, bool sorts, bool wantsInverse, bool wantsCounts, const char *name) {
+  dim = at::maybe_wrap_dim(dim, self.dim());
+  int64_t empty = 0;
+  for (int64_t size : self.sizes())
+    empty += size == 0;
+  TORCH_CHECK(empty == 0 || (empty == 1 && self.size(dim) == 0), name,
+              ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+  Tensor front = self.movedim(dim, 0);
+  Groups groups = groupsOf(front.reshape({self.size(dim), empty ? 1 : self.numel() / self.size(dim)}), sorts);
+  return {self.index_select(dim, groups.firsts), wantsInverse ? groups.inverse : noNumbers(self),
+          wantsCounts ? groups.counts : noNumbers(self)};
+}
+
+Three uniqueOfDim(const Tensor &self, int64_t dim, bool, bool wantsInverse, bool wantsCounts) {
+  dim = at::maybe_wrap_dim(dim, self.dim());
+  if (self.size(dim) == 0)
+    return {self.clone(), noNumbers(self), noNumbers(self)};
+  return uniqueRows(self, dim, true, wantsInverse, wantsCounts, "unique_dim()");
+}
+
+Three uniqueConsecutive(const Tensor &self, bool wantsInverse, bool wantsCounts, std::optional<int64_t> dim) {
+  if (!dim)
+    return uniqueValues(self, false, wantsInverse, wantsCounts);
+  return uniqueRows(self, *dim, false, wantsInverse, wantsCounts, "unique_consecutive()");
+}
+
+//===-- Counting ------------------------------------------------------------===//
+
+Tensor countIntegers(const Tensor &self, const std::optional<Tensor> &weights, int64_t least) {
+  TORCH_CHECK(least >= 0, "minlength should be >= 0");
+  TORCH_CHECK(self.dim() == 1 && at::isIntegralType(self.scalar_type(), true), "bincount only supports 1-d non-negative integral inputs.");
+  bool isWeighted = weights && weights->defined();
+  TORCH_CHECK(!isWeighted || (weights->dim() == 1 && weights->size(0) == self.size(0)), "weights should be 1-d and have the same length as input");
+  c10::ScalarType type = !isWeighted ? at::kLong : weights->scalar_type() == at::kFloat ? at::kFloat : at::kDouble;
+  int64_t count = least;
+  if (self.numel()) {
+    Tensor both = at::stack({self.min().to(at::kLong), self.max().to(at::kLong)});
+    Tensor ends = toCpu(both);
+    TORCH_CHECK(ends[0].item().toLong() >= 0, "bincount only supports 1-d non-negative integral inputs.");
+    count = std::max(count, ends[1].item().toLong() + 1);
+  }
+  std::vector<Value> operands = {valueOf(self)};
+  std::vector<Arg> args = {Operand{0}};
+  if (isWeighted) {
+    operands.push_back(valueOf(onDevice(*weights)));
+    args.push_back(Operand{1});
+  }
+  return wrap(node("millrace::count", std::move(operands), std::move(args), {dtypeOf(type), {count}}));
+}
+
+/// The elements of `self` with others in place of those that a view shows.
+Tensor asStridedScatter(const Tensor &self, const Tensor &source, at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<int64_t> offset) {
+  Tensor made = self.clone();
+  viewOf(made, sizes, strides, offset.value_or(0)).copy_(source);
+  return made;
+}
+
+} // namespace
+
+std::vector<Tensor> positionsOf(const Tensor &mask) { return coordinatesOfNonzero(onDevice(mask)).unbind(1); }
+
+TORCH_LIBRARY_IMPL(aten, XLA, m) {
+  m.impl("nonzero", TORCH_FN(coordinatesOfNonzero));
+  m.impl("masked_select", TORCH_FN(maskedSelect));
+  m.impl("_unique", TORCH_FN(uniqueWithInverse));
+  m.impl("_unique2", TORCH_FN(unique));
+  m.impl("unique_dim", TORCH_FN(uniqueOfDim));
+  m.impl("unique_consecutive", TORCH_FN(uniqueConsecutive));
+  m.impl("bincount", TORCH_FN(countIntegers));
+  m.impl("as_strided_scatter", TORCH_FN(asStridedScatter));
+}
+
+} // namespace millrace::torch_shim
