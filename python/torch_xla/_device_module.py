@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`torch.xla`, and the places of PyTorch that ask a device for its module: random state, serialization, FakeTensor."""
+import functools
 import types
 
 import torch
@@ -45,5 +46,22 @@ def install(xlac):
         15, lambda obj: "xla:0" if obj.device.type == "xla" else None,
         lambda obj, location: obj if location.startswith("xla") else None)
 
-    # Weights keep their identity, and tied weights stay tied, when a module moves to the device.
-    torch.__future__.set_swap_module_params_on_conversion(True)
+    _swap_when_modules_move()
+
+
+def _swap_when_modules_move():
+    """Weights keep their identity, and tied weights stay tied, when a module moves to the device. Only then: load_state_dict, which
+    asks for the same switch, copies in place and so works while a loss still holds the graph."""
+    original, future = torch.nn.Module._apply, torch.__future__
+
+    @functools.wraps(original)
+    def apply(self, fn, recurse=True):
+        if future.get_swap_module_params_on_conversion():
+            return original(self, fn, recurse)
+        future.set_swap_module_params_on_conversion(True)
+        try:
+            return original(self, fn, recurse)
+        finally:
+            future.set_swap_module_params_on_conversion(False)
+
+    torch.nn.Module._apply = apply

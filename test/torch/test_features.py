@@ -98,6 +98,13 @@ def test_moved_modules_keep_parameters_and_ties():
     assert model[0].weight is model[1].weight is weight and weight.device.type == "xla"
 
 
+def test_load_state_dict_while_a_loss_holds_the_graph():
+    model = torch.nn.Linear(2, 2).to("xla")
+    weight, loss = model.weight, model(torch.ones(1, 2, device="xla")).sum()
+    model.load_state_dict({"weight": torch.eye(2), "bias": torch.zeros(2)})
+    assert model.weight is weight and weight.cpu().tolist() == [[1.0, 0.0], [0.0, 1.0]] and loss.dim() == 0
+
+
 def test_default_device_and_meta():
     with torch.device("xla"):
         layer = torch.nn.Linear(2, 2)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The Python of the guide's chapters runs, each chapter in one process, and prints what it should."""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+
+@pytest.mark.parametrize("page, printed", [
+    ("torch-training.md", "learned: True compiled: [01]\n2 losses\naccuracy above 0.8: True\ncpu xla:0\n"),
+    ("torch-caching.md", r"True found: 0 compiled: [1-9]\d*\nTrue found: [1-9]\d* compiled: 0\n"
+                         r"factors: \[[01], 0, 0\]\nsizes: \[1, 1\]\n"),
+    ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Linear agrees: True\nGELU agrees: True\nLinear agrees: True\n"
+                                 "programs in the step: 1\nsum is positive: True\nprograms in the step: 2\n"),
+])
+def test_chapter(page, printed, tmp_path):
+    with open(os.path.join(ROOT, "docs/guide", page)) as file:
+        code = "\n".join(re.findall(r"```python\n(.*?)```", file.read(), re.S))
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
+                         env=dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), MILLRACE_CACHE_DIR=str(tmp_path)))
+    assert ran.returncode == 0, ran.stderr
+    assert re.fullmatch(printed, ran.stdout), ran.stdout
