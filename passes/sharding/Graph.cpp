@@ -177,29 +177,37 @@ private:
       auto viewOf = [&](int tensor) {
         return tensor < 0 ? -1 : size_t(tensor) < operands ? node.operands[tensor].tensor : node.results[tensor - operands].tensor;
       };
-      changed |= update(view, ownOf(graph, view, unproject(projected, dims, factors)), mesh, number, viewOf(each.source));
+      SmallVector<int> sources;
+      for (const DimFactors &dim : dims) {
+        sources.push_back(-1);
+        for (const Added &other : added)
+          if (other.tensor == each.tensor && is_contained(dim, other.factor))
+            sources.back() = viewOf(other.source);
+      }
+      changed |= update(view, ownOf(graph, view, unproject(projected, dims, factors)), mesh, number, sources);
     }
     return changed;
   }
 
-  bool update(const View &view, const TensorSharding &sharding, int mesh, int node, int source) {
+  /// `sources`: where the axes of each dimension come from.
+  bool update(const View &view, const TensorSharding &sharding, int mesh, int node, ArrayRef<int> sources) {
     GraphTensor &tensor = graph.tensors[view.tensor];
     if (tensor.sharding ? *tensor.sharding == sharding : sharding.isEmpty())
       return false;
-    set(view.tensor, sharding, mesh, node, source);
+    set(view.tensor, sharding, mesh, node, sources);
     if (tensor.group >= 0)
       for (int member : graph.groups[tensor.group])
         if (member != view.tensor)
-          set(member, sharding, mesh, node, view.tensor);
+          set(member, sharding, mesh, node, SmallVector<int>(sources.size(), view.tensor));
     return true;
   }
 
-  void set(int index, const TensorSharding &sharding, int mesh, int node, int source) {
+  void set(int index, const TensorSharding &sharding, int mesh, int node, ArrayRef<int> sources) {
     GraphTensor &tensor = graph.tensors[index];
     for (auto [dim, each] : enumerate(sharding.dims))
       if (!tensor.sharding || tensor.sharding->dims.size() <= dim || tensor.sharding->dims[dim].axes != each.axes)
         if (!each.axes.empty())
-          tensor.causes.push_back({int(dim), each.axes, node, source});
+          tensor.causes.push_back({int(dim), each.axes, node, sources[dim]});
     tensor.sharding = sharding;
     tensor.mesh = mesh;
     tensor.changed = true;

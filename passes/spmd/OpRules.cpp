@@ -77,17 +77,25 @@ SmallVector<int64_t> wholeDims(Operation *op) {
         });
       })
       .Case([&](SelectAndScatterOp each) { where([&](int64_t dim) { return !isPlain(each, dim); }); })
-      // Every device would need to know which indices are its own.
+      // Windows at an index may reach into several tiles; single elements are in one (PartitionIndexing.cpp).
       .Case([&](GatherOp each) {
         auto numbers = each.getDimensionNumbers();
-        where([&](int64_t dim) { return llvm::is_contained(numbers.getStartIndexMap(), dim); });
+        where([&](int64_t dim) {
+          return llvm::is_contained(numbers.getStartIndexMap(), dim) && each.getSliceSizes()[dim] != 1;
+        });
       })
       .Case([&](ScatterOp each) {
         auto numbers = each.getScatterDimensionNumbers();
-        where([&](int64_t dim) { return llvm::is_contained(numbers.getScatterDimsToOperandDims(), dim); });
+        where([&](int64_t dim) {
+          return llvm::is_contained(numbers.getScatterDimsToOperandDims(), dim) &&
+                 !llvm::is_contained(numbers.getInsertedWindowDims(), dim);
+        });
       })
       .Case([&](DynamicUpdateSliceOp each) {
-        where([&](int64_t dim) { return shapeOf(each.getOperand())[dim] != shapeOf(each.getUpdate())[dim]; });
+        where([&](int64_t dim) {
+          int64_t size = shapeOf(each.getUpdate())[dim];
+          return size != shapeOf(each.getOperand())[dim] && size != 1;
+        });
       })
       .Default([](Operation *) {});
   return dims;
@@ -97,6 +105,10 @@ SmallVector<int64_t> wholeDims(Operation *op) {
 bool canSum(Operation *op, const Rule &rule, int factor) {
   if (isa<DotGeneralOp, ReduceOp>(op))
     return true;
+  // One device has the element, the others add zeros.
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return llvm::any_of(gather.getDimensionNumbers().getStartIndexMap(),
+                        [&](int64_t dim) { return llvm::is_contained(rule.operands[0][dim], factor); });
   // Input features; not what lies inside of windows.
   auto convolution = dyn_cast<ConvolutionOp>(op);
   return convolution &&

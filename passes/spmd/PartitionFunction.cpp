@@ -56,9 +56,9 @@ FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, Dictionary
   auto old = text ? dyn_cast_or_null<sdy::TensorShardingAttr>(parseAttribute(text.getValue(), module.getContext()))
                   : sdy::TensorShardingAttr();
   if (auto sharding = attrs.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName))
-    found = targetOf(sharding, type, function, currentScope);
+    found = targetOf(sharding, type, function, currentScope, what.str());
   else if (old)
-    found = targetOf(old, type, function, currentScope);
+    found = targetOf(old, type, function, currentScope, what.str());
   else if (auto string = attrs.getAs<StringAttr>(kHloSharding))
     found = targetOf(string.getValue(), type, function);
   if (failed(found))

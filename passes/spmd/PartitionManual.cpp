@@ -84,8 +84,8 @@ LogicalResult Partitioner::emitManual(sdy::ManualComputationOp op) {
   if (any) {
     sdy::MeshAttr mesh = any.getMesh(op);
     if (mesh.getTotalSize() != numDevices && !axes.empty())
-      return op->emitError("UNIMPLEMENTED: a mesh of ")
-             << mesh.getTotalSize() << " devices in a program for " << numDevices << " partitions";
+      return op->emitError("expects a mesh of the program's ")
+             << numDevices << " devices (mhlo.num_partitions), but got one of " << mesh.getTotalSize();
     currentScope = scopeOfAxes(outer, axes, mesh);
   }
   for (auto [operand, argument, sharding] :

@@ -375,8 +375,20 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     operands.back() = stablehlo::ConstantOp::create(
         builder, op.getLoc(), neutralElement(combiner, cast<RankedTensorType>(init.getType())));
   }
+  Value inside;
+  if (op.getNumOperands() > 0) {
+    Placement first = *placementOfFactors(rule.operands[0], rule.factors, pointers);
+    if (auto gather = dyn_cast<GatherOp>(op))
+      inside = localizeGather(gather, operands, first);
+    if (auto scatter = dyn_cast<ScatterOp>(op))
+      localizeScatter(scatter, operands, first);
+    if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
+      localizeUpdate(update, operands, first);
+  }
   Operation *local = emitLocal(op, operands, results);
   SmallVector<Value> values(local->getResults());
+  if (inside)
+    values[0] = maskGather(cast<GatherOp>(op), values[0], inside);
   bool isSum = !summed.empty();
   if (isSum) {
     ReplicaGroups groups = groupsFor(kept, summed, scope);

@@ -8,7 +8,8 @@ using namespace mlir;
 
 namespace millrace::spmd {
 
-FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type type, Operation *op, const Scope &scope) {
+FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type type, Operation *op, const Scope &scope,
+                                        StringRef what) {
   Target target{wholeOf(type), {}, {}};
   target.open.resize(target.placement.size());
   sdy::MeshAttr mesh = sharding.getMesh(op);
@@ -25,8 +26,8 @@ FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type t
   bool used = false;
   sharding.walkAxes([&](sdy::AxisRefAttr) { used = true; });
   if (used && mesh.getTotalSize() != numDevices) {
-    op->emitError("UNIMPLEMENTED: a mesh of ")
-        << mesh.getTotalSize() << " devices in a program for " << numDevices << " partitions: " << sharding;
+    op->emitError(what) << (what.empty() ? "" : ": ") << "expects a mesh of the program's "
+        << numDevices << " devices (mhlo.num_partitions), but got one of " << mesh.getTotalSize() << ": " << sharding;
     return failure();
   }
   for (auto [dim, attr] : llvm::enumerate(sharding.getDimShardings())) {

@@ -43,8 +43,9 @@ private:
   void keepAliases(mlir::func::FuncOp function, llvm::MutableArrayRef<mlir::FailureOr<Target>> results);
 
   // PartitionShardings.cpp: what annotations mean.
+  /// `what` names the tensor in errors where the operation does not.
   mlir::FailureOr<Target> targetOf(sdy::TensorShardingAttr sharding, mlir::Type type, mlir::Operation *op,
-                                   const Scope &scope);
+                                   const Scope &scope, llvm::StringRef what = "");
   mlir::FailureOr<Target> targetOf(llvm::StringRef sharding, mlir::Type type, mlir::Operation *op);
   Placement choose(const Shard &shard, Target target, mlir::Operation *op);
   std::optional<Placement> wantedPlacement(mlir::OpResult result, const Scope &scope);
@@ -78,6 +79,13 @@ private:
   Scope scopeOf(mlir::Operation &op);
   Placement wholeOf(mlir::Type type) const;
   mlir::Value whole(const Shard &shard, const Scope &scope, mlir::Location loc);
+
+  // PartitionIndexing.cpp: indices into dimensions that are split.
+  mlir::Value localizeGather(stablehlo::GatherOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
+  mlir::Value maskGather(stablehlo::GatherOp op, mlir::Value result, mlir::Value inside);
+  void localizeScatter(stablehlo::ScatterOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
+  void localizeUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::MutableArrayRef<mlir::Value> operands,
+                      const Placement &placement);
 
   // PartitionRegions.cpp: control flow.
   mlir::LogicalResult emitWhile(stablehlo::WhileOp op);

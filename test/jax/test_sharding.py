@@ -167,3 +167,89 @@ def test_bytes_moved_by_shard_map(mesh, body, out, expected):
     """What the program says, and nothing else: no operand is gathered silently."""
     f = jax.shard_map(body, mesh=mesh, in_specs=P("x", "y"), out_specs=out, check_vma=False)
     assert collectives(f, put(mesh, np.ones((8, 4), "f"), "x", "y")) == expected
+
+
+def counts(f, *arguments):
+    """{name: how many} of the collectives of the program that each device runs."""
+    text = jax.jit(f).lower(*arguments).compile().as_text()
+    names = re.findall(r"[ )](all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)\(", text)
+    return {name: names.count(name) for name in sorted(set(names))}
+
+
+def weights(mesh, first, second):
+    rng = np.random.RandomState(0)
+    return put(mesh, rng.randn(16, 64).astype("f"), *first), put(mesh, rng.randn(64, 16).astype("f"), *second)
+
+
+def mlp(x, w1, w2):
+    return jax.nn.gelu(x @ w1) @ w2
+
+
+def loss(x, w1, w2):
+    return jnp.mean(mlp(x, w1, w2) ** 2)
+
+
+@pytest.mark.parametrize("shardy", [True, False])
+def test_tensor_parallel_mlp_communicates_once(mesh, shardy):
+    """Columns, then rows: one sum forward, one more for the gradient of the input, none for those of the weights."""
+    jax.config.update("jax_use_shardy_partitioner", shardy)
+    try:
+        w1, w2 = weights(mesh, (None, "y"), ("y", None))
+        x = put(mesh, np.random.RandomState(1).randn(32, 16).astype("f"))
+        assert counts(mlp, x, w1, w2) == {"all-reduce": 1}
+        assert counts(jax.value_and_grad(loss, (0, 1, 2)), x, w1, w2) == {"all-reduce": 2}
+        check(jax.value_and_grad(loss, (0, 1, 2)), x, w1, w2)
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", True)
+
+
+def test_tensor_parallel_attention_communicates_once(mesh):
+    rng = np.random.RandomState(0)
+    q, k, v = (put(mesh, rng.randn(16, 4, 8).astype("f"), None, "y") for _ in range(3))
+    out = put(mesh, rng.randn(4, 8, 16).astype("f"), "y")
+    x = put(mesh, rng.randn(2, 8, 16).astype("f"))
+
+    def attention(x, q, k, v, out):
+        q, k, v = (jnp.einsum("btd,dhe->bhte", x, w) for w in (q, k, v))
+        p = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((8, 8), bool)), q @ k.swapaxes(2, 3), -1e9), -1)
+        return jnp.einsum("bhte,hed->btd", p @ v, out)
+
+    assert counts(attention, x, q, k, v, out) == {"all-reduce": 1}
+    check(attention, x, q, k, v, out)
+
+
+def test_data_parallel_gradients_travel_together(mesh):
+    w1, w2 = weights(mesh, (), ())
+    x = put(mesh, np.random.RandomState(1).randn(32, 16).astype("f"), ("x", "y"))
+    assert counts(jax.value_and_grad(loss, (1, 2)), x, w1, w2) == {"all-reduce": 1}
+    check(jax.value_and_grad(loss, (1, 2)), x, w1, w2)
+
+
+def test_fsdp_gathers_weights_and_scatters_gradients(mesh):
+    axes = ("x", "y")
+    w1, w2 = weights(mesh, (axes,), (axes,))
+    x = put(mesh, np.random.RandomState(1).randn(512, 16).astype("f"), axes)
+    gradients = jax.jit(jax.grad(loss, (1, 2)), out_shardings=(w1.sharding, w2.sharding))
+    found = counts(gradients, x, w1, w2)
+    assert set(found) == {"all-gather", "reduce-scatter"} and found["reduce-scatter"] == 2
+    for g, e in zip(gradients(x, w1, w2), jax.grad(loss, (1, 2))(*(jnp.asarray(np.asarray(a)) for a in (x, w1, w2)))):
+        np.testing.assert_allclose(np.asarray(g), np.asarray(e), rtol=2e-5, atol=1e-6)
+
+
+def test_values_without_annotations_stay_split(mesh):
+    """A loop that starts from zeros, an embedding and a cache: nobody collects what is split."""
+    x = put(mesh, np.random.RandomState(0).randn(8, 16).astype("f"), "x", "y")
+    def loop(x):
+        return jax.lax.fori_loop(0, 3, lambda i, s: s + x * i, jnp.zeros_like(x))
+    assert counts(loop, x) == {}
+    assert check(loop, x).sharding.is_equivalent_to(x.sharding, 2)
+    table = put(mesh, np.random.RandomState(0).randn(64, 8).astype("f"), "x")
+    def look_up(table, words):
+        return jnp.take(table, words, axis=0, mode="clip")
+    words = jnp.array([3, 63, 17, 3])
+    assert counts(look_up, table, words) == {"all-reduce": 1}
+    check(look_up, table, words)
+    def write(cache, row, at):
+        return jax.lax.dynamic_update_slice(cache, row, (at, 0))
+    assert counts(write, table, jnp.ones((1, 8)), jnp.int32(5)) == {}
+    check(write, table, jnp.ones((1, 8)), jnp.int32(5))

@@ -25,7 +25,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["a"=2]>
   func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-    // expected-error@+1 {{UNIMPLEMENTED: a mesh of 2 devices in a program for 4 partitions}}
+    // expected-error@+1 {{expects a mesh of the program's 4 devices (mhlo.num_partitions), but got one of 2}}
     %0 = sdy.sharding_constraint %x <@mesh, [{"a"}]> : tensor<8xf32>
     return %0 : tensor<8xf32>
   }

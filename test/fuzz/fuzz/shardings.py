@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random shardings over a mesh of two axes, the same for a value whatever else is left of its program."""
+"""Random shardings over a mesh of two or three axes, the same for a value whatever else is left of its program."""
 import zlib
 
 import numpy as np
 
-MESHES = {2: (2, 1), 4: (2, 2), 6: (2, 3), 8: (4, 2)}
+MESHES = {2: (2, 1), 3: (3,), 4: (2, 2), 5: (5,), 6: (2, 3), 8: (4, 2), 12: (2, 3, 2), 16: (2, 4, 2)}
 
 
 class Shardings:
     def __init__(self, seed, index, devices):
-        self.seed, self.index, self.sizes = seed, index, dict(zip("ab", MESHES[devices]))
+        self.seed, self.index, self.sizes = seed, index, dict(zip("abc", MESHES[devices]))
         axes = ", ".join(f'"{name}"={size}' for name, size in self.sizes.items())
         ids = ""
         order = np.random.default_rng([seed, index, 7]).permutation(devices)

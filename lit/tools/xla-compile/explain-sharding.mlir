@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// For every value that is split: how, because of which annotation, through which operation; then what is communicated.
+// RUN: xla-compile %s --explain-sharding | FileCheck %s
+// RUN: xla-compile %s --explain-sharding --mesh=data=4,model=2 | FileCheck %s --check-prefix=MESH
+// RUN: xla-run %s --mesh=data=4,model=2 --verify --quiet --cache-dir=off
+// RUN: not xla-run %s --mesh=data=4 --quiet 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not xla-run %s --mesh=data=0,model=2 --quiet 2>&1 | FileCheck %s --check-prefix=SIZE
+
+// CHECK: argument 2 of @main : tensor<64x16xf32> #sdy.sharding<@mesh, [{"model", ?}, {?}]>
+// CHECK-NEXT: dimension 0 "model": from argument 1 of @main ({{.*}}explain-sharding.mlir:[[#@LINE+14]]), through stablehlo.dot_general ({{.*}}explain-sharding.mlir:[[#@LINE+17]])
+// CHECK: stablehlo.dot_general : tensor<8x64xf32> #sdy.sharding<@mesh, [{"data", ?}, {"model", ?}]>
+// CHECK-NEXT: dimension 0 "data": from argument 0 of @main {{.*}}, through stablehlo.dot_general
+// CHECK-NEXT: dimension 1 "model": from argument 1 of @main {{.*}}, through stablehlo.dot_general
+// CHECK: result 0 of @main
+// CHECK-NEXT: dimension 0 "data": from argument 0 of @main {{.*}}, returned
+// Of 4x16 floats each of 4 devices receives 3/4 twice.
+// CHECK: all_reduce tensor<4x16xf32> among 4: 384 bytes, about 6.0 us ({{.*}}explain-sharding.mlir:[[#@LINE+10]])
+// CHECK: 1 collective, 384 bytes
+// MESH: all_reduce tensor<2x16xf32> among 2: 128 bytes
+// AXIS: --mesh=data=4 does not say how large axis "model" of @mesh is
+// SIZE: --mesh expects a list like data=4,model=2, each axis once and of 1 to 1024 devices, but got 'data=0,model=2'
+module attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @mesh = <["data"=2, "model"=4]>
+  func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w1: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}, %w2: tensor<64x16xf32>) -> tensor<8x16xf32> {
+    %0 = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
+    %1 = stablehlo.tanh %0 : tensor<8x64xf32>
+    %2 = stablehlo.dot_general %1, %w2, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
+    return %2 : tensor<8x16xf32>
+  }
+}
