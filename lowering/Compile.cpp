@@ -7,6 +7,7 @@
 #include "lowering/cpu/KernelCompiler.h"
 #include "lowering/program/BuildProgram.h"
 #include "lowering/program/KernelCost.h"
+#include "lowering/program/PointwisePairs.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -164,9 +165,11 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   llvm::StringMap<lowering::KernelSummary> summaries;
   for (auto [function, kernel] : llvm::zip_equal(kernels, *compiled)) {
     summaries[function.getName()] = {(uint32_t)program.kernels.size(), kernel.rangeEnd, kernel.granularity,
-                                     kernel.scratchBytes, kernel.picosPerIteration, {}};
+                                     kernel.scratchBytes, kernel.picosPerIteration, {}, {}};
     auto pairs = fusion::inPlacePairs(function);
     summaries[function.getName()].inPlace.assign(pairs.begin(), pairs.end());
+    if (kernel.emitter == "row") // the emitter that handles a vector of elements at a time
+      summaries[function.getName()].pointwise = lowering::pointwisePairs(function);
     runtime::Kernel described;
     described.symbol = described.name = kernel.symbol;
     described.ops = kernel.ops;

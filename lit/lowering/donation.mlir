@@ -4,6 +4,12 @@
 // RUN: xla-compile %t/update.mlir --emit=program | FileCheck %s --check-prefix=UPDATE
 // RUN: xla-compile %t/add.mlir --emit=program | FileCheck %s --check-prefix=ADD
 // RUN: xla-compile %t/later.mlir --emit=program | FileCheck %s --check-prefix=LATER
+// RUN: xla-compile %t/pointwise.mlir --emit=program | FileCheck %s --check-prefix=POINTWISE
+// RUN: xla-compile %t/row.mlir --emit=program | FileCheck %s --check-prefix=ROW
+// RUN: xla-compile %t/cross.mlir --emit=program | FileCheck %s --check-prefix=CROSS
+// RUN: xla-run %t/pointwise.mlir --verify
+// RUN: xla-run %t/row.mlir --verify
+// RUN: xla-run %t/cross.mlir --verify
 
 // Each result overwrites what the other one returns.
 // SWAP: %[[ASIDE:.*]] = arena
@@ -33,14 +39,44 @@ func.func @main(%cache: tensor<64x128xf32> {tf.aliasing_output = 0 : i32}, %row:
 
 // A kernel may read what it has overwritten, so it writes elsewhere; but every result moves at once, and one place is enough.
 // ADD: arena 2048
-// ADD: kernel sine{{.*}}(%0) -> (%[[A:.*]]) range
+// ADD: kernel reverse{{.*}}(%0) -> (%[[A:.*]]) range
 // ADD-NEXT: copy %[[A]] -> %2
-// ADD-NEXT: kernel cosine{{.*}}(%1) -> (%[[B:.*]]) range
+// ADD-NEXT: kernel reverse{{.*}}(%1) -> (%[[B:.*]]) range
 // ADD-NEXT: copy %[[B]] -> %3
 //--- add.mlir
-func.func @main(%x: tensor<512xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<512xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<512xf32>, tensor<512xf32>) {
-  %0 = stablehlo.sine %x : tensor<512xf32>
-  %1 = stablehlo.cosine %y : tensor<512xf32>
+func.func @main(%x: tensor<512xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<512xi32> {tf.aliasing_output = 1 : i32}) -> (tensor<512xf32>, tensor<512xi32>) {
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<512xf32>
+  %1 = stablehlo.reverse %y, dims = [0] : tensor<512xi32>
+  return %0, %1 : tensor<512xf32>, tensor<512xi32>
+}
+
+// An element is read only for the element that replaces it: no other memory, also where one kernel has several results.
+// POINTWISE: arena 0
+// POINTWISE: kernel {{[a-z_0-9]+\([%0-9, ]+\) -> \(%[34], %[34]\) range}}
+// POINTWISE-NOT: copy
+//--- pointwise.mlir
+func.func @main(%p: tensor<512xf32> {tf.aliasing_output = 0 : i32}, %m: tensor<512xf32> {tf.aliasing_output = 1 : i32}, %g: tensor<512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = stablehlo.add %m, %g : tensor<512xf32>
+  %1 = stablehlo.subtract %p, %0 : tensor<512xf32>
+  return %1, %0 : tensor<512xf32>, tensor<512xf32>
+}
+
+// The rest of the row is read too: a sum, the argument as another operand, a result that does not need what it would overwrite.
+// ROW: kernel {{.*}}(%0) -> (%[[A:.*]]) range
+// ROW-NEXT: copy %[[A]] -> %1
+//--- row.mlir
+func.func @main(%x: tensor<8x64xf32> {tf.aliasing_output = 0 : i32}) -> tensor<8x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<8xf32>) -> tensor<8x64xf32>
+  %2 = stablehlo.divide %x, %1 : tensor<8x64xf32>
+  return %2 : tensor<8x64xf32>
+}
+// CROSS: copy
+//--- cross.mlir
+func.func @main(%x: tensor<512xf32> {tf.aliasing_output = 1 : i32}, %y: tensor<512xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<512xf32>, tensor<512xf32>) {
+  %0 = stablehlo.add %x, %x : tensor<512xf32>
+  %1 = stablehlo.multiply %y, %y : tensor<512xf32>
   return %0, %1 : tensor<512xf32>, tensor<512xf32>
 }
 

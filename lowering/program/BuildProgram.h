@@ -19,6 +19,8 @@ struct KernelSummary {
   double picosPerIteration = 0;
   /// {operand, result}: the kernel updates the operand's buffer and leaves the result there.
   std::vector<std::pair<unsigned, unsigned>> inPlace;
+  /// {operand, result}: the kernel may be given one buffer for both (PointwisePairs.h).
+  std::vector<std::pair<unsigned, unsigned>> pointwise;
 };
 
 /// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow,

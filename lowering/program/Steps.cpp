@@ -148,7 +148,12 @@ void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotI
       return; // needed later: when the function returns, then
     isRead |= here == call;
   }
-  if (isRead)
+  const KernelSummary &kernel = context.kernels.find(call.getCallee())->second;
+  bool isPointwise = llvm::count(call.getOperands(), argument) == 1 &&
+                     llvm::any_of(kernel.pointwise, [&](auto pair) {
+                       return call.getOperand(pair.first) == argument && call.getResult(pair.second) == value;
+                     });
+  if (isRead && !isPointwise)
     copiedWhenMade[value] = target; // the kernel may read elements that it has overwritten
   else
     preferred[value] = target;
