@@ -3,7 +3,10 @@
 
 What stands in acceptance/ is verbatim; where the documents have lost lines, the text as it is must run and the restored one must do
 what they say. acceptance/elsewhere.toml lists the other programs, with the reason."""
+import ast
 import glob
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -94,12 +97,50 @@ def test_every_row_is_accounted_for():
     assert here | set(elsewhere) == rows
 
 
+def needs(module):
+    """Skips the test where that module of torch_xla is not there yet."""
+    pytest.importorskip("torch_xla." + module)
+
+
+def test_000_2_003_29_analysis(tmp_path):
+    """PT_XLA_DEBUG=1: why a graph was compiled and run, with its hash, sizes and the user's lines."""
+    needs("_frames")
+    script = tmp_path / "train.py"
+    script.write_text("import torch, torch_xla, torch_xla.core.xla_model as xm\n"
+                      "def train_loop_fn(x):\n    y = x * 2.5 + 1\n    xm.mark_step()\n    return y\n"
+                      "x = torch.ones(64, 64, device=xm.xla_device())\n"
+                      "torch_xla.sync()\ntrain_loop_fn(x)\nxm.wait_device_ops()\n")
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200,
+                         env=dict(os.environ, PT_XLA_DEBUG="1"))
+    assert ran.returncode == 0, ran.stderr
+    for kind in ("Compilation Analysis", "Execution Analysis"):
+        lines = [line[len(kind) + 2:] for line in ran.stderr.split("\n") if line.startswith(kind + ": ")]
+        text = "\n".join(lines)
+        cause = {"Compilation Analysis": "Compilation Cause", "Execution Analysis": "Execution Cause"}[kind]
+        assert re.search(f"={{80}}\n{cause}\n  user mark_step\nGraph Info:\n  Graph Hash: [0-9a-f]+\n"
+                         r"  Number of Graph Inputs: \d+\n  Number of Graph Outputs: \d+\n"
+                         r"Python Frame Triggered Execution:\n(  .*\n)*  train_loop_fn \(.*train.py:4\)\n"
+                         r"  <module> \(.*train.py:8\)\n", text), ran.stderr
+    assert re.search(r"Post Compilation Analysis: Graph input size: [\d.]+ GB\n"
+                     r"Post Compilation Analysis: Graph output size: [\d.]+ GB\n", ran.stderr), ran.stderr
+
+
+def test_001_3_flash_attention():
+    needs("experimental.custom_kernel")
+    q, k, v = (torch.randn(2, 3, 8, 4) for _ in range(3))
+    output = run(verbatim("001-3"), q=q.to("xla"), k=k.to("xla"), v=v.to("xla"))[0]["output"]
+    torch.testing.assert_close(output.cpu(), F.scaled_dot_product_attention(q, k, v, scale=1.0), rtol=1e-4, atol=1e-5)
+
+
 def batches(count=3, size=32):
     return [(torch.randn(2, 3, size, size), torch.randint(0, 1000, (2,))) for _ in range(count)]
 
 
-@pytest.mark.parametrize("name", ["003-46"])
-def test_003_46_resnet18_inference(torchvision, name):
+WHOLE = pytest.mark.filterwarnings("error:.*cannot be part of a program")  # no operator leaves the program for the CPU
+
+
+@pytest.mark.parametrize("name", ["002-1", "003-46"])
+def test_002_1_003_46_resnet18_inference(torchvision, name):
     """A model compiled once; later calls record nothing and compile nothing."""
     torch._dynamo.reset()
     loader, seen = batches(), []
@@ -114,6 +155,14 @@ def test_003_46_resnet18_inference(torchvision, name):
     assert seen[-1] == seen[2], f"compiled after the first batch: {seen}"
 
 
+@WHOLE
+def test_002_2_resnet18_forward_and_backward(torchvision):
+    torch._dynamo.reset()
+    program = run(verbatim("002-2"))[0]
+    program["train_model_main"](pl.MpDeviceLoader(batches(2), xm.xla_device()))
+
+
+@WHOLE
 def test_003_47_resnet18_training(torchvision):
     torch._dynamo.reset()
     losses = []
@@ -195,10 +244,12 @@ def test_003_07_003_08_spawn(tmp_path):
     script = tmp_path / "train_mnist_xla.py"
     script.write_text(f"import sys\nsys.path[:0] = [{os.path.dirname(os.path.realpath(__file__))!r}]\n"
                       "import test_acceptance\nglobals().update(test_acceptance.training_names())\n" + restored("003-07"))
-    for device, code in (("CPU", 0),):
+    for device, code in (("CPU", 0), ("TPU", 1)) if hasattr(torch_xla._XLAC, "_device_type") else (("CPU", 0),):
         ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200,
                              env=dict(os.environ, PJRT_DEVICE=device))
         assert ran.returncode == code, ran.stderr
+    if device == "TPU":
+        assert "CPU" in ran.stderr.strip().split("\n")[-1], "the error names what is available"
 
 
 def test_003_10_save_and_load(tmp_path, monkeypatch):
@@ -230,6 +281,34 @@ def test_003_14_persistent_cache(tmp_path):
                for _ in range(2)]
     assert [p.stdout.split()[:2] for p in printed] == [["31.5", "0"], ["31.5", "1"]], printed[1].stderr
     assert os.path.isdir(tmp_path / "YOUR_CACHE_PATH")
+
+
+LOST = {"sync": "torch_xla", "step": "torch_xla", "xla_device_hw": "torch_xla.core.xla_model",
+        "is_master_ordinal": "torch_xla.core.xla_model", "wait_device_ops": "torch_xla.core.xla_model",
+        "get_rng_state": "torch_xla.core.xla_model", "metrics_report": "torch_xla.debug.metrics",
+        "counter_names": "torch_xla.debug.metrics", "counter_value": "torch_xla.debug.metrics",
+        "metric_names": "torch_xla.debug.metrics", "metric_data": "torch_xla.debug.metrics", "is_spmd": "torch_xla.runtime",
+        "compile": "torch_xla.experimental"}
+
+
+def test_003_15_signatures():
+    """The API reference: each function takes the documented parameters, in that order, with those defaults."""
+    needs("test.test_utils")
+    for line in verbatim("003-15").strip().split("\n"):
+        module, name, arguments = re.match(r"(?:class )?([\w.]+)\.(\w+)\((.*)\)", line).groups()
+        want = ast.parse(f"def f({arguments}): pass").body[0].args
+        found = list(inspect.signature(getattr(importlib.import_module(module), name)).parameters.values())
+        assert [p.name for p in found[:len(want.args)]] == [a.arg for a in want.args], line
+        defaults = [inspect.Parameter.empty] * (len(want.args) - len(want.defaults))
+        defaults += [ast.literal_eval(d) for d in want.defaults]
+        for parameter, default in zip(found, defaults):
+            if isinstance(default, (list, tuple)):
+                assert list(parameter.default) == list(default), line
+            elif default is not inspect.Parameter.empty:
+                assert parameter.default == default, line
+        assert all(p.default is not p.empty or p.kind is p.VAR_KEYWORD for p in found[len(want.args):]), line
+    for name, module in LOST.items():
+        assert callable(getattr(importlib.import_module(module), name)), name
 
 
 def sums(code, on_device, count=5):
@@ -308,9 +387,66 @@ def test_003_35_texts_of_pending_tensors():
     assert "aten::sin" in text and "sine(" in hlo and met.metric_data("ExecuteTime") is None
 
 
+@pytest.mark.parametrize("kind, expected", [("text", "aten::sin"), ("hlo", "sine(")])
+def test_003_36_dumps(tmp_path, kind, expected):
+    needs("_frames")
+    path = str(tmp_path / "graphs")
+    code = "import torch, torch_xla\nx = torch.ones(4, device='xla')\ny = x.sin() + 2.5\ntorch_xla.sync(wait=True)\n"
+    script = tmp_path / "program.py"
+    script.write_text(code)
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200,
+                         env=dict(os.environ, XLA_IR_DEBUG="1", XLA_HLO_DEBUG="1", XLA_SAVE_TENSORS_FMT=kind,
+                                  XLA_SAVE_TENSORS_FILE=path))
+    assert ran.returncode == 0, ran.stderr
+    text = "".join(open(found).read() for found in glob.glob(path + "*"))
+    assert expected in text and "program.py" in text
+
+
+def test_003_43_all_gather():
+    needs("distributed.xla_backend")
+    assert run(restored("003-43"))[1] == "[tensor([0], device='xla:0', dtype=torch.int32)]\n"
+    torch.distributed.destroy_process_group()
+
+
 def test_003_45_compiled_function():
     torch._dynamo.reset()
     names, text = run(verbatim("003-45"))
     assert "device='xla:0'" in text
     a, b = torch.randn(10), torch.randn(10)
     torch.testing.assert_close(names["compiled_code"](a, b).cpu(), a + b)
+
+
+def command(*arguments, **environment):
+    needs("test.test_utils")
+    ran = subprocess.run([sys.executable, os.path.join("examples", arguments[0]), *arguments[1:]], cwd=ROOT, text=True,
+                         capture_output=True, timeout=500, env=dict(os.environ, **environment))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+LINE = (rf"\| Training Device=xla:0/0 Epoch=1 Step={{}} Loss={NUMBER} Rate={NUMBER} GlobalRate={NUMBER} "
+        r"Time=\d\d:\d\d:\d\d\n")
+
+
+def test_003_39_mnist_command():
+    """`PJRT_DEVICE=CPU python3 … mnist.py --fake_data`: images and labels are zeros, so every answer is right in the end."""
+    text = command("train_mp_mnist.py", "--fake_data", "--num_epochs", "1", "--batch_size", "16", "--num_steps", "25",
+                   PJRT_DEVICE="CPU")
+    assert re.search("Epoch 1 train begin .*\n" + LINE.format(0) + LINE.format(20) + "Epoch 1 train end .*\n"
+                     r"Epoch 1 test end .*, Accuracy=100.00\nMax Accuracy: 100.00%\n", text), text
+
+
+def test_002_3_003_27_003_58_003_61_imagenet_command(torchvision):
+    text = command("train_mp_imagenet.py", "--fake_data", "--model=resnet18", "--batch_size=4", "--num_epochs=1",
+                   "--num_steps=3", "--log_steps=2", "--image_size=64", "--test_set_batch_size=4", PJRT_DEVICE="CPU")
+    assert re.search("==> Preparing data..\nEpoch 1 train begin .*\n" + LINE.format(0) + LINE.format(2) +
+                     "Epoch 1 train end", text), text
+    losses = [float(loss) for loss in re.findall(r"Loss=(\S+)", text)]
+    assert losses[-1] < losses[0] and text.endswith("Max Accuracy: 100.00%\n"), text
+
+
+def test_003_62_resnet_command(torchvision):
+    text = command("train_resnet_base.py", "--model", "resnet18", "--batch_size", "2", "--num_steps", "11", "--image_size", "64")
+    assert re.match(r"\d+:\d\d[AP]M UTC on \w{3} \d\d, \d{4}\n"
+                    rf"epoch: 1, step: 0, loss: {NUMBER}, rate: {NUMBER}\nepoch: 1, step: 10, loss: {NUMBER}, rate: {NUMBER}\n"
+                    r"Epoch 1 train end +\d+:\d\d[AP]M UTC\n$", text), text
