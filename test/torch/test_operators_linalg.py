@@ -68,7 +68,9 @@ def test_gradients():
         a = a.detach().requires_grad_()
         spd = positive(a)
         total = torch.linalg.inv(spd).sum() + torch.linalg.det(spd) + torch.linalg.cholesky(spd).sum() + torch.linalg.slogdet(spd)[1]
-        total = total + torch.linalg.solve(spd, a).pow(2).sum() + torch.linalg.eigvalsh(spd).pow(2).sum() + torch.linalg.svdvals(a).sum()
+        other = a + 3 * torch.eye(4, dtype=a.dtype, device=a.device)  # not symmetric: transposition matters
+        total = total + torch.linalg.solve(other, a[0]).sum() + torch.linalg.solve(other.t(), a, left=False).sum() + torch.linalg.det(other)
+        total = total + torch.linalg.slogdet(other)[1] + torch.linalg.solve(spd, a).pow(2).sum() + torch.linalg.eigvalsh(spd).pow(2).sum() + torch.linalg.svdvals(a).sum()
         return [torch.autograd.grad(total, a)[0]]
     both(program, matrices(4, 4, dtype=torch.float64), rtol=1e-8, atol=1e-8)
 

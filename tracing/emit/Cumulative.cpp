@@ -61,19 +61,27 @@ Val logAddExp(Emitter &e, const Val &a, const Val &b) {
   return e.select(same, a, e.add(high, more));
 }
 
+/// The same for complex numbers: what has the larger real part is taken out.
+Val logAddExpComplex(Emitter &e, const Val &a, const Val &b) {
+  Val shift = e.op("stablehlo.maximum", {e.op("stablehlo.real", {a}), e.op("stablehlo.real", {b})});
+  shift = e.select(e.op("stablehlo.is_finite", {shift}), shift, e.like(shift, 0));
+  shift = e.convert(shift, a ? a.dtype() : DType::C64);
+  auto power = [&](const Val &x) { return e.op("stablehlo.exponential", {e.sub(x, shift)}); };
+  return e.add(shift, e.op("stablehlo.log", {e.add(power(a), power(b))}));
+}
+
 /// Doubles the distance in every step: there is no neutral element that a window could start from without rounding. In double
 /// precision, because gradients subtract what is nearly equal.
 Vals logSumExp(const Call &c) {
   Emitter &e = c.e;
-  if (!runtime::isFloat(c.out().dtype))
-    return {e.fail("logcumsumexp of complex numbers")};
-  Val x = e.convert(c.val(0), DType::F64);
+  bool isComplex = runtime::isComplex(c.out().dtype);
+  Val x = e.convert(c.val(0), isComplex ? DType::C128 : DType::F64);
   if (!x || x.rank() == 0)
     return {e.convert(x, c.out().dtype)};
   int64_t dim = dimOf(c.integer(1), x.rank()), n = x.dims()[dim];
   for (int64_t step = 1; step < n; step *= 2) {
     Val before = e.sliceDim(x, dim, 0, n - step), here = e.sliceDim(x, dim, step, n);
-    x = e.concatenate({e.sliceDim(x, dim, 0, step), logAddExp(e, before, here)}, dim);
+    x = e.concatenate({e.sliceDim(x, dim, 0, step), isComplex ? logAddExpComplex(e, before, here) : logAddExp(e, before, here)}, dim);
   }
   return {e.convert(x, c.out().dtype)};
 }
@@ -88,9 +96,9 @@ void registerCumulative(Registry &r) {
   r.add({"logcumsumexp", "_logcumsumexp"}, logSumExp);
   r.add({"logaddexp"}, [](const Call &c) -> Vals {
     DType math = mathType(c.out().dtype);
-    if (!runtime::isFloat(math))
-      return {c.e.fail("logaddexp of complex numbers")};
     auto operand = [&](size_t i) { return c.e.broadcast(c.e.convert(c.val(i), math), c.out().dims); };
+    if (runtime::isComplex(math))
+      return {logAddExpComplex(c.e, operand(0), operand(1))};
     return {c.e.convert(logAddExp(c.e, operand(0), operand(1)), c.out().dtype)};
   });
 }

@@ -182,7 +182,7 @@ Vals maskedFill(const Call &c) {
 Vals lerp(const Call &c) {
   Emitter &e = c.e;
   Val a = math(c, 0), b = math(c, 1), weight = math(c, 2), difference = e.sub(b, a);
-  Val near = e.compare(e.op("stablehlo.abs", {weight}), e.like(weight, 0.5), "LT");
+  Val size = e.op("stablehlo.abs", {weight}), near = e.compare(size, e.like(size, 0.5), "LT");
   return done(c, e.select(near, e.add(a, e.mul(weight, difference)),
                           e.sub(b, e.mul(difference, e.sub(e.like(weight, 1), weight)))));
 }
@@ -200,8 +200,11 @@ void registerUnary(Registry &r) {
   unary(r, {"cos"}, "stablehlo.cosine");
   unary(r, {"tan"}, "stablehlo.tan");
   unary(r, {"neg"}, "stablehlo.negate");
-  for (const char *name : {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "erf", "erfc", "lgamma", "digamma"})
+  for (const char *name : {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "erf", "erfc", "lgamma"})
     unary(r, {name}, std::string("chlo.") + name);
+  unaryFn(r, {"digamma"}, [](Emitter &e, Val x) { // its pole at 0 has a side: where 1 / -x goes
+    return e.select(e.compare(x, e.like(x, 0), "EQ"), e.div(e.like(x, 1), e.neg(x)), e.op("chlo.digamma", {x}));
+  });
   unary(r, {"erfinv"}, "chlo.erf_inv");
   unaryFn(r, {"log2"}, [](Emitter &e, Val x) { return e.mul(e.op("stablehlo.log", {x}), e.like(x, M_LOG2E)); });
   unaryFn(r, {"log10"}, [](Emitter &e, Val x) { return e.mul(e.op("stablehlo.log", {x}), e.like(x, M_LOG10E)); });

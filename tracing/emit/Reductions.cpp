@@ -177,8 +177,11 @@ Vals logSumExp(const Call &c) {
   for (int64_t i = 0; i < x.rank(); ++i)
     if (std::find(dims.begin(), dims.end(), i) == dims.end())
       mapping.push_back(i);
-  Val highest = e.reduce(x, e.lowest(math), dims, "stablehlo.maximum");
+  bool isComplex = runtime::isComplex(math);
+  Val size = isComplex ? e.op("stablehlo.real", {x}) : x;
+  Val highest = e.reduce(size, e.lowest(size.dtype()), dims, "stablehlo.maximum");
   Val shift = e.select(e.op("stablehlo.is_finite", {highest}), highest, e.like(highest, 0)); // inf - inf is not a number
+  shift = e.convert(shift, math);
   Val scaled = e.op("stablehlo.exponential", {e.sub(x, e.broadcastInDim(shift, x.dims(), mapping))});
   Val made = e.add(e.op("stablehlo.log", {sumOver(e, scaled, dims)}), shift);
   return {e.convert(shaped(c, made), c.out().dtype)};

@@ -192,7 +192,7 @@ bool isPinned(const Tensor &, std::optional<at::Device>) { return false; }
 Value filled(const Tensor &like, const at::Scalar &value) {
   Value number;
   if (value.isComplex())
-    return convertTo(upload(at::scalar_tensor(value, at::TensorOptions().dtype(at::kComplexDouble))), like.scalar_type());
+    return expandTo(convertTo(upload(at::scalar_tensor(value, at::TensorOptions().dtype(at::kComplexDouble))), like.scalar_type()), like.sizes());
   if (value.isFloatingPoint() ? value.toDouble() == 0 : value.toLong() == 0)
     return node("millrace::zero", {}, {}, {dtypeOf(like.scalar_type()), like.sizes().vec()});
   if (value.isFloatingPoint() ? value.toDouble() == 1 : value.toLong() == 1)

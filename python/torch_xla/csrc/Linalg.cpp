@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Linalg.cpp - Operators of torch.linalg that consist of others -------===//
-// PyTorch's derivatives of solve, det and slogdet expect the factors of the transposed matrix where the matrix is contiguous
+// PyTorch's derivatives of det and slogdet expect the factors of the transposed matrix where the matrix is contiguous
 // and real. Only here the strides are known that decide about it; emissions see values.
 #include "python/torch_xla/csrc/Shim.h"
 
@@ -24,12 +24,11 @@ bool isVector(const Tensor &a, const Tensor &b) {
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> solve(const Tensor &a, const Tensor &b, bool left, bool checkErrors) {
   at::_linalg_solve_ex(without(a, c10::kMeta), without(b, c10::kMeta), left, false);
-  bool transposed = factorsTransposed(a);
-  auto [factors, pivots, info] = at::linalg_lu_factor_ex(transposed ? a.mT() : a, true, false);
+  auto [factors, pivots, info] = at::linalg_lu_factor_ex(a, true, false);
   if (checkErrors)
     at::_linalg_check_errors(info, "torch.linalg.solve_ex", a.dim() == 2);
   bool vector = isVector(a, b);
-  Tensor x = at::linalg_lu_solve(factors, pivots, vector ? b.unsqueeze(-1) : b, left, transposed);
+  Tensor x = at::linalg_lu_solve(factors, pivots, vector ? b.unsqueeze(-1) : b, left, false);
   return {vector ? x.squeeze(-1) : x, factors, pivots, info};
 }
 

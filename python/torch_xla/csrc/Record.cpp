@@ -5,6 +5,7 @@
 // else the CPU computes it, and a counter with the operator's name says so.
 #include "python/torch_xla/csrc/Trace.h"
 
+#include <ATen/ops/scalar_tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <bit>
@@ -163,6 +164,8 @@ public:
         return addNumber(value.toInt());
       if (value.isBool())
         return push(value.toBool());
+      if (value.isComplexDouble())
+        return push(addOperand(upload(at::scalar_tensor(value.toScalar(), at::TensorOptions().dtype(at::kComplexDouble)))));
       isPlain = false;
       return push(std::monostate());
     case Kind::Type:
