@@ -28,7 +28,7 @@ import warnings
 DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16", "i32": "int32", "i64": "int64",
           "u8": "uint8", "bool": "bool", "c64": "complex64"}
 TOLERANCE = {"float64": (1e-7, 1e-7), "float32": (1e-3, 1e-4), "bfloat16": (5e-2, 2e-2), "float16": (1e-2, 5e-3),
-             "complex64": (1e-3, 1e-4)}
+             "complex64": (1e-3, 1e-4), "complex128": (1e-7, 1e-7)}
 
 # Their values come from a generator or from uninitialized memory.
 RANDOM = re.compile(r"^(.*rand.*|.*normal|normal\..*|nn\.functional\..*dropout.*|bernoulli|multinomial|(new_)?empty.*|uniform|cauchy|"
@@ -37,16 +37,37 @@ RANDOM = re.compile(r"^(.*rand.*|.*normal|normal\..*|nn\.functional\..*dropout.*
 # Runs of the CPU's factorizations may differ by a factor of size one per vector, and by the order of equal values: what is
 # the same for all of them is compared instead.
 UNIQUE_PART = {
-    "linalg.svd": lambda r: [r[1], (r[0] * r[1].unsqueeze(-2).to(r[0].dtype)) @ r[2]] if r[0].shape[-1] == r[2].shape[-2] else [r[1]],
-    "svd": lambda r: [r[1], (r[0] * r[1].unsqueeze(-2).to(r[0].dtype)) @ r[2].mH] if r[0].shape[-1] == r[2].shape[-1] else [r[1]],
-    "linalg.qr": lambda r: [r[0] @ r[1]] if r[0].numel() else [r[1].abs()],
-    "qr": lambda r: [r[0] @ r[1]] if r[0].numel() else [r[1].abs()],
-    "linalg.eigh": lambda r: [r[0], (r[1] * r[0].unsqueeze(-2).to(r[1].dtype)) @ r[1].mH],
-    "linalg.eig": lambda r: [(r[1] * r[0].unsqueeze(-2)) @ r[1].pinverse()],
-    "linalg.eigvals": lambda r: [_byParts(r[0])],
-    "geqrf": lambda r: [r[0].triu().abs()],
-    "linalg.ldl_factor": lambda r: [r[0].diagonal(dim1=-2, dim2=-1), r[1]],
+    "linalg.svd": lambda r, sample: [r[1], (r[0] * r[1].unsqueeze(-2).to(r[0].dtype)) @ r[2]] if r[0].shape[-1] == r[2].shape[-2] else [r[1]],
+    "svd": lambda r, sample: [r[1], (r[0] * r[1].unsqueeze(-2).to(r[0].dtype)) @ r[2].mH] if r[0].shape[-1] == r[2].shape[-1] else [r[1]],
+    "linalg.qr": lambda r, sample: [r[0] @ r[1]] if r[0].numel() else [r[1].abs()],
+    "qr": lambda r, sample: [r[0] @ r[1]] if r[0].numel() else [r[1].abs()],
+    "linalg.eigh": lambda r, sample: [r[0], (r[1] * r[0].unsqueeze(-2).to(r[1].dtype)) @ r[1].mH],
+    "linalg.eig": lambda r, sample: [(r[1] * r[0].unsqueeze(-2)) @ r[1].pinverse()],
+    "linalg.eigvals": lambda r, sample: [_byParts(r[0])],
+    "geqrf": lambda r, sample: [r[0].triu().abs()],
+    "linalg.ldl_factor": lambda r, sample: [r[0].diagonal(dim1=-2, dim2=-1), r[1]],
+    "argsort": lambda r, sample: [_ordered(r[0], sample)],
+    "kthvalue": lambda r, sample: _values(r, sample, 1),
+    "median": lambda r, sample: _values(r, sample, 0),
+    "nanmedian": lambda r, sample: _values(r, sample, 0),
 }
+
+
+def _ordered(positions, sample):
+    """The elements in that order."""
+    import torch
+    dim = sample.kwargs.get("dim", sample.args[0] if sample.args else -1)
+    return torch.gather(sample.input.detach(), dim, positions) if sample.input.dim() else positions
+
+
+def _values(results, sample, dimAt):
+    """Positions of equal elements may differ: values, and the elements at the positions."""
+    import torch
+    if len(results) < 2 or sample.input.dim() == 0:
+        return results[:1]
+    dim = sample.kwargs.get("dim", sample.args[dimAt] if len(sample.args) > dimAt else -1)
+    positions = results[1] if results[1].dim() == sample.input.dim() else results[1].unsqueeze(dim)
+    return [results[0], torch.gather(sample.input.detach(), dim, positions)]
 
 
 def _byParts(values):
@@ -96,7 +117,7 @@ def gradients_of(op, sample, inputs):
     return list(torch.autograd.grad(outputs, leaves, weights, allow_unused=True))
 
 
-def difference(got, want, name, dtype, rng):
+def difference(got, want, name, dtype, rng, sample, backward):
     """What is not equal, or None."""
     import torch
     if len(got) != len(want):
@@ -109,10 +130,10 @@ def difference(got, want, name, dtype, rng):
             return f"{a.dtype}{list(a.shape)} instead of {b.dtype}{list(b.shape)}"
     if rng:
         return None
-    if name in UNIQUE_PART and all(isinstance(b, torch.Tensor) for b in want) and len(want) == len(got):
+    if name in UNIQUE_PART and not backward and all(isinstance(b, torch.Tensor) for b in want) and len(want) == len(got):
         try:
-            got, want = UNIQUE_PART[name](got), UNIQUE_PART[name](want)
-        except (IndexError, RuntimeError):
+            got, want = UNIQUE_PART[name](got, sample), UNIQUE_PART[name](want, sample)
+        except (IndexError, RuntimeError, TypeError):
             pass  # a result that was processed already
     for a, b in zip(got, want):
         if isinstance(b, torch.Tensor):
@@ -160,7 +181,7 @@ def outcome(op, sample, dtype, backward):
         ran = met.executed_fallback_ops()
         return "exception", f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}" + (f" (after {' '.join(ran)})" if ran else "")
     ran = met.executed_fallback_ops()
-    why = difference(got, want, full_name(op), dtype, bool(RANDOM.match(full_name(op))))
+    why = difference(got, want, full_name(op), dtype, bool(RANDOM.match(full_name(op))), sample, backward)
     if why:
         return "wrong", why + (f" (after {' '.join(ran)})" if ran else "")
     return ("fallback", " ".join(ran)) if ran else ("passed", "")
