@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What a user's project needs: two libraries, one header, the package config. `cmake --install build --prefix DIR`.
+# What a user's project needs: two libraries, one header (and those of tracing/), the package config. `cmake --install build --prefix DIR`.
 include(GNUInstallDirs)
 install(TARGETS millrace_runtime millrace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${CMAKE_SOURCE_DIR}/include/millrace/millrace.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace)
+# Lazy tensors from C++ alone: the headers of tracing/ and those that they include, which need nothing but C++.
+foreach(header runtime/base/DType.h runtime/base/Event.h runtime/base/Status.h runtime/buffer/Memory.h runtime/client/Client.h
+        runtime/loader/Loader.h runtime/program/Program.h tracing/ControlFlow.h tracing/Emit.h tracing/Export.h tracing/Graph.h
+        tracing/Metrics.h tracing/Session.h)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/cpp/${folder})
+endforeach()
 include(CMakePackageConfigHelpers)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/MillraceConfig.cmake.in
   ${CMAKE_BINARY_DIR}/MillraceConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Millrace

@@ -29,6 +29,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(calls::createInlineCallsPass());
   // From here on only operations that code generation knows: no chlo, no deprecated operations, no quantized types.
   pm.addNestedPass<func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
+  // Constants of sizes that are not known are made with shape operations by the pass before.
+  pm.addNestedPass<func::FuncOp>(chlo::createShapeLegalizeToStablehloPass());
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloLegalizeDeprecatedOpsPass());
   if (options.xlaSemantics)
     pm.addNestedPass<func::FuncOp>(xla_semantics::createDropPartialScatterWindowsPass());

@@ -6,6 +6,7 @@
 #include "lowering/Compile.h"
 #include "lowering/hlo/HloText.h"
 #include "runtime/cache/Cache.h"
+#include "tracing/Dump.h"
 #include "tracing/Metrics.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -70,10 +71,20 @@ runtime::StatusOr<runtime::Program> compileText(const std::string &text) {
     return runtime::internalError("the traced program cannot be parsed: " + errors);
   CompileOptions options;
   options.xlaSemantics = true;
+  std::optional<ProgramDump> dump = ProgramDump::next();
+  if (dump) {
+    dump->write("before_optimizations.mlir", text);
+    if (runtime::StatusOr<std::string> hlo = hloText(text))
+      dump->write("before_optimizations.txt", *hlo);
+    options.onStop = [&](llvm::StringRef stop, llvm::StringRef, llvm::StringRef program) {
+      if (stop == "fused")
+        dump->write("after_optimizations.mlir", program.str());
+    };
+  }
   runtime::CacheKey key;
   for (auto &[name, value] : cacheKeyParts(*module, options))
     key.add(name, value);
-  if (std::optional<runtime::Cache::Hit> hit = (*cache)->find(key)) {
+  if (std::optional<runtime::Cache::Hit> hit = dump ? std::nullopt : (*cache)->find(key)) {
     runtime::StatusOr<runtime::Program> program = runtime::parse(hit->value, hit->owner);
     if (program) {
       Metrics::get().count("PersistentCacheHit");

@@ -11,10 +11,8 @@
 #include <set>
 
 namespace millrace::tracing {
-namespace {
 
-/// The operation of that structure, made by `make` once. They live as long as the process, as the programs do.
-const Op *interned(const std::string &key, const std::function<Op()> &make) {
+const Op *internedOp(const std::string &key, const std::function<Op()> &make) {
   static std::mutex mutex;
   static auto *known = new std::unordered_map<std::string, std::unique_ptr<Op>>;
   std::lock_guard lock(mutex);
@@ -23,6 +21,8 @@ const Op *interned(const std::string &key, const std::function<Op()> &make) {
     op = std::make_unique<Op>(make());
   return op.get();
 }
+
+namespace {
 
 /// A function that can be emitted later, when the values it was recorded with are gone: it holds its nodes.
 struct Template {
@@ -200,7 +200,7 @@ static Template templateOf(const Function &given) {
 }
 
 Value keyInLoop(const Value &key, int64_t index) {
-  static const Op *op = interned("key in loop", [] {
+  static const Op *op = internedOp("key in loop", [] {
     return Op{"millrace::key_in_loop", [](const Call &c) {
                 Emitter &e = c.e;
                 auto number = [&](uint64_t bits) { return e.constant(int64_t(bits), c.operands[0].shape); };
@@ -228,7 +228,7 @@ runtime::StatusOr<std::vector<Value>> whileLoop(const Function &condition, const
     return runtime::invalidArgument("expects the condition of a loop to be one number, but got " +
                                     condition.results[0].shape().toString());
   MILLRACE_TRY(checkCarried(body.results, carried));
-  const Op *op = interned("while\n" + keyOf(condition) + "\n" + keyOf(body), [&] {
+  const Op *op = internedOp("while\n" + keyOf(condition) + "\n" + keyOf(body), [&] {
     auto test = std::make_shared<Template>(templateOf(condition)), step = std::make_shared<Template>(templateOf(body));
     return Op{"millrace::while", [=](const Call &c) {
                 Emitter &e = c.e;
@@ -279,7 +279,7 @@ runtime::StatusOr<std::vector<Value>> scan(const Function &body, const std::vect
     stacked.push_back(std::move(shape));
   }
   std::string key1 = "scan " + std::to_string(length) + (isReverse ? " reverse " : " ") + std::to_string(count);
-  const Op *op = interned(key1 + "\n" + keyOf(body), [&] {
+  const Op *op = internedOp(key1 + "\n" + keyOf(body), [&] {
     auto step = std::make_shared<Template>(templateOf(body));
     return Op{"millrace::scan", [=](const Call &c) {
                 Emitter &e = c.e;
@@ -371,7 +371,7 @@ GradientParts splitForGradient(const std::vector<Value> &inputs, size_t given, c
 std::vector<Value> call(const Function &body, const std::vector<Value> &arguments, const Value &key) {
   std::vector<Shape> shapes = shapesOf(body.results);
   size_t count = 1 + arguments.size();
-  const Op *op = interned("call\n" + keyOf(body), [&] {
+  const Op *op = internedOp("call\n" + keyOf(body), [&] {
     auto step = std::make_shared<Template>(templateOf(body));
     return Op{"millrace::call", [=](const Call &c) {
                 return step->emit(c.e, part(c.operands, 0, count), part(c.operands, count, c.operands.size() - count));
@@ -389,7 +389,7 @@ runtime::StatusOr<std::vector<Value>> branch(const Function &yes, const Function
     return runtime::invalidArgument("expects both branches to return the same types");
   if (condition.shape().count() != 1)
     return runtime::invalidArgument("expects a condition to be one number, but got " + condition.shape().toString());
-  const Op *op = interned("if\n" + keyOf(yes) + "\n" + keyOf(no), [&] {
+  const Op *op = internedOp("if\n" + keyOf(yes) + "\n" + keyOf(no), [&] {
     auto first = std::make_shared<Template>(templateOf(yes)), second = std::make_shared<Template>(templateOf(no));
     return Op{"millrace::if", [=](const Call &c) {
                 Emitter &e = c.e;

@@ -5,9 +5,13 @@
 #pragma once
 #include "tracing/Graph.h"
 
+#include <functional>
 #include <memory>
 
 namespace millrace::tracing {
+
+/// The operation of that structure, made by `make` once. They live as long as the process, as the programs do.
+const Op *internedOp(const std::string &key, const std::function<Op()> &make);
 
 /// What was recorded between `inputs` and `results`.
 struct Function {

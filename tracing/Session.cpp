@@ -3,6 +3,7 @@
 #include "tracing/Session.h"
 
 #include "tracing/Compile.h"
+#include "tracing/Dump.h"
 #include "tracing/Emit.h"
 #include "tracing/Metrics.h"
 
@@ -138,6 +139,7 @@ runtime::Status Session::sync(std::vector<Value> given) {
     return {};
   if (!executionAllowed)
     return unexpectedExecution();
+  saveGraph(roots);
   Schedule plan = schedule(roots);
   // A leaf dies with the graph if only nodes that die hold it. Roots turn into leaves; another node that something outside
   // the graph holds lives on, and with it all that it needs.

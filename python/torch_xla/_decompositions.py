@@ -47,7 +47,12 @@ def _native_batch_norm_legit_functional(x, weight, bias, running_mean, running_v
     return (*results, mean, var)
 
 
+def _native_batch_norm_legit_no_training(x, weight, bias, running_mean, running_var, momentum, eps):
+    return torch.ops.aten.native_batch_norm.default(x, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
 _OURS = {"_native_batch_norm_legit_functional": _native_batch_norm_legit_functional,
+         "_native_batch_norm_legit_no_training": _native_batch_norm_legit_no_training,
          "_adaptive_avg_pool2d_backward": _adaptive_avg_pool2d_backward,
          "upsample_nearest2d_backward": _upsample_nearest2d_backward}
 

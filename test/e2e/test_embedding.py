@@ -43,6 +43,12 @@ def test_compile_run_and_load_without_the_compiler(project, tmp_path):
     assert str(project / "install") in needed
 
 
+def test_recorded_graph(project, tmp_path):
+    out = run(project / "build" / "record_graph", env=dict(os.environ, MILLRACE_CACHE_DIR=str(tmp_path)))
+    assert "stablehlo.dot_general" in out and out.count("func.func") == 1
+    assert out.splitlines()[-2:] == ["8 12 18 26, 1 programs"] * 2
+
+
 def test_damaged_program_is_an_error(project, tmp_path):
     bad = tmp_path / "bad.mr"
     bad.write_bytes(b"MILLRACE" + bytes(200))

@@ -141,6 +141,27 @@ def test_other_sizes_and_numbers():
             torch.testing.assert_close(f(x, n).cpu(), x.cpu().cos() * n + shape[0])
 
 
+def test_open_sizes_are_one_program():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.SiLU(), torch.nn.LayerNorm(8))
+    moved = copy.deepcopy(model).to("xla")
+
+    def f(model, x, y):
+        z = torch.softmax(model(x) @ y.t(), -1)
+        return z.mean(0), torch.cat([x, x * x.shape[0]]).reshape(-1), x.shape[0] + 1
+    g = torch.compile(f, backend="openxla", dynamic=True)
+    with torch.no_grad():
+        for n, m in ((5, 6), (9, 3), (30, 41)):
+            x, y = torch.randn(n, 4), torch.randn(m, 8)
+            moved_x, moved_y = x.to("xla"), y.to("xla")
+            for a, b in zip(g(moved, moved_x, moved_y), f(model, x, y)):
+                torch.testing.assert_close(a.cpu() if isinstance(a, torch.Tensor) else a, b, rtol=1e-4, atol=1e-5)
+    assert samples("CompileTime") == 1 and met.counter_value("DynamoStaticShapes") is None
+    h = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5), backend="openxla", dynamic=True)
+    for n in (50, 60):
+        assert h(on_device(n)).shape == (n,)
+    assert met.counter_value("DynamoStaticShapes") == 2  # random numbers: a program per size
+
+
 def test_random_numbers_differ_between_calls():
     f = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5), backend="openxla")
     x = torch.ones(1000).to("xla")

@@ -13,6 +13,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from .. import _load
+from .dynamic import DynamicProgram, NotDynamic, open_sizes
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _debugging = os.environ.get("XLA_DYNAMO_DEBUG", "0").lower() not in ("", "0", "false")
@@ -77,6 +78,7 @@ class _Graph:
         self.held = _held_tensors(graph)
         self.parts = None
         self.spec = None
+        self.sizes, self.is_static = open_sizes(graph), False
         self.compiled = _XLAC.CompiledGraph(self.trace)
 
     def record(self, stand_ins):
@@ -89,6 +91,12 @@ class _Graph:
         """The program for arguments like these; of a graph in parts, a tuple of its results."""
         if self.parts is not None:
             return (self.parts(*args),)
+        if self.sizes is not None:
+            self.make_dynamic()
+            if self.parts is not None:
+                return (self.parts(*args),)
+        if self.is_static:
+            _XLAC._count("DynamoStaticShapes")
         _XLAC._sync(False)  # what is pending is not part of the graph
         _XLAC._count("DynamoExtractCompiledGraph")
         before = _XLAC._compilations()
@@ -110,6 +118,20 @@ class _Graph:
                    f"{_describe(results)}\n  programs compiled so far: {_XLAC._compilations()} ({_XLAC._compilations() - before} now)")
             _debug(f"StableHLO:\n{_XLAC._graph_text(made)}")
         return made
+
+    def make_dynamic(self):
+        """One program for all sizes, if there is one; else every size has its own, and a counter for it."""
+        try:
+            program = DynamicProgram(self.graph, self.sizes, self.held, self.record)
+        except (NotDynamic, NotImplementedError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not any(part in str(error) for part in ("size", "compilation stopped")):
+                raise
+            self.sizes, self.is_static = None, True
+            _debug(f"one program per size: {error}")
+            return
+        _XLAC._count("DynamoExtractCompiledGraph")
+        self.sizes, self.parts = None, program
+        _debug(f"one program for all sizes:\n{program.text}")
 
     def __call__(self, *args):
         results = self.compiled(*args, *self.held.values()) if self.held else self.compiled(*args)

@@ -3,6 +3,7 @@
 // The object that torch.compile calls. It compares its arguments with those it was traced for (types, sizes, strides),
 // starts the program with the buffers of their storages, and wraps the results: nothing is recorded, hashed or looked up.
 // Arguments it has not seen are given to the Python function `trace`, which makes another specialization.
+#define PY_SSIZE_T_CLEAN
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/CompiledGraph.h"
 #include "tracing/Export.h"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Export.cpp - Graphs as text, artifacts and programs, from Python ----===//
+#define PY_SSIZE_T_CLEAN
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Compile.h"
+#include "tracing/CustomCall.h"
 #include "tracing/DynamicShapes.h"
 #include "tracing/Export.h"
 
+#include <torch/csrc/Dtype.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 namespace millrace::torch_shim {
@@ -114,6 +117,40 @@ PyObject *generalize(PyObject *, PyObject *args) {
   });
 }
 
+/// _custom_call(tensors, target, shapes, types, hasSideEffect, backendConfig, apiVersion, {name: value}) -> results
+PyObject *customCall(PyObject *, PyObject *args) {
+  return guardedCall([&]() -> PyObject * {
+    PyObject *list, *shapes, *types, *frontend;
+    const char *target, *config;
+    int hasSideEffect, apiVersion;
+    if (!PyArg_ParseTuple(args, "OsO!O!psiO!", &list, &target, &PyList_Type, &shapes, &PyList_Type, &types, &hasSideEffect,
+                          &config, &apiVersion, &PyDict_Type, &frontend))
+      return nullptr;
+    tracing::CustomCall call{target, {}, hasSideEffect != 0, config, apiVersion, {}};
+    TORCH_CHECK(PyList_GET_SIZE(shapes) == PyList_GET_SIZE(types), "expects as many types as shapes");
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(shapes); ++i) {
+      Shape shape;
+      TORCH_CHECK(THPDtype_Check(PyList_GET_ITEM(types, i)), "expects a torch.dtype");
+      shape.dtype = dtypeOf(reinterpret_cast<THPDtype *>(PyList_GET_ITEM(types, i))->scalar_type);
+      PyObject *sizes = PyList_GET_ITEM(shapes, i);
+      TORCH_CHECK(PyTuple_Check(sizes), "expects a tuple of sizes");
+      for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(sizes); ++d)
+        shape.dims.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, d)));
+      call.results.push_back(std::move(shape));
+    }
+    PyObject *name, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(frontend, &at, &name, &value);)
+      call.frontendAttributes.emplace_back(PyUnicode_AsUTF8(name), PyUnicode_AsUTF8(value));
+    if (PyErr_Occurred())
+      return nullptr;
+    std::vector<Value> results = tracing::customCall(call, valuesOf(list));
+    PyObject *made = PyList_New(Py_ssize_t(results.size()));
+    for (size_t i = 0; i < results.size(); ++i)
+      PyList_SET_ITEM(made, Py_ssize_t(i), THPVariable_Wrap(wrap(std::move(results[i]))));
+    return made;
+  });
+}
+
 /// _program(text) -> a program that _run_program can call
 PyObject *loadProgram(PyObject *, PyObject *object) {
   return guardedCall([&]() -> PyObject * {
@@ -175,6 +212,7 @@ PyMethodDef exportMethods[] = {
     {"_artifact", artifact, METH_VARARGS, "The portable artifact of StableHLO text for a version."},
     {"_artifact_text", artifactText, METH_O, "StableHLO text of a portable artifact."},
     {"_generalize", generalize, METH_VARARGS, "One program for all sizes from programs for some."},
+    {"_custom_call", customCall, METH_VARARGS, "Records a custom call."},
     {"_program", loadProgram, METH_O, "Compiles StableHLO text."},
     {"_run_program", runProgram, METH_VARARGS, "Runs a compiled program on tensors."},
     {nullptr, nullptr, 0, nullptr}};

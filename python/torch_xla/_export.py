@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From torch.export.ExportedProgram to StableHLO text.
+
+The graph is run on stand-ins of the device, which records it; nothing is computed and no weight is copied. Dimensions that
+are open are given several sizes, one recording each: what differs between them becomes a function of the sizes."""
+import dataclasses
+import warnings
+
+import torch
+from torch import fx
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
+from torch.utils import _pytree as pytree
+
+from . import _load
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+_PRIMES = [7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113]
+_CHECKS = ("_assert", "sym_constrain_range")
+
+
+@dataclasses.dataclass
+class Source:
+    """A parameter of the program: an input by position, or a weight by name."""
+    kind: str
+    position: int
+    name: str
+    tensor: torch.Tensor
+    dynamic: list
+
+
+@dataclasses.dataclass
+class Traced:
+    text: str
+    sources: list
+    constants: list  # tensors of the device: parameters after the sources
+    results: list    # (tensor, dynamic dims)
+    input_spec: str
+    output_spec: str
+
+
+class _Interpreter(fx.Interpreter):
+    """Runs an exported graph on the device, whatever device it was exported on."""
+
+    def call_function(self, target, args, kwargs):
+        if any(check in getattr(target, "__name__", "") for check in _CHECKS):
+            return None
+        args, kwargs = pytree.tree_map_only(torch.device, lambda device: torch.device("xla:0"), (args, dict(kwargs)))
+        schema = getattr(target, "_schema", None)
+        if schema is not None and kwargs.get("device") is None and any(a.name == "device" for a in schema.arguments) \
+                and not any(isinstance(v, torch.Tensor) for v in pytree.tree_leaves((args, kwargs))):
+            kwargs["device"] = torch.device("xla:0")
+        return super().call_function(target, args, kwargs)
+
+
+def _size(value, symbols):
+    """A size of the exported program for these values of its symbols."""
+    if isinstance(value, torch.SymInt):
+        return int(value.node.expr.xreplace(symbols))
+    return int(value)
+
+
+def _symbol_of(expr):
+    """(symbol, factor, offset) of a size that is factor * symbol + offset, else (None, 0, 0)."""
+    if len(expr.free_symbols) == 1:
+        symbol = next(iter(expr.free_symbols))
+        polynomial = expr.as_poly(symbol)
+        if polynomial is not None and polynomial.degree() == 1:
+            factor, offset = (*polynomial.all_coeffs(), 0)[:2]
+            return symbol, int(factor), int(offset)
+    return None, 0, 0
+
+
+def _open_symbols(program, placeholders):
+    """Symbols of open sizes and where each can be read: {symbol: (parameter, dim, factor, offset)}."""
+    found, wanted = {}, set()
+    for index, (_, value) in enumerate(placeholders):
+        if not isinstance(value, torch.Tensor):
+            continue
+        for dim, size in enumerate(value.shape):
+            if not isinstance(size, torch.SymInt):
+                continue
+            expr = size.node.expr
+            wanted |= expr.free_symbols
+            symbol, factor, offset = _symbol_of(expr)
+            if symbol is not None and symbol not in found:
+                found[symbol] = (index, dim, factor, offset)
+    missing = wanted - set(found)
+    if missing:
+        raise NotImplementedError(f"the sizes {sorted(map(str, missing))} cannot be read from the shape of an input")
+    return found
+
+
+def _samples(program, symbols, count):
+    """`count` choices of values for the symbols, within their ranges, all different."""
+    columns = []
+    for number, symbol in enumerate(symbols):
+        bounds = program.range_constraints.get(symbol)
+        low = max(2, int(bounds.lower)) if bounds is not None and bounds.lower.is_finite else 2
+        high = int(bounds.upper) if bounds is not None and bounds.upper.is_finite and int(bounds.upper) < 10 ** 6 else 10 ** 6
+        primes = [p for p in _PRIMES if low <= p <= high][number::max(1, len(symbols))]
+        values = primes[:count] if len(primes) >= count else list(range(low, min(high + 1, low + 10 ** 3)))[:count]
+        if not primes:
+            values = [low + number + i for i in range(count) if low + number + i <= high]
+        if len(values) < count:
+            raise NotImplementedError(f"the size {symbol} has fewer than {count} possible values: export each of them")
+        columns.append(values)
+    return [list(row) for row in zip(*columns)] if columns else [[]]
+
+
+def _record(program, placeholders, symbols):
+    """One recording: (text, constants, results, output spec)."""
+    arguments = []
+    for _, value in placeholders:
+        if isinstance(value, torch.Tensor):
+            shape = [_size(size, symbols) for size in value.shape]
+            arguments.append(torch.empty(shape, dtype=value.dtype, device="xla"))
+        else:
+            arguments.append(value)
+    scope, stand_ins = _XLAC._graph_begin(tuple(arguments))
+    try:
+        with torch.no_grad():
+            results = _Interpreter(program.graph_module).run(*stand_ins)
+        user = [value for value, spec in zip(results, program.graph_signature.output_specs)
+                if spec.kind == OutputKind.USER_OUTPUT]
+        for value in user:
+            if not isinstance(value, torch.Tensor):
+                raise NotImplementedError(f"a result of an exported program is {value!r}: only tensors can be results")
+        user = [value if value.device.type == "xla" else value.to("xla") for value in user]
+        text, constants = _XLAC._graph_export(scope, user)
+    finally:
+        _XLAC._graph_end(scope)
+    return text, constants, user
+
+
+def _dumped(spec):
+    try:
+        return pytree.treespec_dumps(spec)
+    except (NotImplementedError, TypeError):
+        return None  # a class of the user's, which has no name in a file
+
+
+def trace(program, options):
+    program = program.run_decompositions({})
+    mutated = [spec.target for spec in program.graph_signature.output_specs
+               if spec.kind not in (OutputKind.USER_OUTPUT,)]
+    if mutated:
+        warnings.warn(f"the exported program changes {', '.join(map(str, mutated))}; its StableHLO does not return that",
+                      stacklevel=3)
+    nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
+    placeholders, sources, position = [], [], 0
+    given = pytree.tree_leaves((options.override_tracing_arguments, options.override_tracing_kwargs or {})) \
+        if options.override_tracing_arguments is not None else None
+    for node, spec in zip(nodes, program.graph_signature.input_specs):
+        if spec.kind == InputKind.USER_INPUT:
+            value = given[position] if given is not None else node.meta.get("val")
+            if isinstance(spec.arg, ConstantArgument):
+                value = spec.arg.value
+            placeholders.append((node.name, value))
+            if isinstance(spec.arg, TensorArgument):
+                dynamic = [d for d, size in enumerate(value.shape) if isinstance(size, torch.SymInt)]
+                sources.append(Source("input", position, node.name, value, dynamic))
+            position += 1
+            continue
+        if spec.kind not in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
+            raise NotImplementedError(f"an exported program with an input of kind {spec.kind.name}")
+        tensor = program.state_dict[spec.target] if spec.target in program.state_dict else program.constants[spec.target]
+        placeholders.append((node.name, tensor))
+        sources.append(Source("weight", -1, spec.target, tensor, []))
+    tensors = [index for index, (_, value) in enumerate(placeholders) if isinstance(value, torch.Tensor)]
+    symbols = _open_symbols(program, placeholders)
+    samples = _samples(program, symbols, 5 if len(symbols) > 1 else 4)
+    made = [_record(program, placeholders, dict(zip(symbols, map(_integer, sample)))) for sample in samples]
+    text, constants, results = made[0]
+    dynamic = [[] for _ in results]
+    if symbols:
+        for _, others, _ in made[1:]:
+            if len(others) != len(constants) or any(a.shape != b.shape or not torch.equal(a.cpu(), b.cpu())
+                                                    for a, b in zip(constants, others)):
+                raise NotImplementedError("a table of constants depends on the sizes")
+        text = _XLAC._generalize([m[0] for m in made], samples,
+                                 [(tensors.index(p), dim, factor, offset) for p, dim, factor, offset in symbols.values()])
+        dynamic = [[d for d in range(result.dim()) if len({m[2][i].shape[d] for m in made}) > 1]
+                   for i, result in enumerate(results)]
+    return Traced(text, sources, constants, list(zip(results, dynamic)), _dumped(program.call_spec.in_spec),
+                  _dumped(program.call_spec.out_spec))
+
+
+def _integer(value):
+    import sympy
+    return sympy.Integer(value)

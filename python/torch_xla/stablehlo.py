@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of torch.export as StableHLO: torch_xla.stablehlo.
+
+A bundle is a folder: functions/NAME.mlir (text), functions/NAME.bytecode (portable artifact), functions/NAME.meta (JSON: which
+weight or input is which parameter, their types), data/WEIGHT and constants/NUMBER (NumPy arrays)."""
+import dataclasses
+import enum
+import io
+import json
+import os
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from . import _load
+from ._export import trace
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+
+
+class VariableType(enum.Enum):
+    INPUT_ARG = "input_arg"
+    PARAMETER = "parameter"
+    CONSTANT = "constant"
+
+
+@dataclasses.dataclass
+class VariableSignature:
+    """Type of a parameter or a result; the sizes of `dynamic_dims` are None in `shape`."""
+    shape: list
+    dtype: str
+    dynamic_dims: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class InputLocation:
+    """What a parameter of a program is: a weight by name, an input or a constant by position."""
+    type_: VariableType
+    position: int = -1
+    name: str = ""
+
+    @classmethod
+    def parameter(cls, name):
+        return cls(VariableType.PARAMETER, -1, name)
+
+    @classmethod
+    def input_arg(cls, position):
+        return cls(VariableType.INPUT_ARG, position)
+
+    @classmethod
+    def constant(cls, position):
+        return cls(VariableType.CONSTANT, position)
+
+
+@dataclasses.dataclass
+class StableHLOFunctionMeta:
+    name: str
+    stablehlo_version: str
+    input_signature: list
+    output_signature: list
+    input_locations: list
+    unused_inputs: list
+    input_pytree_spec: str = None
+    output_pytree_spec: str = None
+
+
+@dataclasses.dataclass
+class StableHLOFunc:
+    meta: StableHLOFunctionMeta
+    bytecode: bytes
+    text: str
+
+
+@dataclasses.dataclass
+class StableHLOModelBundle:
+    """Programs and what they need: weights by name (NumPy arrays), constants by position."""
+    state_dict: dict
+    additional_constants: list
+    stablehlo_funcs: list
+
+
+@dataclasses.dataclass
+class StableHLOExportOptions:
+    """`include_human_readable_text`: write .mlir beside .bytecode. `override_tracing_arguments`: sizes to trace for instead
+    of those of the exported program. `save_weights`: write data/. `target_version`: of StableHLO, for old readers."""
+    include_human_readable_text: bool = True
+    override_tracing_arguments: tuple = None
+    override_tracing_kwargs: dict = None
+    save_weights: bool = True
+    inline_all_constant: bool = True
+    export_node_metadata: bool = False
+    custom_ops_allowed_in_graph: set = dataclasses.field(default_factory=set)
+    target_version: str = "current"
+
+
+class StableHLOJSONSerializer(json.JSONEncoder):
+    def default(self, obj):
+        if dataclasses.is_dataclass(obj):
+            return dataclasses.asdict(obj)
+        if isinstance(obj, enum.Enum):
+            return obj.value
+        return super().default(obj)
+
+
+def stablehlo_obj_hook(dct):
+    """The objects that StableHLOJSONSerializer wrote."""
+    if "type_" in dct:
+        return InputLocation(VariableType(dct["type_"]), dct["position"], dct["name"])
+    if "shape" in dct and "dtype" in dct:
+        return VariableSignature(**dct)
+    if "input_signature" in dct:
+        return StableHLOFunctionMeta(**dct)
+    return dct
+
+
+_NUMPY_HAS_NOT = {torch.bfloat16: torch.uint16, torch.float8_e4m3fn: torch.uint8, torch.float8_e5m2: torch.uint8,
+                  torch.float8_e4m3fnuz: torch.uint8, torch.float8_e5m2fnuz: torch.uint8}
+
+
+def _dtype_name(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+def _to_numpy(tensor):
+    """Types that NumPy has not got are stored as unsigned integers; the meta file says what they are."""
+    tensor = tensor.detach().cpu().contiguous()
+    return tensor.view(_NUMPY_HAS_NOT[tensor.dtype]).numpy() if tensor.dtype in _NUMPY_HAS_NOT else tensor.numpy()
+
+
+def _from_numpy(array, dtype):
+    tensor = torch.from_numpy(np.array(array))
+    wanted = getattr(torch, dtype)
+    return tensor.view(wanted) if wanted in _NUMPY_HAS_NOT else tensor
+
+
+class StableHLOGraphModule:
+    """An exported model: call it, look at its programs, save it."""
+
+    def __init__(self, bundle):
+        self._bundle = bundle
+        self._name_to_stablehlo = {function.meta.name: function for function in bundle.stablehlo_funcs}
+        self._default_method = bundle.stablehlo_funcs[0].meta.name if bundle.stablehlo_funcs else None
+        self._programs, self._fixed = {}, {}
+
+    def _fixed_argument(self, location, signature):
+        """A weight or a constant, on the device, once."""
+        key = (location.type_, location.position, location.name)
+        if key not in self._fixed:
+            array = (self._bundle.state_dict[location.name] if location.type_ == VariableType.PARAMETER
+                     else self._bundle.additional_constants[location.position])
+            self._fixed[key] = _from_numpy(array, signature.dtype).to("xla")
+        return self._fixed[key]
+
+    def evaluate(self, method_name, args):
+        """Runs a method; `args` are the flat inputs. The results are on the device."""
+        function = self._name_to_stablehlo[method_name]
+        if method_name not in self._programs:
+            self._programs[method_name] = _XLAC._program(function.text)
+        arguments = []
+        for location, signature in zip(function.meta.input_locations, function.meta.input_signature):
+            if location.type_ != VariableType.INPUT_ARG:
+                arguments.append(self._fixed_argument(location, signature))
+                continue
+            if location.position >= len(args):
+                raise ValueError(f"expects at least {location.position + 1} inputs, but got {len(args)}")
+            argument = torch.as_tensor(args[location.position], dtype=getattr(torch, signature.dtype)).detach()
+            arguments.append(argument.to("xla"))
+        return _XLAC._run_program(self._programs[method_name], arguments)
+
+    def __call__(self, *args, method_name=None, **kwargs):
+        name = method_name or self._default_method
+        flat, _ = pytree.tree_flatten((args, kwargs))
+        results = self.evaluate(name, flat)
+        spec = self._name_to_stablehlo[name].meta.output_pytree_spec
+        if spec:
+            return pytree.tree_unflatten(results, pytree.treespec_loads(spec))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def get_stablehlo_text(self, method_name=None):
+        return self._name_to_stablehlo[method_name or self._default_method].text
+
+    def get_stablehlo_bytecode(self, method_name=None):
+        return self._name_to_stablehlo[method_name or self._default_method].bytecode
+
+    def save(self, directory_path, options=None):
+        """Writes the bundle to a folder."""
+        options = options or StableHLOExportOptions()
+        for folder in ("functions", "constants") + (("data",) if options.save_weights else ()):
+            os.makedirs(os.path.join(directory_path, folder), exist_ok=True)
+
+        def write(folder, name, content):
+            with open(os.path.join(directory_path, folder, name), "wb") as file:
+                file.write(content)
+
+        def array(value):
+            content = io.BytesIO()
+            np.save(content, value, allow_pickle=False)
+            return content.getvalue()
+        if options.save_weights:
+            for name, value in self._bundle.state_dict.items():
+                write("data", name, array(value))
+        for position, value in enumerate(self._bundle.additional_constants):
+            write("constants", str(position), array(value))
+        for function in self._bundle.stablehlo_funcs:
+            write("functions", function.meta.name + ".meta",
+                  json.dumps(function.meta, cls=StableHLOJSONSerializer, indent=1).encode())
+            write("functions", function.meta.name + ".bytecode", function.bytecode)
+            if options.include_human_readable_text:
+                write("functions", function.meta.name + ".mlir", function.text.encode())
+
+    @classmethod
+    def load(cls, directory_path):
+        """The bundle that save() wrote there."""
+        def arrays(folder):
+            path = os.path.join(directory_path, folder)
+            return {name: np.load(os.path.join(path, name), allow_pickle=False)
+                    for name in (os.listdir(path) if os.path.isdir(path) else ())}
+        constants = arrays("constants")
+        functions, folder = [], os.path.join(directory_path, "functions")
+        for name in sorted(n[:-len(".meta")] for n in os.listdir(folder) if n.endswith(".meta")):
+            with open(os.path.join(folder, name + ".meta")) as file:
+                meta = json.load(file, object_hook=stablehlo_obj_hook)
+            with open(os.path.join(folder, name + ".bytecode"), "rb") as file:
+                bytecode = file.read()
+            functions.append(StableHLOFunc(meta, bytecode, _XLAC._artifact_text(bytecode)))
+        return cls(StableHLOModelBundle(arrays("data"), [constants[str(i)] for i in range(len(constants))], functions))
+
+
+def _signature(tensor, dynamic=()):
+    return VariableSignature([None if d in dynamic else int(size) for d, size in enumerate(tensor.shape)],
+                             _dtype_name(tensor.dtype), list(dynamic))
+
+
+def exported_program_to_stablehlo(exported_model, options=None):
+    """The StableHLO of a torch.export.ExportedProgram. Dimensions that are torch.export.Dim stay open in it."""
+    options = options or StableHLOExportOptions()
+    traced = trace(exported_model, options)
+    weights, locations, signatures = {}, [], []
+    for source in traced.sources:
+        if source.kind == "input":
+            locations.append(InputLocation.input_arg(source.position))
+        else:
+            locations.append(InputLocation.parameter(source.name))
+            weights[source.name] = _to_numpy(source.tensor)
+        signatures.append(_signature(source.tensor, source.dynamic))
+    for position, tensor in enumerate(traced.constants):
+        locations.append(InputLocation.constant(position))
+        signatures.append(_signature(tensor))
+    meta = StableHLOFunctionMeta(
+        name="forward", stablehlo_version="1.0.0" if options.target_version == "current" else options.target_version,
+        input_signature=signatures, output_signature=[_signature(t, dynamic) for t, dynamic in traced.results],
+        input_locations=locations, unused_inputs=[], input_pytree_spec=traced.input_spec, output_pytree_spec=traced.output_spec)
+    function = StableHLOFunc(meta, _XLAC._artifact(traced.text, options.target_version), traced.text)
+    return StableHLOGraphModule(StableHLOModelBundle(weights, [_to_numpy(t) for t in traced.constants], [function]))
+
+
+def save_as_stablehlo(exported_model, stablehlo_dir, options=None):
+    """exported_program_to_stablehlo(), saved to a folder."""
+    options = options or StableHLOExportOptions()
+    exported_program_to_stablehlo(exported_model, options).save(stablehlo_dir, options)
+
+
+def save_torch_model_as_stablehlo(torchmodel, args, path, options=None):
+    """Exports a module (or a function) for these arguments and saves its StableHLO to a folder."""
+    if not isinstance(torchmodel, torch.nn.Module):
+        function = torchmodel
+
+        class Wrapped(torch.nn.Module):
+            def forward(self, *inputs):
+                return function(*inputs)
+        torchmodel = Wrapped()
+    with torch.no_grad():
+        exported = torch.export.export(torchmodel, tuple(args), strict=False)
+    save_as_stablehlo(exported, path, options)

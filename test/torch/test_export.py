@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch_xla.stablehlo: exported programs as StableHLO, saved, loaded, run here, by xla-run and by JAX."""
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
+from benchmarks import tools
+from torch.export import Dim, export
+from torch_xla import _XLAC, stablehlo
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.BatchNorm2d(4)
+        self.linear = torch.nn.Linear(4, 5)
+        self.register_buffer("scale", torch.tensor([0.5, 2.0, 1.0, 1.5, 3.0]))
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.conv(x))).mean((2, 3))
+        return {"logits": self.linear(x) * self.scale + torch.arange(5), "features": x}
+
+
+@pytest.fixture
+def exported():
+    torch.manual_seed(0)
+    model, x = Model().eval(), torch.randn(2, 3, 6, 6)
+    with torch.no_grad():
+        return model, x, export(model, (x,))
+
+
+def test_call_text_and_bytecode(exported):
+    model, x, program = exported
+    module = stablehlo.exported_program_to_stablehlo(program)
+    text = module.get_stablehlo_text("forward")
+    assert "stablehlo.convolution" in text and "func.func @main" in text
+    assert module.get_stablehlo_bytecode()[:4] == b"ML\xefR"
+    got, want = module(x), model(x)
+    for name in ("logits", "features"):
+        torch.testing.assert_close(got[name].cpu(), want[name].detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_bundle(exported, tmp_path):
+    model, x, program = exported
+    stablehlo.save_as_stablehlo(program, tmp_path)
+    assert sorted(os.listdir(tmp_path / "functions")) == ["forward.bytecode", "forward.meta", "forward.mlir"]
+    meta = json.load(open(tmp_path / "functions" / "forward.meta"))
+    names = [location["name"] for location in meta["input_locations"] if location["type_"] == "parameter"]
+    assert "conv.weight" in names and set(os.listdir(tmp_path / "data")) == set(names)
+    assert meta["input_signature"][-1] == {"shape": [2, 3, 6, 6], "dtype": "float32", "dynamic_dims": []}
+    want = model(x)["logits"].detach()
+    loaded = stablehlo.StableHLOGraphModule.load(tmp_path)
+    torch.testing.assert_close(loaded(x)["logits"].cpu(), want, rtol=1e-4, atol=1e-5)
+    # xla-run, with the weights of the bundle as arguments.
+    folders = {"parameter": lambda l: tmp_path / "data" / l["name"], "constant": lambda l: tmp_path / "constants" / str(l["position"])}
+    arguments = [np.load(folders[l["type_"]](l)) if l["type_"] != "input_arg" else x.numpy() for l in meta["input_locations"]]
+    tools.save_arguments(tmp_path / "in.npz", arguments)
+    for form in ("mlir", "bytecode"):
+        ran = subprocess.run([tools.tool("xla-run"), tmp_path / "functions" / f"forward.{form}", f"--args={tmp_path / 'in.npz'}",
+                              f"--out={tmp_path / 'out.npz'}"], capture_output=True, text=True, timeout=120)
+        assert ran.returncode == 0, ran.stderr
+        with np.load(tmp_path / "out.npz") as archive:
+            results = [archive[key] for key in sorted(archive.files)]
+        np.testing.assert_allclose(results[0], want.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_bundle_in_jax(exported, tmp_path):
+    jax = pytest.importorskip("jax")
+    from jax._src.lib import xla_client
+    from jaxlib.mlir import ir
+    from jax._src.interpreters import mlir
+    model, x, program = exported
+    module = stablehlo.exported_program_to_stablehlo(program)
+    device = jax.devices("cpu")[0]
+    with mlir.make_ir_context() as context, ir.Location.unknown(context):
+        parsed = ir.Module.parse(module.get_stablehlo_text())
+        executable = device.client.compile_and_load(parsed, xla_client.DeviceList((device,)), xla_client.CompileOptions())
+    meta = module._bundle.stablehlo_funcs[0].meta
+    with jax.enable_x64():
+        arguments = [jax.device_put(x.numpy() if location.type_ == stablehlo.VariableType.INPUT_ARG
+                                    else module._bundle.state_dict[location.name] if location.type_ == stablehlo.VariableType.PARAMETER
+                                    else module._bundle.additional_constants[location.position], device)
+                     for location in meta.input_locations]
+    result = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()[0][0]
+    np.testing.assert_allclose(np.asarray(result), model(x)["logits"].detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.project = torch.nn.Embedding(20, 8), torch.nn.Linear(8, 24)
+
+    def forward(self, tokens, scale):
+        q, k, v = self.project(self.embedding(tokens)).chunk(3, -1)
+        scores = torch.softmax(q @ k.transpose(1, 2) / q.shape[-1] ** 0.5, -1)
+        out = torch.cat([scores @ v, v[:, 1:] * scale], 1)
+        return out.mean(1), out.reshape(-1, 8), torch.arange(tokens.shape[1]) + tokens.shape[0]
+
+
+def test_dynamic_dimensions(tmp_path):
+    torch.manual_seed(0)
+    model = Attention().eval()
+    tokens, scale = torch.randint(0, 20, (3, 5)), torch.tensor(2.0)
+    with torch.no_grad():
+        sizes = {0: Dim("batch", min=2, max=64), 1: Dim("length", min=3, max=99)}
+        program = export(model, (tokens, scale), dynamic_shapes=(sizes, None))
+    module = stablehlo.exported_program_to_stablehlo(program)
+    text = module.get_stablehlo_text()
+    assert "tensor<?x?xi64>" in text and "tensor<?x8xf32>" in text
+    signature = module._bundle.stablehlo_funcs[0].meta
+    assert signature.input_signature[-2].dynamic_dims == [0, 1] and signature.output_signature[1].dynamic_dims == [0]
+    before = _XLAC._compilations()
+    for shape in ((3, 5), (7, 4), (2, 30)):
+        other = torch.randint(0, 20, shape)
+        for got, want in zip(module(other, scale), model(other, scale)):
+            torch.testing.assert_close(got.cpu(), want.detach(), rtol=1e-4, atol=1e-5)
+    assert _XLAC._compilations() == before + 1, "one program for all sizes"
+    module.save(tmp_path)
+    assert "?" in stablehlo.StableHLOGraphModule.load(tmp_path).get_stablehlo_text()
+
+
+def test_functions_half_types_and_old_versions(tmp_path):
+    def f(x, y):
+        return (x @ y).softmax(-1)
+    x, y = torch.randn(2, 3, dtype=torch.bfloat16), torch.randn(3, 4, dtype=torch.bfloat16)
+    stablehlo.save_torch_model_as_stablehlo(f, (x, y), tmp_path)
+    got = stablehlo.StableHLOGraphModule.load(tmp_path)(x, y)
+    torch.testing.assert_close(got.cpu(), f(x, y), rtol=2e-2, atol=2e-2)
+    layer = torch.nn.Linear(3, 2, dtype=torch.bfloat16)
+    options = stablehlo.StableHLOExportOptions(target_version="1.0.0", include_human_readable_text=False)
+    with torch.no_grad():
+        stablehlo.save_as_stablehlo(export(layer, (x,)), tmp_path / "layer", options)
+    assert not os.path.exists(tmp_path / "layer" / "functions" / "forward.mlir")
+    got = stablehlo.StableHLOGraphModule.load(tmp_path / "layer")(x)
+    torch.testing.assert_close(got.cpu(), layer(x).detach(), rtol=2e-2, atol=2e-2)
+
+
+def test_pending_tensors():
+    x = torch.randn(3).to("xla")
+    y = (x * 2).sin()
+    assert "stablehlo.sine" in xm.get_stablehlo([y])
+    assert _XLAC._get_stablehlo_bytecode([y])[:4] == b"ML\xefR"
+    assert "stablehlo.sine" in _XLAC._artifact_text(_XLAC._get_stablehlo_bytecode([y]))
+    assert "aten::sin" in _XLAC._get_xla_tensors_text([y]) and "ROOT=0" in _XLAC._get_xla_tensors_text([y])
+    dot = _XLAC._get_xla_tensors_dot([y])
+    assert dot.startswith("digraph G {") and "aten::sin" in dot and "->" in dot
+    with pytest.raises(RuntimeError, match="portable artifact"):
+        _XLAC._artifact_text(b"nothing")
+
+
+def test_custom_calls_and_dumps(tmp_path):
+    from torch_xla.experimental.stablehlo_custom_call import stablehlo_custom_call
+    x = torch.ones(2, 3).to("xla")
+    y, z = stablehlo_custom_call([x], "my \"target\"", [(3,), (2, 2)], [torch.float32, torch.int32], True, "how", 1, {"key": "value"})
+    text = xm.get_stablehlo([y, z])
+    assert y.shape == (3,) and z.dtype == torch.int32
+    for part in ('stablehlo.custom_call', '"my \\22target\\22"', 'has_side_effect = true', 'key = "value"', '"how"'):
+        assert part in text, part
+    code = ("import torch, torch_xla\n"
+            "y = (torch.ones(3, device='xla') * 2).sin()\n"
+            "print(y.cpu().sum().item())\n")
+    environment = dict(os.environ, XLA_SAVE_TENSORS_FILE=str(tmp_path / "saved"), XLA_SAVE_TENSORS_FMT="hlo",
+                       XLA_FLAGS=f"--xla_other=1 --xla_dump_to={tmp_path / 'dump'} --xla_more=2")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    saved = open(tmp_path / "saved.0").read()
+    assert saved.count("## BEGIN_GRAPH") == 1 and "sine(" in saved
+    files = sorted(os.listdir(tmp_path / "dump"))
+    assert files == [f"module_0001.SyncTensorsGraph.{s}" for s in ("after_optimizations.mlir", "before_optimizations.mlir",
+                                                                   "before_optimizations.txt")]
+    assert "millrace.kernel" in open(tmp_path / "dump" / files[0]).read()

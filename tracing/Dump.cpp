@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Dump.cpp - Graphs and programs for people ---------------------------===//
+#include "tracing/Dump.h"
+
+#include "tracing/Compile.h"
+#include "tracing/Export.h"
+#include "tracing/Session.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace millrace::tracing {
+
+static std::string environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// The graph in the form that the user chose; what cannot be said in it is a comment.
+static std::string formatted(const std::vector<Value> &roots) {
+  std::string format = environment("XLA_SAVE_TENSORS_FMT");
+  if (format == "dot")
+    return graphDot(roots);
+  if (format != "hlo" && format != "stablehlo")
+    return graphText(roots);
+  runtime::StatusOr<std::string> text = Session::get().programText(roots);
+  if (text && format == "hlo")
+    text = hloText(*text);
+  return text ? *text : "# " + std::string(text.status().message()) + "\n";
+}
+
+void saveGraph(const std::vector<Value> &roots) {
+  static const std::string file = environment("XLA_SAVE_TENSORS_FILE");
+  if (file.empty())
+    return;
+  std::ofstream out(file + ".0", std::ios::app);
+  out << "[ScheduleSyncTensorsGraph]\n\nHashes: (" << std::hex
+      << std::hash<std::string>()(schedule(roots).key) << ")\n\n## BEGIN_GRAPH\n"
+      << formatted(roots) << "\n## END_GRAPH\n\n";
+  if (!out)
+    std::fprintf(stderr, "torch_xla: cannot write %s.0 (XLA_SAVE_TENSORS_FILE)\n", file.c_str());
+}
+
+std::optional<ProgramDump> ProgramDump::next() {
+  static const std::string folder = [] {
+    const std::string flags = environment("XLA_FLAGS"), name = "--xla_dump_to=";
+    size_t at = flags.find(name);
+    if (at == std::string::npos)
+      return std::string();
+    at += name.size();
+    return flags.substr(at, flags.find_first_of(" \t\n", at) - at);
+  }();
+  if (folder.empty())
+    return std::nullopt;
+  static std::atomic<unsigned> count{0};
+  std::error_code ignored; // write() says what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  char number[16];
+  std::snprintf(number, sizeof number, "%04u", ++count);
+  ProgramDump made;
+  made.prefix = folder + "/module_" + number + ".SyncTensorsGraph.";
+  return made;
+}
+
+void ProgramDump::write(const std::string &suffix, const std::string &text) const {
+  std::ofstream out(prefix + suffix);
+  out << text;
+  if (!out.flush())
+    std::fprintf(stderr, "torch_xla: cannot write %s%s (XLA_FLAGS=--xla_dump_to)\n", prefix.c_str(), suffix.c_str());
+}
+
+} // namespace millrace::tracing

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Dump.h - Graphs and programs for people, as the environment asks ----===//
+// XLA_SAVE_TENSORS_FILE=FILE appends every graph that is run to FILE.0, as XLA_SAVE_TENSORS_FMT says: text (default), dot, hlo,
+// stablehlo. XLA_FLAGS=--xla_dump_to=FOLDER writes every program that is compiled, before and after the passes.
+#pragma once
+#include "tracing/Graph.h"
+
+#include <optional>
+
+namespace millrace::tracing {
+
+/// Appends the graph of `roots` if the environment asks for it.
+void saveGraph(const std::vector<Value> &roots);
+
+/// The files of one program.
+class ProgramDump {
+public:
+  /// Nothing, unless XLA_FLAGS has --xla_dump_to. Every call is another program.
+  static std::optional<ProgramDump> next();
+  /// Writes FOLDER/module_NNNN.SyncTensorsGraph.SUFFIX; says so on standard error if it cannot.
+  void write(const std::string &suffix, const std::string &text) const;
+
+private:
+  std::string prefix;
+};
+
+} // namespace millrace::tracing
