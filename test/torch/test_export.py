@@ -145,13 +145,38 @@ def test_pending_tensors():
     x = torch.randn(3).to("xla")
     y = (x * 2).sin()
     assert "stablehlo.sine" in xm.get_stablehlo([y])
-    assert _XLAC._get_stablehlo_bytecode([y])[:4] == b"ML\xefR"
+    assert xm.get_stablehlo_bytecode([y])[:4] == b"ML\xefR"
     assert "stablehlo.sine" in _XLAC._artifact_text(_XLAC._get_stablehlo_bytecode([y]))
     assert "aten::sin" in _XLAC._get_xla_tensors_text([y]) and "ROOT=0" in _XLAC._get_xla_tensors_text([y])
     dot = _XLAC._get_xla_tensors_dot([y])
     assert dot.startswith("digraph G {") and "aten::sin" in dot and "->" in dot
     with pytest.raises(RuntimeError, match="portable artifact"):
         _XLAC._artifact_text(b"nothing")
+
+
+def test_composites(tmp_path):
+    from torch_xla.experimental.mark_pattern_utils import StableHLOCompositeBuilder
+
+    class Marked(torch.nn.Module):
+        def forward(self, x, w):
+            for _ in range(2):
+                builder = StableHLOCompositeBuilder("my.norm", {"eps": 0.5, "axis": 1, "kind": "rms"})
+                a, b = builder.mark_inputs(x, w)
+                y = a * torch.rsqrt((a * a).mean(1, keepdim=True) + 0.5) * b
+                y, z = builder.mark_outputs(y, y + 1)
+                x = y * 2 + z
+            return x
+    x, w = torch.randn(3, 4), torch.randn(4)
+    with torch.no_grad():
+        program = export(Marked(), (x, w))
+    module = stablehlo.exported_program_to_stablehlo(program)
+    text = module.get_stablehlo_text()
+    assert text.count('stablehlo.composite "my.norm"') == 2 and "mark_tensor" not in text
+    for part in ("kind = \"rms\"", "axis = 1 : i64", "decomposition = @my_norm.impl_1"):
+        assert part in text
+    torch.testing.assert_close(module(x, w).cpu(), Marked()(x, w), rtol=1e-4, atol=1e-5)
+    module.save(tmp_path)
+    torch.testing.assert_close(stablehlo.StableHLOGraphModule.load(tmp_path)(x, w).cpu(), Marked()(x, w), rtol=1e-4, atol=1e-5)
 
 
 def test_custom_calls_and_dumps(tmp_path):

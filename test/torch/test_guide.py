@@ -25,4 +25,4 @@ def test_pages_about_compiling_and_exporting():
         code += "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout == "1\ntorch.Size([16, 8])\n2\nTrue\nTrue\n1\n"
+    assert ran.stdout == "1\ntorch.Size([16, 8])\n2\nTrue\nTrue\n1\nTrue\n"

@@ -185,5 +185,10 @@ def get_stablehlo(tensors=None):
     return _XLAC._stablehlo(tensors)
 
 
+def get_stablehlo_bytecode(tensors=None):
+    """The same as a portable artifact."""
+    return _XLAC._get_stablehlo_bytecode(tensors)
+
+
 def _tensors_hlo(tensors, emit_mode=None):
     return _XLAC._hlo(list(tensors))

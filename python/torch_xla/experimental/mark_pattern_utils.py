@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parts of a model as stablehlo.composite: what is between mark_inputs() and mark_outputs() becomes a function of its own in
+exported programs, called under the composite's name. Everywhere else the marks do nothing."""
+import json
+import uuid
+
+import torch
+
+exporting = False  # set while torch_xla._export records
+
+
+@torch.library.custom_op("xla::mark_tensor", mutates_args=())
+def _mark(x: torch.Tensor, name: str, pos: int, id: str, is_input: bool, attr: str) -> torch.Tensor:
+    if not exporting or x.device.type != "xla":
+        return x.clone()
+    from .stablehlo_custom_call import stablehlo_custom_call
+    config = json.dumps({"name": name, "pos": pos, "id": id, "is_input": is_input, "attr": json.loads(attr)})
+    return stablehlo_custom_call([x], "mark_tensor", [x.shape], [x.dtype], backend_config=config)
+
+
+@_mark.register_fake
+def _(x, name, pos, id, is_input, attr):
+    return torch.empty_like(x)
+
+
+class StableHLOCompositeBuilder:
+    """Marks one use of a composite: `name`, and attributes that are numbers, strings or booleans, or lists of them."""
+
+    def __init__(self, name, attr=None):
+        self.name, self.attr, self.id = name, json.dumps(attr or {}), uuid.uuid4().hex
+
+    def _marked(self, tensors, is_input):
+        if not tensors or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
+            raise TypeError("expects tensors")
+        made = [torch.ops.xla.mark_tensor(t, self.name, i, self.id, is_input, self.attr) for i, t in enumerate(tensors)]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def mark_inputs(self, *tensors):
+        """The tensors, as inputs of the composite; use what is returned."""
+        return self._marked(tensors, True)
+
+    def mark_outputs(self, *tensors):
+        """The tensors, as results of the composite; use what is returned."""
+        return self._marked(tensors, False)
