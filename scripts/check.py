@@ -7,7 +7,8 @@
   e2e          pytest over test/e2e and test/python
   conformance  ../shared/conformance three times: compiled, evaluator, negative control
   jax          build/python-site gets both wheels; pytest over test/jax, and JAX's primitive harnesses, on the plug-in
-  torch        pytest over test/torch with PyTorch as oracle; skipped where torch is not installed (scripts/setup --torch)
+  torch        build/python-site gets the wheel of torch_xla too; pytest over test/torch with PyTorch as oracle; skipped where torch is
+               not installed (scripts/setup --torch)
   fuzz         damaged bytecode files (build/bin/fuzz-bytecode), scripts/fuzz for a bounded time, then one planted bug per
                operation family that it must find
 
@@ -202,26 +203,35 @@ def run_pytest(name, folders, environment, long):
     return at_least_one_failure(count, status, name)
 
 
-def install_wheels(site):
-    """Both distributions, made of what is built, into the folder `site`; as a user's pip would."""
-    shutil.rmtree(site, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
-           "--target", site]
+SITE = os.path.join(ROOT, "build", "python-site")
+installed = set()
+
+
+def install_wheel(folder):
+    """The distribution of `folder`, and with another one millrace's first, made of what is built, into SITE; as a user's pip would."""
+    if folder in installed:
+        return True
+    if not installed:
+        shutil.rmtree(SITE, ignore_errors=True)
+    if folder != "." and not install_wheel("."):
+        return False
     build = os.path.join(ROOT, "build")
-    for command in ([*pip, ".", "-C", f"cmake.define.MILLRACE_PREBUILT={build}", "-C", f"build-dir={build}/wheel"],
-                    [*pip, "--upgrade", "./python/millrace_jax"]):
-        status, _ = run(command, 300)
-        if status:
-            return False
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
+               "--target", SITE, "--upgrade", folder]
+    if folder != "./python/millrace_jax":
+        command += ["-C", f"cmake.define.MILLRACE_PREBUILT={build}", "-C", f"build-dir={build}/wheel-{os.path.basename(folder)}"]
+    status, _ = run(command, 300)
+    if status:
+        say(f"the wheel of {folder} could not be installed")
+        return False
+    installed.add(folder)
     return True
 
 
 def part_jax(arguments):
-    site = os.path.join(ROOT, "build", "python-site")
-    if not install_wheels(site):
-        say("the wheels could not be installed")
+    if not install_wheel("./python/millrace_jax"):
         return Count(failed=1)
-    environment = dict(os.environ, PYTHONPATH=site, JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8",
+    environment = dict(os.environ, PYTHONPATH=SITE, JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8",
                        MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "jax-cache"))
     for name in ("MILLRACE_BUILD", "MILLRACE_JAX"):
         environment.pop(name, None)
@@ -261,8 +271,11 @@ def part_torch(arguments):
     if status:
         say("torch_xla_shim cannot be built: is MILLRACE_TORCH on?")
         return Count(failed=1)
-    environment = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python") + os.pathsep + ROOT,
+    if not install_wheel("./python/torch_xla"):
+        return Count(failed=1)
+    environment = dict(os.environ, PYTHONPATH=SITE + os.pathsep + ROOT, PJRT_DEVICE="CPU",
                        MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "torch-cache"))
+    environment.pop("MILLRACE_BUILD", None)
     return run_pytest("torch", ["test/torch"], environment, arguments.long)
 
 

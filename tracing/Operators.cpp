@@ -100,6 +100,8 @@ void Registry::add(std::initializer_list<const char *> names, EmitFunction emit,
   }
 }
 
+void registerBarriers(Registry &); // emit/Barriers.cpp
+
 Registry &Registry::get() {
   static Registry *registry = [] {
     auto *made = new Registry;
@@ -121,6 +123,7 @@ Registry &Registry::get() {
     registerNumbers(*made);
     registerGamma(*made);
     registerIndexReduce(*made);
+    registerBarriers(*made);
     return made;
   }();
   return *registry;

@@ -8,18 +8,20 @@ from . import _load
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
-def compile(f=None, full_graph=False, name=None, num_different_graphs_allowed=None, max_different_graphs=None,
-            custom_compile_options=None):
+def compile(f=None, full_graph=False, name=None, max_different_graphs=None, custom_compile_options=None,
+            num_different_graphs_allowed=None):
     """Compiles what `f` records as one program, cut off from what comes before and after; in eager mode too.
 
     Without `f`: a context manager, which is a decorator as well. `full_graph`: whatever would run a program before the end
     is an error. `name`: for messages, otherwise that of `f`. `max_different_graphs` (or num_different_graphs_allowed):
-    more different programs of this function than that are an error.
+    more different programs of this function than that are an error. `custom_compile_options`: as
+    torch_xla.set_custom_compile_options().
     """
     if f is not None and not callable(f):
         raise TypeError(f"expects a function, but got {type(f).__name__}")
     if custom_compile_options:
-        raise NotImplementedError(f"compile options {sorted(custom_compile_options)} are not known")
+        from .torch_xla import set_custom_compile_options
+        set_custom_compile_options(custom_compile_options)
     limit = max_different_graphs if max_different_graphs is not None else num_different_graphs_allowed
     title = name or getattr(f, "__name__", None) or (type(f).__name__ if f is not None else "the region")
     seen = set()

@@ -6,6 +6,46 @@ import types
 import torch
 
 
+class _ForDevice(torch.UntypedStorage):
+    """Bytes on the CPU that torch.load(map_location="xla") read: tensors over them go to the device, each in its own type."""
+
+
+def _on_device(storage):
+    if storage.device.type == "cpu":
+        storage.__class__ = _ForDevice
+        storage.copies = {}
+    return storage
+
+
+def _load_to_device():
+    rebuild = torch._utils._rebuild_tensor
+
+    @functools.wraps(rebuild)
+    def rebuilt(storage, storage_offset, size, stride):
+        bytes = storage._untyped_storage
+        if not isinstance(bytes, _ForDevice):
+            return rebuild(storage, storage_offset, size, stride)
+        if storage.dtype not in bytes.copies:  # one for all tensors over this memory: they share it on the device too
+            bytes.copies[storage.dtype] = torch.empty(0, dtype=storage.dtype).set_(bytes).to("xla")
+        made = torch.empty(0, dtype=storage.dtype, device="xla")
+        return made.set_(bytes.copies[storage.dtype].untyped_storage(), storage_offset, size, stride)
+
+    torch._utils._rebuild_tensor = rebuilt
+
+
+class _SameDevice:
+    """torch.xla.device(index): the current device in a `with` block; there is one."""
+
+    def __init__(self, device):
+        self.device = device
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return False
+
+
 def install(xlac):
     module = types.ModuleType("torch.xla")
 
@@ -25,6 +65,9 @@ def install(xlac):
     module.current_device = lambda: 0
     module.is_available = lambda: True
     module.is_initialized = lambda: True
+    module._initialized = True  # torch.utils.checkpoint keeps the random state of devices that say so
+    module.set_device = lambda device: None
+    module.device = _SameDevice
     module._is_in_bad_fork = lambda: False
     module.synchronize = lambda device=None: xlac._sync(True)
     module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
@@ -44,24 +87,5 @@ def install(xlac):
 
     torch.serialization.register_package(
         15, lambda obj: "xla:0" if obj.device.type == "xla" else None,
-        lambda obj, location: obj if location.startswith("xla") else None)
-
-    _swap_when_modules_move()
-
-
-def _swap_when_modules_move():
-    """Weights keep their identity, and tied weights stay tied, when a module moves to the device. Only then: load_state_dict, which
-    asks for the same switch, copies in place and so works while a loss still holds the graph."""
-    original, future = torch.nn.Module._apply, torch.__future__
-
-    @functools.wraps(original)
-    def apply(self, fn, recurse=True):
-        if future.get_swap_module_params_on_conversion():
-            return original(self, fn, recurse)
-        future.set_swap_module_params_on_conversion(True)
-        try:
-            return original(self, fn, recurse)
-        finally:
-            future.set_swap_module_params_on_conversion(False)
-
-    torch.nn.Module._apply = apply
+        lambda obj, location: _on_device(obj) if location.startswith("xla") else None)
+    _load_to_device()

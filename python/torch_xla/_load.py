@@ -1,24 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds and loads the compiled part: beside this file when installed, else in the build folder of this source tree."""
+"""Finds and loads the compiled part: beside this file when installed, else in the build folder of this source tree. Says what to
+do where PyTorch, LLVM or another torch_xla is in the way."""
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import os
 import sys
+import warnings
+
+TORCH = "2.13"
+
+
+def check_torch(version):
+    """Raises ImportError unless `version` of torch is the one that this torch_xla is for."""
+    if not version.startswith(TORCH + "."):
+        raise ImportError(f"this torch_xla is for PyTorch {TORCH}, but torch {version} is installed: "
+                          f"`pip install torch=={TORCH}.0`, or install the torch_xla that belongs to torch {version}")
+
+
+def check_original(folder):
+    """Finds installations of the original PyTorch/XLA: over ours that is an error, elsewhere on sys.path a warning."""
+    ours = os.path.realpath(os.path.dirname(folder))
+    for distribution in importlib.metadata.distributions(name="torch_xla"):
+        version = distribution.version or ""
+        if "millrace" in version:
+            continue
+        where = os.path.realpath(str(distribution.locate_file("")))
+        if where == ours:
+            raise ImportError(f"torch_xla {version}, the original PyTorch/XLA, is installed over Millrace's torch_xla in {where}: run "
+                              "`pip uninstall torch_xla` until it says that there is none, then install Millrace's again")
+        warnings.warn(f"torch_xla {version}, the original PyTorch/XLA, is also installed, in {where}; Millrace's, in {ours}, "
+                      "is used. `pip uninstall torch_xla` removes it", stacklevel=4)
 
 
 def load():
+    """The module torch_xla._XLAC."""
     here = os.path.dirname(os.path.realpath(__file__))
     root = os.path.dirname(os.path.dirname(here))
     build = os.environ.get("MILLRACE_BUILD") or os.path.join(root, "build")
     candidates = [os.path.join(here, "_XLAC.so"), os.path.join(build, "python", "torch_xla", "_XLAC.so")]
     for path in candidates:
         if os.path.exists(path):
-            name = "torch_xla._XLAC"
-            loader = importlib.machinery.ExtensionFileLoader(name, path)
-            spec = importlib.util.spec_from_file_location(name, path, loader=loader)
-            module = importlib.util.module_from_spec(spec)
-            loader.exec_module(module)
-            sys.modules[name] = module
-            return module
+            return _load(path)
     raise ImportError("torch_xla's compiled part _XLAC.so is neither at " + " nor at ".join(candidates) +
                       ": build it with `ninja -C build torch_xla_shim`")
+
+
+def _load(path):
+    try:
+        import millrace
+    except ImportError:
+        raise ImportError("torch_xla needs the distribution millrace: run `pip install .` in the root of its sources") from None
+    millrace.load_library("libmillrace.so")  # names the package of Debian that is missing, if one is
+    name = "torch_xla._XLAC"
+    loader = importlib.machinery.ExtensionFileLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        raise ImportError(f"torch_xla's compiled part cannot be loaded: {error}. It was built for another torch or another millrace "
+                          "than those installed: install it again, with pip install --no-build-isolation ./python/torch_xla") from None
+    check_built(module._built_for_torch)
+    sys.modules[name] = module
+    return module
+
+
+def check_built(built):
+    """Raises ImportError if the compiled part was built with the headers of another minor version of torch."""
+    import torch
+    if built.split(".")[:2] != torch.__version__.split(".")[:2]:
+        raise ImportError(f"torch_xla's compiled part was built for torch {built}, but torch {torch.__version__} is installed: "
+                          "install it again, with pip install --no-build-isolation ./python/torch_xla")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.runtime (xr): the process's place in the world and the devices it has."""
+"""torch_xla.runtime (xr): the process's place in the world and the devices it has. Today: one process, one device."""
 import os
 
 from . import _load
@@ -8,77 +8,120 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
 def device_type():
-    """"CPU". PJRT_DEVICE may say so; nothing else is available."""
-    wanted = os.environ.get("PJRT_DEVICE", "CPU")
-    if wanted != "CPU":
-        raise RuntimeError(f"PJRT_DEVICE is {wanted}, but the only device available is CPU")
-    return "CPU"
+    """"CPU". PJRT_DEVICE may say so; without it a line on standard error does. Any other value is a RuntimeError."""
+    return _XLAC._device_type()
+
+
+def set_device_type(pjrt_device):
+    """Chooses the device, as PJRT_DEVICE does; before its first use. Only "CPU" is there."""
+    os.environ["PJRT_DEVICE"] = pjrt_device
 
 
 def is_bf16_supported():
+    """Whether the device computes with bfloat16: it does."""
     return True
 
 
 def using_pjrt():
+    """True: the name of an old question, whether the runtime is PJRT (and not XRT)."""
     return True
 
 
-def world_size():
+def local_process_count():
+    """Processes of the program on this host."""
     return 1
-
-
-def global_ordinal():
-    return 0
-
-
-def local_ordinal():
-    return 0
-
-
-def process_index():
-    return 0
 
 
 def process_count():
+    """Processes of the program."""
     return 1
 
 
-def local_process_count():
-    return 1
+def process_index():
+    """Index of this process among all."""
+    return 0
+
+
+def host_index():
+    """Index of this host among all."""
+    return 0
 
 
 def local_device_count():
-    return 1
+    """Devices of all processes on this host."""
+    return addressable_device_count() * local_process_count()
 
 
 def addressable_device_count():
-    return 1
-
-
-def addressable_runtime_device_count():
+    """Devices on which this process can put tensors."""
     return 1
 
 
 def global_device_count():
-    return 1
+    """Devices of all processes."""
+    return addressable_device_count() * process_count()
+
+
+def addressable_runtime_device_count():
+    """Devices that the runtime of this process has: CPU_NUM_DEVICES. Tensors go to the first one."""
+    return _XLAC._runtime_device_count()
 
 
 def global_runtime_device_count():
-    return 1
+    """Devices that the runtimes of all processes have."""
+    return addressable_runtime_device_count() * process_count()
 
 
-def host_index():
+def world_size():
+    """Replicas that take part in collectives."""
+    return global_device_count()
+
+
+def global_ordinal():
+    """Index of this replica among all."""
     return 0
 
 
-def initialize_cache(path, readonly=False):
-    """Keeps compiled programs in the folder `path`; before the first computation."""
-    _XLAC._initialize_cache(os.fspath(path), bool(readonly))
+def local_ordinal():
+    """Index of this replica on its host."""
+    return 0
+
+
+def get_master_ip():
+    """Address of the host of the first process."""
+    return os.environ.get("MASTER_ADDR", "localhost")
+
+
+def runtime_device_attributes(device):
+    """What the runtime tells about a device ("CPU:0"), by name."""
+    for known in global_runtime_device_attributes():
+        if known["name"] == device:
+            return known
+    raise RuntimeError(f"expects one of {[known['name'] for known in global_runtime_device_attributes()]}, but got {device!r}")
+
+
+def global_runtime_device_attributes():
+    """runtime_device_attributes() of all devices."""
+    return [{"name": f"CPU:{index}"} for index in range(global_runtime_device_count())]
 
 
 def use_spmd(auto=False):
-    raise NotImplementedError("SPMD on several devices is not there yet")
+    """SPMD on several devices is not there yet: raises NotImplementedError."""
+    raise NotImplementedError("xr.use_spmd: SPMD on several devices is not there yet")
 
 
 def is_spmd():
+    """Whether use_spmd() is on."""
     return False
+
+
+def initialize_cache(path, readonly=False):
+    """Keeps compiled programs in the folder `path`, for this and other processes; `readonly`: reads them only.
+
+    Must come before the first computation (RuntimeError)."""
+    _XLAC._initialize_cache(os.fspath(path), bool(readonly))
+
+
+def get_num_cached_compilation_graph():
+    """Programs that this process has compiled or loaded and keeps."""
+    return _XLAC._compilations()

@@ -10,25 +10,28 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 def device(index=None):
     """The device with that index (the only one: 0)."""
     if index not in (None, 0):
-        raise RuntimeError(f"expects the index of a device, 0 to 0, but got {index}")
+        raise RuntimeError(f"expects the index of a device, 0 to {device_count() - 1}, but got {index}")
     return torch.device("xla", 0)
 
 
 def devices():
     """All devices of this process."""
-    return [device()]
+    return [device(index) for index in range(device_count())]
 
 
 def real_devices():
-    return ["CPU:0"]
+    """The names of the devices in the runtime."""
+    return [f"CPU:{index}" for index in range(device_count())]
 
 
 def device_count():
-    return 1
+    """Devices on which this process can put tensors."""
+    from . import runtime
+    return runtime.addressable_device_count()
 
 
 def manual_seed(seed, device=None):
-    """Seeds the random numbers of the device."""
+    """Seeds the random numbers of the device (or all devices)."""
     _XLAC._set_seed(int(seed) & (1 << 64) - 1)
 
 
@@ -42,6 +45,19 @@ from ._compile import compile, step  # noqa: E402, F401
 
 
 def launch(fn, args=(), start_method="spawn", debug_single_process=False):
-    """Runs fn(index, *args) in one process per device: here, as index 0."""
+    """Runs fn(index, *args) in one process per device: here in this one, as index 0. Under torchrun with several processes it is
+    an error."""
+    import os
+
     from .distributed import xla_multiprocessing
-    return xla_multiprocessing.spawn(fn, args=args, nprocs=1)
+    wanted = int(os.environ.get("WORLD_SIZE", "1"))
+    if wanted != 1:
+        raise NotImplementedError(f"torch_xla.launch under torchrun with WORLD_SIZE={wanted}: several processes are not there yet")
+    return xla_multiprocessing.spawn(fn, args=args, nprocs=1, start_method=start_method)
+
+
+def set_custom_compile_options(options):
+    """Options for the compiler, {name: value}. XLA's own (xla_...) are accepted without effect; there are no others."""
+    for option in options:
+        if not str(option).startswith("xla_"):
+            raise ValueError(f"no compile option {option!r}: those of XLA, which begin with xla_, are accepted without effect")

@@ -14,6 +14,7 @@ def test_snippets():
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
     assert "tensor([2., 2., 2.], device='xla:0')" in ran.stdout
+    assert "tensor([-0.5000, -0.5000])" in ran.stdout
     assert "aten::" in ran.stdout and "Metric: CompileTime" not in ran.stdout.split("[")[0]
 
 

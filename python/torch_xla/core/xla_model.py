@@ -1,47 +1,122 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.core.xla_model (xm): devices, the step barrier, step closures, collectives of a world of one."""
+"""torch_xla.core.xla_model (xm): devices, the step barrier, step closures, collectives, saving, random state."""
+import contextlib
+import os
 import sys
-import threading
+import time
 
 import torch
 
 from .. import _load
+from ..utils import closures as _closure_handlers
+from ..utils import utils as xu
+from . import _collectives
+from ._collectives import (REDUCE_AND, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUCE_OR, REDUCE_SUM,  # noqa: F401
+                           CoalescingBuckets, all_gather, all_gather_bucketized, all_reduce, all_reduce_bucketized_gradients,
+                           all_to_all, collective_broadcast, collective_permute, recv, reduce_scatter, reduce_scatter_bucketized,
+                           send)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-
-REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 _closures, _async_closures = [], []
+_sync_handler, _async_handler = _closure_handlers.ClosureHandler(), _closure_handlers.AsyncClosureHandler()
+
+
+class MemoryInfo(dict):
+    """bytes_used, bytes_limit, peak_bytes_used of a device."""
+
+
+#===-- Devices ---------------------------------------------------------------===
 
 
 def xla_device(n=None, devkind=None):
+    """The device with index `n`, or the default one. `devkind`: the kind it must be of ("CPU")."""
+    _check_kind(devkind)
     from ..torch_xla import device
     return device(n)
 
 
-def get_xla_supported_devices(devkind=None, max_devices=None):
-    return ["xla:0"]
+def _check_kind(devkind):
+    if devkind is not None and "CPU" not in xu.as_list(devkind):
+        raise RuntimeError(f"no device of kind {devkind}: available is CPU")
+
+
+def get_xla_supported_devices(max_devices=None, devkind=None):
+    """The devices of this process as strings, at most `max_devices`; None if there is none of kind `devkind`."""
+    if isinstance(max_devices, (str, list)):  # the kind stood first once
+        max_devices, devkind = None, max_devices
+    if devkind is not None and "CPU" not in xu.as_list(devkind):
+        return None
+    from ..torch_xla import devices
+    return [str(device) for device in devices()][:max_devices]
+
+
+def _check_device(device):
+    if torch.device(device if device is not None else "xla") not in (torch.device("xla"), torch.device("xla:0")):
+        raise RuntimeError(f"expects a device of xla:0 to xla:0, but got {device}")
 
 
 def xla_device_hw(device):
+    """The hardware behind a device: "CPU"."""
+    _check_device(device)
     return "CPU"
 
 
+def xla_device_kind(device=None):
+    """The kind of hardware in the runtime's words."""
+    _check_device(device)
+    return "cpu"
+
+
 def xla_real_devices(devices=None):
-    return ["CPU:0"]
+    """Names in the runtime of these (or all) devices."""
+    for device in devices or ():
+        _check_device(device)
+    from ..torch_xla import real_devices
+    return real_devices()[:len(devices)] if devices else real_devices()
+
+
+def xla_replication_devices(local_devices=None):
+    """Runtime names of all devices that replicate with these."""
+    return xla_real_devices(local_devices)
+
+
+def set_replication(device, devices):
+    """Says with which devices a device replicates: a device with itself at most."""
+    _check_device(device)
+    for other in devices:
+        _check_device(other)
+
+
+def is_xla_tensor(tensor):
+    """Whether the tensor is on the xla device."""
+    return tensor.device.type == "xla"
+
+
+def get_memory_info(device=None):
+    """MemoryInfo of the device: bytes_used, bytes_limit (the host's memory), peak_bytes_used."""
+    _check_device(device)
+    used, peak = _XLAC._memory_stats()
+    return MemoryInfo(bytes_used=used, bytes_limit=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), peak_bytes_used=peak)
+
+
+#===-- The step barrier ------------------------------------------------------===
 
 
 def _barrier(wait):
-    _XLAC._sync(bool(wait))
-    closures, asynchronous = list(_closures), list(_async_closures)
+    _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
+    _run_step_closures()
+    if "XLA_METRICS_FILE" in os.environ:
+        from ..debug import metrics_saver
+        metrics_saver.save_metrics()
+
+
+def _run_step_closures():
+    now, later = list(_closures), list(_async_closures)
     _closures.clear()
     _async_closures.clear()
-    for closure, args in closures:
-        closure(*args)
-    if asynchronous:
-        def run():
-            for closure, args in asynchronous:
-                closure(*args)
-        threading.Thread(target=run, daemon=True).start()
+    for closure in later:
+        _async_handler.run(closure)
+    _sync_handler.run_all(now)
 
 
 def mark_step(wait=False, reset_scope=True):
@@ -49,146 +124,236 @@ def mark_step(wait=False, reset_scope=True):
     _barrier(wait)
 
 
-def wait_device_ops(devices=()):
-    """Waits for everything that was started."""
+def wait_device_ops(devices=[]):
+    """Waits for everything that was started on these (or all) devices."""
+    for device in devices:
+        _check_device(device)
     _XLAC._wait()
 
 
 def unlazy(tensors):
+    """Compiles and starts what these tensors need, in one program; their values are there when this returns."""
     _XLAC._xla_sync_multi(list(tensors))
+    _XLAC._wait()
 
 
 def add_step_closure(closure, args=(), run_async=False):
-    """Runs closure(*args) after the next step barrier."""
-    (_async_closures if run_async else _closures).append((closure, args))
+    """Runs closure(*args) after the next step barrier, when the tensors in `args` are computed. `run_async`: on another thread,
+    in order, beside the next step; what it raises is raised at a later barrier."""
+    (_async_closures if run_async else _closures).append(lambda: closure(*args))
+
+
+def optimization_barrier_(tensors):
+    """The compiler moves nothing across: what uses these tensors from now on is computed after all of them."""
+    _XLAC._xla_optimization_barrier_(list(tensors))
+
+
+def get_stablehlo(tensors=None):
+    """StableHLO text of what computes these tensors (None or none: everything pending)."""
+    return _XLAC._get_xla_tensors_stablehlo(list(tensors) if tensors else None)
+
+
+def get_stablehlo_bytecode(tensors=None):
+    """As get_stablehlo(), as a portable artifact (bytes)."""
+    return _XLAC._get_stablehlo_bytecode(list(tensors) if tensors else None)
+
+
+#===-- Replicas --------------------------------------------------------------===
+
+
+def get_ordinal(defval=0):
+    """Index of this replica among all, see xr.global_ordinal()."""
+    from .. import runtime
+    return runtime.global_ordinal()
+
+
+def get_local_ordinal():
+    """Index of this replica on its host."""
+    from .. import runtime
+    return runtime.local_ordinal()
+
+
+def xrt_world_size(defval=1):
+    """Number of replicas, see xr.world_size()."""
+    from .. import runtime
+    return runtime.world_size()
+
+
+def is_master_ordinal(local=True):
+    """Whether this is the first replica of its host, or of all."""
+    return (get_local_ordinal() if local else get_ordinal()) == 0
+
+
+def master_print(*args, fd=None, local=False, flush=False):
+    """print(*args) by the first replica only. `fd`: sys.stdout by default."""
+    if is_master_ordinal(local=local):
+        print(*args, file=fd or sys.stdout, flush=flush)
+
+
+def broadcast_master_param(model):
+    """Gives all replicas the parameters and buffers of the first one; a step barrier follows."""
+    tensors = [parameter.data for parameter in model.parameters()] + [buffer.data for buffer in model.buffers()]
+    collective_broadcast(tensors)
+    mark_step()
+
+
+def reduce_gradients(optimizer, groups=None, pin_layout=True):
+    """Sums the gradients of the optimizer's parameters over all replicas, divided by their number."""
+    _collectives.check_groups(groups)
+    count = xrt_world_size()
+    if count > 1:
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        all_reduce(REDUCE_SUM, gradients, scale=1.0 / count, groups=groups, pin_layout=pin_layout)
 
 
 def optimizer_step(optimizer, barrier=False, optimizer_args={}, groups=None, pin_layout=True):
-    """The step of an optimizer whose gradients are reduced over all replicas (here: one)."""
+    """optimizer.step(**optimizer_args) after reduce_gradients(), then a step barrier if asked. Returns what step() returns."""
+    reduce_gradients(optimizer, groups=groups, pin_layout=pin_layout)
     loss = optimizer.step(**optimizer_args)
     if barrier:
         mark_step()
     return loss
 
 
-def reduce_gradients(optimizer, groups=None, pin_layout=True):
-    """Nothing to reduce in a world of one."""
+def rendezvous(tag, payload=b"", replicas=[]):
+    """Where all processes meet: the payloads of all of them, by ordinal."""
+    return xla_rendezvous(payload, list(replicas) or None, tag=tag)
 
 
-def is_xla_tensor(tensor):
-    return tensor.device.type == "xla"
-
-
-def get_ordinal(defval=0):
-    return 0
-
-
-def get_local_ordinal(defval=0):
-    return 0
-
-
-def xrt_world_size(defval=1):
-    return 1
-
-
-def is_master_ordinal(local=True):
-    return True
-
-
-def master_print(*args, fd=None, local=False, flush=False):
-    print(*args, file=fd or sys.stdout, flush=flush)
-
-
-def broadcast_master_param(model):
-    mark_step()
-
-
-def _check_world(groups):
-    if groups not in (None, [], [[0]]):
-        raise ValueError(f"groups {groups} name replicas that are not there: the world has one")
-
-
-def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
-    """Reduction over replicas: the inputs times `scale`. A list is changed in place."""
-    _check_world(groups)
-    if isinstance(inputs, torch.Tensor):
-        return inputs * scale if scale != 1.0 else inputs.clone()
-    for tensor in inputs:
-        if scale != 1.0:
-            tensor.mul_(scale)
-    return inputs
-
-
-def all_gather(value, dim=0, groups=None, output=None, pin_layout=True, channel_id=None, use_global_device_ids=None):
-    _check_world(groups)
-    result = value.clone() if value.dim() else value.reshape(1)
-    return output.copy_(result) if output is not None else result
-
-
-def reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups=None, output=None, pin_layout=True):
-    if shard_count != 1:
-        raise ValueError(f"shard_count is {shard_count}, but the world has one replica")
-    result = all_reduce(reduce_type, input, scale, groups)
-    return output.copy_(result) if output is not None else result
-
-
-def all_to_all(value, split_dimension, concat_dimension, split_count, groups=None, pin_layout=True):
-    if split_count != 1:
-        raise ValueError(f"split_count is {split_count}, but the world has one replica")
-    return value.clone()
-
-
-def collective_permute(value, pairs):
-    if any(pair != [0, 0] and pair != (0, 0) for pair in pairs):
-        raise ValueError(f"pairs {pairs} name replicas that are not there: the world has one")
-    return value.clone() if pairs else torch.zeros_like(value)
-
-
-def rendezvous(tag, payload=b"", replicas=()):
-    """Where all processes meet: the payloads of all of them."""
+def xla_rendezvous(payload=b"", ordinals=None, tag=None):
+    """As rendezvous(), of the replicas `ordinals` (all by default)."""
+    if not isinstance(payload, bytes):
+        raise TypeError(f"expects the payload as bytes, but got {type(payload).__name__}")
+    if ordinals and set(ordinals) != {0}:
+        raise ValueError(f"ordinals {list(ordinals)} name replicas that are not there: the world has one")
     return [payload]
 
 
 def mesh_reduce(tag, data, reduce_fn):
-    """reduce_fn over the data of all processes, as CPU values."""
+    """reduce_fn over the list of what all processes give as `data`, with tensors on the CPU."""
     return reduce_fn([_to_cpu(data)])
 
 
+def do_on_ordinals(target, data=(), ordinals=(0,)):
+    """target(*data), with tensors on the CPU, by these replicas only; the others wait."""
+    if get_ordinal() in ordinals:
+        target(*_to_cpu(data))
+    rendezvous("torch_xla.core.xla_model.do_on_ordinals")
+
+
+class RateTracker:
+    """Samples per second of a training loop: add(count) per step, rate() since the last call (smoothed), global_rate() since
+    the beginning. `smooth_factor`: weight of the past, 0.4 by default, or the environment variable RATE_TRACKER_SMOOTHING."""
+
+    def __init__(self, smooth_factor=None):
+        self._smooth = xu.getenv_as("RATE_TRACKER_SMOOTHING", float, 0.4) if smooth_factor is None else smooth_factor
+        self._start = self._last = time.monotonic()
+        self._last_rate, self._last_count, self._total = None, 0.0, 0.0
+
+    def add(self, count):
+        """Counts so many samples more."""
+        self._total += count
+
+    def rate(self):
+        """Samples per second since the last call, smoothed with the past."""
+        now = time.monotonic()
+        seconds, samples = now - self._last, self._total - self._last_count
+        rate = samples / seconds if seconds > 0 else 0.0
+        if self._last_rate is not None:
+            rate = (1 - self._smooth) * rate + self._smooth * self._last_rate
+        self._last, self._last_count, self._last_rate = now, self._total, rate
+        return rate
+
+    def global_rate(self):
+        """Samples per second since the beginning."""
+        seconds = time.monotonic() - self._start
+        return self._total / seconds if seconds > 0 else 0.0
+
+
+#===-- Transfers -------------------------------------------------------------===
+
+
+class ToXlaTensorArena:
+    """Rewrites nested data: everything in it for which select_fn(value) goes through convert_fn, all at once, as a list."""
+
+    def __init__(self, convert_fn, select_fn):
+        self._convert, self._select = convert_fn, select_fn
+
+    def transform(self, inputs):
+        """A copy of `inputs` with the converted in the place of the selected."""
+        selected = []
+        xu.for_each_instance(inputs, self._select, selected.append)
+        converted = {id(value): new for value, new in zip(selected, self._convert(selected))} if selected else {}
+        return xu.for_each_instance_rewrite(inputs, self._select, lambda value: converted[id(value)])
+
+
+def check_view_sharing(obj):
+    """RuntimeError if two different tensors in `obj` show the same memory: they would be saved, or moved, as separate ones."""
+    owners = {}
+
+    def check(tensor):
+        other = owners.setdefault(tensor.untyped_storage()._cdata, tensor)
+        if other is not tensor:
+            raise RuntimeError(f"two tensors, of sizes {tuple(other.shape)} and {tuple(tensor.shape)}, share their memory")
+
+    xu.for_each_instance(obj, lambda value: isinstance(value, torch.Tensor), check)
+
+
+def _to_cpu_tensor(tensor):
+    cpu = tensor.detach().cpu()
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(cpu, requires_grad=tensor.requires_grad)
+    return cpu.requires_grad_(tensor.requires_grad) if tensor.requires_grad else cpu
+
+
 def _to_cpu(data):
-    return torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.cpu(), data)
+    def convert(tensors):
+        _XLAC._xla_sync_multi([tensor for tensor in tensors])
+        return [_to_cpu_tensor(tensor) for tensor in tensors]
+    return ToXlaTensorArena(convert, lambda value: isinstance(value, torch.Tensor) and is_xla_tensor(value)).transform(data)
 
 
 def save(data, file_or_path, master_only=True, global_master=False, sync=True):
-    """torch.save of `data` with its tensors on the CPU."""
-    torch.save(_to_cpu(data), file_or_path)
+    """torch.save of `data` with its tensors on the CPU. `master_only`: only the first replica of this host or, with
+    `global_master`, of all writes; else each needs a file of its own. `sync`: all replicas wait until it is written."""
+    if not master_only or is_master_ordinal(local=not global_master):
+        torch.save(_to_cpu(data), file_or_path)
+    if sync:
+        rendezvous("torch_xla.core.xla_model.save")
 
 
 def send_cpu_data_to_device(datas, device, input_sharding=None):
-    return torch.utils._pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), datas)
+    """A copy of the nested `datas` with its CPU tensors on the device. A single tensor comes back as a list of one."""
+    if input_sharding is not None:
+        raise NotImplementedError("input_sharding: SPMD is not there yet")
+    if type(datas) is torch.Tensor:
+        datas = [datas]
+    return ToXlaTensorArena(lambda tensors: [tensor.to(device) for tensor in tensors],
+                            lambda value: isinstance(value, torch.Tensor) and value.device.type == "cpu").transform(datas)
 
 
-def get_memory_info(device=None):
-    raise NotImplementedError("xm.get_memory_info is not there yet")
+#===-- Random numbers --------------------------------------------------------===
 
 
 def get_rng_state(device=None):
     """The seed of the device's random numbers."""
+    _check_device(device)
     return _XLAC._rng_state()[0]
 
 
 def set_rng_state(seed, device=None):
+    """Sets the seed of the device's random numbers."""
+    _check_device(device)
     _XLAC._set_seed(int(seed) & (1 << 64) - 1)
 
 
-def get_stablehlo(tensors=None):
-    """StableHLO text of what computes these tensors (None: everything pending)."""
-    return _XLAC._stablehlo(tensors)
-
-
-def get_stablehlo_bytecode(tensors=None):
-    """The same as a portable artifact."""
-    return _XLAC._get_stablehlo_bytecode(tensors)
-
-
-def _tensors_hlo(tensors, emit_mode=None):
-    return _XLAC._hlo(list(tensors))
+@contextlib.contextmanager
+def fork_rng(device=None, enabled=True):
+    """Random numbers drawn inside leave the device's generator as it was."""
+    _check_device(device)
+    state = _XLAC._rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            _XLAC._set_rng_state(*state)

@@ -173,6 +173,7 @@ const Tensor &resize(const Tensor &self, at::IntArrayRef sizes, std::optional<at
 }
 
 Tensor &setStorage(Tensor &self, at::Storage source, int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  TORCH_CHECK(source.device().type() == c10::kXLA, "Expects a storage of the xla device, but got one of ", source.device());
   at::TensorImpl *impl = self.unsafeGetTensorImpl();
   impl->set_storage_keep_dtype(std::move(source));
   std::vector<int64_t> dense(sizes.size(), 1);
@@ -180,6 +181,10 @@ Tensor &setStorage(Tensor &self, at::Storage source, int64_t offset, at::IntArra
     dense[i] = dense[i + 1] * std::max<int64_t>(sizes[i + 1], 1);
   impl->set_sizes_and_strides(sizes, strides.size() == sizes.size() ? strides : at::IntArrayRef(dense), offset);
   return self;
+}
+Tensor &setWholeStorage(Tensor &self, at::Storage source) {
+  int64_t count = int64_t(source.nbytes() / self.element_size());
+  return setStorage(self, std::move(source), 0, {count}, {});
 }
 Tensor &setTensor(Tensor &self, const Tensor &source) {
   return setStorage(self, source.storage(), source.storage_offset(), source.sizes(), source.strides());
@@ -316,6 +321,7 @@ TORCH_LIBRARY_IMPL(aten, XLA, m) {
   m.impl("equal", TORCH_FN(equal));
   m.impl("resize_", TORCH_FN(resize));
   m.impl("set_.source_Tensor", TORCH_FN(setTensor));
+  m.impl("set_.source_Storage", TORCH_FN(setWholeStorage));
   m.impl("set_.source_Storage_storage_offset", TORCH_FN(setStorage));
   m.impl("_local_scalar_dense", TORCH_FN(localScalar));
   m.impl("is_pinned", TORCH_FN(isPinned));

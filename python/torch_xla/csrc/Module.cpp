@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Module.cpp - torch_xla._XLAC ----------------------------------------===//
-// What Python calls. Every function that may wait or compile gives the GIL up first: autograd's threads need it.
+// What Python calls.
+#include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Compile.h"
 
 #include <torch/csrc/autograd/python_variable.h>
-#include <torch/csrc/Exceptions.h>
 #include <torch/version.h>
 
-#include <Python.h>
-
 namespace millrace::torch_shim {
-namespace {
-
-struct WithoutGil {
-  PyThreadState *state = PyEval_SaveThread();
-  ~WithoutGil() { PyEval_RestoreThread(state); }
-};
-
-template <typename F>
-PyObject *guarded(F &&body) {
-  try {
-    return body();
-  } catch (const std::exception &error) {
-    const auto *torchError = dynamic_cast<const c10::Error *>(&error);
-    PyErr_SetString(PyExc_RuntimeError, torchError ? torchError->what_without_backtrace() : error.what());
-    return nullptr;
-  }
-}
-
 std::vector<Value> valuesOf(PyObject *list) {
   PyObject *fast = PySequence_Fast(list, "expects a list of tensors");
   TORCH_CHECK(fast, "expects a list of tensors");
@@ -41,6 +21,8 @@ std::vector<Value> valuesOf(PyObject *list) {
   Py_DECREF(fast);
   return values;
 }
+
+namespace {
 
 PyObject *sync(PyObject *, PyObject *wait) {
   return guarded([&]() -> PyObject * {
@@ -209,7 +191,8 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
   PyObject *module = PyModule_Create(&millrace::torch_shim::definition);
   if (!module || !millrace::torch_shim::addCompiledType(module) ||
       PyModule_AddFunctions(module, millrace::torch_shim::controlFlowMethods) < 0 ||
-      PyModule_AddFunctions(module, millrace::torch_shim::exportMethods) < 0)
+      PyModule_AddFunctions(module, millrace::torch_shim::exportMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::apiMethods) < 0)
     return nullptr;
   PyModule_AddStringConstant(module, "_built_for_torch", TORCH_VERSION);
   return module;

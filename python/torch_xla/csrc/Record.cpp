@@ -462,12 +462,19 @@ void replaceMasks(const OpInfo &info, torch::jit::Stack *stack) {
     if (std::none_of(items.begin(), items.end(), isMask))
       continue;
     c10::List<std::optional<Tensor>> list;
+    Tensor self = (stack->end() - long(count))->toTensor();
+    int64_t at = 0; // the dim of `self` that the next index is for
     for (const c10::IValue &item : items) {
       if (!isMask(item)) {
         list.push_back(item.isNone() ? std::optional<Tensor>() : item.toTensor());
+        ++at;
         continue;
       }
-      for (const Tensor &positions : positionsOf(item.toTensor()))
+      Tensor mask = item.toTensor();
+      for (int64_t dim = 0; dim < mask.dim(); ++dim, ++at)
+        TORCH_CHECK_INDEX(at < self.dim() && mask.size(dim) == self.size(at), "The shape of the mask ", mask.sizes(),
+                          " at index ", dim, " does not match the shape of the indexed tensor ", self.sizes(), " at index ", at);
+      for (const Tensor &positions : positionsOf(mask))
         list.push_back(positions);
     }
     argument = std::move(list);

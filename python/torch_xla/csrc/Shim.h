@@ -33,6 +33,9 @@ c10::ScalarType scalarTypeOf(runtime::DType type);
 inline c10::Device xlaDevice() { return c10::Device(c10::kXLA, 0); }
 inline bool isXla(const Tensor &t) { return t.device().type() == c10::kXLA; }
 
+/// "CPU", if PJRT_DEVICE says so, or nothing (then a line on stderr does, once); raises for other devices. Api.cpp
+std::string chooseDevice();
+
 //===-- Tensors.cpp ---------------------------------------------------------===//
 
 /// The value of a view, remembered until the storage is written.

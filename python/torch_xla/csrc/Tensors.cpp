@@ -131,6 +131,7 @@ uint64_t nextSerial() {
 Storage::Storage(Value value, size_t bytes)
     : StorageImpl(use_byte_size_t(), bytes, c10::DataPtr(nullptr, xlaDevice()), nullptr, /*resizable=*/false),
       base(std::move(value)), serial(nextSerial()) {
+  static const std::string device = chooseDevice(); // of the process, at its first tensor
   std::lock_guard lock(Session::get().mutex);
   previous = lastStorage;
   next = nullptr;

@@ -7,6 +7,7 @@ _PERCENTILES = (1, 5, 10, 20, 50, 80, 90, 95, 99)
 
 
 def counter_names():
+    """Names of the counters that were counted since clear_counters()."""
     return list(_XLAC._counters())
 
 
@@ -16,6 +17,7 @@ def counter_value(name):
 
 
 def metric_names():
+    """Names of the metrics with samples since clear_metrics()."""
     return list(_XLAC._samples())
 
 
@@ -25,14 +27,17 @@ def metric_data(name):
 
 
 def clear_counters():
+    """Forgets all counters."""
     _XLAC._clear_counters()
 
 
 def clear_metrics():
+    """Forgets all samples."""
     _XLAC._clear_metrics()
 
 
 def clear_all():
+    """Forgets counters and samples."""
     clear_metrics()
     clear_counters()
 

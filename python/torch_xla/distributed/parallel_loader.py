@@ -1,74 +1,181 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loaders that move batches to the device while the last one is worked on, with a step barrier per batch."""
-import queue
+"""Loaders that read and upload the next batches while a step runs, with a step barrier every few batches."""
 import threading
 
 from ..core import xla_model as xm
+from ..debug import profiler as xp
+from ..utils import keyd_queue
 
-_END = object()
+
+class PerDeviceQueue:
+    """What lies between the threads of one device: batches of the loader, and batches on the device."""
+
+    def __init__(self, device, loader_prefetch_size, device_prefetch_size):
+        self.device = device
+        self.cpu_loader_queue = keyd_queue.Queue(maxsize=loader_prefetch_size)
+        self.queue = keyd_queue.Queue(maxsize=device_prefetch_size)
+        self.close_queue_count = 0
+
+
+class PerDeviceLoader:
+    """Iterates over the batches of one device. A barrier comes before a batch, every batches_per_execution() of them, and after
+    the last one."""
+
+    def __init__(self, loader, device):
+        self._loader, self._device = loader, device
+        self._pending = 0
+        self._most = loader.batches_per_execution
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.next()
+
+    def __len__(self):
+        return self._loader.per_device_samples()
+
+    def next(self):
+        """The next batch; StopIteration at the end."""
+        if xp.get_tracer_marked_step():  # a StepTrace has just put a barrier
+            xp.set_tracer_marked_step(False)
+            self._pending += 1
+        elif self._pending + 1 >= self._most:
+            xm.mark_step()
+            self._pending = 0
+        else:
+            self._pending += 1
+        item = self._loader.next_item(self._device)
+        if item is None:
+            if not xp.get_tracer_marked_step():
+                xm.mark_step()
+            raise StopIteration
+        return item
+
+
+class _Failure:
+    """Travels through the queues in the place of a batch; the loop raises it."""
+
+    def __init__(self, error):
+        self.error = error
+
+
+class ParallelLoader:
+    """Reads `cpu_loader` (any iterable of nested data with CPU tensors) on one thread, uploads on others.
+
+    `devices`: where batches go (one, today). `batchdim`: no effect. `batches_per_execution`: batches per barrier.
+    `loader_prefetch_size`, `device_prefetch_size`: most batches that wait for upload, and on the device.
+    `host_to_device_transfer_threads`: threads that upload; with several of them batches may change their order."""
+
+    def __init__(self, cpu_loader=None, devices=None, batchdim=0, batches_per_execution=1, loader_prefetch_size=16,
+                 device_prefetch_size=8, host_to_device_transfer_threads=1, input_sharding=None, loader=None):
+        self._cpu_loader = cpu_loader if cpu_loader is not None else loader  # `loader` until PyTorch/XLA 2.4
+        if self._cpu_loader is None or devices is None:
+            raise TypeError("ParallelLoader expects a loader and a list of devices")
+        if input_sharding is not None:
+            raise NotImplementedError("input_sharding: SPMD is not there yet")
+        if len(devices) != 1:
+            raise NotImplementedError(f"{len(devices)} devices in one process are not there yet")
+        self._batchdim, self._batches_per_execution, self._done = batchdim, batches_per_execution, False
+        self._queues = {str(xm.xla_device() if device is None else device):
+                        PerDeviceQueue(device, loader_prefetch_size, device_prefetch_size) for device in devices}
+        self._threads = [threading.Thread(target=self._read, name="batches: read", daemon=True)]
+        for dqueue in self._queues.values():
+            dqueue.close_queue_count = host_to_device_transfer_threads
+            self._threads += [threading.Thread(target=self._upload, args=(dqueue,), name="batches: upload", daemon=True)
+                              for _ in range(host_to_device_transfer_threads)]
+        self._lock = threading.Lock()
+        for thread in self._threads:
+            thread.start()
+
+    def per_device_loader(self, device):
+        """The iterator over the batches of one device."""
+        self._queue_of(device)
+        return PerDeviceLoader(self, device)
+
+    def per_device_samples(self):
+        """Batches per device."""
+        return len(self._cpu_loader) // len(self._queues)
+
+    def next_item(self, device):
+        """The next batch of a device, None at the end."""
+        item = self._queue_of(device).queue.get()
+        if isinstance(item, _Failure):
+            raise item.error
+        return item
+
+    def close(self):
+        """Ends the threads; batches that nobody took are lost."""
+        self._done = True
+        for dqueue in self._queues.values():
+            dqueue.queue.close()
+            dqueue.cpu_loader_queue.close()
+
+    @property
+    def batches_per_execution(self):
+        """Batches per step barrier."""
+        return self._batches_per_execution
+
+    def send_cpu_data_to_device(self, batches, device):
+        """A copy of the batches on the device."""
+        return xm.send_cpu_data_to_device(batches, device)
+
+    def _queue_of(self, device):
+        found = self._queues.get(str(device))
+        if found is None:
+            raise RuntimeError(f"expects one of the devices {list(self._queues)}, but got {device}")
+        return found
+
+    def _read(self):
+        queues = list(self._queues.values())
+        try:
+            for number, batch in enumerate(self._cpu_loader):
+                if self._done or not queues[number % len(queues)].cpu_loader_queue.put(batch):
+                    return
+        except BaseException as error:  # raised again where the batch is asked for
+            queues[0].cpu_loader_queue.put(_Failure(error))
+        for dqueue in queues:
+            dqueue.cpu_loader_queue.close_write()
+
+    def _upload(self, dqueue):
+        while True:
+            batch = dqueue.cpu_loader_queue.get()
+            if batch is None:
+                break
+            if not isinstance(batch, _Failure):
+                try:
+                    batch = self.send_cpu_data_to_device([batch], dqueue.device)[0]
+                except BaseException as error:
+                    batch = _Failure(error)
+            if not dqueue.queue.put(batch):
+                break
+        with self._lock:
+            dqueue.close_queue_count -= 1
+            if dqueue.close_queue_count == 0:
+                dqueue.queue.close_write()
 
 
 class MpDeviceLoader:
-    """Iterates `loader` with its tensors on `device`. A barrier follows every `batches_per_execution` batches."""
+    """A loader whose batches come on `device`, read and uploaded in the background; every loop over it starts anew. `kwargs`: of
+    ParallelLoader."""
 
-    def __init__(self, loader, device, loader_prefetch_size=16, device_prefetch_size=8, host_to_device_transfer_threads=1,
-                 input_sharding=None, batches_per_execution=1, **kwargs):
-        if input_sharding is not None:
-            raise NotImplementedError("input_sharding is not there yet")
-        self._loader, self._device = loader, device
-        self._depth, self._per_execution = device_prefetch_size, batches_per_execution
+    def __init__(self, loader, device, **kwargs):
+        self._loader, self._device, self._options = loader, device, kwargs
+        self._parallel_loader = None
+
+    def __iter__(self):
+        self.close()
+        parallel = self._parallel_loader = ParallelLoader(self._loader, [self._device], **self._options)
+        try:
+            yield from parallel.per_device_loader(self._device)
+        finally:
+            parallel.close()
 
     def __len__(self):
         return len(self._loader)
 
-    def __iter__(self):
-        ready, stopped = queue.Queue(self._depth), threading.Event()
-
-        def put(item):
-            while not stopped.is_set():
-                try:
-                    return ready.put(item, timeout=0.1)
-                except queue.Full:
-                    pass
-
-        def work():
-            try:
-                for batch in self._loader:
-                    if stopped.is_set():
-                        return
-                    put((xm.send_cpu_data_to_device(batch, self._device), None))
-            except BaseException as error:  # raised again where the batch is asked for
-                put((None, error))
-            put((_END, None))
-
-        threading.Thread(target=work, daemon=True).start()
-        try:
-            count = 0
-            while True:
-                if count and count % self._per_execution == 0:
-                    xm.mark_step()
-                batch, error = ready.get()
-                if error is not None:
-                    raise error
-                if batch is _END:
-                    break
-                count += 1
-                yield batch
-            xm.mark_step()
-        finally:
-            stopped.set()
-
-
-class ParallelLoader:
-    """The loaders of several devices; here there is one."""
-
-    def __init__(self, cpu_loader, devices, **kwargs):
-        if len(devices) != 1:
-            raise NotImplementedError(f"{len(devices)} devices in one process are not there yet")
-        self._loader = MpDeviceLoader(cpu_loader, devices[0], **kwargs)
-
-    def per_device_loader(self, device):
-        return self._loader
-
     def close(self):
-        """Nothing to do: the thread of a loader ends with its iteration."""
+        """Ends the threads of the last loop."""
+        if self._parallel_loader is not None:
+            self._parallel_loader.close()
+            self._parallel_loader = None

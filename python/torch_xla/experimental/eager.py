@@ -16,6 +16,7 @@ def eager_mode(enable):
 
 
 def is_eager_mode():
+    """Whether operations run at once."""
     return _XLAC._get_use_eager_mode()
 
 

@@ -1,14 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.utils.serialization (xser): one file per checkpoint, tensors written one after the other."""
+"""torch_xla.utils.serialization (xser): one file for the structure and a folder beside it with a file per tensor, written one
+after the other. At no time are all tensors in the host's memory."""
+import os
+import shutil
+
 import torch
 
 from ..core import xla_model as xm
 
 
+class TensorReference:
+    """Stands for tensor number `tid` in the saved structure."""
+
+    def __init__(self, tid):
+        self.tid = tid
+
+
+def _folder(path):
+    return path + ".tensors"
+
+
+def _file(path, number):
+    return os.path.join(_folder(path), f"tensor_{number}.pt")
+
+
 def save(data, path, master_only=True, global_master=False):
-    xm.save(data, path, master_only=master_only)
+    """Writes `data` (nested lists, dicts, objects with tensors) to `path` and `path`.tensors/.
+
+    `master_only`: only the first process writes, of this host or, with `global_master`, of all; else every process needs
+    a path of its own. Tensors are copied from the device one at a time."""
+    path = os.fspath(path)
+    if not master_only or xm.is_master_ordinal(local=not global_master):
+        shutil.rmtree(_folder(path), ignore_errors=True)
+        os.makedirs(_folder(path))
+        torch.save(_rewrite(path, data), path)
+    xm.rendezvous(f"xser_save:{path}")
+
+
+def _rewrite(path, data):
+    numbers = {}
+
+    def convert(tensors):
+        xm.unlazy([tensor for tensor in tensors if xm.is_xla_tensor(tensor)])
+        references = []
+        for tensor in tensors:
+            if id(tensor) not in numbers:
+                numbers[id(tensor)] = len(numbers)
+                torch.save(xm._to_cpu_tensor(tensor), _file(path, numbers[id(tensor)]))
+            references.append(TensorReference(numbers[id(tensor)]))
+        return references
+
+    return xm.ToXlaTensorArena(convert, lambda value: isinstance(value, torch.Tensor)).transform(data)
 
 
 def load(path):
-    """What save() wrote, on the CPU."""
-    return torch.load(path, map_location="cpu")
+    """What save() wrote, with its tensors on the CPU."""
+    path = os.fspath(path)
+    loaded = {}
+
+    def tensor_of(reference):
+        if reference.tid not in loaded:
+            loaded[reference.tid] = torch.load(_file(path, reference.tid), map_location="cpu")
+        return loaded[reference.tid]
+
+    # The structure may hold any object of the program that wrote it, as with pickle.
+    structure = torch.load(path, weights_only=False)
+    convert = lambda references: [tensor_of(reference) for reference in references]  # noqa: E731
+    return xm.ToXlaTensorArena(convert, lambda value: isinstance(value, TensorReference)).transform(structure)

@@ -1,9 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.utils.utils (xu): the generator of fake data that the example programs use."""
+"""torch_xla.utils.utils (xu): fake data for example programs, walks over nested data, small helpers."""
+import contextlib
+import copy
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+
+class Cleaner:
+    """Calls `func` when it is deleted, or at the end of the process."""
+
+    def __init__(self, func):
+        self.func = func
+
+    def __del__(self):
+        self.func()
+
+
+class LazyProperty:
+    """A value that `gen_fn` makes when it is asked for first."""
+
+    def __init__(self, gen_fn):
+        self._generate, self._lock, self._values = gen_fn, threading.Lock(), []
+
+    @property
+    def value(self):
+        """The value; made once, whatever the number of threads."""
+        with self._lock:
+            if not self._values:
+                self._values.append(self._generate())
+        return self._values[0]
+
+
+class TmpFolder:
+    """A temporary folder that lives as long as this object, or the `with` block."""
+
+    def __init__(self):
+        self.name = tempfile.mkdtemp()
+        self._cleaner = Cleaner(lambda name=self.name: shutil.rmtree(name, ignore_errors=True))
+
+    def __enter__(self):
+        return self.name
+
+    def __exit__(self, *exception):
+        self._cleaner.func()
 
 
 class SampleGenerator:
-    """`sample_count` times the same batch."""
+    """Iterates over `sample_count` times the same batch; every loop starts anew."""
 
     def __init__(self, data, sample_count):
         self._data, self._sample_count, self._count = data, sample_count, 0
@@ -15,9 +63,222 @@ class SampleGenerator:
         return self._sample_count
 
     def __next__(self):
+        return self.next()
+
+    def next(self):
+        """The next batch; StopIteration at the end."""
         if self._count >= self._sample_count:
             raise StopIteration
         self._count += 1
         return self._data
 
-    next = __next__
+
+class FnDataGenerator:
+    """`count` times (gen_tensor(batch_size, *dims), func of it)."""
+
+    def __init__(self, func, batch_size, gen_tensor, dims=None, count=1):
+        self._func, self._batch_size, self._generate = func, batch_size, gen_tensor
+        self._dims, self._count, self._emitted = list(dims) if dims else [1], count, 0
+
+    def __iter__(self):
+        return FnDataGenerator(self._func, self._batch_size, self._generate, dims=self._dims, count=self._count)
+
+    def __len__(self):
+        return self._count
+
+    def __next__(self):
+        return self.next()
+
+    def next(self):
+        """The next (data, target); StopIteration at the end."""
+        if self._emitted >= self._count:
+            raise StopIteration
+        self._emitted += 1
+        data = self._generate(self._batch_size, *self._dims)
+        return data, self._func(data)
+
+
+class DataWrapper:
+    """For batches that a loader cannot see into: subclasses give their tensors, and are made again of uploaded ones."""
+
+    def get_tensors(self):
+        """A list of the tensors of this object."""
+        raise NotImplementedError("a subclass of DataWrapper defines get_tensors()")
+
+    def from_tensors(self, tensors):
+        """An object like this one with these tensors in the place of get_tensors()."""
+        raise NotImplementedError("a subclass of DataWrapper defines from_tensors()")
+
+
+def as_list(t):
+    """A list of the elements of a tuple or list, or of the one thing."""
+    return list(t) if isinstance(t, (tuple, list)) else [t]
+
+
+def getenv_as(name, type, defval=None):
+    """The environment variable `name` as `type`, or `defval`. A bool is true for 1, t, true, y, yes, on."""
+    text = os.environ.get(name)
+    if text is None:
+        return defval
+    return text.lower() in ("1", "t", "true", "y", "yes", "on") if type is bool else type(text)
+
+
+def check_env_flag(name, default=""):
+    """Whether the environment variable `name` says yes."""
+    return os.environ.get(name, default).upper() in ("ON", "1", "YES", "TRUE", "Y")
+
+
+def for_each_instance(value, select_fn, fn):
+    """Calls fn(v) for every v in `value`, however nested, for which select_fn(v)."""
+    seen = set()
+
+    def walk(value):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        if select_fn(value):
+            fn(value)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                walk(key)
+                walk(item)
+        elif isinstance(value, (list, tuple, set)):
+            for item in value:
+                walk(item)
+        elif isinstance(value, DataWrapper):
+            walk(value.get_tensors())
+        elif _has_state(value):
+            walk(vars(value))
+
+    walk(value)
+
+
+def for_each_instance_rewrite(value, select_fn, fn):
+    """A copy of `value`, however nested, with fn(v) in the place of every v for which select_fn(v). Two places that hold the
+    same object hold the same object in the copy. What contains nothing selected is not copied."""
+    made = {}
+
+    def walk(value):
+        if id(value) not in made:
+            made[id(value)] = (rewrite(value), value)  # the original stays alive, and its id its own
+        return made[id(value)][0]
+
+    def rewrite(value):
+        if select_fn(value):
+            return fn(value)
+        if isinstance(value, dict):
+            items = {walk(key): walk(item) for key, item in value.items()}
+            if all(a is b for pair in zip(items.items(), value.items()) for a, b in zip(*pair)):
+                return value
+            if type(value) is dict:
+                return items
+            result = copy.copy(value)
+            result.clear()
+            result.update(items)
+            return result
+        if isinstance(value, (list, tuple, set)):
+            items = [walk(item) for item in value]
+            if all(a is b for a, b in zip(items, value)):
+                return value
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        if isinstance(value, DataWrapper):
+            return value.from_tensors(walk(value.get_tensors()))
+        if _has_state(value):
+            made[id(value)] = (value, value)  # an object may hold itself
+            state = walk(vars(value))
+            if state is not vars(value):
+                result = copy.copy(value)
+                result.__dict__.update(state)
+                return result
+        return value
+
+    return walk(value)
+
+
+def _has_state(value):
+    """Objects of users' classes; not functions, classes, modules or tensors."""
+    import torch
+    return hasattr(value, "__dict__") and not isinstance(value, (type, type(sys), torch.Tensor, torch.Generator)) and \
+        not callable(value)
+
+
+def shape(inputs):
+    """The sizes of nested lists of numbers, by their first elements."""
+    sizes = []
+    while isinstance(inputs, (list, tuple)):
+        sizes.append(len(inputs))
+        if not inputs:
+            break
+        inputs = inputs[0]
+    return sizes
+
+
+def flatten_nested_tuple(inputs):
+    """The elements of nested tuples and lists as one tuple."""
+    result = []
+    for item in inputs:
+        result.extend(flatten_nested_tuple(item) if isinstance(item, (tuple, list)) else [item])
+    return tuple(result)
+
+
+def list_copy_append(ilist, item):
+    """A copy of the list with one more element."""
+    return list(ilist) + [item]
+
+
+def null_print(*args, **kwargs):
+    """Prints nothing."""
+
+
+def eprint(*args, **kwargs):
+    """Prints to standard error."""
+    print(*args, file=sys.stderr, **kwargs)
+
+
+def get_print_fn(debug=None):
+    """eprint if `debug` (by default: if the environment variable DEBUG says so), else null_print."""
+    return eprint if (getenv_as("DEBUG", bool, False) if debug is None else debug) else null_print
+
+
+def timed(fn, msg="", printfn=eprint):
+    """fn(); prints the time it took."""
+    with TimedScope(msg=msg, printfn=printfn):
+        return fn()
+
+
+class TimedScope:
+    """Prints the time of a `with` block."""
+
+    def __init__(self, msg="", printfn=eprint):
+        self._message = msg if not msg or msg.endswith(" ") else msg + " "
+        self._print, self._error = printfn, None
+
+    def set_error(self, error):
+        """Notes that the block failed; the message says so."""
+        self._error = error
+
+    def __enter__(self):
+        self._start = time.monotonic()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self._error is None and value is not None:
+            self.set_error(value)
+        failed = f" (failed: {self._error})" if self._error is not None else ""
+        self._print(f"{self._message}{time.monotonic() - self._start:.3f}s{failed}")
+
+
+def get_free_tcp_ports(n=1):
+    """`n` different ports on which nobody listens at the moment."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) for _ in range(n)]
+        for one in sockets:
+            one.bind(("", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def parallel_work(num_workers, fn, *args):
+    """[fn(a, b, ...) for a, b, ... in zip(*args)] by so many threads; None for any list of arguments stands for none."""
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(max_workers=num_workers) as executor:
+        return list(executor.map(fn, *args))

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What PyTorch does on other devices with kernels of its own, and modules that move to the device and back."""
+import functools
+import threading
+
+import torch
+
+_library = None
+_moving = threading.local()
+
+
+def install():
+    """Once, at the import of torch_xla."""
+    global _library
+    from .amp import grad_scaler
+    _library = torch.library.Library("aten", "IMPL")
+    grad_scaler.install(_library)
+    _keep_parameters()
+
+
+def _keep_parameters():
+    """Parameters keep their identity, and tied ones stay tied, when a module moves to or from the device: PyTorch exchanges the
+    tensors behind them. Its switch for that is on for such moves only: other modules behave as without torch_xla."""
+    apply, to, to_empty = torch.nn.Module._apply, torch.nn.Module.to, torch.nn.Module.to_empty
+
+    @functools.wraps(apply)
+    def moved(self, fn, recurse=True):
+        if getattr(_moving, "inside", False) or torch.__future__.get_swap_module_params_on_conversion():
+            return apply(self, fn, recurse)
+        if not (getattr(_moving, "target", False) or any(p.device.type == "xla" for p in self.parameters())):
+            return apply(self, fn, recurse)
+        _moving.inside = True
+        torch.__future__.set_swap_module_params_on_conversion(True)
+        try:
+            return apply(self, fn, recurse)
+        except RuntimeError as error:
+            if "Couldn't swap" not in str(error):
+                raise
+        finally:
+            torch.__future__.set_swap_module_params_on_conversion(False)
+            _moving.inside = False
+        return apply(self, fn, recurse)  # something holds on to a parameter (torch.compile does): it stays, the module gets new ones
+
+    def to_target(device, call):
+        before, _moving.target = getattr(_moving, "target", False), device is not None and torch.device(device).type == "xla"
+        try:
+            return call()
+        finally:
+            _moving.target = before
+
+    @functools.wraps(to)
+    def module_to(self, *args, **kwargs):
+        return to_target(torch._C._nn._parse_to(*args, **kwargs)[0], lambda: to(self, *args, **kwargs))
+
+    @functools.wraps(to_empty)
+    def module_to_empty(self, *, device, recurse=True):
+        return to_target(device, lambda: to_empty(self, device=device, recurse=recurse))
+
+    torch.nn.Module._apply, torch.nn.Module.to, torch.nn.Module.to_empty = moved, module_to, module_to_empty

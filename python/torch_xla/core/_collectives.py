@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Collectives of xm. The world has one replica today: each is what its definition says for a group of one."""
+import torch
+
+REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
+_KINDS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
+
+
+def check_groups(groups):
+    """ValueError unless `groups` is the one replica there is, or everybody."""
+    if groups is not None and [list(group) for group in groups] not in ([], [[0]]):
+        raise ValueError(f"groups {groups} name replicas that are not there: the world has one")
+
+
+def _check_kind(reduce_type):
+    if reduce_type not in _KINDS:
+        raise ValueError(f"expects a reduction of {', '.join(_KINDS)}, but got {reduce_type!r}")
+
+
+def _check_count(name, count):
+    if count != 1:
+        raise ValueError(f"{name} is {count}, but the world has one replica")
+
+
+def _into(output, result):
+    return result if output is None else output.copy_(result)
+
+
+def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
+    """The reduction of every replica's tensor, times `scale`. A single tensor gives a new one, a list is changed in place.
+
+    `reduce_type`: xm.REDUCE_SUM and so on. `groups`: [[0, 1], [2, 3]], reductions among these. `pin_layout`: no effect."""
+    _check_kind(reduce_type)
+    check_groups(groups)
+    if isinstance(inputs, torch.Tensor):
+        return inputs * scale if scale != 1.0 else inputs.clone()
+    for tensor in inputs:
+        if scale != 1.0:
+            tensor.mul_(scale)
+    return inputs
+
+
+def all_gather(value, dim=0, groups=None, output=None, pin_layout=True, channel_id=None, use_global_device_ids=None):
+    """The tensors of all replicas along `dim` (numbers: as a vector); into `output` if given. Lists: one by one."""
+    check_groups(groups)
+    if not isinstance(value, torch.Tensor):
+        outputs = output or [None] * len(value)
+        return [all_gather(one, dim, groups, out) for one, out in zip(value, outputs)]
+    if not -max(value.dim(), 1) <= dim < max(value.dim(), 1):
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(value.dim(), 1)}, {max(value.dim(), 1) - 1}], "
+                         f"but got {dim})")
+    return _into(output, value.clone() if value.dim() else value.reshape(1).clone())
+
+
+def all_gather_bucketized(input_list, dim=0, groups=None, output=None, pin_layout=False, bucket_cap_mb=160):
+    """all_gather() of a list, so many MB at a time."""
+    made = [None] * len(input_list)
+
+    def gather(tensors, outputs, indices):
+        results = all_gather(tensors, dim, groups, outputs)
+        for index, result in zip(indices, results):
+            made[index] = result
+
+    buckets = CoalescingBuckets(gather, input_list, output, bucket_cap_mb)
+    for index, tensor in enumerate(input_list):
+        buckets.add(tensor, index)
+    buckets.flush()
+    return made
+
+
+def reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups=None, output=None, pin_layout=True, channel_id=None,
+                   use_global_device_ids=None):
+    """The reduction of every replica's tensor, times `scale`, of which each gets its part along `scatter_dim`."""
+    _check_count("shard_count", shard_count)
+    if not isinstance(input, torch.Tensor):
+        outputs = output or [None] * len(input)
+        return [reduce_scatter(reduce_type, one, scale, scatter_dim, shard_count, groups, out) for one, out in zip(input, outputs)]
+    return _into(output, all_reduce(reduce_type, input, scale, groups))
+
+
+def reduce_scatter_bucketized(reduce_type, input_list, scale, scatter_dim, shard_count, groups=None, output=None, pin_layout=False,
+                              bucket_cap_mb=160):
+    """reduce_scatter() of a list, so many MB at a time."""
+    made = [None] * len(input_list)
+
+    def scatter(tensors, outputs, indices):
+        results = reduce_scatter(reduce_type, tensors, scale, scatter_dim, shard_count, groups, outputs)
+        for index, result in zip(indices, results):
+            made[index] = result
+
+    buckets = CoalescingBuckets(scatter, input_list, output, bucket_cap_mb)
+    for index, tensor in enumerate(input_list):
+        buckets.add(tensor, index)
+    buckets.flush()
+    return made
+
+
+def all_reduce_bucketized_gradients(gradients, scale, groups, pin_layout, bucket_cap_mb=0):
+    """all_reduce() of gradients in place, so many MB at a time (0: all at once)."""
+    if not bucket_cap_mb:
+        return all_reduce(REDUCE_SUM, gradients, scale, groups, pin_layout)
+    buckets = CoalescingBuckets(lambda tensors, outputs, indices: all_reduce(REDUCE_SUM, tensors, scale, groups, pin_layout),
+                                gradients, bucket_cap_mb=bucket_cap_mb)
+    for index, gradient in enumerate(gradients):
+        buckets.add(gradient, index)
+    buckets.flush()
+    return gradients
+
+
+class CoalescingBuckets:
+    """Collects tensors until they have `bucket_cap_mb` MB, then calls func(tensors, their outputs or None, their indices)."""
+
+    def __init__(self, func, input_list, output_list=None, bucket_cap_mb=160):
+        if not isinstance(input_list, (list, tuple)):
+            raise TypeError(f"expects a list of tensors, but got {type(input_list).__name__}")
+        if output_list is not None and len(output_list) != len(input_list):
+            raise ValueError(f"expects as many outputs as inputs, {len(input_list)}, but got {len(output_list)}")
+        self._func, self._outputs, self._limit = func, output_list, bucket_cap_mb * 1024 * 1024
+        self._tensors, self._indices, self._size = [], [], 0
+
+    def add(self, tensor, idx):
+        """Adds input number `idx`."""
+        size = tensor.numel() * tensor.element_size()
+        if self._tensors and self._size + size > self._limit:
+            self.flush()
+        self._tensors.append(tensor)
+        self._indices.append(idx)
+        self._size += size
+
+    def flush(self):
+        """Calls func for what was collected."""
+        if self._tensors:
+            outputs = [self._outputs[index] for index in self._indices] if self._outputs is not None else None
+            self._func(self._tensors, outputs, self._indices)
+        self._tensors, self._indices, self._size = [], [], 0
+
+
+def all_to_all(value, split_dimension, concat_dimension, split_count, groups=None, pin_layout=True):
+    """Cuts the tensor along `split_dimension`, gives one piece to each replica, and joins what came along `concat_dimension`."""
+    check_groups(groups)
+    _check_count("split_count", split_count)
+    return value.clone()
+
+
+def collective_permute(value, pairs):
+    """Every replica's tensor goes from source to target of `pairs`; who is no target gets zeros."""
+    if any(list(pair) != [0, 0] for pair in pairs):
+        raise ValueError(f"pairs {pairs} name replicas that are not there: the world has one")
+    return value.clone() if pairs else torch.zeros_like(value)
+
+
+def collective_broadcast(tensors, root_ordinal=0, groups=None, pin_layout=True):
+    """Overwrites the tensors of all replicas with those of `root_ordinal`."""
+    check_groups(groups)
+    if root_ordinal != 0:
+        raise ValueError(f"root_ordinal is {root_ordinal}, but the world has one replica")
+
+
+def send(value, channel_id):
+    """Sends a tensor to another replica: there is none."""
+    raise NotImplementedError("xm.send: the world has one replica, nobody receives")
+
+
+def recv(output, channel_id):
+    """Receives a tensor from another replica: there is none."""
+    raise NotImplementedError("xm.recv: the world has one replica, nobody sends")

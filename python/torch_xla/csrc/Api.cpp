@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Api.cpp - Functions of _XLAC that look at devices, graphs, memory ---===//
+#include "python/torch_xla/csrc/Shim.h"
+#include "python/torch_xla/csrc/Functions.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+namespace millrace::torch_shim {
+
+using tracing::Operand;
+using tracing::Session;
+
+std::string chooseDevice() {
+  const char *wanted = std::getenv("PJRT_DEVICE");
+  if (wanted && *wanted) {
+    TORCH_CHECK(std::string(wanted) == "CPU", "PJRT_DEVICE is ", wanted, ", but the only device available is CPU");
+    return "CPU";
+  }
+  static const bool said = [] {
+    std::fputs("torch_xla: PJRT_DEVICE is not set, so the device is CPU\n", stderr);
+    return true;
+  }();
+  (void)said;
+  return "CPU";
+}
+
+namespace {
+
+const Tensor &tensorOf(PyObject *object) {
+  TORCH_CHECK(THPVariable_Check(object) && isXla(THPVariable_Unpack(object)), "expects a tensor of the xla device");
+  return THPVariable_Unpack(object);
+}
+
+PyObject *text(const std::string &made) { return PyUnicode_FromStringAndSize(made.data(), Py_ssize_t(made.size())); }
+
+//===-- Devices -------------------------------------------------------------===//
+
+PyObject *deviceType(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * { return text(chooseDevice()); });
+}
+
+const std::shared_ptr<runtime::Client> &client() {
+  chooseDevice();
+  const std::shared_ptr<runtime::Client> &made = Session::get().client();
+  TORCH_CHECK(made, "the device cannot be used");
+  return made;
+}
+
+PyObject *runtimeDeviceCount(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * { return PyLong_FromSize_t(client()->devices().size()); });
+}
+
+PyObject *memoryStats(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    runtime::AllocatorStats stats = client()->devices()[0]->memoryStats();
+    return Py_BuildValue("(KK)", (unsigned long long)stats.inUse, (unsigned long long)stats.peak);
+  });
+}
+
+//===-- Graphs --------------------------------------------------------------===//
+
+/// 16 bytes that are equal for graphs of the same structure. Two rounds of FNV-1a with different starts.
+PyObject *graphHash(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::string key = tracing::schedule(valuesOf(list)).key;
+    uint64_t halves[2] = {0xcbf29ce484222325ull, 0x84222325cbf29ce4ull};
+    for (uint64_t &half : halves)
+      for (unsigned char byte : key)
+        half = (half ^ byte) * 0x100000001b3ull;
+    return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(halves), sizeof halves);
+  });
+}
+
+PyObject *needMaterialization(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::vector<Value> values = valuesOf(list);
+    PyObject *made = PyList_New(Py_ssize_t(values.size()));
+    for (size_t i = 0; i < values.size(); ++i)
+      PyList_SET_ITEM(made, Py_ssize_t(i), PyBool_FromLong(values[i].node->op != nullptr));
+    return made;
+  });
+}
+
+PyObject *tensorId(PyObject *, PyObject *tensor) {
+  return guarded([&]() -> PyObject * { return PyLong_FromVoidPtr(tensorOf(tensor).unsafeGetTensorImpl()); });
+}
+PyObject *aliasId(PyObject *, PyObject *tensor) {
+  return guarded([&]() -> PyObject * { return PyLong_FromVoidPtr(tensorOf(tensor).storage().unsafeGetStorageImpl()); });
+}
+
+PyObject *optimizationBarrier(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::vector<Value> values = valuesOf(list);
+    if (values.empty())
+      Py_RETURN_NONE;
+    std::vector<Operand> operands;
+    std::vector<Shape> shapes;
+    for (const Value &value : values) {
+      operands.push_back(Operand{int32_t(operands.size())});
+      shapes.push_back(value.shape());
+    }
+    const tracing::Op *op = tracing::findOp("millrace::optimization_barrier");
+    Value made = tracing::record(op, std::move(values), {std::move(operands)}, std::move(shapes));
+    PyObject *fast = PySequence_Fast(list, "expects a list of tensors");
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i)
+      setValue(tensorOf(PySequence_Fast_GET_ITEM(fast, i)), {made.node, uint32_t(i)});
+    Py_DECREF(fast);
+    Py_RETURN_NONE;
+  });
+}
+
+//===-- Memory --------------------------------------------------------------===//
+
+/// Computes the value if nobody has.
+runtime::BufferPtr bufferOf(const Tensor &tensor) {
+  Session &session = Session::get();
+  Value value = valueOf(tensor);
+  if (runtime::Status status = session.sync({value}); !status.ok())
+    raise(status);
+  return valueOrRaise(session.buffer(value));
+}
+
+PyObject *awaitTensor(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &tensor = tensorOf(object);
+    runtime::Status status;
+    {
+      WithoutGil released;
+      status = bufferOf(tensor)->ready().await();
+    }
+    if (!status.ok())
+      raise(status);
+    Py_RETURN_NONE;
+  });
+}
+
+/// A tensor of the CPU over the memory of one of the device, after it was computed.
+PyObject *toCpuAlias(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &tensor = tensorOf(object);
+    Tensor made;
+    {
+      WithoutGil released;
+      if (tensor.is_conj() || tensor.is_neg()) {
+        made = toCpu(tensor);
+      } else {
+        std::shared_ptr<runtime::Storage> memory = valueOrRaise(bufferOf(tensor)->acquire());
+        void *data = memory->data();
+        made = at::from_blob(data, tensor.sizes(), [memory](void *) {}, at::TensorOptions().dtype(tensor.scalar_type()));
+      }
+    }
+    return THPVariable_Wrap(made);
+  });
+}
+
+/// A tensor of the device over the memory of one of the CPU, which is never written by the device.
+PyObject *fromCpuAlias(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    TORCH_CHECK(THPVariable_Check(object) && THPVariable_Unpack(object).is_cpu(), "expects a tensor of the CPU");
+    Tensor cpu = THPVariable_Unpack(object).detach();
+    bool isAligned = reinterpret_cast<uintptr_t>(cpu.const_data_ptr()) % 64 == 0;
+    if (!cpu.is_contiguous() || cpu.is_conj() || cpu.is_neg() || !isAligned || cpu.numel() == 0)
+      return THPVariable_Wrap(wrap(upload(cpu)));
+    Shape shape{dtypeOf(cpu.scalar_type()), cpu.sizes().vec()};
+    const runtime::MemorySpace &space = client()->devices()[0]->memories().front();
+    void *data = const_cast<void *>(cpu.const_data_ptr());
+    runtime::BufferPtr buffer =
+        valueOrRaise(client()->viewOf(data, shape.dtype, shape.dims, /*isMutable=*/false, space, [cpu] {}));
+    return THPVariable_Wrap(wrap(tracing::leaf(std::move(buffer), std::move(shape))));
+  });
+}
+
+} // namespace
+
+PyMethodDef apiMethods[] = {
+    {"_device_type", deviceType, METH_NOARGS, "The device that PJRT_DEVICE asks for; an error if there is none."},
+    {"_runtime_device_count", runtimeDeviceCount, METH_NOARGS, "Devices of the runtime's client."},
+    {"_memory_stats", memoryStats, METH_NOARGS, "(bytes in use, largest number of bytes in use)"},
+    {"_get_graph_hash", graphHash, METH_O, "Bytes that are equal for graphs of the same structure."},
+    {"_check_tensor_need_materialization", needMaterialization, METH_O, "Whether each tensor still has to be computed."},
+    {"_xla_get_tensor_id", tensorId, METH_O, "A number that no other living tensor has."},
+    {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},
+    {"_xla_optimization_barrier_", optimizationBarrier, METH_O, "Nothing that uses these tensors moves before all of them."},
+    {"_await_tensor", awaitTensor, METH_O, "Computes the tensor and waits for it."},
+    {"_to_cpu_alias", toCpuAlias, METH_O, "A tensor of the CPU over the memory of a tensor of the device."},
+    {"_from_cpu_alias", fromCpuAlias, METH_O, "A tensor of the device over the memory of a tensor of the CPU."},
+    {nullptr, nullptr, 0, nullptr}};
+
+} // namespace millrace::torch_shim

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes recorded graphs to files, to be compared between runs."""
+import os
+import threading
+
+from .. import _load
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+_counts, _lock = {}, threading.Lock()
+_FORMATS = {"text": "_get_xla_tensors_text", "dot": "_get_xla_tensors_dot", "hlo": "_get_xla_tensors_hlo",
+            "stablehlo": "_get_xla_tensors_stablehlo"}
+
+
+def save_tensors_graph(save_dir, name, tensors):
+    """Writes the graph of these tensors to `save_dir`/`name`-<thread>-<number>.<format>; returns the path. The format is text, or
+    what SAVE_GRAPH_FMT says: dot, hlo or stablehlo."""
+    format = os.environ.get("SAVE_GRAPH_FMT", "text")
+    if format not in _FORMATS:
+        raise RuntimeError(f"SAVE_GRAPH_FMT is {format!r}, but expects one of {', '.join(_FORMATS)}")
+    key = (name, threading.current_thread().name)
+    with _lock:
+        number = _counts[key] = _counts.get(key, -1) + 1
+    os.makedirs(save_dir, exist_ok=True)
+    path = os.path.join(save_dir, f"{name}-{key[1]}-{number}.{format}".replace(" ", "_"))
+    with open(path, "w") as file:
+        file.write(getattr(_XLAC, _FORMATS[format])(list(tensors)))
+    return path

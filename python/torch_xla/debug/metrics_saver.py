@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Appends the metrics report to a file: at every step barrier to that of XLA_METRICS_FILE."""
+import os
+import threading
+
+from . import metrics
+
+_lock, _steps = threading.Lock(), {}
+
+
+def save_metrics(metrics_file=None):
+    """Appends the report to `metrics_file`, by default to the file of XLA_METRICS_FILE; without either nothing happens."""
+    metrics_file = metrics_file or os.environ.get("XLA_METRICS_FILE")
+    if not metrics_file:
+        return
+    with _lock:
+        step = _steps[metrics_file] = _steps.get(metrics_file, -1) + 1
+        with open(metrics_file, "a") as file:
+            file.write(f"[MetricsData; step={step}]\n{metrics.metrics_report()}\n")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Finds where two runs of a model part: each saves its tensors under names, compare() reads both folders.
+
+    import torch_xla.debug.model_comparator as mc
+    mc.configure("/tmp/run1")           # or MODELCMP_SAVEDIR
+    mc.save("layer1.output", tensor)    # in both runs
+    print(mc.compare("/tmp/run1", "/tmp/run2"))
+"""
+import collections
+import os
+
+import torch
+
+_save_dir = os.environ.get("MODELCMP_SAVEDIR")
+_steps = collections.Counter()
+
+
+def configure(save_dir):
+    """Saves to this folder from now on, counting steps from 0."""
+    global _save_dir
+    _save_dir = save_dir
+    _steps.clear()
+
+
+def save(name, tensor, step=None):
+    """Saves a tensor under `name` and `step`, by default the number of earlier ones of that name. No folder: nothing happens."""
+    if not _save_dir:
+        return
+    if step is None:
+        step = _steps[name]
+        _steps[name] += 1
+    os.makedirs(_save_dir, exist_ok=True)
+    torch.save(tensor.detach().cpu(), os.path.join(_save_dir, f"{name}.{step}.pt"))
+
+
+def compare_tensors(tensor1, tensor2, rtol=1e-05, atol=1e-08, max_diffs=25):
+    """How two tensors differ, one line each: sizes, types, then up to `max_diffs` elements. Empty if they are close."""
+    if tensor1.shape != tensor2.shape:
+        return [f"sizes {tuple(tensor1.shape)} and {tuple(tensor2.shape)}"]
+    if tensor1.dtype != tensor2.dtype:
+        return [f"types {tensor1.dtype} and {tensor2.dtype}"]
+    far = ~torch.isclose(tensor1.cpu(), tensor2.cpu(), rtol=rtol, atol=atol, equal_nan=True)
+    places = far.nonzero().tolist()
+    lines = [f"{place}: {tensor1[tuple(place)].item()} and {tensor2[tuple(place)].item()}" for place in places[:max_diffs]]
+    if len(places) > max_diffs:
+        lines.append(f"and {len(places) - max_diffs} more of {far.numel()} elements")
+    return lines
+
+
+def tensor_file_compare(path1, path2, rtol=1e-05, atol=1e-08, max_diffs=25):
+    """compare_tensors() of two saved files."""
+    return compare_tensors(torch.load(path1, map_location="cpu"), torch.load(path2, map_location="cpu"), rtol, atol, max_diffs)
+
+
+def compare(save_dir1, save_dir2, rtol=1e-05, atol=1e-08, max_diffs=25):
+    """The report on two folders as text, in the order in which the first run saved; empty if all is close."""
+    files1 = sorted((file for file in os.listdir(save_dir1) if file.endswith(".pt")),
+                    key=lambda file: (os.stat(os.path.join(save_dir1, file)).st_mtime_ns, file))
+    files2 = {file for file in os.listdir(save_dir2) if file.endswith(".pt")}
+    report = [f"{file}: only in {save_dir1}\n" for file in files1 if file not in files2]
+    report += [f"{file}: only in {save_dir2}\n" for file in sorted(files2 - set(files1))]
+    for file in files1:
+        if file in files2:
+            lines = tensor_file_compare(os.path.join(save_dir1, file), os.path.join(save_dir2, file), rtol, atol, max_diffs)
+            if lines:
+                report.append(f"{file}:\n" + "".join(f"  {line}\n" for line in lines))
+    return "".join(report)

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch.distributed's backend "xla" for a world of one, and the init methods xla:// and pjrt://. Importing this module is enough:
+torch.distributed.init_process_group("xla", init_method="xla://")."""
+import torch
+import torch.distributed as dist
+
+from .. import runtime as xr
+from ..core import xla_model as xm
+
+
+def _rendezvous(url, timeout=None, **kwargs):
+    """Rank and size come from the runtime."""
+    yield dist.HashStore(), xr.global_ordinal(), xr.world_size()
+
+
+dist.register_rendezvous_handler("xla", _rendezvous)
+dist.register_rendezvous_handler("pjrt", _rendezvous)  # its name in PyTorch/XLA 2.0
+
+
+class _Done(dist._Work):
+    """Work that was recorded: the device does it in order, nobody has to wait."""
+
+    def __init__(self, result):
+        super().__init__()
+        self._future = torch.futures.Future()
+        self._future.set_result(result)
+
+    def wait(self, timeout=None):
+        return True
+
+    def is_completed(self):
+        return True
+
+    def is_success(self):
+        return True
+
+    def get_future(self):
+        return self._future
+
+    def result(self):
+        return self._future.value()
+
+
+_REDUCTIONS = {dist.ReduceOp.SUM: xm.REDUCE_SUM, dist.ReduceOp.PRODUCT: xm.REDUCE_MUL, dist.ReduceOp.BAND: xm.REDUCE_AND,
+               dist.ReduceOp.BOR: xm.REDUCE_OR, dist.ReduceOp.MIN: xm.REDUCE_MIN, dist.ReduceOp.MAX: xm.REDUCE_MAX,
+               dist.ReduceOp.AVG: xm.REDUCE_SUM}
+
+
+def _check_reduction(options):
+    op = options.reduceOp
+    if not any(op == known for known in _REDUCTIONS):
+        raise ValueError(f"the xla backend has no reduction {op}")
+
+
+class ProcessGroupXla(dist.ProcessGroup):
+    """Collectives on tensors of the device. Made by torch.distributed; the world has one process."""
+
+    def __init__(self, prefix_store, rank, size, timeout):
+        if size != 1:
+            raise NotImplementedError(f"torch.distributed with the backend xla and {size} processes is not there yet: use one")
+        super().__init__(rank, size)
+        self._prefix_store, self._timeout = prefix_store, timeout
+
+    def getBackendName(self):
+        """"xla"."""
+        return "xla"
+
+    def _check(self, rank):
+        if rank != 0:
+            raise ValueError(f"rank {rank} is not there: the world has one process")
+
+    #===-- One tensor in, one out ----------------------------------------------===
+
+    def allreduce(self, tensors, all_reduce_options):
+        """Reduces in place."""
+        if not isinstance(all_reduce_options, dist.ReduceOp):
+            _check_reduction(all_reduce_options)
+        return _Done(tensors)
+
+    def allreduce_coalesced(self, tensors, options=None):
+        """Reduces a list in place."""
+        return _Done(tensors)
+
+    def reduce(self, tensors, opts):
+        """Reduces in place at the root."""
+        self._check(opts.rootRank)
+        _check_reduction(opts)
+        return _Done(tensors)
+
+    def broadcast(self, tensors, opts):
+        """Overwrites with the root's."""
+        self._check(opts.rootRank)
+        return _Done(tensors)
+
+    def barrier(self, opts=None):
+        """Waits for everybody: for nobody."""
+        return _Done([])
+
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        """As barrier()."""
+        return _Done([])
+
+    #===-- Lists and flat tensors ----------------------------------------------===
+
+    def allgather(self, output_tensors_list, input_tensors, opts=None):
+        """output_tensors_list[i][rank] = input_tensors[i] of that rank."""
+        for outputs, value in zip(output_tensors_list, input_tensors):
+            outputs[0].copy_(value)
+        return _Done(output_tensors_list)
+
+    def allgather_coalesced(self, output_tensors_list, input_tensors, opts=None):
+        """output_tensors_list[rank][i] = input_tensors[i] of that rank."""
+        for output, value in zip(output_tensors_list[0], input_tensors):
+            output.copy_(value)
+        return _Done(output_tensors_list)
+
+    def _flat(self, output, value):
+        output.copy_(value.reshape(output.shape))
+        return _Done([output])
+
+    def _allgather_base(self, output, value, opts=None):
+        return self._flat(output, value)
+
+    def all_gather_single(self, output, value, opts=None):
+        """All inputs, one after the other."""
+        return self._flat(output, value)
+
+    def all_gather_single_coalesced(self, outputs, inputs, opts=None):
+        """all_gather_single() of a list."""
+        return self.allgather_into_tensor_coalesced(outputs, inputs, opts)
+
+    def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
+        """all_gather_single() of a list."""
+        for output, value in zip(outputs, inputs):
+            self._flat(output, value)
+        return _Done(outputs)
+
+    def reduce_scatter(self, output_tensors, input_tensors_list, opts):
+        """output_tensors[i] = the reduction of input_tensors_list[i][rank]."""
+        _check_reduction(opts)
+        for output, inputs in zip(output_tensors, input_tensors_list):
+            output.copy_(inputs[0])
+        return _Done(output_tensors)
+
+    def reduce_scatter_coalesced(self, output_tensors, input_tensors_list, opts):
+        """As reduce_scatter()."""
+        return self.reduce_scatter(output_tensors, input_tensors_list, opts)
+
+    def _reduce_scatter_base(self, output, value, opts):
+        _check_reduction(opts)
+        return self._flat(output, value)
+
+    def reduce_scatter_single(self, output, value, opts):
+        """The reduction's part of this rank."""
+        _check_reduction(opts)
+        return self._flat(output, value)
+
+    def reduce_scatter_single_coalesced(self, outputs, inputs, opts):
+        """reduce_scatter_single() of a list."""
+        return self.reduce_scatter_tensor_coalesced(outputs, inputs, opts)
+
+    def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts):
+        """reduce_scatter_single() of a list."""
+        for output, value in zip(outputs, inputs):
+            self._flat(output, value)
+        return _Done(outputs)
+
+    def alltoall(self, output_tensor_list, input_tensor_list, opts=None):
+        """output_tensor_list[i] = what rank i had for us."""
+        output_tensor_list[0].copy_(input_tensor_list[0])
+        return _Done(output_tensor_list)
+
+    def alltoall_base(self, output, input, output_split_sizes, input_split_sizes, opts=None):
+        """Pieces of one tensor to and from everybody."""
+        return self._flat(output, input)
+
+    def all_to_all_single(self, output, input, output_split_sizes, input_split_sizes, opts=None):
+        """As alltoall_base()."""
+        return self._flat(output, input)
+
+    def gather(self, output_tensors_list, input_tensor_list, opts):
+        """All inputs, at the root."""
+        self._check(opts.rootRank)
+        for outputs, value in zip(output_tensors_list, input_tensor_list):
+            outputs[0].copy_(value)
+        return _Done(output_tensors_list)
+
+    def scatter(self, output_tensor_list, input_tensors_list, opts):
+        """One of the root's tensors to each."""
+        self._check(opts.rootRank)
+        for output, inputs in zip(output_tensor_list, input_tensors_list):
+            output.copy_(inputs[0])
+        return _Done(output_tensor_list)
+
+    def send(self, tensors, dst_rank, tag=0):
+        """To another process: there is none."""
+        raise NotImplementedError("send on the backend xla: the world has one process")
+
+    def recv(self, out_tensors, src_rank, tag=0):
+        """From another process: there is none."""
+        raise NotImplementedError("recv on the backend xla: the world has one process")
+
+    def recv_anysource(self, *args):
+        """From another process: there is none."""
+        raise NotImplementedError("recv on the backend xla: the world has one process")
+
+
+def _create(prefix_store, rank, size, timeout):
+    group = ProcessGroupXla(prefix_store, rank, size, timeout)
+    group._set_group_name("xla")
+    return group
+
+
+if "xla" not in dist.Backend.backend_list:
+    dist.Backend.register_backend("xla", _create, devices="xla")
+
+
+def new_xla_process_group(ranks=None, timeout=None, backend=None, pg_options=None):
+    """torch.distributed.new_group for the xla backend."""
+    return dist.new_group(ranks=ranks, timeout=timeout, backend=backend or "xla", pg_options=pg_options)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The lines that training programs print, and their summaries for TensorBoard."""
+import functools
+import time
+
+from .. import runtime as xr
+from ..core import xla_model as xm
+from ..debug import metrics as met
+
+
+def now(format="%H:%M:%S"):
+    """The time of day as text."""
+    return time.strftime(format)
+
+
+def _spec(device):
+    return f"{device}/{xr.global_ordinal()}"
+
+
+def get_summary_writer(logdir):
+    """A SummaryWriter of tensorboardX (which must be installed) for this folder; None without a folder or on other replicas
+    than the first."""
+    if logdir and xm.is_master_ordinal(local=False):
+        from tensorboardX import SummaryWriter
+        return SummaryWriter(logdir)
+    return None
+
+
+def write_to_summary(summary_writer, global_step=None, dict_to_write={}, write_xla_metrics=False):
+    """Writes numbers under their names, with `write_xla_metrics` also the counters and totals of the metrics. No writer: nothing."""
+    if summary_writer is None:
+        return
+    for name, value in dict_to_write.items():
+        summary_writer.add_scalar(name, value, global_step)
+    if write_xla_metrics:
+        for name in met.counter_names():
+            summary_writer.add_scalar(name, met.counter_value(name), global_step)
+        for name in met.metric_names():
+            summary_writer.add_scalar(name, met.metric_data(name)[1], global_step)
+
+
+def close_summary_writer(summary_writer):
+    """Ends it; None is fine."""
+    if summary_writer is not None:
+        summary_writer.flush()
+        summary_writer.close()
+
+
+def print_training_update(device, step, loss, rate, global_rate, epoch=None, summary_writer=None):
+    """| Training Device=xla:0/0 Epoch=1 Step=0 Loss=6.89059 Rate=2.82 GlobalRate=2.82 Time=06:13:23"""
+    parts = [f"Training Device={_spec(device)}"]
+    if epoch is not None:
+        parts.append(f"Epoch={epoch}")
+    parts += [f"Step={step}", f"Loss={loss:.5f}", f"Rate={rate:.2f}", f"GlobalRate={global_rate:.2f}", f"Time={now()}"]
+    print("| " + " ".join(parts), flush=True)
+    if summary_writer is not None:
+        write_to_summary(summary_writer, dict_to_write={"examples/sec": rate, "average_examples/sec": global_rate})
+
+
+def print_test_update(device, accuracy, epoch=None, step=None):
+    """| Test Device=xla:0/0 Step=0 Epoch=1 Accuracy=97.50 Time=06:13:23"""
+    parts = [f"Test Device={_spec(device)}"]
+    if step is not None:
+        parts.append(f"Step={step}")
+    if epoch is not None:
+        parts.append(f"Epoch={epoch}")
+    if accuracy is not None:
+        parts.append(f"Accuracy={accuracy:.2f}")
+    print("| " + " ".join([*parts, f"Time={now()}"]), flush=True)
+
+
+def mp_test(func):
+    """Decorates the function of a spawned process: all processes meet at its end, whether it failed or not."""
+    @functools.wraps(func)
+    def run(rank, *args, **kwargs):
+        try:
+            return func(rank, *args, **kwargs)
+        finally:
+            xm.rendezvous("mp_test")
+    return run

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch_xla.utils.checkpoint: activations of a function are computed again in the backward pass instead of being kept.
+
+Forward and backward are one program, in which the compiler would find that the second computation repeats the first, and keep the
+first one's results. An optimization barrier makes the second one depend on the gradients that arrive."""
+import torch
+import torch.utils.checkpoint as torch_checkpoint
+
+from ..core import xla_model as xm
+
+
+def get_device_states(*args):
+    """([devices], [their random states]) of the tensors among the arguments."""
+    devices = sorted({str(a.device) for a in args if isinstance(a, torch.Tensor) and xm.is_xla_tensor(a)})
+    return devices, [torch.xla.get_rng_state() for _ in devices]
+
+
+def set_device_states(devices, states):
+    """Restores what get_device_states() gave."""
+    for _, state in zip(devices, states):
+        torch.xla.set_rng_state(state)
+
+
+def _behind_barrier(tensors):
+    """The tensors, which the compiler takes for others. Not the same objects: whoever holds these is not concerned."""
+    made = [tensor.detach().clone() if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor) else tensor for tensor in tensors]
+    xm.optimization_barrier_([tensor for tensor in made if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor)])
+    return made
+
+
+class CheckpointFunction(torch.autograd.Function):
+    """run_function(*args), of which only the arguments are kept."""
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        ctx.run_function, ctx.preserve_rng_state = run_function, preserve_rng_state
+        ctx.autocast = {kind: {"enabled": torch.is_autocast_enabled(kind), "dtype": torch.get_autocast_dtype(kind),
+                               "cache_enabled": torch.is_autocast_cache_enabled()} for kind in ("xla", "cpu")}
+        if preserve_rng_state:
+            ctx.cpu_state, ctx.device_states = torch.get_rng_state(), get_device_states(*args)
+        ctx.inputs = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*[args[i] for i in ctx.places])
+        with torch.no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        if not torch.autograd._is_checkpoint_valid():
+            raise RuntimeError("Checkpointing is not compatible with .grad() or when an `inputs` parameter is passed to .backward(). "
+                               "Please use .backward() and do not pass its `inputs` argument.")
+        saved = ctx.saved_tensors
+        moved = _behind_barrier([*saved, *grads])
+        tensors, grads = moved[:len(saved)], moved[len(saved):]
+        inputs = list(ctx.inputs)
+        for place, tensor, original in zip(ctx.places, tensors, saved):
+            inputs[place] = tensor.detach().requires_grad_(original.requires_grad)
+        with torch.random.fork_rng(devices=[], enabled=ctx.preserve_rng_state):
+            before = get_device_states(*saved)
+            if ctx.preserve_rng_state:
+                torch.set_rng_state(ctx.cpu_state)
+                set_device_states(*ctx.device_states)
+            with torch.enable_grad(), torch.autocast("xla", **ctx.autocast["xla"]), torch.autocast("cpu", **ctx.autocast["cpu"]):
+                outputs = ctx.run_function(*inputs)
+            if ctx.preserve_rng_state:
+                set_device_states(*before)
+        outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+        pairs = [(out, grad) for out, grad in zip(outputs, grads) if isinstance(out, torch.Tensor) and out.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        torch.autograd.backward([out for out, _ in pairs], [grad for _, grad in pairs])
+        return (None, None, *[value.grad if isinstance(value, torch.Tensor) else None for value in inputs])
+
+
+def checkpoint(function, *args, use_reentrant=True, **kwargs):
+    """function(*args), whose activations are computed again in the backward pass.
+
+    `use_reentrant` False: torch.utils.checkpoint's other way, with a barrier before the second computation.
+    `preserve_rng_state` (True): the second computation draws the same random numbers. Other `kwargs` go to the function, which
+    only use_reentrant=False allows."""
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        return CheckpointFunction.apply(function, preserve, *args)
+    calls = []
+
+    def run(*args, **kwargs):
+        calls.append(None)
+        return function(*(args if len(calls) == 1 else _BarrierFunction.apply(*args)), **kwargs)
+    return torch_checkpoint.checkpoint(run, *args, use_reentrant=False, preserve_rng_state=preserve, **kwargs)
+
+
+class _BarrierFunction(torch.autograd.Function):
+    """Its arguments behind a barrier; gradients pass as they are."""
+
+    @staticmethod
+    def forward(ctx, *args):
+        return tuple(_behind_barrier(args))
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads

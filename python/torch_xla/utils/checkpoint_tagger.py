@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Names for files of checkpoints: when a name gets another file, the old one is removed if nothing else names it."""
+import json
+import os
+import shutil
+
+
+def _remove(path):
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    elif os.path.exists(path):
+        os.remove(path)
+
+
+class CheckpointTagger:
+    """Tags ("best", "last") to paths. `remover`: called with a path that lost its last tag; deletes it by default."""
+
+    def __init__(self, remover=None):
+        self._remove = remover or _remove
+        self._tags = {}
+
+    def tag(self, name, path):
+        """Gives `name` to `path`."""
+        old = self._tags.get(name)
+        self._tags[name] = path
+        if old is not None and old not in self._tags.values():
+            self._remove(old)
+
+    def tags(self):
+        """{name: path}."""
+        return dict(self._tags)
+
+    def save_to_json(self):
+        """The tags as text, for load_from_json()."""
+        return json.dumps({"tags": self._tags})
+
+    @classmethod
+    def load_from_json(cls, str_json, remover=None):
+        """A tagger with the tags of save_to_json()."""
+        made = cls(remover=remover)
+        made._tags = dict(json.loads(str_json)["tags"])
+        return made

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch.distributed's backend xla, spawning and the old data parallel runner, with one process and one device."""
+import copy
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.distributed.data_parallel as dp
+import torch_xla.distributed.xla_multiprocessing as xmp
+
+
+@pytest.fixture(params=["xla://", "pjrt://", "env://"])
+def group(request, monkeypatch):
+    import torch_xla.distributed.xla_backend
+    import torch_xla.experimental.pjrt_backend  # noqa: F401
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    monkeypatch.setenv("MASTER_PORT", str(torch_xla.utils.utils.get_free_tcp_ports()[0]))
+    ranks = dict(rank=0, world_size=1) if request.param == "env://" else {}
+    dist.init_process_group("xla", init_method=request.param, **ranks)
+    yield
+    dist.destroy_process_group()
+
+
+def test_collectives(group):
+    assert dist.get_backend() == "xla" and dist.get_rank() == 0 and dist.get_world_size() == 1
+    x = torch.tensor([1.0, 2.0], device="xla")
+    for op in (dist.ReduceOp.SUM, dist.ReduceOp.MAX, dist.ReduceOp.AVG):
+        dist.all_reduce(x, op)
+    dist.broadcast(x, src=0)
+    dist.reduce(x, dst=0)
+    assert dist.all_reduce(x, async_op=True).wait()
+    outputs = [torch.zeros(2, device="xla")]
+    dist.all_gather(outputs, x)
+    assert outputs[0].tolist() == [1.0, 2.0]
+    for collective in (lambda out: dist.all_gather_into_tensor(out, x), lambda out: dist.reduce_scatter_tensor(out, x),
+                       lambda out: dist.all_to_all_single(out, x), lambda out: dist.reduce_scatter(out, [x]),
+                       lambda out: dist.all_to_all([out], [x]), lambda out: dist.scatter(out, [x]), lambda out: dist.gather(x, [out])):
+        out = torch.zeros(2, device="xla")
+        collective(out)
+        assert out.tolist() == [1.0, 2.0]
+    dist.barrier()
+    with pytest.raises(NotImplementedError, match="one process"):
+        dist.new_group([0]).send([x], 0)
+
+
+def test_ddp_trains_as_without(group):
+    torch.manual_seed(0)
+    plain = torch.nn.Sequential(torch.nn.Linear(10, 20), torch.nn.ReLU(), torch.nn.Linear(20, 5))
+    model = torch.nn.parallel.DistributedDataParallel(copy.deepcopy(plain).to("xla"),
+                                                      gradient_as_bucket_view=True)
+    xm.broadcast_master_param(model)
+    for device, net in (("cpu", plain), ("xla", model)):
+        torch.manual_seed(1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            x, y = torch.randn(4, 10), torch.randn(4, 5)
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(net(x.to(device)), y.to(device)).backward()
+            optimizer.step()
+            xm.mark_step()
+    for a, b in zip(plain.parameters(), model.parameters()):
+        torch.testing.assert_close(b.detach().cpu(), a.detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_more_processes_are_refused():
+    import torch_xla.distributed.xla_backend as xb
+    with pytest.raises(NotImplementedError, match="2 processes is not there yet"):
+        xb.ProcessGroupXla(dist.HashStore(), 0, 2, None)
+    code = ("import torch_xla\ndef work(index): print('ran')\ntorch_xla.launch(work)\n")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ, WORLD_SIZE="2"))
+    assert ran.stdout == "" and "WORLD_SIZE=2: several processes are not there yet" in ran.stderr
+
+
+def test_spawn(monkeypatch):
+    seen = []
+    assert xmp.spawn(lambda index, a: seen.append((index, a)), args=(5,)) is None and seen == [(0, 5)]
+    with pytest.raises(NotImplementedError, match="nprocs=4.*several processes are not there yet"):
+        xmp.spawn(print, nprocs=4)
+    monkeypatch.setenv("CPU_NUM_DEVICES", "4")
+    with pytest.raises(NotImplementedError, match="CPU_NUM_DEVICES=4.*several processes are not there yet"):
+        xmp.spawn(print)
+    wrapped = xmp.MpModelWrapper(torch.nn.Linear(1, 1))
+    assert wrapped.to("xla").weight.device.type == "xla" and xmp.MpSerialExecutor().run(lambda: 3) == 3
+
+
+def test_old_data_parallel():
+    def loop(model, loader, device, context):
+        context.getattr_or("epochs", lambda: []).append(1)
+        return [model(batch).sum().item() for batch in loader], str(device), len(context.epochs)
+    model = torch.nn.Linear(2, 1)
+    torch.nn.init.ones_(model.weight), torch.nn.init.zeros_(model.bias)
+    parallel = dp.DataParallel(model, device_ids=["xla:0"])
+    for epoch in (1, 2):
+        assert parallel(loop, [torch.ones(1, 2), torch.full((1, 2), 2.0)]) == [([2.0, 4.0], "xla:0", epoch)]
+    assert parallel.devices == ["xla:0"] and parallel.models[0].weight.device.type == "xla" and model.weight.device.type == "cpu"
+    assert dp.DataParallel(model, device_ids=[])(loop, [torch.ones(1, 2)])[0][:2] == ([2.0], "cpu")
+    with pytest.raises(NotImplementedError):
+        dp.DataParallel(model, device_ids=["xla:0", "xla:1"])

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The distribution torch_xla: its version, what it refuses, and the device without `import torch_xla`."""
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import torch
+import torch_xla
+from torch_xla import _load
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+PACKAGE = os.path.dirname(os.path.realpath(torch_xla.__file__))
+
+
+def python(code, *paths, **environment):
+    path = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200,
+                          env=dict(os.environ, PYTHONPATH=path, **environment))
+
+
+def project():
+    with open(os.path.join(ROOT, "python/torch_xla/pyproject.toml"), "rb") as file:
+        return tomllib.load(file)["project"]
+
+
+def test_versions_agree():
+    assert torch_xla.__version__ == project()["version"]
+    assert torch_xla.__version__.startswith(_load.TORCH + ".") and torch.__version__.startswith(_load.TORCH + ".")
+    assert torch_xla._XLAC._built_for_torch.split("+")[0] == torch.__version__.split("+")[0]
+    assert f"torch=={_load.TORCH}.*" in project()["dependencies"]
+
+
+def test_every_folder_with_python_is_a_package():
+    # A namespace package would work from a folder on the path, and then come without its files in the wheel of another tool.
+    for folder, _, files in os.walk(PACKAGE):
+        if any(file.endswith(".py") for file in files):
+            assert "__init__.py" in files, folder
+
+
+def test_import_torch_is_enough(tmp_path):
+    # As pip installs it: the entry point of torch.backends.
+    dist = tmp_path / "torch_xla-2.13.0+millrace0.dist-info"
+    dist.mkdir()
+    (dist / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_xla\nVersion: 2.13.0+millrace0\n")
+    points = project()["entry-points"]["torch.backends"]
+    (dist / "entry_points.txt").write_text("[torch.backends]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()))
+    code = "import torch; x = torch.ones(2, device='xla'); print((x + x).tolist(), x.device)"
+    assert python(code, str(tmp_path)).stdout == "[2.0, 2.0] xla:0\n"
+    # In the other order, when torch calls the entry point in the middle of the import of torch_xla.
+    assert python("import torch_xla; " + code, str(tmp_path)).stdout == "[2.0, 2.0] xla:0\n"
+
+
+@pytest.mark.skipif("millrace" not in PACKAGE and not os.path.exists(os.path.join(os.path.dirname(PACKAGE), "millrace", "lib")),
+                    reason="torch_xla comes from the source tree")
+def test_installed_wheel():
+    distribution = importlib.metadata.distribution("torch_xla")
+    assert distribution.version == torch_xla.__version__
+    files = {str(file) for file in distribution.files}
+    assert "torch_xla/_XLAC.so" in files and "torch_xla/core/xla_model.py" in files
+    assert not [file for file in files if "csrc" in file or file.endswith(("CMakeLists.txt", "pyproject.toml", ".cpp"))]
+    assert os.path.realpath(distribution.locate_file("torch_xla")) == PACKAGE
+    assert any(point.name == "torch_xla" for point in importlib.metadata.entry_points(group="torch.backends"))
+
+
+def test_other_torch_is_refused():
+    with pytest.raises(ImportError, match=r"is for PyTorch 2\.13, but torch 2\.14\.1 is installed.*pip install torch==2\.13"):
+        _load.check_torch("2.14.1")
+    with pytest.raises(ImportError, match=r"was built for torch 2\.12\.0.*install it again"):
+        _load.check_built("2.12.0")
+    fake = "import sys, types; t = types.ModuleType('torch'); t.__version__ = '2.12.0'; sys.modules['torch'] = t; import torch_xla"
+    ran = python(fake)
+    assert ran.returncode != 0 and "is for PyTorch 2.13, but torch 2.12.0 is installed" in ran.stderr
+
+
+def test_cmake_refuses_another_torch(tmp_path):
+    # A Python whose torch is another one: what the build asks it for.
+    fake = tmp_path / "python"
+    fake.write_text("#!/bin/sh\necho '/somewhere/torch;/usr/include;2.14.0'\n")
+    fake.chmod(0o755)
+    ran = subprocess.run(["cmake", "-S", os.path.join(ROOT, "python/torch_xla/csrc"), "-B", str(tmp_path / "b"),
+                          f"-DMILLRACE_TORCH_PYTHON={fake}"], capture_output=True, text=True)
+    message = " ".join(ran.stderr.split())
+    assert ran.returncode != 0 and "is for PyTorch 2.13, but torch 2.14.0 is installed in /somewhere/torch" in message
+
+
+def test_original_package_is_named(tmp_path):
+    dist = tmp_path / "torch_xla-2.9.0.dist-info"
+    dist.mkdir()
+    (dist / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_xla\nVersion: 2.9.0\n")
+    ran = python("import torch_xla; print(torch_xla.device())", str(tmp_path), TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    assert ran.stdout == "xla:0\n"
+    assert re.search(r"torch_xla 2\.9\.0, the original PyTorch/XLA, is also installed, in .*pip uninstall torch_xla", ran.stderr)
+    # Its files over ours: the same folder.
+    (tmp_path / "torch_xla").symlink_to(PACKAGE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        with pytest.raises(ImportError, match="is installed over Millrace's torch_xla.*pip uninstall"):
+            _load.check_original(str(tmp_path / "torch_xla"))
+
+
+def test_missing_libraries_are_named(tmp_path, monkeypatch):
+    import millrace
+    monkeypatch.setattr(millrace, "library_path", lambda name: str(tmp_path / name))
+    missing = "libMLIR.so.22.1: cannot open shared object file: No such file or directory"
+    monkeypatch.setattr(millrace.ctypes, "CDLL", lambda path: (_ for _ in ()).throw(OSError(missing)))
+    with pytest.raises(ImportError, match="apt-get install libmlir-22 libllvm22"):
+        _load.load()
+
+
+def test_broken_compiled_part(tmp_path):
+    broken = tmp_path / "_XLAC.so"
+    broken.write_bytes(b"not a library")
+    with pytest.raises(ImportError, match="cannot be loaded.*pip install --no-build-isolation"):
+        _load._load(str(broken))
+
+
+def test_other_devices_are_errors():
+    code = ("import os, torch, torch_xla, torch_xla.runtime as xr\n"
+            "for name in ('TPU', 'CUDA', 'nonsense'):\n"
+            "    os.environ['PJRT_DEVICE'] = name\n"
+            "    for use in (lambda: torch.ones(2, device='xla'), xr.device_type):\n"
+            "        try: use()\n"
+            "        except RuntimeError as error: print(error)\n")
+    want = [f"PJRT_DEVICE is {name}, but the only device available is CPU" for name in ("TPU", "CUDA", "nonsense") for _ in range(2)]
+    assert python(code).stdout.splitlines() == want
+
+
+def test_default_device_is_said_once_and_only_when_used():
+    code = ("import sys, torch, torch_xla; print('imported', file=sys.stderr); a = torch.ones(2, device='xla'); (a + a).tolist()\n"
+            "import torch_xla.runtime as xr; xr.device_type()")
+    environment = {key: value for key, value in os.environ.items() if key != "PJRT_DEVICE"}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=200)
+    assert ran.stderr == "imported\ntorch_xla: PJRT_DEVICE is not set, so the device is CPU\n"
+
+
+def test_import_brings_no_compiler_or_framework_in():
+    # benchmarks/torch_import.py prints times; this says why they are short.
+    ran = python("import torch, sys; before = set(sys.modules); import torch_xla; print(sorted({m.split('.')[0] for m in set(sys.modules) - before}))")
+    assert not {"jax", "tensorflow", "transformers", "torchvision"} & set(eval(ran.stdout)), ran.stderr
