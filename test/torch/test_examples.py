@@ -43,10 +43,16 @@ def test_unet(flags, compilations):
     assert float(re.search(r"largest difference to the CPU: (\S+)", text).group(1)) < 1e-2, text
 
 
-def test_llama():
+def test_llama_generates():
     pytest.importorskip("transformers")
-    text = command("llama.py", "--generate=6", "--train=8")
-    assert "same words as on the CPU: True" in text and "device: xla:0" in text, text
+    text = command("llama.py", "--generate=6")
+    assert "same words as on the CPU: True" in text, text
     assert re.search(r"second generation: .*, 0 compilations", text), text
-    losses = [float(loss) for loss in re.search("loss: (.*)", text).group(1).split()]
-    assert losses[-1] < losses[0], text
+
+
+def test_spmd_module_says_that_it_is_not_there_yet():
+    """transformers' Trainer imports it on every device."""
+    import torch_xla.distributed.spmd as xs
+    with pytest.raises(NotImplementedError, match="Mesh.*not there yet"):
+        xs.Mesh
+    assert not hasattr(xs, "something_else")

@@ -197,13 +197,17 @@ def broadcast_master_param(model):
     mark_step()
 
 
+def _fetch_gradients(optimizer):
+    """The gradients of the optimizer's parameters that have one. accelerate calls this name."""
+    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+
+
 def reduce_gradients(optimizer, groups=None, pin_layout=True):
     """Sums the gradients of the optimizer's parameters over all replicas, divided by their number."""
     _collectives.check_groups(groups)
     count = xrt_world_size()
     if count > 1:
-        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        all_reduce(REDUCE_SUM, gradients, scale=1.0 / count, groups=groups, pin_layout=pin_layout)
+        all_reduce(REDUCE_SUM, _fetch_gradients(optimizer), scale=1.0 / count, groups=groups, pin_layout=pin_layout)
 
 
 def optimizer_step(optimizer, barrier=False, optimizer_args={}, groups=None, pin_layout=True):
@@ -311,6 +315,9 @@ def _to_cpu(data):
         _XLAC._xla_sync_multi([tensor for tensor in tensors])
         return [_to_cpu_tensor(tensor) for tensor in tensors]
     return ToXlaTensorArena(convert, lambda value: isinstance(value, torch.Tensor) and is_xla_tensor(value)).transform(data)
+
+
+_maybe_convert_to_cpu = _to_cpu  # accelerate's name for it
 
 
 def save(data, file_or_path, master_only=True, global_master=False, sync=True):
