@@ -161,4 +161,8 @@ def InsertExplicitReshardsPass : Sharding_Pass<"sdy-insert-explicit-reshards", "
     Where a reduction factor is split, an sdy.all_reduce of the result follows. }];
 }
 
+def ReshardToCollectivesPass : Sharding_Pass<"sdy-reshard-to-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Turn reshards into all_slice, collective_permute, all_to_all and all_gather";
+}
+
 #endif

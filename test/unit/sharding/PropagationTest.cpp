@@ -2,6 +2,7 @@
 //===- PropagationTest.cpp - Propagation without IR -----------------------===//
 #include "passes/sharding/Assign.h"
 #include "passes/sharding/Graph.h"
+#include "passes/sharding/ReshardSteps.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -281,6 +282,33 @@ TEST(Assign, NobodySplitsWhatMustBeWhole) {
   projection.operands = {project(&given, rule.operands[0], rule.factors)};
   projection.results = {project(&given, rule.results[0], rule.factors)};
   EXPECT_THAT(assignFactors(projection, rule.factors)[0], IsEmpty());
+}
+
+std::vector<ReshardStep::Kind> kinds(const DimAxes &from, const DimAxes &to) {
+  std::vector<ReshardStep::Kind> result;
+  auto steps = stepsBetween(from, to);
+  EXPECT_TRUE(steps.has_value());
+  if (!steps)
+    return result;
+  for (const ReshardStep &step : *steps)
+    result.push_back(step.kind);
+  if (!steps->empty()) {
+    EXPECT_EQ(steps->back().result, to);
+  }
+  return result;
+}
+
+TEST(ReshardSteps, ShrinkFirstGrowLast) {
+  using enum ReshardStep::Kind;
+  EXPECT_THAT(kinds({{a}, {}}, {{a}, {}}), IsEmpty());
+  EXPECT_THAT(kinds({{}, {}}, {{a}, {b}}), ElementsAre(Slice));
+  EXPECT_THAT(kinds({{a, b}, {}}, {{a}, {}}), ElementsAre(Gather));
+  EXPECT_THAT(kinds({{a}, {}}, {{}, {a}}), ElementsAre(Exchange));
+  EXPECT_THAT(kinds({{a}, {}}, {{c}, {}}), ElementsAre(Permute));
+  EXPECT_THAT(kinds({{a}, {}}, {{}, {c}}), ElementsAre(Slice, Gather));
+  EXPECT_THAT(kinds({{a}, {c}}, {{c}, {a}}), ElementsAre(Permute));
+  // Half of an axis goes elsewhere.
+  EXPECT_THAT(kinds({{b}, {}}, {{b0}, {b1}}), ElementsAre(Exchange));
 }
 
 } // namespace
