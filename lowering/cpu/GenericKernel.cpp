@@ -136,6 +136,49 @@ void carryInPlace(func::FuncOp body) {
   });
 }
 
+/// The operand is overwritten by what its owner computes, or becomes a result.
+bool isStart(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (auto styled = dyn_cast<DestinationStyleOpInterface>(user))
+    return styled.isDpsInit(&use);
+  if (auto loop = dyn_cast<scf::ForOp>(user))
+    return use.getOperandNumber() >= loop.getNumControlOperands();
+  return isa<scf::WhileOp, bufferization::MaterializeInDestinationOp>(user);
+}
+
+/// Results do not start from one value: the elimination of empty tensors would give it the memory of the first result, and
+/// what becomes the second one might then be computed there. Constant values are made again for each, others copied.
+void separateStarts(func::FuncOp body) {
+  auto isConstant = [](Operation *op) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    return isa<linalg::FillOp, tensor::EmptyOp>(op) || (generic && generic.getNumDpsInputs() == 0);
+  };
+  SmallVector<Operation *> makers;
+  body.walk([&](Operation *op) {
+    if (op->getNumResults() == 1 && (isConstant(op) || isa<DestinationStyleOpInterface, scf::ForOp>(op)))
+      makers.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(makers)) { // what a clone uses is used once more
+    SmallVector<OpOperand *> starts;
+    for (OpOperand &use : op->getResult(0).getUses())
+      if (isStart(use))
+        starts.push_back(&use);
+    if (starts.size() < 2)
+      continue;
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(op);
+    for (OpOperand *use : llvm::drop_begin(starts)) {
+      if (isConstant(op)) {
+        use->set(builder.clone(*op)->getResult(0));
+        continue;
+      }
+      auto type = cast<RankedTensorType>(op->getResult(0).getType());
+      SmallVector<Value> dims;
+      use->set(bufferization::AllocTensorOp::create(builder, op->getLoc(), type, dims, op->getResult(0)));
+    }
+  }
+}
+
 /// memref.copy between strided buffers would call a C library function: make it a loop nest like all others.
 void copiesToLinalg(func::FuncOp body) {
   IRRewriter rewriter(body.getContext());
@@ -349,6 +392,12 @@ FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
     pm.addPass(createLinalgElementwiseOpFusionPass());
     addKernelCanonicalizer(pm);
     pm.addPass(createCSEPass());
+    if (failed(pm.run(module)))
+      return failure();
+  }
+  separateStarts(module.lookupSymbol<func::FuncOp>(bodyName));
+  {
+    PassManager pm(module.getContext(), ModuleOp::getOperationName());
     pm.addPass(bufferization::createEmptyTensorEliminationPass());
     if (failed(pm.run(module)))
       return failure();
