@@ -65,6 +65,7 @@ public:
   Val constant(double value, const Shape &shape);
   Val constant(int64_t value, const Shape &shape);
   Val constantInts(const Ints &values, const Shape &shape);
+  Val constantReals(const std::vector<double> &values, const Shape &shape);
   Val convert(const Val &value, DType dtype);
   Val broadcastInDim(const Val &value, const Ints &dims, const Ints &mapping);
   /// NumPy's rule: dims are aligned at the end.
@@ -182,6 +183,19 @@ void registerHistograms(Registry &);
 void registerNumbers(Registry &);
 void registerGamma(Registry &);
 void registerIndexReduce(Registry &);
+void registerSpecial(Registry &);
+void registerLosses(Registry &);
+void registerActivations(Registry &);
+void registerResampling(Registry &);
+void registerBatchNormalization(Registry &);
+void registerEmbeddingBags(Registry &);
+void registerAttention(Registry &);
+void registerDistances(Registry &);
+void registerGridSampling(Registry &);
+void registerWindowMaxima(Registry &);
+void registerSegments(Registry &);
+void registerScatter(Registry &);
+void registerTemporalClassification(Registry &);
 
 /// PyTorch's promotion of two types; `a` and `b` of equal category.
 DType promote(DType a, DType b);

@@ -249,4 +249,18 @@ Val Emitter::constantInts(const Ints &values, const Shape &shape) {
   return impl->wrapConstant(DenseElementsAttr::get(impl->type(shape), elements));
 }
 
+Val Emitter::constantReals(const std::vector<double> &values, const Shape &shape) {
+  if (failed())
+    return {};
+  RankedTensorType type = impl->type(shape);
+  llvm::SmallVector<llvm::APFloat> elements;
+  for (double value : values) {
+    bool lost;
+    elements.emplace_back(value);
+    elements.back().convert(cast<FloatType>(type.getElementType()).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                            &lost);
+  }
+  return impl->wrapConstant(DenseElementsAttr::get(type, elements));
+}
+
 } // namespace millrace::tracing

@@ -17,44 +17,20 @@ _RATHER = {"aten::nan_to_num", "aten::eye", "aten::eye.m", "aten::linspace", "at
            "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor"}
 
 
-def _adaptive_avg_pool2d_backward(grad, x):
-    """The share of every window, spread over it: one matrix per dim."""
-    def matrix(outputs, inputs):
-        window = torch.arange(outputs, device=x.device)[:, None]
-        place = torch.arange(inputs, device=x.device)[None, :]
-        start, end = window * inputs // outputs, ((window + 1) * inputs + outputs - 1) // outputs
-        inside = (place >= start) & (place < end)
-        return inside.to(grad.dtype) / (end - start).to(grad.dtype)
-    rows, columns = matrix(grad.shape[-2], x.shape[-2]), matrix(grad.shape[-1], x.shape[-1])
-    return rows.t() @ grad @ columns
+def _rrelu_with_noise(x, noise, lower=1 / 8, upper=1 / 3, training=False, generator=None):
+    """Slopes below zero are random while training; `noise` remembers them for the gradient."""
+    if not training:
+        return torch.ops.aten.leaky_relu(x, (lower + upper) / 2)
+    slopes = torch.where(x <= 0, torch.empty_like(x).uniform_(lower, upper), torch.ones_like(x))
+    noise.copy_(slopes)
+    return x * slopes
 
 
-def _upsample_nearest2d_backward(grad, output_size, input_size, scales_h=None, scales_w=None):
-    """Every gradient goes to the element that was repeated: one matrix per dim."""
-    def matrix(outputs, inputs, scale):
-        step = 1 / scale if scale else inputs / outputs
-        source = (torch.arange(outputs, device=grad.device) * step).floor().clamp(max=inputs - 1)
-        return (source[:, None] == torch.arange(inputs, device=grad.device)).to(grad.dtype)
-    rows = matrix(output_size[0], input_size[2], scales_h)
-    columns = matrix(output_size[1], input_size[3], scales_w)
-    return rows.t() @ grad @ columns
+_OURS = {"rrelu_with_noise": _rrelu_with_noise}
 
-
-def _native_batch_norm_legit_functional(x, weight, bias, running_mean, running_var, training, momentum, eps):
-    """The new running statistics as results: what graphs of torch.compile have instead of an update in place."""
-    mean, var = running_mean.clone(), running_var.clone()
-    results = torch.ops.aten.native_batch_norm.default(x, weight, bias, mean, var, training, momentum, eps)
-    return (*results, mean, var)
-
-
-def _native_batch_norm_legit_no_training(x, weight, bias, running_mean, running_var, momentum, eps):
-    return torch.ops.aten.native_batch_norm.default(x, weight, bias, running_mean, running_var, False, momentum, eps)
-
-
-_OURS = {"_native_batch_norm_legit_functional": _native_batch_norm_legit_functional,
-         "_native_batch_norm_legit_no_training": _native_batch_norm_legit_no_training,
-         "_adaptive_avg_pool2d_backward": _adaptive_avg_pool2d_backward,
-         "upsample_nearest2d_backward": _upsample_nearest2d_backward}
+# Operators whose gradient PyTorch gives no types for on the meta device: those of the argument that it is the gradient of.
+_LIKE_ARGUMENT = {"multi_margin_loss_backward": 1, "multilabel_margin_loss_backward": 1, "_ctc_loss_backward": 1,
+                  "fractional_max_pool3d_backward": 1}
 
 _library = None
 installed = []  # names of operators that are decomposed here
@@ -84,6 +60,8 @@ def install(xlac):
     for name, function in _OURS.items():
         _library.impl(name, function, "XLA")
         installed.append(name)
+    for name, index in _LIKE_ARGUMENT.items():
+        _library.impl(name, lambda *args, _index=index, **_: torch.empty_like(args[_index]), "Meta")
     names = {full.split(".")[0] for full in torch._C._dispatch_get_all_op_names() if full.startswith("aten::")}
     for full in names:
         if full.endswith("_copy") and full[:-len("_copy")] in names:

@@ -99,22 +99,6 @@ Vals scatterWith(const Call &c, const std::string &combine) {
   return {scatterLeading(e, x, alongDim(e, index, dim, x.dims()[dim]), updates, x.rank(), combine)};
 }
 
-Vals scatterReduce(const Call &c) {
-  std::string how = c.text(4);
-  bool includesSelf = c.flag(5, true);
-  if (!includesSelf)
-    return {c.e.fail("scatter_reduce without the values that were there")};
-  if (how == "sum" || how == "add")
-    return scatterWith(c, "stablehlo.add");
-  if (how == "prod" || how == "multiply")
-    return scatterWith(c, "stablehlo.multiply");
-  if (how == "amax")
-    return scatterWith(c, "stablehlo.maximum");
-  if (how == "amin")
-    return scatterWith(c, "stablehlo.minimum");
-  return {c.e.fail("scatter_reduce with " + how)};
-}
-
 /// Moves `dim` to the front.
 Ints toFront(int64_t dim, int64_t rank) {
   Ints order = {dim};
@@ -301,7 +285,6 @@ void registerIndexing(Registry &r) {
   r.add({"gather"}, gather);
   r.add({"scatter.src", "scatter.value"}, [](const Call &c) { return scatterWith(c, ""); });
   r.add({"scatter_add"}, [](const Call &c) { return scatterWith(c, "stablehlo.add"); });
-  r.add({"scatter_reduce.two", "scatter.reduce", "scatter.value_reduce"}, scatterReduce);
   r.add({"index_select"}, indexSelect);
   r.add({"index_add"}, [](const Call &c) { return indexAdd(c, "stablehlo.add"); });
   r.add({"index_copy"}, [](const Call &c) { return indexAdd(c, ""); });

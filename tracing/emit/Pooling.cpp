@@ -2,6 +2,7 @@
 //===- Pooling.cpp - Windows over images -----------------------------------===//
 #include "tracing/Emit.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace millrace::tracing {
@@ -95,23 +96,40 @@ Val sumPool(Emitter &e, const Val &x, const Pool &pool, const Ints &dims) {
                {scalar, scalar}, [&](const Vals &in) { return Vals{e.add(in[0], in[1])}; })[0];
 }
 
+/// What the sum of each window is divided by. A window may reach beyond the padding in ceil mode: what lies there never
+/// counts, padding only if it is asked for.
+Val divisorOf(Emitter &e, const Pool &pool, const Ints &input, const Shape &output, bool countsPadding) {
+  Val made;
+  for (int64_t d = 0; d < int64_t(input.size()); ++d) {
+    std::vector<double> counts;
+    bool isEqual = true;
+    for (int64_t o = 0; o < output.dims[d]; ++o) {
+      int64_t start = o * pool.stride[d] - pool.low[d], end = std::min(start + pool.window[d], input[d] + pool.low[d]);
+      if (!countsPadding) {
+        start = std::max<int64_t>(start, 0);
+        end = std::min(end, input[d]);
+      }
+      counts.push_back(double(end - start));
+      isEqual &= counts.back() == counts.front();
+    }
+    if (counts.empty() || (isEqual && counts[0] == 1))
+      continue;
+    Val factor = isEqual ? e.constant(counts[0], output)
+                         : e.broadcastInDim(e.constantReals(counts, {output.dtype, {output.dims[d]}}), output.dims, {d});
+    made = made ? e.mul(made, factor) : factor;
+  }
+  return made ? made : e.constant(1.0, output);
+}
+
 /// self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
 Vals avgPool(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   Val x = e.convert(c.val(0), mathType(c.out().dtype));
+  if (!x || c.out().count() == 0)
+    return {x ? e.constant(int64_t(0), c.out()) : x};
   Pool pool(c, 1, spatial, x.rank(), x.dims(), c.out().dims, {});
-  if (c.flag(4) && !c.has(6))
-    return {e.fail("ceil mode")};
   Val total = sumPool(e, x, pool, c.out().dims);
-  bool isPadded = false;
-  double size = 1;
-  for (int64_t i = 0; i < x.rank(); ++i) {
-    isPadded |= pool.low[i] > 0;
-    size *= double(pool.window[i]);
-  }
-  if (c.has(6))
-    size = c.real(6);
-  Val divisor = isPadded && !c.flag(5, true) && !c.has(6) ? sumPool(e, e.like(x, 1), pool, c.out().dims) : e.like(total, size);
+  Val divisor = c.has(6) ? e.like(total, c.real(6)) : divisorOf(e, pool, x.dims(), total.shape, c.flag(5, true));
   return {e.convert(e.div(total, divisor), c.out().dtype)};
 }
 
@@ -120,26 +138,22 @@ Vals avgPoolBackward(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   DType math = mathType(c.out().dtype);
   Val grad = e.convert(c.val(0), math), x = c.val(1);
+  if (!grad || !x || c.out().count() == 0 || grad.shape.count() == 0)
+    return {grad ? e.constant(int64_t(0), c.out()) : grad};
   Pool pool(c, 2, spatial, x.rank(), x.dims(), grad.dims(), {});
-  if (c.flag(5) || (!c.flag(6, true) && pool.low != Ints(x.rank(), 0)))
-    return {e.fail("ceil mode, or padding that does not count")};
-  double size = 1;
+  Val divisor = c.has(7) ? e.like(grad, c.real(7)) : divisorOf(e, pool, x.dims(), grad.shape, c.flag(6, true));
   Ints low(x.rank(), 0), high(x.rank(), 0), interior(x.rank(), 0);
   Pool full = pool;
   full.stride = Ints(x.rank(), 1);
   for (int64_t i = 0; i < x.rank(); ++i) {
-    size *= double(pool.window[i]);
     interior[i] = pool.stride[i] - 1;
     low[i] = pool.window[i] - 1 - pool.low[i];
     int64_t length = (grad.dims()[i] - 1) * pool.stride[i] + 1;
     high[i] = x.dims()[i] + pool.window[i] - 1 - length - low[i];
   }
-  if (c.has(7))
-    size = c.real(7);
-  Val spread = e.pad(grad, e.constant(int64_t(0), {math, {}}), low, high, interior);
+  Val spread = e.pad(e.div(grad, divisor), e.constant(int64_t(0), {math, {}}), low, high, interior);
   full.padding = "dense<0> : tensor<" + std::to_string(x.rank()) + "x2xi64>";
-  Val total = sumPool(e, spread, full, x.dims());
-  return {e.convert(e.div(total, e.like(total, size)), c.out().dtype)};
+  return {e.convert(sumPool(e, spread, full, x.dims()), c.out().dtype)};
 }
 
 } // namespace
