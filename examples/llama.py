@@ -66,7 +66,8 @@ def train(steps):
     with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(
             output_dir=folder, max_steps=steps, per_device_train_batch_size=8, learning_rate=3e-3, warmup_steps=2,
-            lr_scheduler_type="cosine", logging_steps=max(1, steps // 4), save_strategy="no", report_to=[], disable_tqdm=True)
+            lr_scheduler_type="cosine", logging_steps=max(1, steps // 4), save_strategy="no", report_to=[], disable_tqdm=True,
+            optim="adamw_torch")  # the default is fused, which PyTorch refuses on this device
         trainer = transformers.Trainer(model=make_model(), args=arguments, train_dataset=Sentences(8 * steps))
         print(f"device: {arguments.device}", flush=True)
         met.clear_all()

@@ -50,6 +50,14 @@ def test_llama_generates():
     assert re.search(r"second generation: .*, 0 compilations", text), text
 
 
+def test_llama_trains():
+    pytest.importorskip("accelerate")
+    text = command("llama.py", "--train=8")
+    assert "device: xla:0" in text and "on the CPU ran: nothing" in text, text
+    losses = [float(loss) for loss in re.search("loss: (.*)", text).group(1).split()]
+    assert losses[-1] < losses[0], text
+
+
 def test_spmd_module_says_that_it_is_not_there_yet():
     """transformers' Trainer imports it on every device."""
     import torch_xla.distributed.spmd as xs
