@@ -267,7 +267,7 @@ def test_loader_barriers_and_errors():
         break
     loader.close()
     assert len(loader) == 1000
-    parallel = pl.ParallelLoader([torch.ones(1)] * 5, [torch_xla.device()])
+    parallel = pl.ParallelLoader(cpu_loader=[torch.ones(1)] * 5, devices=[torch_xla.device()])
     assert sum(batch.item() for batch in parallel.per_device_loader(torch_xla.device())) == 5.0
     assert parallel.per_device_samples() == 5
     with pytest.raises(RuntimeError, match="expects one of the devices"):

@@ -108,7 +108,7 @@ torch_xla.runtime
   get_num_cached_compilation_graph()
 torch_xla.distributed.parallel_loader
   MpDeviceLoader(loader, device, **kwargs)
-  ParallelLoader(cpu_loader=None, devices=None, batchdim=0, batches_per_execution=1, loader_prefetch_size=16, device_prefetch_size=8, host_to_device_transfer_threads=1, input_sharding=None)
+  ParallelLoader(loader, devices, batchdim=0, batches_per_execution=1, loader_prefetch_size=8, device_prefetch_size=4, host_to_device_transfer_threads=1, input_sharding=None)
   ParallelLoader.per_device_loader(self, device)
   ParallelLoader.per_device_samples(self)
   ParallelLoader.next_item(self, device)

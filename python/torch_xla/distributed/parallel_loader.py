@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loaders that read and upload the next batches while a step runs, with a step barrier every few batches."""
+import functools
 import threading
 
 from ..core import xla_model as xm
@@ -60,18 +61,27 @@ class _Failure:
         self.error = error
 
 
+def _either_name(function):
+    """The loader's name is cpu_loader since PyTorch/XLA 2.5."""
+    @functools.wraps(function)
+    def run(self, *args, **kwargs):
+        if "cpu_loader" in kwargs:
+            kwargs["loader"] = kwargs.pop("cpu_loader")
+        return function(self, *args, **kwargs)
+    return run
+
+
 class ParallelLoader:
-    """Reads `cpu_loader` (any iterable of nested data with CPU tensors) on one thread, uploads on others.
+    """Reads `loader` (any iterable of nested data with CPU tensors) on one thread, uploads on others.
 
     `devices`: where batches go (one, today). `batchdim`: no effect. `batches_per_execution`: batches per barrier.
     `loader_prefetch_size`, `device_prefetch_size`: most batches that wait for upload, and on the device.
     `host_to_device_transfer_threads`: threads that upload; with several of them batches may change their order."""
 
-    def __init__(self, cpu_loader=None, devices=None, batchdim=0, batches_per_execution=1, loader_prefetch_size=16,
-                 device_prefetch_size=8, host_to_device_transfer_threads=1, input_sharding=None, loader=None):
-        self._cpu_loader = cpu_loader if cpu_loader is not None else loader  # `loader` until PyTorch/XLA 2.4
-        if self._cpu_loader is None or devices is None:
-            raise TypeError("ParallelLoader expects a loader and a list of devices")
+    @_either_name
+    def __init__(self, loader, devices, batchdim=0, batches_per_execution=1, loader_prefetch_size=8, device_prefetch_size=4,
+                 host_to_device_transfer_threads=1, input_sharding=None):
+        self._cpu_loader = loader
         if input_sharding is not None:
             raise NotImplementedError("input_sharding: SPMD is not there yet")
         if len(devices) != 1:
