@@ -5,6 +5,7 @@
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/LowerToLLVM.h"
 #include "lowering/cpu/ObjectEmitter.h"
+#include "runtime/kernels/Symbols.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -212,6 +213,12 @@ CompiledKernel::CompiledKernel(const std::string &text, Path path, bool withRefe
     return;
   }
   impl->jit = std::move(*jit);
+  // What machine code of programs may call; without AVX512-BF16 the rounding to bf16 is one of these.
+  llvm::orc::SymbolMap symbols;
+  for (const runtime::RuntimeSymbol &symbol : runtime::runtimeSymbols())
+    symbols[impl->jit->mangleAndIntern(symbol.name)] = {llvm::orc::ExecutorAddr::fromPtr(symbol.address),
+                                                        llvm::JITSymbolFlags::Exported};
+  llvm::cantFail(impl->jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));
   auto compile = [&](ModuleOp code, const lowering::BufferKernel &form, const char *symbol) -> Entry {
     lowering::addEntryPoint(form, symbol);
     PassManager pm(impl->context.get(), ModuleOp::getOperationName());
