@@ -52,20 +52,24 @@ def all_gather(value, dim=0, groups=None, output=None, pin_layout=True, channel_
     return _into(output, value.clone() if value.dim() else value.reshape(1).clone())
 
 
-def all_gather_bucketized(input_list, dim=0, groups=None, output=None, pin_layout=False, bucket_cap_mb=160):
-    """all_gather() of a list, so many MB at a time."""
-    made = [None] * len(input_list)
+def _bucketized(collective, tensors, output, bucket_cap_mb):
+    """The results of `collective`(tensors, outputs) for a list, so many MB at a time."""
+    made = [None] * len(tensors)
 
-    def gather(tensors, outputs, indices):
-        results = all_gather(tensors, dim, groups, outputs)
-        for index, result in zip(indices, results):
+    def run(bucket, outputs, indices):
+        for index, result in zip(indices, collective(bucket, outputs)):
             made[index] = result
 
-    buckets = CoalescingBuckets(gather, input_list, output, bucket_cap_mb)
-    for index, tensor in enumerate(input_list):
+    buckets = CoalescingBuckets(run, tensors, output, bucket_cap_mb)
+    for index, tensor in enumerate(tensors):
         buckets.add(tensor, index)
     buckets.flush()
     return made
+
+
+def all_gather_bucketized(input_list, dim=0, groups=None, output=None, pin_layout=False, bucket_cap_mb=160):
+    """all_gather() of a list, so many MB at a time."""
+    return _bucketized(lambda tensors, outputs: all_gather(tensors, dim, groups, outputs), input_list, output, bucket_cap_mb)
 
 
 def reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups=None, output=None, pin_layout=True, channel_id=None,
@@ -81,18 +85,8 @@ def reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups=N
 def reduce_scatter_bucketized(reduce_type, input_list, scale, scatter_dim, shard_count, groups=None, output=None, pin_layout=False,
                               bucket_cap_mb=160):
     """reduce_scatter() of a list, so many MB at a time."""
-    made = [None] * len(input_list)
-
-    def scatter(tensors, outputs, indices):
-        results = reduce_scatter(reduce_type, tensors, scale, scatter_dim, shard_count, groups, outputs)
-        for index, result in zip(indices, results):
-            made[index] = result
-
-    buckets = CoalescingBuckets(scatter, input_list, output, bucket_cap_mb)
-    for index, tensor in enumerate(input_list):
-        buckets.add(tensor, index)
-    buckets.flush()
-    return made
+    return _bucketized(lambda tensors, outputs: reduce_scatter(reduce_type, tensors, scale, scatter_dim, shard_count, groups, outputs),
+                       input_list, output, bucket_cap_mb)
 
 
 def all_reduce_bucketized_gradients(gradients, scale, groups, pin_layout, bucket_cap_mb=0):
