@@ -179,23 +179,30 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
   if (result->shapeIsKnown)
     result->dims = (*held)->dims;
   result->ready = source.event();
-  (*held)->ready.onReady([v = *held, result, source, device = target.device](const Status &ready) mutable {
-    if (!ready.ok())
-      return source.set(ready);
-    device->enqueue([v = std::move(v), result, source, allocator = device->allocator]() mutable {
-      StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, v->storage->size());
-      Status status = storage.status();
-      if (status.ok()) {
-        if (v->storage->size())
-          std::memcpy((*storage)->data(), v->storage->data(), v->storage->size());
-        result->storage = std::move(*storage);
-        if (!result->shapeIsKnown)
-          result->dims = v->dims;
-      }
-      v.reset();
-      source.set(status);
+  auto copy = [v = *held, result, source, allocator = target.device->allocator]() mutable {
+    StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, v->storage->size());
+    Status status = storage.status();
+    if (status.ok()) {
+      if (v->storage->size())
+        std::memcpy((*storage)->data(), v->storage->data(), v->storage->size());
+      result->storage = std::move(*storage);
+      if (!result->shapeIsKnown)
+        result->dims = v->dims;
+    }
+    v.reset();
+    source.set(status);
+  };
+  // A source that is still being computed is copied by whoever finishes it. The target's queue would be wrong then: a program
+  // that reads the copy may already wait at its head, and the copy would wait behind that program for ever.
+  if ((*held)->ready.isReady() && (*held)->ready.await().ok())
+    target.device->enqueue(std::move(copy));
+  else
+    (*held)->ready.onReady([copy = std::move(copy), source](const Status &ready) mutable {
+      if (ready.ok())
+        copy();
+      else
+        source.set(ready);
     });
-  });
   return std::make_shared<Buffer>(client, &target, result);
 }
 

@@ -431,6 +431,26 @@ TEST(Executor, ManyThreadsManyDevices) {
     t.join();
 }
 
+// A program may wait on the target's queue for a copy whose source is not there yet: the copy must not queue up behind it.
+TEST(Executor, CopyOfALateBufferReachesAWaitingProgram) {
+  auto client = makeClient(2);
+  LoadOptions options;
+  options.deviceAssignment = {1};
+  auto executable = client->load(addTwice(3).program, options);
+  ASSERT_TRUE(executable.ok()) << executable.status().toString();
+  LaterBuffer late = client->later(DType::F32, {3}, client->devices()[0]->memories()[0]);
+  auto copy = late.buffer->copyTo(client->devices()[1]->memories()[0]);
+  ASSERT_TRUE(copy.ok()) << copy.status().toString();
+  auto result = (*executable)->execute({{*copy, *copy}});
+  ASSERT_TRUE(result.ok()) << result.status().toString();
+  late.fulfill(toDevice<float>(*client, DType::F32, {3}, {1, 2, 3}));
+  if (!result->done[0].awaitFor(20)) {
+    std::fprintf(stderr, "the program never saw the copy\n");
+    std::abort(); // the client's destructor would wait for ever
+  }
+  EXPECT_EQ(toHost<float>(result->results[0][0]), (std::vector<float>{4, 8, 12}));
+}
+
 /// all_reduce over `members` partitions.
 Builder allReduce(uint32_t members, CollectiveStep::Kind kind, std::vector<int64_t> in, std::vector<int64_t> out) {
   Builder b;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <unistd.h>
 
 namespace millrace::runtime::test {
@@ -31,6 +32,8 @@ int fail(void **b, const i64 *d, i64 begin, i64 end) { return 1; }
 )";
 
 Constant compileC(const std::string &source) {
+  static std::mutex mutex; // tests build programs on several threads
+  std::lock_guard lock(mutex);
   static std::map<std::string, Constant> known;
   auto it = known.find(source);
   if (it != known.end())
