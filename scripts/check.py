@@ -16,6 +16,7 @@ Fixed seeds, no timing assertion. Every part has a time limit and counts as one 
 named one. The last line sums the parts: N passed, N failed, N skipped. --long runs everything without the time boxes.
 """
 import argparse
+import functools
 import glob
 import importlib.util
 import json
@@ -28,6 +29,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 SHARED = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared"))
@@ -154,14 +156,23 @@ def part_lit(arguments):
     return at_least_one_failure(count, status, "lit")
 
 
+def side_by_side(calls):
+    """The sum of the counts of `calls`, two running at a time; for parts whose commands keep one core busy."""
+    total = Count()
+    with ThreadPoolExecutor(2) as pool:
+        for count in pool.map(lambda call: call(), calls):
+            total += count
+    return total
+
+
 def part_unit(arguments):
-    total, programs = Count(), sorted(glob.glob(os.path.join(ROOT, "build/bin/unit-*")))
-    for program in programs:
+    def unit(program):
         name = os.path.basename(program)
         result = os.path.join(ROOT, "build", f"{name}.json")
         if os.path.exists(result):
             os.remove(result)
-        status, output = run([program, f"--gtest_output=json:{result}", "--gtest_brief=1"], 600)
+        status, output = run([program, f"--gtest_output=json:{result}", "--gtest_brief=1"], 600, quiet=True)
+        print(output, end="", flush=True)
         count = Count()
         if os.path.exists(result):
             for suite in json.load(open(result))["testsuites"]:
@@ -172,8 +183,10 @@ def part_unit(arguments):
                         count.failed += 1
                     else:
                         count.passed += 1
-        total += at_least_one_failure(count, status, name)
-    return total if programs else Count(failed=1)
+        return at_least_one_failure(count, status, name)
+
+    programs = sorted(glob.glob(os.path.join(ROOT, "build/bin/unit-*")))
+    return side_by_side([functools.partial(unit, p) for p in programs]) if programs else Count(failed=1)
 
 
 def part_e2e(arguments):
@@ -236,7 +249,7 @@ def part_jax(arguments):
     for name in ("MILLRACE_BUILD", "MILLRACE_JAX"):
         environment.pop(name, None)
     total = run_pytest("jax", ["test/jax"], dict(environment), arguments.long)
-    sample = [] if arguments.long else ["--sample=700"]
+    sample = [] if arguments.long else ["--sample=500"]
     environment["JAX_NUM_CPU_DEVICES"] = "1"
     status, output = run([sys.executable, "test/harness/jax_primitives.py", *sample], 3600, env=environment)
     total += at_least_one_failure(closing_line(output), status, "JAX's primitive harnesses")
@@ -283,7 +296,7 @@ def fuzz_bytecode(arguments):
     """Every damaged artifact ends in an error: counts as one test, like a family of programs below."""
     corpus = os.path.join(ROOT, "build", "bytecode-corpus")
     status, _ = run([sys.executable, "test/fuzz/bytecode_corpus.py", corpus], 300)
-    program, amount = "fuzz-bytecode", ["--seconds=20", "--seed=1"]
+    program, amount = "fuzz-bytecode", ["--seconds=10", "--seed=1"]
     if arguments.long:
         program, amount = "fuzz-bytecode-asan", ["--mutations=300000", "--seed=2"]
         status = status or run(["ninja", "-C", "build", program], 600)[0]
@@ -295,13 +308,16 @@ def fuzz_bytecode(arguments):
 
 def part_fuzz(arguments):
     """Damaged bytecode, random programs for a bounded time, one planted bug per operation family that must be found, random shardings."""
-    total = fuzz_bytecode(arguments)
-    seconds = 1800 if arguments.long else 75
-    for flags in ([f"--seconds={seconds}", "--seed=1"], ["--plant=all", "--seed=2"],
-                  [f"--seconds={seconds // 3}", "--seed=1", "--devices=6"]):
-        status, output = run(["scripts/fuzz", *flags], seconds + 600, env=dict(os.environ, MILLRACE_PYTHON=sys.executable))
-        total += at_least_one_failure(closing_line(output), status, "fuzz " + " ".join(flags))
-    return total
+    seconds = 1800 if arguments.long else 45
+
+    def programs(*flags):
+        status, output = run(["scripts/fuzz", *flags], seconds + 600, env=dict(os.environ, MILLRACE_PYTHON=sys.executable), quiet=True)
+        print(output, end="", flush=True)
+        return at_least_one_failure(closing_line(output), status, "fuzz " + " ".join(flags))
+
+    return side_by_side([functools.partial(programs, f"--seconds={seconds}", "--seed=1"), functools.partial(fuzz_bytecode, arguments),
+                         functools.partial(programs, "--plant=all", "--seed=2"),
+                         functools.partial(programs, f"--seconds={seconds // 3}", "--seed=1", "--devices=6")])
 
 
 def main():
