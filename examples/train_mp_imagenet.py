@@ -5,19 +5,16 @@
 """
 import inspect
 import os
-import sys
 
 import torch
 import torch.nn as nn
 import torch.optim as optim
 import torch_xla
 import torch_xla.core.xla_model as xm
-import torch_xla.debug.metrics as met
-import torch_xla.distributed.parallel_loader as pl
 import torch_xla.runtime as xr
-import torch_xla.test.test_utils as test_utils
 import torch_xla.utils.utils as xu
 
+import loop
 import options
 import torchvision_schemas
 
@@ -91,70 +88,19 @@ def schedule(optimizer, steps_per_epoch):
 def train_imagenet():
     xm.master_print("==> Preparing data..")
     torch.manual_seed(42)
-    train_loader, test_loader = loaders()
-    device = torch_xla.device()
-    model = make_model().to(device)
-    writer = test_utils.get_summary_writer(FLAGS.logdir) if xm.is_master_ordinal() else None
-    optimizer = optim.SGD(model.parameters(), lr=FLAGS.lr, momentum=FLAGS.momentum, weight_decay=1e-4)
-    scheduler = schedule(optimizer, len(train_loader)) if FLAGS.lr_scheduler_type else None
-    loss_fn = nn.CrossEntropyLoss()
-    train_device_loader, test_device_loader = pl.MpDeviceLoader(train_loader, device), pl.MpDeviceLoader(test_loader, device)
+    train_and_test = loaders()
 
-    def print_training(step, loss, tracker, epoch):
-        test_utils.print_training_update(device, step, loss.item(), tracker.rate(), tracker.global_rate(), epoch,
-                                         summary_writer=writer)
-
-    def train_epoch(epoch):
-        tracker = xm.RateTracker()
-        model.train()
-        for step, (data, target) in enumerate(train_device_loader):
-            if FLAGS.num_steps and step == FLAGS.num_steps:
-                break
-            optimizer.zero_grad()
-            loss = loss_fn(model(data), target)
-            loss.backward()
-            xm.optimizer_step(optimizer)
-            tracker.add(FLAGS.batch_size)
-            if scheduler:
-                scheduler.step()
-            if step % FLAGS.log_steps == 0:
-                xm.add_step_closure(print_training, args=(step, loss, tracker, epoch), run_async=FLAGS.async_closures)
-
-    def test_epoch(epoch):
-        model.eval()
-        total, correct = 0, torch.zeros((), dtype=torch.int64, device=device)
-        with torch.no_grad():
-            for step, (data, target) in enumerate(test_device_loader):
-                correct += (model(data).argmax(1) == target).sum()
-                total += data.size(0)
-                if step % FLAGS.log_steps == 0:
-                    xm.add_step_closure(test_utils.print_test_update, args=(device, None, epoch, step),
-                                        run_async=FLAGS.async_closures)
-        return xm.mesh_reduce("test_accuracy", 100.0 * correct.item() / total, lambda values: sum(values) / len(values))
-
-    accuracy, best = 0.0, 0.0
-    for epoch in range(1, FLAGS.num_epochs + 1):
-        xm.master_print(f"Epoch {epoch} train begin {test_utils.now()}")
-        train_epoch(epoch)
-        xm.master_print(f"Epoch {epoch} train end {test_utils.now()}")
+    def is_tested(epoch):
         last = epoch == FLAGS.num_epochs
-        if (last if FLAGS.test_only_at_end else epoch % FLAGS.eval_interval == 0 or last):
-            accuracy = test_epoch(epoch)
-            xm.master_print(f"Epoch {epoch} test end {test_utils.now()}, Accuracy={accuracy:.2f}")
-            best = max(best, accuracy)
-            test_utils.write_to_summary(writer, epoch, dict_to_write={"Accuracy/test": accuracy}, write_xla_metrics=True)
-        if FLAGS.metrics_debug:
-            xm.master_print(met.metrics_report())
-    test_utils.close_summary_writer(writer)
-    xm.master_print(f"Max Accuracy: {best:.2f}%")
-    return best
+        return last if FLAGS.test_only_at_end else epoch % FLAGS.eval_interval == 0 or last
+    return loop.train_and_test(
+        FLAGS, make_model(), lambda weights: optim.SGD(weights, lr=FLAGS.lr, momentum=FLAGS.momentum, weight_decay=1e-4),
+        nn.CrossEntropyLoss(), train_and_test,
+        (lambda optimizer: schedule(optimizer, len(train_and_test[0]))) if FLAGS.lr_scheduler_type else None, is_tested, log_tests=True)
 
 
 def _mp_fn(index):
-    accuracy = train_imagenet()
-    if accuracy < FLAGS.target_accuracy:
-        print(f"Accuracy {accuracy} is below target {FLAGS.target_accuracy}")
-        sys.exit(21)
+    loop.check_accuracy(train_imagenet(), FLAGS)
 
 
 if __name__ == "__main__":

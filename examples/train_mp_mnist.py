@@ -5,20 +5,16 @@
 """
 import os
 import shutil
-import sys
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 import torch.optim as optim
 import torch_xla
-import torch_xla.core.xla_model as xm
-import torch_xla.debug.metrics as met
-import torch_xla.distributed.parallel_loader as pl
 import torch_xla.runtime as xr
-import torch_xla.test.test_utils as test_utils
 import torch_xla.utils.utils as xu
 
+import loop
 import options
 import torchvision_schemas
 
@@ -63,65 +59,15 @@ def loaders():
 
 def train_mnist():
     torch.manual_seed(1)
-    train_loader, test_loader = loaders()
     lr = FLAGS.lr * xr.world_size()  # the larger the whole batch, the larger the step
-    device = torch_xla.device()
-    model = MNIST().to(device)
-    writer = test_utils.get_summary_writer(FLAGS.logdir) if xm.is_master_ordinal() else None
-    optimizer = optim.SGD(model.parameters(), lr=lr, momentum=FLAGS.momentum)
-    loss_fn = nn.NLLLoss()
-    train_device_loader, test_device_loader = pl.MpDeviceLoader(train_loader, device), pl.MpDeviceLoader(test_loader, device)
-
-    def print_update(step, loss, tracker, epoch):
-        test_utils.print_training_update(device, step, loss.item(), tracker.rate(), tracker.global_rate(), epoch,
-                                         summary_writer=writer)
-
-    def train_epoch(epoch):
-        tracker = xm.RateTracker()
-        model.train()
-        for step, (data, target) in enumerate(train_device_loader):
-            if FLAGS.num_steps and step == FLAGS.num_steps:
-                break
-            optimizer.zero_grad()
-            loss = loss_fn(model(data), target)
-            loss.backward()
-            xm.optimizer_step(optimizer)
-            tracker.add(FLAGS.batch_size)
-            if step % FLAGS.log_steps == 0:
-                xm.add_step_closure(print_update, args=(step, loss, tracker, epoch), run_async=FLAGS.async_closures)
-
-    def test_epoch():
-        model.eval()
-        total, correct = 0, torch.zeros((), dtype=torch.int64, device=device)
-        with torch.no_grad():
-            for data, target in test_device_loader:
-                correct += (model(data).argmax(1) == target).sum()
-                total += data.size(0)
-        return xm.mesh_reduce("test_accuracy", 100.0 * correct.item() / total, lambda values: sum(values) / len(values))
-
-    accuracy, best = 0.0, 0.0
-    for epoch in range(1, FLAGS.num_epochs + 1):
-        xm.master_print(f"Epoch {epoch} train begin {test_utils.now()}")
-        train_epoch(epoch)
-        xm.master_print(f"Epoch {epoch} train end {test_utils.now()}")
-        accuracy = test_epoch()
-        xm.master_print(f"Epoch {epoch} test end {test_utils.now()}, Accuracy={accuracy:.2f}")
-        best = max(best, accuracy)
-        test_utils.write_to_summary(writer, epoch, dict_to_write={"Accuracy/test": accuracy}, write_xla_metrics=True)
-        if FLAGS.metrics_debug:
-            xm.master_print(met.metrics_report())
-    test_utils.close_summary_writer(writer)
-    xm.master_print(f"Max Accuracy: {best:.2f}%")
-    return best
+    return loop.train_and_test(FLAGS, MNIST(), lambda weights: optim.SGD(weights, lr=lr, momentum=FLAGS.momentum), nn.NLLLoss(), loaders())
 
 
 def _mp_fn(index):
     accuracy = train_mnist()
     if FLAGS.tidy and not FLAGS.fake_data and os.path.isdir(FLAGS.datadir):
         shutil.rmtree(FLAGS.datadir)
-    if accuracy < FLAGS.target_accuracy:
-        print(f"Accuracy {accuracy} is below target {FLAGS.target_accuracy}")
-        sys.exit(21)
+    loop.check_accuracy(accuracy, FLAGS)
 
 
 if __name__ == "__main__":
