@@ -12,10 +12,43 @@ _moving = threading.local()
 def install():
     """Once, at the import of torch_xla."""
     global _library
+    from . import _recurrent
     from .amp import grad_scaler
     _library = torch.library.Library("aten", "IMPL")
     grad_scaler.install(_library)
+    _recurrent.install()
+    _library.impl("_efficientzerotensor", _zeros, "XLA")
+    _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")
+    _exchange_with_dlpack()
     _keep_parameters()
+
+
+def _zeros(size, dtype=None, layout=None, device=None, pin_memory=None):
+    """PyTorch's zeros without memory (forward-mode gradients make them): a constant of the program here."""
+    return torch.zeros(size, dtype=dtype, device=device)
+
+
+def _exchange_with_dlpack():
+    """Tensors of the device are memory of the host: numpy.from_dlpack() and others may look at them. PyTorch knows only of
+    devices of GPUs behind `xla`."""
+    to, device_of = torch.Tensor.__dlpack__, torch.Tensor.__dlpack_device__
+
+    @functools.wraps(to)
+    def to_dlpack(self, *args, **kwargs):
+        if self.device.type != "xla" or torch.overrides.has_torch_function_unary(self):
+            return to(self, *args, **kwargs)
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        from . import _load
+        return _load.sys.modules["torch_xla._XLAC"]._to_cpu_alias(self).__dlpack__(*args, **kwargs)
+
+    @functools.wraps(device_of)
+    def dlpack_device(self):
+        if self.device.type != "xla" or torch.overrides.has_torch_function_unary(self):
+            return device_of(self)
+        return torch.utils.dlpack.DLDeviceType.kDLCPU, 0
+
+    torch.Tensor.__dlpack__, torch.Tensor.__dlpack_device__ = to_dlpack, dlpack_device
 
 
 def _keep_parameters():

@@ -161,3 +161,38 @@ def test_one_compilation_whatever_the_rate():
         torch_xla.sync()
         counts.append(torch_xla._XLAC._compilations())
     assert counts[-1] == counts[1]
+
+
+def test_forward_mode_gradients(no_fallback):
+    """PyTorch makes zeros without memory for what has no tangent."""
+    x, w = torch.randn(4, 3), torch.randn(3, 2)
+    f = lambda x, w: (x @ w).sin().sum()  # noqa: E731
+    for transform in (torch.func.jacfwd, torch.func.hessian):
+        want, got = transform(f, 1)(x, w), transform(f, 1)(x.to("xla"), w.to("xla"))
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+
+
+def test_weight_norm(no_fallback):
+    torch.manual_seed(0)
+    module = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 4))
+    x, grads = torch.randn(2, 3), []
+    for device in ("cpu", "xla"):
+        module.to(device).zero_grad()
+        module(x.to(device)).sin().sum().backward()
+        grads.append([p.grad.cpu().clone() for p in module.parameters()])
+    torch.testing.assert_close(grads[1], grads[0])
+
+
+def test_integers_are_counted_in_bins_with_fractional_bounds(no_fallback):
+    x = torch.tensor([3, 1, 0, 2, 2, 1, 1, 3, 0, 0], dtype=torch.int32)
+    assert torch.histc(x.to("xla"), bins=4, min=0, max=3).tolist() == torch.histc(x.float(), bins=4, min=0, max=3).tolist()
+
+
+def test_numpy_looks_at_the_memory():
+    import numpy
+    x = torch.arange(4.0, device="xla") + 1
+    seen = numpy.from_dlpack(x)
+    assert seen.tolist() == [1, 2, 3, 4] and x.__dlpack_device__() == (torch.utils.dlpack.DLDeviceType.kDLCPU, 0)
+    assert torch.from_dlpack(x).device.type == "cpu"
+    with pytest.raises(BufferError, match="require gradient"):
+        numpy.from_dlpack(x.requires_grad_())

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import venv
 
 import pytest
 import torch
@@ -141,3 +142,32 @@ def test_import_brings_no_compiler_or_framework_in():
     # benchmarks/torch_import.py prints times; this says why they are short.
     ran = python("import torch, sys; before = set(sys.modules); import torch_xla; print(sorted({m.split('.')[0] for m in set(sys.modules) - before}))")
     assert not {"jax", "tensorflow", "transformers", "torchvision"} & set(eval(ran.stdout)), ran.stderr
+
+
+@pytest.mark.skipif(os.environ.get("MILLRACE_LONG") != "1", reason="compiles the shim: MILLRACE_LONG=1")
+def test_install_from_source(tmp_path):
+    """As a user does it: pip builds torch_xla against the torch and the millrace of an environment."""
+    home = tmp_path / "environment"
+    venv.create(home, with_pip=False)
+    python = str(home / "bin" / "python")
+    site = home / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    (site / "packages.pth").write_text(os.path.dirname(os.path.dirname(torch.__file__)) + "\n")  # torch, pip, scikit-build-core
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MILLRACE_BUILD", "TORCH_DEVICE_BACKEND_AUTOLOAD")}
+
+    def run(*command):
+        ran = subprocess.run([python, *command], capture_output=True, text=True, cwd=tmp_path, env=environment)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+    install = ["-m", "pip", "install", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    built = os.environ.get("MILLRACE_BUILD", os.path.join(ROOT, "build"))
+    run(*install, ROOT, "-C", f"cmake.define.MILLRACE_PREBUILT={built}", "-C", f"build-dir={tmp_path}/millrace")
+    run(*install, os.path.join(ROOT, "python", "torch_xla"), "-C", f"build-dir={tmp_path}/torch_xla")
+    shown = run("-m", "pip", "show", "--files", "torch_xla")
+    assert f"Name: torch_xla\nVersion: {torch_xla.__version__}\n" in shown
+    files = shown.partition("Files:\n")[2].split()
+    assert "torch_xla/_XLAC.so" in files and "torch_xla/core/xla_model.py" in files
+    known = re.compile(r"torch_xla/(?!csrc).*\.(py|pyc|so)|torch_xla-\S+\.dist-info/(METADATA|WHEEL|RECORD|INSTALLER|REQUESTED|direct_url\.json|"
+                       r"entry_points\.txt|licenses/\S+)")
+    assert [file for file in files if not known.fullmatch(file)] == []
+    out = run("-c", "import torch; x = torch.ones(2, device='xla'); print((x + x).tolist()); import torch_xla; print(torch_xla.__file__)")
+    assert out == f"[2.0, 2.0]\n{site}/torch_xla/__init__.py\n"

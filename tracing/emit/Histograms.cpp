@@ -55,7 +55,7 @@ Val binsOf(Emitter &e, const Val &x, const Val &edges) {
 /// self, bins, min, max
 Vals histc(const Call &c) {
   Emitter &e = c.e;
-  DType math = mathType(c.out().dtype);
+  DType math = runtime::isFloat(c.out().dtype) ? mathType(c.out().dtype) : DType::F64; // bins of integers have fractional bounds
   Val x = c.val(0);
   if (!x)
     return {x};
