@@ -6,6 +6,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
+#include "passes/layout/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/simplify/Passes.h"
 #include "passes/xla/Passes.h"
@@ -50,6 +51,11 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCSEPass());
   // After everything that brings sort, iota and slices together.
   pm.addNestedPass<func::FuncOp>(calls::createSelectTopKPass());
+  // Last: simplification knows no layouts and would undo them. Several transposes of one value become one.
+  pm.addNestedPass<func::FuncOp>(layout::createAssignLayoutsPass());
+  // After layouts are assigned: its reshapes know one only.
+  pm.addNestedPass<func::FuncOp>(layout::createSplitDilatedConvolutionsPass());
+  pm.addPass(createCSEPass());
 }
 
 void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {

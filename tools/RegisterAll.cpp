@@ -15,6 +15,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
+#include "passes/layout/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/simplify/Passes.h"
@@ -61,6 +62,7 @@ void millrace::registerAllPasses() {
   lowering::registerOutlineReducersPass();
   calls::registerCallsPasses();
   fusion::registerFusionPasses();
+  layout::registerLayoutPasses();
   loops::registerLoopsPasses();
   simplify::registerSimplifyPasses();
   vhlo::registerVhloPasses();

@@ -77,10 +77,64 @@ struct ReduceOfTranspose : OpRewritePattern<ReduceOp> {
   }
 };
 
+/// Input:  convolution(x, transpose(k))      Output: convolution(x, k), dimensions renumbered; x likewise
+struct ConvolutionOfTranspose : OpRewritePattern<ConvolutionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvolutionOp op, PatternRewriter &rewriter) const override {
+    auto lhs = op.getLhs().getDefiningOp<TransposeOp>(), rhs = op.getRhs().getDefiningOp<TransposeOp>();
+    if ((!lhs && !rhs) || isa<quant::QuantizedType>(cast<ShapedType>(op.getLhs().getType()).getElementType()))
+      return rewriter.notifyMatchFailure(op, "no transpose, or quantized");
+    ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
+    auto source = [](TransposeOp transpose, int64_t dim) { return transpose ? transpose.getPermutation()[dim] : dim; };
+    auto sources = [&](TransposeOp transpose, ArrayRef<int64_t> from) {
+      SmallVector<int64_t> to;
+      for (int64_t dim : from)
+        to.push_back(source(transpose, dim));
+      return to;
+    };
+    auto renumbered = ConvDimensionNumbersAttr::get(
+        rewriter.getContext(), source(lhs, dims.getInputBatchDimension()), source(lhs, dims.getInputFeatureDimension()),
+        sources(lhs, dims.getInputSpatialDimensions()), source(rhs, dims.getKernelInputFeatureDimension()),
+        source(rhs, dims.getKernelOutputFeatureDimension()), sources(rhs, dims.getKernelSpatialDimensions()),
+        dims.getOutputBatchDimension(), dims.getOutputFeatureDimension(), dims.getOutputSpatialDimensions());
+    rewriter.modifyOpInPlace(op, [&] {
+      if (lhs)
+        op->setOperand(0, lhs.getOperand());
+      if (rhs)
+        op->setOperand(1, rhs.getOperand());
+      op.setDimensionNumbersAttr(renumbered);
+    });
+    return success();
+  }
+};
+
+/// Input:  convolution(x, reverse(k)) along the window      Output: convolution(x, k) with a reversed window
+struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvolutionOp op, PatternRewriter &rewriter) const override {
+    auto reverse = op.getRhs().getDefiningOp<ReverseOp>();
+    ArrayRef<int64_t> window = op.getDimensionNumbers().getKernelSpatialDimensions();
+    if (!reverse || isa<quant::QuantizedType>(cast<ShapedType>(op.getLhs().getType()).getElementType()) ||
+        !cast<ShapedType>(reverse.getType()).hasStaticShape() ||
+        !llvm::all_of(reverse.getDimensions(), [&](int64_t dim) { return llvm::is_contained(window, dim); }))
+      return rewriter.notifyMatchFailure(op, "no reversed window, quantized, or dynamic");
+    SmallVector<bool> reversal(window.size(), false);
+    if (auto given = op.getWindowReversal())
+      reversal.assign(given->begin(), given->end());
+    for (auto [flag, dim] : llvm::zip(reversal, window))
+      flag ^= llvm::is_contained(reverse.getDimensions(), dim);
+    rewriter.modifyOpInPlace(op, [&] {
+      op->setOperand(1, reverse.getOperand());
+      op.setWindowReversalAttr(rewriter.getDenseBoolArrayAttr(reversal));
+    });
+    return success();
+  }
+};
+
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<DotOfTranspose, ReduceOfTranspose>(patterns.getContext());
+  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfTranspose, ReduceOfTranspose>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

@@ -44,6 +44,7 @@ struct Tiling {
   int64_t mr = 1, nv = 1; ///< rows and vectors of the register tile
   int64_t kc = 1;         ///< of the innermost k atom, per block
   int64_t kChunks = 1;
+  int64_t splits = 1, splitLength = 1; ///< parts of the outermost k atom that is packed
   int64_t blockRows = 1, mBlocks = 1;
   int64_t groupPanels = 1, groups = 1, panels = 1;
   int64_t nr() const { return lanes * nv; }
@@ -76,6 +77,9 @@ private:
                                                       SmallVector<Value>)>
                     body,
                 SmallVector<Value> *results = nullptr);
+  SmallVector<Value>
+  forEachPacked(PointEvaluator &at, int64_t step, SmallVector<Value> carried,
+                llvm::function_ref<SmallVector<Value>(PointEvaluator &, Value packedIndex, Value k, SmallVector<Value>)> body);
   Value factor(PointEvaluator &at, const Side &side);
   Value packedFactor(PointEvaluator &at, const Side &side);
   Value addPairs(PointEvaluator &at, Value x, Value y, Value sum);
@@ -105,6 +109,7 @@ private:
   Value packedA, packedB, partials;
   int64_t aRowStride = 0, aKStride = 1, packedK = 0, scratchBytes = 0;
   Value kBegin, kEnd; ///< of the innermost k atom in the current block
+  Value splitBegin;   ///< of the outermost packed k atom
 };
 
 LogicalResult ContractionEmitter::matchFactor(Value value, Side &side) {
@@ -297,9 +302,24 @@ void ContractionEmitter::chooseBlocks() {
     tile.kChunks = llvm::divideCeil(size, tile.kc);
   }
   packedK = tile.kc;
-  while (!order.empty() && tile.kChunks == 1 && packedK * model.atomSizes[order.back()] <= 2400) {
+  constexpr int64_t kMostPacked = 2400;
+  while (!order.empty() && tile.kChunks == 1 && packedK * model.atomSizes[order.back()] <= kMostPacked) {
     packedK *= model.atomSizes[order.back()];
     kMiddle.insert(kMiddle.begin(), order.pop_back_val());
+  }
+  // Of the next atom equal parts, if they make the block much longer: partial sums and packing are paid per block.
+  if (!order.empty() && tile.kChunks == 1 && packedK <= kMostPacked / 4) {
+    int64_t size = model.atomSizes[order.back()];
+    tile.splitLength = std::max<int64_t>(1, std::min(size, kMostPacked / packedK));
+    while (size % tile.splitLength)
+      --tile.splitLength;
+    tile.splits = size / tile.splitLength;
+    if (tile.splitLength == 1) {
+      tile.splits = 1;
+    } else {
+      packedK *= tile.splitLength;
+      kMiddle.insert(kMiddle.begin(), order.pop_back_val());
+    }
   }
   kOuter = order;
 
@@ -319,6 +339,10 @@ void ContractionEmitter::chooseBlocks() {
   if (a.packed && !mOrder.empty() && !pairs) {
     // Rows along lanes only if no vector crosses from one m atom to the next.
     int along = contiguousAtom(*a.operand, atomBit(kInner) | mAtoms);
+    if (along >= 0 && along != kInner && model.atomSizes[along] % tile.lanes == 0) {
+      llvm::erase(mOrder, along);
+      mOrder.push_back(along);
+    }
     if (along == mOrder.back() && (mOrder.size() == 1 || model.atomSizes[along] % tile.lanes == 0))
       a.lane = along;
   }
@@ -359,7 +383,7 @@ void ContractionEmitter::chooseBlocks() {
     halveTo(4 * tile.mr);
   }
   // Partial sums of the group stay in the cache, too.
-  if (tile.kChunks > 1 || !kOuter.empty())
+  if (tile.kChunks > 1 || tile.splits > 1 || !kOuter.empty())
     tile.groupPanels = std::clamp<int64_t>(target.l2Bytes / 4 / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
   units();
 }
@@ -411,6 +435,22 @@ Value ContractionEmitter::accumulate(PointEvaluator &at, Value x, Value y, Value
   return arith::AddIOp::create(builder, at.loc(), sum, product);
 }
 
+/// One loop over the packed k of the current block, for what needs no index of its own.
+SmallVector<Value> ContractionEmitter::forEachPacked(
+    PointEvaluator &at, int64_t step, SmallVector<Value> carried,
+    llvm::function_ref<SmallVector<Value>(PointEvaluator &, Value, Value, SmallVector<Value>)> body) {
+  Value end = at.constant(packedK);
+  if (tile.kChunks > 1) {
+    OpBuilder builder = at.builder();
+    end = arith::SubIOp::create(builder, at.loc(), kEnd, kBegin);
+  }
+  scf::ForOp loop = openLoop(at, at.constant(0), end, step, carried);
+  at.enterLoop(loop);
+  yieldFrom(loop, body(at, loop.getInductionVar(), {}, SmallVector<Value>(loop.getRegionIterArgs())));
+  at.leave();
+  return SmallVector<Value>(loop.getResults());
+}
+
 /// Loops over the k of the current block in steps of the innermost atom. `packedIndex` counts them from 0.
 void ContractionEmitter::forEachK(
     PointEvaluator &at, int64_t step, SmallVector<Value> carried,
@@ -437,9 +477,11 @@ void ContractionEmitter::forEachK(
       return SmallVector<Value>(loop.getResults());
     }
     int atom = kMiddle[depth];
-    scf::ForOp loop = openLoop(point, point.constant(0), point.constant(model.atomSizes[atom]), 1, values);
+    bool isSplit = tile.splits > 1 && depth == 0;
+    scf::ForOp loop = openLoop(point, point.constant(0),
+                               point.constant(isSplit ? tile.splitLength : model.atomSizes[atom]), 1, values);
     point.enterLoop(loop);
-    point.bindIndex(atom, loop.getInductionVar());
+    point.bindIndex(atom, isSplit ? point.add(splitBegin, loop.getInductionVar()) : Value(loop.getInductionVar()));
     int64_t stride = tile.kc;
     for (size_t deeper = depth + 1; deeper < kMiddle.size(); ++deeper)
       stride *= model.atomSizes[kMiddle[deeper]];
@@ -715,8 +757,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
   PointEvaluator at = panel;
   at.enter(panel.block());
   auto pairType = VectorType::get({2 * lanes}, packType);
-  forEachK(
-      at, pairs ? 2 : 1, sums,
+  auto addProducts =
       [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) -> SmallVector<Value> {
         SmallVector<Value> columns;
         Value base = b.packed ? point.mulConstant(packedIndex, tile.nr()) : Value();
@@ -761,8 +802,11 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
           }
         }
         return current;
-      },
-      &sums);
+      };
+  if (a.packed && b.packed)
+    sums = forEachPacked(at, pairs ? 2 : 1, sums, addProducts);
+  else
+    forEachK(at, pairs ? 2 : 1, sums, addProducts, &sums);
 
   if (!partials) {
     finishTile(panel, points, columnBegin, sums);
@@ -786,7 +830,7 @@ bool ContractionEmitter::emit() {
   shell = createShell(kernel, model);
   Scratch scratch(shell);
   int64_t lanes = tile.lanes;
-  int64_t kBlocks = tile.kChunks;
+  int64_t kBlocks = tile.kChunks * tile.splits;
   for (int atom : kOuter)
     kBlocks *= model.atomSizes[atom];
   if (a.packed) {
@@ -848,9 +892,11 @@ bool ContractionEmitter::emit() {
     OpBuilder builder = at.builder();
     isFirst = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, kBlock, at.constant(0));
     isLast = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, kBlock, at.constant(kBlocks - 1));
-    Value chunk;
+    Value chunk, part;
     Value outerK = divide(kBlock, tile.kChunks, chunk);
+    outerK = divide(outerK, tile.splits, part);
     bindLinear(at, outerK, kOuter);
+    splitBegin = at.mulConstant(part, tile.splitLength);
     if (tile.kChunks > 1) {
       kBegin = at.mulConstant(chunk, tile.kc);
       int64_t size = model.atomSizes[kInner];

@@ -612,6 +612,12 @@ LogicalResult Builder::operandFor(Value value, AffineMap map, ArrayRef<AtomList>
     out.view = it->second;
     return success();
   }
+  // Never read: it gives loops their extents.
+  if (value.getDefiningOp<tensor::EmptyOp>()) {
+    out.operand.kind = Operand::Scalar;
+    out.operand.scalar = cast<TypedAttr>(mlir::Builder(fn.getContext()).getZeroAttr(tensor.getElementType()));
+    return success();
+  }
   auto it = dimsOf.find(value);
   if (it == dimsOf.end())
     return fail("operand that no operation of the kernel computes");

@@ -294,7 +294,13 @@ Value PointEvaluator::load(const Access &access) {
   };
 
   Value loaded;
-  if (stride || perLane) {
+  // The first elements of the buffer stand in for elements that do not exist: a plain load and a choice are cheaper than a mask.
+  bool isCovered = stride > 0 && access.numElements > (width - 1) * stride;
+  if (uniform && !perLane && isCovered) {
+    Value safe = arith::SelectOp::create(b, location, uniform, at, constant(0));
+    Value present = loadVector(buffer(access.buffer), safe, stride, stored, {}, {});
+    loaded = arith::SelectOp::create(b, location, uniform, present, padding(vectorOf(stored)));
+  } else if (stride || perLane) {
     Value guard = perLane;
     if (uniform) {
       Value spread = vector::BroadcastOp::create(b, location, vectorOf(b.getI1Type()), uniform);

@@ -218,7 +218,9 @@ LogicalResult RowEmitter::plan() {
     }
     if (!knowsIdentity(node)) {
       // Any combiner works if accumulators and elements are the same kind of number.
-      bool plain = node.inputs.size() == node.op->getNumResults();
+      bool plain = node.inputs.size() >= node.op->getNumResults();
+      for (unsigned extra = node.op->getNumResults(); extra < node.inputs.size(); ++extra)
+        plain &= node.body->getArgument(extra).use_empty();
       for (auto [input, result] : llvm::zip(node.inputs, node.op->getResults()))
         plain &= input.elementType == getElementTypeOrSelf(result.getType());
       if (!plain) {
@@ -244,7 +246,7 @@ LogicalResult RowEmitter::plan() {
       while (plan_.strips < 16 && size >= plan_.strips * plan_.width * 4 * target.threads)
         plan_.strips *= 2;
     else if (reduced)
-      while (plan_.strips > 1 && size < plan_.strips * plan_.width * 2 * target.threads)
+      while (plan_.strips > 1 && size * model.product(plan_.parallel) < plan_.strips * plan_.width * 2 * target.threads)
         plan_.strips /= 2;
     plan_.strips = std::clamp<int64_t>(llvm::divideCeil(size, plan_.width), 1, plan_.strips);
     int64_t strip = plan_.strips * plan_.width;
@@ -308,6 +310,9 @@ SmallVector<Value> RowEmitter::combine(PointEvaluator &at, const Node &node, Arr
   if (knowsIdentity(node))
     return {at.cloneOn(matchCombiner(node.body, node.inputs.size(), element), {left[0], right[0]})};
   SmallVector<Value> args(right);
+  // Inputs that the body does not use.
+  for (unsigned extra = right.size(); extra < node.inputs.size(); ++extra)
+    args.push_back(at.evaluate(node.inputs[extra]));
   args.append(left.begin(), left.end());
   return at.cloneBody(node, args);
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Convolutions get their channels last, and what stands between them follows; what would gain nothing stays.
+// RUN: xla-opt %s -xla-assign-layouts | FileCheck %s
+
+// CHECK-LABEL: @image
+func.func @image(%x: tensor<2x8x9x7xf32>, %k: tensor<16x8x3x3xf32>) -> tensor<2x16x5x4xf32> {
+  // CHECK-DAG: %[[X:.*]] = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<2x8x9x7xf32>) -> tensor<2x9x7x8xf32>
+  // CHECK-DAG: %[[K:.*]] = stablehlo.transpose %arg1, dims = [1, 2, 3, 0] : (tensor<16x8x3x3xf32>) -> tensor<8x3x3x16xf32>
+  // CHECK: %[[Y:.*]] = stablehlo.convolution(%[[X]], %[[K]]) dim_numbers = [b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = {{\[\[}}1, 1], [1, 1]]} {{.*}} -> tensor<2x5x4x16xf32>
+  // CHECK: stablehlo.transpose %[[Y]], dims = [0, 3, 1, 2] : (tensor<2x5x4x16xf32>) -> tensor<2x16x5x4xf32>
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x9x7xf32>, tensor<16x8x3x3xf32>) -> tensor<2x16x5x4xf32>
+  return %0 : tensor<2x16x5x4xf32>
+}
+
+// One transpose of the image on the way in, one on the way out: bias, relu, pooling and the next convolution follow; so does a
+// convolution whose window has one element.
+// CHECK-LABEL: @chain
+// CHECK: stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<2x8x10x8xf32>)
+func.func @chain(%x: tensor<2x8x10x8xf32>, %k: tensor<16x8x3x3xf32>, %b: tensor<16xf32>, %p: tensor<16x16x1x1xf32>) -> (tensor<2x16x4x3xf32>, tensor<2x16xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<2x16x8x6xf32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x10x8xf32>, tensor<16x8x3x3xf32>) -> tensor<2x16x8x6xf32>
+  // CHECK: stablehlo.broadcast_in_dim %arg2, dims = [3] : (tensor<16xf32>) -> tensor<2x8x6x16xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<2x16x8x6xf32>
+  %2 = stablehlo.add %0, %1 : tensor<2x16x8x6xf32>
+  // CHECK: stablehlo.maximum {{.*}} : tensor<2x8x6x16xf32>
+  %3 = stablehlo.maximum %2, %zero : tensor<2x16x8x6xf32>
+  // CHECK: "stablehlo.reduce_window"{{.*}}padding = dense<{{\[\[}}0, 0], [1, 0], [0, 1], [0, 0]]> : tensor<4x2xi64>, window_dimensions = array<i64: 1, 3, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>
+  %4 = "stablehlo.reduce_window"(%3, %low) <{window_dimensions = array<i64: 1, 1, 3, 2>, window_strides = array<i64: 1, 1, 2, 2>, padding = dense<[[0, 0], [0, 0], [1, 0], [0, 1]]> : tensor<4x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %c: tensor<f32>):
+    %m = stablehlo.maximum %a, %c : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x16x8x6xf32>, tensor<f32>) -> tensor<2x16x4x3xf32>
+  // CHECK: stablehlo.convolution{{.*}} dim_numbers = [b, 0, 1, f]x{{.*}}->[b, 0, 1, f]
+  // CHECK-NEXT: stablehlo.transpose {{.*}}, dims = [0, 3, 1, 2] : (tensor<2x4x3x16xf32>) -> tensor<2x16x4x3xf32>
+  %5 = stablehlo.convolution(%4, %p) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x16x4x3xf32>, tensor<16x16x1x1xf32>) -> tensor<2x16x4x3xf32>
+  // CHECK: stablehlo.reduce{{.*}} across dimensions = [1, 2] : (tensor<2x4x3x16xf32>, tensor<f32>) -> tensor<2x16xf32>
+  %6 = stablehlo.reduce(%5 init: %none) applies stablehlo.add across dimensions = [2, 3] : (tensor<2x16x4x3xf32>, tensor<f32>) -> tensor<2x16xf32>
+  return %5, %6 : tensor<2x16x4x3xf32>, tensor<2x16xf32>
+}
+
+// The gradient of the weights: images keep their channels last, what was the batch is summed over.
+// CHECK-LABEL: @weights
+func.func @weights(%x: tensor<8x16x5x5xf32>, %g: tensor<8x16x5x5xf32>) -> tensor<16x16x3x3xf32> {
+  // CHECK-DAG: stablehlo.transpose %arg0, dims = [0, 2, 3, 1]
+  // CHECK-DAG: stablehlo.transpose %arg1, dims = [0, 2, 3, 1]
+  // CHECK: stablehlo.convolution{{.*}} dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[b, 0, 1, f]
+  // CHECK: stablehlo.transpose {{.*}}, dims = [3, 0, 1, 2]
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x16x5x5xf32>, tensor<8x16x5x5xf32>) -> tensor<16x16x3x3xf32>
+  return %0 : tensor<16x16x3x3xf32>
+}
+
+// CHECK-LABEL: @last_already
+func.func @last_already(%x: tensor<2x9x7x8xf32>, %k: tensor<3x3x8x16xf32>) -> tensor<2x7x5x16xf32> {
+  // CHECK-NOT: transpose
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x7x8xf32>, tensor<3x3x8x16xf32>) -> tensor<2x7x5x16xf32>
+  return %0 : tensor<2x7x5x16xf32>
+}
+
+// Matrix products alone; few outputs.
+// CHECK-LABEL: @stays
+func.func @stays(%x: tensor<2x16x9x7xf32>, %k: tensor<16x16x1x1xf32>, %d: tensor<3x16x3x3xf32>) -> (tensor<2x16x9x7xf32>, tensor<2x3x7x5xf32>) {
+  // CHECK-NOT: transpose
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x16x9x7xf32>, tensor<16x16x1x1xf32>) -> tensor<2x16x9x7xf32>
+  %1 = stablehlo.convolution(%x, %d) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x16x9x7xf32>, tensor<3x16x3x3xf32>) -> tensor<2x3x7x5xf32>
+  return %0, %1 : tensor<2x16x9x7xf32>, tensor<2x3x7x5xf32>
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Layout.cpp - Orders of dimensions ----------------------------------===//
+#include "passes/layout/Layout.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::layout {
+namespace {
+
+/// Fewer output channels do not fill half a vector.
+constexpr int64_t kFewestOutputs = 8;
+/// Fewer input channels are read together with the window's last dimension.
+constexpr int64_t kFewestInputs = 8;
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+int64_t product(RankedTensorType type, ArrayRef<int64_t> dims) {
+  int64_t size = 1;
+  for (int64_t dim : dims)
+    size *= type.getDimSize(dim);
+  return size;
+}
+
+} // namespace
+
+Layout identityLayout(int64_t rank) {
+  Layout layout(rank);
+  std::iota(layout.begin(), layout.end(), 0);
+  return layout;
+}
+
+bool isIdentity(ArrayRef<int64_t> layout) { return llvm::is_sorted(layout); }
+
+Layout inverse(ArrayRef<int64_t> layout) {
+  Layout positions(layout.size());
+  for (auto [position, dim] : llvm::enumerate(layout))
+    positions[dim] = position;
+  return positions;
+}
+
+RankedTensorType permuted(RankedTensorType type, ArrayRef<int64_t> layout) {
+  return RankedTensorType::get(permuted(type.getShape(), layout), type.getElementType());
+}
+
+Value transpose(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> permutation) {
+  if (isIdentity(permutation))
+    return value;
+  RankedTensorType from = typeOf(value), to = permuted(from, permutation);
+  SmallVector<int64_t> moving;
+  for (int64_t dim : permutation)
+    if (from.getDimSize(dim) != 1)
+      moving.push_back(dim);
+  if (llvm::is_sorted(moving))
+    return ReshapeOp::create(builder, loc, to, value);
+  return TransposeOp::create(builder, loc, to, value, builder.getDenseI64ArrayAttr(permutation));
+}
+
+bool hasLayout(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() >= 3 && type.hasStaticShape() && !type.getEncoding() && type.getNumElements() > 0 &&
+         type.getElementType().isIntOrFloat();
+}
+
+int64_t bytesOf(Value value) {
+  RankedTensorType type = typeOf(value);
+  return type.getNumElements() * std::max(1u, type.getElementTypeBitWidth() / 8);
+}
+
+bool isPointwise(ConvolutionOp op) {
+  return product(typeOf(op.getRhs()), op.getDimensionNumbers().getKernelSpatialDimensions()) == 1;
+}
+
+std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
+  if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()))
+    return std::nullopt;
+  ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
+  RankedTensorType kernel = typeOf(op.getRhs()), result = typeOf(op.getResult());
+  if (kernel.getDimSize(dims.getKernelOutputFeatureDimension()) < kFewestOutputs)
+    return std::nullopt;
+  ArrayRef<int64_t> window = dims.getKernelSpatialDimensions();
+  bool isGradient = product(kernel, window) > product(result, dims.getOutputSpatialDimensions());
+  ConvolutionLayouts made;
+  int64_t rank = kernel.getRank();
+  int64_t first = dims.getInputBatchDimension(), last = dims.getInputFeatureDimension();
+  if (isGradient)
+    std::swap(first, last);
+  if (last == rank - 1) {
+    made.lhs = identityLayout(rank);
+  } else {
+    made.lhs.push_back(first);
+    llvm::append_range(made.lhs, dims.getInputSpatialDimensions());
+    made.lhs.push_back(last);
+  }
+  bool isGoodKernel = dims.getKernelOutputFeatureDimension() == rank - 1 ||
+                      (!isGradient && dims.getKernelInputFeatureDimension() == rank - 1 && kernel.getDimSize(rank - 1) >= kFewestInputs);
+  if (isGoodKernel) {
+    made.rhs = identityLayout(rank);
+  } else if (!isGradient && dims.getKernelInputFeatureDimension() == 0 && kernel.getDimSize(0) >= kFewestInputs) {
+    // Only that dimension moves: blocks are transposed instead of single elements, and what a forward convolution of the same
+    // weights has made is used again.
+    made.rhs = identityLayout(rank);
+    std::rotate(made.rhs.begin(), made.rhs.begin() + 1, made.rhs.end());
+  } else if (kernel.getDimSize(dims.getKernelInputFeatureDimension()) < kFewestInputs) {
+    llvm::append_range(made.rhs, window);
+    made.rhs.push_back(dims.getKernelInputFeatureDimension());
+  } else {
+    made.rhs.push_back(dims.getKernelInputFeatureDimension());
+    llvm::append_range(made.rhs, window);
+  }
+  if (int64_t(made.rhs.size()) != rank)
+    made.rhs.push_back(dims.getKernelOutputFeatureDimension());
+  if (dims.getOutputFeatureDimension() == rank - 1) {
+    made.result = identityLayout(rank);
+    return made;
+  }
+  made.result.push_back(dims.getOutputBatchDimension());
+  llvm::append_range(made.result, dims.getOutputSpatialDimensions());
+  made.result.push_back(dims.getOutputFeatureDimension());
+  return made;
+}
+
+ConvDimensionNumbersAttr movedNumbers(ConvDimensionNumbersAttr numbers, const ConvolutionLayouts &layouts) {
+  Layout lhs = inverse(layouts.lhs), rhs = inverse(layouts.rhs), result = inverse(layouts.result);
+  auto all = [](ArrayRef<int64_t> dims, const Layout &positions) {
+    SmallVector<int64_t> moved;
+    for (int64_t dim : dims)
+      moved.push_back(positions[dim]);
+    return moved;
+  };
+  return ConvDimensionNumbersAttr::get(
+      numbers.getContext(), lhs[numbers.getInputBatchDimension()], lhs[numbers.getInputFeatureDimension()],
+      all(numbers.getInputSpatialDimensions(), lhs), rhs[numbers.getKernelInputFeatureDimension()],
+      rhs[numbers.getKernelOutputFeatureDimension()], all(numbers.getKernelSpatialDimensions(), rhs),
+      result[numbers.getOutputBatchDimension()], result[numbers.getOutputFeatureDimension()],
+      all(numbers.getOutputSpatialDimensions(), result));
+}
+
+} // namespace millrace::layout

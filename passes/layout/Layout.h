@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Layout.h - Orders of dimensions ------------------------------------===//
+#pragma once
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <optional>
+
+namespace millrace::layout {
+
+/// Dimension i of a moved value is dimension layout[i] of the value.
+using Layout = llvm::SmallVector<int64_t, 6>;
+
+Layout identityLayout(int64_t rank);
+bool isIdentity(llvm::ArrayRef<int64_t> layout);
+/// Position of every dimension in the moved value.
+Layout inverse(llvm::ArrayRef<int64_t> layout);
+/// values[layout[0]], values[layout[1]], ...
+template <typename T> llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values, llvm::ArrayRef<int64_t> layout) {
+  llvm::SmallVector<T> result;
+  for (int64_t dim : layout)
+    result.push_back(values[dim]);
+  return result;
+}
+mlir::RankedTensorType permuted(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> layout);
+/// transpose, or a reshape where only dimensions of size one move; `value` itself if nothing does.
+mlir::Value transpose(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> permutation);
+
+/// A tensor whose dimensions have an order worth choosing: three or more, all known.
+bool hasLayout(mlir::Value value);
+int64_t bytesOf(mlir::Value value);
+
+/// The orders of a convolution's operands and result.
+struct ConvolutionLayouts {
+  Layout lhs, rhs, result;
+};
+
+/// What suits the kernels: channels last; for gradients of weights (the window is an image) what was the batch is last in the
+/// left operand. Null if nothing would be gained.
+std::optional<ConvolutionLayouts> preferredLayouts(stablehlo::ConvolutionOp op);
+/// The window has one element: a matrix product, good in any order.
+bool isPointwise(stablehlo::ConvolutionOp op);
+/// The dimension numbers of `op` after its operands and its result were moved.
+stablehlo::ConvDimensionNumbersAttr movedNumbers(stablehlo::ConvDimensionNumbersAttr numbers, const ConvolutionLayouts &layouts);
+
+} // namespace millrace::layout

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SplitDilatedConvolutions.cpp - Convolutions without inserted zeros -===//
+// Input:   stablehlo.convolution(%x, %k), window = {lhs_dilate = [2, 2]}: gradients of strided convolutions, transposed ones
+// Output:  for each phase p of a dilated dimension (positions p, p + 2, ... of the result) the convolution of the input itself with
+//          the elements of the kernel that meet it, stride 1; then the phases side by side (concatenate, reshape)
+// With o = p + d q and w = w0 + d t, where w0 is the first w with p + w r = low (mod d), result element o reads input element
+// (o + w r - low) / d = q + r t + (p + w0 r - low) / d.
+// Leaves alone strided ones, kernels whose own dilation r shares a factor with d, unknown sizes.
+#include "passes/layout/Layout.h"
+#include "passes/layout/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::layout {
+
+#define GEN_PASS_DEF_SPLITDILATEDCONVOLUTIONSPASS
+#include "passes/layout/Passes.h.inc"
+
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+SmallVector<int64_t> orOnes(std::optional<ArrayRef<int64_t>> values, size_t count) {
+  return values ? SmallVector<int64_t>(*values) : SmallVector<int64_t>(count, 1);
+}
+
+int64_t floorMod(int64_t a, int64_t b) { return ((a % b) + b) % b; }
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+class Splitter {
+public:
+  explicit Splitter(ConvolutionOp op) : op(op), builder(op), dims(op.getDimensionNumbers()) {
+    size_t spatial = dims.getInputSpatialDimensions().size();
+    stride = orOnes(op.getWindowStrides(), spatial);
+    lhsDilation = orOnes(op.getLhsDilation(), spatial);
+    rhsDilation = orOnes(op.getRhsDilation(), spatial);
+    reversal.assign(spatial, false);
+    if (auto given = op.getWindowReversal())
+      llvm::copy(*given, reversal.begin());
+    padding.assign(2 * spatial, 0);
+    if (auto given = op.getPaddingAttr())
+      for (auto [i, value] : llvm::enumerate(given.getValues<APInt>()))
+        padding[i] = value.getSExtValue();
+  }
+
+  bool canSplit() {
+    if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()))
+      return false;
+    bool isDilated = false;
+    for (auto [d, s, r] : llvm::zip(lhsDilation, stride, rhsDilation)) {
+      if (d != 1 && (s != 1 || std::gcd(d, r) != 1))
+        return false;
+      isDilated |= d != 1;
+    }
+    return isDilated;
+  }
+
+  void split() {
+    Phase whole;
+    whole.lhs = op.getLhs();
+    whole.kernel = op.getRhs();
+    whole.dilation = lhsDilation;
+    whole.padding = padding;
+    op.getResult().replaceAllUsesWith(make(whole, 0));
+    op.erase();
+  }
+
+private:
+  /// What is left to compute after some dimensions were split.
+  struct Phase {
+    Value lhs, kernel;
+    SmallVector<int64_t> dilation, padding;
+    bool isEmpty = false; ///< no element of the kernel meets an element of the input
+    SmallVector<int64_t> sizes; ///< of the result, for the dimensions split
+  };
+
+  /// The result of `phase`, dimensions from `dim` on not yet split.
+  Value make(const Phase &phase, size_t dim) {
+    if (dim == lhsDilation.size())
+      return convolution(phase);
+    int64_t kernelDim = dims.getKernelSpatialDimensions()[dim], resultDim = dims.getOutputSpatialDimensions()[dim];
+    int64_t outputs = typeOf(op.getResult()).getDimSize(resultDim), d = lhsDilation[dim];
+    if (d == 1) {
+      Phase next = phase;
+      next.sizes.push_back(outputs);
+      return make(next, dim + 1);
+    }
+    int64_t window = typeOf(phase.kernel).getDimSize(kernelDim), r = rhsDilation[dim], low = padding[2 * dim];
+    int64_t inputs = typeOf(op.getLhs()).getDimSize(dims.getInputSpatialDimensions()[dim]), count = ceilDiv(outputs, d);
+    SmallVector<Value> parts;
+    for (int64_t p = 0; p < std::min(d, outputs); ++p) {
+      int64_t first = 0;
+      while (first < d && floorMod(p + first * r - low, d))
+        ++first;
+      Phase next = phase;
+      next.sizes.push_back(count);
+      next.dilation[dim] = 1;
+      int64_t taps = first < window ? ceilDiv(window - first, d) : 0;
+      if (taps == 0) {
+        next.isEmpty = true;
+      } else {
+        // A reversed window counts the kernel's elements from its end.
+        int64_t start = reversal[dim] ? window - 1 - first - d * (taps - 1) : first;
+        next.kernel = sliced(phase.kernel, kernelDim, start, start + d * (taps - 1) + 1, taps == 1 ? 1 : d);
+        int64_t before = -((p + first * r - low) / d);
+        next.padding[2 * dim] = before;
+        next.padding[2 * dim + 1] = count + r * (taps - 1) - before - inputs;
+      }
+      parts.push_back(make(next, dim + 1));
+    }
+    return interleaved(parts, resultDim, outputs);
+  }
+
+  Value convolution(const Phase &phase) {
+    SmallVector<int64_t> shape(typeOf(op.getResult()).getShape());
+    for (auto [dim, size] : llvm::zip(dims.getOutputSpatialDimensions(), phase.sizes))
+      shape[dim] = size;
+    RankedTensorType type = typeOf(op.getResult()).clone(shape);
+    if (phase.isEmpty)
+      return ConstantOp::create(builder, op.getLoc(), cast<ElementsAttr>(builder.getZeroAttr(type)));
+    auto copy = cast<ConvolutionOp>(builder.clone(*op.getOperation()));
+    copy->setOperands({phase.lhs, phase.kernel});
+    copy.setLhsDilationAttr(builder.getDenseI64ArrayAttr(phase.dilation));
+    auto rows = RankedTensorType::get({int64_t(phase.sizes.size()), 2}, builder.getI64Type());
+    copy.setPaddingAttr(DenseIntElementsAttr::get(rows, phase.padding));
+    copy.getResult().setType(type);
+    return copy.getResult();
+  }
+
+  Value sliced(Value value, int64_t dim, int64_t start, int64_t limit, int64_t step) {
+    RankedTensorType type = typeOf(value);
+    SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), steps(type.getRank(), 1), shape(type.getShape());
+    if (start == 0 && limit == limits[dim] && step == 1)
+      return value;
+    starts[dim] = start;
+    limits[dim] = limit;
+    steps[dim] = step;
+    shape[dim] = ceilDiv(limit - start, step);
+    return SliceOp::create(builder, op.getLoc(), type.clone(shape), value, builder.getDenseI64ArrayAttr(starts),
+                           builder.getDenseI64ArrayAttr(limits), builder.getDenseI64ArrayAttr(steps));
+  }
+
+  /// parts[p][.., q, ..] at position p + q * parts.size() of `dim`, cut to `size` positions.
+  Value interleaved(ArrayRef<Value> parts, int64_t dim, int64_t size) {
+    if (parts.size() == 1)
+      return sliced(parts[0], dim, 0, size, 1);
+    RankedTensorType type = typeOf(parts[0]);
+    SmallVector<int64_t> wide(type.getShape());
+    wide.insert(wide.begin() + dim + 1, 1);
+    SmallVector<Value> widened;
+    for (Value part : parts)
+      widened.push_back(ReshapeOp::create(builder, op.getLoc(), type.clone(wide), part));
+    wide[dim + 1] = parts.size();
+    Value joined = ConcatenateOp::create(builder, op.getLoc(), type.clone(wide), widened, dim + 1);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] *= parts.size();
+    return sliced(ReshapeOp::create(builder, op.getLoc(), type.clone(shape), joined), dim, 0, size, 1);
+  }
+
+  ConvolutionOp op;
+  OpBuilder builder;
+  ConvDimensionNumbersAttr dims;
+  SmallVector<int64_t> stride, lhsDilation, rhsDilation, padding;
+  SmallVector<bool> reversal;
+};
+
+struct SplitDilatedConvolutions : impl::SplitDilatedConvolutionsPassBase<SplitDilatedConvolutions> {
+  void runOnOperation() override {
+    SmallVector<ConvolutionOp> found;
+    getOperation().walk([&](ConvolutionOp op) { found.push_back(op); });
+    for (ConvolutionOp op : found)
+      if (Splitter splitter(op); splitter.canSplit())
+        splitter.split();
+  }
+};
+
+} // namespace
+} // namespace millrace::layout

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions, their gradients and pooling as JAX writes them in PyTorch's layout, compiled, against JAX's CPU results."""
+import numpy as np
+import pytest
+
+from benchmarks import tools
+
+NCHW = ("NCHW", "OIHW", "NCHW")
+
+
+def convolution(layout=NCHW, **more):
+    from jax import lax
+
+    def function(x, k):
+        rank = x.ndim - 2
+        wide = {name: (value,) * rank if isinstance(value, int) and name != "feature_group_count" else value
+                for name, value in {"window_strides": 1, "padding": "SAME", **more}.items()}
+        return lax.conv_general_dilated(x, k, dimension_numbers=layout, **wide)
+    return function
+
+
+def gradients(layout=NCHW, **more):
+    import jax
+    function = convolution(layout, **more)
+
+    def both(x, k):
+        y, pullback = jax.vjp(function, x, k)
+        return pullback(y)
+    return both
+
+
+def pool(x):
+    from jax import lax
+    return lax.reduce_window(x, -np.float32(np.inf), lax.max, (1, 1, 3, 3), (1, 1, 2, 2), ((0, 0), (0, 0), (1, 1), (1, 1)))
+
+
+def pooled_gradients(x, k):
+    import jax
+    y, pullback = jax.vjp(lambda x, k: pool(jax.nn.relu(convolution()(x, k))), x, k)
+    return pullback(y)
+
+
+def block(x, k, scale, last):
+    import jax
+    y = jax.nn.relu(convolution()(x, k) * scale[None, :, None, None] + scale[None, :, None, None])
+    return jax.nn.relu(convolution()(y, last) + x), y.sum((0, 2, 3))
+
+
+CASES = {
+    "residual_block": (block, (2, 16, 9, 7), (16, 16, 3, 3), (16,), (16, 16, 3, 3)),
+    "stride_2": (gradients(window_strides=2), (2, 16, 9, 7), (24, 16, 3, 3)),
+    "stride_3_valid": (gradients(window_strides=3, padding="VALID"), (2, 9, 17, 16), (10, 9, 2, 4)),
+    "pointwise_stride_2": (gradients(window_strides=2), (2, 16, 8, 7), (24, 16, 1, 1)),
+    "seven": (gradients(window_strides=2, padding=((3, 3), (3, 3))), (2, 3, 32, 32), (16, 3, 7, 7)),
+    "long_sums": (gradients(), (2, 16, 60, 56), (16, 16, 3, 3)),
+    "channels_last": (gradients(("NHWC", "HWIO", "NHWC"), window_strides=2), (2, 9, 8, 16), (3, 3, 16, 24)),
+    "depthwise": (gradients(feature_group_count=16), (2, 16, 9, 7), (16, 1, 3, 3)),
+    "groups": (gradients(feature_group_count=4, window_strides=2), (2, 16, 9, 7), (32, 4, 3, 3)),
+    "dilated": (gradients(rhs_dilation=3, window_strides=2), (1, 16, 15, 14), (24, 16, 3, 3)),
+    "audio": (gradients(("NCH", "OIH", "NCH"), window_strides=3), (2, 8, 37), (24, 8, 5)),
+    "video": (gradients(("NCDHW", "OIDHW", "NCDHW"), window_strides=2), (2, 8, 5, 6, 7), (9, 8, 3, 3, 3)),
+    "pooled": (pooled_gradients, (2, 16, 9, 7), (16, 16, 3, 3)),
+    "transposed": (convolution(lhs_dilation=(2, 2), padding=((2, 2), (1, 3))), (2, 16, 5, 6), (24, 16, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_equals_jax(name, tmp_path):
+    import jax
+
+    function, *shapes = CASES[name]
+    draw = np.random.default_rng(11)
+    inputs = [draw.standard_normal(shape, dtype=np.float32) for shape in shapes]
+    lowered = jax.jit(function).lower(*inputs)
+    want = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(lowered.compile()(*inputs))]
+    path = tmp_path / "program.mlir"
+    path.write_text(lowered.as_text())
+    got, _ = tools.run_file(str(path), inputs, "--backend=compiled")
+    assert len(got) == len(want)
+    for mine, theirs in zip(got, want):
+        assert mine.shape == theirs.shape
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5 * np.abs(theirs).max())
