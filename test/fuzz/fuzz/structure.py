@@ -195,35 +195,47 @@ def dot_general(p):
 
 
 def convolution(p):
+    """One to three spatial dimensions in any layout. Special values meet no inserted zeros: only the evaluator multiplies by those."""
     dtype = str(p.random.choice(["f32", "f64", "i32", "bf16"]))
-    spatial = int(p.random.integers(1, 3))
-    groups = int(p.random.choice([1, 1, 2]))
-    n, channels, features = int(p.random.integers(1, 3)), groups * int(p.random.integers(1, 5)), groups * int(p.random.integers(1, 9))
-    size = [int(p.random.integers(3, 9)) for _ in range(spatial)]
+    spatial = int(p.random.choice([1, 2, 2, 3]))
+    groups, batches = (int(n) for n in p.random.choice([(1, 1), (1, 1), (2, 1), (3, 1), (1, 2)]))
+    n, channels = batches * int(p.random.integers(1, 3)), groups * int(p.random.integers(1, 5))
+    features = groups * batches * int(p.random.choice([1, 2, 3, 7, 8, 9, 16, 17]))
+    size = [int(p.random.integers(3, 9 if spatial < 3 else 5)) for _ in range(spatial)]
     window = [int(p.random.integers(1, 4)) for _ in range(spatial)]
     stride = [int(p.random.integers(1, 3)) for _ in range(spatial)]
-    left = [int(p.random.integers(0, 2)) for _ in range(spatial)]
-    right = [int(p.random.integers(0, 2)) for _ in range(spatial)]
+    left = [int(p.random.integers(-1, 3)) for _ in range(spatial)]
+    right = [int(p.random.integers(-1, 3)) for _ in range(spatial)]
     dilate = [int(p.random.integers(1, 3)) for _ in range(spatial)]
-    inner = [int(p.random.integers(1, 3)) for _ in range(spatial)]
+    inner = [int(p.random.integers(1, 2 if p.special else 4)) for _ in range(spatial)]
+    reverse = [bool(p.random.integers(0, 4) == 0) for _ in range(spatial)]
+    if p.random.random() < 0.5:
+        stride = [1] * spatial
     out = []
     for i in range(spatial):
         have = (size[i] - 1) * inner[i] + 1 + left[i] + right[i]
         reach = (window[i] - 1) * dilate[i] + 1
         out.append(max(0, (have - reach) // stride[i] + 1) if have >= reach else 0)
-    x = calm(p, p.pick([dtype], shape=[n, *size, channels]))
-    w = calm(p, p.pick([dtype], shape=[*window, channels // groups, features]))
-    dims = list(range(1, 1 + spatial))
-    numbers = (f"#stablehlo.conv<[b, {', '.join(map(str, range(spatial)))}, f]x[{', '.join(map(str, range(spatial)))}, i, o]->"
-               f"[b, {', '.join(map(str, range(spatial)))}, f]>")
+
+    def ordered(sizes, names):
+        order = p.random.permutation(len(sizes)) if p.random.random() < 0.7 else range(len(sizes))
+        return [sizes[d] for d in order], "[" + ", ".join(names[d] for d in order) + "]"
+    places = [str(d) for d in range(spatial)]
+    x_shape, x_names = ordered([n, *size, channels], ["b", *places, "f"])
+    w_shape, w_names = ordered([*window, channels // groups, features], [*places, "i", "o"])
+    y_shape, y_names = ordered([n // batches, *out, features], ["b", *places, "f"])
+    x = calm(p, p.pick([dtype], shape=x_shape))
+    w = calm(p, p.pick([dtype], shape=w_shape))
+    numbers = f"#stablehlo.conv<{x_names}x{w_names}->{y_names}>"
     padding = "[" + ", ".join(f"[{a}, {b}]" for a, b in zip(left, right)) + "]"
     work = channels
     for d in window:
         work *= d
-    simple(p, "convolution", "contraction", [x, w], (dtype, [n, *out, features]),
-           f"dimension_numbers = {numbers}, window_strides = {ints(stride)}, padding = dense<{padding}> : tensor<{len(dims)}x2xi64>, "
-           f"lhs_dilation = {ints(inner)}, rhs_dilation = {ints(dilate)}, feature_group_count = {groups} : i64, "
-           f"batch_group_count = 1 : i64",
+    flags = ", ".join(str(flag).lower() for flag in reverse)
+    simple(p, "convolution", "contraction", [x, w], (dtype, y_shape),
+           f"dimension_numbers = {numbers}, window_strides = {ints(stride)}, padding = dense<{padding}> : tensor<{spatial}x2xi64>, "
+           f"lhs_dilation = {ints(inner)}, rhs_dilation = {ints(dilate)}, window_reversal = array<i1: {flags}>, "
+           f"feature_group_count = {groups} : i64, batch_group_count = {batches} : i64",
            exact=dt.is_integer(dtype) and x.exact and w.exact, magnitude=min(1e4, x.magnitude * w.magnitude * work))
 
 
@@ -285,6 +297,29 @@ def reduce_window(p):
             f"({v.type}, {init.type}) -> {dt.spell(v.dtype, shape)}")
     exact = v.exact and (kind != "add" or not dt.is_float(v.dtype))
     p.emit("reduce_window", "reduction", [v, init], [(v.dtype, shape)], text, exact, v.magnitude * (count if kind == "add" else 1))
+
+
+def select_and_scatter(p):
+    """Every source goes to the first greatest element of its window; windows reach at least one element."""
+    rank = int(p.random.integers(1, 5))
+    shape = [int(p.random.choice([1, 2, 3, 5, 8, 17])) for _ in range(rank)]
+    v = p.pick(["i32", "f32", "f64"], shape=shape)
+    window, stride, pads, out = [], [], [], []
+    for d in shape:
+        w, s = int(p.random.integers(1, min(d, 3) + 1)), int(p.random.integers(1, 4))
+        a, b = int(p.random.integers(0, w)), int(p.random.integers(0, w))
+        window.append(w), stride.append(s), pads.append((a, b)), out.append((d + a + b - w) // s + 1)
+    source = p.pick([v.dtype], shape=out)
+    init = scalar_constant(p, v.dtype, 0, ())
+    padding = "[" + ", ".join(f"[{a}, {b}]" for a, b in pads) + "]"
+    scalar = dt.spell(v.dtype, ())
+    order = "FLOAT" if dt.is_float(v.dtype) else "SIGNED"
+    text = (f'"stablehlo.select_and_scatter"({{0}}, {{1}}, {{2}}) <{{window_dimensions = {ints(window)}, window_strides = {ints(stride)}, '
+            f"padding = dense<{padding}> : tensor<{rank}x2xi64>}}> ({{\n    ^bb0(%x: {scalar}, %y: {scalar}):\n"
+            f"      %z = stablehlo.compare GE, %x, %y, {order} : ({scalar}, {scalar}) -> tensor<i1>\n      stablehlo.return %z : tensor<i1>\n"
+            f"    }}, {region('add', v.dtype)[1:-1]}) : ({v.type}, {source.type}, {init.type}) -> {v.type}")
+    p.emit("select_and_scatter", "reduction", [v, source, init], [(v.dtype, shape)], text, source.exact and not dt.is_float(v.dtype),
+           source.magnitude * 9)
 
 
 def sort(p):
@@ -355,5 +390,5 @@ def barrier(p):
 DATA_MOVEMENT = [transpose, reverse, reshape, slice_, pad, concatenate, broadcast_in_dim, iota]
 INDEXING = [dynamic_slice, dynamic_update_slice, gather, scatter]
 CONTRACTION = [dot_general, convolution]
-REDUCTION = [reduce, reduce, reduce_window, sort, map_]
+REDUCTION = [reduce, reduce, reduce_window, select_and_scatter, sort, map_]
 CONTROL_FLOW = [if_, case, while_, barrier]
