@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Step times of PyTorch programs: lazy and torch.compile(backend="openxla") on the device `xla`, eager PyTorch and Inductor on the CPU.
 
-    PYTHONPATH=python:. python -m benchmarks.torch_steps [--rounds 5] [--only lazy,eager] [--json FILE] [PROGRAM …]
+    PYTHONPATH=python:. python -m benchmarks.torch_steps [--rounds 5] [--only lazy,eager] [--results FOLDER] [PROGRAM …]
 
 Every way runs in a process of its own with as many threads; the processes take turns, so that a busy machine disturbs all alike. A step
 does not wait for the device before the next one begins; the last one is waited for, and the times are per step. The results of the first
@@ -134,6 +134,33 @@ def line(name, rows, ways):
     return "  ".join(cells)
 
 
+def write(folder, everything, ways, arguments):
+    """All numbers as JSON, the medians as a table for people."""
+    import platform
+
+    import torch
+    os.makedirs(folder, exist_ok=True)
+    about = {"threads": arguments.threads, "rounds": arguments.rounds, "torch": torch.__version__, "machine": platform.machine(),
+             "date": time.strftime("%Y-%m-%d"), "build": os.environ.get("MILLRACE_BUILD", "build"), "load": os.getloadavg()[0]}
+    with open(os.path.join(folder, "torch_steps.json"), "w") as file:
+        json.dump({"about": about, "programs": everything}, file, indent=1)
+        file.write("\n")
+
+    def cell(rows, way):
+        row, eager = rows[way], rows.get("eager", {}).get("ms")
+        if "error" in row:
+            return "failed"
+        return f"{row['ms']:.2f}" + (f" ({row['ms'] / eager:.2f}x)" if eager and way != "eager" else "")
+    with open(os.path.join(folder, "torch_steps.md"), "w") as file:
+        file.write("<!-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->\n# Step times of PyTorch programs\n\n"
+                   f"Milliseconds per step, median of {arguments.rounds} turns of each process, taken in turn, {arguments.threads} threads "
+                   "(times eager PyTorch's).\n`python -m benchmarks.torch_steps --results FOLDER` wrote this on "
+                   f"{about['date']}; load of the machine at its end: {about['load']:.1f}.\n\n")
+        file.write(f"| program | {' | '.join(ways)} |\n|---|{'---|' * len(ways)}\n")
+        for name, rows in everything.items():
+            file.write(f"| {name} | {' | '.join(cell(rows, way) for way in ways)} |\n")
+
+
 def main():
     if sys.argv[1:2] == ["--child"]:
         return child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
@@ -143,7 +170,7 @@ def main():
     parser.add_argument("--only", default=",".join(WAYS), help="the ways to measure")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--json", help="also write everything to this file")
+    parser.add_argument("--results", help="also write torch_steps.json and torch_steps.md into this folder")
     arguments = parser.parse_args()
     ways = arguments.only.split(",")
     unknown = [p for p in arguments.programs if p not in PROGRAMS] + [w for w in ways if w not in WAYS]
@@ -163,9 +190,8 @@ def main():
             elif row.get("difference", 0) > TOLERANCE:
                 print(f"  {way}: expects a difference of at most {TOLERANCE}, but got {row['difference']:.1e}")
                 failed = True
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump(everything, file, indent=1)
+    if arguments.results:
+        write(arguments.results, everything, ways, arguments)
     return 1 if failed else 0
 
 

@@ -3,54 +3,88 @@
 import torch
 
 
-class _Mask:
+class Mask:
     """Assigns where the step is made."""
 
     def __init__(self, found_inf):
         self.keep = None if found_inf is None else found_inf.reshape(()) > 0
 
     def assign(self, target, value):
+        """target = value, in the type of `target`."""
+        value = value.to(target.dtype)
         target.copy_(value if self.keep is None else torch.where(self.keep, target, value))
 
 
-def adam_step(found_inf, state_steps, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, *, amsgrad, beta1, beta2, lr,
-              weight_decay, eps, maximize, use_adamw):
-    """One step of Adam (AdamW with `use_adamw`) on all parameters, in place."""
-    mask = _Mask(found_inf)
-    for i, (parameter, gradient, step) in enumerate(zip(params, grads, state_steps)):
+def _wide(tensor):
+    """16-bit floats are computed with in 32 bits."""
+    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+
+
+def adam(mask, counts, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, *, amsgrad, beta1, beta2, lr, weight_decay, eps,
+         maximize, use_adamw):
+    """Adam (AdamW with `use_adamw`) on all parameters, in place; `counts`: which step it is for each, from 1 on."""
+    for i, (parameter, gradient, count) in enumerate(zip(params, grads, counts)):
+        value, gradient = _wide(parameter), _wide(gradient)
         gradient = -gradient if maximize else gradient
-        count = step + 1
-        value = parameter
         if weight_decay != 0:
             if use_adamw:
                 value = value * (1 - lr * weight_decay)
             else:
-                gradient = gradient + parameter * weight_decay
-        average = exp_avgs[i] * beta1 + gradient * (1 - beta1)
-        square = exp_avg_sqs[i] * beta2 + gradient * gradient * (1 - beta2)
+                gradient = gradient + value * weight_decay
+        average = _wide(exp_avgs[i]) * beta1 + gradient * (1 - beta1)
+        square = _wide(exp_avg_sqs[i]) * beta2 + gradient * gradient * (1 - beta2)
         correction1, correction2 = 1 - beta1 ** count, 1 - beta2 ** count
         largest = square
         if amsgrad:
-            largest = torch.maximum(max_exp_avg_sqs[i], square)
+            largest = torch.maximum(_wide(max_exp_avg_sqs[i]), square)
             mask.assign(max_exp_avg_sqs[i], largest)
-        value = value - (lr / correction1) * average / ((largest / correction2).sqrt() + eps)
-        mask.assign(parameter, value.to(parameter.dtype))
+        mask.assign(parameter, value - (lr / correction1) * average / ((largest / correction2).sqrt() + eps))
         mask.assign(exp_avgs[i], average)
         mask.assign(exp_avg_sqs[i], square)
+
+
+def adam_step(found_inf, state_steps, *tensors, **options):
+    """As adam(), and counts the steps that are made."""
+    mask, counts = Mask(found_inf), [step + 1 for step in state_steps]
+    adam(mask, counts, *tensors, **options)
+    for step, count in zip(state_steps, counts):
         mask.assign(step, count)
 
 
-def sgd_step(found_inf, state_steps, params, d_p_list, momentum_buffer_list, *, weight_decay, momentum, lr, dampening, nesterov,
-             maximize):
-    """One step of SGD on all parameters, in place. A momentum buffer begins with the first gradient, undamped."""
-    mask = _Mask(found_inf)
-    for i, (parameter, gradient, step) in enumerate(zip(params, d_p_list, state_steps)):
+def sgd(mask, first, params, grads, momentum_buffers, *, weight_decay, momentum, lr, dampening, nesterov, maximize):
+    """SGD on all parameters, in place. A momentum buffer begins with the first gradient, undamped: where `first`, a bool or a
+    boolean tensor for each."""
+    for i, (parameter, gradient) in enumerate(zip(params, grads)):
+        value, gradient = _wide(parameter), _wide(gradient)
+        gradient = -gradient if maximize else gradient
         if weight_decay != 0:
-            gradient = gradient + parameter * weight_decay
+            gradient = gradient + value * weight_decay
         if momentum != 0:
-            buffer = momentum_buffer_list[i]
-            made = torch.where(step > 0, buffer * momentum + gradient * (1 - dampening), gradient)
-            mask.assign(buffer, made)
+            made = gradient
+            if first[i] is not True:
+                made = _wide(momentum_buffers[i]) * momentum + gradient * (1 - dampening)
+            if first[i] is not True and first[i] is not False:
+                made = torch.where(first[i], gradient, made)
+            mask.assign(momentum_buffers[i], made)
             gradient = gradient + made * momentum if nesterov else made
-        mask.assign(parameter, parameter + gradient * (lr if maximize else -lr))
+        mask.assign(parameter, value - gradient * lr)
+
+
+def sgd_step(found_inf, state_steps, params, d_p_list, momentum_buffer_list, **options):
+    """As sgd(), and counts the steps that are made."""
+    mask = Mask(found_inf)
+    sgd(mask, [step == 0 for step in state_steps], params, d_p_list, momentum_buffer_list, **options)
+    for step in state_steps:
         mask.assign(step, step + 1)
+
+
+def adagrad(mask, counts, params, grads, sums, *, lr, lr_decay, weight_decay, eps, maximize):
+    """Adagrad on all parameters, in place; `counts` as in adam()."""
+    for parameter, gradient, total, count in zip(params, grads, sums, counts):
+        value, gradient = _wide(parameter), _wide(gradient)
+        gradient = -gradient if maximize else gradient
+        if weight_decay != 0:
+            gradient = gradient + value * weight_decay
+        summed = _wide(total) + gradient * gradient
+        mask.assign(parameter, value - lr / (1 + (count - 1) * lr_decay) * gradient / (summed.sqrt() + eps))
+        mask.assign(total, summed)
