@@ -12,11 +12,10 @@ _moving = threading.local()
 def install():
     """Once, at the import of torch_xla."""
     global _library
-    from . import _fused_optimizers, _recurrent
+    from . import _recurrent
     from .amp import grad_scaler
     _library = torch.library.Library("aten", "IMPL")
     grad_scaler.install(_library)
-    _fused_optimizers.install()
     _recurrent.install()
     _library.impl("_efficientzerotensor", _zeros, "XLA")
     _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")

@@ -124,39 +124,3 @@ def test_gradient_clipping_does_not_ask_the_host(no_fallback):
     torch.testing.assert_close(total.cpu(), torch.nn.utils.clip_grad_norm_(theirs, 1.0))
     for a, b in zip(ours, theirs):
         torch.testing.assert_close(a.grad.cpu(), b.grad)
-
-
-@pytest.mark.parametrize("kind, options", [
-    ("SGD", dict(lr=0.1)), ("SGD", dict(lr=0.1, momentum=0.9, weight_decay=0.1, maximize=True)), ("Adam", dict(amsgrad=True, weight_decay=0.1)),
-    ("AdamW", dict(lr=0.01)), ("Adagrad", dict(lr_decay=0.1, weight_decay=0.1))])
-def test_fused_steps_are_pytorchs(no_fallback, kind, options):
-    """fused=True is what transformers' Trainer asks for."""
-    torch.manual_seed(0)
-    weights = [torch.randn(3, 2), torch.randn(4)]
-    a, b = [w.clone().requires_grad_() for w in weights], [w.to("xla").requires_grad_() for w in weights]
-    one, other = getattr(torch.optim, kind)(a, **options), getattr(torch.optim, kind)(b, fused=True, **options)
-    for _ in range(3):
-        for p, q in zip(a, b):
-            p.grad = torch.randn_like(p)
-            q.grad = p.grad.to("xla")
-        one.step()
-        other.step()
-        torch_xla.sync()
-    for p, q in zip(a, b):
-        torch.testing.assert_close(q.detach().cpu(), p.detach(), rtol=1e-5, atol=1e-6)
-
-
-def test_fused_step_and_scaler_do_not_ask_the_host(no_fallback):
-    model = torch.nn.Linear(3, 2).to("xla")
-    optimizer, scaler = torch.optim.Adam(model.parameters(), lr=0.1, fused=True), torch.amp.GradScaler("xla", init_scale=8.0)
-    for poison in (1.0, float("inf"), 1.0):
-        optimizer.zero_grad()
-        scaler.scale(model(torch.ones(2, 3, device="xla")).sum() * poison).backward()
-        before = model.weight.detach().clone()
-        torch_xla.sync()
-        met.clear_metrics()
-        scaler.step(optimizer)
-        scaler.update()
-        assert met.metric_data("TransferFromDeviceTime") is None
-        assert torch.equal(before.cpu(), model.weight.detach().cpu()) == (poison != 1.0)
-    assert scaler.get_scale() == 4.0 and optimizer.state[model.weight]["step"].item() == 2

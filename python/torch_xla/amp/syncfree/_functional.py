@@ -76,15 +76,3 @@ def sgd_step(found_inf, state_steps, params, d_p_list, momentum_buffer_list, **o
     sgd(mask, [step == 0 for step in state_steps], params, d_p_list, momentum_buffer_list, **options)
     for step in state_steps:
         mask.assign(step, step + 1)
-
-
-def adagrad(mask, counts, params, grads, sums, *, lr, lr_decay, weight_decay, eps, maximize):
-    """Adagrad on all parameters, in place; `counts` as in adam()."""
-    for parameter, gradient, total, count in zip(params, grads, sums, counts):
-        value, gradient = _wide(parameter), _wide(gradient)
-        gradient = -gradient if maximize else gradient
-        if weight_decay != 0:
-            gradient = gradient + value * weight_decay
-        summed = _wide(total) + gradient * gradient
-        mask.assign(parameter, value - lr / (1 + (count - 1) * lr_decay) * gradient / (summed.sqrt() + eps))
-        mask.assign(total, summed)
