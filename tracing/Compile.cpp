@@ -5,11 +5,12 @@
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
 #include "lowering/hlo/HloText.h"
-#include "runtime/cache/Cache.h"
+#include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
@@ -20,25 +21,34 @@
 namespace millrace::tracing {
 namespace {
 
-struct SharedCache {
-  std::optional<runtime::CacheOptions> chosen; ///< else the environment's
-  std::unique_ptr<runtime::Cache> cache;
-  static SharedCache &get() {
-    static auto *shared = new SharedCache;
-    return *shared;
-  }
-};
+/// Instead of the process's, once useCacheFolder() was called.
+std::unique_ptr<runtime::Cache> chosenCache;
 
-runtime::StatusOr<runtime::Cache *> openCache() {
-  SharedCache &shared = SharedCache::get();
-  if (!shared.cache) {
-    runtime::StatusOr<runtime::CacheOptions> options =
-        shared.chosen ? runtime::StatusOr<runtime::CacheOptions>(*shared.chosen) : runtime::cacheOptionsFromEnvironment();
-    if (!options)
-      return options.status();
-    shared.cache = std::make_unique<runtime::Cache>(std::move(*options));
-  }
-  return shared.cache.get();
+/// The locations say where the user's program recorded what; the compiled program does not depend on that.
+mlir::OwningOpRef<mlir::ModuleOp> withoutPlaces(mlir::ModuleOp module) {
+  mlir::OwningOpRef<mlir::ModuleOp> bare(module.clone());
+  mlir::Location unknown = mlir::UnknownLoc::get(module.getContext());
+  bare->walk([&](mlir::Operation *op) {
+    op->setLoc(unknown);
+    for (mlir::Region &region : op->getRegions())
+      for (mlir::Block &block : region)
+        for (mlir::BlockArgument argument : block.getArguments())
+          argument.setLoc(unknown);
+  });
+  return bare;
+}
+
+/// What a location of Emitter::at() says: "aten::mm (train.py:12)".
+std::string placeText(mlir::Location location) {
+  std::string name, line;
+  location->walk([&](mlir::Location inner) {
+    if (auto named = mlir::dyn_cast<mlir::NameLoc>(inner); named && name.empty())
+      name = named.getName().str();
+    if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(inner); file && line.empty())
+      line = file.getFilename().str() + ":" + std::to_string(file.getLine());
+    return mlir::WalkResult::advance();
+  });
+  return name.empty() ? line : line.empty() ? name : name + " (" + line + ")";
 }
 
 } // namespace
@@ -49,12 +59,13 @@ runtime::Status useCacheFolder(const std::string &folder, bool readOnly) {
     return options.status();
   options->folder = folder;
   options->mode = readOnly ? runtime::CacheMode::ReadOnly : runtime::CacheMode::ReadWrite;
-  SharedCache::get().chosen = std::move(*options);
+  chosenCache = std::make_unique<runtime::Cache>(std::move(*options));
   return {};
 }
 
-runtime::StatusOr<runtime::Program> compileText(const std::string &text) {
-  runtime::StatusOr<runtime::Cache *> cache = openCache();
+runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text) {
+  runtime::StatusOr<runtime::Cache *> cache =
+      chosenCache ? runtime::StatusOr<runtime::Cache *>(chosenCache.get()) : runtime::processCache();
   if (!cache)
     return cache.status();
   mlir::DialectRegistry registry;
@@ -62,8 +73,10 @@ runtime::StatusOr<runtime::Program> compileText(const std::string &text) {
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   std::string errors;
   mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-      errors += (errors.empty() ? "" : "\n") + diagnostic.str();
+    if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+      return mlir::success();
+    std::string place = placeText(diagnostic.getLocation());
+    errors += (errors.empty() ? "" : "\n") + (place.empty() ? "" : place + ": ") + diagnostic.str();
     return mlir::success();
   });
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
@@ -82,26 +95,27 @@ runtime::StatusOr<runtime::Program> compileText(const std::string &text) {
     };
   }
   runtime::CacheKey key;
-  for (auto &[name, value] : cacheKeyParts(*module, options))
+  for (auto &[name, value] : cacheKeyParts(*withoutPlaces(*module), options))
     key.add(name, value);
-  if (std::optional<runtime::Cache::Hit> hit = dump ? std::nullopt : (*cache)->find(key)) {
-    runtime::StatusOr<runtime::Program> program = runtime::parse(hit->value, hit->owner);
-    if (program) {
-      Metrics::get().count("PersistentCacheHit");
-      return program;
-    }
-  }
-  Metrics::get().count("PersistentCacheMiss");
-  llvm::Expected<runtime::Program> program = compile(*module, options);
-  if (!program) {
+  auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
+    llvm::Expected<runtime::Program> program = compile(*module, options);
+    if (program)
+      return std::move(*program);
     std::string summary = llvm::toString(program.takeError());
     return runtime::internalError(errors.empty() ? summary : errors + "\n" + summary);
+  };
+  if (dump) { // what is to be seen happens in the compiler
+    runtime::StatusOr<runtime::Program> program = compileNow();
+    if (!program)
+      return program.status();
+    Metrics::get().count("PersistentCacheMiss");
+    return std::make_shared<const runtime::Program>(std::move(*program));
   }
-  runtime::StatusOr<std::string> bytes = runtime::serialize(*program);
-  if (!bytes)
-    return bytes.status();
-  (*cache)->store(key, *bytes);
-  return std::move(*program);
+  runtime::StatusOr<runtime::CachedProgram> found = runtime::cachedProgram(**cache, key, compileNow);
+  if (!found)
+    return found.status();
+  Metrics::get().count(found->hit ? "PersistentCacheHit" : "PersistentCacheMiss");
+  return std::move(found->program);
 }
 
 runtime::StatusOr<std::string> hloText(const std::string &text) {

@@ -17,8 +17,10 @@ const Op *internedOp(const std::string &key, const std::function<Op()> &make) {
   static auto *known = new std::unordered_map<std::string, std::unique_ptr<Op>>;
   std::lock_guard lock(mutex);
   std::unique_ptr<Op> &op = (*known)[key];
-  if (!op)
+  if (!op) {
     op = std::make_unique<Op>(make());
+    op->identity = key;
+  }
   return op.get();
 }
 
@@ -51,7 +53,7 @@ struct Template {
 
 /// Which input or captured value each leaf is: the structure of a body does not say.
 std::string keyOf(const Function &f) {
-  std::string key = f.body.key;
+  std::string key = f.body.key.toString();
   auto number = [&](size_t value) { key += ',' + std::to_string(value); };
   for (const Value &leaf : f.body.leaves) {
     auto found = std::find_if(f.inputs.begin(), f.inputs.end(),
@@ -166,8 +168,8 @@ static Template templateOf(const Function &given) {
   auto blank = [&](Value &value) {
     NodePtr &node = blanks[value.node.get()];
     if (!node) {
-      node = std::make_shared<Node>();
-      node->results = value.node->results;
+      node = std::make_shared<Node>(value.node->kind);
+      node->op = nullptr;
       node->isWeak = value.node->isWeak;
     }
     value.node = node;
@@ -185,10 +187,8 @@ static Template templateOf(const Function &given) {
     return value;
   };
   for (Node *&node : made.body.nodes) {
-    auto copy = std::make_shared<Node>();
-    copy->op = node->op;
-    copy->args = node->args;
-    copy->results = node->results;
+    auto copy = std::make_shared<Node>(node->kind);
+    copy->origin = node->origin;
     for (const Value &operand : node->operands)
       copy->operands.push_back(moved(operand));
     copies.emplace(node, copy);
@@ -358,10 +358,7 @@ GradientParts splitForGradient(const std::vector<Value> &inputs, size_t given, c
   std::vector<Value> forward(all.begin(), all.begin() + long(results));
   forward.insert(forward.end(), saved.begin(), saved.end());
   parts.forward = function({inputs.begin(), inputs.begin() + long(given)}, std::move(forward), outside);
-  auto key = std::make_shared<Node>();
-  key->results.push_back({DType::I64, {}});
-  key->buffers.emplace_back();
-  std::vector<Value> backward{{std::move(key), 0}};
+  std::vector<Value> backward{leaf(nullptr, {DType::I64, {}})};
   backward.insert(backward.end(), inputs.begin() + long(given), inputs.end());
   backward.insert(backward.end(), saved.begin(), saved.end());
   parts.backward = function(std::move(backward), {all.begin() + long(results), all.end()}, stop);

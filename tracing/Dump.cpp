@@ -37,8 +37,7 @@ void saveGraph(const std::vector<Value> &roots) {
   if (file.empty())
     return;
   std::ofstream out(file + ".0", std::ios::app);
-  out << "[ScheduleSyncTensorsGraph]\n\nHashes: (" << std::hex
-      << std::hash<std::string>()(schedule(roots).key) << ")\n\n## BEGIN_GRAPH\n"
+  out << "[ScheduleSyncTensorsGraph]\n\nHashes: (" << schedule(roots).key.toString() << ")\n\n## BEGIN_GRAPH\n"
       << formatted(roots) << "\n## END_GRAPH\n\n";
   if (!out)
     std::fprintf(stderr, "torch_xla: cannot write %s.0 (XLA_SAVE_TENSORS_FILE)\n", file.c_str());

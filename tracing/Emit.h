@@ -3,7 +3,7 @@
 // Emitter builds one function. Operations are created by name and get their types from the dialect's own inference, so
 // that the files of emit/ need no MLIR headers. Errors stick: after the first one every value is invalid.
 #pragma once
-#include "tracing/Graph.h"
+#include "tracing/Origin.h"
 
 #include <functional>
 #include <optional>
@@ -42,8 +42,10 @@ public:
   //===-- The function ------------------------------------------------------===//
   /// `donatedTo`: index of the result that may overwrite the parameter, or -1.
   Val parameter(const Shape &shape, int64_t donatedTo = -1);
-  /// Ends the function; the module's text, or the first error.
-  runtime::StatusOr<std::string> finish(const std::vector<Val> &results);
+  /// Ends the function; the module's text, or the first error. `withPlaces`: with the locations of at().
+  runtime::StatusOr<std::string> finish(const std::vector<Val> &results, bool withPlaces = false);
+  /// What follows is emitted for `operation`, which stands there in the user's program.
+  void at(const std::string &operation, const Place &place);
   Val fail(std::string reason);
   bool failed() const;
   runtime::Status error() const;
@@ -135,6 +137,8 @@ struct Op {
   EmitFunction emit;
   /// Its numbers decide about shapes or code: they are constants of the program, not parameters.
   bool numbersAreStatic = false;
+  /// Tells apart operators of one name that are made from graphs: equal for equal graphs.
+  std::string identity = {};
 };
 
 /// The operator of that name ("aten::add.Tensor"), or null if there is no emission for it.
@@ -149,9 +153,21 @@ runtime::Status check(const Op *op, const std::vector<Value> &operands, const st
 runtime::StatusOr<std::vector<Shape>> infer(const Op *op, const std::vector<Value> &operands,
                                             const std::vector<Arg> &args);
 
-/// StableHLO text of a schedule. Parameters are its leaves in order. `donations`: per leaf the result or -1.
+/// Emits one node; checks the types that the front end promised to its user (unless `promised` is null).
+std::vector<Val> emitNode(Emitter &e, const Op *op, const std::vector<Arg> &args, const std::vector<Val> &operands,
+                          const std::vector<Shape> *promised);
+
+struct ProgramOptions {
+  /// Per leaf the result that may take its memory, or -1; empty: none.
+  std::vector<int64_t> donations;
+  /// The numbers come last, as one parameter of all floats and one of all integers (where there are any); the other leaves
+  /// are the parameters before, in order. Else every leaf is a parameter.
+  bool packNumbers = false;
+  bool withPlaces = false; ///< the user's lines as locations
+};
+/// StableHLO text of a schedule.
 runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
-                                           const std::vector<int64_t> &donations);
+                                           const ProgramOptions &options = {});
 
 /// Values of nodes, per result, during an emission.
 using Emitted = std::unordered_map<const Node *, std::vector<Val>>;

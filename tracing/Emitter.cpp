@@ -129,7 +129,13 @@ Val Emitter::parameter(const Shape &shape, int64_t donatedTo) {
   return impl->wrap(impl->function.getBody().front().addArgument(impl->type(shape), impl->location));
 }
 
-runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results) {
+void Emitter::at(const std::string &operation, const Place &place) {
+  Location where = place.file.empty() ? Location(impl->builder.getUnknownLoc())
+                                      : Location(FileLineColLoc::get(&impl->context, place.file, place.line, 0));
+  impl->location = NameLoc::get(impl->builder.getStringAttr(operation), where);
+}
+
+runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, bool withPlaces) {
   llvm::SmallVector<mlir::Value> values;
   for (const Val &result : results)
     if (!result)
@@ -148,7 +154,10 @@ runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results) 
     return fail("the emitted program is not valid"), impl->error;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  impl->module->print(stream);
+  OpPrintingFlags flags;
+  if (withPlaces)
+    flags.enableDebugInfo();
+  impl->module->print(stream, flags);
   return text;
 }
 

@@ -2,8 +2,15 @@
 //===- Graph.cpp - Nodes and the order in which they run -------------------===//
 #include "tracing/Graph.h"
 
+#include "runtime/base/Hash.h"
+#include "tracing/Emit.h"
+#include "tracing/Session.h"
+
 #include <atomic>
 #include <bit>
+#include <cstdio>
+#include <map>
+#include <mutex>
 #include <unordered_map>
 
 namespace millrace::tracing {
@@ -38,51 +45,35 @@ Node::~Node() {
   }
 }
 
-static Value numberLeaf(DType dtype, uint64_t bits, bool isWeak) {
-  auto node = std::make_shared<Node>();
-  node->results.push_back({dtype, {}});
-  node->bits = bits;
-  node->isWeak = isWeak;
-  return {std::move(node), 0};
-}
-Value number(double value, bool isWeak) { return numberLeaf(DType::F64, std::bit_cast<uint64_t>(value), isWeak); }
-Value number(int64_t value, bool isWeak) { return numberLeaf(DType::I64, uint64_t(value), isWeak); }
-Value number(bool value, bool isWeak) { return numberLeaf(DType::I1, value, isWeak); }
-
-Value leaf(runtime::BufferPtr buffer, Shape shape) {
-  auto node = std::make_shared<Node>();
-  node->results.push_back(std::move(shape));
-  node->buffers.push_back(std::move(buffer));
-  return {std::move(node), 0};
+std::string Digest::toString() const {
+  char text[33];
+  std::snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+  return text;
 }
 
-static std::atomic<uint64_t> recorded{0};
-uint64_t recordedOperations() { return recorded; }
-
-Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results) {
-  recorded.fetch_add(1, std::memory_order_relaxed);
-  auto node = std::make_shared<Node>();
-  node->op = op;
-  node->operands = std::move(operands);
-  node->args = std::move(args);
-  node->results = std::move(results);
-  return {std::move(node), 0};
+Digest Digest::of(std::string_view content) {
+  return {runtime::hash64(content.data(), content.size(), 1), runtime::hash64(content.data(), content.size(), 2)};
 }
 
 namespace {
 
-/// Appends plain data to the key of a schedule; every variable-length item is preceded by its length.
+/// Appends plain data to a text that is hashed; every variable-length item is preceded by its length.
 class KeyWriter {
 public:
   explicit KeyWriter(std::string &key) : key(key) {}
   template <typename T>
   void raw(const T &value) {
+    static_assert(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>);
     key.append(reinterpret_cast<const char *>(&value), sizeof value);
   }
   template <typename T>
   void list(const std::vector<T> &values) {
     raw(uint32_t(values.size()));
     key.append(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
+  }
+  void text(const std::string &value) {
+    raw(uint32_t(value.size()));
+    key += value;
   }
   void shape(const Shape &shape) {
     raw(shape.dtype);
@@ -93,14 +84,12 @@ public:
     std::visit(
         [&](const auto &value) {
           using T = std::decay_t<decltype(value)>;
-          if constexpr (std::is_same_v<T, std::string>) {
-            raw(uint32_t(value.size()));
-            key += value;
-          } else if constexpr (requires { value.size(); }) {
+          if constexpr (std::is_same_v<T, std::string>)
+            text(value);
+          else if constexpr (requires { value.size(); })
             list(value);
-          } else if constexpr (!std::is_same_v<T, std::monostate>) {
+          else if constexpr (!std::is_same_v<T, std::monostate>)
             raw(value);
-          }
         },
         arg);
   }
@@ -111,81 +100,164 @@ private:
 
 } // namespace
 
+const Kind *kindOf(const Op *op, std::vector<Arg> args, std::vector<Shape> results) {
+  std::string content;
+  KeyWriter writer(content);
+  writer.text(op ? op->name : "");
+  writer.text(op ? op->identity : "");
+  writer.raw(uint32_t(args.size()));
+  for (const Arg &arg : args)
+    writer.arg(arg);
+  for (const Shape &shape : results)
+    writer.shape(shape);
+  Digest digest = Digest::of(content);
+  static std::mutex mutex;
+  static auto *kinds = new std::unordered_map<Digest, std::unique_ptr<const Kind>, DigestHash>;
+  std::lock_guard lock(mutex);
+  std::unique_ptr<const Kind> &kind = (*kinds)[digest];
+  if (!kind)
+    kind.reset(new Kind{op, std::move(args), std::move(results), digest});
+  return kind.get();
+}
+
+static Value numberLeaf(DType dtype, uint64_t bits, bool isWeak) {
+  static const Kind *kinds[3] = {kindOf(nullptr, {}, {{DType::F64, {}}}), kindOf(nullptr, {}, {{DType::I64, {}}}),
+                                 kindOf(nullptr, {}, {{DType::I1, {}}})};
+  auto node = std::make_shared<Node>(kinds[dtype == DType::F64 ? 0 : dtype == DType::I64 ? 1 : 2]);
+  node->bits = bits;
+  node->isWeak = isWeak;
+  return {std::move(node), 0};
+}
+Value number(double value, bool isWeak) { return numberLeaf(DType::F64, std::bit_cast<uint64_t>(value), isWeak); }
+Value number(int64_t value, bool isWeak) { return numberLeaf(DType::I64, uint64_t(value), isWeak); }
+Value number(bool value, bool isWeak) { return numberLeaf(DType::I1, value, isWeak); }
+
+Value leaf(runtime::BufferPtr buffer, Shape shape) {
+  auto node = std::make_shared<Node>(kindOf(nullptr, {}, {std::move(shape)}));
+  node->buffers.push_back(std::move(buffer));
+  return {std::move(node), 0};
+}
+
+Value parameter(Shape shape) {
+  auto node = std::make_shared<Node>(kindOf(nullptr, {}, {std::move(shape)}));
+  node->isParameter = true;
+  return {std::move(node), 0};
+}
+
+static std::atomic<uint64_t> recorded{0};
+uint64_t recordedOperations() { return recorded.load(std::memory_order_relaxed); }
+
+Value record(const Kind *kind, std::vector<Value> operands) {
+  recorded.fetch_add(1, std::memory_order_relaxed);
+  auto node = std::make_shared<Node>(kind);
+  node->operands = std::move(operands);
+  node->origin = currentOrigin();
+  return {std::move(node), 0};
+}
+
+Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results) {
+  return record(kindOf(op, std::move(args), std::move(results)), std::move(operands));
+}
+
 namespace {
 
-/// A leaf counts per result, so that it does not matter what made it; another node as a whole.
-struct Visited {
-  const Node *node;
-  uint32_t index;
-  bool operator==(const Visited &) const = default;
-};
-struct VisitedHash {
-  size_t operator()(const Visited &v) const { return std::hash<const void *>()(v.node) * 31 + v.index; }
+/// The numbers of the values that a traversal has reached. A leaf counts per result, so that it does not matter what made
+/// it; another node as a whole.
+class Numbering {
+public:
+  explicit Numbering(const std::unordered_set<const Node *> &outside) : outside(outside) {}
+  bool isLeaf(const Node &node) const { return node.isLeaf() || (!outside.empty() && outside.count(&node)); }
+  /// Not yet reached: the next number is its.
+  bool add(const Value &value) {
+    Node &node = *value.node;
+    if (perResult(node))
+      return results.emplace(std::pair(&node, value.index), next).second && ++next;
+    node.visit.number = next++;
+    node.visit.epoch = epoch;
+    return true;
+  }
+  bool has(const Value &value) const {
+    return perResult(*value.node) ? results.count({value.node.get(), value.index}) : value.node->visit.epoch == epoch;
+  }
+  uint32_t at(const Value &value) const {
+    return perResult(*value.node) ? results.at({value.node.get(), value.index}) : value.node->visit.number;
+  }
+
+private:
+  bool perResult(const Node &node) const { return node.results.size() > 1 && isLeaf(node); }
+  static uint64_t nextEpoch() {
+    static uint64_t last = 0;
+    return ++last;
+  }
+  const std::unordered_set<const Node *> &outside;
+  uint64_t epoch = nextEpoch();
+  uint32_t next = 0;
+  std::map<std::pair<const Node *, uint32_t>, uint32_t> results;
 };
 
 } // namespace
 
 Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside) {
+  std::lock_guard lock(Session::get().mutex);
   Schedule result;
-  auto isLeaf = [&](const Value &value) {
-    return value.node->isLeaf() || (!outside.empty() && outside.count(value.node.get()));
-  };
-  auto visited = [&](const Value &value) { return Visited{value.node.get(), isLeaf(value) ? value.index : 0}; };
-  std::unordered_map<Visited, uint32_t, VisitedHash> numbers;
-  KeyWriter key(result.key);
+  Numbering numbers(outside);
+  std::string content;
+  content.reserve(1 << 12);
+  KeyWriter key(content);
   struct Frame {
-    Value value;
+    const Value *value;
     size_t next;
   };
   std::vector<Frame> stack;
   auto finish = [&](const Value &value) {
-    const NodePtr &node = value.node;
-    if (isLeaf(value)) {
-      key.raw(uint8_t(node->isNumber() ? 1 : 2));
-      key.raw(node->isWeak);
+    Node &node = *value.node;
+    numbers.add(value);
+    node.visit.isRoot = node.visit.survives = false;
+    node.visit.uses = 0;
+    if (numbers.isLeaf(node)) {
+      key.raw(uint8_t(node.isNumber() ? 1 : 2));
+      key.raw(node.isWeak);
       key.shape(value.shape());
       result.leaves.push_back(value);
-    } else {
-      key.raw(uint8_t(3));
-      key.raw(node->op);
-      for (const Value &operand : node->operands) {
-        key.raw(numbers.at(visited(operand)));
-        key.raw(isLeaf(operand) ? 0u : operand.index);
-      }
-      key.raw(uint32_t(node->args.size()));
-      for (const Arg &arg : node->args)
-        key.arg(arg);
-      for (const Shape &shape : node->results)
-        key.shape(shape);
-      result.nodes.push_back(node.get());
-      result.holders.push_back(node.use_count() - 1); // but not the frame of this traversal
+      return;
     }
-    numbers.emplace(visited(value), uint32_t(numbers.size()));
+    key.raw(uint8_t(3));
+    key.raw(node.kind->digest);
+    for (const Value &operand : node.operands) {
+      key.raw(numbers.at(operand));
+      key.raw(numbers.isLeaf(*operand.node) ? 0u : operand.index);
+    }
+    result.nodes.push_back(&node);
+    result.holders.push_back(value.node.use_count());
   };
   for (const Value &root : roots) {
-    if (!numbers.count(visited(root)))
-      stack.push_back({root, 0});
+    if (!numbers.has(root))
+      stack.push_back({&root, 0});
     while (!stack.empty()) {
       Frame &frame = stack.back();
-      if (numbers.count(visited(frame.value))) { // reached twice before its first visit ended
+      if (numbers.has(*frame.value)) { // reached twice before its first visit ended
         stack.pop_back();
         continue;
       }
-      if (!isLeaf(frame.value) && frame.next < frame.value.node->operands.size()) {
-        const Value &operand = frame.value.node->operands[frame.next++];
-        if (!numbers.count(visited(operand)))
-          stack.push_back({operand, 0});
+      if (!numbers.isLeaf(*frame.value->node) && frame.next < frame.value->node->operands.size()) {
+        const Value &operand = frame.value->node->operands[frame.next++];
+        if (!numbers.has(operand))
+          stack.push_back({&operand, 0});
         continue;
       }
-      finish(frame.value);
+      finish(*frame.value);
       stack.pop_back();
     }
   }
   key.raw(uint8_t(4));
   for (const Value &root : roots) {
-    key.raw(numbers.at(visited(root)));
-    key.raw(isLeaf(root) ? 0u : root.index);
+    key.raw(numbers.at(root));
+    key.raw(numbers.isLeaf(*root.node) ? 0u : root.index);
   }
+  for (const Node *node : result.nodes)
+    for (const Value &operand : node->operands)
+      ++operand.node->visit.uses;
+  result.key = Digest::of(content);
   return result;
 }
 

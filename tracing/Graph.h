@@ -48,34 +48,74 @@ struct Operand {
 using Arg = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
                          DType, Operand, std::vector<Operand>>;
 
-struct Node {
-  const Op *op = nullptr; ///< null: a leaf
-  std::vector<Value> operands;
+/// 128 bits that stand for some content, in every process the same.
+struct Digest {
+  uint64_t low = 0, high = 0;
+  bool operator==(const Digest &) const = default;
+  std::string toString() const; ///< 32 hex digits
+  static Digest of(std::string_view content);
+};
+struct DigestHash {
+  size_t operator()(const Digest &digest) const { return digest.low; }
+};
+
+/// What nodes that were recorded alike have in common. Interned: equal kinds are one object, which lives for ever.
+struct Kind {
+  const Op *op; ///< null: of leaves
   std::vector<Arg> args;
   std::vector<Shape> results;
+  Digest digest; ///< of the operator's name, args and results
+};
+const Kind *kindOf(const Op *op, std::vector<Arg> args, std::vector<Shape> results);
+
+/// A place in the user's program; what it means, only the front end knows (Origin.h).
+struct Origin {
+  const void *code = nullptr;
+  int64_t offset = 0;
+  explicit operator bool() const { return code; }
+};
+
+struct Node {
+  const Op *op; ///< null: a leaf
+  const Kind *const kind; ///< of a leaf that was computed: what computed it
+  const std::vector<Arg> &args;
+  const std::vector<Shape> &results;
+  std::vector<Value> operands;
   /// Of a leaf: one per result, null for a result that nobody needs.
   std::vector<runtime::BufferPtr> buffers;
   /// Of a leaf that is a number: its value, as bits of a double, int64 or bool (results[0].dtype F64, I64, I1).
   uint64_t bits = 0;
+  Origin origin;
   /// A number written in the user's program: it takes part in type promotion by its category only.
   bool isWeak = false;
+  /// A leaf without a value, of a graph that becomes an operator (Composite.h).
+  bool isParameter = false;
 
-  Node() = default;
+  /// Of the traversal under way, see schedule().
+  struct {
+    bool isRoot = false, survives = false;
+    uint32_t number = 0, uses = 0;
+    uint64_t epoch = 0;
+  } visit;
+
+  explicit Node(const Kind *kind) : op(kind->op), kind(kind), args(kind->args), results(kind->results) {}
   Node(const Node &) = delete;
   ~Node(); ///< not recursive: chains of many thousand nodes are common
   bool isLeaf() const { return !op; }
-  bool isNumber() const { return !op && buffers.empty(); }
+  bool isNumber() const { return !op && buffers.empty() && !isParameter; }
 };
 
 /// A leaf that holds a number.
 Value number(double value, bool isWeak = true);
 Value number(int64_t value, bool isWeak = true);
 Value number(bool value, bool isWeak = true);
-/// A leaf that holds a tensor.
+/// A leaf that holds a tensor; without a buffer it stands for one.
 Value leaf(runtime::BufferPtr buffer, Shape shape);
+/// A leaf that stands for a tensor to be given later.
+Value parameter(Shape shape);
 /// A node for `op`; `results` are the types that its emission must produce (infer() of Emit.h computes them).
 Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results);
-
+Value record(const Kind *kind, std::vector<Value> operands);
 /// How many operations this process has recorded.
 uint64_t recordedOperations();
 
@@ -85,9 +125,11 @@ struct Schedule {
   std::vector<long> holders; ///< of each node, inside and outside the graph
   std::vector<Value> leaves;
   /// Two schedules with equal keys are the same program with other leaves.
-  std::string key;
+  Digest key;
 };
-/// `outside`: nodes that count as leaves although they still have to run; what a part of a graph begins with.
+/// `outside`: nodes that count as leaves although they still have to run; what a part of a graph begins with. Leaves its
+/// marks in Node::visit, under Session::mutex; afterwards visit.uses of a node is the number of operands of the scheduled
+/// nodes that it is.
 Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside = {});
 
 } // namespace millrace::tracing

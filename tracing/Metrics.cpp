@@ -9,9 +9,9 @@ Metrics &Metrics::get() {
   return *metrics;
 }
 
-void Metrics::count(const std::string &name, int64_t by) {
+std::atomic<int64_t> &Metrics::counter(const std::string &name) {
   std::lock_guard lock(mutex);
-  counts[name] += by;
+  return counts[name];
 }
 
 void Metrics::sample(const std::string &name, double value) {
@@ -29,7 +29,11 @@ void Metrics::sample(const std::string &name, double value) {
 
 std::map<std::string, int64_t> Metrics::counters() const {
   std::lock_guard lock(mutex);
-  return counts;
+  std::map<std::string, int64_t> made;
+  for (const auto &[name, value] : counts)
+    if (int64_t now = value)
+      made[name] = now;
+  return made;
 }
 std::map<std::string, Metrics::Samples> Metrics::samples() const {
   std::lock_guard lock(mutex);
@@ -37,7 +41,8 @@ std::map<std::string, Metrics::Samples> Metrics::samples() const {
 }
 void Metrics::clearCounters() {
   std::lock_guard lock(mutex);
-  counts.clear();
+  for (auto &[name, value] : counts)
+    value = 0;
 }
 void Metrics::clearSamples() {
   std::lock_guard lock(mutex);

@@ -2,6 +2,7 @@
 //===- Metrics.h - Named counters and samples ------------------------------===//
 // The names are those that users of PyTorch/XLA look for: CompileTime, ExecuteTime, CachedCompile, UncachedCompile, ...
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -14,7 +15,9 @@ namespace millrace::tracing {
 class Metrics {
 public:
   static Metrics &get();
-  void count(const std::string &name, int64_t by = 1);
+  void count(const std::string &name, int64_t by = 1) { counter(name) += by; }
+  /// For those who count often: it stays where it is.
+  std::atomic<int64_t> &counter(const std::string &name);
   /// A sample of `name` in its own unit: nanoseconds for times, bytes for sizes.
   void sample(const std::string &name, double value);
   struct Samples {
@@ -22,14 +25,14 @@ public:
     double accumulated = 0;
     std::vector<std::pair<double, double>> recent; ///< (seconds of the steady clock, value), the last 1024
   };
-  std::map<std::string, int64_t> counters() const;
+  std::map<std::string, int64_t> counters() const; ///< that are not 0
   std::map<std::string, Samples> samples() const;
   void clearCounters();
   void clearSamples();
 
 private:
   mutable std::mutex mutex;
-  std::map<std::string, int64_t> counts;
+  std::map<std::string, std::atomic<int64_t>> counts;
   std::map<std::string, Samples> values;
 };
 

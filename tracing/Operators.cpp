@@ -162,9 +162,8 @@ std::vector<std::string> opNames() {
 
 //===-- Programs ------------------------------------------------------------===//
 
-/// Emits one node; checks the types that the front end promised to its user (unless `promised` is null).
-static std::vector<Val> emitNode(Emitter &e, const Op *op, const std::vector<Arg> &args,
-                                 const std::vector<Val> &operands, const std::vector<Shape> *promised) {
+std::vector<Val> emitNode(Emitter &e, const Op *op, const std::vector<Arg> &args, const std::vector<Val> &operands,
+                          const std::vector<Shape> *promised) {
   static const std::vector<Shape> none;
   std::vector<Val> made = op->emit(Call{e, args, operands, promised ? *promised : none});
   if (!promised || e.failed())
@@ -216,30 +215,56 @@ runtime::Status emitNodes(Emitter &e, const Schedule &schedule, Emitted &values)
     std::vector<Val> operands;
     for (const Value &operand : node->operands)
       operands.push_back(values.at(operand.node.get())[operand.index]);
+    if (node->origin) // bodies of composites and loops have none: they stand where they are used
+      e.at(node->op->name, placeOf(node->origin));
     values[node] = emitNode(e, node->op, node->args, operands, &node->results);
-    if (e.failed())
-      return e.error().withContext(node->op->name);
+    if (e.failed()) {
+      std::string place = placeOf(node->origin).toString();
+      return e.error().withContext(node->op->name + (place.empty() ? "" : " (" + place + ")"));
+    }
   }
   return {};
 }
 
+/// The numbers of a schedule as elements of two parameters.
+static void emitPackedNumbers(Emitter &e, const Schedule &schedule, Emitted &values) {
+  std::vector<const Node *> numbers[2];
+  for (const Value &leaf : schedule.leaves)
+    if (leaf.node->isNumber())
+      numbers[leaf.shape().dtype == DType::F64 ? 0 : 1].push_back(leaf.node.get());
+  for (int i = 0; i < 2; ++i) {
+    if (numbers[i].empty())
+      continue;
+    Val packed = e.parameter({i ? DType::I64 : DType::F64, {int64_t(numbers[i].size())}});
+    for (size_t k = 0; k < numbers[i].size(); ++k) {
+      const Node *node = numbers[i][k];
+      Val element = e.reshape(e.sliceDim(packed, 0, int64_t(k), int64_t(k) + 1), {});
+      element = e.convert(element, node->results[0].dtype);
+      element.isWeak = node->isWeak;
+      values[node] = {element};
+    }
+  }
+}
+
 runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
-                                           const std::vector<int64_t> &donations) {
+                                           const ProgramOptions &options) {
   Emitter e;
   Emitted values;
   for (size_t i = 0; i < schedule.leaves.size(); ++i) {
     const Value &leaf = schedule.leaves[i];
+    if (options.packNumbers && leaf.node->isNumber())
+      continue;
     std::vector<Val> &made = values[leaf.node.get()];
     made.resize(leaf.node->results.size());
-    made[leaf.index] = parameterFor(e, leaf, donations[i]);
+    made[leaf.index] = parameterFor(e, leaf, options.donations.empty() ? -1 : options.donations[i]);
   }
-  runtime::Status status = emitNodes(e, schedule, values);
-  if (!status.ok())
-    return status;
+  if (options.packNumbers)
+    emitPackedNumbers(e, schedule, values);
+  MILLRACE_TRY(emitNodes(e, schedule, values));
   std::vector<Val> results;
   for (const Value &root : roots)
     results.push_back(values.at(root.node.get())[root.index]);
-  return e.finish(results);
+  return e.finish(results, options.withPlaces);
 }
 
 } // namespace millrace::tracing

@@ -9,9 +9,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
+#include <optional>
 
 namespace millrace::tracing {
+
+int &GraphMutex::depth() {
+  static thread_local int held = 0;
+  return held;
+}
 
 Session &Session::get() {
   static auto *session = new Session; // lives as long as the process: threads may still run at exit
@@ -44,7 +49,7 @@ runtime::StatusOr<runtime::BufferPtr> Session::buffer(const Value &value) {
   if (node.op)
     return runtime::failedPrecondition("the value has not been computed");
   if (!node.isNumber()) {
-    if (!node.buffers[value.index])
+    if (node.isParameter || !node.buffers[value.index])
       return runtime::failedPrecondition("the tensor was made while a function was traced: it has no value");
     return node.buffers[value.index];
   }
@@ -75,13 +80,13 @@ static std::vector<int64_t> matchDonations(const Schedule &schedule, const std::
 
 runtime::StatusOr<Session::Entry> Session::compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
                                                         std::vector<int64_t> donations) {
-  runtime::StatusOr<std::string> text = emitProgram(schedule, roots, donations);
+  runtime::StatusOr<std::string> text = emitProgram(schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true});
   if (!text)
     return text.status();
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = compileProgram(*text);
   if (!executable)
     return executable.status();
-  return Entry{std::move(*executable), std::move(donations)};
+  return Entry{std::move(*executable), std::move(donations), {}};
 }
 
 static runtime::Status unexpectedExecution() {
@@ -102,7 +107,7 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   Timed time(isEager ? "EagerOpCompileTime" : "CompileTime");
   Metrics::get().count(isEager ? "EagerOpUncachedCompile" : "UncachedCompile");
   ++compiled;
-  runtime::StatusOr<runtime::Program> program = compileText(text);
+  runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileText(text);
   if (!program)
     return program.status();
   return runtimeClient->load(std::move(*program));
@@ -124,75 +129,147 @@ Session::launch(runtime::Executable &executable, const std::vector<runtime::Buff
   return std::move(result->results[0]);
 }
 
-runtime::Status Session::sync(std::vector<Value> given) {
+std::string Session::nearestDifference(const GraphSummary &now) const {
+  std::optional<Difference> nearest;
+  for (const auto &[key, entry] : programs) {
+    size_t nodes = std::max(now.items.size() - now.leaves, entry.summary.items.size() - entry.summary.leaves);
+    Difference found = difference(entry.summary, now);
+    if (found.alike * 2 >= nodes && (!nearest || found.isNearerThan(*nearest)))
+      nearest = std::move(found);
+  }
+  return nearest ? nearest->text : "";
+}
+
+/// A leaf dies with the graph if only nodes that die hold it. Roots turn into leaves; another node that something outside
+/// the graph holds lives on, and with it all that it needs.
+static std::vector<bool> dyingLeaves(const Schedule &plan, const std::vector<Value> &roots) {
+  for (const Value &root : roots)
+    root.node->visit.isRoot = true;
+  for (size_t i = plan.nodes.size(); i-- > 0;) {
+    const Node *node = plan.nodes[i];
+    if (node->visit.isRoot || !(node->visit.survives || plan.holders[i] > long(node->visit.uses)))
+      continue;
+    for (const Value &operand : node->operands)
+      operand.node->visit.survives = true;
+  }
+  for (const Value &leaf : plan.leaves) // the schedule holds them too
+    ++leaf.node->visit.uses;
+  std::vector<bool> dying(plan.leaves.size());
+  for (size_t i = 0; i < plan.leaves.size(); ++i) {
+    const NodePtr &node = plan.leaves[i].node;
+    dying[i] = !node->visit.survives && node.use_count() == long(node->visit.uses);
+  }
+  return dying;
+}
+
+runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedule &plan, const Entry &entry,
+                                                                   const std::vector<bool> &dying,
+                                                                   runtime::ExecuteOptions &options) {
+  std::vector<runtime::BufferPtr> arguments;
+  arguments.reserve(plan.leaves.size());
+  std::vector<uint64_t> numbers[2]; // floats, integers
+  int64_t donated = 0;
+  for (size_t i = 0; i < plan.leaves.size(); ++i) {
+    const Value &leaf = plan.leaves[i];
+    if (leaf.node->isNumber()) {
+      numbers[leaf.shape().dtype == DType::F64 ? 0 : 1].push_back(leaf.node->bits);
+      continue;
+    }
+    if (entry.donations[i] >= 0) {
+      if (dying[i])
+        ++donated;
+      else
+        options.nonDonatable.push_back(uint32_t(arguments.size()));
+    }
+    arguments.push_back(leaf.node->buffers[leaf.index]);
+  }
+  static std::atomic<int64_t> &donatedBuffers = Metrics::get().counter("DonatedBuffers");
+  donatedBuffers += donated;
+  for (int i = 0; i < 2; ++i) {
+    if (numbers[i].empty())
+      continue;
+    runtime::StatusOr<runtime::BufferPtr> packed = runtimeClient->bufferFromHost(
+        numbers[i].data(), i ? DType::I64 : DType::F64, {int64_t(numbers[i].size())}, {},
+        runtime::HostSemantics::OnlyDuringCall, runtimeClient->devices()[0]->memories().front());
+    if (!packed)
+      return packed.status();
+    arguments.push_back(std::move(*packed));
+  }
+  return arguments;
+}
+
+/// Those that have to be computed, each once. Empties `given`.
+static std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which) {
+  std::vector<Value> roots;
+  std::unordered_map<const Node *, std::vector<bool>> seen; // of nodes with several results
+  for (Value &root : given) {
+    if (!root.node->op)
+      continue;
+    size_t results = root.node->results.size();
+    std::vector<bool> &taken = seen[root.node.get()];
+    taken.resize(results);
+    if (which == Roots::Some) // the node becomes a leaf: somebody may hold its other results
+      for (uint32_t index = 0; index < results; ++index)
+        if (index != root.index && !taken[index]) {
+          taken[index] = true;
+          roots.push_back({root.node, index});
+        }
+    if (!taken[root.index]) {
+      taken[root.index] = true;
+      roots.push_back(std::move(root));
+    }
+  }
+  given.clear();
+  return roots;
+}
+
+runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   MILLRACE_TRY(startError);
   std::lock_guard lock(mutex);
-  std::vector<Value> roots;
-  {
-    std::set<std::pair<const Node *, uint32_t>> seen;
-    for (Value &root : given)
-      if (root.node->op && seen.emplace(root.node.get(), root.index).second)
-        roots.push_back(std::move(root));
-    given.clear();
-  }
+  std::vector<Value> roots = pendingRoots(given, which);
   if (roots.empty())
     return {};
   if (!executionAllowed)
     return unexpectedExecution();
   saveGraph(roots);
   Schedule plan = schedule(roots);
-  // A leaf dies with the graph if only nodes that die hold it. Roots turn into leaves; another node that something outside
-  // the graph holds lives on, and with it all that it needs.
-  std::vector<bool> dying(plan.leaves.size());
-  {
-    std::unordered_map<const Node *, long> inside;
-    std::set<const Node *> isRoot, survives;
-    for (const Node *node : plan.nodes)
-      for (const Value &operand : node->operands)
-        ++inside[operand.node.get()];
-    for (const Value &root : roots)
-      isRoot.insert(root.node.get());
-    for (size_t i = plan.nodes.size(); i-- > 0;) {
-      const Node *node = plan.nodes[i];
-      if (isRoot.count(node) || !(survives.count(node) || plan.holders[i] > inside[node]))
-        continue;
-      for (const Value &operand : node->operands)
-        survives.insert(operand.node.get());
-    }
-    for (const Value &leaf : plan.leaves) // the schedule holds them too
-      ++inside[leaf.node.get()];
-    for (size_t i = 0; i < plan.leaves.size(); ++i) {
-      const NodePtr &node = plan.leaves[i].node;
-      dying[i] = !survives.count(node.get()) && node.use_count() == inside[node.get()];
-    }
-  }
-  lastKey = std::hash<std::string>()(plan.key);
+  for (const Value &leaf : plan.leaves)
+    if (!leaf.node->isNumber() && (leaf.node->isParameter || !leaf.node->buffers[leaf.index]))
+      return runtime::failedPrecondition("the value depends on a tensor that was made while a function was traced: it has none");
+  lastKey = plan.key.low;
+  std::vector<bool> dying = dyingLeaves(plan, roots);
+  const int level = debugLevel();
+  AnalysisOf what;
+  if (level)
+    what = {plan.key, plan.leaves.size(), roots.size(), currentStack()};
   auto found = programs.find(plan.key);
   if (found == programs.end()) {
+    GraphSummary summary;
+    if (level) {
+      summary = summarize(plan, roots.size());
+      reportCompilation(what, nearestDifference(summary));
+    }
     runtime::StatusOr<Entry> entry = compileEntry(plan, roots, matchDonations(plan, roots, dying));
     if (!entry)
       return entry.status();
+    if (level)
+      reportCompiled(entry->executable->cost().memory);
+    entry->summary = std::move(summary);
     found = programs.emplace(plan.key, std::move(*entry)).first;
   } else {
-    Metrics::get().count(isEager ? "EagerOpCachedCompile" : "CachedCompile");
+    static std::atomic<int64_t> &cached = Metrics::get().counter("CachedCompile");
+    static std::atomic<int64_t> &cachedEagerly = Metrics::get().counter("EagerOpCachedCompile");
+    ++(isEager ? cachedEagerly : cached);
   }
+  if (level > 1)
+    reportExecution(what);
   Entry &entry = found->second;
 
-  std::vector<runtime::BufferPtr> arguments;
   runtime::ExecuteOptions options;
-  for (size_t i = 0; i < plan.leaves.size(); ++i) {
-    if (entry.donations[i] >= 0) {
-      if (dying[i])
-        Metrics::get().count("DonatedBuffers");
-      else
-        options.nonDonatable.push_back(uint32_t(i));
-    }
-    runtime::StatusOr<runtime::BufferPtr> made = buffer(plan.leaves[i]);
-    if (!made)
-      return made.status();
-    arguments.push_back(std::move(*made));
-  }
-  runtime::StatusOr<std::vector<runtime::BufferPtr>> result = launch(*entry.executable, arguments, options);
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> arguments = gather(plan, entry, dying, options);
+  if (!arguments)
+    return arguments.status();
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> result = launch(*entry.executable, *arguments, options);
   if (!result)
     return result.status();
   std::vector<runtime::BufferPtr> &values = *result;
@@ -205,7 +282,6 @@ runtime::Status Session::sync(std::vector<Value> given) {
     root.node->op = nullptr;
     std::vector<Value> trash = std::move(root.node->operands);
     root.node->operands.clear();
-    root.node->args.clear();
   }
   return {};
 }
@@ -236,7 +312,7 @@ runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &gi
     if (root.node)
       roots.push_back(root);
   Schedule plan = schedule(roots);
-  return emitProgram(plan, roots, std::vector<int64_t>(plan.leaves.size(), -1));
+  return emitProgram(plan, roots);
 }
 
 runtime::Status Session::setCacheFolder(const std::string &folder, bool readOnly) {

@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Session.h - Step barriers: compile, cache and run graphs ------------===//
-// One session per process. A program is found by the exact structure of its graph; what has not been compiled by this
+// One session per process. A program is found by the structure of its graph (128 bits of hash); what has not been compiled by this
 // process is looked up in the persistent cache (lowering/CacheKey.h). Executions are asynchronous: sync() returns when
 // they are enqueued.
 #pragma once
-#include "tracing/Graph.h"
+#include "tracing/Analysis.h"
 
 #include <mutex>
 #include <unordered_map>
 
 namespace millrace::tracing {
+
+/// A recursive mutex that knows whether it is this thread that holds it: what may wait for another lock asks.
+class GraphMutex {
+public:
+  void lock() {
+    inner.lock();
+    ++depth();
+  }
+  void unlock() {
+    --depth();
+    inner.unlock();
+  }
+  bool heldByThisThread() const { return depth() != 0; }
+
+private:
+  static int &depth(); ///< there is one such mutex in the process
+  std::recursive_mutex inner;
+};
+
+/// Of sync(): all values that anybody still holds, or others may be held too.
+enum class Roots { All, Some };
 
 class Session {
 public:
@@ -17,13 +38,13 @@ public:
   static Session &get();
 
   /// Held while graphs are changed: by sync(), and by front ends while they read or rebind the values of their tensors.
-  std::recursive_mutex mutex;
+  GraphMutex mutex;
 
   /// Copies host memory (row-major) to the device. Errors: ResourceExhausted.
   runtime::StatusOr<Value> upload(const void *data, Shape shape);
   /// Runs what `roots` need; afterwards their nodes are leaves. `roots` without an operation cost nothing. The caller's
   /// vector is emptied: a leaf that only the graph still held is donated, its memory becomes a result's.
-  runtime::Status sync(std::vector<Value> roots);
+  runtime::Status sync(std::vector<Value> roots, Roots which = Roots::Some);
   /// The same for one operation of eager mode: counted under names of its own.
   runtime::Status syncEagerly(std::vector<Value> roots);
   /// The buffer of a value after sync(). A number is uploaded.
@@ -57,14 +78,21 @@ private:
   struct Entry {
     std::shared_ptr<runtime::Executable> executable;
     std::vector<int64_t> donations; ///< per leaf: the result that takes its memory, or -1
+    GraphSummary summary;           ///< under PT_XLA_DEBUG
   };
   Session();
   runtime::StatusOr<Entry> compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
                                         std::vector<int64_t> donations);
+  /// Where the graph parts from the one among the compiled that resembles it most; "" if none does.
+  std::string nearestDifference(const GraphSummary &now) const;
+  /// The arguments of a program with packed numbers.
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> gather(const Schedule &schedule, const Entry &entry,
+                                                            const std::vector<bool> &dying,
+                                                            runtime::ExecuteOptions &options);
 
   runtime::Status startError;
   std::shared_ptr<runtime::Client> runtimeClient;
-  std::unordered_map<std::string, Entry> programs;
+  std::unordered_map<Digest, Entry, DigestHash> programs;
   std::vector<runtime::Event> inFlight;
   uint64_t compiled = 0;
   uint64_t lastKey = 0;

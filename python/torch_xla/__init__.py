@@ -18,6 +18,10 @@ _loading.check_torch(_torch.__version__)
 _loading.check_original(__path__[0])
 _XLAC = _loading.load()
 
+from . import _frames as _frames  # noqa: E402
+
+_frames.install(_XLAC)
+
 from . import _device_module as _device_module  # noqa: E402
 
 _device_module.install(_XLAC)
@@ -25,6 +29,10 @@ _device_module.install(_XLAC)
 from . import _decompositions as _decompositions  # noqa: E402
 
 _decompositions.install(_XLAC)
+
+from . import _optimizers as _optimizers  # noqa: E402
+
+_optimizers.install()
 
 from . import _dynamo as _dynamo  # noqa: E402
 

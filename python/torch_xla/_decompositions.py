@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators without an emission of their own run PyTorch's decompositions into ones that have."""
+"""Operators without an emission of their own are recorded as PyTorch's decompositions into ones that have."""
 import torch
 
 # Their decompositions ask for values, or are slower than the CPU's own kernel.
@@ -33,49 +33,77 @@ _LIKE_ARGUMENT = {"multi_margin_loss_backward": 1, "multilabel_margin_loss_backw
                   "fractional_max_pool3d_backward": 1}
 
 _library = None
-installed = []  # names of operators that are decomposed here
+_known = None
 
 
-def install(xlac):
-    global _library
+def _table():
+    """{name: (operator, function)} of everything that may be decomposed."""
     from torch._decomp import decomposition_table
-    _library = torch.library.Library("aten", "IMPL")
-    emitted = set(xlac._op_names())
-    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    known = {}
     for op, function in decomposition_table.items():
         if not isinstance(op, torch._ops.OpOverload):
             continue
-        name = op._schema.name + ("." + op._schema.overload_name if op._schema.overload_name else "")
-        if not name.startswith("aten::") or name in emitted or op._schema.name in _NOT or op._schema.is_mutable:
-            continue
-        if any(argument.alias_info for argument in op._schema.arguments):
+        schema = op._schema
+        name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
+        if schema.name in _NOT or schema.is_mutable or any(argument.alias_info for argument in schema.arguments):
             continue  # a view is the C++ shim's business
-        if name not in _RATHER and (has(name, "CompositeImplicitAutograd") or has(name, "XLA") or
-                                    has(name, "CompositeExplicitAutograd")):
-            continue
-        if name[len("aten::"):] in _OURS:
-            continue
-        _library.impl(name[len("aten::"):], function, "XLA")
-        installed.append(name[len("aten::"):])
+        known[name] = (op, function)
+    return known
+
+
+def __getattr__(name):
+    """`installed`: names of operators that are decomposed here where they have no emission."""
+    if name != "installed":
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    return list(_OURS) + _copied + [full[len("aten::"):] for full in _table() if full.startswith("aten::") and (
+        full in _RATHER or not (has(full, "CompositeImplicitAutograd") or has(full, "CompositeExplicitAutograd")))]
+
+
+def _register(name):
+    """Registers the decomposition of an operator as an operator of its own: its name, or None. Called once per operator."""
+    global _known, _library
+    if _known is None:
+        _known = _table()
+        _library = torch.library.Library("millrace_decompositions", "FRAGMENT")
+    if name not in _known:
+        return None
+    op, function = _known[name]
+    own = name[len("aten::"):].replace(".", "_")
+    schema = str(op._schema)
+    _library.define(own + schema[schema.index("("):])
+    _library.impl(own, function, "CompositeExplicitAutograd")
+    return "millrace_decompositions::" + own
+
+
+def install(xlac):
+    xlac._set_decomposer(_register)
+    emitted = set(xlac._op_names())
     for name, function in _OURS.items():
-        _library.impl(name, function, "XLA")
-        installed.append(name)
+        _copies.impl(name, function, "XLA")
     for name, index in _LIKE_ARGUMENT.items():
-        _library.impl(name, lambda *args, _index=index, **_: torch.empty_like(args[_index]), "Meta")
+        _copies.impl(name, lambda *args, _index=index, **_: torch.empty_like(args[_index]), "Meta")
+    for name in _RATHER:
+        if name not in emitted:
+            xlac._route(name[len("aten::"):])
     names = {full.split(".")[0] for full in torch._C._dispatch_get_all_op_names() if full.startswith("aten::")}
     for full in names:
         if full.endswith("_copy") and full[:-len("_copy")] in names:
-            _install_copies(full[len("aten::"):], emitted, has)
+            _install_copies(full[len("aten::"):], emitted)
 
 
-def _install_copies(name, emitted, has):
+_copies = torch.library.Library("aten", "IMPL")
+_copied = []
+
+
+def _install_copies(name, emitted):
     """view_copy and its like: the view, copied. Graphs of functional programs have them."""
     packet, views = getattr(torch.ops.aten, name), getattr(torch.ops.aten, name[:-len("_copy")])
     for overload in packet.overloads():
         full = name if overload == "default" else f"{name}.{overload}"
         returns = getattr(packet, overload)._schema.returns
-        if overload.endswith("out") or overload not in views.overloads() or f"aten::{full}" in emitted or has(f"aten::{full}", "XLA"):
+        if overload.endswith("out") or overload not in views.overloads() or f"aten::{full}" in emitted or torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{full}", "XLA"):
             continue
         if [str(r.type) for r in returns] == ["Tensor"] and any(a.alias_info for a in getattr(views, overload)._schema.arguments):
-            _library.impl(full, lambda *args, view=getattr(views, overload), **kwargs: view(*args, **kwargs).clone(), "XLA")
-            installed.append(full)
+            _copies.impl(full, lambda *args, view=getattr(views, overload), **kwargs: view(*args, **kwargs).clone(), "XLA")
+            _copied.append(full)

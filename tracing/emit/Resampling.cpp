@@ -118,7 +118,7 @@ namespace {
 
 //===-- Interpolation -------------------------------------------------------===//
 
-enum class Kind { Nearest, NearestExact, Linear, Cubic, LinearSmooth, CubicSmooth };
+enum class Filter { Nearest, NearestExact, Linear, Cubic, LinearSmooth, CubicSmooth };
 
 double cubic(double x, double a) {
   x = std::abs(x);
@@ -129,9 +129,9 @@ double cubic(double x, double a) {
 
 /// What of `count` elements makes each of `rows`. `given`: the scale factor, 0 if there is none. Positions are computed as
 /// PyTorch does, in f32 unless the tensor is f64: near an edge rounding decides which neighbour is taken.
-Taps interpolation(Kind kind, int64_t count, int64_t rows, bool alignCorners, double given, bool isDouble) {
+Taps interpolation(Filter kind, int64_t count, int64_t rows, bool alignCorners, double given, bool isDouble) {
   auto rounded = [&](double value) { return isDouble ? value : double(float(value)); };
-  bool isNearest = kind == Kind::Nearest || kind == Kind::NearestExact;
+  bool isNearest = kind == Filter::Nearest || kind == Filter::NearestExact;
   double scale = given > 0 ? rounded(1.0 / given) : isDouble ? double(count) / double(rows) : double(float(count) / float(rows));
   if (isNearest)
     scale = given > 0 ? double(float(1.0 / given)) : double(float(count) / float(rows));
@@ -142,18 +142,18 @@ Taps interpolation(Kind kind, int64_t count, int64_t rows, bool alignCorners, do
   for (int64_t row = 0; row < rows; ++row) {
     std::vector<Tap> &taps = made[row];
     if (isNearest) {
-      float at = kind == Kind::Nearest ? float(row) * float(scale) : float((double(row) + 0.5) * scale);
+      float at = kind == Filter::Nearest ? float(row) * float(scale) : float((double(row) + 0.5) * scale);
       taps.push_back({clamped(int64_t(std::floor(at))), 1});
       continue;
     }
-    if (kind == Kind::LinearSmooth || kind == Kind::CubicSmooth) {
-      double size = kind == Kind::LinearSmooth ? 2 : 4, support = size / 2 * std::max(1.0, scale), sum = 0;
+    if (kind == Filter::LinearSmooth || kind == Filter::CubicSmooth) {
+      double size = kind == Filter::LinearSmooth ? 2 : 4, support = size / 2 * std::max(1.0, scale), sum = 0;
       double center = scale * (double(row) + 0.5), inverse = scale >= 1 ? 1 / scale : 1;
       int64_t first = std::max<int64_t>(int64_t(center - support + 0.5), 0);
       int64_t last = std::min<int64_t>(int64_t(center + support + 0.5), count);
       for (int64_t index = first; index < last; ++index) {
         double x = (double(index) - center + 0.5) * inverse;
-        double weight = kind == Kind::LinearSmooth ? std::max(0.0, 1 - std::abs(x)) : cubic(x, -0.5);
+        double weight = kind == Filter::LinearSmooth ? std::max(0.0, 1 - std::abs(x)) : cubic(x, -0.5);
         taps.push_back({index, weight});
         sum += weight;
       }
@@ -162,7 +162,7 @@ Taps interpolation(Kind kind, int64_t count, int64_t rows, bool alignCorners, do
       continue;
     }
     double at = alignCorners ? rounded(scale * double(row)) : rounded(rounded(scale * rounded(double(row) + 0.5)) - 0.5);
-    if (kind == Kind::Linear) {
+    if (kind == Filter::Linear) {
       at = std::max(at, 0.0);
       int64_t low = clamped(int64_t(at)), high = clamped(low + 1);
       double share = std::clamp(at - double(low), 0.0, 1.0);
@@ -177,12 +177,12 @@ Taps interpolation(Kind kind, int64_t count, int64_t rows, bool alignCorners, do
 }
 
 /// self or grad, output_size, [input_size], [align_corners], a scale factor per dim
-Vals interpolate(const Call &c, Kind kind, int64_t spatial, bool isBackward) {
+Vals interpolate(const Call &c, Filter kind, int64_t spatial, bool isBackward) {
   Emitter &e = c.e;
   Val x = mathValue(c, 0);
   if (!x)
     return {x};
-  bool isNearest = kind == Kind::Nearest || kind == Kind::NearestExact;
+  bool isNearest = kind == Filter::Nearest || kind == Filter::NearestExact;
   size_t at = isBackward ? 3 : 2;
   bool alignCorners = !isNearest && c.flag(at);
   at += isNearest ? 0 : 1;
@@ -270,21 +270,21 @@ Vals edgePad(const Call &c, int64_t spatial, bool isReflected, bool isBackward) 
 } // namespace
 
 void registerResampling(Registry &r) {
-  for (auto [text, count, kind] : {std::tuple{"upsample_nearest1d", 1, Kind::Nearest},
-                                   {"upsample_nearest2d", 2, Kind::Nearest},
-                                   {"upsample_nearest3d", 3, Kind::Nearest},
-                                   {"_upsample_nearest_exact1d", 1, Kind::NearestExact},
-                                   {"_upsample_nearest_exact2d", 2, Kind::NearestExact},
-                                   {"_upsample_nearest_exact3d", 3, Kind::NearestExact},
-                                   {"upsample_linear1d", 1, Kind::Linear},
-                                   {"upsample_bilinear2d", 2, Kind::Linear},
-                                   {"upsample_trilinear3d", 3, Kind::Linear},
-                                   {"upsample_bicubic2d", 2, Kind::Cubic},
-                                   {"_upsample_bilinear2d_aa", 2, Kind::LinearSmooth},
-                                   {"_upsample_bicubic2d_aa", 2, Kind::CubicSmooth}}) {
+  for (auto [text, count, kind] : {std::tuple{"upsample_nearest1d", 1, Filter::Nearest},
+                                   {"upsample_nearest2d", 2, Filter::Nearest},
+                                   {"upsample_nearest3d", 3, Filter::Nearest},
+                                   {"_upsample_nearest_exact1d", 1, Filter::NearestExact},
+                                   {"_upsample_nearest_exact2d", 2, Filter::NearestExact},
+                                   {"_upsample_nearest_exact3d", 3, Filter::NearestExact},
+                                   {"upsample_linear1d", 1, Filter::Linear},
+                                   {"upsample_bilinear2d", 2, Filter::Linear},
+                                   {"upsample_trilinear3d", 3, Filter::Linear},
+                                   {"upsample_bicubic2d", 2, Filter::Cubic},
+                                   {"_upsample_bilinear2d_aa", 2, Filter::LinearSmooth},
+                                   {"_upsample_bicubic2d_aa", 2, Filter::CubicSmooth}}) {
     std::string name = text;
     int64_t spatial = count;
-    Kind how = kind;
+    Filter how = kind;
     r.add({name.c_str()}, [=](const Call &c) { return interpolate(c, how, spatial, false); });
     r.add({(name + "_backward").c_str()}, [=](const Call &c) { return interpolate(c, how, spatial, true); });
   }

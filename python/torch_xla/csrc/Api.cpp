@@ -59,14 +59,11 @@ PyObject *memoryStats(PyObject *, PyObject *) {
 
 //===-- Graphs --------------------------------------------------------------===//
 
-/// 16 bytes that are equal for graphs of the same structure. Two rounds of FNV-1a with different starts.
+/// 16 bytes that are equal for graphs of the same structure.
 PyObject *graphHash(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
-    std::string key = tracing::schedule(valuesOf(list)).key;
-    uint64_t halves[2] = {0xcbf29ce484222325ull, 0x84222325cbf29ce4ull};
-    for (uint64_t &half : halves)
-      for (unsigned char byte : key)
-        half = (half ^ byte) * 0x100000001b3ull;
+    tracing::Digest key = tracing::schedule(valuesOf(list)).key;
+    const uint64_t halves[2] = {key.high, key.low};
     return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(halves), sizeof halves);
   });
 }

@@ -103,10 +103,8 @@ GraphScope *scopeOf(PyObject *capsule) {
 }
 
 Value standIn(const Value &real) {
-  auto node = std::make_shared<tracing::Node>();
-  node->results.push_back(real.shape());
-  node->buffers.push_back(real.node->isLeaf() && !real.node->isNumber() ? real.node->buffers[real.index] : nullptr);
-  return {std::move(node), 0};
+  bool hasBuffer = real.node->isLeaf() && !real.node->isNumber();
+  return tracing::leaf(hasBuffer ? real.node->buffers[real.index] : nullptr, real.shape());
 }
 
 /// _graph_begin(args) -> (scope, stand-ins): until _graph_end, this thread records a function of the stand-ins.

@@ -82,12 +82,7 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
       scope->held.push_back(value);
       scope->before.emplace(serial, std::move(value));
     }
-    auto blank = [](Shape shape) {
-      auto node = std::make_shared<tracing::Node>();
-      node->results.push_back(std::move(shape));
-      node->buffers.emplace_back();
-      return Value{std::move(node), 0};
-    };
+    auto blank = [](Shape shape) { return tracing::leaf(nullptr, std::move(shape)); };
     if (isLoop)
       scope->inputs.push_back(scope->loopKey = blank({runtime::DType::I64, {}}));
     PyObject *made = PyList_New(Py_ssize_t(tensors.size()));

@@ -135,8 +135,33 @@ Tensor retyped(const Tensor &self, at::ScalarType type, at::IntArrayRef sizes, a
 Tensor viewDtype(const Tensor &self, at::ScalarType type) {
   if (self.scalar_type() == type)
     return aliasOf(self);
-  TORCH_CHECK(c10::elementSize(type) == self.element_size(), "view of another element size on the xla device");
-  return retyped(self, type, self.sizes(), self.strides(), self.storage_offset());
+  const int64_t from = int64_t(self.element_size()), to = int64_t(c10::elementSize(type));
+  if (from == to)
+    return retyped(self, type, self.sizes(), self.strides(), self.storage_offset());
+  auto what = [&] { return c10::str("to view ", self.scalar_type(), " as ", type, " (different element sizes)"); };
+  TORCH_CHECK(self.dim(), "self.dim() cannot be 0 ", what());
+  TORCH_CHECK(self.stride(-1) == 1, "self.stride(-1) must be 1 ", what(), ", but got ", self.stride(-1));
+  std::vector<int64_t> sizes = self.sizes().vec(), strides = self.strides().vec();
+  int64_t offset = self.storage_offset();
+  if (from > to) {
+    int64_t ratio = from / to;
+    sizes.back() *= ratio;
+    offset *= ratio;
+    for (size_t i = 0; i + 1 < strides.size(); ++i)
+      strides[i] *= ratio;
+    return retyped(self, type, sizes, strides, offset);
+  }
+  int64_t ratio = to / from;
+  TORCH_CHECK(sizes.back() % ratio == 0, "self.size(-1) must be divisible by ", ratio, " ", what(), ", but got ",
+              sizes.back());
+  TORCH_CHECK(offset % ratio == 0, "self.storage_offset() must be divisible by ", ratio, " ", what(), ", but got ", offset);
+  sizes.back() /= ratio;
+  for (size_t i = 0; i + 1 < strides.size(); ++i) {
+    TORCH_CHECK(strides[i] % ratio == 0, "self.stride(", i, ") must be divisible by ", ratio, " ", what(), ", but got ",
+                strides[i]);
+    strides[i] /= ratio;
+  }
+  return retyped(self, type, sizes, strides, offset / ratio);
 }
 
 Tensor viewAsReal(const Tensor &self) {

@@ -59,7 +59,7 @@ PyObject *syncTensors(PyObject *, PyObject *list) {
     runtime::Status status;
     {
       WithoutGil released;
-      status = tracing::Session::get().sync(std::move(values));
+      status = tracing::Session::get().sync(std::move(values), tracing::Roots::Some);
     }
     if (!status.ok())
       raise(status);
@@ -154,6 +154,51 @@ PyObject *initializeCache(PyObject *, PyObject *args) {
   });
 }
 
+PyObject *watchFramesPy(PyObject *, PyObject *list) {
+  std::vector<std::string> folders;
+  PyObject *fast = PySequence_Fast(list, "expects a list of folders");
+  if (!fast)
+    return nullptr;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i)
+    if (const char *text = PyUnicode_AsUTF8(PySequence_Fast_GET_ITEM(fast, i)))
+      folders.push_back(text);
+  Py_DECREF(fast);
+  if (PyErr_Occurred())
+    return nullptr;
+  watchFrames(std::move(folders));
+  Py_RETURN_NONE;
+}
+/// "file:line" of the operation that a tensor was recorded by; "" once it was computed or if nothing is known.
+PyObject *placeOf(PyObject *, PyObject *tensor) {
+  return guarded([&]() -> PyObject * {
+    TORCH_CHECK(THPVariable_Check(tensor) && isXla(THPVariable_Unpack(tensor)), "expects a tensor of the xla device");
+    std::string text = tracing::placeOf(valueOf(THPVariable_Unpack(tensor)).node->origin).toString();
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
+PyObject *setSyncCausePy(PyObject *, PyObject *cause) {
+  const char *text = cause == Py_None ? "" : PyUnicode_AsUTF8(cause);
+  if (!text)
+    return nullptr;
+  tracing::setSyncCause(text);
+  Py_RETURN_NONE;
+}
+
+PyObject *setDecomposerPy(PyObject *, PyObject *callback) {
+  setDecomposer(callback);
+  Py_RETURN_NONE;
+}
+PyObject *routePy(PyObject *, PyObject *name) {
+  return guarded([&]() -> PyObject * {
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text)
+      return nullptr;
+    route(text);
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject *opNames(PyObject *, PyObject *) {
   PyObject *made = PyList_New(0);
   for (const std::string &name : tracing::opNames()) {
@@ -179,6 +224,12 @@ PyMethodDef methods[] = {
     {"_rng_state", getRandomState, METH_NOARGS, ""},
     {"_set_rng_state", setRandomStatePy, METH_VARARGS, ""},
     {"_initialize_cache", initializeCache, METH_VARARGS, ""},
+    {"_watch_frames", watchFramesPy, METH_O, "Nodes carry the user's place from now on; code in these folders is not the user's."},
+    {"_place", placeOf, METH_O, "file:line of the operation that recorded a tensor."},
+    {"_set_sync_cause", setSyncCausePy, METH_O,
+     "What PT_XLA_DEBUG reports as the cause of what this thread runs from now on; None: what the functions say."},
+    {"_set_decomposer", setDecomposerPy, METH_O, "Who registers PyTorch's decomposition of an operator, by its name."},
+    {"_route", routePy, METH_O, "Records an operator that PyTorch has a kernel for."},
     {"_op_names", opNames, METH_NOARGS, "Operators that are emitted as StableHLO."},
     {nullptr, nullptr, 0, nullptr}};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_XLAC", "Millrace's lazy tensors for PyTorch.", -1, methods,

@@ -53,6 +53,7 @@ public:
   Value base; ///< row-major; its shape is that of the storage
   const uint64_t serial; ///< never used again
   std::vector<View> views;
+  const bool isCaptured;    ///< made while a decomposition was recorded: holds no value of the user's program
   Storage *previous, *next; ///< all storages of the process, in the order in which they were made
 };
 
@@ -64,7 +65,8 @@ Value valueOf(const Tensor &xla);
 /// Rebinds what `xla` shows; `value` has its sizes and type.
 void setValue(const Tensor &xla, Value value);
 /// As setValue(), but converts and broadcasts, with PyTorch's errors where that is not allowed.
-void assign(const Tensor &xla, const Tensor &result);
+void assign(const Tensor &xla, const Value &result);
+inline void assign(const Tensor &xla, const Tensor &result) { assign(xla, valueOf(result)); }
 /// Gives `xla` (an out= argument) the sizes, as resize_ does.
 void resizeTo(const Tensor &xla, at::IntArrayRef sizes);
 Value upload(const Tensor &cpu);
@@ -85,15 +87,40 @@ void seedRandom(uint64_t seed);
 std::pair<uint64_t, uint64_t> randomState();
 void setRandomState(uint64_t seed, uint64_t offset);
 
+//===-- Decompose.cpp -------------------------------------------------------===//
+
+/// A decomposition that is being recorded on this thread, from parameters (tracing::parameter) instead of values.
+struct Capture {
+  std::vector<Value> randomKeys; ///< parameters too: every call draws its own
+  bool aborted = false;          ///< it asked for a value
+};
+extern thread_local Capture *capture;
+/// Raises if a decomposition is being recorded: it needs a value. It will run anew in every call.
+void abortCapture();
+/// `callback(name)` registers PyTorch's decomposition of an operator under another name, which it returns, or None.
+void setDecomposer(void *callback);
+/// Sends an operator that PyTorch has a composite kernel for to record().
+void route(const std::string &name);
+
+//===-- Frames.cpp ----------------------------------------------------------===//
+
+/// From now on nodes carry the user's place. `libraries`: folders of code that is not the user's.
+void watchFrames(std::vector<std::string> libraries);
+/// Where a kernel begins that will record under the session's mutex.
+void noteFrame();
+
 //===-- Record.cpp ----------------------------------------------------------===//
 
 /// The kernel of every operator without one of its own: records, decomposes, or runs on the CPU.
 void record(const c10::OperatorHandle &op, torch::jit::Stack *stack);
-/// Runs the operator on the CPU, with its inputs and results copied.
-void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack);
 /// Per dim of `mask` where it is set, as operators with index tensors want them (Selection.cpp). Cuts the graph.
 std::vector<Tensor> positionsOf(const Tensor &mask);
 /// A single-result node that needs no inference.
 Value node(const char *name, std::vector<Value> operands, std::vector<tracing::Arg> args, Shape result);
+
+//===-- OnCpu.cpp -----------------------------------------------------------===//
+
+/// Runs the operator on the CPU, with its inputs and results copied.
+void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack);
 
 } // namespace millrace::torch_shim

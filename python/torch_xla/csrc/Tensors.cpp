@@ -130,16 +130,20 @@ uint64_t nextSerial() {
 
 Storage::Storage(Value value, size_t bytes)
     : StorageImpl(use_byte_size_t(), bytes, c10::DataPtr(nullptr, xlaDevice()), nullptr, /*resizable=*/false),
-      base(std::move(value)), serial(nextSerial()) {
+      base(std::move(value)), serial(nextSerial()), isCaptured(capture != nullptr) {
   static const std::string device = chooseDevice(); // of the process, at its first tensor
   std::lock_guard lock(Session::get().mutex);
   previous = lastStorage;
   next = nullptr;
   (lastStorage ? lastStorage->next : firstStorage) = this;
   lastStorage = this;
+  static std::atomic<int64_t> &created = tracing::Metrics::get().counter("CreateXlaTensor");
+  ++created;
 }
 
 Storage::~Storage() {
+  static std::atomic<int64_t> &destroyed = tracing::Metrics::get().counter("DestroyXlaTensor");
+  ++destroyed;
   std::lock_guard lock(Session::get().mutex);
   (previous ? previous->next : firstStorage) = next;
   (next ? next->previous : lastStorage) = previous;
@@ -150,6 +154,8 @@ Storage::~Storage() {
 std::vector<Value> pendingValues() {
   std::vector<Value> values;
   for (Storage *storage = firstStorage; storage; storage = storage->next) {
+    if (storage->isCaptured)
+      continue;
     storage->views.clear();
     if (storage->base.node && storage->base.node->op)
       values.push_back(storage->base);
@@ -189,18 +195,21 @@ void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial) {
       if (traced.count(operand.node.get()))
         traced.insert(node);
   for (Storage *storage : suspects)
-    if (traced.count(storage->base.node.get())) {
-      auto blank = std::make_shared<tracing::Node>();
-      blank->results.push_back(storage->base.shape());
-      blank->buffers.emplace_back();
-      storage->base = {std::move(blank), 0};
-    }
+    if (traced.count(storage->base.node.get()))
+      storage->base = tracing::leaf(nullptr, storage->base.shape());
+}
+
+/// Functions that this thread has not been seen in need the GIL: before the session's mutex.
+static void noteStack() {
+  if (tracing::debugLevel())
+    tracing::currentStack();
 }
 
 void syncAll() {
   refuseInTrace("a step barrier");
+  noteStack();
   std::lock_guard lock(Session::get().mutex);
-  runtime::Status status = Session::get().sync(pendingValues());
+  runtime::Status status = Session::get().sync(pendingValues(), tracing::Roots::All);
   if (!status.ok())
     raise(status);
 }
@@ -225,6 +234,7 @@ Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides
 }
 
 Value valueOf(const Tensor &xla) {
+  noteFrame();
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
   std::lock_guard lock(Session::get().mutex);
   Storage &storage = *storageOf(impl);
@@ -246,6 +256,7 @@ Value valueOf(const Tensor &xla) {
 }
 
 static void bindValue(const Tensor &xla, Value value) {
+  noteFrame();
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
   std::lock_guard lock(Session::get().mutex);
   Storage &storage = *storageOf(impl);
@@ -291,12 +302,16 @@ Value expandTo(Value value, at::IntArrayRef sizes) {
   return node("millrace::expand", {std::move(value)}, {Operand{0}}, shape);
 }
 
-void assign(const Tensor &xla, const Tensor &result) {
-  TORCH_CHECK(c10::canCast(result.scalar_type(), xla.scalar_type()), "result type ", result.scalar_type(),
-              " can't be cast to the desired output type ", xla.scalar_type());
-  TORCH_CHECK(result.sizes() == xla.sizes(), "output with shape ", xla.sizes(), " doesn't match the broadcast shape ",
-              result.sizes());
-  setValue(xla, convertTo(valueOf(result), xla.scalar_type()));
+void assign(const Tensor &xla, const Value &result) {
+  const Shape &shape = result.shape();
+  if (dtypeOf(xla.scalar_type()) != shape.dtype) {
+    c10::ScalarType type = scalarTypeOf(shape.dtype);
+    TORCH_CHECK(c10::canCast(type, xla.scalar_type()), "result type ", type,
+                " can't be cast to the desired output type ", xla.scalar_type());
+  }
+  TORCH_CHECK(xla.sizes() == at::IntArrayRef(shape.dims), "output with shape ", xla.sizes(),
+              " doesn't match the broadcast shape ", at::IntArrayRef(shape.dims));
+  setValue(xla, convertTo(result, xla.scalar_type()));
 }
 
 void resizeTo(const Tensor &xla, at::IntArrayRef sizes) {
@@ -333,15 +348,16 @@ Value upload(const Tensor &cpu) {
 }
 
 Tensor toCpu(const Tensor &xla) {
-  refuseInTrace("a copy to the CPU");
   Value value;
+  noteStack();
   {
     std::lock_guard lock(Session::get().mutex);
     value = valueOf(xla);
-    if (value.node->op) {
-      std::vector<Value> roots = pendingValues();
-      roots.push_back(value);
-      runtime::Status status = Session::get().sync(std::move(roots));
+    if (value.node->op || value.node->isParameter)
+      abortCapture();
+    refuseInTrace("a copy to the CPU");
+    if (value.node->op) { // what it needs, and nothing else: the rest stays one graph
+      runtime::Status status = Session::get().sync({value}, tracing::Roots::Some);
       if (!status.ok())
         raise(status);
     }
@@ -360,6 +376,10 @@ Tensor toCpu(const Tensor &xla) {
 //===-- Random numbers ------------------------------------------------------===//
 
 Value nextRandomKey() {
+  if (capture) {
+    capture->randomKeys.push_back(tracing::parameter({runtime::DType::I64, {}}));
+    return capture->randomKeys.back();
+  }
   if (Value key = keyInTrace())
     return key;
   std::lock_guard lock(Session::get().mutex);

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How often things happen: decompositions, compilations, executions, transfers. No times."""
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+import torch_xla
+import torch_xla.debug.metrics as met
+
+
+def count(name):
+    return met.counter_value(name) or 0
+
+
+def executions():
+    return (met.metric_data("ExecuteTime") or (0,))[0]
+
+
+def compilations():
+    return torch_xla._XLAC._compilations()
+
+
+def classifier():
+    return torch.nn.Sequential(torch.nn.Embedding(20, 8), torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
+                               torch.nn.Linear(8, 5)).to("xla")
+
+
+def test_a_decomposition_runs_once_per_signature():
+    def use(rows):
+        x = torch.rand(rows, 6, device="xla", requires_grad=True)
+        F.smooth_l1_loss(x, torch.zeros_like(x)).backward()
+        return x.grad.cpu()
+    use(3)
+    before = count("DecomposedInPython")
+    assert before
+    for _ in range(3):
+        use(3)
+    assert count("DecomposedInPython") == before
+    use(4)
+    assert count("DecomposedInPython") > before
+
+
+def test_random_numbers_of_a_decomposition_are_new_in_every_call():
+    x = torch.ones(1000, device="xla")
+    draws = [F.rrelu(-x, 0.1, 0.9, training=True) if i % 2 else F.dropout(x, 0.5) for i in range(6)]
+    values = [draw.cpu() for draw in draws]
+    assert all(not torch.equal(a, b) for i, a in enumerate(values) for b in values[i + 1:])
+
+
+def test_a_training_step_is_one_program_without_python_decompositions():
+    torch.manual_seed(0)
+    model = classifier()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (step + 3) / 7)
+    x, y = torch.randint(0, 20, (2, 3), device="xla"), torch.randint(0, 5, (6,), device="xla")
+    for step in range(6):
+        if step == 2:
+            torch_xla.sync(wait=True)
+            before = count("DecomposedInPython"), compilations(), executions(), len(met.executed_fallback_ops())
+        optimizer.zero_grad()
+        F.cross_entropy(model(x).flatten(0, 1), y).backward()
+        optimizer.step()
+        schedule.step()
+        torch_xla.sync()
+    assert (count("DecomposedInPython"), compilations(), executions() - 4, len(met.executed_fallback_ops())) == before
+
+
+def test_reading_a_value_computes_what_it_needs():
+    x = torch.rand(4, device="xla")
+    torch_xla.sync()
+    y, z = x + 1, x * 3
+    before = executions()
+    y.cpu()
+    assert executions() == before + 1
+    text = torch_xla._XLAC._get_xla_tensors_text([z])
+    assert "aten::mul" in text and "aten::mul" not in torch_xla._XLAC._get_xla_tensors_text([y])
+    torch_xla.sync()
+    assert executions() == before + 2
+    torch_xla.sync()
+    assert executions() == before + 2
+    torch.testing.assert_close(z.cpu(), x.cpu() * 3)
+
+
+def test_other_results_of_an_operation_survive_the_reading_of_one():
+    x = torch.rand(4, 3, device="xla")
+    values, indices = x.max(1)
+    sums = indices + 1
+    values.cpu()
+    torch.testing.assert_close(sums.cpu(), x.cpu().max(1)[1] + 1)
+    torch.testing.assert_close(indices.cpu(), x.cpu().max(1)[1])
+
+
+def test_a_hundred_steps_with_schedule_dropout_and_evaluation():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 3)).to("xla")
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 100)
+    x, y = torch.randn(5, 8, device="xla"), torch.randint(0, 3, (5,), device="xla")
+    torch_xla.sync()
+    before, losses, after_first_evaluation = compilations(), [], None
+    for step in range(100):
+        model.train()
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        schedule.step()
+        torch_xla.sync()
+        if step % 10 == 9:
+            model.eval()
+            with torch.no_grad():
+                loss = F.cross_entropy(model(x), y)
+            losses.append(loss.item())
+            after_first_evaluation = after_first_evaluation or compilations()
+    assert compilations() - before <= 3 and compilations() == after_first_evaluation
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+@pytest.mark.parametrize("foreach", [None, False, True])
+def test_optimizers_equal_the_cpus(name, foreach):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
+    moved = copy.deepcopy(model).to("xla")
+    x = torch.randn(6, 4)
+    options = dict(lr=0.03, weight_decay=0.01, foreach=foreach)
+    for m, device in ((model, "cpu"), (moved, "xla")):
+        optimizer = getattr(torch.optim, name)(m.parameters(), **options)
+        for _ in range(4):
+            optimizer.zero_grad()
+            m(x.to(device)).square().mean().backward()
+            optimizer.step()
+            torch_xla.sync()
+    for p, q in zip(model.parameters(), moved.parameters()):
+        torch.testing.assert_close(q.cpu(), p, rtol=1e-5, atol=1e-6)
+
+
+def test_foreach_on_lists():
+    a, b = [torch.rand(3), torch.rand(2, 2)], [torch.rand(3), torch.rand(2, 2)]
+    x, y = [t.to("xla") for t in a], [t.to("xla") for t in b]
+    before = len(met.executed_fallback_ops())
+    for result, wanted in ((torch._foreach_add(x, y, alpha=2), torch._foreach_add(a, b, alpha=2)),
+                           (torch._foreach_mul(x, [2., 3.]), torch._foreach_mul(a, [2., 3.])),
+                           (torch._foreach_sqrt(x), torch._foreach_sqrt(a)),
+                           (torch._foreach_addcdiv(x, y, y, [0.5, 2.]), torch._foreach_addcdiv(a, b, b, [0.5, 2.]))):
+        for p, q in zip(result, wanted):
+            torch.testing.assert_close(p.cpu(), q)
+    view = x[1][0]
+    torch._foreach_lerp_(x, y, 0.25)
+    torch._foreach_lerp_(a, b, 0.25)
+    same = [x[0], x[0]]
+    torch._foreach_add_(same, 1)
+    a[0].add_(1).add_(1)
+    for p, q in zip([*x, view], [*a, a[1][0]]):
+        torch.testing.assert_close(p.cpu(), q)
+    with pytest.raises(RuntimeError):
+        torch._foreach_add_(x, [y[0]])
+    assert len(met.executed_fallback_ops()) == before
+
+
+def test_views_of_another_element_size():
+    x = torch.arange(8, dtype=torch.int32)
+    for tensor in (x, x.view(2, 4), x.view(2, 4).t().t()):
+        for dtype in (torch.uint8, torch.int16, torch.int64, torch.float64):
+            torch.testing.assert_close(tensor.to("xla").view(dtype).cpu(), tensor.view(dtype))
+    y = x.to("xla")
+    y.view(torch.int16)[1] = 7  # writes through
+    x.view(torch.int16)[1] = 7
+    torch.testing.assert_close(y.cpu(), x)
+    for bad in (lambda t: t[1:4].view(torch.int64), lambda t: t.view(2, 4).t().view(torch.int64), lambda t: t[0].view(torch.int16)):
+        with pytest.raises(RuntimeError) as ours:
+            bad(y)
+        with pytest.raises(RuntimeError) as theirs:
+            bad(x)
+        assert str(ours.value) == str(theirs.value)

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Analysis.cpp - PT_XLA_DEBUG: why something was compiled or run ------===//
+#include "tracing/Analysis.h"
+
+#include "tracing/Emit.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+namespace millrace::tracing {
+namespace {
+
+bool isOn(const char *text) {
+  std::string value = text ? text : "";
+  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::toupper(c); });
+  return value == "1" || value == "ON" || value == "YES" || value == "TRUE" || value == "Y";
+}
+
+std::string baseName(const std::string &path) { return path.substr(path.rfind('/') + 1); }
+bool isOurs(const Place &place) { return place.file.find("/torch_xla/") != std::string::npos; }
+/// Helpers of the package stand between the function that was called and the barrier.
+bool isHelper(const Place &place) { return isOurs(place) && place.function.size() > 1 && place.function[0] == '_' && place.function[1] != '_'; }
+
+thread_local std::string givenCause;
+
+class Report {
+public:
+  explicit Report(std::string prefix) : prefix(std::move(prefix)) { line(std::string(80, '=')); }
+  void line(const std::string &text) { out << prefix << ": " << text << "\n"; }
+  void graph(const AnalysisOf &what) {
+    line("Graph Info: ");
+    line("  Graph Hash: " + what.graph.toString());
+    line("  Number of Graph Inputs: " + std::to_string(what.inputs));
+    line("  Number of Graph Outputs: " + std::to_string(what.outputs));
+  }
+  void frames(const std::vector<Place> &stack) {
+    line("Python Frame Triggered Execution: ");
+    const char *set = std::getenv("PT_XLA_DEBUG_MAX_FRAME");
+    size_t most = set ? size_t(std::max(1l, std::strtol(set, nullptr, 10))) : 8, shown = 0;
+    for (const Place &place : stack) {
+      if (shown == 0 && isHelper(place))
+        continue;
+      if (shown++ == most) {
+        line("  ..........");
+        break;
+      }
+      line("  " + place.function + " (" + place.toString() + ")");
+    }
+  }
+  void end() {
+    line(std::string(80, '-'));
+    line(std::string(80, '='));
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
+    if (const char *path = std::getenv("PT_XLA_DEBUG_FILE"); path && *path)
+      std::ofstream(path, std::ios::app) << out.str() << "\n";
+    else
+      std::cerr << out.str() << std::endl;
+  }
+
+private:
+  std::string prefix;
+  std::ostringstream out;
+};
+
+std::string describe(const GraphSummary &graph, size_t index) {
+  const GraphSummary::Item &item = graph.items[index];
+  if (!item.kind)
+    return (item.isNumber ? "number " : "input ") + std::to_string(index) + " " + item.shape.toString();
+  std::string text = item.kind->op ? item.kind->op->name : "input";
+  text += " -> ";
+  for (size_t i = 0; i < item.kind->results.size(); ++i)
+    text += (i ? ", " : "") + item.kind->results[i].toString();
+  return text;
+}
+
+std::string placeOfItem(const GraphSummary &graph, size_t index) {
+  const GraphSummary::Item &item = graph.items[index];
+  if (!item.kind && item.firstUser)
+    return placeOfItem(graph, item.firstUser);
+  std::string text = placeOf(item.origin).toString();
+  return text.empty() ? "unknown place" : text;
+}
+
+} // namespace
+
+GraphSummary summarize(const Schedule &schedule, size_t results) {
+  GraphSummary made;
+  made.leaves = schedule.leaves.size();
+  made.results = results;
+  std::map<std::pair<const Node *, uint32_t>, uint32_t> numbers;
+  for (const Value &leaf : schedule.leaves) {
+    numbers[{leaf.node.get(), leaf.index}] = uint32_t(made.items.size());
+    made.items.push_back({nullptr, leaf.shape(), leaf.node->isNumber(), {}, {}, 0});
+  }
+  for (const Node *node : schedule.nodes) {
+    GraphSummary::Item item{node->kind, {}, false, {}, node->origin, 0};
+    uint32_t index = uint32_t(made.items.size());
+    for (const Value &operand : node->operands) {
+      bool isLeaf = operand.node->isLeaf();
+      uint32_t number = numbers.at({operand.node.get(), isLeaf ? operand.index : 0});
+      item.operands.push_back(number);
+      if (!isLeaf)
+        item.operands.push_back(operand.index);
+      else if (!made.items[number].firstUser)
+        made.items[number].firstUser = index;
+    }
+    numbers[{node, 0}] = index;
+    made.items.push_back(std::move(item));
+  }
+  return made;
+}
+
+Difference difference(const GraphSummary &before, const GraphSummary &now) {
+  // Nodes first: an input of another shape shows in what is computed from it, which has a line.
+  auto nodes = [](const GraphSummary &g) { return g.items.size() - g.leaves; };
+  auto kind = [](const GraphSummary &g, size_t i) { return g.items[g.leaves + i].kind; };
+  Difference found;
+  size_t both = std::min(nodes(before), nodes(now)), &same = found.same;
+  while (same < both && kind(before, same) == kind(now, same))
+    ++same;
+  auto name = [&](const GraphSummary &g, size_t i) { return kind(g, i)->op ? kind(g, i)->op->name : std::string(); };
+  while (found.alike < both && name(before, found.alike) == name(now, found.alike))
+    ++found.alike;
+  auto say = [&](const std::string &what, const GraphSummary &g, size_t index) {
+    found.text += what + describe(g, index) + " (" + placeOfItem(g, index) + ")";
+  };
+  if (same < nodes(now) || same < nodes(before)) {
+    if (same < nodes(now))
+      say("now:    ", now, now.leaves + same);
+    else
+      found.text += "now:    ends after " + std::to_string(same) + " operations";
+    found.text += "\n";
+    if (same < nodes(before))
+      say("before: ", before, before.leaves + same);
+    else
+      found.text += "before: ended after " + std::to_string(same) + " operations";
+    return found;
+  }
+  for (size_t i = 0; i < std::min(before.leaves, now.leaves); ++i) {
+    const GraphSummary::Item &a = before.items[i], &b = now.items[i];
+    if (a.shape == b.shape && a.isNumber == b.isNumber)
+      continue;
+    say("now:    ", now, i);
+    found.text += "\n";
+    say("before: ", before, i);
+    return found;
+  }
+  for (size_t i = 0; i < nodes(now) && before.leaves == now.leaves; ++i)
+    if (before.items[before.leaves + i].operands != now.items[now.leaves + i].operands) {
+      say("other operands: ", now, now.leaves + i);
+      return found;
+    }
+  if (before.leaves != now.leaves)
+    found.text = "now: " + std::to_string(now.leaves) + " inputs, before: " + std::to_string(before.leaves);
+  else if (before.results != now.results)
+    found.text = "now: " + std::to_string(now.results) + " outputs, before: " + std::to_string(before.results);
+  else
+    found.text = "the same operations, with other results";
+  return found;
+}
+
+std::string syncCause(const std::vector<Place> &stack) {
+  if (!givenCause.empty())
+    return givenCause;
+  // What of the package is active below the user's code, and by which name the barrier was called.
+  std::string barrier;
+  bool inLoader = false, inProfiler = false, inBridge = false, inCompile = false;
+  for (const Place &place : stack) {
+    if (!isOurs(place)) {
+      if (barrier.empty())
+        break; // the user's code reads a value
+      if (place.file.find("/torch/") == std::string::npos && place.file.find("contextlib") == std::string::npos)
+        break;
+      continue;
+    }
+    std::string file = baseName(place.file);
+    if (barrier.empty() && file == "xla_model.py" && place.function == "mark_step")
+      barrier = "mark_step";
+    if (barrier.empty() && file == "torch_xla.py" && place.function == "sync")
+      barrier = "torch_xla.sync";
+    inLoader |= file == "parallel_loader.py";
+    inProfiler |= file == "profiler.py";
+    inBridge |= file == "dynamo_bridge.py";
+    inCompile |= file == "_compile.py";
+  }
+  if (inBridge)
+    return barrier.empty() ? "dynamo is executing a compiled program" : barrier + " when dynamo processing input graphs";
+  if (barrier.empty())
+    return "most likely user code trying to access tensor value before torch_xla.sync";
+  if (inLoader)
+    return barrier + " in parallel loader at step end";
+  if (inProfiler)
+    return barrier + " when exiting a profiler StepTrace region";
+  if (inCompile)
+    return "torch_xla.compile";
+  return "user " + barrier;
+}
+
+void setSyncCause(std::string cause) { givenCause = std::move(cause); }
+
+int debugLevel() {
+  if (const char *level = std::getenv("PT_XLA_DEBUG_LEVEL"); level && *level)
+    return int(std::strtol(level, nullptr, 10));
+  return isOn(std::getenv("PT_XLA_DEBUG")) ? 100 : 0;
+}
+
+void reportCompilation(const AnalysisOf &what, const std::string &difference) {
+  Report report("Compilation Analysis");
+  report.line("Compilation Cause");
+  report.line("  " + syncCause(what.stack));
+  report.graph(what);
+  if (!difference.empty()) {
+    report.line("First Difference to the Nearest Compiled Graph: ");
+    std::istringstream lines(difference);
+    for (std::string line; std::getline(lines, line);)
+      report.line("  " + line);
+  }
+  report.frames(what.stack);
+  report.end();
+}
+
+void reportExecution(const AnalysisOf &what) {
+  Report report("Execution Analysis");
+  report.line("Execution Cause");
+  report.line("  " + syncCause(what.stack));
+  report.graph(what);
+  report.frames(what.stack);
+  report.end();
+}
+
+void reportCompiled(const runtime::MemoryStats &memory) {
+  Report report("Post Compilation Analysis");
+  auto size = [&](const char *what, uint64_t bytes) {
+    char text[64];
+    std::snprintf(text, sizeof text, ": %f GB", double(bytes) / (1 << 30));
+    report.line(what + std::string(text));
+  };
+  size("Graph input size", memory.arguments);
+  size("Graph output size", memory.results);
+  size("Aliased Input size", memory.aliased);
+  size("Intermediate tensor size", memory.temporaries);
+  size("Compiled program size", memory.code);
+  report.end();
+}
+
+} // namespace millrace::tracing
