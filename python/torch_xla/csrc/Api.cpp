@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Api.cpp - Functions of _XLAC that look at devices, graphs, memory ---===//
-#include "python/torch_xla/csrc/Shim.h"
 #include "python/torch_xla/csrc/Functions.h"
 
 #include <torch/csrc/autograd/python_variable.h>
@@ -30,8 +29,6 @@ const Tensor &tensorOf(PyObject *object) {
   TORCH_CHECK(THPVariable_Check(object) && isXla(THPVariable_Unpack(object)), "expects a tensor of the xla device");
   return THPVariable_Unpack(object);
 }
-
-PyObject *text(const std::string &made) { return PyUnicode_FromStringAndSize(made.data(), Py_ssize_t(made.size())); }
 
 //===-- Devices -------------------------------------------------------------===//
 
@@ -87,7 +84,10 @@ PyObject *aliasId(PyObject *, PyObject *tensor) {
 
 PyObject *optimizationBarrier(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
-    std::vector<Value> values = valuesOf(list);
+    std::vector<Tensor> tensors = tensorsOf(list);
+    std::vector<Value> values;
+    for (const Tensor &tensor : tensors)
+      values.push_back(valueOf(tensor));
     if (values.empty())
       Py_RETURN_NONE;
     std::vector<Operand> operands;
@@ -98,10 +98,8 @@ PyObject *optimizationBarrier(PyObject *, PyObject *list) {
     }
     const tracing::Op *op = tracing::findOp("millrace::optimization_barrier");
     Value made = tracing::record(op, std::move(values), {std::move(operands)}, std::move(shapes));
-    PyObject *fast = PySequence_Fast(list, "expects a list of tensors");
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i)
-      setValue(tensorOf(PySequence_Fast_GET_ITEM(fast, i)), {made.node, uint32_t(i)});
-    Py_DECREF(fast);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      setValue(tensors[i], {made.node, uint32_t(i)});
     Py_RETURN_NONE;
   });
 }

@@ -3,7 +3,7 @@
 // The object that torch.compile calls. It compares its arguments with those it was traced for (types, sizes, strides),
 // starts the program with the buffers of their storages, and wraps the results: nothing is recorded, hashed or looked up.
 // Arguments it has not seen are given to the Python function `trace`, which makes another specialization.
-#define PY_SSIZE_T_CLEAN
+#include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/CompiledGraph.h"
 #include "tracing/Export.h"
@@ -13,26 +13,8 @@
 namespace millrace::torch_shim {
 namespace {
 
-struct WithoutGil {
-  PyThreadState *state = PyEval_SaveThread();
-  ~WithoutGil() { PyEval_RestoreThread(state); }
-};
-
 Storage *storageOf(const Tensor &t) { return static_cast<Storage *>(t.storage().unsafeGetStorageImpl()); }
 bool isLazy(const Tensor &t) { return t.is_conj() || t.is_neg(); }
-
-/// A shared reference to a Python object.
-struct Ref {
-  PyObject *object = nullptr;
-  Ref() = default;
-  explicit Ref(PyObject *borrowed) : object(borrowed) { Py_XINCREF(object); }
-  Ref(Ref &&other) noexcept : object(std::exchange(other.object, nullptr)) {}
-  Ref &operator=(Ref &&other) noexcept {
-    std::swap(object, other.object);
-    return *this;
-  }
-  ~Ref() { Py_XDECREF(object); }
-};
 
 /// How a tensor lies in its storage.
 struct Geometry {
@@ -109,7 +91,7 @@ Value standIn(const Value &real) {
 
 /// _graph_begin(args) -> (scope, stand-ins): until _graph_end, this thread records a function of the stand-ins.
 PyObject *graphBegin(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     TORCH_CHECK(PyTuple_Check(args), "expects a tuple");
     auto scope = std::make_unique<GraphScope>();
     std::unordered_map<const void *, uint32_t> storages;
@@ -174,7 +156,7 @@ PyObject *graphBegin(PyObject *, PyObject *args) {
 
 /// _graph_end(scope) -> what could not be traced, or "".
 PyObject *graphEnd(PyObject *, PyObject *capsule) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     GraphScope *scope = scopeOf(capsule);
     leave(scope);
     return PyUnicode_FromString(scope->refused.c_str());
@@ -200,7 +182,7 @@ Origin originOf(const Value &value, const TraceScope &scope, std::vector<Value> 
 
 /// _graph_compile(scope, results, cpu) -> specialization. `cpu[i]`: result i is wanted on the CPU.
 PyObject *graphCompile(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *capsule, *results, *onCpu;
     if (!PyArg_ParseTuple(args, "OO!O!", &capsule, &PyList_Type, &results, &PyList_Type, &onCpu))
       return nullptr;
@@ -276,7 +258,7 @@ PyObject *graphCompile(PyObject *, PyObject *args) {
 /// _graph_export(scope, results) -> (StableHLO text, tensors that are its last parameters). Arguments come first; those
 /// that share a storage are one. Results are tensors of the device.
 PyObject *graphExport(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *capsule, *results;
     if (!PyArg_ParseTuple(args, "OO!", &capsule, &PyList_Type, &results))
       return nullptr;
@@ -308,7 +290,7 @@ PyObject *count(PyObject *, PyObject *name) {
 
 /// _graph_text(specialization) -> StableHLO
 PyObject *graphText(PyObject *, PyObject *capsule) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     auto *held = static_cast<Specialization *>(PyCapsule_GetPointer(capsule, kSpecialization));
     TORCH_CHECK(held, "expects what _graph_compile returned");
     const std::string &text = held->graph->text();
@@ -459,7 +441,7 @@ PyObject *run(const Specialization &spec, PyObject *const *args) {
 }
 
 PyObject *callWith(Callable *self, PyObject *const *args, size_t count) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     std::vector<PyObject *> &known = *self->known;
     for (size_t i = 0; i < known.size(); ++i)
       if (matches(*held(known[i]), args, count)) {
@@ -546,7 +528,11 @@ void destroy(PyObject *object) {
 PyMethodDef callableMethods[] = {{"boxed", callBoxed, METH_O, "Calls with a list of arguments, which is emptied."},
                                  {nullptr, nullptr, 0, nullptr}};
 
-PyTypeObject callableType = {PyVarObject_HEAD_INIT(nullptr, 0)};
+PyTypeObject callableType = [] { // its other fields are filled in below
+  PyTypeObject made{};
+  Py_SET_REFCNT(reinterpret_cast<PyObject *>(&made), 1);
+  return made;
+}();
 
 } // namespace
 

@@ -2,6 +2,7 @@
 //===- ControlFlow.cpp - Bodies of loops and branches, from Python ---------===//
 // Python calls _body_begin, runs the body on the stand-ins, and calls _body_end with its results: what was recorded in
 // between is a function for _while, _scan and _branch. A body may read any tensor from outside, and write none.
+#include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 
 #include <torch/csrc/autograd/python_variable.h>
@@ -42,33 +43,10 @@ const BodyFunction &functionOf(PyObject *capsule) {
   return *function;
 }
 
-std::vector<Tensor> tensorsOf(PyObject *list) {
-  TORCH_CHECK(PyList_Check(list), "expects a list of tensors");
-  std::vector<Tensor> tensors;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-    PyObject *item = PyList_GET_ITEM(list, i);
-    TORCH_CHECK(THPVariable_Check(item) && isXla(THPVariable_Unpack(item)), "expects tensors of the xla device, but got ",
-                Py_TYPE(item)->tp_name, " as value ", i);
-    tensors.push_back(THPVariable_Unpack(item));
-  }
-  return tensors;
-}
-std::vector<Value> valuesOf(PyObject *list) {
-  std::vector<Value> values;
-  for (const Tensor &tensor : tensorsOf(list))
-    values.push_back(valueOf(tensor));
-  return values;
-}
-PyObject *wrapAll(std::vector<Value> values) {
-  PyObject *list = PyList_New(Py_ssize_t(values.size()));
-  for (size_t i = 0; i < values.size(); ++i)
-    PyList_SET_ITEM(list, Py_ssize_t(i), THPVariable_Wrap(wrap(std::move(values[i]))));
-  return list;
-}
 
 /// _body_begin(isLoop, tensors) -> (scope, stand-ins with the sizes of `tensors`)
 PyObject *bodyBegin(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     int isLoop;
     PyObject *list;
     if (!PyArg_ParseTuple(args, "pO", &isLoop, &list))
@@ -102,7 +80,7 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
 }
 
 PyObject *bodyAbort(PyObject *, PyObject *capsule) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     BodyScope *scope = scopeOf(capsule);
     leave(scope);
     forgetTraced(scope->inputs, scope->firstSerial);
@@ -133,7 +111,7 @@ PyObject *capsuleOf(tracing::Function function, bool drawsNumbers) {
 
 /// _body_end(scope, results) -> function
 PyObject *bodyEnd(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *capsule, *list;
     if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
       return nullptr;
@@ -148,7 +126,7 @@ PyObject *bodyEnd(PyObject *, PyObject *args) {
 /// _body_end_split(scope, given, results, count) -> (forward, backward, number of saved values): the first `given` stand-ins
 /// and the first `count` results belong to the forward part, the others are gradients.
 PyObject *bodyEndSplit(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *capsule, *list;
     Py_ssize_t given, count;
     if (!PyArg_ParseTuple(args, "OnOn", &capsule, &given, &list, &count))
@@ -166,7 +144,7 @@ PyObject *bodyEndSplit(PyObject *, PyObject *args) {
 
 /// _call(body, arguments) -> results
 PyObject *callBody(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *body, *arguments;
     if (!PyArg_ParseTuple(args, "OO", &body, &arguments))
       return nullptr;
@@ -176,7 +154,7 @@ PyObject *callBody(PyObject *, PyObject *args) {
 
 /// _while(condition, body, carried) -> results
 PyObject *whileLoop(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *condition, *body, *carried;
     if (!PyArg_ParseTuple(args, "OOO", &condition, &body, &carried))
       return nullptr;
@@ -187,7 +165,7 @@ PyObject *whileLoop(PyObject *, PyObject *args) {
 
 /// _scan(body, carried, sequences, length, isReverse) -> last carried values, stacked results
 PyObject *scan(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *body, *carried, *sequences;
     long long length;
     int isReverse;
@@ -200,7 +178,7 @@ PyObject *scan(PyObject *, PyObject *args) {
 
 /// _branch(condition, yes, no) -> results
 PyObject *branch(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *condition, *yes, *no;
     if (!PyArg_ParseTuple(args, "OOO", &condition, &yes, &no))
       return nullptr;

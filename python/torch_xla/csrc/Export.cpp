@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Export.cpp - Graphs as text, artifacts and programs, from Python ----===//
-#define PY_SSIZE_T_CLEAN
-#include "python/torch_xla/csrc/Trace.h"
+#include "python/torch_xla/csrc/Functions.h"
 #include "tracing/Compile.h"
 #include "tracing/CustomCall.h"
 #include "tracing/DynamicShapes.h"
@@ -15,30 +14,7 @@ namespace {
 
 constexpr const char *kProgram = "torch_xla.Program";
 
-struct WithoutGil {
-  PyThreadState *state = PyEval_SaveThread();
-  ~WithoutGil() { PyEval_RestoreThread(state); }
-};
-
-PyObject *text(const std::string &value) { return PyUnicode_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }
 PyObject *bytes(const std::string &value) { return PyBytes_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }
-
-std::vector<Value> valuesOf(PyObject *list) {
-  PyObject *fast = PySequence_Fast(list, "expects a list of tensors");
-  TORCH_CHECK(fast, "expects a list of tensors");
-  std::vector<Value> values;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
-    PyObject *item = PySequence_Fast_GET_ITEM(fast, i);
-    bool isOurs = THPVariable_Check(item) && isXla(THPVariable_Unpack(item));
-    if (isOurs)
-      values.push_back(valueOf(THPVariable_Unpack(item)));
-    else
-      Py_DECREF(fast);
-    TORCH_CHECK(isOurs, "expects tensors of the xla device");
-  }
-  Py_DECREF(fast);
-  return values;
-}
 
 /// The program of these tensors, of everything pending for None.
 std::string programOf(PyObject *list) {
@@ -48,21 +24,21 @@ std::string programOf(PyObject *list) {
 }
 
 PyObject *tensorsText(PyObject *, PyObject *list) {
-  return guardedCall([&] { return text(tracing::graphText(valuesOf(list))); });
+  return guarded([&] { return text(tracing::graphText(valuesOf(list))); });
 }
 PyObject *tensorsDot(PyObject *, PyObject *list) {
-  return guardedCall([&] { return text(tracing::graphDot(valuesOf(list))); });
+  return guarded([&] { return text(tracing::graphDot(valuesOf(list))); });
 }
 PyObject *tensorsStablehlo(PyObject *, PyObject *list) {
-  return guardedCall([&] { return text(programOf(list)); });
+  return guarded([&] { return text(programOf(list)); });
 }
 PyObject *tensorsBytecode(PyObject *, PyObject *list) {
-  return guardedCall([&] { return bytes(valueOrRaise(tracing::portableArtifact(programOf(list), "current"))); });
+  return guarded([&] { return bytes(valueOrRaise(tracing::portableArtifact(programOf(list), "current"))); });
 }
 
 /// _artifact(text, version) -> bytes
 PyObject *artifact(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     const char *program, *version;
     Py_ssize_t size;
     if (!PyArg_ParseTuple(args, "s#s", &program, &size, &version))
@@ -72,7 +48,7 @@ PyObject *artifact(PyObject *, PyObject *args) {
 }
 /// _artifact_text(bytes) -> text
 PyObject *artifactText(PyObject *, PyObject *object) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     char *data;
     Py_ssize_t size;
     if (PyBytes_AsStringAndSize(object, &data, &size))
@@ -83,7 +59,7 @@ PyObject *artifactText(PyObject *, PyObject *object) {
 
 /// _generalize(texts, samples, symbols) -> text. samples: values of the symbols in each; symbols: (parameter, dim, factor, offset)
 PyObject *generalize(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *texts, *samples, *symbols;
     if (!PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &texts, &PyList_Type, &samples, &PyList_Type, &symbols))
       return nullptr;
@@ -119,7 +95,7 @@ PyObject *generalize(PyObject *, PyObject *args) {
 
 /// _custom_call(tensors, target, shapes, types, hasSideEffect, backendConfig, apiVersion, {name: value}) -> results
 PyObject *customCall(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *list, *shapes, *types, *frontend;
     const char *target, *config;
     int hasSideEffect, apiVersion;
@@ -143,17 +119,13 @@ PyObject *customCall(PyObject *, PyObject *args) {
       call.frontendAttributes.emplace_back(PyUnicode_AsUTF8(name), PyUnicode_AsUTF8(value));
     if (PyErr_Occurred())
       return nullptr;
-    std::vector<Value> results = tracing::customCall(call, valuesOf(list));
-    PyObject *made = PyList_New(Py_ssize_t(results.size()));
-    for (size_t i = 0; i < results.size(); ++i)
-      PyList_SET_ITEM(made, Py_ssize_t(i), THPVariable_Wrap(wrap(std::move(results[i]))));
-    return made;
+    return wrapAll(tracing::customCall(call, valuesOf(list)));
   });
 }
 
 /// _program(text) -> a program that _run_program can call
 PyObject *loadProgram(PyObject *, PyObject *object) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     Py_ssize_t size;
     const char *program = PyUnicode_AsUTF8AndSize(object, &size);
     if (!program)
@@ -171,7 +143,7 @@ PyObject *loadProgram(PyObject *, PyObject *object) {
 
 /// _run_program(program, tensors) -> list of results
 PyObject *runProgram(PyObject *, PyObject *args) {
-  return guardedCall([&]() -> PyObject * {
+  return guarded([&]() -> PyObject * {
     PyObject *capsule, *list;
     if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
       return nullptr;
@@ -195,10 +167,7 @@ PyObject *runProgram(PyObject *, PyObject *args) {
         results.push_back(tracing::leaf(std::move(buffer), std::move(shape)));
       }
     }
-    PyObject *made = PyList_New(Py_ssize_t(results.size()));
-    for (size_t i = 0; i < results.size(); ++i)
-      PyList_SET_ITEM(made, Py_ssize_t(i), THPVariable_Wrap(wrap(std::move(results[i]))));
-    return made;
+    return wrapAll(std::move(results));
   });
 }
 

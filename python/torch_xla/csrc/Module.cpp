@@ -2,26 +2,12 @@
 //===- Module.cpp - torch_xla._XLAC ----------------------------------------===//
 // What Python calls.
 #include "python/torch_xla/csrc/Functions.h"
-#include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Compile.h"
 
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/version.h>
 
 namespace millrace::torch_shim {
-std::vector<Value> valuesOf(PyObject *list) {
-  PyObject *fast = PySequence_Fast(list, "expects a list of tensors");
-  TORCH_CHECK(fast, "expects a list of tensors");
-  std::vector<Value> values;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
-    PyObject *item = PySequence_Fast_GET_ITEM(fast, i);
-    TORCH_CHECK(THPVariable_Check(item) && isXla(THPVariable_Unpack(item)), "expects tensors of the xla device");
-    values.push_back(valueOf(THPVariable_Unpack(item)));
-  }
-  Py_DECREF(fast);
-  return values;
-}
-
 namespace {
 
 PyObject *sync(PyObject *, PyObject *wait) {
@@ -70,16 +56,13 @@ PyObject *syncTensors(PyObject *, PyObject *list) {
 PyObject *stablehloText(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
     std::vector<Value> values = list == Py_None ? pendingValues() : valuesOf(list);
-    std::string text = valueOrRaise(tracing::Session::get().programText(values));
-    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+    return text(valueOrRaise(tracing::Session::get().programText(values)));
   });
 }
 
 PyObject *hloTextOf(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
-    std::string text = valueOrRaise(tracing::Session::get().programText(valuesOf(list)));
-    text = valueOrRaise(tracing::hloText(text));
-    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+    return text(valueOrRaise(tracing::hloText(valueOrRaise(tracing::Session::get().programText(valuesOf(list))))));
   });
 }
 
@@ -172,8 +155,7 @@ PyObject *watchFramesPy(PyObject *, PyObject *list) {
 PyObject *placeOf(PyObject *, PyObject *tensor) {
   return guarded([&]() -> PyObject * {
     TORCH_CHECK(THPVariable_Check(tensor) && isXla(THPVariable_Unpack(tensor)), "expects a tensor of the xla device");
-    std::string text = tracing::placeOf(valueOf(THPVariable_Unpack(tensor)).node->origin).toString();
-    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+    return text(tracing::placeOf(valueOf(THPVariable_Unpack(tensor)).node->origin).toString());
   });
 }
 

@@ -152,6 +152,7 @@ Storage::~Storage() {
 }
 
 std::vector<Value> pendingValues() {
+  std::lock_guard lock(Session::get().mutex);
   std::vector<Value> values;
   for (Storage *storage = firstStorage; storage; storage = storage->next) {
     if (storage->isCaptured)

@@ -2,8 +2,6 @@
 //===- Trace.cpp - Functions that are recorded, not run --------------------===//
 #include "python/torch_xla/csrc/Trace.h"
 
-#include <torch/csrc/Exceptions.h>
-
 namespace millrace::torch_shim {
 
 std::vector<TraceScope *> &traceScopes() {
@@ -64,19 +62,6 @@ void runIfEager(const torch::jit::Stack &stack, size_t count) {
         add(tensor);
   }
   runIfEager(std::move(values));
-}
-
-PyObject *guardedCall(const std::function<PyObject *()> &body) {
-  try {
-    return body();
-  } catch (python_error &error) {
-    error.restore();
-  } catch (const c10::Error &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what_without_backtrace());
-  } catch (const std::exception &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
 }
 
 } // namespace millrace::torch_shim

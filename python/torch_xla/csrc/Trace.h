@@ -47,12 +47,4 @@ void runIfEager(std::vector<Value> values);
 /// The same for the last `count` values of the stack.
 void runIfEager(const torch::jit::Stack &stack, size_t count);
 
-/// Methods of _XLAC that are defined in other files.
-extern PyMethodDef controlFlowMethods[], exportMethods[];
-/// Adds the type CompiledGraph. False: a Python error is set.
-bool addCompiledType(PyObject *module);
-
-/// Runs `body`; a C++ exception becomes a Python error of the matching type, and null.
-PyObject *guardedCall(const std::function<PyObject *()> &body);
-
 } // namespace millrace::torch_shim

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Functions.cpp - What the files with functions of _XLAC share -----------===//
+#include "python/torch_xla/csrc/Functions.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+namespace millrace::torch_shim {
+
+std::vector<Tensor> tensorsOf(PyObject *list) {
+  Ref fast = Ref::steal(PySequence_Fast(list, "expects a list of tensors"));
+  if (!fast.object)
+    throw python_error();
+  std::vector<Tensor> tensors;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.object); ++i) {
+    PyObject *item = PySequence_Fast_GET_ITEM(fast.object, i);
+    TORCH_CHECK(THPVariable_Check(item) && isXla(THPVariable_Unpack(item)), "expects tensors of the xla device, but got ",
+                THPVariable_Check(item) ? "one of another device" : Py_TYPE(item)->tp_name, " as value ", i);
+    tensors.push_back(THPVariable_Unpack(item));
+  }
+  return tensors;
+}
+
+std::vector<Value> valuesOf(PyObject *list) {
+  std::vector<Value> values;
+  for (const Tensor &tensor : tensorsOf(list))
+    values.push_back(valueOf(tensor));
+  return values;
+}
+
+PyObject *wrapAll(std::vector<Value> values) {
+  PyObject *list = PyList_New(Py_ssize_t(values.size()));
+  for (size_t i = 0; i < values.size(); ++i)
+    PyList_SET_ITEM(list, Py_ssize_t(i), THPVariable_Wrap(wrap(std::move(values[i]))));
+  return list;
+}
+
+PyObject *text(const std::string &value) { return PyUnicode_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }
+
+} // namespace millrace::torch_shim
