@@ -84,6 +84,8 @@ static std::unique_ptr<OpInfo> describe(const c10::OperatorHandle &op) {
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument &argument = schema.arguments()[i];
     info->kinds.push_back(kindOf(argument));
+    if (argument.name() == "generator")
+      info->generator = i;
     if (const c10::AliasInfo *alias = argument.alias_info()) {
       if (alias->isWrite()) {
         info->written.push_back(i);

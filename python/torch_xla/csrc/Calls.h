@@ -16,6 +16,7 @@ struct OpInfo {
   std::string name;                          ///< "aten::add.Tensor"
   std::vector<ArgKind> kinds;
   std::vector<size_t> written;
+  std::optional<size_t> generator; ///< the argument that is one
   bool isOut = false, isView = false, isAten = false, takesCpuIndices = false, isForeach = false;
   std::optional<c10::OperatorHandle> functional; ///< of an operator that writes; its arguments are the first ones
   /// What PyTorch's decomposition of it was registered as; asked for on first use.

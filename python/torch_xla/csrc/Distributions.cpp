@@ -17,19 +17,22 @@ Tensor uniform(const Tensor &like, at::IntArrayRef sizes) {
   return at::empty(sizes, like.options().dtype(like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat)).uniform_(0, 1);
 }
 
-Tensor &cauchy(Tensor &self, double median, double sigma, Gen) {
+Tensor &cauchy(Tensor &self, double median, double sigma, Gen generator) {
+  DrawFrom scope(generator);
   TORCH_CHECK(sigma > 0.0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   TORCH_CHECK(at::isFloatingType(self.scalar_type()), "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified ", self.dtype());
   return self.copy_(((uniform(self, self.sizes()) - 0.5) * M_PI).tan() * sigma + median);
 }
 
-Tensor &geometric(Tensor &self, double p, Gen) {
+Tensor &geometric(Tensor &self, double p, Gen generator) {
+  DrawFrom scope(generator);
   TORCH_CHECK(0 < p && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   Tensor positive = 1 - uniform(self, self.sizes()); // in (0, 1]
   return self.copy_((positive.log() / std::log1p(-p)).ceil().clamp_min(1));
 }
 
-Tensor &logNormal(Tensor &self, double mean, double deviation, Gen) {
+Tensor &logNormal(Tensor &self, double mean, double deviation, Gen generator) {
+  DrawFrom scope(generator);
   TORCH_CHECK(deviation > 0.0, "log_normal_ expects std > 0.0, but found std=", deviation);
   TORCH_CHECK(at::isFloatingType(self.scalar_type()), "log_normal_ is only supported for floating point types");
   Tensor normal = at::empty(self.sizes(), self.options().dtype(self.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
@@ -37,7 +40,8 @@ Tensor &logNormal(Tensor &self, double mean, double deviation, Gen) {
 }
 
 /// With replacement: where uniform numbers fall among the running sums. Without: the largest quotients by exponential ones.
-Tensor multinomial(const Tensor &self, int64_t samples, bool replaces, Gen) {
+Tensor multinomial(const Tensor &self, int64_t samples, bool replaces, Gen generator) {
+  DrawFrom scope(generator);
   at::multinomial(at::zeros(self.sizes(), self.options().device(c10::kMeta)), samples, replaces);
   Tensor weights = self.scalar_type() == at::kDouble ? self : self.to(at::kFloat);
   if (!replaces || samples == 1) {

@@ -262,22 +262,26 @@ Value random(const Tensor &self, const char *name, std::vector<tracing::Arg> arg
 runtime::DType floatFor(const Tensor &self) {
   return self.scalar_type() == at::kDouble ? runtime::DType::F64 : runtime::DType::F32;
 }
-Tensor &uniform(Tensor &self, double from, double to, Gen) {
+Tensor &uniform(Tensor &self, double from, double to, Gen generator) {
+  DrawFrom scope(generator);
   TORCH_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   setValue(self, convertTo(random(self, "millrace::uniform", {from, to}, floatFor(self)), self.scalar_type()));
   return self;
 }
-Tensor &normal(Tensor &self, double mean, double deviation, Gen) {
+Tensor &normal(Tensor &self, double mean, double deviation, Gen generator) {
+  DrawFrom scope(generator);
   TORCH_CHECK(deviation >= 0, "normal expects std >= 0.0, but found std ", deviation);
   setValue(self, convertTo(random(self, "millrace::normal", {mean, deviation}, floatFor(self)), self.scalar_type()));
   return self;
 }
-Tensor &bernoulliFloat(Tensor &self, double p, Gen) {
+Tensor &bernoulliFloat(Tensor &self, double p, Gen generator) {
+  DrawFrom scope(generator);
   TORCH_CHECK(0 <= p && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
   setValue(self, convertTo(random(self, "millrace::bernoulli", {p}, runtime::DType::I1), self.scalar_type()));
   return self;
 }
-Tensor &bernoulliTensor(Tensor &self, const Tensor &p, Gen) {
+Tensor &bernoulliTensor(Tensor &self, const Tensor &p, Gen generator) {
+  DrawFrom scope(generator);
   Value probability = expandTo(convertTo(onDevice(p), at::kDouble == p.scalar_type() ? at::kDouble : at::kFloat), self.sizes());
   Value drawn = node("millrace::bernoulli_tensor", {nextRandomKey(), probability}, {Operand{0}, Operand{1}},
                      {runtime::DType::I1, self.sizes().vec()});
@@ -288,12 +292,14 @@ Tensor bernoulli(const Tensor &self, Gen generator) {
   Tensor made = zeros(self.sizes(), self.scalar_type());
   return bernoulliTensor(made, self, generator);
 }
-Tensor &exponential(Tensor &self, double rate, Gen) {
+Tensor &exponential(Tensor &self, double rate, Gen generator) {
+  DrawFrom scope(generator);
   TORCH_CHECK(rate > 0, "exponential_ expects lambda > 0.0, but found lambda=", rate);
   setValue(self, convertTo(random(self, "millrace::exponential", {rate}, floatFor(self)), self.scalar_type()));
   return self;
 }
-Tensor &randomFrom(Tensor &self, int64_t from, std::optional<int64_t> to, Gen) {
+Tensor &randomFrom(Tensor &self, int64_t from, std::optional<int64_t> to, Gen generator) {
+  DrawFrom scope(generator);
   int64_t end = to.value_or(self.scalar_type() == at::kFloat ? 1 << 24 : std::numeric_limits<int64_t>::max());
   TORCH_CHECK(from < end, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", end);
   setValue(self, convertTo(random(self, "millrace::randint", {from, end}, runtime::DType::I64), self.scalar_type()));
@@ -315,7 +321,8 @@ int64_t randomLimit(const Tensor &self) {
 }
 Tensor &randomTo(Tensor &self, int64_t to, Gen generator) { return randomFrom(self, 0, to, generator); }
 Tensor &randomAny(Tensor &self, Gen generator) { return randomFrom(self, 0, randomLimit(self), generator); }
-Tensor &randpermOut(int64_t n, Gen, Tensor &out) {
+Tensor &randpermOut(int64_t n, Gen generator, Tensor &out) {
+  DrawFrom scope(generator);
   resizeTo(out, {n});
   setValue(out, convertTo(node("millrace::randperm", {nextRandomKey()}, {Operand{0}}, {runtime::DType::I64, {n}}), out.scalar_type()));
   return out;

@@ -260,8 +260,18 @@ Value node(const char *name, std::vector<Value> operands, std::vector<Arg> args,
   return tracing::record(op, std::move(operands), std::move(args), {std::move(result)});
 }
 
+/// The generator that a call was given.
+static std::optional<at::Generator> generatorOf(const OpInfo &info, const torch::jit::Stack &stack) {
+  if (!info.generator)
+    return std::nullopt;
+  const c10::IValue &value = stack[stack.size() - info.kinds.size() + *info.generator];
+  return value.isGenerator() ? std::optional(value.toGenerator()) : std::nullopt;
+}
+
 static void recordOrRun(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const OpInfo &info = infoOf(op);
+  const std::optional<at::Generator> generator = generatorOf(info, *stack);
+  DrawFrom scope(generator);
   if (info.takesCpuIndices && info.isAten) {
     if (tryMaskedFill(info, stack))
       return;

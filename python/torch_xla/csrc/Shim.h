@@ -81,10 +81,24 @@ std::vector<std::pair<uint64_t, Value>> liveValues();
 void syncAll();
 Value convertTo(Value value, c10::ScalarType type);
 Value expandTo(Value value, at::IntArrayRef sizes);
+
+//===-- Generator.cpp -------------------------------------------------------===//
+
+/// While it lives, this thread draws from the generator of an operator's call, if it has one; raises if that is not of the device.
+class DrawFrom {
+public:
+  explicit DrawFrom(const std::optional<at::Generator> &generator);
+  ~DrawFrom();
+  DrawFrom(const DrawFrom &) = delete;
+
+private:
+  const at::Generator *outer;
+};
 /// 64 random bits for one operation; a parameter of the program.
 Value nextRandomKey();
+/// Of the process's generator.
 void seedRandom(uint64_t seed);
-std::pair<uint64_t, uint64_t> randomState();
+std::pair<uint64_t, uint64_t> randomState(); ///< seed, draws
 void setRandomState(uint64_t seed, uint64_t offset);
 
 //===-- Decompose.cpp -------------------------------------------------------===//

@@ -2,8 +2,6 @@
 //===- Tensors.cpp - Storages, views and transfers -------------------------===//
 #include "python/torch_xla/csrc/Trace.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/detail/XLAHooksInterface.h>
 #include <ATen/native/Resize.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -28,21 +26,6 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 };
 C10_REGISTER_GUARD_IMPL(XLA, Guard);
 
-struct Hooks final : at::XLAHooksInterface {
-  bool hasXLA() const override { return true; }
-  const at::Generator &getDefaultGenerator(c10::DeviceIndex) const override {
-    static at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(1);
-    return generator;
-  }
-  at::Generator getNewGenerator(c10::DeviceIndex) const override { return at::make_generator<at::CPUGeneratorImpl>(1); }
-};
-const bool hooksRegistered = [] {
-  for (const char *name : {"torch_xla::detail::XLAHooks", "XLAHooks"})
-    at::XLAHooksRegistry()->Register(
-        name, []() -> std::unique_ptr<at::XLAHooksInterface> { return std::make_unique<Hooks>(); }, "");
-  return true;
-}();
-
 Storage *storageOf(at::TensorImpl *impl) { return static_cast<Storage *>(impl->storage().unsafeGetStorageImpl()); }
 
 size_t bytesOf(const Shape &shape) { return size_t(shape.count()) * runtime::byteSize(shape.dtype); }
@@ -60,8 +43,6 @@ Value baseAs(const Value &base, runtime::DType dtype) {
   int64_t count = int64_t(bytesOf(base.shape()) / runtime::byteSize(dtype));
   return node("millrace::bitcast", {base}, {Operand{0}}, {dtype, {count}});
 }
-
-uint64_t seed = 0, offset = 0; // guarded by Session::mutex
 
 } // namespace
 
@@ -372,32 +353,6 @@ Tensor toCpu(const Tensor &xla) {
   if (xla.is_conj())
     made = made.conj().resolve_conj();
   return xla.is_neg() ? made.neg() : made;
-}
-
-//===-- Random numbers ------------------------------------------------------===//
-
-Value nextRandomKey() {
-  if (capture) {
-    capture->randomKeys.push_back(tracing::parameter({runtime::DType::I64, {}}));
-    return capture->randomKeys.back();
-  }
-  if (Value key = keyInTrace())
-    return key;
-  std::lock_guard lock(Session::get().mutex);
-  uint64_t x = seed + 0x9e3779b97f4a7c15ull * ++offset; // splitmix64: neighbours have nothing in common
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return tracing::number(int64_t(x ^ (x >> 31)), /*isWeak=*/false);
-}
-void seedRandom(uint64_t value) { setRandomState(value, 0); }
-std::pair<uint64_t, uint64_t> randomState() {
-  std::lock_guard lock(Session::get().mutex);
-  return {seed, offset};
-}
-void setRandomState(uint64_t newSeed, uint64_t newOffset) {
-  std::lock_guard lock(Session::get().mutex);
-  seed = newSeed;
-  offset = newOffset;
 }
 
 } // namespace millrace::torch_shim
