@@ -203,7 +203,7 @@ std::string syncCause(const std::vector<Place> &stack) {
   return "user " + barrier;
 }
 
-void setSyncCause(std::string cause) { givenCause = std::move(cause); }
+std::string setSyncCause(std::string cause) { return std::exchange(givenCause, std::move(cause)); }
 
 int debugLevel() {
   if (const char *level = std::getenv("PT_XLA_DEBUG_LEVEL"); level && *level)

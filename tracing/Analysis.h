@@ -36,8 +36,18 @@ Difference difference(const GraphSummary &before, const GraphSummary &now);
 
 /// Why a graph is run now, from the functions that are active.
 std::string syncCause(const std::vector<Place> &stack);
-/// On this thread, instead of what the functions say; empty: no longer.
-void setSyncCause(std::string cause);
+/// On this thread, instead of what the functions say; empty: no longer. Returns the former one.
+std::string setSyncCause(std::string cause);
+/// The same while it lives.
+class SyncCause {
+public:
+  explicit SyncCause(std::string cause) : outer(setSyncCause(std::move(cause))) {}
+  ~SyncCause() { setSyncCause(std::move(outer)); }
+  SyncCause(const SyncCause &) = delete;
+
+private:
+  std::string outer;
+};
 
 /// 0: nothing is reported, 1: compilations, 2 and more: executions too.
 int debugLevel();

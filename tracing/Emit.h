@@ -127,7 +127,8 @@ struct Call {
   bool flag(size_t index, bool otherwise = false) const;
   std::string text(size_t index) const;
   Ints ints(size_t index) const;
-  const Shape &out(size_t index = 0) const { return results[index]; }
+  /// What the front end expects; fails where it has no inference of its own.
+  const Shape &out(size_t index = 0) const;
 };
 
 using EmitFunction = std::function<std::vector<Val>(const Call &)>;

@@ -261,4 +261,22 @@ Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<cons
   return result;
 }
 
+size_t graphSize(const Value &root, size_t most) {
+  std::lock_guard lock(Session::get().mutex);
+  std::unordered_set<const Node *> seen;
+  std::vector<const Node *> pending;
+  auto add = [&](const Node *node) {
+    if (node->op && seen.size() < most && seen.insert(node).second)
+      pending.push_back(node);
+  };
+  add(root.node.get());
+  while (!pending.empty()) {
+    const Node *node = pending.back();
+    pending.pop_back();
+    for (const Value &operand : node->operands)
+      add(operand.node.get());
+  }
+  return seen.size();
+}
+
 } // namespace millrace::tracing

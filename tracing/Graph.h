@@ -132,4 +132,7 @@ struct Schedule {
 /// nodes that it is.
 Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside = {});
 
+/// How many operations `root` still needs; stops counting at `most`.
+size_t graphSize(const Value &root, size_t most);
+
 } // namespace millrace::tracing

@@ -91,6 +91,14 @@ Ints Call::ints(size_t index) const {
   return {};
 }
 
+const Shape &Call::out(size_t index) const {
+  if (index < results.size())
+    return results[index];
+  e.fail("the types of the results must be given");
+  static const Shape nothing{DType::F32, {1}};
+  return operands.empty() || operands[0].rank() == 0 ? nothing : operands[0].shape;
+}
+
 //===-- The table -----------------------------------------------------------===//
 
 void Registry::add(std::initializer_list<const char *> names, EmitFunction emit, bool numbersAreStatic) {

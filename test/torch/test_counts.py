@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How often things happen: decompositions, compilations, executions, transfers. No times."""
 import copy
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -80,6 +83,23 @@ def test_reading_a_value_computes_what_it_needs():
     torch_xla.sync()
     assert executions() == before + 2
     torch.testing.assert_close(z.cpu(), x.cpu() * 3)
+
+
+def test_a_large_graph_is_cut(tmp_path):
+    program = """
+import torch, torch_xla, torch_xla.debug.metrics as met
+x = torch.zeros(4, device="xla")
+torch_xla.sync()
+for _ in range(1000):
+    x = x + 1
+print(met.counter_value("TrimIrGraph"), met.metric_data("ExecuteTime")[0], met.counter_value("UncachedCompile"), x.tolist())
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=200, env=dict(
+        os.environ, XLA_TRIM_GRAPH_SIZE="100", XLA_TRIM_GRAPH_CHECK_FREQUENCY="50", PT_XLA_DEBUG_LEVEL="1"))
+    assert ran.returncode == 0, ran.stderr
+    # Every 100 additions; one more execution before them, for the zeros. The programs are all the same.
+    assert ran.stdout.split(" ", 3) == ["10", "11", "2", "[1000.0, 1000.0, 1000.0, 1000.0]\n"]
+    assert "the pending graph has 100 operations (XLA_TRIM_GRAPH_SIZE)" in ran.stderr
 
 
 def test_other_results_of_an_operation_survive_the_reading_of_one():

@@ -196,3 +196,10 @@ def test_numpy_looks_at_the_memory():
     assert torch.from_dlpack(x).device.type == "cpu"
     with pytest.raises(BufferError, match="require gradient"):
         numpy.from_dlpack(x.requires_grad_())
+
+
+def test_gradients_that_are_zero_everywhere():
+    for function in (torch.sgn, torch.sign):
+        x = torch.tensor([-2.0, 0.0, 3.0], device="xla", requires_grad=True)
+        (function(x) * 2 + x).sum().backward()
+        assert x.grad.tolist() == [1.0, 1.0, 1.0]

@@ -83,7 +83,7 @@ Value computeOne(const OpInfo &single, const std::vector<c10::IValue> &args) {
 
 bool tryForeach(const OpInfo &info, torch::jit::Stack *stack) {
   bool writes = !info.written.empty();
-  if (info.isOut || (writes && info.written != std::vector<size_t>{0}))
+  if (info.isOut || info.kinds[0] != ArgKind::TensorList || (writes && info.written != std::vector<size_t>{0}))
     return false;
   const Single &single = singleOf(info);
   if (!single.info)

@@ -27,6 +27,11 @@ Tensor empty(at::IntArrayRef sizes, Type type, std::optional<at::Layout>, Where,
   return zeros(sizes, type.value_or(at::get_default_dtype_as_scalartype()));
 }
 
+/// Zeros that no gradient needs: dense ones, which the compiler folds.
+Tensor efficientZeros(at::IntArrayRef sizes, Type type, std::optional<at::Layout>, Where, std::optional<bool>) {
+  return zeros(sizes, type.value_or(at::get_default_dtype_as_scalartype()));
+}
+
 Tensor emptyStrided(at::IntArrayRef sizes, at::IntArrayRef strides, Type type, std::optional<at::Layout>, Where,
                     std::optional<bool>) {
   c10::ScalarType dtype = type.value_or(at::get_default_dtype_as_scalartype());
@@ -335,6 +340,7 @@ TORCH_LIBRARY_IMPL(_, XLA, m) { m.fallback(torch::CppFunction::makeFromBoxedFunc
 TORCH_LIBRARY_IMPL(aten, XLA, m) {
   m.impl("empty.memory_format", TORCH_FN(empty));
   m.impl("empty_strided", TORCH_FN(emptyStrided));
+  m.impl("_efficientzerotensor", TORCH_FN(efficientZeros));
   m.impl("_to_copy", TORCH_FN(toCopy));
   m.impl("copy_", TORCH_FN(copyInPlace));
   m.impl("_copy_from", TORCH_FN(copyFrom));

@@ -295,9 +295,42 @@ static void recordOrRun(const c10::OperatorHandle &op, torch::jit::Stack *stack)
   runOnCpu(op, stack);
 }
 
+static size_t setting(const char *name, size_t otherwise) {
+  const char *text = std::getenv(name);
+  return text && *text ? size_t(std::max(1l, std::strtol(text, nullptr, 10))) : otherwise;
+}
+
+/// A program without step barriers that never reads a value would record for ever: from time to time the graph of a result is
+/// looked at, and run if it is too large. PyTorch/XLA's settings and counter.
+static void cutIfLarge(const torch::jit::Stack &stack, size_t results) {
+  static const size_t most = setting("XLA_TRIM_GRAPH_SIZE", 100000);
+  static const size_t every = setting("XLA_TRIM_GRAPH_CHECK_FREQUENCY", 5000);
+  static thread_local size_t calls = 0;
+  if (++calls < every)
+    return;
+  calls = 0;
+  tracing::Session &session = tracing::Session::get();
+  if (capture || !traceScopes().empty() || !session.allowsExecution() || !results || !stack.back().isTensor())
+    return;
+  const Tensor result = stack.back().toTensor();
+  if (!result.defined() || !isXla(result))
+    return;
+  Value value = valueOf(result);
+  if (tracing::graphSize(value, most) < most)
+    return;
+  tracing::Metrics::get().count("TrimIrGraph");
+  tracing::SyncCause cause("the pending graph has " + std::to_string(most) + " operations (XLA_TRIM_GRAPH_SIZE)");
+  noteStack();
+  runtime::Status status = session.sync({std::move(value)}, tracing::Roots::Some);
+  if (!status.ok())
+    raise(status);
+}
+
 void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
-  if (!isEager())
-    return recordOrRun(op, stack);
+  if (!isEager()) {
+    recordOrRun(op, stack);
+    return cutIfLarge(*stack, op.schema().returns().size());
+  }
   EagerScope scope;
   recordOrRun(op, stack);
   if (EagerScope::isOutermost())

@@ -79,6 +79,8 @@ uint64_t nextSerial(); ///< larger than those of all storages so far
 /// Values of all live tensors, by the serial numbers of their storages; forgets the values of views.
 std::vector<std::pair<uint64_t, Value>> liveValues();
 void syncAll();
+/// Before the session's mutex is taken to run something: functions that this thread has not been seen in need the GIL.
+void noteStack();
 Value convertTo(Value value, c10::ScalarType type);
 Value expandTo(Value value, at::IntArrayRef sizes);
 

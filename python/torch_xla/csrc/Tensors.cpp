@@ -181,8 +181,7 @@ void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial) {
       storage->base = tracing::leaf(nullptr, storage->base.shape());
 }
 
-/// Functions that this thread has not been seen in need the GIL: before the session's mutex.
-static void noteStack() {
+void noteStack() {
   if (tracing::debugLevel())
     tracing::currentStack();
 }

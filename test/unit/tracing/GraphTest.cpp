@@ -61,6 +61,24 @@ TEST(Graph, InfersFromTheEmission) {
   EXPECT_TRUE(check(findOp("aten::exp"), {x}, {Operand{0}}, {x.shape()}).ok());
 }
 
+// Operators that are told their types have no inference of their own: an error, not what lies behind an empty list.
+TEST(Graph, InferenceNeedsAnEmissionThatKnowsItsTypes) {
+  Value x = upload({1, 2});
+  for (const char *name : {"millrace::zero", "millrace::one", "millrace::reshape", "millrace::convert", "millrace::expand"}) {
+    runtime::StatusOr<std::vector<Shape>> types = infer(findOp(name), {x}, {Operand{0}});
+    ASSERT_FALSE(types.ok()) << name;
+    EXPECT_THAT(types.status().toString(), testing::HasSubstr("types of the results must be given"));
+  }
+}
+
+TEST(Graph, CountsWhatIsPending) {
+  Value x = upload({1});
+  EXPECT_EQ(graphSize(x, 10), 0u);
+  Value y = add(x, x), z = add(y, y);
+  EXPECT_EQ(graphSize(add(z, y), 10), 3u);
+  EXPECT_EQ(graphSize(add(z, y), 2), 2u);
+}
+
 TEST(Graph, LetsGoOfAChainWithoutRecursion) {
   Value x = upload({1});
   for (int i = 0; i < 200000; ++i)
