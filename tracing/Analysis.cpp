@@ -34,13 +34,13 @@ public:
   explicit Report(std::string prefix) : prefix(std::move(prefix)) { line(std::string(80, '=')); }
   void line(const std::string &text) { out << prefix << ": " << text << "\n"; }
   void graph(const AnalysisOf &what) {
-    line("Graph Info: ");
+    line("Graph Info:");
     line("  Graph Hash: " + what.graph.toString());
     line("  Number of Graph Inputs: " + std::to_string(what.inputs));
     line("  Number of Graph Outputs: " + std::to_string(what.outputs));
   }
   void frames(const std::vector<Place> &stack) {
-    line("Python Frame Triggered Execution: ");
+    line("Python Frame Triggered Execution:");
     const char *set = std::getenv("PT_XLA_DEBUG_MAX_FRAME");
     size_t most = set ? size_t(std::max(1l, std::strtol(set, nullptr, 10))) : 8, shown = 0;
     for (const Place &place : stack) {

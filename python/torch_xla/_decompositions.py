@@ -21,7 +21,7 @@ def _rrelu_with_noise(x, noise, lower=1 / 8, upper=1 / 3, training=False, genera
     """Slopes below zero are random while training; `noise` remembers them for the gradient."""
     if not training:
         return torch.ops.aten.leaky_relu(x, (lower + upper) / 2)
-    slopes = torch.where(x <= 0, torch.empty_like(x).uniform_(lower, upper), torch.ones_like(x))
+    slopes = torch.where(x <= 0, torch.empty_like(x).uniform_(lower, upper, generator=generator), torch.ones_like(x))
     noise.copy_(slopes)
     return x * slopes
 

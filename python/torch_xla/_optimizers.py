@@ -3,6 +3,7 @@
 too; what it computes is one kernel per parameter or fewer, as the compiler decides, like everything else."""
 import contextlib
 import importlib
+import sys
 
 import torch
 import torch.utils._foreach_utils as foreach
@@ -80,6 +81,12 @@ def install():
             return original() + ["xla"]
         setattr(foreach, name, devices)
         setattr(optimizer, name, devices)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch.optim.") and hasattr(module, "_get_capturable_supported_devices"):
+            # PyTorch lets the xla device in where an optimizer steps tensor by tensor; lists are as good.
+            def capturable(supports_xla=True, original=module._get_capturable_supported_devices):
+                return original(supports_xla=True)
+            module._get_capturable_supported_devices = capturable
     for name, function in {"_fused_adam_": _adam(False), "_fused_adamw_": _adam(True), "_fused_sgd_": _sgd,
                            "_fused_adagrad_": _adagrad}.items():
         _library.impl(name, function, "XLA")

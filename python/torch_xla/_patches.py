@@ -17,15 +17,9 @@ def install():
     _library = torch.library.Library("aten", "IMPL")
     grad_scaler.install(_library)
     _recurrent.install()
-    _library.impl("_efficientzerotensor", _zeros, "XLA")
     _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")
     _exchange_with_dlpack()
     _keep_parameters()
-
-
-def _zeros(size, dtype=None, layout=None, device=None, pin_memory=None):
-    """PyTorch's zeros without memory (forward-mode gradients make them): a constant of the program here."""
-    return torch.zeros(size, dtype=dtype, device=device)
 
 
 def _exchange_with_dlpack():

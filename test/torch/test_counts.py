@@ -31,9 +31,7 @@ def classifier():
 
 def test_a_decomposition_runs_once_per_signature():
     def use(rows):
-        x = torch.rand(rows, 6, device="xla", requires_grad=True)
-        F.smooth_l1_loss(x, torch.zeros_like(x)).backward()
-        return x.grad.cpu()
+        return torch.renorm(torch.rand(rows, 6, device="xla"), 2, 0, 0.5).cpu()
     use(3)
     before = count("DecomposedInPython")
     assert before
@@ -109,31 +107,6 @@ def test_other_results_of_an_operation_survive_the_reading_of_one():
     values.cpu()
     torch.testing.assert_close(sums.cpu(), x.cpu().max(1)[1] + 1)
     torch.testing.assert_close(indices.cpu(), x.cpu().max(1)[1])
-
-
-def test_a_hundred_steps_with_schedule_dropout_and_evaluation():
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 3)).to("xla")
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 100)
-    x, y = torch.randn(5, 8, device="xla"), torch.randint(0, 3, (5,), device="xla")
-    torch_xla.sync()
-    before, losses, after_first_evaluation = compilations(), [], None
-    for step in range(100):
-        model.train()
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
-        optimizer.step()
-        schedule.step()
-        torch_xla.sync()
-        if step % 10 == 9:
-            model.eval()
-            with torch.no_grad():
-                loss = F.cross_entropy(model(x), y)
-            losses.append(loss.item())
-            after_first_evaluation = after_first_evaluation or compilations()
-    assert compilations() - before <= 3 and compilations() == after_first_evaluation
-    assert losses[-1] < losses[0]
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])

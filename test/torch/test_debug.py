@@ -41,7 +41,7 @@ def test_formats(report):
         assert lines[3].rstrip() == "Graph Info:"
         assert re.fullmatch(r"  Graph Hash: [0-9a-f]{32}", lines[4])
         assert lines[5] == "  Number of Graph Inputs: 1" and lines[6] == "  Number of Graph Outputs: 1"
-        frames = lines[lines.index("Python Frame Triggered Execution: ") + 1:-2]
+        frames = lines[lines.index("Python Frame Triggered Execution:") + 1:-2]
         assert re.fullmatch(r"  mark_step \(.*/torch_xla/core/xla_model.py:\d+\)", frames[0])
         assert re.fullmatch(r"  test_formats \(.*/test_debug.py:\d+\)", frames[1])
         assert len(frames) == 9 and frames[-1] == "  .........."

@@ -13,9 +13,9 @@ def compare(make, steps=4, scaler=None):
     model = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
     moved = copy.deepcopy(model).to("xla")
     x = torch.randn(6, 4)
-    made = torch_xla._XLAC._compilations()
     for m, device in ((model, "cpu"), (moved, "xla")):
         optimizer = make(m.parameters(), device)
+        made = torch_xla._XLAC._compilations()
         for _ in range(steps):
             optimizer.zero_grad()
             m(x.to(device)).square().mean().backward()

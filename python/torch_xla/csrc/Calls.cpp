@@ -316,9 +316,21 @@ static Value shown(const Tensor &tensor) {
   return value;
 }
 
+at::MemoryFormat formatOf(const Tensor &tensor) {
+  for (at::MemoryFormat format : {at::MemoryFormat::ChannelsLast, at::MemoryFormat::ChannelsLast3d})
+    if (!tensor.is_contiguous() && tensor.is_contiguous(format))
+      return format;
+  return at::MemoryFormat::Contiguous;
+}
+
 Operand CallReader::operand(const Tensor &tensor) {
-  if (isXla(tensor))
+  if (isXla(tensor)) {
+    if (!tensor.is_contiguous() && formatOf(tensor) != at::MemoryFormat::Contiguous) {
+      raw('L');
+      hasFormat = true;
+    }
     return addOperand(shown(tensor));
+  }
   TORCH_CHECK(tensor.dim() == 0 || info.takesCpuIndices, "Input tensor is not an XLA tensor: torch.",
               c10::toString(tensor.scalar_type()), "Tensor");
   return addOperand(upload(tensor));

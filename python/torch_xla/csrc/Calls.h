@@ -36,6 +36,7 @@ public:
   std::string_view key() const { return {text.data(), text.size()}; }
   std::vector<Value> operands;
   bool isPlain = true; ///< false: an argument that no emission understands
+  bool hasFormat = false; ///< a tensor is channels_last: results may be, too
 
 private:
   void add(const c10::IValue &value, ArgKind kind);
@@ -56,14 +57,20 @@ private:
   c10::SmallVector<char, 384> text;
 };
 
+/// channels_last or channels_last_3d if that is how the tensor lies in memory, and row-major is not; else contiguous.
+at::MemoryFormat formatOf(const Tensor &tensor);
+
 /// How results of one node become results of an operator: per result of the schema -2 a tensor, -1 an undefined tensor,
 /// n >= 0 a list of n tensors.
 using Layout = std::vector<int>;
+/// Per tensor of the results its strides, where they are not those of a row-major one; empty: all are.
+using Formats = std::vector<std::vector<int64_t>>;
 
 /// Results of an operator that were recorded.
 struct Recorded {
   tracing::NodePtr node;
   const Layout *layout = nullptr;
+  const Formats *formats = nullptr;
 };
 
 //===-- Record.cpp ----------------------------------------------------------===//

@@ -2,12 +2,14 @@
 //===- Kernels.cpp - Operators that deal with storages, and registration ---===//
 #include "python/torch_xla/csrc/Shim.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/InferSize.h>
 #include <ATen/NativeFunctions.h>
 #include <ATen/Operators.h>
 #include <ATen/TensorUtils.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/native/Resize.h>
+#include <c10/util/strides.h>
 
 namespace millrace::torch_shim {
 namespace {
@@ -23,8 +25,11 @@ Tensor zeros(at::IntArrayRef sizes, c10::ScalarType type) {
 }
 
 Tensor empty(at::IntArrayRef sizes, Type type, std::optional<at::Layout>, Where, std::optional<bool>,
-             std::optional<at::MemoryFormat>) {
-  return zeros(sizes, type.value_or(at::get_default_dtype_as_scalartype()));
+             std::optional<at::MemoryFormat> format) {
+  Tensor made = zeros(sizes, type.value_or(at::get_default_dtype_as_scalartype()));
+  if (format && *format != at::MemoryFormat::Contiguous)
+    made.unsafeGetTensorImpl()->empty_tensor_restride(*format); // zeros do not care how they lie in memory
+  return made;
 }
 
 /// Zeros that no gradient needs: dense ones, which the compiler folds.
@@ -59,16 +64,47 @@ Value resolved(const Tensor &tensor, Value value) {
 /// `source` as a value on the device, in its own type.
 Value onDevice(const Tensor &source) { return isXla(source) ? resolved(source, valueOf(source)) : upload(source); }
 
+/// The strides of a copy: those of the format, or as near to the original's as a dense tensor can have.
+std::vector<int64_t> stridesOfCopy(const Tensor &self, std::optional<at::MemoryFormat> format) {
+  switch (format.value_or(at::MemoryFormat::Preserve)) {
+  case at::MemoryFormat::ChannelsLast:
+    TORCH_CHECK(self.dim() == 4, "required rank 4 tensor to use channels_last format");
+    return c10::get_channels_last_strides_2d(self.sizes());
+  case at::MemoryFormat::ChannelsLast3d:
+    TORCH_CHECK(self.dim() == 5, "required rank 5 tensor to use channels_last_3d format");
+    return c10::get_channels_last_strides_3d(self.sizes());
+  case at::MemoryFormat::Preserve:
+    if (!self.is_contiguous())
+      return self.is_non_overlapping_and_dense() ? self.strides().vec() : at::infer_dense_strides(self.sizes(), self.strides());
+    [[fallthrough]];
+  default:
+    return at::IntArrayRef(c10::contiguous_strides(self.sizes())).vec();
+  }
+}
+
+/// A copy on the device, as `dtype`.
+Tensor copied(const Tensor &self, c10::ScalarType dtype, std::optional<at::MemoryFormat> format) {
+  std::vector<int64_t> strides = stridesOfCopy(self, format);
+  if (!isXla(self) && self.strides() == at::IntArrayRef(strides)) {
+    Tensor moved = uploaded(self);
+    return self.scalar_type() == dtype ? moved : copied(moved, dtype, format);
+  }
+  if (isXla(self) && !self.is_contiguous() && self.strides() == at::IntArrayRef(strides) && !self.is_conj() && !self.is_neg())
+    if (Value memory = memoryOf(self))
+      return wrapMemory(convertTo(std::move(memory), dtype), self.sizes(), strides);
+  return wrap(convertTo(onDevice(self), dtype), strides);
+}
+
 Tensor toCopy(const Tensor &self, Type type, std::optional<at::Layout>, Where device, std::optional<bool>, bool,
-              std::optional<at::MemoryFormat>) {
+              std::optional<at::MemoryFormat> format) {
   c10::Device target = device.value_or(self.device());
   c10::ScalarType dtype = type.value_or(self.scalar_type());
   if (target.type() == c10::kXLA)
-    return wrap(convertTo(onDevice(self), dtype));
-  Tensor source = self;
-  if (dtype != self.scalar_type()) // converted there: the device rounds as it computes
-    source = wrap(convertTo(onDevice(self), dtype));
-  Tensor cpu = toCpu(source);
+    return copied(self, dtype, format);
+  // Converted there: the device rounds as it computes.
+  Tensor cpu = toCpu(dtype != self.scalar_type() ? copied(self, dtype, format) : self);
+  if (format && *format != at::MemoryFormat::Preserve)
+    cpu = cpu.contiguous(*format);
   return target.is_cpu() ? cpu : cpu.to(target);
 }
 
@@ -96,7 +132,7 @@ Tensor copyFromAndResize(const Tensor &self, const Tensor &target) {
   return copyFrom(self, target, false);
 }
 
-Tensor clone(const Tensor &self, std::optional<at::MemoryFormat>) { return wrap(onDevice(self)); }
+Tensor clone(const Tensor &self, std::optional<at::MemoryFormat> format) { return copied(self, self.scalar_type(), format); }
 Tensor aliasOf(const Tensor &self) { return viewOf(self, self.sizes(), self.strides(), self.storage_offset()); }
 Tensor asStrided(const Tensor &self, at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<int64_t> offset) {
   return viewOf(self, sizes, strides, offset.value_or(self.storage_offset()));

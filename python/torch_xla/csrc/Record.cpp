@@ -23,6 +23,7 @@ namespace {
 struct Signature {
   const tracing::Kind *kind = nullptr; ///< null: there is no emission for it
   Layout layout;
+  Formats formats;
 };
 
 /// All signatures of the process. What a thread used lately it finds without a lock.
@@ -73,7 +74,8 @@ torch::jit::Stack runWithoutValues(const OpInfo &info, c10::ArrayRef<c10::IValue
   auto meta = [&](const Tensor &tensor) {
     if (!tensor.defined() || (!isXla(tensor) && tensor.dim() == 0))
       return tensor;
-    return at::zeros(tensor.sizes(), at::TensorOptions().dtype(tensor.scalar_type()).device(device));
+    auto options = at::TensorOptions().dtype(tensor.scalar_type()).device(device);
+    return at::empty(tensor.sizes(), options, formatOf(tensor)).zero_();
   };
   torch::jit::Stack stack;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -120,6 +122,10 @@ Signature inspect(const OpInfo &info, const CallReader &call, std::vector<Arg> c
   std::vector<size_t> undefined;
   auto add = [&](const Tensor &tensor) {
     shapes.push_back({dtypeOf(tensor.scalar_type()), tensor.sizes().vec()});
+    if (call.hasFormat && formatOf(tensor) != at::MemoryFormat::Contiguous) {
+      made.formats.resize(shapes.size());
+      made.formats.back() = tensor.strides().vec();
+    }
   };
   for (const c10::IValue &result : results) {
     if (result.isTensor() && result.toTensor().defined()) {
@@ -138,6 +144,12 @@ Signature inspect(const OpInfo &info, const CallReader &call, std::vector<Arg> c
       return made; // a number: needs the value now
     }
   }
+  // The meta kernel of a convolution says what a device without formats would do.
+  if (call.hasFormat && info.name == "aten::convolution" && shapes[0].dims.size() >= 4)
+    made.formats = {at::empty(shapes[0].dims, at::TensorOptions().device(c10::kMeta),
+                              shapes[0].dims.size() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::ChannelsLast3d)
+                        .strides()
+                        .vec()};
   for (size_t index : undefined)
     for (const Shape &shape : std::vector<Shape>(shapes))
       if (shape.dtype != runtime::DType::Invalid) {
@@ -229,7 +241,7 @@ bool recordValues(const OpInfo &info, c10::ArrayRef<c10::IValue> args, Recorded 
       signature = Signatures::get().add(call.key(), inspect(info, again, std::move(callArgs), args));
     }
     if (signature && signature->kind) {
-      results = {tracing::record(signature->kind, std::move(call.operands)).node, &signature->layout};
+      results = {tracing::record(signature->kind, std::move(call.operands)).node, &signature->layout, &signature->formats};
       return true;
     }
   }
@@ -239,16 +251,21 @@ bool recordValues(const OpInfo &info, c10::ArrayRef<c10::IValue> args, Recorded 
 void pushResults(const Recorded &results, torch::jit::Stack *stack, size_t arguments) {
   torch::jit::drop(*stack, arguments);
   uint32_t index = 0;
+  auto next = [&] {
+    Value value{results.node, index++};
+    bool hasFormat = results.formats && index <= results.formats->size() && !(*results.formats)[index - 1].empty();
+    return hasFormat ? wrap(std::move(value), (*results.formats)[index - 1]) : wrap(std::move(value));
+  };
   for (int kind : *results.layout) {
     if (kind == -2) {
-      stack->emplace_back(wrap({results.node, index++}));
+      stack->emplace_back(next());
     } else if (kind == -1) {
       ++index;
       stack->emplace_back(Tensor());
     } else {
       c10::List<Tensor> list;
       for (int i = 0; i < kind; ++i)
-        list.push_back(wrap({results.node, index++}));
+        list.push_back(next());
       stack->emplace_back(std::move(list));
     }
   }

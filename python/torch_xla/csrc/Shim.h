@@ -59,6 +59,12 @@ public:
 
 /// A new tensor with a storage of its own.
 Tensor wrap(Value value);
+/// The same with strides of its own (a memory format): the storage holds the elements in their order in memory.
+Tensor wrap(Value value, at::IntArrayRef strides);
+/// The elements of `tensor` in their order in memory, if it is all of a dense storage; else null.
+Value memoryOf(const Tensor &tensor);
+/// A tensor over all of a new storage, whose elements in memory are `memory`.
+Tensor wrapMemory(Value memory, at::IntArrayRef sizes, at::IntArrayRef strides);
 /// A tensor of another geometry over the storage of `base`.
 Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset);
 Value valueOf(const Tensor &xla);
@@ -69,7 +75,8 @@ void assign(const Tensor &xla, const Value &result);
 inline void assign(const Tensor &xla, const Tensor &result) { assign(xla, valueOf(result)); }
 /// Gives `xla` (an out= argument) the sizes, as resize_ does.
 void resizeTo(const Tensor &xla, at::IntArrayRef sizes);
-Value upload(const Tensor &cpu);
+Value upload(const Tensor &cpu);   ///< row-major
+Tensor uploaded(const Tensor &cpu); ///< with the strides of `cpu`, as PyTorch copies them
 Tensor toCpu(const Tensor &xla);
 /// Values of all live tensors that have not been computed yet; forgets the values of views.
 std::vector<Value> pendingValues();

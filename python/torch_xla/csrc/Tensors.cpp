@@ -2,8 +2,13 @@
 //===- Tensors.cpp - Storages, views and transfers -------------------------===//
 #include "python/torch_xla/csrc/Trace.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/native/Resize.h>
+#include <c10/util/strides.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include <algorithm>
+#include <numeric>
 
 namespace millrace::torch_shim {
 namespace {
@@ -207,6 +212,77 @@ Tensor wrap(Value value) {
   return made;
 }
 
+/// The dims from the outermost in memory to the innermost; none unless the elements fill their memory without gaps.
+static std::optional<std::vector<int64_t>> memoryOrder(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  std::vector<int64_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return strides[a] > strides[b]; });
+  int64_t expected = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    if (sizes[order[i]] == 1)
+      continue;
+    if (strides[order[i]] != expected)
+      return std::nullopt;
+    expected *= sizes[order[i]];
+  }
+  return order;
+}
+
+static std::vector<int64_t> permuted(at::IntArrayRef values, const std::vector<int64_t> &order) {
+  std::vector<int64_t> made;
+  for (int64_t dim : order)
+    made.push_back(values[dim]);
+  return made;
+}
+
+/// The elements of a row-major value as a dense tensor with those strides has them in memory.
+static std::optional<Value> inMemoryOrder(const Value &value, at::IntArrayRef strides) {
+  const std::vector<int64_t> &sizes = value.shape().dims;
+  auto order = memoryOrder(sizes, strides);
+  if (!order)
+    return std::nullopt;
+  if (std::is_sorted(order->begin(), order->end()))
+    return value;
+  Shape shape{value.shape().dtype, permuted(sizes, *order)};
+  return node("millrace::strided_read", {value},
+              {Operand{0}, shape.dims, permuted(c10::contiguous_strides(sizes), *order), int64_t(0)}, shape);
+}
+
+Tensor wrapMemory(Value memory, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  Tensor made = wrap(std::move(memory));
+  made.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  return made;
+}
+
+Value memoryOf(const Tensor &tensor) {
+  at::TensorImpl *impl = tensor.unsafeGetTensorImpl();
+  std::lock_guard lock(Session::get().mutex);
+  const Storage &storage = *storageOf(impl);
+  const Shape &shape = storage.base.shape();
+  bool isAll = impl->is_non_overlapping_and_dense() && impl->storage_offset() == 0 && impl->numel() == shape.count() &&
+               dtypeOf(tensor.scalar_type()) == shape.dtype;
+  return isAll ? storage.base : Value();
+}
+
+Tensor wrap(Value value, at::IntArrayRef strides) {
+  const std::vector<int64_t> sizes = value.shape().dims;
+  if (strides == at::IntArrayRef(c10::contiguous_strides(sizes)) || value.shape().count() == 0)
+    return wrap(std::move(value));
+  if (std::optional<Value> memory = inMemoryOrder(value, strides)) {
+    Tensor made = wrapMemory(std::move(*memory), sizes, strides);
+    std::lock_guard lock(Session::get().mutex);
+    storageOf(made.unsafeGetTensorImpl())
+        ->views.push_back({sizes, strides.vec(), 0, value.shape().dtype, std::move(value)});
+    return made;
+  }
+  int64_t extent = 1;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    extent += (sizes[i] - 1) * strides[i];
+  Tensor made = wrapMemory(node("millrace::zero", {}, {}, {value.shape().dtype, {extent}}), sizes, strides);
+  setValue(made, std::move(value));
+  return made;
+}
+
 Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t storageOffset) {
   Tensor made = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(base.storage()),
                                                          base.key_set(), base.dtype());
@@ -251,8 +327,8 @@ static void bindValue(const Tensor &xla, Value value) {
   Value base = baseAs(storage.base, dtype);
   Shape shape = base.shape();
   Value remembered = value;
-  if (impl->is_contiguous() && impl->storage_offset() == 0 && shape.count() == impl->numel())
-    base = node("millrace::reshape", {std::move(value)}, {Operand{0}}, shape);
+  if (impl->is_non_overlapping_and_dense() && impl->storage_offset() == 0 && shape.count() == impl->numel())
+    base = node("millrace::reshape", {*inMemoryOrder(value, impl->strides())}, {Operand{0}}, shape);
   else
     base = node("millrace::strided_write", {base, std::move(value)},
                 {Operand{0}, Operand{1}, impl->sizes().vec(), impl->strides().vec(), impl->storage_offset()}, shape);
@@ -321,6 +397,15 @@ void resizeTo(const Tensor &xla, at::IntArrayRef sizes) {
 
 //===-- Transfers -----------------------------------------------------------===//
 
+Tensor uploaded(const Tensor &cpu) {
+  if (cpu.is_contiguous() || cpu.is_conj() || cpu.is_neg() || cpu.numel() == 0)
+    return wrap(upload(cpu));
+  auto order = memoryOrder(cpu.sizes(), cpu.strides());
+  if (!order)
+    return wrap(upload(cpu), at::infer_dense_strides(cpu.sizes(), cpu.strides()));
+  return wrapMemory(upload(cpu.permute(*order)), cpu.sizes(), cpu.strides());
+}
+
 Value upload(const Tensor &cpu) {
   Tensor dense = cpu.resolve_conj().resolve_neg().contiguous();
   Shape shape{dtypeOf(dense.scalar_type()), dense.sizes().vec()};
@@ -330,10 +415,15 @@ Value upload(const Tensor &cpu) {
 
 Tensor toCpu(const Tensor &xla) {
   Value value;
+  bool isMemory = false;
   noteStack();
   {
     std::lock_guard lock(Session::get().mutex);
-    value = valueOf(xla);
+    if (!xla.is_contiguous())
+      value = memoryOf(xla);
+    isMemory = bool(value);
+    if (!isMemory)
+      value = valueOf(xla);
     if (value.node->op || value.node->isParameter)
       abortCapture();
     refuseInTrace("a copy to the CPU");
@@ -348,6 +438,8 @@ Tensor toCpu(const Tensor &xla) {
   runtime::Status status = Session::get().download(value, made.mutable_data_ptr());
   if (!status.ok())
     raise(status);
+  if (isMemory)
+    made = made.as_strided(xla.sizes(), xla.strides());
   // What the storage holds, read through the tensor's lazy conjugation and negation.
   if (xla.is_conj())
     made = made.conj().resolve_conj();
