@@ -51,6 +51,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCSEPass());
   // After everything that brings sort, iota and slices together.
   pm.addNestedPass<func::FuncOp>(calls::createSelectTopKPass());
+  if (!options.genericOnly)
+    pm.addNestedPass<func::FuncOp>(calls::createCallRuntimePass());
   // Last: simplification knows no layouts and would undo them. Several transposes of one value become one.
   pm.addNestedPass<func::FuncOp>(layout::createAssignLayoutsPass());
   // After layouts are assigned: its reshapes know one only.

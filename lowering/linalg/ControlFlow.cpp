@@ -4,6 +4,7 @@
 // Output:  scf.while on storage tensors; case and if become scf.index_switch and scf.if; tuples fall apart
 // Leaves alone custom_call and composite.
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/linalg/PatternKinds.h"
 #include "lowering/linalg/Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -183,6 +184,7 @@ struct GetTupleElementPattern : Pattern<GetTupleElementOp> {
 void populateControlFlowPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<BarrierPattern, CasePattern, GetTupleElementPattern, IfPattern, ReturnPattern, TuplePattern, WhilePattern>(
       converter, patterns.getContext());
+  populateScalarLoopPatterns(converter, patterns);
 }
 
 } // namespace millrace::lowering

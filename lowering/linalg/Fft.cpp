@@ -8,7 +8,7 @@
 // imaginary parts at 0 and n/2 do not matter) and keeps the real parts. Inverse transforms swap real and imaginary parts on
 // the way in and out and divide by the length. Several lengths: RFFT takes the last axis first, IRFFT last.
 #include "dialects/stablehlo/Ops.h"
-#include "lowering/linalg/FftPlan.h"
+#include "runtime/base/FftPlan.h"
 #include "lowering/linalg/Loops.h"
 #include "lowering/linalg/PatternKinds.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -16,6 +16,8 @@
 using namespace mlir;
 
 namespace millrace::lowering {
+using runtime::ComplexTable, runtime::chirp, runtime::chirpLength, runtime::chirpSpectrum, runtime::fftRadices;
+using runtime::largestRadix, runtime::rootsOfUnity;
 namespace {
 
 /// A complex line in two rank-1 tensors.

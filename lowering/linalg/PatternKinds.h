@@ -26,6 +26,7 @@ void populateFactorizationPatterns(const mlir::TypeConverter &converter, mlir::R
 
 // Random family.
 void populateFftPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateScalarLoopPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateRngPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 
 } // namespace millrace::lowering

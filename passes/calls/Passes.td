@@ -65,4 +65,14 @@ def SelectTopKPass : Pass<"xla-select-top-k", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def CallRuntimePass : Pass<"xla-call-runtime", "::mlir::func::FuncOp"> {
+  let summary = "Call the runtime's functions for sorts and Fourier transforms";
+  let description = [{
+    Sorts whose comparator is an order of one or more keys become calls of `millrace_sort`, transforms calls of `millrace_fft`:
+    algorithms that are better written once, for all threads, than generated for every program. Operands of a sort that
+    only count positions are not passed. Tensors of unknown size and sorts that cost less than a call stay.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 #endif

@@ -6,6 +6,7 @@
 // dimension than the last, and comparators that look at something else than the first operand.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Passes.h"
+#include "passes/calls/SortOrder.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -17,24 +18,6 @@ namespace millrace::calls {
 namespace {
 
 constexpr int64_t kShortestSort = 512;
-
-struct Order {
-  bool largest, total;
-};
-
-/// What the comparator `compare GT|LT, arg0, arg1` asks for.
-std::optional<Order> orderOf(Block &comparator) {
-  if (!llvm::hasNItems(comparator, 2))
-    return std::nullopt;
-  auto compare = dyn_cast<CompareOp>(comparator.front());
-  if (!compare || comparator.getTerminator()->getOperand(0) != compare.getResult() ||
-      compare.getLhs() != comparator.getArgument(0) || compare.getRhs() != comparator.getArgument(1))
-    return std::nullopt;
-  ComparisonDirection direction = compare.getComparisonDirection();
-  if (direction != ComparisonDirection::GT && direction != ComparisonDirection::LT)
-    return std::nullopt;
-  return Order{direction == ComparisonDirection::GT, compare.getCompareType() == ComparisonType::TOTALORDER};
-}
 
 /// The common number of leading elements that all users take; nothing if somebody wants something else.
 std::optional<int64_t> takenPrefix(SortOp sort) {
@@ -56,28 +39,6 @@ std::optional<int64_t> takenPrefix(SortOp sort) {
   return count;
 }
 
-bool canRank(Type type) {
-  if (auto integer = dyn_cast<IntegerType>(type))
-    return integer.getWidth() >= 8;
-  return type.isF64() || type.isF32() || type.isF16() || type.isBF16();
-}
-
-/// 0, 1, 2, ... along the last dimension, as the operation or (short ones are folded) as a constant.
-bool countsUp(Value value) {
-  int64_t last = cast<RankedTensorType>(value.getType()).getRank() - 1;
-  if (auto iota = value.getDefiningOp<IotaOp>())
-    return int64_t(iota.getIotaDimension()) == last;
-  auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
-  if (!elements)
-    return false;
-  int64_t size = elements.getType().getDimSize(last), position = 0;
-  for (const APInt &element : elements.getValues<APInt>())
-    if (element != uint64_t(position++ % size))
-      return false;
-  return true;
-}
-
 struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
   void runOnOperation() override {
     SmallVector<SortOp> sorts;
@@ -88,7 +49,7 @@ struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
 
   static void select(SortOp op) {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    if (op->getNumOperands() != 2 || !type.hasStaticShape() || !canRank(type.getElementType()))
+    if (op->getNumOperands() != 2 || !type.hasStaticShape() || !hasOrderedBits(type.getElementType()))
       return;
     int64_t last = type.getRank() - 1;
     if (int64_t(op.getDimension()) != last || type.getDimSize(last) < kShortestSort ||
@@ -96,17 +57,18 @@ struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
       return;
     auto positions = cast<RankedTensorType>(op->getOperand(1).getType());
     // Equal elements stay in order because their positions are; the sort need not be a stable one.
-    if (!positions.getElementType().isSignlessInteger(32) || !countsUp(op->getOperand(1)))
+    bool isIndex = positions.getElementType().isSignlessInteger(32) || positions.getElementType().isSignlessInteger(64);
+    if (!isIndex || !countsUp(op->getOperand(1), last))
       return;
-    std::optional<Order> order = orderOf(op.getComparator().front());
+    std::optional<SmallVector<OrderKey>> order = orderOf(op.getComparator().front());
     std::optional<int64_t> count = takenPrefix(op);
-    if (!order || !count || *count * 4 > type.getDimSize(last))
+    if (!order || order->size() != 1 || order->front().operand != 0 || !count || *count * 4 > type.getDimSize(last))
       return;
     SmallVector<int64_t> shape(type.getShape());
     shape[last] = *count;
     OpBuilder builder(op);
-    NamedAttribute config[] = {builder.getNamedAttr("largest", builder.getBoolAttr(order->largest)),
-                               builder.getNamedAttr("total_order", builder.getBoolAttr(order->total))};
+    NamedAttribute config[] = {builder.getNamedAttr("largest", builder.getBoolAttr(order->front().descending)),
+                               builder.getNamedAttr("total_order", builder.getBoolAttr(order->front().total))};
     NamedAttribute attributes[] = {builder.getNamedAttr("call_target_name", builder.getStringAttr("millrace_top_k")),
                                    builder.getNamedAttr("has_side_effect", builder.getBoolAttr(false)),
                                    builder.getNamedAttr("mhlo.backend_config", builder.getDictionaryAttr(config))};

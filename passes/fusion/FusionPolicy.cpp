@@ -3,6 +3,7 @@
 #include "passes/fusion/FusionPolicy.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "passes/fusion/ScalarLoop.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -108,9 +109,9 @@ OpRole classify(Operation *op) {
     return OpRole::Reduction;
   if (isa<DotOp, DotGeneralOp, ConvolutionOp>(op))
     return OpRole::Contraction;
-  // Loops stay steps of the runtime: bufferization cannot carry every set of tensors through scf.while yet.
-  if (isa<WhileOp>(op))
-    return OpRole::TopLevel;
+  // Loops on tensors are steps of the runtime: bufferization cannot carry every set of tensors through scf.while.
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return isScalarLoop(loop) ? OpRole::Alone : OpRole::TopLevel;
   if (isa<CaseOp, IfOp>(op))
     return isTiny(op) ? OpRole::Alone : OpRole::TopLevel;
   if (isa<CustomCallOp, CompositeOp, TupleOp, GetTupleElementOp, AllGatherOp, AllReduceOp, AllToAllOp, ReduceScatterOp,

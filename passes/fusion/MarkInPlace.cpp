@@ -5,6 +5,7 @@
 // Leaves alone an update of a value computed in the kernel: it has no buffer of its own to keep.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/Passes.h"
+#include "passes/fusion/ScalarLoop.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -42,6 +43,8 @@ struct MarkInPlace : impl::MarkInPlacePassBase<MarkInPlace> {
         updated = update.getOperand();
       else if (auto scatter = returned.get().getDefiningOp<stablehlo::ScatterOp>())
         updated = scatter.getInputs()[cast<OpResult>(returned.get()).getResultNumber()];
+      else if (auto loop = returned.get().getDefiningOp<stablehlo::WhileOp>(); loop && !isFewScalars(returned.get().getType()))
+        updated = loop->getOperand(cast<OpResult>(returned.get()).getResultNumber());
       auto argument = dyn_cast_or_null<BlockArgument>(updated);
       if (!argument || argument.getOwner() != &kernel.getBody().front())
         continue;

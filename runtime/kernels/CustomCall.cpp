@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CustomCall.cpp - Functions that programs call by name ---------------===//
 #include "runtime/kernels/CustomCall.h"
+#include "runtime/fft/Fft.h"
 #include "runtime/kernels/Checks.h"
+#include "runtime/kernels/Sort.h"
 #include "runtime/kernels/SparseProduct.h"
 #include "runtime/kernels/TopK.h"
 #include "runtime/lapack/Lapack.h"
@@ -23,6 +25,8 @@ struct Registry {
     for (auto &[target, handler] : lapackCustomCalls())
       handlers.emplace(target, always(handler));
     handlers.emplace("cpu_csr_sparse_dense_ffi", always(sparseProduct));
+    handlers.emplace("millrace_fft", makeFft);
+    handlers.emplace("millrace_sort", always(sort));
     handlers.emplace("millrace_top_k", always(topK));
   }
   static CustomCallFactory always(CustomCallHandler handler) {

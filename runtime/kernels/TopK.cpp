@@ -1,41 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- TopK.cpp - The k largest or smallest elements of every row ----------===//
-// Elements become unsigned keys whose order is the one asked for. The best k so far are a heap with the worst on top: a
-// row costs one comparison per element, and few of them go further.
+// Elements become unsigned keys whose order is the one asked for (OrderKey.h). The best k so far are a heap with the worst on
+// top: a row costs one comparison per element, and few of them go further.
 #include "runtime/kernels/TopK.h"
 #include "runtime/base/ThreadPool.h"
+#include "runtime/kernels/OrderKey.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <new>
-#include <type_traits>
 
 namespace millrace::runtime {
 namespace {
 
-/// Key of the bits of an element: the larger, the earlier.
-template <typename Bits, bool isFloat, bool isSigned>
-struct Key {
-  bool largest, total;
-  Bits operator()(Bits bits) const {
-    constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
-    if constexpr (isFloat) {
-      if (!total && bits == sign)
-        bits = 0;
-      bits = bits & sign ? Bits(~bits) : Bits(bits | sign);
-    } else if constexpr (isSigned) {
-      bits = Bits(bits ^ sign);
-    }
-    return largest ? bits : Bits(~bits);
-  }
-};
-
-template <typename Bits, typename KeyOf>
-void selectRow(const Bits *row, int64_t n, int64_t k, KeyOf key, Bits *values, int32_t *positions,
+template <typename Bits, typename Position, typename KeyOf>
+void selectRow(const Bits *row, int64_t n, int64_t k, KeyOf key, Bits *values, Position *positions,
                std::vector<std::pair<Bits, int32_t>> &heap) {
-  using Entry = std::pair<Bits, int32_t>;
-  auto before = [](const Entry &a, const Entry &b) { return a.first != b.first ? a.first > b.first : a.second < b.second; };
+  std::less<std::pair<Bits, int32_t>> before; // by key, equal ones by position
   heap.clear();
   for (int64_t i = 0; i < k; ++i)
     heap.emplace_back(key(row[i]), int32_t(i));
@@ -43,7 +24,7 @@ void selectRow(const Bits *row, int64_t n, int64_t k, KeyOf key, Bits *values, i
   Bits worst = heap.front().first;
   for (int64_t i = k; i < n; ++i) {
     Bits candidate = key(row[i]);
-    if (candidate <= worst) // an equal one comes too late
+    if (candidate >= worst) // an equal one comes too late
       continue;
     std::pop_heap(heap.begin(), heap.end(), before);
     heap.back() = {candidate, int32_t(i)};
@@ -55,26 +36,29 @@ void selectRow(const Bits *row, int64_t n, int64_t k, KeyOf key, Bits *values, i
     values[i] = row[heap[i].second], positions[i] = heap[i].second;
 }
 
-template <typename Bits, bool isFloat, bool isSigned>
-Status select(const CustomCall &call, bool largest, bool total) {
+template <typename Bits, typename Position>
+Status select(const CustomCall &call, const ElementOrder &order) {
   const TensorView &x = call.arguments[0];
   int64_t n = x.dims.back(), k = call.results[0].dims.back();
   struct Work {
     const Bits *from;
     Bits *values;
-    int32_t *positions;
+    Position *positions;
     int64_t n, k;
-    Key<Bits, isFloat, isSigned> key;
+    const ElementOrder &order;
   } work = {static_cast<const Bits *>(x.data), static_cast<Bits *>(call.results[0].data),
-            static_cast<int32_t *>(call.results[1].data), n, k, {largest, total}};
+            static_cast<Position *>(call.results[1].data), n, k, order};
   auto rows = [](void *context, int64_t begin, int64_t end) -> int32_t {
     auto &work = *static_cast<Work *>(context);
     try {
       std::vector<std::pair<Bits, int32_t>> heap;
       heap.reserve(size_t(work.k));
-      for (int64_t row = begin; row < end; ++row)
-        selectRow(work.from + row * work.n, work.n, work.k, work.key, work.values + row * work.k,
-                  work.positions + row * work.k, heap);
+      work.order.template withKey<Bits>([&](auto key) {
+        for (int64_t row = begin; row < end; ++row)
+          selectRow(work.from + row * work.n, work.n, work.k, key, work.values + row * work.k,
+                    work.positions + row * work.k, heap);
+        return 0;
+      });
       return 0;
     } catch (const std::bad_alloc &) {
       return 1;
@@ -88,6 +72,11 @@ Status select(const CustomCall &call, bool largest, bool total) {
   return code == 0 ? Status() : resourceExhausted("no memory for the selection");
 }
 
+template <typename Bits>
+Status select(const CustomCall &call, const ElementOrder &order) {
+  return call.results[1].dtype == DType::I32 ? select<Bits, int32_t>(call, order) : select<Bits, int64_t>(call, order);
+}
+
 } // namespace
 
 Status topK(const CustomCall &call) {
@@ -99,28 +88,21 @@ Status topK(const CustomCall &call) {
   if (fits) {
     const std::vector<int64_t> &from = call.arguments[0].dims, &to = call.results[0].dims;
     fits = from.size() == to.size() && std::equal(to.begin(), to.end() - 1, from.begin()) && to.back() <= from.back() &&
-           from.back() <= INT32_MAX && call.results[1].dims == to && call.results[1].dtype == DType::I32 &&
-           call.results[0].dtype == call.arguments[0].dtype;
+           from.back() <= INT32_MAX && call.results[1].dims == to && call.results[0].dtype == call.arguments[0].dtype &&
+           (call.results[1].dtype == DType::I32 || call.results[1].dtype == DType::I64);
   }
   if (!fits)
-    return invalidArgument("expects [..., n] -> [..., k] of the same type and positions [..., k] of type i32, k <= n");
-  bool largest = flag("largest"), total = flag("total_order");
-  switch (call.arguments[0].dtype) {
-  case DType::F32: return select<uint32_t, true, true>(call, largest, total);
-  case DType::F64: return select<uint64_t, true, true>(call, largest, total);
-  case DType::F16:
-  case DType::BF16: return select<uint16_t, true, true>(call, largest, total);
-  case DType::I8: return select<uint8_t, false, true>(call, largest, total);
-  case DType::I16: return select<uint16_t, false, true>(call, largest, total);
-  case DType::I32: return select<uint32_t, false, true>(call, largest, total);
-  case DType::I64: return select<uint64_t, false, true>(call, largest, total);
-  case DType::U8: return select<uint8_t, false, false>(call, largest, total);
-  case DType::U16: return select<uint16_t, false, false>(call, largest, total);
-  case DType::U32: return select<uint32_t, false, false>(call, largest, total);
-  case DType::U64: return select<uint64_t, false, false>(call, largest, total);
-  default: break;
+    return invalidArgument("expects [..., n] -> [..., k] of the same type and positions [..., k] of type i32 or i64, k <= n");
+  DType type = call.arguments[0].dtype;
+  ElementOrder order;
+  if (!ElementOrder::of(type, flag("largest"), flag("total_order"), order))
+    return unimplemented("top_k of " + std::string(name(type)));
+  switch (byteSize(type)) {
+  case 1: return select<uint8_t>(call, order);
+  case 2: return select<uint16_t>(call, order);
+  case 4: return select<uint32_t>(call, order);
+  default: return select<uint64_t>(call, order);
   }
-  return unimplemented("top_k of " + std::string(name(call.arguments[0].dtype)));
 }
 
 } // namespace millrace::runtime

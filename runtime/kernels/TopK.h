@@ -5,8 +5,8 @@
 
 namespace millrace::runtime {
 
-/// millrace_top_k: x [..., n] -> values [..., k] in order, positions [..., k] (i32); equal elements in the order of their
-/// positions. Attributes: `largest`; `total_order`: -0 before 0, NaNs outermost by sign (else zeros are equal).
+/// millrace_top_k: x [..., n] -> values [..., k] in order, positions [..., k] (i32 or i64); equal elements in the order of their
+/// positions. Attributes: `largest`; `total_order`, as in OrderKey.h.
 Status topK(const CustomCall &call);
 
 } // namespace millrace::runtime

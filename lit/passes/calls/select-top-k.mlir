@@ -48,3 +48,23 @@ func.func @by_position(%x: tensor<1000xi32>) -> tensor<5xi32> {
   %v = stablehlo.slice %s#0 [0:5] : (tensor<1000xi32>) -> tensor<5xi32>
   return %v : tensor<5xi32>
 }
+
+// -----
+
+// PyTorch's comparator, NaNs first, and its positions of 64 bits.
+// CHECK-LABEL: func.func @nan_first
+// CHECK: stablehlo.custom_call @millrace_top_k(%arg0) {mhlo.backend_config = {largest = true, total_order = false}} : (tensor<1000xf32>) -> (tensor<5xf32>, tensor<5xi64>)
+func.func @nan_first(%x: tensor<1000xf32>) -> tensor<5xi64> {
+  %i = stablehlo.iota dim = 0 : tensor<1000xi64>
+  %s:2 = "stablehlo.sort"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i64>, %d: tensor<i64>):
+    %0 = stablehlo.compare LT, %b, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %2 = stablehlo.compare EQ, %b, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %3 = stablehlo.and %1, %2 : tensor<i1>
+    %4 = stablehlo.or %0, %3 : tensor<i1>
+    stablehlo.return %4 : tensor<i1>
+  }) : (tensor<1000xf32>, tensor<1000xi64>) -> (tensor<1000xf32>, tensor<1000xi64>)
+  %p = stablehlo.slice %s#1 [0:5] : (tensor<1000xi64>) -> tensor<5xi64>
+  return %p : tensor<5xi64>
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- FftPlanTest.cpp - Tables and radices of transforms -----------------===//
-#include "lowering/linalg/FftPlan.h"
+#include "runtime/base/FftPlan.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <complex>
 #include <numbers>
 
-using namespace millrace::lowering;
+using namespace millrace::runtime;
 
 TEST(FftPlan, RadicesMultiplyToTheLength) {
   for (int64_t n = 1; n < 3000; ++n) {

@@ -3,13 +3,13 @@
 // Input:   a length, e.g. 12 or 1009
 // Output:  radices {4, 3}, roots of unity; for 1009 (prime): chirp tables for a convolution of length 2048
 // References: Bluestein, "A linear filtering approach to the computation of the DFT" (1970); Stockham's autosort form.
-#include "lowering/linalg/FftPlan.h"
+#include "runtime/base/FftPlan.h"
 
 #include <cmath>
 #include <complex>
 #include <numbers>
 
-namespace millrace::lowering {
+namespace millrace::runtime {
 
 /// e^(-2 pi i k / n) with the angle reduced to [0, pi/4] so that symmetric roots are exactly symmetric.
 static std::complex<double> root(int64_t k, int64_t n) {
@@ -80,10 +80,12 @@ static void transform(std::vector<std::complex<double>> &values) {
     if (i < j)
       std::swap(values[i], values[j]);
   }
+  ComplexTable roots = rootsOfUnity(int64_t(n));
   for (size_t length = 2; length <= n; length *= 2)
     for (size_t start = 0; start < n; start += length)
       for (size_t k = 0; k < length / 2; ++k) {
-        auto a = values[start + k], b = values[start + k + length / 2] * root(k, length);
+        size_t turn = k * (n / length);
+        auto a = values[start + k], b = values[start + k + length / 2] * std::complex<double>(roots.re[turn], roots.im[turn]);
         values[start + k] = a + b;
         values[start + k + length / 2] = a - b;
       }
@@ -106,4 +108,4 @@ ComplexTable chirpSpectrum(int64_t n) {
   return result;
 }
 
-} // namespace millrace::lowering
+} // namespace millrace::runtime

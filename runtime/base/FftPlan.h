@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace millrace::lowering {
+namespace millrace::runtime {
 
 /// A table of complex numbers, real and imaginary parts apart.
 struct ComplexTable {
@@ -31,4 +31,4 @@ ComplexTable chirp(int64_t n);
 /// The transform, of length chirpLength(n), of the conjugated chirp wrapped around (b(k) = b(-k)), divided by that length.
 ComplexTable chirpSpectrum(int64_t n);
 
-} // namespace millrace::lowering
+} // namespace millrace::runtime

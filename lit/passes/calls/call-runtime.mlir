@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: xla-opt %s -xla-call-runtime -split-input-file | FileCheck %s
+
+// JAX's comparator: zeros and NaNs are made equal, then total order. Positions are not passed.
+// CHECK-LABEL: func.func @argsort
+// CHECK-NOT: stablehlo.iota
+// CHECK: %[[S:.*]] = stablehlo.custom_call @millrace_sort(%arg0) {mhlo.backend_config = {descending = array<i64: 0>, dimension = 1 : i64, keys = array<i64: 0>, results = array<i64: -1>, total = array<i64: 0>}} : (tensor<2x1000xf32>) -> tensor<2x1000xi32>
+// CHECK: return %[[S]]
+func.func @argsort(%x: tensor<2x1000xf32>) -> tensor<2x1000xi32> {
+  %i = stablehlo.iota dim = 1 : tensor<2x1000xi32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+  %s:2 = "stablehlo.sort"(%x, %i) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %0 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = stablehlo.select %0, %zero, %a : tensor<i1>, tensor<f32>
+    %2 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %3 = stablehlo.select %2, %nan, %1 : tensor<i1>, tensor<f32>
+    %4 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %5 = stablehlo.select %4, %zero, %b : tensor<i1>, tensor<f32>
+    %6 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %7 = stablehlo.select %6, %nan, %5 : tensor<i1>, tensor<f32>
+    %8 = stablehlo.compare LT, %3, %7, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %8 : tensor<i1>
+  }) : (tensor<2x1000xf32>, tensor<2x1000xi32>) -> (tensor<2x1000xf32>, tensor<2x1000xi32>)
+  return %s#1 : tensor<2x1000xi32>
+}
+
+// -----
+
+// First by the second operand descending, then by the first one; both are returned.
+// CHECK-LABEL: func.func @two_keys
+// CHECK: stablehlo.custom_call @millrace_sort(%arg1, %arg0) {mhlo.backend_config = {descending = array<i64: 1, 0>, dimension = 0 : i64, keys = array<i64: 0, 1>, results = array<i64: 1, 0>, total = array<i64: 0, 1>}}
+func.func @two_keys(%x: tensor<100xf32>, %y: tensor<100xi8>) -> (tensor<100xf32>, tensor<100xi8>) {
+  %s:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i8>, %d: tensor<i8>):
+    %0 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = stablehlo.compare LT, %d, %c, SIGNED : (tensor<i8>, tensor<i8>) -> tensor<i1>
+    %2 = stablehlo.compare EQ, %c, %d, SIGNED : (tensor<i8>, tensor<i8>) -> tensor<i1>
+    %3 = stablehlo.and %2, %0 : tensor<i1>
+    %4 = stablehlo.or %1, %3 : tensor<i1>
+    stablehlo.return %4 : tensor<i1>
+  }) : (tensor<100xf32>, tensor<100xi8>) -> (tensor<100xf32>, tensor<100xi8>)
+  return %s#0, %s#1 : tensor<100xf32>, tensor<100xi8>
+}
+
+// -----
+
+// Equality of floats that is false for NaNs does not go with an order in which they are equal.
+// CHECK-LABEL: func.func @unequal_nans
+// CHECK: stablehlo.sort
+func.func @unequal_nans(%x: tensor<100xf32>, %y: tensor<100xi8>) -> tensor<100xi8> {
+  %s:2 = "stablehlo.sort"(%x, %y) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i8>, %d: tensor<i8>):
+    %0 = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = stablehlo.compare LT, %c, %d, SIGNED : (tensor<i8>, tensor<i8>) -> tensor<i1>
+    %2 = stablehlo.compare EQ, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %3 = stablehlo.and %2, %1 : tensor<i1>
+    %4 = stablehlo.or %0, %3 : tensor<i1>
+    stablehlo.return %4 : tensor<i1>
+  }) : (tensor<100xf32>, tensor<100xi8>) -> (tensor<100xf32>, tensor<100xi8>)
+  return %s#1 : tensor<100xi8>
+}
+
+// -----
+
+// A few elements are sorted in a kernel; many short lines by the runtime.
+// CHECK-LABEL: func.func @short
+// CHECK: stablehlo.sort
+// CHECK: stablehlo.custom_call @millrace_sort
+func.func @short(%x: tensor<5x16xi32>, %y: tensor<5000x16xi32>) -> (tensor<5x16xi32>, tensor<5000x16xi32>) {
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<5x16xi32>) -> tensor<5x16xi32>
+  %2 = "stablehlo.sort"(%y) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %3 = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  }) : (tensor<5000x16xi32>) -> tensor<5000x16xi32>
+  return %0, %2 : tensor<5x16xi32>, tensor<5000x16xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @fft
+// CHECK: stablehlo.custom_call @millrace_fft(%arg0) {mhlo.backend_config = {length = array<i64: 8, 12>, type = "RFFT", wide = true}} : (tensor<3x8x12xf64>) -> tensor<3x8x7xcomplex<f64>>
+func.func @fft(%x: tensor<3x8x12xf64>) -> tensor<3x8x7xcomplex<f64>> {
+  %0 = stablehlo.fft %x, type = RFFT, length = [8, 12] : (tensor<3x8x12xf64>) -> tensor<3x8x7xcomplex<f64>>
+  return %0 : tensor<3x8x7xcomplex<f64>>
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CallRuntime.cpp - Sorts and transforms as calls of the runtime -----===//
+// Input:   %s:2 = stablehlo.sort(%x, iota), dimension 1, by x ascending; stablehlo.fft %y, type = RFFT, length = [400]
+// Output:  %s:2 = stablehlo.custom_call @millrace_sort(%x) {dimension = 1, keys = [0], descending = [0], total = [0],
+//          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}
+// Leaves alone dynamic shapes, other comparators, sorts of lines of at most 16 elements unless there are many of them.
+//===----------------------------------------------------------------------===//
+#include "passes/calls/Passes.h"
+#include "passes/calls/SortOrder.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::calls {
+#define GEN_PASS_DEF_CALLRUNTIMEPASS
+#include "passes/calls/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t kShortLine = 16;
+constexpr int64_t kFewElements = 4096;
+
+CustomCallOp callRuntime(OpBuilder &builder, Location loc, StringRef target, TypeRange results, ValueRange operands,
+                         ArrayRef<NamedAttribute> config) {
+  NamedAttribute attributes[] = {builder.getNamedAttr("call_target_name", builder.getStringAttr(target)),
+                                 builder.getNamedAttr("has_side_effect", builder.getBoolAttr(false)),
+                                 builder.getNamedAttr("mhlo.backend_config", builder.getDictionaryAttr(config))};
+  return CustomCallOp::create(builder, loc, results, operands, attributes);
+}
+
+bool hasStaticShapes(Operation *op) {
+  auto isStatic = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  return llvm::all_of(op->getOperandTypes(), isStatic) && llvm::all_of(op->getResultTypes(), isStatic);
+}
+
+/// Element types that are copied by the bytes.
+bool hasBytes(Type element) {
+  auto complex = dyn_cast<ComplexType>(element);
+  return hasOrderedBits(element) || (complex && (complex.getElementType().isF32() || complex.getElementType().isF64()));
+}
+
+void callSort(SortOp op) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  int64_t rank = type.getRank(), dimension = int64_t(op.getDimension());
+  if (!hasStaticShapes(op) || rank == 0)
+    return;
+  if (dimension < 0)
+    dimension += rank;
+  int64_t length = type.getDimSize(dimension);
+  if ((length <= kShortLine && type.getNumElements() <= kFewElements) || length > std::numeric_limits<uint32_t>::max())
+    return;
+  if (!llvm::all_of(op->getOperandTypes(), [](Type operand) { return hasBytes(getElementTypeOrSelf(operand)); }))
+    return;
+  std::optional<SmallVector<OrderKey>> order = orderOf(op.getComparator().front());
+  if (!order)
+    return;
+  SetVector<Value> operands;
+  SmallVector<int64_t> keys, descending, total, sources;
+  for (const OrderKey &key : *order) {
+    Value operand = op->getOperand(key.operand);
+    if (!hasOrderedBits(getElementTypeOrSelf(operand.getType())))
+      return;
+    operands.insert(operand);
+    keys.push_back(llvm::find(operands, operand) - operands.begin());
+    descending.push_back(key.descending);
+    total.push_back(key.total);
+  }
+  SmallVector<OpResult> used;
+  SmallVector<Type> types;
+  for (OpResult result : op->getResults()) {
+    if (result.use_empty())
+      continue;
+    Value operand = op->getOperand(result.getResultNumber());
+    used.push_back(result);
+    types.push_back(result.getType());
+    if (!operands.contains(operand) && countsUp(operand, dimension)) {
+      sources.push_back(-1);
+      continue;
+    }
+    operands.insert(operand);
+    sources.push_back(llvm::find(operands, operand) - operands.begin());
+  }
+  OpBuilder b(op);
+  auto list = [&](StringRef name, ArrayRef<int64_t> values) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(values)); };
+  NamedAttribute config[] = {b.getNamedAttr("dimension", b.getI64IntegerAttr(dimension)), list("keys", keys),
+                             list("descending", descending), list("total", total), list("results", sources)};
+  auto call = callRuntime(b, op.getLoc(), "millrace_sort", types, operands.getArrayRef(), config);
+  for (auto [before, after] : llvm::zip_equal(used, call->getResults()))
+    before.replaceAllUsesWith(after);
+  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+  op.erase();
+  for (Value input : inputs)
+    if (Operation *maker = input.getDefiningOp(); maker && isOpTriviallyDead(maker))
+      maker->erase();
+}
+
+void callFft(FftOp op) {
+  if (!hasStaticShapes(op))
+    return;
+  if (llvm::is_contained(op.getFftLength(), 0))
+    return;
+  OpBuilder b(op);
+  Type element = getElementTypeOrSelf(op.getOperand().getType());
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  NamedAttribute config[] = {b.getNamedAttr("type", b.getStringAttr(stringifyFftType(op.getFftType()))),
+                             b.getNamedAttr("wide", b.getBoolAttr(element.isF64())),
+                             b.getNamedAttr("length", b.getDenseI64ArrayAttr(op.getFftLength()))};
+  auto call = callRuntime(b, op.getLoc(), "millrace_fft", op->getResultTypes(), op.getOperand(), config);
+  op->replaceAllUsesWith(call);
+  op.erase();
+}
+
+struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
+  void runOnOperation() override {
+    SmallVector<Operation *> found;
+    getOperation().walk([&](Operation *op) {
+      if (isa<SortOp, FftOp>(op))
+        found.push_back(op);
+    });
+    for (Operation *op : found)
+      if (auto sort = dyn_cast<SortOp>(op))
+        callSort(sort);
+      else
+        callFft(cast<FftOp>(op));
+  }
+};
+
+} // namespace
+} // namespace millrace::calls

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Fft.h - Discrete Fourier transforms ----------------------------------===//
+#pragma once
+#include "runtime/kernels/CustomCall.h"
+
+namespace millrace::runtime {
+
+/// millrace_fft: the transform of the last axes, as stablehlo.fft defines it. Attributes: `type` (FFT, IFFT, RFFT, IRFFT) and
+/// `length`, one per axis; `wide`: numbers of 64 bits, otherwise 32. Tables are made when the program is loaded; lines are spread over the pool,
+/// and the result does not depend on the number of threads.
+StatusOr<CustomCallHandler> makeFft(const CustomCallStep &step);
+
+} // namespace millrace::runtime

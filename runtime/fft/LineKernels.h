@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- LineKernels.h - Fourier transforms of lines in vectors ---------------===//
+// Every lane of a vector is a line. A group of lines is loaded into scratch memory (transposed where elements lie side by side),
+// real and imaginary parts apart, goes through one pass per radix between two places (Stockham's autosort form), and is stored.
+// Included by one file per vector width, compiled for the processors that have it. Everything is a template of the number of
+// lanes, so that the linker cannot mix the versions up; nothing of the standard library with code in it may be used.
+#pragma once
+#include "runtime/fft/Lines.h"
+
+#include <utility>
+
+namespace millrace::runtime::fft {
+
+#define MILLRACE_INLINE __attribute__((always_inline)) inline
+
+template <typename T, int lanes>
+struct Group {
+  typedef T V __attribute__((ext_vector_type(lanes)));
+  struct Number {
+    V re, im;
+  };
+  /// The parts of the points of all lines.
+  struct Place {
+    V *re, *im;
+    MILLRACE_INLINE Number load(int64_t at) const { return {re[at], im[at]}; }
+    MILLRACE_INLINE void store(int64_t at, Number x) const { re[at] = x.re, im[at] = x.im; }
+    Place swapped() const { return {im, re}; }
+  };
+
+  static MILLRACE_INLINE Number add(Number a, Number b) { return {a.re + b.re, a.im + b.im}; }
+  static MILLRACE_INLINE Number sub(Number a, Number b) { return {a.re - b.re, a.im - b.im}; }
+  static MILLRACE_INLINE Number mul(Number a, T re, T im) { return {a.re * re - a.im * im, a.re * im + a.im * re}; }
+  static MILLRACE_INLINE Number scaled(Number a, T by) { return {a.re * by, a.im * by}; }
+  static MILLRACE_INLINE Number minusI(Number a) { return {a.im, -a.re}; } ///< -i a
+  static MILLRACE_INLINE V load(const T *from) {
+    V value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+  }
+  static MILLRACE_INLINE void store(V value, T *to) { __builtin_memcpy(to, &value, sizeof value); }
+
+  // Transposition of `lanes` vectors: elements i and i + distance change places between vectors v and v + distance.
+  template <int distance, int... i>
+  static MILLRACE_INLINE void exchange(V &a, V &b, std::integer_sequence<int, i...>) {
+    V low = __builtin_shufflevector(a, b, (i & distance ? lanes + i - distance : i)...);
+    V high = __builtin_shufflevector(a, b, (i & distance ? lanes + i : i + distance)...);
+    a = low, b = high;
+  }
+  template <int distance>
+  static MILLRACE_INLINE void exchangeAll(V *rows) {
+    for (int v = 0; v < lanes; ++v)
+      if (!(v & distance))
+        exchange<distance>(rows[v], rows[v + distance], std::make_integer_sequence<int, lanes>());
+    if constexpr (distance > 1)
+      exchangeAll<distance / 2>(rows);
+  }
+
+  // Complex numbers side by side in two vectors; their parts in two others.
+  template <int... i>
+  static MILLRACE_INLINE Number split(V a, V b, std::integer_sequence<int, i...>) {
+    return {__builtin_shufflevector(a, b, (2 * i)...), __builtin_shufflevector(a, b, (2 * i + 1)...)};
+  }
+  template <int... i>
+  static MILLRACE_INLINE V joinLow(V re, V im, std::integer_sequence<int, i...>) {
+    return __builtin_shufflevector(re, im, (i / 2 + i % 2 * lanes)...);
+  }
+  template <int... i>
+  static MILLRACE_INLINE V joinHigh(V re, V im, std::integer_sequence<int, i...>) {
+    return __builtin_shufflevector(re, im, (lanes / 2 + i / 2 + i % 2 * lanes)...);
+  }
+  using Sequence = std::make_integer_sequence<int, lanes>;
+
+  template <int radix>
+  static MILLRACE_INLINE void butterfly(Number *x) {
+    if constexpr (radix == 2) {
+      Number a = x[0];
+      x[0] = add(a, x[1]), x[1] = sub(a, x[1]);
+    } else if constexpr (radix == 4) {
+      Number even = add(x[0], x[2]), odd = add(x[1], x[3]), cross = sub(x[0], x[2]), turned = minusI(sub(x[1], x[3]));
+      x[0] = add(even, odd), x[1] = add(cross, turned), x[2] = sub(even, odd), x[3] = sub(cross, turned);
+    } else if constexpr (radix == 3) {
+      constexpr T s = T(0.86602540378443864676);
+      Number sum = add(x[1], x[2]), turned = scaled(minusI(sub(x[1], x[2])), s), middle = sub(x[0], scaled(sum, T(0.5)));
+      x[0] = add(x[0], sum), x[1] = add(middle, turned), x[2] = sub(middle, turned);
+    } else {
+      static_assert(radix == 5);
+      constexpr T c1 = T(0.30901699437494742410), c2 = T(-0.80901699437494742410), s1 = T(0.95105651629515357212),
+                  s2 = T(0.58778525229247312917);
+      Number p = add(x[1], x[4]), q = add(x[2], x[3]), d = minusI(sub(x[1], x[4])), e = minusI(sub(x[2], x[3]));
+      Number a = add(x[0], add(scaled(p, c1), scaled(q, c2))), b = add(x[0], add(scaled(p, c2), scaled(q, c1)));
+      Number u = add(scaled(d, s1), scaled(e, s2)), v = sub(scaled(d, s2), scaled(e, s1));
+      x[0] = add(x[0], add(p, q));
+      x[1] = add(a, u), x[4] = sub(a, u), x[2] = add(b, v), x[3] = sub(b, v);
+    }
+  }
+
+  /// One pass: m * stride butterflies of a transform of length n.
+  template <int radix>
+  static void pass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride) {
+    for (int64_t p = 0; p < m; ++p) {
+      T re[radix], im[radix];
+      for (int j = 1; j < radix; ++j)
+        re[j] = roots[p * stride * j], im[j] = roots[n + p * stride * j];
+      for (int64_t q = 0; q < stride; ++q) {
+        Number x[radix];
+        for (int k = 0; k < radix; ++k)
+          x[k] = from.load(q + stride * (p + m * k));
+        butterfly<radix>(x);
+        int64_t target = q + stride * radix * p;
+        to.store(target, x[0]);
+        for (int j = 1; j < radix; ++j)
+          to.store(target + stride * j, p ? mul(x[j], re[j], im[j]) : x[j]);
+      }
+    }
+  }
+
+  /// The same for any odd radix up to 61, by pairs of conjugated roots.
+  static void oddPass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t radix, const T *own) {
+    Number sums[31], differences[31];
+    int64_t half = radix / 2;
+    for (int64_t p = 0; p < m; ++p)
+      for (int64_t q = 0; q < stride; ++q) {
+        int64_t source = q + stride * p, target = q + stride * radix * p;
+        Number first = from.load(source), total = first;
+        for (int64_t k = 1; k <= half; ++k) {
+          Number a = from.load(source + stride * m * k), b = from.load(source + stride * m * (radix - k));
+          sums[k] = add(a, b), differences[k] = minusI(sub(a, b));
+          total = add(total, sums[k]);
+        }
+        to.store(target, total);
+        for (int64_t j = 1; j <= half; ++j) {
+          Number even = first, odd = {};
+          for (int64_t k = 1, turn = j; k <= half; ++k, turn = turn + j >= radix ? turn + j - radix : turn + j) {
+            even = add(even, scaled(sums[k], own[turn]));
+            odd = add(odd, scaled(differences[k], -own[radix + turn]));
+          }
+          int64_t a = p * stride * j, b = p * stride * (radix - j);
+          to.store(target + stride * j, mul(add(even, odd), roots[a], roots[n + a]));
+          to.store(target + stride * (radix - j), mul(sub(even, odd), roots[b], roots[n + b]));
+        }
+      }
+  }
+
+  /// A mixed-radix transform of length n in `from`; returns which of the places holds the result.
+  static Place mixedRadix(const LinePlan<T> &plan, int64_t n, Place from, Place spare) {
+    int64_t stride = 1, current = n;
+    const T *roots = plan.roots.data();
+    for (int64_t radix : plan.radices) {
+      int64_t m = current / radix;
+      switch (radix) {
+      case 2: pass<2>(from, spare, roots, n, m, stride); break;
+      case 3: pass<3>(from, spare, roots, n, m, stride); break;
+      case 4: pass<4>(from, spare, roots, n, m, stride); break;
+      case 5: pass<5>(from, spare, roots, n, m, stride); break;
+      default: oddPass(from, spare, roots, n, m, stride, radix, plan.small[std::size_t(radix)].data()); break;
+      }
+      Place last = from;
+      from = spare, spare = last;
+      current = m;
+      stride *= radix;
+    }
+    return from;
+  }
+
+  static Place transform(const LinePlan<T> &plan, Place from, Place spare) {
+    int64_t n = plan.n, length = plan.convolution;
+    if (!length)
+      return mixedRadix(plan, n, from, spare);
+    const T *chirp = plan.chirp.data(), *spectrum = plan.spectrum.data();
+    for (int64_t k = 0; k < n; ++k)
+      from.store(k, mul(from.load(k), chirp[k], chirp[n + k]));
+    for (int64_t k = n; k < length; ++k)
+      from.store(k, {});
+    Place there = mixedRadix(plan, length, from, spare);
+    for (int64_t k = 0; k < length; ++k)
+      there.store(k, mul(there.load(k), spectrum[k], spectrum[length + k]));
+    // The inverse transform is the forward one with the parts exchanged.
+    Place other = there.re == from.re ? spare : from;
+    Place back = mixedRadix(plan, length, there.swapped(), other.swapped()).swapped();
+    for (int64_t k = 0; k < n; ++k)
+      back.store(k, mul(back.load(k), chirp[k], chirp[n + k]));
+    return back;
+  }
+
+  /// Of the transform Z of z(j) = x(2j) + i x(2j + 1): that of x, n + 1 points.
+  static void splitReal(const LinePlan<T> &plan, Place z) {
+    int64_t n = plan.n;
+    const T *turn = plan.halves.data();
+    z.store(n, z.load(0));
+    for (int64_t k = 0, l = n; k <= l; ++k, --l) {
+      Number a = z.load(k), b = z.load(l);
+      Number even = {T(0.5) * (a.re + b.re), T(0.5) * (a.im - b.im)}, odd = {T(0.5) * (a.im + b.im), T(0.5) * (b.re - a.re)};
+      Number turned = mul(odd, turn[k], turn[n + 1 + k]);
+      z.store(k, add(even, turned));
+      Number last = sub(even, turned);
+      z.store(l, k == l ? add(even, turned) : Number{last.re, -last.im});
+    }
+  }
+  /// The way back, without the factor 1/2: Z of n points from n + 1 points of X.
+  static void joinReal(const LinePlan<T> &plan, Place z) {
+    int64_t n = plan.n;
+    const T *turn = plan.halves.data();
+    z.im[0] = z.im[n] = V{};
+    for (int64_t k = 0, l = n; k <= l; ++k, --l) {
+      Number a = z.load(k), b = z.load(l);
+      Number even = {a.re + b.re, a.im - b.im}, odd = mul({a.re - b.re, a.im + b.im}, turn[k], -turn[n + 1 + k]);
+      z.store(k, {even.re - odd.im, even.im + odd.re});
+      if (k != l)
+        z.store(l, {even.re + odd.im, odd.re - even.im});
+    }
+  }
+
+  const Lines<T> &job;
+  int64_t count = lanes; ///< lines of this group
+  const T *in[lanes];
+  T *out[lanes];
+  bool sideBySide = false, outSideBySide = false;
+
+  Group(const Lines<T> &lines, int64_t group) : job(lines) {
+    int64_t first = group * lanes;
+    count = job.lines - first < lanes ? job.lines - first : lanes;
+    for (int64_t l = 0; l < lanes; ++l) {
+      int64_t line = first + (l < count ? l : count - 1);
+      in[l] = job.in + line / job.inner * job.inOuter + line % job.inner * job.inInner;
+      out[l] = job.out + line / job.inner * job.outOuter + line % job.inner * job.outInner;
+    }
+    bool isWhole = count == lanes && first / job.inner == (first + lanes - 1) / job.inner;
+    sideBySide = isWhole && job.inInner == 2, outSideBySide = isWhole && job.outInner == 2;
+  }
+
+  /// Contiguous lines of `numbers` real numbers: visit(i, vector) for all i.
+  template <typename Visit>
+  MILLRACE_INLINE void loadRows(int64_t numbers, Visit visit) const {
+    int64_t i = 0;
+    for (; i + lanes <= numbers; i += lanes) {
+      V rows[lanes];
+      for (int l = 0; l < lanes; ++l)
+        rows[l] = load(in[l] + i);
+      exchangeAll<lanes / 2>(rows);
+      for (int l = 0; l < lanes; ++l)
+        visit(i + l, rows[l]);
+    }
+    for (; i < numbers; ++i) {
+      V column;
+      for (int l = 0; l < lanes; ++l)
+        column[l] = in[l][i];
+      visit(i, column);
+    }
+  }
+  template <typename Value>
+  MILLRACE_INLINE void storeRows(int64_t numbers, Value value) const {
+    int64_t i = 0;
+    for (; i + lanes <= numbers; i += lanes) {
+      V rows[lanes];
+      for (int l = 0; l < lanes; ++l)
+        rows[l] = value(i + l);
+      exchangeAll<lanes / 2>(rows);
+      for (int64_t l = 0; l < count; ++l)
+        store(rows[l], out[l] + i);
+    }
+    for (; i < numbers; ++i) {
+      V column = value(i);
+      for (int64_t l = 0; l < count; ++l)
+        out[l][i] = column[l];
+    }
+  }
+
+  void loadComplex(Place to, int64_t points) const {
+    if (job.swapIn)
+      to = to.swapped();
+    if (job.inStep == 2)
+      return loadRows(2 * points, [&](int64_t i, V value) { (i & 1 ? to.im : to.re)[i / 2] = value; });
+    for (int64_t k = 0; k < points; ++k) {
+      int64_t at = k * job.inStep;
+      if (sideBySide) {
+        to.store(k, split(load(in[0] + at), load(in[0] + at + lanes), Sequence()));
+        continue;
+      }
+      Number x;
+      for (int l = 0; l < lanes; ++l)
+        x.re[l] = in[l][at], x.im[l] = in[l][at + 1];
+      to.store(k, x);
+    }
+  }
+
+  void storeComplex(Place from, int64_t points) const {
+    if (job.swapOut)
+      from = from.swapped();
+    if (job.scale != 1)
+      for (int64_t k = 0; k < points; ++k)
+        from.store(k, scaled(from.load(k), job.scale));
+    if (job.outStep == 2)
+      return storeRows(2 * points, [&](int64_t i) { return (i & 1 ? from.im : from.re)[i / 2]; });
+    for (int64_t k = 0; k < points; ++k) {
+      int64_t at = k * job.outStep;
+      Number x = from.load(k);
+      if (outSideBySide) {
+        store(joinLow(x.re, x.im, Sequence()), out[0] + at);
+        store(joinHigh(x.re, x.im, Sequence()), out[0] + at + lanes);
+        continue;
+      }
+      for (int64_t l = 0; l < count; ++l)
+        out[l][at] = x.re[l], out[l][at + 1] = x.im[l];
+    }
+  }
+
+  void turn(Place z, int64_t first) const {
+    int64_t n = job.plan->n;
+    const T *re = job.turns, *im = re + n * job.lines;
+    for (int64_t k = 0; k < n; ++k) {
+      Number x = z.load(k), by = {};
+      int64_t at = k * job.lines + first;
+      if (count == lanes)
+        by = {load(re + at), load(im + at)};
+      else
+        for (int64_t l = 0; l < count; ++l)
+          by.re[l] = re[at + l], by.im[l] = im[at + l];
+      z.store(k, {x.re * by.re - x.im * by.im, x.re * by.im + x.im * by.re});
+    }
+  }
+
+  void run(int64_t group, T *scratch) const {
+    using Ends = typename Lines<T>::Ends;
+    const LinePlan<T> &plan = *job.plan;
+    int64_t n = plan.n, size = (plan.convolution ? plan.convolution : n) + 1;
+    V *memory = reinterpret_cast<V *>(scratch);
+    Place from = {memory, memory + size}, spare = {memory + 2 * size, memory + 3 * size};
+    switch (job.ends) {
+    case Ends::Complex:
+    case Ends::RealIn: loadComplex(from, n); break;
+    case Ends::RealOut:
+      loadComplex(from, n + 1);
+      joinReal(plan, from);
+      from = from.swapped(), spare = spare.swapped(); // the inverse transform
+      break;
+    case Ends::OddReal:
+      loadRows(n, [&](int64_t k, V value) { from.re[k] = value, from.im[k] = V{}; });
+      break;
+    case Ends::OddOut:
+      loadComplex(from, n / 2 + 1);
+      from.im[0] = V{};
+      for (int64_t k = n / 2 + 1; k < n; ++k)
+        from.re[k] = from.re[n - k], from.im[k] = -from.im[n - k];
+      from = from.swapped(), spare = spare.swapped();
+      break;
+    }
+    Place done = transform(plan, from, spare);
+    if (job.turns)
+      turn(done, group * lanes);
+    switch (job.ends) {
+    case Ends::Complex: return storeComplex(done, n);
+    case Ends::RealIn: splitReal(plan, done); return storeComplex(done, n + 1);
+    case Ends::RealOut: return storeComplex(done.swapped(), n);
+    case Ends::OddReal: return storeComplex(done, n / 2 + 1);
+    case Ends::OddOut: return storeRows(n, [&](int64_t k) { return done.im[k] * job.scale; });
+    }
+  }
+
+  static void transformGroups(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch) {
+    for (int64_t group = begin; group < end; ++group)
+      Group(lines, group).run(group, scratch);
+  }
+};
+
+#undef MILLRACE_INLINE
+
+} // namespace millrace::runtime::fft

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Lines.h - Fourier transforms of many lines at once -------------------===//
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace millrace::runtime::fft {
+
+/// How a complex line of length n is transformed: tables, made once per program.
+template <typename T>
+struct LinePlan {
+  explicit LinePlan(int64_t n);
+  int64_t n = 1;
+  std::vector<int64_t> radices;        ///< of n, or of `convolution` where that is not 0
+  std::vector<T> roots;                ///< e^(-2 pi i k / n) for all k, or of the convolution: real parts, then imaginary ones
+  std::vector<std::vector<T>> small;   ///< by radix, where it is odd and above 5: its own roots, the same way
+  int64_t convolution = 0;             ///< length of Bluestein's convolution, for lengths with a large prime factor
+  std::vector<T> chirp, spectrum;      ///< of it; real parts, then imaginary ones
+  std::vector<T> halves;               ///< e^(-2 pi i k / 2n), k <= n: what joins the halves of a real line of length 2n
+
+  /// Lines in scratch memory, of `lanes` elements per point each, that a transform needs: numbers of type T.
+  int64_t scratch(int64_t lanes) const { return 4 * lanes * ((convolution ? convolution : n) + 1); }
+};
+
+/// Lines of one tensor and where their transforms go. Line l = o * inner + i begins at o * inOuter + i * inInner, its elements
+/// are inStep apart; everything counts real numbers (a complex one is two). A group is `lanes` lines that run in vectors.
+template <typename T>
+struct Lines {
+  enum class Ends : uint8_t {
+    Complex,  ///< n complex numbers to as many
+    RealIn,   ///< 2n real numbers to n + 1 complex ones; contiguous lines
+    RealOut,  ///< n + 1 complex numbers to 2n real ones
+    OddReal,  ///< n real numbers (n odd) to n / 2 + 1 complex ones
+    OddOut,   ///< the other way round
+  };
+  const LinePlan<T> *plan = nullptr;
+  Ends ends = Ends::Complex;
+  const T *in = nullptr;
+  T *out = nullptr;
+  int64_t lines = 0, inner = 1;
+  int64_t inOuter = 0, inInner = 0, inStep = 2;
+  int64_t outOuter = 0, outInner = 0, outStep = 2;
+  bool swapIn = false, swapOut = false; ///< real and imaginary parts exchanged: an inverse transform does both
+  T scale = 1;
+  /// Point k of line l is multiplied by number k * lines + l of these; real parts, then imaginary ones. May be null.
+  const T *turns = nullptr;
+};
+
+/// Transforms the lines of groups [begin, end); `scratch` holds plan->scratch(lanes) numbers, aligned to 64 bytes.
+template <typename T>
+using TransformGroups = void (*)(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch);
+
+template <typename T>
+struct Implementation {
+  int lanes;
+  TransformGroups<T> transform;
+};
+
+/// For vectors of 128, 256 and 512 bits; the last two only on processors of that kind.
+Implementation<float> portableFloat(), avx2Float(), avx512Float();
+Implementation<double> portableDouble(), avx2Double(), avx512Double();
+
+} // namespace millrace::runtime::fft

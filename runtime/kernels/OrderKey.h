@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- OrderKey.h - Elements as unsigned numbers of the same order ----------===//
+#pragma once
+#include "runtime/base/DType.h"
+
+#include <cstdint>
+
+namespace millrace::runtime {
+
+/// How elements of one type compare. Floats in `total` order: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN. Otherwise zeros are
+/// equal, and so are NaNs, which come after everything.
+struct ElementOrder {
+  enum class Kind : uint8_t { Unsigned, Signed, Float };
+  Kind kind = Kind::Unsigned;
+  bool descending = false, total = false;
+  uint64_t infinity = 0; ///< bits of the infinity of a float
+
+  /// False if elements of `type` cannot be ordered by their bits.
+  static bool of(DType type, bool descending, bool total, ElementOrder &order) {
+    order = {Kind::Unsigned, descending, total, 0};
+    switch (type) {
+    case DType::F16: order.infinity = 0x7c00; break;
+    case DType::BF16: order.infinity = 0x7f80; break;
+    case DType::F32: order.infinity = 0x7f80'0000; break;
+    case DType::F64: order.infinity = 0x7ff0'0000'0000'0000; break;
+    case DType::I8:
+    case DType::I16:
+    case DType::I32:
+    case DType::I64: order.kind = Kind::Signed; return true;
+    case DType::I1:
+    case DType::U8:
+    case DType::U16:
+    case DType::U32:
+    case DType::U64: return true;
+    default: return false;
+    }
+    order.kind = Kind::Float;
+    return true;
+  }
+
+  /// `visit(key)` with a function object from the bits of an element to its key: the smaller, the earlier.
+  template <typename Bits, typename Visitor>
+  auto withKey(Visitor visit) const {
+    constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
+    Bits flip = descending ? Bits(~Bits(0)) : Bits(0), limit = Bits(infinity);
+    switch (kind) {
+    case Kind::Unsigned: return visit([flip](Bits bits) { return Bits(bits ^ flip); });
+    case Kind::Signed: return visit([flip](Bits bits) { return Bits(bits ^ sign ^ flip); });
+    case Kind::Float: break;
+    }
+    auto ordered = [flip](Bits bits) { return Bits((bits & sign ? Bits(~bits) : Bits(bits | sign)) ^ flip); };
+    if (total)
+      return visit(ordered);
+    return visit([ordered, limit](Bits bits) {
+      Bits magnitude = Bits(bits & Bits(~sign));
+      bits = magnitude == 0 ? Bits(0) : magnitude > limit ? Bits(limit + 1) : bits;
+      return ordered(bits);
+    });
+  }
+
+  /// The element of a key that withKey() made, for orders in which different elements have different keys. Elements that share
+  /// their key with another one (a negative zero, a NaN with other bits than its key's) come back as that other one.
+  template <typename Bits>
+  Bits element(Bits key) const {
+    constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
+    key = Bits(key ^ (descending ? Bits(~Bits(0)) : Bits(0)));
+    if (kind == Kind::Unsigned)
+      return key;
+    if (kind == Kind::Signed)
+      return Bits(key ^ sign);
+    return key & sign ? Bits(key & Bits(~sign)) : Bits(~key);
+  }
+
+  /// Two different elements may have the same key.
+  bool hasEqualElements() const { return kind == Kind::Float && !total; }
+};
+
+} // namespace millrace::runtime

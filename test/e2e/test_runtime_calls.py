@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sorts and transforms that the runtime computes: the orders of comparators, and shapes that take its different ways."""
+import numpy as np
+import pytest
+
+from benchmarks import tools
+
+jax = pytest.importorskip("jax")
+X64 = True  # see conftest.py
+import jax.numpy as jnp  # noqa: E402
+from jax import lax  # noqa: E402
+
+RANDOM = np.random.default_rng(11)
+FLOATS = [np.float32, np.float64, np.float16, jnp.bfloat16]
+INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+
+
+def program(function, arguments, tmp_path):
+    path = tmp_path / "program.mlir"
+    path.write_text(jax.jit(function).trace(*arguments).lower(lowering_platforms=("cpu",)).as_text())
+    return str(path)
+
+
+def check(function, *arguments, tmp_path, compare=np.testing.assert_array_equal):
+    """`function(*arguments)` by xla-run, on one thread and on two, is what JAX says."""
+    path = program(function, arguments, tmp_path)
+    want = jax.tree_util.tree_leaves(jax.jit(function)(*arguments))
+    results = {}
+    for threads in (1, 2):
+        results[threads], process = tools.run_file(path, jax.tree_util.tree_leaves(arguments), "--stats",
+                                                   environment={"MILLRACE_NUM_THREADS": str(threads)})
+        assert "custom_call" in process.stdout + process.stderr
+    assert len(want) == len(results[1])
+    for expected, one, two in zip(want, results[1], results[2]):
+        expected = np.asarray(expected)
+        bits = f"V{expected.dtype.itemsize}"
+        assert np.array_equal(np.ascontiguousarray(one).view(bits), np.ascontiguousarray(two).view(bits))
+        compare(np.asarray(one).view(expected.dtype), expected)
+
+
+def same_bits(got, want):
+    """NaNs may differ in their bits: XLA canonicalizes some."""
+    isnan = np.isnan(want.astype(np.float64)) if want.dtype.kind in "fV" else np.zeros(want.shape, bool)
+    assert np.array_equal(np.isnan(got.astype(np.float64)), isnan) if isnan.any() else True
+    kind = f"u{want.dtype.itemsize}"
+    np.testing.assert_array_equal(np.where(isnan, 0, np.ascontiguousarray(got).view(kind)),
+                                  np.where(isnan, 0, np.ascontiguousarray(want).view(kind)))
+
+
+def keys(dtype, *shape):
+    """Many equal elements; for floats zeros of both signs, infinities and NaNs of both signs."""
+    x = (RANDOM.integers(-100, 100, shape) / 4).astype(dtype) if np.dtype(dtype).kind != "u" else RANDOM.integers(0, 250, shape).astype(dtype)
+    if dtype in FLOATS:
+        flat = x.reshape(-1)
+        for value, start in ((np.nan, 3), (-np.nan, 5), (np.inf, 7), (-np.inf, 11), (0.0, 2), (-0.0, 13)):
+            flat[start::17] = value
+    return x
+
+
+def test_every_type_of_key(tmp_path):
+    """Elements alone, their positions, and both, of lines that are sorted in one of three ways each."""
+    arguments = [keys(dtype, *shape) for dtype in FLOATS + INTEGERS for shape in ((3, 40), (2, 300), (1, 5000))]
+
+    def sorts(*xs):
+        return [(lax.sort(x), jnp.argsort(x), lax.sort((x, lax.iota(np.int32, x.shape[1])[None].repeat(x.shape[0], 0)), num_keys=1)) for x in xs]
+
+    check(sorts, *arguments, tmp_path=tmp_path, compare=same_bits)
+
+
+def test_orders(tmp_path):
+    """Several keys, payloads of other types, dimensions that are not the last one, descending."""
+    x, y, z = keys(np.float32, 70, 6, 5), keys(np.int16, 70, 6, 5), keys(np.float64, 70, 6, 5)
+
+    def sorts(x, y, z):
+        return (lax.sort((x, y, z), dimension=0, num_keys=2), lax.sort((y, z, x), dimension=0, num_keys=3),
+                lax.sort((y, x + 1j * z), dimension=1, num_keys=1), jnp.sort(x, axis=0, descending=True),
+                jnp.argsort(y, axis=0, descending=True), lax.sort((z, z), dimension=0, num_keys=1), jnp.sort(y > 3, axis=0))
+
+    check(sorts, x, y, z, tmp_path=tmp_path, compare=lambda a, b: np.testing.assert_array_equal(a, b))
+
+
+def test_lines_that_all_threads_sort(tmp_path):
+    x, y = keys(np.float32, 70001), RANDOM.integers(-2**62, 2**62, 66000)
+    check(lambda x, y: (jnp.sort(x), jnp.argsort(x), jnp.sort(y), jnp.argsort(y)), x, y, tmp_path=tmp_path, compare=same_bits)
+
+
+SORT = """  %{name}:2 = "stablehlo.sort"(%x, %i) <{{dimension = 1 : i64, is_stable = true}}> ({{
+  ^bb0(%a: tensor<{type}>, %b: tensor<{type}>, %c: tensor<i64>, %d: tensor<i64>):
+{body}    stablehlo.return %0 : tensor<i1>
+  }}) : (tensor<2x50x{type}>, tensor<2x50xi64>) -> (tensor<2x50x{type}>, tensor<2x50xi64>)
+"""
+COMPARE = "    %{name} = stablehlo.compare {direction}, %{lhs}, %{rhs}, {kind} : (tensor<{type}>, tensor<{type}>) -> tensor<i1>\n"
+
+
+def sorts(element, bodies):
+    """One program that sorts its argument and the positions with every comparator."""
+    tensors = [f"tensor<2x50x{element}>", "tensor<2x50xi64>"] * len(bodies)
+    text = f"func.func @main(%x: tensor<2x50x{element}>) -> ({', '.join(tensors)}) {{\n  %i = stablehlo.iota dim = 1 : tensor<2x50xi64>\n"
+    text += "".join(SORT.format(name=f"s{n}", type=element, body=body) for n, body in enumerate(bodies))
+    return text + f"  return {', '.join(f'%s{n}#0, %s{n}#1' for n in range(len(bodies)))} : {', '.join(tensors)}\n}}\n"
+
+
+@pytest.mark.parametrize("kind", ("FLOAT", "TOTALORDER", "NAN_LAST"))
+def test_comparators(kind, tmp_path):
+    """Native orders against the evaluator's calls of the comparators: both directions, both orders of the arguments."""
+    bodies = []
+    for direction in ("LT", "GT"):
+        for lhs, rhs in ("ab", "ba"):
+            one = lambda name, how, x, y: COMPARE.format(name=name, direction=how, lhs=x, rhs=y, type="f32",
+                                                         kind="FLOAT" if kind == "NAN_LAST" else kind)
+            if kind != "NAN_LAST":
+                bodies.append(one("0", direction, lhs, rhs))
+                continue
+            parts = [one("1", "LT", lhs, rhs), one("2", "NE", rhs, rhs), one("3", "EQ", lhs, lhs),
+                     "    %4 = stablehlo.and %3, %2 : tensor<i1>\n", "    %0 = stablehlo.or %4, %1 : tensor<i1>\n"]
+            bodies.append("".join(parts))
+    path = tmp_path / "sort.mlir"
+    path.write_text(sorts("f32", bodies))
+    x = keys(np.float32, 2, 50)
+    if kind == "FLOAT":  # NaNs are unordered
+        x = np.where(np.isnan(x), np.float32(2), x)
+    got, process = tools.run_file(str(path), [x], "--stats")
+    assert "custom_call" in process.stdout + process.stderr and "stablehlo.sort" not in process.stdout + process.stderr
+    want, _ = tools.run_file(str(path), [x], "--backend=interpreter")
+    for ours, theirs in zip(got, want):
+        np.testing.assert_array_equal(ours.view(np.uint32), theirs.view(np.uint32))
+
+
+def test_another_comparator_stays(tmp_path):
+    path = tmp_path / "sort.mlir"
+    body = ("    %1 = stablehlo.multiply %a, %a : tensor<i32>\n    %2 = stablehlo.multiply %b, %b : tensor<i32>\n" +
+            COMPARE.format(name="0", direction="LT", lhs="1", rhs="2", kind="SIGNED", type="i32"))
+    path.write_text(sorts("i32", [body]))
+    x = RANDOM.integers(-9, 9, (2, 50)).astype(np.int32)
+    got, process = tools.run_file(str(path), [x], "--stats")
+    assert "custom_call" not in process.stdout + process.stderr
+    order = np.argsort(x * x, axis=1, kind="stable")
+    np.testing.assert_array_equal(got[1], order)
+    np.testing.assert_array_equal(got[0], np.take_along_axis(x, order, 1))
+
+
+# Lines of groups and the rest of one; along the last axis and before it; cut into matrices; with a large prime factor.
+SHAPES = [((19, 24), 1), ((24, 19), 0), ((3, 100, 21), 1), ((5, 77), 1), ((1, 4096), 1), ((1, 9240), 1), ((2, 16384), 1), ((9, 67), 1),
+          ((1, 2018), 1), ((17, 1), 1), ((8, 125), 1)]
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_transforms(dtype, tmp_path):
+    arguments = [(RANDOM.standard_normal(shape) + 1j * RANDOM.standard_normal(shape)).astype(np.result_type(dtype, 1j)) for shape, _ in SHAPES]
+
+    def transforms(*xs):
+        made = []
+        for x, (shape, axis) in zip(xs, SHAPES):
+            made += [jnp.fft.fft(x, axis=axis), jnp.fft.ifft(x, axis=axis)]
+            if axis + 1 == len(shape):
+                made += [jnp.fft.rfft(x.real), jnp.fft.irfft(x, n=2 * shape[-1]), jnp.fft.irfft(x, n=2 * shape[-1] - 1)]
+        return made
+
+    def close(got, want):
+        scale = np.abs(want).max()
+        np.testing.assert_allclose(got / scale, want / scale, rtol=0, atol=2e-6 if dtype == np.float32 else 1e-13)
+
+    path = program(transforms, arguments, tmp_path)
+    wide = [x.astype(np.complex128) for x in arguments]
+    want = [np.asarray(w) for w in jax.jit(transforms)(*wide)]
+    one, _ = tools.run_file(path, arguments, environment={"MILLRACE_NUM_THREADS": "1"})
+    two, process = tools.run_file(path, arguments, "--stats", environment={"MILLRACE_NUM_THREADS": "2"})
+    assert "custom_call" in process.stdout + process.stderr
+    for expected, a, b in zip(want, one, two):
+        assert np.array_equal(a, b)
+        close(np.asarray(a), expected)
+
+
+def test_lines_do_not_touch_each_other(tmp_path):
+    """A NaN or a huge number in one real line leaves the others as they are."""
+    x = RANDOM.standard_normal((16, 64)).astype(np.float32)
+    spoiled = x.copy()
+    spoiled[3, 5], spoiled[9] = np.nan, 1e30
+    path = program(jnp.fft.rfft, [x], tmp_path)
+    (want,), _ = tools.run_file(path, [x])
+    (got,), _ = tools.run_file(path, [spoiled])
+    kept = np.delete(np.arange(16), [3, 9])
+    np.testing.assert_array_equal(np.asarray(got)[kept], np.asarray(want)[kept])
+    assert np.isnan(got[3]).all()
