@@ -57,6 +57,7 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(layout::createAssignLayoutsPass());
   // After layouts are assigned: its reshapes know one only.
   pm.addNestedPass<func::FuncOp>(layout::createSplitDilatedConvolutionsPass());
+  pm.addNestedPass<func::FuncOp>(layout::createPadConvolutionsPass());
   pm.addPass(createCSEPass());
 }
 

@@ -83,7 +83,11 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
   if (kernel.getDimSize(dims.getKernelOutputFeatureDimension()) < kFewestOutputs)
     return std::nullopt;
   ArrayRef<int64_t> window = dims.getKernelSpatialDimensions();
-  bool isGradient = product(kernel, window) > product(result, dims.getOutputSpatialDimensions());
+  // A gradient of weights sums over what was the batch. Batch and channels come first in PyTorch's order, whatever they are called
+  // here; else the window tells, which is an image then.
+  bool areFirst = dims.getInputBatchDimension() + dims.getInputFeatureDimension() == 1;
+  bool isGradient = areFirst ? dims.getInputBatchDimension() == 1
+                             : product(kernel, window) > product(result, dims.getOutputSpatialDimensions());
   ConvolutionLayouts made;
   int64_t rank = kernel.getRank();
   int64_t first = dims.getInputBatchDimension(), last = dims.getInputFeatureDimension();

@@ -23,4 +23,9 @@ def SplitDilatedConvolutionsPass : Pass<"xla-split-dilated-convolutions", "::mli
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def PadConvolutionsPass : Pass<"xla-pad-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "Copy images with their borders for convolutions that would test every element they read";
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 #endif

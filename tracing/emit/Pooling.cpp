@@ -57,7 +57,10 @@ Vals maxPool(const Call &c, int64_t spatial) {
   Val flat = e.reshape(e.iota({DType::I64, {count}}, 0), image);
   Val positions = e.broadcast(flat, x.dims());
   Shape value{x.dtype(), {}}, position{DType::I64, {}};
-  return e.ops("stablehlo.reduce_window", {x, positions, e.lowest(x.dtype()), e.constant(count, position)},
+  // By itself, because the positions are seldom wanted: gradients find them again.
+  Val greatest = e.ops("stablehlo.reduce_window", {x, e.lowest(x.dtype())}, pool.attributes(), {c.out(0)}, {value, value},
+                       [&](const Vals &in) { return Vals{e.op("stablehlo.maximum", in)}; })[0];
+  Val places = e.ops("stablehlo.reduce_window", {x, positions, e.lowest(x.dtype()), e.constant(count, position)},
                pool.attributes(), {c.out(0), c.out(1)}, {value, position, value, position}, [&](const Vals &in) -> Vals {
                  const Val &a = in[0], &i = in[1], &b = in[2], &j = in[3];
                  Val isNan = e.compare(a, a, "NE"), otherNan = e.compare(b, b, "NE");
@@ -65,21 +68,35 @@ Vals maxPool(const Call &c, int64_t spatial) {
                  Val better = e.op("stablehlo.or", {e.compare(a, b, "GT"), e.op("stablehlo.and", {isNan, e.op("stablehlo.not", {otherNan})})});
                  Val first = e.op("stablehlo.or", {better, e.op("stablehlo.and", {same, e.compare(i, j, "LT")})});
                  return {e.select(first, a, b), e.select(first, i, j)};
-               });
+               })[1];
+  return {greatest, places};
 }
 
 /// grad, self, kernel, stride, padding, dilation, ceil_mode, indices: each gradient goes to the position it came from.
 Vals maxPoolBackward(const Call &c, int64_t spatial) {
   Emitter &e = c.e;
   Val grad = c.val(0), x = c.val(1), index = c.val(7);
+  DType math = mathType(x.dtype());
+  Shape scalar{math, {}};
+  Pool pool(c, 2, spatial, x.rank(), x.dims(), grad.dims(), c.ints(5));
+  if (pool.dilation == Ints(x.rank(), 1) && x.shape.count() && grad.shape.count()) {
+    // The first greatest element of each window, a NaN before all others, as the forward operation chooses.
+    Region select{{scalar, scalar}, [&](const Vals &in) -> Vals {
+                    return {e.op("stablehlo.or", {e.compare(in[0], in[1], "GE"), e.compare(in[0], in[0], "NE")})};
+                  }};
+    Region sum{{scalar, scalar}, [&](const Vals &in) -> Vals { return {e.add(in[0], in[1])}; }};
+    std::vector<NamedText> attributes = {{"window_dimensions", arrayText(pool.window)}, {"window_strides", arrayText(pool.stride)},
+                                         {"padding", pool.padding}};
+    Val made = e.ops("stablehlo.select_and_scatter", {e.convert(x, math), e.convert(grad, math), e.constant(int64_t(0), scalar)},
+                     attributes, {Shape{math, x.dims()}}, {select, sum})[0];
+    return {e.convert(made, x.dtype())};
+  }
   int64_t count = 1, planes = 1, outputs = 1;
   for (int64_t i = 0; i < x.rank(); ++i)
     (i < x.rank() - spatial ? planes : count) *= x.dims()[i];
   outputs = grad.shape.count() / planes;
-  DType math = mathType(x.dtype());
   Shape flat{DType::I64, {planes, outputs}};
   Val plane = e.reshape(e.iota(flat, 0), {planes, outputs, 1}), place = e.reshape(index, {planes, outputs, 1});
-  Shape scalar{math, {}};
   Val made = e.ops("stablehlo.scatter",
                    {e.constant(int64_t(0), {math, {planes, count}}), e.concatenate({plane, place}, 2),
                     e.reshape(e.convert(grad, math), {planes, outputs})},

@@ -3,7 +3,7 @@
 // Input:   y[u, v] = f(x[v, u], ...): x is contiguous along u, y along v; f elementwise, other indices around them.
 // Output:  an iteration is a block of v (4 vectors) for one value of the outer indices. For each square of `lanes` u and
 //          v: vectors of x along u, transposed by shuffles, then f and the stores for each u along v.
-//          The last square of u overlaps the one before; the last vector of v is masked.
+//          The last squares of u overlap those before; the last vector of v is masked.
 // Leaves alone kernels with reductions, or where everything is contiguous along one index.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
@@ -171,18 +171,21 @@ bool TransposeEmitter::emit() {
     OpBuilder b = at.builder();
     end = arith::MinUIOp::create(b, at.loc(), end, at.constant(sizeV));
   }
-  scf::ForOp uLoop = openLoop(at, at.constant(0), at.constant(sizeU), lanes);
+  // Two squares side by side use whole cache lines of x before its next rows push them out.
+  int64_t squares = sizeU >= 2 * lanes ? 2 : 1, step = squares * lanes;
+  scf::ForOp uLoop = openLoop(at, at.constant(0), at.constant(sizeU), step);
   at.enterLoop(uLoop);
   Value u0 = uLoop.getInductionVar();
   if (sizeU < lanes) {
     u0 = at.constant(0);
-  } else if (sizeU % lanes) {
+  } else if (sizeU % step) {
     OpBuilder b = at.builder();
-    u0 = arith::MinUIOp::create(b, at.loc(), u0, at.constant(sizeU - lanes));
+    u0 = arith::MinUIOp::create(b, at.loc(), u0, at.constant(sizeU - step));
   }
   scf::ForOp vLoop = openLoop(at, begin, end, lanes);
   at.enterLoop(vLoop);
-  emitSquare(at, u0, vLoop.getInductionVar());
+  for (int64_t square = 0; square < squares; ++square)
+    emitSquare(at, at.addConstant(u0, square * lanes), vLoop.getInductionVar());
   return !at.broken();
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gradients of max pooling get vector code over channels; other selections do not.
+// RUN: xla-opt %s -xla-lower-to-linalg -xla-emit-kernels=target=avx2 | FileCheck %s
+
+// CHECK-LABEL: func.func private @greatest_range
+// CHECK-SAME: millrace.emitter = "window_scatter", millrace.range_end = 2
+// CHECK: vector.store {{.*}} : memref<160xf32>, vector<8xf32>
+// CHECK: arith.cmpf oge, {{.*}} : vector<8xf32>
+func.func private @greatest(%x: tensor<2x5x16xf32>, %g: tensor<2x3x16xf32>) -> tensor<2x5x16xf32> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %g, %zero) <{window_dimensions = array<i64: 1, 3, 1>, window_strides = array<i64: 1, 2, 1>, padding = dense<[[0, 0], [1, 1], [0, 0]]> : tensor<3x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<2x5x16xf32>, tensor<2x3x16xf32>, tensor<f32>) -> tensor<2x5x16xf32>
+  return %0 : tensor<2x5x16xf32>
+}
+
+// CHECK-NOT: @least_range
+func.func private @least(%x: tensor<2x5x16xf32>, %g: tensor<2x3x16xf32>) -> tensor<2x5x16xf32> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %g, %zero) <{window_dimensions = array<i64: 1, 3, 1>, window_strides = array<i64: 1, 2, 1>, padding = dense<[[0, 0], [1, 1], [0, 0]]> : tensor<3x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<2x5x16xf32>, tensor<2x3x16xf32>, tensor<f32>) -> tensor<2x5x16xf32>
+  return %0 : tensor<2x5x16xf32>
+}
