@@ -317,7 +317,8 @@ def part_fuzz(arguments):
 
     return side_by_side([functools.partial(programs, f"--seconds={seconds}", "--seed=1"), functools.partial(fuzz_bytecode, arguments),
                          functools.partial(programs, "--plant=all", "--seed=2"),
-                         functools.partial(programs, f"--seconds={seconds // 3}", "--seed=1", "--devices=6")])
+                         functools.partial(programs, f"--programs={10000 if arguments.long else 300}", f"--seconds={seconds}", "--seed=1",
+                                           "--devices=any")])
 
 
 def main():

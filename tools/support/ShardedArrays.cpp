@@ -4,6 +4,7 @@
 
 #include "passes/spmd/Placement.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace millrace::tools {
@@ -26,24 +27,32 @@ StatusOr<spmd::Placement> placementOf(const TensorSpec &local, int64_t devices) 
   return placement;
 }
 
-/// Copies between `whole` and a device's tile row by row; `toTile` says in which direction.
+/// Copies between `whole` and a device's tile row by row, as far as the tile lies inside of the whole; `toTile` says in which
+/// direction.
 void copyTile(char *whole, const std::vector<int64_t> &wholeDims, char *tile, const std::vector<int64_t> &tileDims,
               const spmd::Placement &placement, int64_t device, size_t elementBytes, bool toTile) {
   size_t rank = tileDims.size();
-  int64_t rows = 1, row = rank ? tileDims[rank - 1] : 1;
-  for (size_t i = 0; i + 1 < rank; ++i)
-    rows *= tileDims[i];
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t rest = r, offset = rank ? placement[rank - 1].at(device) * tileDims[rank - 1] : 0;
-    int64_t stride = rank ? wholeDims[rank - 1] : 1;
+  std::vector<int64_t> begin(rank), inside(rank);
+  int64_t rows = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    begin[i] = placement[i].at(device) * tileDims[i];
+    inside[i] = std::clamp<int64_t>(wholeDims[i] - begin[i], 0, tileDims[i]);
+    rows *= i + 1 < rank ? inside[i] : 1;
+  }
+  int64_t row = rank ? inside[rank - 1] : 1;
+  for (int64_t r = 0; r < rows && row > 0; ++r) {
+    int64_t rest = r, inTile = 0, inWhole = rank ? begin[rank - 1] : 0;
+    int64_t tileStride = rank ? tileDims[rank - 1] : 1, wholeStride = rank ? wholeDims[rank - 1] : 1;
     for (size_t i = rank; i-- > 1;) {
-      int64_t dim = i - 1;
-      offset += (placement[dim].at(device) * tileDims[dim] + rest % tileDims[dim]) * stride;
-      rest /= tileDims[dim];
-      stride *= wholeDims[dim];
+      int64_t at = rest % inside[i - 1];
+      rest /= inside[i - 1];
+      inTile += at * tileStride;
+      inWhole += (begin[i - 1] + at) * wholeStride;
+      tileStride *= tileDims[i - 1];
+      wholeStride *= wholeDims[i - 1];
     }
-    char *inWhole = whole + offset * elementBytes, *inTile = tile + r * row * elementBytes;
-    std::memcpy(toTile ? inTile : inWhole, toTile ? inWhole : inTile, row * elementBytes);
+    char *there = whole + inWhole * elementBytes, *here = tile + inTile * elementBytes;
+    std::memcpy(toTile ? here : there, toTile ? there : here, row * elementBytes);
   }
 }
 
@@ -73,22 +82,27 @@ StatusOr<std::vector<Array>> cutIntoTiles(const Array &global, const TensorSpec 
     tile.name = global.name;
     tile.dtype = global.dtype;
     tile.dims = local.dims;
-    tile.bytes.resize(tile.numElements() * byteSize(tile.dtype));
+    tile.bytes.assign(tile.numElements() * byteSize(tile.dtype), 0);
     copyTile(source.bytes.data(), source.dims, tile.bytes.data(), tile.dims, *placement, device, byteSize(tile.dtype),
              /*toTile=*/true);
   }
   return tiles;
 }
 
-StatusOr<Array> joinTiles(const std::vector<const Array *> &tiles, const TensorSpec &local) {
+StatusOr<Array> joinTiles(const std::vector<const Array *> &tiles, const TensorSpec &local, std::vector<int64_t> wholeDims) {
   auto placement = placementOf(local, tiles.size());
   if (!placement)
     return placement.status();
   if (spmd::isWhole(*placement))
     return *tiles.front();
   Array whole = *tiles.front();
-  for (size_t i = 0; i < whole.dims.size(); ++i)
-    whole.dims[i] *= (*placement)[i].count;
+  if (wholeDims.empty()) {
+    auto dims = globalDims(local, tiles.size());
+    if (!dims)
+      return dims.status();
+    wholeDims = *dims;
+  }
+  whole.dims = std::move(wholeDims);
   whole.bytes.assign(whole.numElements() * byteSize(whole.dtype), 0);
   for (size_t device = 0; device < tiles.size(); ++device) {
     Array tile = *tiles[device];
@@ -96,6 +110,15 @@ StatusOr<Array> joinTiles(const std::vector<const Array *> &tiles, const TensorS
              /*toTile=*/false);
   }
   return whole;
+}
+
+bool isTileOf(const Array &tile, const Array &whole, const TensorSpec &local, int64_t device, int64_t devices) {
+  auto placement = placementOf(local, devices);
+  if (!placement)
+    return false;
+  std::string bytes = whole.bytes, part = tile.bytes;
+  copyTile(bytes.data(), whole.dims, part.data(), tile.dims, *placement, device, byteSize(whole.dtype), /*toTile=*/false);
+  return bytes == whole.bytes;
 }
 
 } // namespace millrace::tools

@@ -9,14 +9,18 @@
 
 namespace millrace::tools {
 
-/// The shape of the whole array of which `local` is what one of `devices` holds, by its `mhlo.sharding` string. InvalidArgument
-/// if the string cannot be read.
+/// The shape of the whole array of which `local` is what one of `devices` holds, by its `mhlo.sharding` string, if its tiles are
+/// full. InvalidArgument if the string cannot be read.
 runtime::StatusOr<std::vector<int64_t>> globalDims(const runtime::TensorSpec &local, int64_t devices);
 
 /// What each device holds of `global`.
 runtime::StatusOr<std::vector<Array>> cutIntoTiles(const Array &global, const runtime::TensorSpec &local, int64_t devices);
 
-/// The whole array from what each device holds, `tiles[device]`.
-runtime::StatusOr<Array> joinTiles(const std::vector<const Array *> &tiles, const runtime::TensorSpec &local);
+/// The whole array from what each device holds, `tiles[device]`. `wholeDims`: its shape; empty if tiles are full.
+runtime::StatusOr<Array> joinTiles(const std::vector<const Array *> &tiles, const runtime::TensorSpec &local,
+                                   std::vector<int64_t> wholeDims = {});
+
+/// True if `tile`, as far as it lies inside of `whole`, is what `device` of `devices` should hold of it.
+bool isTileOf(const Array &tile, const Array &whole, const runtime::TensorSpec &local, int64_t device, int64_t devices);
 
 } // namespace millrace::tools

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random programs, compiled code against the evaluator.
 
-  scripts/fuzz [--seconds=60] [--seed=1] [--index=K] [--plant=FAMILY|all] [--jobs=2] [--devices=6]
+  scripts/fuzz [--seconds=60] [--seed=1] [--index=K] [--plant=FAMILY|all] [--jobs=2]
+  scripts/fuzz --devices=N|any [--programs=300] [--compiled] [--seconds=60] [--seed=1] [--index=K]
 
 Program K of seed S is always the same one. Where the two backends differ, the program is shrunk (results dropped, operations
 replaced by arguments that hold the evaluator's values) and kept under build/fuzz/. --plant asks xla-run for a deliberate bug
-in one family of operations and passes if the fuzzer finds it. --devices compiles for several devices with random
-shardings of arguments, results and values in between (module shardings). Last line: N passed, N failed.
+in one family of operations and passes if the fuzzer finds it. Last line: N passed, N failed.
+
+--devices compares one device with N (any: 2 to 16, another number for each program) under random meshes and shardings of
+arguments, results and values in between (module shardings); both sides are evaluated, by build/bin/fuzz-devices, with --compiled
+N devices run machine code. It fails too if an operation of StableHLO did not occur among 2000 programs or more.
 """
 import argparse
 import collections
@@ -20,7 +24,7 @@ import time
 
 import numpy as np
 
-from fuzz import dtypes, elementwise, program, shardings, structure
+from fuzz import devices, dtypes, elementwise, more, program, shardings, structure
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 BUILD = os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"))
@@ -62,8 +66,23 @@ class Backend:
             return None, str(error)
 
 
-def generate(seed, index, focus=None):
-    """Program `index` of `seed`; every third one takes special values and exact operations only."""
+class Tools:
+    """Compares the evaluator with machine code, each in processes of its own."""
+
+    def __init__(self, plant=None):
+        self.compiled, self.interpreter = Backend("compiled", plant), Backend("interpreter")
+
+    def pair(self, case):
+        """(the evaluator's results or None, message, machine code's results or None, message)."""
+        return (*self.interpreter.run(case.text(), case.arrays, case.results),
+                *self.compiled.run(case.text(case.spread), case.arrays, case.results))
+
+    def values(self, case):
+        return self.interpreter.run(case.text(), case.arrays, case.results)
+
+
+def generate(seed, index, focus=None, spread=False):
+    """Program `index` of `seed`; every third one takes special values and exact operations only. `spread`: for many devices."""
     random = np.random.default_rng([seed, index])
     special = index % 3 == 0
     p = program.Program(random, special)
@@ -71,11 +90,15 @@ def generate(seed, index, focus=None):
               "indexing": structure.INDEXING, "contraction": structure.CONTRACTION, "reduction": structure.REDUCTION,
               "control_flow": structure.CONTROL_FLOW}
     weights = np.array([0.45, 0.2, 0.1, 0.07, 0.12, 0.06])
+    if spread:
+        groups["more"] = more.MORE
+        weights = np.array([0.2, 0.2, 0.12, 0.08, 0.12, 0.06, 0.22])
+    families = list(groups)
     if focus:
         weights = weights * 0.5 + np.array([0.5 if f == focus else 0 for f in FAMILIES])
     count = int(random.integers(3, 14))
     while len(p.operations) < count:
-        group = groups[FAMILIES[int(random.choice(len(FAMILIES), p=weights / weights.sum()))]]
+        group = groups[families[int(random.choice(len(families), p=weights / weights.sum()))]]
         with np.errstate(all="ignore"):
             group[int(random.integers(len(group)))](p)
         if special:
@@ -141,10 +164,9 @@ class Case:
 
     def compare(self, backends):
         """None, or (index of the result or None, message)."""
-        want, error = backends["interpreter"].run(self.text(), self.arrays, self.results)
-        got, other = backends["compiled"].run(self.text(self.spread), self.arrays, self.results)
+        want, error, got, other = backends.pair(self)
         if error and other:
-            return None, f"both backends reject the program: {error}"
+            return None, f"both sides reject the program: {error}"
         if error or other:
             return None, f"{'evaluator' if error else 'compiled'}: {error or other}"
         for index, (result, a, b) in enumerate(zip(self.results, want, got)):
@@ -163,7 +185,7 @@ def shrink(case, found, backends):
             case, found = smaller, again
     deadline = time.time() + 60
     values = [r for op in case.operations for r in op.results]
-    known, error = backends["interpreter"].run(Case(case.data, values).text(), Case(case.data, values).arrays, values)
+    known, error = backends.values(Case(case.data, values))
     if error:
         return case, found
     for value, array in reversed(list(zip(values, known))):
@@ -178,14 +200,20 @@ def shrink(case, found, backends):
     return case, found
 
 
-def check(seed, index, backends, focus=None, devices=None):
-    """(coverage entries, None or (case, found))."""
-    p, results = generate(seed, index, focus)
-    spread = shardings.Shardings(seed, index, devices) if devices else None
-    if spread and p.special:
+def spread_case(arguments, index):
+    """Program `index` with its shardings."""
+    p, results = generate(arguments.seed, index, spread=True)
+    count = None if arguments.devices == "any" else int(arguments.devices)
+    if p.special:
         # Devices add in another order: sums of numbers near the largest overflow in one and not in the other.
         results = [r for r in results if r.exact]
-    case = Case({id(a): d for a, d in zip(p.arguments, p.data)}, results, spread=spread)
+    return Case({id(a): d for a, d in zip(p.arguments, p.data)}, results, spread=shardings.Shardings(arguments.seed, index, count))
+
+
+def check(seed, index, backends, focus=None):
+    """(coverage entries, None or (case, found))."""
+    p, results = generate(seed, index, focus)
+    case = Case({id(a): d for a, d in zip(p.arguments, p.data)}, results)
     covered = [(op.family, op.kind, (op.operands or op.results)[0].dtype, len((op.operands or op.results)[0].shape))
                for op in case.operations]
     found = case.compare(backends) if results else None
@@ -215,7 +243,7 @@ def print_coverage(coverage):
 
 
 def fuzz(arguments):
-    backends = {"compiled": Backend("compiled"), "interpreter": Backend("interpreter")}
+    backends = Tools()
     coverage, passed, failed = collections.Counter(), 0, 0
     deadline = time.time() + arguments.seconds
     indices = [arguments.index] if arguments.index is not None else range(10 ** 9)
@@ -226,7 +254,7 @@ def fuzz(arguments):
                 index = next(numbers, None)
                 if index is None:
                     break
-                running[pool.submit(check, arguments.seed, index, backends, None, arguments.devices)] = index
+                running[pool.submit(check, arguments.seed, index, backends)] = index
             if not running:
                 break
             for future in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
@@ -246,11 +274,37 @@ def fuzz(arguments):
     return passed, failed
 
 
+def fuzz_devices(arguments):
+    """Programs one after the other until their number or the time is used up."""
+    backends = Tools() if arguments.compiled else devices.Grid(BUILD)
+    coverage, passed, failed, last, start = devices.Coverage(ROOT), 0, 0, time.time(), time.time()
+    indices = [arguments.index] if arguments.index is not None else range(arguments.programs)
+    for index in indices:
+        if time.time() - start > arguments.seconds:
+            break
+        case = spread_case(arguments, index)
+        found = case.compare(backends) if case.results else None
+        coverage.add(case)
+        passed, failed = passed + (not found), failed + bool(found)
+        if found and failed <= arguments.show:
+            report(arguments.seed, index, *(shrink(case, found, backends)))
+        if time.time() - last > 15:
+            last = time.time()
+            print(f"fuzz: {passed + failed} programs, {failed} failed, {last - start:.0f} s", file=sys.stderr, flush=True)
+        if failed >= arguments.stop_after:
+            break
+    coverage.print()
+    if passed + failed >= 2000 and coverage.missing():
+        failed += 1
+    print(f"{(time.time() - start) / max(1, passed + failed) * 1e3:.1f} ms per program")
+    return passed, failed
+
+
 def planted(arguments):
     """One planted bug per family: found within 40 programs that favour the family, else the fuzzer is blind there."""
     passed = failed = 0
     for family in FAMILIES if arguments.plant == "all" else [arguments.plant]:
-        backends = {"compiled": Backend("compiled", family), "interpreter": Backend("interpreter")}
+        backends = Tools(family)
         for index in range(40):
             _, failure = check(arguments.seed, index, backends, focus=family)
             if failure and failure[1][0] is not None:
@@ -278,16 +332,21 @@ def main():
     parser.add_argument("--show", type=int, default=10)
     parser.add_argument("--stop-after", type=int, default=1000)
     parser.add_argument("--plant")
-    parser.add_argument("--devices", type=int, choices=sorted(shardings.MESHES))
+    parser.add_argument("--devices", choices=["any"] + [str(n) for n in range(2, shardings.MOST_DEVICES + 1)])
+    parser.add_argument("--programs", type=int, default=10 ** 9)
+    parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--print", action="store_true", help="print the program of --index and stop")
     arguments = parser.parse_args()
     if arguments.print:
-        p, results = generate(arguments.seed, arguments.index or 0)
-        spread = shardings.Shardings(arguments.seed, arguments.index or 0, arguments.devices) if arguments.devices else None
-        print(Case({id(a): d for a, d in zip(p.arguments, p.data)}, results).text(spread))
+        if arguments.devices:
+            case = spread_case(arguments, arguments.index or 0)
+        else:
+            p, results = generate(arguments.seed, arguments.index or 0)
+            case = Case({id(a): d for a, d in zip(p.arguments, p.data)}, results)
+        print(case.text(case.spread))
         return 0
     shutil.rmtree(os.path.join(BUILD, "fuzz"), ignore_errors=True)
-    passed, failed = planted(arguments) if arguments.plant else fuzz(arguments)
+    passed, failed = (planted if arguments.plant else fuzz_devices if arguments.devices else fuzz)(arguments)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Main.cpp - fuzz-devices: N devices against one, program after program ===//
+// One process for thousands of programs: scripts/fuzz --devices starts it and talks over pipes. Both sides are evaluated, so
+// that a program costs milliseconds; machine code of partitioned programs is what xla-run and test/e2e/spmd test.
+//
+//   request:  bytes of the text, text, number of arguments, then bytes and contents of each (whole arrays, row-major)
+//   response: 0, number of results, then for each: bytes and contents on one device, bytes and contents joined from all;
+//             or 1, bytes of a message, message
+// Every number is a little-endian u64. The process ends with its input.
+#include "dialects/stablehlo/eval/Evaluator.h"
+#include "lowering/Compile.h"
+#include "lowering/DropShardings.h"
+#include "lowering/program/ProgramTypes.h"
+#include "passes/calls/Passes.h"
+#include "passes/spmd/Partition.h"
+#include "tools/RegisterAll.h"
+#include "tools/support/LegalizeChlo.h"
+#include "tools/support/ShardedArrays.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+using namespace mlir;
+using namespace millrace;
+
+namespace {
+
+//===-- Pipes -------------------------------------------------------------===//
+
+bool readBytes(void *to, size_t size) { return std::fread(to, 1, size, stdin) == size; }
+
+bool readNumber(uint64_t &number) { return readBytes(&number, sizeof(number)); }
+
+bool readText(std::string &text) {
+  uint64_t size;
+  if (!readNumber(size))
+    return false;
+  text.resize(size);
+  return readBytes(text.data(), size);
+}
+
+void write(uint64_t number) { std::fwrite(&number, 1, sizeof(number), stdout); }
+
+void write(llvm::StringRef bytes) {
+  write(uint64_t(bytes.size()));
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+}
+
+//===-- One program -------------------------------------------------------===//
+
+struct Outcome {
+  std::string error;
+  std::vector<std::pair<std::string, std::string>> results; ///< on one device, joined from all
+};
+
+/// What the tools keep of an argument or result of a partitioned function.
+runtime::TensorSpec specOf(RankedTensorType type, DictionaryAttr attrs) {
+  runtime::TensorSpec spec;
+  spec.dtype = lowering::dtypeOf(type.getElementType());
+  spec.dims.assign(type.getShape().begin(), type.getShape().end());
+  if (auto sharding = attrs ? attrs.getAs<StringAttr>("mhlo.sharding") : StringAttr())
+    spec.sharding = sharding.getValue().str();
+  return spec;
+}
+
+eval::Value toValue(const tools::Array &array, Type element) {
+  return eval::Tensor::fromBytes(RankedTensorType::get(array.dims, element), ArrayRef<char>(array.bytes.data(), array.bytes.size()));
+}
+
+tools::Array toArray(const eval::Tensor &tensor) {
+  tools::Array array;
+  array.dtype = lowering::dtypeOf(tensor.getElementType());
+  array.dims.assign(tensor.getShape().begin(), tensor.getShape().end());
+  array.bytes.assign(tensor.data(), tensor.numBytes());
+  return array;
+}
+
+class Run {
+public:
+  Run(MLIRContext &context, const std::string &text, const std::vector<std::string> &contents)
+      : context(context), text(text), contents(contents) {}
+
+  Outcome operator()() {
+    std::string diagnostics;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        diagnostics += (diagnostics.empty() ? "" : "; ") + diagnostic.str();
+      return success();
+    });
+    if (failed(compare()))
+      outcome.error += (outcome.error.empty() || diagnostics.empty() ? "" : ": ") + diagnostics;
+    if (outcome.error.empty() && outcome.results.empty() && !diagnostics.empty())
+      outcome.error = diagnostics;
+    return std::move(outcome);
+  }
+
+private:
+  LogicalResult fail(const Twine &what) {
+    outcome.error = what.str();
+    return failure();
+  }
+
+  LogicalResult fail(const Twine &what, llvm::Error error) { return fail(what + ": " + llvm::toString(std::move(error))); }
+
+  LogicalResult compare() {
+    OwningOpRef<ModuleOp> single = parseSourceString<ModuleOp>(text, &context);
+    if (!single)
+      return fail("does not parse");
+    OwningOpRef<ModuleOp> many = single->clone();
+    auto partitions = (*single)->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+    devices = partitions ? partitions.getInt() : 1;
+    if (failed(runSingle(*single)))
+      return failure();
+    return runMany(*many);
+  }
+
+  LogicalResult runSingle(ModuleOp module) {
+    module->setAttr("mhlo.num_partitions", Builder(&context).getI32IntegerAttr(1));
+    if (failed(lowering::dropShardings(module)) || failed(tools::legalizeChlo(module)))
+      return fail("one device: cannot be prepared");
+    func::FuncOp entry = eval::entryFunction(module);
+    if (entry.getNumArguments() != contents.size())
+      return fail("expects " + Twine(entry.getNumArguments()) + " arguments, but got " + Twine(contents.size()));
+    SmallVector<eval::Value> values;
+    for (auto [type, bytes] : llvm::zip_equal(entry.getArgumentTypes(), contents)) {
+      auto tensor = cast<RankedTensorType>(type);
+      tools::Array &array = arguments.emplace_back();
+      array.dtype = lowering::dtypeOf(tensor.getElementType());
+      array.dims.assign(tensor.getShape().begin(), tensor.getShape().end());
+      array.bytes = bytes;
+      if (int64_t(bytes.size()) != array.numElements() * int64_t(runtime::byteSize(array.dtype)))
+        return fail("an argument of " + Twine(bytes.size()) + " bytes does not fit its type");
+      values.push_back(toValue(array, tensor.getElementType()));
+    }
+    auto results = eval::evaluate(entry, values);
+    if (!results)
+      return fail("one device", results.takeError());
+    for (const eval::Value &value : *results)
+      wholeResults.emplace_back(value.tensor().getShape().begin(), value.tensor().getShape().end());
+    for (const eval::Value &value : *results)
+      outcome.results.push_back({std::string(value.tensor().data(), value.tensor().numBytes()), ""});
+    return success();
+  }
+
+  LogicalResult runMany(ModuleOp module) {
+    calls::prepareCollectives(module);
+    if (failed(spmd::partition(module)) || failed(verify(module)) || failed(tools::legalizeChlo(module)))
+      return fail("partitioning");
+    func::FuncOp entry = eval::entryFunction(module);
+    std::vector<SmallVector<eval::Value>> values(devices);
+    for (unsigned i = 0; i < arguments.size(); ++i) {
+      auto local = cast<RankedTensorType>(entry.getArgumentTypes()[i]);
+      auto tiles = tools::cutIntoTiles(arguments[i], specOf(local, entry.getArgAttrDict(i)), devices);
+      if (!tiles)
+        return fail("argument " + Twine(i) + ": " + std::string(tiles.status().message()));
+      for (int64_t device = 0; device < devices; ++device)
+        values[device].push_back(toValue((*tiles)[device], local.getElementType()));
+    }
+    auto results = eval::evaluateOnGrid(entry, values, 1, devices);
+    if (!results)
+      return fail(Twine(devices) + " devices", results.takeError());
+    for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+      std::vector<tools::Array> parts;
+      for (const auto &each : *results)
+        parts.push_back(toArray(each[i].tensor()));
+      std::vector<const tools::Array *> pointers;
+      for (const tools::Array &part : parts)
+        pointers.push_back(&part);
+      runtime::TensorSpec spec = specOf(cast<RankedTensorType>(entry.getResultTypes()[i]), entry.getResultAttrDict(i));
+      auto whole = tools::joinTiles(pointers, spec, wholeResults[i]);
+      if (!whole)
+        return fail("result " + Twine(i) + ": " + std::string(whole.status().message()));
+      if (failed(checkCopies(*whole, parts, spec, i)))
+        return failure();
+      outcome.results[i].second = std::move(whole->bytes);
+    }
+    return success();
+  }
+
+  /// Joining takes each tile from one device: the others must hold the same.
+  LogicalResult checkCopies(const tools::Array &whole, ArrayRef<tools::Array> parts, const runtime::TensorSpec &spec, unsigned result) {
+    for (int64_t device = 0; device < devices; ++device)
+      if (!tools::isTileOf(parts[device], whole, spec, device, devices))
+        return fail("result " + Twine(result) + ": device " + Twine(device) + " holds something else than its copies");
+    return success();
+  }
+
+  MLIRContext &context;
+  const std::string &text;
+  const std::vector<std::string> &contents;
+  int64_t devices = 1;
+  std::vector<tools::Array> arguments;
+  std::vector<std::vector<int64_t>> wholeResults; ///< shapes
+  Outcome outcome;
+};
+
+} // namespace
+
+int main() {
+  std::unique_ptr<MLIRContext> context;
+  std::string text;
+  for (uint64_t count = 0; readText(text); ++count) {
+    // A context keeps every constant it has seen.
+    if (count % 100 == 0) {
+      DialectRegistry registry;
+      registerAllDialects(registry);
+      registerCompilerDialects(registry);
+      context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+    }
+    uint64_t number;
+    if (!readNumber(number))
+      return 1;
+    std::vector<std::string> contents(number);
+    for (std::string &each : contents)
+      if (!readText(each))
+        return 1;
+    Outcome outcome = Run(*context, text, contents)();
+    if (!outcome.error.empty()) {
+      write(uint64_t(1));
+      write(outcome.error);
+    } else {
+      write(uint64_t(0));
+      write(uint64_t(outcome.results.size()));
+      for (auto &[one, joined] : outcome.results) {
+        write(one);
+        write(joined);
+      }
+    }
+    std::fflush(stdout);
+  }
+  return 0;
+}
