@@ -57,18 +57,23 @@ struct LiftInlinedMeshes : impl::LiftInlinedMeshesPassBase<LiftInlinedMeshes> {
 struct RemoveSizeOneAxes : impl::RemoveSizeOneAxesPassBase<RemoveSizeOneAxes> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto without = [&](sdy::MeshAttr mesh) {
-      SmallVector<sdy::MeshAxisAttr> axes;
-      for (sdy::MeshAxisAttr axis : mesh.getAxes())
-        if (axis.getSize() != 1)
-          axes.push_back(axis);
-      // A list of one device would make the rest a maximal mesh.
-      ArrayRef<int64_t> ids = axes.empty() && !mesh.isMaximal() ? ArrayRef<int64_t>() : mesh.getDeviceIds();
-      return sdy::MeshAttr::get(mesh.getContext(), axes, ids);
-    };
+    // Two parts of an axis may meet once what stood between them is gone.
     auto keep = [&](ArrayRef<sdy::AxisRefAttr> axes, sdy::MeshAttr mesh) {
-      return SmallVector<sdy::AxisRefAttr>(
-          llvm::make_filter_range(axes, [&](sdy::AxisRefAttr axis) { return axis.getSize(mesh) != 1; }));
+      SmallVector<sdy::AxisRefAttr> kept;
+      for (sdy::AxisRefAttr axis : axes) {
+        if (axis.getSize(mesh) == 1)
+          continue;
+        if (kept.empty() || kept.back().getName() != axis.getName() || !kept.back().getSubAxisInfo() || !axis.getSubAxisInfo() ||
+            kept.back().getPreSize() * kept.back().getSize(mesh) != axis.getPreSize()) {
+          kept.push_back(axis);
+          continue;
+        }
+        int64_t pre = kept.back().getPreSize(), size = kept.back().getSize(mesh) * axis.getSize(mesh);
+        bool isAll = size == mesh.getAxisSize(axis.getName());
+        kept.back() = sdy::AxisRefAttr::get(axis.getContext(), axis.getName(),
+                                            isAll ? sdy::SubAxisInfoAttr() : sdy::SubAxisInfoAttr::get(axis.getContext(), pre, size));
+      }
+      return kept;
     };
     transformShardings(module, [&](sdy::TensorShardingAttr sharding, Operation *user) {
       sdy::MeshAttr mesh = sharding.getMesh(user);
@@ -80,22 +85,9 @@ struct RemoveSizeOneAxes : impl::RemoveSizeOneAxesPassBase<RemoveSizeOneAxes> {
         auto priority = axes.empty() && dim.getIsClosed() ? std::nullopt : dim.getPriority();
         dims.push_back(sdy::DimensionShardingAttr::get(dim.getContext(), axes, dim.getIsClosed(), priority));
       }
-      Attribute name = isa<sdy::MeshAttr>(sharding.getMeshOrRef()) ? Attribute(without(mesh)) : sharding.getMeshOrRef();
-      return sdy::TensorShardingAttr::get(sharding.getContext(), name, dims, keep(sharding.getReplicatedAxes(), mesh),
+      return sdy::TensorShardingAttr::get(sharding.getContext(), sharding.getMeshOrRef(), dims, keep(sharding.getReplicatedAxes(), mesh),
                                           keep(sharding.getUnreducedAxes(), mesh), sharding.getReductionOp());
     });
-    module.walk([&](sdy::ManualComputationOp op) {
-      sdy::MeshAttr mesh = meshOf(op);
-      if (!mesh)
-        return;
-      SmallVector<StringAttr> axes;
-      for (StringAttr axis : op.getManualAxes())
-        if (mesh.getAxisSize(axis.getValue()) != 1)
-          axes.push_back(axis);
-      op.setManualAxesAttr(sdy::ManualAxesAttr::get(op.getContext(), axes));
-    });
-    for (auto mesh : module.getOps<sdy::MeshOp>())
-      mesh.setMeshAttr(without(mesh.getMesh()));
   }
 };
 

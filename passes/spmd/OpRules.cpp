@@ -4,6 +4,7 @@
 
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
+#include "passes/spmd/Combiners.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
@@ -54,7 +55,8 @@ template <typename Op> bool isPlain(Op op, int64_t dim) {
   return at(op.getWindowDimensions(), 1) == 1 && at(op.getWindowStrides(), 1) == 1;
 }
 
-/// Dimensions of operand 0 that stay whole although the rule ties them to others.
+/// Dimensions of operand 0 that stay whole although the rule ties them to others: windows at an index may reach into several
+/// tiles; single elements are in one (PartitionIndexing.cpp).
 SmallVector<int64_t> wholeDims(Operation *op) {
   SmallVector<int64_t> dims;
   auto where = [&](auto condition) {
@@ -63,21 +65,6 @@ SmallVector<int64_t> wholeDims(Operation *op) {
         dims.push_back(dim);
   };
   llvm::TypeSwitch<Operation *>(op)
-      // Equal sizes, and yet elements move.
-      .Case([&](PadOp each) {
-        where([&](int64_t dim) {
-          return each.getEdgePaddingLow()[dim] != 0 || each.getEdgePaddingHigh()[dim] != 0 ||
-                 each.getInteriorPadding()[dim] != 0;
-        });
-      })
-      .Case([&](ReduceWindowOp each) {
-        auto dilated = [&](std::optional<ArrayRef<int64_t>> list, int64_t dim) { return list && (*list)[dim] != 1; };
-        where([&](int64_t dim) {
-          return !isPlain(each, dim) || dilated(each.getBaseDilations(), dim) || dilated(each.getWindowDilations(), dim);
-        });
-      })
-      .Case([&](SelectAndScatterOp each) { where([&](int64_t dim) { return !isPlain(each, dim); }); })
-      // Windows at an index may reach into several tiles; single elements are in one (PartitionIndexing.cpp).
       .Case([&](GatherOp each) {
         auto numbers = each.getDimensionNumbers();
         where([&](int64_t dim) {
@@ -99,6 +86,41 @@ SmallVector<int64_t> wholeDims(Operation *op) {
       })
       .Default([](Operation *) {});
   return dims;
+}
+
+/// Devices can compute tiles of the result from what neighbours lend them.
+bool canMove(Operation *op, int64_t dim) {
+  auto isEmpty = [](Value value) { return llvm::is_contained(shapeOf(value), 0); };
+  // Of a concatenation some operands may be empty.
+  if (llvm::any_of(op->getResults(), isEmpty) || (!isa<ConcatenateOp>(op) && llvm::any_of(op->getOperands(), isEmpty)))
+    return false;
+  auto select = dyn_cast<SelectAndScatterOp>(op);
+  if (!select)
+    return true;
+  // Windows beyond the source add nothing.
+  Operation *combine = combinerOf(select.getScatter());
+  if (!combine || !isNeutral(select.getInitValue(), combine))
+    return false;
+  if (!select.getPadding() || llvm::all_of(select.getPadding()->getValues<int64_t>(), [](int64_t each) { return each == 0; }))
+    return true;
+  // Something must never be selected: below the largest number there is minus infinity.
+  Block &body = select.getSelect().front();
+  auto compare = dyn_cast<CompareOp>(body.front());
+  auto type = dyn_cast<FloatType>(cast<RankedTensorType>(select.getOperand().getType()).getElementType());
+  return type && APFloat::semanticsHasInf(type.getFloatSemantics()) && compare && llvm::hasNItems(body, 2) &&
+         compare.getComparisonDirection() == ComparisonDirection::GE && compare.getLhs() == body.getArgument(0) &&
+         compare.getRhs() == body.getArgument(1);
+}
+
+/// The factor is all of every dimension that has it: the dimension's last tiles may be filled up.
+bool isAlone(const Rule &rule, int factor) {
+  for (auto *side : {&rule.operands, &rule.results})
+    for (const TensorFactors &tensor : *side)
+      for (const DimFactors &dim : tensor)
+        if (llvm::is_contained(dim, factor) &&
+            llvm::any_of(dim, [&](int other) { return other != factor && rule.factors[other].size > 1; }))
+          return false;
+  return true;
 }
 
 /// Summands on devices are combined only where that is known to be right.
@@ -131,9 +153,42 @@ bool canSplitCall(CustomCallOp op, const Rule &rule, int factor) {
 
 } // namespace
 
+SmallVector<int64_t> movingDims(Operation *op) {
+  SmallVector<int64_t> dims;
+  if (op->getNumOperands() == 0)
+    return dims;
+  auto where = [&](auto condition) {
+    for (int64_t dim = 0; dim < int64_t(shapeOf(op->getOperand(0)).size()); ++dim)
+      if (condition(dim))
+        dims.push_back(dim);
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](SliceOp each) {
+        where([&](int64_t dim) { return shapeOf(each.getOperand())[dim] != shapeOf(each.getResult())[dim]; });
+      })
+      .Case([&](ConcatenateOp each) { dims.push_back(each.getDimension()); })
+      .Case([&](ReverseOp each) { llvm::append_range(dims, each.getDimensions()); })
+      .Case([&](PadOp each) {
+        where([&](int64_t dim) {
+          return each.getEdgePaddingLow()[dim] != 0 || each.getEdgePaddingHigh()[dim] != 0 ||
+                 each.getInteriorPadding()[dim] != 0;
+        });
+      })
+      .Case([&](ReduceWindowOp each) {
+        auto dilated = [&](std::optional<ArrayRef<int64_t>> list, int64_t dim) { return list && (*list)[dim] != 1; };
+        where([&](int64_t dim) {
+          return !isPlain(each, dim) || dilated(each.getBaseDilations(), dim) || dilated(each.getWindowDilations(), dim);
+        });
+      })
+      .Case([&](SelectAndScatterOp each) { where([&](int64_t dim) { return !isPlain(each, dim); }); })
+      .Case([&](ConvolutionOp each) { llvm::append_range(dims, each.getDimensionNumbers().getInputSpatialDimensions()); })
+      .Default([](Operation *) {});
+  return dims;
+}
+
 SplitRule splitRuleOf(Operation *op) {
   auto found = sharding::ruleOf(op);
-  SplitRule result{found ? *found : wholeRule(op), {}};
+  SplitRule result{found ? *found : wholeRule(op), {}, {}, {}};
   const Rule &rule = result.rule;
   for (auto [factor, each] : llvm::enumerate(rule.factors))
     result.splittable.push_back(each.size > 1 && (each.kind == FactorKind::PassThrough ||
@@ -156,11 +211,20 @@ SplitRule splitRuleOf(Operation *op) {
     for (int64_t dim : wholeDims(op))
       for (int factor : rule.operands[0][dim])
         result.splittable[factor] = false;
+  result.moving.assign(rule.factors.size(), false);
+  for (int64_t dim : movingDims(op))
+    for (int factor : rule.operands[0][dim])
+      if (rule.factors[factor].kind != FactorKind::Reduction) {
+        result.moving[factor] = true;
+        result.splittable[factor] = rule.factors[factor].size > 1 && has(rule.results[0], factor) && canMove(op, dim);
+      }
   // Columns of the right-hand side are solved for one by one.
   if (auto solve = dyn_cast<TriangularSolveOp>(op)) {
     int64_t rank = shapeOf(solve.getB()).size();
     result.splittable[rule.results[0][solve.getLeftSide() ? rank - 1 : rank - 2].front()] = true;
   }
+  for (size_t factor = 0; factor < rule.factors.size(); ++factor)
+    result.canFillUp.push_back(result.moving[factor] || (!isa<CustomCallOp>(op) && isAlone(rule, factor)));
   return result;
 }
 
@@ -183,7 +247,9 @@ SmallVector<std::pair<int, Tiles>> tilesOfFactors(const Placement &placement, co
       if (rest.isWhole())
         break;
       int64_t size = factors[factor].size;
-      int64_t count = i + 1 == dim.size() ? rest.count : std::gcd(size, rest.count);
+      // Windows are shared out, whatever is left of the dimension inside of them.
+      bool takesAll = i + 1 == dim.size() || factors[factor].kind == FactorKind::Permutation;
+      int64_t count = takesAll ? rest.count : std::gcd(size, rest.count);
       Tiles mine = grouped(rest, count);
       if (!mine.isWhole())
         result.push_back({factor, mine});

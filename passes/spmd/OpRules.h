@@ -12,16 +12,20 @@
 
 namespace millrace::spmd {
 
-/// A rule, and for each factor whether splitting it is possible.
+/// A rule, and for each factor whether splitting it is possible, whether into tiles that do not divide it, and whether
+/// elements move along it (PartitionMoved.cpp): then dimensions that have it differ in size.
 struct SplitRule {
   sharding::Rule rule;
-  llvm::SmallVector<bool> splittable;
+  llvm::SmallVector<bool> splittable, canFillUp, moving;
 
   bool isReduced(int factor) const { return rule.factors[factor].kind == sharding::FactorKind::Reduction; }
 };
 
 /// All dimensions whole if nothing is known about the operation.
 SplitRule splitRuleOf(mlir::Operation *op);
+
+/// Dimensions of operand 0 along which the operation moves elements.
+llvm::SmallVector<int64_t> movingDims(mlir::Operation *op);
 
 /// Tiles of every factor of one tensor; as far as its dimensions' tiles are made of whole parts of factors.
 llvm::SmallVector<std::pair<int, Tiles>> tilesOfFactors(const Placement &placement, const sharding::TensorFactors &dims,

@@ -28,6 +28,8 @@ namespace {
 constexpr llvm::StringLiteral kHloSharding = "mhlo.sharding";
 constexpr llvm::StringLiteral kFrontend = "mhlo.frontend_attributes";
 constexpr llvm::StringLiteral kAlias = "tf.aliasing_output";
+/// Of an argument or result whose tiles do not fill the whole.
+constexpr llvm::StringLiteral kWholeShape = "millrace.whole_shape";
 
 /// The attributes that said how a value is sharded, gone.
 void dropShardings(NamedAttrList &attrs) {
@@ -64,18 +66,11 @@ FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, Dictionary
   if (failed(found))
     return failure();
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    for (auto [dim, tiles] : llvm::enumerate(found->placement)) {
+    for (size_t dim = 0; dim < found->placement.size(); ++dim)
       if (tensor.isDynamicDim(dim)) {
         function.emitError("UNIMPLEMENTED: partitioning of dynamic shapes: ") << what << " is " << type;
         return failure();
       }
-      if (tensor.getDimSize(dim) % tiles.count != 0) {
-        function.emitError("UNIMPLEMENTED: uneven shards: dimension ")
-            << dim << " of " << what << " has size " << tensor.getDimSize(dim) << ", which " << tiles.count
-            << " devices do not divide";
-        return failure();
-      }
-    }
   return found;
 }
 
@@ -100,6 +95,9 @@ void Partitioner::describeSignature(func::FuncOp function, ArrayRef<Shard> argum
     dropShardings(attrs);
     if (isa<RankedTensorType>(shard.value.getType()))
       attrs.set(kHloSharding, builder.getStringAttr(toString(describe(shard.placement, numDevices))));
+    if (!llvm::all_of(llvm::zip_equal(shard.placement, shard.shape),
+                      [](auto each) { return divides(std::get<0>(each), std::get<1>(each)); }))
+      attrs.set(kWholeShape, builder.getDenseI64ArrayAttr(shard.shape));
     return attrs.getDictionary(module.getContext());
   };
   SmallVector<Attribute> argumentAttrs, resultAttrs;
@@ -143,8 +141,8 @@ LogicalResult Partitioner::run(func::FuncOp function) {
     if (failed(target))
       return failure();
     Value local = block->addArgument(localType(argument.getType(), target->placement), argument.getLoc());
-    arguments.push_back({local, target->placement, currentScope});
-    shards[argument] = arguments.back();
+    bind(argument, local, target->placement, currentScope);
+    arguments.push_back(shards[argument]);
   }
   SmallVector<FailureOr<Target>> targets;
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
@@ -163,6 +161,10 @@ LogicalResult Partitioner::run(func::FuncOp function) {
   for (auto [global, shard, target] : llvm::zip_equal(terminator->getOperands(), results, targets)) {
     shard.scope = currentScope;
     Placement chosen = choose(shard, *target, terminator);
+    // Parts of different sizes only where somebody asked for them.
+    for (auto [tiles, wanted, size] : llvm::zip_equal(chosen, target->placement, shard.shape))
+      if (!divides(tiles, size) && divides(wanted, size))
+        tiles = wanted;
     shard.value = resharder.reshard(builder, terminator->getLoc(), shard, chosen, isUsedOnce(global));
     shard.placement = chosen;
     values.push_back(shard.value);
@@ -265,6 +267,53 @@ static bool hasStaticShapes(ModuleOp module) {
               .wasInterrupted();
 }
 
+/// What somebody wrote at an argument or result.
+struct GivenSharding {
+  func::FuncOp function;
+  bool isArgument;
+  unsigned index;
+  sdy::TensorShardingAttr sharding;
+};
+
+static std::vector<GivenSharding> givenShardings(ModuleOp module) {
+  std::vector<GivenSharding> given;
+  auto add = [&](func::FuncOp function, bool isArgument, unsigned index, DictionaryAttr attrs) {
+    if (auto sharding = attrs ? attrs.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName) : sdy::TensorShardingAttr())
+      given.push_back({function, isArgument, index, sharding});
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      add(function, true, i, function.getArgAttrDict(i));
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      add(function, false, i, function.getResultAttrDict(i));
+  }
+  return given;
+}
+
+/// Propagation must not come up with shards of different sizes at the signature, but who asks for them gets them.
+static void restoreUneven(ArrayRef<GivenSharding> given) {
+  for (const GivenSharding &each : given) {
+    func::FuncOp function = each.function;
+    auto type = dyn_cast<RankedTensorType>(each.isArgument ? function.getArgument(each.index).getType()
+                                                           : function.getResultTypes()[each.index]);
+    DictionaryAttr attrs = each.isArgument ? function.getArgAttrDict(each.index) : function.getResultAttrDict(each.index);
+    auto now = attrs ? attrs.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName) : sdy::TensorShardingAttr();
+    sdy::MeshAttr mesh = each.sharding.getMesh(function);
+    if (!type || !now || !mesh || now.getRank() != type.getRank() || each.sharding.getRank() != type.getRank())
+      continue;
+    SmallVector<sdy::DimensionShardingAttr> dims(now.getDimShardings());
+    for (auto [dim, wanted, size] : llvm::zip_equal(dims, each.sharding.getDimShardings(), type.getShape()))
+      if (!divides(tilesOfAxes(wanted.getAxes(), mesh), size))
+        dim = sdy::DimensionShardingAttr::get(wanted.getContext(), wanted.getAxes(), true, std::nullopt);
+    auto restored = sdy::TensorShardingAttr::get(now.getContext(), now.getMeshOrRef(), dims, now.getReplicatedAxes(),
+                                                 now.getUnreducedAxes(), now.getReductionOp());
+    if (each.isArgument)
+      function.setArgAttr(each.index, sdy::shardingAttrName, restored);
+    else
+      function.setResultAttr(each.index, sdy::shardingAttrName, restored);
+  }
+}
+
 LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   if (!hasShardings(module) || module->hasAttr(kPropagated))
     return success();
@@ -299,8 +348,12 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   sharding::PipelineOptions pipeline;
   pipeline.dropRules = false; // partitioning knows nothing else about custom calls
   sharding::addExportPipeline(after, pipeline);
-  if (failed(before.run(module)) || failed(sharding::propagateShardings(module, {}, explain)) || failed(after.run(module)))
+  if (failed(before.run(module)))
     return failure();
+  std::vector<GivenSharding> given = givenShardings(module);
+  if (failed(sharding::propagateShardings(module, {}, explain)) || failed(after.run(module)))
+    return failure();
+  restoreUneven(given);
   for (auto function : module.getOps<func::FuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (!annotated.contains({function, i}))

@@ -35,17 +35,27 @@ FailureOr<Shard> Partitioner::enter(const Shard &shard, sdy::TensorShardingAttr 
   sdy::MeshAttr mesh = sharding.getMesh(op);
   Scope inner = scopeOfAxes(shard.scope, axes, mesh);
   if (!isa<RankedTensorType>(global) || sharding.getRank() != int64_t(target->placement.size()))
-    return Shard{shard.value, shard.placement, inner};
+    return shardOf(global, shard.value, shard.placement, inner);
   SmallVector<Tiles> manual;
   for (auto [dim, attr] : llvm::enumerate(sharding.getDimShardings())) {
     manual.push_back(tilesOfAxes(manualPart(attr, axes), mesh));
     // What the manual axes divide, the free ones may not.
-    if (cast<RankedTensorType>(global).getDimSize(dim) % target->placement[dim].count != 0)
+    if (!subdivides(target->placement[dim], manual.back(), shard.shape[dim]))
       target->placement[dim] = manual.back();
   }
   Placement chosen = choose(shard, *target, op);
+  for (auto [tiles, outer, size] : llvm::zip_equal(chosen, manual, shard.shape))
+    if (refines(tiles, outer) && !subdivides(tiles, outer, size))
+      tiles = outer;
   Value value = resharder.reshard(builder, op->getLoc(), shard, chosen);
-  for (auto [tiles, outer] : llvm::zip_equal(chosen, manual)) {
+  SmallVector<int64_t, 4> shape;
+  for (auto [tiles, outer, size] : llvm::zip_equal(chosen, manual, shard.shape)) {
+    shape.push_back(tileSize(size, outer));
+    if (!divides(outer, size)) {
+      op->emitError("expects manual axes to divide their dimensions, but a dimension of ")
+          << size << " is to be split into " << outer.count << ": " << sharding;
+      return failure();
+    }
     if (!refines(tiles, outer)) {
       op->emitError("UNIMPLEMENTED: a manual computation whose operand cannot be split along its manual axes: ")
           << sharding;
@@ -53,11 +63,11 @@ FailureOr<Shard> Partitioner::enter(const Shard &shard, sdy::TensorShardingAttr 
     }
     tiles = within(tiles, outer);
   }
-  return Shard{value, chosen, inner};
+  return Shard{value, chosen, inner, shape};
 }
 
 FailureOr<Shard> Partitioner::leave(Shard shard, sdy::TensorShardingAttr sharding, ArrayRef<StringAttr> axes,
-                                    const Scope &scope, Operation *op) {
+                                    Type global, const Scope &scope, Operation *op) {
   sdy::MeshAttr mesh = sharding.getMesh(op);
   if (!mesh) {
     op->emitError("unknown mesh: ") << sharding.getMeshOrRef();
@@ -67,11 +77,18 @@ FailureOr<Shard> Partitioner::leave(Shard shard, sdy::TensorShardingAttr shardin
     op->emitError("UNIMPLEMENTED: partitioning of unreduced values: ") << sharding;
     return failure();
   }
-  if (sharding.getRank() == int64_t(shard.placement.size()))
+  if (sharding.getRank() == int64_t(shard.placement.size())) {
+    // Tiles of a part that do not fill it are no tiles of the whole.
+    Placement even = shard.placement;
+    for (auto [tiles, size, dim] : llvm::zip_equal(even, shard.shape, sharding.getDimShardings()))
+      if (!divides(tiles, size) && !tilesOfAxes(manualPart(dim, axes), mesh).isWhole())
+        tiles = Tiles();
+    shard.value = resharder.reshard(builder, op->getLoc(), shard, even);
+    shard.placement = even;
     for (auto [tiles, dim] : llvm::zip_equal(shard.placement, sharding.getDimShardings()))
       tiles = compose(tilesOfAxes(manualPart(dim, axes), mesh), tiles);
-  shard.scope = scope;
-  return shard;
+  }
+  return shardOf(global, shard.value, shard.placement, scope);
 }
 
 LogicalResult Partitioner::emitManual(sdy::ManualComputationOp op) {
@@ -103,7 +120,7 @@ LogicalResult Partitioner::emitManual(sdy::ManualComputationOp op) {
   currentScope = saved;
   for (auto [result, shard, sharding] :
        llvm::zip_equal(op->getResults(), returned, op.getOutShardings().getShardings())) {
-    auto outside = leave(shard, sharding, axes, outer, op);
+    auto outside = leave(shard, sharding, axes, result.getType(), outer, op);
     if (failed(outside))
       return failure();
     shards[result] = *outside;
@@ -177,7 +194,7 @@ LogicalResult Partitioner::emitSharding(CustomCallOp op) {
   Placement chosen = choose(shard, *target, op);
   Value value = resharder.reshard(builder, op.getLoc(), shard, chosen);
   for (Value result : op->getResults())
-    shards[result] = {value, chosen, shard.scope};
+    bind(result, value, chosen, shard.scope);
   return success();
 }
 
@@ -211,16 +228,23 @@ LogicalResult Partitioner::emitFullToShard(CustomCallOp op) {
     shard.scope = shard.scope.splitBy(target->manualKey);
   auto global = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
   auto local = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (global && local)
-    for (auto [dim, tiles] : llvm::enumerate(shard.placement)) {
+  Placement inner = shard.placement;
+  if (global && local) {
+    Placement outer = shard.placement;
+    for (auto [dim, tiles] : llvm::enumerate(outer)) {
       int64_t count = ratio(global, local, dim);
       auto manual = count ? coarsen(tiles, count) : std::nullopt;
       if (!manual)
         return op->emitError("expects dimension ") << dim << " of " << global << " to be split so that devices hold "
                                                    << local << ", but it is in " << tiles.count << " parts";
-      tiles = within(tiles, *manual);
+      if (!subdivides(tiles, *manual, global.getDimSize(dim)))
+        tiles = *manual;
+      inner[dim] = within(tiles, *manual);
     }
-  shards[op->getResult(0)] = shard;
+    Shard here = shards[op->getOperand(0)];
+    shard.value = resharder.reshard(builder, op.getLoc(), here, outer);
+  }
+  bind(op->getResult(0), shard.value, inner, shard.scope);
   return success();
 }
 
@@ -232,7 +256,14 @@ LogicalResult Partitioner::emitShardToFull(CustomCallOp op) {
     return failure();
   auto local = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
   auto global = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (global && local)
+  if (global && local) {
+    // Tiles of a part that do not fill it are no tiles of the whole.
+    Placement even = shard.placement;
+    for (auto [tiles, size] : llvm::zip_equal(even, shard.shape))
+      if (!divides(tiles, size))
+        tiles = Tiles();
+    shard.value = resharder.reshard(builder, op.getLoc(), shard, even);
+    shard.placement = even;
     for (auto [dim, tiles] : llvm::enumerate(shard.placement)) {
       int64_t count = ratio(global, local, dim);
       auto manual = count ? coarsen(target->placement[dim], count) : std::nullopt;
@@ -241,8 +272,9 @@ LogicalResult Partitioner::emitShardToFull(CustomCallOp op) {
                << dim << " of " << global << " into parts of " << local << ", but got " << text;
       tiles = compose(*manual, tiles);
     }
-  shard.scope = target->manualKey.empty() ? currentScope : currentScope.splitBy(target->manualKey);
-  shards[op->getResult(0)] = shard;
+  }
+  bind(op->getResult(0), shard.value, shard.placement,
+       target->manualKey.empty() ? currentScope : currentScope.splitBy(target->manualKey));
   return success();
 }
 
@@ -270,7 +302,7 @@ LogicalResult Partitioner::emitLocalToGlobal(CustomCallOp op) {
   if (!out || !axes || out.getShardings().size() != op->getNumOperands() || op->getNumResults() != op->getNumOperands())
     return op->emitError("expects frontend attributes xla.sdy.out_shardings, one per operand, and xla.sdy.manual_axes");
   for (auto [operand, result, sharding] : llvm::zip_equal(op->getOperands(), op->getResults(), out.getShardings())) {
-    auto outside = leave(shards[operand], sharding, axes.getValue(), currentScope, op);
+    auto outside = leave(shards[operand], sharding, axes.getValue(), result.getType(), currentScope, op);
     if (failed(outside))
       return failure();
     shards[result] = *outside;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PartitionOps.cpp - Blocks, operations by rule, collectives ---------===//
+#include "passes/spmd/Combiners.h"
 #include "passes/spmd/Partitioner.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -24,6 +24,10 @@ Scope Partitioner::scopeOf(Operation &op) {
     if (shards[operand].scope.count > scope.count)
       scope = shards[operand].scope;
   return scope;
+}
+
+void Partitioner::bind(Value global, Value local, Placement placement, Scope scope) {
+  shards[global] = shardOf(global.getType(), local, std::move(placement), std::move(scope));
 }
 
 Value Partitioner::whole(const Shard &shard, const Scope &scope, Location loc) {
@@ -57,7 +61,7 @@ LogicalResult Partitioner::emitOp(Operation &op) {
       return failure();
     Placement chosen = choose(shard, *target, &op);
     Value value = resharder.reshard(builder, op.getLoc(), shard, chosen, isUsedOnce(op.getOperand(0)));
-    shards[op.getResult(0)] = {value, chosen, shard.scope};
+    bind(op.getResult(0), value, chosen, shard.scope);
     return success();
   };
   if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
@@ -70,10 +74,9 @@ LogicalResult Partitioner::emitOp(Operation &op) {
     return success();
   if (auto constant = dyn_cast<sdy::ConstantOp>(op)) {
     Value value = ConstantOp::create(builder, op.getLoc(), constant.getType(), constant.getValue());
-    Shard shard{value, wholeOf(constant.getType()), currentScope};
+    bind(constant.getResult(), value, wholeOf(constant.getType()), currentScope);
     if (auto wanted = wantedPlacement(cast<OpResult>(constant.getResult()), currentScope))
-      shard = {resharder.reshard(builder, op.getLoc(), shard, *wanted), *wanted, currentScope};
-    shards[constant.getResult()] = shard;
+      bind(constant.getResult(), resharder.reshard(builder, op.getLoc(), shards[constant.getResult()], *wanted), *wanted, currentScope);
     return success();
   }
   if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
@@ -114,7 +117,7 @@ LogicalResult Partitioner::emitOp(Operation &op) {
     Scope scope = scopeOf(op);
     Operation *local = emitLocal(op, operands, placements);
     for (auto [result, value, placement] : llvm::zip_equal(op.getResults(), local->getResults(), placements))
-      shards[result] = {value, placement, scope};
+      bind(result, value, placement, scope);
     return success();
   }
   // Every device would draw its own numbers, or take its own input, for a value that is one.
@@ -176,8 +179,7 @@ LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
     ReturnOp::create(builder, loc, zeros);
   }
   for (auto [result, value, placement] : llvm::zip_equal(op->getResults(), branch->getResults(), placements))
-    shards[result] = {isToken(value.getType()) ? value : resharder.broadcast(builder, loc, value, device), placement,
-                      currentScope};
+    bind(result, isToken(value.getType()) ? value : resharder.broadcast(builder, loc, value, device), placement, currentScope);
   return success();
 }
 
@@ -205,9 +207,9 @@ Operation *Partitioner::emitLocal(Operation &op, ValueRange operands, ArrayRef<P
   for (Value value : captured)
     if (shards.contains(value))
       mapping.map(value, whole(shards[value], scope, op.getLoc()));
-  for (Value operand : op.getOperands())
+  for (auto [operand, local] : llvm::zip_equal(op.getOperands(), operands))
     if (!mapping.contains(operand))
-      mapping.map(operand, shards[operand].value);
+      mapping.map(operand, local);
   Operation *local = builder.clone(op, mapping);
   local->setOperands(operands); // one value may be wanted in two placements
   dropConstraints(*local);
@@ -228,56 +230,6 @@ static int64_t bytesOf(Type type) {
   if (auto complex = dyn_cast<ComplexType>(element))
     return 2 * bytesOf(RankedTensorType::get(tensor.getShape(), complex.getElementType()));
   return tensor.getNumElements() * std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
-}
-
-/// The value that `combine` leaves the other operand alone with, or null for element types without one here.
-static DenseElementsAttr neutralElement(Operation *combine, RankedTensorType type) {
-  Type element = type.getElementType();
-  bool greatest = isa<MinOp>(combine), least = isa<MaxOp>(combine);
-  if (auto kind = dyn_cast<FloatType>(element)) {
-    const llvm::fltSemantics &semantics = kind.getFloatSemantics();
-    APFloat value = APFloat::getZero(semantics);
-    if (greatest || least) {
-      if (!APFloat::semanticsHasInf(semantics))
-        return {};
-      value = APFloat::getInf(semantics, least);
-    } else if (isa<MulOp>(combine)) {
-      value = APFloat(semantics, 1);
-    }
-    return DenseElementsAttr::get(type, value);
-  }
-  auto integer = dyn_cast<IntegerType>(element);
-  if (!integer)
-    return {};
-  unsigned width = integer.getWidth();
-  bool isUnsigned = integer.isUnsigned() || width == 1;
-  APInt value = APInt::getZero(width);
-  if (greatest)
-    value = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
-  else if (least)
-    value = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
-  else if (isa<MulOp>(combine))
-    value = APInt(width, 1);
-  else if (isa<AndOp>(combine))
-    value = APInt::getAllOnes(width);
-  return DenseElementsAttr::get(type, value);
-}
-
-/// The initial value changes nothing.
-static bool isNeutral(Value init, Operation *combine) {
-  DenseElementsAttr value;
-  return matchPattern(init, m_Constant(&value)) && value == neutralElement(combine, cast<RankedTensorType>(init.getType()));
-}
-
-/// The combining operation of a reduction of which devices may compute summands; null if that is not known to be right.
-static Operation *combinerOf(ReduceOp reduce) {
-  if (!reduce || reduce.getInputs().size() != 1 || !llvm::hasNItems(reduce.getBody().front(), 2))
-    return nullptr;
-  Operation &combine = reduce.getBody().front().front();
-  bool known = isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(combine) && combine.getOperand(0) != combine.getOperand(1) &&
-               llvm::all_of(combine.getOperands(), [](Value value) { return isa<BlockArgument>(value); }) &&
-               neutralElement(&combine, cast<RankedTensorType>(reduce.getInitValues()[0].getType()));
-  return known ? &combine : nullptr;
 }
 
 /// Tiles for every factor: of what operands have and results are to have, that comes first which keeps most bytes in place.
@@ -328,13 +280,34 @@ SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const Split
   };
   for (const Candidate &candidate : candidates) {
     std::optional<Tiles> &place = assigned[candidate.factor];
-    if (place || !split.splittable[candidate.factor] || rule.factors[candidate.factor].size % candidate.tiles.count != 0)
+    if (place || !split.splittable[candidate.factor] ||
+        (!divides(candidate.tiles, rule.factors[candidate.factor].size) && !split.canFillUp[candidate.factor]))
       continue;
     place = candidate.tiles;
     if (!isPossible())
       place.reset();
   }
   return assigned;
+}
+
+/// What fills the last tiles of dimensions that are summed over must not be summed.
+void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, const SplitRule &split,
+                               ArrayRef<const Tiles *> assigned, Operation *combiner) {
+  for (auto [i, shard] : llvm::enumerate(operands))
+    for (auto [dim, factors] : llvm::enumerate(split.rule.operands[i])) {
+      const Tiles &tiles = shard.placement[dim];
+      if (divides(tiles, shard.shape[dim]) ||
+          !llvm::any_of(factors, [&](int factor) { return assigned[factor] && split.isReduced(factor); }))
+        continue;
+      SmallVector<int64_t> begins(numDevices, 0), ends;
+      int64_t tile = tileSize(shard.shape[dim], tiles);
+      for (int64_t device = 0; device < numDevices; ++device)
+        ends.push_back(std::clamp<int64_t>(shard.shape[dim] - tiles.at(device) * tile, 0, tile));
+      auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(shard.value.getType()).getElementType());
+      Value fill = stablehlo::ConstantOp::create(builder, op.getLoc(),
+                                                 combiner ? ElementsAttr(neutralElement(combiner, scalar)) : zerosOf(scalar));
+      shard.value = resharder.keep(builder, op.getLoc(), shard.value, dim, begins, ends, fill);
+    }
 }
 
 LogicalResult Partitioner::emitByRule(Operation &op) {
@@ -354,12 +327,18 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   for (const std::optional<Tiles> &tiles : assigned)
     pointers.push_back(tiles ? &*tiles : nullptr);
 
-  SmallVector<Value> operands;
+  // What each operand is brought to. Where elements move, one that everybody has stays as it is.
+  SmallVector<Shard> brought;
   for (auto [operand, dims] : llvm::zip_equal(op.getOperands(), rule.operands)) {
     Shard shard = shards[operand];
     shard.scope = scope;
-    operands.push_back(resharder.reshard(builder, op.getLoc(), shard, *placementOfFactors(dims, rule.factors, pointers),
-                                         isUsedOnce(operand)));
+    Placement placement = *placementOfFactors(dims, rule.factors, pointers);
+    for (auto [tiles, had, factors] : llvm::zip_equal(placement, shard.placement, dims))
+      if (had.isWhole() && llvm::any_of(factors, [&](int factor) { return split.moving[factor]; }))
+        tiles = Tiles();
+    shard.value = resharder.reshard(builder, op.getLoc(), shard, placement, isUsedOnce(operand));
+    shard.placement = placement;
+    brought.push_back(shard);
   }
   SmallVector<Placement> results;
   for (const sharding::TensorFactors &dims : rule.results)
@@ -368,6 +347,9 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   for (auto [factor, tiles] : llvm::enumerate(pointers))
     if (tiles)
       (split.isReduced(factor) ? summed : kept).push_back(tiles);
+  if (!isa<GatherOp>(op)) // finds nothing behind the end
+    clearFilling(op, brought, split, pointers, combiner);
+  SmallVector<Value> operands = llvm::map_to_vector(brought, [](const Shard &shard) { return shard.value; });
   Value init;
   if (!summed.empty() && reduce) {
     // Each device starts from the neutral element; the initial value joins once, after the all-reduce.
@@ -385,8 +367,12 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
       localizeUpdate(update, operands, first);
   }
-  Operation *local = emitLocal(op, operands, results);
-  SmallVector<Value> values(local->getResults());
+  bool moves = llvm::any_of(llvm::enumerate(pointers), [&](auto each) { return each.value() && split.moving[each.index()]; });
+  SmallVector<Value> values;
+  if (moves)
+    values = emitMoved(op, brought, results);
+  else
+    values = emitLocal(op, operands, results)->getResults();
   if (inside)
     values[0] = maskGather(cast<GatherOp>(op), values[0], inside);
   bool isSum = !summed.empty();
@@ -399,7 +385,8 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
       if (!isNeutral(init, combiner)) {
         // Where devices keep parts, so is the initial value added to parts.
         if (wanted[0] && *wanted[0] != results[0]) {
-          values[0] = resharder.reshard(builder, op.getLoc(), {values[0], results[0], scope}, *wanted[0], true);
+          values[0] = resharder.reshard(builder, op.getLoc(), shardOf(op.getResult(0).getType(), values[0], results[0], scope),
+                                        *wanted[0], true);
           results[0] = *wanted[0];
         }
         auto type = cast<RankedTensorType>(values[0].getType());
@@ -410,11 +397,10 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     }
   }
   for (auto [result, value, placement, target] : llvm::zip_equal(op.getResults(), values, results, wanted)) {
-    Shard shard{value, placement, scope};
+    bind(result, value, placement, scope);
     // A sum that is not used otherwise is scattered.
     if (target && *target != placement)
-      shard = {resharder.reshard(builder, op.getLoc(), shard, *target, isSum), *target, scope};
-    shards[result] = shard;
+      bind(result, resharder.reshard(builder, op.getLoc(), shards[result], *target, isSum), *target, scope);
   }
   return success();
 }
@@ -464,7 +450,7 @@ LogicalResult Partitioner::emitCollective(Operation &op) {
     return op.emitError("UNIMPLEMENTED: partitioning of a collective whose results are not its operands'");
   Operation *local = emitLocal(op, operands, placements);
   for (auto [result, value, placement] : llvm::zip_equal(op.getResults(), local->getResults(), placements))
-    shards[result] = {value, placement, scope};
+    bind(result, value, placement, scope);
   return success();
 }
 

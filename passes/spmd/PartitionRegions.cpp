@@ -44,7 +44,7 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
       OpBuilder::InsertionGuard guard(builder);
       Block *block = builder.createBlock(&to, {}, types, SmallVector<Location>(types.size(), loc));
       for (auto [argument, local, placement] : llvm::zip_equal(from.getArguments(), block->getArguments(), carried))
-        shards[argument] = {local, placement, scope};
+        bind(argument, local, placement, scope);
       SmallVector<Shard> returned;
       if (failed(emitBlock(from.front(), returned)))
         return failure();
@@ -68,7 +68,7 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
     }
     if (!again) {
       for (auto [result, value, placement] : llvm::zip_equal(op->getResults(), loop->getResults(), carried))
-        shards[result] = {value, placement, scope};
+        bind(result, value, placement, scope);
       return success();
     }
     // Throws away the attempt with what it put before the loop.
@@ -121,7 +121,7 @@ LogicalResult Partitioner::emitBranches(Operation &op) {
   for (auto [region, built] : llvm::zip_equal(local->getRegions(), regions))
     region.takeBody(*built);
   for (auto [result, value, placement] : llvm::zip_equal(op.getResults(), local->getResults(), placements))
-    shards[result] = {value, placement, scope};
+    bind(result, value, placement, scope);
   return success();
 }
 

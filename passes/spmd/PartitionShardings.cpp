@@ -64,28 +64,20 @@ FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op
   return target;
 }
 
-/// Annotations inside the program are wishes: a dimension that tiles do not divide stays whole.
-void Partitioner::dropUneven(Target &target, Type type, Operation *op) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  for (auto [dim, tiles] : llvm::enumerate(target.placement))
-    if (tensor.getDimSize(dim) % tiles.count != 0) {
-      op->emitRemark("dimension ") << dim << " of size " << tensor.getDimSize(dim) << " stays whole: " << tiles.count
-                                   << " devices do not divide it";
+/// There is nothing to share out in a dimension of one element or none.
+void Partitioner::dropPointless(Target &target, Type type) {
+  for (auto [tiles, size] : llvm::zip_equal(target.placement, cast<RankedTensorType>(type).getShape()))
+    if (size <= 1)
       tiles = Tiles();
-    }
 }
 
 Placement Partitioner::choose(const Shard &shard, Target target, Operation *op) {
   if (target.placement.empty())
     return {};
-  auto tensor = cast<RankedTensorType>(shard.value.getType());
-  SmallVector<int64_t> global(tensor.getShape());
-  for (auto [size, tiles] : llvm::zip_equal(global, shard.placement))
-    size *= tiles.count;
-  dropUneven(target, tensor.clone(global), op);
+  dropPointless(target, cast<RankedTensorType>(shard.value.getType()).clone(shard.shape));
   Placement finer = target.placement;
   for (auto [dim, tiles] : llvm::enumerate(finer))
-    if (target.open[dim] && refines(shard.placement[dim], tiles))
+    if (target.open[dim] && subdivides(shard.placement[dim], tiles, shard.shape[dim]))
       tiles = shard.placement[dim];
   if (isUniform(finer, shard.scope))
     return finer;
@@ -112,7 +104,7 @@ std::optional<Placement> Partitioner::wantedPlacement(OpResult result, const Sco
   Placement placement;
   for (auto [dim, size] : llvm::zip_equal(sharding.getDimShardings(), tensor.getShape())) {
     Tiles tiles = tilesOfAxes(dim.getAxes(), mesh);
-    placement.push_back(size % tiles.count == 0 ? tiles : Tiles());
+    placement.push_back(size > 1 ? tiles : Tiles());
   }
   return isWhole(placement) || !isUniform(placement, scope) ? std::nullopt : std::optional(placement);
 }

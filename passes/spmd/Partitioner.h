@@ -49,14 +49,14 @@ private:
   mlir::FailureOr<Target> targetOf(llvm::StringRef sharding, mlir::Type type, mlir::Operation *op);
   Placement choose(const Shard &shard, Target target, mlir::Operation *op);
   std::optional<Placement> wantedPlacement(mlir::OpResult result, const Scope &scope);
-  void dropUneven(Target &target, mlir::Type type, mlir::Operation *op);
+  void dropPointless(Target &target, mlir::Type type);
 
   // PartitionManual.cpp: into manual computations and out of them.
   mlir::LogicalResult emitManual(sdy::ManualComputationOp op);
   mlir::FailureOr<Shard> enter(const Shard &shard, sdy::TensorShardingAttr sharding,
                                llvm::ArrayRef<mlir::StringAttr> axes, mlir::Type global, mlir::Operation *op);
   mlir::FailureOr<Shard> leave(Shard shard, sdy::TensorShardingAttr sharding, llvm::ArrayRef<mlir::StringAttr> axes,
-                               const Scope &scope, mlir::Operation *op);
+                               mlir::Type global, const Scope &scope, mlir::Operation *op);
   Scope scopeOfAxes(const Scope &outer, llvm::ArrayRef<mlir::StringAttr> axes, sdy::MeshAttr mesh);
   /// True if the custom call is one of the partitioner's own and was handled, with the outcome in `result`.
   bool emitShardingCall(stablehlo::CustomCallOp op, mlir::LogicalResult &result);
@@ -70,6 +70,10 @@ private:
   mlir::LogicalResult emitBlock(mlir::Block &block, llvm::SmallVectorImpl<Shard> &returned);
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitByRule(mlir::Operation &op);
+  void clearFilling(mlir::Operation &op, llvm::MutableArrayRef<Shard> operands, const SplitRule &split,
+                    llvm::ArrayRef<const Tiles *> assigned, mlir::Operation *combiner);
+  /// `local` stands for `global`.
+  void bind(mlir::Value global, mlir::Value local, Placement placement, Scope scope);
   llvm::SmallVector<std::optional<Tiles>> assign(mlir::Operation &op, const SplitRule &split, const Scope &scope,
                                                  llvm::ArrayRef<std::optional<Placement>> wanted);
   std::optional<int64_t> onlyDevice(stablehlo::CustomCallOp op);
@@ -86,6 +90,16 @@ private:
   void localizeScatter(stablehlo::ScatterOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
   void localizeUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::MutableArrayRef<mlir::Value> operands,
                       const Placement &placement);
+
+  // PartitionMoved.cpp: dimensions along which elements move.
+  llvm::SmallVector<mlir::Value> emitMoved(mlir::Operation &op, llvm::MutableArrayRef<Shard> operands, llvm::ArrayRef<Placement> results);
+  mlir::Value emitJoined(stablehlo::ConcatenateOp op, llvm::ArrayRef<Shard> operands, const Placement &result);
+  mlir::Value emitScattered(stablehlo::SelectAndScatterOp op, llvm::MutableArrayRef<Shard> operands, const Placement &result);
+  void moveConvolved(stablehlo::ConvolutionOp op, Shard &lhs, const Placement &result, llvm::MutableArrayRef<int64_t> padding,
+                     llvm::MutableArrayRef<int64_t> dilation);
+  mlir::Value spreadWindow(mlir::Location loc, const Shard &shard, size_t dim, llvm::ArrayRef<int64_t> starts, int64_t width,
+                           int64_t step, mlir::Value fill);
+  llvm::SmallVector<int64_t> perDevice(const Tiles &tiles, llvm::function_ref<int64_t(int64_t tile)> function);
 
   // PartitionRegions.cpp: control flow.
   mlir::LogicalResult emitWhile(stablehlo::WhileOp op);

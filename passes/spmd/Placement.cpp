@@ -22,6 +22,11 @@ bool refines(const Tiles &fine, const Tiles &coarse) {
   return true;
 }
 
+bool subdivides(const Tiles &fine, const Tiles &coarse, int64_t size) {
+  return coarse.isWhole() ||
+         (refines(fine, coarse) && fine.count / coarse.count * tileSize(size, fine) == tileSize(size, coarse));
+}
+
 /// Whole dimensions have one representation.
 static Tiles normal(Tiles tiles) { return tiles.count == 1 ? Tiles() : tiles; }
 

@@ -13,7 +13,7 @@
 
 namespace millrace::spmd {
 
-/// How one dimension is cut: `of[device]` is the tile that the device holds; empty for a whole dimension.
+/// How one dimension is cut into `count` tiles: `of[device]` is the tile that the device holds; empty for a whole dimension.
 struct Tiles {
   int64_t count = 1;
   std::vector<int32_t> of;
@@ -29,6 +29,14 @@ bool refines(const Tiles &fine, const Tiles &coarse);
 Tiles within(const Tiles &fine, const Tiles &coarse);
 /// The other way round: tiles of `coarse`, each cut again by `inner`.
 Tiles compose(const Tiles &coarse, const Tiles &inner);
+
+/// Elements of one tile of a dimension of `size`. The last tiles are filled up where tiles do not divide it: what stands there
+/// is undefined.
+inline int64_t tileSize(int64_t size, const Tiles &tiles) { return (size + tiles.count - 1) / tiles.count; }
+/// The tiles are full.
+inline bool divides(const Tiles &tiles, int64_t size) { return size % tiles.count == 0; }
+/// Tiles of `coarse` are made of whole tiles of `fine` on the same devices: gathering or slicing leads from one to the other.
+bool subdivides(const Tiles &fine, const Tiles &coarse, int64_t size);
 
 /// One entry per dimension of the tensor.
 using Placement = llvm::SmallVector<Tiles, 4>;

@@ -19,8 +19,41 @@ Type localType(Type global, const Placement &placement) {
     return global;
   SmallVector<int64_t> shape(tensor.getShape());
   for (auto [size, tiles] : llvm::zip_equal(shape, placement))
-    size /= tiles.count;
+    size = tileSize(size, tiles);
   return tensor.clone(shape);
+}
+
+Shard shardOf(Type global, Value local, Placement placement, Scope scope) {
+  auto tensor = dyn_cast<RankedTensorType>(global);
+  return {local, std::move(placement), std::move(scope), SmallVector<int64_t, 4>(tensor ? tensor.getShape() : ArrayRef<int64_t>())};
+}
+
+Value zeroOf(OpBuilder &builder, Location loc, Value like) {
+  auto type = RankedTensorType::get({}, cast<RankedTensorType>(like.getType()).getElementType());
+  return ConstantOp::create(builder, loc, zerosOf(type));
+}
+
+Value padTo(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return value;
+  SmallVector<int64_t> none(shape.size(), 0), high;
+  for (auto [from, to] : llvm::zip_equal(type.getShape(), shape))
+    high.push_back(to - from);
+  return PadOp::create(builder, loc, type.clone(shape), value, zeroOf(builder, loc, value), builder.getDenseI64ArrayAttr(none),
+                       builder.getDenseI64ArrayAttr(high), builder.getDenseI64ArrayAttr(none));
+}
+
+Value cutOut(OpBuilder &builder, Location loc, Value value, size_t dim, int64_t begin, int64_t end) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (begin == 0 && end == type.getDimSize(dim))
+    return value;
+  SmallVector<int64_t> shape(type.getShape()), begins(shape.size(), 0), ends(shape), strides(shape.size(), 1);
+  begins[dim] = begin;
+  ends[dim] = end;
+  shape[dim] = end - begin;
+  return SliceOp::create(builder, loc, type.clone(shape), value, builder.getDenseI64ArrayAttr(begins),
+                         builder.getDenseI64ArrayAttr(ends), builder.getDenseI64ArrayAttr(strides));
 }
 
 ElementsAttr zerosOf(RankedTensorType type) {
@@ -51,96 +84,106 @@ static Attribute groupsAttr(OpBuilder &builder, const ReplicaGroups &groups) {
   return DenseIntElementsAttr::get(RankedTensorType::get({rows, columns}, builder.getI64Type()), flat);
 }
 
-Value Resharder::gather(OpBuilder &builder, Location loc, Value value, Placement &placement, size_t dim,
-                        const Tiles &target, const Scope &scope) {
+void Resharder::gather(OpBuilder &builder, Location loc, Shard &shard, size_t dim, const Tiles &target) {
   SmallVector<const Tiles *> same{&target};
-  for (auto [i, tiles] : llvm::enumerate(placement))
+  for (auto [i, tiles] : llvm::enumerate(shard.placement))
     if (i != dim)
       same.push_back(&tiles);
-  Tiles collected = within(placement[dim], target);
-  ReplicaGroups groups = groupsFor(same, &collected, scope);
-  placement[dim] = target;
-  auto from = cast<RankedTensorType>(value.getType());
+  Tiles collected = within(shard.placement[dim], target);
+  ReplicaGroups groups = groupsFor(same, &collected, shard.scope);
+  shard.placement[dim] = target;
+  auto from = cast<RankedTensorType>(shard.value.getType());
   SmallVector<int64_t> shape(from.getShape());
   shape[dim] *= collected.count;
-  auto op = AllGatherOp::create(builder, loc, TypeRange{from.clone(shape)}, ValueRange{value}, uint64_t(dim),
+  auto op = AllGatherOp::create(builder, loc, TypeRange{from.clone(shape)}, ValueRange{shard.value}, uint64_t(dim),
                                 groupsAttr(builder, groups), cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
                                 /*use_global_device_ids=*/true);
-  return op->getResult(0);
+  shard.value = cutOut(builder, loc, op->getResult(0), dim, 0, tileSize(shard.shape[dim], target));
 }
 
 Value Resharder::permute(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target) {
-  ReplicaGroups pairs = permutationTo(shard.placement, target, shard.scope);
-  return CollectivePermuteOp::create(builder, loc, shard.value.getType(), shard.value,
+  return permute(builder, loc, shard.value, permutationTo(shard.placement, target, shard.scope));
+}
+
+Value Resharder::permute(OpBuilder &builder, Location loc, Value value, const ReplicaGroups &pairs) {
+  return CollectivePermuteOp::create(builder, loc, value.getType(), value,
                                      cast<DenseIntElementsAttr>(groupsAttr(builder, pairs)),
                                      cast<ChannelHandleAttr>(nextChannel(builder.getContext())));
 }
 
 /// Cuts dimension `to` where `from` was cut: each device gives every partner its part along `to`.
-Value Resharder::exchange(OpBuilder &builder, Location loc, Value value, Placement &placement, size_t from, size_t to,
-                          const Placement &target, const Scope &scope) {
-  Tiles moved = within(placement[from], target[from]);
-  placement[from] = target[from];
+void Resharder::exchange(OpBuilder &builder, Location loc, Shard &shard, size_t from, size_t to, const Placement &target) {
+  Tiles moved = within(shard.placement[from], target[from]);
+  shard.placement[from] = target[from];
   SmallVector<const Tiles *> same;
-  for (const Tiles &tiles : placement)
+  for (const Tiles &tiles : shard.placement)
     same.push_back(&tiles);
-  ReplicaGroups groups = groupsFor(same, &moved, scope);
-  placement[to] = target[to];
-  auto type = cast<RankedTensorType>(value.getType());
+  ReplicaGroups groups = groupsFor(same, &moved, shard.scope);
+  shard.placement[to] = target[to];
+  auto type = cast<RankedTensorType>(shard.value.getType());
   SmallVector<int64_t> shape(type.getShape());
+  int64_t part = tileSize(shard.shape[to], target[to]);
+  shape[to] = part * moved.count;
+  Value value = padTo(builder, loc, shard.value, shape);
   shape[from] *= moved.count;
-  shape[to] /= moved.count;
+  shape[to] = part;
   auto op = AllToAllOp::create(builder, loc, TypeRange{type.clone(shape)}, ValueRange{value}, uint64_t(to), uint64_t(from),
                                uint64_t(moved.count), groupsAttr(builder, groups),
                                cast<ChannelHandleAttr>(nextChannel(builder.getContext())));
-  return op->getResult(0);
+  shard.value = cutOut(builder, loc, op->getResult(0), from, 0, tileSize(shard.shape[from], target[from]));
 }
 
-Value Resharder::slice(OpBuilder &builder, Location loc, Value value, Placement &placement, const Placement &target) {
-  auto from = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(from.getShape());
+Value Resharder::own(OpBuilder &builder, Location loc, ArrayRef<int64_t> values) {
+  auto scalar = RankedTensorType::get({}, builder.getI32Type());
+  if (llvm::all_equal(values))
+    return ConstantOp::create(builder, loc, DenseElementsAttr::get(scalar, int32_t(values.front())));
+  SmallVector<int32_t> entries(values.begin(), values.end());
+  auto type = RankedTensorType::get({numDevices}, builder.getI32Type());
+  Value table = ConstantOp::create(builder, loc, type, DenseElementsAttr::get(type, ArrayRef(entries)));
+  Value id = PartitionIdOp::create(builder, loc, RankedTensorType::get({}, builder.getIntegerType(32, false)));
+  Value entry = DynamicSliceOp::create(builder, loc, RankedTensorType::get({1}, builder.getI32Type()), table, ValueRange{id},
+                                       builder.getDenseI64ArrayAttr({1}));
+  return ReshapeOp::create(builder, loc, scalar, entry);
+}
+
+void Resharder::slice(OpBuilder &builder, Location loc, Shard &shard, const Placement &target) {
+  auto from = cast<RankedTensorType>(shard.value.getType());
+  SmallVector<int64_t> shape, filled;
   SmallVector<Tiles> inner;
-  for (auto [dim, tiles] : llvm::enumerate(placement)) {
+  for (auto [dim, tiles] : llvm::enumerate(shard.placement)) {
     inner.push_back(within(target[dim], tiles));
-    shape[dim] /= inner.back().count;
+    shape.push_back(tileSize(shard.shape[dim], target[dim]));
+    filled.push_back(inner.back().isWhole() ? from.getDimSize(dim) : inner.back().count * shape.back());
   }
-  placement = target;
+  shard.placement = target;
   auto type = from.clone(shape);
   DenseElementsAttr constant;
-  if (matchPattern(value, m_Constant(&constant)) && constant.isSplat())
-    return ConstantOp::create(builder, loc, type, constant.resizeSplat(type));
+  if (matchPattern(shard.value, m_Constant(&constant)) && constant.isSplat()) {
+    shard.value = ConstantOp::create(builder, loc, type, constant.resizeSplat(type));
+    return;
+  }
   // Equal elements along the sliced dimensions: make fewer of them.
-  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
+  if (auto broadcast = shard.value.getDefiningOp<BroadcastInDimOp>()) {
     auto operand = cast<RankedTensorType>(broadcast.getOperand().getType());
     bool equal = true;
     for (auto [i, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
       equal &= inner[dim].isWhole() || operand.getDimSize(i) == 1;
-    if (equal)
-      return BroadcastInDimOp::create(builder, loc, type, broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
+    if (equal) {
+      shard.value =
+          BroadcastInDimOp::create(builder, loc, type, broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
+      return;
+    }
   }
+  Value value = padTo(builder, loc, shard.value, filled);
   // Where a device's slice begins is looked up in a table by its number.
-  auto scalar = RankedTensorType::get({}, builder.getI32Type());
-  Value zero, id;
   SmallVector<Value> starts;
   for (auto [dim, tiles] : llvm::enumerate(inner)) {
-    if (tiles.isWhole()) {
-      if (!zero)
-        zero = ConstantOp::create(builder, loc, scalar, DenseElementsAttr::get(scalar, builder.getI32IntegerAttr(0)));
-      starts.push_back(zero);
-      continue;
-    }
-    if (!id)
-      id = PartitionIdOp::create(builder, loc, RankedTensorType::get({}, builder.getIntegerType(32, false)));
-    SmallVector<int32_t> offsets;
+    SmallVector<int64_t> offsets;
     for (int64_t device = 0; device < numDevices; ++device)
       offsets.push_back(tiles.at(device) * shape[dim]);
-    auto tableType = RankedTensorType::get({numDevices}, builder.getI32Type());
-    Value table = ConstantOp::create(builder, loc, tableType, DenseElementsAttr::get(tableType, ArrayRef(offsets)));
-    Value entry = DynamicSliceOp::create(builder, loc, RankedTensorType::get({1}, builder.getI32Type()), table,
-                                         ValueRange{id}, builder.getDenseI64ArrayAttr({1}));
-    starts.push_back(ReshapeOp::create(builder, loc, scalar, entry));
+    starts.push_back(own(builder, loc, offsets));
   }
-  return DynamicSliceOp::create(builder, loc, type, value, starts, builder.getDenseI64ArrayAttr(shape));
+  shard.value = DynamicSliceOp::create(builder, loc, type, value, starts, builder.getDenseI64ArrayAttr(shape));
 }
 
 /// `value` is defined in `block` or around it. Code is emitted in order, so what is there is before the end of the block.
@@ -155,27 +198,27 @@ Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, c
   if (shard.placement == target)
     return shard.value;
   for (const Done &before : done.lookup(shard.value))
-    if (before.target == target && before.scope == shard.scope && isVisible(before.result, builder.getInsertionBlock()))
+    if (before.target == target && before.scope == shard.scope && before.shape == shard.shape && isVisible(before.result, builder.getInsertionBlock()))
       return before.result;
   Value result = move(builder, loc, shard, target, lastUse);
   // After the last use the value may be gone, and its address another's.
   if (!lastUse)
-    done[shard.value].push_back({target, shard.scope, result});
+    done[shard.value].push_back({target, shard.scope, shard.shape, result});
   return result;
 }
 
-/// Replaces the all_reduce that makes `value` if devices keep one slice of a dimension each, and every group has all slices.
-Value Resharder::scatterSum(OpBuilder &builder, Value value, Placement &placement, const Placement &target) {
-  auto sum = value.getDefiningOp<AllReduceOp>();
+/// Replaces the all_reduce that makes the value if devices keep one slice of a dimension each, and every group has all slices.
+void Resharder::scatterSum(OpBuilder &builder, Shard &shard, const Placement &target) {
+  auto sum = shard.value.getDefiningOp<AllReduceOp>();
   if (!sum || !ownSums.contains(sum) || !sum->use_empty() || sum->getBlock() != builder.getInsertionBlock())
-    return value;
+    return;
   auto attr = cast<DenseIntElementsAttr>(sum.getReplicaGroups());
   SmallVector<int64_t> ids(attr.getValues<int64_t>());
   size_t size = cast<RankedTensorType>(attr.getType()).getDimSize(1);
   for (auto [dim, tiles] : llvm::enumerate(target)) {
-    if (tiles == placement[dim] || !refines(tiles, placement[dim]))
+    if (tiles == shard.placement[dim] || !subdivides(tiles, shard.placement[dim], shard.shape[dim]))
       continue;
-    Tiles inner = within(tiles, placement[dim]);
+    Tiles inner = within(tiles, shard.placement[dim]);
     if (size_t(inner.count) != size)
       continue;
     ReplicaGroups groups;
@@ -189,39 +232,38 @@ Value Resharder::scatterSum(OpBuilder &builder, Value value, Placement &placemen
     }
     if (!complete)
       continue;
-    auto type = cast<RankedTensorType>(value.getType());
+    auto type = cast<RankedTensorType>(shard.value.getType());
     SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = tileSize(shard.shape[dim], tiles) * inner.count;
+    Value summand = padTo(builder, sum.getLoc(), sum->getOperand(0), shape);
     shape[dim] /= inner.count;
-    auto op = ReduceScatterOp::create(builder, sum.getLoc(), type.clone(shape), sum->getOperand(0), uint64_t(dim),
+    auto op = ReduceScatterOp::create(builder, sum.getLoc(), type.clone(shape), summand, uint64_t(dim),
                                       groupsAttr(builder, groups), cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
                                       /*use_global_device_ids=*/true);
     op->getRegion(0).takeBody(sum->getRegion(0));
     ownSums.erase(sum);
     sum.erase();
-    placement[dim] = tiles;
-    return op.getResult();
+    shard.placement[dim] = tiles;
+    shard.value = op.getResult();
+    return;
   }
-  return value;
 }
 
-Value Resharder::move(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target, bool lastUse) {
-  Placement now = shard.placement;
-  Value value = shard.value;
+Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const Placement &target, bool lastUse) {
+  Shard shard = from;
+  Placement &now = shard.placement;
+  ArrayRef<int64_t> shape = from.shape;
   // Nothing to move, and collectives take no tensors without elements.
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getNumElements() == 0) {
-    SmallVector<int64_t> shape(type.getShape());
-    for (auto [size, before, after] : llvm::zip_equal(shape, now, target))
-      size = size * before.count / after.count;
-    return ConstantOp::create(builder, loc, zerosOf(type.clone(shape)));
-  }
+  auto type = cast<RankedTensorType>(shard.value.getType());
+  if (type.getNumElements() == 0)
+    return ConstantOp::create(builder, loc, zerosOf(cast<RankedTensorType>(localType(type.clone(shape), target))));
   if (llvm::all_of(llvm::zip_equal(now, target), [](auto pair) { return std::get<0>(pair).count == std::get<1>(pair).count; }))
     return permute(builder, loc, shard, target);
   // Slicing first makes what is gathered smaller, as long as the tiles still meet: a device that slices by the axis
   // along which another dimension is still cut would not find its partners.
   Placement sliced = now;
   for (auto [dim, tiles] : llvm::enumerate(target)) {
-    if (!refines(tiles, sliced[dim]) || tiles == sliced[dim])
+    if (!subdivides(tiles, sliced[dim], shape[dim]) || tiles == sliced[dim])
       continue;
     Tiles before = sliced[dim];
     sliced[dim] = tiles;
@@ -229,20 +271,20 @@ Value Resharder::move(OpBuilder &builder, Location loc, const Shard &shard, cons
       sliced[dim] = before;
   }
   if (lastUse && sliced != now)
-    value = scatterSum(builder, value, now, sliced);
+    scatterSum(builder, shard, sliced);
   if (sliced != now)
-    value = slice(builder, loc, value, now, sliced);
-  for (size_t from = 0; from < now.size(); ++from)
-    for (size_t to = 0; to < now.size(); ++to)
-      if (from != to && now[from] != target[from] && now[to] != target[to] && refines(now[from], target[from]) &&
-          refines(target[to], now[to]) && within(now[from], target[from]) == within(target[to], now[to]))
-        value = exchange(builder, loc, value, now, from, to, target, shard.scope);
+    slice(builder, loc, shard, sliced);
+  for (size_t a = 0; a < now.size(); ++a)
+    for (size_t b = 0; b < now.size(); ++b)
+      if (a != b && now[a] != target[a] && now[b] != target[b] && subdivides(now[a], target[a], shape[a]) &&
+          subdivides(target[b], now[b], shape[b]) && within(now[a], target[a]) == within(target[b], now[b]))
+        exchange(builder, loc, shard, a, b, target);
   for (auto [dim, tiles] : llvm::enumerate(target))
-    if (!refines(tiles, now[dim]))
-      value = gather(builder, loc, value, now, dim, refines(now[dim], tiles) ? tiles : Tiles(), shard.scope);
+    if (!subdivides(tiles, now[dim], shape[dim]))
+      gather(builder, loc, shard, dim, subdivides(now[dim], tiles, shape[dim]) ? tiles : Tiles());
   if (now != target)
-    value = slice(builder, loc, value, now, target);
-  return value;
+    slice(builder, loc, shard, target);
+  return shard.value;
 }
 
 Value Resharder::allReduce(OpBuilder &builder, Location loc, Value value, const ReplicaGroups &groups, Region &reducer) {

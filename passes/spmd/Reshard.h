@@ -18,21 +18,33 @@ struct Shard {
   mlir::Value value;
   Placement placement; ///< empty for values that are not tensors
   Scope scope;
+  llvm::SmallVector<int64_t, 4> shape; ///< of the whole, see Scope; empty for values that are not tensors
 };
 
-/// The type of one tile of each dimension. Needs counts that divide.
+/// `local` stands for a value of type `global`.
+Shard shardOf(mlir::Type global, mlir::Value local, Placement placement, Scope scope);
+
+/// The type of one tile of each dimension, filled up.
 mlir::Type localType(mlir::Type global, const Placement &placement);
 
 /// A constant of zeros.
 mlir::ElementsAttr zerosOf(mlir::RankedTensorType type);
+
+/// The scalar zero of the element type of `like`.
+mlir::Value zeroOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like);
+
+/// The value with zeros behind it in every dimension, up to `shape`.
+mlir::Value padTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
+
+/// Elements [begin, end) along `dim`.
+mlir::Value cutOut(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, size_t dim, int64_t begin, int64_t end);
 
 /// Emits the code that changes placements. Every collective gets a channel of its own.
 class Resharder {
 public:
   Resharder(mlir::ModuleOp module, int64_t devices);
 
-  /// `shard` in the placement `target`, whose tiles divide the dimensions and are uniform in the scope. Dimensions whose
-  /// tiles only get smaller are sliced, others gathered as far as necessary. Tiles that only change hands are permuted,
+  /// `shard` in the placement `target`, whose tiles are uniform in the scope. Dimensions whose tiles only get smaller are sliced, others gathered as far as necessary. Tiles that only change hands are permuted,
   /// a cut that moves to another dimension is an all_to_all.
   /// `lastUse`: nobody else will ask for the value, so an all_reduce that was made for it and is sliced now becomes a
   /// reduce_scatter.
@@ -45,6 +57,23 @@ public:
   /// The same with addition.
   mlir::Value allReduceSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups);
 
+  /// Along `dim`, elements [starts[device], starts[device] + width) of the whole, from whoever holds them: neighbours exchange
+  /// what is missing, or all of it is gathered where that moves less. `starts` depends on the device's tile of `dim` only.
+  /// Elements outside of the whole are `fill`, a scalar; undefined without one.
+  mlir::Value window(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, size_t dim,
+                     llvm::ArrayRef<int64_t> starts, int64_t width, mlir::Value fill = {});
+
+  /// Elements [begins[device], ends[device]) along `dim` of the local `value`, and `fill`, a scalar, in place of the others.
+  mlir::Value keep(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, size_t dim,
+                   llvm::ArrayRef<int64_t> begins, llvm::ArrayRef<int64_t> ends, mlir::Value fill);
+
+  /// The device's own entry of `values`, as an i32.
+  mlir::Value own(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> values);
+
+  /// The elements that a device starts at `starts[device]` of, `size` along `dim`. Needs starts inside of the value.
+  mlir::Value sliceAt(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, size_t dim,
+                      llvm::ArrayRef<int64_t> starts, int64_t size);
+
   /// What `device` has, on all devices.
   mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t device);
 
@@ -52,6 +81,7 @@ public:
   struct Done {
     Placement target;
     Scope scope;
+    llvm::SmallVector<int64_t, 4> shape;
     mlir::Value result;
   };
   using Memory = llvm::DenseMap<mlir::Value, llvm::SmallVector<Done, 1>>;
@@ -60,14 +90,13 @@ public:
 
 private:
   mlir::Value move(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target, bool lastUse);
-  mlir::Value scatterSum(mlir::OpBuilder &builder, mlir::Value value, Placement &placement, const Placement &target);
-  mlir::Value gather(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement, size_t dim,
-                     const Tiles &target, const Scope &scope);
+  // Each takes what `shard` is now one step further.
+  void scatterSum(mlir::OpBuilder &builder, Shard &shard, const Placement &target);
+  void gather(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, size_t dim, const Tiles &target);
+  void exchange(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, size_t from, size_t to, const Placement &target);
+  void slice(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, const Placement &target);
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
-  mlir::Value exchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement, size_t from,
-                       size_t to, const Placement &target, const Scope &scope);
-  mlir::Value slice(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, Placement &placement,
-                    const Placement &target);
+  mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &pairs);
   mlir::Attribute nextChannel(mlir::MLIRContext *context);
 
   int64_t numDevices;

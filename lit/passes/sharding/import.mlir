@@ -13,8 +13,8 @@
 // LIFT: sdy.mesh @maximal_mesh_3 = <[], device_ids=[3]>
 // LIFT: sdy.mesh @mesh = <["x"=2, "y"=1]>
 // LIFT: @meshes(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %arg1: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh_0, [{"x"}]>}, %arg2: tensor<8xf32> {sdy.sharding = #sdy.sharding<@maximal_mesh_3, []>})
-// Axes of one device go.
-// ONE: sdy.mesh @mesh = <["x"=2]>
+// Axes of one device go from shardings, not from the mesh.
+// ONE: sdy.mesh @mesh = <["x"=2, "y"=1]>
 sdy.mesh @mesh = <["x"=2, "y"=1]>
 func.func @meshes(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=2, "y"=1]>, [{"x"}]>}, %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=4]>, [{"x"}]>}, %c: tensor<8xf32> {sdy.sharding = #sdy.sharding<mesh<[], device_ids=[3]>, []>}) {
   return

@@ -153,10 +153,10 @@ module @once attributes {mhlo.num_partitions = 2 : i32} {
   // CHECK: "stablehlo.all_gather"
   // CHECK-NOT: "stablehlo.all_gather"
   // CHECK: return
-  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<8xf32>, tensor<3xf32>) {
-    %0 = stablehlo.reverse %x, dims = [0] : tensor<8xf32>
-    %1 = stablehlo.slice %x [1:4] : (tensor<8xf32>) -> tensor<3xf32>
-    return %0, %1 : tensor<8xf32>, tensor<3xf32>
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}, %at: tensor<i32>) -> (tensor<5xf32>, tensor<3xf32>) {
+    %0 = stablehlo.dynamic_slice %x, %at, sizes = [5] : (tensor<8xf32>, tensor<i32>) -> tensor<5xf32>
+    %1 = stablehlo.dynamic_slice %x, %at, sizes = [3] : (tensor<8xf32>, tensor<i32>) -> tensor<3xf32>
+    return %0, %1 : tensor<5xf32>, tensor<3xf32>
   }
 }
 
@@ -242,15 +242,15 @@ module @callback attributes {mhlo.num_partitions = 2 : i32} {
 
 // -----
 
-// Wishes that do not divide a dimension are not granted.
-module @uneven_wish attributes {mhlo.num_partitions = 2 : i32} {
+// There is nothing to share out in a dimension of one element.
+module @pointless_wish attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["a"=2]>
   // CHECK-LABEL: func.func @main
-  // CHECK-SAME: %arg0: tensor<7xf32>
+  // CHECK-SAME: %arg0: tensor<1xf32>
   // CHECK-NEXT: return %arg0
-  func.func @main(%x: tensor<7xf32>) -> tensor<7xf32> {
-    %0 = sdy.sharding_constraint %x <@mesh, [{"a"}]> : tensor<7xf32>
-    return %0 : tensor<7xf32>
+  func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {
+    %0 = sdy.sharding_constraint %x <@mesh, [{"a"}]> : tensor<1xf32>
+    return %0 : tensor<1xf32>
   }
 }
 

@@ -3,15 +3,6 @@
 // RUN: xla-opt %s -xla-spmd-partition -split-input-file -verify-diagnostics
 
 module attributes {mhlo.num_partitions = 2 : i32} {
-  // expected-error@+1 {{UNIMPLEMENTED: uneven shards: dimension 0 of argument 0 has size 7, which 2 devices do not divide}}
-  func.func @main(%x: tensor<7xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<7xf32> {
-    return %x : tensor<7xf32>
-  }
-}
-
-// -----
-
-module attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["a"=2]>
   func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
     // expected-error@+1 {{UNIMPLEMENTED: partitioning of unreduced values}}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Along a split dimension neighbours lend each other what windows, slices and the like reach for.
+// RUN: xla-opt %s -split-input-file -xla-spmd-partition | FileCheck %s --implicit-check-not=all_gather
+
+// A window of three: one element from the left, one from the right.
+module @window attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  // CHECK-LABEL: module @window
+  // CHECK: %[[LAST:.*]] = stablehlo.slice %arg0 [3:4] : (tensor<4xf32>) -> tensor<1xf32>
+  // CHECK-NEXT: %[[LEFT:.*]] = "stablehlo.collective_permute"(%[[LAST]]) {{.*}}source_target_pairs = dense<{{\[\[}}0, 1]]>
+  // CHECK-NEXT: %[[FIRST:.*]] = stablehlo.slice %arg0 [0:1] : (tensor<4xf32>) -> tensor<1xf32>
+  // CHECK-NEXT: %[[RIGHT:.*]] = "stablehlo.collective_permute"(%[[FIRST]]) {{.*}}source_target_pairs = dense<{{\[\[}}1, 0]]>
+  // CHECK-NEXT: %[[ALL:.*]] = stablehlo.concatenate %[[LEFT]], %arg0, %[[RIGHT]], dim = 0
+  // Outside of the dimension stands the initial value.
+  // CHECK: %[[PADDED:.*]] = stablehlo.select %{{.*}}, %[[ALL]], %{{.*}} : tensor<6xi1>, tensor<6xf32>
+  // CHECK: "stablehlo.reduce_window"(%[[PADDED]]
+  // CHECK-SAME: padding = dense<0>
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 3>, padding = dense<[[1, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Tiles change hands, and each is turned.
+module @reverse attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  // CHECK-LABEL: module @reverse
+  // CHECK: %[[OTHER:.*]] = "stablehlo.collective_permute"(%arg0) {{.*}}source_target_pairs = dense<{{\[\[}}3, 0], [2, 1], [1, 2], [0, 3]]>
+  // CHECK: stablehlo.reverse %[[OTHER]], dims = [0] : tensor<2xf32>
+  func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %0 = stablehlo.reverse %x, dims = [0] : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// What every device has is cut where it is, without a message.
+module @whole attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  // CHECK-LABEL: module @whole
+  // CHECK-NOT: collective_permute
+  // CHECK: return
+  func.func @main(%x: tensor<9xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %0 = stablehlo.slice %x [1:9] : (tensor<9xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Combiners.cpp - Computations whose summands may be combined in parts ===//
+#include "passes/spmd/Combiners.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::spmd {
+
+DenseElementsAttr neutralElement(Operation *combine, RankedTensorType type) {
+  Type element = type.getElementType();
+  bool greatest = isa<MinOp>(combine), least = isa<MaxOp>(combine);
+  if (auto kind = dyn_cast<FloatType>(element)) {
+    const llvm::fltSemantics &semantics = kind.getFloatSemantics();
+    APFloat value = APFloat::getZero(semantics);
+    if (greatest || least) {
+      if (!APFloat::semanticsHasInf(semantics))
+        return {};
+      value = APFloat::getInf(semantics, least);
+    } else if (isa<MulOp>(combine)) {
+      value = APFloat(semantics, 1);
+    }
+    return DenseElementsAttr::get(type, value);
+  }
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return {};
+  unsigned width = integer.getWidth();
+  bool isUnsigned = integer.isUnsigned() || width == 1;
+  APInt value = APInt::getZero(width);
+  if (greatest)
+    value = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  else if (least)
+    value = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
+  else if (isa<MulOp>(combine))
+    value = APInt(width, 1);
+  else if (isa<AndOp>(combine))
+    value = APInt::getAllOnes(width);
+  return DenseElementsAttr::get(type, value);
+}
+
+bool isNeutral(Value init, Operation *combine) {
+  DenseElementsAttr value;
+  return matchPattern(init, m_Constant(&value)) && value == neutralElement(combine, cast<RankedTensorType>(init.getType()));
+}
+
+Operation *combinerOf(Region &computation) {
+  if (!computation.hasOneBlock() || !llvm::hasNItems(computation.front(), 2) || computation.getNumArguments() != 2)
+    return nullptr;
+  Operation &combine = computation.front().front();
+  bool known = isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(combine) && combine.getOperand(0) != combine.getOperand(1) &&
+               llvm::all_of(combine.getOperands(), [](Value value) { return isa<BlockArgument>(value); }) &&
+               neutralElement(&combine, cast<RankedTensorType>(computation.getArgument(0).getType()));
+  return known ? &combine : nullptr;
+}
+
+Operation *combinerOf(ReduceOp reduce) {
+  return reduce && reduce.getInputs().size() == 1 ? combinerOf(reduce.getBody()) : nullptr;
+}
+
+} // namespace millrace::spmd
