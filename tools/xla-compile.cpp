@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
   flags.add("compile-threads", &threads, "threads of the compiler (default: all)");
   flags.add("xla-semantics", &xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
   flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
-  flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective");
+  flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective; as a page with -o FILE.html");
   flags.add("generic", &generic, "code generation without emitters (the reference path)");
   flags.add("no-fusion", &noFusion, "one kernel per operation");
   int status;
@@ -48,7 +48,9 @@ int main(int argc, char **argv) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (explain)
-    return tools::explainSharding(*module, stream) ? tools::writeText("xla-compile", output, text) : 1;
+    return tools::explainSharding(*module, stream)
+               ? tools::writeText("xla-compile", output, tools::explanationFor(output, text, input))
+               : 1;
   if (emit == "stablehlo")
     stream << *module << "\n";
 

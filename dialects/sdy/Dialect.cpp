@@ -20,6 +20,8 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute
   if (op->getName().getDialectNamespace() == "vhlo")
     return success();
   if (attr.getName() == shardingAttrName) {
+    if (isa<IntegerAttr>(attr.getValue())) // the number of a device, for sdy-import-maximal-sharding
+      return success();
     auto shardings = dyn_cast<TensorShardingPerValueAttr>(attr.getValue());
     if (!shardings)
       return op->emitOpError("should have a sharding attribute of type TensorShardingPerValueAttr");

@@ -67,7 +67,7 @@ def LiftInlinedMeshesPass : Sharding_Pass<"sdy-lift-inlined-meshes", "::mlir::Mo
 }
 
 def RemoveSizeOneAxesPass : Sharding_Pass<"sdy-remove-size-one-axes", "::mlir::ModuleOp"> {
-  let summary = "Remove axes of one device from meshes and shardings";
+  let summary = "Remove axes of one device from shardings";
 }
 
 def ConstantOrScalarSplitterPass : Sharding_Pass<"sdy-constant-or-scalar-splitter", "::mlir::func::FuncOp"> {
@@ -102,6 +102,22 @@ def ShardingGroupImportPass : Sharding_Pass<"sdy-sharding-group-import", "::mlir
   let summary = "Number sharding groups and join those that share a value";
   let description = [{ Fails if a group reaches into a manual computation, or its members are annotated differently. An
     annotation of one member holds for all. }];
+}
+
+def ImportMaximalShardingPass : Sharding_Pass<"sdy-import-maximal-sharding", "::mlir::ModuleOp"> {
+  let summary = "Turn numbers of devices at operations into shardings over meshes of one device";
+}
+
+def InlineMeshesPass : Sharding_Pass<"sdy-inline-meshes", "::mlir::ModuleOp"> {
+  let summary = "Write meshes into shardings, and remove their names";
+}
+
+def PropagateShardingFromFuncToCallPass : Sharding_Pass<"sdy-propagate-sharding-from-func-to-call", "::mlir::ModuleOp"> {
+  let summary = "Give calls without shardings those of their functions' results";
+}
+
+def PreOrderFuncsPass : Sharding_Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp"> {
+  let summary = "Put functions behind their first callers";
 }
 
 def ImportFuncCallsPass : Sharding_Pass<"sdy-import-func-calls", "::mlir::ModuleOp"> {
@@ -145,6 +161,18 @@ def RemoveSubAxesInInputOutputShardingsPass
 
 def CloseShardingsPass : Sharding_Pass<"sdy-close-shardings", "::mlir::ModuleOp"> {
   let summary = "Close all dimensions, and forget which axes are replicated";
+}
+
+def DropShardingAndMeshPass : Sharding_Pass<"sdy-drop-sharding-and-mesh", "::mlir::ModuleOp"> {
+  let summary = "Remove meshes and shardings";
+}
+
+def PropagateToFuncResultsPass : Sharding_Pass<"sdy-propagate-to-func-results", "::mlir::ModuleOp"> {
+  let summary = "Give results of functions, except @main's, the shardings of what they return";
+}
+
+def RemovePropagationDebugInfoPass : Sharding_Pass<"sdy-remove-propagation-debug-info", "::mlir::ModuleOp"> {
+  let summary = "Remove what propagation wrote down about where axes come from";
 }
 
 def DropShardingRulesPass : Sharding_Pass<"sdy-drop-sharding-rules", "::mlir::func::FuncOp"> {

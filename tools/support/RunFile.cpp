@@ -147,15 +147,28 @@ void printResults(const std::vector<std::vector<Array>> &results, MLIRContext &c
     }
 }
 
-/// Results as the whole program sees them.
-runtime::StatusOr<std::vector<Array>> joinResults(const RunOutcome &outcome, const runtime::Program &program) {
+bool isStatic(const std::vector<int64_t> &shape) { return !llvm::is_contained(shape, runtime::kDynamic); }
+
+/// Shapes as the program was written, for the tensors among `types`: tiles do not tell where they do not fill the whole.
+std::vector<std::vector<int64_t>> shapesOf(TypeRange types) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      shapes.emplace_back(tensor.getShape().begin(), tensor.getShape().end());
+  return shapes;
+}
+
+/// Results as the whole program sees them; `shapes` as written, empty if unknown.
+runtime::StatusOr<std::vector<Array>> joinResults(const RunOutcome &outcome, const runtime::Program &program,
+                                                  const std::vector<std::vector<int64_t>> &shapes) {
   std::vector<Array> whole;
   size_t devices = std::max<size_t>(1, size_t(program.numReplicas) * program.numPartitions);
   for (size_t i = 0; i < outcome.results.front().size(); ++i) {
     std::vector<const Array *> tiles;
     for (const auto &arrays : ArrayRef(outcome.results).take_front(devices))
       tiles.push_back(&arrays[i]);
-    auto joined = joinTiles(tiles, program.results[i]);
+    auto joined = joinTiles(tiles, program.results[i],
+                            shapes.size() == program.results.size() && isStatic(shapes[i]) ? shapes[i] : std::vector<int64_t>());
     if (!joined)
       return joined.status();
     whole.push_back(std::move(*joined));
@@ -177,6 +190,7 @@ int runFile(const RunFileOptions &options) {
   Progress progress;
   std::shared_ptr<const runtime::Program> program;
   std::vector<Array> hoisted;
+  std::vector<std::vector<int64_t>> argumentShapes, resultShapes;
   OwningOpRef<ModuleOp> module, original;
   std::string entry;
   bool checks = false;
@@ -203,6 +217,10 @@ int runFile(const RunFileOptions &options) {
       return 1;
     entry = options.entry.empty() ? findEntry(*module) : options.entry;
     hoisted = hoistedArguments(*module, entry);
+    if (auto function = module->lookupSymbol<func::FuncOp>(entry)) {
+      argumentShapes = shapesOf(function.getArgumentTypes());
+      resultShapes = shapesOf(function.getResultTypes());
+    }
     if (options.verify) {
       original = module->clone();
       if (failed(makeGlobal(*original)))
@@ -235,11 +253,11 @@ int runFile(const RunFileOptions &options) {
   std::vector<runtime::Argument> ownSpecs(program->arguments.begin(), program->arguments.begin() + own);
   // Arguments are given whole, whatever a device gets of them.
   int64_t devices = std::max<int64_t>(1, int64_t(program->numReplicas) * program->numPartitions);
-  for (runtime::Argument &spec : ownSpecs) {
+  for (auto [i, spec] : llvm::enumerate(ownSpecs)) {
     auto dims = globalDims(spec, devices);
     if (!dims)
       return fail(kTool, dims.status().message());
-    spec.dims = *dims;
+    spec.dims = devices > 1 && argumentShapes.size() == program->arguments.size() && isStatic(argumentShapes[i]) ? argumentShapes[i] : *dims;
   }
   if (options.args.empty()) {
     arguments = randomArguments(ownSpecs, options.seed);
@@ -261,7 +279,7 @@ int runFile(const RunFileOptions &options) {
   if (!outcome)
     return fail(kTool, outcome.status().message());
   if (options.verify) {
-    auto whole = joinResults(*outcome, *program);
+    auto whole = joinResults(*outcome, *program, resultShapes);
     if (!whole)
       return fail(kTool, whole.status().message());
     if (runtime::Status status = verifyAgainstEvaluator(*original, entry, arguments, *whole); !status.ok())
@@ -278,7 +296,7 @@ int runFile(const RunFileOptions &options) {
   if (options.repeat > 1 || options.time)
     printTimes(*outcome, options.time);
   if (!options.out.empty()) {
-    auto whole = joinResults(*outcome, *program);
+    auto whole = joinResults(*outcome, *program, resultShapes);
     if (!whole)
       return fail(kTool, whole.status().message());
     if (runtime::Status status = writeArrays(options.out, *whole); !status.ok())

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // For every value that is split: how, because of which annotation, through which operation; then what is communicated.
 // RUN: xla-compile %s --explain-sharding | FileCheck %s
+// RUN: xla-compile %s --explain-sharding -o %t.html && FileCheck %s --check-prefix=PAGE < %t.html
 // RUN: xla-compile %s --explain-sharding --mesh=data=4,model=2 | FileCheck %s --check-prefix=MESH
 // RUN: xla-run %s --mesh=data=4,model=2 --verify --quiet --cache-dir=off
 // RUN: not xla-run %s --mesh=data=4 --quiet 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not xla-run %s --mesh=data=0,model=2 --quiet 2>&1 | FileCheck %s --check-prefix=SIZE
+
+// PAGE: <td>argument 2 of @main</td><td><code>tensor&lt;64x16xf32&gt;</code></td><td><code>&lt;@mesh, [{"model", ?}, {?}]&gt;</code>
+// PAGE-SAME: <li>dimension 0 "model": from argument 1 of @main
+// PAGE: <code>all_reduce tensor&lt;4x16xf32&gt; among 4</code></td><td>384 bytes, about 6.0 us</td>
+// PAGE: <p>1 collective, 384 bytes
 
 // CHECK: argument 2 of @main : tensor<64x16xf32> #sdy.sharding<@mesh, [{"model", ?}, {?}]>
 // CHECK-NEXT: dimension 0 "model": from argument 1 of @main ({{.*}}explain-sharding.mlir:[[#@LINE+14]]), through stablehlo.dot_general ({{.*}}explain-sharding.mlir:[[#@LINE+17]])

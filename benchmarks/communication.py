@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What devices tell each other: our partitioned programs against the least that is necessary, and against XLA:CPU's.
+
+  python -m benchmarks.communication [--out=communication.md] [--only=REGEX] [--no-xla]
+
+Every program is traced by JAX for eight devices, partitioned by us (xla-compile --explain-sharding) and by XLA:CPU (its compiled
+text). Bytes are what one device receives if every byte takes the shortest way: a ring for reductions. Operations inside of loops
+count once. Needs jax; sets the number of its CPU devices, so run it in a process of its own.
+"""
+import argparse
+import collections
+import dataclasses
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from benchmarks import tools
+
+KINDS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute", "collective_broadcast"]
+
+
+@dataclasses.dataclass
+class Case:
+    """`least`: operations that the sharding makes necessary, by hand; None where nobody counted."""
+
+    name: str
+    what: str
+    function: object
+    arguments: list  # shapes with shardings
+    out: object = None
+    least: dict = None
+
+
+def cases():
+    import jax
+    import jax.numpy as jnp
+    from jax.sharding import NamedSharding, PartitionSpec as P
+
+    auto = jax.sharding.AxisType.Auto
+    model = jax.make_mesh((8,), ("model",), axis_types=(auto,))
+    data = jax.make_mesh((8,), ("data",), axis_types=(auto,))
+    both = jax.make_mesh((2, 4), ("data", "model"), axis_types=(auto,) * 2)
+
+    def shape(mesh, spec, *dims, dtype=jnp.float32):
+        return jax.ShapeDtypeStruct(dims, dtype, sharding=NamedSharding(mesh, spec))
+
+    def named(mesh, *specs):
+        return tuple(NamedSharding(mesh, spec) for spec in specs)
+
+    def mlp(x, w1, w2):
+        return jax.nn.gelu(x @ w1) @ w2
+
+    def attention(x, qkv, out):
+        batch, length, width = x.shape
+        q, k, v = (jnp.einsum("btd,dhe->bhte", x, each) for each in qkv)
+        scores = jax.nn.softmax(jnp.einsum("bhte,bhse->bhts", q, k) / q.shape[-1] ** 0.5, axis=-1)
+        return jnp.einsum("bhts,bhse,hed->btd", scores, v, out)
+
+    def block(x, layer):
+        qkv, out, w1, w2 = layer
+        x = x + attention(x, qkv, out)
+        return x + mlp(x, w1, w2)
+
+    def stack(x, layers):
+        for layer in layers:
+            x = block(x, layer)
+        return x
+
+    def gradients(function):
+        return jax.value_and_grad(lambda *a: (function(*a) ** 2).mean(), argnums=tuple(range(function.__code__.co_argcount)))
+
+    x = shape(model, P(), 4, 128, 768)
+    w1, w2 = shape(model, P(None, "model"), 768, 3072), shape(model, P("model", None), 3072, 768)
+    heads = [shape(model, P(None, "model", None), 768, 16, 48)] * 3
+    out = shape(model, P("model", None, None), 16, 48, 768)
+    found = [
+        Case("mlp_megatron", "two products, the first by columns, the second by rows", mlp, [x, w1, w2], NamedSharding(model, P()),
+             {"all_reduce": 1}),
+        Case("mlp_megatron_backward", "the same with gradients of all three: one sum forward, one for the input's gradient",
+             gradients(mlp), [x, w1, w2], (NamedSharding(model, P()), named(model, P(), P(None, "model"), P("model", None))),
+             {"all_reduce": 2}),
+        Case("attention_megatron", "heads apart, the last product summed over them", attention, [x, heads, out],
+             NamedSharding(model, P()), {"all_reduce": 1}),
+        Case("attention_megatron_backward", "the same with gradients", gradients(attention), [x, heads, out],
+             (NamedSharding(model, P()), (NamedSharding(model, P()), list(named(model, *[P(None, "model", None)] * 3)),
+                                          NamedSharding(model, P("model", None, None)))), {"all_reduce": 2}),
+    ]
+    batch = shape(data, P("data"), 64, 128)
+    weights = [shape(data, P(), 128, 512), shape(data, P(), 512, 128)]
+    found.append(Case("data_parallel", "gradients of two weights and the loss, in one message", gradients(lambda x, a, b: mlp(x, a, b)),
+                      [batch, *weights], (NamedSharding(data, P()), named(data, P("data"), P(), P())), {"all_reduce": 1}))
+
+    def fsdp(x, a, b):
+        def loss(a, b):
+            return (mlp(x, a, b) ** 2).sum()
+        da, db = jax.grad(loss, argnums=(0, 1))(a, b)
+        return a - 0.1 * da, b - 0.1 * db
+    parts = [shape(data, P("data", None), 128, 512), shape(data, P("data", None), 512, 128)]
+    found.append(Case("fsdp", "weights in parts: gathered for use, gradients scattered", fsdp, [batch, *parts],
+                      named(data, P("data", None), P("data", None)), {"all_gather": 2, "reduce_scatter": 2}))
+
+    def layers(mesh, axis, count, width=768, inner=3072, heads=12):
+        return [([shape(mesh, P(None, axis, None), width, heads, width // heads)] * 3, shape(mesh, P(axis, None, None), heads, width // heads, width),
+                 shape(mesh, P(None, axis), width, inner), shape(mesh, P(axis, None), inner, width)) for _ in range(count)]
+    found.append(Case("gpt2_2x4", "twelve layers of GPT-2's size, batch on 2, heads and features on 4: two sums a layer", stack,
+                      [shape(both, P("data", None, None), 8, 128, 768), layers(both, "model", 12)],
+                      NamedSharding(both, P("data", None, None)), {"all_reduce": 24}))
+
+    from benchmarks.model import resnet
+    program = resnet.resnet50(8, size=128)
+    weights, images = program.inputs(0)
+    for name, what, spec, least in [("resnet50_batch", "images apart", P("data"), {}),
+                                    ("resnet50_spatial", "rows of images apart", P(None, "data"), None)]:
+        found.append(Case(name, what, program.function, [jax.tree.map(lambda w: shape(data, P(), *w.shape), weights),
+                                                         shape(data, spec, *images.shape)], None, least))
+    return found
+
+
+def ours(text):
+    """(Counter of operations, bytes, milliseconds of partitioning with the process around it)."""
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
+        file.write(text)
+        file.flush()
+        start = time.time()
+        process = subprocess.run([tools.tool("xla-compile"), file.name, "--explain-sharding"], capture_output=True, text=True, timeout=600)
+        spent = (time.time() - start) * 1e3
+    if process.returncode:
+        raise RuntimeError(process.stderr[-2000:])
+    counts, received = collections.Counter(), 0
+    for kind, size in re.findall(r"^  (\w+) tensor.* among \d+: (\d+) bytes", process.stdout, re.M):
+        counts[kind] += 1
+        received += int(size)
+    return counts, received, spent
+
+
+BYTES = {"pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "f16": 2, "bf16": 2, "s32": 4, "u32": 4, "f32": 4, "s64": 8, "u64": 8, "f64": 8,
+         "c64": 8, "c128": 16}
+
+
+def xla(text):
+    """The same of XLA's compiled text."""
+    counts, received = collections.Counter(), 0
+    pattern = r"= (\(.*?\)|\S+) (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\((.*)$"
+    for types, kind, rest in re.findall(pattern, text, re.M):
+        size = 0
+        for dtype, dims in re.findall(r"(\w+)\[([\d,]*)\]", types):
+            elements = 1
+            for dim in filter(None, dims.split(",")):
+                elements *= int(dim)
+            size += BYTES.get(dtype, 4) * elements
+        groups = re.search(r"replica_groups=\{\{([\d,]+)\}", rest) or re.search(r"replica_groups=\[\d+,(\d+)\]", rest)
+        n = (len(groups[1].split(",")) if "{{" in groups[0] else int(groups[1])) if groups else 2
+        kind = kind.replace("-", "_")
+        counts[kind] += 1
+        received += {"all_reduce": 2 * size * (n - 1) // n, "all_gather": size * (n - 1) // n, "reduce_scatter": size * (n - 1),
+                     "all_to_all": size * (n - 1) // n}.get(kind, size)
+    return counts, received
+
+
+def describe(counts):
+    return ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts.get(kind)) or "none"
+
+
+def trace(case):
+    import jax
+
+    jitted = jax.jit(case.function) if case.out is None else jax.jit(case.function, out_shardings=case.out)
+    return jitted.lower(*case.arguments)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", help="write the table as markdown to this file")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--no-xla", action="store_true")
+    arguments = parser.parse_args()
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    import jax
+
+    jax.config.update("jax_num_cpu_devices", 8)
+    lines = ["| program | least | ours | XLA:CPU | bytes, ours | bytes, XLA:CPU |", "|---|---|---|---|---|---|"]
+    missed = 0
+    for case in cases():
+        if not re.search(arguments.only, case.name):
+            continue
+        lowered = trace(case)
+        counts, received, _ = ours(lowered.as_text())
+        theirs = ("", "") if arguments.no_xla else xla(lowered.compile().as_text())
+        if case.least is not None and dict(counts) != case.least:
+            missed += 1
+        lines.append(f"| {case.name}: {case.what} | {'' if case.least is None else describe(case.least)} | {describe(counts)} | "
+                     f"{theirs[0] if arguments.no_xla else describe(theirs[0])} | {received} | {theirs[1]} |")
+        print(lines[-1], flush=True)
+    if arguments.out:
+        with open(arguments.out, "w") as file:
+            file.write("\n".join(lines) + "\n")
+    print(f"{missed} of {len(lines) - 2} programs differ from the least")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
