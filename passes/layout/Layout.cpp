@@ -100,7 +100,8 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
     llvm::append_range(made.lhs, dims.getInputSpatialDimensions());
     made.lhs.push_back(last);
   }
-  bool isGoodKernel = dims.getKernelOutputFeatureDimension() == rank - 1 ||
+  // A kernel of one element is a matrix, and both orders of a matrix are good.
+  bool isGoodKernel = isPointwise(op) || dims.getKernelOutputFeatureDimension() == rank - 1 ||
                       (!isGradient && dims.getKernelInputFeatureDimension() == rank - 1 && kernel.getDimSize(rank - 1) >= kFewestInputs);
   if (isGoodKernel) {
     made.rhs = identityLayout(rank);
@@ -118,7 +119,8 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
   }
   if (int64_t(made.rhs.size()) != rank)
     made.rhs.push_back(dims.getKernelOutputFeatureDimension());
-  if (dims.getOutputFeatureDimension() == rank - 1) {
+  bool isMatrix = isGradient && product(result, dims.getOutputSpatialDimensions()) == 1;
+  if (isMatrix || dims.getOutputFeatureDimension() == rank - 1) {
     made.result = identityLayout(rank);
     return made;
   }

@@ -3,8 +3,7 @@
 // Input:   stablehlo.convolution(%x, %k), window = {pad = [[1, 1], [1, 1]]}, channels of %x last
 // Output:  stablehlo.convolution(stablehlo.pad(%x), %k): kernels read what has no borders in place, and the window's last dimension
 //          together with the channels, instead of gathering every window's elements
-// Leaves alone windows of one element, other orders, negative padding, dilated inputs, sums over so many outputs that gathering is
-// cheap beside them.
+// Leaves alone windows of one element, other orders, negative padding, dilated inputs.
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
@@ -18,15 +17,12 @@ namespace millrace::layout {
 
 namespace {
 
-/// Every gathered element is used by as many products.
-constexpr int64_t kMostOutputs = 128;
-
 bool shouldPad(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
   if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()) || isPointwise(op) ||
       !op.getPaddingAttr())
     return false;
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), kernel = cast<RankedTensorType>(op.getRhs().getType());
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   if (auto dilation = op.getLhsDilation(); dilation && llvm::any_of(*dilation, [](int64_t d) { return d != 1; }))
     return false;
   if (std::max(dims.getInputFeatureDimension(), dims.getInputBatchDimension()) != lhs.getRank() - 1)
@@ -37,8 +33,7 @@ bool shouldPad(ConvolutionOp op) {
       return false;
     isAny |= !amount.isZero();
   }
-  int64_t groups = op.getFeatureGroupCount() * op.getBatchGroupCount();
-  return isAny && kernel.getDimSize(dims.getKernelOutputFeatureDimension()) / groups <= kMostOutputs;
+  return isAny;
 }
 
 void pad(ConvolutionOp op) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DataMovement.cpp - Transposes --------------------------------------===//
 // Input:   y[u, v] = f(x[v, u], ...): x is contiguous along u, y along v; f elementwise, other indices around them.
-// Output:  an iteration is a block of v (4 vectors) for one value of the outer indices. For each square of `lanes` u and
+// Output:  an iteration is a block of v (8 vectors) for one value of the outer indices. For each square of `lanes` u and
 //          v: vectors of x along u, transposed by shuffles, then f and the stores for each u along v.
 //          The last squares of u overlap those before; the last vector of v is masked.
 // Leaves alone kernels with reductions, or where everything is contiguous along one index.
@@ -97,7 +97,10 @@ LogicalResult TransposeEmitter::match() {
     return failure();
   }
   outer = outermostFirst(model, all & ~(atomBit(u) | atomBit(v)));
-  block = 4 * lanes;
+  // Long pieces of the result's rows spare the translation of addresses; enough of them for the threads.
+  block = 8 * lanes;
+  while (block > 4 * lanes && model.atomSizes[v] / block * model.product(all & ~(atomBit(u) | atomBit(v))) < 4 * target.threads)
+    block /= 2;
   blocks = llvm::divideCeil(model.atomSizes[v], block);
   return success();
 }
