@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which code is the user's: every recorded operation keeps the innermost line of it."""
 import os
-import sysconfig
 
 import torch
 
 
 def install(xlac):
     here, there = os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(torch.__file__))
-    xlac._watch_frames([folder + os.sep for folder in (here, there, sysconfig.get_paths()["stdlib"])])
+    xlac._watch_frames([folder + os.sep for folder in (here, there, os.path.dirname(os.__file__))])

@@ -148,11 +148,78 @@ def test_bad_bodies():
     with pytest.raises(RuntimeError, match=r"expects the body of a loop to return f32\[3\]"):
         flow.while_loop(lambda x: x.sum() < 3, lambda x: (x.sum(),), [x])
 
+    copy = x.clone()
+
     def writes(i):
-        x.add_(1)
+        copy.add_(x)
         return (i + 1,)
-    with pytest.raises(RuntimeError, match="writes to a tensor from outside"):
+    with pytest.raises(RuntimeError, match="writes to a tensor from outside of it .* that is a copy of another one"):
         flow.while_loop(lambda i: i.sum() < 3, writes, [torch.zeros(1).to("xla")])
+    assert copy.tolist() == [0, 0, 0]
+
+
+def test_bodies_write_to_tensors_from_outside():
+    from torch_xla.experimental import _control_flow as flow
+
+    def loop(device):
+        total, history, step = (t.to(device) for t in (torch.zeros(2), torch.full((4, 2), -1.0), torch.ones(2)))
+
+        def goes_on(i):
+            return (total.sum() < 12) & (i.sum() < 10)  # reads what the body writes
+
+        def body(i):
+            step.mul_(1.5)
+            total.add_(step)
+            history[1] = total
+            return (i + 1,)
+        i = torch.zeros(1).to(device)
+        if device == "cpu":
+            while goes_on(i):
+                (i,) = body(i)
+        else:
+            (i,) = flow.while_loop(goes_on, body, [i])
+        return i, total, history, step
+    for got, want in zip(loop("xla"), loop("cpu")):
+        torch.testing.assert_close(got.cpu(), want)
+
+    def scan(device):
+        torch.manual_seed(0)
+        norm = torch.nn.BatchNorm1d(3).to(device)
+        xs, carry = torch.randn(4, 5, 3).to(device), torch.zeros(5, 3).to(device)
+
+        def step(carry, x):
+            carry = carry + norm(x)
+            return carry, carry * 2
+        with torch.no_grad():
+            if device == "xla":
+                carry, ys = flow.scan(step, [carry], [xs], 4)
+            else:
+                ys = []
+                for x in xs:
+                    carry, y = step(carry, x)
+                    ys.append(y)
+                ys = torch.stack(ys)
+        return carry, ys, norm.running_mean, norm.running_var, norm.num_batches_tracked
+    for got, want in zip(scan("xla"), scan("cpu")):
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+
+    def branch(device, flag):
+        a, b = torch.zeros(3).to(device), torch.ones(3).to(device)
+
+        def yes():
+            a.add_(5)
+            return a + 1
+
+        def no():
+            b.mul_(3)
+            a.sub_(1)
+            return b
+        flag = torch.tensor(flag).to(device)
+        out = (yes() if flag else no()) if device == "cpu" else flow._cond_op(flag, yes, no, ())
+        return out, a, b
+    for flag in (True, False):
+        for got, want in zip(branch("xla", flag), branch("cpu", flag)):
+            torch.testing.assert_close(got.cpu(), want)
 
 
 def test_scan_with_gradients():

@@ -2,7 +2,7 @@
 //===- Api.cpp - Functions of _XLAC that look at devices, graphs, memory ---===//
 #include "python/torch_xla/csrc/Functions.h"
 
-#include <torch/csrc/autograd/python_variable.h>
+#include <ATen/ops/from_blob.h>
 
 namespace millrace::torch_shim {
 
@@ -26,8 +26,8 @@ std::string chooseDevice() {
 namespace {
 
 const Tensor &tensorOf(PyObject *object) {
-  TORCH_CHECK(THPVariable_Check(object) && isXla(THPVariable_Unpack(object)), "expects a tensor of the xla device");
-  return THPVariable_Unpack(object);
+  TORCH_CHECK(isTensor(object) && isXla(tensorIn(object)), "expects a tensor of the xla device");
+  return tensorIn(object);
 }
 
 //===-- Devices -------------------------------------------------------------===//
@@ -144,24 +144,24 @@ PyObject *toCpuAlias(PyObject *, PyObject *object) {
         made = at::from_blob(data, tensor.sizes(), [memory](void *) {}, at::TensorOptions().dtype(tensor.scalar_type()));
       }
     }
-    return THPVariable_Wrap(made);
+    return pythonOf(made);
   });
 }
 
 /// A tensor of the device over the memory of one of the CPU, which is never written by the device.
 PyObject *fromCpuAlias(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
-    TORCH_CHECK(THPVariable_Check(object) && THPVariable_Unpack(object).is_cpu(), "expects a tensor of the CPU");
-    Tensor cpu = THPVariable_Unpack(object).detach();
+    TORCH_CHECK(isTensor(object) && tensorIn(object).is_cpu(), "expects a tensor of the CPU");
+    Tensor cpu = tensorIn(object).detach();
     bool isAligned = reinterpret_cast<uintptr_t>(cpu.const_data_ptr()) % 64 == 0;
     if (!cpu.is_contiguous() || cpu.is_conj() || cpu.is_neg() || !isAligned || cpu.numel() == 0)
-      return THPVariable_Wrap(wrap(upload(cpu)));
+      return pythonOf(wrap(upload(cpu)));
     Shape shape{dtypeOf(cpu.scalar_type()), cpu.sizes().vec()};
     const runtime::MemorySpace &space = client()->devices()[0]->memories().front();
     void *data = const_cast<void *>(cpu.const_data_ptr());
     runtime::BufferPtr buffer =
         valueOrRaise(client()->viewOf(data, shape.dtype, shape.dims, /*isMutable=*/false, space, [cpu] {}));
-    return THPVariable_Wrap(wrap(tracing::leaf(std::move(buffer), std::move(shape))));
+    return pythonOf(wrap(tracing::leaf(std::move(buffer), std::move(shape))));
   });
 }
 

@@ -8,7 +8,6 @@
 #include "tracing/CompiledGraph.h"
 #include "tracing/Export.h"
 
-#include <torch/csrc/autograd/python_variable.h>
 
 namespace millrace::torch_shim {
 namespace {
@@ -100,8 +99,8 @@ PyObject *graphBegin(PyObject *, PyObject *args) {
       PyObject *object = PyTuple_GET_ITEM(args, i);
       ArgumentSpec &spec = scope->specs.emplace_back();
       Tensor &made = scope->arguments.emplace_back();
-      if (THPVariable_Check(object)) {
-        Tensor tensor = THPVariable_Unpack(object);
+      if (isTensor(object)) {
+        Tensor tensor = tensorIn(object);
         TORCH_CHECK(!isXla(tensor) || !isLazy(tensor), "a lazily conjugated tensor is no argument of a graph");
         spec.geometry = Geometry::of(tensor);
         const void *id = isXla(tensor) ? static_cast<const void *>(storageOf(tensor)) : tensor.unsafeGetTensorImpl();
@@ -141,7 +140,7 @@ PyObject *graphBegin(PyObject *, PyObject *args) {
     PyObject *list = PyList_New(count);
     for (Py_ssize_t i = 0; i < count; ++i)
       PyList_SET_ITEM(list, i, scope->arguments[size_t(i)].defined()
-                                   ? THPVariable_Wrap(scope->arguments[size_t(i)])
+                                   ? pythonOf(scope->arguments[size_t(i)])
                                    : Py_NewRef(PyTuple_GET_ITEM(args, i)));
     traceScopes().push_back(scope.get());
     scope->isActive = true;
@@ -213,11 +212,11 @@ PyObject *graphCompile(PyObject *, PyObject *args) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(results); ++i) {
       PyObject *object = PyList_GET_ITEM(results, i);
       ResultSpec &spec = made->results.emplace_back();
-      if (!THPVariable_Check(object) || !isXla(THPVariable_Unpack(object))) {
+      if (!isTensor(object) || !isXla(tensorIn(object))) {
         spec.object = Ref(object);
         continue;
       }
-      Tensor tensor = THPVariable_Unpack(object);
+      Tensor tensor = tensorIn(object);
       TORCH_CHECK(!isLazy(tensor), "a lazily conjugated tensor is no result of a graph");
       spec.geometry = Geometry::of(tensor);
       spec.toCpu = PyList_GET_ITEM(onCpu, i) == Py_True;
@@ -266,8 +265,8 @@ PyObject *graphExport(PyObject *, PyObject *args) {
     std::vector<Value> values;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(results); ++i) {
       PyObject *object = PyList_GET_ITEM(results, i);
-      TORCH_CHECK(THPVariable_Check(object) && isXla(THPVariable_Unpack(object)), "expects results on the device");
-      values.push_back(valueOf(THPVariable_Unpack(object)));
+      TORCH_CHECK(isTensor(object) && isXla(tensorIn(object)), "expects results on the device");
+      values.push_back(valueOf(tensorIn(object)));
     }
     leave(scope);
     for (const Value &key : scope->randomKeys) // the numbers of an exported program are the same in every run
@@ -275,7 +274,7 @@ PyObject *graphExport(PyObject *, PyObject *args) {
     tracing::ExportedFunction made = valueOrRaise(tracing::exportFunction(scope->inputs, values));
     PyObject *constants = PyList_New(Py_ssize_t(made.constants.size()));
     for (size_t i = 0; i < made.constants.size(); ++i)
-      PyList_SET_ITEM(constants, Py_ssize_t(i), THPVariable_Wrap(wrap(made.constants[i])));
+      PyList_SET_ITEM(constants, Py_ssize_t(i), pythonOf(wrap(made.constants[i])));
     return Py_BuildValue("(s#N)", made.text.data(), Py_ssize_t(made.text.size()), constants);
   });
 }
@@ -317,8 +316,8 @@ bool matches(const Specialization &spec, PyObject *const *args, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const ArgumentSpec &wanted = spec.arguments[i];
     PyObject *object = args[i];
-    if (THPVariable_Check(object)) {
-      const Tensor &tensor = THPVariable_Unpack(object);
+    if (isTensor(object)) {
+      const Tensor &tensor = tensorIn(object);
       const at::TensorImpl &impl = *tensor.unsafeGetTensorImpl();
       if (wanted.kind == ArgumentSpec::Cpu) {
         if (isXla(tensor) || impl.dtype() != wanted.geometry.type || impl.sizes() != at::IntArrayRef(wanted.geometry.sizes))
@@ -327,7 +326,7 @@ bool matches(const Specialization &spec, PyObject *const *args, size_t count) {
       }
       if (wanted.kind != ArgumentSpec::Xla || !isXla(tensor) || !wanted.geometry.matches(impl) || isLazy(tensor))
         return false;
-      if (!wanted.isFirst && storageOf(tensor) != storageOf(THPVariable_Unpack(args[spec.firsts[wanted.storage]])))
+      if (!wanted.isFirst && storageOf(tensor) != storageOf(tensorIn(args[spec.firsts[wanted.storage]])))
         return false;
       if (storageOf(tensor)->base.shape() != wanted.base)
         return false;
@@ -358,7 +357,7 @@ std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
   for (size_t s = 0; s < count; ++s) {
     if (spec.arguments[spec.firsts[s]].kind != ArgumentSpec::Xla)
       continue;
-    const Value &base = storageOf(THPVariable_Unpack(args[spec.firsts[s]]))->base;
+    const Value &base = storageOf(tensorIn(args[spec.firsts[s]]))->base;
     if (base.node->op)
       pending.push_back(base);
   }
@@ -369,7 +368,7 @@ std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
       raise(status);
   }
   for (size_t s = 0; s < count; ++s) {
-    const Tensor &tensor = THPVariable_Unpack(args[spec.firsts[s]]);
+    const Tensor &tensor = tensorIn(args[spec.firsts[s]]);
     if (spec.arguments[spec.firsts[s]].kind == ArgumentSpec::Xla) {
       const Value &base = storageOf(tensor)->base;
       kept[s] = base.node.use_count() > 1;
@@ -395,7 +394,7 @@ std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
   for (const Origin &origin : spec.storages)
     results.push_back(valueFrom(origin));
   for (const auto &[index, origin] : spec.updates) {
-    Storage &storage = *storageOf(THPVariable_Unpack(args[spec.firsts[index]]));
+    Storage &storage = *storageOf(tensorIn(args[spec.firsts[index]]));
     storage.views.clear();
     storage.base = valueFrom(origin);
   }
@@ -432,8 +431,8 @@ PyObject *run(const Specialization &spec, PyObject *const *args) {
     } else {
       Tensor tensor = result.kind == ResultSpec::Computed
                           ? shown(fresh[result.index], result.geometry)
-                          : shown(viewOf(THPVariable_Unpack(args[result.index]), {0}, {1}, 0), result.geometry);
-      object = THPVariable_Wrap(result.toCpu ? toCpu(tensor) : tensor);
+                          : shown(viewOf(tensorIn(args[result.index]), {0}, {1}, 0), result.geometry);
+      object = pythonOf(result.toCpu ? toCpu(tensor) : tensor);
     }
     PyList_SET_ITEM(list, Py_ssize_t(i), object);
   }

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ControlFlow.cpp - Bodies of loops and branches, from Python ---------===//
 // Python calls _body_begin, runs the body on the stand-ins, and calls _body_end with its results: what was recorded in
-// between is a function for _while, _scan and _branch. A body may read any tensor from outside, and write none.
+// between is a function for _while, _scan and _branch. A body may read any tensor from outside. What it writes to one becomes
+// another carried value of a loop, or another result of a branch, and the tensor gets it afterwards.
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 
-#include <torch/csrc/autograd/python_variable.h>
 
 namespace millrace::torch_shim {
 namespace {
 
 constexpr const char *kScope = "torch_xla.BodyScope", *kFunction = "torch_xla.Function";
 
+/// What was there before a body was recorded.
+struct Outside {
+  std::unordered_set<const tracing::Node *> nodes;
+  std::unordered_map<uint64_t, Value> values; ///< by the serial numbers of storages; keeps the nodes alive
+};
+
+/// A tensor from outside that a body writes to.
+struct Write {
+  c10::intrusive_ptr<c10::StorageImpl> storage;
+  Value before, after;
+  Storage &target() const { return *static_cast<Storage *>(storage.get()); }
+};
+
 struct BodyScope : TraceScope {
-  std::unordered_set<const tracing::Node *> outside;
-  std::vector<Value> held; ///< keeps the nodes of `outside` alive: their addresses are compared
-  std::unordered_map<uint64_t, Value> before; ///< storages by serial
+  std::shared_ptr<Outside> outside = std::make_shared<Outside>();
   uint64_t firstSerial = 0;
   /// What is left of the body cannot be computed: its arguments have no values.
   ~BodyScope() { forgetTraced(inputs, firstSerial); }
@@ -24,6 +35,8 @@ struct BodyScope : TraceScope {
 struct BodyFunction {
   tracing::Function function;
   bool drawsNumbers = false;
+  std::vector<Write> writes;
+  std::shared_ptr<Outside> outside;
 };
 
 void leave(TraceScope *scope) {
@@ -56,9 +69,8 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
     scope->firstSerial = nextSerial();
     scope->kind = isLoop ? TraceScope::Loop : TraceScope::Branch;
     for (auto &[serial, value] : liveValues()) {
-      scope->outside.insert(value.node.get());
-      scope->held.push_back(value);
-      scope->before.emplace(serial, std::move(value));
+      scope->outside->nodes.insert(value.node.get());
+      scope->outside->values.emplace(serial, std::move(value));
     }
     auto blank = [](Shape shape) { return tracing::leaf(nullptr, std::move(shape)); };
     if (isLoop)
@@ -66,7 +78,7 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
     PyObject *made = PyList_New(Py_ssize_t(tensors.size()));
     for (size_t i = 0; i < tensors.size(); ++i) {
       scope->inputs.push_back(blank({dtypeOf(tensors[i].scalar_type()), tensors[i].sizes().vec()}));
-      PyList_SET_ITEM(made, Py_ssize_t(i), THPVariable_Wrap(wrap(scope->inputs.back())));
+      PyList_SET_ITEM(made, Py_ssize_t(i), pythonOf(wrap(scope->inputs.back())));
     }
     traceScopes().push_back(scope.get());
     scope->isActive = true;
@@ -79,31 +91,105 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
   });
 }
 
-PyObject *bodyAbort(PyObject *, PyObject *capsule) {
-  return guarded([&]() -> PyObject * {
-    BodyScope *scope = scopeOf(capsule);
-    leave(scope);
-    forgetTraced(scope->inputs, scope->firstSerial);
-    Py_RETURN_NONE;
-  });
-}
-
 /// The key that a loop starts with: a draw of its own only if its body draws, so that other numbers stay what they are.
 Value firstKey(const BodyFunction &body) {
   return body.drawsNumbers ? nextRandomKey() : tracing::number(int64_t(0), /*isWeak=*/false);
 }
 
-void checkWrites(const BodyScope &scope) {
-  for (auto &[serial, value] : liveValues()) {
-    auto found = scope.before.find(serial);
-    TORCH_CHECK(found == scope.before.end() || found->second.node == value.node || !value.node->op,
-                "the body of a loop or a branch writes to a tensor from outside of it (", value.shape().toString(),
-                "): return the new value instead");
+/// The tensors from outside get back what they had: it is the loop that writes to them.
+std::vector<Write> restoreOutside(const BodyScope &scope) {
+  const std::unordered_map<uint64_t, Value> &before = scope.outside->values;
+  std::vector<Write> writes;
+  for (const c10::intrusive_ptr<c10::StorageImpl> &held : liveStorages()) {
+    Storage &storage = *static_cast<Storage *>(held.get());
+    auto found = before.find(storage.serial);
+    if (found == before.end() || (found->second.node == storage.base.node && found->second.index == storage.base.index) ||
+        !storage.base.node->op)
+      continue;
+    writes.push_back({held, found->second, std::exchange(storage.base, found->second)});
+    storage.views.clear();
   }
+  return writes;
 }
 
-PyObject *capsuleOf(tracing::Function function, bool drawsNumbers) {
-  auto *made = new BodyFunction{std::move(function), drawsNumbers};
+std::vector<Write> takeWrites(const BodyScope &scope) {
+  std::vector<Write> writes = restoreOutside(scope);
+  for (const Write &write : writes) {
+    TORCH_CHECK(write.after.shape() == write.before.shape(), "the body of a loop or a branch gives a tensor from outside of it "
+                "another size: ", write.after.shape().toString(), " instead of ", write.before.shape().toString());
+    for (const auto &[serial, value] : scope.outside->values) // what the body reads of either could not be told apart
+      TORCH_CHECK(serial == write.target().serial || value.node != write.before.node || value.index != write.before.index,
+                  "the body of a loop or a branch writes to a tensor from outside of it (", value.shape().toString(),
+                  ") that is a copy of another one: return the new value instead");
+  }
+  return writes;
+}
+
+void refuseWrites(const BodyScope &scope) {
+  std::vector<Write> writes = takeWrites(scope);
+  TORCH_CHECK(writes.empty(), "the body of a loop or a branch that has a gradient writes to a tensor from outside of it (",
+              writes.empty() ? "" : writes[0].before.shape().toString(), "): return the new value instead");
+}
+
+/// Tensors that any of the functions writes to, each once.
+std::vector<Write> writesOf(std::initializer_list<const BodyFunction *> functions) {
+  std::vector<Write> all;
+  for (const BodyFunction *function : functions)
+    for (const Write &write : function->writes)
+      if (std::none_of(all.begin(), all.end(), [&](const Write &known) { return known.storage == write.storage; }))
+        all.push_back(write);
+  return all;
+}
+
+/// The function with the values of these tensors after its other results, and, from `inputAt` on, as inputs.
+tracing::Function withWrites(const BodyFunction &body, const std::vector<Write> &writes, std::optional<size_t> inputAt,
+                             std::optional<size_t> resultAt) {
+  if (writes.empty())
+    return body.function;
+  std::vector<Value> inputs = body.function.inputs, results = body.function.results, befores, afters;
+  for (const Write &write : writes) {
+    auto ours = std::find_if(body.writes.begin(), body.writes.end(), [&](const Write &w) { return w.storage == write.storage; });
+    befores.push_back(write.before);
+    afters.push_back(ours == body.writes.end() ? write.before : ours->after);
+  }
+  if (inputAt)
+    inputs.insert(inputs.begin() + long(*inputAt), befores.begin(), befores.end());
+  if (resultAt)
+    results.insert(results.begin() + long(*resultAt), afters.begin(), afters.end());
+  return tracing::function(std::move(inputs), std::move(results), body.outside->nodes);
+}
+
+std::vector<Value> valuesBefore(std::vector<Value> carried, const std::vector<Write> &writes) {
+  for (const Write &write : writes)
+    carried.push_back(write.before);
+  return carried;
+}
+
+/// Takes the values of the tensors that were written out of the results, where they begin at `at`.
+std::vector<Value> assignWrites(std::vector<Value> results, const std::vector<Write> &writes, size_t at) {
+  std::lock_guard lock(tracing::Session::get().mutex);
+  for (size_t i = 0; i < writes.size(); ++i) {
+    Storage &storage = writes[i].target();
+    storage.views.clear();
+    storage.base = results[at + i];
+  }
+  results.erase(results.begin() + long(at), results.begin() + long(at + writes.size()));
+  return results;
+}
+
+PyObject *bodyAbort(PyObject *, PyObject *capsule) {
+  return guarded([&]() -> PyObject * {
+    BodyScope *scope = scopeOf(capsule);
+    leave(scope);
+    restoreOutside(*scope);
+    forgetTraced(scope->inputs, scope->firstSerial);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject *capsuleOf(tracing::Function function, bool drawsNumbers, std::vector<Write> writes = {},
+                    std::shared_ptr<Outside> outside = nullptr) {
+  auto *made = new BodyFunction{std::move(function), drawsNumbers, std::move(writes), std::move(outside)};
   return PyCapsule_New(made, kFunction, [](PyObject *self) {
     delete static_cast<BodyFunction *>(PyCapsule_GetPointer(self, kFunction));
   });
@@ -118,8 +204,9 @@ PyObject *bodyEnd(PyObject *, PyObject *args) {
     BodyScope *scope = scopeOf(capsule);
     std::vector<Value> results = valuesOf(list);
     leave(scope);
-    checkWrites(*scope);
-    return capsuleOf(tracing::function(scope->inputs, std::move(results), scope->outside), scope->drawn > 0);
+    std::vector<Write> writes = takeWrites(*scope);
+    return capsuleOf(tracing::function(scope->inputs, std::move(results), scope->outside->nodes), scope->drawn > 0,
+                     std::move(writes), scope->outside);
   });
 }
 
@@ -134,9 +221,9 @@ PyObject *bodyEndSplit(PyObject *, PyObject *args) {
     BodyScope *scope = scopeOf(capsule);
     std::vector<Value> results = valuesOf(list);
     leave(scope);
-    checkWrites(*scope);
+    refuseWrites(*scope);
     tracing::GradientParts parts =
-        tracing::splitForGradient(scope->inputs, size_t(given) + 1, results, size_t(count), scope->outside);
+        tracing::splitForGradient(scope->inputs, size_t(given) + 1, results, size_t(count), scope->outside->nodes);
     PyObject *forward = capsuleOf(std::move(parts.forward), scope->drawn > 0);
     return Py_BuildValue("(NNn)", forward, capsuleOf(std::move(parts.backward), false), Py_ssize_t(parts.saved));
   });
@@ -148,7 +235,10 @@ PyObject *callBody(PyObject *, PyObject *args) {
     PyObject *body, *arguments;
     if (!PyArg_ParseTuple(args, "OO", &body, &arguments))
       return nullptr;
-    return wrapAll(tracing::call(functionOf(body).function, valuesOf(arguments), firstKey(functionOf(body))));
+    const BodyFunction &called = functionOf(body);
+    const size_t count = called.function.results.size();
+    tracing::Function function = withWrites(called, called.writes, std::nullopt, count);
+    return wrapAll(assignWrites(tracing::call(function, valuesOf(arguments), firstKey(called)), called.writes, count));
   });
 }
 
@@ -158,8 +248,15 @@ PyObject *whileLoop(PyObject *, PyObject *args) {
     PyObject *condition, *body, *carried;
     if (!PyArg_ParseTuple(args, "OOO", &condition, &body, &carried))
       return nullptr;
-    return wrapAll(valueOrRaise(tracing::whileLoop(functionOf(condition).function, functionOf(body).function,
-                                                   valuesOf(carried), firstKey(functionOf(body)))));
+    const BodyFunction &test = functionOf(condition), &step = functionOf(body);
+    TORCH_CHECK(test.writes.empty(), "the condition of a loop writes to a tensor");
+    std::vector<Value> values = valuesOf(carried);
+    const size_t count = values.size();
+    return wrapAll(assignWrites(
+        valueOrRaise(tracing::whileLoop(withWrites(test, step.writes, count, std::nullopt),
+                                        withWrites(step, step.writes, count + 1, count),
+                                        valuesBefore(std::move(values), step.writes), firstKey(step))),
+        step.writes, count));
   });
 }
 
@@ -171,8 +268,13 @@ PyObject *scan(PyObject *, PyObject *args) {
     int isReverse;
     if (!PyArg_ParseTuple(args, "OOOLp", &body, &carried, &sequences, &length, &isReverse))
       return nullptr;
-    return wrapAll(valueOrRaise(tracing::scan(functionOf(body).function, valuesOf(carried), valuesOf(sequences), length,
-                                              isReverse, firstKey(functionOf(body)))));
+    const BodyFunction &step = functionOf(body);
+    std::vector<Value> values = valuesOf(carried);
+    const size_t count = values.size();
+    return wrapAll(assignWrites(valueOrRaise(tracing::scan(withWrites(step, step.writes, count + 1, count),
+                                                           valuesBefore(std::move(values), step.writes), valuesOf(sequences),
+                                                           length, isReverse, firstKey(step))),
+                                step.writes, count));
   });
 }
 
@@ -182,9 +284,15 @@ PyObject *branch(PyObject *, PyObject *args) {
     PyObject *condition, *yes, *no;
     if (!PyArg_ParseTuple(args, "OOO", &condition, &yes, &no))
       return nullptr;
-    TORCH_CHECK(THPVariable_Check(condition) && isXla(THPVariable_Unpack(condition)), "expects a condition on the device");
-    return wrapAll(valueOrRaise(tracing::branch(functionOf(yes).function, functionOf(no).function,
-                                                valueOf(THPVariable_Unpack(condition)))));
+    TORCH_CHECK(isTensor(condition) && isXla(tensorIn(condition)), "expects a condition on the device");
+    const BodyFunction &then = functionOf(yes), &otherwise = functionOf(no);
+    const std::vector<Write> writes = writesOf({&then, &otherwise});
+    const size_t count = then.function.results.size();
+    return wrapAll(assignWrites(
+        valueOrRaise(tracing::branch(withWrites(then, writes, std::nullopt, count),
+                                     withWrites(otherwise, writes, std::nullopt, otherwise.function.results.size()),
+                                     valueOf(tensorIn(condition)))),
+        writes, count));
   });
 }
 

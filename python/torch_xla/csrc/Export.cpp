@@ -7,7 +7,6 @@
 #include "tracing/Export.h"
 
 #include <torch/csrc/Dtype.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 namespace millrace::torch_shim {
 namespace {

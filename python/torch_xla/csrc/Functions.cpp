@@ -2,9 +2,18 @@
 //===- Functions.cpp - What the files with functions of _XLAC share -----------===//
 #include "python/torch_xla/csrc/Functions.h"
 
+#include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 namespace millrace::torch_shim {
+
+bool isTensor(PyObject *object) { return THPVariable_Check(object); }
+const Tensor &tensorIn(PyObject *object) { return THPVariable_Unpack(object); }
+PyObject *pythonOf(const Tensor &tensor) { return THPVariable_Wrap(tensor); }
+PyObject *setPythonError() {
+  torch::translate_exception_to_python(std::current_exception());
+  return nullptr;
+}
 
 std::vector<Tensor> tensorsOf(PyObject *list) {
   Ref fast = Ref::steal(PySequence_Fast(list, "expects a list of tensors"));
@@ -13,9 +22,9 @@ std::vector<Tensor> tensorsOf(PyObject *list) {
   std::vector<Tensor> tensors;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.object); ++i) {
     PyObject *item = PySequence_Fast_GET_ITEM(fast.object, i);
-    TORCH_CHECK(THPVariable_Check(item) && isXla(THPVariable_Unpack(item)), "expects tensors of the xla device, but got ",
-                THPVariable_Check(item) ? "one of another device" : Py_TYPE(item)->tp_name, " as value ", i);
-    tensors.push_back(THPVariable_Unpack(item));
+    TORCH_CHECK(isTensor(item) && isXla(tensorIn(item)), "expects tensors of the xla device, but got ",
+                isTensor(item) ? "one of another device" : Py_TYPE(item)->tp_name, " as value ", i);
+    tensors.push_back(tensorIn(item));
   }
   return tensors;
 }
@@ -30,7 +39,7 @@ std::vector<Value> valuesOf(PyObject *list) {
 PyObject *wrapAll(std::vector<Value> values) {
   PyObject *list = PyList_New(Py_ssize_t(values.size()));
   for (size_t i = 0; i < values.size(); ++i)
-    PyList_SET_ITEM(list, Py_ssize_t(i), THPVariable_Wrap(wrap(std::move(values[i]))));
+    PyList_SET_ITEM(list, Py_ssize_t(i), pythonOf(wrap(std::move(values[i]))));
   return list;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Functions.h - What the files with functions of _XLAC share -------------===//
 #pragma once
+#ifndef PY_SSIZE_T_CLEAN
 #define PY_SSIZE_T_CLEAN
+#endif
 #include "python/torch_xla/csrc/Shim.h"
 
-#include <torch/csrc/Exceptions.h>
-
 #include <Python.h>
+
+#include <exception>
 
 namespace millrace::torch_shim {
 
@@ -34,14 +36,20 @@ struct Ref {
   ~Ref() { Py_XDECREF(object); }
 };
 
+// PyTorch's headers for Python bring pybind11 with them, which doubles the time to compile a file: only Functions.cpp has them.
+bool isTensor(PyObject *object);
+const Tensor &tensorIn(PyObject *object); ///< of a Python object that isTensor()
+PyObject *pythonOf(const Tensor &tensor);
+/// The C++ exception being handled as a Python error; null.
+PyObject *setPythonError();
+
 /// Runs the body of a function; an exception of C++ becomes one of Python, of the type that PyTorch gives it.
 template <typename F>
 PyObject *guarded(F &&body) {
   try {
     return body();
   } catch (...) {
-    torch::translate_exception_to_python(std::current_exception());
-    return nullptr;
+    return setPythonError();
   }
 }
 

@@ -4,7 +4,6 @@
 #include "python/torch_xla/csrc/Functions.h"
 #include "tracing/Compile.h"
 
-#include <torch/csrc/autograd/python_variable.h>
 #include <torch/version.h>
 
 namespace millrace::torch_shim {
@@ -154,8 +153,8 @@ PyObject *watchFramesPy(PyObject *, PyObject *list) {
 /// "file:line" of the operation that a tensor was recorded by; "" once it was computed or if nothing is known.
 PyObject *placeOf(PyObject *, PyObject *tensor) {
   return guarded([&]() -> PyObject * {
-    TORCH_CHECK(THPVariable_Check(tensor) && isXla(THPVariable_Unpack(tensor)), "expects a tensor of the xla device");
-    return text(tracing::placeOf(valueOf(THPVariable_Unpack(tensor)).node->origin).toString());
+    TORCH_CHECK(isTensor(tensor) && isXla(tensorIn(tensor)), "expects a tensor of the xla device");
+    return text(tracing::placeOf(valueOf(tensorIn(tensor)).node->origin).toString());
   });
 }
 

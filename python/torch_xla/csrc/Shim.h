@@ -83,6 +83,8 @@ std::vector<Value> pendingValues();
 /// Forgets what tensors hold that were made in a traced function and need a value of its arguments `inputs`.
 void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial);
 uint64_t nextSerial(); ///< larger than those of all storages so far
+/// All storages that anybody holds, in the order in which they were made.
+std::vector<c10::intrusive_ptr<c10::StorageImpl>> liveStorages();
 /// Values of all live tensors, by the serial numbers of their storages; forgets the values of views.
 std::vector<std::pair<uint64_t, Value>> liveValues();
 void syncAll();

@@ -160,6 +160,15 @@ std::vector<std::pair<uint64_t, Value>> liveValues() {
   return values;
 }
 
+std::vector<c10::intrusive_ptr<c10::StorageImpl>> liveStorages() {
+  std::lock_guard lock(Session::get().mutex);
+  std::vector<c10::intrusive_ptr<c10::StorageImpl>> storages;
+  for (Storage *storage = firstStorage; storage; storage = storage->next) // one that is being destroyed waits for the mutex
+    if (c10::raw::intrusive_ptr::use_count(storage) > 0)
+      storages.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(storage));
+  return storages;
+}
+
 void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial) {
   std::lock_guard lock(Session::get().mutex);
   std::vector<Storage *> suspects;

@@ -3,6 +3,9 @@
 // While Python traces a function (a graph of torch.compile, the body of a loop), its arguments are stand-ins: a value
 // that is read, or an operator that runs on the CPU, would become a constant of the program. So they are refused.
 #pragma once
+#ifndef PY_SSIZE_T_CLEAN // before the first Python.h of a file
+#define PY_SSIZE_T_CLEAN
+#endif
 #include "python/torch_xla/csrc/Shim.h"
 #include "tracing/ControlFlow.h"
 

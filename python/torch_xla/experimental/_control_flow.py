@@ -2,7 +2,8 @@
 """PyTorch's higher-order operators on the device: while_loop, cond, scan and map become loops and branches of the program.
 
 A body is run once, on stand-ins for its arguments, and recorded. It may read any tensor from outside, draw random numbers
-(others in every iteration) and contain loops itself; it must not write to a tensor from outside or ask for a value."""
+(others in every iteration), contain loops itself and write to a tensor from outside: the loop carries its value, too. It must not ask
+for a value."""
 import warnings
 
 import torch
