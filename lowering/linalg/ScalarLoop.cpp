@@ -11,7 +11,6 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -39,6 +38,22 @@ int64_t linear(ArrayRef<int64_t> position, ArrayRef<int64_t> shape) {
   return index;
 }
 
+/// The values from outside that the regions of `loop` use. The arguments of a function whose signature is being converted are
+/// among them, although their block is in no region any more: getUsedValuesDefinedAbove() passes over those.
+llvm::SetVector<Value> capturedBy(WhileOp loop) {
+  llvm::SetVector<Value> captured;
+  loop->walk([&](Operation *op) {
+    if (op == loop)
+      return;
+    for (Value operand : op->getOperands()) {
+      Operation *parent = operand.getParentBlock()->getParentOp();
+      if (!parent || !loop->isAncestor(parent))
+        captured.insert(operand);
+    }
+  });
+  return captured;
+}
+
 class LoopEmitter {
 public:
   explicit LoopEmitter(OpBuilder &builder) : builder(builder) {}
@@ -46,9 +61,7 @@ public:
   /// The values of `loop` for storage tensors `inits`; null if something in it has no meaning on scalars.
   FailureOr<SmallVector<Value>> emit(WhileOp loop, ValueRange inits, const TypeConverter &converter) {
     LoopBuilder l(builder, loop.getLoc());
-    llvm::SetVector<Value> captured;
-    getUsedValuesDefinedAbove(loop->getRegions(), captured);
-    for (Value value : captured) {
+    for (Value value : capturedBy(loop)) {
       if (auto constant = value.getDefiningOp<ConstantOp>(); constant && fusion::isFewScalars(value.getType())) {
         scalars[value] = constantOf(l, constant);
         continue;

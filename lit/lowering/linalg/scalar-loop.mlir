@@ -79,3 +79,24 @@ func.func @late_read(%a: tensor<100xf32>) -> tensor<100xf32> {
     }
   return %0#1 : tensor<100xf32>
 }
+
+// -----
+
+// %u gets another type in storage and with it the whole function a new block; %limit, an argument of the old one, is read all the same.
+// CHECK-LABEL: func.func @converted_signature
+// CHECK-SAME: %[[U:.*]]: tensor<i32>, %[[X:.*]]: tensor<f32>, %[[LIMIT:.*]]: tensor<f32>
+// CHECK-DAG: tensor.extract %[[LIMIT]][]
+// CHECK-DAG: tensor.extract %[[X]][]
+// CHECK: scf.while
+func.func @converted_signature(%u: tensor<ui32>, %x: tensor<f32>, %limit: tensor<f32>) -> (tensor<ui32>, tensor<f32>) {
+  %0:2 = stablehlo.while(%n = %u, %y = %x) : tensor<ui32>, tensor<f32>
+    cond {
+      %p = stablehlo.compare LT, %y, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %m = stablehlo.add %n, %n : tensor<ui32>
+      %z = stablehlo.add %y, %limit : tensor<f32>
+      stablehlo.return %m, %z : tensor<ui32>, tensor<f32>
+    }
+  return %0#0, %0#1 : tensor<ui32>, tensor<f32>
+}
