@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Meshes.cpp - Single devices by number; meshes inside of shardings; none at all ===//
 // Input:   %0 = stablehlo.custom_call @f(%x) {sdy.sharding = 3 : i64} : (tensor<8xf32>) -> tensor<8xf32>
-// Output:  sdy.mesh @maximal_mesh_3 = <[], device_ids=[3]> ... {sdy.sharding = #sdy.sharding_per_value<[<@maximal_mesh_3, [{}]>]>}
+// Output:  sdy.mesh @maximal_mesh_3 = <[], device_ids=[3]> ... {sdy.sharding = #sdy.sharding_per_value<[<@maximal_mesh_3, []>]>}
 // Leaves alone operations with other shardings.
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ShardingWalk.h"
@@ -38,15 +38,10 @@ struct ImportMaximalSharding : impl::ImportMaximalShardingPassBase<ImportMaximal
         symbols.insert(mesh);
         builder.setInsertionPointAfter(mesh);
       }
-      SmallVector<sdy::TensorShardingAttr> shardings;
-      for (Type type : op->getResultTypes()) {
-        auto shaped = dyn_cast<ShapedType>(type);
-        auto closed = sdy::DimensionShardingAttr::get(op->getContext(), {}, /*is_closed=*/true, std::nullopt);
-        shardings.push_back(sdy::TensorShardingAttr::get(
-            op->getContext(), FlatSymbolRefAttr::get(op->getContext(), name),
-            SmallVector<sdy::DimensionShardingAttr>(shaped && shaped.hasRank() ? shaped.getRank() : 0, closed),
-            ArrayRef<sdy::AxisRefAttr>(), ArrayRef<sdy::AxisRefAttr>(), {}));
-      }
+      // Whatever the shape: one device has all of it.
+      SmallVector<sdy::TensorShardingAttr> shardings(
+          op->getNumResults(), sdy::TensorShardingAttr::get(op->getContext(), FlatSymbolRefAttr::get(op->getContext(), name), {},
+                                                            ArrayRef<sdy::AxisRefAttr>(), ArrayRef<sdy::AxisRefAttr>(), {}));
       op->setAttr(sdy::shardingAttrName, sdy::TensorShardingPerValueAttr::get(op->getContext(), shardings));
     });
   }

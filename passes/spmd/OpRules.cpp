@@ -78,12 +78,6 @@ SmallVector<int64_t> wholeDims(Operation *op) {
                  !llvm::is_contained(numbers.getInsertedWindowDims(), dim);
         });
       })
-      .Case([&](DynamicUpdateSliceOp each) {
-        where([&](int64_t dim) {
-          int64_t size = shapeOf(each.getUpdate())[dim];
-          return size != shapeOf(each.getOperand())[dim] && size != 1;
-        });
-      })
       .Default([](Operation *) {});
   return dims;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PartitionIndexing.cpp - Indices into a dimension that is split -----===//
 // Every device looks up, or writes, what falls into its tile: indices are counted from the tile's beginning. Where a gather
-// finds nothing it contributes zeros to a sum, a scatter skips what is out of bounds, a dynamic_update_slice of one element
-// writes back what is there.
+// finds nothing it contributes zeros to a sum, a scatter skips what is out of bounds, a dynamic_update_slice takes from its update
+// what falls into the tile.
 #include "passes/spmd/Partitioner.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -159,7 +159,8 @@ void Partitioner::localizeScatter(ScatterOp op, MutableArrayRef<Value> operands,
   indices = SubtractOp::create(builder, loc, type, indices, offset);
 }
 
-void Partitioner::localizeUpdate(DynamicUpdateSliceOp op, MutableArrayRef<Value> operands, const Placement &placement) {
+/// One element along dimensions that are split is in one tile or in none: who has it writes it. False if there are several.
+bool Partitioner::localizeUpdate(DynamicUpdateSliceOp op, MutableArrayRef<Value> operands, const Placement &placement) {
   Location loc = op.getLoc();
   ArrayRef<int64_t> global = sharding::shapeOf(op.getOperand()), local = sharding::shapeOf(operands[0]);
   Value inside;
@@ -169,7 +170,12 @@ void Partitioner::localizeUpdate(DynamicUpdateSliceOp op, MutableArrayRef<Value>
     return !each.value().isWhole() && sharding::shapeOf(op.getUpdate())[each.index()] != global[each.index()];
   });
   if (!split)
-    return;
+    return true;
+  if (llvm::any_of(llvm::enumerate(placement), [&](auto each) {
+        int64_t size = sharding::shapeOf(op.getUpdate())[each.index()];
+        return !each.value().isWhole() && size != global[each.index()] && size != 1;
+      }))
+    return false;
   for (auto [dim, tiles] : llvm::enumerate(placement)) {
     int64_t most = global[dim] - sharding::shapeOf(op.getUpdate())[dim];
     starts[dim] = widen(builder, loc, starts[dim], {most}, 0, true);
@@ -187,6 +193,51 @@ void Partitioner::localizeUpdate(DynamicUpdateSliceOp op, MutableArrayRef<Value>
   Value there = DynamicSliceOp::create(builder, loc, type, operands[0], starts, builder.getDenseI64ArrayAttr(type.getShape()));
   operands[1] = SelectOp::create(builder, loc, type, inside, operands[1], there);
   llvm::copy(starts, operands.begin() + 2);
+  return true;
+}
+
+/// Along dimensions that are split a tile is what the update has there, and the operand elsewhere. The update is whole: it is
+/// shifted to the tile's beginning, between as many elements of no meaning as the tile is long.
+Value Partitioner::emitUpdate(DynamicUpdateSliceOp op, ArrayRef<Value> operands, const Placement &placement) {
+  Location loc = op.getLoc();
+  ArrayRef<int64_t> global = sharding::shapeOf(op.getOperand()), updated = sharding::shapeOf(op.getUpdate());
+  auto scalar = i64Tensor(builder, {});
+  Value operand = operands[0], update = operands[1], inside;
+  SmallVector<Value> starts(operands.drop_front(2));
+  for (auto [dim, tiles] : llvm::enumerate(placement)) {
+    int64_t most = global[dim] - updated[dim], tile = sharding::shapeOf(operand)[dim];
+    starts[dim] = widen(builder, loc, starts[dim], {most}, 0, true);
+    if (tiles.isWhole() || most == 0)
+      continue;
+    // Element i of the tile is element i - start of the update, counted from the tile's beginning.
+    SmallVector<int64_t> begins;
+    for (int64_t device = 0; device < numDevices; ++device)
+      begins.push_back(tiles.at(device) * tile);
+    Value begin = ReshapeOp::create(builder, loc, scalar, ownRow(builder, loc, begins, 1));
+    Value start = SubtractOp::create(builder, loc, scalar, starts[dim], begin);
+    auto type = cast<RankedTensorType>(update.getType());
+    SmallVector<int64_t> edges(type.getRank(), 0), none(edges), shape(type.getShape());
+    edges[dim] = tile;
+    shape[dim] += 2 * tile;
+    Value padded = PadOp::create(builder, loc, type.clone(shape), update, zeroOf(builder, loc, update), builder.getDenseI64ArrayAttr(edges),
+                                 builder.getDenseI64ArrayAttr(edges), builder.getDenseI64ArrayAttr(none));
+    SmallVector<Value> from(type.getRank(), constant(builder, loc, {}, {0}));
+    from[dim] = SubtractOp::create(builder, loc, scalar, constant(builder, loc, {}, {tile}), start);
+    shape[dim] = tile;
+    update = DynamicSliceOp::create(builder, loc, type.clone(shape), padded, from, builder.getDenseI64ArrayAttr(shape));
+    auto line = i64Tensor(builder, {tile});
+    Value position = IotaOp::create(builder, loc, line, uint64_t(0));
+    Value first = BroadcastInDimOp::create(builder, loc, line, start, builder.getDenseI64ArrayAttr({}));
+    Value shifted = SubtractOp::create(builder, loc, line, position, first);
+    Value here = insideTile(builder, loc, shifted, {updated[dim]}, 1);
+    Value flags = BroadcastInDimOp::create(builder, loc, RankedTensorType::get(sharding::shapeOf(operand), builder.getI1Type()), here,
+                                           builder.getDenseI64ArrayAttr({int64_t(dim)}));
+    inside = inside ? Value(AndOp::create(builder, loc, flags.getType(), inside, flags)) : flags;
+    starts[dim] = constant(builder, loc, {}, {0});
+  }
+  auto type = cast<RankedTensorType>(operand.getType());
+  Value written = DynamicUpdateSliceOp::create(builder, loc, type, operand, update, starts);
+  return inside ? Value(SelectOp::create(builder, loc, type, inside, written, operand)) : written;
 }
 
 } // namespace millrace::spmd

@@ -120,6 +120,13 @@ LogicalResult Partitioner::emitOp(Operation &op) {
       bind(result, value, placement, scope);
     return success();
   }
+  // The first device's numbers are those of a single one.
+  if (isa<RngOp>(op) && scopeOf(op).count == 1) {
+    auto operands = llvm::map_to_vector(op.getOperands(), [&](Value each) { return whole(shards[each], currentScope, op.getLoc()); });
+    Value drawn = emitLocal(op, operands, {wholeOf(op.getResult(0).getType())})->getResult(0);
+    bind(op.getResult(0), resharder.broadcast(builder, op.getLoc(), drawn, 0), wholeOf(op.getResult(0).getType()), currentScope);
+    return success();
+  }
   // Every device would draw its own numbers, or take its own input, for a value that is one.
   if (isa<RngOp, InfeedOp, OutfeedOp, SendOp, RecvOp>(op) && scopeOf(op).count != numDevices)
     return op.emitError("UNIMPLEMENTED: partitioning of ") << op.getName() << " outside of a manual computation";
@@ -364,13 +371,13 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
       inside = localizeGather(gather, operands, first);
     if (auto scatter = dyn_cast<ScatterOp>(op))
       localizeScatter(scatter, operands, first);
-    if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
-      localizeUpdate(update, operands, first);
   }
   bool moves = llvm::any_of(llvm::enumerate(pointers), [&](auto each) { return each.value() && split.moving[each.index()]; });
   SmallVector<Value> values;
   if (moves)
     values = emitMoved(op, brought, results);
+  else if (auto update = dyn_cast<DynamicUpdateSliceOp>(op); update && !localizeUpdate(update, operands, results[0]))
+    values = {emitUpdate(update, operands, results[0])};
   else
     values = emitLocal(op, operands, results)->getResults();
   if (inside)

@@ -88,8 +88,8 @@ private:
   mlir::Value localizeGather(stablehlo::GatherOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
   mlir::Value maskGather(stablehlo::GatherOp op, mlir::Value result, mlir::Value inside);
   void localizeScatter(stablehlo::ScatterOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
-  void localizeUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::MutableArrayRef<mlir::Value> operands,
-                      const Placement &placement);
+  bool localizeUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
+  mlir::Value emitUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::ArrayRef<mlir::Value> operands, const Placement &placement);
 
   // PartitionMoved.cpp: dimensions along which elements move.
   llvm::SmallVector<mlir::Value> emitMoved(mlir::Operation &op, llvm::MutableArrayRef<Shard> operands, llvm::ArrayRef<Placement> results);

@@ -26,11 +26,10 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 module attributes {mhlo.num_partitions = 2 : i32} {
   func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<8xf32> {
-    %low = stablehlo.constant dense<0.0> : tensor<f32>
-    %shape = stablehlo.constant dense<8> : tensor<1xi64>
-    // expected-error@+1 {{UNIMPLEMENTED: partitioning of stablehlo.rng outside of a manual computation}}
-    %0 = stablehlo.rng %low, %low, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
-    return %0 : tensor<8xf32>
+    %token = stablehlo.create_token : !stablehlo.token
+    // expected-error@+1 {{UNIMPLEMENTED: partitioning of stablehlo.infeed outside of a manual computation}}
+    %0:2 = "stablehlo.infeed"(%token) : (!stablehlo.token) -> (tensor<8xf32>, !stablehlo.token)
+    return %0#0 : tensor<8xf32>
   }
 }
 

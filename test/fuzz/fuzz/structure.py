@@ -95,7 +95,7 @@ def concatenate(p):
 
 def broadcast_in_dim(p):
     v = p.pick(ANY)
-    rank = int(p.random.integers(len(v.shape), min(len(v.shape) + 2, 4) + 1))
+    rank = int(p.random.integers(len(v.shape), max(len(v.shape), min(len(v.shape) + 2, 4)) + 1))
     places = sorted(int(i) for i in p.random.choice(rank, len(v.shape), replace=False))
     if p.random.random() < 0.2:
         p.random.shuffle(places)
