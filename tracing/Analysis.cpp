@@ -2,6 +2,7 @@
 //===- Analysis.cpp - PT_XLA_DEBUG: why something was compiled or run ------===//
 #include "tracing/Analysis.h"
 
+#include "tracing/Dump.h"
 #include "tracing/Emit.h"
 
 #include <algorithm>
@@ -15,12 +16,6 @@
 
 namespace millrace::tracing {
 namespace {
-
-bool isOn(const char *text) {
-  std::string value = text ? text : "";
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::toupper(c); });
-  return value == "1" || value == "ON" || value == "YES" || value == "TRUE" || value == "Y";
-}
 
 std::string baseName(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 bool isOurs(const Place &place) { return place.file.find("/torch_xla/") != std::string::npos; }
@@ -208,7 +203,7 @@ std::string setSyncCause(std::string cause) { return std::exchange(givenCause, s
 int debugLevel() {
   if (const char *level = std::getenv("PT_XLA_DEBUG_LEVEL"); level && *level)
     return int(std::strtol(level, nullptr, 10));
-  return isOn(std::getenv("PT_XLA_DEBUG")) ? 100 : 0;
+  return isSwitchedOn("PT_XLA_DEBUG") ? 100 : 0;
 }
 
 void reportCompilation(const AnalysisOf &what, const std::string &difference) {

@@ -19,6 +19,13 @@ static std::string environment(const char *name) {
   return value ? value : "";
 }
 
+bool isSwitchedOn(const char *variable) {
+  const char *text = std::getenv(variable);
+  std::string value = text ? text : "";
+  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::toupper(c); });
+  return value == "1" || value == "ON" || value == "YES" || value == "TRUE" || value == "Y";
+}
+
 /// The graph in the form that the user chose; what cannot be said in it is a comment.
 static std::string formatted(const std::vector<Value> &roots) {
   std::string format = environment("XLA_SAVE_TENSORS_FMT");

@@ -24,4 +24,7 @@ private:
   std::string prefix;
 };
 
+/// An environment variable that says 1, on, yes or true.
+bool isSwitchedOn(const char *variable);
+
 } // namespace millrace::tracing

@@ -4,6 +4,7 @@
 
 #include "lowering/Compile.h"
 #include "passes/vhlo/PortableArtifact.h"
+#include "tracing/Dump.h"
 #include "tracing/Emit.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -177,11 +178,14 @@ runtime::StatusOr<std::string> artifactText(const std::string &bytes) {
 }
 
 std::string graphText(const std::vector<Value> &roots) {
+  const bool withPlaces = isSwitchedOn("XLA_IR_DEBUG");
   std::string text = "IR {\n";
   forEachLine(roots, [&](size_t number, const Node &node, const std::string &what,
                          const std::vector<std::pair<size_t, uint32_t>> &, int64_t root) {
-    text += "  %" + std::to_string(number) + " = " + shapesText(node) + " " + what +
-            (root >= 0 ? ", ROOT=" + std::to_string(root) : "") + "\n";
+    text += "  %" + std::to_string(number) + " = " + shapesText(node) + " " + what;
+    if (Place place = withPlaces ? placeOf(node.origin) : Place(); !place.file.empty())
+      text += ", location=" + place.function + "@" + place.file.substr(place.file.rfind('/') + 1) + ":" + std::to_string(place.line);
+    text += (root >= 0 ? ", ROOT=" + std::to_string(root) : "") + "\n";
   });
   return text + "}\n";
 }

@@ -312,7 +312,7 @@ runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &gi
     if (root.node)
       roots.push_back(root);
   Schedule plan = schedule(roots);
-  return emitProgram(plan, roots);
+  return emitProgram(plan, roots, {{}, /*packNumbers=*/false, /*withPlaces=*/isSwitchedOn("XLA_HLO_DEBUG")});
 }
 
 runtime::Status Session::setCacheFolder(const std::string &folder, bool readOnly) {
