@@ -3,6 +3,8 @@
 #include "pjrt/Compiler.h"
 
 #include "dialects/bytecode/Validate.h"
+#include "dialects/sdy/HloSharding.h"
+#include "dialects/stablehlo/Ops.h"
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
 #include "lowering/DropShardings.h"
@@ -20,6 +22,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstring>
 
 using namespace mlir;
 
@@ -118,10 +121,53 @@ struct PartShardings {
   }
 };
 
+/// What jaxlib copies into the backend_config of a custom call @InspectSharding: whom to tell, in this process. The names and
+/// the layout are those of its C interface (xla/python/inspect_sharding.h).
+struct InspectArgs {
+  const char *spec; ///< a serialized OpSharding
+  size_t specSize;
+  const char *error;
+  void *errorScratch;
+  void (*freeError)(InspectArgs *args);
+};
+struct InspectCallback {
+  void (*call)(void *data, InspectArgs *args);
+  void *data;
+};
+
+LogicalResult tellSharding(Operation *op, StringRef config, StringRef text) {
+  InspectCallback callback;
+  if (config.size() != sizeof(callback))
+    return op->emitError("expects a backend_config of ") << sizeof(callback) << " bytes, but got " << config.size();
+  std::memcpy(&callback, config.data(), sizeof(callback));
+  std::string error;
+  auto sharding = sdy::parseHloSharding(text, error);
+  if (!sharding)
+    return op->emitError("mhlo.sharding: ") << error;
+  std::string proto = sdy::toOpShardingProto(*sharding);
+  InspectArgs args{proto.data(), proto.size(), nullptr, nullptr, nullptr};
+  callback.call(callback.data, &args);
+  if (!args.error)
+    return success();
+  std::string message = args.error;
+  if (args.freeError)
+    args.freeError(&args);
+  return op->emitError() << message;
+}
+
+/// Somebody in this process waits for an answer: the cache cannot give it.
+bool asksForShardings(ModuleOp module) {
+  return module
+      .walk([](stablehlo::CustomCallOp call) {
+        return call.getCallTargetName() == "InspectSharding" ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Does what compile() does before simplification: layouts are about the parts of arguments, which exist afterwards.
 LogicalResult partitionFirst(ModuleOp module, PartShardings &shardings) {
   calls::prepareCollectives(module);
-  if (failed(spmd::partition(module)))
+  if (failed(spmd::partition(module, tellSharding)))
     return failure();
   auto entry = module.lookupSymbol<func::FuncOp>(findEntry(module));
   auto take = [](DictionaryAttr attrs, std::vector<std::string> &list) {
@@ -174,7 +220,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   if (!function)
     return rt::invalidArgument("the module has neither @main nor a single function to run");
   PartShardings shardings;
-  if (compiled->options.numPartitions > 1 && hasLayouts(function)) {
+  if (compiled->options.numPartitions > 1 && (hasLayouts(function) || asksForShardings(*module))) {
     if (failed(partitionFirst(*module, shardings)))
       return session.error("the program cannot be partitioned");
     function = module->lookupSymbol<func::FuncOp>(entry);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/LogicalResult.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -19,6 +21,10 @@ llvm::LogicalResult propagate(mlir::ModuleOp module, llvm::raw_ostream *explain 
 /// Turns the module into the program of each of its `mhlo.num_partitions` devices; propagates first, if that has not been
 /// done. Modules for one device or without shardings stay as they are. Errors are reported at the operation that cannot be
 /// partitioned.
-llvm::LogicalResult partition(mlir::ModuleOp module);
+/// `onInspect` gets the backend_config of every custom call @InspectSharding (jax.debug.inspect_array_sharding) and the
+/// `mhlo.sharding` string of its operand; the calls are gone afterwards. Without one they are identities.
+llvm::LogicalResult partition(mlir::ModuleOp module,
+                              llvm::function_ref<llvm::LogicalResult(mlir::Operation *call, llvm::StringRef config,
+                                                                     llvm::StringRef sharding)> onInspect = nullptr);
 
 } // namespace millrace::spmd

@@ -361,7 +361,7 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   return success();
 }
 
-LogicalResult partition(ModuleOp module) {
+LogicalResult partition(ModuleOp module, llvm::function_ref<LogicalResult(Operation *, StringRef, StringRef)> onInspect) {
   if (!hasShardings(module))
     return success();
   if (failed(propagate(module)))
@@ -370,7 +370,22 @@ LogicalResult partition(ModuleOp module) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   pm.addPass(createSpmdPartitionPass());
   pm.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
-  return pm.run(module);
+  if (failed(pm.run(module)))
+    return failure();
+  SmallVector<stablehlo::CustomCallOp> inspections;
+  module.walk([&](stablehlo::CustomCallOp call) {
+    if (call.getCallTargetName() == "InspectSharding")
+      inspections.push_back(call);
+  });
+  for (stablehlo::CustomCallOp call : inspections) {
+    auto config = dyn_cast_or_null<StringAttr>(call->getAttr("backend_config"));
+    auto sharding = call->getAttrOfType<StringAttr>(kHloSharding);
+    if (onInspect && config && sharding && failed(onInspect(call, config.getValue(), sharding.getValue())))
+      return failure();
+    call->replaceAllUsesWith(call->getOperands());
+    call->erase();
+  }
+  return success();
 }
 
 } // namespace millrace::spmd

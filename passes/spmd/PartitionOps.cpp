@@ -97,6 +97,14 @@ LogicalResult Partitioner::emitOp(Operation &op) {
     LogicalResult result = success();
     if (emitShardingCall(call, result))
       return result;
+    if (call.getCallTargetName() == "InspectSharding") {
+      // Somebody wants to know; the answer stands on the call, see partition().
+      const Shard shard = shards[op.getOperand(0)];
+      Operation *local = emitLocal(op, {shard.value}, {shard.placement});
+      local->setAttr("mhlo.sharding", builder.getStringAttr(toString(describe(shard.placement, numDevices))));
+      bind(op.getResult(0), local->getResult(0), shard.placement, shard.scope);
+      return success();
+    }
     if (std::optional<int64_t> device = onlyDevice(call); device && scopeOf(op).count == 1 && numDevices > 1)
       return emitOnDevice(call, *device);
   }

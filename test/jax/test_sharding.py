@@ -89,6 +89,18 @@ def test_requested_shardings_are_reported(mesh):
         np.testing.assert_array_equal(shard.data, (np.asarray(x) + 1)[shard.index])
 
 
+def test_inspect_array_sharding(mesh):
+    seen = []
+
+    def f(x):
+        y = jnp.sin(x)
+        jax.debug.inspect_array_sharding(y, callback=seen.append)
+        return y * 2
+    x = put(mesh, np.ones((8, 4), np.float32), "x", "y")
+    check(f, x)
+    assert any(s.shard_shape((8, 4)) == (2, 2) for s in seen), seen
+
+
 def test_everyday_operations(mesh):
     x = put(mesh, np.random.RandomState(0).randn(8, 16).astype("f"), "x", "y")
     check(lambda x: (x.sum(), x.sum(0), x.max(1), jnp.sort(x, 1), jnp.cumsum(x, 0), x.T, x.reshape(16, 8), x[2:5, ::2], x[::-1],
