@@ -109,6 +109,7 @@ void Registry::add(std::initializer_list<const char *> names, EmitFunction emit,
 }
 
 void registerBarriers(Registry &); // emit/Barriers.cpp
+void registerSampling(Registry &); // emit/Sampling.cpp
 
 Registry &Registry::get() {
   static Registry *registry = [] {
@@ -121,6 +122,7 @@ Registry &Registry::get() {
     registerNormalization(*made);
     registerPooling(*made);
     registerRandom(*made);
+    registerSampling(*made);
     registerFourier(*made);
     registerFactorizations(*made);
     registerMatrixFunctions(*made);

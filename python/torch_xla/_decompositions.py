@@ -6,7 +6,8 @@ import torch
 _NOT = {"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive",
         "aten::equal", "aten::is_nonzero", "aten::allclose", "aten::bincount", "aten::_local_scalar_dense", "aten::item",
         "aten::_to_copy", "aten::copy", "aten::clone", "aten::detach", "aten::alias", "aten::empty_like",
-        "aten::lift_fresh", "aten::lift", "aten::rrelu_with_noise", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d",
+        "aten::lift_fresh", "aten::lift", "aten::index_select", "aten::_softmax", "aten::_log_softmax",
+        "aten::index_add", "aten::masked_fill", "aten::complex", "aten::rrelu_with_noise", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d",
         # Defined by themselves: PyTorch's decomposition ends in a primitive that is the operator again.
         "aten::i0", "aten::igamma", "aten::igammac", "aten::as_strided_scatter", "aten::special_i0e", "aten::special_i1",
         "aten::special_i1e", "aten::special_erfcx", "aten::special_ndtri", "aten::special_zeta",

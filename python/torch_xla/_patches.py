@@ -50,23 +50,32 @@ def _keep_parameters():
     tensors behind them. Its switch for that is on for such moves only: other modules behave as without torch_xla."""
     apply, to, to_empty = torch.nn.Module._apply, torch.nn.Module.to, torch.nn.Module.to_empty
 
+    def applied(self, fn, recurse):
+        """An exchanged parameter of a lazy module is still without a shape."""
+        lazy = {name: type(p) for name, p in self._parameters.items() if torch.nn.parameter.is_lazy(p)}
+        try:
+            return apply(self, fn, recurse)
+        finally:
+            for name, kind in lazy.items():
+                self._parameters[name].__class__ = kind
+
     @functools.wraps(apply)
     def moved(self, fn, recurse=True):
         if getattr(_moving, "inside", False) or torch.__future__.get_swap_module_params_on_conversion():
-            return apply(self, fn, recurse)
+            return applied(self, fn, recurse)
         if not (getattr(_moving, "target", False) or any(p.device.type == "xla" for p in self.parameters())):
-            return apply(self, fn, recurse)
+            return applied(self, fn, recurse)
         _moving.inside = True
         torch.__future__.set_swap_module_params_on_conversion(True)
         try:
-            return apply(self, fn, recurse)
+            return applied(self, fn, recurse)
         except RuntimeError as error:
             if "Couldn't swap" not in str(error):
                 raise
         finally:
             torch.__future__.set_swap_module_params_on_conversion(False)
             _moving.inside = False
-        return apply(self, fn, recurse)  # something holds on to a parameter (torch.compile does): it stays, the module gets new ones
+        return applied(self, fn, recurse)  # something holds on to a parameter (torch.compile does): it stays, the module gets new ones
 
     def to_target(device, call):
         before, _moving.target = getattr(_moving, "target", False), device is not None and torch.device(device).type == "xla"

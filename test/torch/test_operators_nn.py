@@ -187,3 +187,17 @@ def test_flash_attention_of_the_cpu(no_fallback, options):
         extra = {"attn_mask": mask.to(q.device)} if mask is not None else {}
         return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, options.get("is_causal", False), scale=options.get("scale"), **extra)[0]
     both(attend, seeded(2, 3, 6, 4), seeded(2, 3, 6, 4).flip(0), seeded(2, 3, 6, 4).flip(2))
+
+
+def test_lazy_modules_stay_lazy_on_the_device():
+    model = torch.nn.Sequential(torch.nn.LazyConv2d(4, 3), torch.nn.LazyBatchNorm2d(), torch.nn.Flatten(), torch.nn.LazyLinear(2))
+    weight = model[0].weight
+    model.to("xla")
+    assert model[0].weight is weight and torch.nn.parameter.is_lazy(weight)
+    model(torch.ones(2, 3, 5, 5, device="xla")).sum().backward()
+    assert type(weight) is torch.nn.Parameter and weight.device.type == "xla" and weight.grad.shape == (4, 3, 3, 3)
+
+
+def test_writes_to_views_without_elements():
+    x = torch.ones(0, 3, 3, device="xla")
+    assert torch.nn.functional.pad(x, (1, 2), mode="circular").shape == (0, 3, 6)

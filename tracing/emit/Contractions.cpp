@@ -25,6 +25,8 @@ Val scaledBy(const Call &c, const Val &value, size_t factor) {
 /// beta * input + alpha * (a @ b), or with the sum over all matrices of a batch.
 Vals addProduct(const Call &c, bool isSum) {
   Val product = isSum ? c.e.dot(c.val(1), c.val(2), {}, {}, {0, 2}, {0, 1}) : matmul(c.e, c.val(1), c.val(2));
+  if (product && c.val(0).dtype() != product.dtype())
+    return {c.e.fail("a sum of two types")};
   product = scaledBy(c, product, 4);
   if (c.has(3) && (std::holds_alternative<int64_t>(c.args[3]) || std::holds_alternative<double>(c.args[3])) && c.real(3) == 0)
     return {product};
@@ -137,6 +139,8 @@ Vals convolutionForward(const Call &c) {
   if (x.rank() != w.rank())
     return {c.e.fail("a convolution without a batch")};
   ConvolutionArguments a(c, 3, x.rank() - 2);
+  if (std::any_of(a.padding.begin(), a.padding.end(), [](int64_t p) { return p < 0; }))
+    return {c.e.fail("negative padding")};
   if (a.transposed)
     return {addBias(c.e, transposedConvolution(c.e, x, w, a, c.out().dims), c.optional(2))};
   Window window{a.stride, a.ones(), a.dilation, {}};
@@ -200,6 +204,9 @@ Vals convolutionBackward(const Call &c) {
 
 void registerContractions(Registry &r) {
   r.add({"mm", "bmm", "mv", "dot"}, [](const Call &c) -> Vals { return {matmul(c.e, c.val(0), c.val(1))}; });
+  r.add({"_int_mm"}, [](const Call &c) -> Vals {
+    return {matmul(c.e, c.e.convert(c.val(0), DType::I32), c.e.convert(c.val(1), DType::I32))};
+  });
   r.add({"addmm", "baddbmm", "addmv"}, [](const Call &c) { return addProduct(c, false); });
   r.add({"addbmm"}, [](const Call &c) { return addProduct(c, true); });
   r.add({"convolution"}, convolutionForward);

@@ -39,6 +39,8 @@ void comparison(Registry &r, const char *tensor, const char *scalar, std::string
   r.add({tensor, scalar}, [direction](const Call &c) -> Vals {
     Val a = c.val(0), b = c.val(1);
     DType type = commonType({a, b});
+    if (runtime::isComplex(type) && direction != "EQ" && direction != "NE")
+      return {c.e.fail("an order of complex numbers")};
     a = c.e.broadcast(c.e.convert(a, type), c.out().dims);
     b = c.e.broadcast(c.e.convert(b, type), c.out().dims);
     return {c.e.compare(a, b, direction)};
@@ -232,12 +234,18 @@ void registerUnary(Registry &r) {
   r.add({"isnan"}, [](const Call &c) -> Vals { Val x = c.val(0); return {c.e.compare(x, x, "NE")}; });
   r.add({"isinf"}, [](const Call &c) -> Vals {
     Val x = c.val(0);
+    auto isInfinite = [&](const Val &v) { return c.e.compare(c.e.op("stablehlo.abs", {v}), c.e.like(v, INFINITY), "EQ"); };
+    if (x && runtime::isComplex(x.dtype()))
+      return {c.e.op("stablehlo.or", {isInfinite(c.e.op("stablehlo.real", {x})), isInfinite(c.e.op("stablehlo.imag", {x}))})};
     if (!x || !runtime::isFloat(x.dtype()))
       return {c.e.constant(int64_t(0), c.out())};
-    return {c.e.compare(c.e.op("stablehlo.abs", {x}), c.e.like(x, INFINITY), "EQ")};
+    return {isInfinite(x)};
   });
   r.add({"isfinite"}, [](const Call &c) -> Vals {
     Val x = c.val(0);
+    if (x && runtime::isComplex(x.dtype()))
+      return {c.e.op("stablehlo.and", {c.e.op("stablehlo.is_finite", {c.e.op("stablehlo.real", {x})}),
+                                       c.e.op("stablehlo.is_finite", {c.e.op("stablehlo.imag", {x})})})};
     if (!x || !runtime::isFloat(x.dtype()))
       return {c.e.constant(int64_t(1), c.out())};
     return {c.e.op("stablehlo.is_finite", {x})};

@@ -2,6 +2,8 @@
 //===- Gamma.cpp - Regularized incomplete gamma functions ------------------===//
 // P(a, x) by its power series where x <= max(a, 1), Q(a, x) = 1 - P by its continued fraction elsewhere, both in double
 // precision and on all elements at once until none changes (DLMF 8.11.4 and 8.9.2, evaluated by Lentz's method).
+#include "tracing/emit/Gamma.h"
+
 #include "tracing/emit/Order.h"
 
 #include <cmath>
@@ -58,7 +60,27 @@ Val fraction(Emitter &e, const Val &a, const Val &x) {
                 })[6];
 }
 
-Vals incompleteGamma(const Call &c, bool isUpper) {
+Val both(Emitter &e, const Val &p, const Val &q) { return e.op("stablehlo.and", {p, q}); }
+
+} // namespace
+
+IncompleteGamma incompleteGamma(Emitter &e, const Val &a, const Val &x) {
+  Val zero = e.like(a, 0), one = e.like(a, 1), infinity = e.like(a, INFINITY);
+  Val isRegular = both(e, both(e, e.compare(a, zero, "GT"), e.compare(x, zero, "GT")),
+                       both(e, e.compare(a, infinity, "LT"), e.compare(x, infinity, "LT")));
+  Val usesFraction = both(e, isRegular, both(e, e.compare(x, one, "GT"), e.compare(x, a, "GT")));
+  Val usesSeries = both(e, isRegular, e.op("stablehlo.not", {usesFraction}));
+  // x^a e^-x / gamma(a); lanes of the other method get numbers that end at once.
+  Val b = e.select(isRegular, a, one), y = e.select(isRegular, x, one);
+  Val weight = e.op("stablehlo.exponential", {e.sub(e.sub(e.mul(b, e.op("stablehlo.log", {y})), y), e.op("chlo.lgamma", {b}))});
+  Val lower = e.div(e.mul(weight, series(e, b, e.select(usesSeries, y, zero))), b);
+  Val upper = e.mul(weight, fraction(e, e.select(usesFraction, b, zero), e.select(usesFraction, y, e.like(a, 1e6))));
+  return {e.select(usesFraction, e.sub(one, upper), lower), e.select(usesFraction, upper, e.sub(one, lower))};
+}
+
+namespace {
+
+Vals atEveryPoint(const Call &c, bool isUpper) {
   Emitter &e = c.e;
   if (!runtime::isFloat(c.out().dtype))
     return {e.fail("incomplete gamma functions of this type")};
@@ -66,24 +88,14 @@ Vals incompleteGamma(const Call &c, bool isUpper) {
   Val a = operand(0), x = operand(1);
   if (!a || !x || a.shape.count() == 0)
     return {e.convert(a, c.out().dtype)};
-  Val zero = e.like(a, 0), one = e.like(a, 1), infinity = e.like(a, INFINITY);
-  auto both = [&](const Val &p, const Val &q) { return e.op("stablehlo.and", {p, q}); };
-  Val isRegular = both(both(e.compare(a, zero, "GT"), e.compare(x, zero, "GT")), both(e.compare(a, infinity, "LT"), e.compare(x, infinity, "LT")));
-  Val usesFraction = both(isRegular, both(e.compare(x, one, "GT"), e.compare(x, a, "GT")));
-  Val usesSeries = both(isRegular, e.op("stablehlo.not", {usesFraction}));
-  // x^a e^-x / gamma(a); lanes of the other method get numbers that end at once.
-  Val b = e.select(isRegular, a, one), y = e.select(isRegular, x, one);
-  Val weight = e.op("stablehlo.exponential", {e.sub(e.sub(e.mul(b, e.op("stablehlo.log", {y})), y), e.op("chlo.lgamma", {b}))});
-  Val lower = e.div(e.mul(weight, series(e, b, e.select(usesSeries, y, zero))), b);
-  Val upper = e.mul(weight, fraction(e, e.select(usesFraction, b, zero), e.select(usesFraction, y, e.like(a, 1e6))));
-  Val p = e.select(usesFraction, e.sub(one, upper), lower), q = e.select(usesFraction, upper, e.sub(one, lower));
-  Val made = isUpper ? q : p;
+  IncompleteGamma values = incompleteGamma(e, a, x);
+  Val made = isUpper ? values.upper : values.lower, zero = e.like(a, 0), one = e.like(a, 1), infinity = e.like(a, INFINITY);
   // P is 0 at x = 0 and for a = inf, 1 at x = inf and for a = 0; undefined where both limits meet and below 0.
   auto is = [&](const Val &v, const Val &w) { return e.compare(v, w, "EQ"); };
   auto either = [&](const Val &v, const Val &w) { return e.op("stablehlo.or", {v, w}); };
   made = e.select(either(is(x, zero), is(a, infinity)), isUpper ? one : zero, made);
   made = e.select(either(is(x, infinity), is(a, zero)), isUpper ? zero : one, made);
-  Val undefined = either(either(both(is(a, zero), is(x, zero)), both(is(a, infinity), is(x, infinity))),
+  Val undefined = either(either(both(e, is(a, zero), is(x, zero)), both(e, is(a, infinity), is(x, infinity))),
                          either(e.compare(a, zero, "LT"), e.compare(x, zero, "LT")));
   undefined = either(undefined, either(isNan(e, a), isNan(e, x)));
   return {e.convert(e.select(undefined, e.like(a, NAN), made), c.out().dtype)};
@@ -92,8 +104,8 @@ Vals incompleteGamma(const Call &c, bool isUpper) {
 } // namespace
 
 void registerGamma(Registry &r) {
-  r.add({"igamma"}, [](const Call &c) { return incompleteGamma(c, false); });
-  r.add({"igammac"}, [](const Call &c) { return incompleteGamma(c, true); });
+  r.add({"igamma"}, [](const Call &c) { return atEveryPoint(c, false); });
+  r.add({"igammac"}, [](const Call &c) { return atEveryPoint(c, true); });
 }
 
 } // namespace millrace::tracing

@@ -121,6 +121,8 @@ Vals indexSelect(const Call &c) {
     return {e.constant(int64_t(0), c.out())};
   if (x.rank() == 0)
     return {e.reshape(x, c.out().dims)};
+  if (index.rank() > 1)
+    return {e.fail("an index that is not a vector")};
   int64_t dim = dimOf(c.integer(1), x.rank()), count = index.shape.count();
   Ints order = toFront(dim, x.rank()), taken;
   Val front = e.transpose(x, order);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- MatrixFunctions.cpp - Exponentials of matrices --------------------===//
+//===- MatrixFunctions.cpp - Exponentials of matrices, cross products ------===//
 #include "tracing/emit/Matrices.h"
 
 #include <cmath>
@@ -73,9 +73,25 @@ Vals exponential(const Call &c) {
   return {e.convert(made, c.out().dtype)};
 }
 
+/// a, b, dim of size 3
+Vals cross(const Call &c) {
+  Emitter &e = c.e;
+  int64_t dim = c.integer(2, -1);
+  dim = dim < 0 ? dim + int64_t(c.out().dims.size()) : dim;
+  Val a = e.broadcast(e.convert(c.val(0), c.out().dtype), c.out().dims), b = e.broadcast(e.convert(c.val(1), c.out().dtype), c.out().dims);
+  if (!a || !b)
+    return {Val()};
+  auto part = [&](const Val &v, int64_t i) { return e.sliceDim(v, dim, i % 3, i % 3 + 1); };
+  Vals parts;
+  for (int64_t i = 0; i < 3; ++i)
+    parts.push_back(e.sub(e.mul(part(a, i + 1), part(b, i + 2)), e.mul(part(a, i + 2), part(b, i + 1))));
+  return {e.concatenate(parts, dim)};
+}
+
 } // namespace
 
 void registerMatrixFunctions(Registry &r) {
+  r.add({"linalg_cross"}, cross);
   r.add({"linalg_matrix_exp"}, exponential);
 }
 

@@ -32,6 +32,8 @@ Ints dimOf(const Call &c, size_t index, const Val &x) {
 
 Vals softmax(const Call &c, bool isLog) {
   Emitter &e = c.e;
+  if (!runtime::isFloat(c.out().dtype))
+    return {e.fail("softmax of " + c.out().toString())};
   Val x = e.convert(c.val(0), mathType(c.out().dtype));
   Ints dims = dimOf(c, 1, x);
   Val shifted = e.sub(x, spread(e, e.reduce(x, e.lowest(x.dtype()), dims, "stablehlo.maximum"), dims, x.dims()));

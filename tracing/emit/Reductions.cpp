@@ -52,12 +52,27 @@ Vals sum(const Call &c, size_t dimsAt, bool isMean) {
 Vals extremum(const Call &c, size_t dimsAt, bool isMax) {
   Emitter &e = c.e;
   Val x = c.val(0);
+  if (x && runtime::isComplex(x.dtype()))
+    return {e.fail("an order of complex numbers")};
   Val init = isMax ? e.lowest(x.dtype()) : e.highest(x.dtype());
   return {shaped(c, e.reduce(x, init, dimsOf(c, dimsAt, x), isMax ? "stablehlo.maximum" : "stablehlo.minimum"))};
 }
 
+/// Least and greatest value of a dim or of all.
+Vals bothExtrema(const Call &c) {
+  Emitter &e = c.e;
+  Val x = c.val(0);
+  Ints dims = dimsOf(c, 99, x);
+  if (c.has(1) && x.rank())
+    dims = {c.integer(1) < 0 ? c.integer(1) + x.rank() : c.integer(1)};
+  return {shaped(c, e.reduce(x, e.highest(x.dtype()), dims, "stablehlo.minimum"), 0),
+          shaped(c, e.reduce(x, e.lowest(x.dtype()), dims, "stablehlo.maximum"), 1)};
+}
+
 /// Extreme values of one dim and the positions of the first ones; NaN wins.
 Vals withPosition(Emitter &e, const Val &x, int64_t dim, bool isMax) {
+  if (x && runtime::isComplex(x.dtype()))
+    return {e.fail("an order of complex numbers"), Val()};
   if (x.rank() == 0)
     return {x, e.constant(int64_t(0), {DType::I64, {}})};
   Ints kept;
@@ -120,8 +135,9 @@ Vals product(const Call &c, size_t dimsAt) {
 /// args: input, dims, correction, keepdim
 Vals variance(const Call &c, bool isRoot, bool withMean) {
   Emitter &e = c.e;
-  DType math = mathType(c.out().dtype);
-  Val x = e.convert(c.val(0), math);
+  Val x = c.val(0);
+  bool isComplex = runtime::isComplex(x.dtype()); // the squares are of distances then, and real
+  x = isComplex ? x : e.convert(x, mathType(c.out().dtype));
   Ints dims = dimsOf(c, 1, x), keptDims = x.dims();
   double count = 1;
   for (int64_t dim : dims) {
@@ -130,7 +146,9 @@ Vals variance(const Call &c, bool isRoot, bool withMean) {
   }
   Val total = sumOver(e, x, dims), mean = e.div(total, e.like(total, count));
   Val centered = e.sub(x, e.broadcast(e.reshape(mean, keptDims), x.dims()));
-  Val squares = sumOver(e, e.mul(centered, centered), dims);
+  auto squared = [&](const Val &v) { return e.mul(v, v); };
+  Val squares = isComplex ? e.add(squared(e.op("stablehlo.real", {centered})), squared(e.op("stablehlo.imag", {centered}))) : squared(centered);
+  squares = sumOver(e, squares, dims);
   double degrees = std::max(0.0, count - (c.has(2) ? c.real(2) : 1));
   Val value = e.div(squares, e.like(squares, degrees));
   if (isRoot)
@@ -196,6 +214,7 @@ void registerReductions(Registry &r) {
   r.add({"mean.dim"}, [](const Call &c) { return sum(c, 1, true); });
   r.add({"amax"}, [](const Call &c) { return extremum(c, 1, true); });
   r.add({"amin"}, [](const Call &c) { return extremum(c, 1, false); });
+  r.add({"aminmax"}, bothExtrema);
   r.add({"max"}, [](const Call &c) { return extremum(c, 99, true); });
   r.add({"min"}, [](const Call &c) { return extremum(c, 99, false); });
   r.add({"max.dim"}, [](const Call &c) { return extremumOfDim(c, true); });

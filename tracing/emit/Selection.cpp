@@ -116,6 +116,8 @@ Vals groups(const Call &c) {
 /// self, mask, source: the elements of source in turn where the mask is set.
 Vals maskedScatter(const Call &c) {
   Emitter &e = c.e;
+  if (c.val(1).dtype() != DType::I1)
+    return {e.fail("a mask that is not boolean")};
   Val x = e.broadcast(c.val(0), c.out().dims), mask = e.broadcast(truth(e, c.val(1)), c.out().dims), source = c.val(2);
   if (!x || !mask || !source)
     return {Val()};

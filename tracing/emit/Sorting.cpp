@@ -233,6 +233,8 @@ void registerSorting(Registry &r) {
     Val values = c.val(0), sequence = c.val(1);
     if (!values || !sequence)
       return Vals(1);
+    if (sequence.rank() != 1)
+      return Vals{c.e.fail("boundaries of more than one dim")};
     DType type = promote(sequence.dtype(), values.isWeak ? sequence.dtype() : values.dtype());
     return Vals{c.e.convert(search(c.e, c.e.convert(sequence, type), c.e.convert(values, type), c.flag(3)), c.out().dtype)};
   });

@@ -2,6 +2,7 @@
 //===- Distributions.cpp - Random numbers made from uniform and normal ones ===//
 #include "python/torch_xla/csrc/Shim.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
@@ -40,9 +41,13 @@ Tensor &logNormal(Tensor &self, double mean, double deviation, Gen generator) {
 }
 
 /// With replacement: where uniform numbers fall among the running sums. Without: the largest quotients by exponential ones.
-Tensor multinomial(const Tensor &self, int64_t samples, bool replaces, Gen generator) {
+Tensor categories(const Tensor &self, int64_t samples, bool replaces, Gen generator) {
   DrawFrom scope(generator);
-  at::multinomial(at::zeros(self.sizes(), self.options().device(c10::kMeta)), samples, replaces);
+  TORCH_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
+  TORCH_CHECK(at::isFloatingType(self.scalar_type()), "multinomial only supports floating-point dtypes for input, got: ", self.scalar_type());
+  TORCH_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
+  TORCH_CHECK(replaces || samples <= self.size(-1), "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  TORCH_CHECK(self.size(-1) <= (1 << 24), "number of categories cannot exceed 2^24");
   Tensor weights = self.scalar_type() == at::kDouble ? self : self.to(at::kFloat);
   if (!replaces || samples == 1) {
     Tensor keys = weights / at::empty_like(weights).exponential_(1);
@@ -55,13 +60,52 @@ Tensor multinomial(const Tensor &self, int64_t samples, bool replaces, Gen gener
   return found.clamp_max(self.size(-1) - 1);
 }
 
+Tensor &categoriesOut(const Tensor &self, int64_t samples, bool replaces, Gen generator, Tensor &out) {
+  TORCH_CHECK(out.scalar_type() == at::kLong, "multinomial expects Long tensor out, got: ", out.scalar_type());
+  Tensor made = categories(self, samples, replaces, generator);
+  resizeTo(out, made.sizes());
+  assign(out, made);
+  return out;
+}
+
+/// A random number per element of the parameters, in the type of `like`; the kernel computes in double precision.
+Tensor sampled(const char *name, const Tensor &like, std::vector<Tensor> parameters, const Gen &generator) {
+  DrawFrom scope(generator);
+  std::vector<Value> operands = {nextRandomKey()};
+  std::vector<tracing::Arg> args = {tracing::Operand{0}};
+  for (const Tensor &parameter : parameters) {
+    args.push_back(tracing::Operand{int32_t(operands.size())});
+    operands.push_back(valueOf(parameter));
+  }
+  return wrap(node(name, std::move(operands), std::move(args), {dtypeOf(like.scalar_type()), like.sizes().vec()}));
+}
+
+Tensor standardGamma(const Tensor &concentration, Gen generator) {
+  return sampled("millrace::standard_gamma", concentration, {concentration}, generator);
+}
+Tensor poisson(const Tensor &rate, Gen generator) { return sampled("millrace::poisson", rate, {rate}, generator); }
+Tensor binomial(const Tensor &count, const Tensor &probability, Gen generator) {
+  auto [counts, probabilities] = at::expand_outplace(count, probability);
+  return sampled("millrace::binomial", *counts, {*counts, *probabilities}, generator);
+}
+/// Gamma numbers over their sum.
+Tensor dirichlet(const Tensor &concentration, Gen generator) {
+  Tensor gammas = standardGamma(concentration.to(at::kDouble), generator);
+  return (gammas / gammas.sum(-1, true)).to(concentration.scalar_type());
+}
+
 } // namespace
 
 TORCH_LIBRARY_IMPL(aten, XLA, m) {
   m.impl("cauchy_", TORCH_FN(cauchy));
   m.impl("geometric_", TORCH_FN(geometric));
   m.impl("log_normal_", TORCH_FN(logNormal));
-  m.impl("multinomial", TORCH_FN(multinomial));
+  m.impl("_standard_gamma", TORCH_FN(standardGamma));
+  m.impl("_sample_dirichlet", TORCH_FN(dirichlet));
+  m.impl("poisson", TORCH_FN(poisson));
+  m.impl("binomial", TORCH_FN(binomial));
+  m.impl("multinomial", TORCH_FN(categories));
+  m.impl("multinomial.out", TORCH_FN(categoriesOut));
 }
 
 } // namespace millrace::torch_shim

@@ -135,6 +135,7 @@ Tensor copyFromAndResize(const Tensor &self, const Tensor &target) {
 Tensor clone(const Tensor &self, std::optional<at::MemoryFormat> format) { return copied(self, self.scalar_type(), format); }
 Tensor aliasOf(const Tensor &self) { return viewOf(self, self.sizes(), self.strides(), self.storage_offset()); }
 Tensor asStrided(const Tensor &self, at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<int64_t> offset) {
+  at::native::checkInBoundsForStorage(sizes, strides, offset.value_or(self.storage_offset()), self.dtype(), self.storage());
   return viewOf(self, sizes, strides, offset.value_or(self.storage_offset()));
 }
 const Tensor &asStridedInPlace(const Tensor &self, at::IntArrayRef sizes, at::IntArrayRef strides,

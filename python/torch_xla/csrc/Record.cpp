@@ -180,10 +180,24 @@ bool tryFunctional(const OpInfo &info, torch::jit::Stack *stack) {
   c10::ArrayRef<c10::IValue> args(stack->data() + stack->size() - count, count);
   c10::SmallVector<Tensor, 2> targets;
   for (size_t index : info.written) {
-    if (!args[index].isTensor() || !isXla(args[index].toTensor()))
+    if (!args[index].isTensor())
       return false;
     targets.push_back(args[index].toTensor());
+    TORCH_CHECK(isXla(targets.back()) || !info.isAten, "Input tensor is not an XLA tensor: torch.",
+                c10::toString(targets.back().scalar_type()), "Tensor");
+    if (!isXla(targets.back()))
+      return false;
   }
+  // Some operators convert to the type of out=, others insist on theirs.
+  auto checkOut = [&](const Tensor &target, runtime::DType type) {
+    if (!info.isOut || type == dtypeOf(target.scalar_type()))
+      return;
+    try {
+      runWithoutValues(info, args, c10::kMeta);
+    } catch (const std::exception &) {
+      runWithoutValues(info, args, c10::kCPU);
+    }
+  };
   size_t returned = info.handle->schema().returns().size();
   Recorded results;
   if (recordValues(functional, args.slice(0, given), results)) {
@@ -192,6 +206,8 @@ bool tryFunctional(const OpInfo &info, torch::jit::Stack *stack) {
     for (size_t i = 0; i < results.layout->size(); ++i)
       if ((*results.layout)[i] != -2)
         return false;
+    for (uint32_t i = 0; i < targets.size(); ++i)
+      checkOut(targets[i], Value{results.node, i}.shape().dtype);
     torch::jit::drop(*stack, count);
     for (uint32_t i = 0; i < results.layout->size(); ++i) {
       Value value{results.node, i};
@@ -216,6 +232,7 @@ bool tryFunctional(const OpInfo &info, torch::jit::Stack *stack) {
   for (size_t i = 0; i < targets.size(); ++i) {
     if (!inner[i].isTensor() || !inner[i].toTensor().defined())
       return false;
+    checkOut(targets[i], dtypeOf(inner[i].toTensor().scalar_type()));
     if (info.isOut)
       resizeTo(targets[i], inner[i].toTensor().sizes());
     assign(targets[i], valueOf(inner[i].toTensor()));

@@ -7,6 +7,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/native/Resize.h>
 
 namespace millrace::torch_shim {
 namespace {
@@ -140,6 +141,7 @@ Tensor countIntegers(const Tensor &self, const std::optional<Tensor> &weights, i
 /// The elements of `self` with others in place of those that a view shows.
 Tensor asStridedScatter(const Tensor &self, const Tensor &source, at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<int64_t> offset) {
   Tensor made = self.clone();
+  at::native::checkInBoundsForStorage(sizes, strides, offset.value_or(0), made.dtype(), made.storage());
   viewOf(made, sizes, strides, offset.value_or(0)).copy_(source);
   return made;
 }

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bad uses raise on the device what eager PyTorch raises on the CPU: the same type with the same words."""
+import pytest
+import torch
+import torch.nn.functional as F
+import torch_xla  # noqa: F401
+
+
+def backward_twice(x):
+    y = (x.requires_grad_() ** 2).exp().sum()
+    y.backward()
+    y.backward()
+
+
+def changed_before_backward(x):
+    y = x.requires_grad_().exp()
+    y.add_(1)
+    y.sum().backward()
+
+
+def leaf_in_place(x):
+    x.requires_grad_().add_(1)
+
+
+BAD = {
+    "mm": lambda x: x @ x,
+    "bmm": lambda x: torch.bmm(x[None], x[None]),
+    "addmm": lambda x: torch.addmm(x, x, x),
+    "dot": lambda x: x[0].dot(x[0, :2]),
+    "linear": lambda x: F.linear(x, x[:, :2]),
+    "broadcast": lambda x: x + x[:, :2],
+    "in_place_broadcast": lambda x: x[0].clone().add_(x),
+    "where": lambda x: torch.where(x > 0, x, x[:, :3]),
+    "view": lambda x: x.view(5, 2),
+    "view_of_transposed": lambda x: x.t().view(-1),
+    "expand": lambda x: x.expand(2, 4),
+    "cat": lambda x: torch.cat([x, x[:, :2]]),
+    "stack": lambda x: torch.stack([x, x[:2]]),
+    "cat_nothing": lambda x: torch.cat([]),
+    "split": lambda x: x.split([1, 1]),
+    "permute": lambda x: x.permute(0, 0),
+    "squeeze_dim": lambda x: x.squeeze(3),
+    "sum_dim": lambda x: x.sum(2),
+    "sum_dim_twice": lambda x: x.sum((0, 0)),
+    "select": lambda x: x.select(0, 5),
+    "narrow": lambda x: x.narrow(0, 1, 5),
+    "unfold": lambda x: x.unfold(0, 7, 1),
+    "as_strided": lambda x: x.as_strided((2, 2), (200, 200)),
+    "index_dims": lambda x: x[0, 0, 0],
+    "index_type": lambda x: x[x],
+    "mask_shape": lambda x: x[torch.ones(2, 2, dtype=torch.bool, device=x.device)],
+    "gather_type": lambda x: x.gather(0, x),
+    "gather_shape": lambda x: x.gather(0, torch.zeros(2, 2, 2, dtype=torch.long, device=x.device)),
+    "scatter_type": lambda x: x.scatter(0, torch.zeros(1, 1, dtype=torch.long, device=x.device), x.double()),
+    "index_select": lambda x: x.index_select(0, torch.zeros(1, 1, dtype=torch.long, device=x.device)),
+    "embedding": lambda x: F.embedding(x, x),
+    "mean_of_integers": lambda x: x.long().mean(),
+    "softmax_of_integers": lambda x: x.long().softmax(0),
+    "exp_into_integers": lambda x: x.long().exp_(),
+    "add_into_integers": lambda x: x.long().add_(0.5),
+    "minus_of_booleans": lambda x: (x > 0) - (x > 0),
+    "negative_boolean": lambda x: -(x > 0),
+    "bitwise_of_floats": lambda x: x & 1,
+    "mm_types": lambda x: x @ x.t().double(),
+    "complex_order": lambda x: x.to(torch.complex64) < 1,
+    "complex_max": lambda x: x.to(torch.complex64).max(),
+    "integer_division": lambda x: x.long().div_(2),
+    "out_type": lambda x: torch.add(x, x, out=x.long()),
+    "out_type_exact": lambda x: torch.gather(x, 0, torch.zeros(1, 1, dtype=torch.long, device=x.device), out=x.double()),
+    "matmul_out_type": lambda x: torch.mm(x, x.t(), out=x.double()),
+    "conv_channels": lambda x: F.conv2d(torch.ones(1, 3, 8, 8, device=x.device), torch.ones(4, 2, 3, 3, device=x.device)),
+    "conv_size": lambda x: F.conv2d(torch.ones(1, 2, 2, 2, device=x.device), torch.ones(4, 2, 3, 3, device=x.device)),
+    "conv_stride": lambda x: F.conv2d(torch.ones(1, 2, 8, 8, device=x.device), torch.ones(4, 2, 3, 3, device=x.device), stride=0),
+    "pool_size": lambda x: F.max_pool2d(torch.ones(1, 2, 2, 2, device=x.device), 5),
+    "pool_padding": lambda x: F.avg_pool2d(torch.ones(1, 2, 9, 9, device=x.device), 2, padding=2),
+    "layer_norm": lambda x: F.layer_norm(x, (3,)),
+    "batch_norm": lambda x: F.batch_norm(x, torch.ones(3, device=x.device), torch.ones(3, device=x.device)),
+    "batch_norm_of_one": lambda x: F.batch_norm(x[:1], None, None, training=True),
+    "cross_entropy": lambda x: F.cross_entropy(x, torch.zeros(2, dtype=torch.long, device=x.device)),
+    "nll_type": lambda x: F.nll_loss(x, x[:, 0]),
+    "mse": lambda x: F.mse_loss(x, x[:, :3]),
+    "attention": lambda x: F.scaled_dot_product_attention(x[None, None], x[None, None, :, :2], x[None, None]),
+    "dropout": lambda x: F.dropout(x, 1.5),
+    "cholesky": lambda x: torch.linalg.cholesky(x),
+    "cholesky_values": lambda x: torch.linalg.cholesky(-torch.eye(3, device=x.device)),
+    "inverse_values": lambda x: torch.linalg.inv(torch.zeros(3, 3, device=x.device)),
+    "solve": lambda x: torch.linalg.solve(x[:, :3], x[:2]),
+    "item": lambda x: x.item(),
+    "truth": lambda x: bool(x),
+    "arange": lambda x: torch.arange(5, 1, 1, device=x.device),
+    "negative_size": lambda x: torch.zeros(-1, device=x.device),
+    "repeat": lambda x: x.repeat(2),
+    "kthvalue": lambda x: x.kthvalue(9),
+    "topk": lambda x: x.topk(9),
+    "sort": lambda x: x.sort(5),
+    "bernoulli": lambda x: torch.empty(3, device=x.device).bernoulli_(1.5),
+    "normal": lambda x: torch.empty(3, device=x.device).normal_(0, -1),
+    "multinomial": lambda x: torch.multinomial(x.abs(), 9),
+    "view_type": lambda x: x[:, :3].contiguous().view(torch.float64),
+    "numpy_of_gradient": lambda x: x.requires_grad_().cpu().numpy(),
+    "backward_twice": backward_twice,
+    "backward_of_many": lambda x: x.requires_grad_().exp().backward(),
+    "backward_of_none": lambda x: x.sum().backward(),
+    "gradient_shape": lambda x: x.requires_grad_().exp().backward(x[0].detach()),
+    "gradient_unused": lambda x: torch.autograd.grad(x.sum() + torch.ones(2, device=x.device, requires_grad=True).sum(), torch.ones(3, device=x.device, requires_grad=True)),
+    "changed_before_backward": changed_before_backward,
+    "leaf_in_place": leaf_in_place,
+    "requires_grad_of_integers": lambda x: x.long().requires_grad_(),
+}
+
+
+def error_of(function, device):
+    x = torch.tensor([[0.5, -1.5, 2.0, 0.25], [3.0, -0.25, 1.0, -2.0], [1.5, 0.75, -3.0, 4.0]]).to(device)
+    with pytest.raises(Exception) as caught:
+        made = function(x)
+        torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.detach().cpu(), made)
+        return None, f"nothing raised: {made}"
+    text = str(caught.value).strip().splitlines()[0]
+    for theirs, ours in (("XLAFloatType", "torch.FloatTensor"), ("xla:0", "cpu"), ("xla", "cpu"), ("XLA", "CPU")):
+        text = text.replace(theirs, ours)
+    return type(caught.value), text
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_same_error(name):
+    assert error_of(BAD[name], "xla") == error_of(BAD[name], "cpu")
+
+
+def test_devices_do_not_mix():
+    x, y = torch.ones(2, 2, device="xla"), torch.ones(2, 2)
+    for function in (lambda: x + y, lambda: x @ y, lambda: torch.cat([x, y]), lambda: torch.where(x > 0, x, y), lambda: F.linear(x, y), lambda: y.add_(x)):
+        with pytest.raises(RuntimeError):
+            function()

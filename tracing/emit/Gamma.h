@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Gamma.h - Regularized incomplete gamma functions --------------------===//
+#pragma once
+#include "tracing/Emit.h"
+
+namespace millrace::tracing {
+
+struct IncompleteGamma {
+  Val lower; ///< P(a, x)
+  Val upper; ///< Q(a, x) = 1 - P(a, x)
+};
+/// Of F64 values with the same dims and at least one element. Meaningless unless both are positive and finite.
+IncompleteGamma incompleteGamma(Emitter &e, const Val &a, const Val &x);
+
+} // namespace millrace::tracing
