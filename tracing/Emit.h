@@ -40,8 +40,13 @@ public:
   Emitter(const Emitter &) = delete;
 
   //===-- The function ------------------------------------------------------===//
-  /// `donatedTo`: index of the result that may overwrite the parameter, or -1.
+  /// `donatedTo`: index of the result that may overwrite the parameter, or -1. `sharding`: an attribute.
   Val parameter(const Shape &shape, int64_t donatedTo = -1);
+  Val parameter(const Shape &shape, int64_t donatedTo, const NamedText &sharding);
+  /// The program is written for that many devices.
+  void partitions(int64_t count);
+  /// The sharding of a result: an attribute.
+  void resultSharding(size_t index, const NamedText &sharding);
   /// Ends the function; the module's text, or the first error. `withPlaces`: with the locations of at().
   runtime::StatusOr<std::string> finish(const std::vector<Val> &results, bool withPlaces = false);
   /// What follows is emitted for `operation`, which stands there in the user's program.
@@ -62,6 +67,9 @@ public:
   /// Repeats `body` as long as `goesOn` of its values, a boolean, holds. Neither may use values from outside.
   std::vector<Val> loop(const std::vector<Val> &initial, const std::function<Val(const std::vector<Val> &)> &goesOn,
                         const Body &body);
+
+  /// An operation without results.
+  void effect(std::string_view name, const std::vector<Val> &operands, const std::vector<NamedText> &attributes);
 
   //===-- What most operators are made of -----------------------------------===//
   Val constant(double value, const Shape &shape);
@@ -165,10 +173,17 @@ struct ProgramOptions {
   /// are the parameters before, in order. Else every leaf is a parameter.
   bool packNumbers = false;
   bool withPlaces = false; ///< the user's lines as locations
+  /// Devices that the program is for.
+  int64_t partitions = 1;
 };
 /// StableHLO text of a schedule.
 runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,
                                            const ProgramOptions &options = {});
+
+/// The sharding that a value is annotated with by the operation that computes it; null if that is no annotation.
+ShardingPtr annotationOf(const Node *node, uint32_t index = 0);
+/// Something in the schedule is in parts or annotated.
+bool isForSeveralDevices(const Schedule &schedule);
 
 /// Values of nodes, per result, during an emission.
 using Emitted = std::unordered_map<const Node *, std::vector<Val>>;
@@ -213,6 +228,7 @@ void registerWindowMaxima(Registry &);
 void registerSegments(Registry &);
 void registerScatter(Registry &);
 void registerTemporalClassification(Registry &);
+void registerShardings(Registry &);
 
 /// PyTorch's promotion of two types; `a` and `b` of equal category.
 DType promote(DType a, DType b);

@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
 #include <limits>
+#include <map>
 #include <mutex>
 
 using namespace mlir;
@@ -27,6 +28,7 @@ struct SharedContext {
     context.loadDialect<func::FuncDialect>();
     context.getOrLoadDialect("stablehlo");
     context.getOrLoadDialect("chlo");
+    context.getOrLoadDialect("sdy");
   }
   static DialectRegistry registry() {
     DialectRegistry made;
@@ -51,6 +53,7 @@ struct Emitter::Impl {
   OwningOpRef<ModuleOp> module{ModuleOp::create(location)};
   func::FuncOp function;
   std::vector<DictionaryAttr> argumentAttrs;
+  std::map<size_t, NamedText> resultShardings;
   runtime::Status error;
   std::string diagnostics;
   ScopedDiagnosticHandler handler{&context, [this](Diagnostic &diagnostic) {
@@ -120,11 +123,21 @@ Val Emitter::fail(std::string reason) {
   return {};
 }
 
-Val Emitter::parameter(const Shape &shape, int64_t donatedTo) {
+void Emitter::partitions(int64_t count) {
+  (*impl->module)->setAttr("mhlo.num_partitions", impl->builder.getI32IntegerAttr(int32_t(count)));
+}
+
+void Emitter::resultSharding(size_t index, const NamedText &sharding) { impl->resultShardings[index] = sharding; }
+
+Val Emitter::parameter(const Shape &shape, int64_t donatedTo) { return parameter(shape, donatedTo, {}); }
+
+Val Emitter::parameter(const Shape &shape, int64_t donatedTo, const NamedText &sharding) {
   std::vector<NamedAttribute> attributes;
   if (donatedTo >= 0)
     attributes.push_back(
         impl->builder.getNamedAttr("tf.aliasing_output", impl->builder.getI32IntegerAttr(int32_t(donatedTo))));
+  if (!sharding.first.empty())
+    attributes.push_back(impl->builder.getNamedAttr(sharding.first, parseAttribute(sharding.second, &impl->context)));
   impl->argumentAttrs.push_back(impl->builder.getDictionaryAttr(attributes));
   return impl->wrap(impl->function.getBody().front().addArgument(impl->type(shape), impl->location));
 }
@@ -150,6 +163,8 @@ runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, 
       impl->builder.getFunctionType(TypeRange(block.getArguments()), TypeRange(ValueRange(values))));
   for (auto [index, attributes] : llvm::enumerate(impl->argumentAttrs))
     impl->function.setArgAttrs(index, attributes);
+  for (const auto &[index, sharding] : impl->resultShardings)
+    impl->function.setResultAttr(unsigned(index), sharding.first, parseAttribute(sharding.second, &impl->context));
   if (mlir::failed(mlir::verify(*impl->module)))
     return fail("the emitted program is not valid"), impl->error;
   std::string text;
@@ -214,6 +229,17 @@ std::vector<Val> Emitter::ops(std::string_view name, const std::vector<Val> &ope
   for (mlir::Value value : impl->builder.create(state)->getResults())
     made.push_back(impl->wrap(value));
   return made;
+}
+
+void Emitter::effect(std::string_view name, const std::vector<Val> &operands, const std::vector<NamedText> &attributes) {
+  if (failed())
+    return;
+  OperationState state(impl->location, llvm::StringRef(name));
+  for (const Val &operand : operands)
+    state.operands.push_back(valueOf(operand));
+  for (const auto &[attribute, text] : attributes)
+    state.addAttribute(attribute, parseAttribute(text, &impl->context));
+  impl->builder.create(state);
 }
 
 Val Emitter::op(std::string_view name, const std::vector<Val> &operands, const std::vector<NamedText> &attributes,

@@ -138,6 +138,20 @@ Value leaf(runtime::BufferPtr buffer, Shape shape) {
   return {std::move(node), 0};
 }
 
+Value leaf(Parts parts, Shape shape) {
+  Value made = leaf(runtime::BufferPtr(), std::move(shape));
+  made.node->spread = std::make_shared<Spread>();
+  made.node->spread->results.push_back(std::move(parts));
+  return made;
+}
+
+const Parts *partsOf(const Value &leaf) {
+  const Spread *spread = leaf.node->spread.get();
+  if (!spread || leaf.index >= spread->results.size() || !spread->results[leaf.index].sharding)
+    return nullptr;
+  return &spread->results[leaf.index];
+}
+
 Value parameter(Shape shape) {
   auto node = std::make_shared<Node>(kindOf(nullptr, {}, {std::move(shape)}));
   node->isParameter = true;
@@ -218,6 +232,10 @@ Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<cons
       key.raw(uint8_t(node.isNumber() ? 1 : 2));
       key.raw(node.isWeak);
       key.shape(value.shape());
+      if (const Parts *parts = partsOf(value); parts && !parts->sharding->isReplicated()) {
+        key.text(parts->sharding->text);
+        key.text(parts->sharding->attribute);
+      }
       result.leaves.push_back(value);
       return;
     }

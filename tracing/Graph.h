@@ -4,7 +4,7 @@
 // uploaded or computed) or a number (a scalar of the user's program, a parameter of the compiled one). When a graph has
 // been run, its roots become leaves and let go of what they were computed from.
 #pragma once
-#include "runtime/client/Client.h"
+#include "tracing/Sharding.h"
 
 #include <memory>
 #include <string>
@@ -98,6 +98,9 @@ struct Node {
     uint64_t epoch = 0;
   } visit;
 
+  /// Of a leaf under SPMD: the results that are in parts.
+  std::shared_ptr<Spread> spread;
+
   explicit Node(const Kind *kind) : op(kind->op), kind(kind), args(kind->args), results(kind->results) {}
   Node(const Node &) = delete;
   ~Node(); ///< not recursive: chains of many thousand nodes are common
@@ -111,11 +114,14 @@ Value number(int64_t value, bool isWeak = true);
 Value number(bool value, bool isWeak = true);
 /// A leaf that holds a tensor; without a buffer it stands for one.
 Value leaf(runtime::BufferPtr buffer, Shape shape);
+Value leaf(Parts parts, Shape shape);
 /// A leaf that stands for a tensor to be given later.
 Value parameter(Shape shape);
 /// A node for `op`; `results` are the types that its emission must produce (infer() of Emit.h computes them).
 Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results);
 Value record(const Kind *kind, std::vector<Value> operands);
+/// The parts of a leaf, or null if it is whole.
+const Parts *partsOf(const Value &leaf);
 /// How many operations this process has recorded.
 uint64_t recordedOperations();
 

@@ -134,6 +134,7 @@ Registry &Registry::get() {
     registerGamma(*made);
     registerIndexReduce(*made);
     registerBarriers(*made);
+    registerShardings(*made);
     registerSpecial(*made);
     registerLosses(*made);
     registerActivations(*made);
@@ -192,6 +193,41 @@ static Val parameterFor(Emitter &e, const Value &value, int64_t donatedTo = -1) 
   Val made = e.parameter(value.shape(), donatedTo);
   made.isWeak = value.node->isWeak;
   return made;
+}
+
+static NamedText attributeOf(const Sharding &sharding) {
+  if (!sharding.attribute.empty())
+    return {"sdy.sharding", sharding.attribute};
+  return {"mhlo.sharding", '"' + sharding.text + '"'};
+}
+
+static Val parameterInParts(Emitter &e, const Value &leaf, const Parts &parts, int64_t donatedTo) {
+  if (parts.sharding->isReplicated())
+    return parameterFor(e, leaf, donatedTo);
+  if (parts.line)
+    e.at("mark_sharding", {"", parts.file, parts.line});
+  Val made = e.parameter(leaf.shape(), donatedTo, attributeOf(*parts.sharding));
+  made.isWeak = leaf.node->isWeak;
+  return made;
+}
+
+ShardingPtr annotationOf(const Node *node, uint32_t index) {
+  static const Op *const sharding = findOp("millrace::sharding");
+  if (node->op != sharding || index != 0 || std::get<std::string>(node->args[1]) == "{manual}")
+    return nullptr;
+  return knownSharding(std::get<std::string>(node->args[1]), std::get<std::string>(node->args[2]));
+}
+
+bool isForSeveralDevices(const Schedule &schedule) {
+  static const std::unordered_set<const Op *> marks{findOp("millrace::sharding"), findOp("millrace::full_to_shard"),
+                                                    findOp("millrace::shard_to_full")};
+  for (const Value &leaf : schedule.leaves)
+    if (const Parts *parts = partsOf(leaf); parts && !parts->sharding->isReplicated())
+      return true;
+  for (const Node *node : schedule.nodes)
+    if (marks.count(node->op))
+      return true;
+  return false;
 }
 
 runtime::Status check(const Op *op, const std::vector<Value> &operands, const std::vector<Arg> &args,
@@ -266,14 +302,22 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
       continue;
     std::vector<Val> &made = values[leaf.node.get()];
     made.resize(leaf.node->results.size());
-    made[leaf.index] = parameterFor(e, leaf, options.donations.empty() ? -1 : options.donations[i]);
+    int64_t donatedTo = options.donations.empty() ? -1 : options.donations[i];
+    const Parts *parts = options.partitions > 1 ? partsOf(leaf) : nullptr;
+    made[leaf.index] = parts ? parameterInParts(e, leaf, *parts, donatedTo) : parameterFor(e, leaf, donatedTo);
   }
   if (options.packNumbers)
     emitPackedNumbers(e, schedule, values);
   MILLRACE_TRY(emitNodes(e, schedule, values));
   std::vector<Val> results;
-  for (const Value &root : roots)
+  for (const Value &root : roots) {
     results.push_back(values.at(root.node.get())[root.index]);
+    ShardingPtr wanted = options.partitions > 1 ? annotationOf(root.node.get(), root.index) : nullptr;
+    if (wanted && !wanted->isReplicated())
+      e.resultSharding(results.size() - 1, attributeOf(*wanted));
+  }
+  if (options.partitions > 1)
+    e.partitions(options.partitions);
   return e.finish(results, options.withPlaces);
 }
 

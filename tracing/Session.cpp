@@ -8,6 +8,7 @@
 #include "tracing/Metrics.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 
@@ -48,8 +49,19 @@ runtime::StatusOr<runtime::BufferPtr> Session::buffer(const Value &value) {
   Node &node = *value.node;
   if (node.op)
     return runtime::failedPrecondition("the value has not been computed");
+  if (const Parts *parts = partsOf(value)) {
+    if (parts->sharding->isReplicated())
+      return parts->buffers[0];
+    Metrics::get().count("ReplicateShardedData");
+    std::string whole(size_t(value.shape().count()) * runtime::byteSize(value.shape().dtype), '\0');
+    MILLRACE_TRY(join(*parts, value.shape(), whole.data()));
+    runtime::StatusOr<Value> uploaded = upload(whole.data(), value.shape());
+    if (!uploaded)
+      return uploaded.status();
+    return uploaded->node->buffers[0];
+  }
   if (!node.isNumber()) {
-    if (node.isParameter || !node.buffers[value.index])
+    if (!hasMemory(value))
       return runtime::failedPrecondition("the tensor was made while a function was traced: it has no value");
     return node.buffers[value.index];
   }
@@ -80,13 +92,34 @@ static std::vector<int64_t> matchDonations(const Schedule &schedule, const std::
 
 runtime::StatusOr<Session::Entry> Session::compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
                                                         std::vector<int64_t> donations) {
-  runtime::StatusOr<std::string> text = emitProgram(schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true});
+  bool isSpread = numPartitions > 1 && isForSeveralDevices(schedule);
+  runtime::StatusOr<std::string> text = emitProgram(
+      schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, isSpread ? numPartitions : 1});
   if (!text)
     return text.status();
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = compileProgram(*text);
+  if (!executable && isSpread) {
+    // Annotations are wishes: what cannot be partitioned runs on the first device, which is said aloud.
+    runtime::StatusOr<std::string> whole = emitProgram(schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true});
+    runtime::StatusOr<std::shared_ptr<runtime::Executable>> onOne = executable.status();
+    if (whole)
+      onOne = compileProgram(*whole);
+    if (!onOne)
+      return executable.status();
+    Metrics::get().count("UnpartitionedProgram");
+    std::fprintf(stderr, "torch_xla: a program with shardings runs on one device, because it cannot be partitioned: %s\n",
+                 std::string(executable.status().message()).c_str());
+    executable = std::move(onOne);
+    isSpread = false;
+  }
   if (!executable)
     return executable.status();
-  return Entry{std::move(*executable), std::move(donations), {}};
+  Entry entry{std::move(*executable), std::move(donations), {}};
+  if (isSpread) {
+    entry.text = std::move(*text);
+    MILLRACE_TRY(findResultShardings(entry, schedule, roots));
+  }
+  return entry;
 }
 
 static runtime::Status unexpectedExecution() {
@@ -181,7 +214,14 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
       else
         options.nonDonatable.push_back(uint32_t(arguments.size()));
     }
-    arguments.push_back(leaf.node->buffers[leaf.index]);
+    if (!partsOf(leaf)) {
+      arguments.push_back(leaf.node->buffers[leaf.index]);
+      continue;
+    }
+    runtime::StatusOr<runtime::BufferPtr> whole = buffer(leaf);
+    if (!whole)
+      return whole.status();
+    arguments.push_back(std::move(*whole));
   }
   static std::atomic<int64_t> &donatedBuffers = Metrics::get().counter("DonatedBuffers");
   donatedBuffers += donated;
@@ -223,6 +263,15 @@ static std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which) {
   return roots;
 }
 
+/// What the roots were computed from dies here.
+static void becomeLeaves(const std::vector<Value> &roots) {
+  for (const Value &root : roots) {
+    root.node->op = nullptr;
+    std::vector<Value> trash = std::move(root.node->operands);
+    root.node->operands.clear();
+  }
+}
+
 runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   MILLRACE_TRY(startError);
   std::lock_guard lock(mutex);
@@ -232,9 +281,11 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   if (!executionAllowed)
     return unexpectedExecution();
   saveGraph(roots);
+  if (splitsAlone)
+    MILLRACE_TRY(splitLeaves(roots));
   Schedule plan = schedule(roots);
   for (const Value &leaf : plan.leaves)
-    if (!leaf.node->isNumber() && (leaf.node->isParameter || !leaf.node->buffers[leaf.index]))
+    if (!leaf.node->isNumber() && !hasMemory(leaf))
       return runtime::failedPrecondition("the value depends on a tensor that was made while a function was traced: it has none");
   lastKey = plan.key.low;
   std::vector<bool> dying = dyingLeaves(plan, roots);
@@ -264,6 +315,11 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   if (level > 1)
     reportExecution(what);
   Entry &entry = found->second;
+  if (!entry.text.empty()) {
+    MILLRACE_TRY(runOnAll(plan, roots, entry, dying));
+    becomeLeaves(roots);
+    return {};
+  }
 
   runtime::ExecuteOptions options;
   runtime::StatusOr<std::vector<runtime::BufferPtr>> arguments = gather(plan, entry, dying, options);
@@ -278,15 +334,17 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
     node.buffers.resize(node.results.size());
     node.buffers[roots[k].index] = std::move(values[k]);
   }
-  for (const Value &root : roots) { // roots become leaves; what they were computed from dies here
-    root.node->op = nullptr;
-    std::vector<Value> trash = std::move(root.node->operands);
-    root.node->operands.clear();
-  }
+  becomeLeaves(roots);
   return {};
 }
 
 runtime::Status Session::download(const Value &value, void *target) {
+  if (const Parts *parts = partsOf(value)) {
+    if (!parts->sharding->isReplicated())
+      Metrics::get().count("ReplicateShardedData");
+    Timed time("TransferFromDeviceTime");
+    return join(*parts, value.shape(), target);
+  }
   runtime::StatusOr<runtime::BufferPtr> source = buffer(value);
   if (!source)
     return source.status();
@@ -312,7 +370,11 @@ runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &gi
     if (root.node)
       roots.push_back(root);
   Schedule plan = schedule(roots);
-  return emitProgram(plan, roots, {{}, /*packNumbers=*/false, /*withPlaces=*/isSwitchedOn("XLA_HLO_DEBUG")});
+  ProgramOptions options;
+  options.withPlaces = isSwitchedOn("XLA_HLO_DEBUG");
+  if (numPartitions > 1 && isForSeveralDevices(plan))
+    options.partitions = numPartitions;
+  return emitProgram(plan, roots, options);
 }
 
 runtime::Status Session::setCacheFolder(const std::string &folder, bool readOnly) {

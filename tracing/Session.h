@@ -54,6 +54,22 @@ public:
   /// Waits for everything that was enqueued.
   runtime::Status wait();
 
+  //===-- SPMD: one program on all devices of the process (Spmd.cpp) --------===//
+
+  /// On: programs with annotations run on all devices. Off: on the first one; tensors in parts are put together as needed.
+  /// `isAuto`: large tensors without an annotation are split when they are first used.
+  runtime::Status usePartitions(bool isOn, bool isAuto = false);
+  /// Devices of such programs; 0 while it is off.
+  int64_t partitions() const { return numPartitions; }
+  /// Copies host memory to the devices, each its part.
+  runtime::StatusOr<Value> upload(const void *data, Shape shape, const ShardingPtr &sharding);
+  /// What each device has of a leaf; a whole one is shown to all of them.
+  runtime::StatusOr<Parts> spread(const Value &leaf);
+  /// The leaf has memory, whole or in parts.
+  static bool hasMemory(const Value &leaf);
+  /// StableHLO of the last program that ran on several devices; "" if there was none.
+  const std::string &lastProgram() const { return lastSpread; }
+
   /// Compiles StableHLO text (or finds it in the persistent cache) and loads it.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(const std::string &text);
   /// Starts a program; its results. wait() waits for it too. Errors: as those of Executable::execute, and
@@ -79,10 +95,19 @@ private:
     std::shared_ptr<runtime::Executable> executable;
     std::vector<int64_t> donations; ///< per leaf: the result that takes its memory, or -1
     GraphSummary summary;           ///< under PT_XLA_DEBUG
+    /// Of a program for several devices: its text, and the shardings of its results.
+    std::string text = {};
+    std::vector<ShardingPtr> results = {};
   };
   Session();
   runtime::StatusOr<Entry> compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
                                         std::vector<int64_t> donations);
+  /// Splits the large whole leaves of a graph that roots need.
+  runtime::Status splitLeaves(const std::vector<Value> &roots);
+  runtime::Status findResultShardings(Entry &entry, const Schedule &schedule, const std::vector<Value> &roots) const;
+  /// Runs the program on all devices and gives the roots their parts.
+  runtime::Status runOnAll(const Schedule &schedule, const std::vector<Value> &roots, Entry &entry,
+                           const std::vector<bool> &dying);
   /// Where the graph parts from the one among the compiled that resembles it most; "" if none does.
   std::string nearestDifference(const GraphSummary &now) const;
   /// The arguments of a program with packed numbers.
@@ -98,6 +123,9 @@ private:
   uint64_t lastKey = 0;
   bool executionAllowed = true;
   bool isEager = false; ///< guarded by mutex
+  int64_t numPartitions = 0;
+  bool splitsAlone = false; ///< use_spmd(auto=True)
+  std::string lastSpread;
 };
 
 } // namespace millrace::tracing

@@ -108,9 +108,12 @@ def install(xlac):
 
     @name
     def _xla_tensors_from_aten(tensors, devices, shardings=None):
-        if shardings and any(sharding is not None for sharding in shardings):
-            raise NotImplementedError("shardings: SPMD is not there yet")
-        return [tensor.to(torch.device(device or "xla")) for tensor, device in zip(tensors, devices)]
+        made = []
+        for tensor, device, spec in zip(tensors, devices, shardings or [None] * len(tensors)):
+            sharding = getattr(spec, "sharding", None)
+            made.append(tensor.to(torch.device(device or "xla")) if sharding is None else
+                        xlac._spmd_upload(tensor, str(sharding), sharding.mesh and sharding.mesh.plain()))
+        return made
 
     @name
     def _xla_get_cpu_tensors(tensors):
@@ -155,6 +158,77 @@ def install(xlac):
                  f"Device: {xm.xla_real_devices()[0]}", f"XLA Shape: {str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}",
                  "IR: " + ("pending" if xlac._check_tensor_need_materialization([tensor])[0] else "none, the tensor has data")]
         return "XLATensor {\n" + "\n".join(lines) + "\n}"
+
+    #===-- Shardings -----------------------------------------------------------===
+
+    from .distributed.spmd.mesh import OpSharding, type_of
+    from .distributed.spmd.xla_sharding import XlaShardingSpec
+    xlac.OpSharding, xlac.XlaShardingSpec = OpSharding, XlaShardingSpec
+
+    @name
+    def _xla_mark_sharding(tensor, sharding):
+        xlac._spmd_mark(tensor, str(sharding), sharding.mesh and sharding.mesh.plain())
+
+    @name
+    def _mark_manual_sharding(tensor, sharding):
+        if not xlac._check_tensor_need_materialization([tensor])[0]:
+            raise RuntimeError("expects a tensor that is still to be computed, but got one with data: what each device has of it is not known")
+        xlac._spmd_mark(tensor, "{manual}", None)
+
+    @name
+    def _xla_clear_sharding(tensor):
+        xlac._spmd_clear(tensor)
+
+    @name
+    def _get_xla_sharding_spec(tensor):
+        return xlac._spmd_text(tensor)
+
+    @name
+    def _get_xla_sharding_specs(tensors):
+        return [xlac._spmd_text(tensor) for tensor in tensors]
+
+    @name
+    def _get_xla_sharding_type(tensor):
+        found = type_of(xlac._spmd_text(tensor))
+        return None if found is None else int(found)
+
+    @name
+    def _get_xla_op_sharding(tensor):
+        text = xlac._spmd_text(tensor)
+        return OpSharding.of(None, text) if text else None
+
+    @name
+    def _get_local_shards(tensors):
+        return [[(part, f"CPU:{device}") for device, (part, *_) in enumerate(xlac._spmd_parts(tensor))] for tensor in tensors]
+
+    @name
+    def _get_local_shard_replica_and_indices(tensors):
+        return [[(replica, [slice(start, start + size, 1) for start, size in zip(begin, sizes)])
+                 for _, begin, sizes, replica in xlac._spmd_parts(tensor)] for tensor in tensors]
+
+    @name
+    def _global_tensor_from_cpu_shards(shards, sharding, global_shape=None):
+        tiles = sharding.tiles(shards[0].dim())
+        if global_shape is None:
+            global_shape = [size * count for size, count in zip(shards[0].shape, tiles)]
+        return xlac._spmd_from_parts(list(shards), str(sharding), list(global_shape), sharding.mesh and sharding.mesh.plain())
+
+    @name
+    def _load_local_shards(tensor, shards, devices=None):
+        shape, mesh = tensor.shape, xlac._spmd_mesh(tensor)[1]
+        xlac._spmd_replace(tensor, xlac._spmd_from_parts(list(shards), xlac._spmd_text(tensor), list(shape), mesh))
+
+    @name
+    def _spmd_full_to_shard_shape(tensor):
+        return xlac._spmd_full_to_shard(tensor)
+
+    @name
+    def _spmd_shard_to_full_shape(tensor, sharding, shape, dtype=None):
+        return xlac._spmd_shard_to_full(tensor, str(sharding), list(shape))
+
+    @name
+    def _xla_get_auto_sharding():
+        return False
 
     #===-- Donation ------------------------------------------------------------===
 

@@ -105,14 +105,19 @@ def global_runtime_device_attributes():
     return [{"name": f"CPU:{index}"} for index in range(global_runtime_device_count())]
 
 
-def use_spmd(auto=False):
-    """SPMD on several devices is not there yet: raises NotImplementedError."""
-    raise NotImplementedError("xr.use_spmd: SPMD on several devices is not there yet")
+def use_spmd(auto=False, enable=True):
+    """From now on the device is all of the process's devices (CPU_NUM_DEVICES): programs with sharded tensors are compiled once and
+    run on all of them. Tensors that exist stay valid. See torch_xla.distributed.spmd.
+
+    `auto`: tensors of at least 1024 elements that nobody has annotated are split where they are first used, along the largest dim that
+    the devices divide. `enable=False` turns SPMD off; sharded tensors are put together where they are used."""
+    _XLAC._sync(False)
+    _XLAC._spmd_use(bool(enable), bool(auto))
 
 
 def is_spmd():
     """Whether use_spmd() is on."""
-    return False
+    return _XLAC._spmd_partitions() > 0
 
 
 def initialize_cache(path, readonly=False):

@@ -16,11 +16,18 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
                          r"factors: \[[01], 0, 0\]\nsizes: \[1, 1\]\n"),
     ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Linear agrees: True\nGELU agrees: True\nLinear agrees: True\n"
                                  "programs in the step: 1\nsum is positive: True\nprograms in the step: 2\n"),
+    ("torch-spmd.md", r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\[\(8,\), \(8,\)\] \(Shard\(dim=0\), Shard\(dim=0\)\)\n"
+                      r"\[\[0.0, 1.0, 2.0\], \[3.0, 4.0, 5.0\], \[6.0, 7.0, 8.0\], \[9.0\]\]\n"
+                      r"learned: True \{devices=\[8,1\]0,1,2,3,4,5,6,7\}\nTrue\nall_reduce tensor<32x32xf32> among 4: .*\n"
+                      r"(?s:.*CPU 0.*CPU 7.*)mark_sharding of x \(float32\[16, 32\]\): expects every axis of the mesh at most once, but got "
+                      r"'data' for dims 0 and 1\n"),
 ])
 def test_chapter(page, printed, tmp_path):
     with open(os.path.join(ROOT, "docs/guide", page)) as file:
         code = "\n".join(re.findall(r"```python\n(.*?)```", file.read(), re.S))
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
+    script = tmp_path / "chapter.py"
+    script.write_text(code)
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, cwd=tmp_path,
                          env=dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), MILLRACE_CACHE_DIR=str(tmp_path)))
     assert ran.returncode == 0, ran.stderr
     assert re.fullmatch(printed, ran.stdout), ran.stdout

@@ -133,7 +133,19 @@ class _Graph:
         self.sizes, self.parts = None, program
         _debug(f"one program for all sizes:\n{program.text}")
 
+    def run_on_all_devices(self, args):
+        """Under SPMD the graph is recorded in every call, so that its program is the one for the shardings of these arguments."""
+        args = [arg.to("xla") if isinstance(arg, torch.Tensor) and arg.device.type == "cpu" and arg.dim() else arg for arg in args]
+        with torch.no_grad():
+            made = _Interpreter(self.graph, self.held).run(*args)
+        _XLAC._sync(False)
+        results, spec = pytree.tree_flatten(made)
+        wanted = _wanted_on_cpu(self.graph, len(results))
+        return pytree.tree_unflatten([result.cpu() if cpu else result for result, cpu in zip(results, wanted)], spec)
+
     def __call__(self, *args):
+        if _XLAC._spmd_partitions():
+            return self.run_on_all_devices(args)
         results = self.compiled(*args, *self.held.values()) if self.held else self.compiled(*args)
         if type(results) is tuple:
             return results[0]

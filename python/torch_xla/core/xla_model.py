@@ -329,13 +329,32 @@ def save(data, file_or_path, master_only=True, global_master=False, sync=True):
         rendezvous("torch_xla.core.xla_model.save")
 
 
+def _send_by_name(batch, device, specs):
+    """A batch that is a dict, with a sharding per key."""
+    if not isinstance(batch, dict):
+        raise ValueError(f"input_sharding is a dict: expects batches that are dicts too, but got a {type(batch).__name__}")
+    missing = [key for key in batch if key not in specs]
+    if missing:
+        raise ValueError(f"input_sharding has no entry for {missing} of a batch; it has {list(specs)}")
+    return type(batch)((key, send_cpu_data_to_device([value], device, specs[key])[0]) for key, value in batch.items())
+
+
 def send_cpu_data_to_device(datas, device, input_sharding=None):
-    """A copy of the nested `datas` with its CPU tensors on the device. A single tensor comes back as a list of one."""
-    if input_sharding is not None:
-        raise NotImplementedError("input_sharding: SPMD is not there yet")
+    """A copy of the nested `datas` with its CPU tensors on the device. A single tensor comes back as a list of one.
+
+    `input_sharding`: a ShardingSpec for tensors of its rank, others are whole; or a dict of them (or None) for batches that are dicts
+    with the same keys. The devices get their parts directly."""
     if type(datas) is torch.Tensor:
         datas = [datas]
-    return ToXlaTensorArena(lambda tensors: [tensor.to(device) for tensor in tensors],
+    if isinstance(input_sharding, dict):
+        return [_send_by_name(data, device, input_sharding) for data in datas]
+
+    def send(tensors):
+        if input_sharding is None:
+            return [tensor.to(device) for tensor in tensors]
+        from ..distributed.spmd.xla_sharding import upload
+        return [upload(tensor, input_sharding) for tensor in tensors]
+    return ToXlaTensorArena(send,
                             lambda value: isinstance(value, torch.Tensor) and value.device.type == "cpu").transform(datas)
 
 

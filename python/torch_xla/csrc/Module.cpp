@@ -2,6 +2,7 @@
 //===- Module.cpp - torch_xla._XLAC ----------------------------------------===//
 // What Python calls.
 #include "python/torch_xla/csrc/Functions.h"
+#include "python/torch_xla/csrc/Sharding.h"
 #include "tracing/Compile.h"
 
 #include <torch/version.h>
@@ -224,7 +225,8 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
   if (!module || !millrace::torch_shim::addCompiledType(module) ||
       PyModule_AddFunctions(module, millrace::torch_shim::controlFlowMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::exportMethods) < 0 ||
-      PyModule_AddFunctions(module, millrace::torch_shim::apiMethods) < 0)
+      PyModule_AddFunctions(module, millrace::torch_shim::apiMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::shardingMethods) < 0)
     return nullptr;
   PyModule_AddStringConstant(module, "_built_for_torch", TORCH_VERSION);
   return module;

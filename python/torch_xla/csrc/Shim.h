@@ -55,6 +55,7 @@ public:
   std::vector<View> views;
   const bool isCaptured;    ///< made while a decomposition was recorded: holds no value of the user's program
   Storage *previous, *next; ///< all storages of the process, in the order in which they were made
+  tracing::ShardingPtr sharding; ///< the user's, for whatever it will hold; or null
 };
 
 /// A new tensor with a storage of its own.
@@ -68,6 +69,9 @@ Tensor wrapMemory(Value memory, at::IntArrayRef sizes, at::IntArrayRef strides);
 /// A tensor of another geometry over the storage of `base`.
 Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset);
 Value valueOf(const Tensor &xla);
+/// The sharding that a tensor keeps when it is written to; none for tensors that are views of others.
+tracing::ShardingPtr annotationOf(const Tensor &xla);
+void setAnnotation(const Tensor &xla, tracing::ShardingPtr sharding);
 /// Rebinds what `xla` shows; `value` has its sizes and type.
 void setValue(const Tensor &xla, Value value);
 /// As setValue(), but converts and broadcasts, with PyTorch's errors where that is not allowed.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Tensors.cpp - Storages, views and transfers -------------------------===//
+#include "python/torch_xla/csrc/Sharding.h"
 #include "python/torch_xla/csrc/Trace.h"
 
 #include <ATen/ExpandUtils.h>
@@ -321,6 +322,13 @@ Value valueOf(const Tensor &xla) {
   return value;
 }
 
+/// What the user wants of the storage's sharding is true of whatever it holds.
+static void keepSharding(Storage &storage) {
+  if (storage.sharding && Session::get().partitions() && storage.sharding->tiles.size() == storage.base.shape().dims.size() &&
+      shardingText(storage.base) != storage.sharding->text)
+    storage.base = annotate(storage.base, storage.sharding);
+}
+
 static void bindValue(const Tensor &xla, Value value) {
   noteFrame();
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
@@ -329,6 +337,7 @@ static void bindValue(const Tensor &xla, Value value) {
   storage.views.clear();
   if (showsAll(impl, storage)) {
     storage.base = std::move(value);
+    keepSharding(storage);
     return;
   }
   if (impl->numel() == 0) // writes nothing; its strides say nothing either
@@ -344,6 +353,7 @@ static void bindValue(const Tensor &xla, Value value) {
     base = node("millrace::strided_write", {base, std::move(value)},
                 {Operand{0}, Operand{1}, impl->sizes().vec(), impl->strides().vec(), impl->storage_offset()}, shape);
   storage.base = dtype == whole.dtype ? base : node("millrace::bitcast", {base}, {Operand{0}}, whole);
+  keepSharding(storage);
   if (remembered.shape().dims == impl->sizes())
     storage.views.push_back(
         {impl->sizes().vec(), impl->strides().vec(), impl->storage_offset(), dtype, std::move(remembered)});
@@ -353,6 +363,19 @@ void setValue(const Tensor &xla, Value value) {
   bindValue(xla, std::move(value));
   if (isEager() && !EagerScope::isInside())
     runIfEager({storageOf(xla.unsafeGetTensorImpl())->base});
+}
+
+tracing::ShardingPtr annotationOf(const Tensor &xla) {
+  at::TensorImpl *impl = xla.unsafeGetTensorImpl();
+  Storage &storage = *storageOf(impl);
+  return showsAll(impl, storage) ? storage.sharding : nullptr;
+}
+
+void setAnnotation(const Tensor &xla, tracing::ShardingPtr sharding) {
+  at::TensorImpl *impl = xla.unsafeGetTensorImpl();
+  Storage &storage = *storageOf(impl);
+  if (showsAll(impl, storage))
+    storage.sharding = std::move(sharding);
 }
 
 Value convertTo(Value value, c10::ScalarType type) {

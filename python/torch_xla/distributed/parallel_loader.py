@@ -76,14 +76,14 @@ class ParallelLoader:
 
     `devices`: where batches go (one, today). `batchdim`: no effect. `batches_per_execution`: batches per barrier.
     `loader_prefetch_size`, `device_prefetch_size`: most batches that wait for upload, and on the device.
-    `host_to_device_transfer_threads`: threads that upload; with several of them batches may change their order."""
+    `host_to_device_transfer_threads`: threads that upload; with several of them batches may change their order. `input_sharding`: see
+    xm.send_cpu_data_to_device()."""
 
     @_either_name
     def __init__(self, loader, devices, batchdim=0, batches_per_execution=1, loader_prefetch_size=8, device_prefetch_size=4,
                  host_to_device_transfer_threads=1, input_sharding=None):
         self._cpu_loader = loader
-        if input_sharding is not None:
-            raise NotImplementedError("input_sharding: SPMD is not there yet")
+        self._input_sharding = input_sharding
         if len(devices) != 1:
             raise NotImplementedError(f"{len(devices)} devices in one process are not there yet")
         self._batchdim, self._batches_per_execution, self._done = batchdim, batches_per_execution, False
@@ -128,7 +128,7 @@ class ParallelLoader:
 
     def send_cpu_data_to_device(self, batches, device):
         """A copy of the batches on the device."""
-        return xm.send_cpu_data_to_device(batches, device)
+        return xm.send_cpu_data_to_device(batches, device, self._input_sharding)
 
     def _queue_of(self, device):
         found = self._queues.get(str(device))

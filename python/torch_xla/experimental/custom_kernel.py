@@ -9,9 +9,13 @@ from .xla_quantized_matmul import quantized_matmul_xla
 _MASK = -0.7 * torch.finfo(torch.float32).max  # finite: a row without any key is a mean of all values, not NaN
 
 
-def _check_sharding(partition_spec, mesh):
-    if partition_spec is not None or mesh is not None:
-        raise NotImplementedError("flash_attention on a mesh: SPMD is not there yet")
+def _sharded(tensor, partition_spec, mesh):
+    """The tensor with that sharding, also of its gradient; as it is without a spec."""
+    if partition_spec is None or tensor.device.type != "xla":
+        return tensor
+    from ..distributed.spmd import get_global_mesh, mark_sharding_with_gradients
+    mesh = get_global_mesh() if mesh is None else mesh
+    return mark_sharding_with_gradients(tensor, mesh, partition_spec).global_tensor
 
 
 def flash_attention(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=None, sm_scale=1.0, *, ab=None, partition_spec=None,
@@ -19,13 +23,14 @@ def flash_attention(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=No
     """softmax((q @ k.T + ab) * sm_scale) @ v for q (batch, heads, queries, dim), k and v (batch, heads, keys, dim).
 
     `causal`: query i sees keys 0 to i. Segment ids (batch, queries) and (batch, keys): a query sees the keys of its own segment.
-    `ab` (batch, heads, queries, keys) is added before the scale."""
-    _check_sharding(partition_spec, mesh)
+    `ab` (batch, heads, queries, keys) is added before the scale. `partition_spec`: how q, k, v and the result are sharded on `mesh` (the
+    global one by default)."""
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 4:
             raise ValueError(f"expects {name} with 4 dims (batch, heads, length, dim), but got {tuple(tensor.shape)}")
     if (q_segment_ids is None) != (kv_segment_ids is None):
         raise ValueError("expects q_segment_ids and kv_segment_ids both, or none of them")
+    q, k, v = (_sharded(tensor, partition_spec, mesh) for tensor in (q, k, v))
     scores = torch.matmul(q.float(), k.float().transpose(-1, -2))
     if ab is not None:
         scores = scores + ab.float()
@@ -38,7 +43,7 @@ def flash_attention(q, k, v, causal=False, q_segment_ids=None, kv_segment_ids=No
         visible = before if visible is None else visible & before
     if visible is not None:
         scores = torch.where(visible, scores, torch.full((), _MASK, device=q.device))
-    return torch.matmul(torch.softmax(scores, dim=-1), v.float()).to(q.dtype)
+    return _sharded(torch.matmul(torch.softmax(scores, dim=-1), v.float()).to(q.dtype), partition_spec, mesh)
 
 
 class FlashAttention:

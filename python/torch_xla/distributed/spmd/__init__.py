@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.distributed.spmd (xs). SPMD over several devices is not there yet; transformers' Trainer imports the module all the same."""
+"""torch_xla.distributed.spmd (xs): programs for one device that run on many. Annotate a few tensors; the compiler splits the rest."""
+from .xla_sharded_tensor import XLAShard, XLAShardedTensor
+from .xla_sharding import (HybridMesh, Mesh, MarkShardingFunction, OpSharding, ShardingSpec, ShardingType, XLAPatchedLinear,
+                           _mark_manual_sharding, annotate_custom_sharding, apply_backward_optimization_barrier,
+                           apply_xla_patch_to_nn_linear, clear_sharding, disable_manual_sharding, enable_manual_sharding, get_1d_mesh,
+                           get_global_mesh, mark_sharding, mark_sharding_with_gradients, set_global_mesh, shard_as,
+                           unwrap_sharded_tensor, wrap_as_sharded_tensor, wrap_if_sharded, xla_patched_nn_linear_forward)
+from .api import auto_policy, xla_distribute_module, xla_distribute_tensor
+from .debugging import visualize_sharding, visualize_tensor_sharding
+from .explain import explain, partitioned
+from ._places import ShardingError
+from . import api, debugging, xla_sharded_tensor, xla_sharding
+from ...experimental import dynamo_mark_sharding as _dynamo_mark_sharding  # registers torch.ops.xla.dynamo_mark_sharding
 
-_NAMES = {"Mesh", "HybridMesh", "ShardingSpec", "XLAShardedTensor", "XLAShard", "mark_sharding", "clear_sharding", "set_global_mesh",
-          "get_global_mesh", "get_1d_mesh", "auto_policy", "xla_distribute_tensor", "xla_distribute_module", "xla_patched_nn_linear_forward",
-          "wrap_if_sharded", "apply_backward_optimization_barrier", "enable_manual_sharding", "disable_manual_sharding"}
-
-
-def __getattr__(name):
-    if name in _NAMES:
-        raise NotImplementedError(f"torch_xla.distributed.spmd.{name}: SPMD on several devices is not there yet")
-    raise AttributeError(f"module 'torch_xla.distributed.spmd' has no attribute '{name}'")
+__all__ = [name for name in dir() if not name.startswith("__")]

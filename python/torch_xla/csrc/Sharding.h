@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Sharding.h - Tensors that the user wants split ----------------------===//
+#pragma once
+#include "python/torch_xla/csrc/Shim.h"
+#include "tracing/Sharding.h"
+
+#include <Python.h>
+
+namespace millrace::torch_shim {
+
+/// The value with that sharding: data that is there is moved at once, what still has to be computed is annotated.
+Value annotate(const Value &value, const tracing::ShardingPtr &sharding);
+/// How a value is or will be sharded: its own text, "{replicated}" of what an SPMD program computed whole, else "".
+std::string shardingText(const Value &value);
+
+/// The functions of Sharding.cpp.
+extern PyMethodDef shardingMethods[];
+
+} // namespace millrace::torch_shim

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Errors of annotations: they name the tensor as the program does, the line, what was expected and what came."""
+import ast
+import itertools
+import linecache
+import os
+import sys
+
+_LIBRARIES = tuple(os.path.dirname(os.path.realpath(sys.modules[name].__file__)) + os.sep for name in ("torch", "torch_xla"))
+
+
+class ShardingError(ValueError, AssertionError, RuntimeError):
+    """A sharding that cannot be. (PyTorch/XLA raises any of the three, depending on the mistake.)"""
+
+
+def _user_frame():
+    frame = sys._getframe(1)
+    while frame and os.path.realpath(frame.f_code.co_filename).startswith(_LIBRARIES):
+        frame = frame.f_back
+    return frame
+
+
+def _argument(frame):
+    """The text of the first argument of the call that the frame is in; None if its source is not at hand."""
+    lines = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    if None in lines:
+        return None
+    first, last, begin, end = lines
+    text = [linecache.getline(frame.f_code.co_filename, number) for number in range(first, last + 1)]
+    if not all(text):
+        return None
+    text[-1] = text[-1].encode()[:end].decode()
+    text[0] = text[0].encode()[begin:].decode()
+    source = "".join(text).strip()
+    try:
+        call = ast.parse(source, mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(call, ast.Call) or not call.args:
+        return None
+    return ast.get_source_segment(source, call.args[0])
+
+
+def describe(tensor):
+    """A tensor in a message: "model.fc1.weight (float32[8, 4])"."""
+    frame = _user_frame()
+    name = _argument(frame) if frame else None
+    kind = f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+    return f"{name} ({kind})" if name else f"a tensor {kind}"
+
+
+def error(what, expected, actual):
+    """The error to raise; the user's line comes first."""
+    frame = _user_frame()
+    place = f"{frame.f_code.co_filename}:{frame.f_lineno}: " if frame else ""
+    return ShardingError(f"{place}{what}: expects {expected}, but got {actual}")

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pictures of shardings: in the terminal (rich), as SVG and as HTML."""
+import html
+import os
+import re
+
+import numpy as np
+
+from ... import _XLAC
+from ._places import ShardingError
+from .explain import explain, explain_html  # noqa: F401
+
+_COLORS = ("#5778a4", "#e49444", "#85b6b2", "#d1615d", "#6a9f58", "#e7ca60", "#a87c9f", "#967662")
+
+
+def construct_v1_sharding_str(t):
+    """The sharding of a tensor with its devices as a list, as visualize_sharding() takes it."""
+    return _XLAC._spmd_text(t)
+
+
+def parse(sharding):
+    """Tiles per dim, and the devices of each tile: an array of tuples of the tiles' shape. ShardingError for what is none."""
+    if sharding in ("", "{replicated}", "{manual}", "{unknown}"):
+        from ... import runtime as xr
+        grid = np.empty((1, 1), dtype=object)
+        grid[0, 0] = tuple(range(xr.global_runtime_device_count()))
+        return grid
+    found = re.fullmatch(r"\{devices=\[([\d,]+)\](?:([\d,]+)|<=\[([\d,]+)\](?:T\(([\d,]+)\))?)( last_tile_dim_replicate)?\}", sharding)
+    if not found:
+        raise ShardingError(f"visualize_sharding: expects a sharding like {{devices=[2,4]<=[8]}}, but got {sharding!r}")
+    numbers = [[int(n) for n in group.split(",")] if group else None for group in found.group(1, 2, 3, 4)]
+    tiles, devices, reshape, transpose = numbers
+    if devices is None:
+        devices = np.arange(np.prod(reshape)).reshape(reshape).transpose(transpose or range(len(reshape))).flatten()
+    if np.prod(tiles) != len(devices):
+        raise ShardingError(f"visualize_sharding: expects {int(np.prod(tiles))} devices in {sharding!r}, but got {len(devices)}")
+    copies = tiles.pop() if found.group(5) else 1
+    members = np.array(devices).reshape(-1, copies)
+    grid = np.empty(len(members), dtype=object)
+    for i, each in enumerate(members):
+        grid[i] = tuple(int(device) for device in each)
+    return grid.reshape(tiles if tiles else (1,))
+
+
+def _planes(grid):
+    """[(title, two-dimensional array)]: the last two dims side by side, one picture per index of the others."""
+    if grid.ndim == 1:
+        return [("", grid.reshape(1, -1))]
+    if grid.ndim == 2:
+        return [("", grid)]
+    return [(f"[{', '.join(map(str, index))}, :, :]", grid[index]) for index in np.ndindex(*grid.shape[:-2])]
+
+
+def _label(devices):
+    return f"CPU {','.join(map(str, devices))}"
+
+
+def visualize_sharding(sharding, use_color=True, scale=1.0, min_width=9, max_width=80, file=None):
+    """Draws which device holds which tile of a tensor with that sharding ("{devices=[2,4]<=[8]}") in the terminal, and returns the
+    rich table (a list of them for tensors of more than two dims). `file`: an .svg or .html file to write instead; its path is returned."""
+    planes = _planes(parse(sharding))
+    if file is not None:
+        picture = to_svg(sharding)
+        if os.fspath(file).endswith((".html", ".htm")):
+            picture = f"<!DOCTYPE html>\n<meta charset='utf-8'><title>{html.escape(sharding)}</title>\n{picture}\n"
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(picture)
+        return file
+    import rich.box
+    import rich.console
+    import rich.table
+    import rich.text
+    console = rich.console.Console(width=max_width)
+    tables = []
+    for title, plane in planes:
+        table = rich.table.Table(show_header=False, show_lines=True, padding=0, highlight=not use_color, pad_edge=False,
+                                 box=rich.box.SQUARE, title=title or None)
+        width = max(min_width, int(scale * max(len(_label(cell)) + 2 for cell in plane.flat)))
+        for _ in range(plane.shape[1]):
+            table.add_column(justify="center", min_width=min(width, max_width // plane.shape[1]))
+        for row in plane:
+            table.add_row(*(rich.text.Text(f"\n{_label(cell)}\n", style=f"black on {_COLORS[cell[0] % len(_COLORS)]}" if use_color else "")
+                            for cell in row))
+        console.print(table)
+        tables.append(table)
+    return tables[0] if len(tables) == 1 else tables
+
+
+def visualize_tensor_sharding(t, **kwargs):
+    """visualize_sharding() of a tensor's sharding; a tensor without one is on all devices."""
+    return visualize_sharding(_XLAC._spmd_text(t), **kwargs)
+
+
+def to_svg(sharding):
+    """The picture of a sharding as SVG text."""
+    cell, gap, top = (96, 48), 24, 34
+    parts, y, width = [], top, 0
+    for title, plane in _planes(parse(sharding)):
+        if title:
+            parts.append(f"<text x='8' y='{y + 12}'>{html.escape(title)}</text>")
+            y += 18
+        for i, row in enumerate(plane):
+            for j, devices in enumerate(row):
+                x = 8 + j * cell[0]
+                parts.append(f"<rect x='{x}' y='{y + i * cell[1]}' width='{cell[0]}' height='{cell[1]}' "
+                             f"fill='{_COLORS[devices[0] % len(_COLORS)]}' stroke='white'/>"
+                             f"<text x='{x + cell[0] / 2}' y='{y + i * cell[1] + cell[1] / 2 + 4}' text-anchor='middle'>"
+                             f"{html.escape(_label(devices))}</text>")
+        y += plane.shape[0] * cell[1] + gap
+        width = max(width, plane.shape[1] * cell[0] + 16)
+    width = max(width, 9 * len(sharding) + 16)
+    return (f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{y}' font-family='sans-serif' font-size='13'>"
+            f"<text x='8' y='20'>{html.escape(sharding)}</text>{''.join(parts)}</svg>")

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Grids of devices, and what a partition spec means on them."""
+import collections
+import itertools
+import re
+from enum import IntEnum
+
+import numpy as np
+import torch
+
+from ... import runtime as xr
+from ._places import error
+
+
+class ShardingType(IntEnum):
+    """Kinds of shardings, with the numbers of XLA's OpSharding."""
+    REPLICATED = 0
+    MAXIMAL = 1
+    TUPLE = 2
+    TILED = 3
+    MANUAL = 4
+    PARTIAL = 5
+    UNKNOWN = 6
+
+
+class OpSharding:
+    """A sharding as XLA writes it; str() gives the text.
+
+    `tile_assignment`: nested lists of device ids, one level per dim of the tensor (TILED). `group_assignment` and
+    `replication_groups`: nested lists of group numbers, and each group's devices (PARTIAL)."""
+
+    def __init__(self, tile_assignment=(), group_assignment=(), replication_groups=(), sharding_type=ShardingType.REPLICATED):
+        self.type = ShardingType(sharding_type)
+        self.mesh = None
+        if self.type is ShardingType.TILED:
+            grid = np.array(tile_assignment)
+            self.text = _tiles_text(grid.shape, 1, grid.flatten())
+        elif self.type is ShardingType.PARTIAL:
+            groups = np.array(group_assignment)
+            members = [replication_groups[group] for group in groups.flatten()]
+            self.text = _tiles_text(groups.shape, len(members[0]), itertools.chain.from_iterable(members))
+        elif self.type is ShardingType.MANUAL:
+            self.text = "{manual}"
+        elif self.type is ShardingType.UNKNOWN:
+            self.text = "{unknown}"
+        else:  # one device, or everything everywhere
+            self.text = "{replicated}"
+
+    @classmethod
+    def of(cls, mesh, text):
+        """A sharding over the axes of a mesh."""
+        made = cls()
+        made.mesh, made.text, made.type = mesh, text, type_of(text)
+        return made
+
+    def tiles(self, rank):
+        """Parts of each dim of a tensor of that rank."""
+        found = re.match(r"\{devices=\[([\d,]+)\]", self.text)
+        return [int(n) for n in found.group(1).split(",")][:rank] if found else [1] * rank
+
+    def __str__(self):
+        return self.text
+
+    __repr__ = __str__
+
+    def __eq__(self, other):
+        return isinstance(other, OpSharding) and self.text == other.text
+
+    def __hash__(self):
+        return hash(self.text)
+
+
+def _tiles_text(tiles, copies, devices):
+    if np.prod(tiles) == 1:
+        return "{replicated}"
+    dims = list(tiles) + ([copies] if copies > 1 else [])
+    return (f"{{devices=[{','.join(str(int(d)) for d in dims)}]{','.join(str(int(d)) for d in devices)}"
+            f"{' last_tile_dim_replicate' if copies > 1 else ''}}}")
+
+
+def type_of(text):
+    """The ShardingType of a text; None of an empty one."""
+    if not text:
+        return None
+    if text == "{replicated}":
+        return ShardingType.REPLICATED
+    if text == "{manual}":
+        return ShardingType.MANUAL
+    if text == "{unknown}":
+        return ShardingType.UNKNOWN
+    return ShardingType.PARTIAL if "last_tile_dim" in text else ShardingType.TILED
+
+
+class Mesh:
+    """The devices as a grid.
+
+    `device_ids`: the devices in row-major order of the grid. `mesh_shape`: its sizes. `axis_names`: a name per axis, or None.
+    ValueError if they do not fit one another, or devices are missing or named twice."""
+
+    def __init__(self, device_ids, mesh_shape, axis_names=None):
+        device_ids = np.array(device_ids).flatten()
+        mesh_shape = tuple(int(size) for size in mesh_shape)
+        axis_names = None if axis_names is None else tuple(axis_names)
+        if axis_names is not None and len(axis_names) != len(mesh_shape):
+            raise error("Mesh", f"one axis name for each of {len(mesh_shape)} axes", axis_names)
+        if axis_names is not None and len(set(axis_names)) != len(axis_names):
+            raise error("Mesh", "different names of axes", axis_names)
+        if len(device_ids) != np.prod(mesh_shape):
+            raise error("Mesh", f"{int(np.prod(mesh_shape))} devices for the shape {mesh_shape}", f"{len(device_ids)}")
+        if len(np.unique(device_ids)) != len(device_ids):
+            raise error("Mesh", "every device once", device_ids.tolist())
+        self.device_ids, self.mesh_shape, self.axis_names = device_ids, mesh_shape, axis_names
+        self._specs = {}
+
+    def size(self):
+        """How many devices it has."""
+        return int(np.prod(self.mesh_shape))
+
+    def shape(self):
+        """OrderedDict of sizes by axis name; by index, where axes have no names."""
+        names = range(len(self.mesh_shape)) if self.axis_names is None else self.axis_names
+        return collections.OrderedDict(zip(names, self.mesh_shape))
+
+    def get_logical_mesh(self):
+        """The device ids as an array of the mesh's shape."""
+        return self.device_ids.reshape(self.mesh_shape)
+
+    def get_axis_name_idx(self, name):
+        """The index of an axis; None if there is none of that name."""
+        return self.axis_names.index(name) if self.axis_names and name in self.axis_names else None
+
+    @classmethod
+    def from_str(cls, mesh_str):
+        """The mesh that str() of one says: "{'device_ids': [0, 1], 'mesh_shape': (2,), 'axis_names': ('x',)}". None otherwise."""
+        found = re.fullmatch(r"\s*\{'device_ids': \[([\d, ]*)\], 'mesh_shape': \(([\d, ]*)\), "
+                             r"'axis_names': (?:None|\(([^()]*)\))\}\s*", mesh_str)
+        if not found:
+            return None
+        ids, shape = ([int(n) for n in re.findall(r"\d+", part)] for part in found.group(1, 2))
+        names = None if found.group(3) is None else re.findall(r"'([^']*)'", found.group(3))
+        return cls(ids, shape, names)
+
+    def __str__(self):
+        return str({"device_ids": self.device_ids.tolist(), "mesh_shape": self.mesh_shape, "axis_names": self.axis_names})
+
+    def __repr__(self):
+        return f"Mesh({self})"
+
+    def get_op_sharding(self, partition_spec):
+        """The OpSharding of a tensor with that partition spec."""
+        partition_spec = _frozen(partition_spec)
+        found = self._specs.get(partition_spec)
+        if found is None:
+            found = self._specs[partition_spec] = OpSharding.of(self, self._text(self.axes_of(partition_spec)))
+        return found
+
+    def get_op_sharding_v2(self, partition_spec):
+        """As get_op_sharding(), with the list of devices as the transposed iota that it is (`<=[2,4]T(1,0)`), if it is one."""
+        sharding = self.get_op_sharding(partition_spec)
+        order = [axis for axes in self.axes_of(partition_spec) for axis in axes]
+        order += [axis for axis in range(len(self.mesh_shape)) if axis not in order]
+        iota = np.arange(self.size())
+        if sharding.type not in (ShardingType.TILED, ShardingType.PARTIAL) or not np.array_equal(self.device_ids, iota):
+            return sharding
+        order = [axis for axis in order if self.mesh_shape[axis] > 1]  # axes of one device say nothing
+        sizes = [size for size in self.mesh_shape if size > 1]
+        order = np.argsort(np.argsort(order)).tolist()
+        short = f"<=[{self.size()}]"
+        if order != sorted(order):
+            short = f"<=[{','.join(map(str, sizes))}]T({','.join(map(str, order))})"
+        return OpSharding.of(self, re.sub(r"\](\d+,)+\d+", "]" + short, sharding.text))
+
+    def axes_of(self, partition_spec, what="partition spec"):
+        """Per dim of the tensor the indices of the axes that split it, major to minor."""
+        used, dims = {}, []
+        for dim, entry in enumerate(partition_spec):
+            axes = []
+            for axis in entry if isinstance(entry, (tuple, list)) else () if entry is None else (entry,):
+                if isinstance(axis, (tuple, list)):
+                    raise error(what, "no tuples in the tuples of a partition spec", partition_spec)
+                if isinstance(axis, str):
+                    index = self.get_axis_name_idx(axis)
+                elif isinstance(axis, (int, np.integer)) and not isinstance(axis, bool):
+                    index = int(axis) if 0 <= axis < len(self.mesh_shape) else None
+                elif axis is None:
+                    continue
+                else:
+                    raise error(what, "names and indices of axes, tuples of them, and None", f"{axis!r} for dim {dim}")
+                if index is None:
+                    known = list(self.axis_names) if self.axis_names else f"indices below {len(self.mesh_shape)}"
+                    raise error(what, f"axes of the mesh ({known})", f"{axis!r} for dim {dim}")
+                if index in used:
+                    raise error(what, "every axis of the mesh at most once", f"{axis!r} for dims {used[index]} and {dim}")
+                used[index] = dim
+                axes.append(index)
+            dims.append(axes)
+        return dims
+
+    def _text(self, dims):
+        order = [axis for axes in dims for axis in axes]
+        rest = [axis for axis in range(len(self.mesh_shape)) if axis not in order]
+        tiles = [int(np.prod([self.mesh_shape[axis] for axis in axes], dtype=int)) for axes in dims]
+        copies = int(np.prod([self.mesh_shape[axis] for axis in rest], dtype=int))
+        return _tiles_text(tiles, copies, self.get_logical_mesh().transpose(order + rest).flatten()) if dims else "{replicated}"
+
+    def check_devices(self, what):
+        """Raises unless the mesh is made of all devices that there are."""
+        count = xr.global_runtime_device_count()
+        if self.size() > count:
+            raise error(what, f"a mesh of the {count} devices that there are", f"one of {self.size()}: {dict(self.shape())}")
+        missing = [int(device) for device in self.device_ids if not 0 <= device < count]
+        if missing:
+            raise error(what, f"device ids from 0 to {count - 1}", f"{missing}, which no process can address")
+        if self.size() != count:
+            raise error(what, f"a mesh of all {count} devices", f"one of {self.size()}: {dict(self.shape())}")
+
+    def plain(self):
+        """(names, sizes, devices), as the compiled part takes it."""
+        names = self.axis_names or [f"axis_{index}" for index in range(len(self.mesh_shape))]
+        return [str(name) for name in names], list(self.mesh_shape), self.device_ids.tolist()
+
+    def get_jax_mesh(self):
+        """The same mesh for JAX, over its devices."""
+        import jax
+        devices = np.array(jax.devices())[self.get_logical_mesh()]
+        return jax.sharding.Mesh(devices, self.plain()[0])
+
+
+def _frozen(partition_spec):
+    return tuple(tuple(entry) if isinstance(entry, list) else entry for entry in partition_spec)
+
+
+_global_mesh = None
+
+
+def set_global_mesh(mesh):
+    """Makes `mesh` the one that is meant where none is given."""
+    global _global_mesh
+    _global_mesh = mesh
+
+
+def get_global_mesh():
+    """The mesh of set_global_mesh(), or None."""
+    return _global_mesh
+
+
+def get_1d_mesh(axis_name=None):
+    """All devices along one axis."""
+    count = xr.global_runtime_device_count()
+    return Mesh(np.arange(count), (count,), None if axis_name is None else (axis_name,))
+
+
+class HybridMesh(Mesh):
+    """Slices of devices with fast connections inside (`ici_mesh_shape`) and slow ones between them (`dcn_mesh_shape`, all 1 by
+    default): axis k has ici[k] * dcn[k] devices. Where the runtime does not say which slice a device is in, neighbours are."""
+
+    def __init__(self, ici_mesh_shape, dcn_mesh_shape=None, axis_names=None):
+        if dcn_mesh_shape is None:
+            dcn_mesh_shape = (1,) * len(ici_mesh_shape)
+        if len(ici_mesh_shape) != len(dcn_mesh_shape):
+            raise error("HybridMesh", f"as many sizes between slices as inside ({len(ici_mesh_shape)})", tuple(dcn_mesh_shape))
+        self.ici_mesh_shape, self.dcn_mesh_shape = tuple(ici_mesh_shape), tuple(dcn_mesh_shape)
+        self.device_attributes = sorted(xr.global_runtime_device_attributes(), key=lambda known: int(known["name"].rpartition(":")[2]))
+        inside, between = int(np.prod(ici_mesh_shape)), int(np.prod(dcn_mesh_shape))
+        slices = collections.defaultdict(list)
+        for index, known in enumerate(self.device_attributes):
+            slices[known.get("slice_index", index // inside)].append(index)
+        if len(slices) != between or any(len(devices) != inside for devices in slices.values()):
+            raise error("HybridMesh", f"{between} slices of {inside} devices", [len(devices) for devices in slices.values()])
+        grids = [self._inside(devices) for _, devices in sorted(slices.items())]
+        blocks = np.empty(dcn_mesh_shape, dtype=object)
+        for number, place in enumerate(np.ndindex(*dcn_mesh_shape)):
+            blocks[place] = grids[number]
+        shape = tuple(i * d for i, d in zip(ici_mesh_shape, dcn_mesh_shape))
+        super().__init__(np.block(blocks.tolist()).flatten(), shape, axis_names)
+
+    def _inside(self, devices):
+        """The devices of a slice as a grid of ici_mesh_shape; along the wires, where devices have coordinates."""
+        if "coords" not in self.device_attributes[devices[0]]:
+            return np.array(devices).reshape(self.ici_mesh_shape)
+        places = [tuple(self.device_attributes[device]["coords"]) for device in devices]
+        wires = np.empty(np.max(places, axis=0) + 1, dtype=int)
+        for place, device in zip(places, devices):
+            wires[place] = device
+        # Axes with most traffic come last: they choose first, and take as many directions as there are.
+        free, chosen = set(range(wires.ndim)), {}
+        for axis in reversed(range(len(self.ici_mesh_shape))):
+            sizes = self.ici_mesh_shape[axis]
+            found = next((pick for count in range(3, 0, -1) for pick in itertools.combinations(sorted(free), count)
+                          if np.prod([wires.shape[i] for i in pick]) == sizes), None)
+            if found is None and sizes > 1:
+                raise NotImplementedError(f"axis {axis} of size {sizes} does not fit any directions of the slice's grid {wires.shape}")
+            chosen[axis] = found or ()
+            free -= set(chosen[axis])
+        order = [i for axis in range(len(self.ici_mesh_shape)) for i in chosen[axis]]
+        return wires.transpose(order + sorted(free)).reshape(self.ici_mesh_shape)
+
+
+def mesh_of_dtensor(device_mesh):
+    """The Mesh of a torch.distributed DeviceMesh."""
+    names = device_mesh.mesh_dim_names
+    ids = torch.as_tensor(device_mesh.mesh).flatten().tolist()
+    return Mesh(ids, tuple(device_mesh.mesh.shape), names)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Annotations of tensors: which dims are split over which axes of a mesh."""
+import dataclasses
+
+import torch
+
+from ... import runtime as xr
+from ... import _XLAC
+from ...core import xla_model as xm
+from ._places import ShardingError, describe, error
+from .mesh import (HybridMesh, Mesh, OpSharding, ShardingType, get_1d_mesh, get_global_mesh, set_global_mesh,  # noqa: F401
+                   type_of)
+from .xla_sharded_tensor import XLAShard, XLAShardedTensor  # noqa: F401
+
+
+def unwrap_sharded_tensor(t):
+    """The plain tensor of an XLAShardedTensor; other tensors as they are."""
+    return t.global_tensor if isinstance(t, XLAShardedTensor) else t
+
+
+def wrap_as_sharded_tensor(t, mesh_shape=None, partition_spec=None):
+    """`t` as an XLAShardedTensor: an alias."""
+    return XLAShardedTensor(t)
+
+
+def wrap_if_sharded(x):
+    """A tensor that has a sharding as an XLAShardedTensor; anything else as it is."""
+    if isinstance(x, torch.Tensor) and not isinstance(x, XLAShardedTensor) and x.device.type == "xla" and _XLAC._spmd_text(x):
+        return XLAShardedTensor(x)
+    return x
+
+
+def _check(t, mesh, partition_spec, what):
+    """The OpSharding, after everything that can be wrong has been looked at."""
+    title = f"{what} of {describe(t)}"
+    if not xr.is_spmd():
+        raise error(title, "SPMD to be on (torch_xla.runtime.use_spmd())", "a process where it is off")
+    if mesh is None:
+        raise error(title, "a mesh, or one from set_global_mesh()", "None")
+    mesh.check_devices(title)
+    if len(partition_spec) != t.dim():
+        raise error(title, f"a partition spec with {t.dim()} entries, one per dim", f"{len(partition_spec)}: {partition_spec}")
+    mesh.axes_of(partition_spec, title)
+    return mesh.get_op_sharding(partition_spec)
+
+
+def mark_sharding(t, mesh, partition_spec):
+    """Splits the tensor over the devices, in place; it stays so when it is written to.
+
+    `partition_spec`: per dim an axis of the mesh (index or name), a tuple of axes (major first), or None for a dim that is whole.
+    Axes that are not named hold copies. A tensor that has a sharding already gets the new one. Sizes need not be multiples: the
+    last parts are filled up. Returns the tensor as an XLAShardedTensor. Errors (ShardingError, a ValueError, AssertionError and
+    RuntimeError) name the tensor and the line."""
+    partition_spec = tuple(partition_spec)
+    if torch.compiler.is_dynamo_compiling():
+        from ...experimental import dynamo_mark_sharding  # noqa: F401
+        return torch.ops.xla.dynamo_mark_sharding(t, mesh.device_ids.tolist(), list(mesh.mesh_shape), str(mesh.axis_names),
+                                                  str(partition_spec))
+    sharding = _check(t, mesh, partition_spec, "mark_sharding")
+    if t.device.type != "xla":
+        raise error(f"mark_sharding of {describe(t)}", "a tensor of the xla device", f"one of {t.device}")
+    _XLAC._xla_mark_sharding(unwrap_sharded_tensor(t), sharding)
+    return wrap_as_sharded_tensor(t)
+
+
+def annotate_custom_sharding(t, mesh, partition_spec):
+    """As mark_sharding(), for the value that the tensor has now."""
+    return mark_sharding(t, mesh, partition_spec)
+
+
+def clear_sharding(t):
+    """Makes the tensor whole again, in place, and returns it."""
+    t = unwrap_sharded_tensor(t)
+    _XLAC._xla_clear_sharding(t)
+    return t
+
+
+class MarkShardingFunction(torch.autograd.Function):
+    """mark_sharding() of a tensor and, in the backward pass, of its gradient."""
+
+    @staticmethod
+    def forward(ctx, torch_tensor, mesh, partition_spec):
+        ctx.mesh, ctx.partition_spec = mesh, partition_spec
+        return mark_sharding(torch_tensor.clone(), mesh, partition_spec).global_tensor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return mark_sharding(grad_output.clone(), ctx.mesh, ctx.partition_spec).global_tensor, None, None
+
+
+def mark_sharding_with_gradients(t, mesh, partition_spec):
+    """A tensor like `t` that is split, and whose gradient is split the same way. `t` itself stays as it is."""
+    _check(t, mesh, tuple(partition_spec), "mark_sharding_with_gradients")
+    return XLAShardedTensor(MarkShardingFunction.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
+
+
+class _ShardAs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return tuple(_XLAC._spmd_shard_as([a, b]))
+
+    @staticmethod
+    def backward(ctx, grad_a, grad_b):
+        return grad_a, grad_b
+
+
+def shard_as(a, b):
+    """The two tensors, to be sharded alike, however the compiler finds best. Of equal rank."""
+    return _ShardAs.apply(unwrap_sharded_tensor(a), unwrap_sharded_tensor(b))
+
+
+class _EnableManual(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t, mesh, partition_spec):
+        ctx.mesh, ctx.spec, ctx.shape = mesh, partition_spec, t.shape
+        return _XLAC._spmd_full_to_shard_shape(mark_sharding(t.clone(), mesh, partition_spec).global_tensor)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _to_full(grad, ctx.mesh, ctx.spec, ctx.shape), None, None
+
+
+class _DisableManual(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t, mesh, partition_spec, full_shape):
+        ctx.mesh, ctx.spec = mesh, partition_spec
+        return _to_full(t, mesh, partition_spec, full_shape)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _XLAC._spmd_full_to_shard_shape(mark_sharding(grad.clone(), ctx.mesh, ctx.spec).global_tensor), None, None, None
+
+
+def _to_full(t, mesh, partition_spec, full_shape):
+    t = t.clone()
+    _XLAC._mark_manual_sharding(t, OpSharding([], [], [], ShardingType.MANUAL))
+    return _XLAC._spmd_shard_to_full_shape(t, mesh.get_op_sharding(partition_spec), full_shape, t.dtype)
+
+
+def enable_manual_sharding(t, partition_spec, *, mesh=None):
+    """The part of `t` that each device holds, as a tensor of the part's shape: what is computed with it is computed on every
+    device as it stands, until disable_manual_sharding(). `mesh`: the global one by default."""
+    mesh = get_global_mesh() if mesh is None else mesh
+    _check(t, mesh, tuple(partition_spec), "enable_manual_sharding")
+    return wrap_as_sharded_tensor(_EnableManual.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
+
+
+def disable_manual_sharding(t, partition_spec, full_shape, *, mesh=None):
+    """The tensor of `full_shape` of which `t` is the part of each device."""
+    mesh = get_global_mesh() if mesh is None else mesh
+    return wrap_as_sharded_tensor(_DisableManual.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec), full_shape))
+
+
+def _mark_manual_sharding(t):
+    """The tensor, as one whose value is each device's own. Not for data that is there already."""
+    _XLAC._mark_manual_sharding(unwrap_sharded_tensor(t), OpSharding([], [], [], ShardingType.MANUAL))
+    return wrap_as_sharded_tensor(t)
+
+
+@dataclasses.dataclass
+class ShardingSpec:
+    """How loaders and send_cpu_data_to_device() split a batch: mesh and partition spec. `minibatch`: each process loads its own part
+    of the batch; with one process that is all of it."""
+    mesh: Mesh
+    partition_spec: tuple
+    minibatch: bool = False
+
+    def __post_init__(self):
+        self.mesh.axes_of(self.partition_spec, "ShardingSpec")
+        if self.minibatch and self.partition_spec and self.partition_spec[0] is None:
+            raise error("ShardingSpec", "a batch dim (0) that is split, because minibatch is set", self.partition_spec)
+
+    def xla_spec(self, t):
+        """The sharding of that tensor, or None if it has another rank."""
+        return XlaShardingSpec(t, self.mesh.get_op_sharding(self.partition_spec), self.minibatch) if self.can_apply(t) else None
+
+    def can_apply(self, t):
+        """Whether the tensor has the rank that the spec is for."""
+        return t.dim() == len(self.partition_spec)
+
+    def apply(self, t):
+        """Splits a tensor of the device."""
+        mark_sharding(t, self.mesh, self.partition_spec)
+
+
+class XlaShardingSpec:
+    """A tensor and the sharding that it is to get."""
+
+    def __init__(self, tensor, sharding, minibatch=False):
+        self.shape, self.sharding, self.minibatch = tuple(tensor.shape), sharding, minibatch
+
+
+def upload(cpu, spec):
+    """A tensor of the CPU on the device, split as the ShardingSpec says; whole, if it has another rank or there is none."""
+    if spec is None or not spec.can_apply(cpu):
+        return cpu.to(xm.xla_device())
+    _check(cpu, spec.mesh, tuple(spec.partition_spec), "input_sharding")
+    return _XLAC._spmd_upload(cpu, str(spec.mesh.get_op_sharding(spec.partition_spec)), spec.mesh.plain()).requires_grad_(cpu.requires_grad)
+
+
+#===-- Modules ---------------------------------------------------------------===
+
+
+class XLAPatchedLinear(torch.autograd.Function):
+    """A linear layer whose product keeps the leading dims of its input apart: none of them is merged with another, so a sharding of
+    one stays where it is, in the backward pass as well."""
+
+    @staticmethod
+    def forward(ctx, input, weight, bias=None):
+        ctx.save_for_backward(input, weight)
+        ctx.has_bias = bias is not None
+        product = torch.einsum("...n,mn->...m", input, weight)
+        return product if bias is None else product + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        input, weight = ctx.saved_tensors
+        grad_input = grad_weight = grad_bias = None
+        if ctx.needs_input_grad[0]:
+            grad_input = torch.einsum("...m,mn->...n", grad_output, weight)
+        if ctx.needs_input_grad[1]:
+            grad_weight = torch.einsum("...m,...n->mn", grad_output, input)
+        if ctx.has_bias and ctx.needs_input_grad[2]:
+            grad_bias = grad_output.sum(tuple(range(grad_output.dim() - 1)))
+        return grad_input, grad_weight, grad_bias
+
+
+def xla_patched_nn_linear_forward(m, input):
+    """What replaces the forward() of an nn.Linear, see XLAPatchedLinear."""
+    return XLAPatchedLinear.apply(input, m.weight, m.bias)
+
+
+class EinsumLinear(torch.nn.Linear):
+    """nn.Linear with XLAPatchedLinear's product."""
+
+    def forward(self, input):
+        return xla_patched_nn_linear_forward(self, input)
+
+
+def apply_xla_patch_to_nn_linear(module, patched_function=xla_patched_nn_linear_forward):
+    """Gives every nn.Linear of the module that forward(); returns the module."""
+    import types
+    for part in module.modules():
+        if isinstance(part, torch.nn.Linear):
+            part.forward = types.MethodType(patched_function, part)
+    return module
+
+
+def apply_backward_optimization_barrier(m):
+    """Between the backward pass of this module and what comes before it (of the modules behind it) nothing moves. For FSDP: the
+    gathered weights of a layer need not live longer than its own backward pass."""
+    def barrier(_, grads):
+        present = [grad for grad in grads if grad is not None]
+        if present:
+            xm.optimization_barrier_(present)
+    return m.register_full_backward_pre_hook(barrier)
+
+
+def aot_mark_sharding(t, mesh, partition_spec):
+    """mark_sharding_with_gradients() with texts, for graphs of AOTAutograd: `mesh` is str() of a Mesh."""
+    import ast
+    return mark_sharding_with_gradients(t, Mesh.from_str(mesh), ast.literal_eval(partition_spec)).global_tensor
+
+
+__all__ = [name for name, value in list(globals().items()) if not name.startswith("__")]

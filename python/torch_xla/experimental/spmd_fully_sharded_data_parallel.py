@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fully sharded data parallel training as an annotation: parameters, and with them gradients and the optimizer's state, are split over
+the axis `fsdp` of a mesh; the compiler gathers them where they are used and scatters the sums of gradients."""
+import torch
+import torch.nn as nn
+
+from ..distributed import spmd as xs
+
+
+def _split_batch(output, mesh, axes):
+    """Marks a tensor, or the first of a tuple or list, as split along its first dim."""
+    first = output[0] if isinstance(output, (tuple, list)) and output else output
+    if not isinstance(first, torch.Tensor):
+        raise RuntimeError(f"FSDPv2: expects a module's output to be a tensor or a tuple that begins with one, but got a "
+                           f"{type(output).__name__}: shard_output(output, mesh) must say what to split")
+    if first.dim() == 0:
+        return
+    xs.mark_sharding(first, mesh, (axes,) + (None,) * (first.dim() - 1))
+
+
+class SpmdFullyShardedDataParallel(nn.Module):
+    """A module whose parameters are split over the mesh axis `fsdp` (the global mesh without `mesh`), each along its largest dim, and
+    whose output is split along the batch.
+
+    `shard_output(output, mesh)`: marks outputs that are neither a tensor nor a tuple that begins with one. `auto_wrap_policy(module,
+    recurse, unwrapped_params)`: parts that become modules of this type themselves, made by `auto_wrapper_callable(module, ...)` if that is
+    given. `extra_data_axis`: another axis of the mesh over which the batch is split, not the parameters."""
+
+    def __init__(self, module, mesh=None, shard_output=None, auto_wrap_policy=None, auto_wrapper_callable=None, extra_data_axis=None):
+        super().__init__()
+        if isinstance(module, SpmdFullyShardedDataParallel):
+            raise RuntimeError("FSDPv2: the module is one already")
+        mesh = xs.get_global_mesh() if mesh is None else mesh
+        if mesh is None:
+            raise ValueError("FSDPv2: expects a mesh, or one from torch_xla.distributed.spmd.set_global_mesh()")
+        if not mesh.axis_names or "fsdp" not in mesh.axis_names:
+            raise ValueError(f"FSDPv2: expects a mesh with an axis named fsdp, but got axes {mesh.axis_names}")
+        if extra_data_axis is not None and extra_data_axis not in mesh.axis_names:
+            raise ValueError(f"FSDPv2: the mesh has no axis {extra_data_axis!r}: {mesh.axis_names}")
+        self._mesh = mesh
+        self._data_axes = "fsdp" if extra_data_axis is None else (extra_data_axis, "fsdp")
+        self._shard_output = shard_output or (lambda output, mesh: _split_batch(output, mesh, self._data_axes))
+        if auto_wrap_policy is not None:
+            options = dict(mesh=mesh, shard_output=shard_output, extra_data_axis=extra_data_axis)
+            self._wrap_parts(module, auto_wrap_policy, auto_wrapper_callable or type(self), options)
+        module.to("xla")
+        for parameter in module.parameters():
+            self._split(parameter)
+        self._orig_module = module
+
+    @staticmethod
+    def _wrap_parts(module, policy, wrapper, options):
+        for name, child in list(module.named_children()):
+            count = sum(parameter.numel() for parameter in child.parameters())
+            if policy(module=child, recurse=True, unwrapped_params=count):
+                SpmdFullyShardedDataParallel._wrap_parts(child, policy, wrapper, options)
+            if not isinstance(child, SpmdFullyShardedDataParallel) and policy(module=child, recurse=False, unwrapped_params=count):
+                setattr(module, name, wrapper(child, **options))
+
+    def _split(self, parameter):
+        if parameter.dim() == 0 or xs.api.is_distributed(parameter):
+            return
+        largest = max(range(parameter.dim()), key=parameter.size)
+        if parameter.size(largest) < self._mesh.shape()["fsdp"]:
+            return  # parts of nothing
+        xs.mark_sharding(parameter, self._mesh, tuple("fsdp" if dim == largest else None for dim in range(parameter.dim())))
+
+    @property
+    def module(self):
+        """The wrapped module."""
+        return self._orig_module
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name == "_orig_module":
+                raise
+            return getattr(self._orig_module, name)
+
+    def __getitem__(self, key):
+        return self._orig_module[key]
+
+    def forward(self, *args, **kwargs):
+        """The module's output, split."""
+        output = self._orig_module(*args, **kwargs)
+        self._shard_output(output, self._mesh)
+        return output

@@ -1,0 +1,497 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""SPMD on 8 virtual devices; test_spmd.py runs this file in a process that has them."""
+import copy
+import os
+import re
+
+import numpy as np
+import pytest
+import torch
+import torch.nn as nn
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.debug.metrics as met
+import torch_xla.distributed.parallel_loader as pl
+import torch_xla.distributed.spmd as xs
+import torch_xla.runtime as xr
+from torch_xla.distributed.spmd import Mesh, XLAShardedTensor
+
+N = 8
+LIST = ",".join(map(str, range(N)))
+XLAC = torch_xla._XLAC
+
+
+@pytest.fixture(autouse=True)
+def spmd():
+    xr.use_spmd()
+    xs.set_global_mesh(None)
+    yield
+
+
+def grid(*shape, names=None):
+    return Mesh(np.arange(N), shape, names)
+
+
+def spec(t):
+    return XLAC._get_xla_sharding_spec(t)
+
+
+def close(got, want, **tolerance):
+    torch.testing.assert_close(got.cpu(), want, **tolerance)
+
+
+#===-- Mesh ------------------------------------------------------------------===
+
+
+def test_mesh():
+    mesh = grid(4, 2, names=("x", "y"))
+    assert mesh.get_logical_mesh().tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]] and mesh.size() == 8
+    assert str(mesh.shape()) == "OrderedDict({'x': 4, 'y': 2})" or str(mesh.shape()) == "OrderedDict([('x', 4), ('y', 2)])"
+    assert mesh.get_axis_name_idx("y") == 1 and mesh.get_axis_name_idx("z") is None
+    again = Mesh.from_str(str(mesh))
+    assert again.shape() == mesh.shape() and again.device_ids.tolist() == mesh.device_ids.tolist()
+    assert Mesh.from_str("nothing") is None
+    assert xs.get_1d_mesh("data").shape() == {"data": 8} and xs.get_1d_mesh().axis_names is None
+    assert xs.get_global_mesh() is None
+    xs.set_global_mesh(mesh)
+    assert xs.get_global_mesh() is mesh
+
+
+def test_hybrid_mesh(monkeypatch):
+    for made in (xs.HybridMesh((1, 4, 1), (2, 1, 1), ("data", "fsdp", "tensor")),
+                 xs.HybridMesh(ici_mesh_shape=(1, 4, 1), dcn_mesh_shape=(2, 1, 1), axis_names=("data", "fsdp", "tensor"))):
+        assert dict(made.shape()) == {"data": 2, "fsdp": 4, "tensor": 1}
+        assert made.get_logical_mesh()[1, :, 0].tolist() == [4, 5, 6, 7]
+    assert xs.HybridMesh((2, 2), (1, 2)).get_logical_mesh().tolist() == [[0, 1, 4, 5], [2, 3, 6, 7]]
+    places = {2: (0, 0), 1: (1, 0), 0: (0, 1), 3: (1, 1), 4: (0, 0), 7: (1, 0), 6: (0, 1), 5: (1, 1)}
+    known = [{"name": f"TPU:{device}", "coords": [*place, 0], "slice_index": device // 4} for device, place in places.items()]
+    monkeypatch.setattr(xr, "global_runtime_device_attributes", lambda: known)
+    assert xs.HybridMesh(ici_mesh_shape=(2, 2), dcn_mesh_shape=(2, 1)).get_logical_mesh().tolist() == [[2, 1], [0, 3], [4, 7], [6, 5]]
+
+
+@pytest.mark.parametrize("mesh, partition_spec, text, short", [
+    (lambda: grid(1, 8), (0, 1), "{devices=[1,8]%s}" % LIST, "{devices=[1,8]<=[8]}"),
+    (lambda: grid(2, 4), (0, None), "{devices=[2,1,4]%s last_tile_dim_replicate}" % LIST,
+     "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"),
+    (lambda: grid(2, 4), (1, 0), "{devices=[4,2]0,4,1,5,2,6,3,7}", "{devices=[4,2]<=[2,4]T(1,0)}"),
+    (lambda: grid(2, 4), ((0, 1),), "{devices=[8]%s}" % LIST, "{devices=[8]<=[8]}"),
+    (lambda: grid(2, 4), ((1, 0),), "{devices=[8]0,4,1,5,2,6,3,7}", "{devices=[8]<=[2,4]T(1,0)}"),
+    (lambda: grid(1, 2, 4, names=("r", "b", "m")), (None, ("r", "m")), "{devices=[1,4,2]0,4,1,5,2,6,3,7 last_tile_dim_replicate}",
+     "{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dim_replicate}"),
+    (lambda: grid(2, 4), (None, None), "{replicated}", "{replicated}"),
+    (lambda: Mesh(np.arange(N)[::-1], (1, 8)), (0, 1), "{devices=[1,8]7,6,5,4,3,2,1,0}", "{devices=[1,8]7,6,5,4,3,2,1,0}"),
+])
+def test_sharding_texts(mesh, partition_spec, text, short):
+    mesh = mesh()
+    assert str(mesh.get_op_sharding(partition_spec)) == text
+    assert str(mesh.get_op_sharding_v2(partition_spec)) == short
+    t = torch.randn([16] * len(partition_spec)).to("xla")
+    before = t.cpu()
+    assert spec(t) == ""
+    xt = xs.mark_sharding(t, mesh, partition_spec)
+    assert isinstance(xt, XLAShardedTensor) and spec(t) == text == xt.sharding_spec
+    assert torch.equal(t.cpu(), before)
+
+
+#===-- One program on all devices ------------------------------------------------===
+
+
+def test_matmul_runs_on_all_devices():
+    a, b = torch.randn(16, 32), torch.randn(32, 24)
+    xa, xb = a.to("xla"), b.to("xla")
+    xs.mark_sharding(xa, grid(2, 4, names=("data", "model")), ("data", "model"))
+    y = xa @ xb
+    text = XLAC._get_stablehlo([y])
+    assert "mhlo.num_partitions = 8" in text and '"data"=2' in text
+    assert "all_reduce" in xs.partitioned([y])
+    assert "sharding={devices=[2,4]<=[8]}" in XLAC._get_xla_tensors_hlo([y])
+    before = XLAC._compilations()
+    torch_xla.sync()
+    assert XLAC._compilations() == before + 1, "one compilation serves all devices"
+    close(y, a @ b, rtol=1e-5, atol=1e-5)
+    assert spec(y).startswith("{devices=[2,1,4]"), "results keep the sharding that propagation found"
+    explained = xs.explain()
+    assert "argument 0 of @main" in explained and "all_reduce" in explained and '"data"' in explained
+    marked, product = (next(i for i, text in enumerate(open(__file__), 1) if text.strip().startswith(start)) for start in
+                       ('xs.mark_sharding(xa, grid(2, 4, names=("data"', "y = xa @ xb"))
+    assert f"cases.py:{marked})" in explained and f"cases.py:{product})" in explained, explained
+
+
+def test_pending_values_and_writes():
+    x = torch.arange(16.0).to("xla")
+    y = x * 2
+    xs.mark_sharding(y, grid(8), (0,))
+    assert "Sharding" in XLAC._get_xla_tensors_hlo([y]) and spec(y) == "{devices=[8]%s}" % LIST
+    y.add_(1)
+    assert spec(y) == "{devices=[8]%s}" % LIST, "what is written keeps the sharding"
+    torch_xla.sync()
+    assert spec(y) == "{devices=[8]%s}" % LIST
+    close(y, torch.arange(16.0) * 2 + 1)
+    y[3:5] = 7
+    z = y.clone()
+    close(z, torch.tensor([1., 3, 5, 7, 7, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31]))
+    assert spec(y) == spec(copy.deepcopy(y)) == "{devices=[8]%s}" % LIST
+    y.copy_(torch.ones(16))
+    assert spec(y) == "{devices=[8]%s}" % LIST and y.sum().item() == 16
+
+
+def test_unannotated_programs():
+    t = torch.randn(4, 4)
+    a = t.to("xla") @ t.to("xla")
+    torch_xla.sync()
+    assert spec(a) == "{replicated}"
+    close(a, t @ t)
+
+
+def test_several_results_and_scalars():
+    t = torch.randn(8, 8)
+    x = xs.mark_sharding(t.to("xla"), grid(8, 1), (0, 1)).global_tensor
+    values, indices = torch.max(x, 1)
+    xs.mark_sharding(values, grid(8), (0,))
+    assert spec(values) and not spec(indices)
+    torch_xla.sync()
+    close(values, t.max(1).values), close(indices, t.max(1).indices)
+    scalar = xs.mark_sharding(torch.tensor(1.0).to("xla"), grid(1, 8), ())
+    assert scalar.sharding_spec == "{replicated}" and [s.replica_id for s in scalar.local_shards] == list(range(8))
+    assert all(s.indices is Ellipsis for s in scalar.local_shards)
+
+
+def test_annotated_again_and_cleared():
+    t = torch.randn(16, 8)
+    x = t.to("xla")
+    for mesh, partition_spec in ((grid(8), (0, None)), (grid(2, 4), (1, 0)), (grid(8), (None, None)), (grid(2, 4), (None, (0, 1)))):
+        xs.mark_sharding(x, mesh, partition_spec)
+        assert spec(x) == str(mesh.get_op_sharding(partition_spec))
+        close(x + 1, t + 1)
+    assert xs.clear_sharding(x).device.type == "xla" and spec(x) == ""
+    close(x, t)
+    assert xs.clear_sharding(x + 1) is not None
+
+
+def test_two_meshes_in_one_program():
+    a, b = torch.randn(8, 8), torch.randn(8, 8)
+    xa = xs.mark_sharding(a.to("xla"), grid(8, names=("p",)), (0, None)).global_tensor
+    xb = xs.mark_sharding(b.to("xla"), Mesh(np.arange(N)[::-1], (2, 4), ("q", "r")), ("r", "q")).global_tensor
+    close(xa @ xb + xb, a @ b + b, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 7, 9, 13])
+def test_uneven(size):
+    t = torch.randn(size, 5)
+    x = t.to("xla")
+    xt = xs.mark_sharding(x, grid(8, names=("data",)), ("data", None))
+    part = -(-size // 8)
+    assert [tuple(s.data.shape) for s in xt.local_shards] == [(part, 5)] * 8
+    assert torch.equal(torch.cat([s.unpadded_data for s in xt.local_shards]), t)
+    close(x.t() @ x, t.t() @ t, rtol=1e-5, atol=1e-5)
+    close(x.mean(0), t.mean(0), rtol=1e-5, atol=1e-5)
+    x.mul_(2)
+    torch_xla.sync()
+    assert spec(x) == "{devices=[8,1]%s}" % LIST
+    close(x, t * 2)
+
+
+def test_programs_that_cannot_be_partitioned(capfd):
+    """The number of positions is a value: such programs run on one device, and say so."""
+    t = torch.tensor([0., 1, 0, 2, 3, 0, 0, 4])
+    x = xs.mark_sharding(t.to("xla"), grid(8), (0,)).global_tensor
+    close(torch.nonzero(x), torch.nonzero(t)), close(x[x > 0] * 2, t[t > 0] * 2)
+    close(x, t)
+    assert spec(x) == "{devices=[8]%s}" % LIST
+
+
+def test_off_and_on():
+    t = torch.randn(8, 8)
+    x = xs.mark_sharding(t.to("xla"), grid(8), (0, None)).global_tensor
+    torch_xla.sync()
+    xr.use_spmd(enable=False)
+    assert not xr.is_spmd()
+    close(x + 1, t + 1)
+    close(x, t)
+    with pytest.raises(RuntimeError, match="use_spmd"):
+        xs.mark_sharding(x, grid(8), (0, None))
+    xr.use_spmd()
+    close(x * 2, t * 2)
+    assert xr.global_runtime_device_count() == xr.addressable_runtime_device_count() == 8
+    assert xr.addressable_device_count() == xr.global_device_count() == xr.world_size() == 1
+    assert xm.xla_device() == torch.device("xla:0") and xr.is_spmd()
+
+
+def test_auto():
+    xr.use_spmd(auto=True)
+    try:
+        t, small = torch.randn(16, 128), torch.randn(4)
+        x, y = t.to("xla"), small.to("xla")
+        z = x.sum(0)[:4] + y
+        close(z, t.sum(0)[:4] + small, rtol=1e-5, atol=1e-5)
+        assert spec(x) == "{devices=[1,8]%s}" % LIST and "devices" not in spec(y)
+    finally:
+        xr.use_spmd()
+
+
+def test_dropout_is_the_same_as_on_one_device():
+    x = torch.ones(64, 8)
+    made = []
+    for mesh in (None, grid(8)):
+        torch_xla.manual_seed(5)
+        t = x.to("xla")
+        if mesh:
+            xs.mark_sharding(t, mesh, (0, None))
+        made.append(torch.nn.functional.dropout(t, 0.5).cpu())
+    assert torch.equal(*made) and 0 < made[0].eq(0).sum() < 512
+
+
+#===-- Shards ------------------------------------------------------------------===
+
+
+def test_local_shards():
+    t = torch.arange(256.0).reshape(16, 16)
+    xt = xs.mark_sharding(t.to("xla"), grid(4, 2), (None, 1))
+    assert xt.sharding_type == xs.ShardingType.PARTIAL
+    for i, shard in enumerate(xt.local_shards):
+        begin = i % 2 * 8
+        assert shard.indices == [slice(0, 16, 1), slice(begin, begin + 8, 1)] and shard.replica_id == i // 2
+        assert shard.shard_device == f"CPU:{i}" and torch.equal(shard.data, t[tuple(shard.indices)])
+    tiled = xs.mark_sharding(torch.arange(8.0).to("xla"), grid(8), (0,))
+    assert [s.replica_id for s in tiled.local_shards] == [0] * 8 and tiled.sharding_type == xs.ShardingType.TILED
+
+
+def test_load_local_shards():
+    t = torch.arange(1.0, 9)
+    xt = xs.mark_sharding(t.to("xla"), grid(8), (0,))
+    shards = xt.local_shards
+    for shard in shards:
+        shard.data *= -1
+    xt.load_local_shards_(shards)
+    assert torch.equal(xt.cpu(), -t) and xt.sharding_spec == "{devices=[8]%s}" % LIST
+    with pytest.raises(RuntimeError, match="expects 8 shards"):
+        xt.load_local_shards_(shards[:-1])
+    shards[0].data = torch.randn(2)
+    with pytest.raises(RuntimeError, match="expects \\[1\\]"):
+        xt.load_local_shards_(shards)
+    whole = xs.mark_sharding(t.to("xla"), grid(8), (None,))
+    with pytest.raises(RuntimeError):
+        whole.load_local_shards_(whole.local_shards)
+
+
+def test_global_tensor_from_cpu_shards():
+    make, sharding = XLAC._global_tensor_from_cpu_shards, grid(8).get_op_sharding((0,))
+    parts = [torch.arange(8) + 8 * i for i in range(8)]
+    assert torch.equal(make(parts, sharding).cpu(), torch.arange(64))
+    assert torch.equal(make(parts, sharding, torch.Size((60,))).cpu(), torch.arange(60))
+    for size in ((65,), (56,), (1,), (1, 64)):
+        with pytest.raises(RuntimeError):
+            make(parts, sharding, torch.Size(size))
+    with pytest.raises(RuntimeError):
+        make(parts[:-1], sharding)
+    two = [torch.LongTensor([[i]]) for i in range(2)] * 4
+    assert torch.equal(make(two, grid(4, 2).get_op_sharding((None, 1))).cpu(), torch.arange(2).reshape(1, 2))
+    raw = XLAC.OpSharding([[0, 1, 2, 3, 4, 5, 6, 7]], [], [], xs.ShardingType.TILED)
+    assert str(raw) == "{devices=[1,8]%s}" % LIST
+
+
+def test_sharded_tensor():
+    t = torch.randn(8, 8)
+    xt = xs.mark_sharding(t.to("xla"), grid(2, 4, names=("a", "b")), ("b", None))
+    assert "XLAShardedTensor" in repr(xt) and "XLAShardedTensor" in str(xt * 2) and "XLAShardedTensor" not in str(xt.global_tensor)
+    from torch.distributed.tensor import Replicate, Shard
+    assert xt.placements == (Replicate(), Shard(0)) and xt.device_mesh.mesh_dim_names == ("a", "b")
+    moved = xt.redistribute(xt.device_mesh, (Shard(1), Replicate()))
+    assert moved.sharding_spec.startswith("{devices=[1,2,4]") and xt.sharding_spec.startswith("{devices=[4,1,2]")
+    close(moved, t)
+    assert isinstance(xs.wrap_if_sharded(xt.global_tensor), XLAShardedTensor) and xs.unwrap_sharded_tensor(xt).__class__ is torch.Tensor
+    weight = nn.Parameter(t.to("xla"))
+    (xs.mark_sharding(weight, grid(8), (0, None)) * 2).sum().backward()
+    close(weight.grad, torch.full((8, 8), 2.0))
+
+
+#===-- Gradients, groups, manual parts ---------------------------------------------===
+
+
+def test_mark_sharding_with_gradients():
+    x = torch.randn(8, 8).to("xla").requires_grad_()
+    y = xs.mark_sharding_with_gradients(x, grid(8), (0, None))
+    (y * y).sum().backward()
+    assert "devices=[8,1]" in spec(x.grad)
+    close(x.grad, 2 * x.detach().cpu())
+
+
+def test_shard_as():
+    a, b = torch.randn(8, 8), torch.randn(8, 8)
+    xa = xs.mark_sharding(a.to("xla"), grid(8), (0, None)).global_tensor
+    ya, yb = xs.shard_as(xa * 2, b.to("xla") * 2)
+    torch_xla.sync()
+    assert spec(ya) == spec(yb) and "devices=[8,1]" in spec(yb)
+    close(yb, b * 2)
+
+
+def test_manual_sharding():
+    xs.set_global_mesh(grid(1, 8))
+    t = torch.randn(8, 8)
+    part = xs.enable_manual_sharding(t.to("xla"), (0, 1))
+    assert part.shape == (8, 1) and part.sharding_spec == "{manual}"
+    whole = xs.disable_manual_sharding(part + 1, (0, 1), t.shape)
+    assert whole.shape == (8, 8)
+    close(whole, t + 1)
+    with pytest.raises(RuntimeError, match="still to be computed"):
+        xs._mark_manual_sharding(torch.zeros(3, 2).to("xla"))
+
+
+#===-- Batches ------------------------------------------------------------------===
+
+
+def test_send_cpu_data_to_device():
+    data, label = torch.randn(16, 3, 4, 4), torch.arange(16)
+    met.clear_all()
+    images = xs.ShardingSpec(grid(8, names=("data",)), ("data", None, None, None))
+    made = xm.send_cpu_data_to_device((data, label), xm.xla_device(), input_sharding=images)
+    assert spec(made[0]).startswith("{devices=[8,1,1,1]") and spec(made[1]) == ""
+    close(made[0], data), close(made[1], label)
+    named = xm.send_cpu_data_to_device([{"x": data, "y": label}], xm.xla_device(),
+                                       input_sharding={"x": images, "y": xs.ShardingSpec(images.mesh, ("data",), minibatch=True)})[0]
+    assert spec(named["y"]).startswith("{devices=[8]") and spec(named["x"]) == spec(made[0])
+    with pytest.raises(ValueError, match="no entry for"):
+        xm.send_cpu_data_to_device([{"x": data, "z": label}], xm.xla_device(), input_sharding={"x": images})
+    assert images.can_apply(data) and not images.can_apply(label) and images.xla_spec(label) is None
+
+
+def test_loaders():
+    batches = [(torch.randn(8, 4), torch.arange(8)) for _ in range(3)]
+    sharding = xs.ShardingSpec(grid(8), (0, None))
+    for (data, label), (wanted, _) in zip(pl.MpDeviceLoader(batches, xm.xla_device(), input_sharding=sharding), batches):
+        assert spec(data).startswith("{devices=[8,1]") and "devices" not in spec(label)
+        close(data * 2, wanted * 2)
+    named = [{"x": data, "y": label} for data, label in batches]
+    specs = {"x": sharding, "y": None}
+    loader = pl.ParallelLoader(named, [xm.xla_device()], input_sharding=specs)
+    assert [sorted(batch) for batch in loader.per_device_loader(xm.xla_device())] == [["x", "y"]] * 3
+
+
+#===-- torch.distributed.tensor, FSDP, torch.compile --------------------------------===
+
+
+def test_distribute_tensor():
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    mesh = DeviceMesh("xla", list(range(8)))
+    big = torch.randn(100, 88)
+    made = distribute_tensor(big, mesh, [Shard(0)])
+    assert isinstance(made, XLAShardedTensor) and made.sharding_spec == "{devices=[8,1]%s}" % LIST
+    close(made, big)
+    two = DeviceMesh("xla", torch.arange(8).reshape(2, 4), mesh_dim_names=("dp", "tp"))
+    assert distribute_tensor(big, two, [Shard(0), Shard(0)]).sharding_spec == "{devices=[8,1]%s}" % LIST
+    assert distribute_tensor(big.to("xla"), two, [Replicate(), Shard(-1)]).sharding_spec.startswith("{devices=[1,4,2]")
+    assert distribute_tensor(big, two).sharding_spec == "{replicated}"
+    with pytest.raises(ValueError, match="Shard and Replicate"):
+        from torch.distributed.tensor import Partial
+        distribute_tensor(big, mesh, [Partial()])
+
+
+def test_distribute_module():
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.tensor import Shard, distribute_module, distribute_tensor
+    mesh = DeviceMesh("xla", list(range(8)))
+
+    def partition(name, module, mesh):
+        for key, parameter in list(module.named_parameters(recurse=False)):
+            setattr(module, key, nn.Parameter(distribute_tensor(parameter.data, mesh, [Shard(0)])))
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 8))
+    x = torch.randn(4, 16)
+    model = distribute_module(copy.deepcopy(plain), mesh, partition)
+    assert isinstance(model[0].weight.data, torch.Tensor) and spec(model[0].weight).startswith("{devices=[8,1]")
+    close(model(x.to("xla")).detach(), plain(x).detach(), rtol=1e-4, atol=1e-5)
+    from torch_xla.distributed.spmd import auto_policy
+    try:
+        model = distribute_module(copy.deepcopy(plain), mesh, auto_policy)
+        close(model(x.to("xla")).detach(), plain(x).detach(), rtol=1e-4, atol=1e-5)
+        assert "devices=[8,1]" in spec(model[0].weight)
+    finally:
+        xr.use_spmd()
+
+
+def test_compiled_function():
+    mesh = grid(8)
+    a, b = torch.randn(8, 16), torch.randn(16, 8)
+    xa = xs.mark_sharding(a.to("xla"), mesh, (0, None)).global_tensor
+    xb = b.to("xla")
+
+    @torch.compile(backend="openxla")
+    def run(p, q):
+        y = xs.mark_sharding(p @ q, mesh, (None, 0))
+        return y.relu()
+    for _ in range(2):
+        y = run(xa, xb)
+        assert "devices=[1,8]" in spec(y)
+        close(y, (a @ b).relu(), rtol=1e-5, atol=1e-5)
+
+
+def test_flash_attention():
+    from torch_xla.experimental.custom_kernel import flash_attention
+    q, k, v = (torch.randn(8, 2, 16, 4) for _ in range(3))
+    xs.set_global_mesh(grid(8, names=("fsdp",)))
+    parts = [t.to("xla").requires_grad_() for t in (q, k, v)]
+    out = flash_attention(*parts, causal=True, partition_spec=("fsdp", None, None, None))
+    out.sum().backward()
+    torch_xla.sync()
+    assert spec(out).startswith("{devices=[8,1,1,1]") and spec(parts[0].grad).startswith("{devices=[8,1,1,1]")
+    close(out.detach(), nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0), rtol=1e-4, atol=1e-5)
+
+
+#===-- Pictures and explanations -------------------------------------------------===
+
+
+def test_visualize(tmp_path, capsys):
+    from torch_xla.distributed.spmd.debugging import visualize_sharding, visualize_tensor_sharding
+    visualize_sharding("{devices=[2,2,2]0,1,2,3,4,5,6,7 last_tile_dim_replicate}", use_color=False)
+    text = capsys.readouterr().out
+    assert re.search(r"CPU 0,1 +│ +CPU 2,3", text) and re.search(r"CPU 4,5 +│ +CPU 6,7", text)
+    t = xs.mark_sharding(torch.randn(8, 4, 4).to("xla"), grid(2, 4), (0, 1, None))
+    assert len(visualize_tensor_sharding(t, use_color=True)) == 2
+    for name in ("picture.svg", "picture.html"):
+        path = visualize_tensor_sharding(t, file=str(tmp_path / name))
+        picture = open(path).read()
+        assert picture.count("<rect") == 8 and ">CPU 7<" in picture
+    with pytest.raises(ValueError, match="nonsense"):
+        visualize_sharding("nonsense")
+
+
+def test_explain_page(tmp_path):
+    x = xs.mark_sharding(torch.randn(8, 8).to("xla"), grid(8, names=("data",)), ("data", None)).global_tensor
+    text = xs.explain([x.sum()], file=str(tmp_path / "page.html"))
+    page = open(tmp_path / "page.html").read()
+    assert "all_reduce" in text and "all_reduce" in page and "&lt;" not in text
+
+
+#===-- Mistakes ------------------------------------------------------------------===
+
+
+@pytest.mark.parametrize("mesh, partition_spec, expected, actual", [
+    (lambda: grid(8), (0,), "2 entries", "1: (0,)"),
+    (lambda: grid(2, 4, names=("x", "y")), ("x", "z"), "axes of the mesh (['x', 'y'])", "'z' for dim 1"),
+    (lambda: grid(2, 4), (0, 5), "indices below 2", "5 for dim 1"),
+    (lambda: grid(2, 4, names=("x", "y")), ("x", "x"), "every axis of the mesh at most once", "'x' for dims 0 and 1"),
+    (lambda: Mesh([0, 1, 2, 3, 4, 5, 6, 9], (8,)), (0, None), "device ids from 0 to 7", "[9]"),
+    (lambda: Mesh(range(16), (16,)), (0, None), "a mesh of the 8 devices", "one of 16"),
+    (lambda: Mesh(range(4), (4,)), (0, None), "a mesh of all 8 devices", "one of 4"),
+    (lambda: grid(8), (1.5, None), "names and indices of axes", "1.5 for dim 0"),
+])
+def test_mistakes(mesh, partition_spec, expected, actual):
+    weight = torch.randn(8, 8).to("xla")
+    for kind in (ValueError, AssertionError, RuntimeError):
+        with pytest.raises(kind) as raised:
+            xs.mark_sharding(weight, mesh(), partition_spec)
+    message = str(raised.value)
+    line = next(i for i, text in enumerate(open(__file__), 1) if "xs.mark_sharding(weight, mesh(), partition_spec)" in text)
+    assert message.startswith(f"{__file__}:{line}: mark_sharding of weight (float32[8, 8]): expects ") and expected in message
+    assert f"but got {actual}" in message, message
+    assert spec(weight) == ""
+
+
+def test_mistakes_of_a_mesh():
+    for arguments, words in ((([0, 1], (3,)), "3 devices"), (([0, 0], (2,)), "every device once"),
+                             (([0, 1], (2,), ("x", "y")), "one axis name"), ((range(4), (2, 2), ("x", "x")), "different names")):
+        with pytest.raises(ValueError, match=words):
+            Mesh(*arguments)
+    with pytest.raises(ValueError, match="a tensor of the xla device"):
+        xs.mark_sharding(torch.ones(8), grid(8), (0,))

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Spmd.cpp - The session's programs for several devices ---------------===//
+// A program is traced and compiled once, for all devices; each is given its part of every argument. Results keep the
+// shardings that the compiler found for them.
+#include "tracing/Emit.h"
+#include "tracing/Metrics.h"
+#include "tracing/Session.h"
+
+#include <algorithm>
+
+namespace millrace::tracing {
+
+runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
+  MILLRACE_TRY(startError);
+  std::lock_guard lock(mutex);
+  int64_t wanted = isOn ? int64_t(runtimeClient->devices().size()) : 0;
+  if (wanted != numPartitions)
+    programs.clear(); // equal graphs are other programs now
+  numPartitions = wanted;
+  splitsAlone = isAuto && wanted > 1;
+  return {};
+}
+
+/// The largest dim that the devices divide; -1 if there is none.
+static int64_t dimToSplit(const std::vector<int64_t> &dims, int64_t devices) {
+  int64_t best = -1;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] > 0 && dims[i] % devices == 0 && (best < 0 || dims[i] > dims[size_t(best)]))
+      best = int64_t(i);
+  return best;
+}
+
+runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
+  constexpr int64_t smallest = 1024; // elements: less is not worth a collective
+  for (const Value &leaf : schedule(roots).leaves) {
+    const std::vector<int64_t> &dims = leaf.shape().dims;
+    int64_t dim = leaf.node->isNumber() || !hasMemory(leaf) || partsOf(leaf) || leaf.shape().count() < smallest
+                      ? -1
+                      : dimToSplit(dims, numPartitions);
+    if (dim < 0)
+      continue;
+    std::string tiles, list;
+    for (size_t i = 0; i < dims.size(); ++i)
+      tiles += (i ? "," : "") + std::to_string(int64_t(i) == dim ? numPartitions : 1);
+    auto mesh = std::make_shared<Mesh>(Mesh{{"devices"}, {numPartitions}, {}});
+    for (int64_t device = 0; device < numPartitions; ++device) {
+      list += (device ? "," : "") + std::to_string(device);
+      mesh->devices.push_back(device);
+    }
+    runtime::StatusOr<ShardingPtr> sharding =
+        readSharding("{devices=[" + tiles + "]" + list + "}", int64_t(dims.size()), numPartitions, mesh);
+    if (!sharding)
+      return sharding.status();
+    runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = leaf.node->buffers[leaf.index]->acquire();
+    if (!memory)
+      return memory.status();
+    runtime::StatusOr<Parts> parts = cut((*memory)->data(), leaf.shape(), *sharding, *runtimeClient);
+    if (!parts)
+      return parts.status();
+    Node &node = *leaf.node;
+    if (!node.spread)
+      node.spread = std::make_shared<Spread>();
+    node.spread->results.resize(std::max(node.spread->results.size(), size_t(leaf.index) + 1));
+    node.spread->results[leaf.index] = std::move(*parts);
+    node.buffers[leaf.index] = nullptr;
+  }
+  return {};
+}
+
+bool Session::hasMemory(const Value &leaf) {
+  const Node &node = *leaf.node;
+  if (node.isParameter || node.op)
+    return false;
+  return partsOf(leaf) || (leaf.index < node.buffers.size() && node.buffers[leaf.index]);
+}
+
+runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const ShardingPtr &sharding) {
+  MILLRACE_TRY(startError);
+  Timed time("TransferToDeviceTime");
+  runtime::StatusOr<Parts> parts = cut(data, shape, sharding, *runtimeClient);
+  if (!parts)
+    return parts.status();
+  return leaf(std::move(*parts), std::move(shape));
+}
+
+runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
+  if (const Parts *parts = partsOf(leaf))
+    return *parts;
+  runtime::StatusOr<runtime::BufferPtr> whole = buffer(leaf);
+  if (!whole)
+    return whole.status();
+  int64_t devices = int64_t(runtimeClient->devices().size());
+  runtime::StatusOr<ShardingPtr> sharding = readSharding("{replicated}", int64_t(leaf.shape().dims.size()), devices);
+  if (!sharding)
+    return sharding.status();
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> all = replicate(*whole, leaf.shape(), *runtimeClient);
+  if (!all)
+    return all.status();
+  Parts parts{*sharding, std::move(*all)};
+  if (leaf.node->isNumber())
+    return parts;
+  // For the next program: what is the same for all need not be shown to them anew.
+  Node &node = *leaf.node;
+  if (!node.spread)
+    node.spread = std::make_shared<Spread>();
+  node.spread->results.resize(std::max(node.spread->results.size(), size_t(leaf.index) + 1));
+  node.spread->results[leaf.index] = parts;
+  return parts;
+}
+
+runtime::Status Session::findResultShardings(Entry &entry, const Schedule &schedule, const std::vector<Value> &roots) const {
+  std::shared_ptr<const Mesh> mesh; // whose axes the results' shardings are written in: that of the first annotation
+  for (const Value &leaf : schedule.leaves)
+    if (const Parts *parts = partsOf(leaf); parts && parts->sharding->mesh && !mesh)
+      mesh = parts->sharding->mesh;
+  for (const Node *node : schedule.nodes)
+    if (ShardingPtr wanted = mesh || node->results.size() != 1 ? nullptr : annotationOf(node, 0))
+      mesh = wanted->mesh;
+  for (size_t k = 0; k < roots.size(); ++k) {
+    ShardingPtr wanted = annotationOf(roots[k].node.get(), roots[k].index);
+    if (!wanted) {
+      const std::string &text = entry.executable->program().results[k].sharding;
+      runtime::StatusOr<ShardingPtr> found =
+          readSharding(text.empty() ? "{replicated}" : text, int64_t(roots[k].shape().dims.size()), numPartitions, mesh);
+      if (!found)
+        return found.status();
+      wanted = *found;
+    }
+    entry.results.push_back(std::move(wanted));
+  }
+  return {};
+}
+
+runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value> &roots, Entry &entry,
+                                  const std::vector<bool> &dying) {
+  const size_t devices = size_t(numPartitions);
+  std::vector<std::vector<runtime::BufferPtr>> arguments(devices);
+  std::vector<uint64_t> numbers[2]; // floats, integers
+  runtime::ExecuteOptions options;
+  for (size_t i = 0; i < plan.leaves.size(); ++i) {
+    const Value &leaf = plan.leaves[i];
+    if (leaf.node->isNumber()) {
+      numbers[leaf.shape().dtype == DType::F64 ? 0 : 1].push_back(leaf.node->bits);
+      continue;
+    }
+    if (entry.donations[i] >= 0 && !dying[i])
+      options.nonDonatable.push_back(uint32_t(arguments[0].size()));
+    else if (entry.donations[i] >= 0)
+      Metrics::get().count("DonatedBuffers");
+    runtime::StatusOr<Parts> parts = spread(leaf);
+    if (!parts)
+      return parts.status();
+    for (size_t d = 0; d < devices; ++d)
+      arguments[d].push_back(parts->buffers[d]);
+  }
+  for (int i = 0; i < 2; ++i)
+    for (size_t d = 0; d < devices && !numbers[i].empty(); ++d) {
+      runtime::StatusOr<runtime::BufferPtr> packed = runtimeClient->bufferFromHost(
+          numbers[i].data(), i ? DType::I64 : DType::F64, {int64_t(numbers[i].size())}, {},
+          runtime::HostSemantics::OnlyDuringCall, runtimeClient->devices()[d]->memories().front());
+      if (!packed)
+        return packed.status();
+      arguments[d].push_back(std::move(*packed));
+    }
+  Timed time("ExecuteReplicatedTime");
+  Timed sameTime(isEager ? "EagerOpExecuteTime" : "ExecuteTime");
+  runtime::StatusOr<runtime::ExecuteResult> result = entry.executable->execute(arguments, options);
+  if (!result)
+    return result.status();
+  std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
+  for (runtime::Event &done : result->done)
+    inFlight.push_back(std::move(done));
+  for (size_t k = 0; k < roots.size(); ++k) {
+    Node &node = *roots[k].node;
+    node.buffers.resize(node.results.size());
+    if (!node.spread)
+      node.spread = std::make_shared<Spread>();
+    node.spread->results.resize(node.results.size());
+    Parts &parts = node.spread->results[roots[k].index];
+    parts.sharding = entry.results[k];
+    // What replaces an annotated tensor is annotated where that was.
+    for (size_t i = 0; i < plan.leaves.size(); ++i)
+      if (const Parts *old = entry.donations[i] == int64_t(k) ? partsOf(plan.leaves[i]) : nullptr) {
+        parts.file = old->file;
+        parts.line = old->line;
+      }
+    parts.buffers.clear();
+    for (size_t d = 0; d < devices; ++d)
+      parts.buffers.push_back(std::move(result->results[d][k]));
+  }
+  lastSpread = entry.text;
+  return {};
+}
+
+} // namespace millrace::tracing

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Shardings.cpp - Annotations of tensors for several devices ----------===//
+#include "tracing/Emit.h"
+
+namespace millrace::tracing {
+
+void registerShardings(Registry &r) {
+  // A tensor, its sharding as XLA writes it, and as sdy does: empty for what cannot be said in axes.
+  r.add({"millrace::sharding"}, [](const Call &c) -> std::vector<Val> {
+    Val value = c.val(0);
+    std::string hlo = c.text(1), sdy = c.text(2);
+    if (!sdy.empty())
+      return {c.e.op("sdy.sharding_constraint", {value}, {{"sharding", sdy}}, value.shape)};
+    if (hlo == "{replicated}")
+      return {value};
+    return {c.e.op("stablehlo.custom_call", {value}, {{"call_target_name", "\"Sharding\""}, {"mhlo.sharding", '"' + hlo + '"'}},
+                   value.shape)};
+  });
+  // Tensors that are to be sharded alike, however that is; the number of the group.
+  r.add({"millrace::shard_as"}, [](const Call &c) -> std::vector<Val> {
+    std::vector<Val> values;
+    for (const std::optional<Val> &value : c.vals(0)) {
+      c.e.effect("sdy.sharding_group", {*value}, {{"group_id", intText(c.integer(1))}});
+      values.push_back(*value);
+    }
+    return values;
+  });
+  // From a tensor to the part that each device holds of it, which is computed with as it stands; and back: with the sharding
+  // that puts the parts together.
+  auto manual = [](const char *target) {
+    return [target](const Call &c) -> std::vector<Val> {
+      std::string inside = std::string(target) == "SPMDFullToShardShape" ? "{manual}" : c.text(1);
+      return {c.e.op("stablehlo.custom_call", {c.val(0)},
+                     {{"call_target_name", '"' + std::string(target) + '"'}, {"mhlo.sharding", '"' + inside + '"'}}, c.out())};
+    };
+  };
+  r.add({"millrace::full_to_shard"}, manual("SPMDFullToShardShape"));
+  r.add({"millrace::shard_to_full"}, manual("SPMDShardToFullShape"));
+}
+
+} // namespace millrace::tracing
