@@ -124,11 +124,13 @@ void Partitioner::moveConvolved(ConvolutionOp op, Shard &lhs, const Placement &r
       // The convolution spreads its input itself, alike on all devices.
       int64_t elements = (width - 1 - phase.front()) / step + 1;
       lhs.value = resharder.window(builder, op.getLoc(), lhs, dim, first, elements, zero);
+      lhs.placement[dim] = tiles;
       padding[2 * i] = phase.front();
       padding[2 * i + 1] = width - phase.front() - ((elements - 1) * step + 1);
       continue;
     }
     lhs.value = spreadWindow(op.getLoc(), lhs, dim, starts, width, step, zero);
+    lhs.placement[dim] = tiles;
     dilation[i] = 1;
   }
 }
@@ -170,6 +172,7 @@ Value Partitioner::emitScattered(SelectAndScatterOp op, MutableArrayRef<Shard> o
     }
     operand.value = resharder.window(builder, loc, operand, dim, starts, width, fill);
     source.value = resharder.window(builder, loc, source, dim, first, count, init);
+    operand.placement[dim] = source.placement[dim] = tiles;
     padding[2 * dim] = padding[2 * dim + 1] = 0;
     tileSizes[dim] = tile;
     offsets[dim] = perDevice(tiles, [&](int64_t each) { return each * tile; });
@@ -202,6 +205,8 @@ Value Partitioner::emitScattered(SelectAndScatterOp op, MutableArrayRef<Shard> o
   return value;
 }
 
+/// Where an operand was whole, devices hold different ranges of it once its window is taken: exchanges along the next dimension
+/// must be among those with the same range, which is what `placement` then says.
 SmallVector<Value> Partitioner::emitMoved(Operation &op, MutableArrayRef<Shard> operands, ArrayRef<Placement> results) {
   Location loc = op.getLoc();
   const Placement &result = results[0];
@@ -221,6 +226,7 @@ SmallVector<Value> Partitioner::emitMoved(Operation &op, MutableArrayRef<Shard> 
                                                  return each.getStartIndices()[dim] + number * tile * stride;
                                                }),
                                                (tile - 1) * stride + 1);
+          operands[0].placement[dim] = result[dim];
         }
         auto local = cast<SliceOp>(emitLocal(op, values(), results));
         SmallVector<int64_t> starts(local.getStartIndices()), limits(local.getLimitIndices());
@@ -240,6 +246,7 @@ SmallVector<Value> Partitioner::emitMoved(Operation &op, MutableArrayRef<Shard> 
               spreadWindow(loc, operands[0], dim,
                            perDevice(result[dim], [&](int64_t number) { return number * tile - low[dim]; }), tile,
                            interior[dim] + 1, operands[1].value);
+          operands[0].placement[dim] = result[dim];
           low[dim] = high[dim] = interior[dim] = 0;
         }
         auto local = cast<PadOp>(emitLocal(op, values(), results));
@@ -254,6 +261,7 @@ SmallVector<Value> Partitioner::emitMoved(Operation &op, MutableArrayRef<Shard> 
           operands[0].value = resharder.window(
               builder, loc, operands[0], dim,
               perDevice(result[dim], [&](int64_t number) { return shape[dim] - (number + 1) * tile; }), tile);
+          operands[0].placement[dim] = result[dim];
         }
         return SmallVector<Value>(emitLocal(op, values(), results)->getResults());
       })
@@ -266,8 +274,10 @@ SmallVector<Value> Partitioner::emitMoved(Operation &op, MutableArrayRef<Shard> 
           int64_t tile = tileOf(dim), width = (tile - 1) * strides[dim] + (windows[dim] - 1) * holes[dim] + 1;
           SmallVector<int64_t> starts =
               perDevice(result[dim], [&](int64_t number) { return number * tile * strides[dim] - padding[2 * dim]; });
-          for (size_t i = 0; i < inputs; ++i)
+          for (size_t i = 0; i < inputs; ++i) {
             operands[i].value = spreadWindow(loc, operands[i], dim, starts, width, base[dim], operands[inputs + i].value);
+            operands[i].placement[dim] = result[dim];
+          }
           padding[2 * dim] = padding[2 * dim + 1] = 0;
           base[dim] = 1;
         }

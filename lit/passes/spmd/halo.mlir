@@ -53,3 +53,17 @@ module @whole attributes {mhlo.num_partitions = 2 : i32} {
     return %0 : tensor<8xf32>
   }
 }
+
+// -----
+
+// Rows are whole at first; once devices have taken theirs, columns are exchanged among those with the same rows.
+module @two_dimensions attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=2, "b"=2], device_ids=[0, 3, 1, 2]>
+  // CHECK-LABEL: module @two_dimensions
+  // CHECK: collective_permute{{.*}}source_target_pairs = dense<{{\[\[}}0, 3], [1, 2]]>
+  func.func @main(%x: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"b"}]>}) -> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"b"}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %x, %zero, low = [1, 1], high = [-1, -1], interior = [0, 0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}, {"b"}]>]>} : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}
