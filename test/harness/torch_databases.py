@@ -14,6 +14,7 @@ RANDOM = re.compile(r"^(_refs\.)?(.*rand.*|.*normal|normal\..*|nn\.functional\..
                     r"nn\.functional\.(multi_head_attention_forward|scaled_dot_product_attention)\.dropout)$")
 # Results of a layout that is not one of this device.
 SPARSE = {"to_sparse"}
+# The lazy ones are initialized where they run.
 RANDOM_MODULES = re.compile(r"Dropout|RReLU|FractionalMaxPool|Transformer")
 
 
@@ -154,7 +155,7 @@ class Module:
             return
         for training in (True, False):
             for given in info.module_inputs_func(info, device="cpu", dtype=dtype, requires_grad=what == "backward", training=training):
-                yield Case(self._preparing(given, dtype, training, what), isRandom=training and bool(RANDOM_MODULES.search(self.name)))
+                yield Case(self._preparing(given, dtype, training, what), isRandom="Lazy" in self.name or (training and bool(RANDOM_MODULES.search(self.name))))
 
     def _preparing(self, given, dtype, training, what):
         import torch
