@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/LoopOrder.h"
+#include "lowering/linalg/Loops.h"
 
 #include "passes/fusion/Passes.h"
 
@@ -236,14 +237,32 @@ void reshapesToReinterpretCasts(func::FuncOp body) {
   });
 }
 
+/// The trip count of `loop` if it runs from 0 in steps of 1 to a constant; else 0.
+int64_t tripCount(scf::ForOp loop) {
+  auto from = getConstantIntValue(loop.getLowerBound()), step = getConstantIntValue(loop.getStep());
+  return from == 0 && step == 1 ? getConstantIntValue(loop.getUpperBound()).value_or(0) : 0;
+}
+
+/// The loop among the operations of `body` that may run in parts, see Loops.h.
+scf::ForOp parallelLoop(func::FuncOp body) {
+  for (auto loop : body.getOps<scf::ForOp>())
+    if ((loop->hasAttr(kParallelRowsAttr) || loop->hasAttr(kParallelPartsAttr)) && tripCount(loop) > 1)
+      return loop;
+  return {};
+}
+
 /// The size of dimension 0 if all work of `body` consists of linalg operations whose outermost loop runs over it and
 /// every buffer written is accessed in the row of the current iteration only: then rows are independent and may be
 /// computed by different calls. Else 1.
+/// A parallel loop over as many rows may be part of the work, one over parts must be all of it.
 int64_t independentRows(func::FuncOp body) {
   SmallVector<linalg::LinalgOp> work;
+  scf::ForOp loop = parallelLoop(body);
   for (Operation &op : body.getBody().front()) {
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       work.push_back(linalgOp);
+    else if (&op == loop.getOperation())
+      continue;
     else if (!isPure(&op) && !isa<memref::AllocOp, memref::AllocaOp, func::ReturnOp>(op))
       return 1;
     // A view of a written buffer would hide an access.
@@ -251,13 +270,19 @@ int64_t independentRows(func::FuncOp body) {
              !isa<memref::AllocOp, memref::AllocaOp>(op))
       return 1;
   }
-  if (work.empty())
-    return 1;
+  if (work.empty() || (loop && loop->hasAttr(kParallelPartsAttr)))
+    return loop && work.empty() ? tripCount(loop) : 1;
   SmallPtrSet<Value, 8> written;
+  if (loop)
+    loop->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (isa<MemRefType>(operand.getType()))
+          written.insert(operand);
+    });
   for (linalg::LinalgOp op : work)
     for (Value output : op.getDpsInits())
       written.insert(output);
-  int64_t rows = ShapedType::kDynamic;
+  int64_t rows = loop ? tripCount(loop) : ShapedType::kDynamic;
   for (linalg::LinalgOp op : work) {
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     if (ranges.empty() || ShapedType::isDynamic(ranges.front()) || !linalg::isParallelIterator(op.getIteratorTypesArray().front()))
@@ -292,6 +317,10 @@ LogicalResult linalgToLoops(func::FuncOp body, int64_t rows, Value begin, Value 
   SmallVector<linalg::LinalgOp> work;
   body.walk([&](linalg::LinalgOp op) { work.push_back(op); });
   IRRewriter rewriter(body.getContext());
+  if (scf::ForOp loop = parallelLoop(body); loop && rows > 1) {
+    loop.setLowerBound(begin);
+    loop.setUpperBound(end);
+  }
   for (linalg::LinalgOp op : work) {
     bool topLevel = op->getParentOp() == body;
     rewriter.setInsertionPoint(op);
@@ -351,20 +380,29 @@ void freeDynamicAllocs(func::FuncOp body) {
   });
 }
 
-double estimatePicos(func::FuncOp body, int64_t rows) {
+/// Picoseconds of everything in `block`, once.
+double estimatePicos(Block &block) {
   double total = 0;
-  body.walk([&](linalg::LinalgOp op) {
-    double points = 1;
-    for (int64_t range : op.getStaticLoopRanges())
-      points *= ShapedType::isDynamic(range) ? 64 : range;
-    double perPoint = 100;
-    op->walk([&](Operation *inner) {
-      StringRef dialect = inner->getDialect()->getNamespace();
-      perPoint += dialect == "math" ? 2000 : dialect == "arith" ? 150 : dialect == "complex" ? 600 : 0;
-    });
-    total += points * perPoint;
-  });
-  return total / std::max<int64_t>(rows, 1);
+  for (Operation &op : block) {
+    double times = 1;
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+      for (int64_t range : linalgOp.getStaticLoopRanges())
+        times *= ShapedType::isDynamic(range) ? 64 : range;
+      total += 100 * times;
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      auto from = getConstantIntValue(loop.getLowerBound()), to = getConstantIntValue(loop.getUpperBound()),
+           step = getConstantIntValue(loop.getStep());
+      times = from && to && step && *step > 0 ? std::max<double>(0, double(*to - *from) / *step) : 64;
+    } else if (isa<scf::WhileOp>(op)) {
+      times = 64;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        total += times * estimatePicos(inner);
+    StringRef dialect = op.getDialect()->getNamespace();
+    total += dialect == "math" ? 2000 : dialect == "arith" ? 150 : dialect == "complex" ? 600 : 0;
+  }
+  return total;
 }
 
 } // namespace
@@ -420,7 +458,7 @@ FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
   orderLoops(kernel.body);
   unsigned first = kernel.numInputs + kernel.numOutputs;
   kernel.rangeEnd = independentRows(kernel.body);
-  kernel.picosPerIteration = estimatePicos(kernel.body, kernel.rangeEnd);
+  kernel.picosPerIteration = estimatePicos(kernel.body.getBody().front()) / kernel.rangeEnd;
   kernel.heavyLoops = kernel.picosPerIteration * kernel.rangeEnd > 20e6;
   if (failed(linalgToLoops(kernel.body, kernel.rangeEnd, kernel.body.getArgument(first + 1),
                            kernel.body.getArgument(first + 2))))

@@ -10,6 +10,7 @@
 #include "passes/fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -119,6 +120,8 @@ public:
       if (failed(pm.run(*module)))
         return fail("stop llvm");
     }
+    if (buffered->emitter == "generic")
+      promiseDistinctBuffers(*module, (symbol + "_body").str());
     ObjectOptions objectOptions;
     objectOptions.vectorizeLoops = buffered->heavyLoops;
     auto object = emitter->emit(*module, objectOptions, bool(options.onStop));
@@ -140,6 +143,15 @@ public:
   }
 
 private:
+  /// Buffers of a call do not overlap (one that is updated in place is one argument), which lets LLVM move loads out of loops. The
+  /// lowering of memrefs drops the attribute. Kernels of the row emitter may get a donated operand as their output.
+  static void promiseDistinctBuffers(ModuleOp module, StringRef name) {
+    auto body = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    for (unsigned i = 0, count = body ? body.getNumArguments() : 0; i < count; ++i)
+      if (isa<LLVM::LLVMPointerType>(body.getArgument(i).getType()))
+        body.setArgAttr(i, "llvm.noalias", UnitAttr::get(module.getContext()));
+  }
+
   /// Of the program's own operations: the expansions of functions come later, and some of them count on every rounding.
   static void allowContraction(ModuleOp module) {
     module.walk([](Operation *op) {

@@ -106,6 +106,8 @@ struct CholeskyPattern : OpConversionPattern<stablehlo::CholeskyOp> {
       });
     };
     Value result = l.nest(ArrayRef(sizes).drop_back(2), start, perMatrix)[0];
+    if (type.getRank() > 2)
+      markParallel(result, kParallelRowsAttr);
     rewriter.replaceOp(op, convertTensor(l, result, work, element));
     return success();
   }
@@ -181,6 +183,8 @@ struct TriangularSolvePattern : OpConversionPattern<stablehlo::TriangularSolveOp
       });
     };
     Value result = op.getLeftSide() ? l.nest(batchSizes, start, solveLeft)[0] : l.nest(batchSizes, start, solveRight)[0];
+    if (!batchSizes.empty())
+      markParallel(result, kParallelRowsAttr);
     rewriter.replaceOp(op, l.cast(convertTensor(l, result, work, element), getTypeConverter()->convertType(op.getType())));
     return success();
   }

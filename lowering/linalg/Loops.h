@@ -12,6 +12,16 @@
 
 namespace millrace::lowering {
 
+/// On the outermost scf.for of a kernel: its iterations are independent and may run in different calls. Iteration i of a loop over
+/// rows touches no other row of what it writes; parts divide the result in some other way.
+inline constexpr llvm::StringLiteral kParallelRowsAttr = "millrace.parallel_rows";
+inline constexpr llvm::StringLiteral kParallelPartsAttr = "millrace.parallel_parts";
+/// Puts the attribute on the loop that makes `result`, if a loop does.
+inline void markParallel(mlir::Value result, llvm::StringRef attribute) {
+  if (auto loop = result.getDefiningOp<mlir::scf::ForOp>())
+    loop->setAttr(attribute, mlir::UnitAttr::get(loop.getContext()));
+}
+
 /// A builder with its location, and the few operations on indices that every loop nest needs.
 struct LoopBuilder {
   mlir::OpBuilder &b;

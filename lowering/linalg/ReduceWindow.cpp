@@ -9,94 +9,24 @@
 #include "lowering/linalg/Accumulate.h"
 #include "lowering/linalg/PatternKinds.h"
 #include "lowering/linalg/Windows.h"
-#include "mlir/IR/Matchers.h"
+#include "passes/calls/Cumulative.h"
 
 using namespace mlir;
 
 namespace millrace::lowering {
 namespace {
 
-/// A reduce_window whose result[i] covers x[0..i], or x[i..] if `reverse`, along `dimension`.
-struct Cumulative {
-  int64_t dimension;
-  bool reverse;
-};
-
-std::optional<Cumulative> matchCumulative(stablehlo::ReduceWindowOp op) {
-  auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
-  size_t rank = type.getRank();
-  auto allOnes = [&](std::optional<ArrayRef<int64_t>> values) {
-    return llvm::all_of(orOnes(values, rank), [](int64_t v) { return v == 1; });
-  };
-  if (!allOnes(op.getWindowStrides()) || !allOnes(op.getBaseDilations()) || !allOnes(op.getWindowDilations()))
-    return std::nullopt;
-  std::optional<Cumulative> found;
-  auto padding = paddingPairs(op.getPadding(), rank);
-  for (auto [d, window] : llvm::enumerate(op.getWindowDimensions())) {
-    auto [low, high] = padding[d];
-    if (window == 1 && low == 0 && high == 0)
-      continue;
-    bool forward = low == window - 1 && high == 0, backward = low == 0 && high == window - 1;
-    // A partial window drops old elements: no scan.
-    if (found || window != type.getDimSize(d) || (!forward && !backward))
-      return std::nullopt;
-    found = Cumulative{static_cast<int64_t>(d), backward};
-  }
-  return found;
-}
-
-/// The scalar constant `value` is, seen through broadcasts of scalars.
-Attribute matchScalarConstant(Value value) {
-  while (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
-    value = broadcast.getOperand();
-  DenseElementsAttr attr;
-  if (!matchPattern(value, m_Constant(&attr)) || !attr.isSplat())
-    return {};
-  return attr.getSplatValue<Attribute>();
-}
-
-bool isNumber(Attribute attr, int64_t number) {
-  if (auto integer = dyn_cast_or_null<IntegerAttr>(attr))
-    return integer.getValue() == APInt(integer.getValue().getBitWidth(), number, /*isSigned=*/true, /*implicitTrunc=*/true);
-  if (auto real = dyn_cast_or_null<FloatAttr>(attr))
-    return real.getValue().isExactlyValue(number) || (number == 0 && real.getValue().isZero());
-  if (auto parts = dyn_cast_or_null<ArrayAttr>(attr))
-    return parts.size() == 2 && isNumber(parts[0], number) && isNumber(parts[1], 0);
-  return false;
-}
-
-/// True if adding more copies of the init value never changes a result, so that a scan may start with one.
-bool isNeutralInit(Reducer reducer, Value init) {
-  switch (reducer) {
-  case Reducer::Minimum:
-  case Reducer::Maximum:
-  case Reducer::And:
-  case Reducer::Or:
-    return true; // Idempotent: init op init = init.
-  case Reducer::Add:
-    return isNumber(matchScalarConstant(init), 0);
-  case Reducer::Multiply:
-    return isNumber(matchScalarConstant(init), 1);
-  case Reducer::Other:
-    return false;
-  }
-  return false;
-}
-
 struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult matchAndRewrite(stablehlo::ReduceWindowOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (auto cumulative = matchCumulative(op)) {
-      Reducer reducer = classifyReducer(op.getBody());
-      if (reducer != Reducer::Other && isNeutralInit(reducer, op.getInitValues()[0]))
-        return lowerScan(op, adaptor, *cumulative, reducer, rewriter);
-    }
+    if (auto cumulative = calls::cumulativeOf(op))
+      return lowerScan(op, adaptor, *cumulative, classifyReducer(op.getBody()), rewriter);
     return lowerWindows(op, adaptor, rewriter);
   }
 
-  LogicalResult lowerScan(stablehlo::ReduceWindowOp op, OpAdaptor adaptor, Cumulative cumulative, Reducer reducer,
+  LogicalResult lowerScan(stablehlo::ReduceWindowOp op, OpAdaptor adaptor, calls::Cumulative cumulative, Reducer reducer,
                           ConversionPatternRewriter &rewriter) const {
     LoopBuilder l(rewriter, op.getLoc());
     Value input = adaptor.getInputs()[0];

@@ -4,16 +4,41 @@
 // Output:  scf.for over the scatter positions of %updates (row-major, sequential, hence deterministic); each reads its start
 //          indices and loops over the part of its window that lies inside of %inputs:
 //          result(start + w) = computation(result(start + w), update(scatter position, w))
+// Long rows are cut into parts of their columns, each of which a call of its own may scatter: no two write to one element, and every
+// element is updated in the same order.
 // Elements out of bounds are skipped one by one: the window loops are clipped, no test per element. The result is updated in
 // place when %inputs are dead. Leaves alone computations that are not scalar (emitScalarRegion fails).
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/Loops.h"
 #include "lowering/linalg/PatternKinds.h"
+#include "passes/fusion/Passes.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace millrace::lowering {
 namespace {
+
+constexpr int64_t kMaxParts = 8, kLeastPart = 64, kManyElements = 1 << 15;
+
+/// The scalar that every element of `value` is, or null: a constant, seen through broadcasts.
+DenseElementsAttr splatOf(Value value) {
+  while (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    value = broadcast.getOperand();
+  DenseElementsAttr attr;
+  return matchPattern(value, m_Constant(&attr)) && attr.isSplat() ? attr : DenseElementsAttr();
+}
+
+/// The inputs' memory is updated by the kernel.
+bool updatesItsArguments(stablehlo::ScatterOp op) {
+  auto kernel = op->getParentOfType<func::FuncOp>();
+  auto pairs = kernel ? fusion::inPlacePairs(kernel) : SmallVector<std::pair<unsigned, unsigned>>();
+  return llvm::all_of(op.getInputs(), [&](Value input) {
+    auto argument = dyn_cast<BlockArgument>(input);
+    return argument && llvm::any_of(pairs, [&](auto pair) { return pair.first == argument.getArgNumber(); });
+  });
+}
 
 struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -50,6 +75,22 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
     for (int64_t d : scatterDims)
       scatterSizes.push_back(updateSizes[d]);
 
+    // The dimension of the window to cut: the last one, if every window covers all of it and no index moves it.
+    Value partFrom, partTo;
+    int64_t cutInput = -1, parts = 1, partSize = 0;
+    bool isMade = llvm::all_of(op.getInputs(), [](Value input) { return bool(splatOf(input)); });
+    if (!windowDims.empty() && (isMade || updatesItsArguments(op))) {
+      auto updateType = cast<RankedTensorType>(updates[0].getType()), inputType = cast<RankedTensorType>(inputs[0].getType());
+      int64_t size = updateType.getDimSize(windowDims.back()), dimension = windowInputDims.back();
+      if (updateType.hasStaticShape() && updateType.getNumElements() >= kManyElements && size >= 2 * kLeastPart &&
+          inputType.hasStaticShape() && inputType.getDimSize(dimension) == size &&
+          !llvm::is_contained(numbers.getScatterDimsToOperandDims(), dimension)) {
+        cutInput = dimension;
+        partSize = llvm::divideCeil(size, std::min(kMaxParts, size / kLeastPart));
+        parts = llvm::divideCeil(size, partSize);
+      }
+    }
+
     bool failedBody = false;
     auto perPosition = [&](LoopBuilder &outer, ValueRange position, ValueRange carried) -> SmallVector<Value> {
       Value zero = outer.index(0);
@@ -76,8 +117,8 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
       for (auto [updateDim, inputDim] : llvm::zip(windowDims, windowInputDims)) {
         if (!start[inputDim]) {
           start[inputDim] = zero;
-          froms.push_back(zero);
-          tos.push_back(updateSizes[updateDim]);
+          froms.push_back(inputDim == cutInput ? partFrom : zero);
+          tos.push_back(inputDim == cutInput ? partTo : updateSizes[updateDim]);
           continue;
         }
         froms.push_back(outer.max(outer.sub(zero, start[inputDim]), zero));
@@ -120,7 +161,36 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
       scf::YieldOp::create(outer.b, outer.loc, carried);
       return llvm::to_vector_of<Value>(guarded.getResults());
     };
-    SmallVector<Value> results = l.nest(scatterSizes, state, perPosition);
+    SmallVector<Value> results;
+    if (cutInput < 0) {
+      results = l.nest(scatterSizes, state, perPosition);
+    } else {
+      if (isMade)
+        for (size_t i = 0; i < count; ++i) {
+          auto type = RankedTensorType::get(cast<RankedTensorType>(inputs[i].getType()).getShape(), storageElementType(resultElements[i]));
+          state[i] = count == 1 ? l.empty(type, l.foldedDims(inputs[i])) : l.scratch(type, l.foldedDims(inputs[i]));
+        }
+      results = l.loop(l.index(0), l.index(parts), l.index(1), state, [&](LoopBuilder &part, ValueRange iv, ValueRange carried) {
+        partFrom = part.mul(iv[0], part.index(partSize));
+        partTo = part.min(part.add(partFrom, part.index(partSize)), inputSizes[cutInput]);
+        SmallVector<Value> start = llvm::to_vector(carried);
+        if (isMade) {
+          SmallVector<Value> froms(inputRank, part.index(0)), tos = inputSizes;
+          froms[cutInput] = partFrom, tos[cutInput] = partTo;
+          start = part.nest(froms, tos, start, [&](LoopBuilder &in, ValueRange at, ValueRange running) {
+            SmallVector<Value> next;
+            for (size_t i = 0; i < count; ++i) {
+              Value first = emitConstant(in.b, in.loc, splatOf(op.getInputs()[i]), inputElements[i]);
+              first = toStorage(in.b, in.loc, convertElement(in, first, inputElements[i], resultElements[i]), resultElements[i]);
+              next.push_back(in.insert(first, running[i], at));
+            }
+            return next;
+          });
+        }
+        return part.nest(scatterSizes, start, perPosition);
+      });
+      markParallel(results[0], kParallelPartsAttr);
+    }
     if (failedBody)
       return failure();
     for (size_t i = 0; i < count; ++i)

@@ -203,6 +203,8 @@ struct SortPattern : OpConversionPattern<stablehlo::SortOp> {
     SmallVector<Value> done = l.nest(outerSizes, state, sortLine);
     if (sorter.failedBody)
       return failure();
+    if (dimension > 0) // scratch lines belong to a call
+      markParallel(done[0], kParallelRowsAttr);
     rewriter.replaceOp(op, ValueRange(done).take_front(count));
     return success();
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CallRuntime.cpp - Sorts and transforms as calls of the runtime -----===//
+//===- CallRuntime.cpp - Sorts, scans, transforms by the runtime -----------===//
 // Input:   %s:2 = stablehlo.sort(%x, iota), dimension 1, by x ascending; stablehlo.fft %y, type = RFFT, length = [400]
 // Output:  %s:2 = stablehlo.custom_call @millrace_sort(%x) {dimension = 1, keys = [0], descending = [0], total = [0],
 //          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}
+//          reduce_window over all elements before: stablehlo.custom_call @millrace_scan(%z, %init) {...}
 // Leaves alone dynamic shapes, other comparators, sorts of lines of at most 16 elements unless there are many of them.
 //===----------------------------------------------------------------------===//
+#include "passes/calls/Cumulative.h"
 #include "passes/calls/Passes.h"
 #include "passes/calls/SortOrder.h"
 
@@ -22,6 +24,7 @@ namespace {
 
 constexpr int64_t kShortLine = 16;
 constexpr int64_t kFewElements = 4096;
+constexpr int64_t kManyProducts = 1 << 20;
 
 CustomCallOp callRuntime(OpBuilder &builder, Location loc, StringRef target, TypeRange results, ValueRange operands,
                          ArrayRef<NamedAttribute> config) {
@@ -117,18 +120,63 @@ void callFft(FftOp op) {
   op.erase();
 }
 
+void callScan(ReduceWindowOp op) {
+  if (!hasStaticShapes(op))
+    return;
+  std::optional<Cumulative> cumulative = cumulativeOf(op);
+  if (!cumulative || !isa<AddOp, MulOp, MinOp, MaxOp>(cumulative->reducer))
+    return;
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  Type element = type.getElementType();
+  bool isNumber = element.isF32() || element.isF64() || (isa<IntegerType>(element) && element.getIntOrFloatBitWidth() >= 32);
+  // Every prefix of narrow types is rounded: that is the generated loop's business.
+  if (!isNumber || type.getNumElements() <= kFewElements || op->getResult(0).getType() != type ||
+      getElementTypeOrSelf(op->getOperand(1).getType()) != element ||
+      getElementTypeOrSelf(op.getBody().getArgument(0).getType()) != element)
+    return;
+  OpBuilder b(op);
+  NamedAttribute config[] = {b.getNamedAttr("dimension", b.getI64IntegerAttr(cumulative->dimension)),
+                             b.getNamedAttr("reverse", b.getBoolAttr(cumulative->reverse)),
+                             b.getNamedAttr("reduction", b.getStringAttr(cumulative->reducer->getName().stripDialect()))};
+  auto call = callRuntime(b, op.getLoc(), "millrace_scan", type, op->getOperands(), config);
+  op->replaceAllUsesWith(call);
+  op.erase();
+}
+
+/// Products of signed bytes, exact in 32 bits.
+void callDot(DotGeneralOp op) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
+  auto result = cast<RankedTensorType>(op.getType());
+  auto numbers = op.getDotDimensionNumbers();
+  bool isPlain = hasStaticShapes(op) && lhs.getRank() == 2 && rhs.getRank() == 2 && numbers.getLhsBatchingDimensions().empty() &&
+                 numbers.getLhsContractingDimensions() == ArrayRef<int64_t>{1} && numbers.getRhsContractingDimensions().size() == 1;
+  if (!isPlain || !lhs.getElementType().isSignlessInteger(8) || !rhs.getElementType().isSignlessInteger(8) ||
+      !result.getElementType().isSignlessInteger(32) || result.getNumElements() * lhs.getDimSize(1) < kManyProducts)
+    return;
+  OpBuilder b(op);
+  bool isTransposed = numbers.getRhsContractingDimensions()[0] == 1;
+  auto call = callRuntime(b, op.getLoc(), "millrace_dot_i8", result, op->getOperands(),
+                          b.getNamedAttr("transposed", b.getBoolAttr(isTransposed)));
+  op->replaceAllUsesWith(call);
+  op.erase();
+}
+
 struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (isa<SortOp, FftOp>(op))
+      if (isa<SortOp, FftOp, ReduceWindowOp, DotGeneralOp>(op))
         found.push_back(op);
     });
     for (Operation *op : found)
       if (auto sort = dyn_cast<SortOp>(op))
         callSort(sort);
+      else if (auto fft = dyn_cast<FftOp>(op))
+        callFft(fft);
+      else if (auto dot = dyn_cast<DotGeneralOp>(op))
+        callDot(dot);
       else
-        callFft(cast<FftOp>(op));
+        callScan(cast<ReduceWindowOp>(op));
   }
 };
 

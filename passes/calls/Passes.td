@@ -66,10 +66,11 @@ def SelectTopKPass : Pass<"xla-select-top-k", "::mlir::func::FuncOp"> {
 }
 
 def CallRuntimePass : Pass<"xla-call-runtime", "::mlir::func::FuncOp"> {
-  let summary = "Call the runtime's functions for sorts and Fourier transforms";
+  let summary = "Call the runtime's functions for sorts, scans and Fourier transforms";
   let description = [{
-    Sorts whose comparator is an order of one or more keys become calls of `millrace_sort`, transforms calls of `millrace_fft`:
-    algorithms that are better written once, for all threads, than generated for every program. Operands of a sort that
+    Sorts whose comparator is an order of one or more keys become calls of `millrace_sort`, transforms calls of `millrace_fft`,
+    running sums and the like calls of `millrace_scan`, large
+    products of bytes calls of `millrace_dot_i8`: algorithms that are better written once, for all threads, than generated for every program. Operands of a sort that
     only count positions are not passed. Tensors of unknown size and sorts that cost less than a call stay.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];

@@ -172,6 +172,7 @@ void ClusterSummary::start(Operation *root) {
 void ClusterSummary::add(Operation *producer) {
   ++numOps;
   tiny = tiny && isTiny(producer);
+  closed |= isa<GatherOp>(producer);
   if (classify(producer) == OpRole::Contraction)
     contraction = producer;
   if (auto reduce = dyn_cast<ReduceOp>(producer)) {
@@ -190,6 +191,9 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool feedsCo
   }
   // Launching a kernel costs more than any tiny operation.
   if (cluster.tiny && isTiny(producer))
+    return true;
+  // The sum of the rows of a bag reads the table directly instead of a copy of its rows.
+  if (isa<GatherOp>(producer) && cluster.columnReduction && cluster.numOps == 1 && shapeOf(producer->getResult(0)) == ArrayRef<int64_t>(cluster.domain))
     return true;
   if (cluster.closed) {
     why = "the consumer has a kernel of its own";

@@ -136,8 +136,6 @@ private:
       return false;
     if (isa<IfOp, CaseOp>(op))
       return llvm::all_of(op->getRegions(), [&](Region &inner) { return region(inner, /*canUpdate=*/false); });
-    if (isa<BitcastConvertOp>(op))
-      return cast<RankedTensorType>(operands[0]).getShape() == cast<RankedTensorType>(op->getResult(0).getType()).getShape();
     if (auto reduce = dyn_cast<ReduceOp>(op))
       return isScalarRegion(reduce.getBody());
     return isa<IotaOp, ReshapeOp, BroadcastInDimOp, SliceOp, ConcatenateOp, TransposeOp, ReverseOp, OptimizationBarrierOp>(op) ||

@@ -3,6 +3,8 @@
 #include "runtime/kernels/CustomCall.h"
 #include "runtime/fft/Fft.h"
 #include "runtime/kernels/Checks.h"
+#include "runtime/kernels/DotI8.h"
+#include "runtime/kernels/Scan.h"
 #include "runtime/kernels/Sort.h"
 #include "runtime/kernels/SparseProduct.h"
 #include "runtime/kernels/TopK.h"
@@ -25,7 +27,9 @@ struct Registry {
     for (auto &[target, handler] : lapackCustomCalls())
       handlers.emplace(target, always(handler));
     handlers.emplace("cpu_csr_sparse_dense_ffi", always(sparseProduct));
+    handlers.emplace("millrace_dot_i8", always(dotI8));
     handlers.emplace("millrace_fft", makeFft);
+    handlers.emplace("millrace_scan", always(scan));
     handlers.emplace("millrace_sort", always(sort));
     handlers.emplace("millrace_top_k", always(topK));
   }

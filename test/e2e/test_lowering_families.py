@@ -114,6 +114,12 @@ for mode in ("drop", "clip"):
         case(f"scatter_{name}_{mode}", lambda x, u, n=name, m=mode, r=rows: getattr(x.at[r], n)(u, mode=m), f32(9, 4), f32(5, 4))
 case("scatter_add_duplicates", lambda x, i, u: x.at[i].add(u), f32(10, 3), ints(0, 10, 100), f32(100, 3), rtol=1e-4, atol=1e-4)
 case("scatter_add_scalars", lambda x, i, u: x.at[i].add(u), ints(0, 9, 64), ints(0, 64, 5000), ints(-5, 5, 5000))
+# Rows that are long enough to be cut into parts, with indices outside.
+case("scatter_parts", lambda x, i, u: x.at[i].add(u, mode="drop"), f32(40, 200), ints(-60, 60, 400), f32(400, 200), rtol=1e-4, atol=1e-4)
+case("scatter_parts_of_zeros", lambda i, u: jnp.zeros((40, 2, 200), np.float32).at[i].add(u), ints(0, 40, 300), f32(300, 2, 200), rtol=1e-4, atol=1e-4)
+case("scatter_parts_moved", lambda x, i, u: jax.vmap(lambda i, u: lax.dynamic_update_slice(jnp.zeros((3, 300), np.float32), u, (np.int32(0), i)))(i, u), f32(1), ints(0, 150, 90), f32(90, 3, 150))
+case("bag_sums", lambda t, i: jnp.sum(t[i], axis=1), f32(50, 24), ints(0, 50, 30, 7))
+case("bag_maxima", lambda t, i: jnp.max(t[i], axis=0), f32(50, 24), ints(0, 50, 30, 7))
 case("scatter_columns", lambda x, u: x.at[:, np.array([4, 1])].set(u), f32(6, 5), f32(6, 2))
 case("scatter_nd", lambda x, i, j, u: x.at[i, j].mul(u), f64(7, 8), np.arange(5), np.arange(5) + 2, f64(5))
 case("scatter_vmap", jax.vmap(lambda x, i, u: x.at[i].add(u)), f32(3, 8, 2), ints(0, 8, 3, 5), f32(3, 5, 2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sorts and transforms that the runtime computes: the orders of comparators, and shapes that take its different ways."""
+"""Sorts, scans and transforms that the runtime computes: the orders of comparators, and shapes that take its different ways."""
 import numpy as np
 import pytest
 
@@ -182,3 +182,39 @@ def test_lines_do_not_touch_each_other(tmp_path):
     kept = np.delete(np.arange(16), [3, 9])
     np.testing.assert_array_equal(np.asarray(got)[kept], np.asarray(want)[kept])
     assert np.isnan(got[3]).all()
+
+
+def test_scans(tmp_path):
+    """Lines side by side and a rest of them, along other dimensions, from the end, long ones in blocks, every type."""
+    reals = [keys(dtype, *shape) for dtype in (np.float32, np.float64) for shape in ((19, 300), (300, 70))]
+    whole = [RANDOM.integers(-2**30, 2**30, shape).astype(dtype) for dtype in (np.int32, np.uint64) for shape in ((19, 300), (5, 70, 20))]
+    long_lines = [RANDOM.integers(-2**30, 2**30, 100001).astype(np.int32), RANDOM.standard_normal((2, 70000))]
+
+    def scans(*xs):
+        made = []
+        for x in xs:
+            for axis in range(x.ndim):
+                made += [f(x, axis=axis, reverse=reverse) for f in (lax.cummax, lax.cummin) for reverse in (False, True)]
+                if x.dtype.kind in "iu":
+                    made += [lax.cumsum(x, axis=axis), lax.cumprod(x, axis=axis, reverse=True)]
+        return made
+
+    check(scans, *reals, *whole, *long_lines, tmp_path=tmp_path, compare=same_bits)
+    x = RANDOM.standard_normal((9, 700)).astype(np.float32)
+    line = RANDOM.standard_normal(150000)
+
+    def close(got, want):
+        np.testing.assert_allclose(got, want, rtol=1e-4 if want.dtype == np.float32 else 1e-10, atol=1e-4 if want.dtype == np.float32 else 1e-10)
+
+    check(lambda x, line: (jnp.cumsum(x, axis=1), lax.cumsum(x, axis=0, reverse=True), jnp.cumprod(1 + x / 100, axis=1), jnp.cumsum(line),
+                           lax.cumsum(line, reverse=True)), x, line, tmp_path=tmp_path, compare=close)
+
+
+def test_products_of_bytes(tmp_path):
+    """All bytes, odd sizes, both layouts of the right-hand side."""
+    a, b, c = (RANDOM.integers(-128, 128, shape).astype(np.int8) for shape in ((77, 301), (301, 131), (131, 301)))
+
+    def products(a, b, c):
+        return lax.dot(a, b, preferred_element_type=np.int32), lax.dot_general(a, c, (((1,), (1,)), ((), ())), preferred_element_type=np.int32)
+
+    check(products, a, b, c, tmp_path=tmp_path)

@@ -90,3 +90,36 @@ func.func @fft(%x: tensor<3x8x12xf64>) -> tensor<3x8x7xcomplex<f64>> {
   %0 = stablehlo.fft %x, type = RFFT, length = [8, 12] : (tensor<3x8x12xf64>) -> tensor<3x8x7xcomplex<f64>>
   return %0 : tensor<3x8x7xcomplex<f64>>
 }
+
+// -----
+
+// Sums of at least a few thousand numbers; narrow types are rounded at every step, in a kernel.
+// CHECK-LABEL: func.func @running_sums
+// CHECK: stablehlo.custom_call @millrace_scan(%arg0, %{{.*}}) {mhlo.backend_config = {dimension = 1 : i64, reduction = "add", reverse = true}} : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x100xf32>
+// CHECK: stablehlo.reduce_window
+func.func @running_sums(%x: tensor<64x100xf32>, %y: tensor<64x100xbf16>) -> (tensor<64x100xf32>, tensor<64x100xbf16>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [0, 99]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 100>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x100xf32>
+  %1 = "stablehlo.reduce_window"(%y, %none) <{padding = dense<[[0, 0], [0, 99]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 100>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %2 = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %2 : tensor<bf16>
+  }) : (tensor<64x100xbf16>, tensor<bf16>) -> tensor<64x100xbf16>
+  return %0, %1 : tensor<64x100xf32>, tensor<64x100xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @bytes
+// CHECK: stablehlo.custom_call @millrace_dot_i8(%arg0, %arg1) {mhlo.backend_config = {transposed = true}} : (tensor<128x100xi8>, tensor<100x100xi8>) -> tensor<128x100xi32>
+// CHECK: stablehlo.dot_general
+func.func @bytes(%a: tensor<128x100xi8>, %b: tensor<100x100xi8>, %c: tensor<128x100xui8>) -> (tensor<128x100xi32>, tensor<128x100xi32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<128x100xi8>, tensor<100x100xi8>) -> tensor<128x100xi32>
+  %1 = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : (tensor<128x100xui8>, tensor<100x100xi8>) -> tensor<128x100xi32>
+  return %0, %1 : tensor<128x100xi32>, tensor<128x100xi32>
+}

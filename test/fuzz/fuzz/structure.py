@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Data movement, indexing, contractions, reductions, control flow."""
 from fuzz import dtypes as dt
+from fuzz import native
 from fuzz.elementwise import ORDINARY, calm, scalar_constant
 
 ANY = ["i1"] + ORDINARY + dt.COMPLEX
@@ -388,7 +389,7 @@ def barrier(p):
 
 
 DATA_MOVEMENT = [transpose, reverse, reshape, slice_, pad, concatenate, broadcast_in_dim, iota]
-INDEXING = [dynamic_slice, dynamic_update_slice, gather, scatter]
+INDEXING = [dynamic_slice, dynamic_update_slice, gather, scatter, native.scatter_rows]
 CONTRACTION = [dot_general, convolution]
-REDUCTION = [reduce, reduce, reduce_window, select_and_scatter, sort, map_]
-CONTROL_FLOW = [if_, case, while_, barrier]
+REDUCTION = [reduce, reduce, reduce_window, select_and_scatter, sort, native.sort_keys, native.cumulative, map_]
+CONTROL_FLOW = [if_, case, while_, native.array_loop, barrier]

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Cumulative.cpp - Windows that cover everything before an element ---===//
+// Input:   reduce_window %x, %init: window = [4, 1], padding = [[3, 0], [0, 0]], {maximum}, %x: tensor<4x100xf32>
+// Output:  dimension 0, not reversed, maximum
+//===----------------------------------------------------------------------===//
+#include "passes/calls/Cumulative.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::calls {
+namespace {
+
+/// The scalar constant `value` is, seen through broadcasts of scalars.
+Attribute scalarConstant(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
+    value = broadcast.getOperand();
+  DenseElementsAttr attr;
+  if (!matchPattern(value, m_Constant(&attr)) || !attr.isSplat())
+    return {};
+  return attr.getSplatValue<Attribute>();
+}
+
+bool isNumber(Attribute attr, int64_t number) {
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(attr))
+    return integer.getValue() == APInt(integer.getValue().getBitWidth(), number, /*isSigned=*/true, /*implicitTrunc=*/true);
+  if (auto real = dyn_cast_or_null<FloatAttr>(attr))
+    return real.getValue().isExactlyValue(number) || (number == 0 && real.getValue().isZero());
+  if (auto parts = dyn_cast_or_null<ArrayAttr>(attr))
+    return parts.size() == 2 && isNumber(parts[0], number) && isNumber(parts[1], 0);
+  return false;
+}
+
+/// The one operation of the body, on its two arguments.
+Operation *reducerOf(Region &body) {
+  Block &block = body.front();
+  if (block.getNumArguments() != 2 || !llvm::hasNItems(block, 2))
+    return nullptr;
+  Operation *op = &block.front();
+  if (!isa<AddOp, MulOp, MinOp, MaxOp, AndOp, OrOp>(op) || block.getTerminator()->getOperand(0) != op->getResult(0))
+    return nullptr;
+  Value first = block.getArgument(0), second = block.getArgument(1), lhs = op->getOperand(0), rhs = op->getOperand(1);
+  return (lhs == first && rhs == second) || (lhs == second && rhs == first) ? op : nullptr;
+}
+
+} // namespace
+
+std::optional<Cumulative> cumulativeOf(ReduceWindowOp op) {
+  auto allOnes = [](std::optional<ArrayRef<int64_t>> values) {
+    return !values || llvm::all_of(*values, [](int64_t v) { return v == 1; });
+  };
+  if (op.getInputs().size() != 1 || !allOnes(op.getWindowStrides()) || !allOnes(op.getBaseDilations()) ||
+      !allOnes(op.getWindowDilations()))
+    return std::nullopt;
+  std::optional<Cumulative> found;
+  auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
+  for (auto [d, window] : llvm::enumerate(op.getWindowDimensions())) {
+    int64_t low = 0, high = 0;
+    if (auto padding = op.getPadding()) {
+      low = padding->getValues<int64_t>()[{uint64_t(d), 0}];
+      high = padding->getValues<int64_t>()[{uint64_t(d), 1}];
+    }
+    if (window == 1 && low == 0 && high == 0)
+      continue;
+    bool forward = low == window - 1 && high == 0, backward = low == 0 && high == window - 1;
+    // A partial window drops old elements: no scan.
+    if (found || window != type.getDimSize(d) || (!forward && !backward))
+      return std::nullopt;
+    found = Cumulative{int64_t(d), backward, nullptr};
+  }
+  if (!found || !(found->reducer = reducerOf(op.getBody())))
+    return std::nullopt;
+  // Others are idempotent: init op init = init.
+  if (isa<AddOp, MulOp>(found->reducer) && !isNumber(scalarConstant(op.getInitValues()[0]), isa<MulOp>(found->reducer)))
+    return std::nullopt;
+  return found;
+}
+
+} // namespace millrace::calls

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Scan.cpp - Running sums, products, minima and maxima -----------------===//
+// What limits a scan is the latency of its operation: several lines run side by side. A long line becomes a table of blocks: their
+// totals are scanned, and then the blocks are lines that begin with the total of all before.
+#include "runtime/kernels/Scan.h"
+#include "runtime/base/ThreadPool.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <numeric>
+#include <type_traits>
+
+namespace millrace::runtime {
+namespace {
+
+constexpr int64_t kTogether = 8;        ///< lines that run side by side
+constexpr int64_t kColumns = 256;       ///< of strided lines: those of one piece
+constexpr int64_t kBlock = 4096;        ///< of long lines
+constexpr int64_t kLongLine = 1 << 16;
+
+/// Integers wrap around.
+template <typename T>
+using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+template <typename T>
+struct Add {
+  T operator()(T a, T b) const { return T(Wrapping<T>(a) + Wrapping<T>(b)); }
+};
+template <typename T>
+struct Multiply {
+  T operator()(T a, T b) const { return T(Wrapping<T>(a) * Wrapping<T>(b)); }
+};
+/// Of floats, a NaN wins, and -0 is less than 0.
+template <typename T, bool isMaximum>
+struct Extreme {
+  T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+      Bits x = std::bit_cast<Bits>(a), y = std::bit_cast<Bits>(b);
+      T equal = std::bit_cast<T>(Bits(isMaximum ? x & y : x | y));
+      bool isFirst = (isMaximum ? a > b : a < b) || a != a;
+      return isFirst ? a : a == b ? equal : b;
+    } else {
+      return (isMaximum ? a > b : a < b) ? a : b;
+    }
+  }
+};
+
+template <typename T>
+struct Work {
+  const T *from;
+  T *to;
+  T init;
+  int64_t length, stride, lines, step; ///< step: 1, or -1 from the end
+  T *totals;                           ///< of the blocks of a line
+};
+
+/// `count` lines of `n` elements, side by side; `running` holds what is before them.
+template <typename T, typename Op>
+void scanTogether(const T *const *from, T *const *to, T *running, int64_t count, int64_t n, int64_t step) {
+  Op op;
+  if (count == kTogether) {
+    T sums[kTogether], *ends[kTogether];
+    const T *starts[kTogether];
+    std::copy_n(running, kTogether, sums);
+    std::copy_n(from, kTogether, starts);
+    std::copy_n(to, kTogether, ends);
+    for (int64_t i = 0, end = n * step; i != end; i += step)
+#pragma clang loop unroll(full)
+      for (int64_t l = 0; l < kTogether; ++l)
+        ends[l][i] = sums[l] = op(sums[l], starts[l][i]);
+    return;
+  }
+  for (int64_t l = 0; l < count; ++l) {
+    T sum = running[l];
+    for (int64_t i = 0; i < n; ++i)
+      to[l][i * step] = sum = op(sum, from[l][i * step]);
+  }
+}
+
+/// Groups [begin, end) of contiguous lines.
+template <typename T, typename Op>
+int32_t scanLines(void *context, int64_t begin, int64_t end) {
+  auto &w = *static_cast<const Work<T> *>(context);
+  for (int64_t group = begin; group < end; ++group) {
+    const T *from[kTogether];
+    T *to[kTogether], running[kTogether];
+    int64_t count = std::min(kTogether, w.lines - group * kTogether);
+    for (int64_t l = 0; l < count; ++l) {
+      int64_t start = (group * kTogether + l) * w.length + (w.step < 0 ? w.length - 1 : 0);
+      from[l] = w.from + start, to[l] = w.to + start, running[l] = w.init;
+    }
+    scanTogether<T, Op>(from, to, running, count, w.length, w.step);
+  }
+  return 0;
+}
+
+/// Pieces [begin, end) of kColumns neighbouring lines, `stride` of which lie side by side.
+template <typename T, typename Op>
+int32_t scanColumns(void *context, int64_t begin, int64_t end) {
+  auto &w = *static_cast<const Work<T> *>(context);
+  Op op;
+  int64_t perPlane = (w.stride + kColumns - 1) / kColumns;
+  for (int64_t piece = begin; piece < end; ++piece) {
+    int64_t column = piece % perPlane * kColumns, count = std::min(kColumns, w.stride - column);
+    int64_t start = piece / perPlane * w.length * w.stride + column + (w.step < 0 ? (w.length - 1) * w.stride : 0);
+    T running[kColumns];
+    std::fill_n(running, count, w.init);
+    for (int64_t i = 0; i < w.length; ++i) {
+      const T *from = w.from + start + i * w.step * w.stride;
+      T *to = w.to + start + i * w.step * w.stride;
+      for (int64_t c = 0; c < count; ++c)
+        to[c] = running[c] = op(running[c], from[c]);
+    }
+  }
+  return 0;
+}
+
+/// Totals of blocks [begin, end) of one line.
+template <typename T, typename Op>
+int32_t totalBlocks(void *context, int64_t begin, int64_t end) {
+  auto &w = *static_cast<const Work<T> *>(context);
+  Op op;
+  const T *first = w.from + (w.step < 0 ? w.length - 1 : 0);
+  for (int64_t block = begin; block < end; ++block) {
+    const T *from = first + block * kBlock * w.step;
+    T sums[kTogether];
+    for (int64_t l = 0; l < kTogether; ++l)
+      sums[l] = from[l * w.step];
+    for (int64_t i = kTogether; i < kBlock; i += kTogether)
+      for (int64_t l = 0; l < kTogether; ++l)
+        sums[l] = op(sums[l], from[(i + l) * w.step]);
+    for (int64_t width = kTogether / 2; width; width /= 2)
+      for (int64_t l = 0; l < width; ++l)
+        sums[l] = op(sums[l], sums[l + width]);
+    w.totals[block] = sums[0];
+  }
+  return 0;
+}
+
+/// Groups [begin, end) of blocks of one line, each from w.totals[block].
+template <typename T, typename Op>
+int32_t scanBlocks(void *context, int64_t begin, int64_t end) {
+  auto &w = *static_cast<const Work<T> *>(context);
+  int64_t blocks = (w.length + kBlock - 1) / kBlock, first = w.step < 0 ? w.length - 1 : 0;
+  for (int64_t group = begin; group < end; ++group) {
+    const T *from[kTogether];
+    T *to[kTogether];
+    int64_t block = group * kTogether, count = std::min(kTogether, blocks - block);
+    for (int64_t l = 0; l < count; ++l)
+      from[l] = w.from + first + (block + l) * kBlock * w.step, to[l] = w.to + first + (block + l) * kBlock * w.step;
+    int64_t last = w.length - (blocks - 1) * kBlock;
+    bool endsShort = block + count == blocks && last < kBlock;
+    if (endsShort)
+      scanTogether<T, Op>(from + count - 1, to + count - 1, w.totals + block + count - 1, 1, last, w.step);
+    scanTogether<T, Op>(from, to, w.totals + block, count - endsShort, kBlock, w.step);
+  }
+  return 0;
+}
+
+template <typename T, typename Op>
+void scanAll(Work<T> w) {
+  ThreadPool &pool = ThreadPool::global();
+  auto run = [&](int64_t end, int64_t elementsEach, ThreadPool::Body body) {
+    pool.run(end, pieceSize(end, uint64_t(elementsEach) * 500, 1, pool.size()), body, &w);
+  };
+  if (w.stride > 1)
+    return run(w.lines / w.stride * ((w.stride + kColumns - 1) / kColumns), w.length * std::min(w.stride, kColumns), scanColumns<T, Op>);
+  if (w.length < kLongLine || w.lines >= 4 * kTogether)
+    return run((w.lines + kTogether - 1) / kTogether, w.length * kTogether, scanLines<T, Op>);
+  int64_t blocks = (w.length + kBlock - 1) / kBlock;
+  std::vector<T> totals(size_t(blocks), w.init);
+  for (int64_t line = 0; line < w.lines; ++line, w.from += w.length, w.to += w.length) {
+    w.totals = totals.data();
+    run(blocks - 1, kBlock, totalBlocks<T, Op>);
+    T sum = w.init;
+    for (T &total : totals)
+      sum = Op()(sum, std::exchange(total, sum));
+    run((blocks + kTogether - 1) / kTogether, kBlock * kTogether, scanBlocks<T, Op>);
+  }
+}
+
+template <typename T>
+Status scanOf(const CustomCall &call, const std::string &reduction, int64_t dimension, bool reverse) {
+  const std::vector<int64_t> &dims = call.arguments[0].dims;
+  Work<T> w = {static_cast<const T *>(call.arguments[0].data), static_cast<T *>(call.results[0].data),
+               *static_cast<const T *>(call.arguments[1].data), dims[size_t(dimension)], 1, 0, reverse ? -1 : 1, nullptr};
+  w.stride = std::accumulate(dims.begin() + dimension + 1, dims.end(), int64_t(1), std::multiplies<>());
+  if (call.arguments[0].elements() == 0)
+    return Status();
+  w.lines = call.arguments[0].elements() / w.length;
+  if (reduction == "add")
+    scanAll<T, Add<T>>(w);
+  else if (reduction == "multiply")
+    scanAll<T, Multiply<T>>(w);
+  else if (reduction == "minimum")
+    scanAll<T, Extreme<T, false>>(w);
+  else if (reduction == "maximum")
+    scanAll<T, Extreme<T, true>>(w);
+  else
+    return unimplemented("a scan by " + reduction);
+  return Status();
+}
+
+} // namespace
+
+Status scan(const CustomCall &call) {
+  const Attribute *dimension = call.attribute("dimension"), *reverse = call.attribute("reverse"), *reduction = call.attribute("reduction");
+  bool fits = dimension && dimension->ints.size() == 1 && reverse && reverse->ints.size() == 1 && reduction &&
+              call.arguments.size() == 2 && call.results.size() == 1 && call.arguments[0].dims == call.results[0].dims &&
+              call.arguments[0].dtype == call.results[0].dtype && call.arguments[0].dtype == call.arguments[1].dtype &&
+              call.arguments[1].elements() == 1 && dimension->ints[0] >= 0 && dimension->ints[0] < int64_t(call.arguments[0].dims.size());
+  if (!fits)
+    return invalidArgument("expects x and a scalar, a result of the shape of x, and the attributes dimension, reverse, reduction");
+  int64_t d = dimension->ints[0];
+  bool backward = reverse->ints[0] != 0;
+  try {
+    switch (call.arguments[0].dtype) {
+    case DType::F32: return scanOf<float>(call, reduction->string, d, backward);
+    case DType::F64: return scanOf<double>(call, reduction->string, d, backward);
+    case DType::I32: return scanOf<int32_t>(call, reduction->string, d, backward);
+    case DType::I64: return scanOf<int64_t>(call, reduction->string, d, backward);
+    case DType::U32: return scanOf<uint32_t>(call, reduction->string, d, backward);
+    case DType::U64: return scanOf<uint64_t>(call, reduction->string, d, backward);
+    default: break;
+    }
+  } catch (const std::bad_alloc &) {
+    return resourceExhausted("no memory for a scan");
+  }
+  return unimplemented("a scan of " + std::string(name(call.arguments[0].dtype)));
+}
+
+} // namespace millrace::runtime
