@@ -2,6 +2,10 @@
 """Fine-tunes a small residual network on generated images on the device `xla`: python -m examples.image_training [--steps 100]
 (scripts/demo --train sets it up). Every ten steps the loss is read and the network is tested, as real programs do."""
 import argparse
+import collections
+import os
+import re
+import tempfile
 import time
 
 import torch
@@ -81,6 +85,17 @@ def train(steps, batch, device, every=10, report=print):
     return losses, accuracies, time.perf_counter() - start if timed else 0.0, timed
 
 
+def cuts(text):
+    """(cause, line of this file) -> how often a program was run for it, from what PT_XLA_DEBUG wrote."""
+    found = collections.Counter()
+    for block in text.split("\n\n"):
+        cause = re.search(r"^Execution Analysis: Execution Cause\n\S+ \S+\s+(.*)$", block, re.M)
+        line = re.search(rf"{re.escape(os.path.basename(__file__))}:(\d+)\)", block)
+        if cause:
+            found[cause[1], int(line[1]) if line else 0] += 1
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=100)
@@ -88,6 +103,8 @@ def main():
     flags = parser.parse_args()
     weights = sum(p.numel() for p in network().parameters())
     print(f"residual network of {weights} weights, {flags.batch} images of {SIZE}x{SIZE} per step, AdamW with a cosine schedule")
+    debug = tempfile.NamedTemporaryFile("r", prefix="graph-cuts-")
+    os.environ.update(PT_XLA_DEBUG="1", PT_XLA_DEBUG_FILE=debug.name)
     met.clear_all()
     _, _, seconds, timed = train(flags.steps, flags.batch, "xla", report=lambda text: print(text, flush=True))
     xm.wait_device_ops()
@@ -96,7 +113,9 @@ def main():
     compiling = met.metric_data("CompileTime")
     print(f"compilations: {met.counter_value('UncachedCompile') or 0}, {compiling[1] / 1e9 if compiling else 0:.2f} s in all")
     runs = met.metric_data("ExecuteTime")
-    print(f"programs run: {runs[0] if runs else 0}")
+    print(f"programs run: {runs[0] if runs else 0}, because of")
+    for (cause, line), count in cuts(debug.read()).most_common():
+        print(f"  {count} x {cause} ({os.path.basename(__file__)}:{line})")
     fallbacks = met.executed_fallback_ops()
     print("on the CPU ran: " + (", ".join(fallbacks) if fallbacks else "nothing"))
 

@@ -125,6 +125,8 @@ runtime::StatusOr<std::string> hloText(const std::string &text) {
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   std::string made;
   llvm::raw_string_ostream stream(made);
+  if (module && text.find("loc(") == std::string::npos)
+    module = withoutPlaces(*module); // not those of the text
   if (!module || failed(hlo::exportHloText(*module, stream)))
     return runtime::unimplemented("the traced program has no HLO text; its StableHLO text is there");
   return made;

@@ -26,6 +26,21 @@ bool isSwitchedOn(const char *variable) {
   return value == "1" || value == "ON" || value == "YES" || value == "TRUE" || value == "Y";
 }
 
+runtime::Status withProgram(runtime::Status error, const std::string &stablehlo) {
+  const std::string file = environment("XLA_SAVE_HLO_FILE");
+  if (file.empty() && !isSwitchedOn("XLA_DUMP_HLO_GRAPH"))
+    return error;
+  runtime::StatusOr<std::string> hlo = hloText(stablehlo);
+  const std::string &text = hlo ? *hlo : stablehlo;
+  if (!file.empty()) {
+    std::ofstream out(file, std::ios::app);
+    out << "[" << error.message() << "]\n" << text << "\n";
+    if (!out.flush())
+      std::fprintf(stderr, "torch_xla: cannot write %s (XLA_SAVE_HLO_FILE)\n", file.c_str());
+  }
+  return isSwitchedOn("XLA_DUMP_HLO_GRAPH") ? error.withContext("the program\n" + text + "\ncaused") : error;
+}
+
 /// The graph in the form that the user chose; what cannot be said in it is a comment.
 static std::string formatted(const std::vector<Value> &roots) {
   std::string format = environment("XLA_SAVE_TENSORS_FMT");

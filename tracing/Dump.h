@@ -2,6 +2,8 @@
 //===- Dump.h - Graphs and programs for people, as the environment asks ----===//
 // XLA_SAVE_TENSORS_FILE=FILE appends every graph that is run to FILE.0, as XLA_SAVE_TENSORS_FMT says: text (default), dot, hlo,
 // stablehlo. XLA_FLAGS=--xla_dump_to=FOLDER writes every program that is compiled, before and after the passes.
+// XLA_SAVE_HLO_FILE=FILE appends every program that cannot be compiled to FILE, XLA_DUMP_HLO_GRAPH=1 adds it to the error.
+// XLA_IR_DEBUG=1 puts the user's lines into texts of graphs, XLA_HLO_DEBUG=1 into texts of programs.
 #pragma once
 #include "tracing/Graph.h"
 
@@ -9,6 +11,8 @@
 
 namespace millrace::tracing {
 
+/// `error`, after what the environment wants to be done with the program that caused it.
+runtime::Status withProgram(runtime::Status error, const std::string &stablehlo);
 /// Appends the graph of `roots` if the environment asks for it.
 void saveGraph(const std::vector<Value> &roots);
 

@@ -142,7 +142,7 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   ++compiled;
   runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileText(text);
   if (!program)
-    return program.status();
+    return withProgram(program.status(), text);
   return runtimeClient->load(std::move(*program));
 }
 

@@ -42,4 +42,7 @@ def test_training(tmp_path):
     losses = [float(loss) for loss in re.findall(r"^step +\d+: loss (\S+), accuracy", ran.stdout, re.M)]
     assert len(losses) == 3 and losses[-1] < losses[0], ran.stdout
     assert int(re.search(r"^compilations: (\d+), ", ran.stdout, re.M).group(1)) <= 4, ran.stdout
+    causes = {cause: int(count) for count, cause in re.findall(r"^  (\d+) x (.*) \(image_training\.py:\d+\)$", ran.stdout, re.M)}
+    assert causes["user torch_xla.sync"] >= 30, ran.stdout
+    assert any("access tensor value" in cause for cause in causes), ran.stdout
     assert re.search(r"^[\d.]+ steps per second", ran.stdout, re.M) and "on the CPU ran: nothing" in ran.stdout, ran.stdout

@@ -18,14 +18,20 @@ using tracing::Operand;
 using Type = std::optional<at::ScalarType>;
 using Where = std::optional<at::Device>;
 
+void checkDevice(Where device) {
+  TORCH_CHECK(!device || device->type() != c10::kXLA || device->index() <= 0, "there is no device ", *device,
+              ": this process has xla:0");
+}
+
 Tensor zeros(at::IntArrayRef sizes, c10::ScalarType type) {
   for (int64_t size : sizes)
     TORCH_CHECK(size >= 0, "Trying to create tensor with negative dimension ", size, ": ", sizes);
   return wrap(node("millrace::zero", {}, {}, {dtypeOf(type), sizes.vec()}));
 }
 
-Tensor empty(at::IntArrayRef sizes, Type type, std::optional<at::Layout>, Where, std::optional<bool>,
+Tensor empty(at::IntArrayRef sizes, Type type, std::optional<at::Layout>, Where device, std::optional<bool>,
              std::optional<at::MemoryFormat> format) {
+  checkDevice(device);
   Tensor made = zeros(sizes, type.value_or(at::get_default_dtype_as_scalartype()));
   if (format && *format != at::MemoryFormat::Contiguous)
     made.unsafeGetTensorImpl()->empty_tensor_restride(*format); // zeros do not care how they lie in memory
@@ -37,8 +43,9 @@ Tensor efficientZeros(at::IntArrayRef sizes, Type type, std::optional<at::Layout
   return zeros(sizes, type.value_or(at::get_default_dtype_as_scalartype()));
 }
 
-Tensor emptyStrided(at::IntArrayRef sizes, at::IntArrayRef strides, Type type, std::optional<at::Layout>, Where,
+Tensor emptyStrided(at::IntArrayRef sizes, at::IntArrayRef strides, Type type, std::optional<at::Layout>, Where device,
                     std::optional<bool>) {
+  checkDevice(device);
   c10::ScalarType dtype = type.value_or(at::get_default_dtype_as_scalartype());
   Tensor dense = zeros(sizes, dtype);
   if (dense.strides() == strides)
@@ -97,6 +104,7 @@ Tensor copied(const Tensor &self, c10::ScalarType dtype, std::optional<at::Memor
 
 Tensor toCopy(const Tensor &self, Type type, std::optional<at::Layout>, Where device, std::optional<bool>, bool,
               std::optional<at::MemoryFormat> format) {
+  checkDevice(device);
   c10::Device target = device.value_or(self.device());
   c10::ScalarType dtype = type.value_or(self.scalar_type());
   if (target.type() == c10::kXLA)

@@ -115,8 +115,9 @@ uint64_t nextSerial() {
   return ++last;
 }
 
+// The pointer is no memory of the tensor's: programs tell storages apart by it (safetensors, which saves shared ones once).
 Storage::Storage(Value value, size_t bytes)
-    : StorageImpl(use_byte_size_t(), bytes, c10::DataPtr(nullptr, xlaDevice()), nullptr, /*resizable=*/false),
+    : StorageImpl(use_byte_size_t(), bytes, c10::DataPtr(this, xlaDevice()), nullptr, /*resizable=*/false),
       base(std::move(value)), serial(nextSerial()), isCaptured(capture != nullptr) {
   static const std::string device = chooseDevice(); // of the process, at its first tensor
   std::lock_guard lock(Session::get().mutex);
