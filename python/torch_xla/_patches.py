@@ -13,10 +13,12 @@ def install():
     """Once, at the import of torch_xla."""
     global _library
     from . import _recurrent
+    from .utils import checkpoint
     from .amp import grad_scaler
     _library = torch.library.Library("aten", "IMPL")
     grad_scaler.install(_library)
     _recurrent.install()
+    checkpoint.install()
     _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")
     _exchange_with_dlpack()
     _keep_parameters()

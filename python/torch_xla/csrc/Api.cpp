@@ -129,6 +129,30 @@ PyObject *awaitTensor(PyObject *, PyObject *object) {
   });
 }
 
+/// The address of the tensor's memory, after it was computed; valid until the tensor is written or gone.
+PyObject *bufferPointer(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &tensor = tensorOf(object);
+    void *data;
+    {
+      WithoutGil released;
+      data = valueOrRaise(bufferOf(tensor)->acquire())->data();
+    }
+    return PyLong_FromVoidPtr(data);
+  });
+}
+
+/// _replace_xla_tensor(tensor, source): the tensor shows the value of the source from now on, as do all views of it.
+PyObject *replaceTensor(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    PyObject *target, *source;
+    if (!PyArg_ParseTuple(args, "OO", &target, &source))
+      return nullptr;
+    assign(tensorOf(target), tensorOf(source));
+    Py_RETURN_NONE;
+  });
+}
+
 /// A tensor of the CPU over the memory of one of the device, after it was computed.
 PyObject *toCpuAlias(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
@@ -177,6 +201,8 @@ PyMethodDef apiMethods[] = {
     {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},
     {"_xla_optimization_barrier_", optimizationBarrier, METH_O, "Nothing that uses these tensors moves before all of them."},
     {"_await_tensor", awaitTensor, METH_O, "Computes the tensor and waits for it."},
+    {"_unsafe_buffer_pointer", bufferPointer, METH_O, "The address of a tensor's memory."},
+    {"_replace_xla_tensor", replaceTensor, METH_VARARGS, "Gives a tensor the value of another."},
     {"_to_cpu_alias", toCpuAlias, METH_O, "A tensor of the CPU over the memory of a tensor of the device."},
     {"_from_cpu_alias", fromCpuAlias, METH_O, "A tensor of the device over the memory of a tensor of the CPU."},
     {nullptr, nullptr, 0, nullptr}};

@@ -280,8 +280,17 @@ Value filled(const Tensor &like, const at::Scalar &value) {
   number = value.isFloatingPoint() ? tracing::number(value.toDouble(), false) : tracing::number(int64_t(value.toLong()), false);
   return expandTo(convertTo(number, like.scalar_type()), like.sizes());
 }
+/// Every element in memory once: what is the same for all of them may be written to an expanded tensor.
+Tensor withoutRepeats(const Tensor &self) {
+  std::vector<int64_t> sizes = self.sizes().vec();
+  for (int64_t dim = 0; dim < self.dim(); ++dim)
+    if (self.stride(dim) == 0 && sizes[dim] > 1)
+      sizes[dim] = 1;
+  return self.sizes() == at::IntArrayRef(sizes) ? self : viewOf(self, sizes, self.strides(), self.storage_offset());
+}
 Tensor &fill(Tensor &self, const at::Scalar &value) {
-  setValue(self, filled(self, value));
+  Tensor target = withoutRepeats(self);
+  setValue(target, filled(target, value));
   return self;
 }
 Tensor &fillTensor(Tensor &self, const Tensor &value) {

@@ -4,6 +4,7 @@
 #include "python/torch_xla/csrc/Trace.h"
 
 #include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <c10/util/strides.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -343,6 +344,7 @@ static void bindValue(const Tensor &xla, Value value) {
   }
   if (impl->numel() == 0) // writes nothing; its strides say nothing either
     return;
+  at::assert_no_internal_overlap(impl);
   Shape whole = storage.base.shape();
   runtime::DType dtype = value.shape().dtype;
   Value base = baseAs(storage.base, dtype);

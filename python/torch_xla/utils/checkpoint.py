@@ -3,6 +3,8 @@
 
 Forward and backward are one program, in which the compiler would find that the second computation repeats the first, and keep the
 first one's results. An optimization barrier makes the second one depend on the gradients that arrive."""
+import functools
+
 import torch
 import torch.utils.checkpoint as torch_checkpoint
 
@@ -75,7 +77,7 @@ class CheckpointFunction(torch.autograd.Function):
 def checkpoint(function, *args, use_reentrant=True, **kwargs):
     """function(*args), whose activations are computed again in the backward pass.
 
-    `use_reentrant` False: torch.utils.checkpoint's other way, with a barrier before the second computation.
+    `use_reentrant` False: torch.utils.checkpoint's other way.
     `preserve_rng_state` (True): the second computation draws the same random numbers. Other `kwargs` go to the function, which
     only use_reentrant=False allows."""
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -83,12 +85,7 @@ def checkpoint(function, *args, use_reentrant=True, **kwargs):
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         return CheckpointFunction.apply(function, preserve, *args)
-    calls = []
-
-    def run(*args, **kwargs):
-        calls.append(None)
-        return function(*(args if len(calls) == 1 else _BarrierFunction.apply(*args)), **kwargs)
-    return torch_checkpoint.checkpoint(run, *args, use_reentrant=False, preserve_rng_state=preserve, **kwargs)
+    return torch_checkpoint.checkpoint(function, *args, use_reentrant=False, preserve_rng_state=preserve, **kwargs)
 
 
 class _BarrierFunction(torch.autograd.Function):
@@ -101,3 +98,35 @@ class _BarrierFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         return grads
+
+
+def _again(function):
+    """The function as it is called for the second computation."""
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        if any(isinstance(a, torch.Tensor) and xm.is_xla_tensor(a) for a in args):
+            args = _BarrierFunction.apply(*args)
+        return function(*args, **kwargs)
+    return run
+
+
+def install():
+    """torch.utils.checkpoint puts a barrier before the second computation, too, whoever has imported it already. Its two ways end
+    in these two names."""
+    reentrant, other = torch_checkpoint.CheckpointFunction, torch_checkpoint._checkpoint_without_reentrant_generator
+
+    class CheckpointFunction(reentrant):
+        @classmethod
+        def apply(cls, function, *args):
+            calls = []
+
+            def run(*inputs):
+                calls.append(None)
+                return (function if len(calls) == 1 else _again(function))(*inputs)
+            return reentrant.apply(run, *args)
+
+    @functools.wraps(other)
+    def generator(function, *args, **kwargs):
+        return other(_again(function), *args, **kwargs)  # runs it in the backward pass only
+
+    torch_checkpoint.CheckpointFunction, torch_checkpoint._checkpoint_without_reentrant_generator = CheckpointFunction, generator
