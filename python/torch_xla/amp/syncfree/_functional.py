@@ -43,10 +43,12 @@ def adam(mask, counts, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, *,
         mask.assign(exp_avg_sqs[i], square)
 
 
-def adam_step(found_inf, state_steps, *tensors, **options):
+def adam_step(found_inf, state_steps, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, *, amsgrad, beta1, beta2, lr,
+              weight_decay, eps, maximize, use_adamw):
     """As adam(), and counts the steps that are made."""
     mask, counts = Mask(found_inf), [step + 1 for step in state_steps]
-    adam(mask, counts, *tensors, **options)
+    adam(mask, counts, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, amsgrad=amsgrad, beta1=beta1, beta2=beta2, lr=lr,
+         weight_decay=weight_decay, eps=eps, maximize=maximize, use_adamw=use_adamw)
     for step, count in zip(state_steps, counts):
         mask.assign(step, count)
 
@@ -70,9 +72,11 @@ def sgd(mask, first, params, grads, momentum_buffers, *, weight_decay, momentum,
         mask.assign(parameter, value - gradient * lr)
 
 
-def sgd_step(found_inf, state_steps, params, d_p_list, momentum_buffer_list, **options):
+def sgd_step(found_inf, state_steps, params, d_p_list, momentum_buffer_list, *, weight_decay, momentum, lr, dampening, nesterov,
+             maximize):
     """As sgd(), and counts the steps that are made."""
     mask = Mask(found_inf)
-    sgd(mask, [step == 0 for step in state_steps], params, d_p_list, momentum_buffer_list, **options)
+    sgd(mask, [step == 0 for step in state_steps], params, d_p_list, momentum_buffer_list, weight_decay=weight_decay,
+        momentum=momentum, lr=lr, dampening=dampening, nesterov=nesterov, maximize=maximize)
     for step in state_steps:
         mask.assign(step, step + 1)
