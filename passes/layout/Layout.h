@@ -11,6 +11,10 @@
 
 namespace millrace::layout {
 
+/// On a convolution: amounts of zeros, [low, high] per spatial dimension, that its left operand got around it before. Nobody counts
+/// the products with them.
+inline constexpr llvm::StringLiteral kBordersAttr = "millrace.borders";
+
 /// Dimension i of a moved value is dimension layout[i] of the value.
 using Layout = llvm::SmallVector<int64_t, 6>;
 

@@ -2,7 +2,8 @@
 //===- PadConvolutions.cpp - Borders as a copy ----------------------------===//
 // Input:   stablehlo.convolution(%x, %k), window = {pad = [[1, 1], [1, 1]]}, channels of %x last
 // Output:  stablehlo.convolution(stablehlo.pad(%x), %k): kernels read what has no borders in place, and the window's last dimension
-//          together with the channels, instead of gathering every window's elements
+//          together with the channels, instead of gathering every window's elements. The old padding stays as millrace.borders, so
+//          that the arithmetic counted is that of the program.
 // Leaves alone windows of one element, other orders, negative padding, dilated inputs.
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
@@ -49,6 +50,7 @@ void pad(ConvolutionOp op) {
   Value zero = ConstantOp::create(builder, op.getLoc(), cast<ElementsAttr>(builder.getZeroAttr(type.clone(ArrayRef<int64_t>()))));
   op->setOperand(0, PadOp::create(builder, op.getLoc(), type.clone(shape), op.getLhs(), zero, builder.getDenseI64ArrayAttr(low),
                                   builder.getDenseI64ArrayAttr(high), builder.getDenseI64ArrayAttr(interior)));
+  op->setAttr(kBordersAttr, op.getPaddingAttr());
   op.removePaddingAttr();
 }
 

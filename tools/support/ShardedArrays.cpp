@@ -82,7 +82,8 @@ StatusOr<std::vector<Array>> cutIntoTiles(const Array &global, const TensorSpec 
     tile.name = global.name;
     tile.dtype = global.dtype;
     tile.dims = local.dims;
-    tile.bytes.assign(tile.numElements() * byteSize(tile.dtype), 0);
+    // Beyond the array stands no zero, which a sum that lacks its mask would not show.
+    tile.bytes.assign(tile.numElements() * byteSize(tile.dtype), tile.dtype == runtime::DType::I1 ? 1 : 0x4A);
     copyTile(source.bytes.data(), source.dims, tile.bytes.data(), tile.dims, *placement, device, byteSize(tile.dtype),
              /*toTile=*/true);
   }

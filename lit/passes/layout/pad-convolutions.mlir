@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: @borders
 // CHECK: %[[WIDE:.*]] = stablehlo.pad %arg0, {{.*}}, low = [0, 1, 0, 0], high = [0, 1, 2, 0], interior = [0, 0, 0, 0] : (tensor<2x9x7x8xf32>, tensor<f32>) -> tensor<2x11x9x8xf32>
-// CHECK: stablehlo.convolution(%[[WIDE]], %arg1) {{.*}} window = {stride = [2, 1]}
+// CHECK: stablehlo.convolution(%[[WIDE]], %arg1) {{.*}} window = {stride = [2, 1]} {{.*}}millrace.borders = dense<{{\[\[}}1, 1], [0, 2]]>
 func.func @borders(%x: tensor<2x9x7x8xf32>, %k: tensor<3x3x8x16xf32>) -> tensor<2x5x7x16xf32> {
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1], pad = [[1, 1], [0, 2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x7x8xf32>, tensor<3x3x8x16xf32>) -> tensor<2x5x7x16xf32>
   return %0 : tensor<2x5x7x16xf32>
