@@ -15,6 +15,7 @@ namespace millrace::runtime {
 namespace {
 
 constexpr int64_t kTogether = 8;        ///< lines that run side by side
+constexpr int64_t kTile = 64;           ///< elements of each that are loaded at once
 constexpr int64_t kColumns = 256;       ///< of strided lines: those of one piece
 constexpr int64_t kBlock = 4096;        ///< of long lines
 constexpr int64_t kLongLine = 1 << 16;
@@ -60,15 +61,22 @@ template <typename T, typename Op>
 void scanTogether(const T *const *from, T *const *to, T *running, int64_t count, int64_t n, int64_t step) {
   Op op;
   if (count == kTogether) {
-    T sums[kTogether], *ends[kTogether];
-    const T *starts[kTogether];
+    // A tile of every line at a time, in a place of its own: lines a multiple of 4 KiB apart would displace each other in the cache.
+    T tile[kTile][kTogether], sums[kTogether];
     std::copy_n(running, kTogether, sums);
-    std::copy_n(from, kTogether, starts);
-    std::copy_n(to, kTogether, ends);
-    for (int64_t i = 0, end = n * step; i != end; i += step)
-#pragma clang loop unroll(full)
+    for (int64_t first = 0; first < n; first += kTile) {
+      int64_t size = std::min(kTile, n - first);
       for (int64_t l = 0; l < kTogether; ++l)
-        ends[l][i] = sums[l] = op(sums[l], starts[l][i]);
+        for (int64_t i = 0; i < size; ++i)
+          tile[i][l] = from[l][(first + i) * step];
+      for (int64_t i = 0; i < size; ++i)
+#pragma clang loop unroll(full)
+        for (int64_t l = 0; l < kTogether; ++l)
+          tile[i][l] = sums[l] = op(sums[l], tile[i][l]);
+      for (int64_t l = 0; l < kTogether; ++l)
+        for (int64_t i = 0; i < size; ++i)
+          to[l][(first + i) * step] = tile[i][l];
+    }
     return;
   }
   for (int64_t l = 0; l < count; ++l) {
