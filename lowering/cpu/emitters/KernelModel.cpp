@@ -421,17 +421,18 @@ LogicalResult Builder::addView(Operation &op, bool &done) {
   } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     SmallVector<int64_t> strides;
     auto sizes = expand.getResultType().getShape();
+    auto groups = expand.getReassociationIndices(); // by value: a loop over one of its elements would outlive the temporary
     for (View::Pad &pad : view.pads) {
       // A padded dimension cannot be split; it may get neighbours of size 1.
       int padded = -1;
-      for (int64_t d : expand.getReassociationIndices()[pad.dim])
+      for (int64_t d : groups[pad.dim])
         if (sizes[d] == view.sizes[pad.dim])
           padded = d;
       if (padded < 0)
         return success();
       pad.dim = padded;
     }
-    for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
+    for (auto [dim, group] : llvm::enumerate(groups)) {
       int64_t stride = view.strides[dim];
       SmallVector<int64_t> reversed;
       for (int64_t d : llvm::reverse(group)) {
@@ -446,6 +447,8 @@ LogicalResult Builder::addView(Operation &op, bool &done) {
     view.strides = strides;
   } else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
     SmallVector<int64_t> sizes, strides;
+    if (!view.pads.empty() && collapse.getReassociationIndices().empty())
+      return success(); // no dimension is left that could be padded
     for (auto [dim, group] : llvm::enumerate(collapse.getReassociationIndices()))
       for (View::Pad &pad : view.pads) {
         if (!llvm::is_contained(group, pad.dim))
