@@ -4,6 +4,7 @@
 
 #include "tracing/Emit.h"
 #include "tracing/Session.h"
+#include "tracing/StoredTypes.h"
 
 #include <bit>
 
@@ -64,15 +65,19 @@ runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Valu
       source = {Source::Tensor, uint32_t(tensors.size())};
       tensors.push_back(leaf);
     }
-    vals[leaf.index] = e.parameter(leaf.shape(), target);
-    vals[leaf.index].isWeak = leaf.node->isWeak;
+    if (source.kind == Source::Key) {
+      vals[leaf.index] = e.parameter(leaf.shape(), target);
+      vals[leaf.index].isWeak = leaf.node->isWeak;
+    } else {
+      vals[leaf.index] = storedParameter(e, leaf, target);
+    }
     parameters.push_back(source);
     donated.push_back(target >= 0);
   }
   MILLRACE_TRY(emitNodes(e, plan, values));
   std::vector<Val> returned;
   for (const Value &root : roots)
-    returned.push_back(values.at(root.node.get())[root.index]);
+    returned.push_back(toStored(e, values.at(root.node.get())[root.index]));
   runtime::StatusOr<std::string> text = e.finish(returned);
   if (!text)
     return text.status();
@@ -98,7 +103,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(const std:
       continue;
     }
     runtime::StatusOr<runtime::BufferPtr> buffer =
-        session.buffer(source.kind == Source::Key ? number(int64_t(keyBits[source.index]), false) : tensors[source.index]);
+        source.kind == Source::Key ? session.keyBuffer(keyBits[source.index]) : session.buffer(tensors[source.index]);
     if (!buffer)
       return buffer.status();
     given.push_back(std::move(*buffer));

@@ -6,6 +6,8 @@
 #include "passes/vhlo/PortableArtifact.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "tracing/Origin.h"
+#include "tracing/StoredTypes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -66,8 +68,11 @@ std::string plainName(const Node &node) { return node.op->name.substr(0, node.op
 
 std::string shapesText(const Node &node) {
   std::string text;
-  for (const Shape &shape : node.results)
+  for (Shape shape : node.results) {
+    if (!node.op && !node.isNumber())
+      shape.dtype = storedType(shape.dtype);
     text += (text.empty() ? "" : ", ") + shape.toString();
+  }
   return node.results.size() == 1 ? text : "(" + text + ")";
 }
 

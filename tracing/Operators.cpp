@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Operators.cpp - The table of operators and whole programs -----------===//
 #include "tracing/Emit.h"
+#include "tracing/StoredTypes.h"
 
 #include <unordered_map>
 
@@ -264,6 +265,8 @@ runtime::Status emitNodes(Emitter &e, const Schedule &schedule, Emitted &values)
     if (node->origin) // bodies of composites and loops have none: they stand where they are used
       e.at(node->op->name, placeOf(node->origin));
     values[node] = emitNode(e, node->op, node->args, operands, &node->results);
+    for (Val &value : values[node])
+      value = roundToStored(e, value);
     if (e.failed()) {
       std::string place = placeOf(node->origin).toString();
       return e.error().withContext(node->op->name + (place.empty() ? "" : " (" + place + ")"));
@@ -304,14 +307,17 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
     made.resize(leaf.node->results.size());
     int64_t donatedTo = options.donations.empty() ? -1 : options.donations[i];
     const Parts *parts = options.partitions > 1 ? partsOf(leaf) : nullptr;
-    made[leaf.index] = parts ? parameterInParts(e, leaf, *parts, donatedTo) : parameterFor(e, leaf, donatedTo);
+    if (parts)
+      made[leaf.index] = parameterInParts(e, leaf, *parts, donatedTo);
+    else
+      made[leaf.index] = leaf.node->isNumber() ? parameterFor(e, leaf) : storedParameter(e, leaf, donatedTo);
   }
   if (options.packNumbers)
     emitPackedNumbers(e, schedule, values);
   MILLRACE_TRY(emitNodes(e, schedule, values));
   std::vector<Val> results;
   for (const Value &root : roots) {
-    results.push_back(values.at(root.node.get())[root.index]);
+    results.push_back(toStored(e, values.at(root.node.get())[root.index]));
     ShardingPtr wanted = options.partitions > 1 ? annotationOf(root.node.get(), root.index) : nullptr;
     if (wanted && !wanted->isReplicated())
       e.resultSharding(results.size() - 1, attributeOf(*wanted));

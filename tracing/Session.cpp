@@ -6,6 +6,7 @@
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
 #include "tracing/Metrics.h"
+#include "tracing/StoredTypes.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -37,9 +38,21 @@ Session::Session() {
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
   MILLRACE_TRY(startError);
   Timed time("TransferToDeviceTime");
+  std::vector<char> converted;
+  DType stored = storedType(shape.dtype);
+  if (stored != shape.dtype) {
+    converted.resize(size_t(shape.count()) * runtime::byteSize(stored));
+    convertToStored(shape.dtype, data, converted.data(), shape.count());
+    data = converted.data();
+  }
+  return uploadAs(stored, data, std::move(shape));
+}
+
+runtime::StatusOr<Value> Session::uploadAs(DType dtype, const void *data, Shape shape) {
+  MILLRACE_TRY(startError);
   const runtime::MemorySpace &memory = runtimeClient->devices()[0]->memories().front();
   runtime::StatusOr<runtime::BufferPtr> buffer = runtimeClient->bufferFromHost(
-      data, shape.dtype, shape.dims, {}, runtime::HostSemantics::OnlyDuringCall, memory);
+      data, dtype, shape.dims, {}, runtime::HostSemantics::OnlyDuringCall, memory);
   if (!buffer)
     return buffer.status();
   return leaf(std::move(*buffer), std::move(shape));
@@ -69,6 +82,38 @@ runtime::StatusOr<runtime::BufferPtr> Session::buffer(const Value &value) {
   if (!uploaded)
     return uploaded.status();
   return uploaded->node->buffers[0];
+}
+
+runtime::StatusOr<runtime::BufferPtr> Session::keyBuffer(uint64_t bits) {
+  runtime::StatusOr<Value> uploaded = uploadAs(DType::I64, &bits, {DType::I64, {}});
+  if (!uploaded)
+    return uploaded.status();
+  return uploaded->node->buffers[0];
+}
+
+runtime::StatusOr<runtime::BufferPtr> Session::plainBuffer(const Value &value) {
+  runtime::StatusOr<runtime::BufferPtr> kept = buffer(value);
+  const Shape &shape = value.shape();
+  if (!kept || (*kept)->dtype() == shape.dtype)
+    return kept;
+  std::vector<char> bytes(size_t(shape.count()) * runtime::byteSize(shape.dtype));
+  MILLRACE_TRY(download(value, bytes.data()));
+  runtime::StatusOr<Value> made = uploadAs(shape.dtype, bytes.data(), shape);
+  if (!made)
+    return made.status();
+  return made->node->buffers[0];
+}
+
+runtime::StatusOr<Value> Session::adopt(runtime::BufferPtr plain) {
+  runtime::StatusOr<std::vector<int64_t>> dims = plain->dims();
+  if (!dims)
+    return dims.status();
+  Shape shape{plain->dtype(), std::move(*dims)};
+  if (storedType(shape.dtype) == shape.dtype)
+    return leaf(std::move(plain), std::move(shape));
+  std::vector<char> bytes(size_t(shape.count()) * runtime::byteSize(shape.dtype));
+  MILLRACE_TRY(plain->toHost(bytes.data(), bytes.size()).await());
+  return upload(bytes.data(), std::move(shape));
 }
 
 /// Results that take the memory of leaves. `roots` are the results; `dying[i]`: nobody else holds leaf i.
@@ -349,8 +394,15 @@ runtime::Status Session::download(const Value &value, void *target) {
   if (!source)
     return source.status();
   Timed time("TransferFromDeviceTime");
-  uint64_t bytes = uint64_t(value.shape().count()) * runtime::byteSize(value.shape().dtype);
-  return (*source)->toHost(target, bytes).await();
+  const Shape &shape = value.shape();
+  DType stored = (*source)->dtype();
+  uint64_t bytes = uint64_t(shape.count()) * runtime::byteSize(stored);
+  if (stored == shape.dtype)
+    return (*source)->toHost(target, bytes).await();
+  std::vector<char> converted(bytes);
+  MILLRACE_TRY((*source)->toHost(converted.data(), bytes).await());
+  convertFromStored(shape.dtype, converted.data(), target, shape.count());
+  return {};
 }
 
 runtime::Status Session::wait() {

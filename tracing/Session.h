@@ -49,6 +49,12 @@ public:
   runtime::Status syncEagerly(std::vector<Value> roots);
   /// The buffer of a value after sync(). A number is uploaded.
   runtime::StatusOr<runtime::BufferPtr> buffer(const Value &value);
+  /// The buffer of a random key, a number that is never kept in a smaller type (StoredTypes.h).
+  runtime::StatusOr<runtime::BufferPtr> keyBuffer(uint64_t bits);
+  /// As buffer(), in the type of the value's shape: for programs that are not of this session's making. May wait and copy.
+  runtime::StatusOr<runtime::BufferPtr> plainBuffer(const Value &value);
+  /// A result of such a program as a leaf. May wait and copy.
+  runtime::StatusOr<Value> adopt(runtime::BufferPtr plain);
   /// Waits for the value and copies it to `target` (row-major, exactly the shape's bytes).
   runtime::Status download(const Value &value, void *target);
   /// Waits for everything that was enqueued.
@@ -91,6 +97,8 @@ public:
   uint64_t lastGraph() const { return lastKey; }
 
 private:
+  /// upload() without a conversion of `data`, whose type is `dtype`.
+  runtime::StatusOr<Value> uploadAs(DType dtype, const void *data, Shape shape);
   struct Entry {
     std::shared_ptr<runtime::Executable> executable;
     std::vector<int64_t> donations; ///< per leaf: the result that takes its memory, or -1

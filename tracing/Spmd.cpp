@@ -5,6 +5,7 @@
 #include "tracing/Emit.h"
 #include "tracing/Metrics.h"
 #include "tracing/Session.h"
+#include "tracing/StoredTypes.h"
 
 #include <algorithm>
 
@@ -12,6 +13,9 @@ namespace millrace::tracing {
 
 runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
   MILLRACE_TRY(startError);
+  for (DType dtype : {DType::F32, DType::F64, DType::I64})
+    if (isOn && storedType(dtype) != dtype)
+      return runtime::unimplemented("several devices with tensors in smaller types (XLA_USE_BF16 and its relatives) are not there yet");
   std::lock_guard lock(mutex);
   int64_t wanted = isOn ? int64_t(runtimeClient->devices().size()) : 0;
   if (wanted != numPartitions)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Api.cpp - Functions of _XLAC that look at devices, graphs, memory ---===//
 #include "python/torch_xla/csrc/Functions.h"
+#include "tracing/StoredTypes.h"
 
 #include <ATen/ops/from_blob.h>
 
@@ -153,6 +154,12 @@ PyObject *replaceTensor(PyObject *, PyObject *args) {
   });
 }
 
+/// The device keeps tensors of this type in another one: their memory cannot be shared.
+bool isStoredOtherwise(const Tensor &tensor) {
+  runtime::DType dtype = dtypeOf(tensor.scalar_type());
+  return tracing::storedType(dtype) != dtype;
+}
+
 /// A tensor of the CPU over the memory of one of the device, after it was computed.
 PyObject *toCpuAlias(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
@@ -160,7 +167,7 @@ PyObject *toCpuAlias(PyObject *, PyObject *object) {
     Tensor made;
     {
       WithoutGil released;
-      if (tensor.is_conj() || tensor.is_neg()) {
+      if (tensor.is_conj() || tensor.is_neg() || isStoredOtherwise(tensor)) {
         made = toCpu(tensor);
       } else {
         std::shared_ptr<runtime::Storage> memory = valueOrRaise(bufferOf(tensor)->acquire());
@@ -178,7 +185,7 @@ PyObject *fromCpuAlias(PyObject *, PyObject *object) {
     TORCH_CHECK(isTensor(object) && tensorIn(object).is_cpu(), "expects a tensor of the CPU");
     Tensor cpu = tensorIn(object).detach();
     bool isAligned = reinterpret_cast<uintptr_t>(cpu.const_data_ptr()) % 64 == 0;
-    if (!cpu.is_contiguous() || cpu.is_conj() || cpu.is_neg() || !isAligned || cpu.numel() == 0)
+    if (isStoredOtherwise(cpu) || !cpu.is_contiguous() || cpu.is_conj() || cpu.is_neg() || !isAligned || cpu.numel() == 0)
       return pythonOf(wrap(upload(cpu)));
     Shape shape{dtypeOf(cpu.scalar_type()), cpu.sizes().vec()};
     const runtime::MemorySpace &space = client()->devices()[0]->memories().front();

@@ -157,14 +157,12 @@ PyObject *runProgram(PyObject *, PyObject *args) {
         raise(status);
       std::vector<runtime::BufferPtr> buffers;
       for (const Value &value : values)
-        buffers.push_back(valueOrRaise(session.buffer(value)));
+        buffers.push_back(valueOrRaise(session.plainBuffer(value)));
       runtime::ExecuteOptions options;
       for (size_t i = 0; i < buffers.size(); ++i)
         options.nonDonatable.push_back(uint32_t(i));
-      for (runtime::BufferPtr &buffer : valueOrRaise(session.launch(**program, buffers, options))) {
-        Shape shape{buffer->dtype(), valueOrRaise(buffer->dims())};
-        results.push_back(tracing::leaf(std::move(buffer), std::move(shape)));
-      }
+      for (runtime::BufferPtr &buffer : valueOrRaise(session.launch(**program, buffers, options)))
+        results.push_back(valueOrRaise(session.adopt(std::move(buffer))));
     }
     return wrapAll(std::move(results));
   });

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.debug.metrics (met): counters and samples, and their report in PyTorch/XLA's format."""
+import os
+
 from .. import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -75,7 +77,16 @@ def _metric_text(name, data):
 
 def metrics_report():
     """All metrics and counters as text."""
-    return short_metrics_report(counter_names(), metric_names())
+    return short_metrics_report(counter_names(), metric_names()) + _stored_types()
+
+
+def _stored_types():
+    """A line per switch of the environment that makes the device keep tensors in smaller types than they report."""
+    effects = {"XLA_USE_BF16": "float32 and float64 as bfloat16", "XLA_DOWNCAST_BF16": "float32 as bfloat16, float64 as float32",
+               "XLA_USE_FP16": "float32 and float64 as float16", "XLA_DOWNCAST_FP16": "float32 as float16, float64 as float32",
+               "XLA_USE_32BIT_LONG": "64-bit integers in 32 bits"}
+    return "".join(f"Note: {name} is on: the device keeps {effect}\n" for name, effect in effects.items()
+                   if os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE", "Y"))
 
 
 def short_metrics_report(counter_names=None, metric_names=None):

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- StoredTypes.cpp - Tensors that are kept in a smaller type -----------===//
+#include "tracing/StoredTypes.h"
+
+#include "tracing/Dump.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <cstring>
+
+namespace millrace::tracing {
+
+DType storedType(DType dtype) {
+  static const struct Chosen {
+    DType f32 = DType::F32, f64 = DType::F64;
+    bool shortLong = isSwitchedOn("XLA_USE_32BIT_LONG");
+    Chosen() {
+      for (auto [kind, half] : {std::pair("BF16", DType::BF16), std::pair("FP16", DType::F16)}) {
+        if (isSwitchedOn((std::string("XLA_USE_") + kind).c_str()))
+          f32 = f64 = half;
+        else if (isSwitchedOn((std::string("XLA_DOWNCAST_") + kind).c_str()))
+          f32 = half, f64 = DType::F32;
+      }
+    }
+  } chosen;
+  switch (dtype) {
+  case DType::F32: return chosen.f32;
+  case DType::F64: return chosen.f64;
+  case DType::I64: return chosen.shortLong ? DType::I32 : dtype;
+  case DType::U64: return chosen.shortLong ? DType::U32 : dtype;
+  default: return dtype;
+  }
+}
+
+Val storedParameter(Emitter &e, const Value &leaf, int64_t donatedTo) {
+  const Shape &shape = leaf.shape();
+  Val made = e.convert(e.parameter({storedType(shape.dtype), shape.dims}, donatedTo), shape.dtype);
+  made.isWeak = leaf.node->isWeak;
+  return made;
+}
+
+Val toStored(Emitter &e, const Val &value) {
+  return value && storedType(value.dtype()) != value.dtype() ? e.convert(value, storedType(value.dtype())) : value;
+}
+
+Val roundToStored(Emitter &e, const Val &value) {
+  if (!value || storedType(value.dtype()) == value.dtype())
+    return value;
+  if (!runtime::isFloat(value.dtype())) // integers wrap around
+    return e.convert(e.convert(value, storedType(value.dtype())), value.dtype());
+  const char *bits[2] = {"8 : i32", "23 : i32"};
+  if (storedType(value.dtype()) == DType::BF16)
+    bits[1] = "7 : i32";
+  else if (storedType(value.dtype()) == DType::F16)
+    bits[0] = "5 : i32", bits[1] = "10 : i32";
+  return e.op("stablehlo.reduce_precision", {value}, {{"exponent_bits", bits[0]}, {"mantissa_bits", bits[1]}});
+}
+
+namespace {
+
+uint16_t halfOf(double value, const llvm::fltSemantics &semantics) {
+  llvm::APFloat wide(value);
+  bool lost;
+  wide.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &lost);
+  return uint16_t(wide.bitcastToAPInt().getZExtValue());
+}
+double doubleOf(uint16_t bits, const llvm::fltSemantics &semantics) {
+  llvm::APFloat narrow(semantics, llvm::APInt(16, bits));
+  bool lost;
+  narrow.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lost);
+  return narrow.convertToDouble();
+}
+
+template <typename From, typename To, typename F>
+void each(const void *from, void *to, int64_t count, F convert) {
+  for (int64_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, static_cast<const char *>(from) + i * int64_t(sizeof(From)), sizeof value);
+    To made = convert(value);
+    std::memcpy(static_cast<char *>(to) + i * int64_t(sizeof(To)), &made, sizeof made);
+  }
+}
+
+const llvm::fltSemantics &semanticsOf(DType half) {
+  return half == DType::BF16 ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf();
+}
+
+} // namespace
+
+void convertToStored(DType dtype, const void *from, void *to, int64_t count) {
+  DType stored = storedType(dtype);
+  if (runtime::isInteger(dtype))
+    return each<uint64_t, uint32_t>(from, to, count, [](uint64_t v) { return uint32_t(v); });
+  if (stored == DType::F32)
+    return each<double, float>(from, to, count, [](double v) { return float(v); });
+  const llvm::fltSemantics &semantics = semanticsOf(stored);
+  auto half = [&](auto v) { return halfOf(v, semantics); };
+  dtype == DType::F32 ? each<float, uint16_t>(from, to, count, half) : each<double, uint16_t>(from, to, count, half);
+}
+
+void convertFromStored(DType dtype, const void *from, void *to, int64_t count) {
+  DType stored = storedType(dtype);
+  if (dtype == DType::I64)
+    return each<int32_t, int64_t>(from, to, count, [](int32_t v) { return int64_t(v); });
+  if (dtype == DType::U64)
+    return each<uint32_t, uint64_t>(from, to, count, [](uint32_t v) { return uint64_t(v); });
+  if (stored == DType::F32)
+    return each<float, double>(from, to, count, [](float v) { return double(v); });
+  const llvm::fltSemantics &semantics = semanticsOf(stored);
+  auto wide = [&](uint16_t v) { return doubleOf(v, semantics); };
+  if (dtype == DType::F32)
+    return each<uint16_t, float>(from, to, count, [&](uint16_t v) { return float(wide(v)); });
+  each<uint16_t, double>(from, to, count, wide);
+}
+
+} // namespace millrace::tracing
