@@ -23,6 +23,7 @@ def _pointer(capsule):
 def install(library):
     """Sends what was registered so far, and what will be, to `library` (libmillrace_pjrt.so, loaded with ctypes)."""
     from jaxlib import xla_client
+    from jaxlib.cpu import _lapack
 
     register_type = library.millrace_register_ffi_type
     register_type.restype, register_type.argtypes = ctypes.c_char_p, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
@@ -52,7 +53,27 @@ def install(library):
         name = name.decode() if isinstance(name, bytes) else name
         report("custom call", name, register(name.encode(), *pointers, int(api_version), int(traits or 0)))
 
+    # jaxlib's LAPACK handlers call through null pointers until JAX has initialized them, which it does before it uses one: until then
+    # other clients of the process (torch_xla) keep the runtime's own.
+    waiting, initialize, initialized = [], _lapack.initialize, False
+
+    def initialize_and_register():
+        nonlocal initialized
+        initialize()
+        initialized = True
+        while waiting:
+            handler(*waiting.pop())
+
+    def handler_when_ready(name, *rest):
+        text = name.decode() if isinstance(name, bytes) else name
+        if text.startswith("lapack_") and not initialized:
+            waiting.append((name, *rest))
+        else:
+            handler(name, *rest)
+
+    _lapack.initialize = initialize_and_register
+
     # Types first: handlers with states ask for theirs when they are registered.
     xla_client.register_custom_type_handler("cpu", type_handler)
-    xla_client.register_custom_call_handler("cpu", handler)
+    xla_client.register_custom_call_handler("cpu", handler_when_ready)
     installing = False
