@@ -4,14 +4,15 @@
 Started as `python -m benchmarks.peers PEER GROUP NAME FOLDER THREADS`; FOLDER holds NAME.mlir and NAME.npz (the inputs).
 Prints one JSON object per line: first {"compile_s", "flags", "version"} after compiling and one warm-up run whose results
 went to FOLDER/NAME.PEER.npz, then for every line "run COUNT" on stdin {"run_ms": [...]}, for "memory" {"peak_mib", "base_mib"}. A
-failure is {"error": ...}.
+failure is {"error": ...}. Where MILLRACE_BENCH_KEEP names a folder, what IREE and Inductor compiled is kept there for the next time.
 """
 import contextlib
-import io
+import ctypes
+import gc
+import hashlib
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -19,16 +20,20 @@ import time
 
 import numpy as np
 
+from benchmarks import catalog, tools
 from benchmarks import program as bench
-from benchmarks import tools
 
 
-def find(group, name):
-    if group == "model":
-        from benchmarks.model import programs
-    else:
-        from benchmarks.op import programs
-    return next(p for p in programs() if p.name == name)
+class CannotRun(Exception):
+    """Why this peer does not run this program, in a line."""
+
+
+def given(program, folder):
+    """(text, arguments with their types, types of the results)"""
+    with open(os.path.join(folder, program.name + ".mlir")) as file:
+        text = file.read()
+    parameters, results = bench.signature(text)
+    return text, bench.typed(tools.load_results(os.path.join(folder, program.name + ".npz")), parameters), results
 
 
 def timed(call, count):
@@ -41,7 +46,17 @@ def timed(call, count):
 
 
 def peak_of_this_process():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Peak resident memory since the start or since forget_peak(), in MiB."""
+    with open("/proc/self/status") as file:
+        return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1)) / 1024
+
+
+def forget_peak():
+    """What compiling and preparing needed is given back; from here on the peak is that of running."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
 
 
 def peak_of(command):
@@ -54,26 +69,46 @@ def peak_of(command):
 
 
 class Jax:
+    """The text compiled by jaxlib as JAX does it."""
+
     def __init__(self, program, folder, threads):
         import jax
+        from jax._src import compiler
+        from jax.interpreters import mlir
+        from jaxlib import xla_client
+        from jaxlib.mlir import ir
 
-        self.base_mib = peak_of_this_process()
-        self.jax, inputs = jax, program.inputs(0)
-        lowered = jax.jit(program.function, keep_unused=True).lower(*inputs)
+        device = jax.devices("cpu")[0]
+        text, arguments, _ = given(program, folder)
+        self.inputs = [jax.device_put(a) for a in arguments]
+        jax.block_until_ready(self.inputs)
+        del arguments
+        forget_peak()
+        before = peak_of_this_process()
+        self.base_mib = before - sum(a.nbytes for a in self.inputs) / 2**20
         start = time.perf_counter()
-        self.compiled = lowered.compile()
+        with mlir.make_ir_context():
+            module = ir.Module.parse(text)
+        self.executable = device.client.compile_and_load(module, xla_client.DeviceList((device,)),
+                                                         compiler.get_compile_options(num_replicas=1, num_partitions=1))
         self.compile_s = time.perf_counter() - start
-        self.inputs = jax.device_put(inputs)
-        self.flags = {"XLA_FLAGS": os.environ.get("XLA_FLAGS", "")}
+        del module
+        self.jax = jax
+        self.flags = {"XLA_FLAGS": os.environ.get("XLA_FLAGS", ""), "peak_compile_mib": round(peak_of_this_process() - before, 1)}
         self.version = f"jax {jax.__version__}"
 
+    def call(self):
+        return self.jax.block_until_ready(self.executable.execute_sharded(self.inputs).disassemble_into_single_device_arrays())
+
     def results(self):
-        return [np.asarray(r) for r in self.jax.tree_util.tree_leaves(self.compiled(*self.inputs))]
+        return [np.asarray(shards[0]) for shards in self.call()]
 
     def run(self, count):
-        return timed(lambda: self.jax.block_until_ready(self.compiled(*self.inputs)), count)
+        return timed(self.call, count)
 
     def memory(self):
+        forget_peak()
+        self.run(2)
         return peak_of_this_process()
 
 
@@ -82,30 +117,55 @@ class Iree:
 
     def __init__(self, program, folder, threads):
         import iree.compiler
+        import iree.compiler.version
         import iree.runtime
 
         self.base_mib = peak_of_this_process()
-        with open(os.path.join(folder, program.name + ".mlir")) as file:
-            text = file.read()
+        text, arguments, self.types = given(program, folder)
+        self.version = f"iree {iree.compiler.version.VERSION}"
+        self.flags = {"compiler": self.FLAGS, "driver": "local-task"}
         start = time.perf_counter()
-        binary = iree.compiler.compile_str(text, target_backends=["llvm-cpu"], input_type="stablehlo", extra_args=self.FLAGS)
-        self.compile_s = time.perf_counter() - start
+        binary = self.compile(iree.compiler, text)
+        if "kept" not in self.flags:
+            self.compile_s = time.perf_counter() - start
         iree.runtime.flags.parse_flags(f"--task_topology_group_count={threads}")
         config = iree.runtime.Config("local-task")
         context = iree.runtime.SystemContext(config=config)
         context.add_vm_module(iree.runtime.VmModule.copy_buffer(context.instance, binary))
         module = next(m for n, m in context.modules.items() if n != "hal")
         self.main = module["main"]
-        self.inputs = [iree.runtime.asdevicearray(config.device, np.asarray(a)) for a in bench.flatten(program.inputs(0))]
-        self.flags = {"compiler": self.FLAGS, "driver": "local-task"}
-        self.version = f"iree {iree.compiler.version.VERSION}" if hasattr(iree.compiler, "version") else "iree"
+        try:
+            self.inputs = [iree.runtime.asdevicearray(config.device, a) for a in arguments]
+        except KeyError as error:
+            raise CannotRun(f"IREE's runtime has no arrays of NumPy's type {error}") from error
+
+    def compile(self, compiler, text):
+        """Machine code, compiled or from an earlier run: `compile_s` is measured only where it was compiled."""
+        self.compile_s = None
+        folder = os.environ.get("MILLRACE_BENCH_KEEP")
+        key = hashlib.sha256("\n".join([text, self.version, *self.FLAGS]).encode()).hexdigest()[:24]
+        path = os.path.join(folder, f"{key}.vmfb") if folder else None
+        if path and os.path.exists(path):
+            self.flags["kept"] = True
+            with open(path, "rb") as file:
+                return file.read()
+        try:
+            binary = compiler.compile_str(text, target_backends=["llvm-cpu"], input_type="stablehlo", extra_args=self.FLAGS)
+        except compiler.CompilerToolError as error:
+            lines = [line for line in str(error).splitlines() if "error:" in line]
+            raise CannotRun("IREE does not compile it: " + (lines[0].split("error:")[1].strip() if lines else str(error))[:200]) from error
+        if path:
+            with open(path + ".new", "wb") as file:
+                file.write(binary)
+            os.rename(path + ".new", path)
+        return binary
 
     def call(self):
         out = self.main(*self.inputs)
         return list(out) if isinstance(out, (tuple, list)) else [out]
 
     def results(self):
-        return [np.asarray(r.to_host()) for r in self.call()]
+        return bench.typed([np.asarray(r.to_host()) for r in self.call()], self.types)
 
     def run(self, count):
         return timed(self.call, count)  # the synchronous call: it returns after the fence has been reached
@@ -114,42 +174,58 @@ class Iree:
         return peak_of_this_process()
 
 
+def to_torch(array):
+    import torch
+
+    array = np.ascontiguousarray(array).reshape(np.shape(array))  # the first makes a vector of a scalar
+    return torch.tensor(array.view(np.int16)).view(torch.bfloat16) if array.dtype.name == "bfloat16" else torch.tensor(array)
+
+
 class Torch:
     inductor = False
 
     def __init__(self, program, folder, threads):
-        if program.torch_function is None:
-            raise NotImplementedError("no torch version of this program")
+        if program.torch_function is None and program.torch_program is None:
+            raise CannotRun("no PyTorch version of this program")
         import torch
         from torch.utils import _pytree
 
         self.base_mib = peak_of_this_process()
         torch.set_num_threads(threads)
-        self.torch, self.function = torch, program.torch_function
-        self.inputs = _pytree.tree_map(lambda a: torch.tensor(np.asarray(a)), program.inputs(0))
         self.compile_s = 0.0
         self.version = f"torch {torch.__version__}"
-        self.flags = {"mode": "eager"}
+        self.flags = {"mode": "inductor" if self.inductor else "eager"}
+        compiled = torch.compile if self.inductor else lambda f: f
+        if program.torch_program is not None:
+            self.guard, self.call = contextlib.nullcontext, program.torch_program().start(compiled)
+        else:
+            self.guard = contextlib.nullcontext if self.needs_grad(program) else torch.no_grad
+            inputs = _pytree.tree_map(to_torch, program.inputs(0))
+            function = compiled(program.torch_function)
+            self.call = lambda: function(*inputs)
+        start = time.perf_counter()
+        with self.guard():
+            self.first = self.numbers(self.call())  # steps of training change their state: the first one's results count
         if self.inductor:
-            self.function = torch.compile(program.torch_function, fullgraph=False)
-            start = time.perf_counter()
-            with torch.no_grad() if not self.needs_grad(program) else contextlib.nullcontext():
-                self.function(*self.inputs)
             self.compile_s = time.perf_counter() - start
-            self.flags = {"mode": "inductor"}
-        self.guard = contextlib.nullcontext if self.needs_grad(program) else torch.no_grad
+            if "MILLRACE_BENCH_KEEP" in os.environ:
+                self.compile_s, self.flags["kept"] = None, True
 
     @staticmethod
     def needs_grad(program):
         return "adam" in program.name or "train" in program.name
 
+    @staticmethod
+    def numbers(results):
+        found = [r.detach().resolve_conj() for r in bench.flatten(results)]
+        return [(r.float() if r.element_size() == 2 and r.is_floating_point() else r).numpy().copy() for r in found]
+
     def results(self):
-        with self.guard():
-            return [np.asarray(r.detach()) for r in bench.flatten(self.function(*self.inputs))]
+        return self.first
 
     def run(self, count):
         with self.guard():
-            return timed(lambda: self.function(*self.inputs), count)
+            return timed(self.call, count)
 
     def memory(self):
         return peak_of_this_process()
@@ -169,16 +245,23 @@ class Millrace:
         self.cache = tempfile.mkdtemp(prefix="millrace-bench-", dir=folder)
         self.target = os.path.join(folder, "millrace-out.npz")
         self.environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MILLRACE_CACHE="rw")
+        with open(self.path) as file:
+            self.types = bench.signature(file.read())[1]
         start = time.perf_counter()
         self.first = self.call("--repeat=1", "--time", "--quiet", f"--out={self.target}")
         wall = time.perf_counter() - start
         total = re.search(r"([\d.]+)\s+total", self.first)
         self.compile_s = float(total.group(1)) / 1e3 if total else wall
-        second = self.call("--repeat=1", "--time", "--quiet")
+        second = self.call("--repeat=1", "--time", "--quiet", "--stats")
         self.compile_warm_s = sum(float(re.search(pattern, second).group(1)) for pattern in (r"([\d.]+)\s+total", r"load: ([\d.]+) ms")) / 1e3
-        self.flags = {"wall_first_s": round(wall, 3), "peak_compile_mib": self.peak_of_compiling()}
+        self.flags = {"wall_first_s": round(wall, 3), "peak_compile_mib": self.peak_of_compiling(), "bytes": self.planned(second)}
         self.version = "millrace " + subprocess.run([tools.tool("xla-run"), "--version"], capture_output=True,
                                                     text=True).stdout.strip().split("\n")[0]
+
+    @staticmethod
+    def planned(text):
+        """Bytes of arguments, outputs, temporaries (the arena), constants, ..., as --stats prints them."""
+        return {what: int(number) for number, what in re.findall(r"^ +(\d+)  (\w[\w ]*)", text, re.M)}
 
     def peak_of_compiling(self):
         """Peak resident memory of xla-compile in MiB, weights not loaded."""
@@ -195,7 +278,7 @@ class Millrace:
         return process.stdout + process.stderr
 
     def results(self):
-        return tools.load_results(self.target)
+        return bench.typed(tools.load_results(self.target), self.types)
 
     def run(self, count):
         text = self.call(f"--repeat={count + 2}", "--time", "--quiet")
@@ -210,8 +293,10 @@ PEERS = {"millrace": Millrace, "xla_cpu": Jax, "iree": Iree, "torch_eager": Torc
 
 def main():
     peer, group, name, folder, threads = sys.argv[1:6]
-    program = find(group, name)
-    out, sys.stdout = sys.stdout, io.StringIO()  # what libraries print must not mix with the answers
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(threads)])  # XLA:CPU has no flag for its threads: it counts the cores
+    program = catalog.find(group, name)
+    out = os.fdopen(os.dup(1), "w")  # what libraries print must not mix with the answers
+    os.dup2(2, 1)
 
     def answer(value):
         out.write(json.dumps(value) + "\n")
@@ -219,8 +304,7 @@ def main():
 
     try:
         subject = PEERS[peer](program, folder, int(threads))
-        results = subject.results()
-        np.savez(os.path.join(folder, f"{name}.{peer}.npz"), **{f"out{i}": r for i, r in enumerate(results)})
+        np.savez(os.path.join(folder, f"{name}.{peer}.npz"), **{f"out{i}": bench.comparable(r) for i, r in enumerate(subject.results())})
         answer({"compile_s": subject.compile_s, "compile_warm_s": getattr(subject, "compile_warm_s", None), "flags": subject.flags,
                 "version": subject.version})
         for line in sys.stdin:
@@ -228,7 +312,11 @@ def main():
                 answer({"peak_mib": subject.memory(), "base_mib": subject.base_mib})
             else:
                 answer({"run_ms": subject.run(int(line.split()[1]))})
+    except CannotRun as reason:
+        answer({"error": str(reason)})
     except Exception as error:
+        if os.environ.get("MILLRACE_BENCH_STDERR"):
+            raise
         answer({"error": f"{type(error).__name__}: {str(error)[:600]}"})
 
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 
-from benchmarks import program as bench
 from benchmarks import tools
 
 SHOWN_SHARE = 0.95  # kernels below the first so much of the time are counted, not listed
@@ -50,11 +49,9 @@ def judge(kernel, peaks):
 def run(item, group, threads, seconds):
     """The profile of one program: total and kernels, slowest first."""
     with tempfile.TemporaryDirectory(prefix="millrace-profile-") as folder:
-        path, arguments, result = (os.path.join(folder, name) for name in ("program.mlir", "arguments.npz", "profile.json"))
-        with open(path, "w") as file:
-            with open(bench.model_path(item)) if group == "model" else tempfile.TemporaryFile("w+") as source:
-                file.write(source.read() if group == "model" else bench.export_text(item))
-        tools.save_arguments(arguments, bench.flatten(item.inputs(0)))
+        path, arguments, result = (os.path.join(folder, name) for name in (item.name + ".mlir", item.name + ".npz", "profile.json"))
+        subprocess.run([sys.executable, "-m", "benchmarks.catalog", group, item.name, folder], cwd=tools.ROOT, capture_output=True, text=True,
+                       check=True, env=dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu"))
 
         def call(repeat):
             command = [tools.tool("xla-run"), path, f"--args={arguments}", f"--profile={result}", f"--repeat={repeat}", "--quiet",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a benchmark program is: a JAX function, its inputs from a seed, a tolerance, and (where easy) the same in torch."""
 import os
+import re
 from typing import Any, Callable, NamedTuple, Optional
 
 import numpy as np
@@ -11,17 +12,19 @@ class Program(NamedTuple):
 
     `function(*inputs(seed))` is pure JAX; all arrays, weights included, are arguments. `rtol`/`atol` bound the
     difference of two correct results. `torch_function(*inputs)` gets the same arrays as torch tensors. `source` names the model
-    whose shapes these are; `large` programs move more than 64 MiB and are no tests.
+    whose shapes these are; `large` programs move more than 64 MiB and are no tests. Where `torch_program(seed)` is given, it makes the
+    program and its inputs (benchmarks.torch_text.TorchProgram), and there is no `function`, `inputs` and `torch_function`.
     """
 
     name: str
-    function: Callable
-    inputs: Callable[[int], tuple]
+    function: Optional[Callable]
+    inputs: Optional[Callable[[int], tuple]]
     rtol: float = 2e-4
     atol: float = 2e-4
     torch_function: Optional[Callable] = None
     source: str = ""
     large: bool = False
+    torch_program: Optional[Callable] = None
 
 
 class Weights:
@@ -66,6 +69,49 @@ def export_text(program: Program) -> str:
 
 def model_path(program: Program) -> str:
     return os.path.join(os.path.dirname(os.path.realpath(__file__)), "model", program.name + ".mlir")
+
+
+def text_and_arguments(program: Program, seed=0):
+    """StableHLO text and the values of its parameters as NumPy arrays, bfloat16 as ml_dtypes has it."""
+    if program.torch_program is None:
+        path = model_path(program)
+        if not os.path.exists(path):
+            return export_text(program), [np.asarray(a) for a in flatten(program.inputs(seed))]
+        with open(path) as file:
+            return file.read(), [np.asarray(a) for a in flatten(program.inputs(seed))]
+    from benchmarks import torch_text
+
+    text, values = torch_text.trace(program.torch_program(seed))
+    return text, [value.numpy() for value in values]
+
+
+_TYPES = {"i1": "bool", "bf16": "bfloat16", **{f"f{n}": f"float{n}" for n in (16, 32, 64)}, **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
+          **{f"ui{n}": f"uint{n}" for n in (8, 16, 32, 64)}, "complex<f32>": "complex64", "complex<f64>": "complex128"}
+
+
+def signature(text):
+    """(types of the parameters, types of the results) of @main, as NumPy's and ml_dtypes' names."""
+    start = text.index("@main(")
+    line = text[start:text.index("\n", start)]
+    # What stands after the arrow are results; attributes of parameters hold no arrow.
+    parameters, _, results = line.partition(" -> ")
+    kinds = [[_TYPES[kind] for kind in re.findall(r"tensor<(?:\d+x)*([a-z]+\d+|complex<f\d+>)[>,]", part)] for part in (parameters, results)]
+    return kinds[0], kinds[1]
+
+
+def typed(arrays, types):
+    """`arrays` with the types that NumPy's files do not know (bfloat16: raw bytes of its size) given back to them."""
+    import ml_dtypes
+
+    assert len(arrays) == len(types), f"{len(arrays)} arrays, but {len(types)} types"
+    return [a.view(ml_dtypes.bfloat16) if kind == "bfloat16" and a.dtype != ml_dtypes.bfloat16 else a for a, kind in zip(arrays, types)]
+
+
+def comparable(array):
+    """`array` in a type that NumPy can write and subtract: small floating point types as float32, which holds their values exactly."""
+    array = np.asarray(array)
+    assert array.dtype.name != "void16", "raw bytes: typed() gives them their type"
+    return array.astype(np.float32) if array.dtype.kind == "V" or array.dtype == np.float16 else array
 
 
 def as_like(got, want):

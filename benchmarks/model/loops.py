@@ -41,7 +41,7 @@ def lstm(batch=16, steps=64, width=256):
             hs.append(h)
         return torch.stack(hs), h, c
 
-    return Program(f"lstm_scan_t{steps}_{batch}x{width}_f32", function, inputs, 1e-4, 1e-4, in_torch)
+    return Program(f"lstm_scan_t{steps}_{batch}x{width}_f32", function, inputs, 1e-4, 1e-4, in_torch, "an LSTM layer by scan")
 
 
 def mandelbrot(size=512, limit=200):
@@ -84,7 +84,7 @@ def mandelbrot(size=512, limit=200):
             count = count + stays.int()
         return count
 
-    return Program(f"mandelbrot_while_{size}x{size}_f32", function, inputs, 5e-3, 0, in_torch)
+    return Program(f"mandelbrot_while_{size}x{size}_f32", function, inputs, 5e-3, 0, in_torch, "the Mandelbrot set by while")
 
 
 PROGRAMS = [lstm(), mandelbrot()]

@@ -85,7 +85,7 @@ def resnet50(batch, size=224, classes=1000):
                 x = F.relu((norm(conv(x, w["c0"], stride), w["n0"]) if "c0" in w else x) + y)
         return x.mean((2, 3)) @ weights["dense"] + weights["dense_b"]
 
-    return Program(f"resnet50_{batch}x{size}x{size}x3_f32", function, inputs, 1e-3, 1e-3, in_torch)
+    return Program(f"resnet50_{batch}x{size}x{size}x3_f32", function, inputs, 1e-3, 1e-3, in_torch, "ResNet-50 v1.5 in JAX, NHWC")
 
 
 PROGRAMS = [resnet50(1)]

@@ -68,7 +68,7 @@ def mlp_adam(batch=128, sizes=(784, 512, 512, 10), rate=1e-3):
         return new_weights, new_first, new_second, step, value.detach()
 
     name = "x".join(str(s) for s in sizes)
-    return Program(f"mlp_adam_b{batch}_{name}_f32", function, inputs, 1e-3, 1e-4, in_torch)
+    return Program(f"mlp_adam_b{batch}_{name}_f32", function, inputs, 1e-3, 1e-4, in_torch, "a perceptron, a step of Adam")
 
 
 def conv_train(batch=32, size=28, rate=0.05):
@@ -114,7 +114,8 @@ def conv_train(batch=32, size=28, rate=0.05):
         momentum = {k: 0.9 * momentum[k] + gradients[k] for k in names}
         return {k: weights[k] - rate * momentum[k] for k in names}, momentum, value.detach()
 
-    return Program(f"conv_train_{batch}x{size}x{size}x1_f32", function, inputs, 1e-3, 1e-3, in_torch)
+    return Program(f"conv_train_{batch}x{size}x{size}x1_f32", function, inputs, 1e-3, 1e-3, in_torch,
+                   "an MNIST network, a step of SGD with momentum")
 
 
 PROGRAMS = [mlp_adam(), conv_train()]

@@ -106,7 +106,7 @@ def bert(batch, length, layers=12, width=768, heads=12, inner=3072, vocabulary=3
     def function(weights, ids, mask):
         return encoder(weights, ids, mask, heads=heads)
 
-    return Program(f"bert_base_l{layers}_{batch}x{length}_f32", function, inputs, 1e-3, 1e-3, in_torch)
+    return Program(f"bert_base_l{layers}_{batch}x{length}_f32", function, inputs, 1e-3, 1e-3, in_torch, "BERT-base, encoder")
 
 
 def gpt2_decode(batch=1, context=1024, layers=12, width=768, heads=12, vocabulary=50257):
@@ -166,7 +166,8 @@ def gpt2_decode(batch=1, context=1024, layers=12, width=768, heads=12, vocabular
             x = x + F.gelu(h @ w["i_w"] + w["i_b"], approximate="tanh") @ w["f_w"] + w["f_b"]
         return F.layer_norm(x, (width,), weights["n_s"], weights["n_b"]) @ weights["words"].T, updated
 
-    return Program(f"gpt2_decode_l{layers}_{batch}x{context}_f32", function, inputs, 1e-3, 1e-3, in_torch)
+    return Program(f"gpt2_decode_l{layers}_{batch}x{context}_f32", function, inputs, 1e-3, 1e-3, in_torch, "GPT-2, one token with its cache")
 
 
 PROGRAMS = [bert(1, 128), gpt2_decode()]
+LARGER = [bert(4, 128), bert(8, 128)]

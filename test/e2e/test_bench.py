@@ -8,7 +8,11 @@ import xml.etree.ElementTree
 
 import pytest
 
-from benchmarks import plot, profile, tools
+import ml_dtypes
+import numpy as np
+
+from benchmarks import plot, profile, report, tools
+from benchmarks import program as programs
 
 
 def bench(*arguments):
@@ -28,7 +32,7 @@ def test_compares_and_plots(tmp_path):
         assert entry["wrong"] is None and 0 < entry["min_ms"] <= entry["median_ms"]
         assert entry["peak_mib"] > entry["base_mib"] > 1 and entry["compile_s"] > 0
     assert 0 < row["peers"]["millrace"]["compile_warm_s"] < row["peers"]["millrace"]["compile_s"]
-    assert "geometric mean against XLA:CPU" in process.stdout
+    assert "geometric mean of speed against XLA:CPU" in process.stdout
     xml.etree.ElementTree.fromstring((tmp_path / "result.svg").read_text())
     assert row["name"] in (tmp_path / "result.svg").read_text()
 
@@ -61,3 +65,33 @@ def test_judges_by_the_nearer_limit():
 def test_best_peer_ignores_wrong_results():
     row = {"peers": {"millrace": {"median_ms": 2.0}, "a": {"median_ms": 1.0, "wrong": "differs"}, "b": {"median_ms": 3.0}}}
     assert plot.speed_against_best(row) == (1.5, "b")
+
+
+def test_types_of_a_program():
+    text = ("module {\n  func.func public @main(%arg0: tensor<2x3xbf16> {jax.arg = \"x\"}, %arg1: tensor<i32>, %arg2: tensor<4xcomplex<f32>>) -> "
+            "(tensor<2xui8> {jax.result_info = \"y\"}, tensor<f16>) {\n    %0 = stablehlo.add %a, %b : tensor<f64>\n")
+    assert programs.signature(text) == (["bfloat16", "int32", "complex64"], ["uint8", "float16"])
+
+
+def test_small_floats_are_compared_as_numbers(tmp_path):
+    item = programs.Program("x", None, None, rtol=1e-2, atol=0)
+    want = [np.array([1, 2, 3], ml_dtypes.bfloat16)]
+    np.savez(tmp_path / "x.npz", out0=want[0])
+    (raw,) = tools.load_results(str(tmp_path / "x.npz"))
+    assert raw.dtype.name == "void16"
+    with pytest.raises(AssertionError, match="raw bytes"):
+        programs.comparable(raw)
+    got = [programs.comparable(a) for a in programs.typed([raw], ["bfloat16"])]
+    assert got[0].dtype == np.float32 and programs.disagreement(item, [programs.comparable(want[0])], got) is None
+    assert "largest difference 1" in programs.disagreement(item, got, [got[0] + 1])
+
+
+def test_summary_names_the_worst():
+    def row(name, ours, theirs):
+        entry = lambda ms, memory: {"median_ms": ms, "compile_s": 0.1 * ms, "compile_warm_s": 0.01, "peak_mib": memory, "base_mib": 10,
+                                    "flags": {"bytes": {"temporaries": 300, "largest sum of live temporaries": 200}}}
+        return {"name": name, "group": "model", "peers": {"millrace": entry(ours, 30), "xla_cpu": entry(theirs, 50), "iree": {"error": "no"}}}
+    found = report.summary([row("a", 1, 4), row("b", 2, 2)], "median_ms")["model"]
+    assert found["xla_cpu"]["mean"] == pytest.approx(2) and found["xla_cpu"]["of"] == "b" and found["best"]["worst"] == 1
+    assert found["compile"]["mean"] == pytest.approx(0.5) and found["memory"]["mean"] == pytest.approx(0.5)
+    assert found["arena"]["worst"] == 1.5
