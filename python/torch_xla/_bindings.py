@@ -136,6 +136,11 @@ def install(xlac):
     xlac._clear_xla_counters, xlac._clear_xla_metrics = met.clear_counters, met.clear_metrics
     xlac._get_executed_fallback_ops = met.executed_fallback_ops
 
+    @name
+    def _xla_user_computation(opname, inputs, computation):
+        from .core import xla_builder
+        return xla_builder.user_computation(opname, inputs, computation)
+
     #===-- Graphs --------------------------------------------------------------===
 
     @name

@@ -16,6 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
                          r"factors: \[[01], 0, 0\]\nsizes: \[1, 1\]\n"),
     ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Linear agrees: True\nGELU agrees: True\nLinear agrees: True\n"
                                  "programs in the step: 1\nsum is positive: True\nprograms in the step: 2\n"),
+    ("torch-custom-operations.md", r"\[\[5.0, 5.0\]\]\nTrue\n6.0\n4.0\n"),
     ("torch-spmd.md", r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\[\(8,\), \(8,\)\] \(Shard\(dim=0\), Shard\(dim=0\)\)\n"
                       r"\[\[0.0, 1.0, 2.0\], \[3.0, 4.0, 5.0\], \[6.0, 7.0, 8.0\], \[9.0\]\]\n"
                       r"learned: True \{devices=\[8,1\]0,1,2,3,4,5,6,7\}\nTrue\nall_reduce tensor<32x32xf32> among 4: .*\n"

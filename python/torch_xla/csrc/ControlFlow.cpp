@@ -57,6 +57,16 @@ const BodyFunction &functionOf(PyObject *capsule) {
 }
 
 
+/// New inputs of the body, with the sizes of `tensors`.
+PyObject *standIns(BodyScope &scope, const std::vector<Tensor> &tensors) {
+  PyObject *made = PyList_New(Py_ssize_t(tensors.size()));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    scope.inputs.push_back(tracing::leaf(nullptr, {dtypeOf(tensors[i].scalar_type()), tensors[i].sizes().vec()}));
+    PyList_SET_ITEM(made, Py_ssize_t(i), pythonOf(wrap(scope.inputs.back())));
+  }
+  return made;
+}
+
 /// _body_begin(isLoop, tensors) -> (scope, stand-ins with the sizes of `tensors`)
 PyObject *bodyBegin(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
@@ -72,14 +82,9 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
       scope->outside->nodes.insert(value.node.get());
       scope->outside->values.emplace(serial, std::move(value));
     }
-    auto blank = [](Shape shape) { return tracing::leaf(nullptr, std::move(shape)); };
     if (isLoop)
-      scope->inputs.push_back(scope->loopKey = blank({runtime::DType::I64, {}}));
-    PyObject *made = PyList_New(Py_ssize_t(tensors.size()));
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      scope->inputs.push_back(blank({dtypeOf(tensors[i].scalar_type()), tensors[i].sizes().vec()}));
-      PyList_SET_ITEM(made, Py_ssize_t(i), pythonOf(wrap(scope->inputs.back())));
-    }
+      scope->inputs.push_back(scope->loopKey = tracing::leaf(nullptr, {runtime::DType::I64, {}}));
+    PyObject *made = standIns(*scope, tensors);
     traceScopes().push_back(scope.get());
     scope->isActive = true;
     PyObject *capsule = PyCapsule_New(scope.release(), kScope, [](PyObject *self) {
@@ -88,6 +93,16 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
       delete held;
     });
     return Py_BuildValue("(NN)", capsule, made);
+  });
+}
+
+/// _body_more(scope, tensors) -> stand-ins that are further inputs of the body under way
+PyObject *bodyMore(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    PyObject *capsule, *list;
+    if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
+      return nullptr;
+    return standIns(*scopeOf(capsule), tensorsOf(list));
   });
 }
 
@@ -300,6 +315,7 @@ PyObject *branch(PyObject *, PyObject *args) {
 
 PyMethodDef controlFlowMethods[] = {
     {"_body_begin", bodyBegin, METH_VARARGS, "Starts to record the body of a loop or a branch: (scope, stand-ins)."},
+    {"_body_more", bodyMore, METH_VARARGS, "Further inputs of the body under way: stand-ins."},
     {"_body_end", bodyEnd, METH_VARARGS, "Ends it with its results: a function."},
     {"_body_end_split", bodyEndSplit, METH_VARARGS, "Ends a body with its gradients: two functions."},
     {"_call", callBody, METH_VARARGS, "Records all operations of a function at once."},

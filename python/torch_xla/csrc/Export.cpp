@@ -4,6 +4,7 @@
 #include "tracing/Compile.h"
 #include "tracing/CustomCall.h"
 #include "tracing/DynamicShapes.h"
+#include "tracing/EmbeddedProgram.h"
 #include "tracing/Export.h"
 
 #include <torch/csrc/Dtype.h>
@@ -122,6 +123,27 @@ PyObject *customCall(PyObject *, PyObject *args) {
   });
 }
 
+/// _embed(name, text, tensors) -> results
+PyObject *embed(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    const char *name, *program;
+    Py_ssize_t size;
+    PyObject *list;
+    if (!PyArg_ParseTuple(args, "ss#O", &name, &program, &size, &list))
+      return nullptr;
+    return wrapAll(valueOrRaise(tracing::embedProgram(name, std::string(program, size_t(size)), valuesOf(list))));
+  });
+}
+
+/// _program_hlo(text) -> HLO text
+PyObject *programHlo(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    Py_ssize_t size;
+    const char *program = PyUnicode_AsUTF8AndSize(object, &size);
+    return program ? text(valueOrRaise(tracing::hloText(std::string(program, size_t(size))))) : nullptr;
+  });
+}
+
 /// _program(text) -> a program that _run_program can call
 PyObject *loadProgram(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
@@ -179,6 +201,8 @@ PyMethodDef exportMethods[] = {
     {"_artifact_text", artifactText, METH_O, "StableHLO text of a portable artifact."},
     {"_generalize", generalize, METH_VARARGS, "One program for all sizes from programs for some."},
     {"_custom_call", customCall, METH_VARARGS, "Records a custom call."},
+    {"_embed", embed, METH_VARARGS, "Records StableHLO text as one operation."},
+    {"_program_hlo", programHlo, METH_O, "HLO text of StableHLO text."},
     {"_program", loadProgram, METH_O, "Compiles StableHLO text."},
     {"_run_program", runProgram, METH_VARARGS, "Runs a compiled program on tensors."},
     {nullptr, nullptr, 0, nullptr}};

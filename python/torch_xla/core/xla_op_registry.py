@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operations of the user's own on tensors, each described by a function of xla_builder values."""
+import os
+import sys
+import threading
+
+from ..utils import utils as xu
+from . import xla_builder as xb
+
+
+class Op:
+    """The operation that `opfn` describes: it gets an xla_builder.Op per tensor, and the keyword arguments of the call."""
+
+    def __init__(self, name, opfn):
+        self._name, self._function, self._lock, self._computations = name, opfn, threading.Lock(), {}
+
+    def __call__(self, *args, **kwargs):
+        """The tensor, or the tuple of tensors, for these tensors. `kwargs`: numbers; other values mean another program."""
+        shapes = xb.tensor_shape(args)
+        key = tuple((shape.dtype, shape.sizes) for shape in shapes), tuple(sorted((name, repr(v)) for name, v in kwargs.items()))
+        with self._lock:
+            computation = self._computations.get(key)
+            if computation is None:
+                computation = self._computations[key] = xb.create_computation(self._name, self._function, shapes, **kwargs)
+                if "XLA_OP_PRINT_COMPUTATIONS" in os.environ and xu.getenv_as("XLA_OP_PRINT_COMPUTATIONS", bool, False):
+                    print(xb.get_computation_hlo(computation), file=sys.stderr)
+        made = xb.user_computation(f"xla::_op_{self._name}", args, computation)
+        return made[0] if len(made) == 1 else made
+
+
+def register(name, opfn):
+    """The operation of that name; see Op."""
+    return Op(name, opfn)
