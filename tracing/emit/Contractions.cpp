@@ -34,6 +34,35 @@ Vals addProduct(const Call &c, bool isSum) {
   return {c.e.add(c.e.broadcast(input, product.dims()), product)};
 }
 
+/// a, b, offs: products of groups that lie one after the other along one dim and end at `offs`: rows of a (b has a matrix
+/// per group), columns of b (a has one), or what is summed over (the result has one). Everything outside the group counts as
+/// zero, so that no size depends on values. Without `offs` both have a matrix per group.
+Vals groupedProduct(const Call &c) {
+  Emitter &e = c.e;
+  Val a = c.val(0), b = c.val(1);
+  if (!a || !b || c.has(3))
+    return {c.has(3) ? e.fail("products of groups with a bias") : Val()};
+  if (a.rank() == 3 && b.rank() == 3)
+    return {e.convert(e.dot(a, b, {0}, {0}, {2}, {1}), c.out().dtype)};
+  Val ends = e.convert(c.val(2), DType::I64);
+  if (!ends)
+    return {Val()};
+  bool isOfColumns = a.rank() == 3;
+  const Val &whole = isOfColumns ? b : a;
+  int64_t groups = ends.dim(0), along = isOfColumns || b.rank() == 2 ? 1 : 0;
+  Val zero = e.constant(int64_t(0), {DType::I64, {1}});
+  Val starts = e.concatenate({zero, e.slice(ends, {0}, {groups - 1})}, 0);
+  Ints dims = {groups, whole.dim(0), whole.dim(1)};
+  Val at = e.iota({DType::I64, dims}, 1 + along);
+  Val isInside = e.op("stablehlo.and", {e.compare(at, e.broadcastInDim(starts, dims, {0}), "GE"),
+                                        e.compare(at, e.broadcastInDim(ends, dims, {0}), "LT")});
+  Val parts = e.select(isInside, e.broadcastInDim(whole, dims, {1, 2}), e.constant(int64_t(0), {whole.dtype(), dims}));
+  Val made = isOfColumns ? e.dot(a, parts, {}, {}, {0, 2}, {0, 1})
+             : along == 0 ? e.dot(parts, b, {}, {}, {0, 2}, {0, 1})
+                          : e.dot(parts, b, {}, {}, {2}, {0});
+  return {e.convert(made, c.out().dtype)};
+}
+
 std::string matrixText(const std::vector<std::pair<int64_t, int64_t>> &rows) {
   std::string text = "dense<[";
   for (size_t i = 0; i < rows.size(); ++i)
@@ -207,6 +236,7 @@ void registerContractions(Registry &r) {
   r.add({"_int_mm"}, [](const Call &c) -> Vals {
     return {matmul(c.e, c.e.convert(c.val(0), DType::I32), c.e.convert(c.val(1), DType::I32))};
   });
+  r.add({"_grouped_mm"}, groupedProduct);
   r.add({"addmm", "baddbmm", "addmv"}, [](const Call &c) { return addProduct(c, false); });
   r.add({"addbmm"}, [](const Call &c) { return addProduct(c, true); });
   r.add({"convolution"}, convolutionForward);

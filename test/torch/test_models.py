@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole models of torchvision and transformers on the device and on the CPU (test/harness/torch_models.py): a few here, all
+with MILLRACE_LONG=1 (scripts/check --long)."""
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch_xla  # noqa: F401
+
+HARNESS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "harness", "torch_models.py")
+LONG = os.environ.get("MILLRACE_LONG") == "1"
+
+
+def run(*flags, timeout):
+    for name in ("torchvision", "transformers"):
+        if not importlib.util.find_spec(name):
+            pytest.skip(f"no {name}")
+    process = subprocess.run([sys.executable, HARNESS, *flags], capture_output=True, text=True, timeout=timeout)
+    print(process.stdout[-3000:], process.stderr[-2000:])
+    assert process.returncode == 0, process.stdout[-2000:]
+    return process.stdout
+
+
+@pytest.mark.skipif(LONG, reason="all of them run")
+def test_some():
+    """Vision without a cut, and a decoder that reads whether its mask hides anything."""
+    output = run("--match=^(squeezenet1_1|gpt2)$", "--what=forward,train", timeout=200)
+    assert output.splitlines()[-1].startswith("4 passed"), output
+
+
+@pytest.mark.skipif(not LONG, reason="takes long: MILLRACE_LONG=1")
+@pytest.mark.parametrize("source", ["vision", "text"])
+def test_all(source):
+    run(f"--from={source}", timeout=10000)
+
+
+@pytest.mark.parametrize("shapes, ends", [(((12, 4), (3, 4, 8)), [2, 2, 12]), (((3, 8, 4), (4, 12)), [4, 4, 12]), (((4, 12), (12, 8)), [4, 4, 12]), (((3, 8, 4), (3, 4, 8)), None)],
+                         ids=["rows", "columns", "sums", "all"])
+def test_products_of_groups(no_fallback, shapes, ends):
+    """Where the groups end is not read; the second one is empty."""
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(shape, generator=generator) for shape in shapes)
+    results = []
+    for device in ("cpu", "xla"):
+        x, y = (t.clone().to(device).requires_grad_() for t in (a, b))
+        offsets = None if ends is None else torch.tensor(ends, dtype=torch.int32, device=device)
+        made = torch.nn.functional.grouped_mm(x, y, offs=offsets)
+        results.append([made, *torch.autograd.grad((made * made).sum(), (x, y))])
+    for want, got in zip(*results):
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5, check_stride=False)
