@@ -24,11 +24,11 @@ def find(group, name):
     return next(p for p in groups()[group] if p.name == name)
 
 
-def write(program, folder, seed=0):
+def write(program, folder):
     from benchmarks import program as bench
     from benchmarks import tools
 
-    text, arguments = bench.text_and_arguments(program, seed)
+    text, arguments = bench.text_and_arguments(program)
     with open(os.path.join(folder, program.name + ".mlir"), "w") as file:
         file.write(text)
     tools.save_arguments(os.path.join(folder, program.name + ".npz"), arguments)

@@ -78,6 +78,7 @@ class Jax:
         from jaxlib import xla_client
         from jaxlib.mlir import ir
 
+        jax.config.update("jax_enable_x64", True)  # else device_put makes small integers of large ones
         device = jax.devices("cpu")[0]
         text, arguments, _ = given(program, folder)
         self.inputs = [jax.device_put(a) for a in arguments]

@@ -12,7 +12,7 @@ class Program(NamedTuple):
 
     `function(*inputs(seed))` is pure JAX; all arrays, weights included, are arguments. `rtol`/`atol` bound the
     difference of two correct results. `torch_function(*inputs)` gets the same arrays as torch tensors. `source` names the model
-    whose shapes these are; `large` programs move more than 64 MiB and are no tests. Where `torch_program(seed)` is given, it makes the
+    whose shapes these are; `large` programs move more than 64 MiB and are no tests. Where `torch_program()` is given, it makes the
     program and its inputs (benchmarks.torch_text.TorchProgram), and there is no `function`, `inputs` and `torch_function`.
     """
 
@@ -71,17 +71,17 @@ def model_path(program: Program) -> str:
     return os.path.join(os.path.dirname(os.path.realpath(__file__)), "model", program.name + ".mlir")
 
 
-def text_and_arguments(program: Program, seed=0):
+def text_and_arguments(program: Program):
     """StableHLO text and the values of its parameters as NumPy arrays, bfloat16 as ml_dtypes has it."""
     if program.torch_program is None:
         path = model_path(program)
         if not os.path.exists(path):
-            return export_text(program), [np.asarray(a) for a in flatten(program.inputs(seed))]
+            return export_text(program), [np.asarray(a) for a in flatten(program.inputs(0))]
         with open(path) as file:
-            return file.read(), [np.asarray(a) for a in flatten(program.inputs(seed))]
+            return file.read(), [np.asarray(a) for a in flatten(program.inputs(0))]
     from benchmarks import torch_text
 
-    text, values = torch_text.trace(program.torch_program(seed))
+    text, values = torch_text.trace(program.torch_program())
     return text, [value.numpy() for value in values]
 
 

@@ -23,19 +23,19 @@ def tensors_of(module):
     return {**dict(module.named_parameters()), **dict(module.named_buffers())}
 
 
-def inference(module, *inputs, keywords=None, result=lambda r: r):
-    """`module(*inputs, **keywords)`, weights as parameters; `result` picks what counts."""
-    module, keywords = module.eval().requires_grad_(False), keywords or {}
+def inference(module, *inputs, result=lambda r: r):
+    """`module(*inputs)`, weights as parameters; `result` picks what counts."""
+    module = module.eval().requires_grad_(False)
 
     def function(weights, *inputs):
-        return result(torch.func.functional_call(module, weights, inputs, keywords))
+        return result(torch.func.functional_call(module, weights, inputs))
 
     def start(compile):
         forward = compile(module)
 
         def step():
             with torch.no_grad():
-                return result(forward(*inputs, **keywords))
+                return result(forward(*inputs))
         return step
 
     return TorchProgram(function, (tensors_of(module), *inputs), start)

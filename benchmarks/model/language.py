@@ -26,9 +26,17 @@ def gemma():
 
 def prefill(make, length=128):
     def program(torch, t):
-        network = make()
-        ids = torch.randint(0, network.config.vocab_size, (1, length))
-        return t.inference(network, ids, torch.ones_like(ids), keywords={"use_cache": False}, result=lambda r: r.logits)
+        class Logits(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.network = make()
+
+            def forward(self, ids, mask):
+                return self.network(input_ids=ids, attention_mask=mask, use_cache=False).logits
+
+        network = Logits()
+        ids = torch.randint(0, network.network.config.vocab_size, (1, length))
+        return t.inference(network, ids, torch.ones_like(ids))
     return program
 
 

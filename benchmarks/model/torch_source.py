@@ -20,10 +20,10 @@ def transformers():
     return transformers
 
 
-def model(name, make, source, rtol=1e-3, atol=1e-3):
+def model(name, make, source, rtol=1e-3, atol=1e-3, seed=0):
     """A Program from `make(torch, torch_text)`, which draws weights and inputs from PyTorch's generator and gives a TorchProgram."""
 
-    def torch_program(seed=0):
+    def torch_program():
         import torch
 
         from benchmarks import torch_text

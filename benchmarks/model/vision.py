@@ -30,5 +30,6 @@ PROGRAMS = [
     classifier("mnasnet1_0"), classifier("vgg16"), classifier("squeezenet1_1"),
     model("vit_small_patch16_1x3x224x224_f32", small_vision_transformer, "timm's vit_small_patch16_224, of torchvision's parts"),
     model("unet_step_1x4x32x32_f32", unet_step, "a diffusion model's U-Net (examples/diffusion_unet.py), one step"),
-    model("resnet18_train_8x3x64x64_f32", resnet18_training, "torchvision's resnet18, a step of SGD with momentum", rtol=1e-2, atol=5e-3),
+    model("resnet18_train_8x3x64x64_f32", resnet18_training, "torchvision's resnet18, a step of SGD with momentum", rtol=1e-2,
+          atol=5e-3, seed=1),  # with seed 0 one activation is so near to zero that rounding decides whether it has a gradient
 ]

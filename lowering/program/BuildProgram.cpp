@@ -104,7 +104,7 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
   SmallVector<func::FuncOp> functions;
   if (failed(CallGraph(module, kernels).order(entry, functions)))
     return failure();
-  ProgramContext context{kernels, program, {}, {}, {}};
+  ProgramContext context{kernels, program, {}, {}, {}, {}};
   for (func::FuncOp function : functions) {
     FunctionBuilder builder(context, function, function == entry);
     if (failed(builder.build()))
@@ -136,6 +136,7 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
     if (result.aliasArgument != kNone)
       program.memory.aliased += bytes(ArrayRef<Result>(result));
   program.memory.temporaries = program.functions[program.entry].arenaBytes;
+  program.metadata.emplace_back(kLiveBytesKey, std::to_string(context.liveBytes[program.entry]));
   for (const Constant &constant : program.constants)
     program.memory.constants += constant.size;
   program.memory.peak = program.memory.arguments + program.memory.results - program.memory.aliased +

@@ -214,6 +214,7 @@ void FunctionBuilder::finishMemory() {
     callOffsets.push_back(plan.offsets[temporary]);
   patchArenaOffsets(result.steps, callOffsets);
   result.arenaBytes = plan.arenaBytes;
+  context.liveBytes.push_back(plan.lowerBound);
 }
 
 LogicalResult FunctionBuilder::build() {

@@ -15,6 +15,7 @@ struct ProgramContext {
   const llvm::StringMap<KernelSummary> &kernels;
   runtime::Program &program;
   llvm::StringMap<uint32_t> functions; ///< indices of the functions built so far (callees first)
+  std::vector<uint64_t> liveBytes;     ///< of these functions: the largest sum of live temporaries at any step
   llvm::StringMap<uint32_t> locations, customCalls;
 
   uint32_t location(mlir::Location loc);

@@ -16,8 +16,9 @@ uint64_t padded(uint64_t bytes) { return (std::max<uint64_t>(bytes, 1) + kAlignm
 uint64_t largestLiveSum(const std::vector<Lifetime> &lifetimes) {
   std::map<uint32_t, int64_t> changes;
   for (const Lifetime &lifetime : lifetimes) {
-    changes[lifetime.first] += padded(lifetime.bytes);
-    changes[lifetime.last + 1] -= padded(lifetime.bytes);
+    uint64_t size = padded(lifetime.live ? lifetime.live : lifetime.bytes);
+    changes[lifetime.first] += size;
+    changes[lifetime.last + 1] -= size;
   }
   int64_t live = 0, most = 0;
   for (auto [step, change] : changes)

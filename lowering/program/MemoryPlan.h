@@ -12,13 +12,17 @@ namespace millrace::lowering {
 struct Lifetime {
   uint64_t bytes = 0;
   uint32_t first = 0, last = 0;
+  uint64_t live = 0; ///< those of `bytes` that hold values at the same time, where these are fewer (a callee's arena); 0: all
 };
 
 struct MemoryPlan {
   std::vector<uint64_t> offsets; ///< one per lifetime, multiples of 64
   uint64_t arenaBytes = 0;
-  uint64_t lowerBound = 0; ///< the largest sum of live bytes (rounded up to 64 each) at any step
+  uint64_t lowerBound = 0; ///< the largest sum of live bytes (rounded up to 64 each) at any step: no arena is smaller
 };
+
+/// The entry of a program's metadata that holds the entry function's MemoryPlan::lowerBound.
+inline constexpr char kLiveBytesKey[] = "live bytes";
 
 /// Places large values first, each at the lowest offset that is free for its whole lifetime (first fit by size).
 /// O(n^2) in the worst case, with n the number of temporaries that live together.

@@ -260,7 +260,8 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
     step.results.push_back(slot);
   step.arenaOffset = calleeArenas.size();
   calleeArenas.push_back(temporaries.size());
-  temporaries.push_back({kNone, {context.program.functions[callee->second].arenaBytes, position, position}});
+  temporaries.push_back({kNone, {context.program.functions[callee->second].arenaBytes, position, position,
+                                 context.liveBytes[callee->second]}});
   emit({std::move(step)}, call.getLoc());
   return success();
 }

@@ -11,7 +11,7 @@ import pytest
 import ml_dtypes
 import numpy as np
 
-from benchmarks import plot, profile, report, tools
+from benchmarks import plot, profile, report, tables, tools
 from benchmarks import program as programs
 
 
@@ -95,3 +95,17 @@ def test_summary_names_the_worst():
     assert found["xla_cpu"]["mean"] == pytest.approx(2) and found["xla_cpu"]["of"] == "b" and found["best"]["worst"] == 1
     assert found["compile"]["mean"] == pytest.approx(0.5) and found["memory"]["mean"] == pytest.approx(0.5)
     assert found["arena"]["worst"] == 1.5
+
+
+def test_tables_are_those_of_the_results():
+    process = subprocess.run([sys.executable, "-m", "benchmarks.tables", "--check"], cwd=tools.ROOT, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
+
+
+def test_a_table_follows_its_numbers():
+    steps = {"about": {"date": "2026-01-01", "threads": 2, "torch": "2", "load": 0.1}, "programs": {"mlp": {"lazy": {"ms": 1.5}, "eager": {"ms": 3.0}}}}
+    text = "before\n<!-- table: torch_steps -->\nold\n<!-- end of table -->\nafter\n"
+    new = tables.filled(text, {"torch_steps": tables.torch_steps(steps)})
+    assert "| mlp | 1.50 (0.50) | 3.00 |" in new and "old" not in new and new.startswith("before") and new.endswith("after\n")
+    with pytest.raises(KeyError):
+        tables.filled(text, {})

@@ -2,6 +2,8 @@
 //===- Reports.cpp - Tables for --time, --memory and --stats --------------===//
 #include "tools/support/Reports.h"
 
+#include "lowering/program/MemoryPlan.h"
+
 #include "llvm/Support/Format.h"
 
 #include <algorithm>
@@ -32,6 +34,9 @@ void printMemory(const runtime::Program &program, llvm::raw_ostream &os) {
                              std::pair(m.temporaries, "temporaries"), std::pair(m.constants, "constants"),
                              std::pair(m.code, "code"), std::pair(m.peak, "peak")})
     os << llvm::format("%14llu  %s\n", (unsigned long long)value, what);
+  for (const auto &[key, value] : program.metadata)
+    if (key == lowering::kLiveBytesKey)
+      os << llvm::format("%14s  largest sum of live temporaries\n", value.c_str());
 }
 
 void printExecutedOps(const runtime::Program &program, llvm::raw_ostream &os) {
