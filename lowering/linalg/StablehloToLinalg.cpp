@@ -8,6 +8,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/Patterns.h"
 #include "lowering/linalg/StorageTypes.h"
+#include "lowering/linalg/WindowReduce.h"
 #include "lowering/linalg/WindowScatter.h"
 #include "passes/fusion/Passes.h"
 
@@ -103,8 +104,10 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     target.addDynamicallyLegalOp<func::ReturnOp>([&](func::ReturnOp op) { return converter.isLegal(op); });
 
     SetVector<func::FuncOp> functions = functionsToConvert(module, allFunctions);
-    for (func::FuncOp function : functions)
+    for (func::FuncOp function : functions) {
+      noteWindowReduce(function);
       noteWindowScatter(function);
+    }
     FrozenRewritePatternSet frozen(std::move(patterns));
     SmallVector<Operation *> roots(functions.begin(), functions.end());
     if (failed(applyPartialConversion(roots, target, frozen)))

@@ -60,10 +60,11 @@ Value dilateAndPad(LoopBuilder &l, Value input, Value padValue, ArrayRef<OpFoldR
     Value first = l.min(ceilDiv(l, l.max(l.sub(zero, lowValue), zero), dilation[d]), extent);
     Value end = l.max(l.min(ceilDiv(l, l.max(l.sub(size, lowValue), zero), dilation[d]), extent), first);
     sizes.push_back(getAsOpFoldResult(size));
-    sourceOffsets.push_back(getAsOpFoldResult(first));
+    // The offset of an empty slice must still lie inside.
+    auto inside = [&](Value offset, Value extent) { return l.min(offset, l.max(l.sub(extent, one), zero)); };
+    sourceOffsets.push_back(getAsOpFoldResult(inside(first, extent)));
     sourceSizes.push_back(getAsOpFoldResult(l.sub(end, first)));
-    // The offset of an empty source must still lie inside.
-    targetOffsets.push_back(getAsOpFoldResult(l.min(l.max(l.add(lowValue, l.mul(first, l.index(dilation[d]))), zero), size)));
+    targetOffsets.push_back(getAsOpFoldResult(inside(l.max(l.add(lowValue, l.mul(first, l.index(dilation[d]))), zero), size)));
     targetStrides.push_back(l.b.getIndexAttr(dilation[d]));
     isCut |= getConstantIntValue(sourceOffsets.back()) != 0 || getConstantIntValue(low[d]).value_or(-1) < 0 ||
              getConstantIntValue(high[d]).value_or(-1) < 0;

@@ -50,6 +50,30 @@ def pool_gradient(x, g):
     return pullback(jnp.broadcast_to(g, y.shape))
 
 
+def windows(kind, size, step, low, high, dilation=1):
+    """Windows over the trailing dimensions that `size` has, in PyTorch's layout."""
+    from jax import lax
+    start, reducer = {"max": (-np.inf, lax.max), "min": (np.inf, lax.min), "sum": (0, lax.add)}[kind]
+
+    def function(x):
+        lead = x.ndim - len(size)
+        padding = ((0, 0),) * lead + tuple(zip(low, high))
+        return lax.reduce_window(x, np.array(start, x.dtype), reducer, (1,) * lead + size, (1,) * lead + step, padding,
+                                 window_dilation=(1,) * lead + (dilation,) * len(size))
+    return function
+
+
+def max_gradient(size, step, low, high):
+    """Rounded, so that there are ties."""
+    import jax
+    import jax.numpy as jnp
+
+    def function(x, g):
+        y, pullback = jax.vjp(windows("max", size, step, low, high), jnp.round(x))
+        return pullback(jnp.broadcast_to(g, y.shape))
+    return function
+
+
 def block(x, k, scale, last):
     import jax
     y = jax.nn.relu(convolution()(x, k) * scale[None, :, None, None] + scale[None, :, None, None])
@@ -71,6 +95,15 @@ CASES = {
     "video": (gradients(("NCDHW", "OIDHW", "NCDHW"), window_strides=2), (2, 8, 5, 6, 7), (9, 8, 3, 3, 3)),
     "pooled": (pooled_gradients, (2, 16, 9, 7), (16, 16, 3, 3)),
     "pool_gradient": (pool_gradient, (3, 9, 7, 19), (1, 5, 7, 19)),
+    "max_3x3_step_2": (windows("max", (3, 3), (2, 2), (1, 1), (1, 1)), (2, 5, 37, 41)),
+    "sum_2x5": (windows("sum", (2, 5), (1, 1), (0, 2), (1, 2)), (3, 11, 13)),
+    "max_dilated": (windows("max", (3, 2), (1, 3), (2, 0), (2, 1), dilation=2), (2, 3, 17, 30)),
+    "min_video": (windows("min", (2, 3, 2), (2, 1, 4), (0, 1, 0), (0, 1, 0)), (2, 3, 7, 9, 19)),
+    "max_long_row": (windows("max", (5,), (2,), (3,), (1,)), (2, 9001)),
+    "sum_wide_window": (windows("sum", (20,), (5,), (0,), (0,)), (3, 200)),
+    "max_gradient_3x3": (max_gradient((3, 3), (2, 2), (1, 1), (1, 1)), (2, 3, 21, 37), (1, 11, 19)),
+    "max_gradient_overlapping": (max_gradient((2, 3), (1, 1), (0, 2), (1, 2)), (2, 3, 7, 18), (1, 7, 20)),
+    "max_gradient_audio": (max_gradient((4,), (4,), (0,), (0,)), (3, 130), (1, 32)),
     "transposed": (convolution(lhs_dilation=(2, 2), padding=((2, 2), (1, 3))), (2, 16, 5, 6), (24, 16, 3, 4)),
 }
 

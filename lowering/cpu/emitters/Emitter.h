@@ -48,7 +48,7 @@ struct EmittedKernel {
   int64_t rangeEnd = 1;
   int64_t scratchBytesPerTask = 0;
   double nanosPerIteration = 0; ///< estimate
-  std::string emitter;          ///< "contraction", "row", "movement", "window_scatter"
+  std::string emitter;          ///< "contraction", "row", "movement", "window_reduce", "window_scatter"
 };
 
 /// Kernels around one sum of products: matrix products of any operand layout with batch dimensions, convolutions.
@@ -61,8 +61,13 @@ mlir::FailureOr<EmittedKernel> emitRowKernel(mlir::func::FuncOp fn, const Kernel
 /// Transposes, with elementwise operations on the way.
 mlir::FailureOr<EmittedKernel> emitDataMovement(mlir::func::FuncOp fn, const KernelTarget &target);
 
+/// Pooling with windows along the last dimension.
+mlir::FailureOr<EmittedKernel> emitWindowReduce(mlir::func::FuncOp fn, const KernelTarget &target);
+
 /// Gradients of max pooling, channels last.
 mlir::FailureOr<EmittedKernel> emitWindowScatter(mlir::func::FuncOp fn, const KernelTarget &target);
+/// Gradients of max pooling, columns last.
+mlir::FailureOr<EmittedKernel> emitWindowScatterRows(mlir::func::FuncOp fn, const KernelTarget &target);
 
 /// All of them in order of preference; the remarks of all that failed.
 mlir::FailureOr<EmittedKernel> emitKernel(mlir::func::FuncOp fn, const KernelTarget &target);

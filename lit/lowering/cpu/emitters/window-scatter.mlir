@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Gradients of max pooling get vector code over channels; other selections do not.
+// Gradients of max pooling get vector code over channels or over neighbouring windows; other selections do not.
 // RUN: xla-opt %s -xla-lower-to-linalg -xla-emit-kernels=target=avx2 | FileCheck %s
 
 // CHECK-LABEL: func.func private @greatest_range
@@ -18,6 +18,25 @@ func.func private @greatest(%x: tensor<2x5x16xf32>, %g: tensor<2x3x16xf32>) -> t
     stablehlo.return %c : tensor<f32>
   }) : (tensor<2x5x16xf32>, tensor<2x3x16xf32>, tensor<f32>) -> tensor<2x5x16xf32>
   return %0 : tensor<2x5x16xf32>
+}
+
+// CHECK-LABEL: func.func private @columns_range
+// CHECK-SAME: millrace.emitter = "window_scatter", millrace.range_end = 2
+// CHECK: arith.cmpf ult, {{.*}} : vector<8xf32>
+// CHECK: vector.store {{.*}} : memref<24xi32>, vector<8xi32>
+// CHECK: arith.addf {{.*}} : f32
+func.func private @columns(%x: tensor<2x5x40xf32>, %g: tensor<2x3x20xf32>) -> tensor<2x5x40xf32> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %g, %zero) <{window_dimensions = array<i64: 1, 3, 2>, window_strides = array<i64: 1, 2, 2>, padding = dense<[[0, 0], [1, 1], [0, 0]]> : tensor<3x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<2x5x40xf32>, tensor<2x3x20xf32>, tensor<f32>) -> tensor<2x5x40xf32>
+  return %0 : tensor<2x5x40xf32>
 }
 
 // CHECK-NOT: @least_range

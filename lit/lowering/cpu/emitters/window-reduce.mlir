@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Windows along the last dimension: rows first, then neighbours in scratch. Other windows are a row kernel's, and sums that start
+// from a number or reducers of two operations are left to the generic path.
+// RUN: xla-opt %s -xla-lower-to-linalg -xla-emit-kernels=target=avx2 | FileCheck %s
+
+// CHECK-LABEL: func.func private @greatest_range
+// CHECK-SAME: millrace.emitter = "window_reduce", millrace.range_end = 10
+// CHECK: vector.load {{.*}} : memref<1080xf32>, vector<8xf32>
+// CHECK: arith.maximumf {{.*}} : vector<8xf32>
+// Every second element of two vectors.
+// CHECK: vector.shuffle {{.*}} [0, 2, 4, 6, 8, 10, 12, 14] : vector<8xf32>, vector<8xf32>
+// CHECK: vector.store {{.*}} : memref<200xf32>, vector<8xf32>
+func.func private @greatest(%x: tensor<2x12x45xf32>) -> tensor<2x5x20xf32> attributes {millrace.kernel} {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %least) <{window_dimensions = array<i64: 1, 3, 6>, window_strides = array<i64: 1, 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<2x12x45xf32>, tensor<f32>) -> tensor<2x5x20xf32>
+  return %0 : tensor<2x5x20xf32>
+}
+
+// CHECK-LABEL: func.func private @channels_range
+// CHECK-SAME: millrace.emitter = "row"
+func.func private @channels(%x: tensor<2x12x16xf32>) -> tensor<2x4x16xf32> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 3, 1>, window_strides = array<i64: 1, 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<2x12x16xf32>, tensor<f32>) -> tensor<2x4x16xf32>
+  return %0 : tensor<2x4x16xf32>
+}
+
+// CHECK-NOT: millrace.emitter = "window_reduce"
+func.func private @from_one(%x: tensor<12x45xf32>) -> tensor<12x22xf32> attributes {millrace.kernel} {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %one) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<12x45xf32>, tensor<f32>) -> tensor<12x22xf32>
+  return %0 : tensor<12x22xf32>
+}
