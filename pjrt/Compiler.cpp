@@ -10,6 +10,7 @@
 #include "lowering/DropShardings.h"
 #include "lowering/Pipeline.h"
 #include "lowering/program/ProgramTypes.h"
+#include "pjrt/CustomPartitioner.h"
 #include "pjrt/EntryLayouts.h"
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
@@ -155,11 +156,12 @@ LogicalResult tellSharding(Operation *op, StringRef config, StringRef text) {
   return op->emitError() << message;
 }
 
-/// Somebody in this process waits for an answer: the cache cannot give it.
-bool asksForShardings(ModuleOp module) {
+/// Somebody in this process waits for an answer, or has one: the cache knows neither.
+bool needsClient(ModuleOp module) {
   return module
       .walk([](stablehlo::CustomCallOp call) {
-        return call.getCallTargetName() == "InspectSharding" ? WalkResult::interrupt() : WalkResult::advance();
+        StringRef target = call.getCallTargetName();
+        return target == "InspectSharding" || callPartitioner().knows(target) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -167,7 +169,7 @@ bool asksForShardings(ModuleOp module) {
 /// Does what compile() does before simplification: layouts are about the parts of arguments, which exist afterwards.
 LogicalResult partitionFirst(ModuleOp module, PartShardings &shardings) {
   calls::prepareCollectives(module);
-  if (failed(spmd::partition(module, tellSharding)))
+  if (failed(spmd::partition(module, {tellSharding, &callPartitioner()})))
     return failure();
   auto entry = module.lookupSymbol<func::FuncOp>(findEntry(module));
   auto take = [](DictionaryAttr attrs, std::vector<std::string> &list) {
@@ -220,7 +222,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   if (!function)
     return rt::invalidArgument("the module has neither @main nor a single function to run");
   PartShardings shardings;
-  if (compiled->options.numPartitions > 1 && (hasLayouts(function) || asksForShardings(*module))) {
+  if (compiled->options.numPartitions > 1 && (hasLayouts(function) || needsClient(*module))) {
     if (failed(partitionFirst(*module, shardings)))
       return session.error("the program cannot be partitioned");
     function = module->lookupSymbol<func::FuncOp>(entry);
@@ -255,7 +257,7 @@ rt::StatusOr<std::string> optimizedModule(const std::string &source) {
   OwningOpRef<ModuleOp> module = session.parse(source);
   if (!module)
     return session.error("the program cannot be read");
-  if (failed(lowering::dropShardings(*module)) || failed(spmd::partition(*module)))
+  if (failed(lowering::dropShardings(*module)) || failed(spmd::partition(*module, {{}, &callPartitioner()})))
     return session.error("the program cannot be simplified");
   PassManager passes(&session.context, ModuleOp::getOperationName());
   lowering::addSimplifyPasses(passes, CompileOptions());

@@ -3,12 +3,42 @@
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/LogicalResult.h"
 #include "llvm/Support/raw_ostream.h"
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace millrace::spmd {
+
+/// What devices do for a custom call, and which parts of its operands and results they have (`mhlo.sharding` strings).
+struct CallPartition {
+  mlir::OwningOpRef<mlir::ModuleOp> body; ///< @main on those parts
+  std::vector<std::string> operands, results;
+};
+
+/// Whoever put custom calls into the program that it splits itself.
+class CallPartitioner {
+public:
+  virtual ~CallPartitioner() = default;
+  virtual bool knows(llvm::StringRef target) const = 0;
+  /// Asked for a call with the shardings that its operands have and its results are to have; `results` is empty where nothing
+  /// is known of them. Reports errors at the call.
+  virtual llvm::FailureOr<CallPartition> partition(mlir::Operation *call, llvm::ArrayRef<std::string> operands,
+                                                   llvm::ArrayRef<std::string> results) = 0;
+};
+
+struct PartitionOptions {
+  /// Gets the backend_config of every custom call @InspectSharding (jax.debug.inspect_array_sharding) and the `mhlo.sharding`
+  /// string of its operand; the calls are gone afterwards. Without one they are identities.
+  std::function<llvm::LogicalResult(mlir::Operation *call, llvm::StringRef config, llvm::StringRef sharding)> onInspect;
+  CallPartitioner *calls = nullptr;
+  /// For tests: the last tiles of dimensions are filled up with NaN or ones, so that it shows where that gets into a result.
+  bool spoilFilling = false;
+};
 
 /// True if some value of the module says how it is sharded, and there is something to it.
 bool hasShardings(mlir::ModuleOp module);
@@ -21,10 +51,6 @@ llvm::LogicalResult propagate(mlir::ModuleOp module, llvm::raw_ostream *explain 
 /// Turns the module into the program of each of its `mhlo.num_partitions` devices; propagates first, if that has not been
 /// done. Modules for one device or without shardings stay as they are. Errors are reported at the operation that cannot be
 /// partitioned.
-/// `onInspect` gets the backend_config of every custom call @InspectSharding (jax.debug.inspect_array_sharding) and the
-/// `mhlo.sharding` string of its operand; the calls are gone afterwards. Without one they are identities.
-llvm::LogicalResult partition(mlir::ModuleOp module,
-                              llvm::function_ref<llvm::LogicalResult(mlir::Operation *call, llvm::StringRef config,
-                                                                     llvm::StringRef sharding)> onInspect = nullptr);
+llvm::LogicalResult partition(mlir::ModuleOp module, const PartitionOptions &options = {});
 
 } // namespace millrace::spmd

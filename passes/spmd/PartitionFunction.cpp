@@ -89,12 +89,23 @@ void Partitioner::keepAliases(func::FuncOp function, MutableArrayRef<FailureOr<T
   }
 }
 
+/// Summands are a dimension more: a group of devices that are not replicas.
+static sdy::HloSharding describe(const Shard &shard, int64_t devices) {
+  Placement placement = shard.placement;
+  if (shard.pending)
+    placement.push_back(shard.pending->parts);
+  sdy::HloSharding result = describe(placement, devices);
+  if (shard.pending)
+    result.subgroups.insert(result.subgroups.begin(), sdy::HloSharding::Subgroup::Unreduced);
+  return result;
+}
+
 void Partitioner::describeSignature(func::FuncOp function, ArrayRef<Shard> arguments, ArrayRef<Shard> results) {
   auto describeOne = [&](DictionaryAttr old, const Shard &shard) {
     NamedAttrList attrs(old);
     dropShardings(attrs);
     if (isa<RankedTensorType>(shard.value.getType()))
-      attrs.set(kHloSharding, builder.getStringAttr(toString(describe(shard.placement, numDevices))));
+      attrs.set(kHloSharding, builder.getStringAttr(toString(describe(shard, numDevices))));
     if (!llvm::all_of(llvm::zip_equal(shard.placement, shard.shape),
                       [](auto each) { return divides(std::get<0>(each), std::get<1>(each)); }))
       attrs.set(kWholeShape, builder.getDenseI64ArrayAttr(shard.shape));
@@ -142,6 +153,7 @@ LogicalResult Partitioner::run(func::FuncOp function) {
       return failure();
     Value local = block->addArgument(localType(argument.getType(), target->placement), argument.getLoc());
     bind(argument, local, target->placement, currentScope);
+    shards[argument] = apart(shards[argument], target->pending);
     arguments.push_back(shards[argument]);
   }
   SmallVector<FailureOr<Target>> targets;
@@ -159,14 +171,19 @@ LogicalResult Partitioner::run(func::FuncOp function) {
   Operation *terminator = old.getTerminator();
   SmallVector<Value> values;
   for (auto [global, shard, target] : llvm::zip_equal(terminator->getOperands(), results, targets)) {
-    shard.scope = currentScope;
+    bool wasApart = shard.pending.has_value();
+    shard = mergeSum(shard, *target, terminator->getLoc());
+    if (!shard.pending)
+      shard.scope = currentScope;
     Placement chosen = choose(shard, *target, terminator);
     // Parts of different sizes only where somebody asked for them.
     for (auto [tiles, wanted, size] : llvm::zip_equal(chosen, target->placement, shard.shape))
       if (!divides(tiles, size) && divides(wanted, size))
         tiles = wanted;
-    shard.value = resharder.reshard(builder, terminator->getLoc(), shard, chosen, isUsedOnce(global));
+    bool isFresh = wasApart && !shard.pending;
+    shard.value = resharder.reshard(builder, terminator->getLoc(), shard, chosen, isFresh || isUsedOnce(global));
     shard.placement = chosen;
+    shard = splitSum(shard, *target, terminator->getLoc());
     values.push_back(shard.value);
   }
   func::ReturnOp::create(builder, terminator->getLoc(), values);
@@ -227,23 +244,27 @@ LogicalResult importMeshes(ModuleOp module) {
   return success();
 }
 
+/// Every function, rebuilt.
+LogicalResult rebuild(ModuleOp module, const PartitionOptions &options) {
+  if (!hasShardings(module))
+    return success();
+  int64_t replicas = countOf(module, "mhlo.num_replicas"), partitions = countOf(module, "mhlo.num_partitions");
+  if (replicas > 1 && partitions > 1)
+    return module.emitError("UNIMPLEMENTED: partitioning of a program with ") << replicas << " replicas";
+  if (failed(importMeshes(module)))
+    return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && failed(Partitioner(module, partitions, options).run(function)))
+      return failure();
+  for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>()))
+    mesh.erase();
+  return success();
+}
+
 struct SpmdPartition : impl::SpmdPartitionPassBase<SpmdPartition> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    if (!hasShardings(module))
-      return;
-    int64_t replicas = countOf(module, "mhlo.num_replicas"), partitions = countOf(module, "mhlo.num_partitions");
-    if (replicas > 1 && partitions > 1) {
-      module.emitError("UNIMPLEMENTED: partitioning of a program with ") << replicas << " replicas";
-      return signalPassFailure();
-    }
-    if (failed(importMeshes(module)))
-      return signalPassFailure();
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(Partitioner(module, partitions).run(function)))
-        return signalPassFailure();
-    for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>()))
-      mesh.erase();
+    if (failed(rebuild(getOperation(), {})))
+      signalPassFailure();
   }
 };
 
@@ -361,14 +382,15 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   return success();
 }
 
-LogicalResult partition(ModuleOp module, llvm::function_ref<LogicalResult(Operation *, StringRef, StringRef)> onInspect) {
+LogicalResult partition(ModuleOp module, const PartitionOptions &options) {
   if (!hasShardings(module))
     return success();
   if (failed(propagate(module)))
     return failure();
   module->removeAttr(kPropagated);
+  if (failed(rebuild(module, options)))
+    return failure();
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
-  pm.addPass(createSpmdPartitionPass());
   pm.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
   if (failed(pm.run(module)))
     return failure();
@@ -380,7 +402,7 @@ LogicalResult partition(ModuleOp module, llvm::function_ref<LogicalResult(Operat
   for (stablehlo::CustomCallOp call : inspections) {
     auto config = dyn_cast_or_null<StringAttr>(call->getAttr("backend_config"));
     auto sharding = call->getAttrOfType<StringAttr>(kHloSharding);
-    if (onInspect && config && sharding && failed(onInspect(call, config.getValue(), sharding.getValue())))
+    if (options.onInspect && config && sharding && failed(options.onInspect(call, config.getValue(), sharding.getValue())))
       return failure();
     call->replaceAllUsesWith(call->getOperands());
     call->erase();

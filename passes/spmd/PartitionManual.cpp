@@ -12,6 +12,15 @@ using namespace millrace::stablehlo;
 
 namespace millrace::spmd {
 
+/// Axes that are not manual. Along the others summands are what each device has inside of the computation.
+static SmallVector<sdy::AxisRefAttr> freeAxes(ArrayRef<sdy::AxisRefAttr> all, ArrayRef<StringAttr> manual) {
+  SmallVector<sdy::AxisRefAttr> free;
+  for (sdy::AxisRefAttr axis : all)
+    if (!llvm::any_of(manual, [&](StringAttr name) { return name.getValue() == axis.getName(); }))
+      free.push_back(axis);
+  return free;
+}
+
 /// The leading axes of a dimension that are manual.
 static ArrayRef<sdy::AxisRefAttr> manualPart(sdy::DimensionShardingAttr dim, ArrayRef<StringAttr> manual) {
   return dim.getAxes().take_while([&](sdy::AxisRefAttr axis) {
@@ -27,13 +36,14 @@ Scope Partitioner::scopeOfAxes(const Scope &outer, ArrayRef<StringAttr> axes, sd
   return tiles.isWhole() ? outer : outer.splitBy(tiles.of);
 }
 
-FailureOr<Shard> Partitioner::enter(const Shard &shard, sdy::TensorShardingAttr sharding, ArrayRef<StringAttr> axes,
+FailureOr<Shard> Partitioner::enter(const Shard &outside, sdy::TensorShardingAttr sharding, ArrayRef<StringAttr> axes,
                                     Type global, Operation *op) {
-  auto target = targetOf(sharding, global, op, shard.scope);
+  auto target = targetOf(sharding, global, op, outside.scope);
   if (failed(target))
     return failure();
   sdy::MeshAttr mesh = sharding.getMesh(op);
-  Scope inner = scopeOfAxes(shard.scope, axes, mesh);
+  Shard shard = mergeSum(outside, *target, op->getLoc());
+  Scope inner = scopeOfAxes(shard.pending ? shard.pending->whole : shard.scope, axes, mesh);
   if (!isa<RankedTensorType>(global) || sharding.getRank() != int64_t(target->placement.size()))
     return shardOf(global, shard.value, shard.placement, inner);
   SmallVector<Tiles> manual;
@@ -47,7 +57,8 @@ FailureOr<Shard> Partitioner::enter(const Shard &shard, sdy::TensorShardingAttr 
   for (auto [tiles, outer, size] : llvm::zip_equal(chosen, manual, shard.shape))
     if (refines(tiles, outer) && !subdivides(tiles, outer, size))
       tiles = outer;
-  Value value = resharder.reshard(builder, op->getLoc(), shard, chosen);
+  shard.value = resharder.reshard(builder, op->getLoc(), shard, chosen);
+  shard.value = splitSum(shard, *target, op->getLoc()).value;
   SmallVector<int64_t, 4> shape;
   for (auto [tiles, outer, size] : llvm::zip_equal(chosen, manual, shard.shape)) {
     shape.push_back(tileSize(size, outer));
@@ -63,7 +74,7 @@ FailureOr<Shard> Partitioner::enter(const Shard &shard, sdy::TensorShardingAttr 
     }
     tiles = within(tiles, outer);
   }
-  return Shard{value, chosen, inner, shape};
+  return apart({shard.value, chosen, inner, shape}, pendingOf(sharding, freeAxes(sharding.getUnreducedAxes(), axes), mesh));
 }
 
 FailureOr<Shard> Partitioner::leave(Shard shard, sdy::TensorShardingAttr sharding, ArrayRef<StringAttr> axes,
@@ -73,10 +84,9 @@ FailureOr<Shard> Partitioner::leave(Shard shard, sdy::TensorShardingAttr shardin
     op->emitError("unknown mesh: ") << sharding.getMeshOrRef();
     return failure();
   }
-  if (!sharding.getUnreducedAxes().empty()) {
-    op->emitError("UNIMPLEMENTED: partitioning of unreduced values: ") << sharding;
-    return failure();
-  }
+  Target inside;
+  inside.pending = pendingOf(sharding, freeAxes(sharding.getUnreducedAxes(), axes), mesh);
+  shard = mergeSum(shard, inside, op->getLoc());
   if (sharding.getRank() == int64_t(shard.placement.size())) {
     // Tiles of a part that do not fill it are no tiles of the whole.
     Placement even = shard.placement;
@@ -85,14 +95,20 @@ FailureOr<Shard> Partitioner::leave(Shard shard, sdy::TensorShardingAttr shardin
         tiles = Tiles();
     shard.value = resharder.reshard(builder, op->getLoc(), shard, even);
     shard.placement = even;
+    shard = splitSum(shard, inside, op->getLoc());
     for (auto [tiles, dim] : llvm::zip_equal(shard.placement, sharding.getDimShardings()))
       tiles = compose(tilesOfAxes(manualPart(dim, axes), mesh), tiles);
   }
-  return shardOf(global, shard.value, shard.placement, scope);
+  return apart(shardOf(global, shard.value, shard.placement, scope), pendingOf(sharding, sharding.getUnreducedAxes(), mesh));
 }
 
 LogicalResult Partitioner::emitManual(sdy::ManualComputationOp op) {
-  Scope outer = scopeOf(*op), saved = currentScope;
+  Scope outer = currentScope, saved = currentScope;
+  for (Value operand : op->getOperands()) {
+    const Scope &scope = shards[operand].pending ? shards[operand].pending->whole : shards[operand].scope;
+    if (scope.count > outer.count)
+      outer = scope;
+  }
   ArrayRef<StringAttr> axes = op.getManualAxes();
   sdy::TensorShardingAttr any;
   for (auto list : {op.getInShardings(), op.getOutShardings()})
@@ -108,7 +124,8 @@ LogicalResult Partitioner::emitManual(sdy::ManualComputationOp op) {
   for (auto [operand, argument, sharding] :
        llvm::zip_equal(op->getOperands(), op.getBody().getArguments(), op.getInShardings().getShardings())) {
     Shard shard = shards[operand];
-    shard.scope = outer;
+    if (!shard.pending)
+      shard.scope = outer;
     auto inside = enter(shard, sharding, axes, operand.getType(), op);
     if (failed(inside))
       return failure();

@@ -45,7 +45,39 @@ LogicalResult Partitioner::emitBlock(Block &block, SmallVectorImpl<Shard> &retur
   return success();
 }
 
+/// Most operations need the values themselves, of which unreduced operands are only summands.
 LogicalResult Partitioner::emitOp(Operation &op) {
+  if (isa<sdy::SdyDialect>(op.getDialect()) || passedOn(op))
+    return emitKnown(op);
+  SmallVector<std::pair<Value, Shard>> apart;
+  for (Value operand : op.getOperands())
+    if (shards[operand].pending) {
+      apart.push_back({operand, shards[operand]});
+      shards[operand] = combined(shards[operand], op.getLoc());
+    }
+  LogicalResult result = emitKnown(op);
+  for (auto &[value, shard] : apart) // the sum may be in a region that others do not see
+    shards[value] = shard;
+  return result;
+}
+
+/// What the annotation says, of an operation that is the identity otherwise.
+LogicalResult Partitioner::constrain(Operation &op, sdy::TensorShardingAttr sharding) {
+  Value operand = op.getOperand(0);
+  auto target = targetOf(sharding, op.getResult(0).getType(), &op, shards[operand].scope);
+  if (failed(target))
+    return failure();
+  bool wasApart = shards[operand].pending.has_value();
+  Shard shard = mergeSum(shards[operand], *target, op.getLoc());
+  Placement chosen = choose(shard, *target, &op);
+  bool isFresh = wasApart && !shard.pending;
+  shard.value = resharder.reshard(builder, op.getLoc(), shard, chosen, isFresh || isUsedOnce(operand));
+  shard.placement = chosen;
+  shards[op.getResult(0)] = splitSum(shard, *target, op.getLoc());
+  return success();
+}
+
+LogicalResult Partitioner::emitKnown(Operation &op) {
   for (Type type : op.getResultTypes())
     if (auto tensor = dyn_cast<ShapedType>(type); tensor && !tensor.hasStaticShape())
       return op.emitError("UNIMPLEMENTED: partitioning of dynamic shapes: ") << type;
@@ -54,20 +86,11 @@ LogicalResult Partitioner::emitOp(Operation &op) {
     shards[result] = shard;
     return success();
   };
-  auto constrain = [&](sdy::TensorShardingAttr sharding) -> LogicalResult {
-    Shard shard = shards[op.getOperand(0)];
-    auto target = targetOf(sharding, op.getResult(0).getType(), &op, shard.scope);
-    if (failed(target))
-      return failure();
-    Placement chosen = choose(shard, *target, &op);
-    Value value = resharder.reshard(builder, op.getLoc(), shard, chosen, isUsedOnce(op.getOperand(0)));
-    bind(op.getResult(0), value, chosen, shard.scope);
-    return success();
-  };
   if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
-    return constrain(op.getAttrOfType<sdy::TensorShardingAttr>("sharding"));
-  if (isa<sdy::AllGatherOp, sdy::AllSliceOp, sdy::AllToAllOp, sdy::CollectivePermuteOp>(op))
-    return constrain(op.getAttrOfType<sdy::TensorShardingAttr>("out_sharding"));
+    return constrain(op, op.getAttrOfType<sdy::TensorShardingAttr>("sharding"));
+  if (isa<sdy::AllGatherOp, sdy::AllSliceOp, sdy::AllToAllOp, sdy::CollectivePermuteOp, sdy::AllReduceOp, sdy::ReduceScatterOp,
+          sdy::ReplicatedToUnreducedOp, sdy::ShardedToUnreducedOp>(op))
+    return constrain(op, op.getAttrOfType<sdy::TensorShardingAttr>("out_sharding"));
   if (isa<sdy::PropagationBarrierOp, sdy::DataFlowEdgeOp, sdy::FuncDataFlowEdgeOp>(op))
     return identity(op.getOperand(0), op.getResult(0));
   if (isa<sdy::ShardingGroupOp>(op))
@@ -92,7 +115,7 @@ LogicalResult Partitioner::emitOp(Operation &op) {
     return success();
   }
   if (isa<sdy::SdyDialect>(op.getDialect()))
-    return op.emitError("UNIMPLEMENTED: partitioning of unreduced values");
+    return op.emitError("UNIMPLEMENTED: partitioning of ") << op.getName();
   if (auto call = dyn_cast<CustomCallOp>(op)) {
     LogicalResult result = success();
     if (emitShardingCall(call, result))
@@ -105,6 +128,8 @@ LogicalResult Partitioner::emitOp(Operation &op) {
       bind(op.getResult(0), local->getResult(0), shard.placement, shard.scope);
       return success();
     }
+    if (options.calls && options.calls->knows(call.getCallTargetName()))
+      return emitPartitionedCall(call);
     if (std::optional<int64_t> device = onlyDevice(call); device && scopeOf(op).count == 1 && numDevices > 1)
       return emitOnDevice(call, *device);
   }
@@ -221,7 +246,7 @@ Operation *Partitioner::emitLocal(Operation &op, ValueRange operands, ArrayRef<P
   Scope scope = scopeOf(op);
   for (Value value : captured)
     if (shards.contains(value))
-      mapping.map(value, whole(shards[value], scope, op.getLoc()));
+      mapping.map(value, whole(combined(shards[value], op.getLoc()), scope, op.getLoc()));
   for (auto [operand, local] : llvm::zip_equal(op.getOperands(), operands))
     if (!mapping.contains(operand))
       mapping.map(operand, local);
@@ -329,6 +354,7 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   SplitRule split = splitRuleOf(&op);
   const sharding::Rule &rule = split.rule;
   Scope scope = scopeOf(op);
+  std::optional<Pending> pending = passedOn(op);
   auto reduce = dyn_cast<ReduceOp>(op);
   Operation *combiner = combinerOf(reduce);
   if (reduce && !combiner)
@@ -393,8 +419,14 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   bool isSum = !summed.empty();
   if (isSum) {
     ReplicaGroups groups = groupsFor(kept, summed, scope);
-    if (!reduce) {
-      values[0] = resharder.allReduceSum(builder, op.getLoc(), values[0], groups);
+    auto unreduced = pending ? std::nullopt : wantedPending(op);
+    if (unreduced && staysApart(*unreduced, combiner, groups, kept, scope) && (!reduce || isNeutral(init, combiner))) {
+      isSum = false;
+      pending = unreduced;
+      pending->whole = scope;
+      scope = scope.splitBy(pending->parts.of);
+    } else if (!reduce) {
+      values[0] = resharder.allReduce(builder, op.getLoc(), values[0], groups);
     } else {
       values[0] = resharder.allReduce(builder, op.getLoc(), values[0], groups, reduce.getBody());
       if (!isNeutral(init, combiner)) {
@@ -416,6 +448,7 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     // A sum that is not used otherwise is scattered.
     if (target && *target != placement)
       bind(result, resharder.reshard(builder, op.getLoc(), shards[result], *target, isSum), *target, scope);
+    shards[result].pending = pending;
   }
   return success();
 }

@@ -48,6 +48,8 @@ LogicalResult Partitioner::emitWhile(WhileOp op) {
       SmallVector<Shard> returned;
       if (failed(emitBlock(from.front(), returned)))
         return failure();
+      for (Shard &shard : returned)
+        shard = combined(shard, loc);
       SmallVector<Value> values;
       if (&from == &op->getRegion(0)) {
         values.push_back(whole(returned[0], scope, loc));
@@ -103,6 +105,8 @@ LogicalResult Partitioner::emitBranches(Operation &op) {
     SmallVector<Shard> returned;
     if (failed(emitBlock(from.front(), returned)))
       return failure();
+    for (Shard &shard : returned)
+      shard = combined(shard, loc);
     SmallVector<Value> values;
     for (auto [i, shard] : llvm::enumerate(returned)) {
       if (&from == &op.getRegion(0)) {

@@ -17,10 +17,6 @@ FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type t
     op->emitError("unknown mesh: ") << sharding.getMeshOrRef();
     return failure();
   }
-  if (!sharding.getUnreducedAxes().empty()) {
-    op->emitError("UNIMPLEMENTED: partitioning of unreduced values: ") << sharding;
-    return failure();
-  }
   if (sharding.getRank() != int64_t(target.placement.size()))
     return target; // a maximal mesh: everybody has everything
   bool used = false;
@@ -34,6 +30,7 @@ FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type t
     target.placement[dim] = tilesOfAxes(attr.getAxes(), mesh);
     target.open[dim] = !attr.getIsClosed();
   }
+  target.pending = pendingOf(sharding, sharding.getUnreducedAxes(), mesh);
   return target;
 }
 
@@ -98,8 +95,7 @@ std::optional<Placement> Partitioner::wantedPlacement(OpResult result, const Sco
     return std::nullopt;
   sdy::TensorShardingAttr sharding = all.getShardings()[result.getResultNumber()];
   sdy::MeshAttr mesh = sharding.getMesh(result.getOwner());
-  if (!mesh || mesh.isMaximal() || sharding.getRank() != tensor.getRank() || !sharding.getUnreducedAxes().empty() ||
-      mesh.getTotalSize() != numDevices)
+  if (!mesh || mesh.isMaximal() || sharding.getRank() != tensor.getRank() || mesh.getTotalSize() != numDevices)
     return std::nullopt;
   Placement placement;
   for (auto [dim, size] : llvm::zip_equal(sharding.getDimShardings(), tensor.getShape())) {

@@ -6,6 +6,7 @@
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/spmd/OpRules.h"
+#include "passes/spmd/Partition.h"
 #include "passes/spmd/Reshard.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +19,7 @@ struct Target {
   Placement placement;
   llvm::SmallVector<bool> open;
   std::vector<int32_t> manualKey; ///< from a string with manual subgroups: their number per device
+  std::optional<Pending> pending = {}; ///< what is to stay unreduced; without a scope
 };
 
 /// The global value is used once and its local one stands for nothing else: only results of operations that end in an
@@ -28,9 +30,9 @@ inline bool isUsedOnce(mlir::Value global) {
 
 class Partitioner {
 public:
-  Partitioner(mlir::ModuleOp module, int64_t devices)
-      : module(module), numDevices(devices), resharder(module, devices), builder(module.getContext()),
-        currentScope(Scope::all(devices)) {}
+  Partitioner(mlir::ModuleOp module, int64_t devices, const PartitionOptions &options)
+      : module(module), numDevices(devices), options(options), resharder(module, devices, options.spoilFilling),
+        builder(module.getContext()), currentScope(Scope::all(devices)) {}
 
   /// Replaces the function's signature and body.
   mlir::LogicalResult run(mlir::func::FuncOp function);
@@ -53,7 +55,7 @@ private:
 
   // PartitionManual.cpp: into manual computations and out of them.
   mlir::LogicalResult emitManual(sdy::ManualComputationOp op);
-  mlir::FailureOr<Shard> enter(const Shard &shard, sdy::TensorShardingAttr sharding,
+  mlir::FailureOr<Shard> enter(const Shard &outside, sdy::TensorShardingAttr sharding,
                                llvm::ArrayRef<mlir::StringAttr> axes, mlir::Type global, mlir::Operation *op);
   mlir::FailureOr<Shard> leave(Shard shard, sdy::TensorShardingAttr sharding, llvm::ArrayRef<mlir::StringAttr> axes,
                                mlir::Type global, const Scope &scope, mlir::Operation *op);
@@ -69,6 +71,8 @@ private:
   // PartitionOps.cpp: blocks and plain operations.
   mlir::LogicalResult emitBlock(mlir::Block &block, llvm::SmallVectorImpl<Shard> &returned);
   mlir::LogicalResult emitOp(mlir::Operation &op);
+  mlir::LogicalResult emitKnown(mlir::Operation &op);
+  mlir::LogicalResult constrain(mlir::Operation &op, sdy::TensorShardingAttr sharding);
   mlir::LogicalResult emitByRule(mlir::Operation &op);
   void clearFilling(mlir::Operation &op, llvm::MutableArrayRef<Shard> operands, const SplitRule &split,
                     llvm::ArrayRef<const Tiles *> assigned, mlir::Operation *combiner);
@@ -76,6 +80,7 @@ private:
   void bind(mlir::Value global, mlir::Value local, Placement placement, Scope scope);
   llvm::SmallVector<std::optional<Tiles>> assign(mlir::Operation &op, const SplitRule &split, const Scope &scope,
                                                  llvm::ArrayRef<std::optional<Placement>> wanted);
+  mlir::LogicalResult emitPartitionedCall(stablehlo::CustomCallOp op);
   std::optional<int64_t> onlyDevice(stablehlo::CustomCallOp op);
   mlir::LogicalResult emitOnDevice(stablehlo::CustomCallOp op, int64_t device);
   mlir::LogicalResult emitCollective(mlir::Operation &op);
@@ -101,12 +106,27 @@ private:
                            int64_t step, mlir::Value fill);
   llvm::SmallVector<int64_t> perDevice(const Tiles &tiles, llvm::function_ref<int64_t(int64_t tile)> function);
 
+  // PartitionUnreduced.cpp: values whose summands are still apart.
+  Shard combined(const Shard &shard, mlir::Location loc);
+  /// `shard`, whose devices hold summands of a value of its scope.
+  Shard apart(Shard shard, std::optional<Pending> pending);
+  /// `shard` as `target` wants its summands: combined here if the target has others or none, taken apart by splitSum(), which comes
+  /// after resharding.
+  Shard mergeSum(const Shard &shard, const Target &target, mlir::Location loc);
+  Shard splitSum(const Shard &shard, const Target &target, mlir::Location loc);
+  std::optional<Pending> pendingOf(sdy::TensorShardingAttr sharding, llvm::ArrayRef<sdy::AxisRefAttr> axes, sdy::MeshAttr mesh);
+  std::optional<Pending> wantedPending(mlir::Operation &op);
+  bool staysApart(const Pending &wanted, mlir::Operation *combiner, const ReplicaGroups &groups, llvm::ArrayRef<const Tiles *> kept,
+                  const Scope &scope);
+  std::optional<Pending> passedOn(mlir::Operation &op);
+
   // PartitionRegions.cpp: control flow.
   mlir::LogicalResult emitWhile(stablehlo::WhileOp op);
   mlir::LogicalResult emitBranches(mlir::Operation &op);
 
   mlir::ModuleOp module;
   int64_t numDevices;
+  const PartitionOptions &options;
   Resharder resharder;
   mlir::OpBuilder builder;
   llvm::DenseMap<mlir::Value, Shard> shards;

@@ -39,7 +39,7 @@ inline bool divides(const Tiles &tiles, int64_t size) { return size % tiles.coun
 bool subdivides(const Tiles &fine, const Tiles &coarse, int64_t size);
 
 /// One entry per dimension of the tensor.
-using Placement = llvm::SmallVector<Tiles, 4>;
+using Placement = llvm::SmallVector<Tiles, 2>;
 
 bool isWhole(const Placement &placement);
 

@@ -33,15 +33,14 @@ Value zeroOf(OpBuilder &builder, Location loc, Value like) {
   return ConstantOp::create(builder, loc, zerosOf(type));
 }
 
-Value padTo(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getShape() == shape)
-    return value;
-  SmallVector<int64_t> none(shape.size(), 0), high;
-  for (auto [from, to] : llvm::zip_equal(type.getShape(), shape))
-    high.push_back(to - from);
-  return PadOp::create(builder, loc, type.clone(shape), value, zeroOf(builder, loc, value), builder.getDenseI64ArrayAttr(none),
-                       builder.getDenseI64ArrayAttr(high), builder.getDenseI64ArrayAttr(none));
+/// A scalar of the element type of `like` that leaves its mark on whatever it gets into.
+static Value spoilOf(OpBuilder &builder, Location loc, Value like) {
+  auto type = RankedTensorType::get({}, cast<RankedTensorType>(like.getType()).getElementType());
+  if (auto kind = dyn_cast<FloatType>(type.getElementType()); kind && APFloat::semanticsHasNaN(kind.getFloatSemantics()))
+    return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, APFloat::getNaN(kind.getFloatSemantics())));
+  if (auto integer = dyn_cast<IntegerType>(type.getElementType()))
+    return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, APInt(integer.getWidth(), 1)));
+  return zeroOf(builder, loc, like);
 }
 
 Value cutOut(OpBuilder &builder, Location loc, Value value, size_t dim, int64_t begin, int64_t end) {
@@ -67,7 +66,7 @@ ElementsAttr zerosOf(RankedTensorType type) {
   return DenseElementsAttr::get(type, APFloat::getZero(cast<FloatType>(element).getFloatSemantics()));
 }
 
-Resharder::Resharder(ModuleOp module, int64_t devices) : numDevices(devices) {
+Resharder::Resharder(ModuleOp module, int64_t devices, bool spoil) : numDevices(devices), spoil(spoil) {
   module.walk([&](Operation *op) {
     if (auto used = op->getAttrOfType<ChannelHandleAttr>("channel_handle"))
       channel = std::max(channel, used.getHandle());
@@ -82,6 +81,19 @@ static Attribute groupsAttr(OpBuilder &builder, const ReplicaGroups &groups) {
     llvm::append_range(flat, group);
   int64_t rows = groups.size(), columns = groups.empty() ? 0 : groups[0].size();
   return DenseIntElementsAttr::get(RankedTensorType::get({rows, columns}, builder.getI64Type()), flat);
+}
+
+/// The value with something behind it in every dimension, up to `shape`.
+Value Resharder::fillUp(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return value;
+  SmallVector<int64_t> none(shape.size(), 0), high;
+  for (auto [from, to] : llvm::zip_equal(type.getShape(), shape))
+    high.push_back(to - from);
+  Value filling = spoil ? spoilOf(builder, loc, value) : zeroOf(builder, loc, value);
+  return PadOp::create(builder, loc, type.clone(shape), value, filling, builder.getDenseI64ArrayAttr(none),
+                       builder.getDenseI64ArrayAttr(high), builder.getDenseI64ArrayAttr(none));
 }
 
 void Resharder::gather(OpBuilder &builder, Location loc, Shard &shard, size_t dim, const Tiles &target) {
@@ -124,7 +136,7 @@ void Resharder::exchange(OpBuilder &builder, Location loc, Shard &shard, size_t 
   SmallVector<int64_t> shape(type.getShape());
   int64_t part = tileSize(shard.shape[to], target[to]);
   shape[to] = part * moved.count;
-  Value value = padTo(builder, loc, shard.value, shape);
+  Value value = fillUp(builder, loc, shard.value, shape);
   shape[from] *= moved.count;
   shape[to] = part;
   auto op = AllToAllOp::create(builder, loc, TypeRange{type.clone(shape)}, ValueRange{value}, uint64_t(to), uint64_t(from),
@@ -174,7 +186,7 @@ void Resharder::slice(OpBuilder &builder, Location loc, Shard &shard, const Plac
       return;
     }
   }
-  Value value = padTo(builder, loc, shard.value, filled);
+  Value value = fillUp(builder, loc, shard.value, filled);
   // Where a device's slice begins is looked up in a table by its number.
   SmallVector<Value> starts;
   for (auto [dim, tiles] : llvm::enumerate(inner)) {
@@ -235,7 +247,7 @@ void Resharder::scatterSum(OpBuilder &builder, Shard &shard, const Placement &ta
     auto type = cast<RankedTensorType>(shard.value.getType());
     SmallVector<int64_t> shape(type.getShape());
     shape[dim] = tileSize(shard.shape[dim], tiles) * inner.count;
-    Value summand = padTo(builder, sum.getLoc(), sum->getOperand(0), shape);
+    Value summand = fillUp(builder, sum.getLoc(), sum->getOperand(0), shape);
     shape[dim] /= inner.count;
     auto op = ReduceScatterOp::create(builder, sum.getLoc(), type.clone(shape), summand, uint64_t(dim),
                                       groupsAttr(builder, groups), cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
@@ -309,7 +321,7 @@ Value Resharder::broadcast(OpBuilder &builder, Location loc, Value value, int64_
       ->getResult(0);
 }
 
-Value Resharder::allReduceSum(OpBuilder &builder, Location loc, Value value, const ReplicaGroups &groups) {
+Value Resharder::allReduce(OpBuilder &builder, Location loc, Value value, const ReplicaGroups &groups, sdy::ReductionOp kind) {
   auto op = AllReduceOp::create(builder, loc, TypeRange{value.getType()}, ValueRange{value}, groupsAttr(builder, groups),
                                 cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
                                 /*use_global_device_ids=*/true);
@@ -317,8 +329,11 @@ Value Resharder::allReduceSum(OpBuilder &builder, Location loc, Value value, con
   OpBuilder::InsertionGuard guard(builder);
   auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(value.getType()).getElementType());
   Block *block = builder.createBlock(&op->getRegion(0), {}, {scalar, scalar}, {loc, loc});
-  Value sum = AddOp::create(builder, loc, scalar, block->getArgument(0), block->getArgument(1));
-  ReturnOp::create(builder, loc, sum);
+  Value a = block->getArgument(0), b = block->getArgument(1);
+  Value both = kind == sdy::ReductionOp::Sum   ? Value(AddOp::create(builder, loc, scalar, a, b))
+               : kind == sdy::ReductionOp::Max ? Value(MaxOp::create(builder, loc, scalar, a, b))
+                                               : Value(MinOp::create(builder, loc, scalar, a, b));
+  ReturnOp::create(builder, loc, both);
   return op->getResult(0);
 }
 

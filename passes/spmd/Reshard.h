@@ -12,6 +12,15 @@
 
 namespace millrace::spmd {
 
+/// Along `parts` every device of a group of `whole` holds a summand of the value, or a candidate of its maximum or minimum.
+struct Pending {
+  Tiles parts;
+  sdy::ReductionOp kind;
+  Scope whole;
+
+  bool isLike(const Pending &other) const { return parts == other.parts && kind == other.kind; }
+};
+
 /// What stands for a value of the global program: what this device holds, which part that is, and among which devices the
 /// parts make up the value.
 struct Shard {
@@ -19,6 +28,8 @@ struct Shard {
   Placement placement; ///< empty for values that are not tensors
   Scope scope;
   llvm::SmallVector<int64_t, 4> shape; ///< of the whole, see Scope; empty for values that are not tensors
+  /// Set where the value is unreduced: then `scope` is of devices that hold the same summand.
+  std::optional<Pending> pending = {};
 };
 
 /// `local` stands for a value of type `global`.
@@ -33,16 +44,14 @@ mlir::ElementsAttr zerosOf(mlir::RankedTensorType type);
 /// The scalar zero of the element type of `like`.
 mlir::Value zeroOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like);
 
-/// The value with zeros behind it in every dimension, up to `shape`.
-mlir::Value padTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
-
 /// Elements [begin, end) along `dim`.
 mlir::Value cutOut(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, size_t dim, int64_t begin, int64_t end);
 
 /// Emits the code that changes placements. Every collective gets a channel of its own.
 class Resharder {
 public:
-  Resharder(mlir::ModuleOp module, int64_t devices);
+  /// `spoil`: what fills up last tiles is not zeros but NaN, or ones.
+  Resharder(mlir::ModuleOp module, int64_t devices, bool spoil = false);
 
   /// `shard` in the placement `target`, whose tiles are uniform in the scope. Dimensions whose tiles only get smaller are sliced, others gathered as far as necessary. Tiles that only change hands are permuted,
   /// a cut that moves to another dimension is an all_to_all.
@@ -54,8 +63,9 @@ public:
   /// Combines the summands of `value` that the devices of each group hold, with the computation of `reducer`.
   mlir::Value allReduce(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups,
                         mlir::Region &reducer);
-  /// The same with addition.
-  mlir::Value allReduceSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups);
+  /// The same with addition, or the maximum or minimum.
+  mlir::Value allReduce(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups,
+                        sdy::ReductionOp kind = sdy::ReductionOp::Sum);
 
   /// Along `dim`, elements [starts[device], starts[device] + width) of the whole, from whoever holds them: neighbours exchange
   /// what is missing, or all of it is gathered where that moves less. `starts` depends on the device's tile of `dim` only.
@@ -77,6 +87,9 @@ public:
   /// What `device` has, on all devices.
   mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t device);
 
+  /// A channel that no other collective of the module has.
+  mlir::Attribute nextChannel(mlir::MLIRContext *context);
+
   /// What has been moved where, so that a value with several users is moved once. To be put back with the code it names.
   struct Done {
     Placement target;
@@ -90,6 +103,7 @@ public:
 
 private:
   mlir::Value move(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target, bool lastUse);
+  mlir::Value fillUp(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
   // Each takes what `shard` is now one step further.
   void scatterSum(mlir::OpBuilder &builder, Shard &shard, const Placement &target);
   void gather(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, size_t dim, const Tiles &target);
@@ -97,9 +111,9 @@ private:
   void slice(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, const Placement &target);
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &pairs);
-  mlir::Attribute nextChannel(mlir::MLIRContext *context);
 
   int64_t numDevices;
+  bool spoil;
   int64_t channel = 0;
   Memory done;
   llvm::SmallPtrSet<mlir::Operation *, 8> ownSums; ///< all_reduces that are not the program's own

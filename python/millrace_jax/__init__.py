@@ -50,8 +50,9 @@ def initialize():
         plugins.add("cpu")
     xla_bridge.register_plugin("cpu", priority=500, library_path=library._name, options=_client_options)
 
-    from millrace_jax import callbacks, custom_calls
+    from millrace_jax import callbacks, custom_calls, custom_partitioning
 
     custom_calls.install(library)
     callbacks.install(library)
+    custom_partitioning.install()
     _active = True

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax import lax
 from jax.experimental import io_callback
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
 X = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
@@ -115,3 +116,105 @@ def test_donation_of_sharded_arrays(mesh):
     y = jax.jit(lambda a: a * 2, donate_argnums=0)(x)
     assert x.is_deleted() and y.sharding.spec == P("data", "model")
     close(y, X * 2)
+
+
+def test_donated_lists_keep_their_memory(mesh):
+    """Without out_shardings JAX says only that memory may be had; each result takes that of an argument."""
+    arrays = [put(mesh, X + i, "data", "model") for i in range(3)]
+    places = lambda a: [shard.data.unsafe_buffer_pointer() for shard in a.addressable_shards]
+    before = [places(a) for a in arrays]
+    after = jax.jit(lambda each: [a + 1 for a in each], donate_argnums=0)(arrays)
+    assert [places(a) for a in after] == before
+    close(after[2], X + 3)
+
+
+def partitioned_fft(seen):
+    """Splits its first dimension only, and says so to both partitioners."""
+    @custom_partitioning
+    def fft(x):
+        return jnp.fft.fft(x)
+
+    def placed(sharding):
+        return NamedSharding(sharding.mesh, P(*sharding.spec[:1], None))
+
+    def partition(mesh, arguments, result):
+        seen.append(arguments[0].sharding.spec)
+        return mesh, jnp.fft.fft, placed(arguments[0].sharding), (placed(arguments[0].sharding),)
+    fft.def_partition(partition=partition, infer_sharding_from_operands=lambda mesh, arguments, result: placed(arguments[0].sharding),
+                      sharding_rule="i j -> i j", need_replication_factors=("j",))
+    return fft
+
+
+@pytest.mark.parametrize("shardy", [True, False])
+def test_custom_partitioning(mesh, shardy):
+    jax.config.update("jax_use_shardy_partitioner", shardy)
+    try:
+        seen, x = [], put(mesh, X, "data", None)
+        compiled = jax.jit(partitioned_fft(seen)).lower(x).compile()
+        close(compiled(x), np.fft.fft(X), 1e-3)
+        assert seen and seen[0][0] == "data"
+        assert compiled.output_shardings.spec[0] == "data"
+        assert "all-gather" not in compiled.as_text()
+        close(jax.jit(partitioned_fft(seen))(put(mesh, X, "data", "model")), np.fft.fft(X), 1e-3)
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", True)
+
+
+def test_custom_partitioning_with_collectives_and_two_results(mesh):
+    @custom_partitioning
+    def moments(x):
+        return x.sum(), (x * x).sum(1)
+
+    def partition(mesh, arguments, result):
+        rows, columns = arguments[0].sharding.spec
+        whole, parts = NamedSharding(mesh, P()), NamedSharding(mesh, P(rows))
+        lower = lambda x: (lax.psum(x.sum(), (rows, columns)), lax.psum((x * x).sum(1), columns))
+        return mesh, lower, (whole, parts), (arguments[0].sharding,)
+    moments.def_partition(partition=partition, sharding_rule="i j -> , i", reduction_factors=("j",))
+    total, squares = jax.jit(moments)(put(mesh, X, "data", "model"))
+    close(total, X.sum(), 1e-3)
+    close(squares, (X * X).sum(1), 1e-3)
+    assert squares.sharding.spec[0] == "data"
+
+
+def test_a_mistake_in_custom_partitioning_is_an_error(mesh):
+    @custom_partitioning
+    def wrong(x):
+        return x
+
+    def partition(mesh, arguments, result):
+        raise ValueError("no way to split this")
+    wrong.def_partition(partition=partition, sharding_rule="i j -> i j")
+    with pytest.raises(jax.errors.JaxRuntimeError, match="no way to split this"):
+        jax.jit(wrong)(put(mesh, X, "data", "model"))
+
+
+def test_unreduced_values():
+    mesh = jax.make_mesh((2, 4), ("data", "model"), axis_types=(AxisType.Explicit,) * 2)
+    with jax.set_mesh(mesh):
+        a, b = jax.device_put(X, P("data", "model")), jax.device_put(X.T.copy(), P("model", None))
+        product = lambda a, b: jnp.einsum("ij,jk->ik", a, b, out_sharding=P("data", None, unreduced={"model"}))
+        twice = lambda a, b: jax.sharding.reshard(product(a, b) + product(a, b), P("data", "model"))
+        close(jax.jit(twice)(a, b), 2 * X @ X.T, 1e-3)
+        text = jax.jit(twice).lower(a, b).compile().as_text()
+        assert " reduce-scatter(" in text and " all-reduce(" not in text
+        # Through the signature of a program.
+        apart = jax.jit(product)(a, b)
+        assert apart.sharding.spec.unreduced == {"model"}
+        close(jax.jit(lambda u: jax.sharding.reshard(u, P("data", None)))(apart), X @ X.T, 1e-3)
+
+
+def test_checkpoint_is_restored_on_another_mesh(mesh, tmp_path):
+    import orbax.checkpoint as ocp
+
+    tree = {"w": put(mesh, X, "data", "model"), "b": put(mesh, X[0], "model"), "half": put(mesh, jnp.asarray(X, jnp.bfloat16), ("data", "model"))}
+    with ocp.StandardCheckpointer() as saver:
+        saver.save(tmp_path / "state", tree)
+    few = jax.sharding.Mesh(np.array(jax.devices()[5:1:-1]).reshape(4, 1), ("r", "c"))
+    wanted = {"w": NamedSharding(few, P("c", "r")), "b": NamedSharding(few, P()), "half": NamedSharding(few, P(None, "r"))}
+    template = jax.tree.map(lambda a, s: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s), tree, wanted)
+    with ocp.StandardCheckpointer() as loader:
+        back = loader.restore(tmp_path / "state", template)
+    for name, value in tree.items():
+        np.testing.assert_array_equal(np.asarray(back[name]), np.asarray(value))
+        assert back[name].sharding.is_equivalent_to(wanted[name], value.ndim)

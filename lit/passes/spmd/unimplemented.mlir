@@ -2,17 +2,6 @@
 // What the partitioner cannot do it says, at the operation.
 // RUN: xla-opt %s -xla-spmd-partition -split-input-file -verify-diagnostics
 
-module attributes {mhlo.num_partitions = 2 : i32} {
-  sdy.mesh @mesh = <["a"=2]>
-  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
-    // expected-error@+1 {{UNIMPLEMENTED: partitioning of unreduced values}}
-    %0 = sdy.sharding_constraint %x <@mesh, [{}], unreduced={"a"}> : tensor<8xf32>
-    return %0 : tensor<8xf32>
-  }
-}
-
-// -----
-
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["a"=2]>
   func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {

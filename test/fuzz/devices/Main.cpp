@@ -151,7 +151,7 @@ private:
 
   LogicalResult runMany(ModuleOp module) {
     calls::prepareCollectives(module);
-    if (failed(spmd::partition(module)) || failed(verify(module)) || failed(tools::legalizeChlo(module)))
+    if (failed(spmd::partition(module, {.spoilFilling = true})) || failed(verify(module)) || failed(tools::legalizeChlo(module)))
       return fail("partitioning");
     func::FuncOp entry = eval::entryFunction(module);
     std::vector<SmallVector<eval::Value>> values(devices);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PartitionCalls.cpp - Custom calls that their makers split ----------===//
+// Input:   %1 = custom_call @CustomSPMDPartitioning(%0), which CallPartitioner knows; %0 is in tiles
+// Output:  the operations of the body that it gives for tiles, in place; operands are brought to the tiles that it asks for
+#include "passes/spmd/Partitioner.h"
+
+#include "passes/calls/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::spmd {
+
+/// The placement of a value of `type` that the call's maker named.
+static FailureOr<Placement> placementOf(StringRef text, Type type, int64_t devices, const Scope &scope, Operation *op) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  Placement placement;
+  std::vector<int32_t> manualKey;
+  std::string error;
+  auto sharding = sdy::parseHloSharding(text, error);
+  if (!tensor || !sharding || !fromHloSharding(*sharding, tensor.getRank(), devices, placement, manualKey, error) || !manualKey.empty() ||
+      !isUniform(placement, scope)) {
+    op->emitError("expects shardings of tensors, but its partitioner gives ") << text << " for " << type << (error.empty() ? "" : ": ") << error;
+    return failure();
+  }
+  return placement;
+}
+
+LogicalResult Partitioner::emitPartitionedCall(CustomCallOp op) {
+  Location loc = op.getLoc();
+  Scope scope = scopeOf(*op);
+  std::vector<std::string> operands, results;
+  for (Value operand : op->getOperands())
+    operands.push_back(toString(describe(shards[operand].placement, numDevices)));
+  SmallVector<std::optional<Placement>> wanted;
+  for (OpResult result : op->getResults())
+    wanted.push_back(wantedPlacement(result, scope));
+  // A rule has told propagation about the results; without one, the call's maker knows what follows from the operands.
+  if (op->hasAttr(sdy::shardingRuleAttrName) || llvm::any_of(wanted, [](const auto &each) { return each.has_value(); }))
+    for (auto [result, placement] : llvm::zip_equal(op->getResults(), wanted))
+      results.push_back(toString(describe(placement ? *placement : wholeOf(result.getType()), numDevices)));
+
+  FailureOr<CallPartition> made = options.calls->partition(op, operands, results);
+  if (failed(made))
+    return failure();
+  if (made->operands.size() != op->getNumOperands() || made->results.size() != op->getNumResults())
+    return op->emitError("expects a sharding per operand and result of its partitioner, but got ")
+           << made->operands.size() << " and " << made->results.size();
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  calls::InlineCallsPassOptions inlineAll;
+  inlineAll.keepFrom = ~0u;
+  passes.addPass(calls::createInlineCallsPass(inlineAll));
+  auto body = succeeded(passes.run(*made->body)) ? made->body->lookupSymbol<func::FuncOp>("main") : func::FuncOp();
+  if (!body || !body.getBody().hasOneBlock())
+    return op->emitError("expects a function @main of one block of its partitioner");
+
+  SmallVector<Type> localTypes;
+  IRMapping mapping;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    auto placement = placementOf(made->operands[i], operand.getType(), numDevices, scope, op);
+    if (failed(placement))
+      return failure();
+    Shard shard = shards[operand];
+    shard.scope = scope;
+    Value local = resharder.reshard(builder, loc, shard, *placement);
+    localTypes.push_back(local.getType());
+    if (i < body.getNumArguments())
+      mapping.map(body.getArgument(i), local);
+  }
+  SmallVector<Placement> placements;
+  SmallVector<Type> resultTypes;
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    auto placement = placementOf(made->results[i], result.getType(), numDevices, scope, op);
+    if (failed(placement))
+      return failure();
+    placements.push_back(*placement);
+    resultTypes.push_back(localType(result.getType(), *placement));
+  }
+  auto type = builder.getFunctionType(localTypes, resultTypes);
+  if (body.getFunctionType() != type)
+    return op->emitError("expects the function of its partitioner to be ") << type << ", but got " << body.getFunctionType();
+
+  Block &block = body.getBody().front();
+  for (Operation &inner : block.without_terminator()) {
+    Operation *local = builder.clone(inner, mapping);
+    local->walk([&](Operation *each) {
+      if (each->hasAttr("channel_handle"))
+        each->setAttr("channel_handle", resharder.nextChannel(module.getContext()));
+    });
+  }
+  for (auto [result, value, placement, target] :
+       llvm::zip_equal(op->getResults(), block.getTerminator()->getOperands(), placements, wanted)) {
+    bind(result, mapping.lookupOrDefault(value), placement, scope);
+    if (target && *target != placement)
+      bind(result, resharder.reshard(builder, loc, shards[result], *target), *target, scope);
+  }
+  return success();
+}
+
+} // namespace millrace::spmd

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- PartitionUnreduced.cpp - Values whose summands are still apart ------===//
+// Input:   %0 = dot_general %a, %b {unreduced = {"y"}} ; %1 = transpose %0 {unreduced = {"y"}} ; %2 = reshard %1 {}
+// Output:  the product and the transpose of each device, then one all_reduce (or reduce_scatter, where %2 is in parts)
+// Only annotations leave a value unreduced. Operations that map sums to sums pass it on if they are annotated alike; all others
+// get the combined value.
+#include "passes/spmd/Combiners.h"
+#include "passes/spmd/Partitioner.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::spmd {
+
+Shard Partitioner::combined(const Shard &shard, Location loc) {
+  if (!shard.pending)
+    return shard;
+  SmallVector<const Tiles *> same;
+  for (const Tiles &tiles : shard.placement)
+    same.push_back(&tiles);
+  Shard result = shard;
+  ReplicaGroups groups = groupsFor(same, {&shard.pending->parts}, shard.pending->whole);
+  result.value = resharder.allReduce(builder, loc, shard.value, groups, shard.pending->kind);
+  result.scope = shard.pending->whole;
+  result.pending.reset();
+  return result;
+}
+
+Shard Partitioner::apart(Shard shard, std::optional<Pending> pending) {
+  if (pending) {
+    pending->whole = shard.scope;
+    shard.scope = shard.scope.splitBy(pending->parts.of);
+  }
+  shard.pending = std::move(pending);
+  return shard;
+}
+
+Shard Partitioner::mergeSum(const Shard &shard, const Target &target, Location loc) {
+  return shard.pending && !(target.pending && target.pending->isLike(*shard.pending)) ? combined(shard, loc) : shard;
+}
+
+/// Of a sum the first devices keep the value, the others zeros. The largest or smallest of equal values is the value.
+Shard Partitioner::splitSum(const Shard &shard, const Target &target, Location loc) {
+  auto type = dyn_cast<RankedTensorType>(shard.value.getType());
+  if (!target.pending || shard.pending || !type)
+    return shard;
+  Shard result = apart(shard, target.pending);
+  if (target.pending->kind == sdy::ReductionOp::Sum) {
+    Value first = CompareOp::create(builder, loc, resharder.own(builder, loc, perDevice(target.pending->parts, [](int64_t part) { return part; })),
+                                    resharder.own(builder, loc, SmallVector<int64_t>(numDevices, 0)), ComparisonDirection::EQ);
+    Value zeros = stablehlo::ConstantOp::create(builder, loc, zerosOf(type));
+    result.value = SelectOp::create(builder, loc, type, first, shard.value, zeros);
+  }
+  return result;
+}
+
+std::optional<Pending> Partitioner::pendingOf(sdy::TensorShardingAttr sharding, ArrayRef<sdy::AxisRefAttr> axes, sdy::MeshAttr mesh) {
+  Tiles parts = tilesOfAxes(axes, mesh);
+  return parts.isWhole() ? std::nullopt : std::optional(Pending{parts, sharding.getReductionOp(), {}});
+}
+
+/// What the annotation of a result leaves apart.
+std::optional<Pending> Partitioner::wantedPending(Operation &op) {
+  auto all = op.getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName);
+  if (!all || op.getNumResults() != 1 || all.getShardings().size() != 1)
+    return std::nullopt;
+  sdy::TensorShardingAttr sharding = all.getShardings()[0];
+  sdy::MeshAttr mesh = sharding.getMesh(&op);
+  if (!mesh || mesh.getTotalSize() != numDevices)
+    return std::nullopt;
+  return pendingOf(sharding, sharding.getUnreducedAxes(), mesh);
+}
+
+/// The devices' sums over what `groups` say are exactly the summands that the annotation leaves apart.
+bool Partitioner::staysApart(const Pending &wanted, Operation *combiner, const ReplicaGroups &groups, ArrayRef<const Tiles *> kept,
+                             const Scope &scope) {
+  bool fits = !combiner || (wanted.kind == sdy::ReductionOp::Sum && isa<AddOp>(combiner)) ||
+              (wanted.kind == sdy::ReductionOp::Max && isa<MaxOp>(combiner)) || (wanted.kind == sdy::ReductionOp::Min && isa<MinOp>(combiner));
+  SmallVector<const Tiles *> all(kept);
+  all.push_back(&wanted.parts);
+  if (!fits || !isUniform(all, scope))
+    return false;
+  auto asSets = [](ReplicaGroups list) {
+    for (auto &group : list)
+      llvm::sort(group);
+    llvm::sort(list);
+    return list;
+  };
+  return asSets(groups) == asSets(groupsFor(kept, {&wanted.parts}, scope));
+}
+
+/// The operands' summands, operated on one by one, are the result's.
+std::optional<Pending> Partitioner::passedOn(Operation &op) {
+  auto wanted = wantedPending(op);
+  std::optional<Pending> found;
+  SmallVector<bool> apart;
+  for (Value operand : op.getOperands()) {
+    const Shard &shard = shards[operand];
+    apart.push_back(shard.pending.has_value());
+    if (!shard.pending)
+      continue;
+    if (!wanted || !shard.pending->isLike(*wanted) || (found && !(found->whole == shard.pending->whole)))
+      return std::nullopt;
+    found = shard.pending;
+  }
+  if (!found)
+    return std::nullopt;
+  auto isFloat = [](Value value) { return isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType()); };
+  bool moves = isa<TransposeOp, ReshapeOp, BroadcastInDimOp, SliceOp, ReverseOp>(op);
+  bool isLinear = llvm::TypeSwitch<Operation *, bool>(&op)
+                      .Case<AddOp, SubtractOp, ConcatenateOp, ComplexOp>([&](auto) { return llvm::all_of(apart, [](bool each) { return each; }); })
+                      .Case<NegOp, RealOp, ImagOp>([](auto) { return true; })
+                      .Case([&](ConvertOp each) { return isFloat(each.getOperand()) && isFloat(each.getResult()); })
+                      .Case<MulOp, DotGeneralOp>([&](auto) { return llvm::count(apart, true) == 1; })
+                      .Case([&](DivOp each) { return apart[0] && !apart[1] && isFloat(each.getResult()); })
+                      .Case([&](SelectOp) { return !apart[0] && apart[1] && apart[2]; })
+                      .Case([&](ReduceOp each) {
+                        Operation *combiner = combinerOf(each);
+                        return combiner && isa<AddOp>(combiner) && apart[0] && !apart[1] && isNeutral(each.getInitValues()[0], combiner);
+                      })
+                      .Default([](Operation *) { return false; });
+  return moves || (isLinear && found->kind == sdy::ReductionOp::Sum) ? found : std::nullopt;
+}
+
+} // namespace millrace::spmd
