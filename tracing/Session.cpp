@@ -325,6 +325,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
     return {};
   if (!executionAllowed)
     return unexpectedExecution();
+  ++passed;
   saveGraph(roots);
   if (splitsAlone)
     MILLRACE_TRY(splitLeaves(roots));

@@ -93,6 +93,8 @@ public:
   /// A persistent cache folder other than the environment's; before the first compilation.
   runtime::Status setCacheFolder(const std::string &folder, bool readOnly);
   uint64_t compilations() const { return compiled; }
+  /// How many times something was run for sync().
+  uint64_t barriers() const { return passed; }
   /// Of the graph that was run last; equal for equal programs of this process.
   uint64_t lastGraph() const { return lastKey; }
 
@@ -128,6 +130,7 @@ private:
   std::unordered_map<Digest, Entry, DigestHash> programs;
   std::vector<runtime::Event> inFlight;
   uint64_t compiled = 0;
+  uint64_t passed = 0;
   uint64_t lastKey = 0;
   bool executionAllowed = true;
   bool isEager = false; ///< guarded by mutex

@@ -251,11 +251,68 @@ Vals bitcast(const Call &c) {
   return {c.e.reshape(flat, c.out().dims)};
 }
 
+/// A window of a flat array as one of more dims; its place is known at run time. args from `first` on: starts, the dims that they are
+/// of (the others start at 0), all extents, the window's, and the dims of the view in their order in memory.
+struct Window {
+  Vals starts;
+  Ints extents, sizes, order;
+  Window(const Call &c, size_t first) : extents(c.ints(first + 2)), sizes(c.ints(first + 3)), order(c.ints(first + 4)) {
+    starts.assign(extents.size(), c.e.constant(int64_t(0), {DType::I64, {}}));
+    std::vector<std::optional<Val>> numbers = c.vals(first);
+    Ints dims = c.ints(first + 1);
+    for (size_t i = 0; i < dims.size(); ++i)
+      starts[dims[i]] = c.e.convert(*numbers[i], DType::I64);
+  }
+  Vals with(Vals operands) const {
+    operands.insert(operands.end(), starts.begin(), starts.end());
+    return operands;
+  }
+  /// Positions of `order` among its own dims sorted: from memory's order to the view's.
+  Ints toView() const {
+    Ints permutation(order.size());
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::sort(permutation.begin(), permutation.end(), [&](int64_t a, int64_t b) { return order[a] < order[b]; });
+    return permutation;
+  }
+  Ints inMemory(const Ints &view) const {
+    Ints made;
+    for (int64_t dim : order)
+      made.push_back(view[dim]);
+    return made;
+  }
+};
+
+Vals windowRead(const Call &c) {
+  Window window(c, 1);
+  Val base = c.e.reshape(c.val(0), window.extents);
+  Val read = c.e.op("stablehlo.dynamic_slice", window.with({base}), {{"slice_sizes", arrayText(window.sizes)}},
+                    Shape{base.dtype(), window.sizes});
+  Val view = c.e.transpose(c.e.reshape(read, window.inMemory(c.out().dims)), window.toView());
+  return {c.e.reshape(view, c.out().dims)};
+}
+
+Vals windowWrite(const Call &c) {
+  Window window(c, 2);
+  Val base = c.e.reshape(c.val(0), window.extents), value = c.val(1);
+  Ints dims = window.inMemory(value.dims()), sorted = window.order, toMemory;
+  std::sort(sorted.begin(), sorted.end());
+  Ints inView;
+  for (int64_t dim : sorted)
+    inView.push_back(value.dim(dim));
+  for (int64_t dim : window.order)
+    toMemory.push_back(std::find(sorted.begin(), sorted.end(), dim) - sorted.begin());
+  Val memory = c.e.transpose(c.e.reshape(value, inView), toMemory);
+  Val written = c.e.op("stablehlo.dynamic_update_slice", window.with({base, c.e.reshape(memory, window.sizes)}), {}, base.shape);
+  return {c.e.reshape(written, c.out().dims)};
+}
+
 } // namespace
 
 void registerMovement(Registry &r) {
   r.add({"millrace::strided_read"}, stridedRead);
   r.add({"millrace::strided_write"}, stridedWrite);
+  r.add({"millrace::window_read"}, windowRead);
+  r.add({"millrace::window_write"}, windowWrite);
   r.add({"millrace::bitcast"}, bitcast);
   r.add({"millrace::reshape"}, [](const Call &c) -> Vals { return {c.e.reshape(c.val(0), c.out().dims)}; });
   r.add({"millrace::expand"}, [](const Call &c) -> Vals {

@@ -317,7 +317,9 @@ def _to_cpu(data):
     return ToXlaTensorArena(convert, lambda value: isinstance(value, torch.Tensor) and is_xla_tensor(value)).transform(data)
 
 
-_maybe_convert_to_cpu = _to_cpu  # accelerate's name for it
+def _maybe_convert_to_cpu(data, convert=True):
+    """`data` with its tensors on the CPU, or as it is without `convert`; accelerate and Lightning save checkpoints by it."""
+    return _to_cpu(data) if convert else data
 
 
 def save(data, file_or_path, master_only=True, global_master=False, sync=True):

@@ -46,6 +46,14 @@ struct View {
   Value value;
 };
 
+/// Where views of one geometry began that programs have read or written (Windows.cpp).
+struct SeenWindow {
+  std::vector<int64_t> sizes, strides;
+  uint64_t step; ///< when they were first used
+  std::vector<int64_t> offsets; ///< in that step
+  bool moves = false;
+};
+
 class Storage : public c10::StorageImpl {
 public:
   Storage(Value value, size_t bytes);
@@ -53,6 +61,7 @@ public:
   Value base; ///< row-major; its shape is that of the storage
   const uint64_t serial; ///< never used again
   std::vector<View> views;
+  std::vector<SeenWindow> windows;
   const bool isCaptured;    ///< made while a decomposition was recorded: holds no value of the user's program
   Storage *previous, *next; ///< all storages of the process, in the order in which they were made
   tracing::ShardingPtr sharding; ///< the user's, for whatever it will hold; or null
@@ -96,6 +105,13 @@ void syncAll();
 void noteStack();
 Value convertTo(Value value, c10::ScalarType type);
 Value expandTo(Value value, at::IntArrayRef sizes);
+
+//===-- Windows.cpp ---------------------------------------------------------===//
+
+/// The view as a window of the storage's value whose position is a parameter of the program, if it moves from step to step; else null.
+Value movingRead(Storage &storage, const Shape &shape, at::IntArrayRef strides, int64_t offset);
+/// The storage's value with the view written to, in the same way; else null.
+Value movingWrite(Storage &storage, const Value &value, at::IntArrayRef strides, int64_t offset);
 
 //===-- Generator.cpp -------------------------------------------------------===//
 

@@ -316,10 +316,12 @@ Value valueOf(const Tensor &xla) {
       return view.value;
   Shape shape{dtype, impl->sizes().vec()};
   Value base = baseAs(storage.base, dtype);
-  Value value = impl->is_contiguous() && impl->storage_offset() == 0 && base.shape().count() == impl->numel()
-                    ? node("millrace::reshape", {base}, {Operand{0}}, shape)
-                    : node("millrace::strided_read", {base},
-                           {Operand{0}, impl->sizes().vec(), impl->strides().vec(), impl->storage_offset()}, shape);
+  Value value = movingRead(storage, shape, impl->strides(), impl->storage_offset());
+  if (!value)
+    value = impl->is_contiguous() && impl->storage_offset() == 0 && base.shape().count() == impl->numel()
+                ? node("millrace::reshape", {base}, {Operand{0}}, shape)
+                : node("millrace::strided_read", {base},
+                       {Operand{0}, impl->sizes().vec(), impl->strides().vec(), impl->storage_offset()}, shape);
   storage.views.push_back({shape.dims, impl->strides().vec(), impl->storage_offset(), dtype, value});
   return value;
 }
@@ -350,7 +352,9 @@ static void bindValue(const Tensor &xla, Value value) {
   Value base = baseAs(storage.base, dtype);
   Shape shape = base.shape();
   Value remembered = value;
-  if (impl->is_non_overlapping_and_dense() && impl->storage_offset() == 0 && shape.count() == impl->numel())
+  if (Value moved = movingWrite(storage, value, impl->strides(), impl->storage_offset()))
+    base = std::move(moved);
+  else if (impl->is_non_overlapping_and_dense() && impl->storage_offset() == 0 && shape.count() == impl->numel())
     base = node("millrace::reshape", {*inMemoryOrder(value, impl->strides())}, {Operand{0}}, shape);
   else
     base = node("millrace::strided_write", {base, std::move(value)},
