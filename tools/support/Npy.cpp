@@ -6,9 +6,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <sstream>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <zlib.h>
 
 namespace millrace::tools {
@@ -192,8 +196,55 @@ StatusOr<std::string> inflateRaw(std::string_view data, uint64_t size, const std
   return out;
 }
 
-StatusOr<std::vector<Array>> parseNpz(std::string_view data, const std::string &path,
+/// A file as memory. Weights can be as large as memory: what has been read can leave it again.
+class MappedFile {
+public:
+  static StatusOr<MappedFile> open(const std::string &path) {
+    int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+      std::string reason = std::strerror(errno);
+      if (descriptor >= 0)
+        close(descriptor);
+      return notFound("cannot open '" + path + "': " + reason);
+    }
+    MappedFile file;
+    file.size = status.st_size;
+    if (file.size) {
+      void *mapped = mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+      file.begin = mapped == MAP_FAILED ? nullptr : static_cast<char *>(mapped);
+    }
+    close(descriptor);
+    if (file.size && !file.begin)
+      return notFound("cannot read '" + path + "': " + std::strerror(errno));
+    return file;
+  }
+  MappedFile(MappedFile &&other) : begin(std::exchange(other.begin, nullptr)), size(other.size) {}
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile() {
+    if (begin)
+      munmap(begin, size);
+  }
+
+  std::string_view data() const { return {begin, size}; }
+
+  /// The first `bytes` bytes need no memory any more; reading them again is possible.
+  void forget(uint64_t bytes) const {
+    bytes -= bytes % sysconf(_SC_PAGESIZE);
+    if (bytes)
+      madvise(begin, bytes, MADV_DONTNEED);
+  }
+
+private:
+  MappedFile() = default;
+  char *begin = nullptr;
+  size_t size = 0;
+};
+
+StatusOr<std::vector<Array>> parseNpz(const MappedFile &file, const std::string &path,
                                       const std::vector<DType> &expected) {
+  std::string_view data = file.data();
   // The central directory, found from the end record, lists the members in order.
   size_t end = std::string_view::npos;
   for (size_t i = data.size() >= 22 ? data.size() - 22 : 0; data.size() >= 22;) {
@@ -260,6 +311,7 @@ StatusOr<std::vector<Array>> parseNpz(std::string_view data, const std::string &
       return array.status();
     array->name = name.size() > 4 && name.substr(name.size() - 4) == ".npy" ? name.substr(0, name.size() - 4) : name;
     arrays.push_back(std::move(*array));
+    file.forget(body + packed);
   }
   return arrays;
 }
@@ -339,15 +391,12 @@ bool endsWith(const std::string &text, std::string_view suffix) {
 } // namespace
 
 StatusOr<std::vector<Array>> readArrays(const std::string &path, const std::vector<DType> &expected) {
-  std::ifstream file(path, std::ios::binary);
+  auto file = MappedFile::open(path);
   if (!file)
-    return notFound("cannot open '" + path + "': " + std::strerror(errno));
-  std::stringstream buffer;
-  buffer << file.rdbuf();
-  std::string data = std::move(buffer).str();
-  if (std::string_view(data).substr(0, 2) == "PK")
-    return parseNpz(data, path, expected);
-  auto array = parseNpy(data, path, expected.empty() ? DType::Invalid : expected.front());
+    return file.status();
+  if (file->data().substr(0, 2) == "PK")
+    return parseNpz(*file, path, expected);
+  auto array = parseNpy(file->data(), path, expected.empty() ? DType::Invalid : expected.front());
   if (!array)
     return array.status();
   std::vector<Array> arrays;

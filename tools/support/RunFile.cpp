@@ -272,7 +272,7 @@ int runFile(const RunFileOptions &options) {
   for (Array &array : hoisted)
     arguments.push_back(std::move(array));
 
-  auto outcome = runProgram(program, arguments, options.numDevices, options.repeat, options.rngSeed,
+  auto outcome = runProgram(program, options.verify ? arguments : std::move(arguments), options.numDevices, options.repeat, options.rngSeed,
                             !options.profile.empty(), [&](unsigned run) {
     progress.show("execution " + std::to_string(run + 1) + " of " + std::to_string(options.repeat));
   });

@@ -35,7 +35,7 @@ StatusOr<Array> download(Buffer &buffer, const std::string &name) {
 
 } // namespace
 
-StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, const std::vector<Array> &arguments,
+StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vector<Array> arguments,
                                 unsigned numDevices, unsigned repeat, uint64_t rngSeed, bool profile,
                                 const std::function<void(unsigned)> &onRepeat) {
   RunOutcome outcome;
@@ -53,30 +53,51 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, const st
     return executable.status();
   outcome.loadMilliseconds = millisecondsSince(start);
 
-  // What each device gets of every argument.
-  std::vector<std::vector<Array>> tiles;
+  // An execution consumes what is donated: such arguments are uploaded for each one, outside of the measured time.
+  std::vector<bool> consumed;
+  for (const Argument &argument : program->arguments)
+    consumed.push_back(argument.donated);
+  for (const Result &result : program->results)
+    if (result.aliasArgument != kNone)
+      consumed[result.aliasArgument] = true;
+
+  const auto &devices = (*executable)->devices();
+  auto upload = [&](const Array &array, Device *device) {
+    return (*client)->bufferFromHost(array.bytes.data(), array.dtype, array.dims, {}, HostSemantics::OnlyDuringCall,
+                                     device->memories().front());
+  };
+  // What each device gets of every argument; `tiles` of those that are consumed. Of the others, memory holds one copy.
+  std::vector<std::vector<Array>> tiles(arguments.size());
+  std::vector<std::vector<BufferPtr>> buffers(devices.size(), std::vector<BufferPtr>(arguments.size()));
   for (size_t i = 0; i < arguments.size(); ++i) {
-    auto cut = cutIntoTiles(arguments[i], program->arguments[i], (*executable)->devices().size());
-    if (!cut)
-      return cut.status();
-    tiles.push_back(std::move(*cut));
+    Array whole = std::move(arguments[i]);
+    if (devices.size() == 1) {
+      tiles[i].push_back(std::move(whole));
+    } else {
+      auto cut = cutIntoTiles(whole, program->arguments[i], devices.size());
+      if (!cut)
+        return cut.status();
+      tiles[i] = std::move(*cut);
+    }
+    if (consumed[i])
+      continue;
+    for (size_t position = 0; position < devices.size(); ++position) {
+      auto buffer = upload(tiles[i][position], devices[position]);
+      if (!buffer)
+        return buffer.status();
+      buffers[position][i] = *buffer;
+    }
+    tiles[i].clear();
   }
   for (unsigned run = 0; run < std::max(1u, repeat); ++run) {
     onRepeat(run);
-    // Donated arguments are consumed by an execution: upload them anew, outside of the measured time.
-    std::vector<std::vector<BufferPtr>> buffers;
-    for (Device *device : (*executable)->devices()) {
-      size_t position = buffers.size();
-      auto &mine = buffers.emplace_back();
-      for (const std::vector<Array> &argument : tiles) {
-        const Array &array = argument[position];
-        auto buffer = (*client)->bufferFromHost(array.bytes.data(), array.dtype, array.dims, {},
-                                                HostSemantics::OnlyDuringCall, device->memories().front());
+    for (size_t i = 0; i < tiles.size(); ++i)
+      for (size_t position = 0; position < tiles[i].size(); ++position) {
+        auto buffer = upload(tiles[i][position], devices[position]);
         if (!buffer)
           return buffer.status();
-        mine.push_back(*buffer);
+        buffers[position][i] = *buffer;
       }
-    }
     std::optional<ProfileScope> scope;
     if (profile)
       scope.emplace(outcome.profiles.emplace_back());
