@@ -35,30 +35,34 @@ ALONE = ("millrace", "xla_cpu")  # their compile time counts: nothing else runs 
 class Worker:
     """A benchmarks.peers process; `ask` sends a line and waits for the answer."""
 
-    def __init__(self, peer, group, name, folder, threads, keep):
+    def __init__(self, peer, threads, keep, folder):
         environment = dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu", OMP_NUM_THREADS=str(threads))
         if keep:
             environment.update(MILLRACE_BENCH_KEEP=keep, TORCHINDUCTOR_CACHE_DIR=os.path.join(keep, "inductor"))
         else:
             environment.update(TORCHINDUCTOR_CACHE_DIR=os.path.join(folder, "inductor"), TORCHINDUCTOR_FORCE_DISABLE_CACHES="1")
+        self.alive = True
         self.stderr = tempfile.TemporaryFile("w+")  # not a pipe, which could fill up
-        self.process = subprocess.Popen([sys.executable, "-m", "benchmarks.peers", peer, group, name, folder, str(threads)],
-                                        cwd=tools.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.stderr,
-                                        text=True, env=environment)
+        self.process = subprocess.Popen([sys.executable, "-m", "benchmarks.peers", peer, str(threads)], cwd=tools.ROOT, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.stderr, text=True, env=environment)
+
+    def send(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the answer says so
 
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
+            self.alive = False
             self.stderr.seek(0)
             return {"error": f"ended, status {self.process.wait()}: " + " ".join(self.stderr.read().split())[-300:]}
         return json.loads(line)
 
     def ask(self, line):
-        try:
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            return {"error": "ended"}
+        self.send(line)
         return self.answer()
 
     def close(self):
@@ -102,36 +106,52 @@ def start_up_ms():
     return round(statistics.median(times), 1)
 
 
-def start(group, item, peers, folder, threads, keep):
-    """{peer: (worker, its first answer)}: those whose compile time counts one by one; with `keep` the others at once."""
-    started = {}
+class Workers:
+    """The processes of all peers. A model gets new ones, so that memory and compile time are its own; operations share theirs."""
 
-    def begin(peer):
-        print(f"bench: {item.name}: {peer} compiles", file=sys.stderr, flush=True)
-        return Worker(peer, group, item.name, folder, threads, keep)
+    def __init__(self, peers, threads, keep):
+        self.peers, self.threads, self.keep, self.running = peers, threads, keep, {}
+        self.folder = tempfile.TemporaryDirectory(prefix="millrace-bench-cache-")
 
-    together = [p for p in peers if keep and p not in ALONE]
-    for peer in peers:
-        if peer not in together:
-            worker = begin(peer)
-            started[peer] = (worker, worker.answer())
-    workers = [(peer, begin(peer)) for peer in together]
-    started.update((peer, (worker, worker.answer())) for peer, worker in workers)
-    return {peer: started[peer] for peer in peers}
+    def open(self, group, item, folder):
+        """{peer: first answer}: those whose compile time counts one by one; with `keep` the others at once."""
+        if group == "model":
+            self.close()
+        answers, line = {}, f"open {group} {item.name} {folder}"
+        together = [p for p in self.peers if self.keep and p not in ALONE]
+        for peer in [p for p in self.peers if p not in together]:
+            print(f"bench: {item.name}: {peer} compiles", file=sys.stderr, flush=True)
+            answers[peer] = self.of(peer).ask(line)
+        for peer in together:
+            print(f"bench: {item.name}: {peer} compiles", file=sys.stderr, flush=True)
+            self.of(peer).send(line)
+        answers.update((peer, self.of(peer).answer()) for peer in together)
+        return {peer: answers[peer] for peer in self.peers}
+
+    def of(self, peer):
+        if peer not in self.running or not self.running[peer].alive:
+            self.running[peer] = Worker(peer, self.threads, self.keep, self.folder.name)
+        return self.running[peer]
+
+    def close(self):
+        for worker in self.running.values():
+            worker.close()
+        self.running = {}
 
 
-def measure(item, group, threads, arguments, folder):
+def measure(item, group, workers, arguments, folder):
+    threads = workers.threads
     row = {"name": f"{item.name}_t{threads}", "group": group, "threads": threads, "source": item.source, "peers": {}}
     made = subprocess.run([sys.executable, "-m", "benchmarks.catalog", group, item.name, folder], cwd=tools.ROOT, capture_output=True,
                           text=True, env=dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu"))
     if made.returncode:
         row["peers"] = {peer: {"error": "no StableHLO text: " + made.stderr.strip().splitlines()[-1][:200]} for peer in arguments.peers}
         return row
-    workers, counts = {}, {}
-    for peer, (worker, entry) in start(group, item, arguments.peers, folder, threads, arguments.keep).items():
-        row["peers"][peer], workers[peer] = entry, worker
+    counts = {}
+    for peer, entry in workers.open(group, item, folder).items():
+        row["peers"][peer] = entry
         if "error" not in entry:
-            warm = worker.ask("run 1")
+            warm = workers.of(peer).ask("run 1")
             if "error" in warm:
                 entry["error"] = warm["error"]
             else:
@@ -141,14 +161,13 @@ def measure(item, group, threads, arguments, folder):
         for peer in counts:
             entry = row["peers"][peer]
             if "error" not in entry:
-                got = workers[peer].ask(f"run {counts[peer]}")
+                got = workers.of(peer).ask(f"run {counts[peer]}")
                 entry["run_ms"] += got.get("run_ms", [])
                 if "error" in got:
                     entry["error"] = got["error"]
-    for peer, worker in workers.items():
-        if "error" not in row["peers"][peer]:
-            row["peers"][peer].update(worker.ask("memory"))
-        worker.close()
+    for peer, entry in row["peers"].items():
+        if "error" not in entry:
+            entry.update(workers.of(peer).ask("memory"))
     results = {peer: tools.load_results(path) for peer in row["peers"] if os.path.exists(path := os.path.join(folder, f"{item.name}.{peer}.npz"))}
     reference = next((p for p in ("xla_cpu", "torch_eager") if p in results), None)
     for peer, entry in row["peers"].items():
@@ -218,17 +237,19 @@ def main():
         found["results"] = before["results"]
         found["earlier"] = before.get("earlier", []) + [{key: before[key] for key in ("date", "commit", "command")}]
     done = {row["name"] for row in found["results"]}
-    for group, item in chosen:
-        for count in threads:
+    for count in threads:
+        workers = Workers(arguments.peers, count, arguments.keep)
+        for group, item in chosen:
             if f"{item.name}_t{count}" in done:
                 continue
             begun = time.time()
             with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
-                found["results"].append(measure(item, group, count, arguments, folder))
+                found["results"].append(measure(item, group, workers, arguments, folder))
             found["results"][-1]["took_s"] = round(time.time() - begun, 1)
             found["machine"]["load_after"] = os.getloadavg()[0]
             found["summary"] = report.summary(found["results"], found["by"])
             save(path, found)
+        workers.close()
     print(f"commit {found['commit'][:12]}, {found['build_type']} build, {found['machine']['cpu']}, threads: {arguments.threads}, "
           f"load before {found['machine']['load_before']:.1f}; xla-opt --version: {found['xla_opt_version_ms']} ms")
     report.print_tables(found["results"], arguments.peers, found["by"])

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One peer measuring one program in a process of its own; scripts/bench drives several of them in turns.
 
-Started as `python -m benchmarks.peers PEER GROUP NAME FOLDER THREADS`; FOLDER holds NAME.mlir and NAME.npz (the inputs).
-Prints one JSON object per line: first {"compile_s", "flags", "version"} after compiling and one warm-up run whose results
-went to FOLDER/NAME.PEER.npz, then for every line "run COUNT" on stdin {"run_ms": [...]}, for "memory" {"peak_mib", "base_mib"}. A
-failure is {"error": ...}. Where MILLRACE_BENCH_KEEP names a folder, what IREE and Inductor compiled is kept there for the next time.
+Started as `python -m benchmarks.peers PEER THREADS`; answers every line on stdin by one with a JSON object. "open GROUP NAME FOLDER", where
+FOLDER holds NAME.mlir and NAME.npz (the inputs): {"compile_s", "flags", "version"} after compiling and one warm-up run whose results went to
+FOLDER/NAME.PEER.npz; "run COUNT": {"run_ms": [...]}; "memory": {"peak_mib", "base_mib"}. A failure is {"error": ...}. Where MILLRACE_BENCH_KEEP names a folder, what IREE and Inductor compiled is kept there for the next time.
 """
 import contextlib
 import ctypes
@@ -191,6 +190,8 @@ class Torch:
         import torch
         from torch.utils import _pytree
 
+        if self.inductor:
+            torch._dynamo.reset()
         self.base_mib = peak_of_this_process()
         torch.set_num_threads(threads)
         self.compile_s = 0.0
@@ -292,33 +293,40 @@ class Millrace:
 PEERS = {"millrace": Millrace, "xla_cpu": Jax, "iree": Iree, "torch_eager": Torch, "inductor": Inductor}
 
 
-def main():
-    peer, group, name, folder, threads = sys.argv[1:6]
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(threads)])  # XLA:CPU has no flag for its threads: it counts the cores
-    program = catalog.find(group, name)
-    out = os.fdopen(os.dup(1), "w")  # what libraries print must not mix with the answers
-    os.dup2(2, 1)
-
-    def answer(value):
-        out.write(json.dumps(value) + "\n")
-        out.flush()
-
+def open_program(peer, group, name, folder, threads):
+    """(subject, answer): compiled, run once, its results in a file; (None, {"error": ...}) if that did not work."""
     try:
-        subject = PEERS[peer](program, folder, int(threads))
+        subject = PEERS[peer](catalog.find(group, name), folder, threads)
         np.savez(os.path.join(folder, f"{name}.{peer}.npz"), **{f"out{i}": bench.comparable(r) for i, r in enumerate(subject.results())})
-        answer({"compile_s": subject.compile_s, "compile_warm_s": getattr(subject, "compile_warm_s", None), "flags": subject.flags,
-                "version": subject.version})
-        for line in sys.stdin:
-            if line.startswith("memory"):
-                answer({"peak_mib": subject.memory(), "base_mib": subject.base_mib})
-            else:
-                answer({"run_ms": subject.run(int(line.split()[1]))})
+        return subject, {"compile_s": subject.compile_s, "compile_warm_s": getattr(subject, "compile_warm_s", None), "flags": subject.flags,
+                         "version": subject.version}
     except CannotRun as reason:
-        answer({"error": str(reason)})
+        return None, {"error": str(reason)}
     except Exception as error:
         if os.environ.get("MILLRACE_BENCH_STDERR"):
             raise
-        answer({"error": f"{type(error).__name__}: {str(error)[:600]}"})
+        return None, {"error": f"{type(error).__name__}: {str(error)[:600]}"}
+
+
+def main():
+    peer, threads = sys.argv[1], int(sys.argv[2])
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])  # XLA:CPU has no flag for its threads: it counts the cores
+    out = os.fdopen(os.dup(1), "w")  # what libraries print must not mix with the answers
+    os.dup2(2, 1)
+    subject = None
+    for line in sys.stdin:
+        word, *rest = line.split()
+        if word == "open":
+            del subject  # its memory goes before the next one's comes
+            gc.collect()
+            subject, value = open_program(peer, *rest, threads)
+        else:
+            try:
+                value = {"run_ms": subject.run(int(rest[0]))} if word == "run" else {"peak_mib": subject.memory(), "base_mib": subject.base_mib}
+            except Exception as error:
+                value = {"error": f"{type(error).__name__}: {str(error)[:600]}"}
+        out.write(json.dumps(value) + "\n")
+        out.flush()
 
 
 if __name__ == "__main__":

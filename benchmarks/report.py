@@ -23,7 +23,8 @@ def figures(row, by):
              "compile": ours["compile_s"] / theirs["compile_s"] if both("compile_s") else None,
              "compile_warm": ours["compile_warm_s"] / theirs["compile_s"] if both("compile_s") else None}
     memory = lambda e: max(1.0, e["peak_mib"] - e["base_mib"])
-    found["memory"] = memory(ours) / memory(theirs) if both("peak_mib") else None
+    # The processes of operations have run others before: their peaks say nothing.
+    found["memory"] = memory(ours) / memory(theirs) if both("peak_mib") and group_of(row) == "model" else None
     planned = ours["flags"].get("bytes", {}) if usable(ours, by) else {}
     bound = planned.get("largest sum of live temporaries")
     found["arena"] = planned["temporaries"] / bound if bound else None

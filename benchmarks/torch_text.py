@@ -124,10 +124,12 @@ def trace(program):
 
     leaves, spec = pytree.tree_flatten(program.tree)
     scope, stand_ins = _XLAC._graph_begin(tuple(torch.empty(leaf.shape, dtype=leaf.dtype, device="xla") for leaf in leaves))
+    torch.compiler._is_compiling_flag = True  # as torch.export sets it: transformers then looks into no mask
     try:
         with torch.no_grad():
             results = program.function(*pytree.tree_unflatten(list(stand_ins), spec))
         text, constants = _XLAC._graph_export(scope, pytree.tree_leaves(results))
     finally:
+        torch.compiler._is_compiling_flag = False
         _XLAC._graph_end(scope)
     return text, [leaf.detach() for leaf in leaves] + [constant.cpu() for constant in constants]
