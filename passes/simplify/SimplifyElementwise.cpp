@@ -38,6 +38,8 @@ struct Reassociate : OpRewritePattern<OpTy> {
     auto inner = op.getLhs().template getDefiningOp<OpTy>();
     if (!inner || !isConstant(op.getRhs()) || !isConstant(inner.getRhs()))
       return rewriter.notifyMatchFailure(op, "not (x op c1) op c2");
+    if (isConstant(inner.getLhs())) // (c op c1) op c2 would become c op (c1 op c2), and that, with its constant last, the former
+      return rewriter.notifyMatchFailure(op, "all constants, which the folder combines");
     bool rounds = !isa<IntegerType>(elementOf(op)) && !isa<MaxOp, MinOp>(op);
     if (rounds)
       return rewriter.notifyMatchFailure(op, "would round in another order");

@@ -19,6 +19,19 @@ func.func @reassociate(%x: tensor<4xi32>, %f: tensor<4xf32>) -> (tensor<4xi32>, 
   return %1, %3 : tensor<4xi32>, tensor<4xf32>
 }
 
+// Constants only: it ends.
+// CHECK-LABEL: @chain_of_constants
+// CHECK: return
+func.func @chain_of_constants() -> tensor<i64> {
+  %c0 = stablehlo.constant dense<0> : tensor<i64>
+  %c1 = stablehlo.constant dense<1> : tensor<i64>
+  %0 = stablehlo.add %c0, %c1 : tensor<i64>
+  %1 = stablehlo.add %0, %c1 : tensor<i64>
+  %2 = stablehlo.add %1, %c1 : tensor<i64>
+  %3 = stablehlo.add %2, %c1 : tensor<i64>
+  return %3 : tensor<i64>
+}
+
 // CHECK-LABEL: @divide
 // CHECK: %[[HALF:.*]] = stablehlo.constant dense<5.000000e-01>
 // CHECK: stablehlo.multiply %arg0, %[[HALF]]
