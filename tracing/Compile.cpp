@@ -5,6 +5,7 @@
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
 #include "lowering/hlo/HloText.h"
+#include "passes/chlo/Passes.h"
 #include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
@@ -14,6 +15,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <optional>
@@ -63,6 +65,20 @@ runtime::Status useCacheFolder(const std::string &folder, bool readOnly) {
   return {};
 }
 
+/// Marks of composites (torch_xla.experimental.mark_pattern_utils) are for those who read the program.
+static void removeMarks(mlir::ModuleOp module) {
+  std::vector<mlir::Operation *> marks;
+  module.walk([&](mlir::Operation *op) {
+    auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name");
+    if (target && target.getValue() == "mark_tensor" && op->getNumOperands() == 1 && op->getNumResults() == 1)
+      marks.push_back(op);
+  });
+  for (mlir::Operation *mark : marks) {
+    mark->replaceAllUsesWith(mark->getOperands());
+    mark->erase();
+  }
+}
+
 runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text) {
   runtime::StatusOr<runtime::Cache *> cache =
       chosenCache ? runtime::StatusOr<runtime::Cache *>(chosenCache.get()) : runtime::processCache();
@@ -82,6 +98,8 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return runtime::internalError("the traced program cannot be parsed: " + errors);
+  if (text.find("@mark_tensor(") != std::string::npos)
+    removeMarks(*module);
   CompileOptions options;
   options.xlaSemantics = true;
   std::optional<ProgramDump> dump = ProgramDump::next();
@@ -127,7 +145,17 @@ runtime::StatusOr<std::string> hloText(const std::string &text) {
   llvm::raw_string_ostream stream(made);
   if (module && text.find("loc(") == std::string::npos)
     module = withoutPlaces(*module); // not those of the text
-  if (!module || failed(hlo::exportHloText(*module, stream)))
+  auto written = [&](bool isLast) {
+    mlir::ScopedDiagnosticHandler quiet(&context, [&](mlir::Diagnostic &) { return isLast ? mlir::failure() : mlir::success(); });
+    made.clear();
+    return succeeded(hlo::exportHloText(*module, stream));
+  };
+  auto legalized = [&] { // operations of CHLO that HLO has no form for
+    mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
+    pm.addNestedPass<mlir::func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
+    return succeeded(pm.run(*module));
+  };
+  if (!module || !(written(false) || (legalized() && written(true))))
     return runtime::unimplemented("the traced program has no HLO text; its StableHLO text is there");
   return made;
 }

@@ -42,6 +42,8 @@ from .torch_xla import (compile, device, device_count, devices, launch, manual_s
                         set_custom_compile_options, step, sync)
 from . import debug, runtime  # noqa: E402
 from .core import xla_model  # noqa: E402
+from .core import xla_model as xm  # noqa: E402, F401
+from . import runtime as xr  # noqa: E402, F401
 from . import _bindings as _bindings  # noqa: E402
 
 _bindings.install(_XLAC)
@@ -54,3 +56,15 @@ _control_flow.install()
 from . import _patches as _patches  # noqa: E402
 
 _patches.install()
+
+_EXPORT = ("save_as_stablehlo", "save_torch_model_as_stablehlo")
+
+
+def __getattr__(name):
+    """What is imported when it is asked for: an import of torch_xla stays short."""
+    import importlib
+    if name in _EXPORT:
+        return getattr(importlib.import_module(".stablehlo", __name__), name)
+    if name in ("stablehlo", "amp", "backends"):
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

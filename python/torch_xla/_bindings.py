@@ -46,6 +46,10 @@ def install(xlac):
         return str(xm.xla_device())
 
     @name
+    def _xla_runtime_is_initialized():
+        return xlac._memory_stats()[1] > 0  # something was put on the device
+
+    @name
     def _xla_get_devices():
         return xm.xla_real_devices()
 
@@ -155,7 +159,8 @@ def install(xlac):
             return xlac._get_stablehlo_bytecode(tensors)
         if emit_mode is EmitMode.HLO_PROTO:
             raise NotImplementedError("XLA's HLO protocol buffers are not written; its text is")
-        return hlo_text(list(tensors))
+        from ._hlo_text import annotated
+        return annotated(hlo_text(list(tensors)))
 
     @name
     def _get_xla_tensor_debug_info(tensor):

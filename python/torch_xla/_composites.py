@@ -26,7 +26,7 @@ def _operations(lines):
     made, depth, current = [], 0, []
     for line in lines:
         current.append(line)
-        depth += line.count("({") + len(re.findall(r"\{$", line)) - len(re.findall(r"^\s*\}", line))
+        depth += len(re.findall(r"\{$", line)) - len(re.findall(r"^\s*\}", line))
         if depth <= 0:
             made.append(_Op("\n".join(current)))
             depth, current = 0, []
@@ -42,11 +42,34 @@ def _attribute(value):
         return f"{value:e} : f32"
     if isinstance(value, str):
         return json.dumps(value)
+    kinds = {type(element) for element in value}
+    if len(kinds) == 1 and kinds <= {bool, int, float}:
+        element = {bool: "i1", int: "i64", float: "f32"}[kinds.pop()]
+        return f"dense<[{', '.join(_attribute(v).split(' : ')[0] for v in value)}]> : tensor<{len(value)}x{element}>"
     return "[" + ", ".join(map(_attribute, value)) + "]"
 
 
 def _type_of(op):
     return op.text.rsplit(" : ", 1)[1].split("->")[-1].strip()
+
+
+def _sorted(ops):
+    """The operations, those that define a value before those that use it; otherwise in their order."""
+    made_by = {result: op for op in ops for result in op.results}
+    done, made = set(), []
+    for first in ops:
+        stack = [(first, False)]
+        while stack:
+            op, is_ready = stack.pop()
+            if op in done:
+                continue
+            if is_ready:
+                done.add(op)
+                made.append(op)
+                continue
+            stack.append((op, True))
+            stack.extend((made_by[use], False) for use in sorted(op.uses) if use in made_by and made_by[use] not in done)
+    return made
 
 
 def outline(text):
@@ -88,7 +111,9 @@ def outline(text):
                 stack.extend(op.uses & (set(made_by) | set(types)))
             else:
                 captured.append(value)
-        impl = re.sub(r"\W", "_", name) + f".impl_{number}"
+        impl = re.sub(r"[^\w.$]", "_", name) + ".impl"
+        later = sum(other[0].mark["name"] == name for other in list(marks.values())[number + 1:])
+        impl += f"_{later - 1}" if later else ""
         names = [op.results[0] for op in inputs] + captured
         given = ", ".join(f"{n}: {types[n]}" for n in names)
         results = ", ".join(op.mark["type"] for op in outputs)
@@ -101,14 +126,18 @@ def outline(text):
         call = _Op(f"    {new}:{len(outputs)} = stablehlo.composite {json.dumps(name)} {', '.join(operands)} "
                    f"{{{'composite_attributes = {' + attributes + '}, ' if attributes else ''}decomposition = @{impl}}} : "
                    f"({', '.join(types[o] for o in operands)}) -> ({results})")
-        call.results, call.uses = [new], set(operands)
-        ops.insert(max([ops.index(made_by[o]) for o in operands if o in made_by], default=-1) + 1, call)
+        call.results, call.uses = [new], {operand.split("#")[0] for operand in operands}
+        ops.insert(min(ops.index(output) for output in outputs), call)
         for position, output in enumerate(outputs):
             ops.remove(output)
             for op in ops:
                 if output.results[0] in op.uses:
                     op.text = re.sub(re.escape(output.results[0]) + r"(?!\w)", f"{new}#{position}", op.text)
                     op.uses = op.uses - {output.results[0]} | {new}
+                    if op.mark and op.mark["operand"] == output.results[0]:
+                        op.mark["operand"] = f"{new}#{position}"
+            types[f"{new}#{position}"] = output.mark["type"]
+        ops = _sorted(ops)
     while True:  # what only the marked parts needed
         used = set().union(*(op.uses for op in ops))
         dead = [op for op in ops if op.results and not used & set(op.results)]

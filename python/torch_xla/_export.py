@@ -12,7 +12,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
 from . import _composites, _load
-from .experimental import mark_pattern_utils as _marks
+from .experimental import mark_pattern_utils as _marks  # noqa: F401  (registers the operator of the marks)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _PRIMES = [7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113]
@@ -118,7 +118,6 @@ def _record(program, placeholders, symbols):
         else:
             arguments.append(value)
     scope, stand_ins = _XLAC._graph_begin(tuple(arguments))
-    _marks.exporting = True
     try:
         with torch.no_grad():
             results = _Interpreter(program.graph_module).run(*stand_ins)
@@ -130,7 +129,6 @@ def _record(program, placeholders, symbols):
         user = [value if value.device.type == "xla" else value.to("xla") for value in user]
         text, constants = _XLAC._graph_export(scope, user)
     finally:
-        _marks.exporting = False
         _XLAC._graph_end(scope)
     return _composites.outline(text), constants, user
 

@@ -13,7 +13,9 @@ def device_type():
 
 
 def set_device_type(pjrt_device):
-    """Chooses the device, as PJRT_DEVICE does; before its first use. Only "CPU" is there."""
+    """Chooses the device, as PJRT_DEVICE does; RuntimeError after the first use of another one. Only "CPU" is there."""
+    if _XLAC._xla_runtime_is_initialized() and os.environ.get("PJRT_DEVICE") not in (None, "", pjrt_device):
+        raise RuntimeError(f"the device {os.environ['PJRT_DEVICE']} is in use: {pjrt_device} cannot be chosen any more")
     os.environ["PJRT_DEVICE"] = pjrt_device
 
 
@@ -25,6 +27,12 @@ def is_bf16_supported():
 def using_pjrt():
     """True: the name of an old question, whether the runtime is PJRT (and not XRT)."""
     return True
+
+
+def xla_device(n=None, devkind=None):
+    """See xm.xla_device()."""
+    from .core import xla_model
+    return xla_model.xla_device(n, devkind)
 
 
 def local_process_count():

@@ -255,6 +255,11 @@ def exported_program_to_stablehlo(exported_model, options=None):
     return StableHLOGraphModule(StableHLOModelBundle(weights, [_to_numpy(t) for t in traced.constants], [function]))
 
 
+def _run_decompositions(exported_model):
+    """The exported program in terms of core operators, as exported_program_to_stablehlo() reads it."""
+    return exported_model.run_decompositions({})
+
+
 def save_as_stablehlo(exported_model, stablehlo_dir, options=None):
     """exported_program_to_stablehlo(), saved to a folder."""
     options = options or StableHLOExportOptions()

@@ -7,10 +7,14 @@ from . import _load
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
+class NoSuchDevice(IndexError, RuntimeError):
+    """An index that no device has."""
+
+
 def device(index=None):
     """The device with that index (the only one: 0)."""
     if index not in (None, 0):
-        raise RuntimeError(f"expects the index of a device, 0 to {device_count() - 1}, but got {index}")
+        raise NoSuchDevice(f"expects the index of a device, 0 to {device_count() - 1}, but got {index}")
     return torch.device("xla", 0)
 
 

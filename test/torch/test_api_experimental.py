@@ -167,10 +167,10 @@ def test_gradient_accumulation():
     device_model.load_state_dict(model.state_dict())
 
     def step(x, y, count):
-        return F.mse_loss(device_model(x), y) / 4, count + 1
+        return F.mse_loss(device_model(x), y), count + 1
     torch_xla.sync()
     total, count = gradient_accumulation.gradient_accumulation(step, (data.to("xla"), target.to("xla")), device_model,
-                                                               torch.zeros((), device="xla"))
+                                                               (torch.zeros((), device="xla"),))
     torch.testing.assert_close(total.cpu(), want.detach())
     torch.testing.assert_close(device_model.weight.grad.cpu(), model.weight.grad)
     assert count.item() == 4.0
@@ -193,6 +193,12 @@ def test_quantization():
                                rtol=1e-4, atol=1e-4)
     rounded = xla_quantized_matmul.quantized_matmul(x, weight, scale, quantize_activation=True)
     torch.testing.assert_close(rounded, x @ (weight.float() * scale[:, None]).t(), rtol=0.05, atol=5.0)
-    for wrong in (lambda: layer.load_quantized_weight(weight[:1], scale, zero), lambda: layer.load_quantized_weight(weight, scale)):
+    whole = torch.arange(-8, 8, dtype=torch.int8).reshape(2, 8)
+    assert torch.equal(xla_quantized_matmul.unpack_4bit(xla_quantized_matmul.pack_4bit(whole)), whole)
+    blocks, scales = torch.randint(-8, 8, (3, 1, 2), dtype=torch.int8), torch.rand(3, 2)
+    layer4 = xla_quantized_matmul.XlaQuantizedLinear(3, 2, block_size=1, int4_weight=True)
+    layer4.load_quantized_weight(blocks, scales)
+    torch.testing.assert_close(layer4.to("xla")(x.to("xla")).cpu(), x @ (blocks[:, 0].float() * scales), rtol=1e-4, atol=1e-4)
+    for wrong in (lambda: layer.load_quantized_weight(weight[:1], scale, zero), lambda: layer.load_quantized_weight(weight.t(), scale, zero)):
         with pytest.raises(ValueError):
             wrong()

@@ -172,11 +172,32 @@ def test_composites(tmp_path):
     module = stablehlo.exported_program_to_stablehlo(program)
     text = module.get_stablehlo_text()
     assert text.count('stablehlo.composite "my.norm"') == 2 and "mark_tensor" not in text
-    for part in ("kind = \"rms\"", "axis = 1 : i64", "decomposition = @my_norm.impl_1"):
+    for part in ("kind = \"rms\"", "axis = 1 : i64", "decomposition = @my.norm.impl_0}"):
         assert part in text
     torch.testing.assert_close(module(x, w).cpu(), Marked()(x, w), rtol=1e-4, atol=1e-5)
     module.save(tmp_path)
     torch.testing.assert_close(stablehlo.StableHLOGraphModule.load(tmp_path)(x, w).cpu(), Marked()(x, w), rtol=1e-4, atol=1e-5)
+
+
+def test_composites_of_pending_tensors():
+    from torch_xla.experimental.mark_pattern_utils import StableHLOCompositeBuilder
+    from torch_xla.experimental.xla_marker import serialize_composite_attr
+    x = torch.tensor([[3.0, 1.0, 2.0]], device="xla", requires_grad=True)
+    attributes = {"whole": [1, 2], "real": [1.0, 1.5], "yes": [True, False], "one": 2.5}
+    builder = StableHLOCompositeBuilder("my.update", attributes)
+    cache, at = builder.mark_inputs(torch.zeros(1, 3, device="xla"), torch.tensor([0, 2], device="xla"))
+    y, z = builder.mark_outputs(cache.index_copy(1, at, x[:, :2]), x * 2)  # the first with a region inside
+    p = torch.ops.xla.mark_tensor(y, "my.plain", 0, "7", True)
+    q = torch.ops.xla.mark_tensor(p + 1, "my.plain", 0, "7", False, serialize_composite_attr({"k": 1}))
+    text = xm.get_stablehlo([q, z])
+    for part in ("whole = dense<[1, 2]> : tensor<2xi64>", "real = dense<[1.000000e+00, 1.500000e+00]> : tensor<2xf32>",
+                 "yes = dense<[true, false]> : tensor<2xi1>", "one = 2.500000e+00 : f32", "decomposition = @my.update.impl}",
+                 "decomposition = @my.plain.impl}"):
+        assert part in text
+    assert xm.get_stablehlo_bytecode([q, z]).startswith(b"ML")
+    (q.sum() + z.sum()).backward()
+    assert (q.tolist(), z.tolist(), x.grad.tolist()) == ([[4.0, 1.0, 2.0]], [[6.0, 2.0, 4.0]], [[3.0, 3.0, 2.0]])
+    assert "HloModule" in torch_xla._XLAC._get_xla_tensors_hlo([torch.randn(3, device="xla")])  # of operations that HLO has not got
 
 
 def test_custom_calls_and_dumps(tmp_path):

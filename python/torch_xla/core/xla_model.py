@@ -17,6 +17,7 @@ from ._collectives import (REDUCE_AND, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUC
                            send)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
+XLA_LIB = torch.library.Library("xla", "FRAGMENT")  # for operators of the user's own: XLA_LIB.define(...)
 _closures, _async_closures = [], []
 _sync_handler, _async_handler = _closure_handlers.ClosureHandler(), _closure_handlers.AsyncClosureHandler()
 
@@ -150,12 +151,13 @@ def optimization_barrier_(tensors):
 
 def get_stablehlo(tensors=None):
     """StableHLO text of what computes these tensors (None or none: everything pending)."""
-    return _XLAC._get_xla_tensors_stablehlo(list(tensors) if tensors else None)
+    from .. import _composites
+    return _composites.outline(_XLAC._get_xla_tensors_stablehlo(list(tensors) if tensors else None))
 
 
 def get_stablehlo_bytecode(tensors=None):
     """As get_stablehlo(), as a portable artifact (bytes)."""
-    return _XLAC._get_stablehlo_bytecode(list(tensors) if tensors else None)
+    return _XLAC._artifact(get_stablehlo(tensors), "current")
 
 
 #===-- Replicas --------------------------------------------------------------===

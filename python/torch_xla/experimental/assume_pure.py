@@ -6,6 +6,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .. import _load
+from ..core import xla_builder as xb
 from .scan import Joint, captured_variables
 from ._control_flow import _to_device
 
@@ -42,16 +43,17 @@ def assume_pure(fn, *, add_rng_seed_argument=False):
     The promise: it reads no tensor but its arguments, and changes nothing. One that reads a variable is an error."""
     if add_rng_seed_argument:
         raise NotImplementedError("add_rng_seed_argument: random numbers are drawn anew in every call without it")
-    known = {}
-
     @functools.wraps(fn)
     def run(*args, **kwargs):
         leaves, spec = pytree.tree_flatten((args, kwargs))
         key = (spec, *map(_key, leaves))
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-        if key not in known:
-            known[key] = _record(fn, leaves, spec, tensors)
-        joint, function, layout = known[key]
+        known = xb._JAX_TO_XLA_COMPUTATION_CACHE.setdefault(run, {})
+        if (key, "forward") not in known:
+            known[key, "forward"] = made = _record(fn, leaves, spec, tensors)
+            if made[0] is not None:
+                known[key, "backward"] = made[0].backward
+        joint, function, layout = known[key, "forward"]
         if joint is not None:
             made = _Call.apply(joint, *tensors)
         else:

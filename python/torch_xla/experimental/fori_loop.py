@@ -3,7 +3,12 @@
 import torch
 from torch._higher_order_ops.while_loop import while_loop  # noqa: F401  (on the device: _control_flow.py)
 
-from ._control_flow import _to_device, while_loop as _while_loop
+from ._control_flow import _to_device, _while_loop_op, while_loop as _while_loop
+
+
+def _xla_while_loop_wrapper(cond_fn, body_fn, carried_inputs, additional_inputs=(), fake_tensor=False):
+    """torch._higher_order_ops.while_loop() on the device, without its checks. `fake_tensor`: no effect."""
+    return list(_while_loop_op(cond_fn, body_fn, tuple(carried_inputs), tuple(additional_inputs or ())))
 
 
 def fori_loop(lower, upper, body_fun, *input_value):

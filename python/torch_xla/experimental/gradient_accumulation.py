@@ -1,26 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.experimental.gradient_accumulation."""
+"""torch_xla.experimental.gradient_accumulation: gradients over several batches as one loop of the program."""
 import torch
 
+from ._control_flow import _to_device, scan
 
-def gradient_accumulation(train_step, iterable_tensors, model, *carried_tensors):
-    """Gradients over several batches, without a barrier between them.
 
-    Calls train_step(*batch, *carried) for every batch, the slices of `iterable_tensors` along their dim 0; it returns the loss,
-    or a tuple of the loss and new carried tensors. Every loss goes backward, so the gradients of `model` are their sum; scale
-    the loss in train_step for a mean. Returns (sum of the losses, *carried tensors)."""
-    tensors = list(iterable_tensors)
-    counts = {tensor.size(0) for tensor in tensors}
-    if len(counts) != 1 or 0 in counts:
-        raise ValueError(f"expects tensors with as many batches in dim 0, at least one, but got {[t.size(0) for t in tensors]}")
-    del model  # its gradients are where autograd puts them
-    total, carried = None, list(carried_tensors)
-    for batch in zip(*(tensor.unbind(0) for tensor in tensors)):
-        result = train_step(*batch, *carried)
+def _differentiated(train_step, weights, batch, carried, count):
+    """One iteration: [loss, new carried tensors, gradients], the loss and the gradients divided by `count`."""
+    given = [*batch, *carried]
+    versions = [tensor._version for tensor in given]
+    with torch.enable_grad():
+        result = train_step(*given)
         loss, *rest = result if isinstance(result, (tuple, list)) else (result,)
         if len(rest) not in (0, len(carried)):
             raise ValueError(f"train_step returned {len(rest)} carried tensors, but got {len(carried)}")
-        carried = [value.detach() if isinstance(value, torch.Tensor) else value for value in rest] or carried
-        loss.backward()
-        total = loss.detach() if total is None else total + loss.detach()
-    return (total, *carried)
+        loss = loss / count
+        gradients = torch.autograd.grad(loss, weights, allow_unused=True) if weights else []
+    if [tensor._version for tensor in given] != versions:
+        raise AssertionError("train_step changed one of its arguments in place: return the new value instead")
+    gradients = [torch.zeros_like(w) if g is None else g for w, g in zip(weights, gradients)]
+    return [loss.detach(), *(_to_device(value).detach() for value in rest or [c.clone() for c in carried]), *gradients]
+
+
+def gradient_accumulation(train_step, iterable_tensors, model, *carried_tensors):
+    """The mean gradient over several batches, without a barrier between them.
+
+    train_step(*batch, *carried) is recorded once, for every slice of `iterable_tensors` along dim 0 in turn; it returns the loss, or
+    a tuple of the loss and new carried tensors. The gradients of `model` grow by the mean of the batches' gradients. Returns (mean of
+    the losses, *carried tensors). AssertionError if train_step changes an argument in place."""
+    if len(carried_tensors) == 1 and isinstance(carried_tensors[0], (tuple, list)):  # so in PyTorch/XLA 2.6
+        carried_tensors = carried_tensors[0]
+    tensors = [_to_device(tensor) for tensor in iterable_tensors]
+    counts = {tensor.size(0) for tensor in tensors}
+    if len(counts) != 1 or 0 in counts:
+        raise ValueError(f"expects tensors with as many batches in dim 0, at least one, but got {[t.size(0) for t in tensors]}")
+    count = counts.pop()
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    carried = [_to_device(value).detach() for value in carried_tensors]
+    split = 1 + len(carried)
+
+    def step(*now):
+        sums, carry, batch = now[:1] + now[split:split + len(weights)], now[1:split], now[split + len(weights):]
+        loss, *rest = _differentiated(train_step, weights, batch, carry, count)
+        new, gradients = rest[:len(carry)], rest[len(carry):]
+        return [sums[0] + loss, *new, *(s + g for s, g in zip(sums[1:], gradients))]
+    with torch.no_grad():
+        total = torch.zeros((), dtype=weights[0].dtype if weights else torch.float32, device="xla")
+        made = scan(step, [total, *carried, *map(torch.zeros_like, weights)], [tensor.detach() for tensor in tensors], count)
+    for weight, gradient in zip(weights, made[split:]):
+        weight.grad = gradient if weight.grad is None else weight.grad + gradient
+    return tuple(made[:split])

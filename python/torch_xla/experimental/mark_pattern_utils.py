@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of a model as stablehlo.composite: what is between mark_inputs() and mark_outputs() becomes a function of its own in
-exported programs, called under the composite's name. Everywhere else the marks do nothing."""
+"""Parts of a model as stablehlo.composite: what is between mark_inputs() and mark_outputs() becomes a function of its own in the
+StableHLO that is exported or shown, called under the composite's name. Programs that run are the same without the marks."""
 import json
 import uuid
+from typing import Optional
 
 import torch
 
-exporting = False  # set while torch_xla._export records
-
 
 @torch.library.custom_op("xla::mark_tensor", mutates_args=())
-def _mark(x: torch.Tensor, name: str, pos: int, id: str, is_input: bool, attr: str) -> torch.Tensor:
-    if not exporting or x.device.type != "xla":
+def _mark(x: torch.Tensor, name: str, pos: int, id: str, is_input: bool, attr: Optional[str] = None) -> torch.Tensor:
+    if x.device.type != "xla":
         return x.clone()
     from .stablehlo_custom_call import stablehlo_custom_call
-    config = json.dumps({"name": name, "pos": pos, "id": id, "is_input": is_input, "attr": json.loads(attr)})
+    config = json.dumps({"name": name, "pos": pos, "id": id, "is_input": is_input, "attr": json.loads(attr or "{}")})
     return stablehlo_custom_call([x], "mark_tensor", [x.shape], [x.dtype], backend_config=config)
 
 
 @_mark.register_fake
-def _(x, name, pos, id, is_input, attr):
+def _(x, name, pos, id, is_input, attr=None):
     return torch.empty_like(x)
+
+
+_mark.register_autograd(lambda ctx, gradient: (gradient, None, None, None, None, None))
 
 
 class StableHLOCompositeBuilder:

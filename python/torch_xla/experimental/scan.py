@@ -14,8 +14,14 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
 def default_partition(*args, **kwargs):
-    """The partition that scan() uses when none is given: all that the gradient needs is kept."""
-    raise NotImplementedError("the partition of a scan is made while it is recorded; this name only selects it")
+    """The partition that scan() uses when none is given: all that the gradient needs is kept. As a function, AOTAutograd's."""
+    from functorch.compile import default_partition as partition
+    return partition(*args, **kwargs)
+
+
+def _keeps_all(partition_fn):
+    return partition_fn is default_partition or (getattr(partition_fn, "__name__", "") == "default_partition" and
+                                                 getattr(partition_fn, "__module__", "").startswith(("torch._functorch", "functorch")))
 
 
 def _wants_gradient(tensor):
@@ -48,33 +54,25 @@ class Joint:
 
     `carried` and `others` are arguments; run(*carried, *others) returns len(carried) new values and any number of others."""
 
-    def __init__(self, run, carried, others, is_loop=True):
+    def __init__(self, run, carried, others):
         count = len(carried)
         arguments = list(carried) + list(others)
-        # How many results and captured variables there are shows when the function has run: a first recording tells.
         scope, stand_ins = _XLAC._body_begin(True, [a.detach() for a in arguments])
         try:
             with torch.enable_grad():
                 inputs = [_leaf(s, a) for s, a in zip(stand_ins, arguments)]
+                versions = [i._version for i in inputs]
                 outputs = [_to_device(o) for o in run(*inputs)]
                 self.variables = captured_variables(outputs, inputs)
-            shapes = [(o.shape, o.dtype) for o in outputs]
-        finally:
-            _XLAC._body_abort(scope)
-        self.carried, self.results = count, len(outputs) - count
-        self.differentiable = [o.requires_grad for o in outputs]
-        self.needs = [_wants_gradient(a) for a in arguments]
-        gradients = [torch.empty(shape, dtype=dtype, device="xla") for shape, dtype in shapes]
-        sums = [v.detach() for v in self.variables]
-        given = [a.detach() for a in arguments]
-        # Gradients come as: those of carried values, sums for captured variables, those of the other results.
-        scope, stand_ins = _XLAC._body_begin(True, given + gradients[:count] + sums + gradients[count:])
-        try:
-            with torch.enable_grad():
-                n = len(given)
-                inputs = [_leaf(s, a) for s, a in zip(stand_ins[:n], arguments)]
-                outputs = [_to_device(o) for o in run(*inputs)]
-            rest = stand_ins[n:]
+            if [i._version for i in inputs] != versions:
+                raise RuntimeError("an argument of the function was changed by an in-place operation: return the new value instead")
+            self.carried, self.results = count, len(outputs) - count
+            self.differentiable = [o.requires_grad for o in outputs]
+            self.needs = [_wants_gradient(a) for a in arguments]
+            sums = [v.detach() for v in self.variables]
+            # Gradients come as: those of carried values, sums for captured variables, those of the other results.
+            like = [o.detach() for o in outputs]
+            rest = _XLAC._body_more(scope, like[:count] + sums + like[count:])
             of_outputs, so_far = rest[:count] + rest[count + len(sums):], rest[count:count + len(sums)]
             pairs = [(o, g) for o, g in zip(outputs, of_outputs) if o.requires_grad]
             wanted = [i for i in inputs if i.requires_grad] + self.variables
@@ -84,7 +82,7 @@ class Joint:
             of_inputs = [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, of_inputs)]
             of_variables = [s.clone() if g is None else s + g for s, g in zip(so_far, made)]
             results = [o.detach() for o in outputs] + of_inputs[:count] + of_variables + of_inputs[count:]
-            self.forward, self.backward, self.saved = _XLAC._body_end_split(scope, n, results, len(outputs))
+            self.forward, self.backward, self.saved = _XLAC._body_end_split(scope, len(arguments), results, len(outputs))
         finally:
             _XLAC._body_abort(scope)
 
@@ -115,11 +113,113 @@ class Scan(torch.autograd.Function):
         return (None, None, None, *of_arguments, *of_variables)
 
 
+def tree_flatten_none(tree):
+    """(the leaves of `tree` that are not None, a function that puts such leaves back in their places)."""
+    leaves, spec = pytree.tree_flatten(tree)
+    present = [leaf is not None for leaf in leaves]
+
+    def unflatten(values):
+        values = iter(values)
+        return pytree.tree_unflatten([next(values) if there else None for there in present], spec)
+    return [leaf for leaf in leaves if leaf is not None], unflatten
+
+
+class _Parts:
+    """One iteration of a scan in the two parts that a partition function of AOTAutograd makes, on flat lists of tensors."""
+
+    def __init__(self, fn, init, xs, partition_fn):
+        from torch._functorch.aot_autograd import aot_function, make_boxed_func
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        carried, self.carry_tree = tree_flatten_none(init)
+        sequences, self.x_tree = tree_flatten_none(xs)
+        self.carried, graphs, layout = len(carried), {}, {}
+
+        def flat(*given):
+            carry, y = fn(self.carry_tree(given[:len(carried)]), self.x_tree(given[len(carried):]))
+            new, layout["carry"] = tree_flatten_none(carry)
+            results, layout["y"] = tree_flatten_none(y)
+            return [*new, *results]
+
+        def keep(name):
+            def compiler(graph, _):
+                graphs[name] = graph
+                return make_boxed_func(graph.forward)
+            return compiler
+        with FakeTensorMode(), torch.enable_grad():
+            def fake(shape, like):
+                return torch.empty(shape, dtype=like.dtype, device="xla", requires_grad=like.requires_grad)
+            given = [fake(c.shape, c) for c in carried] + [fake(x.shape[1:], x) for x in sequences]
+            outputs = aot_function(flat, keep("forward"), keep("backward"), partition_fn=partition_fn)(*given)
+            wanted = [o for o in outputs if o.requires_grad]
+            if not wanted:
+                raise ValueError("expects a result that requires a gradient")
+            torch.autograd.backward(wanted, [torch.ones_like(o) for o in wanted])  # makes the backward graph
+        self.differentiable, self.layout = [o.requires_grad for o in outputs], layout
+        self._forward, self._backward = graphs["forward"], graphs["backward"]
+
+    def forward(self, given):
+        """(results, saved values)."""
+        made = self._forward(*given)
+        return list(made[:len(self.differentiable)]), tuple(made[len(self.differentiable):])
+
+    def backward(self, gradients, saved):
+        """Gradients of the arguments; None where one needs none."""
+        return self._backward(*saved, *[g for g, needed in zip(gradients, self.differentiable) if needed])
+
+
+def value_and_grad_partitioned(fn, init, xs, partition_fn=default_partition):
+    """(forward, backward) of one iteration of scan(fn, init, xs), as `partition_fn` of AOTAutograd splits it:
+
+    forward(carry, x) -> (carry, (y, saved)); backward(gradient of the carry, (gradient of y, saved)) -> gradients of carry and x,
+    None where nothing requires one. `fn` must not use variables from outside."""
+    parts = _Parts(fn, init, xs, partition_fn)
+
+    def forward(carry, x):
+        results, saved = parts.forward([*tree_flatten_none(carry)[0], *tree_flatten_none(x)[0]])
+        return parts.layout["carry"](results[:parts.carried]), (parts.layout["y"](results[parts.carried:]), saved)
+
+    def backward(grad_carry, rest):
+        made = parts.backward([*tree_flatten_none(grad_carry)[0], *tree_flatten_none(rest[0])[0]], rest[1])
+        return parts.carry_tree(made[:parts.carried]), parts.x_tree(made[parts.carried:])
+    return forward, backward
+
+
+class _Partitioned(torch.autograd.Function):
+    """scan() in these two parts."""
+
+    @staticmethod
+    def forward(ctx, parts, length, *tensors):
+        def step(*given):
+            results, saved = parts.forward(given)
+            return [*results, *saved]
+        made = _plain_scan(step, tensors[:parts.carried], tensors[parts.carried:], length)
+        outputs = len(parts.differentiable)
+        ctx.parts, ctx.length = parts, length
+        ctx.save_for_backward(*made[outputs:])
+        ctx.mark_non_differentiable(*[m for m, d in zip(made, parts.differentiable) if not d])
+        return tuple(made[:outputs])
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        parts, outputs = ctx.parts, len(gradients)
+
+        def step(*given):
+            made = parts.backward(given[:outputs], given[outputs:])
+            of_carry = [torch.zeros_like(g) if new is None else new for g, new in zip(given, made[:parts.carried])]
+            return of_carry + list(made[parts.carried:])
+        made = _plain_scan(step, list(gradients[:parts.carried]), [*gradients[parts.carried:], *ctx.saved_tensors], ctx.length, reverse=True)
+        return (None, None, *[g if needed else None for g, needed in zip(made, ctx.needs_input_grad[2:])])
+
+
 def scan(fn, init, xs, partition_fn=default_partition, is_fn_pure=False):
     """(carry, ys): for every x of `xs`, slices along dim 0, carry, y = fn(carry, x); the y are stacked.
 
     `init`, `xs`, `y` are tensors or nested lists, tuples and dictionaries of tensors of the device. The loop is one operation
-    of the program. Gradients flow to `init`, `xs` and variables that `fn` uses. Source of the semantics: jax.lax.scan."""
+    of the program. Gradients flow to `init`, `xs` and variables that `fn` uses. Source of the semantics: jax.lax.scan.
+    `partition_fn`: how AOTAutograd splits an iteration, min_cut_rematerialization_partition for example: less is kept, more is computed
+    again; gradients flow to `init` and `xs` only then."""
+    if not callable(fn):
+        raise ValueError(f"expects a function, but got {type(fn).__name__}")
     carried, carry_spec = pytree.tree_flatten(init)
     sequences, x_spec = pytree.tree_flatten(xs)
     if not sequences:
@@ -142,6 +242,10 @@ def scan(fn, init, xs, partition_fn=default_partition, is_fn_pure=False):
             raise TypeError(f"expects fn to return a carry like {carry_spec}, but got {new_spec}")
         layout[:] = [result_spec, [r is not None for r in results]]
         return list(new) + [r for r in results if r is not None]
+    if not _keeps_all(partition_fn) and torch.is_grad_enabled() and any(_wants_gradient(t) for t in carried + sequences):
+        parts = _Parts(fn, init, xs, partition_fn)
+        made = _Partitioned.apply(parts, length, *carried, *sequences)
+        return parts.carry_tree(made[:parts.carried]), parts.layout["y"](made[parts.carried:])
     slices = [x[0] for x in sequences]
     joint = Joint(run, carried, slices) if torch.is_grad_enabled() else None
     if joint is not None and (any(joint.needs) or joint.variables):

@@ -1,54 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with weights of 8 bits, a scale per output channel."""
+"""Products with weights of 8 bits, and of 4 bits kept in bytes: a scale per output channel, or per block of inputs."""
 import torch
 
 
-def _check(weight, block_size, int4_weight):
-    if block_size != -1 or int4_weight:
-        raise NotImplementedError("weights in blocks and of 4 bits are not there yet")
-    if weight.dtype != torch.int8:
-        raise TypeError(f"expects weights of int8, but got {weight.dtype}")
+def pack_4bit(x, dtype=torch.int8):
+    """Numbers of 4 bits, -8 to 7 in bytes, two in a byte: along the last dim, the first of a pair in the low bits."""
+    if dtype != torch.int8 or x.dtype != torch.int8 or x.size(-1) % 2:
+        raise ValueError(f"expects int8 with a last dim of even size, but got {x.dtype} of sizes {tuple(x.shape)}")
+    pairs = x.unflatten(-1, (-1, 2))
+    return (pairs[..., 1] << 4) | (pairs[..., 0] & 0xF)
+
+
+def unpack_4bit(x, dtype=torch.int8):
+    """What pack_4bit() was given."""
+    if dtype != torch.int8 or x.dtype != torch.int8:
+        raise ValueError(f"expects int8, but got {x.dtype}")
+    return torch.stack([(x << 4) >> 4, x >> 4], dim=-1).flatten(-2)
+
+
+def _check(w, scaler, inputs, block_size):
+    """Sizes of weights and scales: (outputs, inputs) and (outputs), or (blocks, block size, outputs) and (blocks, outputs)."""
+    if w.dtype != torch.int8:
+        raise TypeError(f"expects weights of int8, but got {w.dtype}")
+    if block_size == -1:
+        fits = w.dim() == 2 and w.size(1) == inputs and tuple(scaler.shape) == (w.size(0),)
+    else:
+        fits = w.dim() == 3 and w.size(0) * w.size(1) == inputs and w.size(1) == block_size and scaler.shape == (w.size(0), w.size(2))
+    if not fits:
+        raise ValueError(f"expects weights and scales for {inputs} inputs{'' if block_size == -1 else f' in blocks of {block_size}'}, but got "
+                         f"{tuple(w.shape)} and {tuple(scaler.shape)}")
 
 
 def quantized_matmul_xla(x, w, scaler, zero_point=None, block_size=-1, int4_weight=False, quantize_activation=False):
     """x @ w.T * scaler - x.sum(-1) * zero_point, for w of int8 (outputs, inputs), scaler and zero_point (outputs).
 
-    `quantize_activation`: rounds x to 8 bits, a scale per row."""
-    _check(w, block_size, int4_weight)
+    `block_size`: w is (blocks, block size, outputs), scaler and zero_point are (blocks, outputs). `int4_weight`: the bytes of w are -8
+    to 7. `quantize_activation`: rounds x to 8 bits, a scale per row."""
+    _check(w, scaler, x.size(-1), block_size)
+    scale = None
+    given = x
     if quantize_activation:
         scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-5) / 127
-        quantized = torch.round(x / scale)
-        product = torch.nn.functional.linear(quantized.to(torch.float32), w.to(torch.float32)).to(x.dtype) * scale
+        given = torch.round(x / scale)
+    weight = w.to(torch.float32 if quantize_activation else x.dtype)
+    given = given.to(weight.dtype)
+    if block_size == -1:
+        product = torch.nn.functional.linear(given, weight).to(x.dtype) * scaler
+        shift = None if zero_point is None else x.sum(-1, keepdim=True) * zero_point
     else:
-        product = torch.nn.functional.linear(x, w.to(x.dtype))
-    product = product * scaler
-    return product if zero_point is None else product - x.sum(-1, keepdim=True) * zero_point
+        blocks = torch.einsum("...kb,kbn->...kn", given.unflatten(-1, (-1, block_size)), weight).to(x.dtype)
+        product = (blocks * scaler).sum(-2)
+        shift = None if zero_point is None else x.unflatten(-1, (-1, block_size)).sum(-1) @ zero_point
+    if scale is not None:
+        product = product * scale
+    return product if shift is None else product - shift
 
 
 quantized_matmul = quantized_matmul_xla
+_OPERATOR = ("quantized_matmul(Tensor x, Tensor w, Tensor scale, Tensor? zero_point=None, int? block_size=-1, bool? int4_weight=False, "
+             "bool? quantize_activation=False) -> Tensor")
+_library = torch.library.Library("xla", "FRAGMENT")
+_library.define(_OPERATOR)
+_library.impl("quantized_matmul", quantized_matmul_xla, "CompositeImplicitAutograd")
 
 
 class XlaQuantizedLinear(torch.nn.Module):
-    """A linear layer with weights of int8, from load_quantized_weight(). `is_symmetric`: no zero points."""
+    """A linear layer with weights of int8, from load_quantized_weight(): the sizes are those of quantized_matmul_xla(). `is_symmetric`: it
+    has no zero points; without them load_quantized_weight() makes it so."""
 
     def __init__(self, input_dim, output_dim, is_symmetric=False, block_size=-1, int4_weight=False, quantize_activation=False):
         super().__init__()
-        if block_size != -1 or int4_weight:
-            raise NotImplementedError("weights in blocks and of 4 bits are not there yet")
-        self.quantize_activation = quantize_activation
-        self.register_buffer("weight", torch.zeros(output_dim, input_dim, dtype=torch.int8))
-        self.register_buffer("weight_scaler", torch.zeros(output_dim))
-        self.register_buffer("zero_point", None if is_symmetric else torch.zeros(output_dim))
+        if block_size != -1 and input_dim % block_size:
+            raise ValueError(f"expects a number of inputs that {block_size} divides, but got {input_dim}")
+        self.input_dim, self.output_dim, self.block_size = input_dim, output_dim, block_size
+        self.is_symmetric, self.int4_weight, self.quantize_activation = is_symmetric, int4_weight, quantize_activation
+        blocks = () if block_size == -1 else (input_dim // block_size,)
+        weight = (output_dim, input_dim) if block_size == -1 else (*blocks, block_size, output_dim)
+        self.register_buffer("weight", torch.zeros(weight, dtype=torch.int8))
+        self.register_buffer("weight_scaler", torch.zeros(*blocks, output_dim))
+        self.register_buffer("zero_point", None if is_symmetric else torch.zeros(*blocks, output_dim))
 
     def load_quantized_weight(self, weight, weight_scaler, zero_point=None):
-        """weight: int8 (outputs, inputs); weight_scaler and zero_point: (outputs)."""
-        _check(weight, -1, False)
-        if weight.shape != self.weight.shape:
-            raise ValueError(f"expects weights of sizes {tuple(self.weight.shape)}, but got {tuple(weight.shape)}")
-        if (zero_point is None) != (self.zero_point is None):
-            raise ValueError("expects zero points exactly if the layer is not symmetric")
+        """Takes the weights, their scales and zero points."""
+        _check(weight, weight_scaler, self.input_dim, self.block_size)
+        if weight.size(0 if self.block_size == -1 else 2) != self.output_dim:
+            raise ValueError(f"expects weights for {self.output_dim} outputs, but got sizes {tuple(weight.shape)}")
+        if self.is_symmetric and zero_point is not None:
+            raise ValueError("expects no zero points for a symmetric layer")
         self.weight, self.weight_scaler, self.zero_point = weight, weight_scaler, zero_point
 
     def forward(self, x):
         """x: (..., inputs)."""
-        return quantized_matmul_xla(x, self.weight, self.weight_scaler, self.zero_point, quantize_activation=self.quantize_activation)
+        return torch.ops.xla.quantized_matmul(x, self.weight, self.weight_scaler, self.zero_point, self.block_size, self.int4_weight,
+                                              self.quantize_activation)

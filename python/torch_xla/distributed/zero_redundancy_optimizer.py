@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ZeRO stage 1: every replica keeps the optimizer's state for its part of the parameters."""
+import torch
+import torch.nn.functional as F
+
+from ..core import xla_model as xm
+
+
+def _hyperparameters(group):
+    return {name: value for name, value in group.items() if name != "params"}
+
+
+class ZeroRedundancyOptimizer(torch.optim.Optimizer):
+    """An optimizer of class `optimizer_class` (with `defaults`) over parts of the parameters along dim 0, one part per replica.
+
+    step() scatters the sum of the gradients, divided by the number of replicas, clips their norm to `max_norm` (1.0 by default) with
+    `grad_clipping`, steps, and gathers the parameters. `optimizer_dtype`: of the parts, float32 by default. `save_master_weights`: the
+    parts are in the state_dict. `lazy_init`: init_zero() is called by the user. The bucket sizes, in MB, have no effect."""
+
+    def __init__(self, params, optimizer_class, optimizer_dtype=None, grad_clipping=True, max_norm=None, pin_layout=True,
+                 sharding_groups=None, grad_norm_groups=None, lazy_init=False, bucket_cap_mb_all_gather=0,
+                 bucket_cap_mb_reduce_scatter=0, use_grad_acc_hook=False, higher_cc_precision=False, save_master_weights=False,
+                 **defaults):
+        super().__init__(params, defaults)
+        if use_grad_acc_hook:
+            raise NotImplementedError("use_grad_acc_hook: gradients in higher precision than the parameters are not there yet")
+        self.optimizer_class, self.optimizer_dtype = optimizer_class, optimizer_dtype or torch.float32
+        self.grad_clipping, self.max_norm = grad_clipping, 1.0 if max_norm is None else max_norm
+        self.pin_layout, self.save_master_weights = pin_layout, save_master_weights
+        self._groups, self.grad_norm_groups = sharding_groups, grad_norm_groups
+        self._grad_norm = self.base_optimizer = None
+        if not lazy_init:
+            self.init_zero()
+
+    def init_zero(self):
+        """Makes the parts and the optimizer of the parts."""
+        self._pairs, groups = [], []
+        for group in self.param_groups:
+            parts = []
+            for parameter in group["params"]:
+                if parameter.device.type != "xla":
+                    raise ValueError("expects parameters on the device: move the model before the optimizer is made")
+                part = torch.nn.Parameter(self._own(parameter.data).to(self.optimizer_dtype).clone(), requires_grad=parameter.requires_grad)
+                parts.append(part)
+                self._pairs.append((parameter, part))
+            groups.append({**_hyperparameters(group), "params": parts})
+        self.base_optimizer = self.optimizer_class(groups, **self.defaults)
+        for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # defaults of the class
+            group.update({name: value for name, value in _hyperparameters(base).items() if name not in group})
+
+    sharding_groups = property(lambda self: self._groups, doc="The groups of replicas among which the parameters are split.")
+    grad_norm = property(lambda self: self._grad_norm, doc="The norm of the gradients in the last step, before they were clipped.")
+
+    @property
+    def _world(self):
+        return len(self._groups[0]) if self._groups else xm.xrt_world_size()
+
+    @property
+    def _rank(self):
+        return next(g for g in self._groups if xm.get_ordinal() in g).index(xm.get_ordinal()) if self._groups else xm.get_ordinal()
+
+    def _padded(self, tensor):
+        missing = -tensor.size(0) % self._world if tensor.dim() else 0
+        return F.pad(tensor, [0, 0] * (tensor.dim() - 1) + [0, missing]) if missing else tensor
+
+    def _own(self, tensor):
+        """This replica's part of a whole tensor; scalars are whole everywhere."""
+        return self._padded(tensor).chunk(self._world)[self._rank] if tensor.dim() else tensor
+
+    def _scatter(self, gradient):
+        scale = 1.0 / self._world
+        if not gradient.dim():
+            return xm.all_reduce(xm.REDUCE_SUM, gradient, scale=scale, groups=self._groups, pin_layout=self.pin_layout)
+        return xm.reduce_scatter(xm.REDUCE_SUM, self._padded(gradient), scale=scale, scatter_dim=0, shard_count=self._world,
+                                 groups=self._groups, pin_layout=self.pin_layout)
+
+    def _clip(self, gradients):
+        square = sum(gradient.float().square().sum() for gradient in gradients)
+        square = xm.all_reduce(xm.REDUCE_SUM, square, groups=self.grad_norm_groups or self._groups, pin_layout=self.pin_layout)
+        self._grad_norm = square.sqrt()
+        factor = torch.clamp(self.max_norm / (self._grad_norm + 1e-6), max=1.0)
+        for gradient in gradients:
+            gradient.mul_(factor.to(gradient.dtype))
+
+    @torch.no_grad()
+    def step(self, closure=None, **kwargs):
+        """One step of the optimizer; what `closure` returns. `kwargs`: for the step of its class."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler has changed them
+            base.update({name: value for name, value in _hyperparameters(group).items() if name in base})
+        for parameter, part in self._pairs:
+            part.grad = None if parameter.grad is None else self._scatter(parameter.grad).to(self.optimizer_dtype)
+        gradients = [part.grad for _, part in self._pairs if part.grad is not None]
+        if self.grad_clipping and gradients:
+            self._clip(gradients)
+        self.base_optimizer.step(**kwargs)
+        for parameter, part in self._pairs:
+            if part.grad is None:
+                continue
+            whole = part.data
+            if parameter.dim():
+                whole = xm.all_gather(whole.to(parameter.dtype), dim=0, groups=self._groups, pin_layout=self.pin_layout)
+                whole = whole[:parameter.size(0)]
+            parameter.data.copy_(whole)
+        self.base_optimizer.zero_grad(set_to_none=True)
+        return loss
+
+    def state_dict(self):
+        """That of an optimizer, with the state of the parts as "base_state" and the whole sizes as "shape_info"."""
+        made = super().state_dict()
+        made["base_state"] = self.base_optimizer.state_dict()["state"]
+        made["shape_info"] = {number: tuple(parameter.shape) for number, (parameter, _) in enumerate(self._pairs)}
+        if self.save_master_weights:
+            made["sharded_master_weights"] = {number: part.data for number, (_, part) in enumerate(self._pairs)}
+        return made
+
+    def load_state_dict(self, state_dict):
+        """What state_dict() of this replica gave."""
+        state_dict = dict(state_dict)
+        if "base_state" not in state_dict:
+            raise ValueError("expects the state of a ZeroRedundancyOptimizer, with base_state")
+        base, weights = state_dict.pop("base_state"), state_dict.pop("sharded_master_weights", None)
+        state_dict.pop("shape_info", None)
+        super().load_state_dict(state_dict)
+        groups = self.base_optimizer.state_dict()["param_groups"]
+        for group, own in zip(groups, self.param_groups):
+            group.update({name: value for name, value in _hyperparameters(own).items() if name in group})
+        self.base_optimizer.load_state_dict({"state": base, "param_groups": groups})
+        if weights is not None:
+            with torch.no_grad():
+                for number, (_, part) in enumerate(self._pairs):
+                    part.data.copy_(weights[number])

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""SavedModels of TensorFlow, which are not written: a StableHLO bundle (torch_xla.stablehlo) is what runs elsewhere."""
+
+
+def _refuse(name):
+    raise NotImplementedError(f"{name}: TensorFlow's SavedModels are not written; torch_xla.stablehlo.save_as_stablehlo writes a bundle that "
+                              "xla-run and JAX run")
+
+
+def make_tf_function(stablehlo_program, bundle=None):
+    """NotImplementedError."""
+    _refuse("make_tf_function")
+
+
+def save_stablehlo_graph_as_tf(stablehlo_program, path, serving_key="serving_default", function_alias=""):
+    """NotImplementedError."""
+    _refuse("save_stablehlo_graph_as_tf")
+
+
+def save_torch_module_as_tf_saved_model(torch_model, args, saved_model_dir, dynamic_shapes=None, serving_key="serving_default",
+                                        function_alias=""):
+    """NotImplementedError."""
+    _refuse("save_torch_module_as_tf_saved_model")

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Helpers of tests of exported programs."""
+import torch
+
+
+def has_tf_package():
+    """False: TensorFlow's SavedModels are not written, installed or not (torch_xla.tf_saved_model_integration)."""
+    return False
+
+
+def wrap_func_as_nn_module(f):
+    """A module whose forward is `f`."""
+    class Wrapped(torch.nn.Module):
+        def forward(self, *args, **kwargs):
+            return f(*args, **kwargs)
+    return Wrapped().eval()

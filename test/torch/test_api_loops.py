@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch_xla.experimental: scan with partition functions, layers as a loop, functions that are recorded once, gradients over batches."""
+import re
+
+import pytest
+import torch
+from functorch.compile import default_partition, min_cut_rematerialization_partition
+
+import torch_xla
+import torch_xla.core.xla_builder as xb
+from torch_xla.experimental.assume_pure import assume_pure
+from torch_xla.experimental.fori_loop import _xla_while_loop_wrapper
+from torch_xla.experimental.gradient_accumulation import gradient_accumulation
+from torch_xla.experimental.scan import scan, tree_flatten_none, value_and_grad_partitioned
+from torch_xla.experimental.scan_layers import scan_layers
+
+HLO = torch_xla._XLAC._get_xla_tensors_hlo
+
+
+def _leaf(*sizes):
+    return torch.rand(*sizes).to("xla").requires_grad_()
+
+
+def _step(carry, x):
+    carry = {"a": (carry["a"] * x["w"]).sin(), "n": carry["n"] + 1}
+    return carry, (x["w"] * 2 + carry["a"], None)
+
+
+@pytest.mark.parametrize("partition", [default_partition, min_cut_rematerialization_partition])
+def test_partition_functions_give_the_same_gradients(partition):
+    results = []
+    for loop in (True, False):
+        torch.manual_seed(3)
+        a, w = _leaf(3), _leaf(4, 3)
+        carry, ys = {"a": a, "n": torch.zeros((), dtype=torch.int64, device="xla")}, []
+        if loop:
+            carry, (y, nothing) = scan(_step, carry, {"w": w}, partition_fn=partition)
+            assert nothing is None
+        else:
+            for i in range(4):
+                carry, (y, _) = _step(carry, {"w": w[i]})
+                ys.append(y)
+            y = torch.stack(ys)
+        (carry["a"].sum() + y.square().sum()).backward()
+        results.append([t.detach().cpu() for t in (carry["a"], carry["n"], y, a.grad, w.grad)])
+    torch.testing.assert_close(*results)
+
+
+def test_rematerialization_computes_again():
+    def sines(partition):
+        carry, xs = _leaf(4), _leaf(6, 4)
+        out, _ = scan(lambda c, x: (c.sin().sin().sin() * x, None), carry, xs, partition_fn=partition)
+        torch_xla.sync()
+        out.sum().backward()
+        return HLO([carry.grad, xs.grad]).count(" sine(")
+    assert sines(default_partition) == 0 and sines(min_cut_rematerialization_partition) > 1
+
+
+def test_parts_of_an_iteration():
+    carry, xs = _leaf(2, 2), _leaf(3, 2, 2)
+    forward, backward = value_and_grad_partitioned(lambda c, x: (c @ x, c @ x), carry, xs)
+    new, (y, saved) = forward(carry, xs[0])
+    torch.testing.assert_close(new, carry @ xs[0])
+    assert [torch.equal(a.cpu(), b.cpu()) for a, b in zip(saved, (carry, xs[0]))] == [True, True]
+    ones = torch.ones(2, 2, device="xla")
+    for made, want in zip(backward(ones, (ones, saved)), (2 * ones @ xs[0].T, carry.T @ (2 * ones))):
+        torch.testing.assert_close(made.detach(), want.detach())
+    flat, unflatten = tree_flatten_none(((1, 2), (None, 3), None))
+    assert flat == [1, 2, 3] and unflatten([4, 5, 6]) == ((4, 5), (None, 6), None)
+
+
+def test_what_scan_refuses():
+    with pytest.raises(ValueError, match="expects a function, but got int"):
+        scan(7, _leaf(2), _leaf(3, 2))
+
+    def changes(carry, x):
+        x.add_(1)
+        return carry + x, x
+    with pytest.raises(RuntimeError, match="in-place operation"):
+        scan(changes, _leaf(2), torch.ones(3, 2, device="xla"))
+
+
+class Pair(torch.nn.Module):
+    """Takes two tensors and returns two."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.weight = torch.nn.Linear(4, 4), torch.nn.Parameter(torch.rand(4, 4))
+
+    def forward(self, x, y):
+        return self.linear(x).sin(), y @ self.weight
+
+
+def test_layers_with_several_arguments():
+    layers, given = [Pair().to("xla") for _ in range(3)], (_leaf(4), _leaf(4))
+    torch_xla.sync()
+    made = scan_layers(layers, given)
+    text = HLO([made[0]])
+    assert "while(" in text and "condition=" in text and "body=" in text
+    want = given
+    for layer in layers:
+        want = layer(*want)
+    torch.testing.assert_close(made, want)
+
+
+def test_layers_that_differ():
+    given = torch.zeros(4, device="xla")
+    with pytest.raises(ValueError, match="mismatched keys"):
+        scan_layers([torch.nn.Linear(4, 4), torch.nn.Sequential(torch.nn.Linear(4, 4))], given)
+    with pytest.raises(ValueError, match=r"Shape mismatch of 'weight': \(4, 4\) .* \(5, 4\)"):
+        scan_layers([torch.nn.Linear(4, 4), torch.nn.Linear(4, 5)], given)
+
+
+def test_a_pure_function_is_recorded_once():
+    traces = []
+
+    @assume_pure
+    def function(a, b):
+        traces.append(1)
+        return torch.sin(a @ b)
+    before = xb._jax_to_xla_computation_cache_elements()
+    for _ in range(3):
+        a = _leaf(3, 3)
+        function(a, a).sum().backward()
+        torch.testing.assert_close(a.grad, torch.func.grad(lambda v: torch.sin(v @ v).sum())(a.detach()))
+    assert len(traces) == 1 and xb._jax_to_xla_computation_cache_elements() - before == 2  # forward and backward
+    inner = assume_pure(torch.matmul)
+    torch.testing.assert_close(assume_pure(lambda a: inner(a, a) + 1)(a).cpu(), (a @ a + 1).cpu())
+
+
+def test_gradients_over_batches_are_one_loop():
+    model = torch.nn.Linear(5, 2).to("xla")
+    x, y = torch.rand(6, 3, 5, device="xla"), torch.rand(6, 3, 2, device="xla")
+
+    def step(x, y, count, noise):
+        return torch.nn.functional.mse_loss(model(x), y), count + 5, torch.rand_like(noise) - noise
+    loss, count, noise = gradient_accumulation(step, (x, y), model, torch.tensor([1, 2], device="xla"), torch.zeros(3, device="xla"))
+    made = [p.grad for p in model.parameters()]
+    assert len(re.findall(r" while\(", HLO([loss, *made]))) == 1
+    assert count.tolist() == [31, 32] and noise.abs().max() > 0
+    model.zero_grad()
+    whole = torch.nn.functional.mse_loss(model(x), y)
+    whole.backward()
+    torch.testing.assert_close([loss.detach(), *made], [whole.detach(), *(p.grad for p in model.parameters())])
+    gradient_accumulation(step, (x, y), model, count, noise)
+    torch.testing.assert_close([p.grad for p in model.parameters()], [2 * g for g in made])
+
+
+def test_arguments_of_a_step_are_not_changed():
+    model = torch.nn.Linear(5, 2).to("xla")
+
+    def step(x, count):
+        count += 1
+        return model(x).sum(), count
+    with pytest.raises(AssertionError, match="in place"):
+        gradient_accumulation(step, (torch.rand(6, 5, device="xla"),), model, torch.zeros((), device="xla"))
+    with pytest.raises(ValueError):
+        gradient_accumulation(step, [], model)
+
+
+def test_while_loop_without_checks():
+    made = _xla_while_loop_wrapper(lambda n, x: n >= 0, lambda n, x: (n - 1, x * 2),
+                                   (torch.tensor(2, device="xla"), torch.ones(2, device="xla")), (), fake_tensor=False)
+    assert [m.tolist() for m in made] == [-1, [8.0, 8.0]]
