@@ -2,7 +2,7 @@
 """What devices tell each other: our partitioned programs against the least that is necessary, and against XLA:CPU's.
 
   python -m benchmarks.communication [--out=communication.md] [--only=REGEX] [--no-xla]
-  python -m benchmarks.communication --memory          # bytes per device of ResNet-50 whose images' rows are apart
+  python -m benchmarks.communication --memory [--plot=docs/spatial-memory.svg]  # bytes per device of ResNet-50 whose images' rows are apart
   python -m benchmarks.communication --compile-time    # a partitioned BERT of twelve layers on eight devices, against XLA:CPU
 
 Every program is traced by JAX for eight devices, partitioned by us (xla-compile --explain-sharding) and by XLA:CPU (its compiled
@@ -20,6 +20,8 @@ import tempfile
 import time
 
 from benchmarks import tools
+
+MEMORY_LIMIT = 300 * 10**6  # bytes of a device that is to be enough, in the picture of --memory
 
 KINDS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute", "collective_broadcast"]
 
@@ -181,14 +183,13 @@ def mesh_of(count):
     return jax.make_mesh((count,), ("data",), devices=jax.devices()[:count], axis_types=(jax.sharding.AxisType.Auto,))
 
 
-def memory(batches=(4, 16), size=224):
-    """Lines of a table: what one of 1, 2, 4, 8 devices holds while ResNet-50 runs on images that are split by rows."""
+def memory(batches=(4, 8, 16, 32), size=224):
+    """(batch, devices, bytes of arguments, of temporaries, peak): what one of 1, 2, 4, 8 devices holds while ResNet-50 runs on images
+    that are split by rows."""
     import jax
     from jax.sharding import NamedSharding, PartitionSpec as P
     from benchmarks.model import resnet
 
-    yield "| batch | devices | arguments | temporaries | peak bytes per device |"
-    yield "|---|---|---|---|---|"
     for batch in batches:
         program = resnet.resnet50(batch, size=size)
         weights, images = program.inputs(0)
@@ -202,7 +203,49 @@ def memory(batches=(4, 16), size=224):
                 out = subprocess.run([tools.tool("xla-compile"), file.name, "--memory", "--cache-dir=off"], capture_output=True, text=True,
                                      timeout=1200, check=True).stdout
             sizes = {name: int(number) for number, name in re.findall(r"^\s*(\d+)  (\w+)", out, re.M)}
-            yield f"| {batch} | {count} | {sizes['arguments']} | {sizes['temporaries']} | {sizes['peak']} |"
+            yield batch, count, sizes["arguments"], sizes["temporaries"], sizes["peak"]
+
+
+def memory_table(rows):
+    """The rows as lines of markdown."""
+    return ["| batch | devices | arguments | temporaries | peak bytes per device |", "|---|---|---|---|---|",
+            *(f"| {' | '.join(map(str, row))} |" for row in rows)]
+
+
+def fits(rows, limit):
+    """{devices: largest batch whose peak is below `limit` bytes}."""
+    found = {}
+    for batch, count, _, _, peak in rows:
+        found[count] = max(found.get(count, 0), batch if peak <= limit else 0)
+    return found
+
+
+def memory_plot(rows, limit):
+    """Peak bytes per device against batch size as SVG, a line per number of devices, and a line at `limit`."""
+    left, top, width, height = 70, 40, 520, 300
+    batches = sorted({row[0] for row in rows})
+    most = max(row[4] for row in rows)
+    x_of = lambda batch: left + width * batch / batches[-1]
+    y_of = lambda size: top + height * (1 - size / most)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 110}" height="{top + height + 50}" font-family="sans-serif" font-size="11">',
+           '<rect width="100%" height="100%" fill="white"/>',
+           '<text x="8" y="18" font-size="14">ResNet-50, 224 x 224, rows of images apart: peak MB of one device</text>',
+           f'<text x="{left + width / 2}" y="{top + height + 40}" text-anchor="middle">images in the batch</text>']
+    for batch in batches:
+        out.append(f'<text x="{x_of(batch):.1f}" y="{top + height + 16}" text-anchor="middle">{batch}</text>')
+    for part in range(6):
+        size = most * part / 5
+        out.append(f'<line x1="{left}" y1="{y_of(size):.1f}" x2="{left + width}" y2="{y_of(size):.1f}" stroke="#ddd"/>'
+                   f'<text x="{left - 6}" y="{y_of(size) + 4:.1f}" text-anchor="end">{size / 1e6:.0f}</text>')
+    out.append(f'<line x1="{left}" y1="{y_of(limit):.1f}" x2="{left + width}" y2="{y_of(limit):.1f}" stroke="#c33" stroke-dasharray="6 4"/>'
+               f'<text x="{left + width + 6}" y="{y_of(limit) + 4:.1f}" fill="#c33">{limit / 1e6:.0f} MB</text>')
+    for count, color in zip((1, 2, 4, 8), ("#333", "#27a", "#2a7", "#a72")):
+        points = [(x_of(row[0]), y_of(row[4])) for row in rows if row[1] == count]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>'
+                   + "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}"/>' for x, y in points)
+                   + f'<text x="{points[-1][0] + 8:.1f}" y="{points[-1][1] + 4:.1f}" fill="{color}">{count} device{"s" if count > 1 else ""}</text>')
+    return "\n".join(["<!-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->", *out, "</svg>", ""])
 
 
 def compile_times():
@@ -238,14 +281,23 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--no-xla", action="store_true")
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--plot", help="with --memory: write the rows as a picture (SVG) to this file")
     parser.add_argument("--compile-time", action="store_true")
     arguments = parser.parse_args()
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
 
     jax.config.update("jax_num_cpu_devices", 8)
-    if arguments.memory or arguments.compile_time:
-        for line in memory() if arguments.memory else compile_times():
+    if arguments.memory:
+        rows = list(memory())
+        print("\n".join(memory_table(rows)))
+        print(f"largest batch below {MEMORY_LIMIT // 10**6} MB, by devices: {fits(rows, MEMORY_LIMIT)}")
+        if arguments.plot:
+            with open(arguments.plot, "w") as file:
+                file.write(memory_plot(rows, MEMORY_LIMIT))
+        return 0
+    if arguments.compile_time:
+        for line in compile_times():
             print(line, flush=True)
         return 0
     lines = ["| program | least | ours | XLA:CPU | bytes, ours | bytes, XLA:CPU |", "|---|---|---|---|---|---|"]
