@@ -288,6 +288,8 @@ Val Emitter::constantReals(const std::vector<double> &values, const Shape &shape
   if (failed())
     return {};
   RankedTensorType type = impl->type(shape);
+  if (!isa<FloatType>(type.getElementType()))
+    return fail("real numbers as constants of another type");
   llvm::SmallVector<llvm::APFloat> elements;
   for (double value : values) {
     bool lost;

@@ -2,6 +2,8 @@
 """Operators without an emission of their own are recorded as PyTorch's decompositions into ones that have."""
 import torch
 
+from . import _torchvision
+
 # Their decompositions ask for values, or are slower than the CPU's own kernel.
 _NOT = {"aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive",
         "aten::equal", "aten::is_nonzero", "aten::allclose", "aten::bincount", "aten::_local_scalar_dense", "aten::item",
@@ -27,6 +29,28 @@ def _rrelu_with_noise(x, noise, lower=1 / 8, upper=1 / 3, training=False, genera
     return x * slopes
 
 
+def _into(targets, results):
+    for target, result in zip(targets, results):
+        target.resize_(result.shape).copy_(result)
+    return targets
+
+
+def _filled(function):
+    """A factory's form with out=: PyTorch's fills the memory of the CPU."""
+    return lambda *args, out: _into([out], [function(*args, dtype=out.dtype, device=out.device)])[0]
+
+
+# Forms that write for which PyTorch has a kernel of its own, which is not for this device.
+_WRITING = {
+    "rrelu_with_noise_": lambda x, noise, *args, **named: x.copy_(torch.ops.aten.rrelu_with_noise(x, noise, *args, **named)),
+    "conj_physical_": lambda x: x.copy_(torch.ops.aten._conj_physical(x)),
+    "mode.values": lambda *args, values, indices: tuple(_into([values, indices], torch.mode(*args))),
+    "_cummax_helper": lambda x, values, indices, dim: _into([values, indices], torch.cummax(x, dim)) and None,
+    "_cummin_helper": lambda x, values, indices, dim: _into([values, indices], torch.cummin(x, dim)) and None,
+    "eye.out": _filled(torch.eye), "eye.m_out": _filled(torch.eye),
+    **{f"{name}.{form}out": _filled(getattr(torch, name)) for name in ("linspace", "logspace")
+       for form in ("", "Tensor_Tensor_", "Tensor_Scalar_", "Scalar_Tensor_")},
+}
 _OURS = {"rrelu_with_noise": _rrelu_with_noise}
 
 # Operators whose gradient PyTorch gives no types for on the meta device: those of the argument that it is the gradient of.
@@ -52,6 +76,10 @@ def _table():
     return known
 
 
+# Of another library, which may be loaded later than this module.
+_FOREIGN = {"torchvision::nms": _torchvision.nms}
+
+
 def __getattr__(name):
     """`installed`: names of operators that are decomposed here where they have no emission."""
     if name != "installed":
@@ -67,10 +95,14 @@ def _register(name):
     if _known is None:
         _known = _table()
         _library = torch.library.Library("millrace_decompositions", "FRAGMENT")
-    if name not in _known:
+    if name in _FOREIGN:
+        namespace, _, packet = name.partition("::")
+        op, function, own = getattr(getattr(torch.ops, namespace), packet).default, _FOREIGN[name], f"{namespace}_{packet}"
+    elif name in _known:
+        op, function = _known[name]
+        own = name[len("aten::"):].replace(".", "_")
+    else:
         return None
-    op, function = _known[name]
-    own = name[len("aten::"):].replace(".", "_")
     schema = str(op._schema)
     _library.define(own + schema[schema.index("("):])
     _library.impl(own, function, "CompositeExplicitAutograd")
@@ -80,7 +112,7 @@ def _register(name):
 def install(xlac):
     xlac._set_decomposer(_register)
     emitted = set(xlac._op_names())
-    for name, function in _OURS.items():
+    for name, function in {**_OURS, **_WRITING}.items():
         _copies.impl(name, function, "XLA")
     for name, index in _LIKE_ARGUMENT.items():
         _copies.impl(name, lambda *args, _index=index, **_: torch.empty_like(args[_index]), "Meta")

@@ -56,6 +56,8 @@ UNIQUE_PART = {
     "linalg.ldl_factor": lambda r, sample: [r[0].diagonal(dim1=-2, dim2=-1), r[1]],
     "argsort": lambda r, sample: [_ordered(r[0], sample)],
     "kthvalue": lambda r, sample: _values(r, sample, 1),
+    "topk": lambda r, sample: _values(r, sample, 1),
+    "sort": lambda r, sample: _values(r, sample, 0),
     "median": lambda r, sample: _values(r, sample, 0),
     "nanmedian": lambda r, sample: _values(r, sample, 0),
 }
@@ -98,7 +100,7 @@ class Operator:
         for sample in op.sample_inputs("cpu", dtype, requires_grad=backward):
             if what == "inplace" and sample.broadcasts_input:
                 continue
-            unique = UNIQUE_PART.get(self.name) if what == "forward" else None
+            unique = UNIQUE_PART.get(self.name) if what in ("forward", "out") else None
             yield Case(self._preparing(sample, run), isRandom=self._isRandom(sample),
                        unique=unique and (lambda results, sample=sample: unique(results, sample)))
 

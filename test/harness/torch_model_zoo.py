@@ -4,6 +4,7 @@
 A Subject has a `name`, `make()` (a model with random weights in training mode), `inputs()` (keyword arguments), `call(model,
 inputs)` (what the model gives, a list of tensors) and `loss(model, inputs)`.
 """
+import functools
 import os
 import sys
 
@@ -156,6 +157,7 @@ def _suppressed(boxes, scores, threshold):
     return order[kept]
 
 
+@functools.cache
 def vision():
     """Subjects of all models that torchvision builds, except the quantized ones: those are for the CPU's own kernels."""
     import torch

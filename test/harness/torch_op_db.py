@@ -161,16 +161,17 @@ def rate_of(rows):
 
 
 def compared(arguments, rows):
-    """Number of entries and samples in which this run differs from the list of --expected."""
+    """Number of entries and samples in which this run differs from the list of --expected, where the type may be `any`."""
     with open(arguments.expected) as file:
-        known = {(e["db"], e["op"], e["what"], e["dtype"]) for e in json.load(file)}
+        entries = {(e["db"], e["op"], e["what"], e["dtype"]) for e in json.load(file)}
+    known = entries | {(*key[:3], short) for key in entries if key[3] == "any" for short in DTYPES}
     seen = collections.defaultdict(bool)
     for row in rows:
         if row["how"] != "skipped":
             seen[row["db"], row["op"], row["what"], row["dtype"]] |= row["how"] != "passed"
     unexpected = sorted(" ".join(key) for key, failed in seen.items() if failed and key not in known)
     print(f"{len(unexpected)} unexpected: {', '.join(unexpected)}")
-    stale = sorted(" ".join(key) for key, failed in seen.items() if not failed and key in known)
+    stale = sorted(" ".join(key) for key, failed in seen.items() if not failed and key in entries)
     if arguments.strict:
         print(f"{len(stale)} pass though listed: {', '.join(stale)}")
     return len(unexpected) + (len(stale) if arguments.strict else 0)

@@ -11,6 +11,7 @@ import torch
 import torch_xla  # noqa: F401
 
 HARNESS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "harness", "torch_models.py")
+sys.path.insert(0, os.path.dirname(HARNESS))
 LONG = os.environ.get("MILLRACE_LONG") == "1"
 
 
@@ -51,3 +52,20 @@ def test_products_of_groups(no_fallback, shapes, ends):
         results.append([made, *torch.autograd.grad((made * made).sum(), (x, y))])
     for want, got in zip(*results):
         torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5, check_stride=False)
+
+
+@pytest.mark.parametrize("count, threshold", [(0, 0.5), (1, 0.5), (40, 0.0), (40, 0.3), (40, 0.7)])
+def test_suppression_of_boxes(no_fallback, count, threshold):
+    """torchvision.ops.nms; scores are equal in tens, and boxes in some of them."""
+    if not importlib.util.find_spec("torchvision"):
+        pytest.skip("no torchvision")
+    import torch_model_zoo
+    torch_model_zoo.vision()
+    import torchvision.ops
+    generator = torch.Generator().manual_seed(0)
+    corners = (torch.rand(count, 2, generator=generator) * 5).round() * 8
+    boxes = torch.cat([corners, corners + 8 + (torch.rand(count, 2, generator=generator) * 3).round() * 8], 1)
+    scores = (torch.rand(count, generator=generator) * 10).round()
+    want = torchvision.ops.nms(boxes, scores, threshold)
+    got = torchvision.ops.nms(boxes.to("xla"), scores.to("xla"), threshold)
+    assert got.device.type == "xla" and torch.equal(got.cpu(), want)

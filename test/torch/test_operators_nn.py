@@ -201,3 +201,35 @@ def test_lazy_modules_stay_lazy_on_the_device():
 def test_writes_to_views_without_elements():
     x = torch.ones(0, 3, 3, device="xla")
     assert torch.nn.functional.pad(x, (1, 2), mode="circular").shape == (0, 3, 6)
+
+
+@pytest.mark.parametrize("function", [torch.tanh, torch.sigmoid, F.tanhshrink], ids=lambda f: f.__name__)
+def test_gradients_of_complex_numbers(no_fallback, function):
+    z = torch.complex(T3, T3.flip(0))
+    got, want = (torch.autograd.functional.vjp(function, z.to(device), (z * 2).to(device))[1] for device in ("xla", "cpu"))
+    close(got, want)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("antialias", [False, True])
+def test_pictures_of_bytes(no_fallback, mode, antialias):
+    x = torch.randint(0, 256, (2, 3, 9, 7), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    for size in ((13, 5), (4, 7)):
+        got, want = (F.interpolate(x.to(device), size, mode=mode, antialias=antialias) for device in ("xla", "cpu"))
+        assert torch.equal(got.cpu(), want)
+
+
+def test_forms_with_out(no_fallback):
+    def run(device):
+        reals, whole, few = torch.empty(3, device=device), torch.empty(2, 5, dtype=torch.int32, device=device), torch.empty(0, device=device)
+        x = torch.tensor([[3.0, 1.0, 3.0], [2.0, 5.0, 5.0]], device=device)
+        places = torch.empty(0, dtype=torch.int64, device=device)
+        z = torch.complex(x, -x)
+        return [torch.linspace(0, 1, 3, out=reals).clone(), torch.logspace(torch.tensor(0.0, device=device), 2, 3, out=reals).clone(), torch.eye(2, 5, out=whole),
+                *torch.mode(x, out=(few, places)), *torch.cummax(x, 1, out=(torch.empty_like(x), torch.empty(2, 3, dtype=torch.int64, device=device))), z.conj_physical_()]
+    close(run("xla"), run("cpu"))
+
+
+def test_derivatives_of_digamma_at_zero(no_fallback):
+    x = torch.tensor([0.0, -0.0, 1.0])
+    close(torch.polygamma(0, x.to("xla")), torch.polygamma(0, x))

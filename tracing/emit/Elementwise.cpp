@@ -2,6 +2,8 @@
 //===- Elementwise.cpp - Operators on elements at equal positions ----------===//
 // bf16 and f16 are computed in f32 and rounded once, as PyTorch's CPU kernels do.
 #include "tracing/Emit.h"
+#include "tracing/emit/Gamma.h"
+#include "tracing/emit/Matrices.h"
 
 #include <cmath>
 
@@ -204,9 +206,7 @@ void registerUnary(Registry &r) {
   unary(r, {"neg"}, "stablehlo.negate");
   for (const char *name : {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "erf", "erfc", "lgamma"})
     unary(r, {name}, std::string("chlo.") + name);
-  unaryFn(r, {"digamma"}, [](Emitter &e, Val x) { // its pole at 0 has a side: where 1 / -x goes
-    return e.select(e.compare(x, e.like(x, 0), "EQ"), e.div(e.like(x, 1), e.neg(x)), e.op("chlo.digamma", {x}));
-  });
+  unaryFn(r, {"digamma"}, [](Emitter &e, Val x) { return digamma(e, x); });
   unary(r, {"erfinv"}, "chlo.erf_inv");
   unaryFn(r, {"log2"}, [](Emitter &e, Val x) { return e.mul(e.op("stablehlo.log", {x}), e.like(x, M_LOG2E)); });
   unaryFn(r, {"log10"}, [](Emitter &e, Val x) { return e.mul(e.op("stablehlo.log", {x}), e.like(x, M_LOG10E)); });
@@ -333,8 +333,8 @@ void registerBinary(Registry &r) {
 }
 
 void registerGradients(Registry &r) {
-  binaryFn(r, {"tanh_backward"}, [](Emitter &e, Val g, Val y) { return e.mul(g, e.sub(e.like(y, 1), e.mul(y, y))); });
-  binaryFn(r, {"sigmoid_backward"}, [](Emitter &e, Val g, Val y) { return e.mul(g, e.mul(e.sub(e.like(y, 1), y), y)); });
+  binaryFn(r, {"tanh_backward"}, [](Emitter &e, Val g, Val y) { return e.mul(g, matrices::conj(e, e.sub(e.like(y, 1), e.mul(y, y)))); });
+  binaryFn(r, {"sigmoid_backward"}, [](Emitter &e, Val g, Val y) { return e.mul(g, matrices::conj(e, e.mul(e.sub(e.like(y, 1), y), y))); });
   binaryFn(r, {"silu_backward"}, [](Emitter &e, Val g, Val x) {
     Val s = sigmoid(e, x), one = e.like(x, 1);
     return e.mul(g, e.mul(s, e.add(one, e.mul(x, e.sub(one, s)))));
@@ -362,12 +362,7 @@ void registerElementwise(Registry &r) {
   r.add({"complex"}, [](const Call &c) -> Vals {
     return {c.e.op("stablehlo.complex", {c.e.broadcast(c.val(0), c.out().dims), c.e.broadcast(c.val(1), c.out().dims)})};
   });
-  r.add({"millrace::conj", "_conj_physical"}, [](const Call &c) -> Vals {
-    Val x = c.val(0);
-    if (x && !runtime::isComplex(x.dtype()))
-      return {x};
-    return {c.e.op("stablehlo.complex", {c.e.op("stablehlo.real", {x}), c.e.neg(c.e.op("stablehlo.imag", {x}))})};
-  });
+  r.add({"millrace::conj", "_conj_physical"}, [](const Call &c) -> Vals { return {matrices::conj(c.e, c.val(0))}; });
   r.add({"where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"}, where);
   r.add({"masked_fill.Scalar", "masked_fill.Tensor"}, maskedFill);
   r.add({"lerp.Scalar", "lerp.Tensor"}, lerp);

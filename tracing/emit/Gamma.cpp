@@ -64,6 +64,10 @@ Val both(Emitter &e, const Val &p, const Val &q) { return e.op("stablehlo.and", 
 
 } // namespace
 
+Val digamma(Emitter &e, const Val &x) {
+  return e.select(e.compare(x, e.like(x, 0), "EQ"), e.div(e.like(x, 1), e.neg(x)), e.op("chlo.digamma", {x}));
+}
+
 IncompleteGamma incompleteGamma(Emitter &e, const Val &a, const Val &x) {
   Val zero = e.like(a, 0), one = e.like(a, 1), infinity = e.like(a, INFINITY);
   Val isRegular = both(e, both(e, e.compare(a, zero, "GT"), e.compare(x, zero, "GT")),

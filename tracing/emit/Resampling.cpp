@@ -176,13 +176,29 @@ Taps interpolation(Filter kind, int64_t count, int64_t rows, bool alignCorners, 
   return made;
 }
 
+/// Weights as PyTorch multiplies bytes with: 16 bits, with as many behind the point as the greatest one leaves.
+void inFixedPoint(Taps &taps) {
+  double greatest = 0;
+  for (const std::vector<Tap> &row : taps)
+    for (const Tap &tap : row)
+      greatest = std::max(greatest, tap.weight);
+  int bits = 0;
+  while (bits < 22 && int64_t(0.5 + greatest * double(int64_t(2) << bits)) < (1 << 15))
+    ++bits;
+  for (std::vector<Tap> &row : taps)
+    for (Tap &tap : row)
+      tap.weight = std::ldexp(std::round(std::ldexp(tap.weight, bits)), -bits);
+}
+
 /// self or grad, output_size, [input_size], [align_corners], a scale factor per dim
 Vals interpolate(const Call &c, Filter kind, int64_t spatial, bool isBackward) {
   Emitter &e = c.e;
   Val x = mathValue(c, 0);
   if (!x)
     return {x};
-  bool isNearest = kind == Filter::Nearest || kind == Filter::NearestExact;
+  bool isNearest = kind == Filter::Nearest || kind == Filter::NearestExact, isRounded = !isNearest && runtime::isInteger(x.dtype());
+  if (isRounded) // bytes of pictures
+    x = e.convert(x, DType::F64);
   size_t at = isBackward ? 3 : 2;
   bool alignCorners = !isNearest && c.flag(at);
   at += isNearest ? 0 : 1;
@@ -190,7 +206,12 @@ Vals interpolate(const Call &c, Filter kind, int64_t spatial, bool isBackward) {
     int64_t dim = x.rank() - spatial + i, from = isBackward ? c.out().dims[dim] : x.dims()[dim];
     int64_t to = isBackward ? x.dims()[dim] : c.out().dims[dim];
     Taps taps = interpolation(kind, from, to, alignCorners, c.real(at + size_t(i)), x.dtype() == DType::F64);
+    if (isRounded && from != to)
+      inFixedPoint(taps);
     x = resample(e, x, dim, isBackward ? transposed(taps, from) : taps);
+    if (isRounded) // after each dim, as PyTorch
+      x = e.op("stablehlo.clamp", {e.constant(0.0, {DType::F64, {}}), e.op("stablehlo.floor", {e.add(x, e.like(x, 0.5))}),
+                                   e.constant(255.0, {DType::F64, {}})});
   }
   return {finished(c, x)};
 }

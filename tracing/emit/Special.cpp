@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Special.cpp - torch.special: Bessel, Airy, error functions ----------===//
 #include "tracing/emit/Families.h"
+#include "tracing/emit/Gamma.h"
 #include "tracing/emit/SpecialCoefficients.h"
 
 #include <cmath>
@@ -187,7 +188,7 @@ Val polygammaOf(Emitter &e, const Val &x, int64_t n) {
 Vals polygamma(const Call &c) {
   int64_t n = c.integer(0);
   Val x = mathLike(c, 1);
-  return {finished(c, n == 0 ? c.e.op("chlo.digamma", {x}) : polygammaOf(c.e, x, n))};
+  return {finished(c, n == 0 ? digamma(c.e, x) : polygammaOf(c.e, x, n))};
 }
 
 //===-- Orthogonal polynomials ----------------------------------------------===//

@@ -39,7 +39,7 @@ const std::optional<c10::OperatorHandle> &decompositionOf(const OpInfo &info) {
   WithGil gil; // also keeps two threads from registering the same
   if (info.decompositionIsKnown.load(std::memory_order_acquire))
     return info.decomposition;
-  if (decomposer && info.isAten) {
+  if (decomposer && (info.isAten || info.name.rfind("torchvision::", 0) == 0)) {
     PyObject *name = PyObject_CallFunction(decomposer, "s", info.name.c_str());
     if (!name) {
       PyErr_Print();
