@@ -52,6 +52,48 @@ private:
   }
 };
 
+/// Input:  dot_general(a, broadcast_in_dim(b)), where all batching dimensions of the second operand are only repetitions
+/// Output: dot_general(a, b) without batching dimensions: one product with all rows of a, and no copies of b
+/// Leaves alone what would transpose the result, and products of which some batching dimension is real.
+struct DotOfRepeated : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
+    DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+    ArrayRef<int64_t> lhsBatch = numbers.getLhsBatchingDimensions(), rhsBatch = numbers.getRhsBatchingDimensions();
+    auto repeated = op.getRhs().getDefiningOp<BroadcastInDimOp>();
+    auto type = dyn_cast<RankedTensorType>(op.getRhs().getType());
+    if (rhsBatch.empty() || !repeated || !type || !type.hasStaticShape() || isa<quant::QuantizedType>(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "no batching dimension, no broadcast, dynamic or quantized");
+    if (llvm::any_of(rhsBatch, [&](int64_t dim) { return llvm::is_contained(repeated.getBroadcastDimensions(), dim); }))
+      return rewriter.notifyMatchFailure(op, "a batching dimension that is not only repeated");
+    // The result has the batching dimensions first, then those that the first operand keeps.
+    SmallVector<int64_t> kept(lhsBatch);
+    for (int64_t dim = 0, e = cast<ShapedType>(op.getLhs().getType()).getRank(); dim != e; ++dim)
+      if (!llvm::is_contained(lhsBatch, dim) && !llvm::is_contained(numbers.getLhsContractingDimensions(), dim))
+        kept.push_back(dim);
+    if (!llvm::is_sorted(kept))
+      return rewriter.notifyMatchFailure(op, "the result would be transposed");
+
+    auto without = [&](int64_t dim) { return dim - llvm::count_if(rhsBatch, [&](int64_t gone) { return gone < dim; }); };
+    SmallVector<int64_t> shape, dims, contract;
+    for (auto [dim, size] : llvm::enumerate(type.getShape()))
+      if (!llvm::is_contained(rhsBatch, dim))
+        shape.push_back(size);
+    for (int64_t dim : repeated.getBroadcastDimensions())
+      dims.push_back(without(dim));
+    for (int64_t dim : numbers.getRhsContractingDimensions())
+      contract.push_back(without(dim));
+    Value once = BroadcastInDimOp::create(rewriter, repeated.getLoc(), type.clone(shape), repeated.getOperand(), dims);
+    auto flat = DotDimensionNumbersAttr::get(rewriter.getContext(), ArrayRef<int64_t>(), ArrayRef<int64_t>(),
+                                             numbers.getLhsContractingDimensions(), contract);
+    auto dot = DotGeneralOp::create(rewriter, op.getLoc(), op.getType(), op.getLhs(), once, flat,
+                                    op.getPrecisionConfigAttr(), op.getAlgorithmAttr());
+    dot->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.replaceOp(op, dot);
+    return success();
+  }
+};
+
 /// Input:  reduce(transpose(x))       Output: reduce(x), dimensions renumbered
 /// Leaves alone a transpose that changes the order of the dimensions that stay.
 struct ReduceOfTranspose : OpRewritePattern<ReduceOp> {
@@ -134,7 +176,7 @@ struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfTranspose, ReduceOfTranspose>(patterns.getContext());
+  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfRepeated, DotOfTranspose, ReduceOfTranspose>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

@@ -190,3 +190,26 @@ func.func @reduce_of_transpose(%x: tensor<2x3xf32>, %z: tensor<f32>) -> tensor<3
   %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3xf32>
   return %1 : tensor<3xf32>
 }
+
+// A batch of products with the same matrix is one product.
+// CHECK-LABEL: @dot_of_repeated
+// CHECK-NOT: broadcast_in_dim
+// CHECK: stablehlo.dot_general %arg0, %arg1, contracting_dims = [2] x [1] : (tensor<5x2x3xf32>, tensor<4x3xf32>) -> tensor<5x2x4xf32>
+func.func @dot_of_repeated(%a: tensor<5x2x3xf32>, %w: tensor<4x3xf32>) -> tensor<5x2x4xf32> {
+  %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %b = stablehlo.broadcast_in_dim %t, dims = [1, 2] : (tensor<3x4xf32>) -> tensor<5x3x4xf32>
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<5x2x3xf32>, tensor<5x3x4xf32>) -> tensor<5x2x4xf32>
+  return %0 : tensor<5x2x4xf32>
+}
+
+// Not if the result would be transposed, and not if one batching dimension is more than repeated.
+// CHECK-LABEL: @dot_of_repeated_stays
+// CHECK-COUNT-2: stablehlo.dot_general {{.*}} batching_dims
+func.func @dot_of_repeated_stays(%a: tensor<2x5x3xf32>, %c: tensor<5x7x2x3xf32>, %w: tensor<3x4xf32>, %v: tensor<5x3x4xf32>)
+    -> (tensor<5x2x4xf32>, tensor<5x7x2x4xf32>) {
+  %b = stablehlo.broadcast_in_dim %w, dims = [1, 2] : (tensor<3x4xf32>) -> tensor<5x3x4xf32>
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [1] x [0], contracting_dims = [2] x [1] : (tensor<2x5x3xf32>, tensor<5x3x4xf32>) -> tensor<5x2x4xf32>
+  %d = stablehlo.broadcast_in_dim %v, dims = [0, 2, 3] : (tensor<5x3x4xf32>) -> tensor<5x7x3x4xf32>
+  %1 = stablehlo.dot_general %c, %d, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (tensor<5x7x2x3xf32>, tensor<5x7x3x4xf32>) -> tensor<5x7x2x4xf32>
+  return %0, %1 : tensor<5x2x4xf32>, tensor<5x7x2x4xf32>
+}
