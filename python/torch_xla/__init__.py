@@ -48,6 +48,10 @@ from . import _bindings as _bindings  # noqa: E402
 
 _bindings.install(_XLAC)
 
+from . import _bindings_products as _bindings_products  # noqa: E402
+
+_bindings_products.install(_XLAC)
+
 from .experimental import _control_flow as _control_flow  # noqa: E402
 
 _control_flow.install()

@@ -121,3 +121,35 @@ def test_functions_of_jax():
     torch.testing.assert_close(made["sorted"].cpu(), a.cpu().sort().values)
     whole = torch.tensor([7, 2**40], device="xla")
     assert xb.call_jax(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y + i, x), (whole,)).tolist() == [10, 2**40 + 3]
+
+
+def test_general_products():
+    dot = torch_xla._XLAC._xla_dot_general
+    x, w = torch.rand(4, 2, 3), torch.rand(4, 3, 5)
+    for dims in (([2], [1]), ([0], [0])), (([-1], [-2]), ([0], [0])):
+        torch.testing.assert_close(dot(x.to("xla"), w.to("xla"), dims).cpu(), x @ w)
+    torch.testing.assert_close(dot(x.to("xla"), w[0].t().to("xla"), (([2], [1]), ())).cpu(), x @ w[0])
+    small = torch.randint(-128, 128, (4, 2, 3), dtype=torch.int8)
+    made = dot(small.to("xla"), small.to("xla"), (([2], [2]), ([0], [0])), preferred_element_type=torch.int32)
+    assert torch.equal(made.cpu(), small.int() @ small.int().transpose(1, 2))
+    with pytest.raises(RuntimeError, match="equal sizes"):
+        dot(x.to("xla"), w.to("xla"), (([1], [1]), ()))
+
+
+def test_names_of_the_compiled_part():
+    xlac = torch_xla._XLAC
+    xlac._xla_set_use_full_mat_mul_precision(use_full_mat_mul_precision=True)
+    assert xlac._xla_get_mat_mul_precision() == torch_xla.backends.get_mat_mul_precision() == "highest"
+    xlac._xla_set_mat_mul_precision("default")
+    with pytest.raises(ValueError, match="'default', 'high' or 'highest'"):
+        torch_xla.backends.set_mat_mul_precision("exact")
+    x = torch.ones(3, 2, dtype=torch.half, device="xla")
+    assert xlac._get_xla_tensor_dimension_size(x, 0).item() == 3 and xlac._get_xla_tensor_shape_type(x) == "f16"
+    xlac._xla_increment_counter("Mine", 2)
+    assert met.counter_value("Mine") == 2
+    for _ in range(2):
+        xlac._init_xla_lazy_backend()
+    assert met.counter_value("RegisterXLAFunctions") == 1
+    assert len(xlac._xla_custom_call([x], "target", [(2,)], [torch.float32], False, "", 0)) == 1
+    computation = xb.create_computation("f", lambda a: -a, [xb.tensor_shape(x)])
+    assert "negate(" in xlac._xla_computation_text(computation)

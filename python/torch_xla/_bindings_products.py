@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""More names of torch_xla._XLAC: products, precision, custom calls and computations, sizes and types of tensors."""
+import torch
+
+_registered = False
+
+
+def _dot_general_text(lhs, rhs, dim_numbers, dtype):
+    from .core import _builder
+    contracting, batch = dim_numbers[0], (tuple(dim_numbers[1]) if len(dim_numbers) > 1 else ()) or ((), ())
+    left_c, right_c = [d % lhs.dim() for d in contracting[0]], [d % rhs.dim() for d in contracting[1]]
+    left_b, right_b = [d % lhs.dim() for d in batch[0]], [d % rhs.dim() for d in batch[1]]
+    for left, right in zip(left_c + left_b, right_c + right_b):
+        if lhs.size(left) != rhs.size(right):
+            raise RuntimeError(f"expects dims of equal sizes, but got dim {left} of {tuple(lhs.shape)} and dim {right} of {tuple(rhs.shape)}")
+    sizes = [lhs.size(d) for d in left_b] + [lhs.size(d) for d in range(lhs.dim()) if d not in left_b + left_c]
+    sizes += [rhs.size(d) for d in range(rhs.dim()) if d not in right_b + right_c]
+    builder = _builder.Builder("dot_general")
+    given = [builder.parameter(i, {"type": _builder.NAMES[t.dtype], "sizes": tuple(t.shape)}) for i, t in enumerate((lhs, rhs))]
+    made = builder.one("stablehlo.dot_general", given, _builder.NAMES[dtype], sizes, "dot_dimension_numbers = #stablehlo.dot<"
+                       f"lhs_batching_dimensions = {left_b}, rhs_batching_dimensions = {right_b}, "
+                       f"lhs_contracting_dimensions = {left_c}, rhs_contracting_dimensions = {right_c}>")
+    return builder.build("dot_general", made).text()
+
+
+def install(xlac):
+    """Adds the names to the module."""
+    from .core import xla_model as xm
+
+    def name(function):
+        setattr(xlac, function.__name__, function)
+        return function
+
+    #===-- Products ------------------------------------------------------------===
+
+    @name
+    def _xla_dot_general(lhs, rhs, dim_numbers, precision_config=None, preferred_element_type=None):
+        text = _dot_general_text(lhs, rhs, dim_numbers, preferred_element_type or lhs.dtype)
+        return xlac._embed("xla::dot_general", text, [lhs, rhs])[0]
+
+    @name
+    def _xla_set_mat_mul_precision(precision):
+        from . import backends
+        backends.set_mat_mul_precision(precision)
+
+    @name
+    def _xla_get_mat_mul_precision():
+        from . import backends
+        return backends.get_mat_mul_precision()
+
+    @name
+    def _xla_set_use_full_mat_mul_precision(use_full_mat_mul_precision=True):
+        _xla_set_mat_mul_precision("highest" if use_full_mat_mul_precision else "default")
+
+    #===-- Calls ---------------------------------------------------------------===
+
+    @name
+    def _xla_custom_call(inputs, target, output_shapes, output_dtypes, has_side_effect=False, backend_config="", api_version=0,
+                         frontend_attributes=None):
+        from .experimental.stablehlo_custom_call import stablehlo_custom_call
+        made = stablehlo_custom_call(inputs, target, output_shapes, output_dtypes, has_side_effect, backend_config, api_version,
+                                     frontend_attributes)
+        return [made] if isinstance(made, torch.Tensor) else list(made)
+
+    @name
+    def _xla_computation_text(computation):
+        from .core import xla_builder
+        return xla_builder.get_computation_hlo(computation)
+
+    @name
+    def _on_ready_callback(tensor, callback):
+        from .experimental import callback as callbacks
+        callbacks.on_ready_callback(tensor, lambda _: callback())
+
+    #===-- Tensors -------------------------------------------------------------===
+
+    @name
+    def _get_xla_tensor_dimension_size(tensor, dim):
+        return torch.tensor(tensor.size(dim), dtype=torch.int32, device=xm.xla_device())
+
+    @name
+    def _get_xla_tensor_shape_type(tensor):
+        from .core import _builder
+        return _builder.NAMES[tensor.dtype]
+
+    #===-- The process ---------------------------------------------------------===
+
+    @name
+    def _xla_increment_counter(counter_name, value):
+        for _ in range(value):
+            xlac._count(counter_name)
+
+    @name
+    def _xla_set_compile_options(options):
+        from .torch_xla import set_custom_compile_options
+        set_custom_compile_options(options)
+
+    @name
+    def _init_xla_lazy_backend():
+        global _registered
+        if not _registered:
+            xlac._count("RegisterXLAFunctions")
+        _registered = True
