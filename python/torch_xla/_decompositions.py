@@ -51,7 +51,9 @@ _WRITING = {
     **{f"{name}.{form}out": _filled(getattr(torch, name)) for name in ("linspace", "logspace")
        for form in ("", "Tensor_Tensor_", "Tensor_Scalar_", "Scalar_Tensor_")},
 }
-_OURS = {"rrelu_with_noise": _rrelu_with_noise}
+# nn.TransformerEncoder asks whether it could make a nested tensor of what a mask leaves. There are none on this device: the mask
+# need not be read.
+_OURS = {"rrelu_with_noise": _rrelu_with_noise, "_nested_tensor_from_mask_left_aligned": lambda x, mask: False}
 
 # Operators whose gradient PyTorch gives no types for on the meta device: those of the argument that it is the gradient of.
 _LIKE_ARGUMENT = {"multi_margin_loss_backward": 1, "multilabel_margin_loss_backward": 1, "_ctc_loss_backward": 1,
@@ -109,7 +111,12 @@ def _register(name):
     return "millrace_decompositions::" + own
 
 
+def _no_sparse_tensors(*args, **named):
+    raise NotImplementedError("the xla device has no sparse tensors, which the gradient of this embedding would be: leave out sparse=True")
+
+
 def install(xlac):
+    _copies.impl("embedding_sparse_backward", _no_sparse_tensors, "XLA")
     xlac._set_decomposer(_register)
     emitted = set(xlac._op_names())
     for name, function in {**_OURS, **_WRITING}.items():

@@ -131,3 +131,9 @@ def test_devices_do_not_mix():
     for function in (lambda: x + y, lambda: x @ y, lambda: torch.cat([x, y]), lambda: torch.where(x > 0, x, y), lambda: F.linear(x, y), lambda: y.add_(x)):
         with pytest.raises(RuntimeError):
             function()
+
+
+def test_sparse_gradients_are_refused_in_clear_words():
+    loss = torch.nn.Embedding(5, 3, sparse=True).to("xla")(torch.tensor([[1, 3]], device="xla")).sum()
+    with pytest.raises(NotImplementedError, match="no sparse tensors.* leave out sparse=True"):
+        loss.backward()

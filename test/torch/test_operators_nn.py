@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torch_xla  # noqa: F401
+import torch_xla.debug.metrics as met
 
 INF, NAN = float("inf"), float("nan")
 
@@ -233,3 +234,16 @@ def test_forms_with_out(no_fallback):
 def test_derivatives_of_digamma_at_zero(no_fallback):
     x = torch.tensor([0.0, -0.0, 1.0])
     close(torch.polygamma(0, x.to("xla")), torch.polygamma(0, x))
+
+
+def test_encoder_with_padding_is_one_graph(no_fallback):
+    torch.manual_seed(0)
+    model = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
+    x, padded = seeded(2, 5, 8), torch.arange(5) >= torch.tensor([[5], [3]])
+    with torch.no_grad():
+        want = model(x, src_key_padding_mask=padded)
+        met.clear_all()
+        model.to("xla")
+        got = model(x.to("xla"), src_key_padding_mask=padded.to("xla")).cpu()
+    assert met.metric_data("ExecuteTime")[0] == 1
+    torch.testing.assert_close(got[~padded], want[~padded], rtol=1e-4, atol=1e-5)
