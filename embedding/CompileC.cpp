@@ -46,6 +46,7 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   CompileOptions options;
   if (entry)
     options.entry = entry;
+  options.kernelStore = runtime::kernelStore(**cache);
   runtime::CacheKey key;
   for (auto &[name, value] : cacheKeyParts(*module, options))
     key.add(name, value);

@@ -95,9 +95,10 @@ std::vector<std::pair<std::string, std::string>> cacheKeyParts(ModuleOp module, 
   parts.push_back({"devices", count("mhlo.num_replicas") + "x" + count("mhlo.num_partitions")});
   parts.push_back({"cpu", options.target.cpu});
   parts.push_back({"cpu features", llvm::join(options.target.features, ",")});
-  for (const auto &part : loadedBuildIds().parts)
-    parts.push_back(part);
+  llvm::append_range(parts, compilerVersions());
   return parts;
 }
+
+const std::vector<std::pair<std::string, std::string>> &compilerVersions() { return loadedBuildIds().parts; }
 
 } // namespace millrace

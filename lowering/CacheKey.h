@@ -15,4 +15,7 @@ namespace millrace {
 /// cache compares them one by one to say why an entry does not fit. Locations count: they are part of the program.
 std::vector<std::pair<std::string, std::string>> cacheKeyParts(mlir::ModuleOp module, const CompileOptions &options);
 
+/// The build ids alone: what every result of this process's compiler depends on.
+const std::vector<std::pair<std::string, std::string>> &compilerVersions();
+
 } // namespace millrace

@@ -2,6 +2,7 @@
 //===- Compile.cpp - StableHLO module to runtime program ------------------===//
 #include "lowering/Compile.h"
 
+#include "lowering/CacheKey.h"
 #include "lowering/DropShardings.h"
 #include "lowering/Pipeline.h"
 #include "lowering/cpu/KernelCompiler.h"
@@ -54,7 +55,8 @@ std::string textOf(ModuleOp module) {
 }
 
 /// Kernels with the same meaning share machine code: keeps the first of each fingerprint and retargets the calls.
-void shareEqualKernels(ModuleOp module, SmallVectorImpl<func::FuncOp> &kernels, SmallVectorImpl<std::string> &symbols) {
+std::vector<lowering::KernelRequest> shareEqualKernels(ModuleOp module) {
+  std::vector<lowering::KernelRequest> kernels;
   llvm::StringMap<func::FuncOp> byFingerprint;
   llvm::DenseMap<StringAttr, StringAttr> renamed;
   SmallVector<func::FuncOp> duplicates;
@@ -64,8 +66,10 @@ void shareEqualKernels(ModuleOp module, SmallVectorImpl<func::FuncOp> &kernels, 
     std::string fingerprint = lowering::fingerprintKernel(function);
     auto [it, inserted] = byFingerprint.try_emplace(fingerprint, function);
     if (inserted) {
-      kernels.push_back(function);
-      symbols.push_back((function.getName() + "_" + fingerprint.substr(0, 8)).str());
+      // Without the number that the program gave it: the symbol is the same in every program.
+      StringRef name = function.getName();
+      name = name.substr(0, name.find_last_not_of("0123456789") + 1);
+      kernels.push_back({function, fingerprint, (name + (name.ends_with("_") ? "" : "_") + fingerprint.substr(0, 16)).str()});
     } else {
       renamed[function.getNameAttr()] = it->second.getNameAttr();
       duplicates.push_back(function);
@@ -84,6 +88,7 @@ void shareEqualKernels(ModuleOp module, SmallVectorImpl<func::FuncOp> &kernels, 
   });
   for (func::FuncOp function : duplicates)
     function.erase();
+  return kernels;
 }
 
 } // namespace
@@ -143,9 +148,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (llvm::Error error = run(lowering::addFusionPasses, "fused"))
     return std::move(error);
 
-  SmallVector<func::FuncOp> kernels;
-  SmallVector<std::string> symbols;
-  shareEqualKernels(module, kernels, symbols);
+  std::vector<lowering::KernelRequest> kernels = shareEqualKernels(module);
   lowering::KernelOptions kernelOptions;
   kernelOptions.target = options.target;
   kernelOptions.genericOnly = options.genericOnly;
@@ -153,7 +156,9 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   kernelOptions.threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   kernelOptions.onStop = options.onStop;
   kernelOptions.onProgress = options.onProgress;
-  auto compiled = lowering::compileKernels(kernels, symbols, kernelOptions);
+  kernelOptions.store = options.kernelStore;
+  kernelOptions.versions = compilerVersions();
+  auto compiled = lowering::compileKernels(kernels, kernelOptions);
   if (!compiled)
     return compiled.takeError();
   watch.lap("kernels");
@@ -163,7 +168,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   program.name = module.getName().value_or("").str();
   program.target = {options.target.triple, options.target.cpu, options.target.features};
   llvm::StringMap<lowering::KernelSummary> summaries;
-  for (auto [function, kernel] : llvm::zip_equal(kernels, *compiled)) {
+  for (auto [request, kernel] : llvm::zip_equal(kernels, *compiled)) {
+    func::FuncOp function = request.function;
     summaries[function.getName()] = {(uint32_t)program.kernels.size(), kernel.rangeEnd, kernel.granularity,
                                      kernel.scratchBytes, kernel.picosPerIteration, {}, {}};
     auto pairs = fusion::inPlacePairs(function);
@@ -171,17 +177,21 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     if (kernel.emitter == "row") // the emitter that handles a vector of elements at a time
       summaries[function.getName()].pointwise = lowering::pointwisePairs(function);
     runtime::Kernel described;
-    described.symbol = described.name = kernel.symbol;
+    described.symbol = kernel.symbol;
+    described.name = (function.getName() + "_" + StringRef(request.fingerprint).substr(0, 8)).str();
     described.ops = kernel.ops;
     lowering::KernelCost cost = lowering::kernelCost(function);
     described.flops = cost.flops;
     described.bytesAccessed = cost.bytes;
-    program.kernels.push_back(std::move(described));
     program.memory.code += kernel.object.size();
     program.objects.push_back(runtime::Constant::copy(kernel.object.data(), kernel.object.size()));
     program.metadata.emplace_back("emitter " + kernel.symbol, kernel.emitter);
-    if (report)
-      report->kernels.push_back({kernel.symbol, kernel.emitter, kernel.milliseconds});
+    if (report) {
+      report->kernels.push_back({described.name, kernel.emitter, kernel.milliseconds});
+      report->kernelsFromMemory += kernel.source == lowering::KernelSource::Memory;
+      report->kernelsFromDisk += kernel.source == lowering::KernelSource::Disk;
+    }
+    program.kernels.push_back(std::move(described));
   }
   if (failed(lowering::buildProgram(module, entry, summaries, program)))
     return llvm::createStringError("compilation stopped at 'program'");

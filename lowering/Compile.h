@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lowering/cpu/ObjectEmitter.h"
+#include "runtime/base/ByteStore.h"
 #include "runtime/program/Program.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -29,6 +30,8 @@ struct CompileOptions {
   /// The meaning that XLA gives to programs where StableHLO's specification has another: scatter windows (passes/xla), and
   /// fused multiply-add. On for programs from JAX and PyTorch/XLA.
   bool xlaSemantics = false;
+  /// Kernels that other programs and processes compiled; runtime::kernelStore() is one. A process also remembers its own.
+  runtime::ByteStore kernelStore;
   unsigned threads = 0;     ///< of the compiler; 0 = what the process may use
   /// Receives the program at each stop (docs/tour.md): "sharded", "partitioned", "simplified", "fused" with the kernel
   /// name empty, then "linalg", "vector", "llvm", "asm" per kernel, then "program".
@@ -45,6 +48,7 @@ struct CompileReport {
     double milliseconds;
   };
   std::vector<Kernel> kernels;
+  unsigned kernelsFromMemory = 0, kernelsFromDisk = 0; ///< of `kernels`: not compiled, but found
   double total = 0;
 };
 

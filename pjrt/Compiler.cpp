@@ -206,6 +206,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   rt::StatusOr<rt::Cache *> cache = rt::processCache();
   if (!cache)
     return cache.status();
+  options.kernelStore = rt::kernelStore(**cache);
 
   Session session;
   OwningOpRef<ModuleOp> module = session.parse({code.code, code.code_size});

@@ -102,6 +102,7 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
     removeMarks(*module);
   CompileOptions options;
   options.xlaSemantics = true;
+  options.kernelStore = runtime::kernelStore(**cache);
   std::optional<ProgramDump> dump = ProgramDump::next();
   if (dump) {
     dump->write("before_optimizations.mlir", text);
@@ -116,9 +117,14 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
   for (auto &[name, value] : cacheKeyParts(*withoutPlaces(*module), options))
     key.add(name, value);
   auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
-    llvm::Expected<runtime::Program> program = compile(*module, options);
-    if (program)
+    CompileReport report;
+    llvm::Expected<runtime::Program> program = compile(*module, options, &report);
+    if (program) {
+      size_t found = report.kernelsFromMemory + report.kernelsFromDisk;
+      Metrics::get().count("KernelCacheHit", found);
+      Metrics::get().count("KernelCacheMiss", report.kernels.size() - found);
       return std::move(*program);
+    }
     std::string summary = llvm::toString(program.takeError());
     return runtime::internalError(errors.empty() ? summary : errors + "\n" + summary);
   };

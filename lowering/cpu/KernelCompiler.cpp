@@ -13,6 +13,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SHA256.h"
@@ -22,6 +24,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 using namespace mlir;
@@ -62,20 +65,78 @@ class Worker {
 public:
   Worker(const KernelOptions &options, std::mutex &dumpMutex) : options(options), dumpMutex(dumpMutex) {}
 
-  llvm::Expected<CompiledKernel> compile(func::FuncOp kernel, StringRef symbol) {
+  /// From memory, else from the store, else anew.
+  llvm::Expected<CompiledKernel> obtain(const KernelRequest &request) {
     auto start = std::chrono::steady_clock::now();
+    CompiledKernel result;
+    runtime::ByteStore::Key key = keyOf(request);
+    std::string text = textOfKey(key);
+    bool reuse = !options.onStop;
+    std::shared_ptr<const runtime::KernelEntry> known = reuse ? KernelCache::ofProcess().find(text) : nullptr;
+    if (known) {
+      static_cast<runtime::KernelEntry &>(result) = *known;
+      result.source = KernelSource::Memory;
+    } else if (std::optional<runtime::KernelEntry> stored = reuse ? readStored(request, key) : std::nullopt) {
+      static_cast<runtime::KernelEntry &>(result) = std::move(*stored);
+      result.source = KernelSource::Disk;
+    } else {
+      auto compiled = compile(request.function, request.symbol);
+      if (!compiled)
+        return compiled.takeError();
+      static_cast<runtime::KernelEntry &>(result) = std::move(*compiled);
+      if (options.store.store)
+        options.store.store(key, runtime::serializeKernel(result));
+    }
+    if (result.source != KernelSource::Memory)
+      KernelCache::ofProcess().insert(text, std::make_shared<const runtime::KernelEntry>(result));
+    func::FuncOp(request.function).walk([&](Operation *op) {
+      if (op->getDialect() && op->getDialect()->getNamespace() == "stablehlo" && !op->hasTrait<OpTrait::IsTerminator>())
+        result.ops.push_back(op->getName().getStringRef().str());
+    });
+    result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  }
+
+private:
+  runtime::ByteStore::Key keyOf(const KernelRequest &request) const {
+    runtime::ByteStore::Key key = options.versions;
+    key.push_back({"kernel", request.fingerprint});
+    key.push_back({"symbol", request.symbol});
+    key.push_back({"options", std::string(options.genericOnly ? "generic " : "") + (options.contract ? "contract" : "")});
+    key.push_back({"cpu", options.target.triple + " " + options.target.cpu});
+    key.push_back({"cpu features", llvm::join(options.target.features, ",")});
+    return key;
+  }
+
+  static std::string textOfKey(const runtime::ByteStore::Key &key) {
+    llvm::SHA256 hash;
+    for (const auto &[name, value] : key)
+      hash.update(name + "=" + std::to_string(value.size()) + ":" + value + ";");
+    return llvm::toHex(hash.final());
+  }
+
+  std::optional<runtime::KernelEntry> readStored(const KernelRequest &request, const runtime::ByteStore::Key &key) const {
+    std::optional<std::string> bytes = options.store.find ? options.store.find(key) : std::nullopt;
+    if (!bytes)
+      return std::nullopt;
+    runtime::StatusOr<runtime::KernelEntry> entry = runtime::parseKernel(*bytes);
+    // Another symbol would not be found by the loader: such an entry is not from this compiler.
+    if (!entry || entry->symbol != request.symbol)
+      return std::nullopt;
+    return std::move(*entry);
+  }
+
+  llvm::Expected<runtime::KernelEntry> compile(func::FuncOp kernel, StringRef symbol) {
     if (!emitter) {
       auto created = ObjectEmitter::create(options.target);
       if (!created)
         return created.takeError();
       emitter = std::move(*created);
     }
-    CompiledKernel result;
+    runtime::KernelEntry result;
     result.symbol = symbol.str();
-    kernel.walk([&](Operation *op) {
-      if (op->getDialect() && op->getDialect()->getNamespace() == "stablehlo" && !op->hasTrait<OpTrait::IsTerminator>())
-        result.ops.push_back(op->getName().getStringRef().str());
-    });
+    // Between passes only where someone looks at the stops: it takes a quarter of the time.
+    bool verifyEach = bool(options.onStop);
 
     OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
     OpBuilder builder(module->getBodyRegion());
@@ -94,6 +155,7 @@ public:
 
     {
       PassManager pm(module->getContext(), ModuleOp::getOperationName());
+      pm.enableVerifier(verifyEach);
       pm.addPass(createLowerToLinalgPass());
       addKernelCanonicalizer(pm);
       pm.addPass(createCSEPass());
@@ -107,7 +169,7 @@ public:
       buffered = tryEmitters(fn);
     if (failed(buffered))
       buffered = lowerGeneric(fn);
-    if (failed(buffered))
+    if (failed(buffered) || failed(verify(*module)))
       return fail("stop vector");
     dump("vector");
     addEntryPoint(*buffered, symbol);
@@ -115,15 +177,17 @@ public:
       allowContraction(*module);
     {
       PassManager pm(module->getContext(), ModuleOp::getOperationName());
+      pm.enableVerifier(verifyEach);
       pm.addPass(createExpandMathPass());
       addLowerToLLVMPasses(pm);
-      if (failed(pm.run(*module)))
+      if (failed(pm.run(*module)) || failed(verify(*module)))
         return fail("stop llvm");
     }
     if (buffered->emitter == "generic")
       promiseDistinctBuffers(*module, (symbol + "_body").str());
     ObjectOptions objectOptions;
     objectOptions.vectorizeLoops = buffered->heavyLoops;
+    objectOptions.quick = buffered->emitter != "generic";
     auto object = emitter->emit(*module, objectOptions, bool(options.onStop));
     if (!object)
       return object.takeError();
@@ -138,11 +202,9 @@ public:
     result.granularity = buffered->granularity;
     result.scratchBytes = buffered->scratchBytes;
     result.picosPerIteration = buffered->picosPerIteration;
-    result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return result;
   }
 
-private:
   /// Buffers of a call do not overlap (one that is updated in place is one argument), which lets LLVM move loads out of loops. The
   /// lowering of memrefs drops the attribute. Kernels of the row emitter may get a donated operand as their output.
   static void promiseDistinctBuffers(ModuleOp module, StringRef name) {
@@ -174,16 +236,39 @@ std::string fingerprintKernel(func::FuncOp kernel) {
   // The text after the name: signature and body. Local scope spells aliases out; locations are not printed.
   std::string text = textOf(kernel.getOperation());
   StringRef meaning = StringRef(text).substr(StringRef(text).find('('));
-  auto digest = llvm::SHA256::hash(llvm::arrayRefFromStringRef(meaning));
-  return llvm::toHex(digest, /*LowerCase=*/true).substr(0, 16);
+  llvm::SHA256 hash;
+  hash.update(meaning);
+  // The text only names what is kept outside of the program.
+  kernel.walk([&](Operation *op) {
+    op->getAttrDictionary().walk([&](DenseResourceElementsAttr resource) {
+      if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+        hash.update(ArrayRef(reinterpret_cast<const uint8_t *>(blob->getData().data()), blob->getData().size()));
+    });
+  });
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
-llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<func::FuncOp> kernels, ArrayRef<std::string> symbols,
-                                                           const KernelOptions &options) {
+/// A guess at how long a kernel takes to compile, for the order: contractions are ten times a row of operations.
+static size_t compileWeight(func::FuncOp kernel) {
+  size_t weight = 0;
+  kernel.walk([&](Operation *op) {
+    StringRef name = op->getName().stripDialect();
+    weight += name == "dot_general" || name == "convolution" ? 20 : name == "reduce" ? 4 : 1;
+  });
+  return weight;
+}
+
+llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<KernelRequest> kernels, const KernelOptions &options) {
   std::vector<CompiledKernel> results(kernels.size());
   std::mutex dumpMutex, errorMutex, progressMutex;
   std::string firstError;
   std::atomic<size_t> next{0};
+  // The longest first: none is left for one thread in the end.
+  std::vector<size_t> order(kernels.size()), weights;
+  std::iota(order.begin(), order.end(), 0);
+  for (const KernelRequest &kernel : kernels)
+    weights.push_back(compileWeight(kernel.function));
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
   auto work = [&] {
     Worker worker(options, dumpMutex);
     for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
@@ -191,9 +276,9 @@ llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<func::FuncOp
         std::lock_guard<std::mutex> lock(progressMutex);
         options.onProgress("kernel " + std::to_string(i + 1) + " of " + std::to_string(kernels.size()));
       }
-      auto compiled = worker.compile(kernels[i], symbols[i]);
+      auto compiled = worker.obtain(kernels[order[i]]);
       if (compiled) {
-        results[i] = std::move(*compiled);
+        results[order[i]] = std::move(*compiled);
         continue;
       }
       std::lock_guard<std::mutex> lock(errorMutex);
@@ -204,7 +289,7 @@ llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<func::FuncOp
     }
   };
   unsigned threads = std::min<size_t>(options.threads, kernels.size());
-  if (threads > 1 && func::FuncOp(kernels.front()).getContext()->isMultithreadingEnabled()) {
+  if (threads > 1 && func::FuncOp(kernels.front().function).getContext()->isMultithreadingEnabled()) {
     std::vector<std::thread> helpers;
     for (unsigned t = 1; t < threads; ++t)
       helpers.emplace_back(work);

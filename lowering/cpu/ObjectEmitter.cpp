@@ -6,6 +6,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Pass.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -83,6 +84,21 @@ llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTa
 static constexpr llvm::StringLiteral kShortPipeline =
     "function(early-cse),always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)";
 
+/// Code generation without loop strength reduction, if `quick`. LLVM has a switch for that, but one for the whole process.
+class CodegenPasses : public llvm::legacy::PassManager {
+public:
+  explicit CodegenPasses(bool quick) : quick(quick) {}
+  void add(llvm::Pass *pass) override {
+    if (quick && pass->getPassName() == "Loop Strength Reduction")
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+
+private:
+  bool quick;
+};
+
 /// The entry is what nobody calls. What it calls is its own: internal, inlined if that is the only call. The buffers of
 /// the kernel's body do not overlap (KernelForm.h), which descriptors, (allocated, aligned, offset, ..), cannot say.
 static void hideBodies(llvm::Module &module) {
@@ -122,6 +138,8 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
       function.addFnAttr("prefer-vector-width", "512");
   }
 
+  machine->setOptLevel(options.quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
+
   llvm::LoopAnalysisManager lam;
   llvm::FunctionAnalysisManager fam;
   llvm::CGSCCAnalysisManager cgam;
@@ -150,7 +168,7 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
   auto generate = [&](llvm::Module &input, llvm::CodeGenFileType kind, std::string &output) -> llvm::Error {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    llvm::legacy::PassManager codegen;
+    CodegenPasses codegen(options.quick);
     if (machine->addPassesToEmitFile(codegen, stream, nullptr, kind))
       return llvm::createStringError("this target emits no object files");
     codegen.run(input);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t entryFormat = 1;
 constexpr size_t trailerSize = 16;
-constexpr std::string_view extension = ".mrc";
+constexpr std::string_view programExtension = ".mrc", kernelExtension = ".mrk";
 
 /// Structure and checksum; nullptr (and why) for anything but an intact entry.
 const fb::CacheEntry *verify(std::string_view bytes, std::string &why) {
@@ -57,12 +57,13 @@ struct EntryFile {
   int64_t used = 0; ///< nanoseconds
 };
 
-std::vector<EntryFile> listEntries(const std::string &folder) {
+/// Those of programs, or all.
+std::vector<EntryFile> listEntries(const std::string &folder, bool kernels) {
   std::vector<EntryFile> files;
   std::error_code error;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
   for (; !error && it != end; it.increment(error)) {
-    if (it->path().extension() != extension)
+    if (it->path().extension() != programExtension && !(kernels && it->path().extension() == kernelExtension))
       continue;
     struct stat info;
     if (::stat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode))
@@ -79,7 +80,9 @@ void removeStaleTemporaries(const std::string &folder) {
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
   auto now = fs::file_time_type::clock::now();
   for (; !error && it != end; it.increment(error)) {
-    if (it->path().filename().string().find(std::string(extension) + ".tmp.") == std::string::npos)
+    std::string name = it->path().filename().string();
+    if (name.find(std::string(programExtension) + ".tmp.") == std::string::npos &&
+        name.find(std::string(kernelExtension) + ".tmp.") == std::string::npos)
       continue;
     std::error_code ignored;
     auto written = fs::last_write_time(it->path(), ignored);
@@ -150,17 +153,22 @@ void Cache::warn(const std::string &message) const {
     std::fprintf(stderr, "millrace: warning: %s\n", message.c_str());
 }
 
-std::string Cache::path(const std::string &digest) const {
-  return settings.folder + "/" + digest.substr(0, 2) + "/" + digest + std::string(extension);
+std::string Cache::path(const std::string &digest, EntryKind kind) const {
+  return settings.folder + "/" + digest.substr(0, 2) + "/" + digest +
+         std::string(kind == EntryKind::Program ? programExtension : kernelExtension);
 }
 
-std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot) {
+std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot, EntryKind kind) {
   if (settings.mode == CacheMode::Off) {
     if (whyNot)
       *whyNot = "the cache is off";
     return std::nullopt;
   }
-  std::string digest = key.digest(), file = path(digest), why;
+  std::string digest = key.digest(), file = path(digest, kind), why;
+  auto count = [&](bool hit) {
+    std::lock_guard lock(mutex);
+    ++(kind == EntryKind::Program ? (hit ? counters.hits : counters.misses) : (hit ? counters.kernelHits : counters.kernelMisses));
+  };
   StatusOr<FileContent> content = readWholeFile(file);
   if (content) {
     const fb::CacheEntry *entry = verify(content->bytes, why);
@@ -176,31 +184,29 @@ std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot) 
       else if (settings.mode == CacheMode::ReadWrite)
         ::utimensat(AT_FDCWD, file.c_str(), nullptr, 0); // used now; a failure only ages the entry
       if (same) {
-        std::lock_guard lock(mutex);
-        ++counters.hits;
+        count(true);
         return Hit{{reinterpret_cast<const char *>(entry->value()->data()), entry->value()->size()}, content->owner};
       }
     }
     warn("the cache entry '" + file + "' is ignored: " + why);
     if (whyNot)
       *whyNot = "the entry is damaged: " + why;
+    count(false);
     std::lock_guard lock(mutex);
     ++counters.damaged;
-    ++counters.misses;
     return std::nullopt;
   }
   if (content.status().code() != Code::NotFound)
     warn("the cache cannot be read: " + std::string(content.status().message()));
   if (whyNot)
     *whyNot = explain(key);
-  std::lock_guard lock(mutex);
-  ++counters.misses;
+  count(false);
   return std::nullopt;
 }
 
 /// Looks at the newest entries only: this is for people, and must not read gigabytes.
 std::string Cache::explain(const CacheKey &key) const {
-  std::vector<EntryFile> files = listEntries(settings.folder);
+  std::vector<EntryFile> files = listEntries(settings.folder, /*kernels=*/false);
   if (files.empty())
     return "the cache is empty";
   std::sort(files.begin(), files.end(), [](const EntryFile &a, const EntryFile &b) { return a.used > b.used; });
@@ -243,7 +249,7 @@ std::string Cache::explain(const CacheKey &key) const {
   return text;
 }
 
-void Cache::store(const CacheKey &key, std::string_view value) {
+void Cache::store(const CacheKey &key, std::string_view value, EntryKind kind) {
   if (settings.mode != CacheMode::ReadWrite)
     return;
   if (value.size() > (uint64_t(1900) << 20)) {
@@ -264,7 +270,7 @@ void Cache::store(const CacheKey &key, std::string_view value) {
   uint64_t trailer[2] = {hash64(bytes.data(), bytes.size()), bytes.size()};
   bytes.append(reinterpret_cast<const char *>(trailer), sizeof trailer);
 
-  std::string file = path(digest);
+  std::string file = path(digest, kind);
   Status status = createFolders(fs::path(file).parent_path().string());
   if (status.ok())
     status = writeFileAtomically(file, bytes);
@@ -286,7 +292,7 @@ void Cache::store(const CacheKey &key, std::string_view value) {
 
 void Cache::evict(const std::string &justWritten) {
   removeStaleTemporaries(settings.folder);
-  std::vector<EntryFile> files = listEntries(settings.folder);
+  std::vector<EntryFile> files = listEntries(settings.folder, /*kernels=*/true);
   uint64_t total = 0, removed = 0;
   for (const EntryFile &file : files)
     total += file.bytes;

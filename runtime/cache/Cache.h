@@ -2,7 +2,7 @@
 //===- Cache.h - Persistent compilation cache ------------------------------===//
 // A folder of files, one per entry, shared by any number of processes without locks: entries are written to temporary
 // files and renamed, and checked completely (checksum, flatbuffers verifier, key) when they are read.
-//   <folder>/<first two digits of the key>/<key>.mrc
+//   <folder>/<first two digits of the key>/<key>.mrc for programs, .mrk for single kernels
 // The key is the hash of named parts (program, options, devices, CPU features, versions, ...). A miss is explained by
 // comparing with the stored entries: which parts of the most similar one differ.
 #pragma once
@@ -48,8 +48,13 @@ struct CacheOptions {
 /// folder the mode is Off.
 StatusOr<CacheOptions> cacheOptionsFromEnvironment();
 
+/// What a key stands for. Misses are explained among entries of one kind.
+enum class EntryKind { Program, Kernel };
+
 struct CacheStats {
-  uint64_t hits = 0, misses = 0, writes = 0, damaged = 0, evicted = 0;
+  uint64_t hits = 0, misses = 0; ///< of programs
+  uint64_t kernelHits = 0, kernelMisses = 0;
+  uint64_t writes = 0, damaged = 0, evicted = 0;
 };
 
 /// Thread-safe. Nothing here fails the caller: a damaged entry is a miss with a warning, a failed write is a warning.
@@ -63,11 +68,11 @@ public:
   };
   /// The entry of that key. On a miss `whyNot` (if given) says why, for example "the cache has this program, but with
   /// other options, cpu features", "no entry has this program", "the entry is damaged".
-  std::optional<Hit> find(const CacheKey &key, std::string *whyNot = nullptr);
+  std::optional<Hit> find(const CacheKey &key, std::string *whyNot = nullptr, EntryKind kind = EntryKind::Program);
 
   /// Stores (or replaces) an entry, then removes the least recently used ones beyond the size limit. Does nothing
   /// unless the mode is ReadWrite.
-  void store(const CacheKey &key, std::string_view value);
+  void store(const CacheKey &key, std::string_view value, EntryKind kind = EntryKind::Program);
 
   const CacheOptions &options() const { return settings; }
   CacheStats stats() const;
@@ -77,7 +82,7 @@ public:
   void warn(const std::string &message) const;
 
 private:
-  std::string path(const std::string &digest) const;
+  std::string path(const std::string &digest, EntryKind kind) const;
   std::string explain(const CacheKey &key) const;
   void evict(const std::string &justWritten);
 

@@ -22,6 +22,27 @@ StatusOr<Cache *> processCache() {
   return shared->cache.get();
 }
 
+ByteStore kernelStore(Cache &cache) {
+  ByteStore store;
+  if (cache.options().mode == CacheMode::Off)
+    return store;
+  auto keyOf = [](const ByteStore::Key &parts) {
+    CacheKey key;
+    for (const auto &[name, value] : parts)
+      key.add(name, value);
+    return key;
+  };
+  store.find = [&cache, keyOf](const ByteStore::Key &parts) -> std::optional<std::string> {
+    std::optional<Cache::Hit> hit = cache.find(keyOf(parts), nullptr, EntryKind::Kernel);
+    return hit ? std::optional<std::string>(hit->value) : std::nullopt;
+  };
+  if (cache.options().mode == CacheMode::ReadWrite)
+    store.store = [&cache, keyOf](const ByteStore::Key &parts, std::string_view value) {
+      cache.store(keyOf(parts), value, EntryKind::Kernel);
+    };
+  return store;
+}
+
 StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile,
                                       bool explain) {
   CachedProgram result;

@@ -2,6 +2,7 @@
 //===- CachedProgram.h - A program from the cache, else from the compiler --===//
 // What every client of the compiler does between a key and a program: the plug-in, the C ABI, the tracer, the tools.
 #pragma once
+#include "runtime/base/ByteStore.h"
 #include "runtime/cache/Cache.h"
 #include "runtime/program/Program.h"
 
@@ -10,6 +11,9 @@ namespace millrace::runtime {
 /// The cache of this process, with the settings of its environment; made on the first call. InvalidArgument if those are
 /// wrong. Thread-safe.
 StatusOr<Cache *> processCache();
+
+/// The kernels of `cache`, which must live as long: for CompileOptions::kernelStore. Both functions are empty if the cache is off.
+ByteStore kernelStore(Cache &cache);
 
 struct CachedProgram {
   std::shared_ptr<const Program> program;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compilation cache as xla-run uses it: hit after restart, explained miss, damage, two writers, read-only, off."""
+"""The compilation cache as xla-run uses it: hit after restart, explained miss, damage, two writers, read-only, off; single kernels."""
 import os
 import re
 import subprocess
@@ -34,7 +34,19 @@ class Place:
         return bool(re.search(r"cache\b.*\bhit", text)), text
 
     def entries(self):
-        return sorted(p for p in self.cache.rglob("*") if p.is_file() and p.stat().st_size > 512) if self.cache.exists() else []
+        """Of programs."""
+        return sorted(self.cache.rglob("*.mrc"))
+
+    def kernels(self):
+        return sorted(self.cache.rglob("*.mrk"))
+
+    def run_text(self, text):
+        """Runs another program; how many of its kernels were compiled before, and how many it has."""
+        self.program.write_text(text)
+        results, process = tools.run_file(str(self.program), [INPUT], f"--cache-dir={self.cache}", "--stats", "--quiet", "--no-fusion",
+                                          environment={"MILLRACE_CACHE": "rw"})
+        found = re.search(r"cache: miss.*; (\d+) of (\d+) kernels were compiled before", process.stdout)
+        return results, tuple(map(int, found.groups())) if found else "hit", process.stdout + process.stderr
 
 
 @pytest.fixture
@@ -98,3 +110,54 @@ def test_concurrent_writers(place):
     assert len(place.entries()) == 1
     hit, _ = place.run()
     assert hit
+
+
+# A kernel for each operation, as it is run (--no-fusion).
+SEVERAL = """func.func @main(%a: tensor<4x5xf32>) -> tensor<4x4xf32> {
+  %t = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x5xf32>) -> tensor<5x4xf32>
+  %0 = stablehlo.dot_general %a, %t, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x4xf32>) -> tensor<4x4xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<4xf32>) -> tensor<4x4xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<4x4xf32>
+  return %3 : tensor<4x4xf32>
+}
+"""
+
+
+def expected(sign):
+    product = INPUT @ INPUT.T
+    return product + sign * product.sum(1, keepdims=True)
+
+
+def test_a_program_that_differs_in_one_kernel_compiles_only_that(place):
+    results, (found, kernels), _ = place.run_text(SEVERAL)
+    assert found == 0 and kernels >= 2 and len(place.kernels()) == kernels
+    np.testing.assert_allclose(results[0], expected(-1), rtol=1e-5, atol=1e-5)
+    results, (found, of), _ = place.run_text(SEVERAL.replace("stablehlo.subtract", "stablehlo.add"))
+    assert (found, of) == (kernels - 1, kernels) and len(place.kernels()) == kernels + 1
+    np.testing.assert_allclose(results[0], expected(1), rtol=1e-5, atol=1e-5)
+    # Other names, and one more kernel: the others are the same.
+    more = SEVERAL.replace("%0", "%product").replace("@main", "@other").replace(
+        "return %3", "%4 = stablehlo.tanh %3 : tensor<4x4xf32>\n  return %4")
+    results, (found, of), _ = place.run_text(more)
+    assert (found, of) == (kernels, kernels + 1)
+    np.testing.assert_allclose(results[0], np.tanh(expected(-1)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "other kernel"])
+def test_damaged_kernels_are_compiled_again(place, damage):
+    _, (_, kernels), _ = place.run_text(SEVERAL)
+    first, second = place.kernels()[:2]
+    data = first.read_bytes()
+    middle = len(data) // 2
+    first.write_bytes({"truncate": data[:middle], "flip": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+                       "empty": b"", "other kernel": second.read_bytes()}[damage])
+    for program in place.entries():
+        program.unlink()
+    results, (found, _), text = place.run_text(SEVERAL)
+    assert found == kernels - 1 and "warning" in text, text
+    np.testing.assert_allclose(results[0], expected(-1), rtol=1e-5, atol=1e-5)
+    for program in place.entries():
+        program.unlink()
+    assert place.run_text(SEVERAL)[1] == (kernels, kernels)

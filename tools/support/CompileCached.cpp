@@ -13,8 +13,9 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
                                                                       const CompileOptions &options,
                                                                       const CacheSettings &cache,
                                                                       CompileReport &report) {
+  CompileOptions chosen = options;
   auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
-    auto program = compile(module, options, &report);
+    auto program = compile(module, chosen, &report);
     if (!program)
       return runtime::invalidArgument(llvm::toString(program.takeError()));
     return std::move(*program);
@@ -36,6 +37,7 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
   if (!cache.folder.empty() && settings->mode == runtime::CacheMode::ReadWrite)
     if (runtime::Status status = store.checkWritable(); !status.ok())
       return llvm::createStringError(std::string(status.message()));
+  chosen.kernelStore = runtime::kernelStore(store);
   runtime::CacheKey key;
   for (const auto &[name, value] : cacheKeyParts(module, options))
     key.add(name, value);
@@ -45,7 +47,8 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
   if (cache.explain && found->hit)
     llvm::outs() << "cache: hit in " << settings->folder << "\n";
   else if (cache.explain)
-    llvm::outs() << "cache: miss, " << found->whyNot << "\n";
+    llvm::outs() << "cache: miss, " << found->whyNot << "; " << report.kernelsFromMemory + report.kernelsFromDisk << " of "
+                 << report.kernels.size() << " kernels were compiled before\n";
   return found->program;
 }
 

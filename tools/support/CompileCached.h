@@ -14,7 +14,7 @@ enum class CacheUse { On, Off };
 struct CacheSettings {
   CacheUse use = CacheUse::On;
   std::string folder;   ///< empty: MILLRACE_CACHE_DIR, else the user's cache folder
-  bool explain = false; ///< print hit, or miss with the part that differs
+  bool explain = false; ///< print hit, or miss with the part that differs and how many kernels were there
 };
 
 /// compile() with the persistent cache in front. `report` is empty after a hit.

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- KernelCache.cpp - Kernels that were compiled before ----------------===//
+#include "lowering/cpu/KernelCache.h"
+
+namespace millrace::lowering {
+
+KernelCache &KernelCache::ofProcess() {
+  // Never destroyed: threads may compile while the process ends.
+  static KernelCache &cache = *new KernelCache(size_t(64) << 20);
+  return cache;
+}
+
+std::shared_ptr<const runtime::KernelEntry> KernelCache::find(llvm::StringRef key) {
+  std::lock_guard lock(mutex);
+  auto it = byKey.find(key);
+  if (it == byKey.end())
+    return nullptr;
+  kept.splice(kept.begin(), kept, it->second);
+  return it->second->entry;
+}
+
+void KernelCache::insert(llvm::StringRef key, std::shared_ptr<const runtime::KernelEntry> entry) {
+  Kept added{key.str(), std::move(entry)};
+  size_t size = added.size();
+  if (size > byteLimit)
+    return;
+  std::lock_guard lock(mutex);
+  if (byKey.contains(key))
+    return; // another thread compiled the same
+  kept.push_front(std::move(added));
+  byKey[key] = kept.begin();
+  for (total += size; total > byteLimit; kept.pop_back()) {
+    total -= kept.back().size();
+    byKey.erase(kept.back().key);
+  }
+}
+
+size_t KernelCache::bytes() const {
+  std::lock_guard lock(mutex);
+  return total;
+}
+
+} // namespace millrace::lowering

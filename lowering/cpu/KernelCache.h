@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- KernelCache.h - Kernels that were compiled before ------------------===//
+#pragma once
+
+#include "runtime/base/ByteStore.h"
+#include "runtime/program/KernelEntry.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace millrace::lowering {
+
+/// Kernels by their keys: those used last, up to a number of bytes. Thread-safe.
+class KernelCache {
+public:
+  explicit KernelCache(size_t byteLimit) : byteLimit(byteLimit) {}
+  /// The one of this process, of 64 MiB.
+  static KernelCache &ofProcess();
+
+  std::shared_ptr<const runtime::KernelEntry> find(llvm::StringRef key);
+  /// Keeps `entry`, unless it alone is larger than the limit, and drops those not used for longest.
+  void insert(llvm::StringRef key, std::shared_ptr<const runtime::KernelEntry> entry);
+  size_t bytes() const;
+
+private:
+  struct Kept {
+    std::string key;
+    std::shared_ptr<const runtime::KernelEntry> entry;
+    size_t size() const { return key.size() + entry->object.size() + sizeof(runtime::KernelEntry); }
+  };
+  const size_t byteLimit;
+  mutable std::mutex mutex;
+  std::list<Kept> kept; ///< the one used last comes first
+  llvm::StringMap<std::list<Kept>::iterator> byKey;
+  size_t total = 0;
+};
+
+enum class KernelSource { Compiled, Memory, Disk };
+
+} // namespace millrace::lowering
