@@ -4,6 +4,7 @@
 // Output:  %s:2 = stablehlo.custom_call @millrace_sort(%x) {dimension = 1, keys = [0], descending = [0], total = [0],
 //          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}
 //          reduce_window over all elements before: stablehlo.custom_call @millrace_scan(%z, %init) {...}
+//          lapack_ssyevd_ffi with mode 'V' and no use of the vectors: mode 'N'
 // Leaves alone dynamic shapes, other comparators, sorts of lines of at most 16 elements unless there are many of them.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Cumulative.h"
@@ -161,11 +162,25 @@ void callDot(DotGeneralOp op) {
   op.erase();
 }
 
+/// Eigenvalues whose vectors nobody wants: LAPACK finds them in half the time. JAX asks for both.
+void dropVectors(CustomCallOp op) {
+  StringRef target = op.getCallTargetName();
+  bool isSymmetric = target == "lapack_ssyevd_ffi" || target == "lapack_dsyevd_ffi" || target == "lapack_cheevd_ffi" ||
+                     target == "lapack_zheevd_ffi";
+  auto config = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  auto mode = config ? config.getAs<IntegerAttr>("mode") : IntegerAttr();
+  if (!isSymmetric || op->getNumResults() != 3 || !op->getResult(0).use_empty() || !mode || mode.getValue() != 'V')
+    return;
+  NamedAttrList changed(config);
+  changed.set("mode", IntegerAttr::get(mode.getType(), 'N'));
+  op->setAttr("mhlo.backend_config", changed.getDictionary(op.getContext()));
+}
+
 struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (isa<SortOp, FftOp, ReduceWindowOp, DotGeneralOp>(op))
+      if (isa<SortOp, FftOp, ReduceWindowOp, DotGeneralOp, CustomCallOp>(op))
         found.push_back(op);
     });
     for (Operation *op : found)
@@ -175,6 +190,8 @@ struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
         callFft(fft);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
         callDot(dot);
+      else if (auto call = dyn_cast<CustomCallOp>(op))
+        dropVectors(call);
       else
         callScan(cast<ReduceWindowOp>(op));
   }

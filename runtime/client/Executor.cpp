@@ -6,6 +6,7 @@
 
 #include "runtime/base/Hash.h"
 #include "runtime/client/Profile.h"
+#include "runtime/client/Relayout.h"
 
 #include <algorithm>
 #include <atomic>
@@ -661,69 +662,6 @@ Status Executor::runStep(Frame &frame, const CollectiveStep &s) {
 }
 
 namespace {
-
-template <typename T>
-void relayoutElements(const TensorView &tensor, const std::vector<int64_t> &stride, T *other, bool toOther) {
-  size_t rank = tensor.dims.size();
-  T *rowMajor = static_cast<T *>(tensor.data);
-  // Squares of two axes, small enough that both sides stay in the cache.
-  constexpr int64_t block = 32;
-  int64_t columns = tensor.dims[rank - 1], rows = tensor.dims[rank - 2];
-  int64_t columnStride = stride[rank - 1], rowStride = stride[rank - 2];
-  int64_t matrices = 1, position = 0;
-  for (size_t d = 0; d + 2 < rank; ++d)
-    matrices *= tensor.dims[d];
-  std::vector<int64_t> index(rank, 0);
-  for (int64_t m = 0; m < matrices; ++m, rowMajor += rows * columns) {
-    T *permuted = other + position;
-    for (int64_t r0 = 0; r0 < rows; r0 += block)
-      for (int64_t c0 = 0; c0 < columns; c0 += block)
-        for (int64_t r = r0, r1 = std::min(r0 + block, rows); r < r1; ++r)
-          for (int64_t c = c0, c1 = std::min(c0 + block, columns); c < c1; ++c)
-            if (toOther)
-              permuted[r * rowStride + c * columnStride] = rowMajor[r * columns + c];
-            else
-              rowMajor[r * columns + c] = permuted[r * rowStride + c * columnStride];
-    for (size_t d = rank - 2; d-- > 0;) {
-      position += stride[d];
-      if (++index[d] < tensor.dims[d])
-        break;
-      position -= stride[d] * tensor.dims[d];
-      index[d] = 0;
-    }
-  }
-}
-
-/// Copies between a row-major tensor of rank 2 or more and one of the same shape whose axes are ordered by
-/// `minorToMajor`.
-void relayout(const TensorView &tensor, const std::vector<int64_t> &minorToMajor, void *other, bool toOther) {
-  if (tensor.elements() == 0)
-    return;
-  std::vector<int64_t> stride(tensor.dims.size());
-  int64_t step = 1;
-  for (int64_t axis : minorToMajor) {
-    stride[size_t(axis)] = step;
-    step *= tensor.dims[size_t(axis)];
-  }
-  struct Pair {
-    uint64_t parts[2];
-  };
-  switch (byteSize(tensor.dtype)) {
-  case 1: return relayoutElements(tensor, stride, static_cast<uint8_t *>(other), toOther);
-  case 2: return relayoutElements(tensor, stride, static_cast<uint16_t *>(other), toOther);
-  case 4: return relayoutElements(tensor, stride, static_cast<uint32_t *>(other), toOther);
-  case 8: return relayoutElements(tensor, stride, static_cast<uint64_t *>(other), toOther);
-  case 16: return relayoutElements(tensor, stride, static_cast<Pair *>(other), toOther);
-  default: break; // tokens
-  }
-}
-
-bool isRowMajor(const std::vector<int64_t> &minorToMajor) {
-  for (size_t i = 0; i < minorToMajor.size(); ++i)
-    if (minorToMajor[i] != int64_t(minorToMajor.size() - 1 - i))
-      return false;
-  return true;
-}
 
 thread_local int customCallDepth = 0;
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Scan.cpp - Running sums, products, minima and maxima -----------------===//
-// What limits a scan is the latency of its operation: several lines run side by side. A long line becomes a table of blocks: their
+// What limits a scan is the latency of its operation: several lines run side by side, and sums are formed in vectors, whose lanes are
+// added in log steps before the running sum is. A long line becomes a table of blocks: their
 // totals are scanned, and then the blocks are lines that begin with the total of all before.
 #include "runtime/kernels/Scan.h"
 #include "runtime/base/ThreadPool.h"
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <new>
 #include <numeric>
 #include <type_traits>
@@ -56,9 +58,73 @@ struct Work {
   T *totals;                           ///< of the blocks of a line
 };
 
+/// Running sums of one line after `before`. The order of additions depends on `n` alone.
+template <typename T>
+void sumLine(const T *from, T *to, T before, int64_t n, int64_t step) {
+  using U = Wrapping<T>;
+  constexpr int kLanes = 16 / sizeof(T), kVectors = 4;
+  typedef U Vector __attribute__((vector_size(16)));
+  const U nothing = std::is_floating_point_v<T> ? U(-0.0) : U(0); // what changes no number when it is added, not even -0
+  const Vector none = nothing - Vector{};
+  auto load = [&](int64_t i) {
+    Vector v;
+    std::memcpy(&v, step > 0 ? from + i : from - i - (kLanes - 1), sizeof v);
+    if constexpr (kLanes == 4)
+      return step > 0 ? v : __builtin_shufflevector(v, v, 3, 2, 1, 0);
+    else
+      return step > 0 ? v : __builtin_shufflevector(v, v, 1, 0);
+  };
+  auto store = [&](int64_t i, Vector v) {
+    if constexpr (kLanes == 4)
+      v = step > 0 ? v : __builtin_shufflevector(v, v, 3, 2, 1, 0);
+    else
+      v = step > 0 ? v : __builtin_shufflevector(v, v, 1, 0);
+    std::memcpy(step > 0 ? to + i : to - i - (kLanes - 1), &v, sizeof v);
+  };
+  auto addLanes = [&](Vector v) {
+    if constexpr (kLanes == 4) {
+      v = v + __builtin_shufflevector(v, none, 4, 0, 1, 2);
+      return v + __builtin_shufflevector(v, none, 4, 5, 0, 1);
+    } else {
+      return v + __builtin_shufflevector(v, none, 2, 0);
+    }
+  };
+  auto last = [&](Vector v) {
+    if constexpr (kLanes == 4)
+      return __builtin_shufflevector(v, v, 3, 3, 3, 3);
+    else
+      return __builtin_shufflevector(v, v, 1, 1);
+  };
+  Vector running = none;
+  for (int l = 0; l < kLanes; ++l)
+    running[l] = U(before);
+  int64_t i = 0;
+  for (; i + kVectors * kLanes <= n; i += kVectors * kLanes) {
+    Vector v[kVectors];
+#pragma clang loop unroll(full)
+    for (int j = 0; j < kVectors; ++j)
+      v[j] = addLanes(load(i + j * kLanes));
+#pragma clang loop unroll(full)
+    for (int j = 1; j < kVectors; ++j)
+      v[j] = last(v[j - 1]) + v[j];
+#pragma clang loop unroll(full)
+    for (int j = 0; j < kVectors; ++j)
+      store(i + j * kLanes, running + v[j]);
+    running = running + last(v[kVectors - 1]); // the only addition that waits for the one before
+  }
+  U sum = running[0];
+  for (; i < n; ++i)
+    to[i * step] = T(sum = U(sum + U(from[i * step])));
+}
+
 /// `count` lines of `n` elements, side by side; `running` holds what is before them.
 template <typename T, typename Op>
 void scanTogether(const T *const *from, T *const *to, T *running, int64_t count, int64_t n, int64_t step) {
+  if constexpr (std::is_same_v<Op, Add<T>>) {
+    for (int64_t l = 0; l < count; ++l)
+      sumLine(from[l], to[l], running[l], n, step);
+    return;
+  }
   Op op;
   if (count == kTogether) {
     // A tile of every line at a time, in a place of its own: lines a multiple of 4 KiB apart would displace each other in the cache.

@@ -123,3 +123,18 @@ func.func @bytes(%a: tensor<128x100xi8>, %b: tensor<100x100xi8>, %c: tensor<128x
   %1 = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : (tensor<128x100xui8>, tensor<100x100xi8>) -> tensor<128x100xi32>
   return %0, %1 : tensor<128x100xi32>, tensor<128x100xi32>
 }
+
+// JAX asks for vectors where it wants eigenvalues.
+// CHECK-LABEL: func.func @eigenvalues
+// CHECK: @lapack_ssyevd_ffi(%{{.*}}) {{.*}}mode = 78 : ui8
+func.func @eigenvalues(%a: tensor<4x4xf32>) -> tensor<4xf32> {
+  %0:3 = stablehlo.custom_call @lapack_ssyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>, tensor<i32>)
+  return %0#1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @eigenvectors
+// CHECK: @lapack_dsyevd_ffi(%{{.*}}) {{.*}}mode = 86 : ui8
+func.func @eigenvectors(%a: tensor<4x4xf64>) -> (tensor<4x4xf64>, tensor<4xf64>) {
+  %0:3 = stablehlo.custom_call @lapack_dsyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<4x4xf64>) -> (tensor<4x4xf64>, tensor<4xf64>, tensor<i32>)
+  return %0#0, %0#1 : tensor<4x4xf64>, tensor<4xf64>
+}
