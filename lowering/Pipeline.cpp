@@ -53,6 +53,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(calls::createSelectTopKPass());
   if (!options.genericOnly)
     pm.addNestedPass<func::FuncOp>(calls::createCallRuntimePass());
+  // Before layouts: reshapes would hold them up.
+  pm.addNestedPass<func::FuncOp>(layout::createMergeGroupsPass());
   // Last: simplification knows no layouts and would undo them. Several transposes of one value become one.
   pm.addNestedPass<func::FuncOp>(layout::createAssignLayoutsPass());
   // After layouts are assigned: its reshapes know one only.

@@ -141,6 +141,8 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
         if (classify(&op) == OpRole::TopLevel && isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
           for (Region &inner : op.getRegions())
             fuseRegion(inner, outliner);
+      if (!single)
+        repeatCheapOperations(block);
       FusionPlan plan = single ? planSingle(block) : planFusion(block);
       for (const MissedFusion &miss : plan.missed)
         remark::missed(miss.producer->getLoc(),

@@ -37,4 +37,7 @@ struct FusionPlan {
 /// output. Linear in the number of uses.
 FusionPlan planFusion(mlir::Block &block);
 
+/// Gives each of several kernels its own copy of what is cheaper to compute than to write and read. Before planFusion.
+void repeatCheapOperations(mlir::Block &block);
+
 } // namespace millrace::fusion

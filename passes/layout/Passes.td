@@ -28,4 +28,13 @@ def PadConvolutionsPass : Pass<"xla-pad-convolutions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def MergeGroupsPass : Pass<"xla-merge-groups", "::mlir::func::FuncOp"> {
+  let summary = "Reduce groups of channels in two steps, whole images first, and keep the images' shape";
+  let description = [{
+    Normalizations of groups split the channels, reduce, and merge them again. Elementwise operations move before the split and
+    reductions are divided, so that one kernel reads an image from its arithmetic to its statistics.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 #endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Statistics of groups of channels are reduced over images first; what happens at every element happens before the split.
+// RUN: xla-opt %s -xla-merge-groups -cse -split-input-file | FileCheck %s
+
+// CHECK-LABEL: @group_norm
+// CHECK-SAME: %[[X:.*]]: tensor<2x8x8x12xf32>
+// CHECK: %[[IMAGES:.*]] = stablehlo.reduce(%[[X]] {{.*}} dimensions = [1, 2] : {{.*}} -> tensor<2x12xf32>
+// CHECK: %[[SPLIT:.*]] = stablehlo.reshape %[[IMAGES]] : (tensor<2x12xf32>) -> tensor<2x4x3xf32>
+// CHECK: %[[SUM:.*]] = stablehlo.reduce(%[[SPLIT]] {{.*}} dimensions = [2] : {{.*}} -> tensor<2x4xf32>
+// CHECK: %[[CHANNELS:.*]] = stablehlo.broadcast_in_dim %[[SUM]], dims = [0, 1] : (tensor<2x4xf32>) -> tensor<2x4x3xf32>
+// CHECK: %[[FLAT:.*]] = stablehlo.reshape %[[CHANNELS]] : (tensor<2x4x3xf32>) -> tensor<2x12xf32>
+// CHECK: %[[SPREAD:.*]] = stablehlo.broadcast_in_dim %[[FLAT]], dims = [0, 3] : (tensor<2x12xf32>) -> tensor<2x8x8x12xf32>
+// CHECK: %[[R:.*]] = stablehlo.subtract %[[X]], %[[SPREAD]] : tensor<2x8x8x12xf32>
+// CHECK: return %[[R]]
+func.func @group_norm(%x: tensor<2x8x8x12xf32>) -> tensor<2x8x8x12xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<2x8x8x12xf32>) -> tensor<2x8x8x4x3xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1, 2, 4] : (tensor<2x8x8x4x3xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 3] : (tensor<2x4xf32>) -> tensor<2x8x8x4x3xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<2x8x8x4x3xf32>
+  %4 = stablehlo.reshape %3 : (tensor<2x8x8x4x3xf32>) -> tensor<2x8x8x12xf32>
+  return %4 : tensor<2x8x8x12xf32>
+}
+
+// -----
+
+// Heads of attention: only parts of a dimension are reduced.
+// CHECK-LABEL: @heads
+// CHECK: stablehlo.multiply {{.*}} tensor<64x12x4xf32>
+// CHECK: dimensions = [2]
+func.func @heads(%x: tensor<64x48xf32>) -> tensor<64x12xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<64x48xf32>) -> tensor<64x12x4xf32>
+  %1 = stablehlo.multiply %0, %0 : tensor<64x12x4xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<64x12x4xf32>, tensor<f32>) -> tensor<64x12xf32>
+  return %2 : tensor<64x12xf32>
+}
+
+// -----
+
+// Sums between the steps would be rounded to bf16; an initial value would count several times.
+// CHECK-LABEL: @rounded
+// CHECK: dimensions = [0, 2]
+// CHECK: dimensions = [0, 2]
+func.func @rounded(%x: tensor<64x12xbf16>, %y: tensor<64x12xf32>) -> (tensor<4xbf16>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<64x12xbf16>) -> tensor<64x4x3xbf16>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0, 2] : (tensor<64x4x3xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %2 = stablehlo.reshape %y : (tensor<64x12xf32>) -> tensor<64x4x3xf32>
+  %3 = stablehlo.reduce(%2 init: %one) applies stablehlo.add across dimensions = [0, 2] : (tensor<64x4x3xf32>, tensor<f32>) -> tensor<4xf32>
+  return %1, %3 : tensor<4xbf16>, tensor<4xf32>
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- MergeGroups.cpp - Statistics of groups of channels ------------------===//
+// Input:   %g = reshape %x : 8x64x64x320 -> 8x64x64x32x10, elementwise operations on %g, reduce(%g) over dimensions [1, 2, 4]
+// Output:  the elementwise operations on %x, reduce(%x) over dimensions [1, 2] : 8x320, reshape to 8x32x10, reduce over [2].
+//          What belongs to a group (its mean) is written out per channel before it is spread over the images. So images keep one
+//          shape from end to end, everything at an element is one kernel, and vectors run along all channels instead of those of
+//          one group.
+// Leaves alone splits of which no reduction takes whole dimensions beside parts of one, reducers whose initial value counts, small
+// floats (the sums between would be rounded).
+#include "passes/layout/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "passes/fusion/FusionPolicy.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::layout {
+
+#define GEN_PASS_DEF_MERGEGROUPSPASS
+#include "passes/layout/Passes.h.inc"
+
+namespace {
+
+/// groups[d]: the dimensions of the split shape that dimension d of the merged one became.
+using Groups = SmallVector<SmallVector<int64_t, 2>>;
+
+std::optional<Groups> groupsOf(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
+  Groups groups;
+  size_t next = 0;
+  for (int64_t size : merged) {
+    auto &group = groups.emplace_back();
+    if (size <= 0 || ShapedType::isDynamic(size))
+      return std::nullopt;
+    int64_t product = 1;
+    if (size == 1 && next < split.size() && split[next] == 1)
+      group.push_back(next++);
+    while (product < size && next < split.size()) {
+      product *= split[next];
+      group.push_back(next++);
+    }
+    if (product != size)
+      return std::nullopt;
+  }
+  for (; next < split.size() && !groups.empty(); ++next) {
+    if (split[next] != 1)
+      return std::nullopt;
+    groups.back().push_back(next);
+  }
+  return groups;
+}
+
+ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+RankedTensorType withShape(Type type, ArrayRef<int64_t> shape) { return cast<RankedTensorType>(type).clone(shape); }
+
+/// How a reduction of the split shape divides among the merged dimensions.
+struct Stages {
+  SmallVector<int64_t> whole;   ///< merged dimensions that disappear at once
+  SmallVector<int64_t> partial; ///< split dimensions that are reduced afterwards
+};
+
+std::optional<Stages> stagesOf(ReduceOp op, ArrayRef<int64_t> merged) {
+  ArrayRef<int64_t> split = shapeOf(op.getInputs()[0]);
+  std::optional<Groups> groups = groupsOf(merged, split);
+  if (!groups)
+    return std::nullopt;
+  Stages stages;
+  int64_t factor = 1;
+  for (auto [dim, group] : llvm::enumerate(*groups)) {
+    SmallVector<int64_t> reduced = llvm::filter_to_vector(
+        group, [&](int64_t d) { return llvm::is_contained(op.getDimensions(), d); });
+    bool isWhole = llvm::all_of(group, [&](int64_t d) { return split[d] == 1 || llvm::is_contained(reduced, d); });
+    if (!reduced.empty() && isWhole && merged[dim] > 1) {
+      stages.whole.push_back(dim);
+      factor *= merged[dim];
+    } else {
+      llvm::append_range(stages.partial, reduced);
+    }
+  }
+  bool isAnyPartial = llvm::any_of(stages.partial, [&](int64_t d) { return split[d] > 1; });
+  if (!isAnyPartial || factor < 16)
+    return std::nullopt;
+  return stages;
+}
+
+/// Reductions may be divided in two: the initial value changes nothing, or nothing when it is met twice.
+bool isDivisible(ReduceOp op) {
+  if (op.getInputs().size() != 1)
+    return false;
+  Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32) && !element.isInteger(64))
+    return false;
+  DenseElementsAttr init;
+  Block &body = op.getBody().front();
+  if (!matchPattern(op.getInitValues()[0], m_Constant(&init)) || std::distance(body.begin(), body.end()) != 2)
+    return false;
+  Operation &step = body.front();
+  if (step.getNumOperands() != 2 || step.getOperand(0) != body.getArgument(0) || step.getOperand(1) != body.getArgument(1) ||
+      body.getTerminator()->getOperand(0) != step.getResult(0))
+    return false;
+  if (isa<MaxOp, MinOp>(step))
+    return true;
+  return isa<AddOp>(step) && (matchPattern(op.getInitValues()[0], m_Zero()) || matchPattern(op.getInitValues()[0], m_AnyZeroFloat()));
+}
+
+class Merger {
+public:
+  explicit Merger(Block &block) : block(block) {}
+
+  void run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block)
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      if (auto reduce = dyn_cast<ReduceOp>(op); reduce && isDivisible(reduce))
+        reductions.push_back(reduce);
+    if (reductions.empty())
+      return;
+    for (Operation *op : ops)
+      if (auto reduce = dyn_cast<ReduceOp>(op))
+        divide(reduce);
+      else if (auto reshape = dyn_cast<ReshapeOp>(op))
+        cancel(reshape);
+      else if (fusion::classify(op) == fusion::OpRole::Elementwise)
+        merge(op);
+  }
+
+private:
+  /// Some reduction gains from this shape.
+  bool isWanted(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
+    std::pair<std::vector<int64_t>, std::vector<int64_t>> shapes{merged.vec(), split.vec()};
+    if (wanted.count(shapes))
+      return true;
+    if (llvm::none_of(reductions, [&](ReduceOp op) { return shapeOf(op.getInputs()[0]) == split && stagesOf(op, merged); }))
+      return false;
+    wanted.insert(shapes);
+    return true;
+  }
+
+  /// What merges a split again.
+  static void cancel(ReshapeOp op) {
+    ReshapeOp from = splitOf(op.getOperand());
+    if (!from || from.getOperand().getType() != op.getType())
+      return;
+    op.getResult().replaceAllUsesWith(from.getOperand());
+    op.erase();
+  }
+
+  static ReshapeOp splitOf(Value value) {
+    auto reshape = value.getDefiningOp<ReshapeOp>();
+    return reshape && shapeOf(reshape.getOperand()).size() < shapeOf(value).size() ? reshape : nullptr;
+  }
+
+  /// `value` of the split shape as one of the merged shape, made without touching all of it; null if there is no way.
+  Value mergedOf(OpBuilder &b, Value value, ArrayRef<int64_t> merged, const Groups &groups) {
+    if (auto reshape = splitOf(value); reshape && shapeOf(reshape.getOperand()) == merged)
+      return reshape.getOperand();
+    RankedTensorType type = withShape(value.getType(), merged);
+    if (auto constant = value.getDefiningOp<ConstantOp>())
+      if (auto number = dyn_cast<DenseElementsAttr>(constant.getValue()); number && number.isSplat())
+        return ConstantOp::create(b, value.getLoc(), number.resizeSplat(type));
+    auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
+    if (!broadcast || cast<RankedTensorType>(broadcast.getOperand().getType()).getNumElements() * 16 > type.getNumElements())
+      return {};
+    // The operand without its dimensions of size one, written out for whole groups.
+    ArrayRef<int64_t> split = shapeOf(value);
+    SmallVector<int64_t> sizes, dims, covered, expanded, small, places;
+    for (auto [size, dim] : llvm::zip(shapeOf(broadcast.getOperand()), broadcast.getBroadcastDimensions()))
+      if (size != 1) {
+        sizes.push_back(size);
+        dims.push_back(dim);
+      }
+    int64_t elements = 1;
+    for (auto [dim, group] : llvm::enumerate(groups)) {
+      if (llvm::none_of(group, [&](int64_t d) { return llvm::is_contained(dims, d); }))
+        continue;
+      covered.push_back(dim);
+      small.push_back(merged[dim]);
+      elements *= merged[dim];
+      llvm::append_range(expanded, group);
+    }
+    if (elements * 16 > type.getNumElements())
+      return {};
+    for (int64_t dim : dims)
+      places.push_back(llvm::find(expanded, dim) - expanded.begin());
+    Location loc = value.getLoc();
+    SmallVector<int64_t> expandedSizes = llvm::map_to_vector(expanded, [&](int64_t d) { return split[d]; });
+    Value one = reshaped(b, loc, broadcast.getOperand(), sizes);
+    if (sizes != expandedSizes)
+      one = BroadcastInDimOp::create(b, loc, withShape(one.getType(), expandedSizes), one, b.getDenseI64ArrayAttr(places));
+    else if (!llvm::is_sorted(places))
+      return {};
+    one = reshaped(b, loc, one, small);
+    return BroadcastInDimOp::create(b, loc, type, one, b.getDenseI64ArrayAttr(covered));
+  }
+
+  static Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
+    if (shapeOf(value) == shape)
+      return value;
+    return ReshapeOp::create(b, loc, withShape(value.getType(), shape), value);
+  }
+
+  /// Computes before the split instead of after it.
+  void merge(Operation *op) {
+    if (op->getNumResults() != 1 || op->getNumOperands() == 0)
+      return;
+    Value result = op->getResult(0);
+    ReshapeOp from;
+    for (Value operand : op->getOperands()) {
+      if (shapeOf(operand) != shapeOf(result))
+        return;
+      if (!from)
+        from = splitOf(operand);
+    }
+    if (!from || !isWanted(shapeOf(from.getOperand()), shapeOf(result)))
+      return;
+    ArrayRef<int64_t> merged = shapeOf(from.getOperand());
+    std::optional<Groups> groups = groupsOf(merged, shapeOf(result));
+    if (!groups)
+      return;
+    OpBuilder b(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(mergedOf(b, operand, merged, *groups));
+      if (!operands.back())
+        return;
+    }
+    Operation *copy = b.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(withShape(result.getType(), merged));
+    result.replaceAllUsesWith(ReshapeOp::create(b, op->getLoc(), cast<RankedTensorType>(result.getType()), copy->getResult(0)));
+    op->erase();
+  }
+
+  void divide(ReduceOp op) {
+    ReshapeOp from = llvm::is_contained(reductions, op) ? splitOf(op.getInputs()[0]) : nullptr;
+    if (!from)
+      return;
+    ArrayRef<int64_t> merged = shapeOf(from.getOperand()), split = shapeOf(op.getInputs()[0]);
+    std::optional<Stages> stages = stagesOf(op, merged);
+    if (!stages)
+      return;
+    Groups groups = *groupsOf(merged, split);
+    OpBuilder b(op);
+    auto first = cast<ReduceOp>(b.clone(*op.getOperation()));
+    first->setOperand(0, from.getOperand());
+    first.setDimensions(stages->whole);
+    SmallVector<int64_t> kept, keptSplit, rest;
+    for (auto [dim, group] : llvm::enumerate(groups)) {
+      if (llvm::is_contained(stages->whole, (int64_t)dim))
+        continue;
+      kept.push_back(merged[dim]);
+      for (int64_t d : group) {
+        if (llvm::is_contained(op.getDimensions(), d))
+          rest.push_back(keptSplit.size());
+        keptSplit.push_back(split[d]);
+      }
+    }
+    first.getResult(0).setType(withShape(op.getResult(0).getType(), kept));
+    auto second = cast<ReduceOp>(b.clone(*op.getOperation()));
+    second->setOperand(0, reshaped(b, op.getLoc(), first.getResult(0), keptSplit));
+    second->moveBefore(op);
+    second.setDimensions(rest);
+    SmallVector<int64_t> shape;
+    for (auto [dim, size] : llvm::enumerate(keptSplit))
+      if (!llvm::is_contained(rest, (int64_t)dim))
+        shape.push_back(size);
+    second.getResult(0).setType(withShape(op.getResult(0).getType(), shape));
+    Value result = reshaped(b, op.getLoc(), second.getResult(0), shapeOf(op.getResult(0)));
+    op.getResult(0).replaceAllUsesWith(result);
+    isWanted(merged, split); // Known from now on.
+    llvm::erase(reductions, op);
+    op.erase();
+  }
+
+  Block &block;
+  SmallVector<ReduceOp> reductions;
+  std::set<std::pair<std::vector<int64_t>, std::vector<int64_t>>> wanted; ///< merged and split shapes
+};
+
+struct MergeGroups : impl::MergeGroupsPassBase<MergeGroups> {
+  void runOnOperation() override {
+    getOperation().walk([](Block *block) { Merger(*block).run(); });
+  }
+};
+
+} // namespace
+} // namespace millrace::layout
