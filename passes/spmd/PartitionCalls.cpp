@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- PartitionCalls.cpp - Custom calls that their makers split ----------===//
+//===- PartitionCalls.cpp - Custom calls that belong to somebody ----------===//
+// To the client that put them into the program and splits them itself, or to one device.
 // Input:   %1 = custom_call @CustomSPMDPartitioning(%0), which CallPartitioner knows; %0 is in tiles
 // Output:  the operations of the body that it gives for tiles, in place; operands are brought to the tiles that it asks for
 #include "passes/spmd/Partitioner.h"
@@ -98,6 +99,63 @@ LogicalResult Partitioner::emitPartitionedCall(CustomCallOp op) {
     if (target && *target != placement)
       bind(result, resharder.reshard(builder, loc, shards[result], *target), *target, scope);
   }
+  return success();
+}
+
+//===-- Calls that belong to one device -----------------------------------===//
+
+/// The device that a maximal sharding names.
+std::optional<int64_t> Partitioner::onlyDevice(CustomCallOp op) {
+  if (auto all = op->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName)) {
+    sdy::MeshAttr mesh = all.getShardings().empty() ? sdy::MeshAttr() : all.getShardings()[0].getMesh(op);
+    return mesh && mesh.isMaximal() ? std::optional(mesh.getDeviceIds()[0]) : std::nullopt;
+  }
+  std::string error;
+  auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
+  auto sharding = text ? sdy::parseHloSharding(text.getValue(), error) : std::nullopt;
+  if (sharding && sharding->kind == sdy::HloSharding::Kind::Tuple && !sharding->elements.empty())
+    sharding = sdy::HloSharding(sharding->elements[0]);
+  return sharding && sharding->kind == sdy::HloSharding::Kind::Maximal ? std::optional(sharding->device) : std::nullopt;
+}
+
+/// Only that device calls, so that a callback runs once; the others get its results.
+LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
+  Location loc = op.getLoc();
+  if (device >= numDevices)
+    return op.emitError("is to run on device ") << device << " of " << numDevices;
+  // The order that tokens stand for is that of the program on each device: they need not travel.
+  auto isToken = [](Type type) { return isa<TokenType>(type); };
+  auto isKnown = [&](Type type) { return isToken(type) || isa<RankedTensorType>(type); };
+  if (!llvm::all_of(op->getOperandTypes(), isKnown) || !llvm::all_of(op->getResultTypes(), isKnown))
+    return op.emitError("UNIMPLEMENTED: a call of one device that takes or gives something else than tensors and tokens");
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(isToken(operand.getType()) ? shards[operand].value : whole(shards[operand], currentScope, loc));
+  auto idType = RankedTensorType::get({}, builder.getIntegerType(32, false));
+  Value mine = PartitionIdOp::create(builder, loc, idType);
+  Value chosen = stablehlo::ConstantOp::create(builder, loc, DenseElementsAttr::get(idType, APInt(32, device)));
+  Value here = CompareOp::create(builder, loc, mine, chosen, ComparisonDirection::EQ);
+  OperationState state(loc, IfOp::getOperationName(), ValueRange{here}, op->getResultTypes());
+  state.addRegion();
+  state.addRegion();
+  Operation *branch = builder.create(state);
+  SmallVector<Placement> placements;
+  for (Type type : op->getResultTypes())
+    placements.push_back(wholeOf(type));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&branch->getRegion(0));
+    Operation *call = emitLocal(*op, operands, placements);
+    ReturnOp::create(builder, loc, call->getResults());
+    builder.createBlock(&branch->getRegion(1));
+    SmallVector<Value> zeros;
+    for (Type type : op->getResultTypes())
+      zeros.push_back(isToken(type) ? Value(CreateTokenOp::create(builder, loc))
+                                    : Value(stablehlo::ConstantOp::create(builder, loc, zerosOf(cast<RankedTensorType>(type)))));
+    ReturnOp::create(builder, loc, zeros);
+  }
+  for (auto [result, value, placement] : llvm::zip_equal(op->getResults(), branch->getResults(), placements))
+    bind(result, isToken(value.getType()) ? value : resharder.broadcast(builder, loc, value, device), placement, currentScope);
   return success();
 }
 

@@ -166,63 +166,6 @@ LogicalResult Partitioner::emitKnown(Operation &op) {
   return emitByRule(op);
 }
 
-//===-- Calls that belong to one device -----------------------------------===//
-
-/// The device that a maximal sharding names.
-std::optional<int64_t> Partitioner::onlyDevice(CustomCallOp op) {
-  if (auto all = op->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName)) {
-    sdy::MeshAttr mesh = all.getShardings().empty() ? sdy::MeshAttr() : all.getShardings()[0].getMesh(op);
-    return mesh && mesh.isMaximal() ? std::optional(mesh.getDeviceIds()[0]) : std::nullopt;
-  }
-  std::string error;
-  auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
-  auto sharding = text ? sdy::parseHloSharding(text.getValue(), error) : std::nullopt;
-  if (sharding && sharding->kind == sdy::HloSharding::Kind::Tuple && !sharding->elements.empty())
-    sharding = sdy::HloSharding(sharding->elements[0]);
-  return sharding && sharding->kind == sdy::HloSharding::Kind::Maximal ? std::optional(sharding->device) : std::nullopt;
-}
-
-/// Only that device calls, so that a callback runs once; the others get its results.
-LogicalResult Partitioner::emitOnDevice(CustomCallOp op, int64_t device) {
-  Location loc = op.getLoc();
-  if (device >= numDevices)
-    return op.emitError("is to run on device ") << device << " of " << numDevices;
-  // The order that tokens stand for is that of the program on each device: they need not travel.
-  auto isToken = [](Type type) { return isa<TokenType>(type); };
-  auto isKnown = [&](Type type) { return isToken(type) || isa<RankedTensorType>(type); };
-  if (!llvm::all_of(op->getOperandTypes(), isKnown) || !llvm::all_of(op->getResultTypes(), isKnown))
-    return op.emitError("UNIMPLEMENTED: a call of one device that takes or gives something else than tensors and tokens");
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(isToken(operand.getType()) ? shards[operand].value : whole(shards[operand], currentScope, loc));
-  auto idType = RankedTensorType::get({}, builder.getIntegerType(32, false));
-  Value mine = PartitionIdOp::create(builder, loc, idType);
-  Value chosen = stablehlo::ConstantOp::create(builder, loc, DenseElementsAttr::get(idType, APInt(32, device)));
-  Value here = CompareOp::create(builder, loc, mine, chosen, ComparisonDirection::EQ);
-  OperationState state(loc, IfOp::getOperationName(), ValueRange{here}, op->getResultTypes());
-  state.addRegion();
-  state.addRegion();
-  Operation *branch = builder.create(state);
-  SmallVector<Placement> placements;
-  for (Type type : op->getResultTypes())
-    placements.push_back(wholeOf(type));
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.createBlock(&branch->getRegion(0));
-    Operation *call = emitLocal(*op, operands, placements);
-    ReturnOp::create(builder, loc, call->getResults());
-    builder.createBlock(&branch->getRegion(1));
-    SmallVector<Value> zeros;
-    for (Type type : op->getResultTypes())
-      zeros.push_back(isToken(type) ? Value(CreateTokenOp::create(builder, loc))
-                                    : Value(stablehlo::ConstantOp::create(builder, loc, zerosOf(cast<RankedTensorType>(type)))));
-    ReturnOp::create(builder, loc, zeros);
-  }
-  for (auto [result, value, placement] : llvm::zip_equal(op->getResults(), branch->getResults(), placements))
-    bind(result, isToken(value.getType()) ? value : resharder.broadcast(builder, loc, value, device), placement, currentScope);
-  return success();
-}
-
 //===-- Operations by rule ------------------------------------------------===//
 
 /// Computations on scalars inside an operation have nothing to split.
@@ -297,6 +240,20 @@ SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const Split
   for (auto [result, dims, placement] : llvm::zip_equal(op.getResults(), rule.results, wanted))
     if (placement)
       consider(*placement, dims, result.getType());
+  // A dimension that must be whole need not be gathered where another one, in every operand and result, can be cut instead.
+  if (isa<SortOp, FftOp, CholeskyOp, TriangularSolveOp>(op))
+    for (const Candidate &blocked : SmallVector<Candidate>(candidates)) {
+      if (split.splittable[blocked.factor])
+        continue;
+      for (size_t factor = 0; factor < rule.factors.size(); ++factor) {
+        bool isFree = split.splittable[factor] && divides(blocked.tiles, rule.factors[factor].size) &&
+                      llvm::none_of(candidates, [&](const Candidate &other) { return size_t(other.factor) == factor; });
+        if (!isFree)
+          continue;
+        candidates.push_back({int(factor), blocked.tiles, 0});
+        break;
+      }
+    }
   // Elements that no communication follows first.
   llvm::stable_sort(candidates, [&](const Candidate &a, const Candidate &b) {
     auto key = [&](const Candidate &each) { return std::tuple(each.bytes, !split.isReduced(each.factor)); };
@@ -332,7 +289,7 @@ SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const Split
 
 /// What fills the last tiles of dimensions that are summed over must not be summed.
 void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, const SplitRule &split,
-                               ArrayRef<const Tiles *> assigned, Operation *combiner) {
+                               ArrayRef<const Tiles *> assigned, Operation *combiner, ValueRange inits) {
   for (auto [i, shard] : llvm::enumerate(operands))
     for (auto [dim, factors] : llvm::enumerate(split.rule.operands[i])) {
       const Tiles &tiles = shard.placement[dim];
@@ -344,10 +301,35 @@ void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, c
       for (int64_t device = 0; device < numDevices; ++device)
         ends.push_back(std::clamp<int64_t>(shard.shape[dim] - tiles.at(device) * tile, 0, tile));
       auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(shard.value.getType()).getElementType());
-      Value fill = stablehlo::ConstantOp::create(builder, op.getLoc(),
-                                                 combiner ? ElementsAttr(neutralElement(combiner, scalar)) : zerosOf(scalar));
+      Value fill = inits.empty() ? Value(stablehlo::ConstantOp::create(
+                                       builder, op.getLoc(), combiner ? ElementsAttr(neutralElement(combiner, scalar)) : zerosOf(scalar)))
+                                 : operands[inits.size() + i].value;
       shard.value = resharder.keep(builder, op.getLoc(), shard.value, dim, begins, ends, fill);
     }
+}
+
+/// What devices have found in their parts, gathered and reduced once more. For computations of which only the program knows the
+/// neutral element: that is what initial values are, so that any number of them may take part.
+SmallVector<Value> Partitioner::reduceAgain(ReduceOp op, ValueRange partial, const ReplicaGroups &groups) {
+  Location loc = op.getLoc();
+  SmallVector<Value> operands;
+  for (Value value : partial) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape{1};
+    llvm::append_range(shape, type.getShape());
+    operands.push_back(resharder.gatherAlong(builder, loc, ReshapeOp::create(builder, loc, type.clone(shape), value), 0, groups));
+  }
+  SmallVector<Type> types = llvm::to_vector(ValueRange(partial).getTypes());
+  for (Value init : op.getInitValues())
+    operands.push_back(whole(shards[init], currentScope, loc));
+  OperationState state(loc, ReduceOp::getOperationName(), operands, types);
+  state.addAttribute("dimensions", builder.getDenseI64ArrayAttr({0}));
+  Region *body = state.addRegion();
+  IRMapping mapping;
+  op.getBody().cloneInto(body, mapping);
+  Operation *reduced = builder.create(state);
+  dropConstraints(*reduced);
+  return reduced->getResults();
 }
 
 LogicalResult Partitioner::emitByRule(Operation &op) {
@@ -357,7 +339,9 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   std::optional<Pending> pending = passedOn(op);
   auto reduce = dyn_cast<ReduceOp>(op);
   Operation *combiner = combinerOf(reduce);
-  if (reduce && !combiner)
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op.getRegions(), captured);
+  if (reduce && !combiner && !captured.empty())
     for (size_t factor = 0; factor < rule.factors.size(); ++factor)
       split.splittable[factor] = split.splittable[factor] && !split.isReduced(factor);
   SmallVector<std::optional<Placement>> wanted;
@@ -389,10 +373,10 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     if (tiles)
       (split.isReduced(factor) ? summed : kept).push_back(tiles);
   if (!isa<GatherOp>(op)) // finds nothing behind the end
-    clearFilling(op, brought, split, pointers, combiner);
+    clearFilling(op, brought, split, pointers, combiner, reduce && !combiner ? reduce.getInitValues() : ValueRange());
   SmallVector<Value> operands = llvm::map_to_vector(brought, [](const Shard &shard) { return shard.value; });
   Value init;
-  if (!summed.empty() && reduce) {
+  if (!summed.empty() && combiner) {
     // Each device starts from the neutral element; the initial value joins once, after the all-reduce.
     init = operands.back();
     operands.back() = stablehlo::ConstantOp::create(
@@ -420,11 +404,14 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   if (isSum) {
     ReplicaGroups groups = groupsFor(kept, summed, scope);
     auto unreduced = pending ? std::nullopt : wantedPending(op);
-    if (unreduced && staysApart(*unreduced, combiner, groups, kept, scope) && (!reduce || isNeutral(init, combiner))) {
+    if (unreduced && staysApart(*unreduced, combiner, groups, kept, scope) && (!reduce || (combiner && isNeutral(init, combiner)))) {
       isSum = false;
       pending = unreduced;
       pending->whole = scope;
       scope = scope.splitBy(pending->parts.of);
+    } else if (reduce && !combiner) {
+      isSum = false;
+      values = reduceAgain(reduce, values, groups);
     } else if (!reduce) {
       values[0] = resharder.allReduce(builder, op.getLoc(), values[0], groups);
     } else {

@@ -75,7 +75,8 @@ private:
   mlir::LogicalResult constrain(mlir::Operation &op, sdy::TensorShardingAttr sharding);
   mlir::LogicalResult emitByRule(mlir::Operation &op);
   void clearFilling(mlir::Operation &op, llvm::MutableArrayRef<Shard> operands, const SplitRule &split,
-                    llvm::ArrayRef<const Tiles *> assigned, mlir::Operation *combiner);
+                    llvm::ArrayRef<const Tiles *> assigned, mlir::Operation *combiner, mlir::ValueRange inits);
+  llvm::SmallVector<mlir::Value> reduceAgain(stablehlo::ReduceOp op, mlir::ValueRange partial, const ReplicaGroups &groups);
   /// `local` stands for `global`.
   void bind(mlir::Value global, mlir::Value local, Placement placement, Scope scope);
   llvm::SmallVector<std::optional<Tiles>> assign(mlir::Operation &op, const SplitRule &split, const Scope &scope,

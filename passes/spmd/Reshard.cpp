@@ -104,13 +104,17 @@ void Resharder::gather(OpBuilder &builder, Location loc, Shard &shard, size_t di
   Tiles collected = within(shard.placement[dim], target);
   ReplicaGroups groups = groupsFor(same, &collected, shard.scope);
   shard.placement[dim] = target;
-  auto from = cast<RankedTensorType>(shard.value.getType());
+  Value all = gatherAlong(builder, loc, shard.value, dim, groups);
+  shard.value = cutOut(builder, loc, all, dim, 0, tileSize(shard.shape[dim], target));
+}
+
+Value Resharder::gatherAlong(OpBuilder &builder, Location loc, Value value, size_t dim, const ReplicaGroups &groups) {
+  auto from = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(from.getShape());
-  shape[dim] *= collected.count;
-  auto op = AllGatherOp::create(builder, loc, TypeRange{from.clone(shape)}, ValueRange{shard.value}, uint64_t(dim),
-                                groupsAttr(builder, groups), cast<ChannelHandleAttr>(nextChannel(builder.getContext())),
-                                /*use_global_device_ids=*/true);
-  shard.value = cutOut(builder, loc, op->getResult(0), dim, 0, tileSize(shard.shape[dim], target));
+  shape[dim] *= int64_t(groups[0].size());
+  auto op = AllGatherOp::create(builder, loc, TypeRange{from.clone(shape)}, ValueRange{value}, uint64_t(dim), groupsAttr(builder, groups),
+                                cast<ChannelHandleAttr>(nextChannel(builder.getContext())), /*use_global_device_ids=*/true);
+  return op->getResult(0);
 }
 
 Value Resharder::permute(OpBuilder &builder, Location loc, const Shard &shard, const Placement &target) {

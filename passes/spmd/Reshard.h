@@ -67,6 +67,9 @@ public:
   mlir::Value allReduce(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &groups,
                         sdy::ReductionOp kind = sdy::ReductionOp::Sum);
 
+  /// The values of the devices of each group, one behind the other along `dim`.
+  mlir::Value gatherAlong(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, size_t dim, const ReplicaGroups &groups);
+
   /// Along `dim`, elements [starts[device], starts[device] + width) of the whole, from whoever holds them: neighbours exchange
   /// what is missing, or all of it is gathered where that moves less. `starts` depends on the device's tile of `dim` only.
   /// Elements outside of the whole are `fill`, a scalar; undefined without one.
