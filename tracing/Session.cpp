@@ -37,7 +37,12 @@ Session::Session() {
 
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
   MILLRACE_TRY(startError);
-  Timed time("TransferToDeviceTime");
+  // Of several devices none has it before a program or an annotation says which.
+  std::optional<Timed> time;
+  if (numPartitions <= 1) {
+    time.emplace("TransferToDeviceTime");
+    Metrics::get().sample("OutboundData", double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
+  }
   std::vector<char> converted;
   DType stored = storedType(shape.dtype);
   if (stored != shape.dtype) {
@@ -159,6 +164,8 @@ runtime::StatusOr<Session::Entry> Session::compileEntry(const Schedule &schedule
   }
   if (!executable)
     return executable.status();
+  if (auto aliases = std::count_if(donations.begin(), donations.end(), [](int64_t result) { return result >= 0; }))
+    Metrics::get().sample("InputOutputAliasCount", double(aliases));
   Entry entry{std::move(*executable), std::move(donations), {}};
   if (isSpread) {
     entry.text = std::move(*text);

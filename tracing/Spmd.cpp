@@ -81,6 +81,7 @@ bool Session::hasMemory(const Value &leaf) {
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const ShardingPtr &sharding) {
   MILLRACE_TRY(startError);
   Timed time("TransferToDeviceTime");
+  Metrics::get().sample("OutboundData", double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
   runtime::StatusOr<Parts> parts = cut(data, shape, sharding, *runtimeClient);
   if (!parts)
     return parts.status();
@@ -93,6 +94,8 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
   runtime::StatusOr<runtime::BufferPtr> whole = buffer(leaf);
   if (!whole)
     return whole.status();
+  Timed time("TransferToDeviceTime");
+  Metrics::get().sample("OutboundData", double(leaf.shape().count() * int64_t(runtime::byteSize(leaf.shape().dtype))));
   int64_t devices = int64_t(runtimeClient->devices().size());
   runtime::StatusOr<ShardingPtr> sharding = readSharding("{replicated}", int64_t(leaf.shape().dims.size()), devices);
   if (!sharding)
@@ -166,6 +169,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
         return packed.status();
       arguments[d].push_back(std::move(*packed));
     }
+  Metrics::get().count("ExecuteReplicated");
   Timed time("ExecuteReplicatedTime");
   Timed sameTime(isEager ? "EagerOpExecuteTime" : "ExecuteTime");
   runtime::StatusOr<runtime::ExecuteResult> result = entry.executable->execute(arguments, options);

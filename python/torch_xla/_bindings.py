@@ -164,9 +164,20 @@ def install(xlac):
 
     @name
     def _get_xla_tensor_debug_info(tensor):
+        is_spmd, text = xr.is_spmd(), xlac._spmd_text(tensor)
         lines = [f"Tensor ID: {xlac._xla_get_tensor_id(tensor)}", f"Alias ID: {xlac._xla_get_tensor_view_alias_id(tensor)}",
-                 f"Device: {xm.xla_real_devices()[0]}", f"XLA Shape: {str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}",
-                 "IR: " + ("pending" if xlac._check_tensor_need_materialization([tensor])[0] else "none, the tensor has data")]
+                 f"Device: {'SPMD:0' if is_spmd else xm.xla_real_devices()[0]}",
+                 f"XLA Shape: {str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"]
+        if xlac._check_tensor_need_materialization([tensor])[0]:
+            lines += ["IR: pending", "XLAData: None", "Tensor on host: None"]
+        elif is_spmd and not text:
+            # No device has it before a program or an annotation says which.
+            lines += ["IR: None", "XLAData: None", f"Tensor on host: with size {list(tensor.shape)}"]
+        elif is_spmd:
+            lines += ["IR: xla::device_data", "XLAShardedData {", "  Data Device: SPMD:0", f"  OpSharding: {text}",
+                      f"  NumShards: {xr.global_runtime_device_count()}", "}", "Tensor on host: None"]
+        else:
+            lines += ["IR: none, the tensor has data", "Tensor on host: None"]
         return "XLATensor {\n" + "\n".join(lines) + "\n}"
 
     #===-- Shardings -----------------------------------------------------------===

@@ -97,6 +97,13 @@ PyObject *clearCounters(PyObject *, PyObject *) {
   tracing::Metrics::get().clearCounters();
   Py_RETURN_NONE;
 }
+PyObject *countOne(PyObject *, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  if (!text)
+    return nullptr;
+  tracing::Metrics::get().count(text);
+  Py_RETURN_NONE;
+}
 PyObject *clearMetrics(PyObject *, PyObject *) {
   tracing::Metrics::get().clearSamples();
   Py_RETURN_NONE;
@@ -199,6 +206,7 @@ PyMethodDef methods[] = {
     {"_hlo", hloTextOf, METH_O, "HLO text of a list of tensors."},
     {"_counters", counters, METH_NOARGS, ""},
     {"_samples", samples, METH_NOARGS, ""},
+    {"_count", countOne, METH_O, "Counts one up under a name."},
     {"_clear_counters", clearCounters, METH_NOARGS, ""},
     {"_clear_metrics", clearMetrics, METH_NOARGS, ""},
     {"_compilations", compilations, METH_NOARGS, "Programs compiled by this process so far."},

@@ -360,7 +360,26 @@ static void cutIfLarge(const torch::jit::Stack &stack, size_t results) {
     raise(status);
 }
 
+/// Classes counted in floats: PyTorch's kernels refuse them, PyTorch/XLA has always taken them.
+static void makeClassesIntegers(const c10::OperatorHandle &op, torch::jit::Stack &stack) {
+  static const std::array<std::pair<c10::OperatorHandle, size_t>, 4> losses = [] {
+    auto find = [](const char *name, size_t target) {
+      return std::pair(c10::Dispatcher::singleton().findSchemaOrThrow(name, ""), target);
+    };
+    return std::array{find("aten::nll_loss_forward", 1), find("aten::nll_loss_backward", 2), find("aten::nll_loss2d_forward", 1),
+                      find("aten::nll_loss2d_backward", 2)};
+  }();
+  for (const auto &[loss, target] : losses) {
+    if (!(op == loss))
+      continue;
+    c10::IValue &classes = stack[stack.size() - op.schema().arguments().size() + target];
+    if (classes.isTensor() && at::isFloatingType(classes.toTensor().scalar_type()))
+      classes = classes.toTensor().to(at::kLong);
+  }
+}
+
 void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  makeClassesIntegers(op, *stack);
   if (!isEager()) {
     recordOrRun(op, stack);
     return cutIfLarge(*stack, op.schema().returns().size());

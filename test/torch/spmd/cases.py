@@ -305,6 +305,99 @@ def test_sharded_tensor():
     close(weight.grad, torch.full((8, 8), 2.0))
 
 
+def test_sharded_tensors_are_dtensors():
+    from torch.distributed.tensor import DeviceMesh, DTensor, Partial, Replicate, Shard, distribute_tensor
+    device_mesh = DeviceMesh("xla", torch.arange(8))
+    t = torch.randn(16, 8)
+    xt = distribute_tensor(t, device_mesh, [Shard(0)])
+    assert isinstance(xt, DTensor) and xt.placements == (Shard(0),) and xt._spec is xt._spec
+    assert xt._spec.mesh.shape == (8,) and xt._spec.tensor_meta.shape == t.shape
+    assert (xt.mesh_shape, xt.partition_spec) == ((8,), (0, None))
+    for whole in (xt.full_tensor(), xt.to_local()):
+        assert whole.__class__ is torch.Tensor
+        close(whole, t)
+    moved = xt.redistribute(grid(2, 4), [Replicate(), Shard(1)])
+    assert moved.partition_spec == (None, 1) and moved.placements == (Replicate(), Shard(1))
+    close(moved, t)
+    for kind, placements in ((IndexError, [Shard(2)]), (ValueError, [Shard(0), Shard(1)]), (NotImplementedError, [Partial()])):
+        with pytest.raises(kind):
+            xt.redistribute(grid(8), placements)
+    with pytest.raises(ValueError, match="placements: expects a tensor that has been split"):
+        (xt + xt).placements
+    with pytest.raises(AttributeError):
+        xs.mark_sharding(torch.tensor(1.0).to("xla"), grid(8), ()).mesh_shape
+    local = DTensor.from_local(t, device_mesh, [Shard(1)])
+    assert isinstance(local, XLAShardedTensor) and local.partition_spec == (None, 0)
+    close(local + 1, t + 1)
+    wrapped = xs.wrap_as_sharded_tensor(t.to("xla"), mesh_shape=(2, 4), partition_spec=(0, 1))
+    assert (wrapped.mesh_shape, wrapped.partition_spec) == ((2, 4), (0, 1))
+    with pytest.raises(AssertionError):
+        distribute_tensor(t, DeviceMesh("xla", torch.arange(4)), [Shard(0)])
+
+
+def test_gradients_of_sharded_tensors():
+    from torch.distributed.tensor import DeviceMesh, Shard, distribute_tensor
+    device_mesh = DeviceMesh("xla", torch.arange(8))
+    weight = torch.randn(8, 8).to("xla").requires_grad_()
+    alias = distribute_tensor(weight, device_mesh, [Shard(0)])
+    assert alias.is_leaf and alias.requires_grad
+    (alias * 3).sum().backward()
+    close(alias.grad, torch.full((8, 8), 3.0))
+    close(weight.grad, torch.full((8, 8), 3.0))
+    cpu = torch.randn(8, 8, requires_grad=True)
+    noted = XLAShardedTensor(cpu, device_mesh, [Shard(0)])
+    noted.sum().backward()
+    assert noted.placements == (Shard(0),) and torch.equal(noted.to_local().grad, torch.ones(8, 8))
+
+
+def test_a_mesh_of_some_devices():
+    a, b = torch.randn(4, 4), torch.randn(4, 4)
+    for devices in ([0, 1], [2, 3], [5, 1]):
+        some = Mesh(devices, (1, 2), ("x", "y"))
+        x = a.to("xla")
+        x += 2
+        xs.mark_sharding(x, some, ("x", "y"))
+        assert spec(x).startswith("{devices=[1,2,4]%d," % devices[0])
+        close(x @ b.to("xla"), (a + 2) @ b)
+
+
+def test_counters():
+    torch_xla.sync()
+    met.clear_all()
+    t = torch.arange(16.0).reshape(1, 16)
+    sharded, = xm.send_cpu_data_to_device([t], "xla", input_sharding=xs.ShardingSpec(grid(1, 8), (0, 1)))
+    assert met.metric_data("OutboundData")[:2] == (1, 64)
+    for _ in range(2):
+        xs.mark_sharding(t.to("xla"), (mesh := grid(1, 8)), (0, 1))
+        xs.mark_sharding(t.to("xla"), mesh, (0, 1))
+    assert met.counter_value("CreateOpSharding") == 3 and met.counter_value("VirtualDeviceUsage") == 4
+    sharded += 1
+    torch_xla.sync()
+    assert met.counter_value("ExecuteReplicated") == 1 and met.metric_data("InputOutputAliasCount")[0] == 1
+    info = torch_xla._XLAC._get_xla_tensor_debug_info(sharded)
+    assert "Device: SPMD:0" in info and "XLAShardedData" in info and "NumShards: 8" in info
+    assert "Tensor on host: with size [1, 16]" in torch_xla._XLAC._get_xla_tensor_debug_info(t.to("xla"))
+
+
+def test_classes_in_floats():
+    logits = torch.randn(6, 3)
+    classes = torch.tensor([0.0, 2.0, 1.0, 1.0, 0.0, 2.0])
+    x = logits.to("xla").requires_grad_()
+    loss = nn.functional.cross_entropy(x, classes.to("xla"))
+    loss.backward()
+    expected = logits.clone().requires_grad_()
+    nn.functional.cross_entropy(expected, classes.long()).backward()
+    close(loss, nn.functional.cross_entropy(logits, classes.long()))
+    close(x.grad, expected.grad)
+
+
+def test_backward_barrier_of_an_expanded_gradient():
+    layer = nn.Linear(4, 2).to("xla")
+    xs.xla_sharding.apply_backward_optimization_barrier(layer)
+    layer(torch.ones(3, 4).to("xla")).sum().backward()
+    close(layer.weight.grad, torch.full((2, 4), 3.0))
+
+
 #===-- Gradients, groups, manual parts ---------------------------------------------===
 
 
@@ -471,9 +564,7 @@ def test_explain_page(tmp_path):
     (lambda: grid(2, 4, names=("x", "y")), ("x", "z"), "axes of the mesh (['x', 'y'])", "'z' for dim 1"),
     (lambda: grid(2, 4), (0, 5), "indices below 2", "5 for dim 1"),
     (lambda: grid(2, 4, names=("x", "y")), ("x", "x"), "every axis of the mesh at most once", "'x' for dims 0 and 1"),
-    (lambda: Mesh([0, 1, 2, 3, 4, 5, 6, 9], (8,)), (0, None), "device ids from 0 to 7", "[9]"),
-    (lambda: Mesh(range(16), (16,)), (0, None), "a mesh of the 8 devices", "one of 16"),
-    (lambda: Mesh(range(4), (4,)), (0, None), "a mesh of all 8 devices", "one of 4"),
+    (lambda: Mesh(range(3), (3,)), (0, None), "a mesh of all 8 devices, or of a number that divides them", "one of 3"),
     (lambda: grid(8), (1.5, None), "names and indices of axes", "1.5 for dim 0"),
 ])
 def test_mistakes(mesh, partition_spec, expected, actual):
@@ -490,7 +581,9 @@ def test_mistakes(mesh, partition_spec, expected, actual):
 
 def test_mistakes_of_a_mesh():
     for arguments, words in ((([0, 1], (3,)), "3 devices"), (([0, 0], (2,)), "every device once"),
-                             (([0, 1], (2,), ("x", "y")), "one axis name"), ((range(4), (2, 2), ("x", "x")), "different names")):
+                             (([0, 1], (2,), ("x", "y")), "one axis name"), ((range(4), (2, 2), ("x", "x")), "different names"),
+                             (([0, 1, 2, 3, 4, 5, 6, 9], (8,)), r"device ids from 0 to 7, but got \[9\]"),
+                             ((range(16), (16,)), "a mesh of the 8 devices that there are, but got one of 16")):
         with pytest.raises(ValueError, match=words):
             Mesh(*arguments)
     with pytest.raises(ValueError, match="a tensor of the xla device"):

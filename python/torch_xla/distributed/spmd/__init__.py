@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.distributed.spmd (xs): programs for one device that run on many. Annotate a few tensors; the compiler splits the rest."""
-from .xla_sharded_tensor import XLAShard, XLAShardedTensor
 from .xla_sharding import (HybridMesh, Mesh, MarkShardingFunction, OpSharding, ShardingSpec, ShardingType, XLAPatchedLinear,
                            _mark_manual_sharding, annotate_custom_sharding, apply_backward_optimization_barrier,
                            apply_xla_patch_to_nn_linear, clear_sharding, disable_manual_sharding, enable_manual_sharding, get_1d_mesh,
@@ -10,7 +9,20 @@ from .api import auto_policy, xla_distribute_module, xla_distribute_tensor
 from .debugging import visualize_sharding, visualize_tensor_sharding
 from .explain import explain, partitioned
 from ._places import ShardingError
-from . import api, debugging, xla_sharded_tensor, xla_sharding
+from . import api, debugging, xla_sharding
 from ...experimental import dynamo_mark_sharding as _dynamo_mark_sharding  # registers torch.ops.xla.dynamo_mark_sharding
 
-__all__ = [name for name in dir() if not name.startswith("__")]
+
+
+def __getattr__(name):
+    if name == "xla_sharded_tensor":
+        import importlib
+        return importlib.import_module(".xla_sharded_tensor", __name__)
+    return getattr(xla_sharding, name) if name in ("XLAShard", "XLAShardedTensor") else _unknown(name)
+
+
+def _unknown(name):
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [name for name in dir() if not name.startswith("_")] + ["XLAShard", "XLAShardedTensor", "xla_sharded_tensor"]

@@ -13,6 +13,14 @@ class ShardingError(ValueError, AssertionError, RuntimeError):
     """A sharding that cannot be. (PyTorch/XLA raises any of the three, depending on the mistake.)"""
 
 
+class ShardingDimError(ShardingError, IndexError):
+    """A dim that a tensor does not have."""
+
+
+class ShardingUnsupported(ShardingError, NotImplementedError):
+    """A placement that tensors of the device cannot have."""
+
+
 def _user_frame():
     frame = sys._getframe(1)
     while frame and os.path.realpath(frame.f_code.co_filename).startswith(_LIBRARIES):
@@ -49,8 +57,8 @@ def describe(tensor):
     return f"{name} ({kind})" if name else f"a tensor {kind}"
 
 
-def error(what, expected, actual):
-    """The error to raise; the user's line comes first."""
+def error(what, expected, actual, kind=ShardingError, rule=None):
+    """The error to raise; the user's line comes first. `rule`: how PyTorch/XLA says what is broken."""
     frame = _user_frame()
     place = f"{frame.f_code.co_filename}:{frame.f_lineno}: " if frame else ""
-    return ShardingError(f"{place}{what}: expects {expected}, but got {actual}")
+    return kind(f"{place}{what}: expects {expected}, but got {actual}{f' ({rule})' if rule else ''}")

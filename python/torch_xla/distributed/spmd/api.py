@@ -7,10 +7,9 @@ import torch
 from ... import runtime as xr
 from ... import _XLAC
 from ...core import xla_model as xm
-from ._places import describe, error
+from ._places import ShardingDimError, ShardingUnsupported, describe, error
 from .mesh import get_1d_mesh, mesh_of_dtensor
-from .xla_sharded_tensor import XLAShardedTensor
-from .xla_sharding import ShardingSpec, mark_sharding, upload
+from .xla_sharding import ShardingSpec, mark_sharding, upload, wrap_as_sharded_tensor
 
 
 def with_xla(func):
@@ -27,20 +26,25 @@ def convert_to_xla_mesh(dt_mesh):
     """The Mesh of a DeviceMesh("xla", ...)."""
     if dt_mesh.device_type != "xla":
         raise error("distribute", 'a DeviceMesh of the device type "xla"', repr(dt_mesh.device_type))
+    count = xr.global_runtime_device_count()
+    if dt_mesh.size() != count:
+        raise error("distribute", f"a DeviceMesh of all {count} devices", f"one of {dt_mesh.size()}")
     return mesh_of_dtensor(dt_mesh)
 
 
-def convert_to_xla_partition_spec(tensor, placements):
+def convert_to_xla_partition_spec(tensor, placements, mesh=None):
     """The partition spec of placements, one per axis of the mesh: Shard(dim) and Replicate()."""
+    if mesh is not None and len(placements) != len(mesh.mesh_shape):
+        raise error(f"placements of {describe(tensor)}", f"one for each of the mesh's {len(mesh.mesh_shape)} axes", placements)
     axes = [[] for _ in range(tensor.dim())]
     for axis, placement in enumerate(placements):
         if placement.is_shard():
             dim = placement.dim + tensor.dim() if placement.dim < 0 else placement.dim
             if not 0 <= dim < tensor.dim():
-                raise error(f"placements of {describe(tensor)}", f"dims below {tensor.dim()}", placement)
+                raise error(f"placements of {describe(tensor)}", f"dims below {tensor.dim()}", placement, ShardingDimError)
             axes[dim].append(axis)
         elif not placement.is_replicate():
-            raise error(f"placements of {describe(tensor)}", "Shard and Replicate", placement)
+            raise error(f"placements of {describe(tensor)}", "Shard and Replicate", placement, ShardingUnsupported)
     return tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in axes)
 
 
@@ -50,7 +54,6 @@ def xla_distribute_tensor(tensor, device_mesh, placements=None):
     placements say. Without placements every device has all of it."""
     from torch.distributed.tensor import Replicate
     mesh = convert_to_xla_mesh(device_mesh)
-    mesh.check_devices(f"distribute_tensor of {describe(tensor)}")
     if placements is None:
         placements = [Replicate()] * device_mesh.ndim
     if len(placements) != device_mesh.ndim:
@@ -58,7 +61,7 @@ def xla_distribute_tensor(tensor, device_mesh, placements=None):
     spec = convert_to_xla_partition_spec(tensor, placements)
     if tensor.device.type == "xla":
         return mark_sharding(tensor, mesh, spec)
-    made = XLAShardedTensor(upload(tensor.detach(), ShardingSpec(mesh, spec)))
+    made = wrap_as_sharded_tensor(upload(tensor.detach(), ShardingSpec(mesh, spec)))
     return made.requires_grad_(tensor.requires_grad)
 
 

@@ -8,6 +8,7 @@ from enum import IntEnum
 import numpy as np
 import torch
 
+from ... import _XLAC
 from ... import runtime as xr
 from ._places import error
 
@@ -102,15 +103,19 @@ class Mesh:
         mesh_shape = tuple(int(size) for size in mesh_shape)
         axis_names = None if axis_names is None else tuple(axis_names)
         if axis_names is not None and len(axis_names) != len(mesh_shape):
-            raise error("Mesh", f"one axis name for each of {len(mesh_shape)} axes", axis_names)
+            raise error("Mesh", f"one axis name for each of {len(mesh_shape)} axes", axis_names,
+                        rule=f"Number of axis names {len(axis_names)} must match mesh dimensions {len(mesh_shape)}")
         if axis_names is not None and len(set(axis_names)) != len(axis_names):
-            raise error("Mesh", "different names of axes", axis_names)
+            raise error("Mesh", "different names of axes", axis_names, rule="Axis names must be unique")
         if len(device_ids) != np.prod(mesh_shape):
-            raise error("Mesh", f"{int(np.prod(mesh_shape))} devices for the shape {mesh_shape}", f"{len(device_ids)}")
+            raise error("Mesh", f"{int(np.prod(mesh_shape))} devices for the shape {mesh_shape}", f"{len(device_ids)}",
+                        rule=f"Number of device IDs {len(device_ids)} must match mesh size {int(np.prod(mesh_shape))}")
         if len(np.unique(device_ids)) != len(device_ids):
-            raise error("Mesh", "every device once", device_ids.tolist())
+            raise error("Mesh", "every device once", device_ids.tolist(), rule="Device IDs must be unique")
         self.device_ids, self.mesh_shape, self.axis_names = device_ids, mesh_shape, axis_names
-        self._specs = {}
+        if xr.is_spmd():
+            self.check_devices("Mesh")
+        self._specs, self._all = {}, None
 
     def size(self):
         """How many devices it has."""
@@ -151,6 +156,7 @@ class Mesh:
         partition_spec = _frozen(partition_spec)
         found = self._specs.get(partition_spec)
         if found is None:
+            _XLAC._count("CreateOpSharding")
             found = self._specs[partition_spec] = OpSharding.of(self, self._text(self.axes_of(partition_spec)))
         return found
 
@@ -204,15 +210,29 @@ class Mesh:
         return _tiles_text(tiles, copies, self.get_logical_mesh().transpose(order + rest).flatten()) if dims else "{replicated}"
 
     def check_devices(self, what):
-        """Raises unless the mesh is made of all devices that there are."""
+        """Raises where the mesh names devices that there are not."""
         count = xr.global_runtime_device_count()
+        rule = "Device IDs has to be subset of addressable_devices"
         if self.size() > count:
-            raise error(what, f"a mesh of the {count} devices that there are", f"one of {self.size()}: {dict(self.shape())}")
+            raise error(what, f"a mesh of the {count} devices that there are", f"one of {self.size()}: {dict(self.shape())}", rule=rule)
         missing = [int(device) for device in self.device_ids if not 0 <= device < count]
         if missing:
-            raise error(what, f"device ids from 0 to {count - 1}", f"{missing}, which no process can address")
-        if self.size() != count:
-            raise error(what, f"a mesh of all {count} devices", f"one of {self.size()}: {dict(self.shape())}")
+            raise error(what, f"device ids from 0 to {count - 1}", f"{missing}, which no process can address", rule=rule)
+
+    def over_all(self, what):
+        """(mesh of all devices, number of axes before this one's): the devices that this one lacks, in as many groups as fit, do the same
+        as its own. Raises where they do not."""
+        self.check_devices(what)
+        count = xr.global_runtime_device_count()
+        if self.size() == count:
+            return self, 0
+        if count % self.size():
+            raise error(what, f"a mesh of all {count} devices, or of a number that divides them", f"one of {self.size()}: {dict(self.shape())}")
+        if self._all is None:
+            others = [device for device in range(count) if device not in self.device_ids]
+            names = None if self.axis_names is None else ("_copies", *self.axis_names)
+            self._all = Mesh([*self.device_ids, *others], (count // self.size(), *self.mesh_shape), names)
+        return self._all, 1
 
     def plain(self):
         """(names, sizes, devices), as the compiled part takes it."""
@@ -224,6 +244,12 @@ class Mesh:
         import jax
         devices = np.array(jax.devices())[self.get_logical_mesh()]
         return jax.sharding.Mesh(devices, self.plain()[0])
+
+
+def shifted(partition_spec, by):
+    """The partition spec on a mesh that has `by` more axes before the others."""
+    move = lambda axis: axis + by if isinstance(axis, (int, np.integer)) else axis
+    return tuple(tuple(map(move, entry)) if isinstance(entry, (tuple, list)) else move(entry) for entry in partition_spec)
 
 
 def _frozen(partition_spec):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Annotations of tensors: which dims are split over which axes of a mesh."""
 import dataclasses
+import sys
 
+import numpy as np
 import torch
 
 from ... import runtime as xr
@@ -9,24 +11,40 @@ from ... import _XLAC
 from ...core import xla_model as xm
 from ._places import ShardingError, describe, error
 from .mesh import (HybridMesh, Mesh, OpSharding, ShardingType, get_1d_mesh, get_global_mesh, set_global_mesh,  # noqa: F401
-                   type_of)
-from .xla_sharded_tensor import XLAShard, XLAShardedTensor  # noqa: F401
+                   shifted, type_of)
+
+
+def __getattr__(name):
+    """XLAShardedTensor is a DTensor, whose import takes a second: only who splits tensors waits for it."""
+    if name in ("XLAShard", "XLAShardedTensor"):
+        from . import xla_sharded_tensor
+        return getattr(xla_sharded_tensor, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _is_wrapped(t):
+    module = sys.modules.get(f"{__package__}.xla_sharded_tensor")
+    return module is not None and isinstance(t, module.XLAShardedTensor)
 
 
 def unwrap_sharded_tensor(t):
     """The plain tensor of an XLAShardedTensor; other tensors as they are."""
-    return t.global_tensor if isinstance(t, XLAShardedTensor) else t
+    return t.global_tensor if _is_wrapped(t) else t
 
 
 def wrap_as_sharded_tensor(t, mesh_shape=None, partition_spec=None):
-    """`t` as an XLAShardedTensor: an alias."""
+    """`t` as an XLAShardedTensor: an alias. With `mesh_shape` and `partition_spec` it is split like that, over all devices in their
+    order."""
+    from .xla_sharded_tensor import XLAShardedTensor
+    if mesh_shape is not None and partition_spec is not None:
+        return mark_sharding(unwrap_sharded_tensor(t), Mesh(np.arange(np.prod(mesh_shape)), mesh_shape), partition_spec)
     return XLAShardedTensor(t)
 
 
 def wrap_if_sharded(x):
     """A tensor that has a sharding as an XLAShardedTensor; anything else as it is."""
-    if isinstance(x, torch.Tensor) and not isinstance(x, XLAShardedTensor) and x.device.type == "xla" and _XLAC._spmd_text(x):
-        return XLAShardedTensor(x)
+    if isinstance(x, torch.Tensor) and not _is_wrapped(x) and x.device.type == "xla" and _XLAC._spmd_text(x):
+        return wrap_as_sharded_tensor(x)
     return x
 
 
@@ -37,11 +55,11 @@ def _check(t, mesh, partition_spec, what):
         raise error(title, "SPMD to be on (torch_xla.runtime.use_spmd())", "a process where it is off")
     if mesh is None:
         raise error(title, "a mesh, or one from set_global_mesh()", "None")
-    mesh.check_devices(title)
+    every, before = mesh.over_all(title)
     if len(partition_spec) != t.dim():
         raise error(title, f"a partition spec with {t.dim()} entries, one per dim", f"{len(partition_spec)}: {partition_spec}")
     mesh.axes_of(partition_spec, title)
-    return mesh.get_op_sharding(partition_spec)
+    return every.get_op_sharding(shifted(partition_spec, before))
 
 
 def mark_sharding(t, mesh, partition_spec):
@@ -59,6 +77,7 @@ def mark_sharding(t, mesh, partition_spec):
     sharding = _check(t, mesh, partition_spec, "mark_sharding")
     if t.device.type != "xla":
         raise error(f"mark_sharding of {describe(t)}", "a tensor of the xla device", f"one of {t.device}")
+    _XLAC._count("VirtualDeviceUsage")
     _XLAC._xla_mark_sharding(unwrap_sharded_tensor(t), sharding)
     return wrap_as_sharded_tensor(t)
 
@@ -91,7 +110,7 @@ class MarkShardingFunction(torch.autograd.Function):
 def mark_sharding_with_gradients(t, mesh, partition_spec):
     """A tensor like `t` that is split, and whose gradient is split the same way. `t` itself stays as it is."""
     _check(t, mesh, tuple(partition_spec), "mark_sharding_with_gradients")
-    return XLAShardedTensor(MarkShardingFunction.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
+    return wrap_as_sharded_tensor(MarkShardingFunction.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
 
 
 class _ShardAs(torch.autograd.Function):
@@ -194,8 +213,8 @@ def upload(cpu, spec):
     """A tensor of the CPU on the device, split as the ShardingSpec says; whole, if it has another rank or there is none."""
     if spec is None or not spec.can_apply(cpu):
         return cpu.to(xm.xla_device())
-    _check(cpu, spec.mesh, tuple(spec.partition_spec), "input_sharding")
-    return _XLAC._spmd_upload(cpu, str(spec.mesh.get_op_sharding(spec.partition_spec)), spec.mesh.plain()).requires_grad_(cpu.requires_grad)
+    sharding = _check(cpu, spec.mesh, tuple(spec.partition_spec), "input_sharding")
+    return _XLAC._spmd_upload(cpu, str(sharding), sharding.mesh.plain()).requires_grad_(cpu.requires_grad)
 
 
 #===-- Modules ---------------------------------------------------------------===
@@ -250,9 +269,12 @@ def apply_backward_optimization_barrier(m):
     """Between the backward pass of this module and what comes before it (of the modules behind it) nothing moves. For FSDP: the
     gathered weights of a layer need not live longer than its own backward pass."""
     def barrier(_, grads):
-        present = [grad for grad in grads if grad is not None]
+        # An expanded gradient (that of a sum) cannot be written to; a copy of it can.
+        own = [None if grad is None else grad.clone() if 0 in grad.stride() else grad for grad in grads]
+        present = [grad for grad in own if grad is not None]
         if present:
             xm.optimization_barrier_(present)
+        return tuple(own)
     return m.register_full_backward_pre_hook(barrier)
 
 
@@ -262,4 +284,4 @@ def aot_mark_sharding(t, mesh, partition_spec):
     return mark_sharding_with_gradients(t, Mesh.from_str(mesh), ast.literal_eval(partition_spec)).global_tensor
 
 
-__all__ = [name for name, value in list(globals().items()) if not name.startswith("__")]
+__all__ = [name for name, value in list(globals().items()) if not name.startswith("__")] + ["XLAShard", "XLAShardedTensor"]
