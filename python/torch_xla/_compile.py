@@ -28,18 +28,18 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
 
     @contextlib.contextmanager
     def region():
-        from .torch_xla import sync
+        from .core.xla_model import _barrier
         eager, allowed = _XLAC._get_use_eager_mode(), _XLAC._get_allow_execution()
         _XLAC._set_use_eager_mode(False)
         try:
-            sync()  # what was pending is not part of it
+            _barrier(False, counts=False)  # what was pending is not part of it
             _XLAC._set_allow_execution(not full_graph and allowed)
             runs = _XLAC._samples().get("ExecuteTime", (0,))[0]
             try:
                 yield
             finally:
                 _XLAC._set_allow_execution(allowed)
-                sync()
+                _barrier(False)
             if limit is not None and _XLAC._samples().get("ExecuteTime", (0,))[0] != runs:
                 seen.add(_XLAC._last_graph())
                 if len(seen) > limit:

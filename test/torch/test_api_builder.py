@@ -136,6 +136,13 @@ def test_general_products():
         dot(x.to("xla"), w.to("xla"), (([1], [1]), ()))
 
 
+def test_steps_are_counted():
+    for step in (torch_xla.sync, lambda: torch_xla.compile(lambda: torch.ones(3, device="xla"))()):
+        met.clear_all()
+        step()
+        assert met.counter_value("MarkStep") == 1
+
+
 def test_names_of_the_compiled_part():
     xlac = torch_xla._XLAC
     xlac._xla_set_use_full_mat_mul_precision(use_full_mat_mul_precision=True)

@@ -103,7 +103,9 @@ def get_memory_info(device=None):
 #===-- The step barrier ------------------------------------------------------===
 
 
-def _barrier(wait):
+def _barrier(wait, counts=True):
+    if counts:
+        _XLAC._count("MarkStep")
     _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
     _run_step_closures()
     if "XLA_METRICS_FILE" in os.environ:

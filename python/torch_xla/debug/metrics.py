@@ -90,10 +90,10 @@ def _stored_types():
 
 
 def short_metrics_report(counter_names=None, metric_names=None):
-    """Those of the given names; without names, the few that tell most."""
+    """Those of the given names, by default the few that tell most, and every operator that ran on the CPU."""
     counters, samples = _XLAC._counters(), _XLAC._samples()
-    if counter_names is None and metric_names is None:
-        metric_names = ["CompileTime", "ExecuteTime", "TransferToDeviceTime", "TransferFromDeviceTime"]
-        counter_names = ["CachedCompile", "UncachedCompile"] + [n for n in counters if n.startswith("aten::")]
+    metric_names = metric_names or ["CompileTime", "ExecuteTime", "TransferToDeviceTime", "TransferFromDeviceTime"]
+    counter_names = list(counter_names or ["CachedCompile", "MarkStep", "UncachedCompile"])
+    counter_names += [name for name in counters if name.startswith("aten::") and name not in counter_names]
     text = "".join(_metric_text(name, samples[name]) for name in metric_names or () if name in samples)
     return text + "".join(f"Counter: {name}\n  Value: {counters[name]}\n" for name in counter_names or () if name in counters)

@@ -148,7 +148,8 @@ def for_each_instance(value, select_fn, fn):
         elif isinstance(value, DataWrapper):
             walk(value.get_tensors())
         elif _has_state(value):
-            walk(vars(value))
+            for item in vars(value).values():
+                walk(item)
 
     walk(value)
 
@@ -185,8 +186,8 @@ def for_each_instance_rewrite(value, select_fn, fn):
             return value.from_tensors(walk(value.get_tensors()))
         if _has_state(value):
             made[id(value)] = (value, value)  # an object may hold itself
-            state = walk(vars(value))
-            if state is not vars(value):
+            state = {name: walk(item) for name, item in vars(value).items()}
+            if any(state[name] is not item for name, item in vars(value).items()):
                 result = copy.copy(value)
                 result.__dict__.update(state)
                 return result
