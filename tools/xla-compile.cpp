@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-compile.cpp - StableHLO in, program or any stop out ------------===//
 #include "lowering/Compile.h"
+#include "passes/calls/Passes.h"
+#include "passes/spmd/Explain.h"
 #include "tools/support/CompileCached.h"
-#include "tools/support/ExplainSharding.h"
 #include "tools/support/Flags.h"
 #include "tools/support/MeshFlag.h"
 #include "tools/support/Progress.h"
@@ -47,10 +48,12 @@ int main(int argc, char **argv) {
     return tools::fail("xla-compile", status.message());
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (explain)
-    return tools::explainSharding(*module, stream)
-               ? tools::writeText("xla-compile", output, tools::explanationFor(output, text, input))
-               : 1;
+  if (explain) {
+    calls::prepareCollectives(*module);
+    if (failed(spmd::explainSharding(*module, stream)))
+      return 1;
+    return tools::writeText("xla-compile", output, output.ends_with(".html") ? spmd::explanationPage(text, input) : text);
+  }
   if (emit == "stablehlo")
     stream << *module << "\n";
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Sharding.cpp - Which part of a tensor a device holds ----------------===//
 #include "tracing/Sharding.h"
+#include "tracing/Explanation.h"
 
 #include "lowering/Compile.h"
 #include "passes/calls/Passes.h"
-#include "passes/spmd/Communication.h"
+#include "passes/spmd/Explain.h"
 #include "passes/spmd/Partition.h"
 #include "passes/spmd/Placement.h"
 
@@ -275,16 +276,12 @@ runtime::StatusOr<std::string> withModule(const std::string &program,
 
 runtime::StatusOr<std::string> explainSharding(const std::string &program) {
   return withModule(program, [](mlir::ModuleOp module, llvm::raw_ostream &os) {
-    if (!spmd::hasShardings(module)) {
-      os << "nothing is annotated with a sharding\n";
-      return true;
-    }
-    if (failed(spmd::propagate(module, &os)) || failed(spmd::partition(module)))
-      return false;
-    os << "\ncollectives of each device:\n";
-    spmd::printCommunication(module, os);
-    return true;
+    return succeeded(spmd::explainSharding(module, os));
   });
+}
+
+std::string explanationPage(const std::string &report, const std::string &title) {
+  return spmd::explanationPage(report, title);
 }
 
 runtime::StatusOr<std::string> partitionedText(const std::string &program) {

@@ -34,7 +34,7 @@ Axes remaining(const Candidate &candidate, ArrayRef<Axes> assigned) {
 
 } // namespace
 
-SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> factors) {
+SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> factors, ArrayRef<int64_t> sizes) {
   SmallVector<Candidate> candidates;
   SmallVector<std::pair<int64_t, const ProjectedTensor *>> tensors;
   for (auto *side : {&projection.operands, &projection.results})
@@ -42,7 +42,7 @@ SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> f
       int64_t elements = 1;
       for (const FactorAxes &each : tensor.factors)
         elements *= factors[each.factor].size;
-      tensors.push_back({elements, &tensor});
+      tensors.push_back({sizes.empty() ? elements : sizes[tensors.size()], &tensor});
       for (const FactorAxes &each : tensor.factors) {
         FactorKind kind = factors[each.factor].kind;
         bool same = any_of(candidates, [&](const Candidate &other) {

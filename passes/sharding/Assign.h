@@ -10,7 +10,9 @@ namespace millrace::sharding {
 /// Greedy: of the axes that tensors have, those go first that keep the most elements in place (the sizes of all tensors that
 /// have them there already), pass-through factors before reductions. Factors that need replication get none, nor do
 /// permutations.
-llvm::SmallVector<Axes> assignFactors(const Projection &projection, llvm::ArrayRef<Factor> factors);
+/// `elements`: of every operand and result, where that is not the product of its factors.
+llvm::SmallVector<Axes> assignFactors(const Projection &projection, llvm::ArrayRef<Factor> factors,
+                                      llvm::ArrayRef<int64_t> elements = {});
 
 /// The tensor with the assigned axes in all its factors; overflowing axes are gone.
 TensorSharding shardingOf(const TensorFactors &dims, llvm::ArrayRef<Factor> factors, llvm::ArrayRef<Axes> assigned);

@@ -100,7 +100,7 @@ struct SinkDataFlowEdges : impl::SinkDataFlowEdgesPassBase<SinkDataFlowEdges> {
 
 /// Rewrites the dimensions of the function's arguments and results.
 void transformSignature(func::FuncOp function,
-                        function_ref<SmallVector<sdy::AxisRefAttr>(ArrayRef<sdy::AxisRefAttr>, int64_t size, sdy::MeshAttr)>
+                        function_ref<SmallVector<sdy::AxisRefAttr>(sdy::DimensionShardingAttr, int64_t size, sdy::MeshAttr)>
                             axesOf) {
   auto change = [&](Type type, sdy::TensorShardingAttr sharding) {
     auto shaped = dyn_cast<ShapedType>(type);
@@ -109,7 +109,7 @@ void transformSignature(func::FuncOp function,
       return sharding;
     SmallVector<sdy::DimensionShardingAttr> dims;
     for (auto [dim, size] : llvm::zip_equal(sharding.getDimShardings(), shaped.getShape()))
-      dims.push_back(sdy::DimensionShardingAttr::get(dim.getContext(), axesOf(dim.getAxes(), size, mesh),
+      dims.push_back(sdy::DimensionShardingAttr::get(dim.getContext(), axesOf(dim, size, mesh),
                                                      dim.getIsClosed(), dim.getPriority()));
     return withDims(sharding, dims);
   };
@@ -125,9 +125,9 @@ struct UpdateNonDivisible : impl::UpdateNonDivisibleInputOutputShardingsPassBase
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
-    transformSignature(getOperation(), [](ArrayRef<sdy::AxisRefAttr> axes, int64_t size, sdy::MeshAttr mesh) {
+    transformSignature(getOperation(), [](sdy::DimensionShardingAttr dim, int64_t size, sdy::MeshAttr mesh) {
       SmallVector<sdy::AxisRefAttr> kept;
-      for (sdy::AxisRefAttr axis : axes) {
+      for (sdy::AxisRefAttr axis : dim.getAxes()) {
         int64_t parts = axis.getSize(mesh), common = std::gcd(size, parts);
         if (common == parts) {
           kept.push_back(axis);
@@ -148,8 +148,11 @@ struct RemoveSubAxes : impl::RemoveSubAxesInInputOutputShardingsPassBase<RemoveS
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
-    transformSignature(getOperation(), [](ArrayRef<sdy::AxisRefAttr> axes, int64_t, sdy::MeshAttr) {
-      return SmallVector<sdy::AxisRefAttr>(axes.take_while([](sdy::AxisRefAttr axis) { return !axis.getSubAxisInfo(); }));
+    transformSignature(getOperation(), [](sdy::DimensionShardingAttr dim, int64_t, sdy::MeshAttr) {
+      // A closed dimension is as somebody wrote it.
+      if (dim.getIsClosed())
+        return SmallVector<sdy::AxisRefAttr>(dim.getAxes());
+      return SmallVector<sdy::AxisRefAttr>(dim.getAxes().take_while([](sdy::AxisRefAttr axis) { return !axis.getSubAxisInfo(); }));
     });
   }
 };

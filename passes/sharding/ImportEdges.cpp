@@ -5,6 +5,8 @@
 // Leaves alone values that are sharded already, and results that are no tensors.
 #include "passes/sharding/DataFlow.h"
 #include "passes/sharding/ModuleGraph.h"
+#include "passes/sharding/OpRules.h"
+#include "passes/sharding/PartialReshards.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ShardingWalk.h"
 
@@ -12,6 +14,7 @@
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -19,7 +22,10 @@ using namespace millrace::stablehlo;
 
 namespace millrace::sharding {
 #define GEN_PASS_DEF_ADDDATAFLOWEDGESPASS
+#define GEN_PASS_DEF_ADDFUNCDATAFLOWEDGESPASS
 #define GEN_PASS_DEF_APPLYSHARDINGCONSTRAINTSPASS
+#define GEN_PASS_DEF_SINKFUNCDATAFLOWEDGESPASS
+#define GEN_PASS_DEF_VERIFYUNREDUCEDAXESPASS
 #define GEN_PASS_DEF_SHARDINGGROUPIMPORTPASS
 #include "passes/sharding/Passes.h.inc"
 
@@ -56,10 +62,77 @@ sdy::TensorShardingAttr ownSharding(Value owner) {
                                       sharding.getReductionOp());
 }
 
-struct AddDataFlowEdges : impl::AddDataFlowEdgesPassBase<AddDataFlowEdges> {
+/// An edge for every value that crosses the border of a function that is called.
+void addFunctionEdges(ModuleOp module) {
+  OpBuilder builder(module.getContext());
+  auto add = [&](Value value) {
+    auto shaped = dyn_cast<ShapedType>(value.getType());
+    if (!shaped || !shaped.hasStaticShape())
+      return;
+    builder.setInsertionPointAfterValue(value);
+    auto edge = sdy::FuncDataFlowEdgeOp::create(builder, value.getLoc(), value.getType(), value);
+    if (sdy::TensorShardingAttr sharding = sdy::getSharding(value))
+      edge->setAttr(sdy::shardingAttrName, sdy::TensorShardingPerValueAttr::get(value.getContext(), {sharding}));
+    value.replaceAllUsesExcept(edge.getResult(), edge);
+  };
+  llvm::SetVector<Operation *> called;
+  SmallVector<func::CallOp> calls;
+  module.walk([&](func::CallOp call) {
+    calls.push_back(call);
+    if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee()); callee && !callee.isExternal())
+      called.insert(callee);
+  });
+  // Last first, so that edges come in the order of their values.
+  for (func::CallOp call : calls)
+    for (Value result : llvm::reverse(call->getResults()))
+      add(result);
+  for (Operation *function : called)
+    for (Value argument : llvm::reverse(cast<func::FuncOp>(function).getArguments()))
+      add(argument);
+}
+
+struct AddFuncDataFlowEdges : impl::AddFuncDataFlowEdgesPassBase<AddFuncDataFlowEdges> {
+  void runOnOperation() override { addFunctionEdges(getOperation()); }
+};
+
+struct SinkFuncDataFlowEdges : impl::SinkFuncDataFlowEdgesPassBase<SinkFuncDataFlowEdges> {
   void runOnOperation() override {
+    getOperation().walk([](sdy::FuncDataFlowEdgeOp edge) {
+      Value value = edge.getOperand();
+      auto all = edge->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName);
+      edge.replaceAllUsesWith(value);
+      edge.erase();
+      if (all && all.getShardings().size() == 1)
+        setSharding(value, all.getShardings()[0]);
+    });
+  }
+};
+
+struct VerifyUnreducedAxes : impl::VerifyUnreducedAxesPassBase<VerifyUnreducedAxes> {
+  void runOnOperation() override {
+    getOperation().walk([&](Operation *op) {
+      if (isa<func::CallOp>(op))
+        return;
+      for (OpOperand &operand : op->getOpOperands()) {
+        SmallVector<sdy::AxisRefAttr> axes = axesToReduce(operand, sdy::getSharding);
+        if (axes.empty())
+          continue;
+        auto diag = op->emitError("operand ") << operand.getOperandNumber() << " is unreduced along ";
+        llvm::interleaveComma(axes, diag, [&](sdy::AxisRefAttr axis) { diag << axis.toString(); });
+        diag << ", but the result is not, and nothing reduces it";
+        signalPassFailure();
+      }
+    });
+  }
+};
+
+struct AddDataFlowEdges : impl::AddDataFlowEdgesPassBase<AddDataFlowEdges> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (atFunctions)
+      addFunctionEdges(getOperation());
     SmallVector<Value> owners;
-    getOperation().getBody().walk([&](Operation *op) { llvm::append_range(owners, edgeOwners(op)); });
+    getOperation().walk([&](Operation *op) { llvm::append_range(owners, edgeOwners(op)); });
     OpBuilder builder(&getContext());
     // Last first, so that edges come in the order of their owners.
     for (Value owner : llvm::reverse(owners)) {
@@ -144,6 +217,33 @@ struct ApplyShardingConstraints : impl::ApplyShardingConstraintsPassBase<ApplySh
 
 //===-- Groups ------------------------------------------------------------===//
 
+/// What one member says holds for all. If they say different things, each keeps its own, and what follows it is the member.
+void agree(ArrayRef<sdy::ShardingGroupOp> members) {
+  SmallVector<std::pair<sdy::ShardingGroupOp, sdy::TensorShardingAttr>> annotated;
+  for (sdy::ShardingGroupOp member : members)
+    if (sdy::TensorShardingAttr sharding = sdy::getSharding(member.getInput()))
+      annotated.push_back({member, sharding});
+  if (annotated.empty())
+    return;
+  sdy::TensorShardingAttr first = annotated.front().second;
+  if (llvm::all_of(annotated, [&](auto &each) { return each.second == first; })) {
+    for (sdy::ShardingGroupOp member : members)
+      if (!sdy::getSharding(member.getInput()))
+        setSharding(member.getInput(), first);
+    return;
+  }
+  for (auto &[member, sharding] : annotated) {
+    Value value = member.getInput();
+    OpBuilder builder(member.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto any = sdy::DimensionShardingAttr::get(builder.getContext(), {}, /*is_closed=*/false, std::nullopt);
+    auto open = sdy::TensorShardingAttr::get(builder.getContext(), sharding.getMeshOrRef(),
+                                             SmallVector<sdy::DimensionShardingAttr>(sharding.getRank(), any));
+    auto apart = sdy::ShardingConstraintOp::create(builder, member.getLoc(), value.getType(), value, open);
+    value.replaceAllUsesExcept(apart.getResult(), apart);
+  }
+}
+
 struct ShardingGroupImport : impl::ShardingGroupImportPassBase<ShardingGroupImport> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -167,13 +267,13 @@ struct ShardingGroupImport : impl::ShardingGroupImportPassBase<ShardingGroupImpo
       numbers.insert({joined.getLeaderValue(id), int64_t(numbers.size())});
     struct Group {
       sdy::ManualComputationOp inside;
-      sdy::TensorShardingAttr sharding;
-      SmallVector<Value> members;
+      ArrayRef<int64_t> shape;
+      SmallVector<sdy::ShardingGroupOp> members;
     };
     llvm::MapVector<int64_t, Group> groups;
     DenseMap<Value, int64_t> known;
     for (sdy::ShardingGroupOp op : ops) {
-      int64_t id = numbers[joined.getLeaderValue(op.getGroupId())];
+      int64_t named = op.getGroupId(), id = numbers[joined.getLeaderValue(named)];
       op.setGroupId(id);
       Value input = op.getInput();
       if (!known.try_emplace(input, id).second) {
@@ -181,27 +281,21 @@ struct ShardingGroupImport : impl::ShardingGroupImportPassBase<ShardingGroupImpo
         continue;
       }
       auto inside = op->getParentOfType<sdy::ManualComputationOp>();
-      auto [it, isNew] = groups.insert({id, Group{inside, {}, {}}});
+      ArrayRef<int64_t> shape = shapeOf(input);
+      auto [it, isNew] = groups.insert({id, Group{inside, shape, {}}});
       Group &group = it->second;
       if (!isNew && group.inside != inside) {
-        op.emitError("ShardingGroupOps values cannot cross ManualComputationOp boundaries for groupId: ") << id;
+        op.emitError("ShardingGroupOps values cannot cross ManualComputationOp boundaries for groupId: ") << named;
         return signalPassFailure();
       }
-      group.members.push_back(input);
-      sdy::TensorShardingAttr sharding = sdy::getSharding(input);
-      if (!sharding)
-        continue;
-      if (group.sharding && group.sharding != sharding) {
-        op.emitError("Inconsistent shardings prior to propagation for ShardingGroupOps with canonicalized groupId: ") << id;
+      if (group.shape != shape) {
+        op.emitError("ShardingGroupOps values must have the same shape for groupId: ") << named;
         return signalPassFailure();
       }
-      group.sharding = sharding;
+      group.members.push_back(op);
     }
     for (auto &[id, group] : groups)
-      if (group.sharding)
-        for (Value member : group.members)
-          if (!sdy::getSharding(member))
-            setSharding(member, group.sharding);
+      agree(group.members);
   }
 };
 

@@ -102,9 +102,13 @@ struct ManualAxesCleanup : impl::ManualAxesCleanupPassBase<ManualAxesCleanup> {
         return mesh.getAxisPosition(a.getValue()) < mesh.getAxisPosition(b.getValue());
       });
       op.setManualAxesAttr(sdy::ManualAxesAttr::get(op.getContext(), axes));
-      auto complete = [&](sdy::TensorShardingPerValueAttr list) {
+      auto complete = [&](sdy::TensorShardingPerValueAttr list, TypeRange types) {
         SmallVector<sdy::TensorShardingAttr> result;
-        for (sdy::TensorShardingAttr sharding : list.getShardings()) {
+        for (auto [sharding, type] : llvm::zip_equal(list.getShardings(), types)) {
+          if (!isa<ShapedType>(type)) { // a token is nowhere
+            result.push_back(sharding);
+            continue;
+          }
           SmallVector<sdy::AxisRefAttr> replicated(sharding.getReplicatedAxes());
           for (StringAttr axis : axes) {
             bool used = false;
@@ -116,8 +120,8 @@ struct ManualAxesCleanup : impl::ManualAxesCleanupPassBase<ManualAxesCleanup> {
         }
         return sdy::TensorShardingPerValueAttr::get(op.getContext(), result);
       };
-      op.setInShardingsAttr(complete(op.getInShardings()));
-      op.setOutShardingsAttr(complete(op.getOutShardings()));
+      op.setInShardingsAttr(complete(op.getInShardings(), op->getOperandTypes()));
+      op.setOutShardingsAttr(complete(op.getOutShardings(), op->getResultTypes()));
     });
   }
 };

@@ -7,6 +7,7 @@
 #include "passes/sharding/DataFlow.h"
 #include "passes/sharding/ModuleGraph.h"
 #include "passes/sharding/OpRules.h"
+#include "passes/sharding/PartialReshards.h"
 #include "passes/sharding/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -17,6 +18,7 @@ using namespace mlir;
 
 namespace millrace::sharding {
 #define GEN_PASS_DEF_INSERTEXPLICITRESHARDSPASS
+#define GEN_PASS_DEF_TEMPEXPLICITRESHARDSFOROPTIMIZATIONSPASS
 #include "passes/sharding/Passes.h.inc"
 
 namespace {
@@ -38,13 +40,22 @@ bool isSame(sdy::TensorShardingAttr a, sdy::TensorShardingAttr b) {
 
 class Inserter {
 public:
-  Inserter(func::FuncOp function) : function(function), builder(function.getContext()) {}
+  /// `everywhere`: else only what PartialReshards.h does, and at concatenations.
+  Inserter(func::FuncOp function, bool everywhere)
+      : function(function), builder(function.getContext()), everywhere(everywhere) {}
 
   void run() {
     SmallVector<Operation *> ops;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
-    for (Operation *op : ops)
-      visit(op);
+    for (Operation *op : ops) {
+      reduceOperands(op, [&](Value value) { return shardingOf(value); });
+      if (everywhere)
+        visit(op);
+      else if (isa<stablehlo::ConcatenateOp>(op))
+        visit(op, *ruleOf(op));
+      else
+        moveProduct(op, [&](Value value) { return shardingOf(value); });
+    }
   }
 
 private:
@@ -127,7 +138,12 @@ private:
     project(op->getResults(), rule.results, projection.results);
     if (conflict || !mesh)
       return;
-    SmallVector<Axes> assigned = assignFactors(projection, rule.factors);
+    SmallVector<int64_t> elements;
+    for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults()))) {
+      auto shaped = dyn_cast<ShapedType>(value.getType());
+      elements.push_back(shaped && shaped.hasStaticShape() ? shaped.getNumElements() : 1);
+    }
+    SmallVector<Axes> assigned = assignFactors(projection, rule.factors, elements);
     auto attrFor = [&](const TensorFactors &dims) {
       return toAttr(sharding::shardingOf(dims, rule.factors, assigned), name, mesh);
     };
@@ -173,12 +189,21 @@ private:
 
   func::FuncOp function;
   OpBuilder builder;
+  bool everywhere;
 };
 
 struct InsertExplicitReshards : impl::InsertExplicitReshardsPassBase<InsertExplicitReshards> {
+  using Base::Base;
   void runOnOperation() override {
     if (!getOperation().isExternal())
-      Inserter(getOperation()).run();
+      Inserter(getOperation(), everywhere).run();
+  }
+};
+
+struct TempExplicitReshards : impl::TempExplicitReshardsForOptimizationsPassBase<TempExplicitReshards> {
+  void runOnOperation() override {
+    if (!getOperation().isExternal())
+      Inserter(getOperation(), false).run();
   }
 };
 

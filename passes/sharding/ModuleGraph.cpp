@@ -182,7 +182,7 @@ static bool isSingleUse(Operation *op) {
 
 static bool isPassThrough(Operation *op) {
   auto call = dyn_cast<CustomCallOp>(op);
-  return isElementwise(op) || isa<ReshapeOp, TransposeOp>(op) ||
+  return isElementwise(op) || isa<ReshapeOp, TransposeOp, sdy::ShardingConstraintOp>(op) ||
          (call && llvm::is_contained({"MoveToDevice", "MoveToHost"}, call.getCallTargetName()));
 }
 
@@ -239,7 +239,7 @@ void ModuleGraph::addNodes(func::FuncOp function, bool conservative) {
       node.operands.push_back(viewOf(operand));
     for (Value result : op->getResults())
       node.results.push_back(viewOf(result));
-    node.elementwise = isElementwise(op);
+    node.elementwise = isElementwise(op) || isa<sdy::ShardingConstraintOp>(op);
     node.passThrough = isPassThrough(op);
     node.dynamicSlice = isa<DynamicSliceOp, DynamicUpdateSliceOp>(op);
     node.broadcast = isa<BroadcastInDimOp>(op);

@@ -19,10 +19,15 @@ namespace millrace::sharding {
 #include "passes/sharding/Passes.h.inc"
 
 struct PipelineOptions {
-  /// Also sdy-insert-explicit-reshards.
-  bool explicitReshards = false;
+  /// Also sdy-insert-explicit-reshards: what a partitioner that reads sdy.all_reduce needs, or every change of sharding.
+  enum class Reshards { None, Needed, All } reshards = Reshards::None;
+  /// Also sdy-reshard-to-collectives.
+  bool collectives = false;
   /// Inputs and outputs keep only axes that divide them.
   bool evenInputsAndOutputs = true;
+  /// Inputs and outputs keep only whole axes.
+  bool wholeAxes = false;
+  bool constraintsToReshards = true;
   /// Also those that users wrote.
   bool dropRules = true;
 };
@@ -37,7 +42,8 @@ void addImportPipeline(mlir::OpPassManager &pm);
 /// Undoes it; shardings are closed.
 void addExportPipeline(mlir::OpPassManager &pm, const PipelineOptions &options = {});
 /// Import, propagation by user priority, export.
-void addPropagationPipeline(mlir::OpPassManager &pm, const PipelineOptions &options = {});
+void addPropagationPipeline(mlir::OpPassManager &pm, const PipelineOptions &options = {},
+                            const UserPriorityPropagationPassOptions &propagation = {});
 
 /// The pipelines by name: sdy-import-pipeline, sdy-propagation-pipeline, sdy-export-pipeline.
 void registerShardingPipelines();

@@ -87,8 +87,14 @@ def ManualAxesCleanupPass : Sharding_Pass<"sdy-manual-axes-cleanup", "::mlir::Mo
     manual axes are in mesh order. }];
 }
 
-def AddDataFlowEdgesPass : Sharding_Pass<"sdy-add-data-flow-edges", "::mlir::func::FuncOp"> {
+def AddDataFlowEdgesPass : Sharding_Pass<"sdy-add-data-flow-edges", "::mlir::ModuleOp"> {
   let summary = "Insert sdy.data_flow_edge where values flow into or out of regions";
+  let options = [Option<"atFunctions", "add-func-data-flow-edges", "bool", "false",
+                        "also sdy.func_data_flow_edge at arguments of functions that are called and at results of calls">];
+}
+
+def AddFuncDataFlowEdgesPass : Sharding_Pass<"sdy-add-func-data-flow-edges", "::mlir::ModuleOp"> {
+  let summary = "Insert sdy.func_data_flow_edge at arguments of functions that are called and at results of calls";
 }
 
 def ApplyShardingConstraintsPass : Sharding_Pass<"sdy-apply-sharding-constraints", "::mlir::func::FuncOp"> {
@@ -163,6 +169,14 @@ def CloseShardingsPass : Sharding_Pass<"sdy-close-shardings", "::mlir::ModuleOp"
   let summary = "Close all dimensions, and forget which axes are replicated";
 }
 
+def SinkFuncDataFlowEdgesPass : Sharding_Pass<"sdy-sink-func-data-flow-edges", "::mlir::func::FuncOp"> {
+  let summary = "Move the shardings of edges at functions to the values they stand for";
+}
+
+def VerifyUnreducedAxesPass : Sharding_Pass<"sdy-verify-unreduced-axes", "::mlir::func::FuncOp"> {
+  let summary = "Check that every unreduced axis of an operand is passed on or reduced";
+}
+
 def DropShardingAndMeshPass : Sharding_Pass<"sdy-drop-sharding-and-mesh", "::mlir::ModuleOp"> {
   let summary = "Remove meshes and shardings";
 }
@@ -186,7 +200,14 @@ def ExportNamedComputationsPass : Sharding_Pass<"sdy-export-named-computations",
 def InsertExplicitReshardsPass : Sharding_Pass<"sdy-insert-explicit-reshards", "::mlir::func::FuncOp"> {
   let summary = "Reshard operands and results so that every operation can run on parts";
   let description = [{ Each factor of an operation gets axes; operands and results that are split otherwise are resharded.
-    Where a reduction factor is split, an sdy.all_reduce of the result follows. }];
+    Where a reduction factor is split, an sdy.all_reduce of the result follows. Without `enable-full-version` only what cannot
+    be left to a partitioner: operands that are unreduced where the result is not are reduced, concatenations get operands that
+    go together, and a product that is split by the axes of its contraction is resharded afterwards. }];
+  let options = [Option<"everywhere", "enable-full-version", "bool", "false", "at all operations">];
+}
+
+def TempExplicitReshardsForOptimizationsPass : Sharding_Pass<"sdy-temp-explicit-reshards-for-optimizations", "::mlir::func::FuncOp"> {
+  let summary = "sdy-insert-explicit-reshards without its full version, under its older name";
 }
 
 def ReshardToCollectivesPass : Sharding_Pass<"sdy-reshard-to-collectives", "::mlir::func::FuncOp"> {

@@ -23,7 +23,7 @@ void addImportPipeline(OpPassManager &pm) {
   pm.addPass(createSymbolDCEPass());
   // Before edges take the shardings of manual computations over.
   pm.addPass(createManualAxesCleanupPass());
-  pm.addNestedPass<func::FuncOp>(createAddDataFlowEdgesPass());
+  pm.addPass(createAddDataFlowEdgesPass());
   // After edges: a value that an edge stands for is the edge's to shard.
   pm.addNestedPass<func::FuncOp>(createApplyShardingConstraintsPass());
   // After constraints: members of a group may have got different shardings.
@@ -33,30 +33,88 @@ void addImportPipeline(OpPassManager &pm) {
 void addExportPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createConstantOrScalarMergerPass());
   pm.addPass(createRemoveShardingGroupsPass());
-  pm.addNestedPass<func::FuncOp>(createShardingConstraintToReshardPass());
+  if (options.constraintsToReshards)
+    pm.addNestedPass<func::FuncOp>(createShardingConstraintToReshardPass());
   pm.addNestedPass<func::FuncOp>(createSinkDataFlowEdgesPass());
   if (options.evenInputsAndOutputs)
     pm.addNestedPass<func::FuncOp>(createUpdateNonDivisibleInputOutputShardingsPass());
+  if (options.wholeAxes)
+    pm.addNestedPass<func::FuncOp>(createRemoveSubAxesInInputOutputShardingsPass());
   pm.addPass(createCloseShardingsPass());
-  if (options.explicitReshards)
-    pm.addNestedPass<func::FuncOp>(createInsertExplicitReshardsPass());
+  if (options.reshards != PipelineOptions::Reshards::None)
+    pm.addNestedPass<func::FuncOp>(
+        createInsertExplicitReshardsPass({.everywhere = options.reshards == PipelineOptions::Reshards::All}));
+  if (options.collectives)
+    pm.addNestedPass<func::FuncOp>(createReshardToCollectivesPass());
   if (options.dropRules)
     pm.addNestedPass<func::FuncOp>(createDropShardingRulesPass());
   pm.addPass(createExportNamedComputationsPass());
 }
 
-void addPropagationPipeline(OpPassManager &pm, const PipelineOptions &options) {
+void addPropagationPipeline(OpPassManager &pm, const PipelineOptions &options,
+                            const UserPriorityPropagationPassOptions &propagation) {
   addImportPipeline(pm);
-  pm.addPass(createUserPriorityPropagationPass());
+  pm.addPass(createUserPriorityPropagationPass(propagation));
   addExportPipeline(pm, options);
 }
 
+namespace {
+
+/// Upstream's options. Of those about calls nothing follows here: every call becomes a computation of its own, and functions
+/// come back one per call.
+struct ImportFlags : PassPipelineOptions<ImportFlags> {
+  Option<bool> dedup{*this, "dedup-functions-fully", llvm::cl::desc("calls are apart here: no effect"), llvm::cl::init(false)};
+  Option<bool> nonFlat{*this, "enable-native-non-flat-support", llvm::cl::desc("calls are apart here: no effect"),
+                       llvm::cl::init(false)};
+};
+
+struct ExportFlags : PassPipelineOptions<ExportFlags> {
+  Option<bool> collectives{*this, "enable-insert-explicit-collectives",
+                           llvm::cl::desc("make every change of sharding an sdy collective"), llvm::cl::init(false)};
+  Option<bool> subAxes{*this, "remove-sub-axes-in-input-output-shardings",
+                       llvm::cl::desc("inputs and outputs are split by whole axes"), llvm::cl::init(false)};
+  Option<bool> keepConstraints{*this, "skip-convert-to-reshard", llvm::cl::desc("constraints stay"), llvm::cl::init(false)};
+  Option<bool> keepRules{*this, "keep-sharding-rules", llvm::cl::desc("rules stay on operations"), llvm::cl::init(false)};
+  Option<bool> dedup{*this, "dedup-functions-fully", llvm::cl::desc("calls are apart here: no effect"), llvm::cl::init(false)};
+
+  PipelineOptions get() const {
+    PipelineOptions options;
+    options.reshards = collectives ? PipelineOptions::Reshards::All : PipelineOptions::Reshards::Needed;
+    options.collectives = collectives;
+    options.wholeAxes = subAxes;
+    options.constraintsToReshards = !keepConstraints;
+    options.dropRules = !keepRules;
+    return options;
+  }
+};
+
+struct PropagationFlags : ExportFlags {
+  Option<bool> conservative{*this, "conservative-propagation", llvm::cl::desc("as in sdy-user-priority-propagate"),
+                            llvm::cl::init(false)};
+  Option<bool> origins{*this, "debug-sharding-origins", llvm::cl::desc("as in sdy-user-priority-propagate"), llvm::cl::init(false)};
+  Option<bool> edges{*this, "debug-edge-source-sharding", llvm::cl::desc("as in sdy-user-priority-propagate"),
+                     llvm::cl::init(false)};
+  Option<std::string> dump{*this, "module-dump-directory", llvm::cl::desc("as in sdy-user-priority-propagate")};
+};
+
+} // namespace
+
 void registerShardingPipelines() {
-  PassPipelineRegistration<>("sdy-import-pipeline", "Prepare a module for sharding propagation", addImportPipeline);
-  PassPipelineRegistration<>("sdy-export-pipeline", "Undo what sharding propagation needed",
-                             [](OpPassManager &pm) { addExportPipeline(pm); });
-  PassPipelineRegistration<>("sdy-propagation-pipeline", "Propagate shardings through a module",
-                             [](OpPassManager &pm) { addPropagationPipeline(pm); });
+  PassPipelineRegistration<ImportFlags>("sdy-import-pipeline", "Prepare a module for sharding propagation",
+                                        [](OpPassManager &pm, const ImportFlags &) { addImportPipeline(pm); });
+  PassPipelineRegistration<ExportFlags>(
+      "sdy-export-pipeline", "Undo what sharding propagation needed",
+      [](OpPassManager &pm, const ExportFlags &flags) { addExportPipeline(pm, flags.get()); });
+  PassPipelineRegistration<PropagationFlags>(
+      "sdy-propagation-pipeline", "Propagate shardings through a module", [](OpPassManager &pm, const PropagationFlags &flags) {
+        UserPriorityPropagationPassOptions propagation;
+        propagation.keepShardingRules = flags.keepRules;
+        propagation.conservative = flags.conservative;
+        propagation.debugShardingOrigins = flags.origins;
+        propagation.debugEdgeSourceSharding = flags.edges;
+        propagation.dumpDirectory = flags.dump;
+        addPropagationPipeline(pm, flags.get(), propagation);
+      });
 }
 
 } // namespace millrace::sharding

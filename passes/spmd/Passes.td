@@ -17,6 +17,22 @@ def SpmdPartitionPass : Pass<"xla-spmd-partition", "::mlir::ModuleOp"> {
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
 }
 
+def ConvertGlobalToLocalPass : Pass<"sdy-convert-global-to-local", "::mlir::ModuleOp"> {
+  let summary = "Give every value the shape that a device holds, and turn sdy collectives into stablehlo's";
+  let description = [{
+    For programs whose operands and results go together already (sdy-insert-explicit-reshards) and whose changes of sharding
+    are collectives (sdy-reshard-to-collectives): every operation is converted on its own. Where a split dimension is reduced,
+    each device has a summand, and the all_reduce that follows is the program's. Parts must divide dimensions. Shardings stay.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
+  let options = [
+    Option<"replicaCount", "replica-count", "int64_t", "0", "devices that are replicas">,
+    Option<"partitionCount", "partition-count", "int64_t", "0", "devices that are partitions: all of them unless there are replicas only">,
+    Option<"perDimAllGather", "per-dim-all-gather", "bool", "false", "one all_gather per dimension (always so)">,
+    Option<"combineReduceScatter", "combine-multi-dimension-reduce-scatter", "bool", "false", "accepted; dimensions are scattered one by one">,
+    Option<"meshAxesGroups", "enable-rgv3", "bool", "false", "not implemented: groups are lists of devices">];
+}
+
 def CombineCollectivesPass : Pass<"xla-combine-collectives", "::mlir::func::FuncOp"> {
   let summary = "Put all_reduces of the same groups that do not need each other into one";
   let options = [Option<"maxBytes", "max-bytes", "int64_t", "67108864", "operands of one all_reduce together">];

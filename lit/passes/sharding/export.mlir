@@ -40,8 +40,9 @@ func.func @even(%x: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"},
   %0 = stablehlo.constant dense<0.0> : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
-// WHOLE-LABEL: @parts(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>})
-func.func @parts(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "b":(1)2}, {"b":(2)2}]>}) {
+// Closed dimensions are the user's.
+// WHOLE-LABEL: @parts(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}, {"b":(2)2}]>})
+func.func @parts(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "b":(1)2, ?}, {"b":(2)2}]>}) {
   return
 }
 

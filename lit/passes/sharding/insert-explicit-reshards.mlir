@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: xla-opt %s -sdy-insert-explicit-reshards | FileCheck %s
+// RUN: xla-opt %s -sdy-insert-explicit-reshards=enable-full-version=true | FileCheck %s
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 

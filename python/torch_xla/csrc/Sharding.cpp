@@ -4,6 +4,7 @@
 
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
+#include "tracing/Explanation.h"
 
 namespace millrace::torch_shim {
 
@@ -379,6 +380,14 @@ PyObject *program(PyObject *list, runtime::StatusOr<std::string> (*view)(const s
   });
 }
 PyObject *explain(PyObject *, PyObject *list) { return program(list, tracing::explainSharding); }
+PyObject *explanationPage(PyObject *, PyObject *arguments) {
+  return guarded([&]() -> PyObject * {
+    const char *report = nullptr, *title = nullptr;
+    if (!PyArg_ParseTuple(arguments, "ss", &report, &title))
+      return nullptr;
+    return text(tracing::explanationPage(report, title));
+  });
+}
 PyObject *partitioned(PyObject *, PyObject *list) { return program(list, tracing::partitionedText); }
 
 } // namespace
@@ -428,6 +437,7 @@ PyMethodDef shardingMethods[] = {
     {"_spmd_shard_to_full", shardToFull, METH_VARARGS, "(tensor, text, sizes): the tensor that the parts make up."},
     {"_spmd_shard_as", shardAs, METH_O, "The tensors of a list, to be sharded alike."},
     {"_spmd_explain", explain, METH_O, "How the program of these tensors (None: the last one) is sharded, and why."},
+    {"_spmd_explanation_page", explanationPage, METH_VARARGS, "(text of _spmd_explain, title): the text as an HTML page."},
     {"_spmd_partitioned", partitioned, METH_O, "StableHLO of each device for these tensors (None: of the last program)."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the compiler made of the annotations of a graph."""
-import html
-
 from ... import _XLAC
 
 
@@ -16,14 +14,9 @@ def explain(tensors=None, file=None):
     return text
 
 
-def explain_html(text):
-    """The text of explain() as a page: one table of tensors, one of collectives."""
-    tensors, _, collectives = text.partition("\ncollectives of each device:\n")
-    def rows(part):
-        return "".join(f"<tr><td><code>{html.escape(line)}</code></td></tr>\n" for line in part.split("\n") if line.strip())
-    return ("<!DOCTYPE html>\n<meta charset='utf-8'><title>Shardings</title>\n<style>td{border-bottom:1px solid #ccc;"
-            "padding:2px 8px;white-space:pre-wrap}</style>\n"
-            f"<h1>Tensors</h1>\n<table>\n{rows(tensors)}</table>\n<h1>Collectives of each device</h1>\n<table>\n{rows(collectives)}</table>\n")
+def explain_html(text, title="Shardings"):
+    """The text of explain() as an HTML page that needs no other file: a table of tensors, one of collectives."""
+    return _XLAC._spmd_explanation_page(text, title)
 
 
 def partitioned(tensors=None):

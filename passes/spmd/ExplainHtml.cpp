@@ -2,7 +2,7 @@
 //===- ExplainHtml.cpp - The report on shardings as one page --------------===//
 // A line that begins in its first column opens a tensor, indented lines say why; after "collectives of each device:" one line
 // for each collective and one for the sum (passes/sharding/Origins.cpp, passes/spmd/Communication.cpp).
-#include "tools/support/ExplainSharding.h"
+#include "passes/spmd/Explain.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -10,7 +10,7 @@
 
 using namespace llvm;
 
-namespace millrace::tools {
+namespace millrace::spmd {
 namespace {
 
 std::string escaped(StringRef text) {
@@ -81,13 +81,11 @@ void writePage(StringRef report, StringRef title, raw_ostream &os) {
 
 } // namespace
 
-std::string explanationFor(StringRef file, StringRef report, StringRef title) {
-  if (!file.ends_with(".html"))
-    return report.str();
+std::string explanationPage(StringRef report, StringRef title) {
   std::string page;
   raw_string_ostream os(page);
   writePage(report, title, os);
   return page;
 }
 
-} // namespace millrace::tools
+} // namespace millrace::spmd

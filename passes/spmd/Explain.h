@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Explain.h - How a program is sharded, why, and what it costs -------===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+
+namespace millrace::spmd {
+
+/// Propagates and partitions the module, and prints for every tensor that is split its sharding, for every axis the annotation
+/// and the operation it came through with their lines, and every collective with the bytes that a device receives. Errors are
+/// reported at the operation that cannot be partitioned. Needs calls::prepareCollectives.
+llvm::LogicalResult explainSharding(mlir::ModuleOp module, llvm::raw_ostream &os);
+
+/// The report as a page that needs no other file.
+std::string explanationPage(llvm::StringRef report, llvm::StringRef title);
+
+} // namespace millrace::spmd
