@@ -186,9 +186,11 @@ def measure(item, group, workers, arguments, folder):
 
 
 def save(path, value):
+    """As JSON, complete or not at all, one line per program."""
+    rest = json.dumps({key: part for key, part in value.items() if key != "results"}, indent=1)
+    rows = ",\n".join(json.dumps(row) for row in value.get("results", []))
     with open(path + ".new", "w") as file:
-        json.dump(value, file, indent=1)
-        file.write("\n")
+        file.write(f'{rest[:-2]},\n "results": [\n{rows}\n]}}\n')
     os.rename(path + ".new", path)
 
 
