@@ -2,6 +2,8 @@
 //===- CompiledGraph.cpp - A graph that is called instead of traced again --===//
 #include "tracing/CompiledGraph.h"
 
+#include "tracing/Analysis.h"
+#include "tracing/Dump.h"
 #include "tracing/Emit.h"
 #include "tracing/Session.h"
 #include "tracing/StoredTypes.h"
@@ -34,17 +36,23 @@ runtime::StatusOr<std::shared_ptr<CompiledGraph>> CompiledGraph::compile(const I
     made->rootShapes.push_back(root.shape());
   if (roots.empty())
     return made;
+  made->saved = savedForm(roots);
   MILLRACE_TRY(made->emit(inputs, roots, overwritten));
-  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = Session::get().compileProgram(made->program);
+  made->key = Digest::of(made->program);
+  if (debugLevel()) {
+    SyncCause cause("dynamo is compiling a FX graph to HLO");
+    reportCompilation({made->key, made->graphInputs, roots.size(), currentStack()}, "");
+  }
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = Session::get().keptProgram(made->key, made->program);
   if (!executable)
     return executable.status();
-  made->executable = std::move(*executable);
   return made;
 }
 
 runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Value> &roots,
                                     const std::vector<int64_t> &overwritten) {
   Schedule plan = schedule(roots);
+  graphInputs = plan.leaves.size();
   Emitter e;
   Emitted values;
   for (const Value &leaf : plan.leaves) {
@@ -88,9 +96,12 @@ runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Valu
 runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(const std::vector<runtime::BufferPtr> &arguments,
                                                                       const std::vector<uint64_t> &keyBits,
                                                                       const std::vector<bool> &kept) const {
-  if (!executable)
+  if (program.empty())
     return std::vector<runtime::BufferPtr>();
   Session &session = Session::get();
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = session.keptProgram(key, program);
+  if (!executable)
+    return executable.status();
   std::vector<runtime::BufferPtr> given;
   given.reserve(parameters.size());
   runtime::ExecuteOptions options;
@@ -108,7 +119,12 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> CompiledGraph::run(const std:
       return buffer.status();
     given.push_back(std::move(*buffer));
   }
-  return session.launch(*executable, given, options);
+  appendSaved(saved);
+  if (debugLevel() > 1) {
+    SyncCause cause("dynamo is executing a compiled program");
+    reportExecution({key, graphInputs, rootShapes.size(), currentStack()});
+  }
+  return session.launch(**executable, given, options);
 }
 
 } // namespace millrace::tracing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CompiledGraph.h - A graph that is called instead of traced again ----===//
 // What torch.compile makes of a function: recorded once between leaves that stand for its arguments, compiled at once,
-// and called with buffers. A call records nothing and looks nothing up.
+// and called with buffers. A call records nothing and hashes nothing.
 #pragma once
 #include "tracing/Graph.h"
 
@@ -36,13 +36,15 @@ private:
   };
   runtime::Status emit(const Inputs &inputs, const std::vector<Value> &roots, const std::vector<int64_t> &overwritten);
 
-  std::shared_ptr<runtime::Executable> executable;
+  Digest key; ///< of `program`: the session keeps what it was compiled to, or compiles it again
   std::vector<Source> parameters;
   std::vector<bool> donated; ///< per parameter
   std::vector<Value> tensors; ///< held as values: a graph that would donate them must see that they are in use
   std::vector<Shape> rootShapes;
   size_t keys = 0;
+  size_t graphInputs = 0; ///< of the recording: tensors and numbers
   std::string program;
+  std::string saved; ///< for XLA_SAVE_TENSORS_FILE, at every run
 };
 
 } // namespace millrace::tracing

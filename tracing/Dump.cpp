@@ -54,15 +54,25 @@ static std::string formatted(const std::vector<Value> &roots) {
   return text ? *text : "# " + std::string(text.status().message()) + "\n";
 }
 
-void saveGraph(const std::vector<Value> &roots) {
+static const std::string &saveFile() {
   static const std::string file = environment("XLA_SAVE_TENSORS_FILE");
-  if (file.empty())
+  return file;
+}
+
+std::string savedForm(const std::vector<Value> &roots) {
+  if (saveFile().empty())
+    return "";
+  return "[ScheduleSyncTensorsGraph]\n\nHashes: (" + schedule(roots).key.toString() + ")\n\n## BEGIN_GRAPH\n" + formatted(roots) +
+         "\n## END_GRAPH\n\n";
+}
+
+void appendSaved(const std::string &text) {
+  if (text.empty())
     return;
-  std::ofstream out(file + ".0", std::ios::app);
-  out << "[ScheduleSyncTensorsGraph]\n\nHashes: (" << schedule(roots).key.toString() << ")\n\n## BEGIN_GRAPH\n"
-      << formatted(roots) << "\n## END_GRAPH\n\n";
+  std::ofstream out(saveFile() + ".0", std::ios::app);
+  out << text;
   if (!out)
-    std::fprintf(stderr, "torch_xla: cannot write %s.0 (XLA_SAVE_TENSORS_FILE)\n", file.c_str());
+    std::fprintf(stderr, "torch_xla: cannot write %s.0 (XLA_SAVE_TENSORS_FILE)\n", saveFile().c_str());
 }
 
 std::optional<ProgramDump> ProgramDump::next() {

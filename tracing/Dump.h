@@ -13,8 +13,11 @@ namespace millrace::tracing {
 
 /// `error`, after what the environment wants to be done with the program that caused it.
 runtime::Status withProgram(runtime::Status error, const std::string &stablehlo);
+/// What saveGraph() appends; "" if the environment does not ask for it.
+std::string savedForm(const std::vector<Value> &roots);
+void appendSaved(const std::string &text);
 /// Appends the graph of `roots` if the environment asks for it.
-void saveGraph(const std::vector<Value> &roots);
+inline void saveGraph(const std::vector<Value> &roots) { appendSaved(savedForm(roots)); }
 
 /// The files of one program.
 class ProgramDump {

@@ -47,6 +47,7 @@ void Metrics::clearCounters() {
 void Metrics::clearSamples() {
   std::lock_guard lock(mutex);
   values.clear();
+  shortThings = 0;
 }
 
 } // namespace millrace::tracing

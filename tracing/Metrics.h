@@ -29,8 +29,14 @@ public:
   std::map<std::string, Samples> samples() const;
   void clearCounters();
   void clearSamples();
+  /// Whether this one of many short things is to be timed: the first 16 since clearSamples(), then every 16th.
+  bool isDue() {
+    uint32_t now = shortThings.fetch_add(1, std::memory_order_relaxed);
+    return now < 16 || now % 16 == 0;
+  }
 
 private:
+  std::atomic<uint32_t> shortThings{0};
   mutable std::mutex mutex;
   std::map<std::string, std::atomic<int64_t>> counts;
   std::map<std::string, Samples> values;

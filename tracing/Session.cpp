@@ -39,6 +39,7 @@ runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
   MILLRACE_TRY(startError);
   // Of several devices none has it before a program or an annotation says which.
   std::optional<Timed> time;
+  Timed sameTime("TensorToData");
   if (numPartitions <= 1) {
     time.emplace("TransferToDeviceTime");
     Metrics::get().sample("OutboundData", double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
@@ -140,8 +141,8 @@ static std::vector<int64_t> matchDonations(const Schedule &schedule, const std::
   return donations;
 }
 
-runtime::StatusOr<Session::Entry> Session::compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
-                                                        std::vector<int64_t> donations) {
+runtime::StatusOr<LoadedProgramPtr> Session::compileGraph(const Schedule &schedule, const std::vector<Value> &roots,
+                                                          std::vector<int64_t> donations) {
   bool isSpread = numPartitions > 1 && isForSeveralDevices(schedule);
   runtime::StatusOr<std::string> text = emitProgram(
       schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, isSpread ? numPartitions : 1});
@@ -164,14 +165,22 @@ runtime::StatusOr<Session::Entry> Session::compileEntry(const Schedule &schedule
   }
   if (!executable)
     return executable.status();
-  if (auto aliases = std::count_if(donations.begin(), donations.end(), [](int64_t result) { return result >= 0; }))
-    Metrics::get().sample("InputOutputAliasCount", double(aliases));
-  Entry entry{std::move(*executable), std::move(donations), {}};
-  if (isSpread) {
-    entry.text = std::move(*text);
-    MILLRACE_TRY(findResultShardings(entry, schedule, roots));
+  auto made = std::make_shared<LoadedProgram>(LoadedProgram{std::move(*executable), std::move(donations)});
+  for (const Value &root : roots)
+    made->shapes.push_back(root.shape());
+  for (const Value &leaf : schedule.leaves)
+    made->numbers.push_back(leaf.node->isNumber() ? leaf.shape().dtype : DType::Invalid);
+  if (!isEager) {
+    Metrics &metrics = Metrics::get();
+    metrics.sample("TensorsGraphSize", double(schedule.nodes.size()));
+    metrics.sample("InputOutputAliasCount",
+                   double(std::count_if(made->donations.begin(), made->donations.end(), [](int64_t to) { return to >= 0; })));
   }
-  return entry;
+  if (isSpread) {
+    made->text = std::move(*text);
+    MILLRACE_TRY(findResultShardings(*made, schedule, roots));
+  }
+  return made;
 }
 
 static runtime::Status unexpectedExecution() {
@@ -191,11 +200,26 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   MILLRACE_TRY(startError);
   Timed time(isEager ? "EagerOpCompileTime" : "CompileTime");
   Metrics::get().count(isEager ? "EagerOpUncachedCompile" : "UncachedCompile");
+  Metrics::get().count("CreateCompileHandles");
   ++compiled;
   runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileText(text);
   if (!program)
     return withProgram(program.status(), text);
   return runtimeClient->load(std::move(*program));
+}
+
+runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::keptProgram(const Digest &key, const std::string &text) {
+  {
+    std::lock_guard lock(mutex);
+    if (LoadedProgramPtr known = programs.find(key))
+      return known->executable;
+  }
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> made = compileProgram(text); // others may record meanwhile
+  if (!made)
+    return made;
+  std::lock_guard lock(mutex);
+  programs.add(key, std::make_shared<LoadedProgram>(LoadedProgram{*made}));
+  return made;
 }
 
 runtime::StatusOr<std::vector<runtime::BufferPtr>>
@@ -216,18 +240,20 @@ Session::launch(runtime::Executable &executable, const std::vector<runtime::Buff
 
 std::string Session::nearestDifference(const GraphSummary &now) const {
   std::optional<Difference> nearest;
-  for (const auto &[key, entry] : programs) {
-    size_t nodes = std::max(now.items.size() - now.leaves, entry.summary.items.size() - entry.summary.leaves);
-    Difference found = difference(entry.summary, now);
+  programs.forEach([&](const LoadedProgram &program) {
+    const GraphSummary &known = program.summary;
+    if (known.items.empty()) // was compiled before PT_XLA_DEBUG was set, or from text
+      return;
+    size_t nodes = std::max(now.items.size() - now.leaves, known.items.size() - known.leaves);
+    Difference found = difference(known, now);
     if (found.alike * 2 >= nodes && (!nearest || found.isNearerThan(*nearest)))
       nearest = std::move(found);
-  }
+  });
   return nearest ? nearest->text : "";
 }
 
-/// A leaf dies with the graph if only nodes that die hold it. Roots turn into leaves; another node that something outside
-/// the graph holds lives on, and with it all that it needs.
-static std::vector<bool> dyingLeaves(const Schedule &plan, const std::vector<Value> &roots) {
+/// Roots turn into leaves; another node that something outside the graph holds lives on, and with it all that it needs.
+std::vector<bool> Session::dyingLeaves(const Schedule &plan, const std::vector<Value> &roots) {
   for (const Value &root : roots)
     root.node->visit.isRoot = true;
   for (size_t i = plan.nodes.size(); i-- > 0;) {
@@ -247,7 +273,7 @@ static std::vector<bool> dyingLeaves(const Schedule &plan, const std::vector<Val
   return dying;
 }
 
-runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedule &plan, const Entry &entry,
+runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedule &plan, const LoadedProgram &program,
                                                                    const std::vector<bool> &dying,
                                                                    runtime::ExecuteOptions &options) {
   std::vector<runtime::BufferPtr> arguments;
@@ -260,7 +286,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
       numbers[leaf.shape().dtype == DType::F64 ? 0 : 1].push_back(leaf.node->bits);
       continue;
     }
-    if (entry.donations[i] >= 0) {
+    if (program.donations[i] >= 0) {
       if (dying[i])
         ++donated;
       else
@@ -280,6 +306,8 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
   for (int i = 0; i < 2; ++i) {
     if (numbers[i].empty())
       continue;
+    static std::atomic<int64_t> &misses = Metrics::get().counter("DeviceDataCacheMiss"); // numbers are sent for every run
+    ++misses;
     runtime::StatusOr<runtime::BufferPtr> packed = runtimeClient->bufferFromHost(
         numbers[i].data(), i ? DType::I64 : DType::F64, {int64_t(numbers[i].size())}, {},
         runtime::HostSemantics::OnlyDuringCall, runtimeClient->devices()[0]->memories().front());
@@ -324,6 +352,30 @@ static void becomeLeaves(const std::vector<Value> &roots) {
   }
 }
 
+runtime::StatusOr<LoadedProgramPtr> Session::findOrCompile(const Schedule &plan, const std::vector<Value> &roots,
+                                                           const std::vector<bool> &dying, const AnalysisOf &what) {
+  if (LoadedProgramPtr known = programs.find(plan.key)) {
+    static std::atomic<int64_t> &cached = Metrics::get().counter("CachedCompile");
+    static std::atomic<int64_t> &cachedEagerly = Metrics::get().counter("EagerOpCachedCompile");
+    ++(isEager ? cachedEagerly : cached);
+    return known;
+  }
+  const bool isReported = debugLevel() > 0;
+  GraphSummary summary;
+  if (isReported) {
+    summary = summarize(plan, roots.size());
+    reportCompilation(what, nearestDifference(summary));
+  }
+  runtime::StatusOr<LoadedProgramPtr> made = compileGraph(plan, roots, matchDonations(plan, roots, dying));
+  if (!made)
+    return made;
+  if (isReported)
+    reportCompiled((*made)->executable->cost().memory);
+  (*made)->summary = std::move(summary);
+  programs.add(plan.key, *made);
+  return made;
+}
+
 runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   MILLRACE_TRY(startError);
   std::lock_guard lock(mutex);
@@ -346,41 +398,30 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   AnalysisOf what;
   if (level)
     what = {plan.key, plan.leaves.size(), roots.size(), currentStack()};
-  auto found = programs.find(plan.key);
-  if (found == programs.end()) {
-    GraphSummary summary;
-    if (level) {
-      summary = summarize(plan, roots.size());
-      reportCompilation(what, nearestDifference(summary));
-    }
-    runtime::StatusOr<Entry> entry = compileEntry(plan, roots, matchDonations(plan, roots, dying));
-    if (!entry)
-      return entry.status();
-    if (level)
-      reportCompiled(entry->executable->cost().memory);
-    entry->summary = std::move(summary);
-    found = programs.emplace(plan.key, std::move(*entry)).first;
-  } else {
-    static std::atomic<int64_t> &cached = Metrics::get().counter("CachedCompile");
-    static std::atomic<int64_t> &cachedEagerly = Metrics::get().counter("EagerOpCachedCompile");
-    ++(isEager ? cachedEagerly : cached);
-  }
+  runtime::StatusOr<LoadedProgramPtr> program = findOrCompile(plan, roots, dying, what);
+  if (!program)
+    return program.status();
   if (level > 1)
     reportExecution(what);
-  Entry &entry = found->second;
-  if (!entry.text.empty()) {
-    MILLRACE_TRY(runOnAll(plan, roots, entry, dying));
+  if (!(*program)->text.empty()) {
+    MILLRACE_TRY(runOnAll(plan, roots, **program, dying));
     becomeLeaves(roots);
     return {};
   }
 
   runtime::ExecuteOptions options;
-  runtime::StatusOr<std::vector<runtime::BufferPtr>> arguments = gather(plan, entry, dying, options);
+  std::optional<Timed> unwrapping, wrapping;
+  if (!isEager)
+    unwrapping.emplace("UnwrapXlaData");
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> arguments = gather(plan, **program, dying, options);
+  unwrapping.reset();
   if (!arguments)
     return arguments.status();
-  runtime::StatusOr<std::vector<runtime::BufferPtr>> result = launch(*entry.executable, *arguments, options);
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> result = launch(*(*program)->executable, *arguments, options);
   if (!result)
     return result.status();
+  if (!isEager)
+    wrapping.emplace("WrapXlaData");
   std::vector<runtime::BufferPtr> &values = *result;
   for (size_t k = 0; k < roots.size(); ++k) {
     Node &node = *roots[k].node;

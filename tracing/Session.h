@@ -4,10 +4,10 @@
 // process is looked up in the persistent cache (lowering/CacheKey.h). Executions are asynchronous: sync() returns when
 // they are enqueued.
 #pragma once
-#include "tracing/Analysis.h"
+#include "tracing/ProgramCache.h"
 
+#include <atomic>
 #include <mutex>
-#include <unordered_map>
 
 namespace millrace::tracing {
 
@@ -78,11 +78,31 @@ public:
 
   /// Compiles StableHLO text (or finds it in the persistent cache) and loads it.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(const std::string &text);
+  /// The same, kept among the session's programs under `key`: for those who hold the text and ask again for every run.
+  runtime::StatusOr<std::shared_ptr<runtime::Executable>> keptProgram(const Digest &key, const std::string &text);
   /// Starts a program; its results. wait() waits for it too. Errors: as those of Executable::execute, and
   /// FailedPrecondition where executions are not allowed.
   runtime::StatusOr<std::vector<runtime::BufferPtr>> launch(runtime::Executable &executable,
                                                             const std::vector<runtime::BufferPtr> &arguments,
                                                             const runtime::ExecuteOptions &options);
+  /// Compiles what sync(roots) would run, once each and without those that have a value already, and runs nothing. `leaves`: what
+  /// runGraph() has to be given.
+  struct WarmGraph {
+    Digest key;
+    std::vector<Value> leaves;
+    size_t results = 0;
+  };
+  runtime::StatusOr<WarmGraph> warmUp(const std::vector<Value> &roots);
+  /// The same without compiling.
+  WarmGraph describe(const std::vector<Value> &roots);
+  /// Runs the program of a graph with other leaves; a value per result. Errors: NotFound if it was never compiled or has been
+  /// evicted, InvalidArgument for other types.
+  runtime::StatusOr<std::vector<Value>> runGraph(const Digest &key, std::vector<Value> leaves);
+  /// Programs that are ready to run.
+  size_t numPrograms();
+  /// Forgets them; executions that were enqueued are not disturbed.
+  void forgetPrograms();
+
   /// While false, whatever would run a program is an error: in a function that is to become one graph.
   void allowExecution(bool allowed) { executionAllowed = allowed; }
   bool allowsExecution() const { return executionAllowed; }
@@ -101,39 +121,36 @@ public:
 private:
   /// upload() without a conversion of `data`, whose type is `dtype`.
   runtime::StatusOr<Value> uploadAs(DType dtype, const void *data, Shape shape);
-  struct Entry {
-    std::shared_ptr<runtime::Executable> executable;
-    std::vector<int64_t> donations; ///< per leaf: the result that takes its memory, or -1
-    GraphSummary summary;           ///< under PT_XLA_DEBUG
-    /// Of a program for several devices: its text, and the shardings of its results.
-    std::string text = {};
-    std::vector<ShardingPtr> results = {};
-  };
   Session();
-  runtime::StatusOr<Entry> compileEntry(const Schedule &schedule, const std::vector<Value> &roots,
-                                        std::vector<int64_t> donations);
+  runtime::StatusOr<LoadedProgramPtr> compileGraph(const Schedule &schedule, const std::vector<Value> &roots,
+                                                   std::vector<int64_t> donations);
+  /// From among the programs, or compiled.
+  runtime::StatusOr<LoadedProgramPtr> findOrCompile(const Schedule &schedule, const std::vector<Value> &roots,
+                                                    const std::vector<bool> &dying, const AnalysisOf &what);
+  /// A leaf dies with the graph if only nodes that die hold it.
+  static std::vector<bool> dyingLeaves(const Schedule &schedule, const std::vector<Value> &roots);
   /// Splits the large whole leaves of a graph that roots need.
   runtime::Status splitLeaves(const std::vector<Value> &roots);
-  runtime::Status findResultShardings(Entry &entry, const Schedule &schedule, const std::vector<Value> &roots) const;
+  runtime::Status findResultShardings(LoadedProgram &program, const Schedule &schedule, const std::vector<Value> &roots) const;
   /// Runs the program on all devices and gives the roots their parts.
-  runtime::Status runOnAll(const Schedule &schedule, const std::vector<Value> &roots, Entry &entry,
+  runtime::Status runOnAll(const Schedule &schedule, const std::vector<Value> &roots, const LoadedProgram &program,
                            const std::vector<bool> &dying);
   /// Where the graph parts from the one among the compiled that resembles it most; "" if none does.
   std::string nearestDifference(const GraphSummary &now) const;
   /// The arguments of a program with packed numbers.
-  runtime::StatusOr<std::vector<runtime::BufferPtr>> gather(const Schedule &schedule, const Entry &entry,
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> gather(const Schedule &schedule, const LoadedProgram &program,
                                                             const std::vector<bool> &dying,
                                                             runtime::ExecuteOptions &options);
 
   runtime::Status startError;
   std::shared_ptr<runtime::Client> runtimeClient;
-  std::unordered_map<Digest, Entry, DigestHash> programs;
+  ProgramCache programs{ProgramCache::Limits::ofEnvironment()}; ///< guarded by mutex
   std::vector<runtime::Event> inFlight;
-  uint64_t compiled = 0;
+  std::atomic<uint64_t> compiled{0};
   uint64_t passed = 0;
   uint64_t lastKey = 0;
-  bool executionAllowed = true;
-  bool isEager = false; ///< guarded by mutex
+  std::atomic<bool> executionAllowed{true};
+  std::atomic<bool> isEager{false}; ///< set under the mutex; compilations without it ask, too
   int64_t numPartitions = 0;
   bool splitsAlone = false; ///< use_spmd(auto=True)
   std::string lastSpread;

@@ -115,7 +115,7 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
   return parts;
 }
 
-runtime::Status Session::findResultShardings(Entry &entry, const Schedule &schedule, const std::vector<Value> &roots) const {
+runtime::Status Session::findResultShardings(LoadedProgram &program, const Schedule &schedule, const std::vector<Value> &roots) const {
   std::shared_ptr<const Mesh> mesh; // whose axes the results' shardings are written in: that of the first annotation
   for (const Value &leaf : schedule.leaves)
     if (const Parts *parts = partsOf(leaf); parts && parts->sharding->mesh && !mesh)
@@ -126,19 +126,19 @@ runtime::Status Session::findResultShardings(Entry &entry, const Schedule &sched
   for (size_t k = 0; k < roots.size(); ++k) {
     ShardingPtr wanted = annotationOf(roots[k].node.get(), roots[k].index);
     if (!wanted) {
-      const std::string &text = entry.executable->program().results[k].sharding;
+      const std::string &text = program.executable->program().results[k].sharding;
       runtime::StatusOr<ShardingPtr> found =
           readSharding(text.empty() ? "{replicated}" : text, int64_t(roots[k].shape().dims.size()), numPartitions, mesh);
       if (!found)
         return found.status();
       wanted = *found;
     }
-    entry.results.push_back(std::move(wanted));
+    program.results.push_back(std::move(wanted));
   }
   return {};
 }
 
-runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value> &roots, Entry &entry,
+runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value> &roots, const LoadedProgram &program,
                                   const std::vector<bool> &dying) {
   const size_t devices = size_t(numPartitions);
   std::vector<std::vector<runtime::BufferPtr>> arguments(devices);
@@ -150,9 +150,9 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
       numbers[leaf.shape().dtype == DType::F64 ? 0 : 1].push_back(leaf.node->bits);
       continue;
     }
-    if (entry.donations[i] >= 0 && !dying[i])
+    if (program.donations[i] >= 0 && !dying[i])
       options.nonDonatable.push_back(uint32_t(arguments[0].size()));
-    else if (entry.donations[i] >= 0)
+    else if (program.donations[i] >= 0)
       Metrics::get().count("DonatedBuffers");
     runtime::StatusOr<Parts> parts = spread(leaf);
     if (!parts)
@@ -172,7 +172,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   Metrics::get().count("ExecuteReplicated");
   Timed time("ExecuteReplicatedTime");
   Timed sameTime(isEager ? "EagerOpExecuteTime" : "ExecuteTime");
-  runtime::StatusOr<runtime::ExecuteResult> result = entry.executable->execute(arguments, options);
+  runtime::StatusOr<runtime::ExecuteResult> result = program.executable->execute(arguments, options);
   if (!result)
     return result.status();
   std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
@@ -185,10 +185,10 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
       node.spread = std::make_shared<Spread>();
     node.spread->results.resize(node.results.size());
     Parts &parts = node.spread->results[roots[k].index];
-    parts.sharding = entry.results[k];
+    parts.sharding = program.results[k];
     // What replaces an annotated tensor is annotated where that was.
     for (size_t i = 0; i < plan.leaves.size(); ++i)
-      if (const Parts *old = entry.donations[i] == int64_t(k) ? partsOf(plan.leaves[i]) : nullptr) {
+      if (const Parts *old = program.donations[i] == int64_t(k) ? partsOf(plan.leaves[i]) : nullptr) {
         parts.file = old->file;
         parts.line = old->line;
       }
@@ -196,7 +196,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
     for (size_t d = 0; d < devices; ++d)
       parts.buffers.push_back(std::move(result->results[d][k]));
   }
-  lastSpread = entry.text;
+  lastSpread = program.text;
   return {};
 }
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Names of torch_xla._XLAC that programs and PyTorch/XLA's tests use, in terms of its own functions and of this package's."""
 import enum
-import weakref
+import hashlib
 
 import torch
 
-state = {"donor_config": False}
-_donations = {}  # id of a marked tensor's memory -> (a weak reference to the tensor, the mark)
 
 
 class EmitMode(enum.Enum):
@@ -20,6 +18,7 @@ class EmitMode(enum.Enum):
 def install(xlac):
     """Adds the names to the module."""
     from . import runtime as xr
+    from ._donations import donations
     from .core import xla_model as xm
     from .debug import metrics as met
     sync_tensors, hlo_text = xlac._xla_sync_multi, xlac._hlo
@@ -164,10 +163,11 @@ def install(xlac):
 
     @name
     def _get_xla_tensor_debug_info(tensor):
+        from ._bindings_graphs import shape_text
         is_spmd, text = xr.is_spmd(), xlac._spmd_text(tensor)
+        device = "SPMD:0" if is_spmd else xm.xla_real_devices()[0]
         lines = [f"Tensor ID: {xlac._xla_get_tensor_id(tensor)}", f"Alias ID: {xlac._xla_get_tensor_view_alias_id(tensor)}",
-                 f"Device: {'SPMD:0' if is_spmd else xm.xla_real_devices()[0]}",
-                 f"XLA Shape: {str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"]
+                 f"Device: {device}", f"XLA Shape: {shape_text(tensor)}"]
         if xlac._check_tensor_need_materialization([tensor])[0]:
             lines += ["IR: pending", "XLAData: None", "Tensor on host: None"]
         elif is_spmd and not text:
@@ -177,7 +177,9 @@ def install(xlac):
             lines += ["IR: xla::device_data", "XLAShardedData {", "  Data Device: SPMD:0", f"  OpSharding: {text}",
                       f"  NumShards: {xr.global_runtime_device_count()}", "}", "Tensor on host: None"]
         else:
-            lines += ["IR: none, the tensor has data", "Tensor on host: None"]
+            handle = "Deleted" if xlac._is_placeholder(tensor) else xlac._unique_id_for_ir_and_data(tensor)
+            lines += ["IR: none, the tensor has data", "XLAData:", f"  Data Device: {device}", f"  Data Shape: {shape_text(tensor)}",
+                      f"  Data Handle: {handle}", "Tensor on host: None"]
         return "XLATensor {\n" + "\n".join(lines) + "\n}"
 
     #===-- Shardings -----------------------------------------------------------===
@@ -253,23 +255,30 @@ def install(xlac):
 
     #===-- Donation ------------------------------------------------------------===
 
-    @name
-    def _set_buffer_donation(tensor, should_donate):
-        if not xm.is_xla_tensor(tensor) or xlac._check_tensor_need_materialization([tensor])[0]:
-            return False
-        place = xlac._xla_get_tensor_view_alias_id(tensor)
-        _donations[place] = weakref.ref(tensor, lambda _: _donations.pop(place, None)), bool(should_donate)
-        return True
+    xlac._set_buffer_donation, xlac._get_buffer_donation = donations.mark, donations.has
+    plain_hash, run_graph, hashes = xlac._get_graph_hash, xlac._run_cached_graph, {}
 
     @name
-    def _get_buffer_donation(tensor):
-        return _donations.get(xlac._xla_get_tensor_view_alias_id(tensor), (None, False))[1]
+    def _get_graph_hash(tensors):
+        made = plain_hash(tensors)
+        if donations.is_active and donations:
+            marked = [donations.has(leaf) for leaf in xlac._get_tensors_xla_device_data_node(tensors)[1]]
+            if any(marked):  # the same program; the caller gives up its inputs
+                plain, made = made, hashlib.blake2b(made + bytes(marked), digest_size=16).digest()
+                hashes[made] = plain
+        return made
+
+    @name
+    def _run_cached_graph(graph_hash, inputs):
+        return run_graph(hashes.get(graph_hash, graph_hash), inputs)
 
     @name
     def _xla_set_enable_alias_with_buffer_donor_config(should_alias):
-        state["donor_config"] = bool(should_alias)
+        donations.is_active = bool(should_alias)
 
     @name
     def _xla_get_enable_alias_with_buffer_donor_config():
-        return state["donor_config"]
+        return donations.is_active
 
+    from . import _bindings_graphs
+    _bindings_graphs.install(xlac)

@@ -67,11 +67,6 @@ def install(xlac):
         from .core import xla_builder
         return xla_builder.get_computation_hlo(computation)
 
-    @name
-    def _on_ready_callback(tensor, callback):
-        from .experimental import callback as callbacks
-        callbacks.on_ready_callback(tensor, lambda _: callback())
-
     #===-- Tensors -------------------------------------------------------------===
 
     @name
@@ -84,11 +79,6 @@ def install(xlac):
         return _builder.NAMES[tensor.dtype]
 
     #===-- The process ---------------------------------------------------------===
-
-    @name
-    def _xla_increment_counter(counter_name, value):
-        for _ in range(value):
-            xlac._count(counter_name)
 
     @name
     def _xla_set_compile_options(options):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.runtime (xr): the process's place in the world and the devices it has. Today: one process, one device."""
 import os
+import re
 
 from . import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
+_cache_folder = []  # that of initialize_cache(), if this process may write to it
 
 
 def device_type():
@@ -133,8 +135,22 @@ def initialize_cache(path, readonly=False):
 
     Must come before the first computation (RuntimeError)."""
     _XLAC._initialize_cache(os.fspath(path), bool(readonly))
+    if not readonly:
+        _cache_folder.append(os.fspath(path))
 
 
 def get_num_cached_compilation_graph():
-    """Programs that this process has compiled or loaded and keeps."""
-    return _XLAC._compilations()
+    """Programs that this process keeps ready to run: at most XLA_COMPILATION_CACHE_SIZE (1024)."""
+    return _XLAC._xla_get_num_cached_compilation_graph()
+
+
+def clear_computation_cache():
+    """Forgets the programs that are ready to run, and deletes those in the folder of initialize_cache()."""
+    _XLAC._xla_computation_cache_clear()
+    if _cache_folder:
+        for folder, _, files in os.walk(_cache_folder[-1], topdown=False):
+            for file in files:
+                if re.match("[0-9a-f]{64}", file):
+                    os.remove(os.path.join(folder, file))
+            if re.fullmatch("[0-9a-f]{2}", os.path.basename(folder)) and not os.listdir(folder):
+                os.rmdir(folder)

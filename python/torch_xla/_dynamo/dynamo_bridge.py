@@ -13,6 +13,9 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from .. import _load
+from .._donations import alias_with_buffer_donor_config, donations  # noqa: F401
+from . import config
+from .matcher import GraphInputMatcher  # noqa: F401
 from .dynamic import DynamicProgram, NotDynamic, open_sizes
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -97,7 +100,9 @@ class _Graph:
                 return (self.parts(*args),)
         if self.is_static:
             _XLAC._count("DynamoStaticShapes")
+        _XLAC._set_sync_cause("mark_step when dynamo processing input graphs")
         _XLAC._sync(False)  # what is pending is not part of the graph
+        _XLAC._set_sync_cause(None)
         _XLAC._count("DynamoExtractCompiledGraph")
         before = _XLAC._compilations()
         scope, stand_ins = _XLAC._graph_begin(args)
@@ -143,10 +148,20 @@ class _Graph:
         wanted = _wanted_on_cpu(self.graph, len(results))
         return pytree.tree_unflatten([result.cpu() if cpu else result for result, cpu in zip(results, wanted)], spec)
 
+    @staticmethod
+    def is_pending(args):
+        tensors = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.device.type == "xla"]
+        return any(_XLAC._check_tensor_need_materialization(tensors))
+
     def __call__(self, *args):
         if _XLAC._spmd_partitions():
             return self.run_on_all_devices(args)
+        if config.skip_input_data_check and self.is_pending(args):
+            raise RuntimeError("input data to dynamo graph can not be a pending ir, please set "
+                               "`torch_xla._dynamo.config.skip_input_data_check` to False")
         results = self.compiled(*args, *self.held.values()) if self.held else self.compiled(*args)
+        if donations:
+            donations.release(args)
         if type(results) is tuple:
             return results[0]
         return results if self.spec is None else pytree.tree_unflatten(results, self.spec)

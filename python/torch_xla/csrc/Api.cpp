@@ -24,6 +24,14 @@ std::string chooseDevice() {
   return "CPU";
 }
 
+runtime::BufferPtr bufferOf(const Tensor &tensor) {
+  Session &session = Session::get();
+  Value value = valueOf(tensor);
+  if (runtime::Status status = session.sync({value}); !status.ok())
+    raise(status);
+  return valueOrRaise(session.buffer(value));
+}
+
 namespace {
 
 const Tensor &tensorOf(PyObject *object) {
@@ -57,15 +65,6 @@ PyObject *memoryStats(PyObject *, PyObject *) {
 
 //===-- Graphs --------------------------------------------------------------===//
 
-/// 16 bytes that are equal for graphs of the same structure.
-PyObject *graphHash(PyObject *, PyObject *list) {
-  return guarded([&]() -> PyObject * {
-    tracing::Digest key = tracing::schedule(valuesOf(list)).key;
-    const uint64_t halves[2] = {key.high, key.low};
-    return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(halves), sizeof halves);
-  });
-}
-
 PyObject *needMaterialization(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
     std::vector<Value> values = valuesOf(list);
@@ -76,9 +75,6 @@ PyObject *needMaterialization(PyObject *, PyObject *list) {
   });
 }
 
-PyObject *tensorId(PyObject *, PyObject *tensor) {
-  return guarded([&]() -> PyObject * { return PyLong_FromVoidPtr(tensorOf(tensor).unsafeGetTensorImpl()); });
-}
 PyObject *aliasId(PyObject *, PyObject *tensor) {
   return guarded([&]() -> PyObject * { return PyLong_FromVoidPtr(tensorOf(tensor).storage().unsafeGetStorageImpl()); });
 }
@@ -106,15 +102,6 @@ PyObject *optimizationBarrier(PyObject *, PyObject *list) {
 }
 
 //===-- Memory --------------------------------------------------------------===//
-
-/// Computes the value if nobody has.
-runtime::BufferPtr bufferOf(const Tensor &tensor) {
-  Session &session = Session::get();
-  Value value = valueOf(tensor);
-  if (runtime::Status status = session.sync({value}); !status.ok())
-    raise(status);
-  return valueOrRaise(session.buffer(value));
-}
 
 PyObject *awaitTensor(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
@@ -202,9 +189,7 @@ PyMethodDef apiMethods[] = {
     {"_device_type", deviceType, METH_NOARGS, "The device that PJRT_DEVICE asks for; an error if there is none."},
     {"_runtime_device_count", runtimeDeviceCount, METH_NOARGS, "Devices of the runtime's client."},
     {"_memory_stats", memoryStats, METH_NOARGS, "(bytes in use, largest number of bytes in use)"},
-    {"_get_graph_hash", graphHash, METH_O, "Bytes that are equal for graphs of the same structure."},
     {"_check_tensor_need_materialization", needMaterialization, METH_O, "Whether each tensor still has to be computed."},
-    {"_xla_get_tensor_id", tensorId, METH_O, "A number that no other living tensor has."},
     {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},
     {"_xla_optimization_barrier_", optimizationBarrier, METH_O, "Nothing that uses these tensors moves before all of them."},
     {"_await_tensor", awaitTensor, METH_O, "Computes the tensor and waits for it."},

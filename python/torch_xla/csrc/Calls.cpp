@@ -81,6 +81,14 @@ static std::unique_ptr<OpInfo> describe(const c10::OperatorHandle &op) {
   info->isForeach = schema.name().rfind("aten::_foreach_", 0) == 0;
   info->takesCpuIndices = schema.name().find("index") != std::string::npos;
   info->op = tracing::findOp(info->name);
+  if (info->isAten) { // the writing operator counts as the functional one
+    std::string base = schema.name().substr(sizeof("aten::") - 1);
+    if (base.size() > 1 && base.back() == '_' && base[base.size() - 2] != '_')
+      base.pop_back();
+    if (base == "_native_batch_norm_legit_functional") // what PyTorch makes of it here
+      base = "native_batch_norm";
+    info->calls = &tracing::Metrics::get().counter("xla::" + base);
+  }
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument &argument = schema.arguments()[i];
     info->kinds.push_back(kindOf(argument));

@@ -23,6 +23,7 @@ struct OpInfo {
   mutable std::atomic<bool> decompositionIsKnown{false};
   mutable std::optional<c10::OperatorHandle> decomposition;
   mutable std::atomic<uint32_t> composites{0}; ///< made of its decomposition so far
+  std::atomic<int64_t> *calls = nullptr;       ///< the counter "xla::add"; of operators of PyTorch
 };
 const OpInfo &infoOf(const c10::OperatorHandle &op);
 

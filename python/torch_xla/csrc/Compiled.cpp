@@ -245,6 +245,7 @@ PyObject *graphCompile(PyObject *, PyObject *args) {
     tracing::CompiledGraph::Inputs inputs{scope->inputs, scope->randomKeys};
     {
       WithoutGil released;
+      noteStack();
       made->graph = valueOrRaise(tracing::CompiledGraph::compile(inputs, roots, overwritten));
     }
     made->arguments = std::move(scope->specs);
@@ -352,6 +353,7 @@ std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
   std::vector<Value> values(count);
   std::vector<bool> kept(count, true);
   std::vector<runtime::BufferPtr> buffers(count);
+  noteStack();
   std::lock_guard lock(session.mutex);
   std::vector<Value> pending;
   for (size_t s = 0; s < count; ++s) {

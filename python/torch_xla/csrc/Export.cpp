@@ -13,6 +13,10 @@ namespace millrace::torch_shim {
 namespace {
 
 constexpr const char *kProgram = "torch_xla.Program";
+struct Program {
+  std::string text;
+  tracing::Digest key; ///< of the text
+};
 
 PyObject *bytes(const std::string &value) { return PyBytes_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }
 
@@ -151,13 +155,14 @@ PyObject *loadProgram(PyObject *, PyObject *object) {
     const char *program = PyUnicode_AsUTF8AndSize(object, &size);
     if (!program)
       return nullptr;
-    std::shared_ptr<runtime::Executable> executable;
+    auto made = std::make_unique<Program>(Program{std::string(program, size_t(size)), {}});
     {
       WithoutGil released;
-      executable = valueOrRaise(tracing::Session::get().compileProgram(std::string(program, size_t(size))));
+      made->key = tracing::Digest::of(made->text);
+      valueOrRaise(tracing::Session::get().keptProgram(made->key, made->text));
     }
-    return PyCapsule_New(new std::shared_ptr<runtime::Executable>(std::move(executable)), kProgram, [](PyObject *self) {
-      delete static_cast<std::shared_ptr<runtime::Executable> *>(PyCapsule_GetPointer(self, kProgram));
+    return PyCapsule_New(made.release(), kProgram, [](PyObject *self) {
+      delete static_cast<Program *>(PyCapsule_GetPointer(self, kProgram));
     });
   });
 }
@@ -168,7 +173,7 @@ PyObject *runProgram(PyObject *, PyObject *args) {
     PyObject *capsule, *list;
     if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
       return nullptr;
-    auto *program = static_cast<std::shared_ptr<runtime::Executable> *>(PyCapsule_GetPointer(capsule, kProgram));
+    auto *program = static_cast<Program *>(PyCapsule_GetPointer(capsule, kProgram));
     TORCH_CHECK(program, "expects what _program returned");
     std::vector<Value> values = valuesOf(list), results;
     {
@@ -183,7 +188,8 @@ PyObject *runProgram(PyObject *, PyObject *args) {
       runtime::ExecuteOptions options;
       for (size_t i = 0; i < buffers.size(); ++i)
         options.nonDonatable.push_back(uint32_t(i));
-      for (runtime::BufferPtr &buffer : valueOrRaise(session.launch(**program, buffers, options)))
+      std::shared_ptr<runtime::Executable> executable = valueOrRaise(session.keptProgram(program->key, program->text));
+      for (runtime::BufferPtr &buffer : valueOrRaise(session.launch(*executable, buffers, options)))
         results.push_back(valueOrRaise(session.adopt(std::move(buffer))));
     }
     return wrapAll(std::move(results));

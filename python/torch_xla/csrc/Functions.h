@@ -53,6 +53,8 @@ PyObject *guarded(F &&body) {
   }
 }
 
+/// Computes the value if nobody has. Api.cpp
+runtime::BufferPtr bufferOf(const Tensor &tensor);
 /// Of a Python sequence of tensors of the device; raises for anything else. Functions.cpp
 std::vector<Tensor> tensorsOf(PyObject *list);
 std::vector<Value> valuesOf(PyObject *list);
@@ -62,7 +64,7 @@ PyObject *wrapAll(std::vector<Value> values);
 PyObject *text(const std::string &value);
 
 /// The functions of the other files.
-extern PyMethodDef apiMethods[], controlFlowMethods[], exportMethods[];
+extern PyMethodDef apiMethods[], controlFlowMethods[], exportMethods[], warmGraphMethods[];
 /// Adds the type CompiledGraph. False: a Python error is set.
 bool addCompiledType(PyObject *module);
 

@@ -91,6 +91,7 @@ const bool hooksRegistered = [] {
 }();
 
 thread_local const at::Generator *chosen = nullptr;
+const char kDrawn = 0;
 
 } // namespace
 
@@ -112,8 +113,11 @@ Value nextRandomKey() {
     refuseInTrace("a random number of a generator that was given");
   else if (Value key = keyInTrace())
     return key;
-  return tracing::number(int64_t(implOf(chosen ? *chosen : processGenerator()).draw()), /*isWeak=*/false);
+  Value made = tracing::number(int64_t(implOf(chosen ? *chosen : processGenerator()).draw()), /*isWeak=*/false);
+  made.node->origin.code = &kDrawn; // numbers have no place in the user's program
+  return made;
 }
+bool isRandomKey(const Value &value) { return value.node->isNumber() && value.node->origin.code == &kDrawn; }
 void seedRandom(uint64_t value) { setRandomState(value, 0); }
 std::pair<uint64_t, uint64_t> randomState() { return implOf(processGenerator()).state(); }
 void setRandomState(uint64_t seed, uint64_t offset) { implOf(processGenerator()).setState(seed, offset); }

@@ -265,7 +265,11 @@ Tensor &setTensor(Tensor &self, const Tensor &source) {
   return setStorage(self, source.storage(), source.storage_offset(), source.sizes(), source.strides());
 }
 
-at::Scalar localScalar(const Tensor &self) { return toCpu(self).item(); }
+at::Scalar localScalar(const Tensor &self) {
+  static std::atomic<int64_t> &calls = tracing::Metrics::get().counter("aten::_local_scalar_dense");
+  ++calls;
+  return toCpu(self).item();
+}
 bool isPinned(const Tensor &, std::optional<at::Device>) { return false; }
 
 /// A number as a tensor of the sizes and type of `like`.

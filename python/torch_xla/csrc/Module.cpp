@@ -234,6 +234,7 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
       PyModule_AddFunctions(module, millrace::torch_shim::controlFlowMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::exportMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::apiMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::warmGraphMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::shardingMethods) < 0)
     return nullptr;
   PyModule_AddStringConstant(module, "_built_for_torch", TORCH_VERSION);

@@ -304,6 +304,11 @@ static std::optional<at::Generator> generatorOf(const OpInfo &info, const torch:
 
 static void recordOrRun(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const OpInfo &info = infoOf(op);
+  if (info.calls)
+    info.calls->fetch_add(1, std::memory_order_relaxed);
+  std::optional<tracing::Timed> time;
+  if (tracing::Metrics::get().isDue())
+    time.emplace("LazyTracing");
   const std::optional<at::Generator> generator = generatorOf(info, *stack);
   DrawFrom scope(generator);
   if (info.takesCpuIndices && info.isAten) {

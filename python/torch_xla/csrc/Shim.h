@@ -127,6 +127,8 @@ private:
 };
 /// 64 random bits for one operation; a parameter of the program.
 Value nextRandomKey();
+/// A number that nextRandomKey() drew, not one of the user's.
+bool isRandomKey(const Value &value);
 /// Of the process's generator.
 void seedRandom(uint64_t seed);
 std::pair<uint64_t, uint64_t> randomState(); ///< seed, draws

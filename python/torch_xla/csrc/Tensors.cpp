@@ -206,7 +206,11 @@ void noteStack() {
 void syncAll() {
   refuseInTrace("a step barrier");
   noteStack();
-  std::lock_guard lock(Session::get().mutex);
+  std::unique_lock lock(Session::get().mutex, std::defer_lock);
+  {
+    tracing::Timed time("DeviceLockWait");
+    lock.lock();
+  }
   runtime::Status status = Session::get().sync(pendingValues(), tracing::Roots::All);
   if (!status.ok())
     raise(status);
@@ -451,6 +455,7 @@ Value upload(const Tensor &cpu) {
   Tensor dense = cpu.resolve_conj().resolve_neg().contiguous();
   Shape shape{dtypeOf(dense.scalar_type()), dense.sizes().vec()};
   tracing::Metrics::get().count("InboundDataBytes", int64_t(dense.nbytes())); // as PyTorch/XLA names it: from the host
+  tracing::Timed time("LazyTracing");
   return valueOrRaise(Session::get().upload(dense.const_data_ptr(), std::move(shape)));
 }
 
@@ -476,6 +481,7 @@ Tensor toCpu(const Tensor &xla) {
   }
   Tensor made = at::detail::empty_cpu(xla.sizes(), xla.scalar_type());
   tracing::Metrics::get().count("OutboundDataBytes", int64_t(made.nbytes()));
+  tracing::Metrics::get().sample("InboundData", double(made.nbytes()));
   runtime::Status status = Session::get().download(value, made.mutable_data_ptr());
   if (!status.ok())
     raise(status);

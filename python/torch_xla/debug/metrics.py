@@ -5,6 +5,7 @@ import os
 from .. import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
+_READS = "aten::_local_scalar_dense"  # values that the program asked for: no operator that the device lacks
 _PERCENTILES = (1, 5, 10, 20, 50, 80, 90, 95, 99)
 
 
@@ -46,7 +47,7 @@ def clear_all():
 
 def executed_fallback_ops():
     """Operators that ran on the CPU, as aten::name."""
-    return [name for name in counter_names() if name.startswith("aten::")]
+    return [name for name in counter_names() if name.startswith("aten::") and name != _READS]
 
 
 def _duration(nanoseconds):
@@ -77,7 +78,9 @@ def _metric_text(name, data):
 
 def metrics_report():
     """All metrics and counters as text."""
-    return short_metrics_report(counter_names(), metric_names()) + _stored_types()
+    counters, samples = _XLAC._counters(), _XLAC._samples()
+    return "".join(_metric_text(name, samples[name]) for name in samples) + "".join(
+        f"Counter: {name}\n  Value: {counters[name]}\n" for name in counters) + _stored_types()
 
 
 def _stored_types():
@@ -90,10 +93,12 @@ def _stored_types():
 
 
 def short_metrics_report(counter_names=None, metric_names=None):
-    """Those of the given names, by default the few that tell most, and every operator that ran on the CPU."""
+    """Those of the given names; without names, the few that tell most. What ran on the CPU is always there."""
     counters, samples = _XLAC._counters(), _XLAC._samples()
-    metric_names = metric_names or ["CompileTime", "ExecuteTime", "TransferToDeviceTime", "TransferFromDeviceTime"]
-    counter_names = list(counter_names or ["CachedCompile", "MarkStep", "UncachedCompile"])
-    counter_names += [name for name in counters if name.startswith("aten::") and name not in counter_names]
-    text = "".join(_metric_text(name, samples[name]) for name in metric_names or () if name in samples)
-    return text + "".join(f"Counter: {name}\n  Value: {counters[name]}\n" for name in counter_names or () if name in counters)
+    if not metric_names:
+        metric_names = ["CompileTime", "ExecuteTime", "ExecuteReplicatedTime", "TransferToDeviceTime", "TransferFromDeviceTime"]
+    if not counter_names:
+        counter_names = ["CachedCompile", "UncachedCompile", "MarkStep"]
+    counter_names = [*counter_names, *(name for name in counters if name.startswith("aten::") and name not in counter_names)]
+    return "".join(_metric_text(name, samples[name]) for name in metric_names if name in samples) + "".join(
+        f"Counter: {name}\n  Value: {counters[name]}\n" for name in counter_names if name in counters)

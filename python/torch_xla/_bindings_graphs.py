@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""More names of torch_xla._XLAC that programs and PyTorch/XLA's tests use: the runtime, graphs that are run by their hash, tokens."""
+import os
+
+import torch
+
+_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "uint16": "u16", "uint32": "u32",
+          "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "c64",
+          "complex128": "c128"}
+_names = {"graph": "", "prefixes": {}}
+
+
+class Token:
+    """The order of the collectives of a device. Programs of one process keep theirs anyway."""
+
+    def __init__(self, device):
+        self.device = device
+
+
+def shape_text(tensor):
+    """The type of a tensor as XLA writes it: f32[16,4]."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    return f"{_TYPES.get(name, name)}[{','.join(map(str, tensor.shape))}]"
+
+
+def install(xlac):
+    """Adds the names to the module; after those of _bindings."""
+    from . import runtime as xr
+    from .core import xla_model as xm
+    tokens = {}
+
+    def name(function):
+        setattr(xlac, function.__name__, function)
+        return function
+
+    #===-- The runtime ---------------------------------------------------------===
+
+    @name
+    def _init_computation_client():
+        xlac._runtime_device_count()
+
+    @name
+    def _prepare_to_exit():
+        xlac._wait()
+
+    @name
+    def _xla_get_process_index():
+        return xr.process_index()
+
+    @name
+    def _xla_get_num_processes():
+        return xr.process_count()
+
+    @name
+    def _xla_get_runtime_devices():
+        return xm.xla_real_devices()
+
+    @name
+    def _xla_num_global_devices():
+        return xr.global_runtime_device_count()
+
+    @name
+    def _xla_get_replication_devices_count():
+        return len(xlac._xla_get_replication_devices())
+
+    @name
+    def _xla_get_device_ordinal(device=""):
+        return torch.device(device or "xla").index or 0
+
+    @name
+    def _xla_get_device_attributes(device=""):
+        return xr.runtime_device_attributes(str(torch.device(device or "xla")))
+
+    @name
+    def _xla_get_all_device_attributes():
+        return xr.global_runtime_device_attributes()
+
+    #===-- Graphs --------------------------------------------------------------===
+
+    @name
+    def _warm_up_cache(tensors, devices=()):
+        return xlac._xla_warm_up_cache(list(tensors), list(devices))
+
+    @name
+    def _get_tensor_ids(tensors):
+        return [xlac._xla_get_tensor_id(tensor) for tensor in tensors]
+
+    @name
+    def _xla_sync_live_tensors(device="", devices=(), wait=True):
+        xlac._sync(bool(wait))
+
+    @name
+    def _set_current_graph_name(graph_name):
+        _names["graph"] = str(graph_name)
+
+    @name
+    def _get_current_graph_name():
+        return _names["graph"]
+
+    @name
+    def _set_ir_debug(enabled):
+        os.environ["XLA_IR_DEBUG"] = "1" if enabled else "0"
+
+    @name
+    def _get_ir_debug():
+        return os.environ.get("XLA_IR_DEBUG", "").upper() in ("1", "ON", "YES", "TRUE", "Y")
+
+    @name
+    def _xla_get_tensor_dimension_size(tensor, dim):
+        if tensor.device.type != "xla":
+            raise RuntimeError("expects a tensor of the xla device")
+        return torch.tensor(tensor.size(dim), dtype=torch.int32).to(tensor.device)
+
+    @name
+    def _xla_mark_dynamic(tensor, dim):
+        raise NotImplementedError("a recorded graph has fixed sizes; torch.export with dynamic_shapes and exported_program_to_stablehlo "
+                                  "make a program of open sizes")
+
+    @name
+    def _partial_xla_sync(tensors, devices=(), wait=False):
+        xlac._xla_sync_multi(list(tensors), list(devices), wait)
+
+    @name
+    def _get_all_reduce_token(device=""):
+        key = str(torch.device(device or "xla:0"))
+        return tokens.setdefault(key, Token(key))
+
+    @name
+    def _set_all_reduce_token(device, token):
+        tokens[str(torch.device(device or "xla:0"))] = token

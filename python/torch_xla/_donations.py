@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors whose memory the user gives up by _XLAC._set_buffer_donation(): after the next compiled graph of torch.compile that has
+them as arguments."""
+import contextlib
+import weakref
+
+import torch
+
+from . import _load
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+
+
+class _Donations:
+    """Marks belong to values: a tensor that has been written since has another one."""
+
+    def __init__(self):
+        self.marked = {}  # id of the value -> a weak reference to the tensor
+        self.is_active = False  # whether hashes of graphs tell donated inputs apart
+
+    def __bool__(self):
+        return bool(self.marked)
+
+    def mark(self, tensor, should_donate):
+        """False if the tensor has no value that could be donated."""
+        if not isinstance(tensor, torch.Tensor) or tensor.device.type != "xla" or \
+                _XLAC._check_tensor_need_materialization([tensor])[0]:
+            return False
+        number = _XLAC._unique_id_for_ir_and_data(tensor)
+        if should_donate:
+            self.marked[number] = weakref.ref(tensor, lambda _: self.marked.pop(number, None))
+        else:
+            self.marked.pop(number, None)
+        _XLAC._count("XlaSetBufferDonation")
+        return True
+
+    def has(self, tensor):
+        return bool(self.marked) and _XLAC._unique_id_for_ir_and_data(tensor) in self.marked
+
+    def release(self, args):
+        """Gives up the memory of the marked ones; those that were overwritten have another value already."""
+        for arg in args:
+            if isinstance(arg, torch.Tensor) and arg.device.type == "xla" and self.has(arg):
+                _XLAC._release(arg)
+
+
+donations = _Donations()
+
+
+@contextlib.contextmanager
+def alias_with_buffer_donor_config(should_alias=True):
+    """Inside, the hash of a graph depends on which of its inputs are marked."""
+    before = donations.is_active
+    donations.is_active = should_alias
+    try:
+        yield before
+    finally:
+        donations.is_active = before

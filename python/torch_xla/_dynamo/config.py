@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Settings of torch.compile(backend="openxla")."""
+
+# The caller promises that all arguments have been computed: one that has not is an error instead of a program of its own.
+skip_input_data_check = False

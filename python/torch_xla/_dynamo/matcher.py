@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The inputs of a graph that _XLAC._run_cached_graph() runs, from the arguments of a call."""
+from .. import _load
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+
+
+class GraphInputMatcher:
+    """What _XLAC._get_tensors_xla_device_data_node() found, matched with the arguments of a call.
+
+    `tensor_id_to_arg_idx`: positions of the arguments by their ids; `graph_input_tensor_ids`, `graph_input_xla_values`: the inputs
+    of the graph; `xla_args_tensor_id`: ids of those that are not kept, because every call brings its own. Random numbers are
+    drawn anew in every call."""
+
+    def __init__(self, tensor_id_to_arg_idx, graph_input_tensor_ids, graph_input_xla_values, xla_args_tensor_id=()):
+        self.tensor_id_to_arg_idx, self.graph_input_tensor_ids = tensor_id_to_arg_idx, graph_input_tensor_ids
+        given = set(xla_args_tensor_id) | set(tensor_id_to_arg_idx)
+        self.graph_input_xla_values = [None if number in given else value
+                                       for number, value in zip(graph_input_tensor_ids, graph_input_xla_values)]
+        self.seed_info_id = _XLAC._get_seed_info_id()
+        self.arg_idxs = [tensor_id_to_arg_idx.get(number) for number in graph_input_tensor_ids]
+
+    def __call__(self, args):
+        made = []
+        for number, kept, index in zip(self.graph_input_tensor_ids, self.graph_input_xla_values, self.arg_idxs):
+            if index is not None:
+                made.append(args[index])
+            elif number == self.seed_info_id:
+                made.append(_XLAC._get_base_seed_as_tensor(""))
+            else:
+                made.append(kept)
+        return made

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- WarmGraphs.cpp - Graphs that are run by their hash, from Python ------===//
+// What PyTorch/XLA's own bridge for torch.compile is made of: record on real tensors, take the hash and the inputs of the graph,
+// compile it, forget the recording, and run the program with other inputs.
+#include "python/torch_xla/csrc/Functions.h"
+#include "python/torch_xla/csrc/Trace.h"
+
+#include <cstring>
+
+namespace millrace::torch_shim {
+namespace {
+
+using tracing::Digest;
+using tracing::Session;
+
+const Tensor &deviceTensor(PyObject *object) {
+  TORCH_CHECK(isTensor(object) && isXla(tensorIn(object)), "expects a tensor of the xla device");
+  return tensorIn(object);
+}
+
+/// Of the random numbers of a graph, all of them.
+constexpr long long kSeedId = -1;
+
+/// The ids of the tensors that held leaves when somebody asked for them. Guarded by the GIL.
+std::unordered_map<const tracing::Node *, std::pair<std::weak_ptr<tracing::Node>, const void *>> &idsOfLeaves() {
+  static auto *ids = new std::unordered_map<const tracing::Node *, std::pair<std::weak_ptr<tracing::Node>, const void *>>;
+  return *ids;
+}
+
+PyObject *tensorId(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &tensor = deviceTensor(object);
+    const void *id = tensor.unsafeGetTensorImpl();
+    Value base;
+    {
+      std::lock_guard lock(Session::get().mutex);
+      base = static_cast<const Storage *>(tensor.storage().unsafeGetStorageImpl())->base;
+    }
+    auto &ids = idsOfLeaves();
+    if (base.node->isLeaf()) {
+      if (ids.size() >= 4096)
+        std::erase_if(ids, [](const auto &entry) { return entry.second.first.expired(); });
+      auto &slot = ids[base.node.get()];
+      if (slot.first.expired()) // the first tensor that asks; another Node may have been there
+        slot = {base.node, id};
+    }
+    return PyLong_FromVoidPtr(const_cast<void *>(id));
+  });
+}
+
+PyObject *hashOf(const Digest &key) {
+  const uint64_t halves[2] = {key.high, key.low};
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(halves), sizeof halves);
+}
+
+PyObject *graphHash(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * { return hashOf(Session::get().describe(valuesOf(list)).key); });
+}
+
+/// (tensors, devices) -> the hash
+PyObject *warmUp(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    PyObject *list, *devices = nullptr;
+    if (!PyArg_ParseTuple(args, "O|O", &list, &devices))
+      return nullptr;
+    std::vector<Value> values = valuesOf(list);
+    runtime::StatusOr<Session::WarmGraph> made = runtime::Status();
+    {
+      WithoutGil released;
+      noteStack();
+      made = Session::get().warmUp(values);
+    }
+    return hashOf(valueOrRaise(std::move(made)).key);
+  });
+}
+
+/// (hash, tensors) -> results
+PyObject *runCached(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    const char *hash;
+    Py_ssize_t size;
+    PyObject *list;
+    if (!PyArg_ParseTuple(args, "y#O", &hash, &size, &list))
+      return nullptr;
+    TORCH_CHECK(size == 16, "expects a hash of 16 bytes, but got ", size);
+    uint64_t halves[2];
+    std::memcpy(halves, hash, sizeof halves);
+    std::vector<Value> values = valuesOf(list), results;
+    {
+      WithoutGil released;
+      tracing::Metrics::get().sample("RunCachedGraphInputData", double(values.size()));
+      results = valueOrRaise(Session::get().runGraph({halves[1], halves[0]}, std::move(values)));
+      tracing::Metrics::get().sample("RunCachedGraphOutputData", double(results.size()));
+    }
+    return wrapAll(std::move(results));
+  });
+}
+
+/// (ids, tensors): the inputs of the graph of these tensors, in the order in which _run_cached_graph wants them.
+PyObject *inputsOf(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::vector<Value> leaves = Session::get().describe(valuesOf(list)).leaves;
+    Ref ids = Ref::steal(PyList_New(0));
+    for (const Value &leaf : leaves) {
+      const void *id = leaf.node.get();
+      auto &known = idsOfLeaves();
+      if (auto found = known.find(leaf.node.get()); found != known.end() && !found->second.first.expired())
+        id = found->second.second;
+      Ref number = Ref::steal(isRandomKey(leaf) ? PyLong_FromLongLong(kSeedId) : PyLong_FromVoidPtr(const_cast<void *>(id)));
+      PyList_Append(ids.object, number.object);
+    }
+    PyObject *tensors = wrapAll(std::move(leaves));
+    return Py_BuildValue("(ON)", ids.object, tensors);
+  });
+}
+
+PyObject *seedId(PyObject *, PyObject *) { return PyLong_FromLongLong(kSeedId); }
+PyObject *seedTensor(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * { return pythonOf(wrap(nextRandomKey())); });
+}
+
+/// Tensors that were recorded and not computed have no value any more.
+PyObject *clearPending(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    std::lock_guard lock(Session::get().mutex);
+    std::vector<Value> trash;
+    for (const c10::intrusive_ptr<c10::StorageImpl> &live : liveStorages()) {
+      Storage &storage = *static_cast<Storage *>(live.get());
+      storage.views.clear();
+      if (storage.isCaptured || !storage.base.node || !storage.base.node->op)
+        continue;
+      Value empty = tracing::leaf(nullptr, storage.base.shape());
+      trash.push_back(std::exchange(storage.base, std::move(empty)));
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+/// The memory of a tensor that somebody gave up; executions that were enqueued still read it.
+PyObject *release(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &tensor = deviceTensor(object);
+    std::lock_guard lock(Session::get().mutex);
+    Storage &storage = *static_cast<Storage *>(tensor.storage().unsafeGetStorageImpl());
+    storage.views.clear();
+    if (storage.base.node->isLeaf())
+      storage.base = tracing::leaf(nullptr, storage.base.shape());
+    Py_RETURN_NONE;
+  });
+}
+
+/// Neither a value nor what computes one.
+PyObject *isPlaceholder(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    Value value = valueOf(deviceTensor(object));
+    return PyBool_FromLong(!value.node->op && !value.node->isNumber() && !Session::hasMemory(value));
+  });
+}
+
+/// Equal for tensors that show the same value.
+PyObject *valueId(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    Value value = valueOf(deviceTensor(object));
+    return text(std::to_string(reinterpret_cast<uintptr_t>(value.node.get())) + ", " + std::to_string(value.index));
+  });
+}
+
+/// (tensor, callback): computes the tensor; the callback is called without arguments when its value is there, on another thread.
+PyObject *onReady(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    PyObject *object, *callback;
+    if (!PyArg_ParseTuple(args, "OO", &object, &callback))
+      return nullptr;
+    TORCH_CHECK(PyCallable_Check(callback), "expects a function to call");
+    const Tensor &tensor = deviceTensor(object);
+    runtime::BufferPtr buffer;
+    {
+      WithoutGil released;
+      noteStack();
+      buffer = bufferOf(tensor);
+    }
+    Py_INCREF(callback);
+    {
+      WithoutGil released; // the value may be there: then it is called now
+      buffer->ready().onReady([callback](const runtime::Status &) {
+        PyGILState_STATE gil = PyGILState_Ensure();
+        PyObject *result = PyObject_CallNoArgs(callback);
+        if (!result)
+          PyErr_WriteUnraisable(callback);
+        Py_XDECREF(result);
+        Py_DECREF(callback);
+        PyGILState_Release(gil);
+      });
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject *increment(PyObject *, PyObject *args) {
+  const char *name;
+  long long by;
+  if (!PyArg_ParseTuple(args, "sL", &name, &by))
+    return nullptr;
+  tracing::Metrics::get().count(name, by);
+  Py_RETURN_NONE;
+}
+
+PyObject *numPrograms(PyObject *, PyObject *) { return PyLong_FromSize_t(Session::get().numPrograms()); }
+PyObject *forgetPrograms(PyObject *, PyObject *) {
+  Session::get().forgetPrograms();
+  Py_RETURN_NONE;
+}
+
+} // namespace
+
+PyMethodDef warmGraphMethods[] = {
+    {"_xla_get_tensor_id", tensorId, METH_O, "A number that no other living tensor has."},
+    {"_get_graph_hash", graphHash, METH_O, "Bytes that are equal for graphs of the same structure."},
+    {"_xla_warm_up_cache", warmUp, METH_VARARGS, "(tensors, devices): compiles the graph of these tensors and runs nothing."},
+    {"_run_cached_graph", runCached, METH_VARARGS, "(hash, inputs): runs the program of a graph."},
+    {"_get_tensors_xla_device_data_node", inputsOf, METH_O, "(ids, tensors): the inputs of the graph of these tensors."},
+    {"_get_seed_info_id", seedId, METH_NOARGS, "The id of every input that is a random number."},
+    {"_get_base_seed_as_tensor", seedTensor, METH_O, "A new random number, for such an input."},
+    {"_clear_pending_irs", clearPending, METH_O, "Forgets what was recorded; its tensors have no value any more."},
+    {"_release", release, METH_O, "Gives up the memory of a tensor."},
+    {"_is_placeholder", isPlaceholder, METH_O, "Whether a tensor has no value, nor anything that computes one."},
+    {"_unique_id_for_ir_and_data", valueId, METH_O, "A text that tensors with the same value share."},
+    {"_on_ready_callback", onReady, METH_VARARGS, "(tensor, callback): calls back when the tensor has been computed."},
+    {"_xla_increment_counter", increment, METH_VARARGS, "(name, by)"},
+    {"_xla_get_num_cached_compilation_graph", numPrograms, METH_NOARGS, "Programs that are ready to run."},
+    {"_xla_computation_cache_clear", forgetPrograms, METH_NOARGS, "Forgets the programs that are ready to run."},
+    {nullptr, nullptr, 0, nullptr}};
+
+} // namespace millrace::torch_shim

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The names under which PyTorch/XLA's programs look for what happened, and how much of it."""
+import os
+import subprocess
+import sys
+
+import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.debug.metrics as met
+
+
+def test_operators_are_counted():
+    x = torch.tensor(100, device="xla")
+    met.clear_counters()
+    assert met.counter_names() == [] and met.counter_value("xla::add") is None
+    x += 2
+    torch.relu(x + 1)
+    assert met.counter_value("xla::add") == 2 and met.counter_value("xla::relu") == 1
+    assert "Counter: xla::add\n  Value: 2\n" in met.metrics_report()
+    torch.nn.BatchNorm1d(3).to("xla")(torch.rand(4, 3).to("xla"))
+    assert met.counter_value("xla::native_batch_norm") == 1
+
+
+def test_a_compiled_function_records_nothing():
+    compiled = torch.compile(lambda x, y: torch.cos(x) + torch.sin(y), backend="openxla")
+    x, y = torch.rand(3, 2, device="xla"), torch.rand(3, 2, device="xla")
+    compiled(x, y)
+    assert "xla::add" in met.counter_names()
+    met.clear_counters()
+    compiled(x, y)
+    assert "xla::add" not in met.counter_names() and "xla::cos" not in met.counter_names()
+
+
+def test_names_of_a_step():
+    met.clear_all()
+    x = torch.tensor(2077, device="xla")
+    y = x * 2 + 100
+    xm.mark_step()
+    y.cpu()
+    for name in ("CompileTime", "ExecuteTime", "TensorsGraphSize", "InputOutputAliasCount", "TensorToData", "UnwrapXlaData", "WrapXlaData",
+                 "DeviceLockWait", "LazyTracing", "InboundData", "OutboundData", "TransferToDeviceTime", "TransferFromDeviceTime"):
+        assert met.metric_data(name) and met.metric_data(name)[0] > 0, name
+    for name in ("DeviceDataCacheMiss", "CreateXlaTensor", "UncachedCompile", "MarkStep", "CreateCompileHandles"):
+        assert met.counter_value(name) > 0, name
+    assert met.metric_data("LazyTracing")[0] > 1 and met.metric_data("TensorsGraphSize")[1] >= 2
+    assert met.metric_data("OutboundData")[1] >= 8 and met.metric_data("InboundData")[1] == 8
+    del x
+
+
+def test_short_report():
+    x = torch.tensor(100, device="xla")
+    y = x * 3
+    torch_xla.sync()
+    y.cpu()
+    report = met.short_metrics_report()
+    assert "MarkStep" in report and "CompileTime" in report and "TensorToData" not in report
+    report = met.short_metrics_report(counter_names=["CreateCompileHandles"])
+    assert "CreateCompileHandles" in report and "MarkStep" not in report and "CompileTime" in report
+    report = met.short_metrics_report(counter_names=["CreateCompileHandles"], metric_names=["InboundData", "InputOutputAliasCount"])
+    assert "CompileTime" not in report and "InboundData" in report and "InputOutputAliasCount" in report
+    if y > 0:
+        assert "aten::_local_scalar_dense" in met.short_metrics_report(counter_names=["CreateCompileHandles"], metric_names=["InboundData"])
+    assert "aten::_local_scalar_dense" not in met.executed_fallback_ops()  # no operator that is missing
+
+
+def aliases():
+    return met.metric_data("InputOutputAliasCount")[:2]
+
+
+def test_memory_that_is_taken_over():
+    a, b = torch.randn(4, 2, 2).to("xla"), torch.randn(4, 2, 2).to("xla")
+    torch_xla.sync()
+    met.clear_all()
+    c = a + b
+    a *= 2.0
+    b += 2.0
+    torch_xla.sync()
+    assert aliases() == (1, 2.0)
+    met.clear_all()
+    x = torch.randn(4, 7).to("xla")
+    x += 1
+    torch_xla.sync()
+    assert aliases()[1] == 1.0
+    x *= 100
+    torch_xla.sync()
+    assert aliases()[1] == 2.0
+    del c
+
+
+def test_dynamo_in_the_analysis(tmp_path):
+    path = tmp_path / "debug.txt"
+    program = """
+import torch, torch_xla
+x = torch.randn(4, 4, device="xla")
+compiled = torch.compile(lambda x: x * 100, backend="openxla")
+compiled(x)
+compiled(x)
+"""
+    saved = tmp_path / "graphs"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120, env=dict(
+        os.environ, PT_XLA_DEBUG="1", PT_XLA_DEBUG_FILE=str(path), XLA_SAVE_TENSORS_FILE=str(saved)))
+    lines = [line.split(": ", 1)[1] if ": " in line else line for line in path.read_text().split("\n")]
+    causes = [(lines[i].split()[0], lines[i + 1].strip()) for i in range(len(lines)) if lines[i].endswith(" Cause")]
+    entering, running = "mark_step when dynamo processing input graphs", "dynamo is executing a compiled program"
+    assert causes == [("Compilation", entering), ("Execution", entering), ("Compilation", "dynamo is compiling a FX graph to HLO"),
+                      ("Execution", running), ("Execution", running)]
+    infos = [lines[i + 1:i + 4] for i in range(len(lines)) if lines[i].startswith("Graph Info:")]
+    assert infos[0] == infos[1] and infos[2] == infos[3] == infos[4]
+    assert infos[2][1].strip() == "Number of Graph Inputs: 2" and infos[2][2].strip() == "Number of Graph Outputs: 1"
+    assert (tmp_path / "graphs.0").read_text().count("BEGIN_GRAPH") == 3

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Several threads record, compile, run and read at once; the sanitizers' runs (scripts/check --long) repeat these."""
+import concurrent.futures
+import threading
+
+import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.distributed.parallel_loader as pl
+
+
+def side_by_side(function, count=4):
+    """The results of function(0), function(1), ...; all begin together."""
+    together = threading.Barrier(count)
+
+    def begin(index):
+        together.wait()
+        return function(index)
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        return list(pool.map(begin, range(count)))
+
+
+def test_threads_record_and_cut():
+    def work(index):
+        x = torch.full((3, index + 2), float(index)).to("xla")
+        for step in range(15):
+            x = x + 1 if step % 3 else x * 2
+            view = x[1:, 1:]
+            view += 1
+            if step % 4 == index % 4:
+                torch_xla.sync()
+        return x.cpu()
+
+    def expected(index):
+        x = torch.full((3, index + 2), float(index))
+        for step in range(15):
+            x = x + 1 if step % 3 else x * 2
+            x[1:, 1:] += 1
+        return x
+    for index, made in enumerate(side_by_side(work)):
+        torch.testing.assert_close(made, expected(index))
+
+
+def test_threads_train():
+    def work(index):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 3).to("xla")
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.fill_(0.1 * (index + 1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        x = torch.ones(2, 4).to("xla")
+        for _ in range(4):
+            optimizer.zero_grad()
+            (model(x) ** 2).mean().backward()
+            optimizer.step()
+            torch_xla.sync()
+        return model.weight.detach().cpu()
+    alone, together = [work(index) for index in range(4)], side_by_side(work)
+    for one, other in zip(alone, together):
+        torch.testing.assert_close(one, other)
+
+
+def test_threads_call_one_compiled_function():
+    compiled = torch.compile(lambda x: x.sin() @ x, backend="openxla")
+    x = torch.rand(5, 5)
+    expected = x.sin() @ x
+    compiled(x.to("xla"))
+    for made in side_by_side(lambda _: [compiled(x.to("xla")).cpu() for _ in range(5)]):
+        for value in made:
+            torch.testing.assert_close(value, expected)
+
+
+def test_loader_and_closures():
+    seen = []
+    batches = [torch.full((2, 3), float(k)) for k in range(6)]
+    total = torch.zeros(()).to("xla")
+    for batch in pl.MpDeviceLoader(batches, torch.device("xla")):
+        total = total + batch.sum()
+        xm.add_step_closure(lambda value: seen.append(value.item()), args=(total,), run_async=True)
+    xm.wait_device_ops()
+    assert total.item() == sum(batch.sum().item() for batch in batches)
+    for _ in range(200):
+        if len(seen) >= 5:
+            break
+        threading.Event().wait(0.05)
+    assert seen[:5] == [sum(6.0 * j for j in range(k + 1)) for k in range(len(seen[:5]))]
+
+
+def test_callbacks_from_the_device():
+    done = [threading.Event() for _ in range(8)]
+    x = torch.rand(64, 64).to("xla")
+    for event in done:
+        x = x @ x / 64
+        torch_xla._XLAC._on_ready_callback(x, event.set)
+    assert all(event.wait(30) for event in done)

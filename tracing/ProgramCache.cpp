@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ProgramCache.cpp - Programs that are ready to run -------------------===//
+#include "tracing/ProgramCache.h"
+
+#include "tracing/Metrics.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace millrace::tracing {
+
+static uint64_t setting(const char *name, uint64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text && *text ? std::max(1ull, std::strtoull(text, nullptr, 10)) : otherwise;
+}
+
+ProgramCache::Limits ProgramCache::Limits::ofEnvironment() {
+  uint64_t memory = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+  return {size_t(setting("XLA_COMPILATION_CACHE_SIZE", 1024)), setting("MILLRACE_PROGRAM_CACHE_BYTES", memory / 4)};
+}
+
+uint64_t LoadedProgram::bytes() const {
+  constexpr uint64_t own = 32 << 10; // steps, symbols, the linker's tables: measured, 60 KB with a page or two of code
+  runtime::MemoryStats memory = executable->cost().memory;
+  return own + memory.code + memory.constants + memory.temporaries * executable->devices().size() + text.size() +
+         summary.items.size() * sizeof(GraphSummary::Item);
+}
+
+LoadedProgramPtr ProgramCache::find(const Digest &key) {
+  auto found = places.find(key);
+  if (found == places.end())
+    return nullptr;
+  order.splice(order.begin(), order, found->second);
+  return found->second->program;
+}
+
+void ProgramCache::erase(std::list<Item>::iterator item) {
+  held -= item->bytes;
+  places.erase(item->key);
+  order.erase(item);
+}
+
+void ProgramCache::add(const Digest &key, LoadedProgramPtr program) {
+  if (auto found = places.find(key); found != places.end())
+    erase(found->second);
+  uint64_t bytes = program->bytes();
+  order.push_front({key, std::move(program), bytes});
+  places[key] = order.begin();
+  held += bytes;
+  while (order.size() > 1 && (order.size() > limits.programs || held > limits.bytes)) {
+    erase(std::prev(order.end()));
+    Metrics::get().count("EvictedPrograms");
+  }
+}
+
+void ProgramCache::clear() {
+  order.clear();
+  places.clear();
+  held = 0;
+}
+
+} // namespace millrace::tracing
