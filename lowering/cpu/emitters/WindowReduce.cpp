@@ -5,7 +5,8 @@
 //          the windows of the other dimensions hold, into a row of scratch with borders around it; then neighbours in that row.
 //          A window of h x w elements so costs h + w steps instead of h * w, all of them on contiguous vectors.
 // Sums are added in that order: first along the leading dimensions of a window, then along the last.
-// Leaves alone windows along other dimensions only (their row kernels are contiguous anyway) and those that hold the whole row.
+// Leaves alone windows along other dimensions only (their row kernels are contiguous anyway), those that hold the whole row, and sums
+// of f64 over several dimensions: who asks for that many digits gets them as the specification's order of a window gives them.
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/WindowReduce.h"
 #include "lowering/cpu/emitters/EmitterShell.h"
@@ -117,6 +118,11 @@ LogicalResult WindowReduceEmitter::match() {
   }
   if (resultShape[last] == 1) {
     why = "the window holds the whole row";
+    return failure();
+  }
+  if (element.isF64() && what.kind == WindowReduce::Sum &&
+      llvm::any_of(ArrayRef(what.window).drop_back(), [](int64_t size) { return size != 1; })) {
+    why = "sums of f64 in another order";
     return failure();
   }
   computed = element.isF16() || element.isBF16() ? Float32Type::get(kernel.getContext()) : element;

@@ -42,3 +42,28 @@ func.func private @from_one(%x: tensor<12x45xf32>) -> tensor<12x22xf32> attribut
   }) : (tensor<12x45xf32>, tensor<f32>) -> tensor<12x22xf32>
   return %0 : tensor<12x22xf32>
 }
+
+// The digits of f64 sums are those of the specification's order; along one dimension that is the emitter's.
+// CHECK: func.func private @average_in_f64
+// CHECK-NOT: millrace.emitter = "window_reduce"
+// CHECK-LABEL: func.func private @line_in_f64_range
+// CHECK-SAME: millrace.emitter = "window_reduce"
+func.func private @average_in_f64(%x: tensor<12x45xf64>) -> tensor<11x44xf64> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2, 2>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %c = stablehlo.add %a, %b : tensor<f64>
+    stablehlo.return %c : tensor<f64>
+  }) : (tensor<12x45xf64>, tensor<f64>) -> tensor<11x44xf64>
+  return %0 : tensor<11x44xf64>
+}
+
+func.func private @line_in_f64(%x: tensor<12x45xf64>) -> tensor<12x44xf64> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f64>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 2>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    %c = stablehlo.add %a, %b : tensor<f64>
+    stablehlo.return %c : tensor<f64>
+  }) : (tensor<12x45xf64>, tensor<f64>) -> tensor<12x44xf64>
+  return %0 : tensor<12x44xf64>
+}
