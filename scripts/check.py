@@ -298,7 +298,7 @@ def fuzz_bytecode(arguments):
     """Every damaged artifact ends in an error: counts as one test, like a family of programs below."""
     corpus = os.path.join(ROOT, "build", "bytecode-corpus")
     status, _ = run([sys.executable, "test/fuzz/bytecode_corpus.py", corpus], 300)
-    program, amount = "fuzz-bytecode", ["--seconds=10", "--seed=1"]
+    program, amount = "fuzz-bytecode", ["--mutations=150000", "--seed=1"]
     if arguments.long:
         program, amount = "fuzz-bytecode-asan", ["--mutations=300000", "--seed=2"]
         status = status or run(["ninja", "-C", "build", program], 600)[0]

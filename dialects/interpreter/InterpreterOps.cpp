@@ -17,7 +17,8 @@ void millrace::interpreter::InterpreterDialect::initialize() {
       >();
 }
 
-mlir::LogicalResult millrace::interpreter::RunParallelOp::verify() {
+// Not verify(): a function of an untrusted file is asked for its type here, and only when symbols are checked has it been verified itself.
+mlir::LogicalResult millrace::interpreter::RunParallelOp::verifySymbolUses(mlir::SymbolTableCollection &tables) {
   if (getPrograms().empty() || llvm::cast<mlir::ArrayAttr>(getPrograms()[0]).empty())
     return mlir::emitOptionalError(std::optional<mlir::Location>(getLoc()), "`programs` attribute cannot be empty");
   size_t partitions = llvm::cast<mlir::ArrayAttr>(getPrograms()[0]).size();
@@ -29,7 +30,7 @@ mlir::LogicalResult millrace::interpreter::RunParallelOp::verify() {
                                " but got ", symbols.size());
     for (mlir::Attribute symbol : symbols) {
       auto function = llvm::dyn_cast_or_null<mlir::FunctionOpInterface>(
-          mlir::SymbolTable::lookupNearestSymbolFrom(*this, llvm::cast<mlir::FlatSymbolRefAttr>(symbol)));
+          tables.lookupNearestSymbolFrom(*this, llvm::cast<mlir::FlatSymbolRefAttr>(symbol)));
       if (!function) return mlir::emitOptionalError(std::optional<mlir::Location>(getLoc()), "Function ", symbol, " not found");
       arguments += function.getNumArguments();
       results += function.getNumResults();
@@ -41,11 +42,11 @@ mlir::LogicalResult millrace::interpreter::RunParallelOp::verify() {
   if (getResults().size() != results)
     return mlir::emitOptionalError(std::optional<mlir::Location>(getLoc()), "Number of results (", getResults().size(),
                              ") should match the sum of the number of results of all programs (", results, ")");
-  if (getInfeed()) {
-    if (getInfeed()->empty()) return mlir::emitOptionalError(std::optional<mlir::Location>(getLoc()), "infeed attribute is optional or not empty");
-    for (mlir::Attribute symbol : *getInfeed()) {
+  if (mlir::ArrayAttr infeed = getInfeedAttr()) {
+    if (infeed.empty()) return mlir::emitOptionalError(std::optional<mlir::Location>(getLoc()), "infeed attribute is optional or not empty");
+    for (mlir::Attribute symbol : infeed) {
       auto function = llvm::dyn_cast_or_null<mlir::FunctionOpInterface>(
-          mlir::SymbolTable::lookupNearestSymbolFrom(*this, llvm::cast<mlir::FlatSymbolRefAttr>(symbol)));
+          tables.lookupNearestSymbolFrom(*this, llvm::cast<mlir::FlatSymbolRefAttr>(symbol)));
       if (!function) return mlir::emitOptionalError(std::optional<mlir::Location>(getLoc()), "Function ", symbol, " not found");
       if (function.getNumArguments() != 0)
         return mlir::emitOptionalError(std::optional<mlir::Location>(getLoc()), "Function ", symbol, " should take no arguments");

@@ -5,6 +5,7 @@
 
 include "dialects/stablehlo/Base.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
 
 def Interpreter_Dialect : Dialect {
   let name = "interpreter";
@@ -18,7 +19,7 @@ def Interpreter_Dialect : Dialect {
 class Interpreter_Op<string mnemonic, list<Trait> traits = []> : Op<Interpreter_Dialect, mnemonic, traits>;
 def Interpreter_Programs : TypedArrayAttrBase<FlatSymbolRefArrayAttr, "Array of FlatSymbolRefArrayAttr">;
 
-def Interpreter_RunParallelOp : Interpreter_Op<"run_parallel"> {
+def Interpreter_RunParallelOp : Interpreter_Op<"run_parallel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Runs one program per device of a grid";
   let description = [{
     `programs` is `[replicas][partitions]`; every program is a function of the module. `inputs` are the arguments of
@@ -29,7 +30,6 @@ def Interpreter_RunParallelOp : Interpreter_Op<"run_parallel"> {
   let arguments = (ins Variadic<HLO_TensorOrToken>:$inputs, OptionalAttr<FlatSymbolRefArrayAttr>:$infeed,
                        Interpreter_Programs:$programs);
   let results = (outs Variadic<HLO_TensorOrToken>:$results);
-  let hasVerifier = 1;
 }
 
 def Interpreter_PrintOp : Interpreter_Op<"print", [SameOperandsAndResultType]> {
