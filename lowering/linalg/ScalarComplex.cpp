@@ -2,7 +2,7 @@
 //===- ScalarComplex.cpp - Arithmetic and functions of complex numbers ----===//
 // Input:   %r = stablehlo.multiply %a, %b : tensor<complex<f32>> with complex<f32> scalars
 // Output:  arithmetic on the parts; functions and division as complex dialect operations, which lowering/cpu/math turns
-//          into calls of the runtime; cbrt and logistic, which that dialect lacks, as calls right away
+//          into calls of the runtime; as calls right away cbrt and logistic, which that dialect lacks, and log
 // Leaves alone comparisons, min/max, select and conversions: they are in the files of those.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/ComplexCalls.h"
@@ -30,6 +30,13 @@ Value emitSign(ScalarBuilder &b, Value x) {
   return b.select(isZero, x, unit);
 }
 
+/// A call rather than complex.log, which MLIR folds with complex.exp: log(exp(z)) is z only up to a multiple of 2 pi i.
+Value emitLog(ScalarBuilder &b, Value x) {
+  if (Value result = emitComplexCall(b, "log", x))
+    return result;
+  return complex::LogOp::create(b.builder, b.loc, x); // a region that no module contains yet
+}
+
 } // namespace
 
 Value emitComplexScalar(ScalarBuilder &b, const ScalarOp &op) {
@@ -53,7 +60,7 @@ Value emitComplexScalar(ScalarBuilder &b, const ScalarOp &op) {
       .Case<CosineOp>([&](auto) { return make(complex::CosOp()); })
       .Case<ExpOp>([&](auto) { return make(complex::ExpOp()); })
       .Case<Expm1Op>([&](auto) { return make(complex::Expm1Op()); })
-      .Case<LogOp>([&](auto) { return make(complex::LogOp()); })
+      .Case<LogOp>([&](auto) { return emitLog(b, v[0]); })
       .Case<Log1pOp>([&](auto) { return make(complex::Log1pOp()); })
       .Case<LogisticOp>([&](auto) { return emitComplexCall(b, "logistic", v); })
       .Case<RsqrtOp>([&](auto) { return make(complex::RsqrtOp()); })

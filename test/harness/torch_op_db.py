@@ -171,7 +171,11 @@ def compared(arguments, rows):
             seen[row["db"], row["op"], row["what"], row["dtype"]] |= row["how"] != "passed"
     unexpected = sorted(" ".join(key) for key, failed in seen.items() if failed and key not in known)
     print(f"{len(unexpected)} unexpected: {', '.join(unexpected)}")
-    stale = sorted(" ".join(key) for key, failed in seen.items() if not failed and key in entries)
+    runs = collections.defaultdict(list)
+    for key, failed in seen.items():
+        for listed in (key, (*key[:3], "any")):
+            runs[listed].append(failed)
+    stale = sorted(" ".join(key) for key in entries if runs[key] and not any(runs[key]))
     if arguments.strict:
         print(f"{len(stale)} pass though listed: {', '.join(stale)}")
     return len(unexpected) + (len(stale) if arguments.strict else 0)

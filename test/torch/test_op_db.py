@@ -4,6 +4,8 @@
 
 What may fail stands in op_db_expected.json with its reason; the harness (test/harness/torch_op_db.py) says how a sample fails.
 """
+import argparse
+import importlib.util
 import json
 import os
 import subprocess
@@ -40,6 +42,19 @@ def test_part(flags, least):
                          ids=["forward", "backward", "types", "foreach", "modules", "optimizers", "errors", "targets"])
 def test_all(flags):
     run("--samples=2", "--jobs=1", "--strict", *flags, timeout=7000)
+
+
+def test_strict_comparison(capsys):
+    spec = importlib.util.spec_from_file_location("torch_op_db", HARNESS)
+    harness = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(harness)
+
+    def compared(*outcomes):
+        rows = [{"db": "op", "op": "chalf", "what": "forward", "dtype": dtype, "how": how} for dtype, how in outcomes]
+        return harness.compared(argparse.Namespace(expected=EXPECTED, strict=True), rows)
+    assert compared(("f32", "exception"), ("i8", "passed")) == 0
+    assert compared(("f32", "skipped")) == 0
+    assert compared(("f32", "passed"), ("i8", "passed")) == 1 and "1 pass though listed: op chalf forward any" in capsys.readouterr().out
 
 
 def test_every_exception_has_a_reason():

@@ -18,6 +18,12 @@ def both(function, *tensors, rtol=1e-5, atol=1e-5):
 X = torch.tensor([[0.5, -1.5, 2.0, 0.0], [3.0, -0.25, 1.0, -2.0], [1.5, 0.75, -3.0, 4.0]])
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_inverse_functions_are_not_the_identity(dtype):
+    z = torch.complex(X[:, :2], 4 * X[:, 2:]).to(dtype)
+    both(lambda z: [z.exp().log(), z.log().exp(), (z * z).sqrt(), z.cos().acos(), z.sinh().asinh(), (z ** 2) ** 0.5], z, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("name, function", [
     ("exp", lambda x: [x.exp(), x.expm1(), x.sigmoid(), x.tanh(), x.sin(), x.cos(), x.abs(), x.neg(), x.sign()]),
     ("logs", lambda x: [(x.abs() + 1).log(), (x.abs() + 1).log2(), x.abs().log1p(), (x.abs() + 1).rsqrt()]),

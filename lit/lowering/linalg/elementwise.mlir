@@ -75,6 +75,19 @@ func.func @complex_logistic(%a: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>
 
 // -----
 
+// MLIR would fold complex.log of complex.exp, whose imaginary part need not be that of the operand.
+// CHECK-LABEL: func.func @complex_log_of_exponential(
+// CHECK: complex.exp
+// CHECK-NOT: complex.log
+// CHECK: call @millrace_rt_clogf
+func.func @complex_log_of_exponential(%a: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = stablehlo.exponential %a : tensor<4xcomplex<f32>>
+  %1 = stablehlo.log %0 : tensor<4xcomplex<f32>>
+  return %1 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
 // Two halves of a word: the dimension of two disappears into two reads by constant index.
 // CHECK-DAG: #[[LOW:.*]] = affine_map<(d0) -> (d0, 0)>
 // CHECK-DAG: #[[HIGH:.*]] = affine_map<(d0) -> (d0, 1)>
