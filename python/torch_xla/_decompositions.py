@@ -79,7 +79,8 @@ def _table():
 
 
 # Of another library, which may be loaded later than this module.
-_FOREIGN = {"torchvision::nms": _torchvision.nms}
+_FOREIGN = {"torchvision::nms": _torchvision.nms, "torchvision::roi_align": _torchvision.roi_align,
+            "torchvision::_roi_align_backward": _torchvision.roi_align_backward}
 
 
 def __getattr__(name):

@@ -69,3 +69,28 @@ def test_suppression_of_boxes(no_fallback, count, threshold):
     want = torchvision.ops.nms(boxes, scores, threshold)
     got = torchvision.ops.nms(boxes.to("xla"), scores.to("xla"), threshold)
     assert got.device.type == "xla" and torch.equal(got.cpu(), want)
+
+
+@pytest.mark.parametrize("ratio, aligned", [(2, False), (-1, False), (-1, True)])
+def test_regions_of_images(no_fallback, ratio, aligned):
+    """torchvision.ops.roi_align in words of PyTorch is what counts; samples outside of the image are zero, which those words leave out."""
+    if not importlib.util.find_spec("torchvision"):
+        pytest.skip("no torchvision")
+    import torch_model_zoo
+    torch_model_zoo.vision()
+    import torchvision.ops
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randn(2, 3, 9, 11, generator=generator, dtype=torch.float64)
+    corner = torch.rand(5, 2, generator=generator, dtype=torch.float64) * 10
+    boxes = torch.cat([torch.tensor([[0], [1], [1], [0], [1]]), corner, corner + torch.rand(5, 2, generator=generator) * 11], 1)
+    boxes[4] = torch.tensor([1, 30, 30, 41, 41])
+    results = []
+    for device in ("cpu", "xla"):
+        x = images.to(device).requires_grad_()
+        made = torchvision.ops.roi_align(x, boxes.to(device), (4, 3), 0.5, ratio, aligned)
+        weights = torch.linspace(-1, 1, made[:4].numel(), dtype=made.dtype, device=device).view(made[:4].shape)
+        results.append([made[:4], torch.autograd.grad((made[:4] * weights).sum(), x)[0]])
+    for want, got in zip(*results):
+        torch.testing.assert_close(got.cpu(), want, check_stride=False)
+    assert not made[4].any()
+    assert torchvision.ops.roi_align(images.to("xla"), boxes[:0].to("xla"), 2).shape == (0, 3, 2, 2)
