@@ -23,10 +23,12 @@ def leaves(tree):
 
 
 class Subject:
-    """`decodes`: it has generate(). `doubles`: the device computes in double precision too. `isSingle`: PyTorch's CPU cannot."""
+    """`decodes`: it has generate(). `doubles`: the device computes in double precision too. `isSingle`: PyTorch's CPU cannot.
+    `settling`: runs after the first that may compile, because the model keeps what an earlier one computed."""
     decodes = False
     doubles = False
     isSingle = False
+    settling = 0
 
     def __init__(self, name):
         self.name = name
@@ -107,6 +109,7 @@ class Flow(Subject):
 class Detection(Subject):
     """Boxes, their number and their order depend on values: compared in double precision, so that rounding changes none."""
     doubles = True
+    settling = 1  # anchors, which are parameters of the second run's graphs
 
     def make(self):
         import torchvision.models
