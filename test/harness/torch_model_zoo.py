@@ -118,6 +118,8 @@ class Detection(Subject):
         if hasattr(made, "rpn"):
             made.rpn._pre_nms_top_n = {"training": 200, "testing": 100}
             made.rpn._post_nms_top_n = {"training": 100, "testing": 50}
+            for part in (made.rpn, made.roi_heads):
+                part.fg_bg_sampler.batch_size_per_image = 100_000  # all of them, rather than some by chance
         return without_chance(made)
 
     def inputs(self):

@@ -140,7 +140,7 @@ def examine(subject, what):
     ran = met.executed_fallback_ops()
     got, want, rounded = (run.made(what) for run in (device, exact, single))
     if what == "train":
-        start = [torch.zeros(())] * 2 + [t.detach().double() for t in [*model.parameters(), *model.buffers()]]
+        start = [torch.zeros(())] * len(seconds) + [t.detach().double() for t in [*model.parameters(), *model.buffers()]]
         got, want, rounded = (changes([t.double() if t.is_floating_point() else t for t in made], start) for made in (got, want, rounded))
     own, cpu = distance(got, want), distance(rounded, want)
     wrong = []
