@@ -3,6 +3,7 @@
 // Input:   %2 = all_reduce(%0) groups [[0, 1]] ; %3 = sine %2 ; %4 = all_reduce(%1) groups [[0, 1]]
 // Output:  %2, %4 = all_reduce(%0, %1) groups [[0, 1]] ; %3 = sine %2
 // Leaves alone sums of which one needs the other, other groups or computations, and what effects stand between.
+#include "passes/spmd/Communication.h"
 #include "passes/spmd/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -30,15 +31,10 @@ struct Group {
   bool open = true;
 };
 
-int64_t bytesOf(AllReduceOp op) {
+int64_t bytesOfOperands(AllReduceOp op) {
   int64_t bytes = 0;
-  for (Type type : op->getOperandTypes()) {
-    auto tensor = cast<ShapedType>(type);
-    Type element = tensor.getElementType();
-    int64_t bits = isa<ComplexType>(element) ? 2 * cast<ComplexType>(element).getElementType().getIntOrFloatBitWidth()
-                                             : element.getIntOrFloatBitWidth();
-    bytes += tensor.getNumElements() * bits / 8;
-  }
+  for (Type type : op->getOperandTypes())
+    bytes += bytesOf(type);
   return bytes;
 }
 
@@ -115,10 +111,10 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
         if (needs(op, group)) {
           group.dependents.insert(&op);
           group.open = !hasEffects(op);
-        } else if (sum && !placed && fitTogether(group.members[0], sum) && group.bytes + bytesOf(sum) <= maxBytes) {
+        } else if (sum && !placed && fitTogether(group.members[0], sum) && group.bytes + bytesOfOperands(sum) <= maxBytes) {
           group.members.push_back(sum);
           group.dependents.insert(sum);
-          group.bytes += bytesOf(sum);
+          group.bytes += bytesOfOperands(sum);
           placed = true;
         }
       }
@@ -126,7 +122,7 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
         Group &group = groups.emplace_back();
         group.members.push_back(sum);
         group.dependents.insert(sum);
-        group.bytes = bytesOf(sum);
+        group.bytes = bytesOfOperands(sum);
       }
     }
     bool changed = false;

@@ -6,6 +6,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
 
@@ -14,17 +15,22 @@ using namespace millrace::stablehlo;
 
 namespace millrace::spmd {
 
+int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return 0;
+  Type element = tensor.getElementType();
+  if (auto quantized = dyn_cast<quant::QuantizedType>(element))
+    element = quantized.getStorageType();
+  auto complex = dyn_cast<ComplexType>(element);
+  int64_t bits = complex ? 2 * complex.getElementType().getIntOrFloatBitWidth() : element.getIntOrFloatBitWidth();
+  return tensor.getNumElements() * std::max<int64_t>(8, bits) / 8;
+}
+
 static int64_t bytesOf(TypeRange types) {
   int64_t bytes = 0;
-  for (Type type : types) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape())
-      continue;
-    Type element = tensor.getElementType();
-    auto complex = dyn_cast<ComplexType>(element);
-    int64_t bits = complex ? 2 * complex.getElementType().getIntOrFloatBitWidth() : element.getIntOrFloatBitWidth();
-    bytes += tensor.getNumElements() * std::max<int64_t>(8, bits) / 8;
-  }
+  for (Type type : types)
+    bytes += bytesOf(type);
   return bytes;
 }
 

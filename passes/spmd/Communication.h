@@ -14,6 +14,9 @@ struct Cost {
   double microseconds = 0; ///< 1 us for each message plus the bytes at 10 GB/s: an estimate to compare programs with
 };
 
+/// Of the whole tensor: its elements in memory, a byte each at least; 0 of anything else and of a shape that is not static.
+int64_t bytesOf(mlir::Type type);
+
 /// Of a collective of stablehlo in a program for one device; nothing for other operations.
 std::optional<Cost> communicationOf(mlir::Operation *op);
 

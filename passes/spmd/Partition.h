@@ -38,6 +38,8 @@ struct PartitionOptions {
   CallPartitioner *calls = nullptr;
   /// For tests: the last tiles of dimensions are filled up with NaN or ones, so that it shows where that gets into a result.
   bool spoilFilling = false;
+  /// For tests: what fills dimensions up is summed with the rest, a planted mistake.
+  bool omitMasks = false;
 };
 
 /// True if some value of the module says how it is sharded, and there is something to it.

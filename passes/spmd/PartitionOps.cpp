@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PartitionOps.cpp - Blocks, operations by rule, collectives ---------===//
 #include "passes/spmd/Combiners.h"
+#include "passes/spmd/Communication.h"
 #include "passes/spmd/Partitioner.h"
 
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
@@ -204,17 +206,6 @@ Operation *Partitioner::emitLocal(Operation &op, ValueRange operands, ArrayRef<P
   return local;
 }
 
-/// Bytes of the whole tensor.
-static int64_t bytesOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return 0;
-  Type element = tensor.getElementType();
-  if (auto complex = dyn_cast<ComplexType>(element))
-    return 2 * bytesOf(RankedTensorType::get(tensor.getShape(), complex.getElementType()));
-  return tensor.getNumElements() * std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
-}
-
 /// Tiles for every factor: of what operands have and results are to have, that comes first which keeps most bytes in place.
 SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const SplitRule &split, const Scope &scope,
                                                       ArrayRef<std::optional<Placement>> wanted) {
@@ -290,6 +281,8 @@ SmallVector<std::optional<Tiles>> Partitioner::assign(Operation &op, const Split
 /// What fills the last tiles of dimensions that are summed over must not be summed.
 void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, const SplitRule &split,
                                ArrayRef<const Tiles *> assigned, Operation *combiner, ValueRange inits) {
+  if (options.omitMasks)
+    return;
   for (auto [i, shard] : llvm::enumerate(operands))
     for (auto [dim, factors] : llvm::enumerate(split.rule.operands[i])) {
       const Tiles &tiles = shard.placement[dim];
@@ -332,8 +325,24 @@ SmallVector<Value> Partitioner::reduceAgain(ReduceOp op, ValueRange partial, con
   return reduced->getResults();
 }
 
+/// Quantized values are split where elements have nothing to do with each other: sums of parts would be rounded twice, and what
+/// fills up is no zero. Where slices have scales of their own, nothing is split.
+static void restrictQuantized(Operation &op, SplitRule &split) {
+  auto any = [&](auto kind) {
+    auto has = [&](Type type) { return kind(getElementTypeOrSelf(type)); };
+    return llvm::any_of(op.getOperandTypes(), has) || llvm::any_of(op.getResultTypes(), has);
+  };
+  if (!any([](Type element) { return isa<quant::QuantizedType>(element); }))
+    return;
+  bool isPerAxis = any([](Type element) { return isa<quant::UniformQuantizedPerAxisType, quant::UniformQuantizedSubChannelType>(element); });
+  for (size_t factor = 0; factor < split.rule.factors.size(); ++factor)
+    if (isPerAxis || split.isReduced(factor) || split.moving[factor])
+      split.splittable[factor] = false;
+}
+
 LogicalResult Partitioner::emitByRule(Operation &op) {
   SplitRule split = splitRuleOf(&op);
+  restrictQuantized(op, split);
   const sharding::Rule &rule = split.rule;
   Scope scope = scopeOf(op);
   std::optional<Pending> pending = passedOn(op);

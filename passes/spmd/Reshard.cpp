@@ -4,6 +4,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -30,6 +31,8 @@ Shard shardOf(Type global, Value local, Placement placement, Scope scope) {
 
 Value zeroOf(OpBuilder &builder, Location loc, Value like) {
   auto type = RankedTensorType::get({}, cast<RankedTensorType>(like.getType()).getElementType());
+  if (auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType()))
+    return ConstantOp::create(builder, loc, type, zerosOf(type.clone(quantized.getStorageType())));
   return ConstantOp::create(builder, loc, zerosOf(type));
 }
 
@@ -223,7 +226,8 @@ Value Resharder::reshard(OpBuilder &builder, Location loc, const Shard &shard, c
   return result;
 }
 
-/// Replaces the all_reduce that makes the value if devices keep one slice of a dimension each, and every group has all slices.
+/// Replaces the all_reduce that makes the value if devices keep one slice of a dimension each, and every group has all slices. All groups
+/// must add in the same order: else copies of a slice in two groups would be rounded differently.
 void Resharder::scatterSum(OpBuilder &builder, Shard &shard, const Placement &target) {
   auto sum = shard.value.getDefiningOp<AllReduceOp>();
   if (!sum || !ownSums.contains(sum) || !sum->use_empty() || sum->getBlock() != builder.getInsertionBlock())
@@ -241,9 +245,10 @@ void Resharder::scatterSum(OpBuilder &builder, Shard &shard, const Placement &ta
     bool complete = true;
     for (size_t begin = 0; begin < ids.size(); begin += size) {
       std::vector<int64_t> &group = groups.emplace_back(size, -1);
-      for (int64_t device : ArrayRef(ids).slice(begin, size)) {
-        complete &= group[inner.at(device)] == -1;
-        group[inner.at(device)] = device;
+      for (size_t i = 0; i < size; ++i) {
+        int64_t device = ids[begin + i], place = inner.at(device);
+        complete &= group[place] == -1 && place == inner.at(ids[i]);
+        group[place] = device;
       }
     }
     if (!complete)

@@ -3,10 +3,12 @@
 // One process for thousands of programs: scripts/fuzz --devices starts it and talks over pipes. Both sides are evaluated, so
 // that a program costs milliseconds; machine code of partitioned programs is what xla-run and test/e2e/spmd test.
 //
-//   request:  bytes of the text, text, number of arguments, then bytes and contents of each (whole arrays, row-major)
+//   request:  bytes of the text for one device, text, the same for all, number of arguments, then bytes and contents of each (whole
+//             arrays, row-major)
 //   response: 0, number of results, then for each: bytes and contents on one device, bytes and contents joined from all;
 //             or 1, bytes of a message, message
-// Every number is a little-endian u64. The process ends with its input.
+// Every number is a little-endian u64. The process ends with its input. Flags: --omit-masks plants a mistake, --keep-zeros fills up with
+// zeros instead of NaN and ones.
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "lowering/Compile.h"
 #include "lowering/DropShardings.h"
@@ -84,8 +86,9 @@ tools::Array toArray(const eval::Tensor &tensor) {
 
 class Run {
 public:
-  Run(MLIRContext &context, const std::string &text, const std::vector<std::string> &contents)
-      : context(context), text(text), contents(contents) {}
+  Run(MLIRContext &context, const spmd::PartitionOptions &options, const std::string &text, const std::string &spread,
+      const std::vector<std::string> &contents)
+      : context(context), options(options), text(text), spread(spread), contents(contents) {}
 
   Outcome operator()() {
     std::string diagnostics;
@@ -113,8 +116,10 @@ private:
     OwningOpRef<ModuleOp> single = parseSourceString<ModuleOp>(text, &context);
     if (!single)
       return fail("does not parse");
-    OwningOpRef<ModuleOp> many = single->clone();
-    auto partitions = (*single)->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+    OwningOpRef<ModuleOp> many = parseSourceString<ModuleOp>(spread, &context);
+    if (!many)
+      return fail("does not parse");
+    auto partitions = (*many)->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
     devices = partitions ? partitions.getInt() : 1;
     if (failed(runSingle(*single)))
       return failure();
@@ -122,7 +127,6 @@ private:
   }
 
   LogicalResult runSingle(ModuleOp module) {
-    module->setAttr("mhlo.num_partitions", Builder(&context).getI32IntegerAttr(1));
     if (failed(lowering::dropShardings(module)) || failed(tools::legalizeChlo(module)))
       return fail("one device: cannot be prepared");
     func::FuncOp entry = eval::entryFunction(module);
@@ -151,7 +155,7 @@ private:
 
   LogicalResult runMany(ModuleOp module) {
     calls::prepareCollectives(module);
-    if (failed(spmd::partition(module, {.spoilFilling = true})) || failed(verify(module)) || failed(tools::legalizeChlo(module)))
+    if (failed(spmd::partition(module, options)) || failed(verify(module)) || failed(tools::legalizeChlo(module)))
       return fail("partitioning");
     func::FuncOp entry = eval::entryFunction(module);
     std::vector<SmallVector<eval::Value>> values(devices);
@@ -193,7 +197,8 @@ private:
   }
 
   MLIRContext &context;
-  const std::string &text;
+  const spmd::PartitionOptions &options;
+  const std::string &text, &spread;
   const std::vector<std::string> &contents;
   int64_t devices = 1;
   std::vector<tools::Array> arguments;
@@ -203,12 +208,22 @@ private:
 
 } // namespace
 
-int main() {
+int main(int count, char **flags) {
+  spmd::PartitionOptions options;
+  options.spoilFilling = true;
+  for (llvm::StringRef flag : llvm::ArrayRef(flags + 1, count - 1)) {
+    if (flag == "--omit-masks")
+      options.omitMasks = true;
+    else if (flag == "--keep-zeros")
+      options.spoilFilling = false;
+    else
+      return 2;
+  }
   std::unique_ptr<MLIRContext> context;
-  std::string text;
-  for (uint64_t count = 0; readText(text); ++count) {
+  std::string text, spread;
+  for (uint64_t index = 0; readText(text) && readText(spread); ++index) {
     // A context keeps every constant it has seen.
-    if (count % 100 == 0) {
+    if (index % 100 == 0) {
       DialectRegistry registry;
       registerAllDialects(registry);
       registerCompilerDialects(registry);
@@ -221,7 +236,7 @@ int main() {
     for (std::string &each : contents)
       if (!readText(each))
         return 1;
-    Outcome outcome = Run(*context, text, contents)();
+    Outcome outcome = Run(*context, options, text, spread, contents)();
     if (!outcome.error.empty()) {
       write(uint64_t(1));
       write(outcome.error);

@@ -24,7 +24,7 @@ import time
 
 import numpy as np
 
-from fuzz import devices, dtypes, elementwise, more, program, shardings, structure
+from fuzz import devices, dtypes, elementwise, manual, more, program, rare, shardings, structure
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 BUILD = os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"))
@@ -91,8 +91,8 @@ def generate(seed, index, focus=None, spread=False):
               "control_flow": structure.CONTROL_FLOW}
     weights = np.array([0.45, 0.2, 0.1, 0.07, 0.12, 0.06])
     if spread:
-        groups["more"] = more.MORE
-        weights = np.array([0.2, 0.2, 0.12, 0.08, 0.12, 0.06, 0.22])
+        groups["more"], groups["rare"], groups["manual"] = more.MORE, rare.RARE, manual.MANUAL
+        weights = np.array([0.2, 0.18, 0.11, 0.08, 0.11, 0.06, 0.18, 0.04, 0.04])
     families = list(groups)
     if focus:
         weights = weights * 0.5 + np.array([0.5 if f == focus else 0 for f in FAMILIES])
@@ -145,22 +145,23 @@ class Case:
                 names.setdefault(id(result), f"%v{index}_{k}")
             shown = {id(r): (names[id(r)] if names[id(r)].startswith("%v") else f"%unused{index}_{k}")
                      for k, r in enumerate(op.results)}
-            lines.append(op.render({**names, **shown}))
+            lines.append(op.render({**names, **shown}, spread))
             for result in op.results if spread else []:
                 name = names[id(result)]
                 if name.startswith("%v") and (sharding := spread.wish(result)):
                     lines.append(f"    {name}_s = sdy.sharding_constraint {name} {sharding} : {result.type}")
                     names[id(result)] = name + "_s"
+        functions = "".join(op.functions for op in self.operations)
         if spread:
             head = ", ".join(f"{names[id(a)]}: {a.type}{spread.attribute(a)}" for a in self.arguments)
             types = ", ".join(f"{r.type}{spread.attribute(r, 'result')}" for r in self.results)
             plain = ", ".join(r.type for r in self.results)
             return (f"{spread.head}  func.func @main({head}) -> ({types}) {{\n" + "\n".join(lines)
-                    + f"\n    func.return {', '.join(names[id(r)] for r in self.results)} : {plain}\n  }}\n}}\n")
+                    + f"\n    func.return {', '.join(names[id(r)] for r in self.results)} : {plain}\n  }}\n{functions}}}\n")
         head = ", ".join(f"{names[id(a)]}: {a.type}" for a in self.arguments)
         types = ", ".join(r.type for r in self.results)
         return (f"func.func @main({head}) -> ({types}) {{\n" + "\n".join(lines)
-                + f"\n    func.return {', '.join(names[id(r)] for r in self.results)} : {types}\n}}\n")
+                + f"\n    func.return {', '.join(names[id(r)] for r in self.results)} : {types}\n}}\n{functions}")
 
     def compare(self, backends):
         """None, or (index of the result or None, message)."""

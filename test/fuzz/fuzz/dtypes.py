@@ -54,11 +54,9 @@ def random_array(random, dtype, shape, special):
     if is_integer(dtype):
         low, high = int_range(dtype)
         small = random.integers(max(low, -8), min(high, 8), shape, endpoint=True)
-        values = np.array(small, dtype=object)
-        for index in np.ndindex(*shape):
-            if random.random() < 0.15:
-                values[index] = int(random.choice(np.array([low, high, low + 1, high - 1], dtype=object)))
-        return values.astype(np.uint64 if dtype == "ui64" else np.int64).astype(NUMPY[dtype])
+        wide = np.uint64 if dtype == "ui64" else np.int64
+        corners = random.choice(np.array([low, high, low + 1, high - 1], dtype=wide), shape)
+        return np.asarray(np.where(random.random(shape) < 0.15, corners, small.astype(wide))).astype(NUMPY[dtype])
     if dtype.startswith("complex"):
         part = dtype[8:-1]
         return (random_array(random, part, shape, special) + 1j * random_array(random, part, shape, special)).astype(NUMPY[dtype])

@@ -23,17 +23,20 @@ class Value:
 
 @dataclasses.dataclass
 class Operation:
-    """One line (or a region operation's lines): `text` has {0}, {1}… for operand names and {r} for the results."""
+    """One line (or a region operation's lines): `text` has {0}, {1}… for operand names. `functions`: those it calls. `spread`, if any: of
+    Shardings, what stands for `text` in the program for many devices, or None."""
 
     kind: str
     family: str
     operands: list
     results: list
     text: str
+    functions: str = ""
+    spread: object = None
 
-    def render(self, names):
+    def render(self, names, spread=None):
         results = ", ".join(names[id(r)] for r in self.results)
-        body = self.text
+        body = (self.spread(spread) if spread and self.spread else None) or self.text
         for index, operand in enumerate(self.operands):
             body = body.replace("{%d}" % index, names[id(operand)])
         return f"    {results} = {body}"
@@ -78,13 +81,13 @@ class Program:
         accepted = list(accepted)
         return self.argument(accepted[int(self.random.integers(len(accepted)))], shape)
 
-    def emit(self, kind, family, operands, results, text, exact=None, magnitude=None):
+    def emit(self, kind, family, operands, results, text, exact=None, magnitude=None, functions="", spread=None):
         """Appends an operation; `results` is a list of (dtype, shape). Returns its Values."""
         if exact is None:
             exact = all(o.exact for o in operands)
         if magnitude is None:
             magnitude = max([o.magnitude for o in operands], default=2.0)
-        op = Operation(kind, family, list(operands), [], text)
+        op = Operation(kind, family, list(operands), [], text, functions, spread)
         for dtype, shape in results:
             value = Value(f"%{len(self.operations)}_{len(op.results)}", dtype, tuple(shape), exact, magnitude, op)
             op.results.append(value)

@@ -34,12 +34,23 @@ class Shardings:
         axes = ", ".join(f'"{name}"={size}' for name, size in self.sizes.items())
         ids = ""
         order = random.permutation(self.devices)
+        self.ids = list(range(self.devices))
         if index % 4 == 0 and list(order) != sorted(order):
+            self.ids = [int(i) for i in order]
             ids = f", device_ids=[{', '.join(str(i) for i in order)}]"
         self.head = f"module attributes {{mhlo.num_partitions = {self.devices} : i32}} {{\n  sdy.mesh @mesh = <[{axes}]{ids}>\n"
 
+    def random(self, text):
+        """The same numbers whenever the text is the same."""
+        return np.random.default_rng([self.seed, self.index, zlib.crc32(text.encode())])
+
     def _random(self, value, what):
-        return np.random.default_rng([self.seed, self.index, zlib.crc32(f"{value.name} {what}".encode())])
+        return self.random(f"{value.name} {what}")
+
+    def groups(self, axis):
+        """Lists of the devices that differ along the axis only."""
+        grid = np.array(self.ids).reshape(list(self.sizes.values()))
+        return np.moveaxis(grid, list(self.sizes).index(axis), -1).reshape(-1, self.sizes[axis]).tolist()
 
     def _pieces(self, random):
         """(text, size) of what can be dealt to dimensions: axes, some of them as two sub-axes."""
