@@ -75,6 +75,16 @@ void appendSaved(const std::string &text) {
     std::fprintf(stderr, "torch_xla: cannot write %s.0 (XLA_SAVE_TENSORS_FILE)\n", saveFile().c_str());
 }
 
+void saveShardings(const std::vector<Value> &roots) {
+  if (saveFile().empty() || environment("XLA_SAVE_TENSORS_FMT") != "hlo")
+    return;
+  std::string text = "#OUTPUT_SHARDING_BEGIN\n\n";
+  for (const Value &root : roots)
+    if (const Parts *parts = partsOf(root))
+      text += root.shape().toString() + " " + parts->sharding->text + "\n";
+  appendSaved(text + "\n#OUTPUT_SHARDING_END\n\n");
+}
+
 std::optional<ProgramDump> ProgramDump::next() {
   static const std::string folder = [] {
     const std::string flags = environment("XLA_FLAGS"), name = "--xla_dump_to=";

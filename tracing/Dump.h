@@ -16,6 +16,8 @@ runtime::Status withProgram(runtime::Status error, const std::string &stablehlo)
 /// What saveGraph() appends; "" if the environment does not ask for it.
 std::string savedForm(const std::vector<Value> &roots);
 void appendSaved(const std::string &text);
+/// Appends the shardings of `roots` where a program for several devices has put them, in the format hlo only.
+void saveShardings(const std::vector<Value> &roots);
 /// Appends the graph of `roots` if the environment asks for it.
 inline void saveGraph(const std::vector<Value> &roots) { appendSaved(savedForm(roots)); }
 

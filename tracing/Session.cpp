@@ -201,6 +201,8 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   Timed time(isEager ? "EagerOpCompileTime" : "CompileTime");
   Metrics::get().count(isEager ? "EagerOpUncachedCompile" : "UncachedCompile");
   Metrics::get().count("CreateCompileHandles");
+  if (splitsAlone)
+    Metrics::get().count("CompileWithAutoSharding");
   ++compiled;
   runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileText(text);
   if (!program)
@@ -406,6 +408,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   if (!(*program)->text.empty()) {
     MILLRACE_TRY(runOnAll(plan, roots, **program, dying));
     becomeLeaves(roots);
+    saveShardings(roots);
     return {};
   }
 

@@ -2,6 +2,7 @@
 """Names of torch_xla._XLAC that programs and PyTorch/XLA's tests use, in terms of its own functions and of this package's."""
 import enum
 import hashlib
+import os
 
 import torch
 
@@ -182,6 +183,8 @@ def install(xlac):
                       f"  Data Handle: {handle}", "Tensor on host: None"]
         return "XLATensor {\n" + "\n".join(lines) + "\n}"
 
+    xlac._is_placecholder = xlac._is_placeholder  # how PyTorch/XLA spells it
+
     #===-- Shardings -----------------------------------------------------------===
 
     from .distributed.spmd.mesh import OpSharding, type_of
@@ -251,7 +254,17 @@ def install(xlac):
 
     @name
     def _xla_get_auto_sharding():
-        return False
+        return xr._auto_sharding[0]
+
+    #===-- The end of a process ------------------------------------------------===
+
+    from . import _preemption
+    xlac._activate_preemption_sync_manager, xlac._deactivate_preemption_sync_manager = _preemption.activate, _preemption.deactivate
+    xlac._sync_point_reached = _preemption.reached
+
+    @name
+    def _ensure_xla_coordinator_initialized(global_rank, world_size, master_addr, master_port=None):
+        """Nothing to do: processes agree through torch.distributed."""
 
     #===-- Donation ------------------------------------------------------------===
 
@@ -261,11 +274,14 @@ def install(xlac):
     @name
     def _get_graph_hash(tensors):
         made = plain_hash(tensors)
+        if xlac._xla_get_auto_sharding():  # what is split where decides over the program, too
+            plain, made = made, hashlib.blake2b(made + os.environ.get("XLA_AUTO_SPMD_MESH", "").encode(), digest_size=16).digest()
+            hashes[made] = plain
         if donations.is_active and donations:
             marked = [donations.has(leaf) for leaf in xlac._get_tensors_xla_device_data_node(tensors)[1]]
             if any(marked):  # the same program; the caller gives up its inputs
                 plain, made = made, hashlib.blake2b(made + bytes(marked), digest_size=16).digest()
-                hashes[made] = plain
+                hashes[made] = hashes.get(plain, plain)
         return made
 
     @name

@@ -7,6 +7,7 @@ from . import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _cache_folder = []  # that of initialize_cache(), if this process may write to it
+_auto_sharding = [False]  # what use_spmd() was told last
 
 
 def device_type():
@@ -123,6 +124,7 @@ def use_spmd(auto=False, enable=True):
     the devices divide. `enable=False` turns SPMD off; sharded tensors are put together where they are used."""
     _XLAC._sync(False)
     _XLAC._spmd_use(bool(enable), bool(auto))
+    _auto_sharding[0] = bool(enable and auto)
 
 
 def is_spmd():

@@ -335,13 +335,19 @@ def save(data, file_or_path, master_only=True, global_master=False, sync=True):
         rendezvous("torch_xla.core.xla_model.save")
 
 
+class MissingSharding(KeyError, ValueError):
+    """A batch has an entry that the dict of shardings lacks."""
+
+    __str__ = ValueError.__str__
+
+
 def _send_by_name(batch, device, specs):
     """A batch that is a dict, with a sharding per key."""
     if not isinstance(batch, dict):
         raise ValueError(f"input_sharding is a dict: expects batches that are dicts too, but got a {type(batch).__name__}")
     missing = [key for key in batch if key not in specs]
     if missing:
-        raise ValueError(f"input_sharding has no entry for {missing} of a batch; it has {list(specs)}")
+        raise MissingSharding(f"input_sharding has no entry for {missing} of a batch; it has {list(specs)}")
     return type(batch)((key, send_cpu_data_to_device([value], device, specs[key])[0]) for key, value in batch.items())
 
 
@@ -356,7 +362,7 @@ def send_cpu_data_to_device(datas, device, input_sharding=None):
         return [_send_by_name(data, device, input_sharding) for data in datas]
 
     def send(tensors):
-        if input_sharding is None:
+        if input_sharding is None and not _XLAC._spmd_partitions():
             return [tensor.to(device) for tensor in tensors]
         from ..distributed.spmd.xla_sharding import upload
         return [upload(tensor, input_sharding) for tensor in tensors]

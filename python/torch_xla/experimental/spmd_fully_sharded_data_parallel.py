@@ -36,7 +36,8 @@ class SpmdFullyShardedDataParallel(nn.Module):
         if not mesh.axis_names or "fsdp" not in mesh.axis_names:
             raise ValueError(f"FSDPv2: expects a mesh with an axis named fsdp, but got axes {mesh.axis_names}")
         if extra_data_axis is not None and extra_data_axis not in mesh.axis_names:
-            raise ValueError(f"FSDPv2: the mesh has no axis {extra_data_axis!r}: {mesh.axis_names}")
+            raise ValueError(f"FSDPv2: expects extra_data_axis to be one of {mesh.axis_names}, but got {extra_data_axis!r}. The provided "
+                             f"{extra_data_axis} axis is not in the mesh.")
         self._mesh = mesh
         self._data_axes = "fsdp" if extra_data_axis is None else (extra_data_axis, "fsdp")
         self._shard_output = shard_output or (lambda output, mesh: _split_batch(output, mesh, self._data_axes))
@@ -46,6 +47,7 @@ class SpmdFullyShardedDataParallel(nn.Module):
         module.to("xla")
         for parameter in module.parameters():
             self._split(parameter)
+        xs.apply_backward_optimization_barrier(module)
         self._orig_module = module
 
     @staticmethod

@@ -538,7 +538,9 @@ def test_visualize(tmp_path, capsys):
     from torch_xla.distributed.spmd.debugging import visualize_sharding, visualize_tensor_sharding
     visualize_sharding("{devices=[2,2,2]0,1,2,3,4,5,6,7 last_tile_dim_replicate}", use_color=False)
     text = capsys.readouterr().out
-    assert re.search(r"CPU 0,1 +│ +CPU 2,3", text) and re.search(r"CPU 4,5 +│ +CPU 6,7", text)
+    assert re.search(r"CPU \[0, 1\] +│ +CPU \[2, 3\]", text) and re.search(r"CPU \[4, 5\] +│ +CPU \[6, 7\]", text)
+    visualize_sharding("{devices=[2,4]<=[8]}", use_color=False)
+    assert capsys.readouterr().out.splitlines()[2].rstrip() == "│  CPU 0  │  CPU 1  │  CPU 2  │  CPU 3  │".replace("  ", " ")
     t = xs.mark_sharding(torch.randn(8, 4, 4).to("xla"), grid(2, 4), (0, 1, None))
     assert len(visualize_tensor_sharding(t, use_color=True)) == 2
     for name in ("picture.svg", "picture.html"):
@@ -588,3 +590,58 @@ def test_mistakes_of_a_mesh():
             Mesh(*arguments)
     with pytest.raises(ValueError, match="a tensor of the xla device"):
         xs.mark_sharding(torch.ones(8), grid(8), (0,))
+
+
+#===-- What PyTorch/XLA's tests look at --------------------------------------===
+
+
+def test_loaders_say_that_values_are_whole():
+    whole, = xm.send_cpu_data_to_device(torch.randn(8, 4), xm.xla_device())
+    assert spec(whole) == "{replicated}"
+    mesh = xs.get_1d_mesh("x")
+    with pytest.raises(KeyError, match="no entry for"):
+        xm.send_cpu_data_to_device([{"x": torch.ones(8), "y": torch.ones(8)}], xm.xla_device(), {"x": xs.ShardingSpec(mesh, ("x",))})
+
+
+def test_fsdp_keeps_backward_passes_apart():
+    from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel as FSDPv2
+    mesh = grid(8, 1, names=("fsdp", "tensor"))
+    layers = FSDPv2(nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1)), mesh)
+    layers(torch.randn(16, 16).to("xla")).sum().backward()
+    assert "opt-barrier" in XLAC._get_xla_tensors_hlo([layers[2].weight.grad])
+    with pytest.raises(ValueError, match="The provided ddp axis is not in the mesh"):
+        FSDPv2(nn.Linear(8, 8), mesh, extra_data_axis="ddp")
+
+
+def test_auto_sharding_is_part_of_a_graphs_hash(monkeypatch):
+    t = torch.ones(2, 2).to("xla")
+    assert not XLAC._xla_get_auto_sharding()
+    hashes = [XLAC._get_graph_hash([t + 0])]
+    xr.use_spmd(auto=True)
+    try:
+        assert XLAC._xla_get_auto_sharding()
+        hashes.append(XLAC._get_graph_hash([t + 0]))
+        monkeypatch.setenv("XLA_AUTO_SPMD_MESH", "2,4")
+        hashes.append(XLAC._get_graph_hash([t + 0]))
+        assert len(set(hashes)) == 3
+        met.clear_all()
+        (torch.ones(64, 48).to("xla") @ torch.ones(48, 80).to("xla")).sum().item()
+        assert met.counter_value("CompileWithAutoSharding") >= 1
+    finally:
+        xr.use_spmd()
+
+
+def test_saved_programs_name_shardings_of_results(tmp_path):
+    import subprocess
+    import sys
+    code = """
+import torch, torch_xla, torch_xla.runtime as xr, torch_xla.distributed.spmd as xs
+xr.use_spmd()
+x = xs.mark_sharding(torch.ones(8, 32).to("xla"), xs.get_1d_mesh("a"), ("a", None))
+y = x + 1
+torch_xla.sync()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=200,
+                   env=dict(os.environ, XLA_SAVE_TENSORS_FILE=str(tmp_path / "saved"), XLA_SAVE_TENSORS_FMT="hlo"))
+    lines = (tmp_path / "saved.0").read_text().splitlines()
+    assert lines[-2:] == ["#OUTPUT_SHARDING_END", ""] and f"f32[8,32] {{devices=[8,1]{LIST}}}" in lines

@@ -51,8 +51,9 @@ def _planes(grid):
     return [(f"[{', '.join(map(str, index))}, :, :]", grid[index]) for index in np.ndindex(*grid.shape[:-2])]
 
 
-def _label(devices):
-    return f"CPU {','.join(map(str, devices))}"
+def _label(devices, is_list=False):
+    """"CPU 3", or "CPU [2, 3]" of what several devices have."""
+    return f"CPU {list(devices) if is_list or len(devices) > 1 else devices[0]}"
 
 
 def visualize_sharding(sharding, use_color=True, scale=1.0, min_width=9, max_width=80, file=None):
@@ -66,21 +67,25 @@ def visualize_sharding(sharding, use_color=True, scale=1.0, min_width=9, max_wid
         with open(file, "w", encoding="utf-8") as out:
             out.write(picture)
         return file
+    import rich.align
     import rich.box
     import rich.console
+    import rich.padding
     import rich.table
-    import rich.text
     console = rich.console.Console(width=max_width)
+    use_color = use_color and bool(console.color_system)
+    is_list = not sharding.startswith("{devices=") or sharding.endswith("last_tile_dim_replicate}")
     tables = []
     for title, plane in planes:
-        table = rich.table.Table(show_header=False, show_lines=True, padding=0, highlight=not use_color, pad_edge=False,
-                                 box=rich.box.SQUARE, title=title or None)
-        width = max(min_width, int(scale * max(len(_label(cell)) + 2 for cell in plane.flat)))
-        for _ in range(plane.shape[1]):
-            table.add_column(justify="center", min_width=min(width, max_width // plane.shape[1]))
+        # Colors part the cells where there are some, lines where not.
+        table = rich.table.Table(show_header=False, show_lines=not use_color, padding=0, highlight=not use_color, pad_edge=False,
+                                 box=None if use_color else rich.box.SQUARE, title=title or None)
         for row in plane:
-            table.add_row(*(rich.text.Text(f"\n{_label(cell)}\n", style=f"black on {_COLORS[cell[0] % len(_COLORS)]}" if use_color else "")
-                            for cell in row))
+            labels = [_label(cell, is_list) for cell in row]
+            around = [max(1, int(scale * min_width - len(label) - 2) // 2) for label in labels]
+            table.add_row(*(rich.padding.Padding(rich.align.Align(label, "center", vertical="middle"), (max(1, int(scale)), space),
+                                                 style=f"black on {_COLORS[cell[0] % len(_COLORS)]}" if use_color else "")
+                            for cell, label, space in zip(row, labels, around)))
         console.print(table)
         tables.append(table)
     return tables[0] if len(tables) == 1 else tables

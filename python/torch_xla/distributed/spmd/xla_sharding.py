@@ -211,7 +211,11 @@ class XlaShardingSpec:
 
 def upload(cpu, spec):
     """A tensor of the CPU on the device, split as the ShardingSpec says; whole, if it has another rank or there is none."""
-    if spec is None or not spec.can_apply(cpu):
+    if spec is None:  # on every device, and known to be
+        made = cpu.to(xm.xla_device())
+        _XLAC._spmd_mark(made, "{replicated}", None)
+        return made
+    if not spec.can_apply(cpu):
         return cpu.to(xm.xla_device())
     sharding = _check(cpu, spec.mesh, tuple(spec.partition_spec), "input_sharding")
     return _XLAC._spmd_upload(cpu, str(sharding), sharding.mesh.plain()).requires_grad_(cpu.requires_grad)

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checkpoints of tensors that are split over devices, with torch.distributed.checkpoint: planners, and a manager of many checkpoints."""
+from .manager import CheckpointManager
+from .planners import SPMDLoadPlanner, SPMDSavePlanner
+from .util import prime_optimizer
+
+__all__ = ["CheckpointManager", "SPMDLoadPlanner", "SPMDSavePlanner", "prime_optimizer"]

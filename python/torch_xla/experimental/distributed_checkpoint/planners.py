@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What torch.distributed.checkpoint writes and reads of tensors that are split over devices: every distinct part once."""
+import collections
+import dataclasses
+import io
+import math
+import threading
+
+import torch
+from torch.distributed.checkpoint.default_planner import (create_default_global_load_plan, create_default_global_save_plan,
+                                                          create_default_local_load_plan, create_default_local_save_plan)
+from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, MetadataIndex, TensorProperties
+from torch.distributed.checkpoint.planner import LoadPlanner, SavePlanner, TensorWriteData, WriteItem, WriteItemType
+from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
+from torch.distributed.checkpoint.utils import find_state_dict_object
+
+from ... import _XLAC
+from ...distributed.spmd import wrap_if_sharded
+from ._helpers import (_CpuShards, _is_sharded_tensor, _unwrap_xla_sharded_tensor, dedup_tensors, flatten_state_dict, narrow_tensor_by_index,
+                       set_element)
+
+
+def _separated(state_dict):
+    """(flat dict of what is split, flat dict of the rest, paths)."""
+    flat, paths = flatten_state_dict(state_dict)
+    flat = {name: wrap_if_sharded(value) for name, value in flat.items()}
+    split = {name: value for name, value in flat.items() if _is_sharded_tensor(value) or isinstance(value, _CpuShards)}
+    return split, {name: _unwrap_xla_sharded_tensor(value) for name, value in flat.items() if name not in split}, paths
+
+
+def _box(indices):
+    return ChunkStorageMetadata(torch.Size(part.start for part in indices), torch.Size(part.stop - part.start for part in indices))
+
+
+def _distinct_parts(tensor):
+    """(device, box) of every part that holds something, the first device's of several copies."""
+    if isinstance(tensor, _CpuShards):
+        parts = [(shard.replica_id, shard.indices) for shard in tensor.shards]
+    else:
+        parts = _XLAC._get_local_shard_replica_and_indices([tensor.global_tensor])[0]
+    return [(device, _box(indices)) for device, (replica, indices) in enumerate(parts)
+            if replica == 0 and all(part.stop > part.start for part in indices)]
+
+
+class SPMDSavePlanner(SavePlanner):
+    """Saves state dicts of any depth whose tensors are whole, split (XLAShardedTensor, or tensors with a sharding), or _CpuShards. What is
+    written does not depend on how it was split: any planner that reads chunks can load it."""
+
+    def __init__(self):
+        self.is_coordinator = False
+        self.mappings = None
+        self.sharded_state_dict = self.unsharded_state_dict = None
+        self._lock = threading.Lock()
+        self._local_shards, self._unread = {}, {}
+
+    def set_up_planner(self, state_dict, is_coordinator=False, *, storage_meta=None):
+        self.is_coordinator = is_coordinator
+        self.sharded_state_dict, self.unsharded_state_dict, self.mappings = _separated(state_dict)
+        self._local_shards, self._unread = {}, {}
+
+    def create_local_plan(self):
+        plan = create_default_local_save_plan(self.unsharded_state_dict, self.is_coordinator)
+        items = list(plan.items)
+        for name, value in self.sharded_state_dict.items():
+            shards = isinstance(value, _CpuShards)
+            properties = TensorProperties(dtype=value.shards[0].data.dtype if shards else value.dtype)
+            shape = value.global_shape if shards else value.shape
+            parts = _distinct_parts(value)
+            self._unread[name] = len(parts)
+            items += [WriteItem(MetadataIndex(name, box.offsets, device), WriteItemType.SHARD,
+                                tensor_data=TensorWriteData(chunk=box, properties=properties, size=shape)) for device, box in parts]
+        return dataclasses.replace(plan, items=items, planner_data=self.mappings)
+
+    def create_global_plan(self, all_plans):
+        plans, metadata = create_default_global_save_plan(dedup_tensors(all_plans), rewrite_index_hints=False)
+        known = dict(collections.ChainMap(*(plan.planner_data for plan in plans)))
+        return plans, dataclasses.replace(metadata, planner_data=known)
+
+    def finish_plan(self, new_plan):
+        return new_plan
+
+    def resolve_data(self, write_item):
+        return self.transform_object(write_item, self.lookup_object(write_item.index))
+
+    def lookup_object(self, index):
+        """The value of an unsplit entry, or a part on the CPU. The parts of a tensor are copied together, and forgotten after the last."""
+        if index.fqn in self.unsharded_state_dict:
+            return self.unsharded_state_dict[index.fqn]
+        value = self.sharded_state_dict[index.fqn]
+        if isinstance(value, _CpuShards):
+            return value.shards[index.index].unpadded_data
+        with self._lock:
+            if index.fqn not in self._local_shards:
+                self._local_shards[index.fqn] = value.local_shards
+            shard = self._local_shards[index.fqn][index.index]
+            self._unread[index.fqn] -= 1
+            if self._unread[index.fqn] == 0:
+                del self._local_shards[index.fqn]
+        return shard.unpadded_data
+
+    def transform_object(self, write_item, object):
+        if write_item.type != WriteItemType.BYTE_IO:
+            return object.detach() if isinstance(object, torch.Tensor) else object
+        stream = io.BytesIO()
+        torch.save(object, stream)
+        return stream
+
+
+class SPMDLoadPlanner(LoadPlanner):
+    """Loads into a state dict whose tensors are where they shall be, whole or split: tensors change in place, other values are replaced
+    in the dict. A tensor that is split changes when the last of its elements has arrived."""
+
+    def __init__(self):
+        self.is_coordinator = False
+        self.metadata = self.original_state_dict = self.mappings = None
+        self.sharded_state_dict = self.unsharded_state_dict = None
+        self._lock = threading.Lock()
+        self._local_shards, self._pending_elements, self._devices = {}, {}, {}
+
+    def set_up_planner(self, state_dict, metadata=None, is_coordinator=False):
+        self.is_coordinator, self.metadata, self.original_state_dict = is_coordinator, metadata, state_dict
+        self.sharded_state_dict, self.unsharded_state_dict, self.mappings = _separated(state_dict)
+        for name, value in self.sharded_state_dict.items():
+            if isinstance(value, _CpuShards):
+                raise TypeError(f"{name}: expects a tensor to load into, but got parts on the CPU")
+        self._local_shards, self._pending_elements, self._devices = {}, {}, {}
+
+    def create_local_plan(self):
+        plan = create_default_local_load_plan(self.unsharded_state_dict, self.metadata)
+        items = list(plan.items)
+        for name, tensor in self.sharded_state_dict.items():
+            saved = self.metadata.state_dict_metadata.get(name)
+            if saved is None:
+                raise RuntimeError(f"expects {name} in the checkpoint, but it has only: {', '.join(sorted(self.metadata.state_dict_metadata))}")
+            if saved.size != tensor.shape:
+                raise ValueError(f"{name}: expects {list(tensor.shape)} in the checkpoint, but got {list(saved.size)}")
+            parts = _distinct_parts(tensor)
+            self._devices[name] = [device for device, _ in parts]
+            items += create_read_items_for_chunk_list(name, saved, [box for _, box in parts])
+        return dataclasses.replace(plan, items=items)
+
+    def create_global_plan(self, global_plan):
+        return create_default_global_load_plan(global_plan)
+
+    def finish_plan(self, central_plan):
+        return central_plan
+
+    def load_bytes(self, read_item, value):
+        set_element(self.original_state_dict, self.mappings[read_item.dest_index.fqn], torch.load(value, weights_only=False))
+
+    def resolve_tensor(self, read_item):
+        return self.transform_tensor(read_item, self.lookup_tensor(read_item.dest_index))
+
+    def _shard(self, index):
+        return self._local_shards[index.fqn][self._devices[index.fqn][index.index]]
+
+    def lookup_tensor(self, index):
+        """The whole of an unsplit tensor, or a part, still on the CPU."""
+        if index.fqn in self.unsharded_state_dict:
+            return find_state_dict_object(self.unsharded_state_dict, index)
+        with self._lock:
+            if index.fqn not in self._local_shards:
+                shards = self._local_shards[index.fqn] = self.sharded_state_dict[index.fqn].local_shards
+                self._pending_elements[index.fqn] = sum(shards[device].unpadded_data.numel() for device in self._devices[index.fqn])
+        return self._shard(index).unpadded_data
+
+    def transform_tensor(self, read_item, tensor):
+        """Of what lookup_tensor() gives, the box that the item is about; its place there is `dest_offsets`."""
+        return narrow_tensor_by_index(tensor, read_item.dest_offsets, read_item.lengths)
+
+    def commit_tensor(self, read_item, tensor):
+        name = read_item.dest_index.fqn
+        if name not in self.sharded_state_dict:
+            return
+        with self._lock:
+            self._pending_elements[name] -= math.prod(read_item.lengths)
+            if self._pending_elements[name] > 0:
+                return
+            shards = self._local_shards.pop(name)
+        first = {tuple(shard.indices[d].start for d in range(len(shard.indices))): shard for shard in shards if shard.replica_id == 0}
+        for shard in shards:
+            if shard.replica_id and shard.data.numel():
+                shard.data.copy_(first[tuple(part.start for part in shard.indices)].data)
+        self.sharded_state_dict[name].load_local_shards_(shards)

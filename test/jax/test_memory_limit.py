@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A batch that does not fit one device's memory runs on four."""
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+def f(x, a, b):
+    return jnp.tanh(jnp.tanh(x @ a) @ b).sum(axis=1)
+
+random = np.random.default_rng(0)
+x, a, b = (random.standard_normal(shape, dtype=np.float32) / 16 for shape in ((4096, 256), (256, 1024), (1024, 1024)))
+want = np.tanh(np.tanh(x @ a) @ b).sum(axis=1)
+def run(count):
+    mesh = jax.make_mesh((count,), ("data",), devices=jax.devices()[:count], axis_types=(jax.sharding.AxisType.Auto,))
+    put = lambda value, spec: jax.device_put(value, NamedSharding(mesh, spec))
+    return np.asarray(jax.jit(f)(put(x, P("data")), put(a, P()), put(b, P())))
+for count in (1, 4):
+    try:
+        print(count, "equal" if np.allclose(run(count), want, rtol=1e-4, atol=1e-4) else "wrong")
+    except Exception as error:
+        print(count, str(error).split(":")[0])
+"""
+
+
+def test_four_devices_run_what_one_cannot():
+    """Two layers of 16 MB each; one device has 24 MB."""
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300,
+                         env=dict(os.environ, MILLRACE_MEMORY_LIMIT="24000000", XLA_FLAGS="--xla_force_host_platform_device_count=4"))
+    assert ran.stdout.splitlines() == ["1 RESOURCE_EXHAUSTED", "4 equal"], ran.stdout + ran.stderr
