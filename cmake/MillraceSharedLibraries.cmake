@@ -17,5 +17,8 @@ endfunction()
 millrace_shared_library(millrace_runtime runtime)
 target_link_libraries(millrace_runtime PRIVATE LLVM Threads::Threads absl::strings absl::status absl::statusor
                       absl::flat_hash_map ${CMAKE_DL_LIBS})
+if(MILLRACE_RUNTIME_ONLY)
+  return()
+endif()
 millrace_shared_library(millrace compiler)
 target_link_libraries(millrace PUBLIC millrace_runtime PRIVATE MLIR LLVM Threads::Threads)

@@ -5,7 +5,8 @@
   lit          lit/ (text in, text out)
   unit         every build/bin/unit-* (gtest)
   e2e          pytest over test/e2e and test/python
-  conformance  ../shared/conformance three times: compiled, evaluator, negative control (of f32 and i8; of all types with --long)
+  conformance  ../shared/conformance three times: compiled, evaluator, negative control (of f32 and i8; of all types with --long, and
+               300 programs on emulated 64-bit Arm)
   jax          build/python-site gets both wheels; pytest over test/jax, and JAX's primitive harnesses, on the plug-in
   torch        build/python-site gets the wheel of torch_xla too; pytest over test/torch with PyTorch as oracle; skipped where torch is
                not installed (scripts/setup --torch)
@@ -274,6 +275,9 @@ def part_conformance(arguments):
                              900, env=environment)
         say(f"conformance {' '.join(extra) or 'compiled'}: {time.time() - start:.0f} s")
         total += at_least_one_failure(closing_line(output), status, "conformance " + " ".join(extra))
+    if arguments.long:
+        status, output = run([sys.executable, "scripts/aarch64", "--sample=300"], 3600)
+        total += at_least_one_failure(closing_line(output), status, "conformance in qemu")
     return total
 
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-compile.cpp - StableHLO in, program or any stop out ------------===//
 #include "lowering/Compile.h"
-#include "passes/calls/Passes.h"
-#include "passes/spmd/Explain.h"
 #include "tools/support/CompileCached.h"
+#include "tools/support/Explanation.h"
 #include "tools/support/Flags.h"
 #include "tools/support/MeshFlag.h"
 #include "tools/support/Progress.h"
@@ -15,23 +14,25 @@
 
 using namespace millrace;
 int main(int argc, char **argv) {
-  std::string input, output, emit = "object", entry, cacheDir, mesh;
-  bool showTime = false, showMemory = false, generic = false, noFusion = false, xlaSemantics = false, explain = false;
-  unsigned threads = 0;
-  tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU");
+  std::string input, output, emit = "object", entry, cacheDir, mesh, target = "host";
+  bool showTime = false, showMemory = false, noFusion = false, noFold = false, explain = false;
+  CompileOptions options;
+  tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU, or for another one");
   flags.positional(&input, "FILE.mlir");
   flags.add("o", &output, "write the program (or the stop) to this file");
   flags.add("emit", &emit, "stop: stablehlo sharded partitioned simplified fused linalg vector llvm asm object program");
+  flags.add("target", &target, "processor: host (default), avx2, avx512, aarch64, or one of x86-64 that LLVM knows, for example znver4");
   flags.add("entry", &entry, "function to compile (default: @main, else the only one)");
   flags.add("time", &showTime, "print time per stop and kernel");
   flags.add("memory", &showMemory, "print bytes of arguments, outputs, temporaries, ...");
   flags.add("cache-dir", &cacheDir, "folder of the compilation cache, or off; used where no stop is printed");
-  flags.add("compile-threads", &threads, "threads of the compiler (default: all)");
-  flags.add("xla-semantics", &xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
+  flags.add("compile-threads", &options.threads, "threads of the compiler (default: all)");
+  flags.add("xla-semantics", &options.xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
   flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
   flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective; as a page with -o FILE.html");
-  flags.add("generic", &generic, "code generation without emitters (the reference path)");
+  flags.add("generic", &options.genericOnly, "code generation without emitters (the reference path)");
   flags.add("no-fusion", &noFusion, "one kernel per operation");
+  flags.add("no-fold", &noFold, "machine code also for what the compiler could compute itself");
   int status;
   if (!flags.parse(argc, argv, status))
     return status;
@@ -46,24 +47,21 @@ int main(int argc, char **argv) {
     return 1;
   if (runtime::Status status = mesh.empty() ? runtime::Status() : tools::applyMesh(*module, mesh); !status.ok())
     return tools::fail("xla-compile", status.message());
+  if (explain)
+    return tools::writeExplanation(*module, input, output);
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (explain) {
-    calls::prepareCollectives(*module);
-    if (failed(spmd::explainSharding(*module, stream)))
-      return 1;
-    return tools::writeText("xla-compile", output, output.ends_with(".html") ? spmd::explanationPage(text, input) : text);
-  }
   if (emit == "stablehlo")
     stream << *module << "\n";
 
   tools::Progress progress;
-  CompileOptions options;
+  if (llvm::Expected<lowering::CpuTarget> cpu = lowering::CpuTarget::named(target))
+    options.target = *cpu;
+  else
+    return tools::fail("xla-compile", "--target " + llvm::toString(cpu.takeError()));
   options.entry = entry.empty() ? findEntry(*module) : entry; // as xla-run, for the same cache entries
-  options.genericOnly = generic;
-  options.xlaSemantics = xlaSemantics;
   options.fuse = !noFusion;
-  options.threads = threads;
+  options.fold = !noFold;
   options.onProgress = [&](llvm::StringRef what) { progress.show(what); };
   if (emit != "object" && emit != "stablehlo")
     options.onStop = [&](llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef content) {

@@ -40,8 +40,7 @@ template <typename OpT> std::string textOf(OpT op) {
 }
 
 /// The emitters that write vector code; they say why not in remarks.
-FailureOr<BufferKernel> tryEmitters(func::FuncOp fn) {
-  static const KernelTarget target = hostKernelTarget();
+FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target) {
   // An operand's buffer as output is the generic path's business.
   if (fn->hasAttr(fusion::kInPlaceAttr))
     return failure();
@@ -166,7 +165,7 @@ private:
     fn = module->lookupSymbol<func::FuncOp>(symbol);
     FailureOr<BufferKernel> buffered = failure();
     if (!options.genericOnly)
-      buffered = tryEmitters(fn);
+      buffered = tryEmitters(fn, kernelTarget(options.target));
     if (failed(buffered))
       buffered = lowerGeneric(fn);
     if (failed(buffered) || failed(verify(*module)))

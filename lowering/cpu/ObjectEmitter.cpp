@@ -21,27 +21,13 @@
 
 namespace millrace::lowering {
 
-CpuTarget CpuTarget::host() {
-  CpuTarget target;
-  target.triple = llvm::sys::getProcessTriple();
-  target.cpu = llvm::sys::getHostCPUName().str();
-  for (const auto &feature : llvm::sys::getHostCPUFeatures())
-    if (feature.second)
-      target.features.push_back(feature.first().str());
-  std::sort(target.features.begin(), target.features.end());
-  return target;
-}
-
-bool CpuTarget::has(llvm::StringRef feature) const {
-  return std::find(features.begin(), features.end(), feature) != features.end();
-}
-
 /// "-avx512f,-avx512bw": what LLVM expects of the model `target.cpu`, but the target does not have. Hypervisors hide features:
 /// a Zen 4 without AVX-512 still calls itself one.
 static std::string missingFeatures(const llvm::Target &description, const llvm::Triple &triple, const CpuTarget &target) {
   std::unique_ptr<llvm::MCSubtargetInfo> model(description.createMCSubtargetInfo(triple, target.cpu, ""));
   std::string features;
-  if (!model)
+  // Only this machine's features are known by name; another architecture's model has what it has.
+  if (!model || triple.getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch())
     return features;
   // Of those that a processor can be asked for: the model has others, which only tune.
   llvm::StringMap<bool> askable = llvm::sys::getHostCPUFeatures();
@@ -54,14 +40,26 @@ static std::string missingFeatures(const llvm::Target &description, const llvm::
 ObjectEmitter::ObjectEmitter() = default;
 ObjectEmitter::~ObjectEmitter() = default;
 
-llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTarget &target) {
-  static std::once_flag initialized;
-  std::call_once(initialized, [] {
+/// Registers the code generator of this machine, or of another one.
+static void initializeGenerator(const llvm::Triple &triple) {
+  static std::once_flag native, aarch64;
+  std::call_once(native, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser();
   });
+  if (triple.isAArch64())
+    std::call_once(aarch64, [] {
+      LLVMInitializeAArch64TargetInfo();
+      LLVMInitializeAArch64Target();
+      LLVMInitializeAArch64TargetMC();
+      LLVMInitializeAArch64AsmPrinter();
+    });
+}
+
+llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTarget &target) {
   llvm::Triple triple(target.triple);
+  initializeGenerator(triple);
   std::string error;
   const llvm::Target *description = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!description)

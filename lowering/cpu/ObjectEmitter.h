@@ -2,28 +2,19 @@
 //===- ObjectEmitter.h - LLVM dialect to relocatable object code ----------===//
 #pragma once
 
+#include "lowering/cpu/CpuTarget.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace llvm {
 class TargetMachine;
 } // namespace llvm
 
 namespace millrace::lowering {
-
-/// The processor that code is generated for.
-struct CpuTarget {
-  std::string triple, cpu;
-  std::vector<std::string> features; ///< LLVM names, enabled ones only, without sign
-
-  /// This machine.
-  static CpuTarget host();
-  bool has(llvm::StringRef feature) const;
-};
 
 struct ObjectOptions {
   bool vectorizeLoops = false; ///< scalar loops over many elements: LLVM's full pipeline; else a short clean-up

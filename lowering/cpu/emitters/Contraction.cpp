@@ -255,7 +255,7 @@ LogicalResult ContractionEmitter::classify() {
 void ContractionEmitter::chooseTile() {
   tile.lanes = target.vectorBits / accType.getIntOrFloatBitWidth();
   int64_t columns = model.atomSizes[nLane], best = INT64_MAX;
-  int registers = target.vectorRegisters();
+  int registers = target.vectorRegisters;
   // Cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add. First of equals wins.
   SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3};
   for (int64_t nv : widths) {

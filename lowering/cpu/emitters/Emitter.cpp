@@ -17,7 +17,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 
@@ -32,18 +32,20 @@ FailureOr<EmittedKernel> emitKernel(func::FuncOp fn, const KernelTarget &target)
   return failure();
 }
 
-KernelTarget hostKernelTarget() {
+KernelTarget kernelTarget(const CpuTarget &cpu) {
+  bool arm = llvm::Triple(cpu.triple).isAArch64();
   KernelTarget target;
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  auto has = [&](StringRef name) { return features.lookup(name); };
-  target.avx512 = has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq");
-  target.avx512bf16 = target.avx512 && has("avx512bf16");
-  target.vectorBits = target.avx512 ? 512 : has("avx2") ? 256 : 128;
-  target.fma = has("fma") || !has("sse2");
+  target.avx512 = cpu.has("avx512f") && cpu.has("avx512bw") && cpu.has("avx512vl") && cpu.has("avx512dq");
+  target.avx512bf16 = target.avx512 && cpu.has("avx512bf16");
+  target.vectorBits = target.avx512 ? 512 : cpu.has("avx2") ? 256 : 128;
+  target.fma = arm || cpu.has("fma");
+  target.vectorRegisters = arm || target.avx512 ? 32 : 16;
   target.l1Bytes = 32 << 10;
   target.l2Bytes = 1 << 20;
   return target;
 }
+
+KernelTarget hostKernelTarget() { return kernelTarget(CpuTarget::host()); }
 
 namespace {
 
@@ -53,8 +55,8 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
   EmitKernelsPass(const EmitKernelsPass &other) : PassWrapper(other) {}
 
   Option<std::string> only{*this, "emitter", llvm::cl::desc("contraction, movement, row, or all of them if empty")};
-  Option<std::string> cpu{*this, "target",
-                          llvm::cl::desc("host, or a fixed target for reproducible output: avx512, avx2")};
+  Option<std::string> cpu{*this, "target", llvm::cl::desc("host, or a fixed target for reproducible output: avx512, avx2, aarch64, …"),
+                          llvm::cl::init("host")};
 
   StringRef getArgument() const override { return "xla-emit-kernels"; }
   StringRef getDescription() const override { return "Turn kernels on tensors into vector code over an index range"; }
@@ -64,12 +66,12 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
   }
 
   void runOnOperation() override {
-    KernelTarget target = hostKernelTarget();
-    if (cpu == "avx512" || cpu == "avx2") {
-      target.avx512 = target.avx512bf16 = cpu == "avx512";
-      target.vectorBits = target.avx512 ? 512 : 256;
-      target.fma = true;
+    llvm::Expected<CpuTarget> named = CpuTarget::named(cpu);
+    if (!named) {
+      getOperation().emitError() << "target " << llvm::toString(named.takeError());
+      return signalPassFailure();
     }
+    KernelTarget target = kernelTarget(*named);
     SmallVector<func::FuncOp> kernels;
     getOperation().walk([&](func::FuncOp fn) {
       if (fn->hasAttr("millrace.kernel") && !fn.isExternal())

@@ -18,6 +18,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "lowering/cpu/CpuTarget.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <memory>
@@ -35,12 +37,11 @@ struct KernelTarget {
   bool avx512 = false;
   bool avx512bf16 = false;
   bool fma = true;
+  int vectorRegisters = 16;
   int64_t l1Bytes = 32 << 10;
   int64_t l2Bytes = 512 << 10;
   int threads = 2;         ///< ranges should have a few times as many iterations
   double gigahertz = 3.5;  ///< for estimates only
-
-  int vectorRegisters() const { return avx512 ? 32 : 16; }
 };
 
 struct EmittedKernel {
@@ -72,6 +73,7 @@ mlir::FailureOr<EmittedKernel> emitWindowScatterRows(mlir::func::FuncOp fn, cons
 /// All of them in order of preference; the remarks of all that failed.
 mlir::FailureOr<EmittedKernel> emitKernel(mlir::func::FuncOp fn, const KernelTarget &target);
 
+KernelTarget kernelTarget(const CpuTarget &cpu);
 /// The core this process runs on.
 KernelTarget hostKernelTarget();
 
