@@ -115,6 +115,9 @@ class Detection(Subject):
         import torchvision.models
         made = torchvision.models.get_model(self.name, weights=None, weights_backbone=None, num_classes=CLASSES)
         made.transform.min_size, made.transform.max_size = (96,), 128
+        for name, parameter in made.named_parameters():
+            if "cls" in name or "classification_head" in name:
+                parameter.data.mul_(50)  # scores that rounding does not bring into another order
         if hasattr(made, "rpn"):
             made.rpn._pre_nms_top_n = {"training": 200, "testing": 100}
             made.rpn._post_nms_top_n = {"training": 100, "testing": 50}

@@ -46,6 +46,36 @@ def test_partition_functions_give_the_same_gradients(partition):
     torch.testing.assert_close(*results)
 
 
+@pytest.mark.parametrize("partition", [default_partition, min_cut_rematerialization_partition])
+@pytest.mark.parametrize("carriedNeeds, slicesNeed", [(False, True), (True, False)])
+def test_gradients_flow_through_what_is_carried(partition, carriedNeeds, slicesNeed):
+    """A carried value that needs no gradient at first depends on slices that do after the first iteration."""
+    results = []
+    for loop in (True, False):
+        c, x = torch.ones(2).to("xla").requires_grad_(carriedNeeds), torch.arange(6.0).reshape(3, 2).to("xla").requires_grad_(slicesNeed)
+        carry, constant, ys = c, torch.full((2,), 3.0).to("xla"), []
+        if loop:
+            (carry, constant), y = scan(lambda c, x: ((c[0] * x, c[1]), c[0] * x + x * c[1]), (carry, constant), x, partition_fn=partition)
+        else:
+            for row in x:
+                carry, y = carry * row, carry * row + row * constant
+                ys.append(y)
+            y = torch.stack(ys)
+        (carry.sum() + y.sum()).backward()
+        results.append([t.detach().cpu() for t in (carry, y, c.grad if carriedNeeds else x.grad)])
+        assert partition is not default_partition or not constant.requires_grad
+    torch.testing.assert_close(*results)
+
+
+def test_layers_with_an_input_that_needs_no_gradient():
+    layers, x = [torch.nn.Linear(3, 3).to("xla") for _ in range(3)], torch.rand(2, 3).to("xla")
+    gradients = []
+    for loop in (True, False):
+        y = scan_layers(layers, x) if loop else layers[2](layers[1](layers[0](x)))
+        gradients.append([g.cpu() for g in torch.autograd.grad(y.square().sum(), [p for layer in layers for p in layer.parameters()])])
+    torch.testing.assert_close(*gradients)
+
+
 def test_rematerialization_computes_again():
     def sines(partition):
         carry, xs = _leaf(4), _leaf(6, 4)

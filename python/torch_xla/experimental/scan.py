@@ -28,25 +28,29 @@ def _wants_gradient(tensor):
     return isinstance(tensor, torch.Tensor) and tensor.requires_grad
 
 
-def _leaf(stand_in, like):
-    """The stand-in as a variable, if what it stands for is one."""
-    return stand_in.detach().requires_grad_() if _wants_gradient(like) else stand_in
+def _can_have_gradient(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
 
 
-def captured_variables(outputs, known):
-    """Leaf variables that `outputs` depend on, except `known`."""
-    found, seen = [], set()
-    stack = [value.grad_fn for value in outputs if value.grad_fn is not None]
+def leaves_behind(output):
+    """Leaf variables that `output` depends on, itself included."""
+    if output.grad_fn is None:
+        return [output] if output.requires_grad else []
+    found, seen, stack = [], set(), [output.grad_fn]
     while stack:
         node = stack.pop()
         if node is None or node in seen:
             continue
         seen.add(node)
         variable = getattr(node, "variable", None)
-        if variable is not None and not any(variable is k for k in known):
+        if variable is not None:
             found.append(variable)
         stack.extend(next_node for next_node, _ in node.next_functions)
     return found
+
+
+def _among(tensor, tensors):
+    return any(tensor is t for t in tensors)
 
 
 class Joint:
@@ -60,25 +64,35 @@ class Joint:
         scope, stand_ins = _XLAC._body_begin(True, [a.detach() for a in arguments])
         try:
             with torch.enable_grad():
-                inputs = [_leaf(s, a) for s, a in zip(stand_ins, arguments)]
+                # A carried value may need no gradient at first, and depend on what needs one after the first iteration.
+                inputs = [s.detach().requires_grad_() if _wants_gradient(a) or (i < count and _can_have_gradient(a)) else s
+                          for i, (s, a) in enumerate(zip(stand_ins, arguments))]
                 versions = [i._version for i in inputs]
                 outputs = [_to_device(o) for o in run(*inputs)]
-                self.variables = captured_variables(outputs, inputs)
             if [i._version for i in inputs] != versions:
                 raise RuntimeError("an argument of the function was changed by an in-place operation: return the new value instead")
             self.carried, self.results = count, len(outputs) - count
-            self.differentiable = [o.requires_grad for o in outputs]
             self.needs = [_wants_gradient(a) for a in arguments]
+            behind = [leaves_behind(o) for o in outputs]
+            self.variables = []
+            for leaf in (leaf for leaves in behind for leaf in leaves):
+                if not _among(leaf, inputs) and not _among(leaf, self.variables):
+                    self.variables.append(leaf)
+            needed = self.variables + [i for i, needs in zip(inputs, self.needs) if needs]
+            while more := [i for i, leaves in zip(inputs[:count], behind)
+                           if i.requires_grad and not _among(i, needed) and any(_among(leaf, needed) for leaf in leaves)]:
+                needed += more
+            self.differentiable = [any(_among(leaf, needed) for leaf in leaves) for leaves in behind]
             sums = [v.detach() for v in self.variables]
             # Gradients come as: those of carried values, sums for captured variables, those of the other results.
             like = [o.detach() for o in outputs]
             rest = _XLAC._body_more(scope, like[:count] + sums + like[count:])
             of_outputs, so_far = rest[:count] + rest[count + len(sums):], rest[count:count + len(sums)]
-            pairs = [(o, g) for o, g in zip(outputs, of_outputs) if o.requires_grad]
-            wanted = [i for i in inputs if i.requires_grad] + self.variables
+            pairs = [(o, g) for o, g, d in zip(outputs, of_outputs, self.differentiable) if d]
+            wanted = [i for i in inputs if _among(i, needed)] + self.variables
             made = iter(torch.autograd.grad([o for o, _ in pairs], wanted, [g for _, g in pairs], allow_unused=True)
                         if pairs else [None] * len(wanted))
-            of_inputs = [next(made) if i.requires_grad else None for i in inputs]
+            of_inputs = [next(made) if _among(i, needed) else None for i in inputs]
             of_inputs = [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, of_inputs)]
             of_variables = [s.clone() if g is None else s + g for s, g in zip(so_far, made)]
             results = [o.detach() for o in outputs] + of_inputs[:count] + of_variables + of_inputs[count:]
@@ -138,7 +152,10 @@ class _Parts:
             carry, y = fn(self.carry_tree(given[:len(carried)]), self.x_tree(given[len(carried):]))
             new, layout["carry"] = tree_flatten_none(carry)
             results, layout["y"] = tree_flatten_none(y)
-            return [*new, *results]
+            made = []
+            for value in [*new, *results]:  # AOTAutograd gives those that share memory no gradient of their own
+                made.append(value.clone() if value._is_view() or _among(value, given) or _among(value, made) else value)
+            return made
 
         def keep(name):
             def compiler(graph, _):
@@ -146,9 +163,9 @@ class _Parts:
                 return make_boxed_func(graph.forward)
             return compiler
         with FakeTensorMode(), torch.enable_grad():
-            def fake(shape, like):
-                return torch.empty(shape, dtype=like.dtype, device="xla", requires_grad=like.requires_grad)
-            given = [fake(c.shape, c) for c in carried] + [fake(x.shape[1:], x) for x in sequences]
+            def fake(shape, like, needed):
+                return torch.empty(shape, dtype=like.dtype, device="xla", requires_grad=needed)
+            given = [fake(c.shape, c, _can_have_gradient(c)) for c in carried] + [fake(x.shape[1:], x, x.requires_grad) for x in sequences]
             outputs = aot_function(flat, keep("forward"), keep("backward"), partition_fn=partition_fn)(*given)
             wanted = [o for o in outputs if o.requires_grad]
             if not wanted:
