@@ -3,7 +3,7 @@
 #include "tracing/Dump.h"
 
 #include "tracing/Compile.h"
-#include "tracing/Export.h"
+#include "tracing/IrText.h"
 #include "tracing/Session.h"
 
 #include <atomic>

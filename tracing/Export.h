@@ -17,9 +17,4 @@ runtime::StatusOr<std::string> portableArtifact(const std::string &text, const s
 /// StableHLO text of a portable artifact of any version.
 runtime::StatusOr<std::string> artifactText(const std::string &bytes);
 
-/// The graph as users of PyTorch/XLA know it, one line per node, roots marked.
-std::string graphText(const std::vector<Value> &roots);
-/// The graph in the language of Graphviz.
-std::string graphDot(const std::vector<Value> &roots);
-
 } // namespace millrace::tracing

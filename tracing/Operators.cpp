@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Operators.cpp - The table of operators and whole programs -----------===//
 #include "tracing/Emit.h"
+
+#include "tracing/IrText.h"
 #include "tracing/StoredTypes.h"
 
 #include <unordered_map>
@@ -263,7 +265,7 @@ runtime::Status emitNodes(Emitter &e, const Schedule &schedule, Emitted &values)
     for (const Value &operand : node->operands)
       operands.push_back(values.at(operand.node.get())[operand.index]);
     if (node->origin) // bodies of composites and loops have none: they stand where they are used
-      e.at(node->op->name, placeOf(node->origin));
+      e.at(scopedName(*node), placeOf(node->origin));
     values[node] = emitNode(e, node->op, node->args, operands, &node->results);
     for (Val &value : values[node])
       value = roundToStored(e, value);

@@ -5,6 +5,7 @@
 #include "tracing/Compile.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "tracing/IrText.h"
 #include "tracing/Metrics.h"
 #include "tracing/StoredTypes.h"
 
@@ -474,6 +475,10 @@ runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &gi
     if (root.node)
       roots.push_back(root);
   Schedule plan = schedule(roots);
+  std::vector<Value> leaves;
+  for (uint32_t index : parameterOrder(plan, roots))
+    leaves.push_back(plan.leaves[index]);
+  plan.leaves = std::move(leaves);
   ProgramOptions options;
   options.withPlaces = isSwitchedOn("XLA_HLO_DEBUG");
   if (numPartitions > 1 && isForSeveralDevices(plan))

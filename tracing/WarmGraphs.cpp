@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WarmGraphs.cpp - Programs of graphs that are run by their key -------===//
 // For those who record a graph once, compile it, and run it with other inputs without recording it again.
+#include "tracing/IrText.h"
 #include "tracing/Session.h"
 
 #include <set>
@@ -17,11 +18,31 @@ static std::vector<Value> pending(const std::vector<Value> &given) {
   return roots;
 }
 
+using Order = std::vector<uint32_t>;
+
+/// In which order the leaves of a graph are given by those who run it. Guarded by Session::mutex.
+static Order &orderOf(const Digest &key) {
+  static auto *orders = new std::unordered_map<Digest, Order, DigestHash>;
+  return (*orders)[key];
+}
+
+static std::vector<Value> inOrder(const Schedule &plan, const std::vector<Value> &roots) {
+  Order &order = orderOf(plan.key);
+  if (order.empty())
+    order = parameterOrder(plan, roots);
+  std::vector<Value> leaves;
+  for (uint32_t index : order)
+    leaves.push_back(plan.leaves[index]);
+  return leaves;
+}
+
 Session::WarmGraph Session::describe(const std::vector<Value> &given) {
   std::lock_guard lock(mutex);
   std::vector<Value> roots = pending(given);
-  Schedule plan = schedule(roots.empty() ? given : roots);
-  return {plan.key, std::move(plan.leaves), roots.size()};
+  if (roots.empty())
+    roots = given;
+  Schedule plan = schedule(roots);
+  return {plan.key, inOrder(plan, roots), pending(given).size()};
 }
 
 runtime::StatusOr<Session::WarmGraph> Session::warmUp(const std::vector<Value> &given) {
@@ -37,7 +58,7 @@ runtime::StatusOr<Session::WarmGraph> Session::warmUp(const std::vector<Value> &
   runtime::StatusOr<LoadedProgramPtr> program = findOrCompile(plan, roots, dyingLeaves(plan, roots), what);
   if (!program)
     return program.status();
-  return WarmGraph{plan.key, std::move(plan.leaves), roots.size()};
+  return WarmGraph{plan.key, inOrder(plan, roots), roots.size()};
 }
 
 runtime::StatusOr<std::vector<Value>> Session::runGraph(const Digest &key, std::vector<Value> leaves) {
@@ -51,6 +72,12 @@ runtime::StatusOr<std::vector<Value>> Session::runGraph(const Digest &key, std::
   if (leaves.size() != program->numbers.size())
     return runtime::invalidArgument("expects " + std::to_string(program->numbers.size()) + " inputs of the graph " +
                                     key.toString() + ", but got " + std::to_string(leaves.size()));
+  if (const Order &order = orderOf(key); order.size() == leaves.size()) {
+    std::vector<Value> given = std::move(leaves);
+    leaves.assign(given.size(), {});
+    for (size_t i = 0; i < given.size(); ++i)
+      leaves[order[i]] = std::move(given[i]);
+  }
   for (size_t i = 0; i < leaves.size(); ++i) {
     Value &leaf = leaves[i];
     DType wanted = program->numbers[i];

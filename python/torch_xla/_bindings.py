@@ -97,6 +97,8 @@ def install(xlac):
     @name
     def _xla_step_marker(device="", devices=(), wait=False, reset_scope=True):
         xlac._sync(bool(wait))
+        if reset_scope:
+            xlac._reset_scopes()
 
     @name
     def _xla_sync_multi(tensors, devices=(), wait=False, sync_xla_data=True):
@@ -165,23 +167,25 @@ def install(xlac):
     @name
     def _get_xla_tensor_debug_info(tensor):
         from ._bindings_graphs import shape_text
-        is_spmd, text = xr.is_spmd(), xlac._spmd_text(tensor)
+        if tensor.device.type != "xla":
+            return "Not a XLATensor\n"
+        is_spmd, text, shape = xr.is_spmd(), xlac._spmd_text(tensor), shape_text(tensor)
         device = "SPMD:0" if is_spmd else xm.xla_real_devices()[0]
-        lines = [f"Tensor ID: {xlac._xla_get_tensor_id(tensor)}", f"Alias ID: {xlac._xla_get_tensor_view_alias_id(tensor)}",
-                 f"Device: {device}", f"XLA Shape: {shape_text(tensor)}"]
-        if xlac._check_tensor_need_materialization([tensor])[0]:
-            lines += ["IR: pending", "XLAData: None", "Tensor on host: None"]
+        lines = [f"TensorID: {xlac._xla_get_tensor_id(tensor)}", f"AliasID: {xlac._xla_get_tensor_view_alias_id(tensor)}",
+                 f"Device: {device}", f"XLA Shape: {shape}", f"ShardingSpec: {text or None}"]
+        if operation := xlac._operation(tensor):
+            lines += [f"IR: [] {operation}, xla_shape={shape}", "XLAData: None", "Tensor on host: None"]
         elif is_spmd and not text:
             # No device has it before a program or an annotation says which.
             lines += ["IR: None", "XLAData: None", f"Tensor on host: with size {list(tensor.shape)}"]
         elif is_spmd:
-            lines += ["IR: xla::device_data", "XLAShardedData {", "  Data Device: SPMD:0", f"  OpSharding: {text}",
-                      f"  NumShards: {xr.global_runtime_device_count()}", "}", "Tensor on host: None"]
+            lines += ["IR: None", "XLAShardedData:", "  Data Device: SPMD:0", f"  Data Shape: {shape}", f"  OpSharding: {text}",
+                      f"  NumShards: {xr.global_runtime_device_count()}", "Tensor on host: None"]
         else:
-            handle = "Deleted" if xlac._is_placeholder(tensor) else xlac._unique_id_for_ir_and_data(tensor)
-            lines += ["IR: none, the tensor has data", "XLAData:", f"  Data Device: {device}", f"  Data Shape: {shape_text(tensor)}",
+            handle = "Deleted" if xlac._is_placeholder(tensor) else xlac._get_tensors_handle([tensor])[0]
+            lines += ["IR: None", "XLAData:", f"  Data Device: {device}", f"  Data Shape: {shape}",
                       f"  Data Handle: {handle}", "Tensor on host: None"]
-        return "XLATensor {\n" + "\n".join(lines) + "\n}"
+        return "XLATensor {\n" + "\n".join(lines) + "\n}\n"
 
     xlac._is_placecholder = xlac._is_placeholder  # how PyTorch/XLA spells it
 
@@ -296,5 +300,6 @@ def install(xlac):
     def _xla_get_enable_alias_with_buffer_donor_config():
         return donations.is_active
 
-    from . import _bindings_graphs
+    from . import _bindings_graphs, _bindings_lowering
     _bindings_graphs.install(xlac)
+    _bindings_lowering.install(xlac)

@@ -18,9 +18,10 @@ class Token:
 
 
 def shape_text(tensor):
-    """The type of a tensor as XLA writes it: f32[16,4]."""
+    """The type of a tensor as XLA writes it: f32[16,4]{1,0}."""
     name = str(tensor.dtype).removeprefix("torch.")
-    return f"{_TYPES.get(name, name)}[{','.join(map(str, tensor.shape))}]"
+    layout = ",".join(map(str, reversed(range(tensor.dim()))))
+    return f"{_TYPES.get(name, name)}[{','.join(map(str, tensor.shape))}]" + (f"{{{layout}}}" if layout else "")
 
 
 def install(xlac):
@@ -99,7 +100,8 @@ def install(xlac):
 
     @name
     def _set_ir_debug(enabled):
-        os.environ["XLA_IR_DEBUG"] = "1" if enabled else "0"
+        os.environ["XLA_IR_DEBUG"] = os.environ["XLA_HLO_DEBUG"] = "1" if enabled else "0"
+        xlac._count_libraries(bool(enabled))
 
     @name
     def _get_ir_debug():

@@ -41,7 +41,10 @@ class _Donations:
         """Gives up the memory of the marked ones; those that were overwritten have another value already."""
         for arg in args:
             if isinstance(arg, torch.Tensor) and arg.device.type == "xla" and self.has(arg):
+                del self.marked[_XLAC._unique_id_for_ir_and_data(arg)]
                 _XLAC._release(arg)
+                number = _XLAC._unique_id_for_ir_and_data(arg)
+                self.marked[number] = weakref.ref(arg, lambda _, number=number: self.marked.pop(number, None))
 
 
 donations = _Donations()

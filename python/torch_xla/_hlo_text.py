@@ -63,8 +63,17 @@ def _computation(head, lines):
     return [f"{'ENTRY ' if is_entry else ''}%{name} ({signature}) -> {result} {{", *made, "}"]
 
 
+_NAMED = re.compile(r'op_name="((?:[^"]*/)?)([^"/]+::[^"/]+)"')
+
+
+def _named(match):
+    operation = match[2].replace(":", "_")
+    return f'op_type="{operation}" op_name="{match[1].replace(":", "_")}{operation}"'
+
+
 def annotated(text):
-    """The text in that form."""
+    """The text in that form; operations of PyTorch are called aten__add in it."""
+    text = _NAMED.sub(_named, text)
     made, head, body = [], None, []
     for line in text.split("\n"):
         if head is not None:

@@ -40,9 +40,10 @@ def manual_seed(seed, device=None):
 
 
 def sync(wait=False, reset_scope=True):
-    """The step barrier: compiles (or finds) the program of everything recorded and starts it; waits if asked."""
+    """The step barrier: compiles (or finds) the program of everything recorded and starts it; waits if asked. An error inside of an
+    xp.Trace, unless reset_scope=False."""
     from .core import xla_model
-    xla_model._barrier(wait)
+    xla_model._barrier(wait, reset_scope=reset_scope)
 
 
 from ._compile import compile, step  # noqa: E402, F401

@@ -41,7 +41,7 @@ def run(folder, **environment):
 def test_lines_of_the_user(tmp_path):
     graph, hlo, stablehlo, error = run(tmp_path, XLA_IR_DEBUG="1", XLA_HLO_DEBUG="1", XLA_DUMP_HLO_GRAPH="1",
                                        XLA_SAVE_HLO_FILE=str(tmp_path / "bad.txt"))
-    assert re.search(r"aten::sin\(.*location=forward@program\.py:5$", graph, re.M), graph
+    assert re.search(r"aten::sin\(.*location=forward@program\.py:5,", graph), graph
     assert re.search(r'sine\(.*metadata=\{.*source_file="[^"]*program\.py" source_line=5', hlo), hlo
     assert re.search(r"stablehlo\.sine.* loc\(", stablehlo) and "program.py" in stablehlo
     assert "-> nonsense" in error and "cannot be parsed" in error

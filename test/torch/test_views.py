@@ -154,3 +154,15 @@ def test_functions_of_xlac():
     v = x[1:]
     XLAC._replace_xla_tensor(x, a)
     assert torch.equal(x.cpu(), a.cpu()) and torch.equal(v.cpu(), a.cpu()[1:])
+
+
+@pytest.mark.parametrize("index", [(slice(1, None), slice(None, None, 2)), (slice(0, 3, 2), slice(1, 4, 2)), (slice(None), slice(2, None, 3))])
+def test_steps_are_slices(index):
+    x = torch.arange(20.0).reshape(4, 5)
+    y = x.to("xla")
+    assert "gather" not in torch_xla._XLAC._get_xla_tensors_stablehlo([y[index].t() + 1])
+    assert torch.equal(y[index].t().cpu(), x[index].t())
+    x[index].t().neg_()
+    y[index].t().neg_()
+    assert "scatter" not in torch_xla._XLAC._get_xla_tensors_stablehlo([y])
+    assert torch.equal(y.cpu(), x)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Movement.cpp - Views, copies, creation ------------------------------===//
 // A view is a rectangle of digits: with strides s0 >= s1 >= ... that divide each other, the flat index of an element is a
-// number with the digits (i0, i1, ...), so the buffer is reshaped to these digits and a slice of it is the view. Geometries
-// without that property (overlapping windows) are gathered.
+// number with the digits (i0, i1, ...), so the buffer is reshaped to these digits and a slice of it is the view. Steps along
+// dims that they do not divide are slices with steps. Other geometries (overlapping windows) are gathered.
 #include "tracing/Emit.h"
 
 #include <algorithm>
@@ -57,6 +57,44 @@ Digits digitsOf(int64_t count, const Ints &sizes, const Ints &strides, int64_t o
   d.padded = std::accumulate(d.extents.begin(), d.extents.end(), int64_t(1), std::multiplies<>());
   d.fits = true;
   return d;
+}
+
+/// A view that takes steps along the dims of its base, x[1:, ::2], where these do not divide.
+struct Steps {
+  bool fits = false;
+  Ints start, limit, step; ///< per dim of the base
+  Ints order;              ///< per dim of the base the view's dim, or -1
+};
+
+Steps stepsOf(const Ints &dims, const Ints &sizes, const Ints &strides, int64_t offset) {
+  Steps s;
+  const size_t rank = dims.size();
+  Ints inner(rank, 1);
+  for (size_t d = rank; d-- > 1;)
+    inner[d - 1] = inner[d] * dims[d];
+  s.order.assign(rank, -1);
+  for (size_t d = 0; d < rank; ++d) {
+    s.start.push_back(d ? offset / inner[d] % dims[d] : offset / inner[d]);
+    s.limit.push_back(s.start[d] + 1);
+    s.step.push_back(1);
+  }
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1 || strides[i] == 0)
+      continue;
+    size_t d = 0; // the outermost one that it takes steps along
+    while (d < rank && (s.order[d] >= 0 || dims[d] == 1 || strides[i] % inner[d]))
+      ++d;
+    if (d == rank)
+      return s;
+    s.order[d] = int64_t(i);
+    s.step[d] = strides[i] / inner[d];
+    s.limit[d] = s.start[d] + (sizes[i] - 1) * s.step[d] + 1;
+  }
+  for (size_t d = 0; d < rank; ++d)
+    if (s.limit[d] > dims[d])
+      return s;
+  s.fits = true;
+  return s;
 }
 
 Val padTo(Emitter &e, const Val &flat, int64_t count) {
@@ -114,6 +152,20 @@ Vals stridedRead(const Call &c) {
   int64_t count = base.shape.count();
   Digits d = digitsOf(count, sizes, strides, offset);
   Val flat = e.reshape(base, {count});
+  if (Steps s; !d.fits && (s = stepsOf(base.dims(), sizes, strides, offset)).fits) {
+    Ints kept, mapping; // the view's dims in the order of the base's, and their sizes
+    for (int64_t i : s.order)
+      if (i >= 0) {
+        mapping.push_back(i);
+        kept.push_back(sizes[i]);
+      }
+    Ints sorted(mapping.size());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    std::sort(sorted.begin(), sorted.end(), [&](int64_t a, int64_t b) { return mapping[a] < mapping[b]; });
+    std::sort(mapping.begin(), mapping.end());
+    Val value = e.transpose(e.reshape(e.slice(base, s.start, s.limit, s.step), kept), sorted);
+    return {e.broadcastInDim(value, sizes, mapping)};
+  }
   if (!d.fits) {
     Val index = e.reshape(positions(e, sizes, strides, offset), {c.out().count(), 1});
     Val taken = e.op("stablehlo.gather", {flat, index},
@@ -154,6 +206,26 @@ Vals stridedWrite(const Call &c) {
     repeats |= sizes[i] != 1 && strides[i] == 0;
   if (repeats)
     return {e.fail("writing to a view whose elements share memory")};
+  if (Steps s; !d.fits && (s = stepsOf(base.dims(), sizes, strides, offset)).fits) {
+    Ints permutation, window, low, high, interior;
+    for (size_t k = 0; k < s.order.size(); ++k) {
+      int64_t i = s.order[k];
+      if (i >= 0)
+        permutation.push_back(i);
+      window.push_back(i >= 0 ? sizes[i] : 1);
+      low.push_back(s.start[k]);
+      high.push_back(base.dims()[k] - s.limit[k]);
+      interior.push_back(s.step[k] - 1);
+    }
+    for (int64_t i = 0; i < int64_t(sizes.size()); ++i)
+      if (std::find(s.order.begin(), s.order.end(), i) == s.order.end())
+        permutation.push_back(i);
+    Val update = e.reshape(e.transpose(source, permutation), window);
+    Shape bit{DType::I1, {}};
+    Val mask = e.pad(e.constant(int64_t(1), {DType::I1, window}), e.constant(int64_t(0), bit), low, high, interior);
+    Val spread = e.pad(update, e.constant(int64_t(0), {base.dtype(), {}}), low, high, interior);
+    return {e.select(mask, spread, base)};
+  }
   if (!d.fits) {
     int64_t n = source.shape.count();
     Val index = e.reshape(positions(e, sizes, strides, offset), {n, 1});

@@ -73,11 +73,33 @@ def _wanted_on_cpu(graph, count):
     return [is_cpu(node) for node in nodes]
 
 
+def _take_donations(graph):
+    """{index of an argument: whether its memory is given up}, of torch.ops.xla.dynamo_set_buffer_donor_, which leaves the graph."""
+    arguments = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    made = {}
+    for node in list(graph.graph.nodes):
+        if node.op != "call_function" or not node.args or str(node.args[0]) != "xla.dynamo_set_buffer_donor_.default":
+            continue
+        bases = node.kwargs.get("_all_bases") or [node.kwargs.get("t")]
+        if len(bases) != 1 or bases[0] not in arguments:
+            continue
+        made[arguments.index(bases[0])] = node.kwargs["should_donate"]
+        for user in list(node.users):
+            user.replace_all_uses_with(bases[0])
+            graph.graph.erase_node(user)
+        graph.graph.erase_node(node)
+    if made:
+        graph.recompile()
+    return made
+
+
 class _Graph:
     """One graph of torch.compile and its programs."""
 
     def __init__(self, graph):
         self.graph = graph
+        self.donated = _take_donations(graph)
+        self.was_called = False
         self.held = _held_tensors(graph)
         self.parts = None
         self.spec = None
@@ -156,9 +178,12 @@ class _Graph:
     def __call__(self, *args):
         if _XLAC._spmd_partitions():
             return self.run_on_all_devices(args)
-        if config.skip_input_data_check and self.is_pending(args):
+        if config.skip_input_data_check and self.was_called and self.is_pending(args):
             raise RuntimeError("input data to dynamo graph can not be a pending ir, please set "
                                "`torch_xla._dynamo.config.skip_input_data_check` to False")
+        self.was_called = True
+        for index, should_donate in self.donated.items():
+            donations.mark(args[index], should_donate)
         results = self.compiled(*args, *self.held.values()) if self.held else self.compiled(*args)
         if donations:
             donations.release(args)

@@ -103,10 +103,12 @@ def get_memory_info(device=None):
 #===-- The step barrier ------------------------------------------------------===
 
 
-def _barrier(wait, counts=True):
+def _barrier(wait, counts=True, reset_scope=True):
     if counts:
         _XLAC._count("MarkStep")
     _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
+    if counts and reset_scope:
+        _XLAC._reset_scopes()
     _run_step_closures()
     if "XLA_METRICS_FILE" in os.environ:
         from ..debug import metrics_saver
@@ -124,7 +126,7 @@ def _run_step_closures():
 
 def mark_step(wait=False, reset_scope=True):
     """The step barrier, see torch_xla.sync()."""
-    _barrier(wait)
+    _barrier(wait, reset_scope=reset_scope)
 
 
 def wait_device_ops(devices=[]):

@@ -67,11 +67,17 @@ PyObject *memoryStats(PyObject *, PyObject *) {
 
 PyObject *needMaterialization(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
-    std::vector<Value> values = valuesOf(list);
-    PyObject *made = PyList_New(Py_ssize_t(values.size()));
-    for (size_t i = 0; i < values.size(); ++i)
-      PyList_SET_ITEM(made, Py_ssize_t(i), PyBool_FromLong(values[i].node->op != nullptr));
-    return made;
+    Ref fast = Ref::steal(PySequence_Fast(list, "expects a list of tensors"));
+    if (!fast.object)
+      return nullptr;
+    Ref made = Ref::steal(PyList_New(0));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.object); ++i) {
+      PyObject *item = PySequence_Fast_GET_ITEM(fast.object, i);
+      TORCH_CHECK(isTensor(item), "expects tensors");
+      const Tensor &tensor = tensorIn(item);
+      PyList_Append(made.object, isXla(tensor) && valueOf(tensor).node->op ? Py_True : Py_False);
+    }
+    return std::exchange(made.object, nullptr);
   });
 }
 
@@ -130,14 +136,25 @@ PyObject *bufferPointer(PyObject *, PyObject *object) {
   });
 }
 
-/// _replace_xla_tensor(tensor, source): the tensor shows the value of the source from now on, as do all views of it.
+/// _replace_xla_tensor(tensor, source): the tensor shows the value of the source from now on, as do all views of it; one of other sizes
+/// gets memory of its own.
 PyObject *replaceTensor(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
     PyObject *target, *source;
     if (!PyArg_ParseTuple(args, "OO", &target, &source))
       return nullptr;
-    assign(tensorOf(target), tensorOf(source));
-    Py_RETURN_NONE;
+    const Tensor &to = tensorOf(target), &from = tensorOf(source);
+    if (to.sizes() == from.sizes()) {
+      assign(to, from);
+    } else {
+      TORCH_CHECK(to.dtype() == from.dtype(), "expects tensors of one type, but got ", to.dtype(), " and ", from.dtype());
+      at::TensorImpl *impl = to.unsafeGetTensorImpl();
+      impl->set_storage_keep_dtype(wrap(valueOf(from)).storage());
+      impl->set_storage_offset(0);
+      impl->set_sizes_contiguous(from.sizes());
+    }
+    Py_INCREF(target);
+    return target;
   });
 }
 

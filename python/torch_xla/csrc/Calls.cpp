@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Calls.cpp - What is known of an operator, and of one call of it -----===//
 #include "python/torch_xla/csrc/Calls.h"
+#include "python/torch_xla/csrc/Ir.h"
 
 #include <ATen/ops/scalar_tensor.h>
 
@@ -275,15 +276,20 @@ Operand CallReader::addOperand(Value value) {
   return Operand{int32_t(operands.size() - 1)};
 }
 
-/// Numbers are parameters of the program, so that a learning rate does not change it; but 0 and 1 are constants, which
-/// simplifies much (XLA_NO_SPECIAL_SCALARS=1: not even these).
+std::atomic<Numbers> &numbersSetting() {
+  static std::atomic<Numbers> setting = [] {
+    const char *set = std::getenv("XLA_NO_SPECIAL_SCALARS");
+    return set && *set && std::string(set) != "0" ? Numbers::NoneConstant : Numbers::SpecialConstant;
+  }();
+  return setting;
+}
+
+/// Numbers are parameters of the program, so that a learning rate does not change it.
 template <typename T>
 void CallReader::addNumber(T value) {
-  static const bool noneSpecial = [] {
-    const char *set = std::getenv("XLA_NO_SPECIAL_SCALARS");
-    return set && *set && std::string(set) != "0";
-  }();
-  bool isConstant = numbersByValue || (info.op && info.op->numbersAreStatic) || (!noneSpecial && (value == 0 || value == 1));
+  const Numbers setting = numbersSetting().load(std::memory_order_relaxed);
+  bool isConstant = numbersByValue || (info.op && info.op->numbersAreStatic) || setting == Numbers::AllConstant ||
+                    (setting == Numbers::SpecialConstant && (value == 0 || value == 1));
   if (isConstant)
     return constant(value);
   raw('N');

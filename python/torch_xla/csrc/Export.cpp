@@ -27,12 +27,6 @@ std::string programOf(PyObject *list) {
   return valueOrRaise(tracing::Session::get().programText(values));
 }
 
-PyObject *tensorsText(PyObject *, PyObject *list) {
-  return guarded([&] { return text(tracing::graphText(valuesOf(list))); });
-}
-PyObject *tensorsDot(PyObject *, PyObject *list) {
-  return guarded([&] { return text(tracing::graphDot(valuesOf(list))); });
-}
 PyObject *tensorsStablehlo(PyObject *, PyObject *list) {
   return guarded([&] { return text(programOf(list)); });
 }
@@ -199,8 +193,6 @@ PyObject *runProgram(PyObject *, PyObject *args) {
 } // namespace
 
 PyMethodDef exportMethods[] = {
-    {"_get_xla_tensors_text", tensorsText, METH_O, "The recorded graph of a list of tensors."},
-    {"_get_xla_tensors_dot", tensorsDot, METH_O, "The recorded graph of a list of tensors, for Graphviz."},
     {"_get_xla_tensors_stablehlo", tensorsStablehlo, METH_O, "The program of a list of tensors (None: all) as StableHLO."},
     {"_get_stablehlo_bytecode", tensorsBytecode, METH_O, "The same as a portable artifact."},
     {"_artifact", artifact, METH_VARARGS, "The portable artifact of StableHLO text for a version."},

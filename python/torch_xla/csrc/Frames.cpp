@@ -4,7 +4,9 @@
 // a code object and an offset in it; code objects that were seen are kept for ever, so that this needs no reference count.
 // Autograd's threads have no frames: there the operation inherits the place of the forward operation, which PyTorch knows by
 // the sequence number of its autograd node.
+#include "python/torch_xla/csrc/Ir.h"
 #include "python/torch_xla/csrc/Shim.h"
+#include "tracing/Scope.h"
 
 #include <ATen/SequenceNumber.h>
 #include <ATen/record_function.h>
@@ -133,8 +135,11 @@ void forFrames(F &&visit) {
 #endif
 }
 
-/// The innermost place in the user's code, else the innermost of all.
+std::atomic<bool> countsLibraries{false};
+
+/// The innermost place in the user's code, else the innermost of all; where libraries count, of all.
 Origin innermost() {
+  const bool isAny = countsLibraries.load(std::memory_order_relaxed);
   Origin found, first;
   forFrames([&](PyCodeObject *code, int64_t offset) {
     const Code *info = codeOf(code);
@@ -142,9 +147,9 @@ Origin innermost() {
       return true;
     if (!first)
       first = {code, offset};
-    if (info->isUsers)
+    if (info->isUsers || isAny)
       found = {code, offset};
-    return !info->isUsers;
+    return !found;
   });
   return found ? found : first;
 }
@@ -199,8 +204,11 @@ Origin current() {
       last = origin;
     else if (Origin here = innermost()) // a backward() written in Python
       last = here;
-  } else if (Origin here = innermost()) {
-    last = here;
+  } else {
+    Origin here = innermost();
+    last = here ? here : tracing::withoutScope(last);
+    if (const std::string *scope = tracing::currentScope())
+      last = tracing::inScope(last, *scope);
   }
   noteForward(last);
   return last;
@@ -230,6 +238,8 @@ void noteFrame() {
   if (!tracing::Session::get().mutex.heldByThisThread())
     innermost();
 }
+
+void countLibraries(bool enabled) { countsLibraries = enabled; }
 
 void watchFrames(std::vector<std::string> libraries) {
   Codes::get().libraries = std::move(libraries);

@@ -305,6 +305,8 @@ Tensor &fillTensor(Tensor &self, const Tensor &value) {
 Tensor &zero(Tensor &self) { return fill(self, 0); }
 
 Tensor &arangeOut(const at::Scalar &start, const at::Scalar &end, const at::Scalar &step, Tensor &out) {
+  TORCH_CHECK(std::isfinite(start.toDouble()) && std::isfinite(end.toDouble()), "unsupported range: ", start.toDouble(), " -> ",
+              end.toDouble());
   Tensor meta = at::_ops::arange_start_step::call(start, end, step, out.scalar_type(), {}, c10::Device(c10::kMeta), {});
   resizeTo(out, meta.sizes());
   Shape shape{dtypeOf(out.scalar_type()), out.sizes().vec()};

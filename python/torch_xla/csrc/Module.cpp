@@ -2,6 +2,7 @@
 //===- Module.cpp - torch_xla._XLAC ----------------------------------------===//
 // What Python calls.
 #include "python/torch_xla/csrc/Functions.h"
+#include "python/torch_xla/csrc/Ir.h"
 #include "python/torch_xla/csrc/Sharding.h"
 #include "tracing/Compile.h"
 
@@ -234,6 +235,7 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
       PyModule_AddFunctions(module, millrace::torch_shim::controlFlowMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::exportMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::apiMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::irMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::warmGraphMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::shardingMethods) < 0)
     return nullptr;

@@ -85,7 +85,15 @@ PyObject *runCached(PyObject *, PyObject *args) {
     TORCH_CHECK(size == 16, "expects a hash of 16 bytes, but got ", size);
     uint64_t halves[2];
     std::memcpy(halves, hash, sizeof halves);
-    std::vector<Value> values = valuesOf(list), results;
+    Ref fast = Ref::steal(PySequence_Fast(list, "expects a list of tensors"));
+    if (!fast.object)
+      return nullptr;
+    std::vector<Value> values, results;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.object); ++i) {
+      PyObject *item = PySequence_Fast_GET_ITEM(fast.object, i);
+      TORCH_CHECK(isTensor(item), "expects tensors as inputs of the graph");
+      values.push_back(isXla(tensorIn(item)) ? valueOf(tensorIn(item)) : upload(tensorIn(item)));
+    }
     {
       WithoutGil released;
       tracing::Metrics::get().sample("RunCachedGraphInputData", double(values.size()));

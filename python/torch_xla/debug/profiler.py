@@ -5,6 +5,8 @@ import functools
 
 import torch
 
+from .. import _XLAC
+
 _marked_step = False
 
 
@@ -20,21 +22,31 @@ def get_tracer_marked_step():
 
 
 class Trace(torch.profiler.record_function):
-    """`with Trace("name"):` names a region. `kwargs` are shown beside the name."""
+    """`with Trace("name"):` names a region, also in texts of graphs and programs ("name.1"); a step barrier in it is an error.
+    `kwargs` are shown beside the name."""
 
     def __init__(self, name, **kwargs):
         super().__init__(name, ", ".join(f"{key}={value}" for key, value in kwargs.items()) or None)
+
+    def __enter__(self):
+        _XLAC._push_scope(self.name)
+        return super().__enter__()
+
+    def __exit__(self, kind, value, trace):
+        _XLAC._pop_scope()
+        return super().__exit__(kind, value, trace)
 
 
 class StepTrace(Trace):
     """A region that is a step: a barrier stands at its end. `kwargs`: step_num."""
 
     def __exit__(self, kind, value, trace):
+        left = super().__exit__(kind, value, trace)
         if kind is None:
             set_tracer_marked_step(True)
             from ..core import xla_model
-            xla_model.mark_step()
-        return super().__exit__(kind, value, trace)
+            xla_model.mark_step(reset_scope=_XLAC._scope() == "")
+        return left
 
 
 def trace_me(scope):

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch_xla._XLAC.lowering and .profiler, and names of _XLAC about numbers, placeholders, programs given as text, and collectives."""
+import json
+import types
+
+import torch
+
+
+def _lowering(xlac):
+    from . import _hlo_proto
+    from ._hlo_text import annotated
+
+    class LoweringContext:
+        """The program that computes some tensors, and which tensors its parameters are."""
+
+        def __init__(self, name="PyLoweringContext"):
+            self._name, self._tensors, self._leaves, self._module = str(name), None, (), None
+
+        def set_name_string(self, name):
+            self._name = str(name)
+
+        def get_name_string(self):
+            return self._name
+
+        GetNameString = get_name_string
+
+        def build(self, tensors):
+            """Makes the program of `tensors`, none of which is computed."""
+            self._tensors = list(tensors)
+            self._leaves = xlac._get_tensors_xla_device_data_node(self._tensors)[1]
+            text = annotated(xlac._hlo(self._tensors))
+            self._module, self._refused = _hlo_proto.module_of(text, self._name)
+
+        def buildforiloop(self, tensors, additional_inputs_list=()):
+            """build(): programs of loops are made by fori_loop and while_loop themselves."""
+            self.build(tensors)
+
+        def _built(self):
+            if self._module is None:
+                raise RuntimeError("LoweringContext.build() comes first")
+            return self._module
+
+        def hlo(self):
+            """HloModuleProto, serialized."""
+            module = self._built()
+            if self._refused:
+                raise NotImplementedError("HloModuleProto cannot be written for this program yet: " + ", ".join(sorted(set(self._refused))) +
+                                          "; hlo_text() and _get_xla_tensors_hlo() give it as text")
+            return _hlo_proto.bytes_of(module)
+
+        def hlo_text(self):
+            """HloModuleProto in the text format of protocol buffers."""
+            return _hlo_proto.text_of(self._built())
+
+        def hlo_json(self):
+            """HloModuleProto as JSON, with the places of its instructions."""
+            made = _hlo_proto.json_of(self._built())
+            made["stackFrameIndex"] = {"fileNames": [], "functionNames": [], "fileLocations": [], "stackFrames": []}
+            return json.dumps(made)
+
+        def parameter_id_tensor_mapping(self):
+            """{number of a parameter: its value, on the CPU}"""
+            self._built()
+            return {index: leaf.cpu() for index, leaf in enumerate(self._leaves)}
+
+        def device_parameter_id_tensor_mapping(self):
+            """{number of a parameter: its tensor, on the device}"""
+            self._built()
+            return dict(enumerate(self._leaves))
+
+        def tensor_parameter_id(self, tensor):
+            """The number of the parameter that a tensor is, or -1."""
+            self._built()
+            wanted = xlac._unique_id_for_ir_and_data(tensor)
+            return next((i for i, leaf in enumerate(self._leaves) if xlac._unique_id_for_ir_and_data(leaf) == wanted), -1)
+
+    return types.SimpleNamespace(LoweringContext=LoweringContext)
+
+
+def _profiler(xlac):
+    class ScopePusher:
+        """Names what is recorded while it lives."""
+
+        def __init__(self, name):
+            self._active = True
+            xlac._push_scope(name)
+
+        def __del__(self):
+            if self.__dict__.pop("_active", False):
+                xlac._pop_scope()
+
+    class TraceMe(torch.profiler.record_function):
+        """A named region of the host's program."""
+
+        def __init__(self, name, **kwargs):
+            super().__init__(name, ", ".join(f"{key}={value}" for key, value in kwargs.items()) or None)
+
+        @staticmethod
+        def is_enabled():
+            return torch.autograd._profiler_enabled()
+
+    return types.SimpleNamespace(scope_pusher=ScopePusher, ScopePusher=ScopePusher, TraceMe=TraceMe)
+
+
+def install(xlac):
+    """Adds the names to the module; after those of _bindings and _bindings_graphs."""
+    from . import runtime as xr
+    from .core import _collectives as collectives
+    from .core import xla_model as xm
+    xlac.lowering, xlac.profiler = _lowering(xlac), _profiler(xlac)
+
+    def name(function):
+        setattr(xlac, function.__name__, function)
+        return function
+
+    #===-- Numbers -------------------------------------------------------------===
+
+    @name
+    def _set_xla_all_numbers_special_scalars(all_numbers_special_scalars):
+        xlac._set_numbers(bool(all_numbers_special_scalars), xlac._get_numbers()[1])
+
+    @name
+    def _get_xla_all_numbers_special_scalars():
+        return xlac._get_numbers()[0]
+
+    @name
+    def _set_xla_handle_special_scalars(handle_special_scalars):
+        xlac._set_numbers(xlac._get_numbers()[0], bool(handle_special_scalars))
+
+    @name
+    def _get_xla_handle_special_scalars():
+        return xlac._get_numbers()[1]
+
+    #===-- Tensors -------------------------------------------------------------===
+
+    @name
+    def _get_tensors_handle(tensors):
+        made = []
+        for tensor in tensors:
+            if xlac._check_tensor_need_materialization([tensor])[0]:
+                raise RuntimeError("expects tensors with data, but got one that is still to be computed")
+            node, index = map(int, xlac._unique_id_for_ir_and_data(tensor).split(", "))
+            made.append(node + index)  # a node is larger than it has results
+        return made
+
+    @name
+    def _xla_get_device_hw_type(tensor):
+        return xm.xla_device_hw(tensor.device)
+
+    @name
+    def _to_dlpack(tensor):
+        from .utils import dlpack
+        return dlpack.to_dlpack(tensor)
+
+    @name
+    def _from_dlpack(capsule):
+        from .utils import dlpack
+        return dlpack.from_dlpack(capsule)
+
+    @name
+    def _has_cuda_support():
+        return False
+
+    #===-- Devices -------------------------------------------------------------===
+
+    @name
+    def _xla_get_all_runtime_devices():
+        return [known["name"] for known in xr.global_runtime_device_attributes()]
+
+    @name
+    def _xla_computation_cache_is_initialized():
+        return xlac._xla_get_num_cached_compilation_graph() > 0
+
+    @name
+    def _xla_force_spmd_device():
+        xr.use_spmd()
+
+    @name
+    def _xla_set_auto_sharding():
+        xr.use_spmd(auto=True)
+
+    xlac._xla_set_should_alias_with_buffer_donor_config = xlac._xla_set_enable_alias_with_buffer_donor_config
+    xlac._xla_get_should_alias_with_buffer_donor_config = xlac._xla_get_enable_alias_with_buffer_donor_config
+    xlac._is_placecholder = xlac._is_placeholder  # as it was spelled for a while
+
+    #===-- Programs ------------------------------------------------------------===
+
+    @name
+    def _run_stablehlo(bytecode, graph_inputs):
+        text = bytecode if isinstance(bytecode, str) else xlac._artifact_text(bytes(bytecode))
+        return xlac._run_program(xlac._program(text), list(graph_inputs))
+
+    #===-- Collectives ---------------------------------------------------------===
+
+    @name
+    def _xla_all_reduce(reduce_type, input, scale, groups, pin_layout=True):
+        return collectives.all_reduce(reduce_type, input, scale, groups or None, pin_layout)
+
+    @name
+    def _xla_all_reduce_inplace(reduce_type, tensors, scale, groups, pin_layout=True):
+        collectives.all_reduce(reduce_type, list(tensors), scale, groups or None, pin_layout)
+
+    @name
+    def _xla_all_gather(input, dim, shard_count, groups, pin_layout=True):
+        return collectives.all_gather(input, dim, groups or None, pin_layout=pin_layout)
+
+    @name
+    def _xla_all_to_all(input, token, split_dimension, concat_dimension, split_count, groups, pin_layout=True):
+        return collectives.all_to_all(input, split_dimension, concat_dimension, split_count, groups or None, pin_layout), token
+
+    @name
+    def _xla_collective_permute(input, token, pairs):
+        return collectives.collective_permute(input, pairs), token
+
+    @name
+    def _xla_reduce_scatter(reduce_type, input, token, scale, scatter_dim, shard_count, groups, pin_layout=True):
+        return collectives.reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups or None, pin_layout=pin_layout), token
