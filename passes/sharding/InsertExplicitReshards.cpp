@@ -9,6 +9,7 @@
 #include "passes/sharding/OpRules.h"
 #include "passes/sharding/PartialReshards.h"
 #include "passes/sharding/Passes.h"
+#include "passes/sharding/StrictRules.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -102,8 +103,23 @@ private:
       else if (!isa_and_nonnull<sdy::ManualComputationOp>(owner.getDefiningOp()))
         match(operand, shardingOf(owner));
     }
-    if (auto rule = ruleOf(op))
+    if (isOnOneDevice(op)) {
+      // Every device runs it, and one is believed.
+      for (OpOperand &operand : op->getOpOperands())
+        if (sdy::TensorShardingAttr now = shardingOf(operand.get()); now && !isSame(now, {}))
+          reshardUse(operand, {}, now.getMeshOrRef());
+      return;
+    }
+    if (auto rule = strictRuleOf(op))
       visit(op, *rule);
+  }
+
+  static bool isOnOneDevice(Operation *op) {
+    auto list = op->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName);
+    return list && llvm::any_of(list.getShardings(), [&](sdy::TensorShardingAttr sharding) {
+             sdy::MeshAttr mesh = sharding.getMesh(op);
+             return mesh && mesh.isMaximal();
+           });
   }
 
   void match(OpOperand &operand, sdy::TensorShardingAttr wanted) {
@@ -112,7 +128,40 @@ private:
       reshardUse(operand, wanted, now ? now.getMeshOrRef() : wanted.getMeshOrRef());
   }
 
-  void visit(Operation *op, const Rule &rule) {
+  /// A factor that shares a dimension with others is cut evenly, and only if those before it are cut to the end: else its
+  /// parts are none of the dimension. What one tensor cannot have, none gets.
+  static void keepWholeParts(const Rule &rule, MutableArrayRef<Axes> assigned) {
+    SmallVector<const DimFactors *> shared;
+    for (auto *side : {&rule.operands, &rule.results})
+      for (const TensorFactors &tensor : *side)
+        for (const DimFactors &dim : tensor)
+          if (llvm::count_if(dim, [&](int factor) { return rule.factors[factor].size > 1; }) > 1)
+            shared.push_back(&dim);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const DimFactors *dim : shared) {
+        bool whole = true;
+        for (int factor : *dim) {
+          int64_t left = rule.factors[factor].size;
+          if (left == 1)
+            continue;
+          Axes &axes = assigned[factor];
+          size_t kept = 0;
+          for (; whole && kept < axes.size() && left % axes[kept].size == 0; ++kept)
+            left /= axes[kept].size;
+          changed |= kept < axes.size();
+          axes.resize(kept);
+          whole &= left == 1;
+        }
+      }
+    }
+  }
+
+  void visit(Operation *op, Rule rule) {
+    if (reductionOf(op) != sdy::ReductionOp::Sum) // sdy.all_reduce is a sum
+      for (Factor &factor : rule.factors)
+        if (factor.kind == FactorKind::Reduction)
+          factor.kind = FactorKind::NeedReplication;
     Attribute name;
     sdy::MeshAttr mesh;
     bool conflict = false;
@@ -144,6 +193,7 @@ private:
       elements.push_back(shaped && shaped.hasStaticShape() ? shaped.getNumElements() : 1);
     }
     SmallVector<Axes> assigned = assignFactors(projection, rule.factors, elements);
+    keepWholeParts(rule, assigned);
     auto attrFor = [&](const TensorFactors &dims) {
       return toAttr(sharding::shardingOf(dims, rule.factors, assigned), name, mesh);
     };

@@ -54,7 +54,7 @@ static sdy::TensorShardingAttr withoutManual(sdy::TensorShardingAttr sharding, A
   return sdy::TensorShardingAttr::get(sharding.getContext(), sharding.getMeshOrRef(), dims);
 }
 
-sdy::TensorShardingAttr GlobalToLocal::shardingOf(Value value) {
+sdy::TensorShardingAttr shardingInRegion(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   Operation *parent = argument ? argument.getOwner()->getParentOp() : nullptr;
   auto pick = [&](std::optional<sdy::TensorShardingPerValueAttr> all) {
@@ -66,7 +66,7 @@ sdy::TensorShardingAttr GlobalToLocal::shardingOf(Value value) {
   if (auto named = dyn_cast_or_null<sdy::NamedComputationOp>(parent))
     return pick(named.getInShardings());
   if (Value owner = argument ? sharding::edgeOwner(value) : Value(); owner && owner != value)
-    return shardingOf(owner);
+    return shardingInRegion(owner);
   return sdy::getSharding(value);
 }
 
@@ -74,7 +74,7 @@ FailureOr<GlobalToLocal::Info> GlobalToLocal::infoOf(Value value) {
   if (auto known = infos.find(value); known != infos.end())
     return known->second;
   Info info{dyn_cast<RankedTensorType>(value.getType()), {}, {}};
-  sdy::TensorShardingAttr sharding = info.type ? shardingOf(value) : sdy::TensorShardingAttr();
+  sdy::TensorShardingAttr sharding = info.type ? shardingInRegion(value) : sdy::TensorShardingAttr();
   Operation *user = isa<OpResult>(value) ? value.getDefiningOp() : cast<BlockArgument>(value).getOwner()->getParentOp();
   if (sharding && sharding.getRank() == info.type.getRank()) {
     info.sharding = sharding;

@@ -13,6 +13,9 @@
 
 namespace millrace::spmd {
 
+/// The sharding of any value; of a region's argument what its owner says, without what manual axes have cut. Null: whole.
+sdy::TensorShardingAttr shardingInRegion(mlir::Value value);
+
 struct GlobalToLocalConfig {
   bool byReplica = false; ///< devices are replicas instead of partitions
 };
@@ -43,7 +46,6 @@ private:
   };
 
   mlir::FailureOr<Info> infoOf(mlir::Value value);
-  sdy::TensorShardingAttr shardingOf(mlir::Value value);
   mlir::LogicalResult convert(mlir::Operation *op);
   void inlineBody(mlir::Operation *op);
   void replace(mlir::Operation *op, mlir::Value value);

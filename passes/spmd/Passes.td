@@ -33,6 +33,43 @@ def ConvertGlobalToLocalPass : Pass<"sdy-convert-global-to-local", "::mlir::Modu
     Option<"meshAxesGroups", "enable-rgv3", "bool", "false", "not implemented: groups are lists of devices">];
 }
 
+def ResolvePermutationFactorsPass : Pass<"sdy-resolve-permutation-factors", "::mlir::ModuleOp"> {
+  let summary = "Keep whole what neighbours would have to exchange parts of";
+  let description = [{
+    Dimensions of permutation factors (shifted by slice, pad, reverse, windows, concatenate) that are split are resharded to be
+    whole before the operation, and split again behind it. The exchange between neighbours is xla-spmd-partition's.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
+  let options = [
+    Option<"haloExchange", "enable-halo-exchange", "bool", "true", "accepted: parts are gathered either way">,
+    Option<"replicaCount", "replica-count", "int64_t", "1", "accepted: gathering needs no device numbers">,
+    Option<"partitionCount", "partition-count", "int64_t", "1", "accepted: gathering needs no device numbers">,
+    Option<"unsafeRandom", "rng-bit-generator-unsafe", "bool", "true", "accepted: random bits are those of one device">];
+}
+
+def PadForDivisibilityPass : Pass<"sdy-pad-for-divisibility", "::mlir::ModuleOp"> {
+  let summary = "Make dimensions as long as their parts together";
+  let description = [{
+    A dimension that is cut into parts which do not divide it grows at its end; nobody looks at what stands there, and where
+    it would be summed it is replaced by the neutral element. Collectives that take all cuts of a dimension away are followed
+    by a slice. For programs whose operands and results go together (sdy-insert-explicit-reshards) and whose changes of
+    sharding are collectives (sdy-reshard-to-collectives).
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
+}
+
+def ResolveSingleDeviceShardingPass : Pass<"sdy-resolve-single-device-sharding", "::mlir::func::FuncOp"> {
+  let summary = "Results of an operation on one device are sent to all";
+  let description = [{
+    Every device runs the operation; what the device of its maximal sharding computes is broadcast, and the results have no
+    sharding then.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
+  let options = [
+    Option<"replicaCount", "replica-count", "int64_t", "1", "devices that are replicas">,
+    Option<"partitionCount", "partition-count", "int64_t", "1", "devices that are partitions: all of them unless there are replicas only">];
+}
+
 def CombineCollectivesPass : Pass<"xla-combine-collectives", "::mlir::func::FuncOp"> {
   let summary = "Put all_reduces of the same groups that do not need each other into one";
   let options = [Option<"maxBytes", "max-bytes", "int64_t", "67108864", "operands of one all_reduce together">];
