@@ -86,14 +86,14 @@ std::vector<std::pair<std::string, std::string>> cacheKeyParts(ModuleOp module, 
   std::string text;
   llvm::raw_string_ostream(text) << "entry=" << options.entry << " fold=" << options.fold
                                  << " generic=" << options.genericOnly << " fuse=" << options.fuse
-                                 << " xla=" << options.xlaSemantics;
+                                 << " xla=" << options.xlaSemantics << " relaxed=" << options.relaxed;
   parts.push_back({"options", text});
   auto count = [&](llvm::StringRef name) {
     auto attr = module->getAttrOfType<IntegerAttr>(name);
     return std::to_string(attr ? attr.getInt() : 1);
   };
   parts.push_back({"devices", count("mhlo.num_replicas") + "x" + count("mhlo.num_partitions")});
-  parts.push_back({"cpu", options.target.cpu});
+  parts.push_back({"cpu", options.target.triple + " " + options.target.cpu});
   parts.push_back({"cpu features", llvm::join(options.target.features, ",")});
   llvm::append_range(parts, compilerVersions());
   return parts;

@@ -153,6 +153,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   kernelOptions.target = options.target;
   kernelOptions.genericOnly = options.genericOnly;
   kernelOptions.contract = options.xlaSemantics;
+  kernelOptions.relaxed = options.relaxed;
   kernelOptions.threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   kernelOptions.onStop = options.onStop;
   kernelOptions.onProgress = options.onProgress;

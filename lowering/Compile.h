@@ -30,6 +30,9 @@ struct CompileOptions {
   /// The meaning that XLA gives to programs where StableHLO's specification has another: scatter windows (passes/xla), and
   /// fused multiply-add. On for programs from JAX and PyTorch/XLA.
   bool xlaSemantics = false;
+  /// Sums and products of floats may be regrouped, divisions may be products with reciprocals, and zeros lose their sign: faster, and no
+  /// longer the same bits as the specification's order gives. NaN and infinities stay what they are; results still do not depend on threads.
+  bool relaxed = false;
   /// Kernels that other programs and processes compiled; runtime::kernelStore() is one. A process also remembers its own.
   runtime::ByteStore kernelStore;
   unsigned threads = 0;     ///< of the compiler; 0 = what the process may use

@@ -79,7 +79,7 @@ private:
   std::optional<ScopedDiagnosticHandler> handler;
 };
 
-/// compiler_options of jax.jit. XLA's own (xla_*) are accepted without effect: programs set them for other back ends.
+/// compiler_options of jax.jit. XLA's own (xla_*) are accepted, most without effect: programs set them for other back ends.
 rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &options) {
   for (const auto &[name, value] : proto.overrides) {
     bool isTrue = value == "true" || value == "True" || value == "1";
@@ -89,9 +89,11 @@ rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &opti
       options.fuse = isTrue;
     else if (name == "millrace_generic")
       options.genericOnly = isTrue;
+    else if (name == "millrace_relaxed" || name == "xla_cpu_enable_fast_math")
+      options.relaxed = isTrue;
     else if (!StringRef(name).starts_with("xla_"))
       return rt::invalidArgument("No such compile option: '" + name +
-                                 "'; there are millrace_fold, millrace_fuse, millrace_generic");
+                                 "'; there are millrace_fold, millrace_fuse, millrace_generic, millrace_relaxed");
   }
   return {};
 }

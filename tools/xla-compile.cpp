@@ -28,6 +28,7 @@ int main(int argc, char **argv) {
   flags.add("cache-dir", &cacheDir, "folder of the compilation cache, or off; used where no stop is printed");
   flags.add("compile-threads", &options.threads, "threads of the compiler (default: all)");
   flags.add("xla-semantics", &options.xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
+  flags.add("relaxed", &options.relaxed, "regroup sums and products of floats where that is faster; the default keeps the specification's order");
   flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
   flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective; as a page with -o FILE.html");
   flags.add("generic", &options.genericOnly, "code generation without emitters (the reference path)");

@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
   flags.add("no-fusion", &noFusion, "one kernel per operation");
   flags.add("plant-bug", &options.plantBug, "for testing the fuzzer: miscompile the first operation of this family");
   flags.add("xla-semantics", &options.xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
+  flags.add("relaxed", &options.relaxed, "regroup sums and products of floats where that is faster; the default keeps the specification's order");
   flags.add("quiet", &options.quiet, "print no results");
   int status;
   if (!flags.parse(argc, argv, status))

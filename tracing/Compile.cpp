@@ -9,6 +9,7 @@
 #include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
+#include "tracing/XlaFlags.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
@@ -102,6 +103,7 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
     removeMarks(*module);
   CompileOptions options;
   options.xlaSemantics = true;
+  options.relaxed = xlaFlag("xla_cpu_enable_fast_math") == "true";
   options.kernelStore = runtime::kernelStore(**cache);
   std::optional<ProgramDump> dump = ProgramDump::next();
   if (dump) {

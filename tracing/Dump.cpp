@@ -5,6 +5,7 @@
 #include "tracing/Compile.h"
 #include "tracing/IrText.h"
 #include "tracing/Session.h"
+#include "tracing/XlaFlags.h"
 
 #include <atomic>
 #include <cstdio>
@@ -86,14 +87,7 @@ void saveShardings(const std::vector<Value> &roots) {
 }
 
 std::optional<ProgramDump> ProgramDump::next() {
-  static const std::string folder = [] {
-    const std::string flags = environment("XLA_FLAGS"), name = "--xla_dump_to=";
-    size_t at = flags.find(name);
-    if (at == std::string::npos)
-      return std::string();
-    at += name.size();
-    return flags.substr(at, flags.find_first_of(" \t\n", at) - at);
-  }();
+  static const std::string folder = xlaFlag("xla_dump_to");
   if (folder.empty())
     return std::nullopt;
   static std::atomic<unsigned> count{0};

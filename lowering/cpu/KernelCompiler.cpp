@@ -101,7 +101,8 @@ private:
     runtime::ByteStore::Key key = options.versions;
     key.push_back({"kernel", request.fingerprint});
     key.push_back({"symbol", request.symbol});
-    key.push_back({"options", std::string(options.genericOnly ? "generic " : "") + (options.contract ? "contract" : "")});
+    key.push_back({"options", std::string(options.genericOnly ? "generic " : "") + (options.contract ? "contract " : "") +
+                                 (options.relaxed ? "relaxed" : "")});
     key.push_back({"cpu", options.target.triple + " " + options.target.cpu});
     key.push_back({"cpu features", llvm::join(options.target.features, ",")});
     return key;
@@ -172,8 +173,7 @@ private:
       return fail("stop vector");
     dump("vector");
     addEntryPoint(*buffered, symbol);
-    if (options.contract)
-      allowContraction(*module);
+    allowRounding(*module);
     {
       PassManager pm(module->getContext(), ModuleOp::getOperationName());
       pm.enableVerifier(verifyEach);
@@ -214,12 +214,20 @@ private:
   }
 
   /// Of the program's own operations: the expansions of functions come later, and some of them count on every rounding.
-  static void allowContraction(ModuleOp module) {
-    module.walk([](Operation *op) {
-      if (!isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op))
+  void allowRounding(ModuleOp module) const {
+    using arith::FastMathFlags;
+    FastMathFlags allowed = FastMathFlags::none;
+    if (options.contract || options.relaxed)
+      allowed = FastMathFlags::contract;
+    if (options.relaxed)
+      allowed = allowed | FastMathFlags::reassoc | FastMathFlags::arcp | FastMathFlags::nsz;
+    if (allowed == FastMathFlags::none)
+      return;
+    module.walk([&](Operation *op) {
+      if (!isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op) && !(options.relaxed && isa<arith::DivFOp>(op)))
         return;
       auto flags = cast<arith::ArithFastMathInterface>(op);
-      arith::FastMathFlags set = flags.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::contract;
+      FastMathFlags set = flags.getFastMathFlagsAttr().getValue() | allowed;
       op->setAttr(flags.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), set));
     });
   }

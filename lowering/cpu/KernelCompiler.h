@@ -17,6 +17,7 @@ struct KernelOptions {
   CpuTarget target;
   bool genericOnly = false; ///< no emitters: the reference path
   bool contract = false;    ///< a multiplication and the addition of its result may round once (FMA)
+  bool relaxed = false;     ///< CompileOptions::relaxed
   unsigned threads = 1;
   /// Receives the text of each kernel at the stops "linalg", "vector", "llvm", "asm" if set. One call at a time.
   std::function<void(llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef text)> onStop;

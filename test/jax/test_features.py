@@ -229,6 +229,10 @@ def test_unknown_compiler_option():
     with pytest.raises(Exception, match="no_such_option"):
         jax.jit(lambda x: x + 1).lower(1.0).compile(compiler_options={"no_such_option": "1"})
     assert jax.jit(lambda x: x + 1).lower(1.0).compile(compiler_options={"millrace_fuse": False})(1.0) == 2.0
+    third = jax.jit(lambda x: x / 3.0)
+    for option in ("millrace_relaxed", "xla_cpu_enable_fast_math"):
+        relaxed = third.lower(1.0).compile(compiler_options={option: True})
+        assert abs(relaxed(7.0) - 7 / 3) < 1e-6
 
 
 def test_pure_callback():

@@ -236,6 +236,7 @@ int runFile(const RunFileOptions &options) {
     compileOptions.fold = !checks && !options.verify;
     compileOptions.genericOnly = options.generic;
     compileOptions.fuse = options.fuse;
+    compileOptions.relaxed = options.relaxed;
     compileOptions.threads = options.threads;
     compileOptions.onProgress = [&](llvm::StringRef what) { progress.show(what); };
     CompileReport report;

@@ -25,6 +25,7 @@ struct RunFileOptions {
   bool time = false;        ///< print time per stop of compilation and per execution
   bool generic = false;     ///< no emitters
   bool xlaSemantics = false; ///< passes/xla, for the evaluator too
+  bool relaxed = false;      ///< CompileOptions::relaxed
   bool fuse = true;
   bool quiet = false;       ///< print no results
   std::string profile;      ///< where the time of a run goes: a JSON file, or - for a table
