@@ -124,3 +124,25 @@ def test_gradient_clipping_does_not_ask_the_host(no_fallback):
     torch.testing.assert_close(total.cpu(), torch.nn.utils.clip_grad_norm_(theirs, 1.0))
     for a, b in zip(ours, theirs):
         torch.testing.assert_close(a.grad.cpu(), b.grad)
+
+
+def test_types_of_operators_under_autocast(no_fallback):
+    """What PyTorch/XLA lists: products in autocast's type, losses and normalizations in float32, the rest as it comes."""
+    F = torch.nn.functional
+    x, image, weight = (torch.rand(sizes, dtype=torch.bfloat16).to("xla") for sizes in ((3, 3), (1, 2, 4, 4), (2, 2, 3, 3)))
+    single, norm, target = x.float(), torch.ones(2, device="xla"), torch.tensor([0, 2, 1], device="xla")
+    low = [lambda: torch.addbmm(single, single[None], single[None]), lambda: torch.einsum("ij,kj->ik", single, single),
+           lambda: F.conv_transpose2d(image.float(), weight.float()), lambda: F.conv2d(image.float(), weight.float(), padding="same"),
+           lambda: F.max_pool2d(image.float(), 2), lambda: F.relu(single), lambda: F.prelu(single, single[0])]
+    full = [lambda: F.batch_norm(image, norm.float() * 0, norm, training=True), lambda: F.cross_entropy(x, target), lambda: F.l1_loss(x, x),
+            lambda: F.smooth_l1_loss(x, x), lambda: F.kl_div(x, x), lambda: F.binary_cross_entropy_with_logits(x, x), lambda: x.prod(),
+            lambda: x.softmax(0), lambda: torch.cdist(x, x), lambda: x.trace(), lambda: torch.linalg.inv_ex(x)[0]]
+    kept = [lambda: x.exp(), lambda: x + 1, lambda: torch.cat([x, x]), lambda: x.half().sum(), lambda: torch.stack([x.half(), x.half()])]
+    with amp.autocast("xla"):
+        assert [f().dtype for f in low] == [torch.bfloat16] * len(low)
+        assert [f().dtype for f in full] == [torch.float32] * len(full)
+        assert [f().dtype for f in kept] == [torch.bfloat16] * 3 + [torch.float16] * 2
+        assert torch.cat([x, single]).dtype == torch.float32
+        torch.testing.assert_close(F.cross_entropy(x, target).cpu(), F.cross_entropy(single, target).cpu())
+    with amp.autocast("xla", dtype=torch.float16):
+        assert torch.einsum("ij,kj->ik", single, single).dtype == torch.float16

@@ -7,7 +7,6 @@
 #include <ATen/NativeFunctions.h>
 #include <ATen/Operators.h>
 #include <ATen/TensorUtils.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/native/Resize.h>
 #include <c10/util/strides.h>
 
@@ -448,27 +447,6 @@ TORCH_LIBRARY_IMPL(aten, XLA, m) {
     if (handle && (isTaken(full) || handle->hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd)))
       m.impl(full.c_str() + 6, torch::CppFunction::makeFromBoxedFunction<&record>());
   }
-}
-
-TORCH_LIBRARY_IMPL(_, AutocastXLA, m) { m.fallback(torch::CppFunction::makeFallthrough()); }
-
-TORCH_LIBRARY_IMPL(aten, AutocastXLA, m) {
-#define MILLRACE_LOW(OP) KERNEL(c10::DeviceType::XLA, OP, lower_precision_fp)
-  MILLRACE_LOW(linear)
-  MILLRACE_LOW(matmul)
-  MILLRACE_LOW(mm)
-  MILLRACE_LOW(bmm)
-  MILLRACE_LOW(addmm)
-  MILLRACE_LOW(baddbmm)
-  MILLRACE_LOW(conv1d)
-  MILLRACE_LOW(conv2d)
-  MILLRACE_LOW(conv3d)
-  MILLRACE_LOW(scaled_dot_product_attention)
-  KERNEL(c10::DeviceType::XLA, log_softmax, int, fp32)
-  KERNEL(c10::DeviceType::XLA, softmax, int, fp32)
-  KERNEL(c10::DeviceType::XLA, nll_loss, fp32)
-  KERNEL(c10::DeviceType::XLA, mse_loss, fp32)
-#undef MILLRACE_LOW
 }
 
 } // namespace millrace::torch_shim
