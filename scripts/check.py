@@ -295,7 +295,11 @@ def part_torch(arguments):
     environment = dict(os.environ, PYTHONPATH=SITE + os.pathsep + ROOT, PJRT_DEVICE="CPU",
                        MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "torch-cache"))
     environment.pop("MILLRACE_BUILD", None)
-    return run_pytest("torch", ["test/torch"], environment, arguments.long)
+    total = run_pytest("torch", ["test/torch"], environment, arguments.long)
+    if arguments.long:
+        status, output = run([sys.executable, "scripts/torch-sanitizers"], 7200)
+        total += at_least_one_failure(closing_line(output), status, "the sanitizers of torch_xla")
+    return total
 
 
 def fuzz_bytecode(arguments):

@@ -35,10 +35,19 @@ class _Donations:
         return True
 
     def has(self, tensor):
+        self.forget_overwritten()
         return bool(self.marked) and _XLAC._unique_id_for_ir_and_data(tensor) in self.marked
+
+    def forget_overwritten(self):
+        """The ids of values that are gone may be those of other values soon."""
+        for number, reference in list(self.marked.items()):
+            tensor = reference()
+            if tensor is None or _XLAC._unique_id_for_ir_and_data(tensor) != number:
+                self.marked.pop(number, None)
 
     def release(self, args):
         """Gives up the memory of the marked ones; those that were overwritten have another value already."""
+        self.forget_overwritten()
         for arg in args:
             if isinstance(arg, torch.Tensor) and arg.device.type == "xla" and self.has(arg):
                 del self.marked[_XLAC._unique_id_for_ir_and_data(arg)]

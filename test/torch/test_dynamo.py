@@ -322,3 +322,31 @@ def test_debugging_output(monkeypatch, capsys):
     torch.compile(lambda x: x * 2, backend="openxla")(torch.ones(3, device="xla"))
     printed = capsys.readouterr().out
     assert "arguments: float32[3]@xla:0" in printed and "stablehlo.multiply" in printed
+
+
+def test_memory_given_up_in_the_graph():
+    from torch_xla.experimental import dynamo_set_buffer_donor  # noqa: F401
+
+    def twice(x):
+        torch.ops.xla.dynamo_set_buffer_donor_(x, True)
+        return x * 2
+    x = torch.ones(4).to("xla")
+    assert torch.compile(twice, backend="openxla")(x).tolist() == [2.0] * 4
+    assert "Data Handle: Deleted" in torch_xla._XLAC._get_xla_tensor_debug_info(x) and torch_xla._XLAC._get_buffer_donation(x)
+
+    def in_place(x):
+        torch.ops.xla.dynamo_set_buffer_donor_(x, True)
+        x.mul_(3)
+    y = torch.ones(4).to("xla")
+    compiled = torch.compile(in_place, backend="openxla")
+    compiled(y), compiled(y)
+    assert y.tolist() == [9.0] * 4 and not torch_xla._XLAC._get_buffer_donation(y)
+
+
+def test_only_later_calls_refuse_pending_arguments(monkeypatch):
+    from torch_xla._dynamo import config
+    monkeypatch.setattr(config, "skip_input_data_check", True)
+    compiled = torch.compile(lambda x: x.cos().sin(), backend="openxla")
+    compiled(torch.ones(3, device="xla") + 1)
+    with pytest.raises(RuntimeError, match="can not be a pending ir"):
+        compiled(torch.ones(3, device="xla") + 1)

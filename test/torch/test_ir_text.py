@@ -156,3 +156,22 @@ def test_nothing_to_choose_from(call):
             eval(call, {"torch": torch, "x": torch.rand(2, 0, 4).to(device)})
         messages.append((caught.type, str(caught.value).split("\n")[0]))
     assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_patched_linear_layers_merge_no_dims(bias):
+    from torch_xla.distributed.fsdp.utils import apply_xla_patch_to_nn_linear
+    layer, x = torch.nn.Linear(2, 4, bias=bias), torch.randn(3, 5, 2, requires_grad=True)
+    (layer(x) ** 2).sum().backward()
+    patched = torch.nn.Linear(2, 4, bias=bias)
+    patched.load_state_dict(layer.state_dict())
+    apply_xla_patch_to_nn_linear(patched.to("xla"))
+    z = x.detach().to("xla").requires_grad_()
+    torch_xla.sync()
+    y = patched(z)
+    assert "reshape" not in _XLAC._get_xla_tensors_hlo([y])
+    (y ** 2).sum().backward()
+    assert "[15," not in _XLAC._get_xla_tensors_hlo([patched.weight.grad, z.grad])
+    torch.testing.assert_close(y.cpu(), layer(x))
+    torch.testing.assert_close(patched.weight.grad.cpu(), layer.weight.grad)
+    torch.testing.assert_close(z.grad.cpu(), x.grad)

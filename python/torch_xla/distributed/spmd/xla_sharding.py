@@ -224,6 +224,14 @@ def upload(cpu, spec):
 #===-- Modules ---------------------------------------------------------------===
 
 
+def _product(a, b, contracted, equation):
+    """The sum over pairs of dims of two tensors, without a reshape; `equation`: the same for where that cannot be recorded."""
+    plain = (torch.Tensor, torch.nn.Parameter)
+    if a.device.type != "xla" or type(a) not in plain or type(b) not in plain or torch.compiler.is_compiling():
+        return torch.einsum(equation, a, b)
+    return _XLAC._xla_dot_general(a, b, (contracted, ((), ())), preferred_element_type=torch.promote_types(a.dtype, b.dtype))
+
+
 class XLAPatchedLinear(torch.autograd.Function):
     """A linear layer whose product keeps the leading dims of its input apart: none of them is merged with another, so a sharding of
     one stays where it is, in the backward pass as well."""
@@ -232,7 +240,7 @@ class XLAPatchedLinear(torch.autograd.Function):
     def forward(ctx, input, weight, bias=None):
         ctx.save_for_backward(input, weight)
         ctx.has_bias = bias is not None
-        product = torch.einsum("...n,mn->...m", input, weight)
+        product = _product(input, weight, ([input.dim() - 1], [1]), "...n,mn->...m")
         return product if bias is None else product + bias
 
     @staticmethod
@@ -240,9 +248,9 @@ class XLAPatchedLinear(torch.autograd.Function):
         input, weight = ctx.saved_tensors
         grad_input = grad_weight = grad_bias = None
         if ctx.needs_input_grad[0]:
-            grad_input = torch.einsum("...m,mn->...n", grad_output, weight)
+            grad_input = _product(grad_output, weight, ([input.dim() - 1], [0]), "...m,mn->...n")
         if ctx.needs_input_grad[1]:
-            grad_weight = torch.einsum("...m,...n->mn", grad_output, input)
+            grad_weight = _product(grad_output, input, (list(range(input.dim() - 1)),) * 2, "...m,...n->mn")
         if ctx.has_bias and ctx.needs_input_grad[2]:
             grad_bias = grad_output.sum(tuple(range(grad_output.dim() - 1)))
         return grad_input, grad_weight, grad_bias
