@@ -18,6 +18,7 @@
 #include "passes/layout/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/sharding/Passes.h"
+#include "passes/sharding/ProgramPasses.h"
 #include "passes/simplify/Passes.h"
 #include "passes/vhlo/Passes.h"
 #include "passes/spmd/Passes.h"
@@ -68,6 +69,7 @@ void millrace::registerAllPasses() {
   vhlo::registerVhloPasses();
   vhlo::registerVhloPipelines();
   sharding::registerShardingPasses();
+  sharding::registerShardingProgramPasses();
   sharding::registerShardingPipelines();
   spmd::registerSpmdPasses();
   xla_semantics::registerXlaSemanticsPasses();

@@ -66,6 +66,7 @@ struct ImportFlags : PassPipelineOptions<ImportFlags> {
   Option<bool> dedup{*this, "dedup-functions-fully", llvm::cl::desc("calls are apart here: no effect"), llvm::cl::init(false)};
   Option<bool> nonFlat{*this, "enable-native-non-flat-support", llvm::cl::desc("calls are apart here: no effect"),
                        llvm::cl::init(false)};
+  Option<bool> late{*this, "enable-late-inlining", llvm::cl::desc("nothing is inlined here: no effect"), llvm::cl::init(true)};
 };
 
 struct ExportFlags : PassPipelineOptions<ExportFlags> {
@@ -94,6 +95,11 @@ struct PropagationFlags : ExportFlags {
   Option<bool> origins{*this, "debug-sharding-origins", llvm::cl::desc("as in sdy-user-priority-propagate"), llvm::cl::init(false)};
   Option<bool> edges{*this, "debug-edge-source-sharding", llvm::cl::desc("as in sdy-user-priority-propagate"),
                      llvm::cl::init(false)};
+  Option<bool> newerEdges{*this, "debug-propagation-edge-sharding", llvm::cl::desc("as in sdy-user-priority-propagate"),
+                          llvm::cl::init(false)};
+  Option<bool> nonFlat{*this, "enable-native-non-flat-support", llvm::cl::desc("calls are apart here: no effect"),
+                       llvm::cl::init(false)};
+  Option<bool> late{*this, "enable-late-inlining", llvm::cl::desc("nothing is inlined here: no effect"), llvm::cl::init(true)};
   Option<std::string> dump{*this, "module-dump-directory", llvm::cl::desc("as in sdy-user-priority-propagate")};
 };
 
@@ -111,7 +117,7 @@ void registerShardingPipelines() {
         propagation.keepShardingRules = flags.keepRules;
         propagation.conservative = flags.conservative;
         propagation.debugShardingOrigins = flags.origins;
-        propagation.debugEdgeSourceSharding = flags.edges;
+        propagation.debugEdgeSourceSharding = flags.edges || flags.newerEdges;
         propagation.dumpDirectory = flags.dump;
         addPropagationPipeline(pm, flags.get(), propagation);
       });

@@ -45,11 +45,24 @@ LogicalResult dump(ModuleOp module, StringRef directory) {
   return success();
 }
 
+/// Priorities have been dealt with: annotations lose them, also those that nothing else changed.
+void dropPriorities(ModuleGraph &graph) {
+  for (auto [number, tensor] : llvm::enumerate(graph.graph.tensors)) {
+    const ModuleGraph::Place &place = graph.place(number);
+    auto written = place.value ? sdy::getSharding(place.value)
+                               : func::FuncOp(place.function).getResultAttrOfType<sdy::TensorShardingAttr>(place.result, sdy::shardingAttrName);
+    if (written && llvm::any_of(written.getDimShardings(), [](sdy::DimensionShardingAttr dim) { return dim.getPriority().has_value(); }))
+      tensor.changed = true;
+  }
+}
+
 LogicalResult runPass(ModuleOp module, const PropagationOptions &options, const Extras &extras) {
   ModuleGraph graph(module);
   if (failed(graph.build(options.conservative)))
     return failure();
   propagate(graph.graph, options);
+  if (options.userPriority)
+    dropPriorities(graph);
   graph.writeBack();
   if (extras.origins || extras.edges)
     attachOrigins(graph, extras.origins, extras.edges);

@@ -28,3 +28,15 @@ func.func @users(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a",
   %0 = stablehlo.add %x, %y : tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
+
+// -----
+// Afterwards no annotation has a priority, not even the first.
+sdy.mesh @mesh = <["a"=2]>
+// USER-LABEL: @no_priorities_left
+// USER-SAME: %arg0: {{.*}}<@mesh, [{"a"}, {}]>
+// USER-SAME: -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}, {}]>})
+// USER: sdy.sharding_constraint %arg0 <@mesh, [{"a"}, {}]>
+func.func @no_priorities_left(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}p0, {}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}p0, {}]>}) {
+  %0 = sdy.sharding_constraint %x <@mesh, [{"a"}p0, {}]> : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The same values, before and after; and which of them changed.
+// RUN: xla-opt %s -sdy-explicit-gather-scatter-batching | FileCheck %s
+// RUN: xla-translate --interpret %s
+// RUN: xla-opt %s -sdy-explicit-gather-scatter-batching | xla-translate --interpret
+
+// Row i of the operand for row i of the indices, whichever index counts.
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<4x8xi32>, %at: tensor<4x1xi32>) -> tensor<4x1xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<4xi32>
+  %1 = stablehlo.reshape %0 : (tensor<4xi32>) -> tensor<4x1xi32>
+  %2 = stablehlo.concatenate %at, %1, dim = 1 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+  // CHECK: "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>
+  %3 = "stablehlo.gather"(%x, %2) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<4x8xi32>, tensor<4x2xi32>) -> tensor<4x1xi32>
+  return %3 : tensor<4x1xi32>
+}
+
+// CHECK-LABEL: func.func @updates
+func.func @updates(%x: tensor<4x8xi32>, %at: tensor<4x1xi32>, %u: tensor<4xi32>) -> tensor<4x8xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<4x1xi32>
+  %1 = stablehlo.concatenate %0, %at, dim = 1 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+  // CHECK: "stablehlo.scatter"(%arg0, %arg1, %arg2)
+  // CHECK-SAME: inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1]
+  %2 = "stablehlo.scatter"(%x, %1, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    stablehlo.return %b : tensor<i32>
+  }) : (tensor<4x8xi32>, tensor<4x2xi32>, tensor<4xi32>) -> tensor<4x8xi32>
+  return %2 : tensor<4x8xi32>
+}
+
+// A shorter batch, a slice that keeps the dimension, no other index: as they are.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: batching_dims
+// CHECK-LABEL: func.func @main
+func.func @others(%x: tensor<4x8xi32>, %at: tensor<3x1xi32>) -> (tensor<3x1xi32>, tensor<4x8xi32>) {
+  %0 = stablehlo.iota dim = 0 : tensor<3x1xi32>
+  %1 = stablehlo.concatenate %0, %at, dim = 1 : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x2xi32>
+  %2 = "stablehlo.gather"(%x, %1) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<4x8xi32>, tensor<3x2xi32>) -> tensor<3x1xi32>
+  %3 = stablehlo.iota dim = 0 : tensor<4x1xi32>
+  %4 = "stablehlo.gather"(%x, %3) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>} : (tensor<4x8xi32>, tensor<4x1xi32>) -> tensor<4x8xi32>
+  return %2, %4 : tensor<3x1xi32>, tensor<4x8xi32>
+}
+
+func.func @main() {
+  %0 = stablehlo.iota dim = 0 : tensor<32xi32>
+  %x = stablehlo.reshape %0 : (tensor<32xi32>) -> tensor<4x8xi32>
+  %at = stablehlo.constant dense<[[2], [5], [-1], [9]]> : tensor<4x1xi32>
+  %u = stablehlo.constant dense<[-1, -2, -3, -4]> : tensor<4xi32>
+  %rows = call @rows(%x, %at) : (tensor<4x8xi32>, tensor<4x1xi32>) -> tensor<4x1xi32>
+  check.expect_eq_const %rows, dense<[[2], [13], [16], [31]]> : tensor<4x1xi32>
+  %zeros = stablehlo.constant dense<0> : tensor<4x8xi32>
+  %updated = call @updates(%zeros, %at, %u) : (tensor<4x8xi32>, tensor<4x1xi32>, tensor<4xi32>) -> tensor<4x8xi32>
+  check.expect_eq_const %updated, dense<[[0, 0, -1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, -2, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0]]> : tensor<4x8xi32>
+  return
+}
