@@ -132,8 +132,9 @@ def test_devices_do_not_mix():
             function()
 
 
-def test_sparse_gradients_are_refused_in_clear_words():
-    loss = torch.nn.Embedding(5, 3, sparse=True).to("xla")(torch.tensor([[1, 3]], device="xla")).sum()
+@pytest.mark.parametrize("kind", [torch.nn.Embedding, torch.nn.EmbeddingBag])
+def test_sparse_gradients_are_refused_in_clear_words(kind):
+    loss = kind(5, 3, sparse=True).to("xla")(torch.tensor([[1, 3]], device="xla")).sum()
     with pytest.raises(NotImplementedError, match="no sparse tensors.* leave out sparse=True"):
         loss.backward()
 

@@ -85,6 +85,8 @@ void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
     for (size_t i = 0; i < count; ++i) // an argument that was written is returned as itself
       if (before[i].isTensor() && before[i].toTensor().is_same(tensor) && originals[i].isTensor())
         return originals[i].toTensor();
+    TORCH_CHECK_NOT_IMPLEMENTED(tensor.layout() == at::kStrided, "the xla device has no sparse tensors, which the result of ",
+                                op.schema().name(), " would be: if it is the gradient of an embedding, leave out sparse=True");
     return wrap(upload(tensor));
   };
   for (const c10::IValue &result : inner) {
