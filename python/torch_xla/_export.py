@@ -93,11 +93,13 @@ def _open_symbols(program, placeholders):
 
 def _samples(program, symbols, count):
     """`count` choices of values for the symbols, within their ranges, all different."""
+    import sympy
     columns = []
     for number, symbol in enumerate(symbols):
         bounds = program.range_constraints.get(symbol)
-        low = max(2, int(bounds.lower)) if bounds is not None and bounds.lower.is_finite else 2
-        high = int(bounds.upper) if bounds is not None and bounds.upper.is_finite and int(bounds.upper) < 10 ** 6 else 10 ** 6
+        lower, upper = (bounds.lower, bounds.upper) if bounds is not None else (None, None)  # PyTorch's int_oo: no bound
+        low = max(2, int(lower)) if isinstance(lower, sympy.Integer) else 2
+        high = min(10 ** 6, int(upper)) if isinstance(upper, sympy.Integer) else 10 ** 6
         primes = [p for p in _PRIMES if low <= p <= high][number::max(1, len(symbols))]
         values = primes[:count] if len(primes) >= count else list(range(low, min(high + 1, low + 10 ** 3)))[:count]
         if not primes:

@@ -125,6 +125,16 @@ def test_dynamic_dimensions(tmp_path):
     assert "?" in stablehlo.StableHLOGraphModule.load(tmp_path).get_stablehlo_text()
 
 
+def test_dimensions_without_bounds():
+    """Dim("n") is what most programs say."""
+    model, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+    module = stablehlo.exported_program_to_stablehlo(export(model, (x,), dynamic_shapes=({0: Dim("n")},)))
+    assert "tensor<?x3xf32>" in module.get_stablehlo_text()
+    for count in (2, 9):
+        other = torch.randn(count, 3)
+        torch.testing.assert_close(module(other).cpu(), model(other).detach(), rtol=1e-4, atol=1e-5)
+
+
 def test_functions_half_types_and_old_versions(tmp_path):
     def f(x, y):
         return (x @ y).softmax(-1)
