@@ -2,7 +2,7 @@
 //===- ReshardToCollectives.cpp - Reshards become collectives of sdy ------===//
 // Input:   %1 = sdy.reshard %0 <@mesh, [{}, {"x"}]>                 // %0 is sharded [{"x"}, {}]
 // Output:  %1 = sdy.all_to_all [{"x"}: 0->1] %0 out_sharding=<@mesh, [{}, {"x"}]>
-// Leaves alone reshards between meshes, of unreduced values, and those that ReshardSteps.h knows no way for.
+// Leaves alone reshards between meshes, to unreduced values, of pending maxima, and those that ReshardSteps.h knows no way for.
 #include "passes/sharding/ModuleGraph.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ReshardSteps.h"
@@ -44,7 +44,9 @@ void convert(sdy::ReshardOp op) {
     to.push_back(fromAttr(dim.getAxes(), mesh));
   if (before) {
     bool split = llvm::any_of(before.getDimShardings(), [](auto dim) { return !dim.getAxes().empty(); });
-    if (!before.getUnreducedAxes().empty() || before.getRank() != after.getRank() || (split && before.getMesh(op) != mesh))
+    bool pending = !before.getUnreducedAxes().empty();
+    if ((pending && before.getReductionOp() != sdy::ReductionOp::Sum) || before.getRank() != after.getRank() ||
+        ((split || pending) && before.getMesh(op) != mesh))
       return;
     for (auto [dim, axes] : llvm::zip_equal(before.getDimShardings(), from))
       axes = fromAttr(dim.getAxes(), mesh);
@@ -62,6 +64,10 @@ void convert(sdy::ReshardOp op) {
       return;
     setSharding(value, closedSharding(from, after.getMeshOrRef(), mesh));
   }
+  if (before && !before.getUnreducedAxes().empty())
+    value = sdy::AllReduceOp::create(builder, op.getLoc(), value.getType(), value,
+                                     sdy::AxisRefListAttr::get(op.getContext(), before.getUnreducedAxes()),
+                                     closedSharding(from, after.getMeshOrRef(), mesh));
   for (const ReshardStep &step : *steps) {
     sdy::TensorShardingAttr out = closedSharding(step.result, after.getMeshOrRef(), mesh);
     Location loc = op.getLoc();

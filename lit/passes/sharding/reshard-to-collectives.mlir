@@ -26,3 +26,13 @@ func.func @steps(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"
   %7 = sdy.reshard %a <@other, [{"x"}, {}]> : tensor<16x8xf32>
   return
 }
+
+// What is pending is summed first.
+// CHECK-LABEL: @pending
+// CHECK: %[[SUM:.*]] = sdy.all_reduce {"y"} %arg0 out_sharding=<@pair, [{"x"}, {}]>
+// CHECK: sdy.all_gather [{"x"}, {}] %[[SUM]] out_sharding=<@pair, [{}, {}]>
+sdy.mesh @pair = <["x"=2, "y"=2]>
+func.func @pending(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@pair, [{"x"}, {}], unreduced={"y"}>}) -> tensor<8x8xf32> {
+  %0 = sdy.reshard %a <@pair, [{}, {}]> : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
