@@ -50,8 +50,12 @@ private:
     if (earliest >= 0) {
       GrowingCluster &cluster = clusters[earliest];
       StringRef why;
-      bool feedsContraction = cluster.summary.contraction && llvm::is_contained(op->getUsers(), cluster.summary.contraction);
-      if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, feedsContraction, why)) {
+      bool isReadFromMemory = llvm::any_of(op->getUsers(), [&](Operation *user) {
+        auto gather = dyn_cast<stablehlo::GatherOp>(user);
+        return user == cluster.summary.contraction || (gather && llvm::is_contained(cluster.opsInReverse, user) &&
+                                                       (op->getResult(0) == gather.getOperand() || op->getNumResults() > 1));
+      });
+      if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, isReadFromMemory, why)) {
         cluster.opsInReverse.push_back(op);
         cluster.summary.add(op);
         clusterOf[op] = earliest;

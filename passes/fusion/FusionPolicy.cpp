@@ -41,6 +41,18 @@ int64_t contractionSteps(Operation *op) {
   return result * std::min(lhs, rhs);
 }
 
+/// Static shapes, and numbers that vectors hold.
+bool hasPlainNumbers(Operation *op) {
+  auto plain = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    Type element = tensor ? tensor.getElementType() : Type();
+    return tensor && tensor.hasStaticShape() &&
+           (element.isF16() || element.isBF16() || element.isF32() || element.isF64() ||
+            (isa<IntegerType>(element) && (element.isInteger(1) || element.getIntOrFloatBitWidth() >= 8)));
+  };
+  return llvm::all_of(op->getOperandTypes(), plain) && llvm::all_of(op->getResultTypes(), plain);
+}
+
 bool isElementwise(Operation *op) {
   return isa<AbsOp, AddOp, AndOp, Atan2Op, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp, ConvertOp, CosineOp,
              DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, Log1pOp, LogOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
@@ -150,7 +162,7 @@ void ClusterSummary::start(Operation *root) {
   numOps = 1;
   tiny = isTiny(root);
   OpRole role = classify(root);
-  closed = role == OpRole::Alone;
+  closed = role == OpRole::Alone && !(isa<GatherOp>(root) && hasPlainNumbers(root));
   if (role == OpRole::Contraction)
     contraction = root;
   if (auto reduce = dyn_cast<ReduceOp>(root)) {
@@ -172,7 +184,6 @@ void ClusterSummary::start(Operation *root) {
 void ClusterSummary::add(Operation *producer) {
   ++numOps;
   tiny = tiny && isTiny(producer);
-  closed |= isa<GatherOp>(producer);
   if (classify(producer) == OpRole::Contraction)
     contraction = producer;
   if (auto reduce = dyn_cast<ReduceOp>(producer)) {
@@ -184,7 +195,7 @@ void ClusterSummary::add(Operation *producer) {
   }
 }
 
-bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool feedsContraction, StringRef &why) {
+bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, StringRef &why) {
   if (cluster.numOps >= kMaxClusterOps) {
     why = "the kernel is large enough";
     return false;
@@ -192,15 +203,12 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool feedsCo
   // Launching a kernel costs more than any tiny operation.
   if (cluster.tiny && isTiny(producer))
     return true;
-  // The sum of the rows of a bag reads the table directly instead of a copy of its rows.
-  if (isa<GatherOp>(producer) && cluster.columnReduction && cluster.numOps == 1 && shapeOf(producer->getResult(0)) == ArrayRef<int64_t>(cluster.domain))
-    return true;
   if (cluster.closed) {
     why = "the consumer has a kernel of its own";
     return false;
   }
-  if (feedsContraction) {
-    why = "contractions read their operands from memory";
+  if (isReadFromMemory) {
+    why = "contractions and gathers read their operands from memory";
     return false;
   }
   OpRole role = classify(producer);
@@ -257,6 +265,9 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool feedsCo
     }
     return true;
   case OpRole::Alone:
+    // What reads the gathered elements reads the table instead: no copy of its rows is made.
+    if (isa<GatherOp>(producer) && !cluster.contraction && hasPlainNumbers(producer) && fitsDomain(shapeOf(producer->getResult(0))))
+      return true;
     why = "it has a kernel of its own";
     return false;
   case OpRole::Duplicated:

@@ -50,8 +50,8 @@ struct ClusterSummary {
   void add(mlir::Operation *producer);
 };
 
-/// Whether `producer`, whose earliest consumer is in the cluster, should be computed there too. `feedsContraction`:
-/// one of its in-cluster users is the cluster's contraction. On refusal `why` says so in one phrase.
-bool shouldJoin(mlir::Operation *producer, const ClusterSummary &cluster, bool feedsContraction, llvm::StringRef &why);
+/// Whether `producer`, whose earliest consumer is in the cluster, should be computed there too. `isReadFromMemory`:
+/// one of its in-cluster users is the cluster's contraction, or a gather whose table it is. On refusal `why` says so in one phrase.
+bool shouldJoin(mlir::Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, llvm::StringRef &why);
 
 } // namespace millrace::fusion

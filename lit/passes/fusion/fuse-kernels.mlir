@@ -96,3 +96,23 @@ func.func @steps(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// What a gather's consumer computes and the indices that have the result's shape are in its kernel; the table is read from memory.
+// CHECK-LABEL: func.func @gathered
+// CHECK-NEXT: %[[TABLE:.*]] = call @tanh_{{[0-9_]+}}(%arg0)
+// CHECK-NEXT: %[[R:.*]] = call @[[K:multiply_[0-9_]+]]({{.*}}%[[TABLE]]
+// CHECK-NEXT: return %[[R]]
+// CHECK: func.func private @[[K]]
+// CHECK: stablehlo.add
+// CHECK: "stablehlo.gather"
+// CHECK: stablehlo.multiply
+func.func @gathered(%t: tensor<64x128xf32>, %i: tensor<64x128xi32>, %s: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %c = stablehlo.constant dense<3> : tensor<64x128xi32>
+  %table = stablehlo.tanh %t : tensor<64x128xf32>
+  %index = stablehlo.add %i, %c : tensor<64x128xi32>
+  %0 = "stablehlo.gather"(%table, %index) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<64x128xf32>, tensor<64x128xi32>) -> tensor<64x128xf32>
+  %1 = stablehlo.multiply %0, %s : tensor<64x128xf32>
+  return %1 : tensor<64x128xf32>
+}

@@ -213,3 +213,19 @@ func.func @dot_of_repeated_stays(%a: tensor<2x5x3xf32>, %c: tensor<5x7x2x3xf32>,
   %1 = stablehlo.dot_general %c, %d, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (tensor<5x7x2x3xf32>, tensor<5x7x3x4xf32>) -> tensor<5x7x2x4xf32>
   return %0, %1 : tensor<5x2x4xf32>, tensor<5x7x2x4xf32>
 }
+
+// The first index is the row itself, as take_along_axis has it; one that counts along another dimension stays.
+// CHECK-LABEL: @gather_at_position
+// CHECK: %[[BOTH:.*]] = stablehlo.concatenate %arg1
+// CHECK: %[[I:.*]] = stablehlo.reshape %arg1 : (tensor<6x4x1xi32>) -> tensor<6x4xi32>
+// CHECK: "stablehlo.gather"(%arg0, %[[I]]) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, {{.*}}slice_sizes = array<i64: 1, 1>}>
+// CHECK: "stablehlo.gather"(%arg0, %[[BOTH]]) {{.*}}start_index_map = [0, 1]
+func.func @gather_at_position(%x: tensor<6x5xf32>, %i: tensor<6x4x1xi32>) -> (tensor<6x4xf32>, tensor<6x4xf32>) {
+  %row = stablehlo.iota dim = 0 : tensor<6x4x1xi32>
+  %column = stablehlo.iota dim = 1 : tensor<6x4x1xi32>
+  %rows = stablehlo.concatenate %row, %i, dim = 2 : (tensor<6x4x1xi32>, tensor<6x4x1xi32>) -> tensor<6x4x2xi32>
+  %columns = stablehlo.concatenate %i, %column, dim = 2 : (tensor<6x4x1xi32>, tensor<6x4x1xi32>) -> tensor<6x4x2xi32>
+  %0 = "stablehlo.gather"(%x, %rows) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x4x2xi32>) -> tensor<6x4xf32>
+  %1 = "stablehlo.gather"(%x, %columns) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x4x2xi32>) -> tensor<6x4xf32>
+  return %0, %1 : tensor<6x4xf32>, tensor<6x4xf32>
+}

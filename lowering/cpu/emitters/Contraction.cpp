@@ -947,6 +947,8 @@ FailureOr<EmittedKernel> emitContraction(func::FuncOp fn, const KernelTarget &ta
   FailureOr<KernelModel> model = buildKernelModel(fn, why);
   if (failed(model))
     return refuse(fn, "contraction", why);
+  if (model->hasComputedReads())
+    return refuse(fn, "contraction", "reads at computed indices");
   return ContractionEmitter(fn, *model, target).run();
 }
 

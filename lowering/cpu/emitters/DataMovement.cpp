@@ -3,7 +3,8 @@
 // Input:   y[u, v] = f(x[v, u], ...): x is contiguous along u, y along v; f elementwise, other indices around them.
 // Output:  an iteration is a block of v (8 vectors) for one value of the outer indices. For each square of `lanes` u and
 //          v: vectors of x along u, transposed by shuffles, then f and the stores for each u along v.
-//          The last squares of u overlap those before; the last vector of v is masked.
+//          The last squares of u overlap those before; the last vector of v is masked. A u that is no multiple of a vector is read
+//          together with the index outside of it, where x is contiguous along both (weights of convolutions: 9 and channels).
 // Leaves alone kernels with reductions, or where everything is contiguous along one index.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
@@ -35,6 +36,8 @@ private:
   const KernelTarget &target;
   std::string why;
   int u = -1, v = -1;
+  int around = -1; ///< index whose elements follow each other after those of u
+  int64_t sizeU = 0; ///< of both
   int64_t lanes = 1, block = 1, blocks = 1;
   SmallVector<int> outer;
   SmallVector<const Access *> transposed;
@@ -42,6 +45,10 @@ private:
 };
 
 LogicalResult TransposeEmitter::match() {
+  if (model.hasComputedReads()) {
+    why = "reads at computed indices";
+    return failure();
+  }
   for (const Node &node : model.nodes)
     if (node.reduction) {
       why = "a reduction";
@@ -96,17 +103,24 @@ LogicalResult TransposeEmitter::match() {
     why = "only padded transposed accesses";
     return failure();
   }
-  outer = outermostFirst(model, all & ~(atomBit(u) | atomBit(v)));
+  sizeU = model.atomSizes[u];
+  if (sizeU % lanes && sizeU < 8 * lanes)
+    for (int atom : members(all & ~(atomBit(u) | atomBit(v))))
+      if (llvm::all_of(transposed, [&](const Access *access) { return access->address.coefficient(atom) == sizeU; }))
+        around = atom;
+  if (around >= 0)
+    sizeU *= model.atomSizes[around];
+  outer = outermostFirst(model, all & ~(atomBit(u) | atomBit(v) | atomBit(around)));
   // Long pieces of the result's rows spare the translation of addresses; enough of them for the threads.
   block = 8 * lanes;
-  while (block > 4 * lanes && model.atomSizes[v] / block * model.product(all & ~(atomBit(u) | atomBit(v))) < 4 * target.threads)
+  while (block > 4 * lanes && model.atomSizes[v] / block * model.product(all & ~(atomBit(u) | atomBit(v) | atomBit(around))) < 4 * target.threads)
     block /= 2;
   blocks = llvm::divideCeil(model.atomSizes[v], block);
   return success();
 }
 
 void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
-  int64_t sizeU = model.atomSizes[u], sizeV = model.atomSizes[v];
+  int64_t sizeV = model.atomSizes[v];
   int64_t rows = std::min(lanes, sizeU);
   Value count, mask;
   if (sizeV % lanes) {
@@ -134,6 +148,8 @@ void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
       }
       point.bindIndex(v, index);
       point.bindIndex(u, u0);
+      if (around >= 0)
+        point.bindIndex(around, point.constant(0));
       point.setLanes(u, rowMask, rowMask ? point.constant(rows) : Value());
       vectors.push_back(point.load(*access));
     }
@@ -144,7 +160,14 @@ void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
   for (int64_t row = 0; row < rows; ++row) {
     PointEvaluator point = at;
     point.enter(at.block());
-    point.bindIndex(u, point.addConstant(u0, row));
+    Value index = point.addConstant(u0, row);
+    if (around >= 0) {
+      OpBuilder b = point.builder();
+      Value inner = point.constant(model.atomSizes[u]);
+      point.bindIndex(around, arith::DivUIOp::create(b, point.loc(), index, inner));
+      index = arith::RemUIOp::create(b, point.loc(), index, inner);
+    }
+    point.bindIndex(u, index);
     point.bindIndex(v, v0);
     point.setLanes(v, mask, count);
     for (auto [access, vectors] : llvm::zip(transposed, squares))
@@ -168,7 +191,7 @@ bool TransposeEmitter::emit() {
     iteration = arith::DivUIOp::create(b, at.loc(), iteration, divisor);
   }
   bindLinear(at, iteration, outer);
-  int64_t sizeU = model.atomSizes[u], sizeV = model.atomSizes[v];
+  int64_t sizeV = model.atomSizes[v];
   Value begin = at.mulConstant(piece, block), end = at.addConstant(begin, block);
   if (sizeV % block) {
     OpBuilder b = at.builder();
@@ -185,10 +208,14 @@ bool TransposeEmitter::emit() {
     OpBuilder b = at.builder();
     u0 = arith::MinUIOp::create(b, at.loc(), u0, at.constant(sizeU - step));
   }
-  scf::ForOp vLoop = openLoop(at, begin, end, lanes);
+  // The other parts of `around` and u lie far from each other in the result, often by powers of two: a row is best written in whole
+  // cache lines at once, before the lines of other rows take its place.
+  int64_t beside = around >= 0 && sizeV % (2 * lanes) == 0 ? 2 : 1;
+  scf::ForOp vLoop = openLoop(at, begin, end, beside * lanes);
   at.enterLoop(vLoop);
   for (int64_t square = 0; square < squares; ++square)
-    emitSquare(at, at.addConstant(u0, square * lanes), vLoop.getInductionVar());
+    for (int64_t next = 0; next < beside; ++next)
+      emitSquare(at, at.addConstant(u0, square * lanes), at.addConstant(vLoop.getInductionVar(), next * lanes));
   return !at.broken();
 }
 

@@ -2,7 +2,7 @@
 //===- KernelModel.cpp - Build the model from linalg on tensors -----------===//
 // Input:   a function on static tensors of linalg operations, reshapes, slices and pads of arguments, constants.
 // Output:  nodes, accesses and atoms (KernelModel.h).
-// Not expressible: dynamic shapes, complex numbers, gathers, values read at two different index orders.
+// Not expressible: dynamic shapes, complex numbers, computed values read at computed indices or at two different index orders.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/KernelModel.h"
 
@@ -88,6 +88,8 @@ void KernelModel::forEachAccess(llvm::function_ref<void(const Access &, bool)> v
     for (auto &[value, operand] : node.captured)
       if (operand.kind == Operand::Buffer)
         visit(operand.access, false);
+    for (const Read &read : node.reads)
+      visit(read.access, false);
   }
   for (const Output &output : outputs) {
     if (output.value.kind == Operand::Buffer)
@@ -104,10 +106,22 @@ double KernelModel::totalOperations() const {
 }
 
 double KernelModel::totalBytes() const {
+  // A large table of which few elements are gathered.
+  DenseMap<int, double> gathered;
+  for (const Node &node : nodes)
+    for (const Read &read : node.reads)
+      gathered[read.access.buffer] += product(node.iteration);
   double total = 0;
-  for (auto [elements, type] : llvm::zip(bufferElements, bufferTypes))
-    total += double(elements) * type.getIntOrFloatBitWidth() / 8;
+  for (auto [buffer, elements, type] : llvm::enumerate(bufferElements, bufferTypes)) {
+    auto it = gathered.find(buffer);
+    double touched = it == gathered.end() ? double(elements) : std::min(double(elements), it->second);
+    total += touched * type.getIntOrFloatBitWidth() / 8;
+  }
   return total;
+}
+
+bool KernelModel::hasComputedReads() const {
+  return llvm::any_of(nodes, [](const Node &node) { return !node.reads.empty(); });
 }
 
 Operation *matchCombiner(Block *body, unsigned numInputs, Value &element) {
@@ -184,7 +198,12 @@ private:
     int view = -1;
     AffineMap map; ///< loops -> view dimensions
   };
+  struct RawRead {
+    Read read; ///< final but for the linear part of the address
+    SmallVector<std::pair<unsigned, int64_t>> terms; ///< loop, stride
+  };
   struct RawNode {
+    SmallVector<RawRead, 0> reads;
     SmallVector<AtomList> loops;
     SmallVector<RawOperand, 4> inputs;
     SmallVector<RawOperand, 2> inits;
@@ -206,7 +225,10 @@ private:
   LogicalResult addOutput(Value value, int buffer);
   LogicalResult addPiece(Value value, AffineMap map, ArrayRef<AtomList> dims, ArrayRef<int64_t> offsets,
                          ArrayRef<int64_t> steps, RankedTensorType whole, int buffer);
-  LogicalResult checkBody(Block *body, SmallVector<std::pair<Value, RawOperand>, 1> &captured);
+  LogicalResult checkBody(Block *body, RawNode &raw);
+  LogicalResult addExtracted(tensor::ExtractOp extract, RawNode &raw, bool &done);
+  void decompose(Value index, int64_t scale, RawRead &out);
+  void countWork(Block *body, RawNode &raw, Node &node);
   LogicalResult operandFor(Value value, AffineMap map, ArrayRef<AtomList> loops, RawOperand &out);
   LogicalResult scalarOperand(Value value, RawOperand &out);
   LogicalResult finish();
@@ -558,31 +580,129 @@ LogicalResult Builder::addReshape(Operation *op, Value source, Value result, Arr
   return success();
 }
 
-LogicalResult Builder::checkBody(Block *body, SmallVector<std::pair<Value, RawOperand>, 1> &captured) {
+LogicalResult Builder::checkBody(Block *body, RawNode &raw) {
   for (Operation &op : *body) {
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
     for (Value operand : op.getOperands()) {
       Attribute attr;
-      if (operand.getParentBlock() == body || matchPattern(operand, m_Constant(&attr)) ||
-          llvm::any_of(captured, [&](auto &known) { return known.first == operand; }))
+      if (operand.getParentBlock() == body || matchPattern(operand, m_Constant(&attr)) || (extract && operand == extract.getTensor()) ||
+          llvm::any_of(raw.captured, [&](auto &known) { return known.first == operand; }))
         continue;
-      RawOperand raw;
-      if (failed(scalarOperand(operand, raw)))
+      RawOperand outside;
+      if (failed(scalarOperand(operand, outside)))
         return failure();
-      captured.push_back({operand, raw});
+      raw.captured.push_back({operand, outside});
     }
     if (isa<linalg::YieldOp, linalg::IndexOp>(op))
       continue;
+    if (extract) {
+      bool isOperand = false;
+      if (failed(addExtracted(extract, raw, isOperand)))
+        return failure();
+      if (isOperand)
+        continue;
+      auto it = viewOf.find(extract.getTensor());
+      if (it == viewOf.end() || !views[it->second].pads.empty())
+        return fail("a computed or padded value read at computed indices");
+      const View &view = views[it->second];
+      RawRead read;
+      read.read.op = extract;
+      read.read.access.buffer = view.buffer;
+      read.read.access.elementType = view.elementType;
+      read.read.access.numElements = view.numElements;
+      read.read.access.address.offset = view.offset;
+      for (auto [index, stride] : llvm::zip(extract.getIndices(), view.strides))
+        decompose(index, stride, read);
+      raw.reads.push_back(read);
+      continue;
+    }
     if (op.getNumRegions() || !(isa<arith::ConstantOp>(op) || OpTrait::hasElementwiseMappableTraits(&op)))
       return fail("scalar operation '" + op.getName().getStringRef() + "'");
-    for (Value result : op.getResults()) {
-      Type type = result.getType();
-      if (!type.isIntOrIndexOrFloat())
+    for (Value result : op.getResults())
+      if (!result.getType().isIntOrIndexOrFloat())
         return fail("scalar of a type without vectors");
-      if (!type.isIndex())
-        model.maxElementBits = std::max<int>(model.maxElementBits, type.getIntOrFloatBitWidth());
-    }
   }
   return success();
+}
+
+/// An element at the body's own loops is an operand like others.
+LogicalResult Builder::addExtracted(tensor::ExtractOp extract, RawNode &raw, bool &done) {
+  SmallVector<AffineExpr> exprs;
+  for (Value index : extract.getIndices()) {
+    if (auto loop = index.getDefiningOp<linalg::IndexOp>())
+      exprs.push_back(getAffineDimExpr(loop.getDim(), fn.getContext()));
+    else if (TypedAttr constant = constantOf(index))
+      exprs.push_back(getAffineConstantExpr(cast<IntegerAttr>(constant).getInt(), fn.getContext()));
+    else
+      return success();
+  }
+  RawOperand operand;
+  if (failed(operandFor(extract.getTensor(), AffineMap::get(raw.loops.size(), 0, exprs, fn.getContext()), raw.loops, operand)))
+    return failure();
+  raw.captured.push_back({extract.getResult(), operand});
+  done = true;
+  return success();
+}
+
+/// Adds `scale` times `index`, a value of a body, to an address.
+void Builder::decompose(Value index, int64_t scale, RawRead &out) {
+  if (TypedAttr constant = constantOf(index)) {
+    out.read.access.address.offset += scale * cast<IntegerAttr>(constant).getInt();
+    return;
+  }
+  if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {
+    out.terms.push_back({static_cast<unsigned>(loop.getDim()), scale});
+    return;
+  }
+  if (auto sum = index.getDefiningOp<arith::AddIOp>()) {
+    decompose(sum.getLhs(), scale, out);
+    decompose(sum.getRhs(), scale, out);
+    return;
+  }
+  if (auto difference = index.getDefiningOp<arith::SubIOp>()) {
+    decompose(difference.getLhs(), scale, out);
+    decompose(difference.getRhs(), -scale, out);
+    return;
+  }
+  out.read.computed.push_back({index, scale});
+}
+
+/// What of a body is computed for each element: its cost and widest number; what only makes indices is known further out or cheap.
+void Builder::countWork(Block *body, RawNode &raw, Node &node) {
+  SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> indices;
+  bool isIndex = false;
+  std::function<void(Value)> visit = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != body || !seen.insert(op).second)
+      return;
+    for (auto &[captured, operand] : raw.captured)
+      if (captured == value) {
+        if (isIndex && operand.view >= 0)
+          node.indexBuffers.push_back(views[operand.view].buffer);
+        return;
+      }
+    node.usesIndex |= isa<linalg::IndexOp>(op);
+    if (!isIndex) {
+      node.cost += costOf(*op);
+      if (!value.getType().isIndex())
+        model.maxElementBits = std::max<int>(model.maxElementBits, value.getType().getIntOrFloatBitWidth());
+    }
+    auto read = llvm::find_if(raw.reads, [&](const RawRead &known) { return known.read.op == op; });
+    if (read == raw.reads.end()) {
+      for (Value operand : op->getOperands())
+        visit(operand);
+      return;
+    }
+    read->read.isIndex = isIndex;
+    for (auto [term, stride] : read->read.computed)
+      indices.push_back(term);
+  };
+  for (Value yielded : body->getTerminator()->getOperands())
+    visit(yielded);
+  isIndex = true;
+  while (!indices.empty())
+    visit(indices.pop_back_val());
 }
 
 LogicalResult Builder::scalarOperand(Value value, RawOperand &out) {
@@ -648,8 +768,6 @@ LogicalResult Builder::addLinalg(linalg::LinalgOp op) {
       return success();
     }
   RawNode raw;
-  if (failed(checkBody(body, raw.captured)))
-    return failure();
   Node node;
   node.op = op;
   node.body = body;
@@ -660,6 +778,8 @@ LogicalResult Builder::addLinalg(linalg::LinalgOp op) {
       return fail("loop without static size");
     raw.loops.push_back(atoms.dimension(size));
   }
+  if (failed(checkBody(body, raw)))
+    return failure();
   node.reduction = op.getNumReductionLoops() > 0;
   for (OpOperand *input : op.getDpsInputOperands()) {
     raw.inputs.emplace_back();
@@ -691,10 +811,7 @@ LogicalResult Builder::addLinalg(linalg::LinalgOp op) {
     dimsOf[result] = dims;
     model.producer[result] = {static_cast<int>(model.nodes.size()), static_cast<int>(number)};
   }
-  for (Operation &inner : *body) {
-    node.cost += costOf(inner);
-    node.usesIndex |= isa<linalg::IndexOp>(inner);
-  }
+  countWork(body, raw, node);
   model.nodes.push_back(node);
   raws.push_back(raw);
   return success();
@@ -895,9 +1012,15 @@ LogicalResult Builder::finish() {
       node.inits.push_back(init.operand);
     }
     for (auto &[value, operand] : raw.captured) {
-      if (operand.view >= 0 && failed(access(operand, {}, operand.operand.access)))
+      if (operand.view >= 0 && failed(access(operand, raw.loops, operand.operand.access)))
         return failure();
       node.captured.push_back({value, operand.operand});
+    }
+    for (RawRead &read : raw.reads) {
+      for (auto [loop, stride] : read.terms)
+        if (failed(addDimension(raw.loops[loop], stride, read.read.access.address)))
+          return failure();
+      node.reads.push_back(read.read);
     }
     if (node.usesIndex)
       for (const AtomList &list : raw.loops) {
@@ -927,8 +1050,18 @@ LogicalResult Builder::finish() {
       return fail("a result without a value");
     model.outputs.push_back(out);
   }
-  for (Type type : model.bufferTypes)
-    model.maxElementBits = std::max<int>(model.maxElementBits, type.getIntOrFloatBitWidth());
+  // Buffers of indices do not make vectors shorter: they are mostly read one by one.
+  DenseMap<int, int> uses, asIndex;
+  model.forEachAccess([&](const Access &access, bool) { ++uses[access.buffer]; });
+  for (const Node &node : model.nodes) {
+    for (int buffer : node.indexBuffers)
+      ++asIndex[buffer];
+    for (const Read &read : node.reads)
+      asIndex[read.access.buffer] += read.isIndex;
+  }
+  for (auto [buffer, type] : llvm::enumerate(model.bufferTypes))
+    if (uses.lookup(buffer) != asIndex.lookup(buffer))
+      model.maxElementBits = std::max<int>(model.maxElementBits, type.getIntOrFloatBitWidth());
 
   coarsen();
 
@@ -964,6 +1097,8 @@ void Builder::coarsen() {
       addAccess(operand.access);
     for (auto &[value, operand] : node.captured)
       addAccess(operand.access);
+    for (Read &read : node.reads)
+      addAccess(read.access);
     for (LinearExpr &loop : node.loops)
       exprs.push_back(&loop);
   }

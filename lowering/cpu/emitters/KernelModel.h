@@ -60,13 +60,24 @@ struct Operand {
   mlir::Type elementType;
 };
 
+/// An element that a body reads at indices it computes (gathers): what is linear in the loops is `access`, the rest are values of
+/// the body times strides.
+struct Read {
+  mlir::Operation *op = nullptr; ///< tensor.extract
+  Access access;
+  mlir::SmallVector<std::pair<mlir::Value, int64_t>, 2> computed;
+  bool isIndex = false; ///< only other reads' indices depend on it
+};
+
 /// One operation of the kernel.
 struct Node {
   mlir::Operation *op = nullptr;
   mlir::Block *body = nullptr; ///< null: the result is the operand (a reshape)
   mlir::SmallVector<Operand, 4> inputs;
   mlir::SmallVector<Operand, 2> inits;     ///< parallel to the results
-  mlir::SmallVector<std::pair<mlir::Value, Operand>, 1> captured; ///< scalars from outside the body
+  mlir::SmallVector<std::pair<mlir::Value, Operand>, 1> captured; ///< scalars from outside the body, elements it extracts at its loops
+  mlir::SmallVector<Read, 0> reads;        ///< at computed indices
+  mlir::SmallVector<int, 0> indexBuffers;  ///< of captured elements that only indices of reads depend on
   mlir::SmallVector<LinearExpr, 4> loops;  ///< loop dimension of linalg.index -> atoms
   AtomSet iteration = 0;
   AtomSet kept = 0;      ///< atoms of the results
@@ -74,7 +85,7 @@ struct Node {
   bool reduction = false;
   bool usesIndex = false;
   int level = 0;         ///< number of reductions before the value exists
-  double cost = 0;       ///< scalar operations per iteration point
+  double cost = 0;       ///< scalar operations per iteration point, without those on indices
   AtomSet reduced() const { return iteration & ~kept; }
 };
 
@@ -98,9 +109,11 @@ struct KernelModel {
   AtomSet depends(const Operand &operand) const;
   int level(const Operand &operand) const;
   int64_t product(AtomSet atoms) const;
+  /// Some body reads at indices it computes.
+  bool hasComputedReads() const;
   /// Calls `visit` for every access of operations and outputs (`isStore` for the latter).
   void forEachAccess(llvm::function_ref<void(const Access &, bool isStore)> visit) const;
-  /// Scalar operations for all points of the kernel; bytes of all buffers.
+  /// Scalar operations for all points of the kernel; bytes of all buffers, as far as they are read.
   double totalOperations() const;
   double totalBytes() const;
 };

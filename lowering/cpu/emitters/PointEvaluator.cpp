@@ -430,82 +430,147 @@ Value PointEvaluator::outside(const Node &node, Value value) {
   return {};
 }
 
-Value PointEvaluator::evaluateInBody(const Node &node, Value value, ArrayRef<Value> args) {
-  DenseMap<Value, Value> known;
-  std::function<Value(Value)> get = [&](Value v) -> Value {
-    if (auto it = known.find(v); it != known.end())
-      return it->second;
-    Value result;
-    if (auto arg = dyn_cast<BlockArgument>(v); arg && arg.getOwner() == node.body) {
-      result = args[arg.getArgNumber()];
-    } else if (Value known = outside(node, v)) {
-      result = known;
-    } else if (auto index = v.getDefiningOp<linalg::IndexOp>()) {
-      const LinearExpr &expr = node.loops[index.getDim()];
-      Value base = linear(expr);
-      int64_t step = vectorAtom >= 0 ? expr.coefficient(vectorAtom) : 0;
-      if (step) {
-        OpBuilder b = builder();
-        SmallVector<int64_t> offsets;
-        for (int64_t lane = 0; lane < width; ++lane)
-          offsets.push_back(lane * step);
-        auto type = vectorOf(b.getIndexType());
-        Value spread = vector::BroadcastOp::create(b, location, type, base);
-        Value lanesAt = number(DenseIntElementsAttr::get(type, ArrayRef<int64_t>(offsets)));
-        result = arith::AddIOp::create(b, location, spread, lanesAt);
-      } else {
-        result = base;
-      }
-    } else {
-      Operation *op = v.getDefiningOp();
-      SmallVector<Value> operands;
-      for (Value operand : op->getOperands())
-        operands.push_back(get(operand));
-      result = cloneOn(op, operands);
+/// linalg.index: a vector if it differs between lanes.
+Value PointEvaluator::loopIndex(const LinearExpr &expr) {
+  Value base = linear(expr);
+  int64_t step = vectorAtom >= 0 ? expr.coefficient(vectorAtom) : 0;
+  if (!step)
+    return base;
+  OpBuilder b = builder();
+  SmallVector<int64_t> offsets;
+  for (int64_t lane = 0; lane < width; ++lane)
+    offsets.push_back(lane * step);
+  auto type = vectorOf(b.getIndexType());
+  Value spread = vector::BroadcastOp::create(b, location, type, base);
+  return arith::AddIOp::create(b, location, spread, number(DenseIntElementsAttr::get(type, ArrayRef<int64_t>(offsets))));
+}
+
+/// The element, or one per lane: contiguous ones are one load.
+Value PointEvaluator::readAt(const Node &node, const Read &read, ArrayRef<Value> args, Known &known) {
+  Value at = address(read.access), perLane;
+  for (auto [term, stride] : read.computed) {
+    Value index = valueInBody(node, term, args, known);
+    if (!index)
+      return {};
+    OpBuilder b = builder();
+    if (!isa<VectorType>(index.getType())) {
+      at = add(at, mulConstant(index, stride));
+      continue;
     }
-    known[v] = result;
-    return result;
-  };
-  return get(value);
+    if (stride != 1)
+      index = arith::MulIOp::create(b, location, index, splat(constant(stride)));
+    perLane = perLane ? arith::AddIOp::create(b, location, perLane, index).getResult() : index;
+  }
+  bool lanesKnown = vectorAtom >= 0 && (scopes.back()->available & atomBit(vectorAtom));
+  int64_t step = lanesKnown ? read.access.address.coefficient(vectorAtom) : 0;
+  Value memref = buffer(read.access.buffer);
+  Type stored = cast<MemRefType>(memref.getType()).getElementType();
+  OpBuilder b = builder();
+  if (!perLane) {
+    Value loaded = step ? loadVector(memref, at, step, stored, {}, {})
+                        : memref::LoadOp::create(b, location, memref, ValueRange{at}).getResult();
+    return fromStorage(loaded, read.access.elementType);
+  }
+  auto type = vectorOf(b.getIndexType());
+  Value addresses = arith::AddIOp::create(b, location, perLane, splat(at));
+  if (step) {
+    SmallVector<int64_t> offsets;
+    for (int64_t lane = 0; lane < width; ++lane)
+      offsets.push_back(lane * step);
+    addresses = arith::AddIOp::create(b, location, addresses, number(DenseIntElementsAttr::get(type, ArrayRef<int64_t>(offsets))));
+  }
+  if (mask) // Lanes that do not exist read the first element.
+    addresses = arith::SelectOp::create(b, location, mask, addresses, splat(constant(0)));
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < width; ++lane) {
+    Value index = vector::ExtractOp::create(b, location, addresses, lane);
+    elements.push_back(memref::LoadOp::create(b, location, memref, ValueRange{index}));
+  }
+  return fromStorage(vector::FromElementsOp::create(b, location, vectorOf(stored), elements), read.access.elementType);
+}
+
+/// The atoms that a value of a body depends on; none if it depends on the body's arguments.
+std::optional<AtomSet> PointEvaluator::atomsInBody(const Node &node, Value value) const {
+  for (const auto &[captured, operand] : node.captured)
+    if (captured == value)
+      return model.depends(operand);
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (op->getBlock() != node.body)
+    return AtomSet(0);
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return node.loops[index.getDim()].atoms();
+  AtomSet set = 0;
+  SmallVector<Value> needed(op->getOperands());
+  for (const Read &read : node.reads)
+    if (read.op == op) {
+      set = read.access.atoms();
+      needed = llvm::to_vector(llvm::make_first_range(read.computed));
+    }
+  for (Value operand : needed) {
+    std::optional<AtomSet> more = atomsInBody(node, operand);
+    if (!more)
+      return std::nullopt;
+    set |= *more;
+  }
+  return set;
+}
+
+/// Indices of reads are computed as far out as they are known; null where a missing argument is needed.
+Value PointEvaluator::valueInBody(const Node &node, Value value, ArrayRef<Value> args, Known &known) {
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  Value result;
+  std::optional<AtomSet> need = node.reads.empty() ? std::nullopt : atomsInBody(node, value);
+  size_t level = need ? scopeFor(*need) : scopes.size() - 1;
+  if (level + 1 == scopes.size()) {
+    result = computeInBody(node, value, args, known);
+  } else {
+    result = scopes[level]->values.lookup(value);
+    if (!result) {
+      std::vector<std::shared_ptr<Scope>> all = scopes;
+      scopes.resize(level + 1);
+      Known outer;
+      result = computeInBody(node, value, args, outer);
+      scopes = all;
+      scopes[level]->values[value] = result;
+    }
+  }
+  return known[value] = result;
+}
+
+Value PointEvaluator::computeInBody(const Node &node, Value value, ArrayRef<Value> args, Known &known) {
+  if (auto arg = dyn_cast<BlockArgument>(value); arg && arg.getOwner() == node.body)
+    return args[arg.getArgNumber()];
+  if (Value constantOrCaptured = outside(node, value))
+    return constantOrCaptured;
+  if (auto index = value.getDefiningOp<linalg::IndexOp>())
+    return loopIndex(node.loops[index.getDim()]);
+  Operation *op = value.getDefiningOp();
+  for (const Read &read : node.reads)
+    if (read.op == op)
+      return readAt(node, read, args, known);
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(valueInBody(node, operand, args, known));
+    if (!operands.back())
+      return {};
+  }
+  return cloneOn(op, operands);
+}
+
+Value PointEvaluator::evaluateInBody(const Node &node, Value value, ArrayRef<Value> args) {
+  Known known;
+  return valueInBody(node, value, args, known);
 }
 
 SmallVector<Value> PointEvaluator::cloneBody(const Node &node, ArrayRef<Value> args) {
-  // One walk for all results, so that shared operations are cloned once.
-  DenseMap<Value, Value> known;
+  // One set of known values for all results, so that shared operations are cloned once.
+  Known known;
   SmallVector<Value> results;
-  IRMapping map;
-  for (Operation &op : node.body->without_terminator()) {
-    Value result;
-    if (op.getNumOperands() == 0) {
-      result = evaluateInBody(node, op.getResult(0), args);
-    } else {
-      SmallVector<Value> operands;
-      bool missing = false;
-      for (Value operand : op.getOperands()) {
-        Value mapped;
-        if (auto it = known.find(operand); it != known.end())
-          mapped = it->second;
-        else if (auto arg = dyn_cast<BlockArgument>(operand); arg && arg.getOwner() == node.body)
-          mapped = args[arg.getArgNumber()];
-        else
-          mapped = outside(node, operand);
-        missing |= !mapped;
-        operands.push_back(mapped);
-      }
-      if (missing)
-        continue;
-      result = cloneOn(&op, operands);
-    }
-    known[op.getResult(0)] = result;
-  }
-  for (Value yielded : node.body->getTerminator()->getOperands()) {
-    if (auto it = known.find(yielded); it != known.end())
-      results.push_back(it->second);
-    else if (auto arg = dyn_cast<BlockArgument>(yielded); arg && arg.getOwner() == node.body)
-      results.push_back(args[arg.getArgNumber()]);
-    else
-      results.push_back(outside(node, yielded));
-  }
+  for (Value yielded : node.body->getTerminator()->getOperands())
+    results.push_back(valueInBody(node, yielded, args, known));
   return results;
 }
 

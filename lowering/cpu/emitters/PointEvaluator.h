@@ -104,7 +104,13 @@ public:
   mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({width}, element); }
 
 private:
+  using Known = llvm::DenseMap<mlir::Value, mlir::Value>;
   mlir::Value outside(const Node &node, mlir::Value value);
+  mlir::Value valueInBody(const Node &node, mlir::Value value, mlir::ArrayRef<mlir::Value> args, Known &known);
+  mlir::Value computeInBody(const Node &node, mlir::Value value, mlir::ArrayRef<mlir::Value> args, Known &known);
+  mlir::Value loopIndex(const LinearExpr &expr);
+  mlir::Value readAt(const Node &node, const Read &read, mlir::ArrayRef<mlir::Value> args, Known &known);
+  std::optional<AtomSet> atomsInBody(const Node &node, mlir::Value value) const;
   mlir::Value faultyNumber(mlir::Type type);
   mlir::OpBuilder builderAt(Scope &scope) const;
   int scopeFor(AtomSet need) const;

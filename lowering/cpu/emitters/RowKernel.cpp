@@ -111,8 +111,10 @@ int RowEmitter::chooseLane(AtomSet candidates) const {
       else if (coefficient)
         score -= bytes / 2;
     });
-    // Short lanes waste most of a vector.
-    if (model.atomSizes[atom] < plan_.width)
+    // Short lanes waste most of a vector; with masks on every access they are slower than one element at a time.
+    if (model.atomSizes[atom] * 4 <= plan_.width)
+      score = std::min(score, -1.0);
+    else if (model.atomSizes[atom] < plan_.width)
       score *= double(model.atomSizes[atom]) / plan_.width;
     if (lane < 0 || score > best) {
       best = score;

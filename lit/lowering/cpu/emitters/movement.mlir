@@ -25,3 +25,19 @@ func.func private @concatenate(%x: tensor<4x16xf32>, %y: tensor<4x16xf32>) -> te
   %q = tensor.insert_slice %y into %p[0, 16] [4, 16] [1, 1] : tensor<4x16xf32> into tensor<4x32xf32>
   return %q : tensor<4x32xf32>
 }
+
+// -----
+
+// Weights of a convolution: 9 elements and the 32 input channels are read as one index of 288; where a row of 16 elements goes is
+// divided out.
+// CHECK-LABEL: func.func private @weights_range(
+// CHECK-SAME:    millrace.emitter = "movement"
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %c288
+// CHECK-NOT:     vector.maskedload
+// CHECK:         arith.divui %{{.*}}, %c9
+// CHECK:         vector.store
+func.func private @weights(%x: tensor<64x32x9xf32>) -> tensor<9x32x64xf32> attributes {millrace.kernel} {
+  %e = tensor.empty() : tensor<9x32x64xf32>
+  %t = linalg.transpose ins(%x : tensor<64x32x9xf32>) outs(%e : tensor<9x32x64xf32>) permutation = [2, 1, 0]
+  return %t : tensor<9x32x64xf32>
+}

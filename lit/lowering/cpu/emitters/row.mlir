@@ -86,3 +86,72 @@ func.func @not_a_kernel(%x: tensor<20xf32>) -> tensor<20xf32> {
   %s = linalg.map { arith.negf } ins(%x : tensor<20xf32>) outs(%e : tensor<20xf32>)
   return %s : tensor<20xf32>
 }
+
+// -----
+
+// A gather of rows: the index is a scalar, the row's vectors are plain loads.
+// CHECK-LABEL: func.func private @gather_rows_range(
+// CHECK-SAME:    millrace.emitter = "row"
+// CHECK:         memref.load %{{.*}} : memref<24xi64>
+// CHECK:         arith.minsi {{.*}} : index
+// CHECK:         vector.load %{{.*}} : memref<6400xf32>, vector<16xf32>
+// CHECK:         vector.store %{{.*}} : memref<1536xf32>, vector<16xf32>
+// CHECK-NOT:     vector.extract
+func.func private @gather_rows(%t: tensor<100x64xf32>, %i: tensor<24xi64>) -> tensor<24x64xf32> attributes {millrace.kernel} {
+  %c0 = arith.constant 0 : index
+  %c99 = arith.constant 99 : index
+  %e = tensor.empty() : tensor<24x64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<24x64xf32>) {
+  ^bb0(%out: f32):
+    %row = linalg.index 0 : index
+    %column = linalg.index 1 : index
+    %x = tensor.extract %i[%row] : tensor<24xi64>
+    %at = arith.index_cast %x : i64 to index
+    %low = arith.maxsi %at, %c0 : index
+    %high = arith.minsi %low, %c99 : index
+    %v = tensor.extract %t[%high, %column] : tensor<100x64xf32>
+    linalg.yield %v : f32
+  } -> tensor<24x64xf32>
+  return %r : tensor<24x64xf32>
+}
+
+// -----
+
+// Every lane has an index of its own: the indices are a vector, the elements are loaded one by one.
+// CHECK-LABEL: func.func private @gather_elements_range(
+// CHECK-SAME:    millrace.emitter = "row"
+// CHECK:         vector.load %{{.*}} : memref<2048xi32>, vector<16xi32>
+// CHECK:         arith.minsi {{.*}} : vector<16xindex>
+// CHECK-COUNT-16: memref.load %{{.*}} : memref<2048xf32>
+// CHECK:         vector.store %{{.*}} : memref<2048xf32>, vector<16xf32>
+func.func private @gather_elements(%t: tensor<16x128xf32>, %i: tensor<16x128xi32>) -> tensor<16x128xf32> attributes {millrace.kernel} {
+  %c0 = arith.constant 0 : index
+  %c127 = arith.constant 127 : index
+  %e = tensor.empty() : tensor<16x128xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<16x128xf32>) {
+  ^bb0(%out: f32):
+    %row = linalg.index 0 : index
+    %column = linalg.index 1 : index
+    %x = tensor.extract %i[%row, %column] : tensor<16x128xi32>
+    %at = arith.index_cast %x : i32 to index
+    %low = arith.maxsi %at, %c0 : index
+    %high = arith.minsi %low, %c127 : index
+    %v = tensor.extract %t[%row, %high] : tensor<16x128xf32>
+    linalg.yield %v : f32
+  } -> tensor<16x128xf32>
+  return %r : tensor<16x128xf32>
+}
+
+// -----
+
+// Pairs along the last dimension: lanes along the columns, although these are not contiguous in the result, and no masks.
+// CHECK-LABEL: func.func private @interleave_range(
+// CHECK-SAME:    millrace.emitter = "row"
+// CHECK-NOT:     vector.mask
+// CHECK:         vector.load %{{.*}} : memref<1024xf32>, vector<16xf32>
+// CHECK-NOT:     vector.mask
+func.func private @interleave(%x: tensor<8x2x64xf32>) -> tensor<8x64x2xf32> attributes {millrace.kernel} {
+  %e = tensor.empty() : tensor<8x64x2xf32>
+  %t = linalg.transpose ins(%x : tensor<8x2x64xf32>) outs(%e : tensor<8x64x2xf32>) permutation = [0, 2, 1]
+  return %t : tensor<8x64x2xf32>
+}
