@@ -2,7 +2,9 @@
 //===- FunctionBuilder.cpp - Slots and lifetimes of one function ----------===//
 #include "lowering/program/FunctionBuilder.h"
 
+#include "dialects/stablehlo/Ops.h"
 #include "lowering/program/ProgramTypes.h"
+#include "passes/fusion/FusionPolicy.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -217,6 +219,20 @@ void FunctionBuilder::finishMemory() {
   context.liveBytes.push_back(plan.lowerBound);
 }
 
+/// The call's result that may be written where `value` is wanted: `value`, or what it is a reshape of if a kernel makes that
+/// (kernels do not look at the shapes of their buffers). Null if there is none.
+Value FunctionBuilder::producedAs(Value value) const {
+  if (isa_and_nonnull<func::CallOp>(value.getDefiningOp()))
+    return value;
+  while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>()) {
+    if (!fusion::isAlias(reshape))
+      return {};
+    value = reshape.getOperand();
+  }
+  auto call = value.getDefiningOp<func::CallOp>();
+  return call && context.kernels.contains(call.getCallee()) ? value : Value();
+}
+
 LogicalResult FunctionBuilder::build() {
   Block &body = function.getBody().front();
   SmallVector<BlockArgument> arguments;
@@ -245,8 +261,8 @@ LogicalResult FunctionBuilder::build() {
     result.results.push_back(slot);
     if (uint32_t replaced = argumentWritten(slot); replaced != kNone)
       planReplacement(arguments[replaced], value, slot);
-    else if (isa_and_nonnull<func::CallOp>(value.getDefiningOp()))
-      preferred.try_emplace(value, slot);
+    else if (Value made = producedAs(value))
+      preferred.try_emplace(made, slot);
   }
   if (failed(visitBlock(body)))
     return failure();

@@ -58,6 +58,7 @@ private:
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visitConstant(mlir::Operation *op, mlir::DenseElementsAttr value);
   mlir::LogicalResult visitCall(mlir::func::CallOp call);
+  mlir::Value producedAs(mlir::Value value) const;
   /// Computes the sizes of results with `?` before the kernel runs, and makes their slots.
   mlir::LogicalResult sizeResults(mlir::func::CallOp call);
   /// Buffers for operands that the kernel updates, indexed by operand; kNone for the others. Copies where the old value

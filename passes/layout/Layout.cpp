@@ -75,6 +75,13 @@ bool isPointwise(ConvolutionOp op) {
   return product(typeOf(op.getRhs()), op.getDimensionNumbers().getKernelSpatialDimensions()) == 1;
 }
 
+bool isDepthwise(ConvolutionOp op) {
+  ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
+  auto groups = static_cast<int64_t>(op.getFeatureGroupCount());
+  return groups > 1 && typeOf(op.getRhs()).getDimSize(dims.getKernelOutputFeatureDimension()) == groups &&
+         typeOf(op.getLhs()).getDimSize(dims.getInputFeatureDimension()) == groups;
+}
+
 std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
   if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()))
     return std::nullopt;

@@ -47,6 +47,8 @@ struct ConvolutionLayouts {
 std::optional<ConvolutionLayouts> preferredLayouts(stablehlo::ConvolutionOp op);
 /// The window has one element: a matrix product, good in any order.
 bool isPointwise(stablehlo::ConvolutionOp op);
+/// One input channel and one window per output channel: no product of matrices.
+bool isDepthwise(stablehlo::ConvolutionOp op);
 /// The dimension numbers of `op` after its operands and its result were moved.
 stablehlo::ConvDimensionNumbersAttr movedNumbers(stablehlo::ConvDimensionNumbersAttr numbers, const ConvolutionLayouts &layouts);
 

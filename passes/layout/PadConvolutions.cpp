@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PadConvolutions.cpp - Borders as a copy ----------------------------===//
-// Input:   stablehlo.convolution(%x, %k), window = {pad = [[1, 1], [1, 1]]}, channels of %x last
+// Input:   stablehlo.convolution(%x, %k), window = {pad = [[1, 1], [1, 1]]}, channels of %x last or
+//          one for each window
 // Output:  stablehlo.convolution(stablehlo.pad(%x), %k): kernels read what has no borders in place, and the window's last dimension
 //          together with the channels, instead of gathering every window's elements. The old padding stays as millrace.borders, so
 //          that the arithmetic counted is that of the program.
@@ -26,7 +27,7 @@ bool shouldPad(ConvolutionOp op) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   if (auto dilation = op.getLhsDilation(); dilation && llvm::any_of(*dilation, [](int64_t d) { return d != 1; }))
     return false;
-  if (std::max(dims.getInputFeatureDimension(), dims.getInputBatchDimension()) != lhs.getRank() - 1)
+  if (!isDepthwise(op) && std::max(dims.getInputFeatureDimension(), dims.getInputBatchDimension()) != lhs.getRank() - 1)
     return false;
   bool isAny = false;
   for (const APInt &amount : op.getPaddingAttr().getValues<APInt>()) {

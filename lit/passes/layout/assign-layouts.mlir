@@ -66,3 +66,19 @@ func.func @stays(%x: tensor<2x16x9x7xf32>, %k: tensor<16x16x1x1xf32>, %d: tensor
   %1 = stablehlo.convolution(%x, %d) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x16x9x7xf32>, tensor<3x16x3x3xf32>) -> tensor<2x3x7x5xf32>
   return %0, %1 : tensor<2x16x9x7xf32>, tensor<2x3x7x5xf32>
 }
+
+// Depthwise convolutions alone have lanes along their columns, if the windows are next to each other.
+// CHECK-LABEL: @depthwise
+// CHECK-NEXT: %[[SAME:.*]] = stablehlo.convolution(%arg0, %arg1) {{.*}}[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
+// CHECK-NEXT: return %[[SAME]]
+func.func @depthwise(%x: tensor<2x16x9x7xf32>, %k: tensor<16x1x3x3xf32>) -> tensor<2x16x9x7xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x16x9x7xf32>, tensor<16x1x3x3xf32>) -> tensor<2x16x9x7xf32>
+  return %0 : tensor<2x16x9x7xf32>
+}
+
+// CHECK-LABEL: @depthwise_in_steps
+// CHECK: stablehlo.convolution{{.*}}->[b, 0, 1, f]
+func.func @depthwise_in_steps(%x: tensor<2x16x9x7xf32>, %k: tensor<16x1x3x3xf32>) -> tensor<2x16x5x4xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x16x9x7xf32>, tensor<16x1x3x3xf32>) -> tensor<2x16x5x4xf32>
+  return %0 : tensor<2x16x5x4xf32>
+}

@@ -19,3 +19,11 @@ func.func @stays(%x: tensor<2x9x7x8xf32>, %y: tensor<2x8x9x7xf32>, %l: tensor<3x
   %3 = stablehlo.convolution(%x, %p) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x7x8xf32>, tensor<1x1x8x16xf32>) -> tensor<2x11x9x16xf32>
   return %1, %2, %3 : tensor<2x9x7x16xf32>, tensor<2x6x5x16xf32>, tensor<2x11x9x16xf32>
 }
+
+// Depthwise in any order: the borders would be asked for at every lane.
+// CHECK-LABEL: @depthwise
+// CHECK: stablehlo.pad %arg0, {{.*}}, low = [0, 0, 1, 1], high = [0, 0, 1, 1]
+func.func @depthwise(%x: tensor<2x16x9x7xf32>, %k: tensor<16x1x3x3xf32>) -> tensor<2x16x9x7xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x16x9x7xf32>, tensor<16x1x3x3xf32>) -> tensor<2x16x9x7xf32>
+  return %0 : tensor<2x16x9x7xf32>
+}
