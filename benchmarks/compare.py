@@ -2,20 +2,24 @@
 """Measures programs with Millrace and its peers in one run, in turns, with an output-equality check.
 
   scripts/bench [model|op|REGEX ...] [--peers=…] [--threads=1,2] [--rounds=3] [--seconds=1] [--json=FILE] [--resume] [--keep=FOLDER]
+  scripts/bench --prepare --keep=FOLDER [model|op|REGEX ...]    what needs no idle machine: programs' texts, what IREE and Inductor compile
   scripts/bench --profile [model|op|REGEX ...]    Millrace only: kernels by time and how near they come to the machine's peak
 
 Run time: median and minimum over all rounds in milliseconds; in every round each peer runs for about `--seconds` before the
 next one does, so that a slow phase of the machine hits all. Compile time: in seconds, from StableHLO (or the torch function)
 to something that runs, cold; Millrace's also warm, from its cache. Peak memory is that of the process in MiB, of which `base_mib` was
 there before the program was. A result that differs from XLA:CPU's (without it, eager PyTorch's) is marked WRONG and its time is not shown.
-The JSON file is written after every program: --resume skips those that are in it. --keep keeps what IREE and Inductor compiled (and then
-shows no compile time for them), never a result. Beside the JSON file lies a plot of the same name, an SVG.
+The JSON file is written after every program: --resume skips those that are in it, --minutes ends the run after the program that is being
+measured then. --keep keeps programs' texts and inputs, and what IREE and Inductor compiled (and then shows no compile time for them), never
+a result. Beside the JSON file lies a plot of the same name, an SVG.
 """
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -139,13 +143,54 @@ class Workers:
         self.running = {}
 
 
+def kept_programs(keep):
+    """Where texts and inputs are kept that this state of what makes them has made."""
+    sources = ["benchmarks", "tracing", "python"]
+    state = git("rev-parse", *(f"HEAD:{path}" for path in sources)) + git("diff", "HEAD", "--", *sources)
+    return os.path.join(keep, "programs-" + hashlib.sha256(state.encode()).hexdigest()[:16])
+
+
+def make(item, group, folder, keep):
+    """Writes text and inputs of a program to `folder`, or links the kept ones; what went wrong, else None."""
+    files = [item.name + ".mlir", item.name + ".npz"]
+    store = kept_programs(keep) if keep else None
+    if not store or not all(os.path.exists(os.path.join(store, name)) for name in files):
+        made = subprocess.run([sys.executable, "-m", "benchmarks.catalog", group, item.name, folder], cwd=tools.ROOT, capture_output=True,
+                              text=True, env=dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu"))
+        if made.returncode:
+            return made.stderr.strip().splitlines()[-1][:200]
+        if not store:
+            return None
+        os.makedirs(store, exist_ok=True)
+        for name in files:
+            shutil.move(os.path.join(folder, name), os.path.join(store, name + ".new"))
+            os.rename(os.path.join(store, name + ".new"), os.path.join(store, name))
+    for name in files:
+        os.symlink(os.path.join(store, name), os.path.join(folder, name))
+    return None
+
+
+def prepare(chosen, arguments, threads):
+    """Makes what --keep keeps; returns the number of programs without a text."""
+    slow = [p for p in arguments.peers if p not in ALONE and p != "torch_eager"]
+    failed, workers = 0, Workers(slow, threads, arguments.keep)
+    for group, item in chosen:
+        with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
+            error = make(item, group, folder, arguments.keep)
+            found = {"text": error} if error else {peer: answer.get("error") for peer, answer in workers.open(group, item, folder).items()}
+            failed += error is not None
+            for what, why in found.items():
+                if why:
+                    print(f"bench: {item.name}: {what}: {why}", file=sys.stderr)
+    workers.close()
+    return failed
+
+
 def measure(item, group, workers, arguments, folder):
     threads = workers.threads
     row = {"name": f"{item.name}_t{threads}", "group": group, "threads": threads, "source": item.source, "peers": {}}
-    made = subprocess.run([sys.executable, "-m", "benchmarks.catalog", group, item.name, folder], cwd=tools.ROOT, capture_output=True,
-                          text=True, env=dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu"))
-    if made.returncode:
-        row["peers"] = {peer: {"error": "no StableHLO text: " + made.stderr.strip().splitlines()[-1][:200]} for peer in arguments.peers}
+    if error := make(item, group, folder, arguments.keep):
+        row["peers"] = {peer: {"error": "no StableHLO text: " + error} for peer in arguments.peers}
         return row
     counts = {}
     for peer, entry in workers.open(group, item, folder).items():
@@ -203,7 +248,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--json")
     parser.add_argument("--resume", action="store_true", help="go on with the programs that are not in the JSON file yet")
-    parser.add_argument("--keep", help="folder for what IREE and Inductor compile, for runs that do not ask for their compile time")
+    parser.add_argument("--minutes", type=float, help="measure no further program after this time")
+    parser.add_argument("--prepare", action="store_true", help="make what --keep keeps, measure nothing")
+    parser.add_argument("--keep", help="folder for texts, inputs and what IREE and Inductor compile, for runs that do not ask for their compile time")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--by", choices=["median", "min"], default="median", help="what ratios compare: min on a machine with other work")
     arguments = parser.parse_args()
@@ -221,6 +268,12 @@ def main():
     if arguments.keep:
         arguments.keep = os.path.realpath(arguments.keep)
         os.makedirs(arguments.keep, exist_ok=True)
+    if arguments.prepare:
+        if not arguments.keep:
+            parser.error("--prepare needs --keep=FOLDER")
+        failed = max(prepare(chosen, arguments, count) for count in threads)
+        print(f"bench: {len(chosen) - failed} of {len(chosen)} programs are in {kept_programs(arguments.keep)}")
+        sys.exit(failed > 0)
     path = arguments.json or os.path.join(tools.BUILD, "profile.json" if arguments.profile else "bench.json")
     found = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "commit": git("rev-parse", "HEAD"),
              "changed_files": len(git("status", "--porcelain", "--untracked-files=no").splitlines()), "command": sys.argv,
@@ -239,12 +292,16 @@ def main():
         found["results"] = before["results"]
         found["earlier"] = before.get("earlier", []) + [{key: before[key] for key in ("date", "commit", "command")}]
     done = {row["name"] for row in found["results"]}
+    started, left = time.time(), 0
     for count in threads:
         workers = Workers(arguments.peers, count, arguments.keep)
         for group, item in chosen:
             if f"{item.name}_t{count}" in done:
                 continue
             begun = time.time()
+            if arguments.minutes is not None and begun - started >= 60 * arguments.minutes:
+                left += 1
+                continue
             with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
                 found["results"].append(measure(item, group, workers, arguments, folder))
             found["results"][-1]["took_s"] = round(time.time() - begun, 1)
@@ -254,6 +311,10 @@ def main():
         workers.close()
     print(f"commit {found['commit'][:12]}, {found['build_type']} build, {found['machine']['cpu']}, threads: {arguments.threads}, "
           f"load before {found['machine']['load_before']:.1f}; xla-opt --version: {found['xla_opt_version_ms']} ms")
+    if left:
+        print(f"bench: {left} programs are left: the same command with --resume goes on")
+    if not found["results"]:
+        return
     report.print_tables(found["results"], arguments.peers, found["by"])
     picture = os.path.splitext(path)[0] + ".svg"
     with open(picture, "w") as file:

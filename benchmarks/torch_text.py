@@ -7,6 +7,8 @@ from typing import Any, Callable, NamedTuple
 import torch
 from torch.utils import _pytree as pytree
 
+from benchmarks.program import flatten
+
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
@@ -128,7 +130,8 @@ def trace(program):
     try:
         with torch.no_grad():
             results = program.function(*pytree.tree_unflatten(list(stand_ins), spec))
-        text, constants = _XLAC._graph_export(scope, pytree.tree_leaves(results))
+        # The order in which the results of PyTorch itself are compared: keys of dicts are sorted.
+        text, constants = _XLAC._graph_export(scope, flatten(results))
     finally:
         torch.compiler._is_compiling_flag = False
         _XLAC._graph_end(scope)

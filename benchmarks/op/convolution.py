@@ -56,6 +56,37 @@ def mean_pool(x):
     return jnp.mean(x, axis=(1, 2))
 
 
+def max_pool_3x3(x):
+    """As ResNet has it: steps of two, a border of one."""
+    return lax.reduce_window(x, -np.float32(np.inf), lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)))
+
+
+def mean_pool_3x3(x):
+    return lax.reduce_window(x, np.float32(0), lax.add, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0))) / 9
+
+
+def gradient_of(pool):
+    return lambda x, g: jax.vjp(pool, x)[1](g)[0]
+
+
+def torch_gradient_of(name):
+    def function(x, g):
+        import torch
+        import torch.nn.functional as F
+
+        with torch.enable_grad():
+            x = x.permute(0, 3, 1, 2).detach().requires_grad_()
+            return torch.autograd.grad(getattr(F, name)(x, 3, 2, 1), x, g.permute(0, 3, 1, 2))[0].permute(0, 2, 3, 1)
+
+    return function
+
+
+def channels_first(groups=1, dimensions=2):
+    spatial = "DHW"[3 - dimensions:]
+    numbers = ("NC" + spatial, "OI" + spatial, "NC" + spatial)
+    return lambda x, k: lax.conv_general_dilated(x, k, (1,) * dimensions, "SAME", feature_group_count=groups, dimension_numbers=numbers)
+
+
 def programs():
     def one(name, x, k, source, stride=1, groups=1, dilation=1, **more):
         return case(name, convolution(stride, groups, dilation), x, k, rtol=1e-3, atol=1e-2, source=source,
@@ -81,6 +112,16 @@ def programs():
              source="ResNet-18 training", torch_function=in_torch(torch_gradients)),
         case("max_pool_8x112x112x64_f32", max_pool, (8, 112, 112, 64), source="ResNet-50",
              torch_function=in_torch(lambda torch, F, x: F.max_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1))),
+        case("max_pool3x3_gradient_8x112x112x64_f32", gradient_of(max_pool_3x3), (8, 112, 112, 64), (8, 56, 56, 64),
+             source="ResNet-50 training", torch_function=torch_gradient_of("max_pool2d")),
+        case("mean_pool3x3_gradient_8x56x56x64_f32", gradient_of(mean_pool_3x3), (8, 56, 56, 64), (8, 28, 28, 64),
+             source="an Inception network's training", torch_function=torch_gradient_of("avg_pool2d")),
+        case("conv_depthwise3x3_1x144x56x56_f32", channels_first(144), (1, 144, 56, 56), (144, 1, 3, 3), rtol=1e-3, atol=1e-3,
+             source="MobileNet V2 from PyTorch", torch_function=in_torch(lambda torch, F, x, k: F.conv2d(x, k, padding=1, groups=144))),
+        case("conv3x3_1x512x4x4_f32", channels_first(), (1, 512, 4, 4), (512, 512, 3, 3), rtol=1e-3, atol=1e-1,
+             source="ResNet-18 on small images", torch_function=in_torch(lambda torch, F, x, k: F.conv2d(x, k, padding=1))),
+        case("conv3d_1x16x8x28x28_f32", channels_first(dimensions=3), (1, 16, 8, 28, 28), (32, 16, 3, 3, 3), rtol=1e-3, atol=1e-2,
+             source="a video network", torch_function=in_torch(lambda torch, F, x, k: F.conv3d(x, k, padding=1))),
         case("mean_pool_8x7x7x2048_f32", mean_pool, (8, 7, 7, 2048), source="ResNet-50, before the classifier",
              torch_function=in_torch(lambda torch, F, x: x.mean((1, 2)))),
     ]

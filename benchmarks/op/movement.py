@@ -12,6 +12,12 @@ def bag(table, index):
     return jnp.sum(table[index], axis=1)
 
 
+def pixel_shuffle(x):
+    """Four channels become two by two pixels."""
+    n, c, h, w = x.shape
+    return x.reshape(n, c // 4, 2, 2, h, w).transpose(0, 1, 4, 2, 5, 3).reshape(n, c // 4, 2 * h, 2 * w)
+
+
 def histogram(bins):
     return jnp.zeros(256, jnp.int32).at[bins].add(1)
 
@@ -42,6 +48,13 @@ def programs():
              source="BERT-base, embedding", torch_function=in_torch(lambda torch, F, t, i: t[i.long()])),
         case("gather_bags_100000x64_by_2048x20_f32", bag, (100000, 64), integers(100000, 2048, 20), source="DLRM, sparse features",
              torch_function=in_torch(lambda torch, F, t, i: F.embedding_bag(i.long(), t, mode="sum"))),
+        case("gather_along_rows_4096x256_f32", lambda t, i: jnp.take_along_axis(t, i, axis=1, mode="clip"), (4096, 256),
+             integers(256, 4096, 256), source="torch.gather",
+             torch_function=in_torch(lambda torch, F, t, i: t.gather(1, i.long()))),
+        case("transpose_weights_512x512x3x3_f32", lambda x: x.transpose(2, 3, 1, 0), (512, 512, 3, 3), source="ResNet-18 from PyTorch",
+             torch_function=in_torch(lambda torch, F, x: x.permute(2, 3, 1, 0).contiguous())),
+        case("pixel_shuffle_4x256x32x32_f32", pixel_shuffle, (4, 256, 32, 32), source="super-resolution",
+             torch_function=in_torch(lambda torch, F, x: F.pixel_shuffle(x, 2))),
         case("scatter_add_rows_4096x256_by_8192_f32", lambda t, i, u: t.at[i].add(u), (4096, 256), integers(4096, 8192),
              (8192, 256), atol=1e-3, source="gradient of an embedding",
              torch_function=in_torch(lambda torch, F, t, i, u: t.index_add(0, i.long(), u))),

@@ -37,6 +37,20 @@ def test_compares_and_plots(tmp_path):
     assert row["name"] in (tmp_path / "result.svg").read_text()
 
 
+def test_prepares_and_stops(tmp_path):
+    keep, path = tmp_path / "keep", tmp_path / "result.json"
+    common = ("add_8_f32", "--peers=millrace", f"--keep={keep}", f"--json={path}")
+    assert bench(*common, "--prepare").returncode == 0 and not path.exists()
+    (text,) = keep.glob("programs-*/add_8_f32.mlir")
+    text.write_text(text.read_text().replace("stablehlo.add", "stablehlo.multiply"))
+    stopped = bench(*common, "--minutes=0")
+    assert stopped.returncode == 0 and "1 programs are left" in stopped.stdout and not path.exists()
+    measured = bench(*common, "--resume", "--rounds=1", "--seconds=0.01")
+    assert measured.returncode == 0, measured.stderr
+    assert json.loads(path.read_text())["results"][0]["peers"]["millrace"]["runs"] >= 2
+    assert "stablehlo.multiply" in text.read_text()  # the kept text was taken, not made again
+
+
 def test_profiles(tmp_path):
     path = tmp_path / "profile.json"
     process = bench("--profile", "gemm_33x65x127_f32", "--seconds=0.05", "--threads=1", f"--json={path}")
