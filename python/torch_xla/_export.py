@@ -40,9 +40,16 @@ class Traced:
 
 
 class _Interpreter(fx.Interpreter):
-    """Runs an exported graph on the device, whatever device it was exported on."""
+    """Runs an exported graph on the device, whatever device it was exported on. Operators of the namespaces `called` are not run:
+    they become custom calls of their names."""
+
+    def __init__(self, module, called):
+        super().__init__(module)
+        self._called = called
 
     def call_function(self, target, args, kwargs):
+        if isinstance(target, torch._ops.OpOverload) and target.namespace in self._called:
+            return _custom_call(target, args, kwargs)
         if any(check in getattr(target, "__name__", "") for check in _CHECKS):
             return None
         args, kwargs = pytree.tree_map_only(torch.device, lambda device: torch.device("xla:0"), (args, dict(kwargs)))
@@ -51,6 +58,17 @@ class _Interpreter(fx.Interpreter):
                 and not any(isinstance(v, torch.Tensor) for v in pytree.tree_leaves((args, kwargs))):
             kwargs["device"] = torch.device("xla:0")
         return super().call_function(target, args, kwargs)
+
+
+def _custom_call(op, args, kwargs):
+    """A call of what is named like the operator; its meta kernel says which results there are."""
+    from .experimental.stablehlo_custom_call import stablehlo_custom_call
+    tensors = pytree.tree_leaves((args, kwargs))
+    if not all(isinstance(t, torch.Tensor) for t in tensors):
+        raise NotImplementedError(f"{op} as a custom call: expects tensors only, but got {[t for t in tensors if not isinstance(t, torch.Tensor)]}")
+    made = op(*pytree.tree_map_only(torch.Tensor, lambda t: t.to("meta"), args), **pytree.tree_map_only(torch.Tensor, lambda t: t.to("meta"), kwargs))
+    results = made if isinstance(made, (tuple, list)) else [made]
+    return stablehlo_custom_call(tensors, str(op), [r.shape for r in results], [r.dtype for r in results])
 
 
 def _size(value, symbols):
@@ -110,7 +128,7 @@ def _samples(program, symbols, count):
     return [list(row) for row in zip(*columns)] if columns else [[]]
 
 
-def _record(program, placeholders, symbols):
+def _record(program, placeholders, symbols, called):
     """One recording: (text, constants, results, output spec)."""
     arguments = []
     for _, value in placeholders:
@@ -122,7 +140,7 @@ def _record(program, placeholders, symbols):
     scope, stand_ins = _XLAC._graph_begin(tuple(arguments))
     try:
         with torch.no_grad():
-            results = _Interpreter(program.graph_module).run(*stand_ins)
+            results = _Interpreter(program.graph_module, called).run(*stand_ins)
         user = [value for value, spec in zip(results, program.graph_signature.output_specs)
                 if spec.kind == OutputKind.USER_OUTPUT]
         for value in user:
@@ -172,7 +190,8 @@ def trace(program, options):
     tensors = [index for index, (_, value) in enumerate(placeholders) if isinstance(value, torch.Tensor)]
     symbols = _open_symbols(program, placeholders)
     samples = _samples(program, symbols, 5 if len(symbols) > 1 else 4)
-    made = [_record(program, placeholders, dict(zip(symbols, map(_integer, sample)))) for sample in samples]
+    called = options.custom_ops_allowed_in_graph if options else ()
+    made = [_record(program, placeholders, dict(zip(symbols, map(_integer, sample))), called) for sample in samples]
     text, constants, results = made[0]
     dynamic = [[] for _ in results]
     if symbols:

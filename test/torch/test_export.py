@@ -2,6 +2,7 @@
 """torch_xla.stablehlo: exported programs as StableHLO, saved, loaded, run here, by xla-run and by JAX."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -133,6 +134,23 @@ def test_dimensions_without_bounds():
     for count in (2, 9):
         other = torch.randn(count, 3)
         torch.testing.assert_close(module(other).cpu(), model(other).detach(), rtol=1e-4, atol=1e-5)
+
+
+def test_operators_that_become_custom_calls():
+    library = torch.library.Library("millrace_test_export", "DEF")
+    library.define("pair(Tensor x, Tensor y) -> (Tensor, Tensor)")
+    library.impl("pair", lambda x, y: (torch.empty_like(x), torch.empty(y.shape[1:], device="meta")), "Meta")
+
+    class Model(torch.nn.Module):
+        def forward(self, x, y):
+            a, b = torch.ops.millrace_test_export.pair(x.sin(), y)
+            return a.cos() + b.sum()
+    program = export(Model(), (torch.randn(2, 3), torch.randn(5, 4)))
+    options = stablehlo.StableHLOExportOptions(custom_ops_allowed_in_graph={"millrace_test_export"})
+    text = stablehlo.exported_program_to_stablehlo(program, options).get_stablehlo_text()
+    assert re.search(r"custom_call @millrace_test_export.pair.default\(.*tensor<2x3xf32>, tensor<5x4xf32>.* -> .*tensor<2x3xf32>, tensor<4xf32>", text)
+    with pytest.raises(RuntimeError, match="millrace_test_export::pair"):
+        stablehlo.exported_program_to_stablehlo(program)
 
 
 def test_functions_half_types_and_old_versions(tmp_path):
