@@ -5,6 +5,7 @@
 #include "tracing/Compile.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "tracing/Executions.h"
 #include "tracing/IrText.h"
 #include "tracing/Metrics.h"
 #include "tracing/StoredTypes.h"
@@ -230,11 +231,13 @@ Session::launch(runtime::Executable &executable, const std::vector<runtime::Buff
                 const runtime::ExecuteOptions &options) {
   if (!executionAllowed)
     return unexpectedExecution();
-  Timed time(isEager ? "EagerOpExecuteTime" : "ExecuteTime");
+  const auto start = std::chrono::steady_clock::now();
+  const char *metric = isEager ? "EagerOpExecuteTime" : "ExecuteTime";
   runtime::StatusOr<runtime::ExecuteResult> result =
       executable.executeOn(*runtimeClient->devices()[0], arguments, options);
   if (!result)
     return result.status();
+  sampleExecution(metric, start, result->done[0]);
   std::lock_guard lock(mutex);
   std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
   inFlight.push_back(result->done[0]);

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import torch
 import torch_xla
@@ -109,3 +110,21 @@ compiled(x)
     assert infos[0] == infos[1] and infos[2] == infos[3] == infos[4]
     assert infos[2][1].strip() == "Number of Graph Inputs: 2" and infos[2][2].strip() == "Number of Graph Outputs: 1"
     assert (tmp_path / "graphs.0").read_text().count("BEGIN_GRAPH") == 3
+
+
+def test_the_time_of_a_program_is_that_until_its_end():
+    x = torch.randn(600, 600).to("xla")
+    for _ in range(20):
+        x = x @ x * 1e-3
+    torch_xla.sync(wait=True)  # compiled
+    for _ in range(20):
+        x = x @ x * 1e-3
+    met.clear_all()
+    torch_xla.sync()
+    assert met.metric_data("ExecuteTime")[0] == 1  # counts at once
+    torch_xla._XLAC._wait()
+    while not met.metric_data("ExecuteTime")[2]:  # who waits may be there first
+        time.sleep(0.01)
+    total, took, samples = met.metric_data("ExecuteTime")
+    assert total == len(samples) == 1 and took == samples[0][1]
+    assert took > 5e6  # nanoseconds for 9 GFLOP; to start them takes 0.1 ms

@@ -5,6 +5,7 @@
 #include "python/torch_xla/csrc/Ir.h"
 #include "python/torch_xla/csrc/Sharding.h"
 #include "tracing/Compile.h"
+#include "tracing/Executions.h"
 
 #include <torch/version.h>
 
@@ -80,7 +81,7 @@ PyObject *counters(PyObject *, PyObject *) {
 /// {name: (total samples, accumulated, [(seconds, value), ...])}
 PyObject *samples(PyObject *, PyObject *) {
   PyObject *made = PyDict_New();
-  for (const auto &[name, data] : tracing::Metrics::get().samples()) {
+  for (const auto &[name, data] : tracing::samplesNow()) {
     PyObject *recent = PyList_New(0);
     for (auto [when, value] : data.recent) {
       PyObject *pair = Py_BuildValue("(dd)", when, value);
@@ -106,7 +107,7 @@ PyObject *countOne(PyObject *, PyObject *name) {
   Py_RETURN_NONE;
 }
 PyObject *clearMetrics(PyObject *, PyObject *) {
-  tracing::Metrics::get().clearSamples();
+  tracing::clearSamplesNow();
   Py_RETURN_NONE;
 }
 PyObject *compilations(PyObject *, PyObject *) {
