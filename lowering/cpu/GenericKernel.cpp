@@ -409,15 +409,31 @@ double estimatePicos(Block &block) {
 
 void addKernelCanonicalizer(OpPassManager &pm) {
   std::vector<std::string> disabled;
-  for (StringRef pattern : {"RemoveLoopInvariantArgsFromBeforeBlock", "RemoveLoopInvariantValueYielded",
-                            "WhileConditionTruth", "WhileCmpCond", "WhileUnusedArg", "WhileRemoveUnusedArgs",
-                            "WhileUnusedResult", "WhileRemoveDuplicatedResults", "WhileOpAlignBeforeArgs",
-                            "WhileMoveIfDown"})
+  for (StringRef pattern : {"WhileConditionTruth", "WhileCmpCond", "WhileOpAlignBeforeArgs", "WhileMoveIfDown",
+                            "RemoveDuplicateSuccessorInputUses", "RemoveDeadRegionBranchOpSuccessorInputs",
+                            "MakeRegionBranchOpSuccessorInputsDead"})
     disabled.push_back(("(anonymous namespace)::" + pattern).str());
   pm.addPass(createCanonicalizerPass(GreedyRewriteConfig(), disabled));
 }
 
-FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
+GenericLowering::GenericLowering(MLIRContext *context, bool verifyEach)
+    : fuse(context, ModuleOp::getOperationName()), shareDestinations(context, ModuleOp::getOperationName()),
+      bufferize(context, ModuleOp::getOperationName()) {
+  for (PassManager *pm : {&fuse, &shareDestinations, &bufferize})
+    pm->enableVerifier(verifyEach);
+  fuse.addPass(createLinalgElementwiseOpFusionPass());
+  addKernelCanonicalizer(fuse);
+  fuse.addPass(createCSEPass());
+  shareDestinations.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizePassOptions options;
+  options.allowReturnAllocsFromLoops = false;
+  options.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
+  bufferize.addPass(bufferization::createOneShotBufferizePass(options));
+  addKernelCanonicalizer(bufferize);
+  bufferize.addPass(createCSEPass());
+}
+
+FailureOr<BufferKernel> GenericLowering::run(func::FuncOp fn) {
   auto module = fn->getParentOfType<ModuleOp>();
   BufferKernel kernel;
   kernel.emitter = "generic";
@@ -425,33 +441,14 @@ FailureOr<BufferKernel> lowerGeneric(func::FuncOp fn) {
 
   kernel.body = toDestinationStyle(fn, kernel.numInputs, kernel.numOutputs);
   std::string bodyName = kernel.body.getName().str();
-  {
-    PassManager pm(module.getContext(), ModuleOp::getOperationName());
-    pm.addPass(createLinalgElementwiseOpFusionPass());
-    addKernelCanonicalizer(pm);
-    pm.addPass(createCSEPass());
-    if (failed(pm.run(module)))
-      return failure();
-  }
+  if (failed(fuse.run(module)))
+    return failure();
   separateStarts(module.lookupSymbol<func::FuncOp>(bodyName));
-  {
-    PassManager pm(module.getContext(), ModuleOp::getOperationName());
-    pm.addPass(bufferization::createEmptyTensorEliminationPass());
-    if (failed(pm.run(module)))
-      return failure();
-  }
+  if (failed(shareDestinations.run(module)))
+    return failure();
   carryInPlace(module.lookupSymbol<func::FuncOp>(bodyName));
-  {
-    PassManager pm(module.getContext(), ModuleOp::getOperationName());
-    bufferization::OneShotBufferizePassOptions options;
-    options.allowReturnAllocsFromLoops = false;
-    options.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
-    pm.addPass(bufferization::createOneShotBufferizePass(options));
-    addKernelCanonicalizer(pm);
-    pm.addPass(createCSEPass());
-    if (failed(pm.run(module)))
-      return failure();
-  }
+  if (failed(bufferize.run(module)))
+    return failure();
   kernel.body = module.lookupSymbol<func::FuncOp>(bodyName);
   copiesToLinalg(kernel.body);
   reshapesToReinterpretCasts(kernel.body);

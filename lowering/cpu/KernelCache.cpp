@@ -10,23 +10,32 @@ KernelCache &KernelCache::ofProcess() {
   return cache;
 }
 
-std::shared_ptr<const runtime::KernelEntry> KernelCache::find(llvm::StringRef key) {
-  std::lock_guard lock(mutex);
+std::shared_ptr<const runtime::KernelEntry> KernelCache::findOrClaim(llvm::StringRef key) {
+  std::unique_lock lock(mutex);
+  settled.wait(lock, [&] { return !claimed.contains(key); });
   auto it = byKey.find(key);
-  if (it == byKey.end())
+  if (it == byKey.end()) {
+    claimed.insert(key);
     return nullptr;
+  }
   kept.splice(kept.begin(), kept, it->second);
   return it->second->entry;
+}
+
+void KernelCache::abandon(llvm::StringRef key) {
+  std::lock_guard lock(mutex);
+  claimed.erase(key);
+  settled.notify_all();
 }
 
 void KernelCache::insert(llvm::StringRef key, std::shared_ptr<const runtime::KernelEntry> entry) {
   Kept added{key.str(), std::move(entry)};
   size_t size = added.size();
-  if (size > byteLimit)
-    return;
   std::lock_guard lock(mutex);
-  if (byKey.contains(key))
-    return; // another thread compiled the same
+  claimed.erase(key);
+  settled.notify_all();
+  if (size > byteLimit || byKey.contains(key))
+    return;
   kept.push_front(std::move(added));
   byKey[key] = kept.begin();
   for (total += size; total > byteLimit; kept.pop_back()) {

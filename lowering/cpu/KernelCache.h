@@ -6,7 +6,9 @@
 #include "runtime/program/KernelEntry.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
+#include <condition_variable>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -21,7 +23,10 @@ public:
   /// The one of this process, of 64 MiB.
   static KernelCache &ofProcess();
 
-  std::shared_ptr<const runtime::KernelEntry> find(llvm::StringRef key);
+  /// Null if there is none: the caller makes it and calls insert() or abandon(). Who asks for it meanwhile waits for that, and is
+  /// told to make it in turn if it was abandoned.
+  std::shared_ptr<const runtime::KernelEntry> findOrClaim(llvm::StringRef key);
+  void abandon(llvm::StringRef key);
   /// Keeps `entry`, unless it alone is larger than the limit, and drops those not used for longest.
   void insert(llvm::StringRef key, std::shared_ptr<const runtime::KernelEntry> entry);
   size_t bytes() const;
@@ -34,6 +39,8 @@ private:
   };
   const size_t byteLimit;
   mutable std::mutex mutex;
+  std::condition_variable settled;
+  llvm::StringSet<> claimed; ///< someone is making them
   std::list<Kept> kept; ///< the one used last comes first
   llvm::StringMap<std::list<Kept>::iterator> byKey;
   size_t total = 0;

@@ -71,23 +71,20 @@ public:
     runtime::ByteStore::Key key = keyOf(request);
     std::string text = textOfKey(key);
     bool reuse = !options.onStop;
-    std::shared_ptr<const runtime::KernelEntry> known = reuse ? KernelCache::ofProcess().find(text) : nullptr;
-    if (known) {
+    KernelCache &cache = KernelCache::ofProcess();
+    if (std::shared_ptr<const runtime::KernelEntry> known = reuse ? cache.findOrClaim(text) : nullptr) {
       static_cast<runtime::KernelEntry &>(result) = *known;
       result.source = KernelSource::Memory;
-    } else if (std::optional<runtime::KernelEntry> stored = reuse ? readStored(request, key) : std::nullopt) {
-      static_cast<runtime::KernelEntry &>(result) = std::move(*stored);
-      result.source = KernelSource::Disk;
     } else {
-      auto compiled = compile(request.function, request.symbol);
-      if (!compiled)
-        return compiled.takeError();
-      static_cast<runtime::KernelEntry &>(result) = std::move(*compiled);
-      if (options.store.store)
-        options.store.store(key, runtime::serializeKernel(result));
+      llvm::Error error = make(request, key, result);
+      if (error) {
+        if (reuse)
+          cache.abandon(text);
+        return std::move(error);
+      }
+      if (reuse)
+        cache.insert(text, std::make_shared<const runtime::KernelEntry>(result));
     }
-    if (result.source != KernelSource::Memory)
-      KernelCache::ofProcess().insert(text, std::make_shared<const runtime::KernelEntry>(result));
     func::FuncOp(request.function).walk([&](Operation *op) {
       if (op->getDialect() && op->getDialect()->getNamespace() == "stablehlo" && !op->hasTrait<OpTrait::IsTerminator>())
         result.ops.push_back(op->getName().getStringRef().str());
@@ -97,6 +94,22 @@ public:
   }
 
 private:
+  /// From the store, else anew.
+  llvm::Error make(const KernelRequest &request, const runtime::ByteStore::Key &key, CompiledKernel &result) {
+    if (std::optional<runtime::KernelEntry> stored = options.onStop ? std::nullopt : readStored(request, key)) {
+      static_cast<runtime::KernelEntry &>(result) = std::move(*stored);
+      result.source = KernelSource::Disk;
+      return llvm::Error::success();
+    }
+    auto compiled = compile(request.function, request.symbol);
+    if (!compiled)
+      return compiled.takeError();
+    static_cast<runtime::KernelEntry &>(result) = std::move(*compiled);
+    if (options.store.store)
+      options.store.store(key, runtime::serializeKernel(result));
+    return llvm::Error::success();
+  }
+
   runtime::ByteStore::Key keyOf(const KernelRequest &request) const {
     runtime::ByteStore::Key key = options.versions;
     key.push_back({"kernel", request.fingerprint});
@@ -153,35 +166,24 @@ private:
       options.onStop(stop, symbol, text);
     };
 
-    {
-      PassManager pm(module->getContext(), ModuleOp::getOperationName());
-      pm.enableVerifier(verifyEach);
-      pm.addPass(createLowerToLinalgPass());
-      addKernelCanonicalizer(pm);
-      pm.addPass(createCSEPass());
-      if (failed(pm.run(*module)))
-        return fail("stop linalg");
-    }
+    if (!lowerings)
+      lowerings = std::make_unique<Lowerings>(module->getContext(), verifyEach);
+    if (failed(lowerings->toLinalg.run(*module)))
+      return fail("stop linalg");
     dump("linalg");
     fn = module->lookupSymbol<func::FuncOp>(symbol);
     FailureOr<BufferKernel> buffered = failure();
     if (!options.genericOnly)
       buffered = tryEmitters(fn, kernelTarget(options.target));
     if (failed(buffered))
-      buffered = lowerGeneric(fn);
+      buffered = lowerings->generic.run(fn);
     if (failed(buffered) || failed(verify(*module)))
       return fail("stop vector");
     dump("vector");
     addEntryPoint(*buffered, symbol);
     allowRounding(*module);
-    {
-      PassManager pm(module->getContext(), ModuleOp::getOperationName());
-      pm.enableVerifier(verifyEach);
-      pm.addPass(createExpandMathPass());
-      addLowerToLLVMPasses(pm);
-      if (failed(pm.run(*module)) || failed(verify(*module)))
-        return fail("stop llvm");
-    }
+    if (failed(lowerings->expandMath.run(*module)) || failed(lowerings->toLLVM.run(*module, verifyEach)) || failed(verify(*module)))
+      return fail("stop llvm");
     if (buffered->emitter == "generic")
       promiseDistinctBuffers(*module, (symbol + "_body").str());
     ObjectOptions objectOptions;
@@ -232,8 +234,26 @@ private:
     });
   }
 
+  /// What is the same for all kernels, made with the first: without kept patterns half of the time goes into collecting them.
+  struct Lowerings {
+    Lowerings(MLIRContext *context, bool verifyEach)
+        : toLinalg(context, ModuleOp::getOperationName()), expandMath(context, ModuleOp::getOperationName()),
+          generic(context, verifyEach), toLLVM(context) {
+      toLinalg.enableVerifier(verifyEach);
+      toLinalg.addPass(createLowerToLinalgPass());
+      addKernelCanonicalizer(toLinalg);
+      toLinalg.addPass(createCSEPass());
+      expandMath.enableVerifier(verifyEach);
+      expandMath.addPass(createExpandMathPass());
+    }
+    PassManager toLinalg, expandMath;
+    GenericLowering generic;
+    LlvmLowering toLLVM;
+  };
+
   const KernelOptions &options;
   std::mutex &dumpMutex;
+  std::unique_ptr<Lowerings> lowerings;
   std::unique_ptr<ObjectEmitter> emitter;
 };
 

@@ -38,8 +38,16 @@ void addKernelCanonicalizer(mlir::OpPassManager &pm);
 
 /// The generic path: `fn` maps tensors to tensors in linalg, tensor, scf, arith, math and complex. Fuses linalg
 /// operations, bufferizes into the caller's buffers, lowers to loops and moves temporaries to scratch. Replaces `fn`
-/// by its buffer form. Independent rows of the outermost dimension become the parallel range.
-mlir::FailureOr<BufferKernel> lowerGeneric(mlir::func::FuncOp fn);
+/// by its buffer form. Independent rows of the outermost dimension become the parallel range. For many kernels in turn, on one thread.
+class GenericLowering {
+public:
+  /// `verifyEach`: after every pass.
+  GenericLowering(mlir::MLIRContext *context, bool verifyEach);
+  mlir::FailureOr<BufferKernel> run(mlir::func::FuncOp fn);
+
+private:
+  mlir::PassManager fuse, shareDestinations, bufferize;
+};
 
 /// Adds the entry point `symbol` with the kernel ABI (docs/kernel-abi.md),
 ///   int32_t symbol(void **buffers, const int64_t *dims, int64_t begin, int64_t end),

@@ -37,9 +37,6 @@ static std::string missingFeatures(const llvm::Target &description, const llvm::
   return features;
 }
 
-ObjectEmitter::ObjectEmitter() = default;
-ObjectEmitter::~ObjectEmitter() = default;
-
 /// Registers the code generator of this machine, or of another one.
 static void initializeGenerator(const llvm::Triple &triple) {
   static std::once_flag native, aarch64;
@@ -81,6 +78,53 @@ llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTa
 /// without improving (measured: shared/reference/codegen.md section 5).
 static constexpr llvm::StringLiteral kShortPipeline =
     "function(early-cse),always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse)";
+
+namespace {
+
+/// LLVM's analyses for one pipeline.
+struct Optimizer {
+  Optimizer(llvm::TargetMachine &machine, bool vectorizeLoops) : builder(&machine, tuning(vectorizeLoops)) {
+    builder.registerModuleAnalyses(mam);
+    builder.registerCGSCCAnalyses(cgam);
+    builder.registerFunctionAnalyses(fam);
+    builder.registerLoopAnalyses(lam);
+    builder.crossRegisterProxies(lam, fam, cgam, mam);
+  }
+  static llvm::PipelineTuningOptions tuning(bool vectorizeLoops) {
+    llvm::PipelineTuningOptions options;
+    options.LoopVectorization = vectorizeLoops;
+    options.SLPVectorization = false;
+    return options;
+  }
+
+  llvm::LoopAnalysisManager lam;
+  llvm::FunctionAnalysisManager fam;
+  llvm::CGSCCAnalysisManager cgam;
+  llvm::ModuleAnalysisManager mam;
+  llvm::PassBuilder builder;
+};
+
+} // namespace
+
+/// The short pipeline, for many modules in turn.
+struct ObjectEmitter::CleanUp {
+  explicit CleanUp(llvm::TargetMachine &machine) : optimizer(machine, /*vectorizeLoops=*/false) {
+    llvm::cantFail(optimizer.builder.parsePassPipeline(passes, kShortPipeline));
+  }
+  void run(llvm::Module &module) {
+    passes.run(module, optimizer.mam);
+    // The next module may have the same address.
+    optimizer.lam.clear();
+    optimizer.fam.clear();
+    optimizer.cgam.clear();
+    optimizer.mam.clear();
+  }
+  Optimizer optimizer;
+  llvm::ModulePassManager passes;
+};
+
+ObjectEmitter::ObjectEmitter() = default;
+ObjectEmitter::~ObjectEmitter() = default;
 
 /// Code generation without loop strength reduction, if `quick`. LLVM has a switch for that, but one for the whole process.
 class CodegenPasses : public llvm::legacy::PassManager {
@@ -138,25 +182,14 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
 
   machine->setOptLevel(options.quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
 
-  llvm::LoopAnalysisManager lam;
-  llvm::FunctionAnalysisManager fam;
-  llvm::CGSCCAnalysisManager cgam;
-  llvm::ModuleAnalysisManager mam;
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = options.vectorizeLoops;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(machine.get(), tuning);
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cgam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cgam, mam);
-  llvm::ModulePassManager passes;
-  if (options.vectorizeLoops)
-    passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
-  else if (llvm::Error error = builder.parsePassPipeline(passes, kShortPipeline))
-    return std::move(error);
-  passes.run(*ir, mam);
+  if (options.vectorizeLoops) {
+    Optimizer optimizer(*machine, /*vectorizeLoops=*/true);
+    optimizer.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*ir, optimizer.mam);
+  } else {
+    if (!cleanUp)
+      cleanUp = std::make_unique<CleanUp>(*machine);
+    cleanUp->run(*ir);
+  }
 
   ObjectResult result;
   if (wantTexts) {

@@ -43,6 +43,8 @@ private:
   ObjectEmitter();
   CpuTarget target;
   std::unique_ptr<llvm::TargetMachine> machine;
+  struct CleanUp;
+  std::unique_ptr<CleanUp> cleanUp; ///< of all modules but those with heavy loops
 };
 
 } // namespace millrace::lowering

@@ -75,10 +75,10 @@ void adaptCalls(ModuleOp module, const SetVector<func::FuncOp> &converted) {
 struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
   using LowerToLinalgPassBase::LowerToLinalgPassBase;
 
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    MLIRContext *context = &getContext();
-    StorageTypeConverter converter(context);
+  /// Once for all runs: to collect the patterns takes longer than to convert a kernel.
+  LogicalResult initialize(MLIRContext *context) override {
+    types = std::make_shared<StorageTypeConverter>(context);
+    StorageTypeConverter &converter = *types;
     RewritePatternSet patterns(context);
     populateElementwisePatterns(converter, patterns);
     populateDataMovementPatterns(converter, patterns);
@@ -91,7 +91,14 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);
     populateReturnOpTypeConversionPattern(patterns, converter);
     populateCallOpTypeConversionPattern(patterns, converter);
+    frozen = std::move(patterns);
+    return success();
+  }
 
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MLIRContext *context = &getContext();
+    StorageTypeConverter &converter = *types;
     ConversionTarget target(*context);
     target.addIllegalDialect<stablehlo::StablehloDialect>();
     target.addLegalDialect<arith::ArithDialect, bufferization::BufferizationDialect, complex::ComplexDialect,
@@ -108,7 +115,6 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
       noteWindowReduce(function);
       noteWindowScatter(function);
     }
-    FrozenRewritePatternSet frozen(std::move(patterns));
     SmallVector<Operation *> roots(functions.begin(), functions.end());
     if (failed(applyPartialConversion(roots, target, frozen)))
       return signalPassFailure();
@@ -118,6 +124,9 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     module.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
     reconcileUnrealizedCasts(casts);
   }
+
+  std::shared_ptr<StorageTypeConverter> types; ///< that the patterns refer to
+  FrozenRewritePatternSet frozen;
 };
 
 } // namespace

@@ -134,6 +134,9 @@ private:
     }
     if (!allFew(operands) || !allFew(op->getResultTypes()))
       return false;
+    // The same bits as another type; between widths, elements would be parts of others.
+    if (auto cast = dyn_cast<BitcastConvertOp>(op))
+      return mlir::cast<ShapedType>(cast.getOperand().getType()).getShape() == mlir::cast<ShapedType>(cast.getType()).getShape();
     if (isa<IfOp, CaseOp>(op))
       return llvm::all_of(op->getRegions(), [&](Region &inner) { return region(inner, /*canUpdate=*/false); });
     if (auto reduce = dyn_cast<ReduceOp>(op))

@@ -71,7 +71,11 @@ private:
   void packPanel(PointEvaluator &panel, Value columnBegin);
   void emitTile(PointEvaluator &panel, Value row, Value rowBegin, Value rowEnd, Value columnBegin, Value panelInGroup,
                 Value isFirst, Value isLast);
-  void finishTile(PointEvaluator &panel, MutableArrayRef<PointEvaluator> rows, Value columnBegin, ArrayRef<Value> sums);
+  double consumerCost() const;
+  PointEvaluator columnPoint(PointEvaluator &panel, Value columnBegin, int64_t v);
+  SmallVector<Value> outputsOf(PointEvaluator &point, Value sum);
+  void finishTile(PointEvaluator &panel, Value row, MutableArrayRef<PointEvaluator> rows, Value columnBegin, ArrayRef<Value> sums);
+  void finishRowByRow(PointEvaluator &panel, Value row, Value columnBegin, ArrayRef<Value> sums);
   void forEachK(PointEvaluator &at, int64_t step, SmallVector<Value> carried,
                 llvm::function_ref<SmallVector<Value>(PointEvaluator &, Value packedIndex, Value k,
                                                       SmallVector<Value>)>
@@ -107,6 +111,7 @@ private:
   bool pairs = false;  ///< two products per instruction
   Type packType;       ///< of the packed factors
   Value packedA, packedB, partials;
+  Value finished; ///< the sums of a tile, if consumers take them row by row
   int64_t aRowStride = 0, aKStride = 1, packedK = 0, scratchBytes = 0;
   Value kBegin, kEnd; ///< of the innermost k atom in the current block
   Value splitBegin;   ///< of the outermost packed k atom
@@ -653,48 +658,114 @@ void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
            });
 }
 
-/// Consumers and stores of one register tile.
-void ContractionEmitter::finishTile(PointEvaluator &panel, MutableArrayRef<PointEvaluator> rowPoints, Value columnBegin,
-                                    ArrayRef<Value> sums) {
-  struct Pending {
-    PointEvaluator point;
-    SmallVector<Value> values;
-  };
-  std::vector<Pending> pending;
+/// The scalar operations that consumers of the sums take per element.
+double ContractionEmitter::consumerCost() const {
+  double cost = 0;
+  for (const Node &consumer : model.nodes)
+    if (!consumer.reduction && (consumer.depends & kInsideTask))
+      cost += consumer.cost;
+  return cost;
+}
+
+/// An evaluator for columns of vector number `v` of the panel.
+PointEvaluator ContractionEmitter::columnPoint(PointEvaluator &panel, Value columnBegin, int64_t v) {
+  PointEvaluator column = panel;
+  column.enter(panel.block());
+  column.bindIndex(nLane, column.addConstant(columnBegin, v * tile.lanes));
+  Value count;
+  Value mask = columnMask(column, columnBegin, v, count);
+  column.setLanes(nLane, mask, count);
+  return column;
+}
+
+/// The outputs where the sum of products is `sum`.
+SmallVector<Value> ContractionEmitter::outputsOf(PointEvaluator &point, Value sum) {
   Type resultType = combine->getResult(0).getType();
   const Operand &init = node->inits[0];
   bool zeroInit = init.kind == Operand::Scalar &&
                   (isa<FloatAttr>(init.scalar) ? cast<FloatAttr>(init.scalar).getValue().isZero()
                                                : cast<IntegerAttr>(init.scalar).getValue().isZero());
+  OpBuilder builder = point.builder();
+  if (accType != resultType)
+    sum = arith::TruncFOp::create(builder, point.loc(), point.vectorOf(resultType), sum);
+  if (!zeroInit)
+    sum = point.cloneOn(combine, {point.evaluateVector(init), sum});
+  point.bind(node->op->getResult(0), sum);
+  SmallVector<Value> values;
+  for (const Output &output : model.outputs)
+    values.push_back(point.evaluate(output.value));
+  return values;
+}
+
+/// Consumers and stores of one register tile whose first row is `row`.
+void ContractionEmitter::finishTile(PointEvaluator &panel, Value row, MutableArrayRef<PointEvaluator> rowPoints,
+                                    Value columnBegin, ArrayRef<Value> sums) {
+  if (finished) {
+    finishRowByRow(panel, row, columnBegin, sums);
+    return;
+  }
+  struct Pending {
+    PointEvaluator point;
+    SmallVector<Value> values;
+  };
+  std::vector<Pending> pending;
   for (int64_t v = 0; v < tile.nv; ++v) {
-    PointEvaluator column = panel;
-    column.enter(panel.block());
-    column.bindIndex(nLane, column.addConstant(columnBegin, v * tile.lanes));
-    Value count;
-    Value mask = columnMask(column, columnBegin, v, count);
-    column.setLanes(nLane, mask, count);
-    for (auto [r, row] : llvm::enumerate(rowPoints)) {
+    PointEvaluator column = columnPoint(panel, columnBegin, v);
+    for (auto [r, rowPoint] : llvm::enumerate(rowPoints)) {
       PointEvaluator point = column;
       point.enter(panel.block());
       for (int atom : mOrder)
-        point.bindIndex(atom, row.index(atom));
-      Value sum = sums[r * tile.nv + v];
-      OpBuilder builder = point.builder();
-      if (accType != resultType)
-        sum = arith::TruncFOp::create(builder, point.loc(), point.vectorOf(resultType), sum);
-      if (!zeroInit)
-        sum = point.cloneOn(combine, {point.evaluateVector(init), sum});
-      point.bind(node->op->getResult(0), sum);
-      Pending entry{point, {}};
-      for (const Output &output : model.outputs)
-        entry.values.push_back(point.evaluate(output.value));
-      pending.push_back(entry);
+        point.bindIndex(atom, rowPoint.index(atom));
+      SmallVector<Value> values = outputsOf(point, sums[r * tile.nv + v]);
+      pending.push_back({point, values});
     }
   }
   // A row that two tiles of the block share is stored twice: all reads of a tile come before its stores.
   for (Pending &entry : pending)
     for (auto [output, value] : llvm::zip(model.outputs, entry.values))
       entry.point.store(output.store, value);
+}
+
+/// The same as a loop over the rows, with the sums in memory: consumers of many operations in code for each of them, MR x NV
+/// times, take most of the time of compilation and leave no registers.
+void ContractionEmitter::finishRowByRow(PointEvaluator &panel, Value row, Value columnBegin, ArrayRef<Value> sums) {
+  int64_t lanes = tile.lanes;
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    OpBuilder builder = panel.builder();
+    vector::StoreOp::create(builder, panel.loc(), sum, finished, ValueRange{panel.constant(i * lanes)});
+  }
+  // Each row once: the last tile may have fewer.
+  Value count = panel.constant(tile.mr);
+  if (rows() % tile.mr) {
+    OpBuilder builder = panel.builder();
+    Value left = arith::SubIOp::create(builder, panel.loc(), panel.constant(rows()), row);
+    count = arith::MinUIOp::create(builder, panel.loc(), left, count);
+  }
+  SmallVector<PointEvaluator, 4> points;
+  for (int64_t v = 0; v < tile.nv; ++v)
+    points.push_back(columnPoint(panel, columnBegin, v));
+  scf::ForOp loop = openLoop(panel, panel.constant(0), count, 1);
+  for (PointEvaluator &point : points)
+    point.enterLoop(loop);
+  PointEvaluator &first = points.front();
+  Value local = loop.getInductionVar();
+  bindLinear(first, first.add(row, local), mOrder);
+  Value base = first.mulConstant(local, tile.nr());
+  SmallVector<SmallVector<Value>> values;
+  for (auto [v, point] : llvm::enumerate(points)) {
+    if (v)
+      for (int atom : mOrder)
+        point.bindIndex(atom, first.index(atom));
+    Value from = point.addConstant(base, v * lanes);
+    OpBuilder builder = point.builder();
+    Value sum = vector::LoadOp::create(builder, point.loc(), VectorType::get({lanes}, accType), finished, ValueRange{from});
+    values.push_back(outputsOf(point, sum));
+  }
+  for (auto [point, ofPoint] : llvm::zip(points, values))
+    for (auto [output, value] : llvm::zip(model.outputs, ofPoint))
+      point.store(output.store, value);
+  for (PointEvaluator &point : points)
+    point.leave();
 }
 
 /// MR rows of one panel over the k of one block.
@@ -809,7 +880,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
     forEachK(at, pairs ? 2 : 1, sums, addProducts, &sums);
 
   if (!partials) {
-    finishTile(panel, points, columnBegin, sums);
+    finishTile(panel, row, points, columnBegin, sums);
     return;
   }
   builder = panel.builder();
@@ -822,7 +893,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
     }
   PointEvaluator inside = panel;
   inside.enterRegion(branch, branch.thenBlock());
-  finishTile(inside, points, columnBegin, sums);
+  finishTile(inside, row, points, columnBegin, sums);
   inside.leave();
 }
 
@@ -848,6 +919,9 @@ bool ContractionEmitter::emit() {
     packedB = scratch.take(packType, (packedK + 2 * lanes) * tile.nr());
   if (kBlocks > 1)
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
+  // Functions and the like: cheaper consumers are better off with the sums in registers (2 % of ResNet-50).
+  if (tile.mr > 2 && consumerCost() >= 24)
+    finished = scratch.take(accType, tile.mr * tile.nr());
   scratchBytes = scratch.bytes();
 
   PointEvaluator at(model, shell, lanes);

@@ -141,15 +141,21 @@ func.func @k(%a: tensor<$Mx$Kxf32>, %b: tensor<$Kx$Nxf32>, %bias: tensor<$Nxf32>
       %s = arith.addf %x, %y : f32
       %r = arith.maximumf %s, %zero : f32
       %t = arith.addf %r, %z : f32
-      linalg.yield %t : f32
+$MORE      linalg.yield %t$LAST : f32
   } -> tensor<$Mx$Nxf32>
   $TAIL
 })";
 
-TEST(Contraction, Fused) {
+/// `more`: further operations of the last consumer.
+void checkFused(int more) {
+  std::string chain;
+  for (int i = 0; i < more; ++i)
+    chain += "      %t" + std::to_string(i) + " = arith." + (i % 2 ? "subf" : "addf") + " %t" + (i ? std::to_string(i - 1) : "") +
+             ", %s : f32\n";
+  std::string last = more ? std::to_string(more - 1) : "";
   for (auto [m, n, k] : kShapes) {
     auto values = [&](const char *result, const char *tail) {
-      return substitute(kFused, {{"$RESULT", result}, {"$TAIL", tail},
+      return substitute(kFused, {{"$RESULT", result}, {"$TAIL", tail}, {"$MORE", chain}, {"$LAST", last},
                                  {"$M", std::to_string(m)}, {"$N", std::to_string(n)}, {"$K", std::to_string(k)}});
     };
     EXPECT_EQ(check(values("tensor<$Mx$Nxf32>", "return %d : tensor<$Mx$Nxf32>"), Path::Contraction, 1e-4), "")
@@ -162,6 +168,10 @@ TEST(Contraction, Fused) {
         << m << "x" << n << "x" << k << " transposed";
   }
 }
+
+TEST(Contraction, Fused) { checkFused(0); }
+// So many operations that they are a loop over the rows of a tile.
+TEST(Contraction, FusedRowByRow) { checkFused(26); }
 
 // Rows of two atoms that do not join (a slice), contiguous in memory: no vector of rows crosses between them.
 TEST(Contraction, RowsOfTwoAtoms) {

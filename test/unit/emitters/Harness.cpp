@@ -260,7 +260,7 @@ CompiledKernel::CompiledKernel(const std::string &text, Path path, bool withRefe
   if (!impl->emitted)
     return;
   if (withReference) {
-    auto generic = lowering::lowerGeneric(referenceModule->lookupSymbol<func::FuncOp>("k"));
+    auto generic = lowering::GenericLowering(impl->context.get(), /*verifyEach=*/true).run(referenceModule->lookupSymbol<func::FuncOp>("k"));
     if (failed(generic)) {
       error = "no generic form: " + remarks;
       return;
