@@ -55,8 +55,8 @@ bool isShifted(Operation *op, int64_t dim) {
   return false;
 }
 
-bool hasFactor(ArrayRef<TensorFactors> tensors, int factor) {
-  return llvm::any_of(tensors, [&](const TensorFactors &dims) {
+int countWith(ArrayRef<TensorFactors> tensors, int factor) {
+  return llvm::count_if(tensors, [&](const TensorFactors &dims) {
     return llvm::any_of(dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
   });
 }
@@ -90,7 +90,9 @@ std::optional<Rule> strictRuleOf(Operation *op) {
     bool isSum = factor.kind == FactorKind::Reduction;
     if (isSum && (!kind || (convolution && isWindow(convolution, *rule, number))))
       factor.kind = FactorKind::NeedReplication;
-    if (isReshape && (!hasFactor(rule->operands, number) || !hasFactor(rule->results, number)))
+    int before = countWith(rule->operands, number), after = countWith(rule->results, number);
+    // One element that nothing else has is not repeated.
+    if ((isReshape && (!before || !after)) || (factor.size == 1 && before + after == 1))
       factor.kind = FactorKind::NeedReplication;
   }
   // A dimension that is more than its factors is tied to something that the rule does not say.

@@ -228,10 +228,12 @@ void Padder::padAttributes(Operation *op) {
     slice.setSliceSizes(sized(slice.getSliceSizes(), info(slice.getOperand())));
   if (auto gather = dyn_cast<GatherOp>(op)) {
     clampGather(gather);
-    // A dimension of one element is looked up, not taken whole.
+    // What is looked up is one element, also of a dimension of one.
+    auto numbers = gather.getDimensionNumbers();
     SmallVector<int64_t> sizes = sized(gather.getSliceSizes(), info(gather.getOperand()));
-    for (auto [size, before] : llvm::zip_equal(sizes, gather.getSliceSizes()))
-      size = before == 1 ? 1 : size;
+    for (auto [dim, size] : llvm::enumerate(sizes))
+      if (llvm::is_contained(numbers.getCollapsedSliceDims(), dim) || llvm::is_contained(numbers.getOperandBatchingDims(), dim))
+        size = gather.getSliceSizes()[dim];
     gather.setSliceSizes(sizes);
   }
   if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))

@@ -49,3 +49,11 @@ func.func @even(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
   %0 = sdy.all_gather [{"x"}] %a out_sharding=<@mesh, [{}]> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// A dimension of one element in two parts is taken whole, one that is looked up is not.
+// CHECK-LABEL: @one_element
+// CHECK: slice_sizes = array<i64: 1, 2>
+func.func @one_element(%a: tensor<4x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}, %at: tensor<2x1xi32>) -> (tensor<2x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) {
+  %0 = "stablehlo.gather"(%a, %at) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>, sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>} : (tensor<4x1xf32>, tensor<2x1xi32>) -> tensor<2x1xf32>
+  return %0 : tensor<2x1xf32>
+}
