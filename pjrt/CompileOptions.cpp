@@ -57,6 +57,15 @@ bool decodeAssignment(std::string_view bytes, DeviceAssignment &assignment) {
   return true;
 }
 
+/// Of a repeated bool, packed or not.
+bool appendFlags(const Field &field, std::vector<bool> &flags) {
+  std::vector<uint32_t> numbers;
+  if (!appendIntegers(field, numbers))
+    return false;
+  flags.insert(flags.end(), numbers.begin(), numbers.end());
+  return true;
+}
+
 bool decodeBuildOptions(std::string_view bytes, CompileOptionsProto &options) {
   return forEachField(bytes, [&](const Field &field) {
     auto count = [&](uint32_t &target) {
@@ -75,6 +84,10 @@ bool decodeBuildOptions(std::string_view bytes, CompileOptionsProto &options) {
       return count(options.numPartitions);
     case 9:
       return field.wireType == 2 && decodeAssignment(field.bytes, options.assignment);
+    case 12:
+      return appendFlags(field, options.openResults);
+    case 18:
+      return appendFlags(field, options.openParameters);
     default:
       return true;
     }

@@ -24,6 +24,8 @@ struct CompileOptionsProto {
   bool isPortable = false; ///< compile_portable_executable: any device may execute it
   bool tupledArguments = false;
   DeviceAssignment assignment;
+  /// allow_spmd_sharding_propagation_to_parameters and _to_output: for each, or one for all; empty: not said.
+  std::vector<bool> openParameters, openResults;
   /// compiler_options of jax.jit, as text.
   std::vector<std::pair<std::string, std::string>> overrides;
 };

@@ -113,6 +113,21 @@ rt::Status applyCounts(ModuleOp module, const CompileOptionsProto &proto) {
   return apply("mhlo.num_partitions", proto.numPartitions);
 }
 
+/// Arguments that the caller brings as we like, and results that it wants whole unless the program says something else.
+void applyOpenness(func::FuncOp function, const CompileOptionsProto &proto) {
+  auto isAnnotated = [](DictionaryAttr attrs) { return attrs && (attrs.contains("sdy.sharding") || attrs.contains("mhlo.sharding")); };
+  auto flagOf = [](const std::vector<bool> &flags, unsigned i, bool otherwise) {
+    return flags.size() == 1 ? flags[0] : i < flags.size() ? flags[i] : otherwise;
+  };
+  MLIRContext *context = function.getContext();
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (flagOf(proto.openParameters, i, false) && !isAnnotated(function.getArgAttrDict(i)))
+      function.setArgAttr(i, spmd::kOpenArgument, UnitAttr::get(context));
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (!flagOf(proto.openResults, i, true) && !isAnnotated(function.getResultAttrDict(i)))
+      function.setResultAttr(i, "mhlo.sharding", StringAttr::get(context, "{replicated}"));
+}
+
 /// What partitioning says of arguments and results; kept aside so that the program is not partitioned again.
 struct PartShardings {
   std::vector<std::string> arguments, results;
@@ -225,6 +240,8 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   if (!function)
     return rt::invalidArgument("the module has neither @main nor a single function to run");
   PartShardings shardings;
+  if (compiled->options.numPartitions > 1 && spmd::hasShardings(*module))
+    applyOpenness(function, compiled->options);
   if (compiled->options.numPartitions > 1 && (hasLayouts(function) || needsClient(*module))) {
     if (failed(partitionFirst(*module, shardings)))
       return session.error("the program cannot be partitioned");

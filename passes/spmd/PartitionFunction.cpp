@@ -104,6 +104,7 @@ void Partitioner::describeSignature(func::FuncOp function, ArrayRef<Shard> argum
   auto describeOne = [&](DictionaryAttr old, const Shard &shard) {
     NamedAttrList attrs(old);
     dropShardings(attrs);
+    attrs.erase(kOpenArgument);
     if (isa<RankedTensorType>(shard.value.getType()))
       attrs.set(kHloSharding, builder.getStringAttr(toString(describe(shard, numDevices))));
     if (!llvm::all_of(llvm::zip_equal(shard.placement, shard.shape),
@@ -353,10 +354,10 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
     return failure();
   if (!hasStaticShapes(module))
     return success(); // partitioning names the culprit
-  // Callers decide how they bring their arguments; results they take as they come.
+  // Callers decide how they bring their arguments, unless they leave it to us; results they take as they come.
   llvm::DenseSet<std::pair<Operation *, unsigned>> annotated;
   auto hasAnnotation = [](func::FuncOp function, unsigned i) {
-    return function.getArgAttr(i, sdy::shardingAttrName) || function.getArgAttr(i, kHloSharding);
+    return function.getArgAttr(i, sdy::shardingAttrName) || function.getArgAttr(i, kHloSharding) || function.getArgAttr(i, kOpenArgument);
   };
   for (auto function : module.getOps<func::FuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i)

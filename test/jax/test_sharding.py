@@ -265,3 +265,15 @@ def test_values_without_annotations_stay_split(mesh):
         return jax.lax.dynamic_update_slice(cache, row, (at, 0))
     assert counts(write, table, jnp.ones((1, 8)), jnp.int32(5)) == {}
     check(write, table, jnp.ones((1, 8)), jnp.int32(5))
+
+
+def test_arguments_that_nobody_has_sharded(mesh):
+    """JAX leaves their shardings to the compiler (allow_spmd_sharding_propagation_to_parameters); parts that do not divide stay whole."""
+    rows = NamedSharding(mesh, P("x", "y"))
+    f = jax.jit(lambda a, b: jax.lax.with_sharding_constraint(a, rows) * 2 + b[0, 0])
+    compiled = f.lower(jax.ShapeDtypeStruct((16, 8), jnp.float32), jax.ShapeDtypeStruct((5, 3), jnp.float32)).compile()
+    first, second = compiled.input_shardings[0]
+    assert first.is_equivalent_to(rows, 2) and second.is_fully_replicated
+    a, b = np.arange(128, dtype=np.float32).reshape(16, 8), np.ones((5, 3), np.float32)
+    np.testing.assert_array_equal(np.asarray(compiled(a, b)), a * 2 + 1)
+    np.testing.assert_array_equal(np.asarray(f(a, b)), a * 2 + 1)
