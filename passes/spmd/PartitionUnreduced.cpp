@@ -38,8 +38,42 @@ Shard Partitioner::apart(Shard shard, std::optional<Pending> pending) {
   return shard;
 }
 
+/// A value in tiles is the sum of its tiles, each between zeros: where those are the summands that the target wants, every device has
+/// its own already. False otherwise: then tiles are gathered first.
+static bool spreadTiles(OpBuilder &builder, Resharder &resharder, Shard &shard, const Target &target, Location loc) {
+  auto type = dyn_cast<RankedTensorType>(shard.value.getType());
+  if (!type || type.getNumElements() == 0 || shard.pending || !target.pending || target.pending->kind != sdy::ReductionOp::Sum)
+    return false;
+  std::optional<size_t> along;
+  for (size_t dim = 0; dim < shard.placement.size(); ++dim)
+    if (shard.placement[dim] != target.placement[dim]) {
+      if (along)
+        return false;
+      along = dim;
+    }
+  if (!along)
+    return false;
+  const Tiles &now = shard.placement[*along], &then = target.placement[*along];
+  if (!subdivides(now, then, shard.shape[*along]) || !divides(now, shard.shape[*along]) || within(now, then) != target.pending->parts)
+    return false;
+  SmallVector<int64_t> starts, shape(type.getShape());
+  for (int32_t part : target.pending->parts.of)
+    starts.push_back(part * shape[*along]);
+  Value zero = resharder.own(builder, loc, SmallVector<int64_t>(starts.size(), 0));
+  SmallVector<Value> at(shape.size(), zero);
+  at[*along] = resharder.own(builder, loc, starts);
+  shape[*along] *= target.pending->parts.count;
+  Value zeros = stablehlo::ConstantOp::create(builder, loc, zerosOf(type.clone(shape)));
+  shard.value = DynamicUpdateSliceOp::create(builder, loc, zeros.getType(), zeros, shard.value, at);
+  shard.placement = target.placement;
+  return true;
+}
+
 Shard Partitioner::mergeSum(const Shard &shard, const Target &target, Location loc) {
-  return shard.pending && !(target.pending && target.pending->isLike(*shard.pending)) ? combined(shard, loc) : shard;
+  if (shard.pending)
+    return target.pending && target.pending->isLike(*shard.pending) ? shard : combined(shard, loc);
+  Shard spread = shard;
+  return spreadTiles(builder, resharder, spread, target, loc) ? apart(spread, target.pending) : shard;
 }
 
 /// Of a sum the first devices keep the value, the others zeros. The largest or smallest of equal values is the value.

@@ -82,3 +82,22 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %2 : tensor<8xf32>
   }
 }
+
+// -----
+
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  // Tiles are summands already, between zeros: nothing is gathered. Those of another axis are.
+  // CHECK-LABEL: func.func @tiles
+  // CHECK-NOT: all_gather
+  // CHECK: %[[ZEROS:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<8x6xf32>
+  // CHECK: stablehlo.dynamic_update_slice %[[ZEROS]], %arg0, {{.*}}: (tensor<8x6xf32>, tensor<4x6xf32>
+  // CHECK: "stablehlo.all_gather"(%arg0)
+  func.func @tiles(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+      -> (tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"x"}>},
+          tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"y"}>}) {
+    %0 = sdy.sharded_to_unreduced [{"x"}, {}] %a out_sharding=<@mesh, [{}, {}], unreduced={"x"}> : tensor<8x6xf32>
+    %1 = sdy.reshard %a <@mesh, [{}, {}], unreduced={"y"}> : tensor<8x6xf32>
+    return %0, %1 : tensor<8x6xf32>, tensor<8x6xf32>
+  }
+}
