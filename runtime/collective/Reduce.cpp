@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <type_traits>
 
 namespace millrace::runtime {
 namespace {
@@ -43,13 +44,42 @@ template <typename T, typename Combine>
 void loop(const void *lhs, const void *rhs, void *out, int64_t n, Combine combine) {
   const T *a = static_cast<const T *>(lhs), *b = static_cast<const T *>(rhs);
   T *c = static_cast<T *>(out);
+  if (a == c) { // two streams that do not overlap: vectors
+    for (int64_t i = 0; i < n; ++i)
+      c[i] = combine(c[i], b[i]);
+    return;
+  }
   for (int64_t i = 0; i < n; ++i)
     c[i] = combine(a[i], b[i]);
 }
 
+/// Calls `body` with the reduction as a constant: the loops have no switch in them.
+template <typename Body>
+void withConstant(Reduction reduction, Body body) {
+  switch (reduction) {
+  case Reduction::Sum: return body(std::integral_constant<Reduction, Reduction::Sum>());
+  case Reduction::Product: return body(std::integral_constant<Reduction, Reduction::Product>());
+  case Reduction::Min: return body(std::integral_constant<Reduction, Reduction::Min>());
+  case Reduction::Max: return body(std::integral_constant<Reduction, Reduction::Max>());
+  case Reduction::And: return body(std::integral_constant<Reduction, Reduction::And>());
+  case Reduction::Or: return body(std::integral_constant<Reduction, Reduction::Or>());
+  case Reduction::Xor: return body(std::integral_constant<Reduction, Reduction::Xor>());
+  case Reduction::None: return;
+  }
+}
+
 template <typename T, typename U>
 void integers(Reduction reduction, const void *lhs, const void *rhs, void *out, int64_t n) {
-  loop<T>(lhs, rhs, out, n, [=](T a, T b) { return combineIntegers<T, U>(reduction, a, b); });
+  withConstant(reduction, [=](auto constant) {
+    loop<T>(lhs, rhs, out, n, [](T a, T b) { return combineIntegers<T, U>(decltype(constant)::value, a, b); });
+  });
+}
+
+template <typename T>
+void floats(Reduction reduction, const void *lhs, const void *rhs, void *out, int64_t n) {
+  withConstant(reduction, [=](auto constant) {
+    loop<T>(lhs, rhs, out, n, [](T a, T b) { return combineFloats<T>(decltype(constant)::value, a, b); });
+  });
 }
 
 /// Bits of a narrow integer brought back to canonical form after wrapping.
@@ -64,8 +94,10 @@ void narrowIntegers(Reduction reduction, unsigned bits, const void *lhs, const v
 
 template <typename T>
 void smallFloats(Reduction reduction, DType type, const void *lhs, const void *rhs, void *out, int64_t n) {
-  loop<T>(lhs, rhs, out, n, [=](T a, T b) {
-    return T(encodeFloat(type, combineFloats(reduction, decodeFloat(type, a), decodeFloat(type, b))));
+  withConstant(reduction, [=](auto constant) {
+    loop<T>(lhs, rhs, out, n, [=](T a, T b) {
+      return T(encodeFloat(type, combineFloats(decltype(constant)::value, decodeFloat(type, a), decodeFloat(type, b))));
+    });
   });
 }
 
@@ -112,8 +144,8 @@ bool reduceElements(Reduction reduction, DType type, const void *lhs, const void
   case DType::U16: integers<uint16_t, uint16_t>(reduction, lhs, rhs, out, n); return true;
   case DType::U32: integers<uint32_t, uint32_t>(reduction, lhs, rhs, out, n); return true;
   case DType::U64: integers<uint64_t, uint64_t>(reduction, lhs, rhs, out, n); return true;
-  case DType::F32: loop<float>(lhs, rhs, out, n, [=](float a, float b) { return combineFloats(reduction, a, b); }); return true;
-  case DType::F64: loop<double>(lhs, rhs, out, n, [=](double a, double b) { return combineFloats(reduction, a, b); }); return true;
+  case DType::F32: floats<float>(reduction, lhs, rhs, out, n); return true;
+  case DType::F64: floats<double>(reduction, lhs, rhs, out, n); return true;
   case DType::BF16: case DType::F16: smallFloats<uint16_t>(reduction, type, lhs, rhs, out, n); return true;
   case DType::C64: return complexes<float>(reduction, lhs, rhs, out, n);
   case DType::C128: return complexes<double>(reduction, lhs, rhs, out, n);
