@@ -75,4 +75,16 @@ def CombineCollectivesPass : Pass<"xla-combine-collectives", "::mlir::func::Func
   let options = [Option<"maxBytes", "max-bytes", "int64_t", "67108864", "operands of one all_reduce together">];
 }
 
+def WindowProductsPass : Pass<"xla-window-products", "::mlir::func::FuncOp"> {
+  let summary = "Multiply gathered values part by part, while the next part travels";
+  let description = [{
+    For programs of one device whose transfers need no processor. Devices of one process share processors and memory, nothing is hidden
+    there (docs/communication.md): the pass is in no pipeline, and its default does nothing.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+  let options = [
+    Option<"overlap", "overlap", "double", "0", "share of a transfer that is hidden behind a product beside it">,
+    Option<"gigaflops", "gigaflops", "double", "100", "how fast a device multiplies">];
+}
+
 #endif
