@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 #include <map>
 #include <set>
@@ -71,6 +72,7 @@ private:
   SmallVector<Value> foldLanes(PointEvaluator &at, const Node &node, SmallVector<Value> values);
   void finishReduction(PointEvaluator &at, const Node &node, SmallVector<Value> values);
   bool knowsIdentity(const Node &node) const;
+  bool maySplit(const Node &node) const;
   Value keptMemory(Value value, unsigned slot, Type type, int64_t elements);
   bool hasLanes(const Group &group) const { return plan_.column || group.lane >= 0; }
 
@@ -95,6 +97,22 @@ bool RowEmitter::knowsIdentity(const Node &node) const {
   Value element;
   Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
   return combine && identityOf(combine, combine->getResult(0).getType());
+}
+
+/// Lanes may each begin with the initial values: these are neutral, or the body only picks one of its operands (argmax).
+bool RowEmitter::maySplit(const Node &node) const {
+  if (knowsIdentity(node))
+    return true;
+  bool picks = true, adds = true;
+  for (Operation &op : node.body->without_terminator()) {
+    adds &= isa<arith::AddFOp, arith::AddIOp>(op);
+    picks &= isa<arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp, arith::OrIOp, arith::ConstantOp, arith::MaximumFOp,
+                 arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(op) ||
+             (isa<arith::XOrIOp>(op) && op.getResult(0).getType().isInteger(1));
+  }
+  return picks || (adds && llvm::all_of(node.inits, [](const Operand &init) {
+                     return init.kind == Operand::Scalar && (matchPattern(init.scalar, m_AnyZeroFloat()) || matchPattern(init.scalar, m_Zero()));
+                   }));
 }
 
 /// The atom along which most bytes are contiguous, less those that would be gathered.
@@ -236,6 +254,10 @@ LogicalResult RowEmitter::plan() {
   if (plan_.lane >= 0 && (parallel & atomBit(plan_.lane))) {
     plan_.column = true;
     plan_.parallel &= ~atomBit(plan_.lane);
+  }
+  if (!plan_.column && llvm::any_of(model.nodes, [&](const Node &node) { return node.reduction && !maySplit(node); })) {
+    why = "reduction with a combiner whose order matters";
+    return failure();
   }
   double costPerPoint = 0;
   for (const Node &node : model.nodes)
