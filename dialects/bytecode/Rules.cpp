@@ -3,7 +3,7 @@
 // MLIR's bytecode reader builds builtin and quant entries without the checks that its text parser makes.
 #include "dialects/bytecode/Grammar.h"
 
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -252,7 +252,7 @@ private:
   }
 
   void checkDictionary(const Entry &dictionary) {
-    llvm::SmallDenseSet<uint64_t, 8> names;
+    llvm::SmallSet<uint64_t, 8> names;
     for (size_t i = 0; i < dictionary.references.size(); i += 2) {
       const Entry &name = part(dictionary, i);
       if (!name.is("builtin", builtin::kString)) {

@@ -2,6 +2,7 @@
 //===- CollectiveVerify.cpp - Constraints of collectives, async pairs, send/recv, infeed -===//
 #include "dialects/stablehlo/CollectiveOps.h"
 #include "dialects/stablehlo/RegionChecks.h"
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 namespace millrace::stablehlo {
@@ -138,7 +139,7 @@ LogicalResult CollectiveBroadcastOp::verify() {
   if (groups.getType().getRank() != 2)
     return emitOptionalError(getLoc(), "replica groups should be a rank 2 tensor,", "but instead it is of rank ",
                              groups.getType().getRank());
-  llvm::SmallDenseSet<int64_t> seen;
+  llvm::SmallSet<int64_t, 8> seen; // any number may come: a dense set has none left for its own use
   for (int64_t id : groups.getValues<int64_t>()) {
     // (C2) The number of processes is not known here.
     if (id < 0)
@@ -159,7 +160,7 @@ static LogicalResult checkSourceTargetPairs(Location loc, DenseIntElementsAttr p
   if (type.getDimSize(1) != 2)
     return emitOptionalError(loc, "expect source_target_pairs attribute of shape (N, 2), but got (", type.getShape(),
                              ")");
-  llvm::SmallDenseSet<int64_t> sources, targets;
+  llvm::SmallSet<int64_t, 8> sources, targets;
   for (auto [index, id] : llvm::enumerate(pairs.getValues<int64_t>())) {
     if (id < 0)
       return emitOptionalError(loc, "replica ids in source_target_pairs must be >= 0.");
