@@ -5,20 +5,6 @@
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
-using namespace millrace::sdy;
-
-// `max` or `min` in front of the axes; a sum needs no word.
-static ParseResult parseReduction(OpAsmParser &parser, ReductionOpAttr &reduction) {
-  StringRef word;
-  if (succeeded(parser.parseOptionalKeyword(&word, {"sum", "max", "min"})) && word != "sum")
-    reduction = ReductionOpAttr::get(parser.getContext(), *symbolizeReductionOp(word));
-  return success();
-}
-
-static void printReduction(OpAsmPrinter &printer, Operation *, ReductionOpAttr reduction) {
-  if (reduction && reduction.getValue() != ReductionOp::Sum)
-    printer << stringifyReductionOp(reduction.getValue()) << ' ';
-}
 
 #define GET_OP_CLASSES
 #include "dialects/sdy/CollectiveOps.cpp.inc"

@@ -54,36 +54,22 @@ def Sdy_CollectivePermuteOp : Sdy_Collective<"collective_permute"> {
 }
 
 def Sdy_AllReduceOp : Sdy_Collective<"all_reduce"> {
-  let summary = "Sums what the devices along axes hold, or takes the greatest or the least";
+  let summary = "Sums what the devices along axes hold";
   let description = [{
-    `max` or `min` in front of the axes says what else than a sum. (C5) Dimensions keep their sharding. (C6) Axes are valid. (C7) They split no dimension and are not
+    (C5) Dimensions keep their sharding. (C6) Axes are valid. (C7) They split no dimension and are not
     replicated in the operand. (C8) They are not unreduced in the result.
     Example: `%1 = sdy.all_reduce {"a"} %0 out_sharding=<@mesh, [{}, {"b"} ]> : tensor<8x8xf32>`
   }];
-  let arguments = (ins AnyTensor:$tensor, Sdy_AxisRefList:$reduction_axes,
-                       OptionalAttr<Sdy_ReductionOp>:$reduction_op, Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = "custom<Reduction>($reduction_op) $reduction_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
-  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$tensor, "AxisRefListAttr":$axes, "ReductionOp":$kind,
-                                 "TensorShardingAttr":$out_sharding), [{
-    build($_builder, $_state, type, tensor, axes,
-          kind == ReductionOp::Sum ? ReductionOpAttr() : ReductionOpAttr::get($_builder.getContext(), kind), out_sharding);
-  }]>];
-  let extraClassDeclaration = [{ ReductionOp getKind() { return getReductionOp().value_or(ReductionOp::Sum); } }];
+  let arguments = (ins AnyTensor:$tensor, Sdy_AxisRefList:$reduction_axes, Sdy_TensorSharding:$out_sharding);
+  let assemblyFormat = "$reduction_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
 }
 
 def Sdy_ReduceScatterOp : Sdy_Collective<"reduce_scatter"> {
   let summary = "all_reduce followed by all_slice along the same axes";
   let description = [{ (C5) The operand's sharding with `reduce_scatter_axes` added is `out_sharding`.
     Example: `%1 = sdy.reduce_scatter [{"a"}, {} ] %0 out_sharding=<@mesh, [{"a"}, {} ]> : tensor<8x8xf32>` }];
-  let arguments = (ins AnyTensor:$tensor, Sdy_ListOfAxisRefLists:$reduce_scatter_axes,
-                       OptionalAttr<Sdy_ReductionOp>:$reduction_op, Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = "custom<Reduction>($reduction_op) $reduce_scatter_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
-  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$tensor, "ListOfAxisRefListsAttr":$axes, "ReductionOp":$kind,
-                                 "TensorShardingAttr":$out_sharding), [{
-    build($_builder, $_state, type, tensor, axes,
-          kind == ReductionOp::Sum ? ReductionOpAttr() : ReductionOpAttr::get($_builder.getContext(), kind), out_sharding);
-  }]>];
-  let extraClassDeclaration = [{ ReductionOp getKind() { return getReductionOp().value_or(ReductionOp::Sum); } }];
+  let arguments = (ins AnyTensor:$tensor, Sdy_ListOfAxisRefLists:$reduce_scatter_axes, Sdy_TensorSharding:$out_sharding);
+  let assemblyFormat = "$reduce_scatter_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
 }
 
 def Sdy_ReplicatedToUnreducedOp : Sdy_Collective<"replicated_to_unreduced"> {

@@ -7,6 +7,11 @@
 #include "mlir/IR/OpImplementation.h"
 #include <optional>
 
+namespace millrace::sdy {
+/// How the devices along unreduced axes are combined. Values are those of the bytecode.
+enum class ReductionOp : int64_t { Sum = 0, Max = 1, Min = 2 };
+} // namespace millrace::sdy
+
 #include "dialects/sdy/Dialect.h.inc"
 #include "dialects/sdy/Enums.h.inc"
 #define GET_ATTRDEF_CLASSES

@@ -157,7 +157,11 @@ private:
     }
   }
 
-  void visit(Operation *op, const Rule &rule) {
+  void visit(Operation *op, Rule rule) {
+    if (reductionOf(op) != sdy::ReductionOp::Sum) // sdy.all_reduce is a sum
+      for (Factor &factor : rule.factors)
+        if (factor.kind == FactorKind::Reduction)
+          factor.kind = FactorKind::NeedReplication;
     Attribute name;
     sdy::MeshAttr mesh;
     bool conflict = false;
@@ -211,8 +215,7 @@ private:
         setSharding(result, made);
       if (!reduced.empty()) {
         auto axes = sdy::AxisRefListAttr::get(op->getContext(), toAttr(reduced, mesh));
-        auto sum = sdy::AllReduceOp::create(builder, op->getLoc(), value.getType(), value, axes,
-                                              reductionOf(op).value_or(sdy::ReductionOp::Sum), made);
+        auto sum = sdy::AllReduceOp::create(builder, op->getLoc(), value.getType(), value, axes, made);
         own.insert(sum);
         value = sum.getResult();
       }

@@ -69,12 +69,12 @@ LogicalResult undoUnreduced(AllReduceOp op, PatternRewriter &rewriter) {
   Operation *inner = op.getTensor().getDefiningOp();
   if (auto replicated = dyn_cast_or_null<ReplicatedToUnreducedOp>(inner);
       replicated && replicated.getAxes() == op.getReductionAxes() &&
-      replicated.getOutSharding().getReductionOp() == op.getKind()) {
+      replicated.getOutSharding().getReductionOp() == ReductionOp::Sum) {
     rewriter.replaceOp(op, replicated.getTensor());
     return success();
   }
   auto sharded = dyn_cast_or_null<ShardedToUnreducedOp>(inner);
-  if (!sharded || sharded.getOutSharding().getReductionOp() != op.getKind())
+  if (!sharded || sharded.getOutSharding().getReductionOp() != ReductionOp::Sum)
     return rewriter.notifyMatchFailure(op, "its operand was not made unreduced");
   SmallVector<AxisRefAttr> axes;
   for (AxisRefListAttr list : sharded.getAxes())
@@ -120,7 +120,7 @@ LogicalResult fuseReduceScatter(AllSliceOp op, PatternRewriter &rewriter) {
   auto between = TensorShardingAttr::get(op.getContext(), out.getMeshOrRef(), dims, out.getReplicatedAxes(),
                                          out.getUnreducedAxes(), out.getReductionOp());
   Value value = ReduceScatterOp::create(rewriter, reduce.getLoc(), op.getType(), reduce.getTensor(),
-                                        ListOfAxisRefListsAttr::get(op.getContext(), scattered), reduce.getKind(),
+                                        ListOfAxisRefListsAttr::get(op.getContext(), scattered),
                                         isEmpty(sliced) ? out : between);
   if (!isEmpty(sliced))
     value = AllSliceOp::create(rewriter, op.getLoc(), op.getType(), value,

@@ -390,7 +390,7 @@ LogicalResult Padder::padCollective(Operation *op) {
                                                 from.sharding ? from.sharding.getDimShardings() : wholeLike(to.sharding).getDimShardings(),
                                                 {}, to.sharding.getUnreducedAxes(), to.sharding.getReductionOp());
     value = sdy::AllReduceOp::create(builder, loc, value.getType(), value, sdy::AxisRefListAttr::get(op->getContext(), axes),
-                                     reduce.getKind(), reduced);
+                                     reduced);
     from.sharding = reduced;
   }
   if (from.sharding)

@@ -33,16 +33,6 @@ func.func @sum(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y
   return %0 : tensor<8x8xf32>
 }
 
-// So is the greatest of a dimension in parts.
-// CHECK-LABEL: @greatest
-// CHECK: %[[M:.*]] = stablehlo.reduce(%arg0 {{.*}} stablehlo.maximum
-// CHECK-NEXT: %[[A:.*]] = sdy.all_reduce max {"x"} %[[M]] out_sharding=<@mesh, [{"y"}]>
-// CHECK-NEXT: return %[[A]]
-func.func @greatest(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %least: tensor<f32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
-  %0 = stablehlo.reduce(%a init: %least) applies stablehlo.maximum across dimensions = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}]>]>} : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
 // What is returned is brought into the shape the function promises.
 // CHECK-LABEL: @returned
 // CHECK-NEXT: %[[R:.*]] = sdy.reshard %arg0 <@mesh, [{"y"}]>
