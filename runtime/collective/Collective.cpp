@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 
 namespace millrace::runtime {
 namespace {
@@ -16,12 +17,37 @@ using Kind = CollectiveStep::Kind;
 using Contributions = std::vector<const CollectiveCall *>;
 
 constexpr int64_t blockElements = CollectiveStep::kReducerElements;
+/// Results of more bytes than this on all members together are written past the caches, which they would only sweep:
+/// a store that misses the cache first reads what it overwrites.
+constexpr size_t streamedBytes = size_t(4) << 20;
 
 /// Memory for the buffers of a reducer, aligned as those of other kernels.
 struct alignas(64) Line {
   char bytes[64];
 };
 std::vector<Line> linesFor(size_t bytes) { return std::vector<Line>((bytes + sizeof(Line) - 1) / sizeof(Line)); }
+
+/// Copies past the caches. finishStreaming() makes the bytes visible to other threads.
+void streamCopy(char *to, const char *from, size_t bytes) {
+  using Vector [[gnu::vector_size(16)]] = int64_t;
+  size_t head = std::min(bytes, size_t(-reinterpret_cast<uintptr_t>(to) & (sizeof(Line) - 1)));
+  std::memcpy(to, from, head);
+  for (to += head, from += head, bytes -= head; bytes >= sizeof(Line); bytes -= sizeof(Line)) {
+    Vector line[4];
+    std::memcpy(line, from, sizeof(Line));
+    for (int i = 0; i < 4; ++i)
+      __builtin_nontemporal_store(line[i], reinterpret_cast<Vector *>(to) + i);
+    to += sizeof(Line), from += sizeof(Line);
+  }
+  std::memcpy(to, from, bytes);
+}
+
+/// Streaming stores are ordered by nothing else, not by the release of a lock either.
+void finishStreaming() {
+#ifdef __x86_64__
+  __builtin_ia32_sfence();
+#endif
+}
 
 /// Copies the box of `size` at `from` of `source` to `to` of `target`; all row-major.
 void copyBox(const TensorView &source, const std::vector<int64_t> &from, const TensorView &target,
@@ -94,52 +120,73 @@ private:
     return internalError("unknown collective");
   }
 
-  Status combine(DType type, void *accumulator, const void *operand, int64_t elements) const {
+  /// Memory of one use of the compiled reduction: it takes whole blocks of its own; what lies past the elements is zero.
+  struct ReducerMemory {
+    std::vector<Line> lhs, rhs, out, scratch;
+  };
+
+  /// `result`, which may be `lhs`, becomes lhs (combined with) rhs.
+  Status combine(DType type, ReducerMemory &memory, const void *lhs, const void *rhs, void *result,
+                 int64_t elements) const {
     if (call.reducer) {
-      // The kernel takes whole blocks of memory of its own; what lies past the elements is zero.
-      size_t blockBytes = size_t(blockElements) * byteSize(type), bytes = size_t(elements) * byteSize(type);
-      std::vector<Line> lhs = linesFor(blockBytes), rhs = linesFor(blockBytes), out = linesFor(blockBytes);
-      std::vector<Line> scratch = linesFor(step.reducerScratch);
-      std::memcpy(lhs.data(), accumulator, bytes);
-      std::memcpy(rhs.data(), operand, bytes);
-      void *buffers[4] = {lhs.data(), rhs.data(), out.data(), scratch.data()};
+      size_t bytes = size_t(elements) * byteSize(type);
+      std::memcpy(memory.lhs.data(), lhs, bytes);
+      std::memcpy(memory.rhs.data(), rhs, bytes);
+      void *buffers[4] = {memory.lhs.data(), memory.rhs.data(), memory.out.data(), memory.scratch.data()};
       if (int32_t code = call.reducer(buffers, nullptr, 0, step.reducerEnd))
         return internalError("the reduction failed with code " + std::to_string(code));
-      std::memcpy(accumulator, out.data(), bytes);
+      std::memcpy(result, memory.out.data(), bytes);
       return Status();
     }
-    if (!reduceElements(step.reduction, type, accumulator, operand, accumulator, elements))
+    if (!reduceElements(step.reduction, type, lhs, rhs, result, elements))
       return unimplemented("no such reduction for " + std::string(name(type)));
     return Status();
   }
 
-  /// Reduces elements [begin, end) of all and hands each block to `emit(block, first element, count)`.
-  template <typename Emit>
-  Status reduceRange(size_t i, const Contributions &all, int64_t begin, int64_t end, Emit emit) const {
+  /// Reduces elements [begin, end) of all, block by block in a cache, and writes each block to every one of `targets`,
+  /// whose first element is element `begin`.
+  Status reduceRange(size_t i, const Contributions &all, int64_t begin, int64_t end,
+                     std::span<char *const> targets) const {
     DType type = call.arguments[i].dtype;
     size_t bytes = byteSize(type);
+    bool streamed = call.results[i].bytes() * all.size() > streamedBytes;
+    ReducerMemory memory;
+    if (call.reducer) {
+      size_t blockBytes = size_t(blockElements) * bytes;
+      memory = {linesFor(blockBytes), linesFor(blockBytes), linesFor(blockBytes), linesFor(step.reducerScratch)};
+    }
     alignas(64) char block[blockElements * 16];
     for (int64_t at = begin; at < end; at += blockElements) {
       int64_t count = std::min(blockElements, end - at);
-      for (size_t k = 0; k < all.size(); ++k) {
-        const char *data = static_cast<const char *>(all[k]->arguments[i].data) + size_t(at) * bytes;
-        if (k == 0)
-          std::memcpy(block, data, size_t(count) * bytes);
-        else
-          MILLRACE_TRY(combine(type, block, data, count));
+      size_t offset = size_t(at) * bytes, size = size_t(count) * bytes;
+      auto operand = [&](size_t k) { return static_cast<const char *>(all[k]->arguments[i].data) + offset; };
+      const char *sum = operand(0);
+      for (size_t k = 1; k < all.size(); ++k) {
+        MILLRACE_TRY(combine(type, memory, sum, operand(k), block, count));
+        sum = block;
       }
-      emit(block, at, count);
+      for (char *target : targets) {
+        char *to = target + size_t(at - begin) * bytes;
+        if (streamed)
+          streamCopy(to, sum, size);
+        else
+          std::memmove(to, sum, size); // a group of one in place
+      }
     }
+    if (streamed)
+      finishStreaming();
     return Status();
   }
 
   Status allReduce(size_t i, const Contributions &all) const {
-    size_t bytes = byteSize(call.arguments[i].dtype);
     int64_t n = call.arguments[i].elements(), parts = int64_t(all.size()), p = int64_t(position);
-    return reduceRange(i, all, n * p / parts, n * (p + 1) / parts, [&](const char *block, int64_t at, int64_t count) {
-      for (const CollectiveCall *other : all)
-        std::memcpy(static_cast<char *>(other->results[i].data) + size_t(at) * bytes, block, size_t(count) * bytes);
-    });
+    // Parts begin at lines: no two members write one.
+    auto first = [&](int64_t part) { return part == parts ? n : n * part / parts / 64 * 64; };
+    std::vector<char *> targets;
+    for (const CollectiveCall *other : all)
+      targets.push_back(static_cast<char *>(other->results[i].data) +
+                        size_t(first(p)) * byteSize(call.arguments[i].dtype));
+    return reduceRange(i, all, first(p), first(p + 1), targets);
   }
 
   /// The root gets the reduced value, the others zeros. The root reads all before anybody's memory is written: others
@@ -152,10 +199,8 @@ private:
       std::memset(result.data, 0, result.bytes());
       return Status();
     }
-    size_t bytes = byteSize(result.dtype);
-    return reduceRange(i, all, 0, result.elements(), [&](const char *block, int64_t at, int64_t count) {
-      std::memcpy(static_cast<char *>(result.data) + size_t(at) * bytes, block, size_t(count) * bytes);
-    });
+    char *target = static_cast<char *>(result.data);
+    return reduceRange(i, all, 0, result.elements(), {&target, 1});
   }
 
   Status reduceScatter(size_t i, const Contributions &all) const {
@@ -171,10 +216,8 @@ private:
     size_t bytes = byteSize(result.dtype);
     for (int64_t o = 0; o < outer; ++o) {
       int64_t begin = (o * int64_t(all.size()) + int64_t(position)) * run;
-      MILLRACE_TRY(reduceRange(i, all, begin, begin + run, [&](const char *block, int64_t at, int64_t count) {
-        std::memcpy(static_cast<char *>(result.data) + size_t(o * run + at - begin) * bytes, block,
-                    size_t(count) * bytes);
-      }));
+      char *target = static_cast<char *>(result.data) + size_t(o * run) * bytes;
+      MILLRACE_TRY(reduceRange(i, all, begin, begin + run, {&target, 1}));
     }
     return Status();
   }

@@ -3,6 +3,7 @@
 #include "runtime/collective/Collective.h"
 #include "runtime/kernels/SmallFloat.h"
 
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -41,7 +42,7 @@ T combineFloats(Reduction reduction, T a, T b) {
 }
 
 template <typename T, typename Combine>
-void loop(const void *lhs, const void *rhs, void *out, int64_t n, Combine combine) {
+[[gnu::always_inline]] inline void loop(const void *lhs, const void *rhs, void *out, int64_t n, Combine combine) {
   const T *a = static_cast<const T *>(lhs), *b = static_cast<const T *>(rhs);
   T *c = static_cast<T *>(out);
   if (a == c) { // two streams that do not overlap: vectors
@@ -55,7 +56,7 @@ void loop(const void *lhs, const void *rhs, void *out, int64_t n, Combine combin
 
 /// Calls `body` with the reduction as a constant: the loops have no switch in them.
 template <typename Body>
-void withConstant(Reduction reduction, Body body) {
+[[gnu::always_inline]] inline void withConstant(Reduction reduction, Body body) {
   switch (reduction) {
   case Reduction::Sum: return body(std::integral_constant<Reduction, Reduction::Sum>());
   case Reduction::Product: return body(std::integral_constant<Reduction, Reduction::Product>());
@@ -92,6 +93,49 @@ void narrowIntegers(Reduction reduction, unsigned bits, const void *lhs, const v
   });
 }
 
+/// The two formats of 16 bits that programs sum whole gradients in: every sum is one of f32, whose 24 bits of mantissa make
+/// rounding twice harmless, rounded to the format (ties to even).
+struct Brain {
+  static float value(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+  static uint16_t round(float value) {
+    uint32_t bits = std::bit_cast<uint32_t>(value);
+    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, quiet = bits >> 16 | 0x40;
+    return uint16_t(value != value ? quiet : rounded);
+  }
+};
+struct Half {
+  static float value(uint16_t bits) { return float(std::bit_cast<_Float16>(bits)); }
+  static uint16_t round(float value) { return std::bit_cast<uint16_t>(_Float16(value)); }
+};
+
+template <typename Format>
+[[gnu::always_inline]] inline void halves(Reduction reduction, const void *lhs, const void *rhs, void *out, int64_t n) {
+  withConstant(reduction, [=](auto constant) {
+    loop<uint16_t>(lhs, rhs, out, n, [](uint16_t a, uint16_t b) {
+      return Format::round(combineFloats<float>(decltype(constant)::value, Format::value(a), Format::value(b)));
+    });
+  });
+}
+
+void sixteenBits(Reduction reduction, DType type, const void *lhs, const void *rhs, void *out, int64_t n) {
+  type == DType::BF16 ? halves<Brain>(reduction, lhs, rhs, out, n) : halves<Half>(reduction, lhs, rhs, out, n);
+}
+
+#ifdef __x86_64__
+/// With conversions of f16 that are instructions, not calls, and vectors that are wide enough to be worth it for bf16.
+[[gnu::target("avx2,f16c")]] void wideSixteenBits(Reduction reduction, DType type, const void *lhs, const void *rhs,
+                                                  void *out, int64_t n) {
+  type == DType::BF16 ? halves<Brain>(reduction, lhs, rhs, out, n) : halves<Half>(reduction, lhs, rhs, out, n);
+}
+bool hasWide() {
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  return has;
+}
+#else
+constexpr auto wideSixteenBits = sixteenBits;
+bool hasWide() { return false; }
+#endif
+
 template <typename T>
 void smallFloats(Reduction reduction, DType type, const void *lhs, const void *rhs, void *out, int64_t n) {
   withConstant(reduction, [=](auto constant) {
@@ -105,7 +149,7 @@ template <typename T>
 bool complexes(Reduction reduction, const void *lhs, const void *rhs, void *out, int64_t n) {
   using C = std::complex<T>;
   if (reduction == Reduction::Sum)
-    loop<C>(lhs, rhs, out, n, [](C a, C b) { return a + b; });
+    floats<T>(reduction, lhs, rhs, out, 2 * n);
   else if (reduction == Reduction::Product)
     loop<C>(lhs, rhs, out, n, [](C a, C b) { return a * b; });
   else
@@ -146,7 +190,9 @@ bool reduceElements(Reduction reduction, DType type, const void *lhs, const void
   case DType::U64: integers<uint64_t, uint64_t>(reduction, lhs, rhs, out, n); return true;
   case DType::F32: floats<float>(reduction, lhs, rhs, out, n); return true;
   case DType::F64: floats<double>(reduction, lhs, rhs, out, n); return true;
-  case DType::BF16: case DType::F16: smallFloats<uint16_t>(reduction, type, lhs, rhs, out, n); return true;
+  case DType::BF16: case DType::F16:
+    (hasWide() ? wideSixteenBits : sixteenBits)(reduction, type, lhs, rhs, out, n);
+    return true;
   case DType::C64: return complexes<float>(reduction, lhs, rhs, out, n);
   case DType::C128: return complexes<double>(reduction, lhs, rhs, out, n);
   case DType::Token: case DType::Invalid: return false;

@@ -251,6 +251,22 @@ TEST(Reduce, AllTypes) {
   EXPECT_TRUE(std::signbit(reduce(R::Min, DType::F64, 0.0, -0.0)));
   EXPECT_EQ(reduce(R::Sum, DType::BF16, uint16_t(0x3f80), uint16_t(0x3f80)), 0x4000);
   EXPECT_EQ(reduce(R::Sum, DType::I1, uint8_t(1), uint8_t(1)), 1);
+  // Whole vectors of the 16-bit floats, whose results the slow and obvious conversions give.
+  for (DType type : {DType::BF16, DType::F16})
+    for (auto [reduction, combine] : {std::pair<R, double (*)(double, double)>{R::Sum, [](double a, double b) { return a + b; }},
+                                      {R::Product, [](double a, double b) { return a * b; }}}) {
+      std::vector<uint16_t> a(4096), b(a.size()), c(a.size());
+      for (size_t i = 0; i < a.size(); ++i)
+        a[i] = uint16_t(i * 40503), b[i] = uint16_t(i * 30011 + 77);
+      ASSERT_TRUE(reduceElements(reduction, type, a.data(), b.data(), c.data(), int64_t(a.size())));
+      for (size_t i = 0; i < a.size(); ++i) {
+        double expected = combine(decodeFloat(type, a[i]), decodeFloat(type, b[i]));
+        if (std::isnan(expected))
+          EXPECT_TRUE(isNan(type, c[i])) << name(type) << " " << a[i] << " " << b[i];
+        else
+          EXPECT_EQ(c[i], encodeFloat(type, expected)) << name(type) << " " << a[i] << " " << b[i];
+      }
+    }
   float dummy = 0;
   EXPECT_FALSE(reduceElements(R::Xor, DType::F32, &dummy, &dummy, &dummy, 1));
 }
