@@ -1,47 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`import torchvision` beside a PyTorch that its compiled half was not built for.
-
-PyPI's torchvision is built for CUDA. Where its library cannot be loaded (a CPU build of PyTorch), the import fails while it describes
-operators that the library would have registered: `torchvision::nms` and `qnms`. With their schemas defined first, everything that is
-written in Python works: models, transforms, data sets. Calling these two operators stays an error on the
-CPU; the xla device has `nms` and `roi_align`, and with them the detection models.
-"""
-import sys
-
-_library = None
-_REGIONS = "float spatial_scale, SymInt pooled_height, SymInt pooled_width, "
-_SCHEMAS = [
-    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-    f"roi_align(Tensor input, Tensor rois, {_REGIONS}int sampling_ratio, bool aligned) -> Tensor",
-    f"_roi_align_backward(Tensor grad, Tensor rois, {_REGIONS}SymInt batch_size, SymInt channels, SymInt height, SymInt width, "
-    "int sampling_ratio, bool aligned) -> Tensor"]
-
-
-def _use_schemas():
-    """Functions of torchvision.ops call the operators on every device; roi_align has its gradient."""
-    import torch
-    import torchvision._autograd_registrations as gradients
-    for name, module in list(sys.modules.items()):
-        if name.startswith("torchvision.") and hasattr(module, "_assert_has_ops"):
-            module._assert_has_ops = lambda: None
-    torch.library.register_autograd("torchvision::roi_align", gradients._roi_align_backward,
-                                    setup_context=gradients._roi_align_setup_context, lib=_library)
+"""`import torchvision` beside a PyTorch that its compiled half was not built for: torch_xla makes it possible (_torchvision_import.py).
+For programs that may run before torch_xla is imported."""
 
 
 def load():
     """The module torchvision."""
-    global _library
     try:
         import torchvision
     except RuntimeError as error:
         if "torchvision::nms" not in str(error):
             raise
-        import torch
+        import sys
         for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
             del sys.modules[name]
-        _library = torch.library.Library("torchvision", "FRAGMENT")
-        for schema in _SCHEMAS:
-            _library.define(schema)
+        import torch_xla  # noqa: F401
         import torchvision
-        _use_schemas()
     return torchvision

@@ -66,16 +66,17 @@ runtime::Status useCacheFolder(const std::string &folder, bool readOnly) {
   return {};
 }
 
-/// Marks of composites (torch_xla.experimental.mark_pattern_utils) are for those who read the program.
+/// Marks (python/torch_xla/_composites.py) are for those who read the program: calls that return their last operand.
 static void removeMarks(mlir::ModuleOp module) {
   std::vector<mlir::Operation *> marks;
   module.walk([&](mlir::Operation *op) {
     auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name");
-    if (target && target.getValue() == "mark_tensor" && op->getNumOperands() == 1 && op->getNumResults() == 1)
+    if (target && llvm::is_contained({"mark_tensor", "mark_quantized", "mark_debuginfo"}, target.getValue()) &&
+        op->getNumOperands() && op->getNumResults() == 1)
       marks.push_back(op);
   });
   for (mlir::Operation *mark : marks) {
-    mark->replaceAllUsesWith(mark->getOperands());
+    mark->replaceAllUsesWith(mark->getOperands().take_back());
     mark->erase();
   }
 }
@@ -99,7 +100,7 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return runtime::internalError("the traced program cannot be parsed: " + errors);
-  if (text.find("@mark_tensor(") != std::string::npos)
+  if (text.find("@mark_") != std::string::npos)
     removeMarks(*module);
   CompileOptions options;
   options.xlaSemantics = true;

@@ -5,12 +5,15 @@
 #include "lowering/Compile.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "tracing/Emit.h"
+#include "tracing/IrText.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <bit>
+#include <map>
 
 namespace millrace::tracing {
 namespace {
@@ -50,8 +53,17 @@ runtime::StatusOr<ExportedFunction> exportFunction(const std::vector<Value> &arg
     val.isWeak = leaf.node->isWeak;
     vals[leaf.index] = val;
   };
-  for (const Value &argument : arguments)
-    set(argument, e.parameter(argument.shape()));
+  std::map<std::pair<const Node *, uint32_t>, uint32_t> positions;
+  for (uint32_t i = 0; i < arguments.size(); ++i)
+    positions.emplace(std::pair(arguments[i].node.get(), arguments[i].index), i);
+  for (uint32_t index : parameterOrder(plan, results))
+    if (auto found = positions.extract({plan.leaves[index].node.get(), plan.leaves[index].index}))
+      made.order.push_back(found.mapped());
+  for (const auto &[leaf, position] : positions) // unused
+    made.order.push_back(position);
+  std::sort(made.order.end() - long(positions.size()), made.order.end());
+  for (uint32_t position : made.order)
+    set(arguments[position], e.parameter(arguments[position].shape()));
   for (const Value &leaf : plan.leaves) {
     auto found = values.find(leaf.node.get());
     if (found != values.end() && found->second[leaf.index])

@@ -30,6 +30,10 @@ from . import _decompositions as _decompositions  # noqa: E402
 
 _decompositions.install(_XLAC)
 
+from . import _quantized as _quantized  # noqa: E402
+
+_quantized.install()
+
 from . import _optimizers as _optimizers  # noqa: E402
 
 _optimizers.install()
@@ -60,6 +64,10 @@ _control_flow.install()
 from . import _patches as _patches  # noqa: E402
 
 _patches.install()
+
+from . import _torchvision_import as _torchvision_import  # noqa: E402
+
+_torchvision_import.install()
 
 _EXPORT = ("save_as_stablehlo", "save_torch_model_as_stablehlo")
 

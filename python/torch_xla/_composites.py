@@ -1,24 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Marked parts of an exported program become composites, on its text: one operation per line, as our printer writes it."""
+"""Marks in the text of a program, which is for those who read it, become what they stand for: parts of it composites
+(mark_pattern_utils), quantizations operations on quantized types (_quantized.py), notes locations (xla_mlir_debuginfo).
+One operation per line, as our printer writes it. Programs that run have no marks: tracing/Compile.cpp."""
 import json
 import re
 
-_MARK = re.compile(r'(%[\w]+) = stablehlo\.custom_call @mark_tensor\((%[\w]+)\) \{.*?backend_config = "((?:[^"\\]|\\.)*)".*\} : \((.*)\) -> (.*)$')
+_CALL = re.compile(r'(%\w+) = stablehlo\.custom_call @(mark_(?:tensor|quantized|debuginfo))\((%[\w#]+(?:, %[\w#]+)*)\) '
+                   r'\{.*?backend_config = "((?:[^"\\]|\\.)*)".*?\} : \((.*)\) -> (.*)$')
 _NAME = re.compile(r"%[A-Za-z0-9_]+")
+_PLACE = re.compile(r' loc\((?:[^()"]|"(?:[^"\\]|\\.)*"|\((?:[^()"]|"(?:[^"\\]|\\.)*")*\))*\)$')
 
 
-class _Op:
-    """One operation: its text, what it defines and uses."""
+def config(text):
+    """The object that a mark's backend_config is the JSON of."""
+    return json.loads(re.sub(r"\\([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), text).replace('\\"', '"'))
+
+
+class Op:
+    """One operation: its text without its location, that, what it defines and uses. `call`: (target, operands, config, types of the
+    operands, type) of a mark; `mark`: the config of one that bounds a composite."""
 
     def __init__(self, text):
-        self.text = text
-        head, equals, rest = text.partition(" = ")
+        place = _PLACE.search(text)
+        self.text, self.place = (text[:place.start()], place[0]) if place else (text, "")
+        head, equals, rest = self.text.partition(" = ")
         self.results = _NAME.findall(head) if equals and head.strip().startswith("%") else []
-        self.uses = set(_NAME.findall(rest if self.results else text)) - set(self.results)
-        mark = _MARK.search(text)
-        self.mark = json.loads(re.sub(r"\\([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), mark[3]).replace('\\"', '"')) if mark else None
-        if mark:
-            self.mark["operand"], self.mark["type"] = mark[2], mark[5].strip()
+        self.uses = set(_NAME.findall(rest if self.results else self.text)) - set(self.results)
+        call = _CALL.search(self.text)
+        self.call = (call[2], call[3].split(", "), call[4], call[5], call[6].strip()) if call else None
+        self.mark = None
+        if call and call[2] == "mark_tensor":
+            self.mark = config(call[4])
+            self.mark["operand"], self.mark["type"] = call[3], call[6].strip()
 
 
 def _operations(lines):
@@ -28,7 +41,7 @@ def _operations(lines):
         current.append(line)
         depth += len(re.findall(r"\{$", line)) - len(re.findall(r"^\s*\}", line))
         if depth <= 0:
-            made.append(_Op("\n".join(current)))
+            made.append(Op("\n".join(current)))
             depth, current = 0, []
     return made
 
@@ -72,14 +85,56 @@ def _sorted(ops):
     return made
 
 
-def outline(text):
-    """The program with a stablehlo.composite for every marked part."""
-    if "@mark_tensor(" not in text:
+def rename(ops, old, new):
+    """Uses of a value become uses of another."""
+    for op in ops:
+        if old in op.uses:
+            op.text = re.sub(re.escape(old) + r"(?![\w])", new, op.text)
+            op.uses = op.uses - {old} | {new.split("#")[0]}
+            if op.call:
+                op.call = (op.call[0], [new if operand == old else operand for operand in op.call[1]], *op.call[2:])
+            if op.mark and op.mark["operand"] == old:
+                op.mark["operand"] = new
+
+
+def _noted(ops):
+    """mark_debuginfo(%x) {text}: the operation that computes %x has that location."""
+    made_by = {result: op for op in ops for result in op.results}
+    for op in [op for op in ops if op.call and op.call[0] == "mark_debuginfo"]:
+        operand = op.call[1][0]
+        if operand in made_by:
+            made_by[operand].place = f' loc("{op.call[2]}")'
+        ops.remove(op)
+        rename(ops, op.results[0], operand)
+    return ops
+
+
+def _without_dead(ops):
+    while True:
+        used = set().union(*(op.uses for op in ops))
+        dead = [op for op in ops if op.results and not used & set(op.results)]
+        if not dead:
+            return ops
+        ops = [op for op in ops if op not in dead]
+
+
+def rewrite(text):
+    """The program with what its marks stand for."""
+    if "@mark_" not in text:
         return text
+    from . import _quantized
     start = text.index("\n", text.index("func.func @main")) + 1
     end = text.index("\n  }", start) + 1
-    ops, functions = _operations(text[start:end].rstrip("\n").split("\n")), []
-    types = dict(re.findall(r"(%arg\d+): (tensor<[^>]*>)", text[:start]))
+    ops = _quantized.rewrite(_noted([*_operations(text[start:end].rstrip("\n").split("\n"))]))
+    ops, functions = _outlined(ops, dict(re.findall(r"(%arg\d+): (tensor<[^>]*>)", text[:start])))
+    line_end = text.index("\n", end) + 1
+    return (text[:start] + "\n".join(op.text + op.place for op in _without_dead(ops)) + "\n" + text[end:line_end] + "".join(functions)
+            + text[line_end:])
+
+
+def _outlined(ops, types):
+    """The operations with a stablehlo.composite for every marked part, and the functions that these parts become."""
+    functions = []
     for op in ops:
         for result in op.results:
             types[result] = _type_of(op)
@@ -123,25 +178,14 @@ def outline(text):
         operands = [op.mark["operand"] for op in inputs] + captured
         attributes = ", ".join(f"{k if re.fullmatch(r'[A-Za-z_][A-Za-z0-9_]*', k) else json.dumps(k)} = {_attribute(v)}" for k, v in group[0].mark["attr"].items())
         new = f"%composite{number}"
-        call = _Op(f"    {new}:{len(outputs)} = stablehlo.composite {json.dumps(name)} {', '.join(operands)} "
+        call = Op(f"    {new}:{len(outputs)} = stablehlo.composite {json.dumps(name)} {', '.join(operands)} "
                    f"{{{'composite_attributes = {' + attributes + '}, ' if attributes else ''}decomposition = @{impl}}} : "
                    f"({', '.join(types[o] for o in operands)}) -> ({results})")
         call.results, call.uses = [new], {operand.split("#")[0] for operand in operands}
         ops.insert(min(ops.index(output) for output in outputs), call)
         for position, output in enumerate(outputs):
             ops.remove(output)
-            for op in ops:
-                if output.results[0] in op.uses:
-                    op.text = re.sub(re.escape(output.results[0]) + r"(?!\w)", f"{new}#{position}", op.text)
-                    op.uses = op.uses - {output.results[0]} | {new}
-                    if op.mark and op.mark["operand"] == output.results[0]:
-                        op.mark["operand"] = f"{new}#{position}"
+            rename(ops, output.results[0], f"{new}#{position}")
             types[f"{new}#{position}"] = output.mark["type"]
         ops = _sorted(ops)
-    while True:  # what only the marked parts needed
-        used = set().union(*(op.uses for op in ops))
-        dead = [op for op in ops if op.results and not used & set(op.results)]
-        if not dead:
-            break
-        ops = [op for op in ops if op not in dead]
-    return text[:start] + "\n".join(op.text for op in ops) + "\n  }\n" + "".join(functions) + "}\n"
+    return ops, functions

@@ -4,15 +4,19 @@
 The graph is run on stand-ins of the device, which records it; nothing is computed and no weight is copied. Dimensions that
 are open are given several sizes, one recording each: what differs between them becomes a function of the sizes."""
 import dataclasses
+import json
 import warnings
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
 from torch.utils import _pytree as pytree
+from torch.utils.weak import WeakTensorKeyDictionary
 
-from . import _composites, _load
+from . import _composites, _load, _quantized
 from .experimental import mark_pattern_utils as _marks  # noqa: F401  (registers the operator of the marks)
+from .experimental import xla_mlir_debuginfo as _notes  # noqa: F401  (registers its operator)
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _PRIMES = [7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113]
@@ -43,9 +47,16 @@ class _Interpreter(fx.Interpreter):
     """Runs an exported graph on the device, whatever device it was exported on. Operators of the namespaces `called` are not run:
     they become custom calls of their names."""
 
-    def __init__(self, module, called):
+    def __init__(self, module, options):
         super().__init__(module)
-        self._called = called
+        self._called = options.custom_ops_allowed_in_graph if options else ()
+        self._is_annotated = bool(options and options.export_node_metadata)
+
+    def run_node(self, node):
+        made = super().run_node(node)
+        if self._is_annotated and node.op == "call_function" and isinstance(made, torch.Tensor) and made.device.type == "xla":
+            return torch.ops.xla.write_mlir_debuginfo(made, _metadata(node))
+        return made
 
     def call_function(self, target, args, kwargs):
         if isinstance(target, torch._ops.OpOverload) and target.namespace in self._called:
@@ -58,6 +69,13 @@ class _Interpreter(fx.Interpreter):
                 and not any(isinstance(v, torch.Tensor) for v in pytree.tree_leaves((args, kwargs))):
             kwargs["device"] = torch.device("xla:0")
         return super().call_function(target, args, kwargs)
+
+
+def _metadata(node):
+    """What PyTorch remembers of where a node comes from, as JSON."""
+    return json.dumps({"stack_trace": node.meta.get("stack_trace"),
+                       "nn_module_stack": {key: str(value[0]) for key, value in (node.meta.get("nn_module_stack") or {}).items()},
+                       "source_fn_stack": [[name, str(target)] for name, target in node.meta.get("source_fn_stack") or ()]})
 
 
 def _custom_call(op, args, kwargs):
@@ -128,8 +146,8 @@ def _samples(program, symbols, count):
     return [list(row) for row in zip(*columns)] if columns else [[]]
 
 
-def _record(program, placeholders, symbols, called):
-    """One recording: (text, constants, results, output spec)."""
+def _record(program, placeholders, symbols, options):
+    """One recording: (text, constants, results, which tensor each parameter of the text is)."""
     arguments = []
     for _, value in placeholders:
         if isinstance(value, torch.Tensor):
@@ -138,19 +156,24 @@ def _record(program, placeholders, symbols, called):
         else:
             arguments.append(value)
     scope, stand_ins = _XLAC._graph_begin(tuple(arguments))
+    _quantized.known_values = WeakTensorKeyDictionary()
+    for stand_in, (_, value) in zip(stand_ins, placeholders):
+        if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
+            _quantized.known_values[stand_in] = value
     try:
         with torch.no_grad():
-            results = _Interpreter(program.graph_module, called).run(*stand_ins)
+            results = _Interpreter(program.graph_module, options).run(*stand_ins)
         user = [value for value, spec in zip(results, program.graph_signature.output_specs)
                 if spec.kind == OutputKind.USER_OUTPUT]
         for value in user:
             if not isinstance(value, torch.Tensor):
                 raise NotImplementedError(f"a result of an exported program is {value!r}: only tensors can be results")
         user = [value if value.device.type == "xla" else value.to("xla") for value in user]
-        text, constants = _XLAC._graph_export(scope, user)
+        text, constants, order = _XLAC._graph_export(scope, user)
     finally:
+        _quantized.known_values = None
         _XLAC._graph_end(scope)
-    return _composites.outline(text), constants, user
+    return _composites.rewrite(text), constants, user, order
 
 
 def _dumped(spec):
@@ -190,20 +213,21 @@ def trace(program, options):
     tensors = [index for index, (_, value) in enumerate(placeholders) if isinstance(value, torch.Tensor)]
     symbols = _open_symbols(program, placeholders)
     samples = _samples(program, symbols, 5 if len(symbols) > 1 else 4)
-    called = options.custom_ops_allowed_in_graph if options else ()
-    made = [_record(program, placeholders, dict(zip(symbols, map(_integer, sample))), called) for sample in samples]
-    text, constants, results = made[0]
+    made = [_record(program, placeholders, dict(zip(symbols, map(_integer, sample))), options) for sample in samples]
+    text, constants, results, order = made[0]
     dynamic = [[] for _ in results]
     if symbols:
-        for _, others, _ in made[1:]:
+        for _, others, _, its_order in made[1:]:
+            if its_order != order:
+                raise NotImplementedError("which operators are recorded depends on the sizes")
             if len(others) != len(constants) or any(a.shape != b.shape or not torch.equal(a.cpu(), b.cpu())
                                                     for a, b in zip(constants, others)):
                 raise NotImplementedError("a table of constants depends on the sizes")
         text = _XLAC._generalize([m[0] for m in made], samples,
-                                 [(tensors.index(p), dim, factor, offset) for p, dim, factor, offset in symbols.values()])
+                                 [(order.index(tensors.index(p)), dim, factor, offset) for p, dim, factor, offset in symbols.values()])
         dynamic = [[d for d in range(result.dim()) if len({m[2][i].shape[d] for m in made}) > 1]
                    for i, result in enumerate(results)]
-    return Traced(text, sources, constants, list(zip(results, dynamic)), _dumped(program.call_spec.in_spec),
+    return Traced(text, [sources[position] for position in order], constants, list(zip(results, dynamic)), _dumped(program.call_spec.in_spec),
                   _dumped(program.call_spec.out_spec))
 
 

@@ -84,7 +84,8 @@ class StableHLOModelBundle:
 class StableHLOExportOptions:
     """`include_human_readable_text`: write .mlir beside .bytecode. `override_tracing_arguments`: sizes to trace for instead
     of those of the exported program. `save_weights`: write data/. `custom_ops_allowed_in_graph`: namespaces whose operators
-    become custom calls of their names. `target_version`: of StableHLO, for old readers."""
+    become custom calls of their names. `export_node_metadata`: locations say what PyTorch knows of each operation's origin.
+    `target_version`: of StableHLO, for old readers."""
     include_human_readable_text: bool = True
     override_tracing_arguments: tuple = None
     override_tracing_kwargs: dict = None

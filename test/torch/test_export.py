@@ -54,7 +54,8 @@ def test_bundle(exported, tmp_path):
     meta = json.load(open(tmp_path / "functions" / "forward.meta"))
     names = [location["name"] for location in meta["input_locations"] if location["type_"] == "parameter"]
     assert "conv.weight" in names and set(os.listdir(tmp_path / "data")) == set(names)
-    assert meta["input_signature"][-1] == {"shape": [2, 3, 6, 6], "dtype": "float32", "dynamic_dims": []}
+    given = [location["type_"] for location in meta["input_locations"]].index("input_arg")
+    assert meta["input_signature"][given] == {"shape": [2, 3, 6, 6], "dtype": "float32", "dynamic_dims": []}
     want = model(x)["logits"].detach()
     loaded = stablehlo.StableHLOGraphModule.load(tmp_path)
     torch.testing.assert_close(loaded(x)["logits"].cpu(), want, rtol=1e-4, atol=1e-5)

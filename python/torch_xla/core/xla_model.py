@@ -156,7 +156,7 @@ def optimization_barrier_(tensors):
 def get_stablehlo(tensors=None):
     """StableHLO text of what computes these tensors (None or none: everything pending)."""
     from .. import _composites
-    return _composites.outline(_XLAC._get_xla_tensors_stablehlo(list(tensors) if tensors else None))
+    return _composites.rewrite(_XLAC._get_xla_tensors_stablehlo(list(tensors) if tensors else None))
 
 
 def get_stablehlo_bytecode(tensors=None):

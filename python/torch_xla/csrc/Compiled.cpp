@@ -255,8 +255,8 @@ PyObject *graphCompile(PyObject *, PyObject *args) {
   });
 }
 
-/// _graph_export(scope, results) -> (StableHLO text, tensors that are its last parameters). Arguments come first; those
-/// that share a storage are one. Results are tensors of the device.
+/// _graph_export(scope, results) -> (StableHLO text, tensors that are its last parameters, which argument each parameter before is).
+/// Arguments that share a storage are one. Results are tensors of the device.
 PyObject *graphExport(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
     PyObject *capsule, *results;
@@ -276,7 +276,10 @@ PyObject *graphExport(PyObject *, PyObject *args) {
     PyObject *constants = PyList_New(Py_ssize_t(made.constants.size()));
     for (size_t i = 0; i < made.constants.size(); ++i)
       PyList_SET_ITEM(constants, Py_ssize_t(i), pythonOf(wrap(made.constants[i])));
-    return Py_BuildValue("(s#N)", made.text.data(), Py_ssize_t(made.text.size()), constants);
+    PyObject *order = PyList_New(Py_ssize_t(made.order.size()));
+    for (size_t i = 0; i < made.order.size(); ++i)
+      PyList_SET_ITEM(order, Py_ssize_t(i), PyLong_FromUnsignedLong(made.order[i]));
+    return Py_BuildValue("(s#NN)", made.text.data(), Py_ssize_t(made.text.size()), constants, order);
   });
 }
 
@@ -572,7 +575,7 @@ static PyMethodDef compiledMethods[] = {
     {"_graph_end", graphEnd, METH_O, "Ends a trace without a program: what was refused."},
     {"_graph_compile", graphCompile, METH_VARARGS, "Ends a trace: its program, for CompiledGraph."},
     {"_count", count, METH_O, "Adds one to a counter."},
-    {"_graph_export", graphExport, METH_VARARGS, "Ends a trace: its StableHLO, and the tensors it holds."},
+    {"_graph_export", graphExport, METH_VARARGS, "Ends a trace: its StableHLO, the tensors it holds, the order of its arguments."},
     {"_graph_text", graphText, METH_O, "StableHLO of a compiled trace."},
     {nullptr, nullptr, 0, nullptr}};
 

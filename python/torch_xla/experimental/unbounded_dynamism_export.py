@@ -1,18 +1,266 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exported programs with open sizes. PyTorch/XLA rewrites them before it lowers them; here exported_program_to_stablehlo() takes
-them as they are."""
+"""Exported programs with open sizes, and passes over their graphs that PyTorch/XLA runs before it lowers them.
+
+exported_program_to_stablehlo() takes such programs as they are. The passes are for those who want the graph in their form: each
+changes a graph module in place (recompile() it afterwards) and leaves alone what has no open size."""
+import math
+import operator
+
+import torch
+from torch import fx
+from torch._guards import detect_fake_mode
 from torch.utils import _pytree as pytree
+
+from . import xla_dynamic_reshape_ops  # noqa: F401  (defines the operators)
+from ..utils.stablehlo_test_utils import wrap_func_as_nn_module  # noqa: F401
+
+_aten = torch.ops.aten
+_NO_END = 2 ** 63 - 1
 
 
 def exported_program_has_symbolic_input_shape(ep):
     """Whether a size of an input is open."""
-    import torch
     values = [node.meta.get("val") for node in ep.graph.nodes if node.op == "placeholder"]
-    return any(isinstance(size, torch.SymInt) for value in pytree.tree_leaves(values) if isinstance(value, torch.Tensor)
-               for size in value.shape)
+    return any(_is_open(value) for value in pytree.tree_leaves(values) if isinstance(value, torch.Tensor))
+
+
+def _is_open(tensor):
+    return any(isinstance(size, torch.SymInt) for size in tensor.shape)
+
+
+def _value(node):
+    """The tensor that stands for a node's result."""
+    return node.meta["val"]
+
+
+def call_function(graph, target, args=None, kwargs=None):
+    """Adds a call to `graph` where it inserts, with what is known of its result; returns the node."""
+    args, kwargs = tuple(args or ()), dict(kwargs or {})
+    node = graph.call_function(target, args, kwargs)
+    known = fx.map_arg((args, kwargs), lambda n: n.meta.get("val"))
+    mode = detect_fake_mode(pytree.tree_leaves(known))
+    if mode is not None and all("val" in n.meta for n in node.all_input_nodes):
+        with mode:
+            node.meta["val"] = target(*known[0], **known[1])
+    return node
+
+
+def _sizes(graph, node):
+    """The sizes of a node's tensor as arguments of calls: numbers, and nodes for the open ones."""
+    return [call_function(graph, _aten.sym_size.int, (node, dim)) if isinstance(size, torch.SymInt) else int(size)
+            for dim, size in enumerate(_value(node).shape)]
+
+
+def _calls(gm, *targets):
+    return [node for node in gm.graph.nodes if node.op == "call_function" and node.target in targets]
+
+
+def _replace(gm, node, build):
+    """`node` by what build(graph) makes in its place."""
+    with gm.graph.inserting_before(node):
+        made = build(gm.graph)
+    node.replace_all_uses_with(made)
+    gm.graph.erase_node(node)
+
+
+def _argument(node, index, name, default=None):
+    return node.args[index] if len(node.args) > index else node.kwargs.get(name, default)
+
+
+#===-- Norms -----------------------------------------------------------------===
+
+
+def _normalized(call, x, dims, weight, bias, eps):
+    mean = call(_aten.mean.dim, x, dims, True)
+    centered = call(_aten.sub.Tensor, x, mean)
+    variance = call(_aten.mean.dim, call(_aten.mul.Tensor, centered, centered), dims, True)
+    made = call(_aten.mul.Tensor, centered, call(_aten.rsqrt.default, call(_aten.add.Scalar, variance, eps)))
+    made = made if weight is None else call(_aten.mul.Tensor, made, weight)
+    return made if bias is None else call(_aten.add.Tensor, made, bias)
+
+
+def _group_normalized(call, x, sizes, weight, bias, C, HxW, group, eps):
+    """`sizes`: of x. The groups become the last dim but one."""
+    rest = [1] * (len(sizes) - 2)
+    made = _normalized(call, call(_aten.reshape.default, x, [sizes[0], group, C // group * HxW]), [2], None, None, eps)
+    made = call(_aten.reshape.default, made, sizes)
+    made = made if weight is None else call(_aten.mul.Tensor, made, call(_aten.reshape.default, weight, [C] + rest))
+    return made if bias is None else call(_aten.add.Tensor, made, call(_aten.reshape.default, bias, [C] + rest))
+
+
+def _now(target, *args):
+    return target(*args)
+
+
+def native_layer_norm_impl(input, normalized_shape, weight, bias, eps):
+    """The first result of aten.native_layer_norm, in simpler operators."""
+    return _normalized(_now, input, list(range(-len(normalized_shape), 0)), weight, bias, eps)
+
+
+def native_group_norm_impl(input, weight, bias, N, C, HxW, group, eps):
+    """The first result of aten.native_group_norm, in simpler operators."""
+    return _group_normalized(_now, input, list(input.shape), weight, bias, C, HxW, group, eps)
+
+
+def native_layer_norm_pattern(x, dim, weight, bias, eps):
+    """What decompose_dynamic_native_layer_norm() replaces."""
+    return _aten.native_layer_norm.default(x, dim, weight, bias, eps)[0]
+
+
+def native_group_norm_pattern(x, weight, bias, N, C, HxW, group, eps):
+    """What decompose_dynamic_native_group_norm() replaces."""
+    return _aten.native_group_norm.default(x, weight, bias, N, C, HxW, group, eps)[0]
+
+
+def _decompose_norms(gm, target, build):
+    for node in _calls(gm, target):
+        for user in [user for user in node.users if not user.users]:
+            gm.graph.erase_node(user)
+        if not _is_open(_value(node.args[0])) or any(user.target is not operator.getitem or user.args[1] != 0 for user in node.users):
+            continue  # the mean and the deviation are wanted, too
+        for user in list(node.users):
+            _replace(gm, user, lambda graph: build(lambda op, *args: call_function(graph, op, args), graph, node.args))
+        gm.graph.erase_node(node)
+
+
+def decompose_dynamic_native_layer_norm(gm):
+    """native_layer_norm becomes means and products."""
+    _decompose_norms(gm, _aten.native_layer_norm.default, lambda call, graph, args: _normalized(
+        call, args[0], list(range(-len(args[1]), 0)), *args[2:5]))
+
+
+def decompose_dynamic_native_group_norm(gm):
+    """native_group_norm becomes means and products."""
+    _decompose_norms(gm, _aten.native_group_norm.default, lambda call, graph, args: _group_normalized(
+        call, args[0], _sizes(graph, args[0]), args[1], args[2], *args[4:8]))
+
+
+#===-- Shapes ----------------------------------------------------------------===
+
+
+def decompose_dynamic_shape_select(gm):
+    """select becomes a slice and a view."""
+    for node in _calls(gm, _aten.select.int):
+        x, dim, index = node.args
+        if not _is_open(_value(x)):
+            continue
+
+        def build(graph):
+            end = index + 1 if index != -1 else _NO_END
+            sizes = _sizes(graph, x)
+            del sizes[dim]
+            return call_function(graph, _aten.view.default, (call_function(graph, _aten.slice.Tensor, (x, dim, index, end)), sizes))
+        _replace(gm, node, build)
+
+
+def decompose_split_with_sizes(gm):
+    """The parts of split_with_sizes become slices."""
+    for node in _calls(gm, _aten.split_with_sizes.default):
+        x, sizes, dim = node.args[0], node.args[1], _argument(node, 2, "dim", 0)
+        if not all(isinstance(size, int) for size in sizes) or any(user.target is not operator.getitem for user in node.users):
+            continue
+        for user in list(node.users):
+            start = sum(sizes[:user.args[1]])
+
+            def build(graph):
+                part = call_function(graph, _aten.slice.Tensor, (x, dim, start, start + sizes[user.args[1]]))
+                part._rename(f"{node.name}_part")
+                return part
+            _replace(gm, user, build)
+        gm.graph.erase_node(node)
+
+
+def flatten_embedding_indices_tensor(gm):
+    """embedding takes its indices in one dim."""
+    for node in _calls(gm, _aten.embedding.default):
+        weight, indices = node.args[:2]
+        if _value(indices).dim() < 2 or not _is_open(_value(indices)):
+            continue
+
+        def build(graph):
+            sizes = _sizes(graph, indices)
+            count = math.prod(size for size in sizes if isinstance(size, int))
+            for size in sizes:
+                if not isinstance(size, int):
+                    count = call_function(graph, operator.mul, (size, count))
+            flat = call_function(graph, _aten.reshape.default, (indices, [count]))
+            rows = call_function(graph, _aten.embedding.default, (weight, flat, *node.args[2:]), node.kwargs)
+            return call_function(graph, _aten.reshape.default, (rows, [*sizes, int(_value(weight).shape[1])]))
+        _replace(gm, node, build)
+
+
+def remove_no_op_slice(gm):
+    """Slices of everything go."""
+    for node in _calls(gm, _aten.slice.Tensor):
+        start, end, step = _argument(node, 2, "start"), _argument(node, 3, "end"), _argument(node, 4, "step", 1)
+        if start in (None, 0) and end in (None, _NO_END) and step == 1:
+            node.replace_all_uses_with(node.args[0])
+            gm.graph.erase_node(node)
+
+
+def dynamic_unsqueeze_to_view(gm):
+    """unsqueeze becomes a view."""
+    for node in _calls(gm, _aten.unsqueeze.default):
+        x, dim = node.args
+        if not _is_open(_value(x)):
+            continue
+
+        def build(graph):
+            sizes = _sizes(graph, x)
+            sizes.insert(dim if dim >= 0 else dim + len(sizes) + 1, 1)
+            return call_function(graph, _aten.view.default, (x, sizes))
+        _replace(gm, node, build)
+
+
+def _source(size):
+    """(tensor, dim, factor): where the value of a size's node is read, times a number; None if it comes about otherwise."""
+    if size.target is _aten.sym_size.int:
+        return (*size.args, 1)
+    if size.target is operator.mul:
+        for inner, factor in (size.args, size.args[::-1]):
+            if isinstance(inner, fx.Node) and isinstance(factor, int):
+                source = _source(inner)
+                return source and (*source[:2], source[2] * factor)
+    return None
+
+
+def _with_open_size(gm, targets, build):
+    for node in _calls(gm, *targets):
+        x, sizes = node.args[:2]
+        places = [place for place, size in enumerate(sizes) if isinstance(size, fx.Node)]
+        if len(places) != 1:
+            continue  # none, or more than the operator can say
+        source = _source(sizes[places[0]])
+        if source is None:
+            continue
+        static = [1 if isinstance(size, fx.Node) else size for size in sizes]
+        _replace(gm, node, lambda graph: build(graph, x, static, source, places[0]))
+        for size in (sizes[places[0]],):
+            while isinstance(size, fx.Node) and not size.users:  # what only this size needed
+                inner = next((arg for arg in size.args if isinstance(arg, fx.Node)), None)
+                gm.graph.erase_node(size)
+                size = inner if inner is not None and inner.target in (_aten.sym_size.int, operator.mul) else None
+
+
+def replace_dynamic_expand_with_xla_op(gm):
+    """expand with an open size becomes torch.ops.xla.dynamic_expand."""
+    _with_open_size(gm, [_aten.expand.default], lambda graph, x, sizes, source, place: call_function(
+        graph, torch.ops.xla.dynamic_expand.default, (x, sizes, source[0], source[1], place)))
+
+
+def replace_dynamic_view_with_xla_op(gm):
+    """view and reshape with an open size become torch.ops.xla.dynamic_view."""
+    _with_open_size(gm, [_aten.view.default, _aten.reshape.default, _aten._unsafe_view.default],
+                    lambda graph, x, sizes, source, place: call_function(
+                        graph, torch.ops.xla.dynamic_view.default, (x, sizes, source[0], source[1], place, source[2])))
 
 
 def process_exported_program_with_symbolic_input(ep, extra_passes=()):
-    """Runs `extra_passes` on its graph module; nothing else is needed."""
-    for extra in extra_passes:
-        extra(ep.graph_module)
+    """All passes on the program's graph, `extra_passes` last. Not needed before exported_program_to_stablehlo()."""
+    for change in (decompose_dynamic_shape_select, remove_no_op_slice, decompose_dynamic_native_group_norm,
+                   decompose_dynamic_native_layer_norm, dynamic_unsqueeze_to_view, decompose_split_with_sizes,
+                   flatten_embedding_indices_tensor, replace_dynamic_expand_with_xla_op, replace_dynamic_view_with_xla_op,
+                   *extra_passes):
+        change(ep.graph_module)
+    ep.graph_module.graph.lint()
+    ep.graph_module.recompile()
