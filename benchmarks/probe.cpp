@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- probe.cpp - What this machine can do at most, measured now ----------===//
-// probe THREADS: fused multiply-adds per second in registers, and bytes per second of reading and of copying for working sets
-// from a cache to memory, as one JSON object. Each figure is the best of several short attempts: a ceiling, not an average.
+// probe THREADS [flops|WORKING_SET]: fused multiply-adds per second in registers, and bytes per second of reading and of copying for working sets
+// from a cache to memory, as one JSON object. With the second argument only the one, or only the other for a working set of so many
+// bytes. Each figure is the best of several short attempts: a ceiling, not an average.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -112,12 +114,17 @@ double gigaflops(unsigned threads, double (*work)(int64_t)) {
 
 int main(int argc, char **argv) {
   unsigned threads = argc > 1 ? unsigned(std::max(1, std::atoi(argv[1]))) : 1;
+  bool operations = argc < 3 || std::string_view(argv[2]) == "flops", moves = argc < 3 || !operations;
+  size_t least = size_t(256) << 10, most = size_t(256) << 20;
+  if (!operations)
+    least = most = std::max<size_t>(size_t(1) << 12, std::strtoull(argv[2], nullptr, 10));
   bool wide = __builtin_cpu_supports("avx512f");
   std::printf("{\"threads\": %u, \"f32_gflops\": %.1f, \"f64_gflops\": %.1f, \"bandwidth\": [", threads,
-              gigaflops(threads, wide ? wideF32 : narrowF32), gigaflops(threads, wide ? wideF64 : narrowF64));
+              operations ? gigaflops(threads, wide ? wideF32 : narrowF32) : 0,
+              operations ? gigaflops(threads, wide ? wideF64 : narrowF64) : 0);
   const char *separator = "";
   // Working sets of all threads together: what is read and what is written.
-  for (size_t total = size_t(256) << 10; total <= size_t(256) << 20; total *= 4) {
+  for (size_t total = least; moves && total <= most; total *= 4) {
     size_t each = total / threads / 512 * 512, repeat = std::max<size_t>(1, (size_t(8) << 20) / total);
     std::vector<char *> memory;
     for (unsigned thread = 0; thread < threads; ++thread) {

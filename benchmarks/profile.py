@@ -11,13 +11,15 @@ from benchmarks import tools
 SHOWN_SHARE = 0.95  # kernels below the first so much of the time are counted, not listed
 
 
-def probe(threads):
-    """Peaks of this machine now: {"f32_gflops", "f64_gflops", "bandwidth": [{"bytes", "read_gbs", "copy_gbs"}]}."""
+def probe(threads, *only):
+    """Peaks of this machine now: {"f32_gflops", "f64_gflops", "bandwidth": [{"bytes", "read_gbs", "copy_gbs"}]}.
+
+    `only` "flops" or a working set in bytes: nothing else is measured."""
     source = os.path.join(os.path.dirname(os.path.realpath(__file__)), "probe.cpp")
     binary = os.path.join(tools.BUILD, "bin", "bench-probe")
     if not os.path.exists(binary) or os.path.getmtime(binary) < os.path.getmtime(source):
         subprocess.run(["clang++-22", "-std=c++20", "-O2", "-march=x86-64-v3", "-pthread", source, "-o", binary], check=True)
-    return json.loads(subprocess.run([binary, str(threads)], capture_output=True, text=True, check=True).stdout)
+    return json.loads(subprocess.run([binary, str(threads), *map(str, only)], capture_output=True, text=True, check=True).stdout)
 
 
 def best_of(first, second):
@@ -46,6 +48,14 @@ def judge(kernel, peaks):
     kernel["of_peak"] = max(arithmetic, memory) / seconds
 
 
+def run_command(command, result, **environment):
+    """The kernels of an xla-run command, which writes them to the file `result`."""
+    subprocess.run([*command, f"--profile={result}"], capture_output=True, text=True, check=True,
+                   env=dict(os.environ, MILLRACE_CACHE="rw", **environment))
+    with open(result) as file:
+        return json.load(file)
+
+
 def run(item, group, threads, seconds):
     """The profile of one program: total and kernels, slowest first."""
     with tempfile.TemporaryDirectory(prefix="millrace-profile-") as folder:
@@ -54,12 +64,8 @@ def run(item, group, threads, seconds):
                        check=True, env=dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu"))
 
         def call(repeat):
-            command = [tools.tool("xla-run"), path, f"--args={arguments}", f"--profile={result}", f"--repeat={repeat}", "--quiet",
-                       f"--cache-dir={folder}/cache"]
-            subprocess.run(command, capture_output=True, text=True, check=True,
-                           env=dict(os.environ, OMP_NUM_THREADS=str(threads), MILLRACE_CACHE="rw"))
-            with open(result) as file:
-                return json.load(file)
+            command = [tools.tool("xla-run"), path, f"--args={arguments}", f"--repeat={repeat}", "--quiet", f"--cache-dir={folder}/cache"]
+            return run_command(command, result, OMP_NUM_THREADS=str(threads))
 
         once = sum(kernel["median_us"] for kernel in call(2)) / 1e6
         return call(max(3, min(200, int(seconds / max(once, 1e-5)))))

@@ -63,6 +63,22 @@ def test_profiles(tmp_path):
     assert report["peaks"]["f32_gflops"] > 1 and all(r["read_gbs"] > 0.1 for r in report["peaks"]["bandwidth"])
 
 
+def test_shares_of_the_peak():
+    """One with each kind of probe; the share itself is the machine's business."""
+    process = subprocess.run([sys.executable, "-m", "benchmarks.peaks", "gemm_128x768x3072_f32", "concatenate", "--rounds=2", "--seconds=0.01",
+                              "--threads=2"], cwd=tools.ROOT, capture_output=True, text=True,
+                             env=dict(os.environ, MILLRACE_BUILD=tools.BUILD, PYTHONPATH=tools.ROOT))
+    assert process.returncode == 0, process.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in process.stdout.splitlines()[2:]]
+    assert [(row[0], row[2]) for row in rows] == [("gemm_128x768x3072_f32", "flops"), ("concatenate_2x1024x1024_f32", "bytes")]
+    for row in rows:
+        least, greatest = map(float, row[4].split(", "))
+        assert 0 < least <= float(row[3]) <= greatest
+    process = subprocess.run([sys.executable, "-m", "benchmarks.peaks", "nothing"], cwd=tools.ROOT, capture_output=True, text=True,
+                             env=dict(os.environ, MILLRACE_BUILD=tools.BUILD, PYTHONPATH=tools.ROOT))
+    assert process.returncode != 0 and "gpt2_decode" in process.stderr
+
+
 def test_judges_by_the_nearer_limit():
     peaks = {"f32_gflops": 100, "bandwidth": [{"bytes": 1000, "read_gbs": 50, "copy_gbs": 20}, {"bytes": 9000, "read_gbs": 10, "copy_gbs": 5}]}
     reads = {"median_us": 1, "calls": 1, "flops": 10, "bytes_read": 1000, "bytes_written": 0}
