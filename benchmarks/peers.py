@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks import catalog, tools
 from benchmarks import program as bench
+from benchmarks.arguments import PEERS
 
 
 class CannotRun(Exception):
@@ -290,13 +291,13 @@ class Millrace:
         return times[2:]  # every call starts a process: its first two runs warm up what the other peers keep warm
 
 
-PEERS = {"millrace": Millrace, "xla_cpu": Jax, "iree": Iree, "torch_eager": Torch, "inductor": Inductor}
+CLASSES = dict(zip(PEERS, (Millrace, Jax, Iree, Torch, Inductor), strict=True))
 
 
 def open_program(peer, group, name, folder, threads):
     """(subject, answer): compiled, run once, its results in a file; (None, {"error": ...}) if that did not work."""
     try:
-        subject = PEERS[peer](catalog.find(group, name), folder, threads)
+        subject = CLASSES[peer](catalog.find(group, name), folder, threads)
         np.savez(os.path.join(folder, f"{name}.{peer}.npz"), **{f"out{i}": bench.comparable(r) for i, r in enumerate(subject.results())})
         return subject, {"compile_s": subject.compile_s, "compile_warm_s": getattr(subject, "compile_warm_s", None), "flags": subject.flags,
                          "version": subject.version}

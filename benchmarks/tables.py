@@ -8,8 +8,8 @@ import re
 import sys
 
 from benchmarks import report, tools
+from benchmarks.arguments import PEERS
 
-PEERS = ("millrace", "xla_cpu", "iree", "torch_eager", "inductor")
 FILES = ("README.md", "docs/benchmarks.md")
 
 

@@ -85,6 +85,24 @@ bool isRowShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> domain, int64_t rowRa
          llvm::all_of(shape.drop_front(rowRank), [](int64_t size) { return size == 1; });
 }
 
+/// The rows of a reduction of values of shape `domain` from which `op` computes one number per row; -1 if there is none nearby.
+int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 8) {
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    ArrayRef<int64_t> input = shapeOf(reduce.getInputs().front());
+    if (input != domain || reduce.getDimensions().empty() || !isTrailing(reduce.getDimensions(), input))
+      return -1;
+    int64_t rank = rowRankOf(reduce.getDimensions());
+    return rank == 0 ? -1 : rank; // One row only would give up all parallelism.
+  }
+  if (depth == 0 || !isElementwise(op))
+    return -1;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == op->getBlock())
+      if (int64_t rank = rowRankBehind(producer, domain, depth - 1); rank >= 0)
+        return isRowShape(shapeOf(op->getResult(0)), domain, rank) ? rank : -1;
+  return -1;
+}
+
 } // namespace
 
 bool isAlias(Operation *op) {
@@ -186,6 +204,8 @@ void ClusterSummary::add(Operation *producer) {
   tiny = tiny && isTiny(producer);
   if (classify(producer) == OpRole::Contraction)
     contraction = producer;
+  if (isElementwise(producer) && rowRank < 0 && shapeOf(producer->getResult(0)) != ArrayRef(domain) && !tiny)
+    rowRank = rowRankBehind(producer, domain);
   if (auto reduce = dyn_cast<ReduceOp>(producer)) {
     ArrayRef<int64_t> input = shapeOf(reduce.getInputs().front());
     if (reduce.getDimensions().empty() || !isTrailing(reduce.getDimensions(), input))
@@ -220,6 +240,9 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   case OpRole::Elementwise:
   case OpRole::Broadcast:
     if (!fitsDomain(shapeOf(producer->getResult(0)))) {
+      // One number per row (the deviation of a normalization): its reduction can follow.
+      if (cluster.rowRank < 0 && !cluster.contraction && !cluster.columnReduction && rowRankBehind(producer, domain) >= 0)
+        return true;
       why = "its shape differs from the kernel's iteration space";
       return false;
     }

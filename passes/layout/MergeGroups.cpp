@@ -7,13 +7,11 @@
 //          one group.
 // Leaves alone splits of which no reduction takes whole dimensions beside parts of one, reducers whose initial value counts, small
 // floats (the sums between would be rounded).
+#include "passes/layout/Groups.h"
 #include "passes/layout/Passes.h"
 
-#include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/FusionPolicy.h"
 
-#include "mlir/IR/Matchers.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 #include <set>
@@ -28,86 +26,12 @@ namespace millrace::layout {
 
 namespace {
 
-/// groups[d]: the dimensions of the split shape that dimension d of the merged one became.
-using Groups = SmallVector<SmallVector<int64_t, 2>>;
-
-std::optional<Groups> groupsOf(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
-  Groups groups;
-  size_t next = 0;
-  for (int64_t size : merged) {
-    auto &group = groups.emplace_back();
-    if (size <= 0 || ShapedType::isDynamic(size))
-      return std::nullopt;
-    int64_t product = 1;
-    if (size == 1 && next < split.size() && split[next] == 1)
-      group.push_back(next++);
-    while (product < size && next < split.size()) {
-      product *= split[next];
-      group.push_back(next++);
-    }
-    if (product != size)
-      return std::nullopt;
-  }
-  for (; next < split.size() && !groups.empty(); ++next) {
-    if (split[next] != 1)
-      return std::nullopt;
-    groups.back().push_back(next);
-  }
-  return groups;
-}
-
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 RankedTensorType withShape(Type type, ArrayRef<int64_t> shape) { return cast<RankedTensorType>(type).clone(shape); }
 
-/// How a reduction of the split shape divides among the merged dimensions.
-struct Stages {
-  SmallVector<int64_t> whole;   ///< merged dimensions that disappear at once
-  SmallVector<int64_t> partial; ///< split dimensions that are reduced afterwards
-};
-
 std::optional<Stages> stagesOf(ReduceOp op, ArrayRef<int64_t> merged) {
-  ArrayRef<int64_t> split = shapeOf(op.getInputs()[0]);
-  std::optional<Groups> groups = groupsOf(merged, split);
-  if (!groups)
-    return std::nullopt;
-  Stages stages;
-  int64_t factor = 1;
-  for (auto [dim, group] : llvm::enumerate(*groups)) {
-    SmallVector<int64_t> reduced = llvm::filter_to_vector(
-        group, [&](int64_t d) { return llvm::is_contained(op.getDimensions(), d); });
-    bool isWhole = llvm::all_of(group, [&](int64_t d) { return split[d] == 1 || llvm::is_contained(reduced, d); });
-    if (!reduced.empty() && isWhole && merged[dim] > 1) {
-      stages.whole.push_back(dim);
-      factor *= merged[dim];
-    } else {
-      llvm::append_range(stages.partial, reduced);
-    }
-  }
-  bool isAnyPartial = llvm::any_of(stages.partial, [&](int64_t d) { return split[d] > 1; });
-  if (!isAnyPartial || factor < 16)
-    return std::nullopt;
-  return stages;
-}
-
-/// Reductions may be divided in two: the initial value changes nothing, or nothing when it is met twice.
-bool isDivisible(ReduceOp op) {
-  if (op.getInputs().size() != 1)
-    return false;
-  Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
-  if (!element.isF32() && !element.isF64() && !element.isInteger(32) && !element.isInteger(64))
-    return false;
-  DenseElementsAttr init;
-  Block &body = op.getBody().front();
-  if (!matchPattern(op.getInitValues()[0], m_Constant(&init)) || std::distance(body.begin(), body.end()) != 2)
-    return false;
-  Operation &step = body.front();
-  if (step.getNumOperands() != 2 || step.getOperand(0) != body.getArgument(0) || step.getOperand(1) != body.getArgument(1) ||
-      body.getTerminator()->getOperand(0) != step.getResult(0))
-    return false;
-  if (isa<MaxOp, MinOp>(step))
-    return true;
-  return isa<AddOp>(step) && (matchPattern(op.getInitValues()[0], m_Zero()) || matchPattern(op.getInitValues()[0], m_AnyZeroFloat()));
+  return layout::stagesOf(op.getDimensions(), shapeOf(op.getInputs()[0]), merged);
 }
 
 class Merger {
@@ -287,7 +211,14 @@ private:
 
 struct MergeGroups : impl::MergeGroupsPassBase<MergeGroups> {
   void runOnOperation() override {
-    getOperation().walk([](Block *block) { Merger(*block).run(); });
+    getOperation().walk([](Block *block) {
+      refineReshapes(*block);
+      Merger(*block).run();
+      // A reshape that nobody reads any more would still be a reader of its operand, which fusion then writes out.
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+        if (isa<ReshapeOp>(op) && op.use_empty())
+          op.erase();
+    });
   }
 };
 

@@ -12,25 +12,18 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// For a reshape that only adds or removes dimensions of size one: the result dimension of each operand dimension, -1
-/// for a removed one.
-std::optional<SmallVector<int64_t>> unitReshapeMap(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+/// For a reshape that only adds dimensions of size one: the result dimension of each operand dimension.
+std::optional<SmallVector<int64_t>> addedUnits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<int64_t> map;
   size_t next = 0;
   for (int64_t size : from) {
-    if (size == 1) {
-      map.push_back(-1);
-      continue;
-    }
-    while (next != to.size() && to[next] == 1)
+    while (size != 1 && next != to.size() && to[next] == 1)
       ++next;
     if (next == to.size() || to[next] != size)
       return std::nullopt;
     map.push_back(next++);
   }
-  while (next != to.size() && to[next] == 1)
-    ++next;
-  if (next != to.size())
+  if (llvm::any_of(to.drop_front(next), [](int64_t size) { return size != 1; }))
     return std::nullopt;
   return map;
 }
@@ -65,8 +58,7 @@ struct BroadcastToTranspose : OpRewritePattern<BroadcastInDimOp> {
   }
 };
 
-/// Input:  broadcast_in_dim(reshape(x)), the reshape adds or drops unit dimensions     Output: broadcast_in_dim(x)
-/// Leaves alone a reshape after which x would need to lose unit dimensions itself.
+/// Input:  broadcast_in_dim(reshape(x)), the reshape adds unit dimensions     Output: broadcast_in_dim(x)
 struct BroadcastOfReshape : OpRewritePattern<BroadcastInDimOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BroadcastInDimOp op, PatternRewriter &rewriter) const override {
@@ -76,14 +68,81 @@ struct BroadcastOfReshape : OpRewritePattern<BroadcastInDimOp> {
     RankedTensorType from = typeOf(reshape.getOperand()), middle = typeOf(reshape);
     if (!from.hasStaticShape() || !middle.hasStaticShape() || isa<quant::QuantizedType>(from.getElementType()))
       return rewriter.notifyMatchFailure(op, "dynamic or quantized");
-    auto map = unitReshapeMap(from.getShape(), middle.getShape());
-    if (!map || llvm::is_contained(*map, -1))
+    auto map = addedUnits(from.getShape(), middle.getShape());
+    if (!map)
       return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions");
     SmallVector<int64_t> dims;
     for (int64_t dim : *map)
       dims.push_back(op.getBroadcastDimensions()[dim]);
     rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), reshape.getOperand(),
                                                   rewriter.getDenseI64ArrayAttr(dims));
+    return success();
+  }
+};
+
+/// Input:  divide(reshape(x: 512 -> 512x1), c)      Output: reshape(divide(x, c)), for operations of any number of such operands
+/// What keeps reduced dimensions as ones (the mean of a row) so has the shape of the reduction until it is broadcast again.
+struct ElementwiseOfUnitReshapes : RewritePattern {
+  ElementwiseOfUnitReshapes(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa_and_present<StablehloDialect>(op->getDialect()) || !op->hasTrait<mlir::OpTrait::Elementwise>() ||
+        op->getNumRegions() != 0 || op->getNumResults() != 1 || op->getNumOperands() == 0)
+      return rewriter.notifyMatchFailure(op, "not elementwise");
+    RankedTensorType type = typeOf(op->getResult(0));
+    if (!type.hasStaticShape() || isa<quant::QuantizedType>(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic or quantized");
+    std::optional<SmallVector<int64_t>> shape;
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      DenseElementsAttr number;
+      auto reshape = operand.getDefiningOp<ReshapeOp>();
+      if (typeOf(operand).getShape() != type.getShape() || isa<quant::QuantizedType>(typeOf(operand).getElementType()))
+        return rewriter.notifyMatchFailure(op, "an operand of another shape or quantized");
+      if (reshape) {
+        ArrayRef<int64_t> from = typeOf(reshape.getOperand()).getShape();
+        if (from.size() >= type.getShape().size() || !addedUnits(from, type.getShape()) || (shape && ArrayRef(*shape) != from))
+          return rewriter.notifyMatchFailure(op, "a reshape that does more than add unit dimensions, or others than another operand's");
+        shape = SmallVector<int64_t>(from);
+      } else if (!matchPattern(operand, m_Constant(&number)) || !number.isSplat()) {
+        return rewriter.notifyMatchFailure(op, "an operand is neither a reshape nor one number everywhere");
+      }
+      operands.push_back(reshape ? reshape.getOperand() : operand);
+    }
+    if (!shape)
+      return rewriter.notifyMatchFailure(op, "constants are the folder's business");
+    for (Value &operand : operands)
+      if (DenseElementsAttr number; matchPattern(operand, m_Constant(&number)) && typeOf(operand).getShape() != ArrayRef(*shape))
+        operand = ConstantOp::create(rewriter, op->getLoc(), number.resizeSplat(typeOf(operand).clone(*shape)));
+    OperationState state(op->getLoc(), op->getName(), operands, {type.clone(*shape)}, op->getAttrs());
+    Operation *small = rewriter.create(state);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, small->getResult(0));
+    return success();
+  }
+};
+
+/// Input:  reduce(x: 512x1) across dimension 1 by add from c        Output: add(broadcast(c), reshape(x))
+struct ReduceOfUnits : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 1 || !typeOf(op.getInputs()[0]).hasStaticShape() || isa<quant::QuantizedType>(typeOf(op.getInputs()[0]).getElementType()))
+      return rewriter.notifyMatchFailure(op, "several inputs, dynamic or quantized");
+    RankedTensorType from = typeOf(op.getInputs()[0]), to = typeOf(op.getResult(0));
+    if (llvm::any_of(op.getDimensions(), [&](int64_t dim) { return from.getDimSize(dim) != 1; }))
+      return rewriter.notifyMatchFailure(op, "reduces several elements");
+    Block &body = op.getBody().front();
+    Operation &step = body.front();
+    Value left = body.getArgument(0), right = body.getArgument(1);
+    if (std::distance(body.begin(), body.end()) != 2 || step.getNumOperands() != 2 || step.getNumResults() != 1 ||
+        !step.hasTrait<mlir::OpTrait::Elementwise>() || body.getTerminator()->getOperand(0) != step.getResult(0) ||
+        step.getOperand(0) == step.getOperand(1) || !llvm::all_of(step.getOperands(), [&](Value v) { return v == left || v == right; }) ||
+        step.getResult(0).getType() != left.getType() || typeOf(left).getElementType() != from.getElementType() ||
+        to.getElementType() != from.getElementType())
+      return rewriter.notifyMatchFailure(op, "not one operation on elements");
+    Value init = BroadcastInDimOp::create(rewriter, op.getLoc(), to, op.getInitValues()[0], rewriter.getDenseI64ArrayAttr({}));
+    Value element = ReshapeOp::create(rewriter, op.getLoc(), to, op.getInputs()[0]);
+    bool inOrder = step.getOperand(0) == left;
+    OperationState state(op.getLoc(), step.getName(), {inOrder ? init : element, inOrder ? element : init}, {to}, step.getAttrs());
+    rewriter.replaceOp(op, rewriter.create(state));
     return success();
   }
 };
@@ -383,9 +442,9 @@ struct GatherAtPosition : OpRewritePattern<GatherOp> {
 } // namespace
 
 void populateDataMovementSimplifications(RewritePatternSet &patterns) {
-  patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, GatherAtPosition, GatherToSlice,
-               NegativePadToSlice, ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast, SliceOfConcatenate,
-               SliceOfSlice, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
+  patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, ElementwiseOfUnitReshapes, GatherAtPosition,
+               GatherToSlice, NegativePadToSlice, ReduceOfUnits, ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast,
+               SliceOfConcatenate, SliceOfSlice, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

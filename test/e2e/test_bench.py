@@ -2,6 +2,7 @@
 """scripts/bench end to end on a tiny program: the figures are there and consistent; no figure is compared with a limit."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -19,6 +20,16 @@ def bench(*arguments):
     environment = dict(os.environ, MILLRACE_BUILD=tools.BUILD, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu")
     return subprocess.run([sys.executable, "-m", "benchmarks.compare", *arguments], cwd=tools.ROOT, capture_output=True, text=True,
                           env=environment)
+
+
+def test_help_needs_nothing(tmp_path):
+    """Neither a build nor an environment: a folder with the script and the file that knows its options."""
+    for name in ("scripts/bench", "benchmarks/arguments.py"):
+        (tmp_path / name).parent.mkdir()
+        shutil.copy(os.path.join(tools.ROOT, name), tmp_path / name)
+    process = subprocess.run([tmp_path / "scripts/bench", "op", "--help"], capture_output=True, text=True, timeout=60)
+    assert process.returncode == 0 and process.stdout.startswith("usage: scripts/bench") and "--resume" in process.stdout
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["benchmarks", "scripts"]
 
 
 def test_compares_and_plots(tmp_path):

@@ -63,6 +63,22 @@ case("variadic_same_init", lambda x, y: lax.reduce((x, y), (np.float32(0), np.fl
                                                    lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])), (1,)), f32(5, 6), f32(5, 6))
 case("variadic_window", lambda x, y: lax.reduce_window((x, y), (np.float32(0), np.float32(0)), lambda a, b: (a[0] + b[0], a[1] + b[1] * 2),
                                                        (2, 2), (1, 2), "VALID"), f32(5, 6), f32(5, 6))
+case("order_matters_along_columns", lambda x: lax.reduce(x, np.float32(3), lambda a, b: a * np.float32(0.5) - b, (0,)), f32(9, 70))
+
+
+def normalized_groups(x, groups, last):
+    """Groups of channels, images flattened before or after the split; the last dimension or the second is that of the channels."""
+    shape = (x.shape[0], -1, groups, x.shape[-1] // groups) if last else (x.shape[0], groups, -1)
+    g, axes = x.reshape(shape), (1, 3) if last else (2,)
+    centered = g - jnp.mean(g, axis=axes, keepdims=True)
+    return (centered * lax.rsqrt(jnp.mean(centered * centered, axis=axes, keepdims=True) + 1e-5)).reshape(x.shape)
+
+
+for last, shape in ((True, (2, 5, 7, 12)), (True, (1, 16, 16, 64)), (False, (2, 12, 5, 7))):
+    for numbers, tolerance in ((f32, 2e-4), (f64, 1e-12)):
+        name = f"groups_{'last' if last else 'second'}_{'x'.join(map(str, shape))}_{numbers.__name__}"
+        case(name, lambda x, g, last=last: jax.vjp(lambda x: normalized_groups(x, 4, last), x)[1](g)[0] + normalized_groups(x, 4, last),
+             numbers(*shape), numbers(*shape), rtol=tolerance, atol=tolerance)
 case("sort_same_twice", lambda x: lax.sort((x, x), num_keys=1), f32(5, 40))
 for axis in (0, 1, 2):
     for reverse in (False, True):

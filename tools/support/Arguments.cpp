@@ -144,8 +144,8 @@ std::vector<Array> hoistedArguments(mlir::ModuleOp module, const std::string &en
     Array array;
     array.dtype = lowering::dtypeOf(type.getElementType());
     array.dims.assign(type.getShape().begin(), type.getShape().end());
-    auto bytes = lowering::bytesOf(value);
-    array.bytes = succeeded(bytes) ? std::move(*bytes) : std::string();
+    if (auto bytes = lowering::bytesOf(value); succeeded(bytes))
+      array.bytes.assign(*bytes);
     arrays.push_back(std::move(array));
   }
   return arrays;

@@ -74,13 +74,13 @@ std::string_view field(std::string_view header, std::string_view key) {
   return header.substr(at);
 }
 
-void swapBytes(std::string &bytes, size_t width) {
+void swapBytes(Bytes &bytes, size_t width) {
   for (size_t i = 0; i + width <= bytes.size(); i += width)
     std::reverse(bytes.begin() + i, bytes.begin() + i + width);
 }
 
-std::string fromFortran(const std::string &bytes, const std::vector<int64_t> &dims, size_t width) {
-  std::string out(bytes.size(), '\0');
+Bytes fromFortran(const Bytes &bytes, const std::vector<int64_t> &dims, size_t width) {
+  Bytes out(bytes.size(), '\0');
   std::vector<int64_t> index(dims.size(), 0);
   std::vector<size_t> strides(dims.size());
   size_t stride = 1;
@@ -152,7 +152,7 @@ StatusOr<Array> parseNpy(std::string_view data, const std::string &where, DType 
   if (data.size() - start < count * width)
     return bad(where, "holds " + std::to_string(data.size() - start) + " bytes of data, but its shape needs " +
                           std::to_string(count * width));
-  array.bytes = std::string(data.substr(start, count * width));
+  array.bytes.assign(data.substr(start, count * width));
   if (order == '>')
     swapBytes(array.bytes, isComplex(array.dtype) ? width / 2 : width);
   if (field(header, "fortran_order").substr(0, 4) == "True")
@@ -333,7 +333,8 @@ std::string npyBytes(const Array &array) {
   out += '\0';
   out += char(header.size() & 255);
   out += char(header.size() >> 8);
-  return out + header + array.bytes;
+  out.reserve(out.size() + header.size() + array.bytes.size());
+  return out.append(header).append(array.bytes.data(), array.bytes.size());
 }
 
 void append(std::string &out, uint64_t value, size_t width) {

@@ -6,18 +6,32 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace millrace::tools {
 
+/// Gives memory that starts where the runtime can use it in place (runtime/client/Client.h).
+template <typename T> struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
+  AlignedAllocator() = default;
+  template <typename U> AlignedAllocator(const AlignedAllocator<U> &) {}
+  T *allocate(size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), kAlignment)); }
+  void deallocate(T *memory, size_t) { ::operator delete(memory, kAlignment); }
+  template <typename U> bool operator==(const AlignedAllocator<U> &) const { return true; }
+};
+
+using Bytes = std::basic_string<char, std::char_traits<char>, AlignedAllocator<char>>;
+
 /// A row-major array as the runtime stores it.
 struct Array {
   std::string name; ///< key in an .npz, else empty
   runtime::DType dtype = runtime::DType::Invalid;
   std::vector<int64_t> dims;
-  std::string bytes;
+  Bytes bytes;
 
   int64_t numElements() const;
 };

@@ -66,6 +66,12 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
     return (*client)->bufferFromHost(array.bytes.data(), array.dtype, array.dims, {}, HostSemantics::OnlyDuringCall,
                                      device->memories().front());
   };
+  // What is read only is used where it lies.
+  auto keep = [&](Array array, Device *device) {
+    auto kept = std::make_shared<const Array>(std::move(array));
+    return (*client)->bufferFromHost(kept->bytes.data(), kept->dtype, kept->dims, {}, HostSemantics::ImmutableZeroCopy,
+                                     device->memories().front(), [kept] {});
+  };
   // What each device gets of every argument; `tiles` of those that are consumed. Of the others, memory holds one copy.
   std::vector<std::vector<Array>> tiles(arguments.size());
   std::vector<std::vector<BufferPtr>> buffers(devices.size(), std::vector<BufferPtr>(arguments.size()));
@@ -82,7 +88,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
     if (consumed[i])
       continue;
     for (size_t position = 0; position < devices.size(); ++position) {
-      auto buffer = upload(tiles[i][position], devices[position]);
+      auto buffer = keep(std::move(tiles[i][position]), devices[position]);
       if (!buffer)
         return buffer.status();
       buffers[position][i] = *buffer;

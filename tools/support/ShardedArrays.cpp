@@ -117,7 +117,7 @@ bool isTileOf(const Array &tile, const Array &whole, const TensorSpec &local, in
   auto placement = placementOf(local, devices);
   if (!placement)
     return false;
-  std::string bytes = whole.bytes, part = tile.bytes;
+  Bytes bytes = whole.bytes, part = tile.bytes;
   copyTile(bytes.data(), whole.dims, part.data(), tile.dims, *placement, device, byteSize(whole.dtype), /*toTile=*/false);
   return bytes == whole.bytes;
 }

@@ -39,6 +39,47 @@ func.func @softmax(%a: tensor<64x128xf32>) -> tensor<64x128xf32> {
 
 // -----
 
+// What a row's sum becomes before it is broadcast (the mean, the deviation) does not part the reductions from their users.
+// CHECK-LABEL: func.func @normalization
+// CHECK-COUNT-1: call @
+// CHECK-NEXT: return
+func.func @normalization(%a: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %count = stablehlo.constant dense<128.0> : tensor<64xf32>
+  %sum = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %mean = stablehlo.divide %sum, %count : tensor<64xf32>
+  %means = stablehlo.broadcast_in_dim %mean, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %d = stablehlo.subtract %a, %means : tensor<64x128xf32>
+  %q = stablehlo.multiply %d, %d : tensor<64x128xf32>
+  %squares = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+  %variance = stablehlo.divide %squares, %count : tensor<64xf32>
+  %r = stablehlo.rsqrt %variance : tensor<64xf32>
+  %rs = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+  %n = stablehlo.multiply %d, %rs : tensor<64x128xf32>
+  return %n : tensor<64x128xf32>
+}
+
+// -----
+
+// Columns' numbers are no rows' numbers, and one number of everything would leave one row.
+// CHECK-LABEL: func.func @columns
+// CHECK-COUNT-3: call @
+// CHECK: return
+func.func @columns(%a: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<64x128xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x128xf32>, tensor<f32>) -> tensor<128xf32>
+  %e = stablehlo.exponential %sum : tensor<128xf32>
+  %es = stablehlo.broadcast_in_dim %e, dims = [1] : (tensor<128xf32>) -> tensor<64x128xf32>
+  %r = stablehlo.multiply %a, %es : tensor<64x128xf32>
+  %all = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<64x128xf32>, tensor<f32>) -> tensor<f32>
+  %f = stablehlo.exponential %all : tensor<f32>
+  %fs = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<64x128xf32>
+  %s = stablehlo.multiply %a, %fs : tensor<64x128xf32>
+  return %r, %s : tensor<64x128xf32>, tensor<64x128xf32>
+}
+
+// -----
+
 // A contraction takes its elementwise consumers as epilogue, but what makes its operands is computed before.
 // CHECK-LABEL: func.func @epilogue
 // CHECK-NEXT: %[[X:.*]] = call @exponential

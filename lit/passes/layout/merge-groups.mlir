@@ -51,3 +51,56 @@ func.func @rounded(%x: tensor<64x12xbf16>, %y: tensor<64x12xf32>) -> (tensor<4xb
   %3 = stablehlo.reduce(%2 init: %one) applies stablehlo.add across dimensions = [0, 2] : (tensor<64x4x3xf32>, tensor<f32>) -> tensor<4xf32>
   return %1, %3 : tensor<4xbf16>, tensor<4xf32>
 }
+
+// -----
+
+// Images flattened before their channels are split: both reshapes have a common refinement, of which the images are a merged form.
+// What follows on the images' own shape is not parted from the rest.
+// CHECK-LABEL: @flattened
+// CHECK-SAME: %[[X:.*]]: tensor<2x8x8x12xf32>, %[[SCALE:.*]]: tensor<12xf32>
+// CHECK: stablehlo.reduce(%[[X]] {{.*}} dimensions = [1, 2] : {{.*}} -> tensor<2x12xf32>
+// CHECK: %[[SUM:.*]] = stablehlo.reduce{{.*}} dimensions = [2] : {{.*}} -> tensor<2x4xf32>
+// CHECK-NOT: 64x
+// CHECK: %[[SPREAD:.*]] = stablehlo.broadcast_in_dim {{.*}} dims = [0, 3] : (tensor<2x12xf32>) -> tensor<2x8x8x12xf32>
+// CHECK: %[[D:.*]] = stablehlo.subtract %[[X]], %[[SPREAD]] : tensor<2x8x8x12xf32>
+// CHECK: %[[WIDE:.*]] = stablehlo.broadcast_in_dim %[[SCALE]], dims = [3]
+// CHECK: %[[R:.*]] = stablehlo.multiply %[[D]], %[[WIDE]] : tensor<2x8x8x12xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @flattened(%x: tensor<2x8x8x12xf32>, %scale: tensor<12xf32>) -> tensor<2x8x8x12xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<2x8x8x12xf32>) -> tensor<2x64x4x3xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [1, 3] : (tensor<2x64x4x3xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %2 = stablehlo.reshape %1 : (tensor<2x4xf32>) -> tensor<2x1x4x1xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1, 2, 3] : (tensor<2x1x4x1xf32>) -> tensor<2x64x4x3xf32>
+  %4 = stablehlo.subtract %0, %3 : tensor<2x64x4x3xf32>
+  %5 = stablehlo.reshape %4 : (tensor<2x64x4x3xf32>) -> tensor<2x8x8x12xf32>
+  %6 = stablehlo.broadcast_in_dim %scale, dims = [3] : (tensor<12xf32>) -> tensor<2x8x8x12xf32>
+  %7 = stablehlo.multiply %5, %6 : tensor<2x8x8x12xf32>
+  return %7 : tensor<2x8x8x12xf32>
+}
+
+// -----
+
+// Rows of a group are contiguous, and there is no convolution that wants images in another order.
+// CHECK-LABEL: @contiguous
+// CHECK: stablehlo.reduce{{.*}} dimensions = [2] : (tensor<2x4x192xf32>
+func.func @contiguous(%x: tensor<2x12x8x8xf32>) -> tensor<2x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<2x12x8x8xf32>) -> tensor<2x4x192xf32>
+  %1 = stablehlo.multiply %0, %0 : tensor<2x4x192xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x4x192xf32>, tensor<f32>) -> tensor<2x4xf32>
+  return %2 : tensor<2x4xf32>
+}
+
+// -----
+
+// 4x6 and 3x8 are no merged forms of one shape.
+// CHECK-LABEL: @incommensurable
+// CHECK: stablehlo.reduce{{.*}} dimensions = [0, 1] : (tensor<32x3x8xf32>
+func.func @incommensurable(%x: tensor<32x4x6xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<32x4x6xf32>) -> tensor<32x3x8xf32>
+  %1 = stablehlo.multiply %0, %0 : tensor<32x3x8xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<32x3x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}

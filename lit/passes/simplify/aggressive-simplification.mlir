@@ -229,3 +229,45 @@ func.func @gather_at_position(%x: tensor<6x5xf32>, %i: tensor<6x4x1xi32>) -> (te
   %1 = "stablehlo.gather"(%x, %columns) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x4x2xi32>) -> tensor<6x4xf32>
   return %0, %1 : tensor<6x4xf32>, tensor<6x4xf32>
 }
+
+// The mean of a row keeps the shape of its sum until it is broadcast.
+// CHECK-LABEL: @mean_of_rows
+// CHECK: %[[SUM:.*]] = stablehlo.reduce
+// CHECK: %[[MEAN:.*]] = stablehlo.divide %[[SUM]], %{{.*}} : tensor<1x4xf32>
+// CHECK: stablehlo.broadcast_in_dim %[[MEAN]], dims = [0, 1] : (tensor<1x4xf32>) -> tensor<1x4x3xf32>
+func.func @mean_of_rows(%x: tensor<1x4x3xf32>) -> tensor<1x4x3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %three = stablehlo.constant dense<3.0> : tensor<1x4x1xf32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<1x4x3xf32>, tensor<f32>) -> tensor<1x4xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x4xf32>) -> tensor<1x4x1xf32>
+  %2 = stablehlo.divide %1, %three : tensor<1x4x1xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1, 2] : (tensor<1x4x1xf32>) -> tensor<1x4x3xf32>
+  return %3 : tensor<1x4x3xf32>
+}
+
+// Operands of two shapes, and one that is no reshape, stay as they are.
+// CHECK-LABEL: @other_units
+// CHECK: stablehlo.add {{.*}} : tensor<1x4x1xf32>
+// CHECK: stablehlo.add {{.*}} : tensor<1x4x1xf32>
+func.func @other_units(%x: tensor<1x4xf32>, %y: tensor<4x1xf32>, %z: tensor<1x4x1xf32>) -> (tensor<1x4x1xf32>, tensor<1x4x1xf32>) {
+  %0 = stablehlo.reshape %x : (tensor<1x4xf32>) -> tensor<1x4x1xf32>
+  %1 = stablehlo.reshape %y : (tensor<4x1xf32>) -> tensor<1x4x1xf32>
+  %2 = stablehlo.add %0, %1 : tensor<1x4x1xf32>
+  %3 = stablehlo.add %0, %z : tensor<1x4x1xf32>
+  return %2, %3 : tensor<1x4x1xf32>, tensor<1x4x1xf32>
+}
+
+// A reduction of single elements is its reducer; the order of its operands stays.
+// CHECK-LABEL: @reduce_of_units
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<4x1xf32>) -> tensor<4xf32>
+// CHECK: stablehlo.subtract %[[X]], %{{.*}} : tensor<4xf32>
+// CHECK: stablehlo.reduce
+func.func @reduce_of_units(%x: tensor<4x1xf32>, %c: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
+  %0 = "stablehlo.reduce"(%x, %c) ({
+  ^bb0(%a: tensor<f32>, %e: tensor<f32>):
+    %1 = stablehlo.subtract %e, %a : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) {dimensions = array<i64: 1>} : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %2 : tensor<4xf32>, tensor<f32>
+}

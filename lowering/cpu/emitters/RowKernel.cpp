@@ -99,10 +99,21 @@ bool RowEmitter::knowsIdentity(const Node &node) const {
   return combine && identityOf(combine, combine->getResult(0).getType());
 }
 
-/// Lanes may each begin with the initial values: these are neutral, or the body only picks one of its operands (argmax).
+/// Lanes may be reduced each for itself and then with one another: the combiner has an identity to begin with; or results of it are
+/// elements, too, and it does no harm that every lane begins with the initial values, because they are neutral or the body only picks
+/// one of its operands (argmax).
 bool RowEmitter::maySplit(const Node &node) const {
   if (knowsIdentity(node))
     return true;
+  unsigned results = node.op->getNumResults();
+  if (node.inputs.size() < results)
+    return false;
+  for (unsigned extra = results; extra < node.inputs.size(); ++extra)
+    if (!node.body->getArgument(extra).use_empty())
+      return false;
+  for (auto [input, result] : llvm::zip(node.inputs, node.op->getResults()))
+    if (input.elementType != getElementTypeOrSelf(result.getType()))
+      return false;
   bool picks = true, adds = true;
   for (Operation &op : node.body->without_terminator()) {
     adds &= isa<arith::AddFOp, arith::AddIOp>(op);
@@ -236,18 +247,6 @@ LogicalResult RowEmitter::plan() {
       why = "a reduction's result varies along an index that is not parallel";
       return failure();
     }
-    if (!knowsIdentity(node)) {
-      // Any combiner works if accumulators and elements are the same kind of number.
-      bool plain = node.inputs.size() >= node.op->getNumResults();
-      for (unsigned extra = node.op->getNumResults(); extra < node.inputs.size(); ++extra)
-        plain &= node.body->getArgument(extra).use_empty();
-      for (auto [input, result] : llvm::zip(node.inputs, node.op->getResults()))
-        plain &= input.elementType == getElementTypeOrSelf(result.getType());
-      if (!plain) {
-        why = "reduction with a combiner that cannot be split into lanes";
-        return failure();
-      }
-    }
   }
   plan_.lane = chooseLane(model.allAtoms);
   plan_.parallel = parallel;
@@ -256,7 +255,7 @@ LogicalResult RowEmitter::plan() {
     plan_.parallel &= ~atomBit(plan_.lane);
   }
   if (!plan_.column && llvm::any_of(model.nodes, [&](const Node &node) { return node.reduction && !maySplit(node); })) {
-    why = "reduction with a combiner whose order matters";
+    why = "reduction with a combiner that cannot be split into lanes";
     return failure();
   }
   double costPerPoint = 0;
