@@ -16,6 +16,12 @@ def Sdy_PropagationDirection : I32EnumAttr<"PropagationDirection", "propagation 
   let cppNamespace = "::millrace::sdy";
 }
 
+// How the devices along unreduced axes are combined. Values are those of the bytecode.
+def Sdy_ReductionOp : I32EnumAttr<"ReductionOp", "reduction over axes of a mesh", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]> {
+  let cppNamespace = "::millrace::sdy";
+}
+
 class Sdy_Attr<string name, string word> : AttrDef<Sdy_Dialect, name> {
   let mnemonic = word;
 }

@@ -15,6 +15,7 @@ def Sdy_Dialect : Dialect {
     `sdy.sharding_rule` is a `#sdy.op_sharding_rule` on an operation. Source: Shardy's dialect documentation.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasCanonicalizer = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;

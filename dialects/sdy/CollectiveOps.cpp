@@ -2,9 +2,69 @@
 //===- CollectiveOps.cpp - Definitions and checks of CollectiveOps.td -----===//
 #include "dialects/sdy/Ops.h"
 #include "llvm/ADT/BitVector.h"
+#include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
+using namespace millrace::sdy;
+
+// `max` or `min` and the axes; a sum needs no word. Axes are one list, or one per dimension.
+template <typename AxesAttr>
+static ParseResult parseReduction(OpAsmParser &parser, ReductionOpAttr &reduction, AxesAttr &axes) {
+  StringRef word;
+  if (succeeded(parser.parseOptionalKeyword(&word, {"sum", "max", "min"})) && word != "sum")
+    reduction = ReductionOpAttr::get(parser.getContext(), *symbolizeReductionOp(word));
+  return parser.parseCustomAttributeWithFallback(axes);
+}
+
+template <typename AxesAttr>
+static void printReduction(OpAsmPrinter &printer, Operation *, ReductionOpAttr reduction, AxesAttr axes) {
+  if (reduction && reduction.getValue() != ReductionOp::Sum)
+    printer << stringifyReductionOp(reduction.getValue()) << ' ';
+  printer.printStrippedAttrOrType(axes);
+}
+
+// In files: the kind if it is not a sum, the sharding, the axes.
+template <typename AxesAttr>
+static LogicalResult readReduction(DialectBytecodeReader &reader, ReductionOpAttr &reduction, TensorShardingAttr &sharding,
+                                   AxesAttr &axes) {
+  Attribute first;
+  if (failed(reader.readAttribute(first)))
+    return failure();
+  if (auto kind = dyn_cast<ReductionOpAttr>(first)) {
+    reduction = kind;
+    return success(succeeded(reader.readAttribute(sharding)) && succeeded(reader.readAttribute(axes)));
+  }
+  sharding = dyn_cast<TensorShardingAttr>(first);
+  if (!sharding)
+    return reader.emitError() << "expected a sharding or the kind of a reduction, but got " << first;
+  return reader.readAttribute(axes);
+}
+
+static void writeReduction(DialectBytecodeWriter &writer, ReductionOpAttr reduction, TensorShardingAttr sharding, Attribute axes) {
+  if (reduction && reduction.getValue() != ReductionOp::Sum)
+    writer.writeAttribute(reduction);
+  writer.writeAttribute(sharding);
+  writer.writeAttribute(axes);
+}
+
+LogicalResult AllReduceOp::readProperties(DialectBytecodeReader &reader, OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  return readReduction(reader, properties.reduction_op, properties.out_sharding, properties.reduction_axes);
+}
+
+void AllReduceOp::writeProperties(DialectBytecodeWriter &writer) {
+  writeReduction(writer, getReductionOpAttr(), getOutShardingAttr(), getReductionAxesAttr());
+}
+
+LogicalResult ReduceScatterOp::readProperties(DialectBytecodeReader &reader, OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  return readReduction(reader, properties.reduction_op, properties.out_sharding, properties.reduce_scatter_axes);
+}
+
+void ReduceScatterOp::writeProperties(DialectBytecodeWriter &writer) {
+  writeReduction(writer, getReductionOpAttr(), getOutShardingAttr(), getReduceScatterAxesAttr());
+}
 
 #define GET_OP_CLASSES
 #include "dialects/sdy/CollectiveOps.cpp.inc"

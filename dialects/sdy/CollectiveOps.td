@@ -53,23 +53,34 @@ def Sdy_CollectivePermuteOp : Sdy_Collective<"collective_permute"> {
   let assemblyFormat = "$tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
 }
 
-def Sdy_AllReduceOp : Sdy_Collective<"all_reduce"> {
-  let summary = "Sums what the devices along axes hold";
-  let description = [{
-    (C5) Dimensions keep their sharding. (C6) Axes are valid. (C7) They split no dimension and are not
-    replicated in the operand. (C8) They are not unreduced in the result.
-    Example: `%1 = sdy.all_reduce {"a"} %0 out_sharding=<@mesh, [{}, {"b"} ]> : tensor<8x8xf32>`
-  }];
-  let arguments = (ins AnyTensor:$tensor, Sdy_AxisRefList:$reduction_axes, Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = "$reduction_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
+// `max` or `min` in front of the axes says what else than a sum. Files do without the property if it is a sum, and have it
+// first if not: readers that know sums only, such as jaxlib 0.10.2, refuse it rather than add up.
+class Sdy_Reduction<string mnemonic, AttrDef axisAttr, string axes> : Sdy_Collective<mnemonic> {
+  let arguments = !con((ins AnyTensor:$tensor), !dag(ins, [axisAttr], [axes]),
+                       (ins OptionalAttr<Sdy_ReductionOp>:$reduction_op, Sdy_TensorSharding:$out_sharding));
+  let assemblyFormat = "custom<Reduction>($reduction_op, $" # axes # ") $tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
+  let useCustomPropertiesEncoding = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$tensor, axisAttr.cppClassName:$axes, "ReductionOp":$kind,
+                                 "TensorShardingAttr":$out_sharding), [{
+    build($_builder, $_state, type, tensor, axes,
+          kind == ReductionOp::Sum ? ReductionOpAttr() : ReductionOpAttr::get($_builder.getContext(), kind), out_sharding);
+  }]>];
+  let extraClassDeclaration = [{ ReductionOp getKind() { return getReductionOp().value_or(ReductionOp::Sum); } }];
 }
 
-def Sdy_ReduceScatterOp : Sdy_Collective<"reduce_scatter"> {
+def Sdy_AllReduceOp : Sdy_Reduction<"all_reduce", Sdy_AxisRefList, "reduction_axes"> {
+  let summary = "Sums what the devices along axes hold, or takes the greatest or the least";
+  let description = [{
+    `max` or `min` in front of the axes says what else than a sum. (C5) Dimensions keep their sharding. (C6) Axes are
+    valid. (C7) They split no dimension and are not replicated in the operand. (C8) They are not unreduced in the result.
+    Example: `%1 = sdy.all_reduce {"a"} %0 out_sharding=<@mesh, [{}, {"b"} ]> : tensor<8x8xf32>`
+  }];
+}
+
+def Sdy_ReduceScatterOp : Sdy_Reduction<"reduce_scatter", Sdy_ListOfAxisRefLists, "reduce_scatter_axes"> {
   let summary = "all_reduce followed by all_slice along the same axes";
   let description = [{ (C5) The operand's sharding with `reduce_scatter_axes` added is `out_sharding`.
     Example: `%1 = sdy.reduce_scatter [{"a"}, {} ] %0 out_sharding=<@mesh, [{"a"}, {} ]> : tensor<8x8xf32>` }];
-  let arguments = (ins AnyTensor:$tensor, Sdy_ListOfAxisRefLists:$reduce_scatter_axes, Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = "$reduce_scatter_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)";
 }
 
 def Sdy_ReplicatedToUnreducedOp : Sdy_Collective<"replicated_to_unreduced"> {

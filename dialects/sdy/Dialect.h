@@ -7,10 +7,9 @@
 #include "mlir/IR/OpImplementation.h"
 #include <optional>
 
-namespace millrace::sdy {
-/// How the devices along unreduced axes are combined. Values are those of the bytecode.
-enum class ReductionOp : int64_t { Sum = 0, Max = 1, Min = 2 };
-} // namespace millrace::sdy
+namespace mlir {
+class RewritePatternSet;
+}
 
 #include "dialects/sdy/Dialect.h.inc"
 #include "dialects/sdy/Enums.h.inc"
@@ -62,6 +61,9 @@ llvm::SmallVector<AxisRefAttr> appendAxes(llvm::ArrayRef<AxisRefAttr> axes, llvm
 std::optional<llvm::SmallVector<AxisRefAttr>> dropAxes(llvm::ArrayRef<AxisRefAttr> axes,
                                                        llvm::ArrayRef<AxisRefAttr> suffix, MeshAttr mesh,
                                                        AxisRefAttr &missing);
+
+/// Collectives and reshards that move nothing, or that are one together. Part of the dialect's canonical form.
+void populateCollectivePatterns(mlir::RewritePatternSet &patterns);
 
 /// Registers reading and writing of attributes in Shardy's bytecode encoding.
 void addBytecodeInterface(SdyDialect &dialect);

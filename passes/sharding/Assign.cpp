@@ -48,7 +48,7 @@ SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> f
         bool same = any_of(candidates, [&](const Candidate &other) {
           return other.factor == each.factor && other.axes == each.axes;
         });
-        if (!each.axes.empty() && !same && (kind == FactorKind::PassThrough || kind == FactorKind::Reduction))
+        if (!each.axes.empty() && !same && kind != FactorKind::NeedReplication)
           candidates.push_back({each.factor, each.axes});
       }
     }
@@ -62,7 +62,12 @@ SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> f
     auto key = [&](const Candidate &each) {
       return std::tuple(each.elements, factors[each.factor].kind == FactorKind::PassThrough, productOf(each.axes));
     };
-    return key(a) > key(b);
+    if (key(a) != key(b))
+      return key(a) > key(b);
+    // As Shardy decides between equals.
+    if (a.factor != b.factor)
+      return a.factor > b.factor;
+    return std::lexicographical_compare(b.axes.begin(), b.axes.end(), a.axes.begin(), a.axes.end());
   };
   while (!candidates.empty()) {
     auto *best = candidates.begin();
@@ -79,6 +84,39 @@ SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> f
     erase_if(candidates, [](const Candidate &each) { return each.axes.empty(); });
   }
   return assigned;
+}
+
+void moveToWholeFactors(const Projection &projection, ArrayRef<Factor> factors, MutableArrayRef<Axes> assigned) {
+  SmallVector<const ProjectedTensor *> tensors;
+  for (auto *side : {&projection.operands, &projection.results})
+    for (const ProjectedTensor &tensor : *side)
+      if (!tensor.factors.empty())
+        tensors.push_back(&tensor);
+  for (auto [number, factor] : enumerate(factors)) {
+    if (factor.kind != FactorKind::NeedReplication || tensors.empty() ||
+        !all_of(tensors, [&](const ProjectedTensor *tensor) { return tensor->find(number); }))
+      continue;
+    Axes common = tensors.front()->find(number)->axes;
+    for (const ProjectedTensor *tensor : tensors) {
+      const Axes &here = tensor->find(number)->axes;
+      size_t same = 0;
+      while (same < common.size() && same < here.size() && common[same] == here[same])
+        ++same;
+      common.resize(same);
+    }
+    for (const Axis &axis : common) {
+      if (any_of(assigned, [&](const Axes &axes) { return any_of(axes, [&](const Axis &other) { return other.overlaps(axis); }); }))
+        continue;
+      for (auto [other, axes] : zip_equal(factors, assigned))
+        if (other.kind == FactorKind::PassThrough && other.size % (productOf(axes) * axis.size) == 0) {
+          if (!axes.empty() && axes.back().axis == axis.axis && axes.back().end() == axis.pre)
+            axes.back().size *= axis.size;
+          else
+            axes.push_back(axis);
+          break;
+        }
+    }
+  }
 }
 
 TensorSharding shardingOf(const TensorFactors &dims, ArrayRef<Factor> factors, ArrayRef<Axes> assigned) {

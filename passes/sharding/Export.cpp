@@ -6,6 +6,7 @@
 #include "passes/sharding/DataFlow.h"
 #include "passes/sharding/ModuleGraph.h"
 #include "passes/sharding/OpRules.h"
+#include "passes/sharding/Origins.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ShardingWalk.h"
 
@@ -65,9 +66,26 @@ sdy::TensorShardingAttr outside(sdy::ManualComputationOp manual, unsigned number
   return withReplicated(withDims(inside, dims), replicated, mesh);
 }
 
-void sink(sdy::DataFlowEdgeOp edge) {
+/// What propagation wrote down about the edge, now on the operation with the region.
+void sinkDebugInfo(sdy::DataFlowEdgeOp edge, StringRef what) {
+  auto entry = edge->getAttrOfType<DictionaryAttr>(("sdy." + what).str());
+  if (!entry)
+    return;
+  if (auto argument = dyn_cast<BlockArgument>(edge.getInput()))
+    setDebugEntry(argument.getOwner()->getParentOp(), ("sdy.block_arg_" + what).str(), argument.getOwner()->getNumArguments(),
+                  argument.getArgNumber(), entry);
+  else
+    setDebugEntry(edge.getInput().getDefiningOp(), ("sdy.result_" + what).str(), edge.getInput().getDefiningOp()->getNumResults(),
+                  cast<OpResult>(edge.getInput()).getResultNumber(), entry);
+}
+
+void sink(sdy::DataFlowEdgeOp edge, bool origins, bool edges) {
   Value owner = edge.getInput();
   sdy::TensorShardingAttr sharding = edge.getShardingAttr();
+  if (origins)
+    sinkDebugInfo(edge, "sharding_origins");
+  if (edges)
+    sinkDebugInfo(edge, "propagation_edges");
   edge.replaceAllUsesWith(owner);
   edge.erase();
   if (!sharding)
@@ -91,8 +109,9 @@ void sink(sdy::DataFlowEdgeOp edge) {
 }
 
 struct SinkDataFlowEdges : impl::SinkDataFlowEdgesPassBase<SinkDataFlowEdges> {
+  using Base::Base;
   void runOnOperation() override {
-    getOperation().walk([](sdy::DataFlowEdgeOp edge) { sink(edge); });
+    getOperation().walk([&](sdy::DataFlowEdgeOp edge) { sink(edge, origins, edges); });
   }
 };
 

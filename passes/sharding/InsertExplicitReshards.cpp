@@ -42,8 +42,8 @@ bool isSame(sdy::TensorShardingAttr a, sdy::TensorShardingAttr b) {
 class Inserter {
 public:
   /// `everywhere`: else only what PartialReshards.h does, and at concatenations.
-  Inserter(func::FuncOp function, bool everywhere)
-      : function(function), builder(function.getContext()), everywhere(everywhere) {}
+  Inserter(func::FuncOp function, bool everywhere, bool markPartial)
+      : function(function), builder(function.getContext()), everywhere(everywhere), markPartial(markPartial) {}
 
   void run() {
     SmallVector<Operation *> ops;
@@ -157,10 +157,47 @@ private:
     }
   }
 
+  /// An operand and a result with the same dimensions that are cut differently: one of the two is followed in all of them. The one
+  /// in which nothing that moves is cut, else the larger one, else the one in more parts.
+  static void followOne(Projection &projection, const Rule &rule, ArrayRef<int64_t> elements) {
+    struct Side {
+      ProjectedTensor *tensor;
+      int64_t elements, parts = 1;
+      bool moves = false;
+    };
+    SmallVector<Side> sides;
+    size_t operands = 0;
+    for (auto *list : {&projection.operands, &projection.results})
+      for (ProjectedTensor &tensor : *list) {
+        int64_t size = elements.front();
+        elements = elements.drop_front();
+        if (tensor.factors.empty())
+          continue;
+        operands += list == &projection.operands;
+        Side &side = sides.emplace_back(Side{&tensor, size});
+        for (const FactorAxes &each : tensor.factors) {
+          FactorKind kind = rule.factors[each.factor].kind;
+          if (!each.minorMost || (kind != FactorKind::PassThrough && kind != FactorKind::Permutation))
+            return;
+          side.parts *= productOf(each.axes);
+          side.moves |= !each.axes.empty() && kind == FactorKind::Permutation;
+        }
+      }
+    if (sides.size() != 2 || operands != 1 || sides[0].tensor->factors.size() != sides[1].tensor->factors.size() ||
+        !llvm::all_of(sides[0].tensor->factors, [&](const FactorAxes &each) { return sides[1].tensor->find(each.factor); }))
+      return;
+    auto key = [](const Side &side) { return std::tuple(side.parts > 1, !side.moves, side.elements, side.parts); };
+    Side &other = key(sides[0]) >= key(sides[1]) ? sides[1] : sides[0];
+    for (FactorAxes &each : other.tensor->factors)
+      each.axes.clear();
+  }
+
   void visit(Operation *op, Rule rule) {
-    if (reductionOf(op) != sdy::ReductionOp::Sum) // sdy.all_reduce is a sum
+    // Pieces of something that is cut already are joined where they are; others come to stand elsewhere, and are whole before.
+    if (isa<stablehlo::ConcatenateOp>(op) &&
+        llvm::none_of(op->getOperands(), [](Value operand) { return operand.getDefiningOp<stablehlo::SliceOp>(); }))
       for (Factor &factor : rule.factors)
-        if (factor.kind == FactorKind::Reduction)
+        if (factor.kind == FactorKind::Permutation)
           factor.kind = FactorKind::NeedReplication;
     Attribute name;
     sdy::MeshAttr mesh;
@@ -192,7 +229,9 @@ private:
       auto shaped = dyn_cast<ShapedType>(value.getType());
       elements.push_back(shaped && shaped.hasStaticShape() ? shaped.getNumElements() : 1);
     }
+    followOne(projection, rule, elements);
     SmallVector<Axes> assigned = assignFactors(projection, rule.factors, elements);
+    moveToWholeFactors(projection, rule.factors, assigned);
     keepWholeParts(rule, assigned);
     auto attrFor = [&](const TensorFactors &dims) {
       return toAttr(sharding::shardingOf(dims, rule.factors, assigned), name, mesh);
@@ -211,11 +250,15 @@ private:
       sdy::TensorShardingAttr wanted = shardingOf(result), made = attrFor(dims);
       SmallPtrSet<Operation *, 2> own;
       Value value = result;
-      if (!isSame(wanted, made))
+      sdy::ReductionOp kind = reductionOf(op).value_or(sdy::ReductionOp::Sum);
+      auto axes = sdy::AxisRefListAttr::get(op->getContext(), toAttr(reduced, mesh));
+      if (!reduced.empty() && markPartial)
+        setSharding(result, sdy::TensorShardingAttr::get(op->getContext(), made.getMeshOrRef(), made.getDimShardings(),
+                                                         made.getReplicatedAxes(), axes.getValue(), kind));
+      else if (!isSame(wanted, made))
         setSharding(result, made);
       if (!reduced.empty()) {
-        auto axes = sdy::AxisRefListAttr::get(op->getContext(), toAttr(reduced, mesh));
-        auto sum = sdy::AllReduceOp::create(builder, op->getLoc(), value.getType(), value, axes, made);
+        auto sum = sdy::AllReduceOp::create(builder, op->getLoc(), value.getType(), value, axes, kind, made);
         own.insert(sum);
         value = sum.getResult();
       }
@@ -239,21 +282,21 @@ private:
 
   func::FuncOp function;
   OpBuilder builder;
-  bool everywhere;
+  bool everywhere, markPartial;
 };
 
 struct InsertExplicitReshards : impl::InsertExplicitReshardsPassBase<InsertExplicitReshards> {
   using Base::Base;
   void runOnOperation() override {
     if (!getOperation().isExternal())
-      Inserter(getOperation(), everywhere).run();
+      Inserter(getOperation(), everywhere, markPartial).run();
   }
 };
 
 struct TempExplicitReshards : impl::TempExplicitReshardsForOptimizationsPassBase<TempExplicitReshards> {
   void runOnOperation() override {
     if (!getOperation().isExternal())
-      Inserter(getOperation(), false).run();
+      Inserter(getOperation(), false, false).run();
   }
 };
 

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- OptimizeCollectives.cpp - Changes of sharding that are none, or that are one together -----===//
-// Input:   %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]>
-//          %2 = sdy.all_slice [{"x"}] %1 out_sharding=<@mesh, [{"x"}]>
-// Output:  %2 = sdy.reduce_scatter [{"x"}] %0 out_sharding=<@mesh, [{"x"}]>
-// Leaves alone collectives without users, except all_to_all: only what is replaced here is removed here.
+//===- OptimizeCollectives.cpp - sdy collectives that are none, or one together -----===//
+// Input, output and what is left alone: dialects/sdy/Canonicalize.cpp, without what that does to other operations.
 #include "passes/sharding/ProgramPasses.h"
 
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
-using namespace millrace::sdy;
 
 namespace millrace::sharding {
 #define GEN_PASS_DEF_OPTIMIZECOLLECTIVESPASS
@@ -21,161 +16,10 @@ namespace millrace::sharding {
 
 namespace {
 
-using AxisRefs = ArrayRef<AxisRefAttr>;
-
-bool isEmpty(ArrayRef<AxisRefListAttr> lists) {
-  return llvm::all_of(lists, [](AxisRefListAttr list) { return list.getValue().empty(); });
-}
-
-/// The same parts on the same devices; what propagation may still add does not count.
-bool isSame(TensorShardingAttr a, TensorShardingAttr b) {
-  return a && b && a.getMeshOrRef() == b.getMeshOrRef() && a.getUnreducedAxes() == b.getUnreducedAxes() &&
-         llvm::equal(a.getDimShardings(), b.getDimShardings(),
-                     [](DimensionShardingAttr x, DimensionShardingAttr y) { return x.getAxes() == y.getAxes(); });
-}
-
-//===-- Nothing moves -----------------------------------------------------===//
-
-LogicalResult dropIf(bool isNothing, Operation *op, PatternRewriter &rewriter) {
-  if (!isNothing)
-    return rewriter.notifyMatchFailure(op, "data moves");
-  rewriter.replaceOp(op, op->getOperand(0));
-  return success();
-}
-
-LogicalResult dropNoop(AllGatherOp op, PatternRewriter &rewriter) { return dropIf(isEmpty(op.getGatheringAxes()), op, rewriter); }
-LogicalResult dropNoop(AllReduceOp op, PatternRewriter &rewriter) {
-  return dropIf(op.getReductionAxes().empty(), op, rewriter);
-}
-LogicalResult dropNoop(ReduceScatterOp op, PatternRewriter &rewriter) {
-  return dropIf(isEmpty(op.getReduceScatterAxes()), op, rewriter);
-}
-LogicalResult dropNoop(CollectivePermuteOp op, PatternRewriter &rewriter) {
-  return dropIf(isSame(getSharding(op.getTensor()), op.getOutSharding()), op, rewriter);
-}
-LogicalResult dropNoop(AllSliceOp op, PatternRewriter &rewriter) {
-  if (auto gather = op.getTensor().getDefiningOp<AllGatherOp>();
-      gather && gather.getGatheringAxes() == op.getSlicingAxes()) {
-    rewriter.replaceOp(op, gather.getTensor());
-    return success();
-  }
-  return dropIf(isEmpty(op.getSlicingAxes()), op, rewriter);
-}
-
-//===-- Two are one -------------------------------------------------------===//
-
-/// A sum of what was made a sum is what it was before, or that gathered.
-LogicalResult undoUnreduced(AllReduceOp op, PatternRewriter &rewriter) {
-  Operation *inner = op.getTensor().getDefiningOp();
-  if (auto replicated = dyn_cast_or_null<ReplicatedToUnreducedOp>(inner);
-      replicated && replicated.getAxes() == op.getReductionAxes() &&
-      replicated.getOutSharding().getReductionOp() == ReductionOp::Sum) {
-    rewriter.replaceOp(op, replicated.getTensor());
-    return success();
-  }
-  auto sharded = dyn_cast_or_null<ShardedToUnreducedOp>(inner);
-  if (!sharded || sharded.getOutSharding().getReductionOp() != ReductionOp::Sum)
-    return rewriter.notifyMatchFailure(op, "its operand was not made unreduced");
-  SmallVector<AxisRefAttr> axes;
-  for (AxisRefListAttr list : sharded.getAxes())
-    llvm::append_range(axes, list.getValue());
-  AxisRefs summed = op.getReductionAxes();
-  if (!std::is_permutation(axes.begin(), axes.end(), summed.begin(), summed.end()))
-    return rewriter.notifyMatchFailure(op, "other axes");
-  rewriter.replaceOpWithNewOp<AllGatherOp>(op, op.getType(), sharded.getTensor(), sharded.getAxesAttr(), op.getOutSharding());
-  return success();
-}
-
-/// all_reduce, then all_slice by the same axes (and others): reduce_scatter (then all_slice by the others).
-LogicalResult fuseReduceScatter(AllSliceOp op, PatternRewriter &rewriter) {
-  auto reduce = op.getTensor().getDefiningOp<AllReduceOp>();
-  if (!reduce)
-    return rewriter.notifyMatchFailure(op, "its operand is no all_reduce");
-  for (Operation *user : reduce->getUsers()) {
-    auto slice = dyn_cast<AllSliceOp>(user);
-    if (!slice || slice.getSlicingAxes() != op.getSlicingAxes())
-      return rewriter.notifyMatchFailure(op, "somebody else needs more of the all_reduce");
-    if (slice->getBlock() != op->getBlock() || slice->isBeforeInBlock(op))
-      return rewriter.notifyMatchFailure(op, "the first all_slice is the one to look at");
-  }
-  // The same axis in two dimensions cannot be: the sharding names each once.
-  MeshAttr mesh = op.getOutSharding().getMesh(op);
-  TensorShardingAttr before = getSharding(reduce.getTensor());
-  SmallVector<AxisRefAttr> left(reduce.getReductionAxes());
-  SmallVector<AxisRefListAttr> scattered, sliced;
-  SmallVector<DimensionShardingAttr> dims;
-  for (auto [dim, list] : llvm::enumerate(op.getSlicingAxes())) {
-    AxisRefs axes = list.getValue();
-    AxisRefs first = axes.take_while([&](AxisRefAttr axis) { return llvm::is_contained(left, axis); });
-    for (AxisRefAttr axis : first)
-      llvm::erase(left, axis);
-    scattered.push_back(AxisRefListAttr::get(op.getContext(), first));
-    sliced.push_back(AxisRefListAttr::get(op.getContext(), axes.drop_front(first.size())));
-    AxisRefs old = before ? before.getDimShardings()[dim].getAxes() : AxisRefs();
-    dims.push_back(DimensionShardingAttr::get(op.getContext(), appendAxes(old, first, mesh), true, std::nullopt));
-  }
-  if (!left.empty())
-    return rewriter.notifyMatchFailure(op, "not all axes of the all_reduce are sliced by");
-  TensorShardingAttr out = op.getOutSharding();
-  auto between = TensorShardingAttr::get(op.getContext(), out.getMeshOrRef(), dims, out.getReplicatedAxes(),
-                                         out.getUnreducedAxes(), out.getReductionOp());
-  Value value = ReduceScatterOp::create(rewriter, reduce.getLoc(), op.getType(), reduce.getTensor(),
-                                        ListOfAxisRefListsAttr::get(op.getContext(), scattered),
-                                        isEmpty(sliced) ? out : between);
-  if (!isEmpty(sliced))
-    value = AllSliceOp::create(rewriter, op.getLoc(), op.getType(), value,
-                               ListOfAxisRefListsAttr::get(op.getContext(), sliced), out);
-  for (Operation *user : llvm::make_early_inc_range(reduce->getUsers()))
-    rewriter.replaceOp(user, value);
-  rewriter.eraseOp(reduce);
-  return success();
-}
-
-LogicalResult fuseAllToAll(AllToAllOp op, PatternRewriter &rewriter) {
-  if (op.use_empty()) {
-    rewriter.eraseOp(op);
-    return success();
-  }
-  auto inner = op.getTensor().getDefiningOp<AllToAllOp>();
-  if (!inner || !inner->hasOneUse())
-    return rewriter.notifyMatchFailure(op, "no single-use inner all_to_all");
-  SmallVector<AllToAllParamAttr> params(inner.getParams());
-  for (AllToAllParamAttr param : op.getParams()) {
-    for (AllToAllParamAttr other : inner.getParams())
-      for (int64_t dim : {other.getSrcDim(), other.getTgtDim()})
-        if (dim == param.getSrcDim() || dim == param.getTgtDim())
-          return rewriter.notifyMatchFailure(op, "both change one dimension");
-    params.push_back(param);
-  }
-  llvm::sort(params, [](AllToAllParamAttr a, AllToAllParamAttr b) { return a.getSrcDim() < b.getSrcDim(); });
-  rewriter.replaceOpWithNewOp<AllToAllOp>(op, op.getType(), inner.getTensor(),
-                                          AllToAllParamListAttr::get(op.getContext(), params), op.getOutSharding());
-  return success();
-}
-
-LogicalResult fuseReshards(ReshardOp op, PatternRewriter &rewriter) {
-  if (auto inner = op.getInput().getDefiningOp<ReshardOp>(); inner && inner->hasOneUse()) {
-    rewriter.modifyOpInPlace(op, [&] { op.getInputMutable().assign(inner.getInput()); });
-    return success();
-  }
-  for (Operation *user : op.getInput().getUsers())
-    if (auto other = dyn_cast<ReshardOp>(user); other && other != op && other.getSharding() == op.getSharding() &&
-                                                other->getBlock() == op->getBlock() && other->isBeforeInBlock(op)) {
-      rewriter.replaceOp(op, other);
-      return success();
-    }
-  return rewriter.notifyMatchFailure(op, "no reshard before it");
-}
-
 struct OptimizeCollectives : impl::OptimizeCollectivesPassBase<OptimizeCollectives> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add(+[](AllGatherOp op, PatternRewriter &rewriter) { return dropNoop(op, rewriter); });
-    patterns.add(+[](AllReduceOp op, PatternRewriter &rewriter) { return dropNoop(op, rewriter); });
-    patterns.add(+[](AllSliceOp op, PatternRewriter &rewriter) { return dropNoop(op, rewriter); });
-    patterns.add(+[](ReduceScatterOp op, PatternRewriter &rewriter) { return dropNoop(op, rewriter); });
-    patterns.add(+[](CollectivePermuteOp op, PatternRewriter &rewriter) { return dropNoop(op, rewriter); });
-    patterns.add(undoUnreduced).add(fuseReduceScatter).add(fuseAllToAll).add(fuseReshards);
+    sdy::populateCollectivePatterns(patterns);
     // Nothing else: constants stay where propagation has put them.
     GreedyRewriteConfig config;
     config.enableFolding(false).enableConstantCSE(false);

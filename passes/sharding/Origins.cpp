@@ -123,31 +123,118 @@ std::string roleIn(const GraphNode &node, int tensor) {
 }
 } // namespace
 
-void attachOrigins(ModuleGraph &graph, bool origins, bool edges) {
-  for (int tensor = 0; tensor < int(graph.graph.tensors.size()); ++tensor) {
+namespace {
+
+/// Puts the dictionaries where Shardy puts them, under its names for whoever annotates.
+class Attacher {
+public:
+  explicit Attacher(ModuleGraph &graph) : graph(graph) {
+    // Constraints and manual computations get numbers, in the order of the program.
+    std::vector<Operation *> sources;
+    for (int tensor = 0; tensor < int(graph.graph.tensors.size()); ++tensor)
+      if (Operation *op = sourceAt(tensor); op && !llvm::is_contained(sources, op))
+        sources.push_back(op);
+    if (!sources.empty())
+      sources.front()->getParentOfType<ModuleOp>().walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (!llvm::is_contained(sources, op))
+          return;
+        bool isManual = isa<sdy::ManualComputationOp>(op);
+        names[op] = (isManual ? "mc_" : "constraint_") + std::to_string(isManual ? manuals++ : constraints++);
+      });
+  }
+
+  void nameSources() {
+    for (auto &[op, name] : names)
+      op->setAttr("sdy.sharding_origin_name", StringAttr::get(op->getContext(), name));
+  }
+
+  std::string originName(int tensor, int annotated) {
+    if (tensor == annotated)
+      return "self";
+    ModuleGraph::Place place = graph.place(annotated);
+    if (!place.value)
+      return "output: " + std::to_string(place.result);
+    if (auto argument = dyn_cast<BlockArgument>(place.value); argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+      return "input: " + std::to_string(argument.getArgNumber());
+    Operation *op = sourceAt(annotated);
+    if (!op)
+      return describePlace(graph, annotated);
+    if (!isa<sdy::ManualComputationOp>(op))
+      return names[op];
+    Value end = cast<sdy::DataFlowEdgeOp>(place.value.getDefiningOp()).getInput();
+    if (auto argument = dyn_cast<BlockArgument>(end))
+      return names[op] + "_input: " + std::to_string(argument.getArgNumber());
+    return names[op] + "_output: " + std::to_string(cast<OpResult>(end).getResultNumber());
+  }
+
+  void attach(int tensor, StringRef name, const NamedAttrList &entries) {
+    ModuleGraph::Place place = graph.place(tensor);
+    MLIRContext *context = place.value ? place.value.getContext() : place.function.getContext();
+    DictionaryAttr all = entries.getDictionary(context);
+    if (!place.value)
+      return place.function.setResultAttr(place.result, name, all);
+    if (auto argument = dyn_cast<BlockArgument>(place.value)) {
+      if (auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+        function.setArgAttr(argument.getArgNumber(), name, all);
+      return;
+    }
+    Operation *op = place.value.getDefiningOp();
+    if (isa<sdy::SdyDialect>(op->getDialect()) && op->getNumResults() == 1 && op->getNumRegions() == 0)
+      op->setAttr(name, all);
+    else
+      setDebugEntry(op, name, op->getNumResults(), cast<OpResult>(place.value).getResultNumber(), all);
+  }
+
+private:
+  /// The constraint, or the manual computation of a data-flow edge, that the tensor is.
+  Operation *sourceAt(int tensor) {
     Value value = graph.place(tensor).value;
     Operation *op = value ? value.getDefiningOp() : nullptr;
-    if (!op)
-      continue;
-    Builder builder(op->getContext());
+    if (isa_and_nonnull<sdy::ShardingConstraintOp>(op))
+      return op;
+    auto edge = dyn_cast_or_null<sdy::DataFlowEdgeOp>(op);
+    if (!edge)
+      return nullptr;
+    auto argument = dyn_cast<BlockArgument>(edge.getInput());
+    Operation *owner = argument ? argument.getOwner()->getParentOp() : edge.getInput().getDefiningOp();
+    return isa<sdy::ManualComputationOp>(owner) ? owner : nullptr;
+  }
+
+  ModuleGraph &graph;
+  llvm::DenseMap<Operation *, std::string> names;
+  int manuals = 0, constraints = 0;
+};
+
+} // namespace
+
+void setDebugEntry(Operation *op, StringRef name, size_t size, size_t index, DictionaryAttr entry) {
+  SmallVector<Attribute> all(size, DictionaryAttr::get(op->getContext()));
+  if (auto before = op->getAttrOfType<ArrayAttr>(name); before && before.size() == size)
+    all.assign(before.begin(), before.end());
+  all[index] = entry;
+  op->setAttr(name, ArrayAttr::get(op->getContext(), all));
+}
+
+void attachOrigins(ModuleGraph &graph, bool origins, bool edges) {
+  Attacher attacher(graph);
+  if (origins)
+    attacher.nameSources();
+  for (int tensor = 0; tensor < int(graph.graph.tensors.size()); ++tensor) {
     NamedAttrList from, through;
     forEachAxis(graph, tensor, [&](int dim, const Axis &axis, sdy::AxisRefAttr name) {
       Origin origin = originOf(graph.graph, tensor, dim, axis);
-      from.set(name.toString(), builder.getStringAttr(describePlace(graph, origin.annotated)));
+      auto text = [&](const std::string &value) { return StringAttr::get(name.getContext(), value); };
+      std::string key = name.getName().str();
+      if (sdy::SubAxisInfoAttr sub = name.getSubAxisInfo())
+        key += ":(" + std::to_string(sub.getPreSize()) + ")" + std::to_string(sub.getSize());
+      from.set(key, text(attacher.originName(tensor, origin.annotated)));
       if (origin.node >= 0)
-        through.set(name.toString(), builder.getStringAttr(roleIn(graph.graph.nodes[origin.node], origin.source)));
+        through.set(key, text(roleIn(graph.graph.nodes[origin.node], origin.source)));
     });
-    auto attach = [&](StringRef name, const NamedAttrList &entries) {
-      SmallVector<Attribute> all(op->getNumResults(), builder.getDictionaryAttr({}));
-      if (auto before = op->getAttrOfType<ArrayAttr>(name))
-        all.assign(before.begin(), before.end());
-      all[cast<OpResult>(value).getResultNumber()] = entries.getDictionary(op->getContext());
-      op->setAttr(name, builder.getArrayAttr(all));
-    };
     if (origins && !from.empty())
-      attach("sdy.sharding_origins", from);
-    if (edges && !through.empty())
-      attach("sdy.propagation_edges", through);
+      attacher.attach(tensor, "sdy.sharding_origins", from);
+    if (edges && !through.empty() && graph.place(tensor).value && graph.place(tensor).value.getDefiningOp())
+      attacher.attach(tensor, "sdy.propagation_edges", through);
   }
 }
 

@@ -60,8 +60,6 @@ void reduceOperands(Operation *op, ShardingOf shardingOf) {
     if (reduced.empty())
       continue;
     sdy::TensorShardingAttr before = shardingOf(operand.get());
-    if (before.getReductionOp() != sdy::ReductionOp::Sum) // sdy.all_reduce is a sum
-      continue;
     for (sdy::AxisRefAttr axis : before.getUnreducedAxes())
       if (!llvm::is_contained(reduced, axis))
         kept.push_back(axis);
@@ -69,7 +67,7 @@ void reduceOperands(Operation *op, ShardingOf shardingOf) {
                                             before.getReplicatedAxes(), kept,
                                             kept.empty() ? sdy::ReductionOp::Sum : before.getReductionOp());
     operand.set(sdy::AllReduceOp::create(builder, operand.get().getLoc(), operand.get().getType(), operand.get(),
-                                         sdy::AxisRefListAttr::get(op->getContext(), reduced), out));
+                                         sdy::AxisRefListAttr::get(op->getContext(), reduced), before.getReductionOp(), out));
   }
 }
 

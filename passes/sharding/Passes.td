@@ -18,7 +18,8 @@ defvar PropagationOptions = [
   Option<"debugShardingOrigins", "debug-sharding-origins", "bool", "false",
          "say on every operation which annotation its axes come from">,
   Option<"debugEdgeSourceSharding", "debug-edge-source-sharding", "bool", "false",
-         "say on every operation from which operand or result its axes came">];
+         "say on every operation from which operand or result its axes came">,
+  Option<"debugPropagationEdges", "debug-propagation-edge-sharding", "bool", "false", "debug-edge-source-sharding under its newer name">];
 
 defvar StrategyOption = [
   Option<"strategy", "propagation-strategy", "::millrace::sharding::Strategy",
@@ -153,6 +154,9 @@ def ShardingConstraintToReshardPass : Sharding_Pass<"sdy-sharding-constraint-to-
 
 def SinkDataFlowEdgesPass : Sharding_Pass<"sdy-sink-data-flow-edges", "::mlir::func::FuncOp"> {
   let summary = "Move the shardings of data-flow edges to the values they stand for";
+  let options = [
+    Option<"origins", "sink-debug-sharding-origins", "bool", "true", "also where their axes come from, if propagation said so">,
+    Option<"edges", "sink-debug-propagation-edge-sharding", "bool", "true", "also through what their axes came, if propagation said so">];
 }
 
 def UpdateNonDivisibleInputOutputShardingsPass
@@ -203,7 +207,10 @@ def InsertExplicitReshardsPass : Sharding_Pass<"sdy-insert-explicit-reshards", "
     Where a reduction factor is split, an sdy.all_reduce of the result follows. Without `enable-full-version` only what cannot
     be left to a partitioner: operands that are unreduced where the result is not are reduced, concatenations get operands that
     go together, and a product that is split by the axes of its contraction is resharded afterwards. }];
-  let options = [Option<"everywhere", "enable-full-version", "bool", "false", "at all operations">];
+  let options = [
+    Option<"everywhere", "enable-full-version", "bool", "false", "at all operations">,
+    Option<"markPartial", "mark-partial-result-with-unreduced-axes", "bool", "false",
+           "what an all_reduce follows says so: its sharding has the axes of the sum as unreduced">];
 }
 
 def TempExplicitReshardsForOptimizationsPass : Sharding_Pass<"sdy-temp-explicit-reshards-for-optimizations", "::mlir::func::FuncOp"> {

@@ -81,7 +81,7 @@ struct BasicPropagation : impl::BasicPropagationPassBase<BasicPropagation> {
   using BasicPropagationPassBase::BasicPropagationPassBase;
   void runOnOperation() override {
     if (failed(runPass(getOperation(), {Strategy::Basic, conservative, false, false},
-                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding, dumpDirectory})))
+                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding || debugPropagationEdges, dumpDirectory})))
       signalPassFailure();
   }
 };
@@ -90,7 +90,7 @@ struct AggressivePropagation : impl::AggressivePropagationPassBase<AggressivePro
   using AggressivePropagationPassBase::AggressivePropagationPassBase;
   void runOnOperation() override {
     if (failed(runPass(getOperation(), {strategy, conservative, false, false},
-                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding, dumpDirectory})))
+                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding || debugPropagationEdges, dumpDirectory})))
       signalPassFailure();
   }
 };
@@ -99,7 +99,7 @@ struct OpPriorityPropagation : impl::OpPriorityPropagationPassBase<OpPriorityPro
   using OpPriorityPropagationPassBase::OpPriorityPropagationPassBase;
   void runOnOperation() override {
     if (failed(runPass(getOperation(), {strategy, conservative, runOpPriority, false},
-                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding, dumpDirectory})))
+                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding || debugPropagationEdges, dumpDirectory})))
       signalPassFailure();
   }
 };
@@ -108,7 +108,7 @@ struct UserPriorityPropagation : impl::UserPriorityPropagationPassBase<UserPrior
   using UserPriorityPropagationPassBase::UserPriorityPropagationPassBase;
   void runOnOperation() override {
     if (failed(runPass(getOperation(), {strategy, conservative, runOpPriority, true},
-                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding, dumpDirectory})))
+                   {keepShardingRules, debugShardingOrigins, debugEdgeSourceSharding || debugPropagationEdges, dumpDirectory})))
       signalPassFailure();
   }
 };

@@ -45,8 +45,7 @@ void convert(sdy::ReshardOp op) {
   if (before) {
     bool split = llvm::any_of(before.getDimShardings(), [](auto dim) { return !dim.getAxes().empty(); });
     bool pending = !before.getUnreducedAxes().empty();
-    if ((pending && before.getReductionOp() != sdy::ReductionOp::Sum) || before.getRank() != after.getRank() ||
-        ((split || pending) && before.getMesh(op) != mesh))
+    if (before.getRank() != after.getRank() || ((split || pending) && before.getMesh(op) != mesh))
       return;
     for (auto [dim, axes] : llvm::zip_equal(before.getDimShardings(), from))
       axes = fromAttr(dim.getAxes(), mesh);
@@ -66,7 +65,7 @@ void convert(sdy::ReshardOp op) {
   }
   if (before && !before.getUnreducedAxes().empty())
     value = sdy::AllReduceOp::create(builder, op.getLoc(), value.getType(), value,
-                                     sdy::AxisRefListAttr::get(op.getContext(), before.getUnreducedAxes()),
+                                     sdy::AxisRefListAttr::get(op.getContext(), before.getUnreducedAxes()), before.getReductionOp(),
                                      closedSharding(from, after.getMeshOrRef(), mesh));
   for (const ReshardStep &step : *steps) {
     sdy::TensorShardingAttr out = closedSharding(step.result, after.getMeshOrRef(), mesh);

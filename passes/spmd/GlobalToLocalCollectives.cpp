@@ -60,8 +60,6 @@ Value GlobalToLocal::allGather(Location loc, Value value, int64_t dim, AxisRefs 
 
 LogicalResult GlobalToLocal::convertCollective(Operation *op) {
   const Info &from = opInfos[op].operands[0], &to = opInfos[op].results[0];
-  // The operand's sharding says how unreduced axes are combined.
-  sdy::ReductionOp kind = from.sharding ? from.sharding.getReductionOp() : sdy::ReductionOp::Sum;
   Location loc = op->getLoc();
   Value value = op->getOperand(0);
   auto type = cast<RankedTensorType>(value.getType());
@@ -121,7 +119,7 @@ LogicalResult GlobalToLocal::convertCollective(Operation *op) {
         auto sum = AllReduceOp::create(builder, loc, TypeRange{type}, ValueRange{value},
                                        groupsAttr(builder, positions.groupsAlong(each.getReductionAxes())), channel(),
                                        /*use_global_device_ids=*/!config.byReplica);
-        fillReducer(sum->getRegion(0), type.getElementType(), kind, loc);
+        fillReducer(sum->getRegion(0), type.getElementType(), each.getKind(), loc);
         value = sum->getResult(0);
       })
       .Case([&](sdy::ReduceScatterOp each) {
@@ -129,7 +127,7 @@ LogicalResult GlobalToLocal::convertCollective(Operation *op) {
           auto sum = ReduceScatterOp::create(builder, loc, scaled(value, dim, 1, positions.partsAlong(axes)), value, uint64_t(dim),
                                              groupsAttr(builder, positions.groupsAlong(axes)), channel(),
                                              /*use_global_device_ids=*/!config.byReplica);
-          fillReducer(sum->getRegion(0), type.getElementType(), kind, loc);
+          fillReducer(sum->getRegion(0), type.getElementType(), each.getKind(), loc);
           return sum->getResult(0);
         });
       })

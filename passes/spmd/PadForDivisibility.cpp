@@ -47,6 +47,8 @@ private:
   LogicalResult padByRule(Operation *op, const sharding::Rule &rule);
   LogicalResult padCollective(Operation *op);
   LogicalResult padWhole(Operation *op);
+  LogicalResult padPad(PadOp op, const Work &work);
+  LogicalResult padSlice(SliceOp op, const Work &work);
   void padAttributes(Operation *op);
   LogicalResult maskSummed(Operation *op, OpOperand &operand, int64_t dim);
   void maskIndices(OpOperand &indices, int64_t dim);
@@ -390,7 +392,7 @@ LogicalResult Padder::padCollective(Operation *op) {
                                                 from.sharding ? from.sharding.getDimShardings() : wholeLike(to.sharding).getDimShardings(),
                                                 {}, to.sharding.getUnreducedAxes(), to.sharding.getReductionOp());
     value = sdy::AllReduceOp::create(builder, loc, value.getType(), value, sdy::AxisRefListAttr::get(op->getContext(), axes),
-                                     reduced);
+                                     reduce.getKind(), reduced);
     from.sharding = reduced;
   }
   if (from.sharding)
@@ -401,6 +403,39 @@ LogicalResult Padder::padCollective(Operation *op) {
   infos[value] = to;
   op->getResult(0).replaceAllUsesWith(value);
   op->erase();
+  return success();
+}
+
+/// Elements at the end that fill the parts up, or some of what does: the parts stay, and get their values.
+LogicalResult Padder::padPad(PadOp op, const Work &work) {
+  Info from = info(op.getOperand()), to = info(op.getResult());
+  auto isZero = [](ArrayRef<int64_t> values) { return llvm::all_of(values, [](int64_t value) { return value == 0; }); };
+  auto axesOf = [](const Info &info) {
+    return llvm::map_to_vector(info.sharding.getDimShardings(), [](sdy::DimensionShardingAttr dim) { return dim.getAxes(); });
+  };
+  if (from.after != to.after || !isZero(op.getEdgePaddingLow()) || !isZero(op.getInteriorPadding()) || !from.sharding ||
+      !to.sharding || axesOf(from) != axesOf(to))
+    return padByRule(op, *work.rule);
+  builder.setInsertionPoint(op);
+  Value value = op.getOperand();
+  Value other = make<BroadcastInDimOp>(op.getLoc(), to.sharding, to.after, op.getPaddingValue(), ArrayRef<int64_t>());
+  for (auto [dim, size] : llvm::enumerate(from.before.getShape()))
+    if (size != to.before.getDimSize(dim))
+      value = make<SelectOp>(op.getLoc(), to.sharding, to.after, isBelow(op.getLoc(), to.after, dim, size, to.sharding), value, other);
+  infos[value] = to;
+  op.replaceAllUsesWith(value);
+  op.erase();
+  return success();
+}
+
+/// Elements at the end that only fill up parts are not cut off.
+LogicalResult Padder::padSlice(SliceOp op, const Work &work) {
+  const Info &from = info(op.getOperand()), &to = info(op.getResult());
+  bool fromStart = llvm::all_of(op.getStartIndices(), [](int64_t start) { return start == 0; }) &&
+                   llvm::all_of(op.getStrides(), [](int64_t stride) { return stride == 1; });
+  if (from.after != to.after || !fromStart)
+    return padByRule(op, *work.rule);
+  op.setLimitIndices(SmallVector<int64_t>(from.after.getShape()));
   return success();
 }
 
@@ -417,6 +452,8 @@ LogicalResult Padder::pad(const Work &work) {
         each->setAttr("value", value.resizeSplat(info(each->getResult(0)).after));
         return success();
       })
+      .Case([&](PadOp each) { return padPad(each, work); })
+      .Case([&](SliceOp each) { return padSlice(each, work); })
       .Case<sdy::ManualComputationOp>([&](auto manual) -> LogicalResult {
         for (Value value : llvm::concat<Value>(SmallVector<Value>(manual->getOperands()), SmallVector<Value>(manual->getResults())))
           if (info(value).grows())

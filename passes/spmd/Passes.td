@@ -34,16 +34,18 @@ def ConvertGlobalToLocalPass : Pass<"sdy-convert-global-to-local", "::mlir::Modu
 }
 
 def ResolvePermutationFactorsPass : Pass<"sdy-resolve-permutation-factors", "::mlir::ModuleOp"> {
-  let summary = "Keep whole what neighbours would have to exchange parts of";
+  let summary = "Let neighbours exchange what slices, pads, windows and the like need of each other's parts";
   let description = [{
-    Dimensions of permutation factors (shifted by slice, pad, reverse, windows, concatenate) that are split are resharded to be
-    whole before the operation, and split again behind it. The exchange between neighbours is xla-spmd-partition's.
+    An operation with a split dimension of a permutation factor (shifted by slice, pad, reverse, windows, concatenate) becomes a
+    manual computation in which devices send each other the elements that they lack. What parts do not divide is filled up before
+    and cut off behind. Without the exchange, and where xla-spmd-partition has none, such dimensions are resharded to be whole
+    before the operation, and split again behind it.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
   let options = [
-    Option<"haloExchange", "enable-halo-exchange", "bool", "true", "accepted: parts are gathered either way">,
-    Option<"replicaCount", "replica-count", "int64_t", "1", "accepted: gathering needs no device numbers">,
-    Option<"partitionCount", "partition-count", "int64_t", "1", "accepted: gathering needs no device numbers">,
+    Option<"haloExchange", "enable-halo-exchange", "bool", "true", "exchange instead of gathering">,
+    Option<"replicaCount", "replica-count", "int64_t", "1", "devices that are replicas">,
+    Option<"partitionCount", "partition-count", "int64_t", "1", "devices that are partitions: all of them unless there are replicas only">,
     Option<"unsafeRandom", "rng-bit-generator-unsafe", "bool", "true", "accepted: random bits are those of one device">];
 }
 

@@ -137,3 +137,20 @@ def test_same_objection(name):
     message = re.search(r'error: (?:"-":\d+:\d+: )?(.*)', str(refusal.value)).group(1)
     message = message.removeprefix("custom op 'sdy.mesh' ")  # a prefix that depends on how the parser is generated
     assert message.strip() in ours_says
+
+
+MAXIMUM = MESH + """
+    func.func @f(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+      %0 = sdy.all_reduce max {"a"} %arg0 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
+      %1 = sdy.reduce_scatter min [{"a"}, {}] %0 out_sharding=<@mesh, [{"a"}, {}]> : tensor<8x8xf32>
+      return %1 : tensor<8x8xf32>
+    }"""
+
+
+def test_other_reductions_than_sums():
+    """This jaxlib knows sums only: it must refuse a file with others instead of adding up. We read what we write."""
+    text, bytecode = ours(MAXIMUM)[0].decode(), ours(MAXIMUM, "--emit-bytecode")[0]
+    assert "sdy.all_reduce max {" in text and "sdy.reduce_scatter min [" in text
+    assert ours(bytecode)[0].decode() == text
+    with pytest.raises(Exception, match="TensorShardingAttr"):
+        theirs(bytecode)

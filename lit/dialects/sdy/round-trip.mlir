@@ -106,3 +106,14 @@ func.func private @attributes() attributes {test.all = {
   h = #sdy<sub_axis_info(1)2>, i = #sdy<mesh_axis"a"=2>, j = #sdy<axis_ref_list{"a", "b"}>,
   k = #sdy.op_sharding_rule<([ij,kl])->([i,jk,m]) {i=4,j=2,k=1,l=8,m=4} reduction={l} need_replication={m} permutation={i} blocked_propagation={i,j}>,
   l = #sdy.op_sharding_rule<([zz_1z_12, *])->([])>}}
+
+// CHECK-LABEL: @extremes
+func.func @extremes(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"c"}, {}]>}) {
+  // CHECK: sdy.all_reduce max {"b"} %arg0 out_sharding=<@mesh, [{"c"}, {}]> : tensor<8x8xf32>
+  %greatest = sdy.all_reduce max {"b"} %x out_sharding=<@mesh, [{"c"}, {}]> : tensor<8x8xf32>
+  // CHECK: sdy.all_reduce {"b"} %arg0 out_sharding=<@mesh, [{"c"}, {}]> : tensor<8x8xf32>
+  %sum = sdy.all_reduce sum {"b"} %x out_sharding=<@mesh, [{"c"}, {}]> : tensor<8x8xf32>
+  // CHECK: sdy.reduce_scatter min [{"a"}, {}] %arg0 out_sharding=<@mesh, [{"c", "a"}, {}]> : tensor<8x8xf32>
+  %least = sdy.reduce_scatter min [{"a"}, {}] %x out_sharding=<@mesh, [{"c", "a"}, {}]> : tensor<8x8xf32>
+  return
+}

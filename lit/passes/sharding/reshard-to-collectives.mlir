@@ -36,3 +36,10 @@ func.func @pending(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@pair, [{"x
   %0 = sdy.reshard %a <@pair, [{}, {}]> : tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
+
+// CHECK-LABEL: @candidates
+// CHECK: sdy.all_reduce min {"y"} %arg0 out_sharding=<@pair, [{"x"}, {}]>
+func.func @candidates(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@pair, [{"x"}, {}], unreduced=min{"y"}>}) -> tensor<8x8xf32> {
+  %0 = sdy.reshard %a <@pair, [{"x"}, {}]> : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}

@@ -54,6 +54,17 @@ func.func @moves(%a: tensor<4x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}
   return %1 : tensor<4x4xi32>
 }
 
+// The greatest of all rows, and the least in parts.
+func.func @extremes(%a: tensor<4x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4xi32>, tensor<4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %low = stablehlo.constant dense<-9> : tensor<i32>
+  %high = stablehlo.constant dense<99> : tensor<i32>
+  %0 = stablehlo.reduce(%a init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<4x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %1 = sdy.all_reduce max {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<4xi32>
+  %2 = stablehlo.reduce(%a init: %high) applies stablehlo.minimum across dimensions = [0] : (tensor<4x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %3 = sdy.reduce_scatter min [{"x"}] %2 out_sharding=<@mesh, [{"x"}]> : tensor<4xi32>
+  return %1, %3 : tensor<4xi32>, tensor<4xi32>
+}
+
 func.func @main() {
   %a = stablehlo.constant dense<[[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 15, 16]]> : tensor<4x4xi32>
   %top = stablehlo.slice %a [0:2, 0:4] : (tensor<4x4xi32>) -> tensor<2x4xi32>
@@ -87,5 +98,11 @@ func.func @main() {
       : (tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4xi32>) -> (tensor<4x2xi32>, tensor<4x2xi32>, tensor<4x2xi32>, tensor<4x2xi32>)
   check.expect_eq %m#0, %left : tensor<4x2xi32>
   check.expect_eq %m#3, %right : tensor<4x2xi32>
+
+  %x:8 = "interpreter.run_parallel"(%top, %top, %bottom, %bottom) {programs = [[@extremes, @extremes, @extremes, @extremes]]}
+      : (tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4xi32>, tensor<2x4xi32>)
+      -> (tensor<4xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2xi32>)
+  check.expect_eq_const %x#0, dense<[13, 14, 15, 16]> : tensor<4xi32>
+  check.expect_eq_const %x#7, dense<[3, 4]> : tensor<2xi32>
   return
 }
