@@ -32,6 +32,23 @@ Axes remaining(const Candidate &candidate, ArrayRef<Axes> assigned) {
   return result;
 }
 
+/// Of every factor, those before it in a dimension that they share. It is only cut once they are cut to the end: what a device
+/// would hold is no part of the dimension else.
+SmallVector<SmallVector<int>> precedingFactors(const Projection &projection, size_t count) {
+  SmallVector<SmallVector<int>> preceding(count);
+  for (auto *side : {&projection.operands, &projection.results})
+    for (const ProjectedTensor &tensor : *side) {
+      SmallVector<int> before;
+      for (const FactorAxes &each : tensor.factors) {
+        append_range(preceding[each.factor], before);
+        before.push_back(each.factor);
+        if (each.minorMost)
+          before.clear();
+      }
+    }
+  return preceding;
+}
+
 } // namespace
 
 SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> factors, ArrayRef<int64_t> sizes) {
@@ -69,11 +86,17 @@ SmallVector<Axes> assignFactors(const Projection &projection, ArrayRef<Factor> f
       return a.factor > b.factor;
     return std::lexicographical_compare(b.axes.begin(), b.axes.end(), a.axes.begin(), a.axes.end());
   };
+  SmallVector<SmallVector<int>> preceding = precedingFactors(projection, factors.size());
+  auto isReady = [&](const Candidate &each) {
+    return all_of(preceding[each.factor], [&](int before) { return productOf(assigned[before]) >= factors[before].size; });
+  };
   while (!candidates.empty()) {
-    auto *best = candidates.begin();
+    Candidate *best = nullptr;
     for (Candidate &each : candidates)
-      if (better(each, *best))
+      if (isReady(each) && (!best || better(each, *best)))
         best = &each;
+    if (!best)
+      break;
     assigned[best->factor] = best->axes;
     // Others lose what is taken; those of the same factor must go on where this one ends.
     for (Candidate &each : candidates) {

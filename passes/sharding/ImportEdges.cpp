@@ -195,14 +195,57 @@ sdy::ShardingConstraintOp endOfChain(sdy::ShardingConstraintOp first) {
   return asksOn ? sdy::ShardingConstraintOp() : last;
 }
 
+/// The edge that has the sharding of the value, if there is one.
+sdy::DataFlowEdgeOp edgeBehind(Value value) {
+  if (auto edge = value.getDefiningOp<sdy::DataFlowEdgeOp>())
+    return edge;
+  Value owner = isa<BlockArgument>(value) ? edgeOwner(value) : Value();
+  return owner ? edgeOp(owner) : sdy::DataFlowEdgeOp();
+}
+
+/// What flows through an edge is constrained where it arrives, so that all uses see the constraint; what is to be summed later
+/// is so on the edge already.
+void constrainEdge(OpOperand &use) {
+  Operation *op = use.getOwner();
+  Value input = use.get();
+  sdy::DataFlowEdgeOp edge = edgeBehind(input);
+  sdy::TensorShardingAttr sharding = askedBy(use);
+  if (!edge || !isClosed(sharding) || input.getParentBlock() != op->getBlock() ||
+      !llvm::all_of(input.getUses(), [&](OpOperand &other) {
+        sdy::TensorShardingAttr asked = askedBy(other);
+        return !asked || asked == sharding;
+      }))
+    return;
+  auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op);
+  if (constraint && endOfChain(constraint) != constraint)
+    return;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfterValue(input);
+  if (!constraint)
+    constraint = sdy::ShardingConstraintOp::create(builder, op->getLoc(), input.getType(), input, sharding);
+  else
+    constraint->moveBefore(builder.getInsertionBlock(), builder.getInsertionPoint());
+  input.replaceAllUsesExcept(constraint.getResult(), constraint);
+  if (sharding.getUnreducedAxes().empty() || edge.getShardingAttr())
+    return;
+  sdy::TensorShardingAttr open = fullyOpen(sharding.getMeshOrRef(), sharding.getRank());
+  edge.setShardingAttr(sdy::TensorShardingAttr::get(op->getContext(), open.getMeshOrRef(), open.getDimShardings(), {},
+                                                    sharding.getUnreducedAxes(), sharding.getReductionOp()));
+}
+
 struct ApplyShardingConstraints : impl::ApplyShardingConstraintsPassBase<ApplyShardingConstraints> {
   void runOnOperation() override {
     getOperation().getBody().walk([&](Operation *op) {
       if (!isa<sdy::ShardingConstraintOp, sdy::ManualComputationOp>(op))
         return;
-      for (OpOperand &operand : op->getOpOperands())
-        if (isa<ShapedType>(operand.get().getType()) && mayApply(operand.get(), askedBy(operand)))
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (!isa<ShapedType>(operand.get().getType()))
+          continue;
+        if (mayApply(operand.get(), askedBy(operand)))
           setSharding(operand.get(), askedBy(operand));
+        else
+          constrainEdge(operand);
+      }
       auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op);
       sdy::ShardingConstraintOp last = constraint ? endOfChain(constraint) : sdy::ShardingConstraintOp();
       if (!last || last->getBlock() != op->getBlock())

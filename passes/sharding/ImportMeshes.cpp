@@ -30,7 +30,16 @@ struct LiftInlinedMeshes : impl::LiftInlinedMeshesPassBase<LiftInlinedMeshes> {
     for (auto mesh : module.getOps<sdy::MeshOp>())
       if (!names.try_emplace(mesh.getMesh(), mesh.getSymNameAttr()).second)
         doubles.push_back(mesh);
+    // First those that have names: others may get the names that become free.
+    transformShardings(module, [&](sdy::TensorShardingAttr sharding, Operation *user) {
+      StringAttr name = names.lookup(sharding.getMesh(user));
+      return name ? withMesh(sharding, FlatSymbolRefAttr::get(name)) : sharding;
+    });
+    for (sdy::MeshOp mesh : doubles)
+      symbols.erase(mesh);
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    for (auto mesh : module.getOps<sdy::MeshOp>())
+      builder.setInsertionPointAfter(mesh);
     auto nameOf = [&](sdy::MeshAttr mesh) {
       StringAttr &name = names[mesh];
       if (name)
@@ -39,18 +48,16 @@ struct LiftInlinedMeshes : impl::LiftInlinedMeshesPassBase<LiftInlinedMeshes> {
       for (int i = 0; symbols.lookup(free); ++i)
         free = "mesh_" + std::to_string(i);
       auto op = sdy::MeshOp::create(builder, module.getLoc(), free, mesh);
-      symbols.insert(op);
+      // The table puts an operation that is in no block yet at the end.
+      op->remove();
+      symbols.insert(op, builder.getInsertionPoint());
       builder.setInsertionPointAfter(op);
       return name = op.getSymNameAttr();
     };
     transformShardings(module, [&](sdy::TensorShardingAttr sharding, Operation *user) {
       sdy::MeshAttr mesh = sharding.getMesh(user);
-      if (!mesh)
-        return sharding;
-      return withMesh(sharding, FlatSymbolRefAttr::get(nameOf(mesh)));
+      return mesh ? withMesh(sharding, FlatSymbolRefAttr::get(nameOf(mesh))) : sharding;
     });
-    for (sdy::MeshOp mesh : doubles)
-      mesh.erase();
   }
 };
 

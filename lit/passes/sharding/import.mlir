@@ -9,9 +9,9 @@
 // RUN: xla-opt %s -sdy-import-func-calls -split-input-file | FileCheck %s --check-prefix=CALLS
 
 // Meshes inside of shardings get names; one that has a name already keeps it.
+// LIFT: sdy.mesh @mesh = <["x"=2, "y"=1]>
 // LIFT: sdy.mesh @mesh_0 = <["x"=4]>
 // LIFT: sdy.mesh @maximal_mesh_3 = <[], device_ids=[3]>
-// LIFT: sdy.mesh @mesh = <["x"=2, "y"=1]>
 // LIFT: @meshes(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %arg1: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh_0, [{"x"}]>}, %arg2: tensor<8xf32> {sdy.sharding = #sdy.sharding<@maximal_mesh_3, []>})
 // Axes of one device go from shardings, not from the mesh.
 // ONE: sdy.mesh @mesh = <["x"=2, "y"=1]>

@@ -284,6 +284,44 @@ TEST(Assign, NobodySplitsWhatMustBeWhole) {
   EXPECT_THAT(assignFactors(projection, rule.factors)[0], IsEmpty());
 }
 
+/// 8 elements as 2 by 4.
+Rule split() {
+  Rule rule;
+  rule.factors = {{2, FactorKind::PassThrough}, {4, FactorKind::PassThrough}};
+  rule.operands = {{{0}, {1}}};
+  rule.results = {{{0, 1}}};
+  return rule;
+}
+
+TEST(Assign, MinorFactorsWaitForMajorOnes) {
+  // Both would keep as much in place; of the result, cutting the minor factor only is no part.
+  Rule rule = split();
+  TensorSharding operand = sharding({closed(), closed({a})}), result = sharding({closed({a})});
+  Projection projection;
+  projection.operands = {project(&operand, rule.operands[0], rule.factors)};
+  projection.results = {project(&result, rule.results[0], rule.factors)};
+  auto assigned = assignFactors(projection, rule.factors);
+  EXPECT_EQ(assigned[0], Axes{a});
+  EXPECT_THAT(assigned[1], IsEmpty());
+}
+
+TEST(Assign, AxesOfWholeFactorsMoveOn) {
+  Rule rule = RuleBuilder({2}, {2}).addEverywhere(0, 8, FactorKind::NeedReplication).addEverywhere(1, 8).build();
+  TensorSharding given = sharding({closed({a}), closed()}), other = sharding({closed(), closed()});
+  Projection projection;
+  projection.operands = {project(&given, rule.operands[0], rule.factors)};
+  projection.results = {project(&given, rule.results[0], rule.factors)};
+  llvm::SmallVector<Axes> assigned(2);
+  moveToWholeFactors(projection, rule.factors, assigned);
+  EXPECT_THAT(assigned[0], IsEmpty());
+  EXPECT_EQ(assigned[1], Axes{a});
+  // Not those that only some tensors have.
+  projection.results = {project(&other, rule.results[0], rule.factors)};
+  assigned.assign(2, Axes());
+  moveToWholeFactors(projection, rule.factors, assigned);
+  EXPECT_THAT(assigned[1], IsEmpty());
+}
+
 std::vector<ReshardStep::Kind> kinds(const DimAxes &from, const DimAxes &to) {
   std::vector<ReshardStep::Kind> result;
   auto steps = stepsBetween(from, to);
