@@ -2,6 +2,10 @@
 //===- EmitHelpers.cpp - What most operators are made of -------------------===//
 #include "tracing/Emit.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,17 +22,52 @@ std::string arrayText(const Ints &values) {
 
 std::string intText(int64_t value) { return std::to_string(value) + " : i64"; }
 
+/// The one element of a constant, or null.
+static mlir::DenseElementsAttr splatOf(const Val &value) {
+  mlir::Operation *op = mlir::Value::getFromOpaquePointer(value.impl).getDefiningOp();
+  if (!op || op->getName().getStringRef() != "stablehlo.constant")
+    return {};
+  auto elements = op->getAttrOfType<mlir::DenseElementsAttr>("value");
+  return elements && elements.isSplat() ? elements : mlir::DenseElementsAttr();
+}
+
+/// A number as a constant of that type: a converted or repeated number is a constant too, as long as nothing but its type changes.
+static Val numberAs(Emitter &e, const Val &value, const Shape &shape) {
+  mlir::DenseElementsAttr splat = splatOf(value);
+  if (!splat || runtime::isComplex(shape.dtype))
+    return {};
+  if (llvm::isa<mlir::FloatType>(splat.getElementType())) {
+    llvm::APFloat number = splat.getSplatValue<llvm::APFloat>();
+    bool lost = false;
+    number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lost);
+    if (lost || runtime::isInteger(shape.dtype))
+      return {};
+    return e.constant(number.convertToDouble(), shape);
+  }
+  if (!llvm::isa<mlir::IntegerType>(splat.getElementType()))
+    return {};
+  llvm::APInt number = splat.getSplatValue<llvm::APInt>();
+  bool isUnsigned = number.getBitWidth() == 1 || splat.getElementType().isUnsignedInteger();
+  if (shape.dtype == DType::I1 ? value.dtype() != DType::I1 : number.getSignificantBits() > 53)
+    return {};
+  return e.constant(isUnsigned ? int64_t(number.getZExtValue()) : number.getSExtValue(), shape);
+}
+
 Val Emitter::convert(const Val &value, DType dtype) {
   if (!value || value.dtype() == dtype)
     return value;
   if (runtime::isComplex(value.dtype()) && !runtime::isComplex(dtype))
     return fail("an imaginary part would be lost");
+  if (Val number = numberAs(*this, value, {dtype, value.dims()}))
+    return number;
   return op("stablehlo.convert", {value}, {}, Shape{dtype, value.dims()});
 }
 
 Val Emitter::broadcastInDim(const Val &value, const Ints &dims, const Ints &mapping) {
   if (!value || value.dims() == dims)
     return value;
+  if (Val number = numberAs(*this, value, {value.dtype(), dims}))
+    return number;
   return op("stablehlo.broadcast_in_dim", {value}, {{"broadcast_dimensions", arrayText(mapping)}},
             Shape{value.dtype(), dims});
 }

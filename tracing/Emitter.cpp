@@ -159,6 +159,9 @@ runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, 
     return impl->error;
   func::ReturnOp::create(impl->builder, impl->location, values);
   Block &block = impl->function.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (op.use_empty() && op.getName().getStringRef() == "stablehlo.constant") // became one of another type
+      op.erase();
   impl->function.setType(
       impl->builder.getFunctionType(TypeRange(block.getArguments()), TypeRange(ValueRange(values))));
   for (auto [index, attributes] : llvm::enumerate(impl->argumentAttrs))

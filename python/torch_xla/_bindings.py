@@ -3,6 +3,7 @@
 import enum
 import hashlib
 import os
+import re
 
 import torch
 
@@ -162,7 +163,7 @@ def install(xlac):
         if emit_mode is EmitMode.HLO_PROTO:
             raise NotImplementedError("XLA's HLO protocol buffers are not written; its text is")
         from ._hlo_text import annotated
-        return annotated(hlo_text(list(tensors)))
+        return re.sub(r"\bArg_(\d+)\.\d+\b", lambda found: f"p{found[1]}.{int(found[1]) + 1}", annotated(hlo_text(list(tensors))))
 
     @name
     def _get_xla_tensor_debug_info(tensor):

@@ -22,6 +22,20 @@ def install():
     _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")
     _exchange_with_dlpack()
     _keep_parameters()
+    _keep_norms()
+
+
+def _keep_norms():
+    """The norm of no gradients at all is a zero on the device of the parameters; PyTorch's is one on the CPU."""
+    clip = torch.nn.utils.clip_grad_norm_
+
+    @functools.wraps(clip)
+    def clip_grad_norm_(parameters, *args, **kwargs):
+        parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+        norm = clip(parameters, *args, **kwargs)
+        where = next((p.device for p in parameters if p.device.type == "xla"), norm.device)
+        return norm if norm.device.type == "xla" or any(p.grad is not None for p in parameters) else norm.to(where)
+    torch.nn.utils.clip_grad_norm_ = clip_grad_norm_
 
 
 def _exchange_with_dlpack():

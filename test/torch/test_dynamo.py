@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.compile(backend="openxla"), torch_xla.compile and eager mode. Counters say what was traced, compiled and run."""
 import copy
+import warnings
 
 import pytest
 import torch
@@ -350,3 +351,21 @@ def test_only_later_calls_refuse_pending_arguments(monkeypatch):
     compiled(torch.ones(3, device="xla") + 1)
     with pytest.raises(RuntimeError, match="can not be a pending ir"):
         compiled(torch.ones(3, device="xla") + 1)
+
+
+def test_a_graph_of_the_cpu_stays_there():
+    model, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+    with warnings.catch_warnings(record=True) as raised, torch.no_grad():
+        warnings.simplefilter("always")
+        got = torch.compile(model, backend="openxla")(x)
+    assert torch.equal(got, model(x)) and not met.counter_names()
+    found = [str(w.message) for w in raised if "Found tensor with shape torch.Size" in str(w.message)]
+    assert len(found) == 3 and all("on cpu" in text for text in found)
+
+
+def test_ids_of_inputs_are_those_of_their_tensors():
+    a, b = on_device(4), on_device(4)
+    ids, leaves = _XLAC._get_tensors_xla_device_data_node([(a + b) * b])
+    assert sorted(ids) == sorted(map(_XLAC._xla_get_tensor_id, (a, b))) and len(leaves) == 2
+    other = a.detach().clone()
+    assert _XLAC._xla_get_tensor_id(other) != _XLAC._xla_get_tensor_id(a)

@@ -134,3 +134,25 @@ def test_passes_over_open_sizes(name):
     torch.testing.assert_close(program.module()(*arguments), want)
     got = exported_program_to_stablehlo(program)(*arguments)
     torch.testing.assert_close(torch.utils._pytree.tree_map(lambda t: t.cpu(), got), want)
+
+
+def test_numbers_are_constants_of_the_type_they_are_used_in():
+    text = exported_program_to_stablehlo(export(wrap_func_as_nn_module(lambda x: 1.0 - x * 2), (torch.ones(2, 3),))).get_stablehlo_text()
+    assert re.search(r"stablehlo\.constant .* : tensor<2x3xf32>", text) and "f64" not in text and "convert" not in text
+
+
+def test_patched_linear_in_autocast_and_names_in_hlo():
+    from torch_xla.distributed.spmd.xla_sharding import xla_patched_nn_linear_forward
+    layer, x = torch.nn.Linear(4, 3).to("xla"), torch.randn(2, 4, device="xla")
+    with torch.autocast("xla"):
+        y = xla_patched_nn_linear_forward(layer, x)
+    (y * y).sum().backward()
+    hlo = torch_xla._XLAC._get_xla_tensors_hlo([layer.weight.grad])
+    assert re.findall(r"= (\w+)\[[\d,]*\]\{[\d,]*\} dot\((\w+)\[", hlo) == [("bf16", "bf16")] * 2
+    assert re.search(r"ENTRY .*\(p0\.1: \S+, p1\.2: ", hlo)
+    torch.testing.assert_close(layer.weight.grad.cpu(), 2 * (y.detach().cpu().T @ x.cpu()), rtol=0.05, atol=0.05)
+
+
+def test_the_norm_of_no_gradients_is_on_the_device():
+    norm = torch.nn.utils.clip_grad_norm_(torch.nn.Linear(2, 2).to("xla").parameters(), 1.0)
+    assert norm.device.type == "xla" and norm.item() == 0

@@ -55,8 +55,12 @@ class DynamicProgram:
             raise NotDynamic("an argument is on the CPU")
         count = 5 if len(found) > 1 else 4
         samples = [[_PRIMES[(k * len(found) + s) % len(_PRIMES)] for s in range(len(found))] for k in range(count)]
-        texts = [self._record(run, dict(zip(found, map(_integer, sample)))) for sample in samples]
-        text = _XLAC._generalize(texts, samples, [(tensors.index(i), *rest) for i, *rest in found.values()])
+        records = [self._record(run, dict(zip(found, map(_integer, sample)))) for sample in samples]
+        self.order = records[0][1]  # which tensor each parameter of the program is
+        if any(order != self.order for _, order in records):
+            raise NotDynamic("which operators are recorded depends on the sizes")
+        text = _XLAC._generalize([text for text, _ in records], samples,
+                                 [(self.order.index(tensors.index(i)), *rest) for i, *rest in found.values()])
         self.text, self.program = text, _XLAC._program(text)
 
     def _record(self, run, symbols):
@@ -69,18 +73,18 @@ class DynamicProgram:
             results = [value for value in pytree.tree_leaves(run(stand_ins)) if isinstance(value, torch.Tensor)]
             if any(value.device.type != "xla" for value in results):
                 raise NotDynamic("a result is on the CPU")
-            text, constants = _XLAC._graph_export(scope, results)
+            text, constants, order = _XLAC._graph_export(scope, results)
         finally:
             refused = _XLAC._graph_end(scope)
         if refused or constants:
             raise NotDynamic(refused or "the graph holds constants")
         if _XLAC._rng_state() != before:
             raise NotDynamic("the graph draws random numbers")
-        return text
+        return text, order
 
     def __call__(self, *args):
         tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
-        computed = iter(_XLAC._run_program(self.program, tensors))
+        computed = iter(_XLAC._run_program(self.program, [tensors[position] for position in self.order]))
         symbols = None
         made = []
         for value in self.results:

@@ -264,9 +264,23 @@ class _Part(torch.nn.Module):
         return self.compiled(*args)
 
 
+def _is_for_cpu(graph, args):
+    """All tensors are on the CPU, arguments and results."""
+    tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+    values = [value for node in graph.graph.nodes for value in pytree.tree_leaves(node.meta.get("val", node.meta.get("example_value")))
+              if isinstance(value, torch.Tensor)]
+    return bool(tensors and values) and all(t.device.type == "cpu" for t in (*tensors, *values))
+
+
 def extract_compiled_graph(xla_model, xla_args):
     """A function with the meaning of the FX graph `xla_model`; compiled when it is called for the first time, for arguments
-    like those. `xla_args` are the ones of that call."""
+    like those. `xla_args` are the ones of that call. A graph of tensors of the CPU stays PyTorch's, with a warning for each of them."""
+    if _is_for_cpu(xla_model, xla_args):
+        for arg in xla_args:
+            if isinstance(arg, torch.Tensor):
+                warnings.warn(f"Found tensor with shape {arg.shape} on {arg.device}. Move the module and its arguments to the xla device: "
+                              "this graph runs on the CPU, without being compiled", stacklevel=2)
+        return xla_model
     graph = _Graph(xla_model)
     _debug(f"extract_compiled_graph: {_describe(xla_args)}")
     return graph

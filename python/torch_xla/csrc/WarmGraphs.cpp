@@ -21,10 +21,26 @@ const Tensor &deviceTensor(PyObject *object) {
 /// Of the random numbers of a graph, all of them.
 constexpr long long kSeedId = -1;
 
-/// The ids of the tensors that held leaves when somebody asked for them. Guarded by the GIL.
-std::unordered_map<const tracing::Node *, std::pair<std::weak_ptr<tracing::Node>, const void *>> &idsOfLeaves() {
-  static auto *ids = new std::unordered_map<const tracing::Node *, std::pair<std::weak_ptr<tracing::Node>, const void *>>;
+/// Ids that were given out for leaves, and the tensor that holds each.
+struct LeafId {
+  std::weak_ptr<tracing::Node> leaf;
+  const void *id = nullptr, *owner = nullptr; ///< no owner: nobody asked for the id of a tensor that holds it
+};
+
+/// Guarded by the GIL.
+std::unordered_map<const tracing::Node *, LeafId> &idsOfLeaves() {
+  static auto *ids = new std::unordered_map<const tracing::Node *, LeafId>;
   return *ids;
+}
+
+LeafId &idOfLeaf(const std::shared_ptr<tracing::Node> &leaf) {
+  auto &ids = idsOfLeaves();
+  if (ids.size() >= 4096)
+    std::erase_if(ids, [](const auto &entry) { return entry.second.leaf.expired(); });
+  LeafId &known = ids[leaf.get()];
+  if (known.leaf.expired()) // another Node may have been there
+    known = {leaf, leaf.get(), nullptr};
+  return known;
 }
 
 PyObject *tensorId(PyObject *, PyObject *object) {
@@ -36,13 +52,12 @@ PyObject *tensorId(PyObject *, PyObject *object) {
       std::lock_guard lock(Session::get().mutex);
       base = static_cast<const Storage *>(tensor.storage().unsafeGetStorageImpl())->base;
     }
-    auto &ids = idsOfLeaves();
     if (base.node->isLeaf()) {
-      if (ids.size() >= 4096)
-        std::erase_if(ids, [](const auto &entry) { return entry.second.first.expired(); });
-      auto &slot = ids[base.node.get()];
-      if (slot.first.expired()) // the first tensor that asks; another Node may have been there
-        slot = {base.node, id};
+      LeafId &known = idOfLeaf(base.node);
+      if (!known.owner) // the first tensor that asks
+        known.owner = id;
+      if (known.owner == id)
+        id = known.id;
     }
     return PyLong_FromVoidPtr(const_cast<void *>(id));
   });
@@ -110,10 +125,7 @@ PyObject *inputsOf(PyObject *, PyObject *list) {
     std::vector<Value> leaves = Session::get().describe(valuesOf(list)).leaves;
     Ref ids = Ref::steal(PyList_New(0));
     for (const Value &leaf : leaves) {
-      const void *id = leaf.node.get();
-      auto &known = idsOfLeaves();
-      if (auto found = known.find(leaf.node.get()); found != known.end() && !found->second.first.expired())
-        id = found->second.second;
+      const void *id = idOfLeaf(leaf.node).id;
       Ref number = Ref::steal(isRandomKey(leaf) ? PyLong_FromLongLong(kSeedId) : PyLong_FromVoidPtr(const_cast<void *>(id)));
       PyList_Append(ids.object, number.object);
     }

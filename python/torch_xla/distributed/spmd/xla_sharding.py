@@ -225,10 +225,13 @@ def upload(cpu, spec):
 
 
 def _product(a, b, contracted, equation):
-    """The sum over pairs of dims of two tensors, without a reshape; `equation`: the same for where that cannot be recorded."""
+    """The sum over pairs of dims of two tensors, without a reshape, in autocast's type where it is on; `equation`: the same for where
+    that cannot be recorded."""
     plain = (torch.Tensor, torch.nn.Parameter)
     if a.device.type != "xla" or type(a) not in plain or type(b) not in plain or torch.compiler.is_compiling():
         return torch.einsum(equation, a, b)
+    if torch.is_autocast_enabled("xla"):
+        a, b = (t.to(torch.get_autocast_dtype("xla")) if t.is_floating_point() else t for t in (a, b))
     return _XLAC._xla_dot_general(a, b, (contracted, ((), ())), preferred_element_type=torch.promote_types(a.dtype, b.dtype))
 
 
@@ -237,6 +240,7 @@ class XLAPatchedLinear(torch.autograd.Function):
     one stays where it is, in the backward pass as well."""
 
     @staticmethod
+    @torch.amp.custom_fwd(device_type="xla")
     def forward(ctx, input, weight, bias=None):
         ctx.save_for_backward(input, weight)
         ctx.has_bias = bias is not None
@@ -244,6 +248,7 @@ class XLAPatchedLinear(torch.autograd.Function):
         return product if bias is None else product + bias
 
     @staticmethod
+    @torch.amp.custom_bwd(device_type="xla")
     def backward(ctx, grad_output):
         input, weight = ctx.saved_tensors
         grad_input = grad_weight = grad_bias = None
