@@ -3,6 +3,7 @@
 #include "passes/fusion/FusionPlan.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "passes/fusion/Attention.h"
 #include "passes/fusion/FusionPolicy.h"
 
 #include "mlir/IR/Operation.h"
@@ -22,7 +23,10 @@ struct GrowingCluster {
 
 class Planner {
 public:
-  explicit Planner(Block &block) : block(block) {
+  explicit Planner(Block &block) : block(block), attentions(findAttention(block)) {
+    for (auto [index, attention] : llvm::enumerate(attentions))
+      for (Operation *op : attention.ops)
+        attentionOf[op] = index;
     unsigned position = 0;
     for (Operation &op : block)
       positions[&op] = position++;
@@ -42,7 +46,24 @@ public:
   }
 
 private:
+  /// A cluster that is settled. All its operations but the root have users inside only, so that its place is the root's.
+  void placeAttention(const Cluster &attention) {
+    for (Operation *op : attention.ops)
+      clusterOf[op] = clusters.size();
+    GrowingCluster &cluster = clusters.emplace_back();
+    cluster.opsInReverse.assign(attention.ops.rbegin(), attention.ops.rend());
+    cluster.position = positions.lookup(attention.root());
+    cluster.summary.start(attention.root());
+    cluster.summary.tiny = false;
+    cluster.summary.closed = true;
+  }
+
   void place(Operation *op) {
+    if (auto it = attentionOf.find(op); it != attentionOf.end()) {
+      if (op == attentions[it->second].root())
+        placeAttention(attentions[it->second]);
+      return;
+    }
     OpRole role = classify(op);
     if (role == OpRole::TopLevel || (role == OpRole::Duplicated && !neededAsBuffer(op)))
       return;
@@ -106,6 +127,8 @@ private:
   }
 
   Block &block;
+  std::vector<Cluster> attentions;
+  llvm::DenseMap<Operation *, size_t> attentionOf;
   llvm::DenseMap<Operation *, unsigned> positions;
   llvm::DenseMap<Operation *, int> clusterOf;
   SmallVector<GrowingCluster> clusters;

@@ -41,18 +41,6 @@ int64_t contractionSteps(Operation *op) {
   return result * std::min(lhs, rhs);
 }
 
-/// Static shapes, and numbers that vectors hold.
-bool hasPlainNumbers(Operation *op) {
-  auto plain = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    Type element = tensor ? tensor.getElementType() : Type();
-    return tensor && tensor.hasStaticShape() &&
-           (element.isF16() || element.isBF16() || element.isF32() || element.isF64() ||
-            (isa<IntegerType>(element) && (element.isInteger(1) || element.getIntOrFloatBitWidth() >= 8)));
-  };
-  return llvm::all_of(op->getOperandTypes(), plain) && llvm::all_of(op->getResultTypes(), plain);
-}
-
 bool isElementwise(Operation *op) {
   return isa<AbsOp, AddOp, AndOp, Atan2Op, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp, ConvertOp, CosineOp,
              DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, Log1pOp, LogOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
@@ -104,6 +92,17 @@ int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 
 }
 
 } // namespace
+
+bool hasPlainNumbers(Operation *op) {
+  auto plain = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    Type element = tensor ? tensor.getElementType() : Type();
+    return tensor && tensor.hasStaticShape() &&
+           (element.isF16() || element.isBF16() || element.isF32() || element.isF64() ||
+            (isa<IntegerType>(element) && (element.isInteger(1) || element.getIntOrFloatBitWidth() >= 8)));
+  };
+  return llvm::all_of(op->getOperandTypes(), plain) && llvm::all_of(op->getResultTypes(), plain);
+}
 
 bool isAlias(Operation *op) {
   if (isa<OptimizationBarrierOp>(op))

@@ -33,6 +33,9 @@ bool isTiny(mlir::Operation *op);
 /// True if the operation only renames bytes: the program builder gives its result the operand's buffer.
 bool isAlias(mlir::Operation *op);
 
+/// Static shapes, and numbers that vectors hold.
+bool hasPlainNumbers(mlir::Operation *op);
+
 /// What the policy needs to know of a growing cluster.
 struct ClusterSummary {
   bool tiny = true;

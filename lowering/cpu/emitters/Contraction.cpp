@@ -13,6 +13,7 @@
 //          outputs without contiguous m or n.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/SumOfProducts.h"
 #include "lowering/cpu/emitters/VectorTranspose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,11 +30,7 @@ namespace millrace::lowering {
 namespace {
 
 /// One factor of the products.
-struct Side {
-  const Operand *operand = nullptr;
-  unsigned bodyArgument = 0;
-  Value element;         ///< factor in the body: the argument or a conversion of it
-  bool converts = false; ///< element is not the argument itself
+struct Side : Factor {
   bool packed = true;
   int lane = -1; ///< atom along which it is contiguous
 };
@@ -58,7 +55,6 @@ public:
 
 private:
   LogicalResult match();
-  LogicalResult matchFactor(Value value, Side &side);
   LogicalResult classify();
   void chooseTile();
   void chooseBlocks();
@@ -84,11 +80,9 @@ private:
   SmallVector<Value>
   forEachPacked(PointEvaluator &at, int64_t step, SmallVector<Value> carried,
                 llvm::function_ref<SmallVector<Value>(PointEvaluator &, Value packedIndex, Value k, SmallVector<Value>)> body);
-  Value factor(PointEvaluator &at, const Side &side);
   Value packedFactor(PointEvaluator &at, const Side &side);
   Value addPairs(PointEvaluator &at, Value x, Value y, Value sum);
   bool isWidenedBf16(const Side &side) const;
-  Value accumulate(PointEvaluator &at, Value a, Value b, Value sum);
   Value columnMask(PointEvaluator &at, Value columnBegin, int64_t vector, Value &count);
   bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }
   int64_t rows() const { return model.product(mAtoms); }
@@ -99,7 +93,7 @@ private:
   std::string why;
 
   const Node *node = nullptr;
-  Operation *combine = nullptr, *multiply = nullptr;
+  SumOfProducts products;
   Side a, b;
   AtomSet batch = 0, mAtoms = 0, nAtoms = 0, kAtoms = 0;
   SmallVector<int> batchOrder, mOrder, nOuter, kOuter, kMiddle;
@@ -117,26 +111,6 @@ private:
   Value splitBegin;   ///< of the outermost packed k atom
 };
 
-LogicalResult ContractionEmitter::matchFactor(Value value, Side &side) {
-  side.element = value;
-  while (!isa<BlockArgument>(value)) {
-    Operation *op = value.getDefiningOp();
-    if (op->getNumOperands() != 1) {
-      why = "a factor that is not an operand or a conversion of one";
-      return failure();
-    }
-    value = op->getOperand(0);
-    side.converts = true;
-  }
-  side.bodyArgument = cast<BlockArgument>(value).getArgNumber();
-  if (side.bodyArgument >= node->inputs.size()) {
-    why = "a factor that is the accumulator";
-    return failure();
-  }
-  side.operand = &node->inputs[side.bodyArgument];
-  return success();
-}
-
 LogicalResult ContractionEmitter::match() {
   for (const Node &candidate : model.nodes) {
     if (!candidate.reduction)
@@ -151,28 +125,11 @@ LogicalResult ContractionEmitter::match() {
     why = "no reduction";
     return failure();
   }
-  Value element;
-  combine = matchCombiner(node->body, node->inputs.size(), element);
-  multiply = combine ? element.getDefiningOp() : nullptr;
-  bool floats = combine && isa<arith::AddFOp>(combine) && isa_and_nonnull<arith::MulFOp>(multiply);
-  bool integers = combine && isa<arith::AddIOp>(combine) && isa_and_nonnull<arith::MulIOp>(multiply);
-  if (!floats && !integers) {
-    why = "the reduction is not a sum of products";
+  if (failed(matchSumOfProducts(*node, products, why)))
     return failure();
-  }
-  if (failed(matchFactor(multiply->getOperand(0), a)) || failed(matchFactor(multiply->getOperand(1), b)))
-    return failure();
-  if (node->inputs.size() != 2 || a.bodyArgument == b.bodyArgument) {
-    why = "the product is not of two operands";
-    return failure();
-  }
-  accType = combine->getResult(0).getType();
-  if (accType.isBF16() || accType.isF16())
-    accType = Float32Type::get(kernel.getContext());
-  if (accType.isInteger(1)) {
-    why = "sum of booleans";
-    return failure();
-  }
+  static_cast<Factor &>(a) = products.a;
+  static_cast<Factor &>(b) = products.b;
+  accType = products.accType;
   return success();
 }
 
@@ -393,24 +350,10 @@ void ContractionEmitter::chooseBlocks() {
   units();
 }
 
-/// The factor as a number of the accumulator's type (scalar or vector).
-Value ContractionEmitter::factor(PointEvaluator &at, const Side &side) {
-  SmallVector<Value> args(node->inputs.size() + node->inits.size());
-  args[side.bodyArgument] = at.evaluate(*side.operand);
-  Value value = at.evaluateInBody(*node, side.element, args);
-  if (getElementTypeOrSelf(value.getType()) == accType)
-    return value;
-  OpBuilder builder = at.builder();
-  Type type = accType;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    type = vector.clone(accType);
-  return arith::ExtFOp::create(builder, at.loc(), type, value);
-}
-
 /// The factor as it is packed; lanes that do not exist are 0.
 Value ContractionEmitter::packedFactor(PointEvaluator &at, const Side &side) {
   if (!pairs)
-    return at.splat(factor(at, side));
+    return at.splat(factorAt(at, products, side));
   Value value = at.evaluateVector(*side.operand);
   if (at.laneMask()) {
     OpBuilder builder = at.builder();
@@ -426,18 +369,6 @@ Value ContractionEmitter::addPairs(PointEvaluator &at, Value x, Value y, Value s
                                        builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
                                        ValueRange{sum, x, y})
       .getResult(0);
-}
-
-Value ContractionEmitter::accumulate(PointEvaluator &at, Value x, Value y, Value sum) {
-  OpBuilder builder = at.builder();
-  if (isa<FloatType>(accType)) {
-    if (target.fma)
-      return vector::FMAOp::create(builder, at.loc(), x, y, sum);
-    Value product = arith::MulFOp::create(builder, at.loc(), x, y);
-    return arith::AddFOp::create(builder, at.loc(), sum, product);
-  }
-  Value product = arith::MulIOp::create(builder, at.loc(), x, y);
-  return arith::AddIOp::create(builder, at.loc(), sum, product);
 }
 
 /// One loop over the packed k of the current block, for what needs no index of its own.
@@ -680,17 +611,7 @@ PointEvaluator ContractionEmitter::columnPoint(PointEvaluator &panel, Value colu
 
 /// The outputs where the sum of products is `sum`.
 SmallVector<Value> ContractionEmitter::outputsOf(PointEvaluator &point, Value sum) {
-  Type resultType = combine->getResult(0).getType();
-  const Operand &init = node->inits[0];
-  bool zeroInit = init.kind == Operand::Scalar &&
-                  (isa<FloatAttr>(init.scalar) ? cast<FloatAttr>(init.scalar).getValue().isZero()
-                                               : cast<IntegerAttr>(init.scalar).getValue().isZero());
-  OpBuilder builder = point.builder();
-  if (accType != resultType)
-    sum = arith::TruncFOp::create(builder, point.loc(), point.vectorOf(resultType), sum);
-  if (!zeroInit)
-    sum = point.cloneOn(combine, {point.evaluateVector(init), sum});
-  point.bind(node->op->getResult(0), sum);
+  point.bind(node->op->getResult(0), finishSum(point, products, sum));
   SmallVector<Value> values;
   for (const Output &output : model.outputs)
     values.push_back(point.evaluate(output.value));
@@ -844,7 +765,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
           one.enter(point.block());
           one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
           one.setLanes(nLane, masks[v], counts[v]);
-          columns.push_back(one.splat(factor(one, b)));
+          columns.push_back(one.splat(factorAt(one, products, b)));
         }
         Value kOffset = a.packed ? point.mulConstant(packedIndex, aKStride)
                                  : point.terms(a.operand->access.address, inBlock);
@@ -869,7 +790,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
           Value spread = point.splat(element);
           for (int64_t v = 0; v < tile.nv; ++v) {
             Value &sum = current[r * tile.nv + v];
-            sum = accumulate(point, spread, columns[v], sum);
+            sum = accumulateProduct(point, spread, columns[v], sum, target.fma);
           }
         }
         return current;

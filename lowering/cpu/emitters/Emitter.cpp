@@ -24,7 +24,7 @@ using namespace mlir;
 namespace millrace::lowering {
 
 FailureOr<EmittedKernel> emitKernel(func::FuncOp fn, const KernelTarget &target) {
-  for (auto emitter : {emitWindowReduce, emitWindowScatter, emitWindowScatterRows, emitContraction, emitDataMovement, emitRowKernel}) {
+  for (auto emitter : {emitWindowReduce, emitWindowScatter, emitWindowScatterRows, emitAttention, emitContraction, emitDataMovement, emitRowKernel}) {
     FailureOr<EmittedKernel> kernel = emitter(fn, target);
     if (succeeded(kernel))
       return kernel;
@@ -54,7 +54,7 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
   EmitKernelsPass() = default;
   EmitKernelsPass(const EmitKernelsPass &other) : PassWrapper(other) {}
 
-  Option<std::string> only{*this, "emitter", llvm::cl::desc("contraction, movement, row, or all of them if empty")};
+  Option<std::string> only{*this, "emitter", llvm::cl::desc("attention, contraction, movement, row, or all of them if empty")};
   Option<std::string> cpu{*this, "target", llvm::cl::desc("host, or a fixed target for reproducible output: avx512, avx2, aarch64, …"),
                           llvm::cl::init("host")};
 
@@ -81,6 +81,8 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
       FailureOr<EmittedKernel> kernel = failure();
       if (only == "contraction")
         kernel = emitContraction(fn, target);
+      else if (only == "attention")
+        kernel = emitAttention(fn, target);
       else if (only == "movement")
         kernel = emitDataMovement(fn, target);
       else if (only == "row")

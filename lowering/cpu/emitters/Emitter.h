@@ -49,12 +49,15 @@ struct EmittedKernel {
   int64_t rangeEnd = 1;
   int64_t scratchBytesPerTask = 0;
   double nanosPerIteration = 0; ///< estimate
-  std::string emitter;          ///< "contraction", "row", "movement", "window_reduce", "window_scatter"
+  std::string emitter;          ///< "attention", "contraction", "row", "movement", "window_reduce", "window_scatter"
 };
 
 /// Kernels around one sum of products: matrix products of any operand layout with batch dimensions, convolutions.
 /// Elementwise producers are evaluated while packing, elementwise consumers on the accumulators.
 mlir::FailureOr<EmittedKernel> emitContraction(mlir::func::FuncOp fn, const KernelTarget &target);
+
+/// softmax(q k^T) v and its like: two matrix products with row operations in between, of which a tile of rows at a time exists.
+mlir::FailureOr<EmittedKernel> emitAttention(mlir::func::FuncOp fn, const KernelTarget &target);
 
 /// Elementwise operations, broadcasts and reductions.
 mlir::FailureOr<EmittedKernel> emitRowKernel(mlir::func::FuncOp fn, const KernelTarget &target);

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -54,6 +55,31 @@ void yieldFrom(scf::ForOp loop, ValueRange next) {
   OpBuilder b(loop.getContext());
   b.setInsertionPointToEnd(loop.getBody());
   scf::YieldOp::create(b, loop.getLoc(), next);
+}
+
+SmallVector<Value> foldLanes(PointEvaluator &at, SmallVector<Value> values,
+                             llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)> combine) {
+  int64_t width = at.lanes();
+  for (int64_t half = width / 2; half >= 2; half /= 2) {
+    SmallVector<int64_t> order;
+    for (int64_t lane = 0; lane < width; ++lane)
+      order.push_back((lane + half) % width);
+    SmallVector<Value> upper;
+    for (Value value : values) {
+      OpBuilder b = at.builder();
+      upper.push_back(vector::ShuffleOp::create(b, at.loc(), value, value, order));
+    }
+    values = combine(values, upper);
+  }
+  // The last two lanes as scalars: LLVM 22.1.8 narrows a vector compare whose lane 0 alone is used, and for f64 then
+  // compares that lane with itself (wrong argmax on AVX-512).
+  SmallVector<Value> second;
+  for (Value &value : values) {
+    OpBuilder b = at.builder();
+    second.push_back(vector::ExtractOp::create(b, at.loc(), value, int64_t(1)));
+    value = vector::ExtractOp::create(b, at.loc(), value, int64_t(0));
+  }
+  return combine(values, second);
 }
 
 void bindLinear(PointEvaluator &at, Value linear, ArrayRef<int> atoms) {

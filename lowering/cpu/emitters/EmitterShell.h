@@ -36,6 +36,12 @@ mlir::scf::ForOp openLoop(PointEvaluator &at, mlir::Value begin, mlir::Value end
 /// Ends a loop that carries values.
 void yieldFrom(mlir::scf::ForOp loop, mlir::ValueRange next);
 
+/// The values of all lanes combined to scalars: lane l with lane l + width/2, and so on. Both arguments of `combine` and its result
+/// are one value per element of `values`.
+mlir::SmallVector<mlir::Value>
+foldLanes(PointEvaluator &at, mlir::SmallVector<mlir::Value> values,
+          llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ArrayRef<mlir::Value>, mlir::ArrayRef<mlir::Value>)> combine);
+
 /// Splits a linear index into the indices of `atoms` (last fastest) and binds them in the current scope.
 void bindLinear(PointEvaluator &at, mlir::Value linear, mlir::ArrayRef<int> atoms);
 

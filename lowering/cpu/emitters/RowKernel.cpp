@@ -69,7 +69,6 @@ private:
   Value maskOf(PointEvaluator &at, int64_t lanes);
   Value start(PointEvaluator &at, const Node &node, int result, bool vector);
   SmallVector<Value> combine(PointEvaluator &at, const Node &node, ArrayRef<Value> left, ArrayRef<Value> right);
-  SmallVector<Value> foldLanes(PointEvaluator &at, const Node &node, SmallVector<Value> values);
   void finishReduction(PointEvaluator &at, const Node &node, SmallVector<Value> values);
   bool knowsIdentity(const Node &node) const;
   bool maySplit(const Node &node) const;
@@ -340,29 +339,6 @@ SmallVector<Value> RowEmitter::combine(PointEvaluator &at, const Node &node, Arr
   return at.cloneBody(node, args);
 }
 
-SmallVector<Value> RowEmitter::foldLanes(PointEvaluator &at, const Node &node, SmallVector<Value> values) {
-  for (int64_t half = plan_.width / 2; half >= 2; half /= 2) {
-    SmallVector<int64_t> order;
-    for (int64_t lane = 0; lane < plan_.width; ++lane)
-      order.push_back((lane + half) % plan_.width);
-    SmallVector<Value> upper;
-    for (Value value : values) {
-      OpBuilder b = at.builder();
-      upper.push_back(vector::ShuffleOp::create(b, at.loc(), value, value, order));
-    }
-    values = combine(at, node, values, upper);
-  }
-  // The last two lanes as scalars: LLVM 22.1.8 narrows a vector compare whose lane 0 alone is used, and for f64 then
-  // compares that lane with itself (wrong argmax on AVX-512).
-  SmallVector<Value> second;
-  for (Value &value : values) {
-    OpBuilder b = at.builder();
-    second.push_back(vector::ExtractOp::create(b, at.loc(), value, int64_t(1)));
-    value = vector::ExtractOp::create(b, at.loc(), value, int64_t(0));
-  }
-  return combine(at, node, values, second);
-}
-
 /// Adds the initial value and makes the result known.
 void RowEmitter::finishReduction(PointEvaluator &at, const Node &node, SmallVector<Value> values) {
   if (knowsIdentity(node)) {
@@ -519,7 +495,8 @@ void RowEmitter::emitGroups(Points &points) {
             half.push_back(live.back());
           live = half;
         }
-        finishReduction(points[0], *node, foldLanes(points[0], *node, live[0]));
+        auto combineHalves = [&](ArrayRef<Value> left, ArrayRef<Value> right) { return combine(points[0], *node, left, right); };
+        finishReduction(points[0], *node, foldLanes(points[0], live[0], combineHalves));
       } else {
         for (unsigned slot = 0; slot < slots; ++slot)
           finishReduction(points[slot], *node, slotValues(slot));

@@ -13,8 +13,9 @@ namespace millrace::lowering {
 static constexpr double kLog2e = 1.4426950408889634074;
 
 Value expF32(MathBuilder &b, Value x) {
-  // Below -104 the result is 0, above 89 infinity.
-  x = b.clamp(x, -104.0, 89.0);
+  // Below -104 the result is 0, above 89 infinity. At -176 both halves of the scale are 0: products that round to 0 take several times
+  // as long on some processors, and masks are far below.
+  x = b.clamp(x, -176.0, 89.0);
   auto [number, n] = b.roundProduct(x, kLog2e);
   Value r = b.fma(number, -0x1.62e43p-1, x);
   r = b.fma(number, 0x1.05c61p-29, r);

@@ -24,7 +24,7 @@ import time
 
 import numpy as np
 
-from fuzz import devices, dtypes, elementwise, manual, more, program, rare, shardings, structure
+from fuzz import attention, devices, dtypes, elementwise, manual, more, program, rare, shardings, structure
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 BUILD = os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"))
@@ -87,7 +87,7 @@ def generate(seed, index, focus=None, spread=False):
     special = index % 3 == 0
     p = program.Program(random, special)
     groups = {"elementwise": elementwise.EXACT + ([] if special else elementwise.SMOOTH), "data_movement": structure.DATA_MOVEMENT,
-              "indexing": structure.INDEXING, "contraction": structure.CONTRACTION, "reduction": structure.REDUCTION,
+              "indexing": structure.INDEXING, "contraction": structure.CONTRACTION + ([] if special else [attention.attention]), "reduction": structure.REDUCTION,
               "control_flow": structure.CONTROL_FLOW}
     weights = np.array([0.45, 0.2, 0.1, 0.07, 0.12, 0.06])
     if spread:
@@ -106,7 +106,7 @@ def generate(seed, index, focus=None, spread=False):
             p.values = [v for v in p.values if v.exact]
     used = {id(o) for op in p.operations for o in op.operands}
     results = [r for op in p.operations for r in op.results if id(r) not in used]
-    inner = [r for op in p.operations for r in op.results if id(r) in used]
+    inner = [r for op in p.operations for r in op.results if id(r) in used and not r.hidden]
     results += [r for r in inner if random.random() < 0.1]
     return p, results[:12]
 

@@ -7,7 +7,8 @@ from fuzz import dtypes
 
 @dataclasses.dataclass
 class Value:
-    """`exact`: two correct implementations agree bit for bit. `magnitude` bounds |x| where inputs are ordinary."""
+    """`exact`: two correct implementations agree bit for bit. `magnitude` bounds |x| where inputs are ordinary.
+    `hidden`: no result of the program."""
 
     name: str
     dtype: str
@@ -15,6 +16,7 @@ class Value:
     exact: bool = True
     magnitude: float = 2.0
     op: object = None  # the Operation that makes it; None for an argument
+    hidden: bool = False
 
     @property
     def type(self):

@@ -1,0 +1,86 @@
+// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+
+// Two layers share a mask: each attention is one kernel with a copy of what spreads it and with the transpose behind it.
+// CHECK-LABEL: func.func @layers
+// CHECK-NEXT: %[[X:.*]] = call @[[K:transpose_[0-9_]+]]({{.*}}%arg3
+// CHECK-NEXT: %[[Y:.*]] = call @[[L:transpose_[0-9_]+]]({{.*}}%arg3
+// CHECK-NEXT: return %[[Y]]
+// CHECK: func.func private @[[K]]
+// CHECK: dot_general
+// CHECK: broadcast_in_dim
+// CHECK: exponential
+// CHECK: dot_general
+// CHECK: transpose
+// CHECK: func.func private @[[L]]
+func.func @layers(%q: tensor<32x4x8xf32>, %k: tensor<40x4x8xf32>, %v: tensor<40x4x8xf32>, %bias: tensor<40xf32>) -> tensor<32x4x8xf32> {
+  %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %mask = stablehlo.broadcast_in_dim %bias, dims = [2] : (tensor<40xf32>) -> tensor<4x32x40xf32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [1] x [1], contracting_dims = [2] x [2] : (tensor<32x4x8xf32>, tensor<40x4x8xf32>) -> tensor<4x32x40xf32>
+  %1 = stablehlo.add %0, %mask : tensor<4x32x40xf32>
+  %2 = stablehlo.reduce(%1 init: %lowest) applies stablehlo.maximum across dimensions = [2] : (tensor<4x32x40xf32>, tensor<f32>) -> tensor<4x32xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<4x32xf32>) -> tensor<4x32x40xf32>
+  %4 = stablehlo.subtract %1, %3 : tensor<4x32x40xf32>
+  %5 = stablehlo.exponential %4 : tensor<4x32x40xf32>
+  %6 = stablehlo.reduce(%5 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x32x40xf32>, tensor<f32>) -> tensor<4x32xf32>
+  %7 = stablehlo.broadcast_in_dim %6, dims = [0, 1] : (tensor<4x32xf32>) -> tensor<4x32x40xf32>
+  %8 = stablehlo.divide %5, %7 : tensor<4x32x40xf32>
+  %9 = stablehlo.dot_general %8, %v, batching_dims = [0] x [1], contracting_dims = [2] x [0] : (tensor<4x32x40xf32>, tensor<40x4x8xf32>) -> tensor<4x32x8xf32>
+  %10 = stablehlo.transpose %9, dims = [1, 0, 2] : (tensor<4x32x8xf32>) -> tensor<32x4x8xf32>
+  %11 = stablehlo.dot_general %10, %k, batching_dims = [1] x [1], contracting_dims = [2] x [2] : (tensor<32x4x8xf32>, tensor<40x4x8xf32>) -> tensor<4x32x40xf32>
+  %12 = stablehlo.add %11, %mask : tensor<4x32x40xf32>
+  %13 = stablehlo.exponential %12 : tensor<4x32x40xf32>
+  %14 = stablehlo.dot_general %13, %v, batching_dims = [0] x [1], contracting_dims = [2] x [0] : (tensor<4x32x40xf32>, tensor<40x4x8xf32>) -> tensor<4x32x8xf32>
+  %15 = stablehlo.transpose %14, dims = [1, 0, 2] : (tensor<4x32x8xf32>) -> tensor<32x4x8xf32>
+  return %15 : tensor<32x4x8xf32>
+}
+
+// -----
+
+// Somebody else needs the weights.
+// CHECK-LABEL: func.func @weights_returned
+// CHECK-COUNT-2: call @
+func.func @weights_returned(%q: tensor<32x8xf32>, %k: tensor<40x8xf32>, %v: tensor<40x16xf32>) -> (tensor<32x16xf32>, tensor<32x40xf32>) {
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<32x8xf32>, tensor<40x8xf32>) -> tensor<32x40xf32>
+  %1 = stablehlo.exponential %0 : tensor<32x40xf32>
+  %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0] : (tensor<32x40xf32>, tensor<40x16xf32>) -> tensor<32x16xf32>
+  return %2, %1 : tensor<32x16xf32>, tensor<32x40xf32>
+}
+
+// -----
+
+// A few rows: the keys are read once, whoever does it.
+// CHECK-LABEL: func.func @decode
+// CHECK-COUNT-2: call @
+func.func @decode(%q: tensor<4x2x8xf32>, %k: tensor<4x400x8xf32>, %v: tensor<4x400x16xf32>) -> tensor<4x2x16xf32> {
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x2x8xf32>, tensor<4x400x8xf32>) -> tensor<4x2x400xf32>
+  %1 = stablehlo.exponential %0 : tensor<4x2x400xf32>
+  %2 = stablehlo.dot_general %1, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x2x400xf32>, tensor<4x400x16xf32>) -> tensor<4x2x16xf32>
+  return %2 : tensor<4x2x16xf32>
+}
+
+// -----
+
+// The second product sums over the rows of the first one.
+// CHECK-LABEL: func.func @transposed
+// CHECK-COUNT-2: call @
+func.func @transposed(%q: tensor<32x8xf32>, %k: tensor<32x8xf32>, %v: tensor<32x16xf32>) -> tensor<32x16xf32> {
+  %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<32x8xf32>, tensor<32x8xf32>) -> tensor<32x32xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %2 = stablehlo.add %0, %1 : tensor<32x32xf32>
+  %3 = stablehlo.exponential %2 : tensor<32x32xf32>
+  %4 = stablehlo.dot_general %3, %v, contracting_dims = [1] x [0] : (tensor<32x32xf32>, tensor<32x16xf32>) -> tensor<32x16xf32>
+  return %4 : tensor<32x16xf32>
+}
+
+// -----
+
+// No exponential: two layers of a perceptron have large weights instead of keys and values.
+// CHECK-LABEL: func.func @perceptron
+// CHECK-COUNT-2: call @
+func.func @perceptron(%x: tensor<32x8xf32>, %w: tensor<8x40xf32>, %u: tensor<40x16xf32>) -> tensor<32x16xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x8xf32>, tensor<8x40xf32>) -> tensor<32x40xf32>
+  %1 = stablehlo.tanh %0 : tensor<32x40xf32>
+  %2 = stablehlo.dot_general %1, %u, contracting_dims = [1] x [0] : (tensor<32x40xf32>, tensor<40x16xf32>) -> tensor<32x16xf32>
+  return %2 : tensor<32x16xf32>
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Attention.cpp - Products of softmax(products) with a tile of rows in the cache -===//
+// Input:   scores[batch, m, n] = sum over k of q[batch, m, k] * key[batch, n, k]; elementwise operations and reductions along n (scale,
+//          mask, softmax); result[batch, m, d] = sum over n of weights[batch, m, n] * value[batch, n, d].
+// Output:  an iteration is one index of batch and a group of rows m. Keys and values are packed once; then for a tile of rows:
+//            the products with all keys, to scratch: scores of the tile, of which nothing ever leaves the cache;
+//            one sweep along each row per reduction, and one that leaves the weights where the scores were;
+//            the products with the values, in pieces of n, and the result's consumers.
+//          All reductions see whole rows, so that every element is what separate kernels compute; nothing is rescaled.
+// Indices that only q has (heads that share keys) count as rows.
+// Leaves alone: everything else.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/Attention.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace millrace::lowering::attention {
+
+/// Calls `step` for the vectors of a row; `carried` holds one set of accumulators per vector of a strip.
+SmallVector<Value> AttentionEmitter::sweep(PointEvaluator &row, SmallVector<Value> carried,
+                                           llvm::function_ref<void(PointEvaluator &, MutableArrayRef<Value>)> step) {
+  int64_t size = model.atomSizes[n], strip = lanes * kStrip, full = size / strip * strip;
+  unsigned perSlot = carried.size() / kStrip;
+  auto points = [&](Value base, int64_t length, MutableArrayRef<Value> accumulators) {
+    for (int64_t slot = 0; slot * lanes < length; ++slot) {
+      PointEvaluator point = row;
+      point.enter(row.block());
+      Value index = point.addConstant(base, slot * lanes);
+      if (int64_t exist = length - slot * lanes; exist < lanes) {
+        bindLanes(point, n, index, lanes);
+      } else {
+        point.bindIndex(n, index);
+        point.setLanes(n);
+      }
+      step(point, accumulators.slice(slot * perSlot, perSlot));
+    }
+  };
+  if (full) {
+    scf::ForOp loop = openLoop(row, row.constant(0), mask ? keysEnd : row.constant(full), strip, carried);
+    if (mask && full < size) {
+      OpBuilder b(loop);
+      loop.setUpperBound(arith::MinUIOp::create(b, row.loc(), keysEnd, row.constant(full)));
+    }
+    row.enterLoop(loop);
+    SmallVector<Value> next(loop.getRegionIterArgs());
+    points(loop.getInductionVar(), strip, next);
+    yieldFrom(loop, next);
+    row.leave();
+    carried.assign(loop.getResults().begin(), loop.getResults().end());
+  }
+  if (full < size && mask) {
+    OpBuilder b = row.builder();
+    Value isAll = arith::CmpIOp::create(b, row.loc(), arith::CmpIPredicate::ugt, keysEnd, row.constant(full));
+    SmallVector<Type> types(llvm::map_range(carried, [](Value v) { return v.getType(); }));
+    auto branch = scf::IfOp::create(b, row.loc(), types, isAll, /*withElseRegion=*/!types.empty());
+    if (!types.empty()) {
+      OpBuilder other = branch.getElseBodyBuilder();
+      scf::YieldOp::create(other, row.loc(), carried);
+    }
+    row.enterRegion(branch, branch.thenBlock());
+    points(row.constant(full), size - full, carried);
+    if (!types.empty()) {
+      OpBuilder last = OpBuilder::atBlockEnd(branch.thenBlock());
+      scf::YieldOp::create(last, row.loc(), carried);
+    }
+    row.leave();
+    carried.assign(branch.getResults().begin(), branch.getResults().end());
+  } else if (full < size) {
+    points(row.constant(full), size - full, carried);
+  }
+  return carried;
+}
+
+/// Makes known what scratch holds of the row at the point.
+void AttentionEmitter::bindHeld(PointEvaluator &point, Value rowBase) {
+  Value from = point.add(rowBase, point.index(n));
+  OpBuilder b = point.builder();
+  Value vector = vector::LoadOp::create(b, point.loc(), point.vectorOf(type), tileScores.memory, ValueRange{from});
+  point.bind(held, held == scores.node->op->getResult(0) ? finishSum(point, scores, vector) : vector);
+}
+
+void AttentionEmitter::hold(PointEvaluator &point, Value rowBase, Value vector) {
+  Value to = point.add(rowBase, point.index(n));
+  OpBuilder b = point.builder();
+  vector::StoreOp::create(b, point.loc(), point.splat(vector), tileScores.memory, ValueRange{to});
+}
+
+/// All reductions of one level, in one sweep.
+void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) {
+  SmallVector<const Node *> nodes;
+  SmallVector<Operation *> combiners;
+  SmallVector<Value> carried;
+  for (const Node &node : model.nodes) {
+    if (!node.reduction || node.level != level || &node == scores.node || &node == result.node)
+      continue;
+    Value element;
+    nodes.push_back(&node);
+    combiners.push_back(matchCombiner(node.body, node.inputs.size(), element));
+  }
+  if (nodes.empty())
+    return;
+  for (int64_t slot = 0; slot < kStrip; ++slot)
+    for (Operation *combine : combiners)
+      carried.push_back(row.splat(row.number(identityOf(combine, combine->getResult(0).getType()))));
+  Value later = liveAfter(level);
+  carried = sweep(row, carried, [&](PointEvaluator &point, MutableArrayRef<Value> totals) {
+    bindHeld(point, rowBase);
+    for (auto [node, total] : llvm::zip(nodes, totals)) {
+      SmallVector<Value> args = point.inputsOf(*node);
+      args.push_back(total);
+      Value next = point.splat(point.cloneBody(*node, args).front());
+      if (point.laneMask()) {
+        OpBuilder b = point.builder();
+        next = arith::SelectOp::create(b, point.loc(), point.laneMask(), next, total);
+      }
+      total = next;
+    }
+    if (later && later != held) {
+      Operand operand;
+      operand.kind = Operand::Intermediate;
+      operand.value = later;
+      operand.elementType = type;
+      hold(point, rowBase, point.evaluate(operand));
+    }
+  });
+  if (later)
+    held = later;
+  auto combine = [&](ArrayRef<Value> left, ArrayRef<Value> right) {
+    SmallVector<Value> both;
+    for (auto [op, x, y] : llvm::zip(combiners, left, right))
+      both.push_back(row.cloneOn(op, {x, y}));
+    return both;
+  };
+  // Strips pairwise, then the lanes by halves: the order of row kernels.
+  size_t count = nodes.size();
+  SmallVector<SmallVector<Value>> live;
+  for (int64_t slot = 0; slot < kStrip; ++slot)
+    live.emplace_back(ArrayRef<Value>(carried).slice(slot * count, count));
+  SmallVector<Value> totals = foldLanes(row, combine(live[0], live[1]), combine);
+  for (auto [node, op, total] : llvm::zip(nodes, combiners, totals)) {
+    Value all = total;
+    if (mask) {
+      PointEvaluator masked = maskedPoint(row);
+      SmallVector<Value> args = masked.inputsOf(*node);
+      Value neutral = masked.number(identityOf(op, op->getResult(0).getType()));
+      args.push_back(neutral);
+      Value number = masked.cloneBody(*node, args).front();
+      if (isa<arith::AddFOp>(op)) {
+        isZero(row, number);
+      } else {
+        OpBuilder b = row.builder();
+        Value isShort = arith::CmpIOp::create(b, row.loc(), arith::CmpIPredicate::ult, keysEnd, row.constant(model.atomSizes[n]));
+        Value both = row.cloneOn(op, {total, number});
+        b = row.builder();
+        all = arith::SelectOp::create(b, row.loc(), isShort, both, total);
+      }
+    }
+    row.bind(node->op->getResult(0), row.cloneOn(op, {row.evaluate(node->inits[0]), all}));
+  }
+}
+
+/// A point of the row behind the keys that are computed.
+PointEvaluator AttentionEmitter::maskedPoint(PointEvaluator &row) {
+  PointEvaluator point = row;
+  point.enter(row.block());
+  point.bindIndex(n, point.constant(0)); // nothing depends on it (matchMask)
+  point.bind(mask->chosen, point.number(mask->low));
+  return point;
+}
+
+void AttentionEmitter::isZero(PointEvaluator &at, Value number) {
+  OpBuilder b = at.builder();
+  Value zero = at.number(cast<TypedAttr>(b.getZeroAttr(number.getType())));
+  Value equal = arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OEQ, number, zero);
+  maskedIsZero = arith::AndIOp::create(b, at.loc(), maskedIsZero, equal);
+}
+
+/// From scores to weights, row by row. With a mask: whether keys from keysEnd on have no weight.
+Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value rows) {
+  PointEvaluator row = tile;
+  SmallVector<Value> carried;
+  if (mask)
+    carried.push_back(tile.number(tile.builder().getBoolAttr(true)));
+  scf::ForOp loop = openLoop(row, row.constant(0), rows, 1, carried);
+  row.enterLoop(loop);
+  if (mask)
+    maskedIsZero = loop.getRegionIterArg(0);
+  bindLinear(row, row.add(rowBegin, loop.getInductionVar()), rowOrder);
+  Value rowBase = row.mulConstant(loop.getInductionVar(), tileScores.stride);
+  held = scores.node->op->getResult(0);
+  for (int level = 1; level <= lastLevel; ++level)
+    reduceRow(row, level, rowBase);
+  for (const Output *output : rowOutputs)
+    row.store(output->store, row.evaluate(output->value));
+  if (mask) {
+    PointEvaluator masked = maskedPoint(row);
+    isZero(row, factorAt(masked, result, weights));
+  }
+  if (held != weights.operand->value || weights.converts || held == scores.node->op->getResult(0))
+    sweep(row, {}, [&](PointEvaluator &point, MutableArrayRef<Value>) {
+      bindHeld(point, rowBase);
+      hold(point, rowBase, factorAt(point, result, weights));
+    });
+  if (mask)
+    yieldFrom(loop, {maskedIsZero});
+  row.leave();
+  return mask ? loop.getResult(0) : Value();
+}
+
+/// The consumers of a tile's results.
+void AttentionEmitter::finishRows(PointEvaluator &tile, Value rowBegin, Value rows) {
+  PointEvaluator row = tile;
+  scf::ForOp loop = openLoop(row, row.constant(0), rows, 1);
+  row.enterLoop(loop);
+  bindLinear(row, row.add(rowBegin, loop.getInductionVar()), rowOrder);
+  Value base = row.mulConstant(loop.getInductionVar(), sums.stride);
+  scf::ForOp vectors = openLoop(row, row.constant(0), row.constant(model.atomSizes[d]), lanes);
+  row.enterLoop(vectors);
+  Value index = vectors.getInductionVar(), from = row.add(base, index);
+  bindLanes(row, d, index, lanes);
+  OpBuilder b = row.builder();
+  Value sum = vector::LoadOp::create(b, row.loc(), row.vectorOf(type), sums.memory, ValueRange{from});
+  row.bind(result.node->op->getResult(0), finishSum(row, result, sum));
+  for (const Output *output : outputs)
+    row.store(output->store, row.evaluate(output->value));
+  row.leave();
+  row.leave();
+}
+
+bool AttentionEmitter::emit() {
+  shell = createShell(kernel, model);
+  Scratch scratch(shell);
+  int64_t rows = model.product(rowAtoms), length = model.atomSizes[n], depth = model.atomSizes[k], width = model.atomSizes[d];
+  int64_t scoreWidth = scoreTile.vectors * lanes, valueWidth = valueTile.vectors * lanes;
+  int64_t rowsInMemory = tileRows + std::max(scoreTile.rows, valueTile.rows);
+  packedKeys = scratch.take(type, llvm::alignTo(length, scoreWidth) * depth + lanes * scoreWidth);
+  packedValues = scratch.take(type, llvm::alignTo(width, valueWidth) * length + lanes * valueWidth);
+  // One more vector: rows that begin a power of two apart share cache sets.
+  queryRows.stride = llvm::alignTo(depth, lanes) + lanes;
+  queryRows.memory = scratch.take(type, rowsInMemory * queryRows.stride);
+  tileScores.stride = llvm::alignTo(length, scoreWidth) + lanes;
+  tileScores.memory = scratch.take(type, rowsInMemory * tileScores.stride);
+  sums.stride = llvm::alignTo(width, valueWidth);
+  sums.memory = scratch.take(type, rowsInMemory * sums.stride);
+  scratchBytes = scratch.bytes();
+
+  PointEvaluator at(model, shell, lanes);
+  scf::ForOp units = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
+  at.enterLoop(units);
+  at.bindTask();
+  Value unit = units.getInductionVar(), rowBegin = at.constant(0), rowEnd = at.constant(rows);
+  auto least = [&](Value value, Value most) {
+    OpBuilder b = at.builder();
+    return arith::MinUIOp::create(b, at.loc(), value, most).getResult();
+  };
+  if (groups > 1) {
+    Value count = at.constant(groups);
+    OpBuilder b = at.builder();
+    Value group = arith::RemUIOp::create(b, at.loc(), unit, count);
+    unit = arith::DivUIOp::create(b, at.loc(), unit, count);
+    rowBegin = at.mulConstant(group, groupRows);
+    rowEnd = least(at.addConstant(rowBegin, groupRows), rowEnd);
+  }
+  bindLinear(at, unit, batchOrder);
+  packColumns(at, scores, keys, n, k, packedKeys, scoreTile.vectors);
+  packColumns(at, result, values, d, n, packedValues, valueTile.vectors);
+  Value finite = mask ? areFinite(at, packedValues, llvm::alignTo(width, valueWidth) * length) : Value();
+  scf::ForOp tiles = openLoop(at, rowBegin, rowEnd, tileRows);
+  at.enterLoop(tiles);
+  Value first = tiles.getInductionVar(), here = at.constant(tileRows);
+  if (rows % tileRows || groupRows % tileRows) {
+    OpBuilder b = at.builder();
+    here = least(here, arith::SubIOp::create(b, at.loc(), rowEnd, first));
+  }
+  Value reach = packRows(at, first, here);
+  keysEnd = at.constant(length);
+  if (mask)
+    computeUnmasked(at, first, here, reach, finite);
+  else
+    computeTile(at, first, here);
+  return !at.broken();
+}
+
+/// All that follows the query's rows. With a mask: whether keys from keysEnd on have no weight.
+Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value rows) {
+  multiplyTile(tile, rows);
+  Value isRight = sweepRows(tile, rowBegin, rows);
+  multiplyValues(tile, rows);
+  finishRows(tile, rowBegin, rows);
+  return isRight;
+}
+
+/// The tile with the keys that some row reaches; if others turn out to have weights (no key is allowed, all allowed scores are as low
+/// as the mask's constant) or if 0 times a value is not 0, with all keys.
+void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Value rows, Value reach, Value finite) {
+  PointEvaluator at = tile;
+  int64_t length = model.atomSizes[n];
+  OpBuilder b = at.builder();
+  Value all = at.constant(length), step = at.constant(keyStep);
+  Value steps = arith::CeilDivUIOp::create(b, at.loc(), arith::MaxSIOp::create(b, at.loc(), reach, at.constant(1)), step);
+  Value some = arith::MulIOp::create(b, at.loc(), steps, step);
+  Value isSome = arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::ult, some, at.constant(length / keyStep * keyStep));
+  isSome = arith::AndIOp::create(b, at.loc(), isSome, finite);
+  Value end = arith::SelectOp::create(b, at.loc(), isSome, some, all);
+  scf::ForOp attempts = openLoop(at, at.constant(0), at.constant(2), 1, end);
+  at.enterLoop(attempts);
+  keysEnd = attempts.getRegionIterArg(0);
+  b = at.builder();
+  Value isWanted = arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::ne, keysEnd, at.constant(0));
+  auto branch = scf::IfOp::create(b, at.loc(), TypeRange{b.getIndexType()}, isWanted, /*withElseRegion=*/true);
+  OpBuilder other = branch.getElseBodyBuilder();
+  scf::YieldOp::create(other, at.loc(), at.constant(0));
+  at.enterRegion(branch, branch.thenBlock());
+  Value isRight = computeTile(at, rowBegin, rows);
+  b = at.builder();
+  Value isAll = arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::eq, keysEnd, all);
+  Value next = arith::SelectOp::create(b, at.loc(), arith::OrIOp::create(b, at.loc(), isAll, isRight), at.constant(0), all);
+  scf::YieldOp::create(b, at.loc(), next);
+  at.leave();
+  yieldFrom(attempts, branch.getResult(0));
+  at.leave();
+}
+
+FailureOr<EmittedKernel> AttentionEmitter::run() {
+  if (failed(match()) || failed(classify()))
+    return refuse(kernel, "attention", why);
+  chooseBlocks();
+  matchMask();
+  if (!emit()) {
+    shell.erase();
+    return refuse(kernel, "attention", "internal fault: a value was needed where it is not known");
+  }
+  EmittedKernel out;
+  out.fn = shell;
+  out.emitter = "attention";
+  out.rangeEnd = model.product(batch) * groups;
+  out.scratchBytesPerTask = scratchBytes;
+  double products = double(model.product(scores.node->iteration)) + double(model.product(result.node->iteration));
+  out.nanosPerIteration = products / double(out.rangeEnd) / (2.0 * lanes * target.gigahertz * 0.7);
+  return out;
+}
+
+} // namespace millrace::lowering::attention
+
+namespace millrace::lowering {
+
+FailureOr<EmittedKernel> emitAttention(func::FuncOp fn, const KernelTarget &target) {
+  std::string why;
+  // Most kernels are none: no model is built to find out.
+  if (llvm::count_if(fn.getBody().front(), [](Operation &op) {
+        auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+        return linalgOp && linalgOp.getNumReductionLoops() > 0;
+      }) < 2)
+    return refuse(fn, "attention", "no two sums of products");
+  FailureOr<KernelModel> model = buildKernelModel(fn, why);
+  if (failed(model))
+    return refuse(fn, "attention", why);
+  if (model->hasComputedReads())
+    return refuse(fn, "attention", "reads at computed indices");
+  return attention::AttentionEmitter(fn, *model, target).run();
+}
+
+} // namespace millrace::lowering

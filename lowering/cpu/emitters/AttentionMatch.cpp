@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- AttentionMatch.cpp - What a kernel must be to be attention ----------===//
+#include "lowering/cpu/emitters/Attention.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace millrace::lowering::attention {
+
+bool AttentionEmitter::dependsOnScores(const Operand &operand) const {
+  if (operand.kind != Operand::Intermediate)
+    return false;
+  const Node &node = model.nodeOf(operand);
+  if (&node == scores.node)
+    return true;
+  return llvm::any_of(node.inputs, [&](const Operand &input) { return dependsOnScores(input); }) ||
+         llvm::any_of(node.captured, [&](const auto &captured) { return dependsOnScores(captured.second); });
+}
+
+LogicalResult AttentionEmitter::match() {
+  const Node *first = nullptr, *last = nullptr;
+  std::string ignored;
+  for (const Node &node : model.nodes) {
+    SumOfProducts found;
+    if (!node.reduction || failed(matchSumOfProducts(node, found, ignored)))
+      continue;
+    if (last)
+      return fail("more than two sums of products");
+    (first ? result : scores) = found;
+    (first ? last : first) = &node;
+  }
+  if (!last)
+    return fail("no two sums of products");
+  type = scores.accType;
+  if (result.accType != type || !isa<FloatType>(type))
+    return fail("sums of different types or of integers");
+  bool inA = dependsOnScores(*result.a.operand), inB = dependsOnScores(*result.b.operand);
+  if (inA == inB)
+    return fail("one sum of products is not a factor of the other");
+  weights = inA ? result.a : result.b;
+  values = inA ? result.b : result.a;
+  for (const Node &node : model.nodes) {
+    if (!node.reduction || &node == first || &node == last)
+      continue;
+    Value element;
+    Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
+    if (!combine || !identityOf(combine, combine->getResult(0).getType()))
+      return fail("a reduction whose neutral element is not known");
+    if (node.reduced() != result.node->reduced())
+      return fail("a reduction along other indices than the second product's");
+    lastLevel = std::max(lastLevel, node.level);
+  }
+  return success();
+}
+
+LogicalResult AttentionEmitter::classify() {
+  auto single = [&](AtomSet atoms) { return atoms && !(atoms & (atoms - 1)) ? members(atoms).front() : -1; };
+  n = single(result.node->reduced());
+  k = single(scores.node->reduced());
+  AtomSet kept = scores.node->kept;
+  if (n < 0 || k < 0 || !(kept & atomBit(n)))
+    return fail("more than one index to sum over");
+  AtomSet inA = model.depends(*scores.a.operand), inB = model.depends(*scores.b.operand);
+  if (!(inA & atomBit(n)) == !(inB & atomBit(n)))
+    return fail("both factors of the scores or none depend on the index of the keys");
+  keys = inA & atomBit(n) ? scores.a : scores.b;
+  query = inA & atomBit(n) ? scores.b : scores.a;
+  AtomSet inKeys = model.depends(*keys.operand), inValues = model.depends(*values.operand);
+  AtomSet shared = inKeys | inValues;
+  batch = kept & ~atomBit(n) & shared;
+  rowAtoms = kept & ~atomBit(n) & ~shared;
+  d = single(inValues & ~batch & ~atomBit(n));
+  if (!rowAtoms || d < 0 || !(inValues & atomBit(n)))
+    return fail("values without an index of their own, or no rows");
+  if ((inKeys & ~(batch | atomBit(n) | atomBit(k))) || !(inKeys & atomBit(k)) ||
+      (model.depends(*query.operand) & ~(batch | rowAtoms | atomBit(k))) || (kept & atomBit(k)))
+    return fail("factors with other indices than the scores");
+  if (result.node->kept != (batch | rowAtoms | atomBit(d)))
+    return fail("a result with other indices");
+  for (const Output &output : model.outputs) {
+    AtomSet atoms = output.store.address.atoms();
+    bool wanted = dependsOnScores(output.value);
+    if (wanted && atoms == result.node->kept)
+      outputs.push_back(&output);
+    else if (wanted && atoms == (batch | rowAtoms) && model.level(output.value) <= lastLevel)
+      rowOutputs.push_back(&output);
+    else
+      return fail("an output with other indices");
+  }
+  batchOrder = outermostFirst(model, batch);
+  rowOrder = outermostFirst(model, rowAtoms);
+  return success();
+}
+
+/// The one value from which all that is computed after the reductions of `level` follows, if there is one: it may take the place of
+/// the scores. Null otherwise.
+Value AttentionEmitter::liveAfter(int level) const {
+  Value live;
+  bool isOne = true;
+  auto use = [&](const Operand &operand) {
+    if (operand.kind != Operand::Intermediate || !dependsOnScores(operand) || !(model.depends(operand) & atomBit(n)))
+      return;
+    if (model.level(operand) >= level)
+      return;
+    isOne &= !live || live == operand.value;
+    live = operand.value;
+  };
+  for (const Node &node : model.nodes) {
+    if (&node == scores.node || &node == result.node || node.level < level || (node.reduction && node.level == level))
+      continue;
+    for (const Operand &input : node.inputs)
+      use(input);
+    for (const auto &[value, operand] : node.captured)
+      use(operand);
+  }
+  use(*weights.operand);
+  return isOne && live && getElementTypeOrSelf(live.getType()) == type ? live : Value();
+}
+
+/// The integers as a linear expression of the indices, if they are one.
+std::optional<LinearExpr> AttentionEmitter::linearOf(const Operand &operand) const {
+  if (operand.kind == Operand::Scalar) {
+    auto integer = dyn_cast<IntegerAttr>(operand.scalar);
+    LinearExpr constant;
+    constant.offset = integer ? integer.getInt() : 0;
+    return integer ? std::optional(constant) : std::nullopt;
+  }
+  if (operand.kind != Operand::Intermediate)
+    return std::nullopt;
+  const Node &node = model.nodeOf(operand);
+  if (!node.body)
+    return linearOf(node.inputs.front());
+  return node.reduction ? std::nullopt : linearOf(node, node.body->getTerminator()->getOperand(0));
+}
+
+std::optional<LinearExpr> AttentionEmitter::linearOf(const Node &node, Value value) const {
+  IntegerAttr constant;
+  if (matchPattern(value, m_Constant(&constant))) {
+    LinearExpr expr;
+    expr.offset = constant.getInt();
+    return expr;
+  }
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getArgNumber() < node.inputs.size() ? linearOf(node.inputs[argument.getArgNumber()]) : std::nullopt;
+  Operation *op = value.getDefiningOp();
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return node.loops[index.getDim()];
+  bool isWide = value.getType().isIndex() || value.getType().getIntOrFloatBitWidth() >= 32;
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::TruncIOp>(op) && isWide)
+    return linearOf(node, op->getOperand(0));
+  if (!isa<arith::AddIOp, arith::SubIOp>(op) || !isWide)
+    return std::nullopt;
+  std::optional<LinearExpr> left = linearOf(node, op->getOperand(0)), right = linearOf(node, op->getOperand(1));
+  if (!left || !right)
+    return std::nullopt;
+  int64_t sign = isa<arith::AddIOp>(op) ? 1 : -1;
+  for (auto [atom, coefficient] : right->terms)
+    left->add(atom, sign * coefficient);
+  left->offset += sign * right->offset;
+  return left;
+}
+
+/// An expression that is at least 0 exactly where the boolean is true.
+std::optional<LinearExpr> AttentionEmitter::marginOf(const Operand &operand) const {
+  if (operand.kind != Operand::Intermediate)
+    return std::nullopt;
+  const Node &node = model.nodeOf(operand);
+  if (!node.body)
+    return marginOf(node.inputs.front());
+  Value yielded = node.body->getTerminator()->getOperand(0);
+  if (auto argument = dyn_cast<BlockArgument>(yielded))
+    return argument.getArgNumber() < node.inputs.size() ? marginOf(node.inputs[argument.getArgNumber()]) : std::nullopt;
+  auto compare = yielded.getDefiningOp<arith::CmpIOp>();
+  if (!compare)
+    return std::nullopt;
+  std::optional<LinearExpr> left = linearOf(node, compare.getLhs()), right = linearOf(node, compare.getRhs());
+  using Predicate = arith::CmpIPredicate;
+  Predicate predicate = compare.getPredicate();
+  bool isLess = predicate == Predicate::sle || predicate == Predicate::slt;
+  if (!left || !right || (!isLess && predicate != Predicate::sge && predicate != Predicate::sgt))
+    return std::nullopt;
+  if (isLess)
+    std::swap(left, right);
+  for (auto [atom, coefficient] : right->terms)
+    left->add(atom, -coefficient);
+  left->offset -= right->offset + (predicate == Predicate::slt || predicate == Predicate::sgt);
+  return left;
+}
+
+/// The operand's dependence on the index of the keys is through `tensor` only.
+bool AttentionEmitter::followsFrom(Value tensor, const Operand &operand) const {
+  if (!(model.depends(operand) & atomBit(n)) || (operand.kind == Operand::Intermediate && operand.value == tensor))
+    return true;
+  if (operand.kind != Operand::Intermediate || &model.nodeOf(operand) == scores.node)
+    return false;
+  const Node &node = model.nodeOf(operand);
+  return !llvm::any_of(node.loops, [&](const LinearExpr &loop) { return node.usesIndex && (loop.atoms() & atomBit(n)); }) &&
+         llvm::all_of(node.inputs, [&](const Operand &input) { return followsFrom(tensor, input); }) &&
+         llvm::all_of(node.captured, [&](const auto &captured) { return followsFrom(tensor, captured.second); });
+}
+
+/// A choice between scores and one constant by comparing the index of the keys with the row's, where all else follows from its result.
+void AttentionEmitter::matchMask() {
+  constexpr int64_t kSafe = int64_t(1) << 30; // no 32-bit index wraps
+  for (const Node &node : model.nodes) {
+    if (!node.body || node.reduction || node.op->getNumResults() != 1 || !(node.kept & atomBit(n)))
+      continue;
+    auto select = node.body->getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>();
+    auto inputOf = [&](Value value) -> const Operand * {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && argument.getArgNumber() < node.inputs.size() ? &node.inputs[argument.getArgNumber()] : nullptr;
+    };
+    const Operand *condition = select ? inputOf(select.getCondition()) : nullptr, *low = select ? inputOf(select.getFalseValue()) : nullptr;
+    if (!condition || !low || low->kind != Operand::Scalar || !isa<FloatType>(low->scalar.getType()))
+      continue;
+    std::optional<LinearExpr> margin = marginOf(*condition);
+    if (!margin || margin->coefficient(n) != -1 || (margin->atoms() & ~(batch | rowAtoms | atomBit(n))))
+      continue;
+    int64_t most = std::abs(margin->offset);
+    for (auto [atom, coefficient] : margin->terms)
+      most += std::abs(coefficient) * model.atomSizes[atom];
+    Value chosen = node.op->getResult(0);
+    bool isAll = most < kSafe && followsFrom(chosen, *weights.operand);
+    for (const Node &other : model.nodes)
+      if (other.reduction && &other != scores.node && &other != result.node) {
+        Value element;
+        Operation *combine = matchCombiner(other.body, other.inputs.size(), element);
+        isAll &= isa<arith::AddFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combine) &&
+                 llvm::all_of(other.inputs, [&](const Operand &input) { return followsFrom(chosen, input); });
+      }
+    if (!isAll)
+      continue;
+    LinearExpr limit;
+    for (auto [atom, coefficient] : margin->terms)
+      if (atom != n)
+        limit.add(atom, coefficient);
+    limit.offset = margin->offset + 1;
+    mask = Mask{chosen, low->scalar, limit};
+    keyStep = std::lcm(scoreTile.vectors * lanes, kStrip * lanes);
+    return;
+  }
+}
+
+} // namespace millrace::lowering::attention

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- AttentionProducts.cpp - Packed operands and register tiles of attention -===//
+#include "lowering/cpu/emitters/Attention.h"
+#include "lowering/cpu/emitters/VectorTranspose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace millrace::lowering::attention {
+
+/// Some buffer behind the operand has its neighbours along the atom.
+bool AttentionEmitter::isContiguous(const Operand &operand, int atom) const {
+  if (operand.kind == Operand::Buffer)
+    return operand.access.address.coefficient(atom) == 1;
+  return operand.kind == Operand::Intermediate &&
+         llvm::any_of(model.nodeOf(operand).inputs, [&](const Operand &input) { return isContiguous(input, atom); });
+}
+
+RegisterTile AttentionEmitter::chooseTile(int64_t rows, int64_t columns) const {
+  int64_t registers = target.vectorRegisters, best = INT64_MAX;
+  RegisterTile tile;
+  SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{4, 3, 2, 1} : SmallVector<int64_t>{2, 1, 3};
+  for (int64_t vectors : widths) {
+    int64_t most = (registers - 1 - vectors - (registers == 32 ? 2 : 0)) / vectors;
+    if (registers == 32)
+      most = std::min<int64_t>(most, vectors == 3 ? 8 : vectors == 4 ? 6 : vectors == 2 ? 12 : 16);
+    int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
+    int64_t cycles = std::max({mr * vectors, mr + vectors, int64_t(8)}) * tiles * llvm::divideCeil(columns, vectors * lanes);
+    if (cycles < best) {
+      best = cycles;
+      tile = {mr, vectors};
+    }
+  }
+  return tile;
+}
+
+void AttentionEmitter::chooseBlocks() {
+  lanes = target.vectorBits / type.getIntOrFloatBitWidth();
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8, rows = model.product(rowAtoms), length = model.atomSizes[n];
+  // Groups of rows pack keys and values again: only where batch alone leaves threads without work.
+  int64_t units = model.product(batch);
+  groups = 1;
+  while (units * groups < 3 * target.threads && rows / (groups * 2) >= 128)
+    groups *= 2;
+  groupRows = llvm::divideCeil(rows, groups);
+  groups = llvm::divideCeil(rows, groupRows);
+  // A tile of scores stays in the level 2 cache beside keys and values, if they fit there.
+  int64_t packed = length * (model.atomSizes[k] + model.atomSizes[d]) * bytes;
+  int64_t left = target.l2Bytes - (packed <= target.l2Bytes * 5 / 8 ? packed : target.l2Bytes / 8);
+  int64_t most = std::clamp<int64_t>(left * 2 / 3 / (length * bytes), 12, 96);
+  int64_t tiles = llvm::divideCeil(groupRows, most);
+  tileRows = llvm::divideCeil(groupRows, tiles);
+  scoreTile = chooseTile(tileRows, length);
+  valueTile = chooseTile(tileRows, model.atomSizes[d]);
+  // Values of a piece stay in the level 1 cache while the rows of the tile pass.
+  piece = std::max<int64_t>(64, target.l1Bytes / 2 / (valueTile.vectors * lanes * bytes));
+}
+
+/// Lanes along `atom` from `begin` on; where the last ones do not exist the index stays inside.
+void AttentionEmitter::bindLanes(PointEvaluator &at, int atom, Value begin, int64_t step) {
+  int64_t size = model.atomSizes[atom];
+  Value mask, count;
+  if (size % step) {
+    OpBuilder b = at.builder();
+    Value left = arith::SubIOp::create(b, at.loc(), at.constant(size), begin);
+    Value exist = arith::MaxSIOp::create(b, at.loc(), left, at.constant(0));
+    mask = vector::CreateMaskOp::create(b, at.loc(), at.vectorOf(b.getI1Type()), ValueRange{exist});
+    count = arith::MinSIOp::create(b, at.loc(), arith::MaxSIOp::create(b, at.loc(), left, at.constant(1)), at.constant(lanes));
+    begin = arith::MinUIOp::create(b, at.loc(), begin, at.constant(size - 1));
+  }
+  at.bindIndex(atom, begin);
+  at.setLanes(atom, mask, count);
+}
+
+/// The factor for all indices `depth` and `column` as panels [depth][vectors * lanes] one after the other.
+void AttentionEmitter::packColumns(PointEvaluator &unit, const SumOfProducts &sum, const Factor &factor, int column, int depth, Value memory,
+                                   int64_t vectors) {
+  int64_t width = vectors * lanes, columns = model.atomSizes[column], steps = model.atomSizes[depth];
+  bool isTransposed = !isContiguous(*factor.operand, column) && isContiguous(*factor.operand, depth);
+  PointEvaluator at = unit;
+  scf::ForOp panels = openLoop(at, at.constant(0), at.constant(columns), width);
+  at.enterLoop(panels);
+  Value first = panels.getInductionVar(), base = at.mulConstant(first, steps);
+  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(steps), isTransposed ? lanes : 1);
+  at.enterLoop(loop);
+  Value to = at.add(base, at.mulConstant(loop.getInductionVar(), width));
+  auto store = [&](PointEvaluator &point, Value vector, int64_t offset, Value further) {
+    Value address = point.addConstant(further ? point.add(to, further) : to, offset);
+    OpBuilder b = point.builder();
+    vector::StoreOp::create(b, point.loc(), vector, memory, ValueRange{address});
+  };
+  if (!isTransposed) {
+    at.bindIndex(depth, loop.getInductionVar());
+    for (int64_t v = 0; v < vectors; ++v) {
+      PointEvaluator one = at;
+      one.enter(at.block());
+      bindLanes(one, column, one.addConstant(first, v * lanes), width);
+      store(one, one.splat(factorAt(one, sum, factor)), v * lanes, {});
+    }
+    at.leave();
+    at.leave();
+    return;
+  }
+  scf::ForOp inner = openLoop(at, at.constant(0), at.constant(width), lanes);
+  at.enterLoop(inner);
+  SmallVector<Value> read;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    PointEvaluator one = at;
+    one.enter(at.block());
+    Value index = one.addConstant(one.add(first, inner.getInductionVar()), lane);
+    if (columns % width) {
+      OpBuilder b = one.builder();
+      index = arith::MinUIOp::create(b, one.loc(), index, one.constant(columns - 1));
+    }
+    one.bindIndex(column, index);
+    bindLanes(one, depth, loop.getInductionVar(), lanes);
+    read.push_back(one.splat(factorAt(one, sum, factor)));
+  }
+  OpBuilder b = at.builder();
+  transposeInRegisters(b, at.loc(), read);
+  // Rows past the last index are overwritten by the next panel.
+  for (int64_t row = 0; row < lanes; ++row)
+    store(at, read[row], row * width, inner.getInductionVar());
+  for (int loops = 0; loops < 3; ++loops)
+    at.leave();
+}
+
+/// Rows [rowBegin, rowBegin + rows) of the query, contiguous along k. With a mask: the first key that none of them reaches.
+Value AttentionEmitter::packRows(PointEvaluator &tile, Value rowBegin, Value rows) {
+  PointEvaluator at = tile;
+  SmallVector<Value> reach;
+  if (mask)
+    reach.push_back(at.constant(0));
+  scf::ForOp loop = openLoop(at, at.constant(0), rows, 1, reach);
+  at.enterLoop(loop);
+  bindLinear(at, at.add(rowBegin, loop.getInductionVar()), rowOrder);
+  Value base = at.mulConstant(loop.getInductionVar(), queryRows.stride);
+  for (int64_t step = 0; step < model.atomSizes[k]; step += lanes) {
+    PointEvaluator one = at;
+    one.enter(at.block());
+    bindLanes(one, k, one.constant(step), lanes);
+    Value vector = one.splat(factorAt(one, scores, query));
+    Value to = one.addConstant(base, step);
+    OpBuilder b = one.builder();
+    vector::StoreOp::create(b, one.loc(), vector, queryRows.memory, ValueRange{to});
+  }
+  if (mask) {
+    Value limit = at.linear(mask->limit);
+    OpBuilder b = at.builder();
+    yieldFrom(loop, {arith::MaxSIOp::create(b, at.loc(), loop.getRegionIterArg(0), limit).getResult()});
+  }
+  at.leave();
+  return mask ? loop.getResult(0) : Value();
+}
+
+/// Whether all numbers are: 0 times any other is NaN.
+Value AttentionEmitter::areFinite(PointEvaluator &unit, Value memory, int64_t elements) {
+  PointEvaluator at = unit;
+  OpBuilder b = at.builder();
+  VectorType vectorType = at.vectorOf(type);
+  Value zero = at.number(cast<TypedAttr>(b.getZeroAttr(vectorType)));
+  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(elements), lanes, zero);
+  at.enterLoop(loop);
+  b = at.builder();
+  Value vector = vector::LoadOp::create(b, at.loc(), vectorType, memory, ValueRange{loop.getInductionVar()});
+  yieldFrom(loop, {accumulateProduct(at, vector, zero, loop.getRegionIterArg(0), target.fma)});
+  at.leave();
+  SmallVector<Value> sum = foldLanes(at, {loop.getResult(0)}, [&](ArrayRef<Value> left, ArrayRef<Value> right) -> SmallVector<Value> {
+    OpBuilder inner = at.builder();
+    return {arith::AddFOp::create(inner, at.loc(), left[0], right[0])};
+  });
+  b = at.builder();
+  return arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OEQ, sum[0], at.number(cast<TypedAttr>(b.getZeroAttr(type))));
+}
+
+/// c[row, column] (+)= sum over [kBegin, kEnd) of a[row, k] * panel[k, column] for the rows and columns of one register tile.
+void AttentionEmitter::multiply(PointEvaluator &at, const RegisterTile &tile, const Matrix &a, Value aBase, Value panel, Value panelBase,
+                                Value kBegin, Value kEnd, const Matrix &c, Value cBase, bool isSumming) {
+  VectorType vectorType = at.vectorOf(type);
+  SmallVector<Value> total, aRows, cAt;
+  OpBuilder b = at.builder();
+  Value zero = at.number(cast<TypedAttr>(b.getZeroAttr(vectorType)));
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    aRows.push_back(at.addConstant(aBase, r * a.stride));
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      cAt.push_back(at.addConstant(cBase, r * c.stride + v * lanes));
+      b = at.builder();
+      total.push_back(isSumming ? vector::LoadOp::create(b, at.loc(), vectorType, c.memory, ValueRange{cAt.back()}).getResult() : zero);
+    }
+  }
+  scf::ForOp loop = openLoop(at, kBegin, kEnd, 1, total);
+  PointEvaluator in = at;
+  in.enterLoop(loop);
+  SmallVector<Value> next(loop.getRegionIterArgs()), columns;
+  Value index = loop.getInductionVar();
+  Value from = in.add(panelBase, in.mulConstant(index, tile.vectors * lanes));
+  for (int64_t v = 0; v < tile.vectors; ++v) {
+    Value address = in.addConstant(from, v * lanes);
+    b = in.builder();
+    columns.push_back(vector::LoadOp::create(b, in.loc(), vectorType, panel, ValueRange{address}));
+  }
+  Value offset = in.mulConstant(index, a.step);
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    Value address = in.add(aRows[r], offset);
+    b = in.builder();
+    Value spread = in.splat(memref::LoadOp::create(b, in.loc(), a.memory, ValueRange{address}));
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      Value &sum = next[r * tile.vectors + v];
+      sum = accumulateProduct(in, spread, columns[v], sum, target.fma);
+    }
+  }
+  yieldFrom(loop, next);
+  in.leave();
+  for (auto [address, sum] : llvm::zip(cAt, loop.getResults())) {
+    b = at.builder();
+    vector::StoreOp::create(b, at.loc(), sum, c.memory, ValueRange{address});
+  }
+}
+
+/// The scores of a tile of rows.
+void AttentionEmitter::multiplyTile(PointEvaluator &tile, Value rows) {
+  int64_t width = scoreTile.vectors * lanes;
+  PointEvaluator at = tile;
+  scf::ForOp panels = openLoop(at, at.constant(0), keysEnd, width);
+  at.enterLoop(panels);
+  Value column = panels.getInductionVar(), panelBase = at.mulConstant(column, model.atomSizes[k]);
+  scf::ForOp loop = openLoop(at, at.constant(0), rows, scoreTile.rows);
+  at.enterLoop(loop);
+  Value row = loop.getInductionVar();
+  multiply(at, scoreTile, queryRows, at.mulConstant(row, queryRows.stride), packedKeys, panelBase, at.constant(0),
+           at.constant(model.atomSizes[k]), tileScores, at.add(at.mulConstant(row, tileScores.stride), column), /*isSumming=*/false);
+  at.leave();
+  at.leave();
+}
+
+/// The products of a tile's weights and the values.
+void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows) {
+  int64_t width = valueTile.vectors * lanes, length = model.atomSizes[n];
+  auto panelsOf = [&](Value begin, Value end, bool isSumming) {
+    PointEvaluator at = tile;
+    scf::ForOp panels = openLoop(at, at.constant(0), at.constant(model.atomSizes[d]), width);
+    at.enterLoop(panels);
+    Value column = panels.getInductionVar(), panelBase = at.mulConstant(column, length);
+    scf::ForOp loop = openLoop(at, at.constant(0), rows, valueTile.rows);
+    at.enterLoop(loop);
+    Value row = loop.getInductionVar();
+    multiply(at, valueTile, tileScores, at.mulConstant(row, tileScores.stride), packedValues, panelBase, begin, end, sums,
+             at.add(at.mulConstant(row, sums.stride), column), isSumming);
+    at.leave();
+    at.leave();
+  };
+  auto least = [&](Value value, Value most) {
+    OpBuilder b = tile.builder();
+    return arith::MinUIOp::create(b, tile.loc(), value, most).getResult();
+  };
+  panelsOf(tile.constant(0), least(tile.constant(std::min(piece, length)), keysEnd), false);
+  if (length <= piece)
+    return;
+  scf::ForOp pieces = openLoop(tile, tile.constant(piece), keysEnd, piece);
+  tile.enterLoop(pieces);
+  panelsOf(pieces.getInductionVar(), least(tile.addConstant(pieces.getInductionVar(), piece), keysEnd), true);
+  tile.leave();
+}
+
+} // namespace millrace::lowering::attention

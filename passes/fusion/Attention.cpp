@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Attention.cpp - Find softmax(q k^T) v in a block -------------------===//
+// Input:   %s = dot_general %q, %k ; … scale, mask, maximum of each row, exponential, sum, division … ; %o = dot_general %p, %v
+// Output:  these operations as one cluster: the scores never exist in memory (lowering/cpu/emitters/Attention.cpp).
+// Leaves alone scores that somebody else reads (gradients), few rows (reading the keys is all that counts), products of which the
+// second does not sum over the first one's columns, chains without an exponential.
+//===----------------------------------------------------------------------===//
+#include "passes/fusion/Attention.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "passes/fusion/FusionPolicy.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::fusion {
+namespace {
+
+constexpr unsigned kMostOps = 64;
+constexpr int64_t kFewestRows = 16, kFewestKeys = 16, kWidestHead = 512;
+
+ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+
+/// For each dimension of a tensor, the dimension of the scores along which it runs.
+using Labels = SmallVector<int64_t>;
+constexpr int64_t kOne = -1;   ///< a dimension of size 1
+constexpr int64_t kFree = -2;  ///< the same value everywhere
+
+class Matcher {
+public:
+  explicit Matcher(DotGeneralOp last) : last(last) {}
+
+  /// Finds the operations; false if this is no attention.
+  bool match() {
+    for (Value operand : {last.getLhs(), last.getRhs()}) {
+      scores = nullptr;
+      hasSecondScores = false;
+      visited.clear();
+      labels.clear();
+      bool isLhs = operand == last.getLhs();
+      auto dims = isLhs ? last.getDotDimensionNumbers().getLhsContractingDimensions() : last.getDotDimensionNumbers().getRhsContractingDimensions();
+      if (dims.size() != 1 || !operand.getDefiningOp())
+        continue;
+      weights = operand;
+      values = isLhs ? last.getRhs() : last.getLhs();
+      keyDimension = dims[0];
+      if (dependsOnScores(operand.getDefiningOp()) && scores && !hasSecondScores && collect() && isConsistent())
+        return true;
+    }
+    return false;
+  }
+
+  /// The operations in block order.
+  Cluster cluster() {
+    cloneShared();
+    extend();
+    Cluster result;
+    result.ops.assign(members.begin(), members.end());
+    llvm::sort(result.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    return result;
+  }
+
+private:
+  /// Between the products: what works on rows of the scores.
+  static bool isRowOperation(Operation *op) {
+    OpRole role = classify(op);
+    return role == OpRole::Elementwise || role == OpRole::Broadcast || role == OpRole::Reduction || isa<ReshapeOp, TransposeOp>(op);
+  }
+
+  bool dependsOnScores(Operation *op) {
+    if (!op || op->getBlock() != last->getBlock())
+      return false;
+    if (auto it = visited.find(op); it != visited.end())
+      return it->second;
+    if (visited.size() > kMostOps)
+      return false;
+    if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+      bool isScores = elementsOf(dot.getResult()) == elementsOf(weights);
+      hasSecondScores |= isScores && scores;
+      if (isScores)
+        scores = dot;
+      return visited[op] = isScores;
+    }
+    visited[op] = false;
+    if (!isRowOperation(op) || !hasPlainNumbers(op))
+      return false;
+    bool depends = false;
+    for (Value operand : op->getOperands())
+      depends |= dependsOnScores(operand.getDefiningOp());
+    return visited[op] = depends;
+  }
+
+  /// The width of the numbers in which a product of floats is summed up, else 0.
+  static unsigned sumsIn(DotGeneralOp dot) {
+    auto type = dyn_cast<FloatType>(dot.getType().getElementType());
+    return type ? std::max(32u, type.getWidth()) : 0;
+  }
+
+  /// What lies between the products, with masks that nobody else or only others like it use.
+  bool collect() {
+    members.clear();
+    bool hasExponential = false;
+    for (auto [op, depends] : visited)
+      if (depends)
+        members.insert(op);
+    members.insert(last);
+    if (!hasPlainNumbers(scores) || !hasPlainNumbers(last) || visited.size() > kMostOps || !sumsIn(scores) || sumsIn(scores) != sumsIn(last))
+      return false;
+    for (Operation *op : members) {
+      hasExponential |= isa<ExpOp>(op);
+      if (op != last && llvm::any_of(op->getUsers(), [&](Operation *user) { return !members.contains(user); }))
+        return false;
+    }
+    return hasExponential;
+  }
+
+  /// Every value between the products has the dimensions of the scores in a known order, and the second product sums over one that
+  /// only the keys have.
+  bool isConsistent() {
+    if (scores.getDotDimensionNumbers().getLhsContractingDimensions().size() != 1)
+      return false;
+    SmallVector<Operation *> order(members.begin(), members.end());
+    llvm::sort(order, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    Labels own;
+    for (auto [dim, size] : llvm::enumerate(shapeOf(scores.getResult())))
+      own.push_back(size == 1 ? kOne : int64_t(dim));
+    labels[scores.getResult()] = own;
+    for (Operation *op : order)
+      if (op != scores && op != last && !label(op))
+        return false;
+    key = labels[weights][keyDimension];
+    if (key < 0)
+      return false;
+    for (Operation *op : order)
+      if (auto reduce = dyn_cast<ReduceOp>(op))
+        for (int64_t dim : reduce.getDimensions())
+          if (int64_t along = labels[reduce.getInputs().front()][dim]; along != key)
+            return false;
+    return isWorthwhile();
+  }
+
+  /// Notes the dimensions of the operation's result; false where they are not those of the scores.
+  bool label(Operation *op) {
+    Labels found;
+    if (auto transpose = dyn_cast<TransposeOp>(op)) {
+      for (int64_t dim : transpose.getPermutation())
+        found.push_back(labels[transpose.getOperand()][dim]);
+    } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      // Dimensions of size 1 come and go.
+      Labels from;
+      for (int64_t l : labels[reshape.getOperand()])
+        if (l != kOne)
+          from.push_back(l);
+      SmallVector<int64_t> before, after;
+      llvm::copy_if(shapeOf(reshape.getOperand()), std::back_inserter(before), [](int64_t size) { return size != 1; });
+      size_t next = 0;
+      for (int64_t size : shapeOf(reshape.getResult())) {
+        found.push_back(size == 1 ? kOne : next < from.size() ? from[next] : kOne);
+        next += size != 1;
+        if (size != 1)
+          after.push_back(size);
+      }
+      if (before != after)
+        return false;
+    } else if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
+      for (int64_t size : shapeOf(broadcast.getResult()))
+        found.push_back(size == 1 ? kOne : kFree);
+      for (auto [from, to] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+        if (int64_t l = labels[broadcast.getOperand()][from]; l != kOne)
+          found[to] = l;
+    } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      if (reduce.getInputs().size() != 1 || reduce.getDimensions().size() != 1 || !isPlainReduction(reduce))
+        return false;
+      for (auto [dim, l] : llvm::enumerate(labels[reduce.getInputs().front()]))
+        if ((int64_t)dim != reduce.getDimensions()[0])
+          found.push_back(l);
+    } else {
+      for (Value operand : op->getOperands()) {
+        auto it = labels.find(operand);
+        if (it == labels.end() || it->second.empty())
+          continue;
+        if (found.empty())
+          found = it->second;
+        for (auto [mine, other] : llvm::zip(found, it->second)) {
+          if (mine == kFree)
+            mine = other;
+          else if (other != kFree && other != mine)
+            return false;
+        }
+      }
+    }
+    labels[op->getResult(0)] = found;
+    return true;
+  }
+
+  /// One operation combines the elements, and its neutral element is known.
+  static bool isPlainReduction(ReduceOp reduce) {
+    Block &body = reduce.getBody().front();
+    return llvm::hasSingleElement(body.without_terminator()) && isa<AddOp, MaxOp, MinOp, MulOp>(body.front());
+  }
+
+  bool isWorthwhile() {
+    // The key's dimension in the result of the first product: batch, left, right.
+    int64_t batch = scores.getDotDimensionNumbers().getLhsBatchingDimensions().size();
+    int64_t leftFree = cast<RankedTensorType>(scores.getLhs().getType()).getRank() - batch - 1;
+    if (key < batch)
+      return false;
+    bool keysLeft = key < batch + leftFree;
+    Value keys = keysLeft ? scores.getLhs() : scores.getRhs();
+    int64_t depth = shapeOf(keys)[keysLeft ? scores.getDotDimensionNumbers().getLhsContractingDimensions()[0] : scores.getDotDimensionNumbers().getRhsContractingDimensions()[0]];
+    // Rows: dimensions that neither keys nor values have.
+    bool weightsLeft = weights == last.getLhs();
+    auto lastBatch = weightsLeft ? last.getDotDimensionNumbers().getLhsBatchingDimensions() : last.getDotDimensionNumbers().getRhsBatchingDimensions();
+    int64_t rows = 1;
+    for (auto [dim, l] : llvm::enumerate(labels[weights])) {
+      if (l < 0 || l == key || llvm::is_contained(lastBatch, (int64_t)dim) || l < batch)
+        continue;
+      bool inKeys = keysLeft ? l < batch + leftFree : l >= batch + leftFree;
+      if (!inKeys)
+        rows *= shapeOf(weights)[dim];
+    }
+    // One dimension of its own in the values.
+    int64_t width = 1, widths = 0;
+    auto valueBatch = weightsLeft ? last.getDotDimensionNumbers().getRhsBatchingDimensions() : last.getDotDimensionNumbers().getLhsBatchingDimensions();
+    int64_t summed = weightsLeft ? last.getDotDimensionNumbers().getRhsContractingDimensions()[0] : last.getDotDimensionNumbers().getLhsContractingDimensions()[0];
+    for (auto [dim, size] : llvm::enumerate(shapeOf(values)))
+      if ((int64_t)dim != summed && !llvm::is_contained(valueBatch, (int64_t)dim) && size != 1) {
+        width = size;
+        ++widths;
+      }
+    return rows >= kFewestRows && shapeOf(scores.getResult())[key] >= kFewestKeys && depth > 1 && depth <= kWidestHead && widths == 1 &&
+           width <= kWidestHead;
+  }
+
+  /// Masks: what costs less to compute than to read joins, as a copy if others need it, too.
+  void cloneShared() {
+    SmallVector<Operation *> list(members.begin(), members.end());
+    while (!list.empty()) {
+      Operation *user = list.pop_back_val();
+      if (user == scores || user == last)
+        continue;
+      for (OpOperand &operand : user->getOpOperands()) {
+        Operation *source = operand.get().getDefiningOp();
+        if (!source || members.contains(source) || source->getBlock() != last->getBlock() || !hasPlainNumbers(source) ||
+            members.size() > kMostOps || !isCheap(source))
+          continue;
+        if (llvm::any_of(source->getUsers(), [&](Operation *other) { return other != user; })) {
+          OpBuilder builder(user);
+          source = builder.clone(*source);
+          operand.set(source->getResult(0));
+        }
+        members.insert(source);
+        list.push_back(source);
+      }
+    }
+  }
+
+  /// A broadcast, or a comparison of what is computed from nothing.
+  static bool isCheap(Operation *op) {
+    if (classify(op) == OpRole::Broadcast)
+      return true;
+    return classify(op) == OpRole::Elementwise && op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), [](Value operand) {
+             Operation *source = operand.getDefiningOp();
+             return source && (classify(source) == OpRole::Duplicated || (classify(source) == OpRole::Elementwise && isCheap(source)));
+           });
+  }
+
+  /// A transpose or conversion that alone uses the result.
+  void extend() {
+    Operation *root = last;
+    while (root->hasOneUse()) {
+      Operation *user = *root->getUsers().begin();
+      if (user->getBlock() != last->getBlock() || !isa<TransposeOp, ConvertOp>(user) || !hasPlainNumbers(user))
+        break;
+      members.insert(user);
+      root = user;
+    }
+  }
+
+  DotGeneralOp last, scores;
+  Value weights, values;
+  int64_t keyDimension = 0, key = kOne;
+  bool hasSecondScores = false;
+  llvm::MapVector<Operation *, bool> visited;
+  llvm::SetVector<Operation *> members;
+  DenseMap<Value, Labels> labels;
+};
+
+} // namespace
+
+std::vector<Cluster> findAttention(Block &block) {
+  std::vector<Cluster> found;
+  llvm::DenseSet<Operation *> taken;
+  for (auto dot : llvm::make_early_inc_range(block.getOps<DotGeneralOp>())) {
+    Matcher matcher(dot);
+    if (taken.contains(dot) || !matcher.match())
+      continue;
+    Cluster cluster = matcher.cluster();
+    if (llvm::any_of(cluster.ops, [&](Operation *op) { return taken.contains(op); }))
+      continue;
+    taken.insert(cluster.ops.begin(), cluster.ops.end());
+    found.push_back(std::move(cluster));
+  }
+  return found;
+}
+
+} // namespace millrace::fusion

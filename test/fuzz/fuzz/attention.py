@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""softmax(q k^T) v and its like, as PyTorch, JAX and models written by hand say it, in sizes that fill no tile."""
+from fuzz import dtypes as dt
+
+
+def emit(p, kind, operands, dtype, shape, attributes="", body=None):
+    names = ", ".join("{%d}" % i for i in range(len(operands)))
+    types = ", ".join(o.type for o in operands)
+    properties = f" <{{{attributes}}}>" if attributes else ""
+    text = body or f'"stablehlo.{kind}"({names}){properties} : ({types}) -> {dt.spell(dtype, shape)}'
+    return p.emit(kind, "contraction", operands, [(dtype, shape)], text, exact=False, magnitude=1e5)[0]
+
+
+def constant(p, dtype, shape, number):
+    return emit(p, "constant", [], dtype, shape,
+                body=f'"stablehlo.constant"() <{{value = dense<{number}> : {dt.spell(dtype, shape)}}}> : () -> {dt.spell(dtype, shape)}')
+
+
+def broadcast(p, value, shape, dims):
+    return emit(p, "broadcast_in_dim", [value], value.dtype, shape, f"broadcast_dimensions = array<i64{': ' if dims else ''}{', '.join(map(str, dims))}>")
+
+
+def product(p, a, b, dtype, shape, batch_a, batch_b, sum_a, sum_b):
+    return emit(p, "dot_general", [a, b], dtype, shape,
+                f"dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {batch_a}, rhs_batching_dimensions = {batch_b}, "
+                f"lhs_contracting_dimensions = [{sum_a}], rhs_contracting_dimensions = [{sum_b}]>")
+
+
+def reduce(p, value, kind, init):
+    """Along the last dimension."""
+    scalar, shape = dt.spell(value.dtype, ()), list(value.shape[:-1])
+    start = constant(p, value.dtype, (), init)
+    return emit(p, "reduce", [value, start], value.dtype, shape,
+                body=f'stablehlo.reduce({{0}} init: {{1}}) applies stablehlo.{kind} across dimensions = [{len(shape)}] : '
+                     f'({value.type}, {scalar}) -> {dt.spell(value.dtype, shape)}')
+
+
+def attention(p):
+    """Nobody else reads what lies in between, for the most part: it would have to be written then."""
+    before, first = list(p.values), len(p.operations)
+    result = pattern(p)
+    p.values = before + [result]
+    if p.random.random() < 0.9:
+        for op in p.operations[first:]:
+            for value in op.results:
+                value.hidden = value is not result
+
+
+def pattern(p):
+    r = p.random
+    dtype = str(r.choice(["f32", "f32", "f32", "f64", "bf16", "f16"]))
+    wide = "f32" if dtype in ("bf16", "f16") and r.random() < 0.7 else dtype
+    heads, groups = int(r.choice([1, 2, 3])), int(r.choice([1, 1, 2]))
+    rows, keys = (int(r.choice([16, 17, 23, 31, 33, 40, 64, 70])) for _ in range(2))
+    depth, width = (int(r.choice([2, 5, 8, 16, 19, 24])) for _ in range(2))
+    # [heads, length, width] or [length, heads, width]; rows of several heads may share keys.
+    inner = r.random() < 0.5
+    place = (lambda length, size: [length, heads, size]) if inner else (lambda length, size: [heads, length, size])
+    at, along = (1, 0) if inner else (0, 1)
+    shared = groups > 1
+    q_shape = [heads, groups, rows, depth] if shared else place(rows, depth)
+    q, k, v = (p.argument(dtype, tuple(s)) for s in (q_shape, place(keys, depth), place(keys, width)))
+    full = ([heads, groups] if shared else [heads]) + [rows, keys]
+    last = len(full) - 1
+    s = product(p, q, k, wide, full, [0] if shared else [at], [at], len(q_shape) - 1, 2)
+    s = emit(p, "multiply", [s, constant(p, wide, full, round(float(r.uniform(0.1, 1)), 3))], wide, full)
+    mask = str(r.choice(["none", "bias", "row bias", "choice", "causal"]))
+    if mask.endswith("bias"):
+        shape = full if mask == "bias" else [keys]
+        s = emit(p, "add", [s, broadcast(p, p.argument(wide, tuple(shape)), full, list(range(len(full))) if mask == "bias" else [last])], wide, full)
+    elif mask != "none":
+        if mask == "causal":
+            line, column = (emit(p, "iota", [], "i32", [rows, keys], body=f'"stablehlo.iota"() <{{iota_dimension = {d} : i64}}> : () -> tensor<{rows}x{keys}xi32>')
+                            for d in (0, 1))
+            shift = int(r.integers(-3, max(1, keys - rows) + 1))
+            if shift:
+                line = emit(p, "add", [line, constant(p, "i32", [rows, keys], shift)], "i32", [rows, keys])
+            allowed = emit(p, "compare", [line, column], "i1", [rows, keys],
+                           f"comparison_direction = #stablehlo<comparison_direction {r.choice(['GE', 'GT'])}>")
+        else:
+            allowed = p.argument("i1", (rows, keys))
+        low = str(r.choice(["-1.0e+4", "-6.0e+4", "0xFC00" if wide == "f16" else {"f64": "0xFFF0000000000000", "bf16": "0xFF80"}.get(wide, "0xFF800000")]))
+        s = emit(p, "select", [broadcast(p, allowed, full, [last - 1, last]), s, constant(p, wide, full, low)], wide, full)
+    outer = list(range(last))
+    minus = {"f16": "0xFC00", "bf16": "0xFF80", "f64": "0xFFF0000000000000"}.get(wide, "0xFF800000")
+    if r.random() < 0.9:
+        s = emit(p, "subtract", [s, broadcast(p, reduce(p, s, "maximum", minus), full, outer)], wide, full)
+    e = emit(p, "exponential", [s], wide, full)
+    if r.random() < 0.9:
+        total = broadcast(p, reduce(p, e, "add", "0.0"), full, outer)
+        e = emit(p, "divide", [e, total], wide, full)
+    if wide != dtype:
+        e = emit(p, "convert", [e], dtype, full)
+    if r.random() < 0.6:
+        o = product(p, e, v, dtype, full[:-1] + [width], [0], [at], last, along)
+    else:
+        o = product(p, v, e, dtype, [heads, width] + full[1:-1], [at], [0], along, last)
+    if r.random() < 0.5:
+        order = [int(i) for i in r.permutation(len(o.shape))]
+        o = emit(p, "transpose", [o], dtype, [o.shape[i] for i in order], f"permutation = array<i64: {', '.join(map(str, order))}>")
+    return o
