@@ -152,6 +152,15 @@ const Parts *partsOf(const Value &leaf) {
   return &spread->results[leaf.index];
 }
 
+Value copyOf(const Value &value) {
+  Node &node = *value.node;
+  if (node.op || value.index >= node.buffers.size() || !node.buffers[value.index] || partsOf(value))
+    return value;
+  Value made = leaf(node.buffers[value.index], value.shape());
+  node.isShared = made.node->isShared = true;
+  return made;
+}
+
 Value parameter(Shape shape) {
   auto node = std::make_shared<Node>(kindOf(nullptr, {}, {std::move(shape)}));
   node->isParameter = true;
@@ -161,11 +170,13 @@ Value parameter(Shape shape) {
 static std::atomic<uint64_t> recorded{0};
 uint64_t recordedOperations() { return recorded.load(std::memory_order_relaxed); }
 
-Value record(const Kind *kind, std::vector<Value> operands) {
+Value record(const Kind *kind, std::vector<Value> operands) { return record(kind, std::move(operands), currentOrigin()); }
+
+Value record(const Kind *kind, std::vector<Value> operands, const Origin &origin) {
   recorded.fetch_add(1, std::memory_order_relaxed);
   auto node = std::make_shared<Node>(kind);
   node->operands = std::move(operands);
-  node->origin = currentOrigin();
+  node->origin = origin;
   return {std::move(node), 0};
 }
 

@@ -90,6 +90,8 @@ struct Node {
   bool isWeak = false;
   /// A leaf without a value, of a graph that becomes an operator (Composite.h).
   bool isParameter = false;
+  /// Of a leaf: another one shows the same memory, which is nobody's to give away.
+  bool isShared = false;
 
   /// Of the traversal under way, see schedule().
   struct {
@@ -115,11 +117,16 @@ Value number(bool value, bool isWeak = true);
 /// A leaf that holds a tensor; without a buffer it stands for one.
 Value leaf(runtime::BufferPtr buffer, Shape shape);
 Value leaf(Parts parts, Shape shape);
+/// A tensor of its own with the value of another one. A leaf's is a leaf over the same memory, which both lose when they are
+/// written to: a program may give the memory of either to a result, if no other shows it when it runs.
+Value copyOf(const Value &value);
 /// A leaf that stands for a tensor to be given later.
 Value parameter(Shape shape);
 /// A node for `op`; `results` are the types that its emission must produce (infer() of Emit.h computes them).
 Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results);
 Value record(const Kind *kind, std::vector<Value> operands);
+/// The same for a place that is known already.
+Value record(const Kind *kind, std::vector<Value> operands, const Origin &origin);
 /// The parts of a leaf, or null if it is whole.
 const Parts *partsOf(const Value &leaf);
 /// How many operations this process has recorded.

@@ -7,6 +7,7 @@
 #include "tracing/Emit.h"
 #include "tracing/Executions.h"
 #include "tracing/IrText.h"
+#include "tracing/Liveness.h"
 #include "tracing/Metrics.h"
 #include "tracing/StoredTypes.h"
 
@@ -124,25 +125,6 @@ runtime::StatusOr<Value> Session::adopt(runtime::BufferPtr plain) {
   return upload(bytes.data(), std::move(shape));
 }
 
-/// Results that take the memory of leaves. `roots` are the results; `dying[i]`: nobody else holds leaf i.
-static std::vector<int64_t> matchDonations(const Schedule &schedule, const std::vector<Value> &roots,
-                                           const std::vector<bool> &dying) {
-  std::vector<int64_t> donations(schedule.leaves.size(), -1);
-  std::vector<bool> taken(roots.size(), false);
-  for (size_t i = 0; i < donations.size(); ++i) {
-    const Value &leaf = schedule.leaves[i];
-    if (!dying[i] || leaf.node->isNumber())
-      continue;
-    for (size_t k = 0; k < roots.size(); ++k)
-      if (!taken[k] && roots[k].node->op && roots[k].shape() == leaf.shape()) {
-        donations[i] = int64_t(k);
-        taken[k] = true;
-        break;
-      }
-  }
-  return donations;
-}
-
 runtime::StatusOr<LoadedProgramPtr> Session::compileGraph(const Schedule &schedule, const std::vector<Value> &roots,
                                                           std::vector<int64_t> donations) {
   bool isSpread = numPartitions > 1 && isForSeveralDevices(schedule);
@@ -258,27 +240,6 @@ std::string Session::nearestDifference(const GraphSummary &now) const {
   return nearest ? nearest->text : "";
 }
 
-/// Roots turn into leaves; another node that something outside the graph holds lives on, and with it all that it needs.
-std::vector<bool> Session::dyingLeaves(const Schedule &plan, const std::vector<Value> &roots) {
-  for (const Value &root : roots)
-    root.node->visit.isRoot = true;
-  for (size_t i = plan.nodes.size(); i-- > 0;) {
-    const Node *node = plan.nodes[i];
-    if (node->visit.isRoot || !(node->visit.survives || plan.holders[i] > long(node->visit.uses)))
-      continue;
-    for (const Value &operand : node->operands)
-      operand.node->visit.survives = true;
-  }
-  for (const Value &leaf : plan.leaves) // the schedule holds them too
-    ++leaf.node->visit.uses;
-  std::vector<bool> dying(plan.leaves.size());
-  for (size_t i = 0; i < plan.leaves.size(); ++i) {
-    const NodePtr &node = plan.leaves[i].node;
-    dying[i] = !node->visit.survives && node.use_count() == long(node->visit.uses);
-  }
-  return dying;
-}
-
 runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedule &plan, const LoadedProgram &program,
                                                                    const std::vector<bool> &dying,
                                                                    runtime::ExecuteOptions &options) {
@@ -293,7 +254,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
       continue;
     }
     if (program.donations[i] >= 0) {
-      if (dying[i])
+      if (dying[i] && !leaf.node->isShared)
         ++donated;
       else
         options.nonDonatable.push_back(uint32_t(arguments.size()));
@@ -322,31 +283,6 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
     arguments.push_back(std::move(*packed));
   }
   return arguments;
-}
-
-/// Those that have to be computed, each once. Empties `given`.
-static std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which) {
-  std::vector<Value> roots;
-  std::unordered_map<const Node *, std::vector<bool>> seen; // of nodes with several results
-  for (Value &root : given) {
-    if (!root.node->op)
-      continue;
-    size_t results = root.node->results.size();
-    std::vector<bool> &taken = seen[root.node.get()];
-    taken.resize(results);
-    if (which == Roots::Some) // the node becomes a leaf: somebody may hold its other results
-      for (uint32_t index = 0; index < results; ++index)
-        if (index != root.index && !taken[index]) {
-          taken[index] = true;
-          roots.push_back({root.node, index});
-        }
-    if (!taken[root.index]) {
-      taken[root.index] = true;
-      roots.push_back(std::move(root));
-    }
-  }
-  given.clear();
-  return roots;
 }
 
 /// What the roots were computed from dies here.
@@ -395,6 +331,8 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   if (splitsAlone)
     MILLRACE_TRY(splitLeaves(roots));
   Schedule plan = schedule(roots);
+  if (which == Roots::Some && !isEager && keepHeld(plan, roots))
+    plan = schedule(roots);
   for (const Value &leaf : plan.leaves)
     if (!leaf.node->isNumber() && !hasMemory(leaf))
       return runtime::failedPrecondition("the value depends on a tensor that was made while a function was traced: it has none");

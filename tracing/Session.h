@@ -29,7 +29,7 @@ private:
   std::recursive_mutex inner;
 };
 
-/// Of sync(): all values that anybody still holds, or others may be held too.
+/// Of sync(): all values that anybody still holds, or others may be held too. What these need of the graph is kept.
 enum class Roots { All, Some };
 
 class Session {

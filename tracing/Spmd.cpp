@@ -150,7 +150,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
       numbers[leaf.shape().dtype == DType::F64 ? 0 : 1].push_back(leaf.node->bits);
       continue;
     }
-    if (program.donations[i] >= 0 && !dying[i])
+    if (program.donations[i] >= 0 && (!dying[i] || leaf.node->isShared))
       options.nonDonatable.push_back(uint32_t(arguments[0].size()));
     else if (program.donations[i] >= 0)
       Metrics::get().count("DonatedBuffers");

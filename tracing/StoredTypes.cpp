@@ -13,7 +13,6 @@ namespace millrace::tracing {
 DType storedType(DType dtype) {
   static const struct Chosen {
     DType f32 = DType::F32, f64 = DType::F64;
-    bool shortLong = isSwitchedOn("XLA_USE_32BIT_LONG");
     Chosen() {
       for (auto [kind, half] : {std::pair("BF16", DType::BF16), std::pair("FP16", DType::F16)}) {
         if (isSwitchedOn((std::string("XLA_USE_") + kind).c_str()))
@@ -23,11 +22,16 @@ DType storedType(DType dtype) {
       }
     }
   } chosen;
+  // Programs set it after the first floats were there.
+  const auto isShort = [] {
+    static const bool isOn = isSwitchedOn("XLA_USE_32BIT_LONG");
+    return isOn;
+  };
   switch (dtype) {
   case DType::F32: return chosen.f32;
   case DType::F64: return chosen.f64;
-  case DType::I64: return chosen.shortLong ? DType::I32 : dtype;
-  case DType::U64: return chosen.shortLong ? DType::U32 : dtype;
+  case DType::I64: return isShort() ? DType::I32 : dtype;
+  case DType::U64: return isShort() ? DType::U32 : dtype;
   default: return dtype;
   }
 }

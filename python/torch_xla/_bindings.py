@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Names of torch_xla._XLAC that programs and PyTorch/XLA's tests use, in terms of its own functions and of this package's."""
 import enum
+import functools
 import hashlib
 import os
 import re
@@ -304,3 +305,16 @@ def install(xlac):
     from . import _bindings_graphs, _bindings_lowering
     _bindings_graphs.install(xlac)
     _bindings_lowering.install(xlac)
+
+    @functools.cache
+    def more():
+        from . import _bindings_operations
+        _bindings_operations.install(xlac)
+
+    @name
+    def __getattr__(wanted):
+        if not wanted.startswith("__"):
+            more()
+            if wanted in vars(xlac):
+                return vars(xlac)[wanted]
+        raise AttributeError(f"module 'torch_xla._XLAC' has no attribute {wanted!r}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of torch_xla._XLAC."""
+import pytest
 import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
@@ -74,3 +75,57 @@ def test_donation_marks():
     with alias_with_buffer_donor_config():
         assert _XLAC._xla_get_enable_alias_with_buffer_donor_config()
     assert not _XLAC._xla_get_enable_alias_with_buffer_donor_config()
+
+
+def test_functions_of_xla_operations():
+    shape = _XLAC._xla_op_tensor_shape(torch.ones(2, 3), "")
+    assert shape == {"type": "f32", "sizes": (2, 3)}
+    builder = _XLAC._xla_op_create_builder("twice")
+    parameter = _XLAC._xla_op_param(builder, 0, shape)
+    total = _XLAC._xla_op_create(builder, "Add", (parameter, parameter), {})
+    assert _XLAC._xla_op_shape(total) == shape and _XLAC._xla_op_builder(total) is builder
+    assert isinstance(builder, _XLAC.XlaBuilder) and isinstance(total, _XLAC.XlaOp)
+    computation = _XLAC._xla_op_build("twice", total)
+    assert isinstance(computation, _XLAC.XlaComputation) and "add" in _XLAC._xla_computation_text(computation)
+    assert _XLAC._xla_user_computation("xla::twice", [torch.ones(2, 3, device="xla")], computation)[0].tolist() == [[2.0] * 3] * 2
+    with pytest.raises(RuntimeError, match="no operation 'Nothing'"):
+        _XLAC._xla_op_create(builder, "Nothing", (parameter,), {})
+
+
+def test_steps_of_optimizers():
+    for found in (0.0, 1.0):
+        inf, step = torch.tensor(found, device="xla"), torch.tensor(0.0, device="xla")
+        p, g, buffer = (torch.tensor([1.0, 2.0], device="xla") for _ in range(3))
+        _XLAC._xla_sgd_optimizer_step_(inf, step, p, buffer, g, 0.0, 0.9, 0.5, 0.0, False, False)
+        assert (p.tolist(), step.item()) == (([1.0, 2.0], 0.0) if found else ([0.5, 1.0], 1.0))
+        step = torch.tensor(0.0, device="xla")
+        p, g, m, v, top = (torch.tensor([x, 2 * x], device="xla") for x in (1.0, 1.0, 0.0, 0.0, 0.0))
+        _XLAC._xla_adam_optimizer_step_(inf, step, p, g, m, v, top, 0.9, 0.999, 0.1, 0.0, 1e-8, False, False, False)
+        torch.testing.assert_close(p.cpu(), torch.tensor([1.0, 2.0] if found else [0.9, 1.9]))  # the first step is the rate
+        assert step.item() == (0.0 if found else 1.0) and (m.cpu() == 0).all() == bool(found)
+
+
+def test_collectives_of_lists():
+    token, tensors = _XLAC._get_all_reduce_token("xla:0"), [torch.ones(2, device="xla"), torch.arange(3.0, device="xla")]
+    *made, last = _XLAC._xla_all_gather_coalesced(tensors, token, 0, 1, [], True)
+    assert last is token and [t.tolist() for t in made] == [[1.0, 1.0], [0.0, 1.0, 2.0]]
+    *made, last = _XLAC._xla_reduce_scatter_coalesced("sum", tensors, token, 2.0, 0, 1, [], True)
+    assert last is token and [t.tolist() for t in made] == [[2.0, 2.0], [0.0, 2.0, 4.0]]
+    outputs = [torch.zeros_like(t) for t in tensors]
+    assert _XLAC._xla_reduce_scatter_coalesced_out("sum", outputs, tensors, token, 3.0, 0, 1, [], True) is token
+    assert outputs[1].tolist() == [0.0, 3.0, 6.0]
+    assert _XLAC._xla_all_gather_coalesced_out(outputs, tensors, token, 0, 1, [], True) is token and outputs[0].tolist() == [1.0, 1.0]
+
+
+def test_sizes_of_other_tensors_and_what_lives():
+    source, ones = torch.ones(3, 2, device="xla"), torch.ones(1, 1, device="xla")
+    assert _XLAC._xla_dynamic_expand(ones, [1, 4], source, 0, 0).shape == (3, 4)
+    assert _XLAC._xla_dynamic_view(source, [1, 1], source, 0, 0, 2.0).shape == (6, 1)
+    torch_xla.sync()
+    assert not any(_XLAC._check_device_tensor_need_materialization("xla:0"))
+    x = source + 1
+    assert any(_XLAC._check_device_tensor_need_materialization("xla:0"))
+    assert "(3, 2) torch.float32" in _XLAC._xla_tensors_report(0) and _XLAC._xla_tensors_report(1000) == ""
+    x.cpu()
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _XLAC._no_such_name

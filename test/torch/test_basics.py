@@ -62,6 +62,26 @@ def test_type_promotion():
         assert cpu.dtype == xla.dtype and torch.equal(cpu, xla.cpu())
 
 
+def test_numbers_are_rounded_where_the_cpu_rounds_them():
+    functions = [lambda x, n: x + n, lambda x, n: n - x, lambda x, n: x.clone().sub_(n), lambda x, n: x * n, lambda x, n: x / n, lambda x, n: n / x,
+                 lambda x, n: x // n, lambda x, n: n // x, lambda x, n: x % n, torch.fmod, lambda x, n: x <= n,
+                 lambda x, n: x + torch.tensor(n, device=x.device), lambda x, n: torch._foreach_add([x], n)[0],
+                 lambda x, n: torch.lerp(x, x.flip(0), n), lambda x, n: torch.addcmul(x, x, x, value=n)]
+    for dtype in (torch.bfloat16, torch.float16):
+        x = torch.tensor([1.0, 2.5, -3.0, 100.0, 0.1, 7.0, -0.3], dtype=dtype)
+        for number in (257, 0.1, 3.3, 1.0009765):
+            for i, function in enumerate(functions):
+                assert torch.equal(function(x.to("xla"), number).cpu(), function(x, number)), (dtype, number, i)
+
+
+def test_fill_refuses_what_does_not_fit():
+    for dtype, number in ((torch.int8, 300), (torch.float16, 1e5), (torch.int32, 1 << 40)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            torch.zeros(2, dtype=dtype).fill_(number)
+        with pytest.raises(RuntimeError, match="without overflow"):
+            torch.zeros(2, dtype=dtype, device="xla").fill_(number)
+
+
 def test_errors_are_those_of_pytorch():
     x = torch.ones(3, device="xla")
     with pytest.raises(RuntimeError, match="must match the size"):

@@ -83,6 +83,52 @@ def test_reading_a_value_computes_what_it_needs():
     torch.testing.assert_close(z.cpu(), x.cpu() * 3)
 
 
+def pending_operations(*tensors):
+    text = torch_xla._XLAC._get_xla_tensors_text(list(tensors))
+    return [name for name in ("aten::mm", "aten::tanh", "aten::sum", "aten::gelu_backward", "aten::gelu", "aten::addmm") if name + "(" in text]
+
+
+def test_what_a_read_graph_computes_for_others_is_kept():
+    x = torch.rand(8, 8, device="xla")
+    torch_xla.sync()
+    h = (x @ x).tanh()
+    a, b = h.sum(), h.t() * 2
+    assert pending_operations(b) == ["aten::mm", "aten::tanh"]
+    a.item()
+    assert pending_operations(b) == [] and pending_operations(h) == []
+    before = executions()
+    h.tolist()
+    assert executions() == before, "it was computed with the sum"
+    torch.testing.assert_close(b.cpu(), (x.cpu() @ x.cpu()).tanh().t() * 2)
+    # What nobody holds any more is no result.
+    c = (x @ x).tanh().sum()
+    c.item()
+    assert met.metric_data("WrapXlaData")[0] and torch_xla._XLAC._get_xla_tensors_text([c]).count("device_data") == 1
+
+
+def test_reading_the_loss_before_its_gradients_computes_the_forward_pass_once():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.Linear(8, 1)).to("xla")
+    optimizer = torch.optim.Adam(model.parameters())
+    x = torch.rand(4, 8, device="xla")
+    twin = copy.deepcopy(model).cpu()
+    other = torch.optim.Adam(twin.parameters())
+    for step in range(4):
+        before = compilations()
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.item()
+        loss.backward()
+        assert pending_operations(model[0].weight.grad) == ["aten::mm", "aten::gelu_backward"]
+        optimizer.step()
+        torch_xla.sync()
+        assert step < 2 or compilations() == before
+        other.zero_grad()
+        twin(x.cpu()).square().mean().backward()
+        other.step()
+    torch.testing.assert_close(model[0].weight.cpu(), twin[0].weight)
+
+
 def test_a_large_graph_is_cut(tmp_path):
     program = """
 import torch, torch_xla, torch_xla.debug.metrics as met
@@ -126,6 +172,40 @@ def test_optimizers_equal_the_cpus(name, foreach):
             torch_xla.sync()
     for p, q in zip(model.parameters(), moved.parameters()):
         torch.testing.assert_close(q.cpu(), p, rtol=1e-5, atol=1e-6)
+
+
+def test_a_copy_costs_no_memory_until_the_original_is_written():
+    x = torch.rand(4, device="xla")
+    torch_xla.sync()
+    kept, before = x.cpu(), x.clone()
+    assert torch_xla._XLAC._unsafe_buffer_pointer(before) == torch_xla._XLAC._unsafe_buffer_pointer(x)
+    for step in range(3):
+        met.clear_all()
+        x.mul_(2.0)
+        torch_xla.sync()
+        # The program may write over its input; it does not while the copy shows it.
+        assert (met.counter_value("DonatedBuffers") or 0) == (step > 0)
+    assert torch.equal(before.cpu(), kept) and torch.equal(x.cpu(), kept * 8)
+    before.add_(1)
+    torch_xla.sync()
+    assert torch.equal(before.cpu(), kept + 1) and torch.equal(x.cpu(), kept * 8)
+
+
+def test_foreach_repeats_what_is_alike():
+    def lists(device):
+        return [[torch.arange(4.0, device=device).reshape(shape).to(dtype) for shape, dtype in
+                 (((4,), torch.float32), ((4,), torch.float32), ((2, 2), torch.float32), ((2, 2), torch.float64), ((2, 2), torch.float64))]
+                for _ in range(2)]
+    for function in (lambda x, y: torch._foreach_add_(x, y, alpha=3), lambda x, y: torch._foreach_mul_(x, [2.0, 1.0, 0.5, 0.0, 2.0]),
+                     lambda x, y: torch._foreach_add_(x, [2, 1.0, 5, 3, 4.5]), lambda x, y: torch._foreach_addcmul_(x, y, y, [2.0, 2.0, 1.0, 4.0, 5.0]),
+                     lambda x, y: torch._foreach_add_(x, [x[0][1].clone()] * 5)):
+        (x, y), (a, b) = lists("xla"), lists("cpu")
+        x[1], a[1] = x[1].flip(0), a[1].flip(0)
+        before = torch_xla._XLAC._recorded()
+        function(x, y), function(a, b)
+        assert torch_xla._XLAC._recorded() - before <= 10
+        for p, q in zip(x, a):
+            torch.testing.assert_close(p.cpu(), q)
 
 
 def test_foreach_on_lists():

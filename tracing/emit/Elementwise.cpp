@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Elementwise.cpp - Operators on elements at equal positions ----------===//
-// bf16 and f16 are computed in f32 and rounded once, as PyTorch's CPU kernels do.
+// bf16 and f16 are computed in f32 and rounded once, as PyTorch's CPU kernels do. Operands are brought to the type of the result
+// first, numbers too: x + 257 adds 256 to a bf16 tensor. Products and quotients take numbers as they are.
 #include "tracing/Emit.h"
 #include "tracing/emit/Gamma.h"
 #include "tracing/emit/Matrices.h"
@@ -12,9 +13,18 @@ namespace {
 
 using Vals = std::vector<Val>;
 
-/// An argument in the type and shape in which this call computes its first result.
+/// An argument in the shape and type in which this call computes its first result.
 Val math(const Call &c, size_t index) {
-  return c.e.broadcast(c.e.convert(c.val(index), mathType(c.out().dtype)), c.out().dims);
+  const DType type = c.out().dtype;
+  Val value = c.val(index);
+  if (value && runtime::isComplex(value.dtype()) == runtime::isComplex(type))
+    value = c.e.convert(value, type);
+  return c.e.broadcast(c.e.convert(value, mathType(type)), c.out().dims);
+}
+/// The same; a number, or a tensor without dims, with all of its digits.
+Val exact(const Call &c, size_t index) {
+  Val value = c.val(index);
+  return value.rank() ? math(c, index) : c.e.broadcast(c.e.convert(value, mathType(c.out().dtype)), c.out().dims);
 }
 Vals done(const Call &c, const Val &value) { return {c.e.convert(value, c.out().dtype)}; }
 
@@ -24,8 +34,10 @@ void unary(Registry &r, std::initializer_list<const char *> names, std::string o
 void unaryFn(Registry &r, std::initializer_list<const char *> names, std::function<Val(Emitter &, Val)> fn) {
   r.add(names, [fn](const Call &c) { return done(c, fn(c.e, math(c, 0))); });
 }
-void binaryFn(Registry &r, std::initializer_list<const char *> names, std::function<Val(Emitter &, Val, Val)> fn) {
-  r.add(names, [fn](const Call &c) { return done(c, fn(c.e, math(c, 0), math(c, 1))); });
+using Reader = Val (*)(const Call &, size_t);
+void binaryFn(Registry &r, std::initializer_list<const char *> names, std::function<Val(Emitter &, Val, Val)> fn,
+              Reader left = math, Reader right = math) {
+  r.add(names, [=](const Call &c) { return done(c, fn(c.e, left(c, 0), right(c, 1))); });
 }
 
 Val scaled(const Call &c, size_t index, size_t factor) {
@@ -34,7 +46,7 @@ Val scaled(const Call &c, size_t index, size_t factor) {
     return value;
   if (std::holds_alternative<int64_t>(c.args[factor]) && c.integer(factor) == 1)
     return value;
-  return c.e.mul(value, math(c, factor));
+  return c.e.mul(value, exact(c, factor));
 }
 
 void comparison(Registry &r, const char *tensor, const char *scalar, std::string direction) {
@@ -162,7 +174,7 @@ Vals power(const Call &c) {
 
 Vals division(const Call &c) {
   std::string mode = c.text(2);
-  Val a = math(c, 0), b = math(c, 1);
+  Val a = math(c, 0), b = exact(c, 1);
   if (mode == "floor")
     return done(c, floorDivide(c.e, a, b));
   Val quotient = c.e.div(a, b);
@@ -185,7 +197,7 @@ Vals maskedFill(const Call &c) {
 
 Vals lerp(const Call &c) {
   Emitter &e = c.e;
-  Val a = math(c, 0), b = math(c, 1), weight = math(c, 2), difference = e.sub(b, a);
+  Val a = math(c, 0), b = math(c, 1), weight = exact(c, 2), difference = e.sub(b, a);
   Val size = e.op("stablehlo.abs", {weight}), near = e.compare(size, e.like(size, 0.5), "LT");
   return done(c, e.select(near, e.add(a, e.mul(weight, difference)),
                           e.sub(b, e.mul(difference, e.sub(e.like(weight, 1), weight)))));
@@ -278,9 +290,9 @@ void registerBinary(Registry &r) {
   });
   binaryFn(r, {"mul.Tensor", "mul.Scalar"}, [](Emitter &e, Val a, Val b) {
     return e.op(a && a.dtype() == DType::I1 ? "stablehlo.and" : "stablehlo.multiply", {a, b});
-  });
+  }, exact, exact);
   r.add({"div.Tensor", "div.Scalar", "div.Tensor_mode", "div.Scalar_mode"}, division);
-  binaryFn(r, {"floor_divide", "floor_divide.Scalar"}, floorDivide);
+  binaryFn(r, {"floor_divide", "floor_divide.Scalar"}, floorDivide, math, exact);
   binaryFn(r, {"remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"}, remainder);
   binaryFn(r, {"fmod.Tensor", "fmod.Scalar"}, [](Emitter &e, Val a, Val b) { return e.op("stablehlo.remainder", {a, b}); });
   binaryFn(r, {"maximum"}, [](Emitter &e, Val a, Val b) { return e.op("stablehlo.maximum", {a, b}); });

@@ -286,11 +286,23 @@ std::atomic<Numbers> &numbersSetting() {
 
 /// Numbers are parameters of the program, so that a learning rate does not change it.
 template <typename T>
-void CallReader::addNumber(T value) {
+static bool isConstant(const OpInfo &info, T value) {
   const Numbers setting = numbersSetting().load(std::memory_order_relaxed);
-  bool isConstant = numbersByValue || (info.op && info.op->numbersAreStatic) || setting == Numbers::AllConstant ||
-                    (setting == Numbers::SpecialConstant && (value == 0 || value == 1));
-  if (isConstant)
+  return (info.op && info.op->numbersAreStatic) || setting == Numbers::AllConstant ||
+         (setting == Numbers::SpecialConstant && (value == 0 || value == 1));
+}
+
+Value numberOperand(const OpInfo &info, const c10::IValue &number) {
+  if (number.isDouble() && !isConstant(info, number.toDouble()))
+    return tracing::number(number.toDouble());
+  if (number.isInt() && !isConstant(info, number.toInt()))
+    return tracing::number(int64_t(number.toInt()));
+  return {};
+}
+
+template <typename T>
+void CallReader::addNumber(T value) {
+  if (numbersByValue || isConstant(info, value))
     return constant(value);
   raw('N');
   Operand made = addOperand(tracing::number(value));

@@ -58,6 +58,9 @@ private:
   c10::SmallVector<char, 384> text;
 };
 
+/// A number of a call as an operand; null if it is a constant of the program, or of a type that is none.
+Value numberOperand(const OpInfo &info, const c10::IValue &number);
+
 /// channels_last or channels_last_3d if that is how the tensor lies in memory, and row-major is not; else contiguous.
 at::MemoryFormat formatOf(const Tensor &tensor);
 

@@ -376,7 +376,7 @@ std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
     const Tensor &tensor = tensorIn(args[spec.firsts[s]]);
     if (spec.arguments[spec.firsts[s]].kind == ArgumentSpec::Xla) {
       const Value &base = storageOf(tensor)->base;
-      kept[s] = base.node.use_count() > 1;
+      kept[s] = base.node.use_count() > 1 || base.node->isShared;
       values[s] = base;
     } else {
       values[s] = upload(tensor);

@@ -70,10 +70,76 @@ const Single &singleOf(const OpInfo &info) {
   return *known->emplace(&info, std::move(made)).first->second;
 }
 
-Value computeOne(const OpInfo &single, const std::vector<c10::IValue> &args) {
+/// What was recorded for one place of the lists, recorded again for the next: for tensors of the same types there is nothing new to
+/// find out.
+class Repeater {
+public:
+  Repeater(const OpInfo &lists, const OpInfo &single, c10::ArrayRef<c10::IValue> args) : lists(lists), single(single), args(args) {}
+
+  void learn(size_t place, const Recorded &results) {
+    node = nullptr;
+    if (results.node->op != single.op || *results.layout != Layout{-2} || !results.formats->empty())
+      return;
+    size_t operands = 0;
+    for (size_t i = 0; i < args.size(); ++i) // what is not in a list is a number; a tensor there has not this place
+      if (lists.kinds[i] == ArgKind::TensorList)
+        operands += isSimple(tensor(i, place));
+      else if (lists.kinds[i] == ArgKind::Number || lists.kinds[i] == ArgKind::NumberList)
+        operands += bool(numberOperand(single, number(i, place)));
+      else
+        return;
+    if (operands != results.node->operands.size())
+      return;
+    node = results.node;
+    learned = place;
+  }
+
+  /// Null: something is different there.
+  Value repeat(size_t place) const {
+    if (!node)
+      return {};
+    std::vector<Value> operands;
+    operands.reserve(node->operands.size());
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (lists.kinds[i] == ArgKind::TensorList) {
+        const Tensor &now = tensor(i, place), &before = tensor(i, learned);
+        if (!isSimple(now) || now.scalar_type() != before.scalar_type() || now.sizes() != before.sizes())
+          return {};
+        operands.push_back(valueOf(now));
+        if (operands.back().node->isWeak)
+          return {};
+      } else if (Value made = numberOperand(single, number(i, place))) {
+        if (operands.size() >= node->operands.size() || made.shape() != node->operands[operands.size()].shape())
+          return {};
+        operands.push_back(std::move(made));
+      } else if (lists.kinds[i] == ArgKind::NumberList) {
+        return {};
+      }
+    }
+    if (operands.size() != node->operands.size())
+      return {};
+    return tracing::record(node->kind, std::move(operands), node->origin);
+  }
+
+private:
+  const Tensor &tensor(size_t arg, size_t place) const { return args[arg].toListRef()[place].toTensor(); }
+  const c10::IValue &number(size_t arg, size_t place) const {
+    return lists.kinds[arg] == ArgKind::NumberList ? args[arg].toListRef()[place] : args[arg];
+  }
+  static bool isSimple(const Tensor &tensor) { return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg(); }
+
+  const OpInfo &lists, &single;
+  c10::ArrayRef<c10::IValue> args;
+  tracing::NodePtr node; ///< null: there is nothing to repeat
+  size_t learned = 0;
+};
+
+Value computeOne(const OpInfo &single, const std::vector<c10::IValue> &args, size_t place, Repeater &repeater) {
   Recorded results;
-  if (recordValues(single, args, results))
+  if (recordValues(single, args, results)) {
+    repeater.learn(place, results);
     return {results.node, 0};
+  }
   torch::jit::Stack stack(args.begin(), args.end());
   single.handle->callBoxed(stack);
   return valueOf(stack[0].toTensor());
@@ -103,15 +169,25 @@ bool tryForeach(const OpInfo &info, torch::jit::Stack *stack) {
   std::vector<c10::IValue> one(args.begin(), args.end());
   one.insert(one.end(), single.rest.begin(), single.rest.end());
   c10::List<Tensor> made;
-  for (size_t k = 0; k < self.size(); ++k) {
-    for (size_t i = 0; i < count; ++i)
-      if (info.kinds[i] == ArgKind::TensorList || info.kinds[i] == ArgKind::NumberList)
-        one[i] = args[i].toListRef()[k];
-    Value value = computeOne(*single.info, one);
+  Repeater repeater(info, *single.info, args);
+  auto finish = [&](size_t k, Value value) {
     if (writes)
       assign(self[k].toTensor(), value);
     else
       made.push_back(wrap(std::move(value)));
+  };
+  for (size_t k = 0; k < self.size(); ++k) {
+    { // once for all that are alike
+      std::lock_guard lock(tracing::Session::get().mutex);
+      for (Value value; k < self.size() && (value = repeater.repeat(k)); ++k)
+        finish(k, std::move(value));
+    }
+    if (k == self.size())
+      break;
+    for (size_t i = 0; i < count; ++i)
+      if (info.kinds[i] == ArgKind::TensorList || info.kinds[i] == ArgKind::NumberList)
+        one[i] = args[i].toListRef()[k];
+    finish(k, computeOne(*single.info, one, k, repeater));
   }
   torch::jit::drop(*stack, count);
   if (!writes)

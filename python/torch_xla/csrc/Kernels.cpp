@@ -2,6 +2,7 @@
 //===- Kernels.cpp - Operators that deal with storages, and registration ---===//
 #include "python/torch_xla/csrc/Shim.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/InferSize.h>
 #include <ATen/NativeFunctions.h>
@@ -98,7 +99,7 @@ Tensor copied(const Tensor &self, c10::ScalarType dtype, std::optional<at::Memor
   if (isXla(self) && !self.is_contiguous() && self.strides() == at::IntArrayRef(strides) && !self.is_conj() && !self.is_neg())
     if (Value memory = memoryOf(self))
       return wrapMemory(convertTo(std::move(memory), dtype), self.sizes(), strides);
-  return wrap(convertTo(onDevice(self), dtype), strides);
+  return wrap(convertTo(isXla(self) ? tracing::copyOf(onDevice(self)) : onDevice(self), dtype), strides);
 }
 
 Tensor toCopy(const Tensor &self, Type type, std::optional<at::Layout>, Where device, std::optional<bool>, bool,
@@ -291,7 +292,14 @@ Tensor withoutRepeats(const Tensor &self) {
       sizes[dim] = 1;
   return self.sizes() == at::IntArrayRef(sizes) ? self : viewOf(self, sizes, self.strides(), self.storage_offset());
 }
+/// PyTorch's error for a number that the type of `self` has no room for.
+void checkRange(const Tensor &self, const at::Scalar &value) {
+  AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(at::kHalf, at::kBFloat16, at::kBool, self.scalar_type(), "fill_",
+                                         [&] { (void)value.to<scalar_t>(); });
+}
 Tensor &fill(Tensor &self, const at::Scalar &value) {
+  if (self.dim() && (self.element_size() < 4 || self.scalar_type() == at::kInt)) // operators make tensors without dims of numbers
+    checkRange(self, value);
   Tensor target = withoutRepeats(self);
   setValue(target, filled(target, value));
   return self;

@@ -139,6 +139,31 @@ PyObject *seedTensor(PyObject *, PyObject *) {
   return guarded([&]() -> PyObject * { return pythonOf(wrap(nextRandomKey())); });
 }
 
+/// A tensor over all of every storage.
+PyObject *liveTensors(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    std::vector<Tensor> tensors;
+    {
+      std::lock_guard lock(Session::get().mutex);
+      for (const c10::intrusive_ptr<c10::StorageImpl> &live : liveStorages()) {
+        const Storage &storage = *static_cast<const Storage *>(live.get());
+        if (storage.isCaptured || !storage.base.node)
+          continue;
+        const Shape &shape = storage.base.shape();
+        tensors.push_back(at::detail::make_tensor<c10::TensorImpl>(c10::Storage(live), c10::DispatchKeySet(c10::DispatchKey::XLA),
+                                                                   c10::scalarTypeToTypeMeta(scalarTypeOf(shape.dtype))));
+        tensors.back().unsafeGetTensorImpl()->set_sizes_contiguous(shape.dims);
+      }
+    }
+    PyObject *list = PyList_New(0);
+    for (const Tensor &tensor : tensors) {
+      Ref made = Ref::steal(pythonOf(tensor));
+      PyList_Append(list, made.object);
+    }
+    return list;
+  });
+}
+
 /// Tensors that were recorded and not computed have no value any more.
 PyObject *clearPending(PyObject *, PyObject *) {
   return guarded([&]() -> PyObject * {
@@ -241,6 +266,7 @@ PyMethodDef warmGraphMethods[] = {
     {"_get_tensors_xla_device_data_node", inputsOf, METH_O, "(ids, tensors): the inputs of the graph of these tensors."},
     {"_get_seed_info_id", seedId, METH_NOARGS, "The id of every input that is a random number."},
     {"_get_base_seed_as_tensor", seedTensor, METH_O, "A new random number, for such an input."},
+    {"_live_tensors", liveTensors, METH_NOARGS, "A tensor over the memory of every tensor that is alive."},
     {"_clear_pending_irs", clearPending, METH_O, "Forgets what was recorded; its tensors have no value any more."},
     {"_release", release, METH_O, "Gives up the memory of a tensor."},
     {"_is_placeholder", isPlaceholder, METH_O, "Whether a tensor has no value, nor anything that computes one."},

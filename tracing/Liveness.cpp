@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Liveness.cpp - Who needs what of a graph that is about to run -------===//
+#include "tracing/Liveness.h"
+
+#include "tracing/Emit.h"
+
+namespace millrace::tracing {
+
+std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which) {
+  std::vector<Value> roots;
+  std::unordered_map<const Node *, std::vector<bool>> seen; // of nodes with several results
+  for (Value &root : given) {
+    if (!root.node->op)
+      continue;
+    size_t results = root.node->results.size();
+    std::vector<bool> &taken = seen[root.node.get()];
+    taken.resize(results);
+    if (which == Roots::Some) // the node becomes a leaf: somebody may hold its other results
+      for (uint32_t index = 0; index < results; ++index)
+        if (index != root.index && !taken[index]) {
+          taken[index] = true;
+          roots.push_back({root.node, index});
+        }
+    if (!taken[root.index]) {
+      taken[root.index] = true;
+      roots.push_back(std::move(root));
+    }
+  }
+  given.clear();
+  return roots;
+}
+
+/// Costs nothing where it is used: it is not worth memory of its own.
+static bool isCheap(const Node &node) {
+  static const std::unordered_set<const Op *> cheap = [] {
+    std::unordered_set<const Op *> made;
+    for (const char *name : {"reshape", "strided_read", "expand", "convert", "bitcast", "zero", "one", "arange"})
+      made.insert(findOp(std::string("millrace::") + name));
+    return made;
+  }();
+  return cheap.count(node.op);
+}
+
+bool keepHeld(const Schedule &plan, std::vector<Value> &roots) {
+  for (const Value &root : roots)
+    root.node->visit.isRoot = true;
+  bool isAny = false;
+  for (size_t i = plan.nodes.size(); i-- > 0;) {
+    Node *node = plan.nodes[i];
+    if (node->visit.isRoot || !(node->visit.survives || plan.holders[i] > long(node->visit.uses)))
+      continue;
+    node->visit.survives = !isCheap(*node);
+    isAny |= node->visit.survives;
+    if (!node->visit.survives)
+      for (const Value &operand : node->operands)
+        operand.node->visit.survives = true;
+  }
+  if (!isAny)
+    return false;
+  for (const Node *user : plan.nodes)
+    for (const Value &operand : user->operands) {
+      Node &node = *operand.node;
+      if (node.isLeaf() || node.visit.isRoot || !node.visit.survives)
+        continue;
+      node.visit.isRoot = true;
+      for (uint32_t index = 0; index < node.results.size(); ++index)
+        roots.push_back({operand.node, index});
+    }
+  return true;
+}
+
+/// Roots turn into leaves; another node that something outside the graph holds lives on, and with it all that it needs.
+std::vector<bool> Session::dyingLeaves(const Schedule &plan, const std::vector<Value> &roots) {
+  for (const Value &root : roots)
+    root.node->visit.isRoot = true;
+  for (size_t i = plan.nodes.size(); i-- > 0;) {
+    const Node *node = plan.nodes[i];
+    if (node->visit.isRoot || !(node->visit.survives || plan.holders[i] > long(node->visit.uses)))
+      continue;
+    for (const Value &operand : node->operands)
+      operand.node->visit.survives = true;
+  }
+  for (const Value &leaf : plan.leaves) // the schedule holds them too
+    ++leaf.node->visit.uses;
+  std::vector<bool> dying(plan.leaves.size());
+  for (size_t i = 0; i < plan.leaves.size(); ++i) {
+    const NodePtr &node = plan.leaves[i].node;
+    dying[i] = !node->visit.survives && node.use_count() == long(node->visit.uses);
+  }
+  return dying;
+}
+
+std::vector<int64_t> matchDonations(const Schedule &schedule, const std::vector<Value> &roots,
+                                    const std::vector<bool> &dying) {
+  std::vector<int64_t> donations(schedule.leaves.size(), -1);
+  std::vector<bool> taken(roots.size(), false);
+  for (size_t i = 0; i < donations.size(); ++i) {
+    const Value &leaf = schedule.leaves[i];
+    if (!dying[i] || leaf.node->isNumber())
+      continue;
+    for (size_t k = 0; k < roots.size(); ++k)
+      if (!taken[k] && roots[k].node->op && roots[k].shape() == leaf.shape()) {
+        donations[i] = int64_t(k);
+        taken[k] = true;
+        break;
+      }
+  }
+  return donations;
+}
+
+} // namespace millrace::tracing
