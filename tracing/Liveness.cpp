@@ -6,6 +6,11 @@
 
 namespace millrace::tracing {
 
+int &ForAValue::depth() {
+  static thread_local int count = 0;
+  return count;
+}
+
 std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which) {
   std::vector<Value> roots;
   std::unordered_map<const Node *, std::vector<bool>> seen; // of nodes with several results

@@ -8,6 +8,19 @@ namespace millrace::tracing {
 
 /// Those that have to be computed, each once. Empties `given`.
 std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which);
+/// While it lives, what this thread runs by Session::sync(Roots::Some) is for a value that somebody reads, and not the program of exactly
+/// these roots: keepHeld() adds to them.
+class ForAValue {
+public:
+  ForAValue() { ++depth(); }
+  ~ForAValue() { --depth(); }
+  ForAValue(const ForAValue &) = delete;
+  static bool isActive() { return depth() != 0; }
+
+private:
+  static int &depth();
+};
+
 /// Makes roots of what the graph computes on its way and something outside of it needs, so that nobody computes it again; of
 /// what costs nothing, what it is made of. True: there is something of the kind, and the schedule is not that of the roots any more.
 bool keepHeld(const Schedule &plan, std::vector<Value> &roots);

@@ -331,7 +331,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   if (splitsAlone)
     MILLRACE_TRY(splitLeaves(roots));
   Schedule plan = schedule(roots);
-  if (which == Roots::Some && !isEager && keepHeld(plan, roots))
+  if (which == Roots::Some && ForAValue::isActive() && keepHeld(plan, roots))
     plan = schedule(roots);
   for (const Value &leaf : plan.leaves)
     if (!leaf.node->isNumber() && !hasMemory(leaf))

@@ -29,7 +29,7 @@ private:
   std::recursive_mutex inner;
 };
 
-/// Of sync(): all values that anybody still holds, or others may be held too. What these need of the graph is kept.
+/// Of sync(): all values that anybody still holds, or others may be held too.
 enum class Roots { All, Some };
 
 class Session {

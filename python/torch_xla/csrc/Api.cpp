@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Api.cpp - Functions of _XLAC that look at devices, graphs, memory ---===//
 #include "python/torch_xla/csrc/Functions.h"
+#include "tracing/Liveness.h"
 #include "tracing/StoredTypes.h"
 
 #include <ATen/ops/from_blob.h>
@@ -27,6 +28,7 @@ std::string chooseDevice() {
 runtime::BufferPtr bufferOf(const Tensor &tensor) {
   Session &session = Session::get();
   Value value = valueOf(tensor);
+  tracing::ForAValue kept;
   if (runtime::Status status = session.sync({value}); !status.ok())
     raise(status);
   return valueOrRaise(session.buffer(value));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Kernels.cpp - Operators that deal with storages, and registration ---===//
-#include "python/torch_xla/csrc/Shim.h"
+#include "python/torch_xla/csrc/Trace.h"
 
 #include <ATen/Dispatch.h>
 #include <ATen/ExpandUtils.h>
@@ -71,6 +71,12 @@ Value resolved(const Tensor &tensor, Value value) {
 /// `source` as a value on the device, in its own type.
 Value onDevice(const Tensor &source) { return isXla(source) ? resolved(source, valueOf(source)) : upload(source); }
 
+/// What a copy of a tensor of the device holds. In a function that is traced, its arguments are told by their leaves.
+Value valueForCopy(const Tensor &self) {
+  Value value = onDevice(self);
+  return capture || !traceScopes().empty() ? value : tracing::copyOf(value);
+}
+
 /// The strides of a copy: those of the format, or as near to the original's as a dense tensor can have.
 std::vector<int64_t> stridesOfCopy(const Tensor &self, std::optional<at::MemoryFormat> format) {
   switch (format.value_or(at::MemoryFormat::Preserve)) {
@@ -99,7 +105,7 @@ Tensor copied(const Tensor &self, c10::ScalarType dtype, std::optional<at::Memor
   if (isXla(self) && !self.is_contiguous() && self.strides() == at::IntArrayRef(strides) && !self.is_conj() && !self.is_neg())
     if (Value memory = memoryOf(self))
       return wrapMemory(convertTo(std::move(memory), dtype), self.sizes(), strides);
-  return wrap(convertTo(isXla(self) ? tracing::copyOf(onDevice(self)) : onDevice(self), dtype), strides);
+  return wrap(convertTo(isXla(self) ? valueForCopy(self) : onDevice(self), dtype), strides);
 }
 
 Tensor toCopy(const Tensor &self, Type type, std::optional<at::Layout>, Where device, std::optional<bool>, bool,

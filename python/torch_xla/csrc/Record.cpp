@@ -5,6 +5,7 @@
 // else its decomposition is (Decompose.cpp), or the CPU computes it, and a counter with the operator's name says so.
 #include "python/torch_xla/csrc/Calls.h"
 #include "python/torch_xla/csrc/Trace.h"
+#include "tracing/Liveness.h"
 
 #include "runtime/base/Hash.h"
 
@@ -368,6 +369,7 @@ static void cutIfLarge(const torch::jit::Stack &stack, size_t results) {
   tracing::Metrics::get().count("TrimIrGraph");
   tracing::SyncCause cause("the pending graph has " + std::to_string(most) + " operations (XLA_TRIM_GRAPH_SIZE)");
   noteStack();
+  tracing::ForAValue kept;
   runtime::Status status = session.sync({std::move(value)}, tracing::Roots::Some);
   if (!status.ok())
     raise(status);

@@ -2,6 +2,7 @@
 //===- Tensors.cpp - Storages, views and transfers -------------------------===//
 #include "python/torch_xla/csrc/Sharding.h"
 #include "python/torch_xla/csrc/Trace.h"
+#include "tracing/Liveness.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
@@ -474,6 +475,7 @@ Tensor toCpu(const Tensor &xla) {
       abortCapture();
     refuseInTrace("a copy to the CPU");
     if (value.node->op) { // what it needs, and nothing else: the rest stays one graph
+      tracing::ForAValue kept;
       runtime::Status status = Session::get().sync({value}, tracing::Roots::Some);
       if (!status.ok())
         raise(status);

@@ -126,6 +126,10 @@ PyObject *inputsOf(PyObject *, PyObject *list) {
     Ref ids = Ref::steal(PyList_New(0));
     for (const Value &leaf : leaves) {
       const void *id = idOfLeaf(leaf.node).id;
+      if (leaf.node->isShared && !idOfLeaf(leaf.node).owner) // a copy of a tensor that somebody asked about
+        for (const auto &[node, known] : idsOfLeaves())
+          if (known.owner && !known.leaf.expired() && node->isLeaf() && node->buffers == leaf.node->buffers)
+            id = known.id;
       Ref number = Ref::steal(isRandomKey(leaf) ? PyLong_FromLongLong(kSeedId) : PyLong_FromVoidPtr(const_cast<void *>(id)));
       PyList_Append(ids.object, number.object);
     }
