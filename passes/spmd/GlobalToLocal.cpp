@@ -5,6 +5,7 @@
 // Leaves alone functions in which nothing is split.
 #include "passes/spmd/GlobalToLocal.h"
 #include "passes/sharding/DataFlow.h"
+#include "passes/spmd/FunctionValues.h"
 #include "passes/spmd/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -95,57 +96,31 @@ FailureOr<GlobalToLocal::Info> GlobalToLocal::infoOf(Value value) {
 LogicalResult GlobalToLocal::run(func::FuncOp function) {
   infos.clear();
   opInfos.clear();
-  SmallVector<Operation *> ops;
-  bool ok = true;
-  auto add = [&](Value value, SmallVectorImpl<Info> &list) {
-    auto info = infoOf(value);
-    ok &= succeeded(info);
-    list.push_back(succeeded(info) ? *info : Info{});
-  };
-  function.walk([&](Operation *op) {
-    if (op == function)
-      return;
-    ops.push_back(op);
+  FunctionValues all(function);
+  for (Value value : all.values)
+    if (failed(infoOf(value)))
+      return failure();
+  for (Operation *op : all.ops) {
     OpInfo &here = opInfos[op];
     for (Value operand : op->getOperands())
-      add(operand, here.operands);
+      here.operands.push_back(infos[operand]);
     for (Value result : op->getResults())
-      add(result, here.results);
-    SmallVector<Info> unused;
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Value argument : block.getArguments())
-          add(argument, unused);
-  });
-  SmallVector<Info> signature;
-  for (Value argument : function.getArguments())
-    add(argument, signature);
-  // Results of the function may say more than what is returned does.
-  SmallVector<Type> results;
-  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-    Info info{dyn_cast<RankedTensorType>(type), function.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName), {}};
+      here.results.push_back(infos[result]);
+  }
+  // Shapes first: what handlers build is of local values.
+  for (Value value : all.values)
+    if (const Info &info = infos[value]; info.isSplit())
+      value.setType(info.local());
+  SmallVector<Type> results = retypeSignature(function, [&](Type type, sdy::TensorShardingAttr sharding) {
+    Info info{dyn_cast<RankedTensorType>(type), sharding, {}};
     if (info.type && info.sharding && info.sharding.getRank() == info.type.getRank())
       info.mesh = info.sharding.getMesh(function);
-    results.push_back(info.type && info.mesh ? info.local() : type);
-  }
-  if (!ok)
-    return failure();
-  // Shapes first: what handlers build is of local values.
-  for (auto &[key, info] : infos) {
-    Value value = key;
-    if (info.isSplit())
-      value.setType(info.local());
-  }
-  function.setType(builder.getFunctionType(function.getBody().getArgumentTypes(), results));
-  for (Operation *op : ops)
+    return info.type && info.mesh ? Type(info.local()) : type;
+  });
+  for (Operation *op : all.ops)
     if (failed(convert(op)))
       return failure();
-  Operation *terminator = function.getBody().front().getTerminator();
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
-    if (value.getType() != results[i])
-      return terminator->emitOpError("result ") << i << " of the function is " << results[i] << " on a device, but "
-                                                << value.getType() << " is returned: a reshard is missing";
-  return success();
+  return checkReturned(function, results, "on a device");
 }
 
 void GlobalToLocal::replace(Operation *op, Value value) {

@@ -8,6 +8,7 @@
 // Leaves alone functions in which parts divide every dimension.
 #include "passes/sharding/StrictRules.h"
 #include "passes/spmd/Combiners.h"
+#include "passes/spmd/FunctionValues.h"
 #include "passes/spmd/GlobalToLocal.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/Reshard.h"
@@ -472,52 +473,36 @@ LogicalResult Padder::pad(const Work &work) {
 }
 
 LogicalResult Padder::run() {
-  SmallVector<Operation *> ops;
+  FunctionValues all(function);
   bool grows = false;
-  auto add = [&](Value value) {
+  for (Value value : all.values) {
     Info here = infoOf(value.getType(), shardingInRegion(value));
     grows |= here.grows();
     infos[value] = here;
-  };
-  for (Value argument : function.getArguments())
-    add(argument);
-  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op == function)
-      return;
-    ops.push_back(op);
-    for (Value result : op->getResults())
-      add(result);
-    for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        add(argument);
-  });
-  SmallVector<Type> results;
-  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-    Info here = infoOf(type, function.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName));
-    grows |= here.grows();
-    results.push_back(here.after ? Type(here.after) : type);
   }
+  auto typeOf = [&](Type type, sdy::TensorShardingAttr sharding) {
+    Info here = infoOf(type, sharding);
+    grows |= here.grows();
+    return here.after ? Type(here.after) : type;
+  };
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    typeOf(type, function.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName));
   if (!grows)
     return success();
   // Rules speak of the sizes that were.
   std::vector<Work> work;
   auto changes = [&](Value value) { return info(value).grows(); };
-  for (Operation *op : ops)
+  for (Operation *op : all.ops)
     if (llvm::any_of(op->getOperands(), changes) || llvm::any_of(op->getResults(), changes))
       work.push_back({op, sharding::strictRuleOf(op)});
-  for (auto &[value, here] : infos)
-    if (here.grows())
-      Value(value).setType(here.after);
-  function.setType(builder.getFunctionType(function.getBody().getArgumentTypes(), results));
+  for (Value value : all.values)
+    if (info(value).grows())
+      value.setType(info(value).after);
+  SmallVector<Type> results = retypeSignature(function, typeOf);
   for (const Work &each : work)
     if (failed(pad(each)))
       return failure();
-  Operation *terminator = function.getBody().front().getTerminator();
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
-    if (value.getType() != results[i])
-      return terminator->emitOpError("result ") << i << " of the function is " << results[i] << " with all of its parts, but "
-                                                << value.getType() << " is returned: a reshard is missing";
-  return success();
+  return checkReturned(function, results, "with all of its parts");
 }
 
 struct PadForDivisibility : impl::PadForDivisibilityPassBase<PadForDivisibility> {
