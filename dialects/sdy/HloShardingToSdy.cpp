@@ -87,7 +87,8 @@ TensorShardingAttr toSdy(const HloSharding &sharding, int64_t rank, MLIRContext 
                                    ArrayRef<DimensionShardingAttr>());
   case Kind::Named:
     if (!sharding.dimensions.empty() && int64_t(sharding.dimensions.size()) != rank) {
-      error = "expected a sharding of rank " + std::to_string(rank) + ": " + toString(sharding);
+      error = "expected a sharding of rank " + std::to_string(rank) + ", but got one of rank " +
+              std::to_string(sharding.dimensions.size()) + ": " + toString(sharding);
       return {};
     }
     return namedToSdy(sharding, rank, context, manual);

@@ -62,7 +62,7 @@ FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, Dictionary
   else if (old)
     found = targetOf(old, type, function, currentScope, what.str());
   else if (auto string = attrs.getAs<StringAttr>(kHloSharding))
-    found = targetOf(string.getValue(), type, function);
+    found = targetOf(string.getValue(), type, function, what.str());
   if (failed(found))
     return failure();
   if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -208,6 +208,8 @@ bool hasShardings(ModuleOp module) {
   };
   auto result = module.walk([&](Operation *op) {
     if (isa<sdy::SdyDialect>(op->getDialect()) && !isa<sdy::MeshOp>(op))
+      return WalkResult::interrupt();
+    if (several && !isa<func::FuncOp, ModuleOp>(op) && saysSharding(op->getDiscardableAttrDictionary()))
       return WalkResult::interrupt();
     if (auto call = dyn_cast<stablehlo::CustomCallOp>(op)) {
       StringRef target = call.getCallTargetName();

@@ -17,6 +17,11 @@ FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type t
     op->emitError("unknown mesh: ") << sharding.getMeshOrRef();
     return failure();
   }
+  if (mesh.isMaximal() && mesh.getDeviceIds()[0] >= numDevices) {
+    op->emitError(what) << (what.empty() ? "" : ": ") << "expects one of the program's " << numDevices
+                        << " devices (mhlo.num_partitions), but got device " << mesh.getDeviceIds()[0] << ": " << sharding;
+    return failure();
+  }
   if (sharding.getRank() != int64_t(target.placement.size()))
     return target; // a maximal mesh: everybody has everything
   bool used = false;
@@ -34,7 +39,7 @@ FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type t
   return target;
 }
 
-FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op) {
+FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op, StringRef what) {
   Target target{wholeOf(type), {}, {}};
   std::string error;
   auto sharding = sdy::parseHloSharding(text, error);
@@ -45,7 +50,7 @@ FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op
     SmallVector<sdy::AxisRefAttr> manual;
     auto attr = sdy::toSdy(*sharding, target.placement.size(), module.getContext(), manual, error);
     if (attr) {
-      auto result = targetOf(attr, type, op, currentScope);
+      auto result = targetOf(attr, type, op, currentScope, what);
       if (succeeded(result) && !manual.empty())
         result->manualKey = tilesOfAxes(manual, cast<sdy::MeshAttr>(attr.getMeshOrRef())).of;
       return result;
@@ -54,7 +59,7 @@ FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op
   }
   if (!sharding || !fromHloSharding(*sharding, target.placement.size(), numDevices, target.placement, target.manualKey,
                                     error)) {
-    op->emitError("mhlo.sharding: ") << error;
+    op->emitError(what) << (what.empty() ? "" : ": ") << "mhlo.sharding: " << error;
     return failure();
   }
   target.open.resize(target.placement.size());

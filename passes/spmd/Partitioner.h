@@ -48,7 +48,7 @@ private:
   /// `what` names the tensor in errors where the operation does not.
   mlir::FailureOr<Target> targetOf(sdy::TensorShardingAttr sharding, mlir::Type type, mlir::Operation *op,
                                    const Scope &scope, llvm::StringRef what = "");
-  mlir::FailureOr<Target> targetOf(llvm::StringRef sharding, mlir::Type type, mlir::Operation *op);
+  mlir::FailureOr<Target> targetOf(llvm::StringRef sharding, mlir::Type type, mlir::Operation *op, llvm::StringRef what = "");
   Placement choose(const Shard &shard, Target target, mlir::Operation *op);
   std::optional<Placement> wantedPlacement(mlir::OpResult result, const Scope &scope);
   void dropPointless(Target &target, mlir::Type type);

@@ -221,6 +221,11 @@ bool fromHloSharding(const sdy::HloSharding &sharding, int64_t rank, int64_t dev
   using Kind = sdy::HloSharding::Kind;
   placement.assign(rank, Tiles());
   manualKey.clear();
+  if (sharding.kind == Kind::Maximal && (sharding.device < 0 || sharding.device >= devices)) {
+    error = "expected one of the program's " + std::to_string(devices) + " devices, but got device " + std::to_string(sharding.device) +
+            ": " + toString(sharding);
+    return false;
+  }
   if (sharding.kind == Kind::Replicated || sharding.kind == Kind::Maximal || sharding.kind == Kind::Unknown)
     return true;
   if (sharding.kind == Kind::Manual) {
@@ -233,12 +238,15 @@ bool fromHloSharding(const sdy::HloSharding &sharding, int64_t rank, int64_t dev
     return false;
   }
   std::vector<int64_t> order = sharding.order.devices();
-  if (int64_t(order.size()) != devices || any_of(order, [&](int64_t id) { return id >= devices; })) {
-    error = "expected all of the program's " + std::to_string(devices) + " devices: " + toString(sharding);
+  auto outside = find_if(order, [&](int64_t id) { return id >= devices; });
+  if (int64_t(order.size()) != devices || outside != order.end()) {
+    error = "expected all of the program's " + std::to_string(devices) + " devices, but got " +
+            (int64_t(order.size()) != devices ? std::to_string(order.size()) : "device " + std::to_string(*outside)) + ": " + toString(sharding);
     return false;
   }
-  if (int64_t(sharding.tiles.size()) != rank + int64_t(sharding.subgroups.size())) {
-    error = "expected a sharding of rank " + std::to_string(rank) + ": " + toString(sharding);
+  int64_t dims = int64_t(sharding.tiles.size()) - int64_t(sharding.subgroups.size());
+  if (dims != rank) {
+    error = "expected a sharding of rank " + std::to_string(rank) + ", but got one of rank " + std::to_string(dims) + ": " + toString(sharding);
     return false;
   }
   for (int64_t dim = 0; dim < rank; ++dim)

@@ -181,7 +181,7 @@ def install(xlac):
             # No device has it before a program or an annotation says which.
             lines += ["IR: None", "XLAData: None", f"Tensor on host: with size {list(tensor.shape)}"]
         elif is_spmd:
-            lines += ["IR: None", "XLAShardedData:", "  Data Device: SPMD:0", f"  Data Shape: {shape}", f"  OpSharding: {text}",
+            lines += [f"IR: [] xla::device_data, xla_shape={shape}", "XLAShardedData:", "  Data Device: SPMD:0", f"  Data Shape: {shape}", f"  OpSharding: {text}",
                       f"  NumShards: {xr.global_runtime_device_count()}", "Tensor on host: None"]
         else:
             handle = "Deleted" if xlac._is_placeholder(tensor) else xlac._get_tensors_handle([tensor])[0]

@@ -51,4 +51,12 @@ runtime::Status applyMesh(ModuleOp module, std::string_view text) {
   return {};
 }
 
+runtime::Status checkMeshes(ModuleOp module, unsigned numDevices) {
+  for (auto op : module.getOps<sdy::MeshOp>())
+    if (int64_t size = op.getMesh().isMaximal() ? op.getMesh().getDeviceIds()[0] + 1 : op.getMesh().getTotalSize(); size > numDevices)
+      return runtime::invalidArgument("@" + op.getSymName().str() + " expects " + std::to_string(size) +
+                                      " devices, but got --num-devices=" + std::to_string(numDevices));
+  return {};
+}
+
 } // namespace millrace::tools

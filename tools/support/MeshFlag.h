@@ -14,4 +14,7 @@ namespace millrace::tools {
 /// axis that the text does not name.
 runtime::Status applyMesh(mlir::ModuleOp module, std::string_view text);
 
+/// InvalidArgument if a mesh of the module has more than `numDevices` devices.
+runtime::Status checkMeshes(mlir::ModuleOp module, unsigned numDevices);
+
 } // namespace millrace::tools

@@ -208,6 +208,8 @@ int runFile(const RunFileOptions &options) {
       return 1;
     if (runtime::Status status = options.mesh.empty() ? runtime::Status() : applyMesh(*module, options.mesh); !status.ok())
       return fail(kTool, status.message());
+    if (runtime::Status status = options.numDevices ? checkMeshes(*module, options.numDevices) : runtime::Status(); !status.ok())
+      return fail(kTool, status.message());
     if (options.xlaSemantics && failed(giveXlaSemantics(*module)))
       return 1;
     if (options.interpreter)

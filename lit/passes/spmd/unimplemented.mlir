@@ -25,7 +25,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 // -----
 
 module attributes {mhlo.num_partitions = 2 : i32} {
-  // expected-error@+1 {{mhlo.sharding: expected all of the program's 2 devices: {devices=[4]<=[4]}}}
+  // expected-error@+1 {{argument 0: mhlo.sharding: expected all of the program's 2 devices, but got 4: {devices=[4]<=[4]}}}
   func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
     return %x : tensor<8xf32>
   }

@@ -375,7 +375,7 @@ def test_counters():
     torch_xla.sync()
     assert met.counter_value("ExecuteReplicated") == 1 and met.metric_data("InputOutputAliasCount")[0] == 1
     info = torch_xla._XLAC._get_xla_tensor_debug_info(sharded)
-    assert "Device: SPMD:0" in info and "XLAShardedData" in info and "NumShards: 8" in info
+    assert "Device: SPMD:0" in info and "xla::device_data" in info and "XLAShardedData" in info and "NumShards: 8" in info
     assert "Tensor on host: with size [1, 16]" in torch_xla._XLAC._get_xla_tensor_debug_info(t.to("xla"))
 
 
