@@ -72,9 +72,11 @@ private:
       GrowingCluster &cluster = clusters[earliest];
       StringRef why;
       bool isReadFromMemory = llvm::any_of(op->getUsers(), [&](Operation *user) {
-        auto gather = dyn_cast<stablehlo::GatherOp>(user);
-        return user == cluster.summary.contraction || (gather && llvm::is_contained(cluster.opsInReverse, user) &&
-                                                       (op->getResult(0) == gather.getOperand() || op->getNumResults() > 1));
+        if (user == cluster.summary.contraction)
+          return true;
+        if (!isa<stablehlo::GatherOp, stablehlo::SliceOp>(user) || !llvm::is_contained(cluster.opsInReverse, user))
+          return false;
+        return op->getResult(0) == user->getOperand(0) || op->getNumResults() > 1;
       });
       if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, isReadFromMemory, why)) {
         cluster.opsInReverse.push_back(op);

@@ -227,7 +227,7 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
     return false;
   }
   if (isReadFromMemory) {
-    why = "contractions and gathers read their operands from memory";
+    why = "contractions, gathers and slices read their operands from memory";
     return false;
   }
   OpRole role = classify(producer);
@@ -288,7 +288,8 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
     return true;
   case OpRole::Alone:
     // What reads the gathered elements reads the table instead: no copy of its rows is made.
-    if (isa<GatherOp>(producer) && !cluster.contraction && hasPlainNumbers(producer) && fitsDomain(shapeOf(producer->getResult(0))))
+    // A slice is the same buffer at other addresses.
+    if (isa<GatherOp, SliceOp>(producer) && !cluster.contraction && hasPlainNumbers(producer) && fitsDomain(shapeOf(producer->getResult(0))))
       return true;
     why = "it has a kernel of its own";
     return false;

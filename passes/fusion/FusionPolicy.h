@@ -54,7 +54,7 @@ struct ClusterSummary {
 };
 
 /// Whether `producer`, whose earliest consumer is in the cluster, should be computed there too. `isReadFromMemory`:
-/// one of its in-cluster users is the cluster's contraction, or a gather whose table it is. On refusal `why` says so in one phrase.
+/// one of its in-cluster users is the cluster's contraction, a slice, or a gather whose table it is. On refusal `why` says so in one phrase.
 bool shouldJoin(mlir::Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, llvm::StringRef &why);
 
 } // namespace millrace::fusion

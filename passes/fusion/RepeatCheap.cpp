@@ -29,6 +29,8 @@ int64_t elementsOf(Value value) {
 /// Its value is worth less than the memory it would go through.
 bool isCheap(Operation *op) {
   int64_t elements = op->getNumResults() == 1 ? elementsOf(op->getResult(0)) : -1;
+  if (isa<SliceOp>(op)) // no work at all, only other addresses
+    return elements >= 0;
   if (elements < kFewElements)
     return false;
   // Spread where it is needed; what it reads stays in the cache.

@@ -79,6 +79,29 @@ for last, shape in ((True, (2, 5, 7, 12)), (True, (1, 16, 16, 64)), (False, (2, 
         name = f"groups_{'last' if last else 'second'}_{'x'.join(map(str, shape))}_{numbers.__name__}"
         case(name, lambda x, g, last=last: jax.vjp(lambda x: normalized_groups(x, 4, last), x)[1](g)[0] + normalized_groups(x, 4, last),
              numbers(*shape), numbers(*shape), rtol=tolerance, atol=tolerance)
+
+
+def pool_with_places(x, window, stride, padding):
+    """The largest element of each window and its place in its image, the first of equals."""
+    places = lax.broadcasted_iota(np.int32, x.shape, 2) * x.shape[3] + lax.broadcasted_iota(np.int32, x.shape, 3)
+
+    def better(a, b):
+        keep = (a[0] > b[0]) | ((a[0] == b[0]) & (a[1] < b[1]))
+        return jnp.where(keep, a[0], b[0]), jnp.where(keep, a[1], b[1])
+
+    spans, steps, borders = (1, 1, window, window), (1, 1, stride, stride), ((0, 0), (0, 0), (padding, padding), (padding, padding))
+    return lax.reduce_window((x, places), (x.dtype.type(-np.inf), np.int32(-1)), better, spans, steps, borders)
+
+
+for window, stride, padding, numbers in ((3, 2, 1, f32), (5, 3, 2, f64), (3, 4, 1, f32)):
+    case(f"pool_with_places_{window}_{stride}_{numbers.__name__}",
+         lambda x, w=window, s=stride, p=padding: pool_with_places(x, w, s, p), numbers(2, 3, 29, 38))
+for x in (f32(7, 53), f64(7, 53), ints(-9, 9, 7, 53, dtype=np.int8)):
+    # Vectors and shuffles up to a stride of 4, with whole and partial vectors at the end of the buffer.
+    case(f"strided_{x.dtype}", lambda x: [(x[:, ::n] + x[:, n - 1::n][:, :1], x[3:, n // 2::n] * 2) for n in (2, 3, 4, 5)], x)
+for numbers in (f32, f64):
+    case(f"sum_short_rows_{numbers.__name__}", lambda *xs: [(jnp.sum(x, axis=1), jnp.max(x * x, axis=1)) for x in xs],
+         *(numbers(61, n) for n in (2, 3, 4, 5, 9)))
 case("sort_same_twice", lambda x: lax.sort((x, x), num_keys=1), f32(5, 40))
 for axis in (0, 1, 2):
     for reverse in (False, True):

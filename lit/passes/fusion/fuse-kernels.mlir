@@ -80,6 +80,24 @@ func.func @columns(%a: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<64x128
 
 // -----
 
+// Gates of an LSTM: slices are read where they lie, each kernel by its own; what is sliced is computed before.
+// CHECK-LABEL: func.func @slices
+// CHECK-NEXT: %[[E:.*]] = call @exponential{{.*}}(%arg0)
+// CHECK-NEXT: %[[R:.*]] = call @add{{.*}}(%[[E]])
+// CHECK-NEXT: %[[S:.*]] = call @reduce{{.*}}(%[[E]])
+// CHECK-NEXT: return %[[R]], %[[S]]
+func.func @slices(%a: tensor<64x128xf32>) -> (tensor<64x32xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.exponential %a : tensor<64x128xf32>
+  %0 = stablehlo.slice %e [0:64, 0:32] : (tensor<64x128xf32>) -> tensor<64x32xf32>
+  %1 = stablehlo.slice %e [0:64, 32:128:3] : (tensor<64x128xf32>) -> tensor<64x32xf32>
+  %2 = stablehlo.add %0, %1 : tensor<64x32xf32>
+  %3 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x32xf32>, tensor<f32>) -> tensor<64xf32>
+  return %2, %3 : tensor<64x32xf32>, tensor<64xf32>
+}
+
+// -----
+
 // A contraction takes its elementwise consumers as epilogue, but what makes its operands is computed before.
 // CHECK-LABEL: func.func @epilogue
 // CHECK-NEXT: %[[X:.*]] = call @exponential

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PointEvaluator.cpp - Values of a kernel at one point or vector -----===//
 #include "lowering/cpu/emitters/PointEvaluator.h"
+#include "lowering/cpu/emitters/VectorStride.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -228,6 +229,9 @@ Value PointEvaluator::loadVector(Value memref, Value address, int64_t stride, Ty
       reversed.push_back(lane);
     return vector::ShuffleOp::create(b, location, loaded, loaded, reversed);
   }
+  // Masked loads of numbers below 32 bits are single elements.
+  if (stride > 1 && hasShuffles(type, stride) && (!guard || element.getIntOrFloatBitWidth() >= 32))
+    return loadStrided(b, location, type, memref, address, stride, Beyond::Unknown, guard, passThrough);
   if (laneGuard) {
     // The address of a lane may lie outside: only a gather leaves those alone.
     SmallVector<int64_t> offsets;

@@ -134,9 +134,10 @@ int RowEmitter::chooseLane(AtomSet candidates) const {
     model.forEachAccess([&](const Access &access, bool isStore) {
       int64_t coefficient = access.address.coefficient(atom);
       double bytes = double(access.numElements) * (isStore ? 2 : 1);
+      // Short strides are vectors and shuffles (VectorStride.h), others single elements.
       if (coefficient == 1)
         score += bytes;
-      else if (coefficient)
+      else if (coefficient && (isStore || coefficient < 0 || coefficient > 4))
         score -= bytes / 2;
     });
     // Short lanes waste most of a vector; with masks on every access they are slower than one element at a time.
@@ -144,6 +145,10 @@ int RowEmitter::chooseLane(AtomSet candidates) const {
       score = std::min(score, -1.0);
     else if (model.atomSizes[atom] < plan_.width)
       score *= double(model.atomSizes[atom]) / plan_.width;
+    // Lanes that are summed up at the end of each short row, a window's, cost more than the row.
+    if (score > 0 && model.atomSizes[atom] < 2 * plan_.width &&
+        llvm::any_of(model.nodes, [&](const Node &node) { return node.reduced() & atomBit(atom); }))
+      score /= 2;
     if (lane < 0 || score > best) {
       best = score;
       lane = atom;

@@ -7,9 +7,18 @@
 
 namespace millrace::lowering {
 
-/// Lane l is memref[at + l * stride], stride >= 1. For strides up to 4 these are whole vectors and shuffles: they read `stride` times
-/// the lanes' number of elements, all of which the caller promises to exist.
+/// What a strided load may touch besides the lanes' elements.
+enum class Beyond {
+  Exists,  ///< `stride` times the lanes' number of elements exist: the simplest shuffles
+  Unknown, ///< nothing before the first lane's element or behind the last one's
+};
+
+/// Lane l is memref[at + l * stride], stride >= 1. For short strides (hasShuffles) these are whole vectors and shuffles. With `mask`, for
+/// short strides only, no element of a lane that is off is touched, and that lane is one of `passThrough`, all of whose lanes are equal.
 mlir::Value loadStrided(mlir::OpBuilder &b, mlir::Location loc, mlir::VectorType type, mlir::Value memref, mlir::Value at,
-                        int64_t stride);
+                        int64_t stride, Beyond beyond, mlir::Value mask = {}, mlir::Value passThrough = {});
+
+/// Whole vectors and shuffles are faster than single elements.
+bool hasShuffles(mlir::VectorType type, int64_t stride);
 
 } // namespace millrace::lowering

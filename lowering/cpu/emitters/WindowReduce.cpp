@@ -216,7 +216,7 @@ void WindowReduceEmitter::combineRows(OpBuilder &b, Value rowBase, Value begin, 
 /// The vector of windows whose first elements stand at `at`, at + stride, ... in scratch.
 Value WindowReduceEmitter::window(OpBuilder &b, Value at) {
   int64_t size = what.window[last], dilation = what.dilation[last], stride = what.strides[last];
-  auto neighbour = [&](OpBuilder &in, Value place) { return loadStrided(in, loc, vectorType, row, place, stride); };
+  auto neighbour = [&](OpBuilder &in, Value place) { return loadStrided(in, loc, vectorType, row, place, stride, Beyond::Exists); };
   Value result = neighbour(b, at);
   if (size <= kMostSteps) {
     for (int64_t i = 1; i < size; ++i)

@@ -184,7 +184,7 @@ WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::candidate(OpBuilder &
       mask = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), exists));
   }
   Value at = add(b, times(b, first, stride), constant(column + std::max<int64_t>(low, 0) - low));
-  Value x = loadStrided(b, loc, vectorType, row.memory, at, stride);
+  Value x = loadStrided(b, loc, vectorType, row.memory, at, stride, Beyond::Exists);
   Value number = position(b, row.offset + column);
   if (!before.chosen && !mask)
     return {x, number, true};

@@ -155,3 +155,26 @@ func.func private @interleave(%x: tensor<8x2x64xf32>) -> tensor<8x64x2xf32> attr
   %t = linalg.transpose ins(%x : tensor<8x2x64xf32>) outs(%e : tensor<8x64x2xf32>) permutation = [0, 2, 1]
   return %t : tensor<8x64x2xf32>
 }
+
+// -----
+
+// Rows of three: lanes are neighbouring rows, read as three vectors of which none reaches beyond the last row, and shuffled.
+#x = affine_map<(d0, d1) -> (d0, d1)>
+#y = affine_map<(d0, d1) -> (d0)>
+// CHECK-LABEL: func.func private @short_rows_range(
+// CHECK-NOT:     memref.load
+// CHECK-COUNT-3: vector.load %arg0{{.*}} vector<16xf32>
+// CHECK-NOT:     memref.load
+// CHECK:         vector.store
+func.func private @short_rows(%x: tensor<64x3xf32>) -> tensor<64xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [#x, #y], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<64x3xf32>) outs(%f : tensor<64xf32>) {
+    ^bb0(%in: f32, %acc: f32):
+      %a = arith.addf %acc, %in : f32
+      linalg.yield %a : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
