@@ -43,6 +43,36 @@ class Traced:
     output_spec: str
 
 
+_library = torch.library.Library("aten", "IMPL")
+_checks = []  # what the operator that is being exported would look at: not zero where a factorization failed
+
+
+def _check_errors(info, api_name, *, is_matrix):
+    """An exported program cannot raise: results of matrices that cannot be factorized become NaN there, see _poisoned()."""
+    if _quantized.known_values is not None:
+        _checks.append(info)
+    else:
+        torch.ops.aten._linalg_check_errors.default._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, info, api_name,
+                                                           is_matrix=is_matrix)
+
+
+_library.impl("_linalg_check_errors", _check_errors, "XLA")
+
+
+def _poisoned(result):
+    """A result with NaN for the matrices of which a factorization failed."""
+    if not isinstance(result, torch.Tensor) or not (result.is_floating_point() or result.is_complex()):
+        return result
+    for info in _checks:
+        failed = info != 0
+        if result.shape[:info.dim()] == info.shape:
+            failed = failed.reshape(*info.shape, *[1] * (result.dim() - info.dim()))
+        else:
+            failed = failed.any()
+        result = torch.where(failed, float("nan"), result)
+    return result
+
+
 class _Interpreter(fx.Interpreter):
     """Runs an exported graph on the device, whatever device it was exported on. Operators of the namespaces `called` are not run:
     they become custom calls of their names."""
@@ -68,7 +98,9 @@ class _Interpreter(fx.Interpreter):
         if schema is not None and kwargs.get("device") is None and any(a.name == "device" for a in schema.arguments) \
                 and not any(isinstance(v, torch.Tensor) for v in pytree.tree_leaves((args, kwargs))):
             kwargs["device"] = torch.device("xla:0")
-        return super().call_function(target, args, kwargs)
+        _checks.clear()
+        made = super().call_function(target, args, kwargs)
+        return pytree.tree_map(_poisoned, made) if _checks else made
 
 
 def _metadata(node):

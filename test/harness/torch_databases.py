@@ -75,7 +75,7 @@ def _differentiable(tree):
 
 class Operator:
     """An entry of op_db and of its relatives."""
-    WHATS = ("forward", "backward", "inplace", "out", "errors")
+    WHATS = ("forward", "backward", "inplace", "out", "errors", "export")
 
     def __init__(self, op):
         self.op = op
@@ -96,12 +96,12 @@ class Operator:
             return
         if (backward and not op.supports_autograd) or (what == "inplace" and op.inplace_variant is None) or (what == "out" and not op.supports_out):
             return
-        run = {"forward": self._results, "backward": self._gradients, "inplace": self._inPlace, "out": self._out}[what]
+        run = {"forward": self._results, "backward": self._gradients, "inplace": self._inPlace, "out": self._out, "export": self._results}[what]
         for sample in op.sample_inputs("cpu", dtype, requires_grad=backward):
             if what == "inplace" and sample.broadcasts_input:
                 continue
-            unique = UNIQUE_PART.get(self.name) if what in ("forward", "out") else None
-            yield Case(self._preparing(sample, run), isRandom=self._isRandom(sample),
+            unique = UNIQUE_PART.get(self.name) if what in ("forward", "out", "export") else None
+            yield Case(self._exporting(sample) if what == "export" else self._preparing(sample, run), isRandom=self._isRandom(sample),
                        unique=unique and (lambda results, sample=sample: unique(results, sample)))
 
     def _isRandom(self, sample):
@@ -115,6 +115,28 @@ class Operator:
             else:
                 inputs = moved((sample.input, tuple(sample.args), dict(sample.kwargs)), device)
             return lambda: run(sample, inputs)
+        return prepare
+
+    def _exporting(self, sample):
+        """On the device: what torch.export makes of the operator, as StableHLO. RuntimeError if it makes nothing of it."""
+        onCpu = self._preparing(sample, self._results)
+
+        def prepare(device):
+            if device == "cpu":
+                return onCpu("cpu")
+            import torch
+            from torch_xla.stablehlo import exported_program_to_stablehlo
+            from torch_xla.utils.stablehlo_test_utils import wrap_func_as_nn_module
+            inputs = moved((sample.input, tuple(sample.args), dict(sample.kwargs)), "cpu")
+            args = (inputs[0], *inputs[1])
+            if not all(isinstance(t, torch.Tensor) for t in _leaves(self.op(*args, **inputs[2]))):
+                raise RuntimeError("a result is no tensor")
+            try:
+                with torch.no_grad():
+                    program = torch.export.export(wrap_func_as_nn_module(self.op), args, inputs[2])
+            except Exception as error:
+                raise RuntimeError(f"torch.export: {error}") from error
+            return lambda: _leaves(sample.output_process_fn_grad(exported_program_to_stablehlo(program)(*args, **inputs[2])))
         return prepare
 
     def _results(self, sample, inputs):

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyTorch's own samples of every operator, module and optimizer, on the device and on the CPU.
 
-    torch_op_db.py [--db op,foreach,refs,module,optim] [--what forward,backward,inplace,out,errors] [--dtypes f32,bf16]
+    torch_op_db.py [--db op,foreach,refs,module,optim] [--what forward,backward,inplace,out,errors,export] [--dtypes f32,bf16]
                    [--samples N] [--match RE] [--each N] [--jobs 2] [--json FILE] [--expected FILE]
 
 --what: values of the results, gradients of inputs that require one (--backward for short), what the form in place leaves in
-its argument, what out= gets, and errors: a bad use must raise what the CPU raises. torch_samples.py says what may come of a
+its argument, what out= gets, what the StableHLO of the exported operator gives (export), and errors: a bad use must raise what the CPU raises. torch_samples.py says what may come of a
 sample; `crash` stands for a process that ended, or more than --timeout seconds
 of a processor. --json writes one entry per sample that did
 not pass. --expected compares with such a list: exit status 1 if a sample fails that is not in it, with --strict also if
@@ -29,7 +29,7 @@ import torch_samples  # noqa: E402
 
 DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16", "i8": "int8", "i16": "int16", "i32": "int32",
           "i64": "int64", "u8": "uint8", "bool": "bool", "c64": "complex64", "c128": "complex128"}
-WHATS = ["forward", "backward", "inplace", "out", "errors"]
+WHATS = ["forward", "backward", "inplace", "out", "errors", "export"]
 
 
 def listed(allowed):

@@ -156,3 +156,15 @@ def test_patched_linear_in_autocast_and_names_in_hlo():
 def test_the_norm_of_no_gradients_is_on_the_device():
     norm = torch.nn.utils.clip_grad_norm_(torch.nn.Linear(2, 2).to("xla").parameters(), 1.0)
     assert norm.device.type == "xla" and norm.item() == 0
+
+
+def test_factorizations_that_fail_give_no_numbers_in_exported_programs():
+    x = torch.eye(3) * 2 + 0.5
+    for function in (torch.linalg.inv, torch.linalg.cholesky, lambda a: torch.linalg.solve(a, a + 1)):
+        module = exported_program_to_stablehlo(export(wrap_func_as_nn_module(function), (x,)))
+        torch.testing.assert_close(module(x).cpu(), function(x))
+        assert module(torch.zeros(3, 3)).cpu().isnan().all()
+    module = exported_program_to_stablehlo(export(wrap_func_as_nn_module(torch.linalg.inv), (torch.stack([x, x]),)))
+    assert module(torch.stack([x, x * 0])).cpu().isnan().any((1, 2)).tolist() == [False, True]
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        torch.linalg.inv(torch.zeros(2, 2, device="xla"))
