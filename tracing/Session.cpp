@@ -240,17 +240,28 @@ std::string Session::nearestDifference(const GraphSummary &now) const {
   return nearest ? nearest->text : "";
 }
 
+/// A number that programs have had before counts as no transfer, as in PyTorch/XLA, which keeps it on the device. Under Session::mutex.
+static bool isNewNumber(DType dtype, uint64_t bits) {
+  static auto *seen = new std::unordered_set<uint64_t>;
+  if (seen->size() > 1 << 16)
+    seen->clear();
+  return seen->insert(bits * 31 + uint64_t(dtype)).second;
+}
+
 runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedule &plan, const LoadedProgram &program,
                                                                    const std::vector<bool> &dying,
                                                                    runtime::ExecuteOptions &options) {
   std::vector<runtime::BufferPtr> arguments;
   arguments.reserve(plan.leaves.size());
   std::vector<uint64_t> numbers[2]; // floats, integers
+  bool isNew[2] = {false, false};
   int64_t donated = 0;
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     const Value &leaf = plan.leaves[i];
     if (leaf.node->isNumber()) {
-      numbers[leaf.shape().dtype == DType::F64 ? 0 : 1].push_back(leaf.node->bits);
+      const int kind = leaf.shape().dtype == DType::F64 ? 0 : 1;
+      numbers[kind].push_back(leaf.node->bits);
+      isNew[kind] |= isNewNumber(leaf.shape().dtype, leaf.node->bits);
       continue;
     }
     if (program.donations[i] >= 0) {
@@ -275,6 +286,9 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
       continue;
     static std::atomic<int64_t> &misses = Metrics::get().counter("DeviceDataCacheMiss"); // numbers are sent for every run
     ++misses;
+    std::optional<Timed> time;
+    if (isNew[i])
+      time.emplace("TransferToDeviceTime");
     runtime::StatusOr<runtime::BufferPtr> packed = runtimeClient->bufferFromHost(
         numbers[i].data(), i ? DType::I64 : DType::F64, {int64_t(numbers[i].size())}, {},
         runtime::HostSemantics::OnlyDuringCall, runtimeClient->devices()[0]->memories().front());

@@ -129,6 +129,16 @@ def test_reading_the_loss_before_its_gradients_computes_the_forward_pass_once():
     torch.testing.assert_close(model[0].weight.cpu(), twin[0].weight)
 
 
+def test_transfers_of_numbers_are_counted_once():
+    x, y = torch.rand(3).to("xla"), torch.rand(3).to("xla")
+    torch_xla.sync()
+    met.clear_all()
+    for expected in (1, 1):
+        x.addcdiv_(y, y, value=0.1234567)
+        torch_xla.sync()
+        assert met.metric_data("TransferToDeviceTime")[0] == expected
+
+
 def test_a_large_graph_is_cut(tmp_path):
     program = """
 import torch, torch_xla, torch_xla.debug.metrics as met

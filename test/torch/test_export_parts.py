@@ -153,6 +153,15 @@ def test_patched_linear_in_autocast_and_names_in_hlo():
     torch.testing.assert_close(layer.weight.grad.cpu(), 2 * (y.detach().cpu().T @ x.cpu()), rtol=0.05, atol=0.05)
 
 
+def test_patched_linear_of_a_vector():
+    from torch_xla.distributed.spmd.xla_sharding import xla_patched_nn_linear_forward
+    layer, x = torch.nn.Linear(2, 4).to("xla"), torch.randn(2).to("xla")
+    xla_patched_nn_linear_forward(layer, x).square().sum().backward()
+    wanted = 2 * (layer.weight @ x + layer.bias).detach().cpu()
+    torch.testing.assert_close(layer.bias.grad.cpu(), wanted)
+    torch.testing.assert_close(layer.weight.grad.cpu(), torch.outer(wanted, x.cpu()))
+
+
 def test_the_norm_of_no_gradients_is_on_the_device():
     norm = torch.nn.utils.clip_grad_norm_(torch.nn.Linear(2, 2).to("xla").parameters(), 1.0)
     assert norm.device.type == "xla" and norm.item() == 0

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bad uses raise on the device what eager PyTorch raises on the CPU: the same type with the same words."""
+import copy
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -132,11 +134,21 @@ def test_devices_do_not_mix():
             function()
 
 
-@pytest.mark.parametrize("kind", [torch.nn.Embedding, torch.nn.EmbeddingBag])
-def test_sparse_gradients_are_refused_in_clear_words(kind):
-    loss = kind(5, 3, sparse=True).to("xla")(torch.tensor([[1, 3]], device="xla")).sum()
+def test_sparse_gradients_are_refused_in_clear_words():
+    loss = torch.nn.Embedding(5, 3, sparse=True).to("xla")(torch.tensor([[1, 3]], device="xla")).sum()
     with pytest.raises(NotImplementedError, match="no sparse tensors.* leave out sparse=True"):
         loss.backward()
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_sparse_gradients_of_bags_are_dense(mode):
+    bags = torch.nn.EmbeddingBag(5, 3, sparse=True, mode=mode)
+    moved = copy.deepcopy(bags).to("xla")
+    indices = torch.tensor([[1, 3], [3, 3]])
+    for module, device in ((bags, "cpu"), (moved, "xla")):
+        module(indices.to(device)).square().sum().backward()
+    assert bags.weight.grad.is_sparse and not moved.weight.grad.is_sparse
+    torch.testing.assert_close(moved.weight.grad.cpu(), bags.weight.grad.to_dense())
 
 
 def test_classes_in_floats():

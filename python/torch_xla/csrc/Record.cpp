@@ -393,8 +393,17 @@ static void makeClassesIntegers(const c10::OperatorHandle &op, torch::jit::Stack
   }
 }
 
+/// EmbeddingBag(sparse=True): there are no sparse tensors, its gradient is a dense one, as PyTorch/XLA's.
+static void makeGradientDense(const c10::OperatorHandle &op, torch::jit::Stack &stack) {
+  static const c10::OperatorHandle backward = c10::Dispatcher::singleton().findSchemaOrThrow("aten::_embedding_bag_backward", "");
+  static const size_t count = backward.schema().arguments().size(), sparse = *backward.schema().argumentIndexWithName("sparse");
+  if (op == backward)
+    stack[stack.size() - count + sparse] = false;
+}
+
 void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   makeClassesIntegers(op, *stack);
+  makeGradientDense(op, *stack);
   if (!isEager()) {
     recordOrRun(op, stack);
     return cutIfLarge(*stack, op.schema().returns().size());

@@ -257,7 +257,7 @@ class XLAPatchedLinear(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             grad_weight = _product(grad_output, input, (list(range(input.dim() - 1)),) * 2, "...m,...n->mn")
         if ctx.has_bias and ctx.needs_input_grad[2]:
-            grad_bias = grad_output.sum(tuple(range(grad_output.dim() - 1)))
+            grad_bias = grad_output.sum(tuple(range(grad_output.dim() - 1))) if grad_output.dim() > 1 else grad_output
         return grad_input, grad_weight, grad_bias
 
 
