@@ -140,6 +140,18 @@ def test_gradient_of_a_while_loop():
     torch.testing.assert_close(y.grad.cpu(), x.grad, rtol=1e-4, atol=1e-5)
 
 
+def test_a_body_writes_to_a_clone():
+    from torch_xla.experimental import _control_flow as flow
+    x = torch.arange(3.0).to("xla")
+    copy = x.clone()
+
+    def writes(i):
+        copy.add_(x)
+        return (i + 1,)
+    flow.while_loop(lambda i: i < 4, writes, [torch.tensor(0, device="xla")])
+    assert copy.tolist() == [0.0, 5.0, 10.0] and x.tolist() == [0.0, 1.0, 2.0]
+
+
 def test_bad_bodies():
     x = torch.zeros(3).to("xla")
     from torch_xla.experimental import _control_flow as flow
@@ -148,7 +160,7 @@ def test_bad_bodies():
     with pytest.raises(RuntimeError, match=r"expects the body of a loop to return f32\[3\]"):
         flow.while_loop(lambda x: x.sum() < 3, lambda x: (x.sum(),), [x])
 
-    copy = x.clone()
+    copy = torch.empty_like(x).copy_(x)
 
     def writes(i):
         copy.add_(x)
