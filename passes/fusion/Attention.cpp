@@ -2,6 +2,7 @@
 //===- Attention.cpp - Find softmax(q k^T) v in a block -------------------===//
 // Input:   %s = dot_general %q, %k ; … scale, mask, maximum of each row, exponential, sum, division … ; %o = dot_general %p, %v
 // Output:  these operations as one cluster: the scores never exist in memory (lowering/cpu/emitters/Attention.cpp).
+//          What is done to q, k and v before (transposes, repeated heads, scales) joins, because all three are packed anyway.
 // Leaves alone scores that somebody else reads (gradients), few rows (reading the keys is all that counts), products of which the
 // second does not sum over the first one's columns, chains without an exponential.
 //===----------------------------------------------------------------------===//
@@ -12,6 +13,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -27,8 +30,9 @@ int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType())
 
 /// For each dimension of a tensor, the dimension of the scores along which it runs.
 using Labels = SmallVector<int64_t>;
-constexpr int64_t kOne = -1;   ///< a dimension of size 1
-constexpr int64_t kFree = -2;  ///< the same value everywhere
+constexpr int64_t kOne = -1;      ///< a dimension of size 1
+constexpr int64_t kFree = -2;     ///< the same value everywhere
+constexpr int64_t kJoined = 1000; ///< and more: dimensions of the batch joined or split
 
 class Matcher {
 public:
@@ -57,6 +61,7 @@ public:
   /// The operations in block order.
   Cluster cluster() {
     cloneShared();
+    absorbOperands();
     extend();
     Cluster result;
     result.ops.assign(members.begin(), members.end());
@@ -133,7 +138,7 @@ private:
       if (op != scores && op != last && !label(op))
         return false;
     key = labels[weights][keyDimension];
-    if (key < 0)
+    if (key < 0 || key >= kJoined)
       return false;
     for (Operation *op : order)
       if (auto reduce = dyn_cast<ReduceOp>(op))
@@ -150,21 +155,7 @@ private:
       for (int64_t dim : transpose.getPermutation())
         found.push_back(labels[transpose.getOperand()][dim]);
     } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      // Dimensions of size 1 come and go.
-      Labels from;
-      for (int64_t l : labels[reshape.getOperand()])
-        if (l != kOne)
-          from.push_back(l);
-      SmallVector<int64_t> before, after;
-      llvm::copy_if(shapeOf(reshape.getOperand()), std::back_inserter(before), [](int64_t size) { return size != 1; });
-      size_t next = 0;
-      for (int64_t size : shapeOf(reshape.getResult())) {
-        found.push_back(size == 1 ? kOne : next < from.size() ? from[next] : kOne);
-        next += size != 1;
-        if (size != 1)
-          after.push_back(size);
-      }
-      if (before != after)
+      if (!labelReshape(labels[reshape.getOperand()], shapeOf(reshape.getOperand()), shapeOf(reshape.getResult()), found))
         return false;
     } else if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
       for (int64_t size : shapeOf(broadcast.getResult()))
@@ -197,19 +188,68 @@ private:
     return true;
   }
 
+  /// Dimensions of size 1 come and go; those of the batch are joined and split: each way to do that has a label of its own.
+  bool labelReshape(const Labels &labels, ArrayRef<int64_t> from, ArrayRef<int64_t> to, Labels &found) {
+    size_t i = 0, j = 0;
+    while (i < from.size() || j < to.size()) {
+      if (j < to.size() && to[j] == 1) {
+        found.push_back(kOne);
+        ++j;
+        continue;
+      }
+      if (i < from.size() && from[i] == 1) {
+        ++i;
+        continue;
+      }
+      if (i == from.size() || j == to.size())
+        return false;
+      if (from[i] == to[j]) {
+        found.push_back(labels[i++]);
+        ++j;
+        continue;
+      }
+      // A group of dimensions with one product on both sides.
+      Labels joined{labels[i]};
+      int64_t before = from[i++], after = to[j], first = j++;
+      while (before != after) {
+        if (before < after ? i == from.size() : j == to.size())
+          return false;
+        if (before < after) {
+          joined.push_back(labels[i]);
+          before *= from[i++];
+        } else {
+          after *= to[j++];
+        }
+      }
+      int64_t batch = scores.getDotDimensionNumbers().getLhsBatchingDimensions().size();
+      if (llvm::any_of(joined, [&](int64_t l) { return l == kFree || (l >= batch && l < kJoined); }))
+        return false;
+      for (; first < (int64_t)j; ++first) {
+        joined.push_back(to[first]);
+        found.push_back(to[first] == 1 ? kOne : kJoined + int64_t(joins.insert({joined, joins.size()}).first->second));
+      }
+    }
+    return true;
+  }
+
   /// One operation combines the elements, and its neutral element is known.
   static bool isPlainReduction(ReduceOp reduce) {
     Block &body = reduce.getBody().front();
     return llvm::hasSingleElement(body.without_terminator()) && isa<AddOp, MaxOp, MinOp, MulOp>(body.front());
   }
 
+  /// The keys are the left factor of the first product.
+  bool isKeysLeft() {
+    return key < int64_t(shapeOf(scores.getLhs()).size()) - 1; // of batch and its own dimensions
+  }
+
   bool isWorthwhile() {
     // The key's dimension in the result of the first product: batch, left, right.
     int64_t batch = scores.getDotDimensionNumbers().getLhsBatchingDimensions().size();
-    int64_t leftFree = cast<RankedTensorType>(scores.getLhs().getType()).getRank() - batch - 1;
+    int64_t leftFree = shapeOf(scores.getLhs()).size() - batch - 1;
     if (key < batch)
       return false;
-    bool keysLeft = key < batch + leftFree;
+    bool keysLeft = isKeysLeft();
     Value keys = keysLeft ? scores.getLhs() : scores.getRhs();
     int64_t depth = shapeOf(keys)[keysLeft ? scores.getDotDimensionNumbers().getLhsContractingDimensions()[0] : scores.getDotDimensionNumbers().getRhsContractingDimensions()[0]];
     // Rows: dimensions that neither keys nor values have.
@@ -217,7 +257,7 @@ private:
     auto lastBatch = weightsLeft ? last.getDotDimensionNumbers().getLhsBatchingDimensions() : last.getDotDimensionNumbers().getRhsBatchingDimensions();
     int64_t rows = 1;
     for (auto [dim, l] : llvm::enumerate(labels[weights])) {
-      if (l < 0 || l == key || llvm::is_contained(lastBatch, (int64_t)dim) || l < batch)
+      if (l < 0 || l >= kJoined || l == key || llvm::is_contained(lastBatch, (int64_t)dim) || l < batch)
         continue;
       bool inKeys = keysLeft ? l < batch + leftFree : l >= batch + leftFree;
       if (!inKeys)
@@ -269,6 +309,110 @@ private:
            });
   }
 
+  /// What is done to q, k and v before: transposes, repeated heads, scales are part of packing. The dimensions along which is packed
+  /// stay whole.
+  void absorbOperands() {
+    bool keysLeft = isKeysLeft();
+    auto first = scores.getDotDimensionNumbers(), second = last.getDotDimensionNumbers();
+    bool valuesLeft = values == last.getLhs();
+    auto keyOf = [&](bool left) {
+      // The one dimension of the keys that is neither batch nor summed up and that becomes `key`.
+      int64_t batch = first.getLhsBatchingDimensions().size(), at = batch;
+      if (!left)
+        at += shapeOf(scores.getLhs()).size() - batch - 1;
+      ArrayRef<int64_t> batchDims = left ? first.getLhsBatchingDimensions() : first.getRhsBatchingDimensions();
+      int64_t summed = (left ? first.getLhsContractingDimensions() : first.getRhsContractingDimensions())[0];
+      for (int64_t dim = 0, rank = shapeOf(left ? scores.getLhs() : scores.getRhs()).size(); dim < rank; ++dim)
+        if (dim != summed && !llvm::is_contained(batchDims, dim) && at++ == key)
+          return dim;
+      return int64_t(-1);
+    };
+    for (bool left : {true, false}) {
+      SmallVector<int64_t> whole{(left ? first.getLhsContractingDimensions() : first.getRhsContractingDimensions())[0]};
+      if (left == keysLeft)
+        whole.push_back(keyOf(left));
+      absorb(scores->getOpOperand(left ? 0 : 1), whole);
+    }
+    SmallVector<int64_t> whole{(valuesLeft ? second.getLhsContractingDimensions() : second.getRhsContractingDimensions())[0]};
+    ArrayRef<int64_t> batchDims = valuesLeft ? second.getLhsBatchingDimensions() : second.getRhsBatchingDimensions();
+    for (auto [dim, size] : llvm::enumerate(shapeOf(values)))
+      if (size != 1 && (int64_t)dim != whole[0] && !llvm::is_contained(batchDims, (int64_t)dim))
+        whole.push_back(dim);
+    absorb(last->getOpOperand(valuesLeft ? 0 : 1), whole);
+  }
+
+  void absorb(OpOperand &use, SmallVector<int64_t> whole) {
+    SmallVector<Operation *> path;
+    size_t worthwhile = 0;
+    OpOperand *at = &use;
+    while (Operation *op = at->get().getDefiningOp()) {
+      if (op->getBlock() != last->getBlock() || !op->hasOneUse() || !hasPlainNumbers(op) || members.contains(op) || path.size() > 8)
+        break;
+      bool isKept = true;
+      unsigned next = 0;
+      if (auto transpose = dyn_cast<TransposeOp>(op)) {
+        for (int64_t &dim : whole)
+          dim = transpose.getPermutation()[dim];
+      } else if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+        for (int64_t &dim : whole)
+          isKept &= (dim = wholeBefore(shapeOf(reshape.getOperand()), shapeOf(reshape.getResult()), dim)) >= 0;
+      } else if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
+        for (int64_t &dim : whole) {
+          auto found = llvm::find(broadcast.getBroadcastDimensions(), dim);
+          isKept &= found != broadcast.getBroadcastDimensions().end();
+          dim = found - broadcast.getBroadcastDimensions().begin();
+          isKept = isKept && shapeOf(broadcast.getOperand())[dim] == shapeOf(op->getResult(0))[*found];
+        }
+      } else if (isa<MulOp, DivOp>(op)) {
+        // Times one number.
+        isKept = isOneNumber(op->getOperand(1)) || (isa<MulOp>(op) && isOneNumber(op->getOperand(0)));
+        next = isOneNumber(op->getOperand(1)) ? 0 : 1;
+      } else {
+        isKept = false;
+      }
+      if (!isKept)
+        break;
+      path.push_back(op);
+      if (!isa<ReshapeOp>(op))
+        worthwhile = path.size();
+      at = &op->getOpOperand(next);
+    }
+    path.resize(worthwhile);
+    for (Operation *op : path) {
+      members.insert(op);
+      if (isa<MulOp, DivOp>(op))
+        for (OpOperand &operand : op->getOpOperands())
+          if (auto number = operand.get().getDefiningOp<BroadcastInDimOp>(); number && isOneNumber(number) && classify(number) != OpRole::Duplicated) {
+            OpBuilder builder(op);
+            Operation *copy = number->hasOneUse() ? number.getOperation() : builder.clone(*number);
+            operand.set(copy->getResult(0));
+            members.insert(copy);
+          }
+    }
+  }
+
+  static bool isOneNumber(Value value) {
+    Operation *op = value.getDefiningOp();
+    auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(op);
+    return op && ((isa<ConstantOp>(op) && classify(op) == OpRole::Duplicated) ||
+                  (broadcast && elementsOf(broadcast.getOperand()) == 1 && hasPlainNumbers(op)));
+  }
+
+  /// The dimension of `from` that is dimension `dim` of `to`; -1 if there is none.
+  static int64_t wholeBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to, int64_t dim) {
+    if (dim < 0)
+      return -1;
+    int64_t behind = 1, product = 1;
+    for (int64_t size : to.drop_front(dim + 1))
+      behind *= size;
+    for (int64_t d = from.size() - 1; d >= 0; --d) {
+      if (product == behind && from[d] == to[dim])
+        return d;
+      product *= from[d];
+    }
+    return -1;
+  }
+
   /// A transpose or conversion that alone uses the result.
   void extend() {
     Operation *root = last;
@@ -288,6 +432,7 @@ private:
   llvm::MapVector<Operation *, bool> visited;
   llvm::SetVector<Operation *> members;
   DenseMap<Value, Labels> labels;
+  std::map<Labels, size_t> joins;
 };
 
 } // namespace

@@ -84,3 +84,32 @@ func.func @perceptron(%x: tensor<32x8xf32>, %w: tensor<8x40xf32>, %u: tensor<40x
   %2 = stablehlo.dot_general %1, %u, contracting_dims = [1] x [0] : (tensor<32x40xf32>, tensor<40x16xf32>) -> tensor<32x16xf32>
   return %2 : tensor<32x16xf32>
 }
+
+// -----
+
+// As PyTorch writes it: factors scaled by a run-time number, one batch dimension for products and two for all else, heads that share
+// keys repeated. All of that is part of packing.
+// CHECK-LABEL: func.func @torch
+// CHECK-NEXT: %[[Q:.*]] = stablehlo.reshape %arg0
+// CHECK-NEXT: call @{{.*}}(%arg3, %[[Q]], %arg1, %arg2)
+// CHECK-NEXT: stablehlo.reshape
+// CHECK-NEXT: return
+func.func @torch(%q: tensor<2x6x32x8xf32>, %k: tensor<2x3x40x8xf32>, %v: tensor<12x40x16xf32>, %scale: tensor<f32>) -> tensor<2x6x32x16xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %scales = stablehlo.broadcast_in_dim %scale, dims = [] : (tensor<f32>) -> tensor<12x32x8xf32>
+  %0 = stablehlo.reshape %q : (tensor<2x6x32x8xf32>) -> tensor<12x32x8xf32>
+  %1 = stablehlo.multiply %0, %scales : tensor<12x32x8xf32>
+  %2 = stablehlo.broadcast_in_dim %k, dims = [0, 1, 3, 4] : (tensor<2x3x40x8xf32>) -> tensor<2x3x2x40x8xf32>
+  %3 = stablehlo.transpose %2, dims = [0, 1, 2, 4, 3] : (tensor<2x3x2x40x8xf32>) -> tensor<2x3x2x8x40xf32>
+  %4 = stablehlo.reshape %3 : (tensor<2x3x2x8x40xf32>) -> tensor<12x8x40xf32>
+  %5 = stablehlo.dot_general %1, %4, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<12x32x8xf32>, tensor<12x8x40xf32>) -> tensor<12x32x40xf32>
+  %6 = stablehlo.reshape %5 : (tensor<12x32x40xf32>) -> tensor<2x6x32x40xf32>
+  %7 = stablehlo.exponential %6 : tensor<2x6x32x40xf32>
+  %8 = stablehlo.reduce(%7 init: %zero) applies stablehlo.add across dimensions = [3] : (tensor<2x6x32x40xf32>, tensor<f32>) -> tensor<2x6x32xf32>
+  %9 = stablehlo.broadcast_in_dim %8, dims = [0, 1, 2] : (tensor<2x6x32xf32>) -> tensor<2x6x32x40xf32>
+  %10 = stablehlo.divide %7, %9 : tensor<2x6x32x40xf32>
+  %11 = stablehlo.reshape %10 : (tensor<2x6x32x40xf32>) -> tensor<12x32x40xf32>
+  %12 = stablehlo.dot_general %11, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<12x32x40xf32>, tensor<12x40x16xf32>) -> tensor<12x32x16xf32>
+  %13 = stablehlo.reshape %12 : (tensor<12x32x16xf32>) -> tensor<2x6x32x16xf32>
+  return %13 : tensor<2x6x32x16xf32>
+}

@@ -44,6 +44,7 @@ private:
   mlir::LogicalResult match();
   mlir::LogicalResult classify();
   bool dependsOnScores(const Operand &operand) const;
+  AtomSet reads(const Operand &operand) const;
   bool isContiguous(const Operand &operand, int atom) const;
   RegisterTile chooseTile(int64_t rows, int64_t columns) const;
   void chooseBlocks();

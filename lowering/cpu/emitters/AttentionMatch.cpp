@@ -57,6 +57,23 @@ LogicalResult AttentionEmitter::match() {
   return success();
 }
 
+/// The indices on which the numbers depend: of repeated heads, not those along which they are repeated.
+AtomSet AttentionEmitter::reads(const Operand &operand) const {
+  if (operand.kind == Operand::Buffer)
+    return operand.access.atoms();
+  if (operand.kind != Operand::Intermediate)
+    return 0;
+  const Node &node = model.nodeOf(operand);
+  if (node.reduction || node.usesIndex)
+    return node.kept;
+  AtomSet atoms = 0;
+  for (const Operand &input : node.inputs)
+    atoms |= reads(input);
+  for (const auto &[value, captured] : node.captured)
+    atoms |= reads(captured);
+  return atoms;
+}
+
 LogicalResult AttentionEmitter::classify() {
   auto single = [&](AtomSet atoms) { return atoms && !(atoms & (atoms - 1)) ? members(atoms).front() : -1; };
   n = single(result.node->reduced());
@@ -64,12 +81,12 @@ LogicalResult AttentionEmitter::classify() {
   AtomSet kept = scores.node->kept;
   if (n < 0 || k < 0 || !(kept & atomBit(n)))
     return fail("more than one index to sum over");
-  AtomSet inA = model.depends(*scores.a.operand), inB = model.depends(*scores.b.operand);
+  AtomSet inA = reads(*scores.a.operand), inB = reads(*scores.b.operand);
   if (!(inA & atomBit(n)) == !(inB & atomBit(n)))
     return fail("both factors of the scores or none depend on the index of the keys");
   keys = inA & atomBit(n) ? scores.a : scores.b;
   query = inA & atomBit(n) ? scores.b : scores.a;
-  AtomSet inKeys = model.depends(*keys.operand), inValues = model.depends(*values.operand);
+  AtomSet inKeys = reads(*keys.operand), inValues = reads(*values.operand);
   AtomSet shared = inKeys | inValues;
   batch = kept & ~atomBit(n) & shared;
   rowAtoms = kept & ~atomBit(n) & ~shared;
@@ -77,7 +94,7 @@ LogicalResult AttentionEmitter::classify() {
   if (!rowAtoms || d < 0 || !(inValues & atomBit(n)))
     return fail("values without an index of their own, or no rows");
   if ((inKeys & ~(batch | atomBit(n) | atomBit(k))) || !(inKeys & atomBit(k)) ||
-      (model.depends(*query.operand) & ~(batch | rowAtoms | atomBit(k))) || (kept & atomBit(k)))
+      (reads(*query.operand) & ~(batch | rowAtoms | atomBit(k))) || (kept & atomBit(k)))
     return fail("factors with other indices than the scores");
   if (result.node->kept != (batch | rowAtoms | atomBit(d)))
     return fail("a result with other indices");

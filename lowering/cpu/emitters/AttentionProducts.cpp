@@ -81,6 +81,9 @@ void AttentionEmitter::packColumns(PointEvaluator &unit, const SumOfProducts &su
   int64_t width = vectors * lanes, columns = model.atomSizes[column], steps = model.atomSizes[depth];
   bool isTransposed = !isContiguous(*factor.operand, column) && isContiguous(*factor.operand, depth);
   PointEvaluator at = unit;
+  at.enter(at.block());
+  for (int atom : rowOrder) // along which heads are repeated
+    at.bindIndex(atom, at.constant(0));
   scf::ForOp panels = openLoop(at, at.constant(0), at.constant(columns), width);
   at.enterLoop(panels);
   Value first = panels.getInductionVar(), base = at.mulConstant(first, steps);

@@ -35,6 +35,31 @@ def reduce(p, value, kind, init):
                      f'({value.type}, {scalar}) -> {dt.spell(value.dtype, shape)}')
 
 
+def transposed(p, value, order):
+    return emit(p, "transpose", [value], value.dtype, [value.shape[i] for i in order], f"permutation = array<i64: {', '.join(map(str, order))}>")
+
+
+def given(p, dtype, shape):
+    """An argument, or what is made of one: of another order, times a number, of fewer heads."""
+    r, shape = p.random, tuple(shape)
+    if r.random() < 0.25:
+        order = [int(i) for i in r.permutation(len(shape))]
+        value = transposed(p, p.argument(dtype, tuple(shape[order.index(i)] for i in range(len(shape)))), order)
+    elif r.random() < 0.2:
+        at = int(r.integers(len(shape)))
+        dims = [d for d in range(len(shape)) if d != at]
+        value = broadcast(p, p.argument(dtype, tuple(shape[d] for d in dims)), shape, dims)
+    else:
+        value = p.argument(dtype, shape)
+    if r.random() < 0.25:
+        value = emit(p, "multiply", [value, broadcast(p, p.argument(dtype, ()), shape, [])], dtype, shape)
+    return value
+
+
+def reshape(p, value, shape):
+    return emit(p, "reshape", [value], value.dtype, shape)
+
+
 def attention(p):
     """Nobody else reads what lies in between, for the most part: it would have to be written then."""
     before, first = list(p.values), len(p.operations)
@@ -50,7 +75,7 @@ def pattern(p):
     r = p.random
     dtype = str(r.choice(["f32", "f32", "f32", "f64", "bf16", "f16"]))
     wide = "f32" if dtype in ("bf16", "f16") and r.random() < 0.7 else dtype
-    heads, groups = int(r.choice([1, 2, 3])), int(r.choice([1, 1, 2]))
+    heads, groups = int(r.choice([1, 2, 3, 6])), int(r.choice([1, 1, 2]))
     rows, keys = (int(r.choice([16, 17, 23, 31, 33, 40, 64, 70])) for _ in range(2))
     depth, width = (int(r.choice([2, 5, 8, 16, 19, 24])) for _ in range(2))
     # [heads, length, width] or [length, heads, width]; rows of several heads may share keys.
@@ -59,10 +84,15 @@ def pattern(p):
     at, along = (1, 0) if inner else (0, 1)
     shared = groups > 1
     q_shape = [heads, groups, rows, depth] if shared else place(rows, depth)
-    q, k, v = (p.argument(dtype, tuple(s)) for s in (q_shape, place(keys, depth), place(keys, width)))
+    q, k, v = (given(p, dtype, s) for s in (q_shape, place(keys, depth), place(keys, width)))
     full = ([heads, groups] if shared else [heads]) + [rows, keys]
     last = len(full) - 1
     s = product(p, q, k, wide, full, [0] if shared else [at], [at], len(q_shape) - 1, 2)
+    flat = list(full)
+    if heads == 6:  # PyTorch's products know one batch dimension
+        full = [2, 3] + full[1:]
+        last = len(full) - 1
+        s = reshape(p, s, full)
     s = emit(p, "multiply", [s, constant(p, wide, full, round(float(r.uniform(0.1, 1)), 3))], wide, full)
     mask = str(r.choice(["none", "bias", "row bias", "choice", "causal"]))
     if mask.endswith("bias"):
@@ -91,11 +121,13 @@ def pattern(p):
         e = emit(p, "divide", [e, total], wide, full)
     if wide != dtype:
         e = emit(p, "convert", [e], dtype, full)
+    if heads == 6:
+        e, full, last = reshape(p, e, flat), flat, len(flat) - 1
     if r.random() < 0.6:
         o = product(p, e, v, dtype, full[:-1] + [width], [0], [at], last, along)
     else:
         o = product(p, v, e, dtype, [heads, width] + full[1:-1], [at], [0], along, last)
     if r.random() < 0.5:
         order = [int(i) for i in r.permutation(len(o.shape))]
-        o = emit(p, "transpose", [o], dtype, [o.shape[i] for i in order], f"permutation = array<i64: {', '.join(map(str, order))}>")
+        o = transposed(p, o, order)
     return o
