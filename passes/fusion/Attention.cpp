@@ -12,6 +12,7 @@
 #include "passes/fusion/FusionPolicy.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <map>
@@ -36,7 +37,8 @@ constexpr int64_t kJoined = 1000; ///< and more: dimensions of the batch joined 
 
 class Matcher {
 public:
-  explicit Matcher(DotGeneralOp last) : last(last) {}
+  /// `taken`: operations of other clusters.
+  Matcher(DotGeneralOp last, const llvm::DenseSet<Operation *> &taken) : last(last), taken(taken) {}
 
   /// Finds the operations; false if this is no attention.
   bool match() {
@@ -346,7 +348,8 @@ private:
     size_t worthwhile = 0;
     OpOperand *at = &use;
     while (Operation *op = at->get().getDefiningOp()) {
-      if (op->getBlock() != last->getBlock() || !op->hasOneUse() || !hasPlainNumbers(op) || members.contains(op) || path.size() > 8)
+      if (op->getBlock() != last->getBlock() || !op->hasOneUse() || !hasPlainNumbers(op) || members.contains(op) || taken.contains(op) ||
+          path.size() > 8)
         break;
       bool isKept = true;
       unsigned next = 0;
@@ -426,6 +429,7 @@ private:
   }
 
   DotGeneralOp last, scores;
+  const llvm::DenseSet<Operation *> &taken;
   Value weights, values;
   int64_t keyDimension = 0, key = kOne;
   bool hasSecondScores = false;
@@ -441,7 +445,7 @@ std::vector<Cluster> findAttention(Block &block) {
   std::vector<Cluster> found;
   llvm::DenseSet<Operation *> taken;
   for (auto dot : llvm::make_early_inc_range(block.getOps<DotGeneralOp>())) {
-    Matcher matcher(dot);
+    Matcher matcher(dot, taken);
     if (taken.contains(dot) || !matcher.match())
       continue;
     Cluster cluster = matcher.cluster();

@@ -27,6 +27,16 @@ def causal(low=-np.inf, shift=0):
     return function
 
 
+def added(q, k, v, low):
+    """PyTorch's causal mask: 0 or a number is added."""
+    import jax.numpy as jnp
+    from jax import lax
+    x = jnp.einsum("bhqd,bhkd->bhqk", q, k)
+    row, column = (lax.broadcasted_iota(np.int32, x.shape[2:], d) for d in (0, 1))
+    x = x + jnp.where(row >= column, jnp.zeros(x.shape[2:], x.dtype), jnp.broadcast_to(low, x.shape[2:]))
+    return jnp.einsum("bhqk,bhkd->bhqd", softmax(x), v)
+
+
 def bias(q, k, v, mask):
     import jax.numpy as jnp
     x = jnp.einsum("bqhd,bkhd->bhqk", q, k) + mask[:, None, None, :]
@@ -95,4 +105,13 @@ def test_keys_behind_the_mask(tmp_path):
     inputs[1][0, 0, 120] = np.nan
     got, want = run(causal(low=-1e9), inputs, tmp_path)
     assert np.isfinite(want[0, 0, :120]).all() and np.isnan(want[0, 0, 120:]).all()
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("low, key", [(-np.inf, 1.0), (-np.inf, np.inf), (-np.inf, 1e30), (-1.0, 1.0)])
+def test_added_mask(low, key, tmp_path):
+    """Scores of infinite keys minus infinity are NaN."""
+    inputs = normal(heads(2, 150, 150, 8, 8))
+    inputs[1][0, 1, 140] *= np.float32(key)
+    got, want = run(added, [*inputs, np.float32(low)], tmp_path)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)

@@ -168,7 +168,7 @@ PointEvaluator AttentionEmitter::maskedPoint(PointEvaluator &row) {
   PointEvaluator point = row;
   point.enter(row.block());
   point.bindIndex(n, point.constant(0)); // nothing depends on it (matchMask)
-  point.bind(mask->chosen, point.number(mask->low));
+  point.bind(mask->chosen, point.evaluate(*mask->low));
   return point;
 }
 
@@ -199,6 +199,14 @@ Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value ro
   if (mask) {
     PointEvaluator masked = maskedPoint(row);
     isZero(row, factorAt(masked, result, weights));
+    if (mask->isSum) {
+      // A score that is a number, plus -inf.
+      OpBuilder b = row.builder();
+      auto infinity = b.getFloatAttr(type, APFloat::getInf(cast<FloatType>(type).getFloatSemantics(), /*Negative=*/true));
+      Value isLow = arith::CmpFOp::create(b, row.loc(), arith::CmpFPredicate::OEQ, masked.evaluate(*mask->low), row.number(infinity));
+      b = row.builder();
+      maskedIsZero = arith::AndIOp::create(b, row.loc(), maskedIsZero, isLow);
+    }
   }
   if (held != weights.operand->value || weights.converts || held == scores.node->op->getResult(0))
     sweep(row, {}, [&](PointEvaluator &point, MutableArrayRef<Value>) {
@@ -268,7 +276,14 @@ bool AttentionEmitter::emit() {
   bindLinear(at, unit, batchOrder);
   packColumns(at, scores, keys, n, k, packedKeys, scoreTile.vectors);
   packColumns(at, result, values, d, n, packedValues, valueTile.vectors);
-  Value finite = mask ? areFinite(at, packedValues, llvm::alignTo(width, valueWidth) * length) : Value();
+  Value areNumbers;
+  if (mask)
+    areNumbers = areOrdinary(at, {packedValues, 0}, at.constant(1), llvm::alignTo(width, valueWidth) * length);
+  if (mask && mask->isSum) {
+    Value areKeys = areOrdinary(at, {packedKeys, 0}, at.constant(1), llvm::alignTo(length, scoreWidth) * depth);
+    OpBuilder b = at.builder();
+    areNumbers = arith::AndIOp::create(b, at.loc(), areNumbers, areKeys);
+  }
   scf::ForOp tiles = openLoop(at, rowBegin, rowEnd, tileRows);
   at.enterLoop(tiles);
   Value first = tiles.getInductionVar(), here = at.constant(tileRows);
@@ -279,7 +294,7 @@ bool AttentionEmitter::emit() {
   Value reach = packRows(at, first, here);
   keysEnd = at.constant(length);
   if (mask)
-    computeUnmasked(at, first, here, reach, finite);
+    computeUnmasked(at, first, here, reach, areNumbers);
   else
     computeTile(at, first, here);
   return !at.broken();
@@ -295,16 +310,19 @@ Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value 
 }
 
 /// The tile with the keys that some row reaches; if others turn out to have weights (no key is allowed, all allowed scores are as low
-/// as the mask's constant) or if 0 times a value is not 0, with all keys.
-void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Value rows, Value reach, Value finite) {
+/// as the mask's constant) or if 0 times a value may not be 0, with all keys.
+void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Value rows, Value reach, Value areNumbers) {
   PointEvaluator at = tile;
+  Value areRows = mask->isSum ? areOrdinary(at, queryRows, rows, llvm::alignTo(model.atomSizes[k], lanes)) : Value();
   int64_t length = model.atomSizes[n];
   OpBuilder b = at.builder();
   Value all = at.constant(length), step = at.constant(keyStep);
   Value steps = arith::CeilDivUIOp::create(b, at.loc(), arith::MaxSIOp::create(b, at.loc(), reach, at.constant(1)), step);
   Value some = arith::MulIOp::create(b, at.loc(), steps, step);
   Value isSome = arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::ult, some, at.constant(length / keyStep * keyStep));
-  isSome = arith::AndIOp::create(b, at.loc(), isSome, finite);
+  isSome = arith::AndIOp::create(b, at.loc(), isSome, areNumbers);
+  if (areRows)
+    isSome = arith::AndIOp::create(b, at.loc(), isSome, areRows);
   Value end = arith::SelectOp::create(b, at.loc(), isSome, some, all);
   scf::ForOp attempts = openLoop(at, at.constant(0), at.constant(2), 1, end);
   at.enterLoop(attempts);

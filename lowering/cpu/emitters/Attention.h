@@ -17,10 +17,11 @@ struct RegisterTile {
   int64_t rows = 1, vectors = 1;
 };
 
-/// A choice of a constant instead of the score wherever n >= limit (causal masks).
+/// One number instead of the scores wherever n >= limit (causal masks), or added to them, if it is -inf.
 struct Mask {
-  mlir::Value chosen;   ///< the tensor of scores and constants
-  mlir::TypedAttr low;  ///< the constant
+  mlir::Value chosen;           ///< the tensor of scores and that number
+  const Operand *low = nullptr; ///< the number
+  bool isSum = false;
   LinearExpr limit; ///< of the row's indices
 };
 
@@ -50,6 +51,8 @@ private:
   void chooseBlocks();
   mlir::Value liveAfter(int level) const;
   void matchMask();
+  bool areScores(const Operand &operand) const;
+  std::optional<Mask> maskOf(const Node &node, const Operand *&condition) const;
   bool followsFrom(mlir::Value tensor, const Operand &operand) const;
   std::optional<LinearExpr> linearOf(const Operand &operand) const;
   std::optional<LinearExpr> linearOf(const Node &node, mlir::Value value) const;
@@ -58,7 +61,7 @@ private:
   bool emit();
   void bindLanes(PointEvaluator &at, int atom, mlir::Value begin, int64_t step);
   void packColumns(PointEvaluator &unit, const SumOfProducts &sum, const Factor &factor, int column, int depth, mlir::Value memory, int64_t vectors);
-  mlir::Value areFinite(PointEvaluator &unit, mlir::Value memory, int64_t elements);
+  mlir::Value areOrdinary(PointEvaluator &unit, const Matrix &numbers, mlir::Value rows, int64_t width);
   mlir::Value packRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
   void multiply(PointEvaluator &at, const RegisterTile &tile, const Matrix &a, mlir::Value aBase, mlir::Value panel, mlir::Value panelBase, mlir::Value kBegin,
                 mlir::Value kEnd, const Matrix &c, mlir::Value cBase, bool isSumming);
@@ -68,7 +71,7 @@ private:
   PointEvaluator maskedPoint(PointEvaluator &row);
   void isZero(PointEvaluator &at, mlir::Value number);
   mlir::Value computeTile(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
-  void computeUnmasked(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows, mlir::Value reach, mlir::Value finite);
+  void computeUnmasked(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows, mlir::Value reach, mlir::Value areNumbers);
   mlir::SmallVector<mlir::Value> sweep(PointEvaluator &row, mlir::SmallVector<mlir::Value> carried,
                                        llvm::function_ref<void(PointEvaluator &, mlir::MutableArrayRef<mlir::Value>)> step);
   void bindHeld(PointEvaluator &point, mlir::Value rowBase);

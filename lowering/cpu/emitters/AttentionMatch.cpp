@@ -220,43 +220,100 @@ bool AttentionEmitter::followsFrom(Value tensor, const Operand &operand) const {
          llvm::all_of(node.captured, [&](const auto &captured) { return followsFrom(tensor, captured.second); });
 }
 
-/// A choice between scores and one constant by comparing the index of the keys with the row's, where all else follows from its result.
+/// What a node without arithmetic of its own passes on.
+static const Operand *passedOn(const Node &node) {
+  if (!node.body)
+    return &node.inputs.front();
+  auto argument = dyn_cast<BlockArgument>(node.body->getTerminator()->getOperand(0));
+  return argument && argument.getArgNumber() < node.inputs.size() ? &node.inputs[argument.getArgNumber()] : nullptr;
+}
+
+/// The scores themselves, perhaps reshaped.
+bool AttentionEmitter::areScores(const Operand &operand) const {
+  if (operand.kind != Operand::Intermediate)
+    return false;
+  const Node &node = model.nodeOf(operand);
+  const Operand *source = node.reduction ? nullptr : passedOn(node);
+  return &node == scores.node || (source && areScores(*source));
+}
+
+/// The node as condition ? first : second, all three inputs of it.
+static bool matchChoice(const Node &node, const Operand *&condition, const Operand *&first, const Operand *&second) {
+  auto select = node.body ? node.body->getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+  auto inputOf = [&](Value value) -> const Operand * {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument.getArgNumber() < node.inputs.size() ? &node.inputs[argument.getArgNumber()] : nullptr;
+  };
+  if (!select)
+    return false;
+  condition = inputOf(select.getCondition());
+  first = inputOf(select.getTrueValue());
+  second = inputOf(select.getFalseValue());
+  return condition && first && second;
+}
+
+/// As a choice between scores and one number, or as scores + (a choice between 0 and one number, which is to be -inf).
+std::optional<Mask> AttentionEmitter::maskOf(const Node &node, const Operand *&condition) const {
+  const Operand *first = nullptr, *low = nullptr;
+  Mask found;
+  found.chosen = node.op->getResult(0);
+  if (matchChoice(node, condition, first, low) && low->kind == Operand::Scalar && isa<FloatType>(low->scalar.getType())) {
+    found.low = low;
+    return found;
+  }
+  auto add = node.body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!add || node.inputs.size() != 2 || !isa<BlockArgument>(add.getLhs()) || !isa<BlockArgument>(add.getRhs()) ||
+      add.getLhs() == add.getRhs() || getElementTypeOrSelf(found.chosen.getType()) != type)
+    return std::nullopt;
+  const Operand *bias = &node.inputs[areScores(node.inputs[0]) ? 1 : 0];
+  if (!areScores(node.inputs[areScores(node.inputs[0]) ? 0 : 1]))
+    return std::nullopt;
+  while (bias && bias->kind == Operand::Intermediate) {
+    const Node &source = model.nodeOf(*bias);
+    if (source.reduction || source.op->getNumResults() != 1)
+      return std::nullopt;
+    if (matchChoice(source, condition, first, low)) {
+      bool isZero = first->kind == Operand::Scalar && matchPattern(first->scalar, m_AnyZeroFloat());
+      if (!isZero || reads(*low))
+        return std::nullopt;
+      found.low = low;
+      found.isSum = true;
+      return found;
+    }
+    bias = passedOn(source);
+  }
+  return std::nullopt;
+}
+
+/// A number instead of the scores where the index of the keys is too far behind the row's, if all else follows from that.
 void AttentionEmitter::matchMask() {
   constexpr int64_t kSafe = int64_t(1) << 30; // no 32-bit index wraps
   for (const Node &node : model.nodes) {
     if (!node.body || node.reduction || node.op->getNumResults() != 1 || !(node.kept & atomBit(n)))
       continue;
-    auto select = node.body->getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>();
-    auto inputOf = [&](Value value) -> const Operand * {
-      auto argument = dyn_cast<BlockArgument>(value);
-      return argument && argument.getArgNumber() < node.inputs.size() ? &node.inputs[argument.getArgNumber()] : nullptr;
-    };
-    const Operand *condition = select ? inputOf(select.getCondition()) : nullptr, *low = select ? inputOf(select.getFalseValue()) : nullptr;
-    if (!condition || !low || low->kind != Operand::Scalar || !isa<FloatType>(low->scalar.getType()))
-      continue;
-    std::optional<LinearExpr> margin = marginOf(*condition);
+    const Operand *condition = nullptr;
+    std::optional<Mask> found = maskOf(node, condition);
+    std::optional<LinearExpr> margin = found ? marginOf(*condition) : std::nullopt;
     if (!margin || margin->coefficient(n) != -1 || (margin->atoms() & ~(batch | rowAtoms | atomBit(n))))
       continue;
     int64_t most = std::abs(margin->offset);
     for (auto [atom, coefficient] : margin->terms)
       most += std::abs(coefficient) * model.atomSizes[atom];
-    Value chosen = node.op->getResult(0);
-    bool isAll = most < kSafe && followsFrom(chosen, *weights.operand);
+    bool isAll = most < kSafe && followsFrom(found->chosen, *weights.operand);
     for (const Node &other : model.nodes)
       if (other.reduction && &other != scores.node && &other != result.node) {
         Value element;
         Operation *combine = matchCombiner(other.body, other.inputs.size(), element);
         isAll &= isa<arith::AddFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combine) &&
-                 llvm::all_of(other.inputs, [&](const Operand &input) { return followsFrom(chosen, input); });
+                 llvm::all_of(other.inputs, [&](const Operand &input) { return followsFrom(found->chosen, input); });
       }
     if (!isAll)
       continue;
-    LinearExpr limit;
     for (auto [atom, coefficient] : margin->terms)
       if (atom != n)
-        limit.add(atom, coefficient);
-    limit.offset = margin->offset + 1;
-    mask = Mask{chosen, low->scalar, limit};
+        found->limit.add(atom, coefficient);
+    found->limit.offset = margin->offset + 1;
+    mask = found;
     keyStep = std::lcm(scoreTile.vectors * lanes, kStrip * lanes);
     return;
   }

@@ -4,6 +4,7 @@
 #include "lowering/cpu/emitters/VectorTranspose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -159,24 +160,31 @@ Value AttentionEmitter::packRows(PointEvaluator &tile, Value rowBegin, Value row
   return mask ? loop.getResult(0) : Value();
 }
 
-/// Whether all numbers are: 0 times any other is NaN.
-Value AttentionEmitter::areFinite(PointEvaluator &unit, Value memory, int64_t elements) {
+/// Whether all numbers are so small that 0 times each is 0 and no sum of products of two of them overflows.
+Value AttentionEmitter::areOrdinary(PointEvaluator &unit, const Matrix &numbers, Value rows, int64_t width) {
   PointEvaluator at = unit;
   OpBuilder b = at.builder();
   VectorType vectorType = at.vectorOf(type);
-  Value zero = at.number(cast<TypedAttr>(b.getZeroAttr(vectorType)));
-  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(elements), lanes, zero);
+  scf::ForOp loop = openLoop(at, at.constant(0), rows, 1, at.number(cast<TypedAttr>(b.getZeroAttr(vectorType))));
   at.enterLoop(loop);
+  Value base = at.mulConstant(loop.getInductionVar(), numbers.stride);
+  scf::ForOp inner = openLoop(at, at.constant(0), at.constant(width), lanes, loop.getRegionIterArg(0));
+  at.enterLoop(inner);
+  Value from = at.add(base, inner.getInductionVar());
   b = at.builder();
-  Value vector = vector::LoadOp::create(b, at.loc(), vectorType, memory, ValueRange{loop.getInductionVar()});
-  yieldFrom(loop, {accumulateProduct(at, vector, zero, loop.getRegionIterArg(0), target.fma)});
+  Value vector = vector::LoadOp::create(b, at.loc(), vectorType, numbers.memory, ValueRange{from});
+  Value magnitude = math::AbsFOp::create(b, at.loc(), vector);
+  yieldFrom(inner, {arith::MaximumFOp::create(b, at.loc(), inner.getRegionIterArg(0), magnitude).getResult()});
   at.leave();
-  SmallVector<Value> sum = foldLanes(at, {loop.getResult(0)}, [&](ArrayRef<Value> left, ArrayRef<Value> right) -> SmallVector<Value> {
-    OpBuilder inner = at.builder();
-    return {arith::AddFOp::create(inner, at.loc(), left[0], right[0])};
+  yieldFrom(loop, inner.getResult(0));
+  at.leave();
+  SmallVector<Value> most = foldLanes(at, {loop.getResult(0)}, [&](ArrayRef<Value> left, ArrayRef<Value> right) -> SmallVector<Value> {
+    OpBuilder inside = at.builder();
+    return {arith::MaximumFOp::create(inside, at.loc(), left[0], right[0])};
   });
   b = at.builder();
-  return arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OEQ, sum[0], at.number(cast<TypedAttr>(b.getZeroAttr(type))));
+  Value limit = at.number(b.getFloatAttr(type, 0x1p58)); // squares of it, up to 512 of them, are numbers of f32
+  return arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OLT, most[0], limit);
 }
 
 /// c[row, column] (+)= sum over [kBegin, kEnd) of a[row, k] * panel[k, column] for the rows and columns of one register tile.

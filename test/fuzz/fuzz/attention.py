@@ -93,13 +93,14 @@ def pattern(p):
         full = [2, 3] + full[1:]
         last = len(full) - 1
         s = reshape(p, s, full)
+    plain = s
     s = emit(p, "multiply", [s, constant(p, wide, full, round(float(r.uniform(0.1, 1)), 3))], wide, full)
-    mask = str(r.choice(["none", "bias", "row bias", "choice", "causal"]))
+    mask = str(r.choice(["none", "bias", "row bias", "choice", "causal", "causal", "added"]))
     if mask.endswith("bias"):
         shape = full if mask == "bias" else [keys]
         s = emit(p, "add", [s, broadcast(p, p.argument(wide, tuple(shape)), full, list(range(len(full))) if mask == "bias" else [last])], wide, full)
     elif mask != "none":
-        if mask == "causal":
+        if mask != "choice":
             line, column = (emit(p, "iota", [], "i32", [rows, keys], body=f'"stablehlo.iota"() <{{iota_dimension = {d} : i64}}> : () -> tensor<{rows}x{keys}xi32>')
                             for d in (0, 1))
             shift = int(r.integers(-3, max(1, keys - rows) + 1))
@@ -110,7 +111,12 @@ def pattern(p):
         else:
             allowed = p.argument("i1", (rows, keys))
         low = str(r.choice(["-1.0e+4", "-6.0e+4", "0xFC00" if wide == "f16" else {"f64": "0xFFF0000000000000", "bf16": "0xFF80"}.get(wide, "0xFF800000")]))
-        s = emit(p, "select", [broadcast(p, allowed, full, [last - 1, last]), s, constant(p, wide, full, low)], wide, full)
+        if mask == "added":
+            zero, number = constant(p, wide, [rows, keys], "0.0"), constant(p, wide, (), low)
+            bias = emit(p, "select", [allowed, zero, broadcast(p, number, [rows, keys], [])], wide, [rows, keys])
+            s = emit(p, "add", [plain if r.random() < 0.7 else s, broadcast(p, bias, full, [last - 1, last])], wide, full)
+        else:
+            s = emit(p, "select", [broadcast(p, allowed, full, [last - 1, last]), s, constant(p, wide, full, low)], wide, full)
     outer = list(range(last))
     minus = {"f16": "0xFC00", "bf16": "0xFF80", "f64": "0xFFF0000000000000"}.get(wide, "0xFF800000")
     if r.random() < 0.9:
