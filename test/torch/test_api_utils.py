@@ -281,3 +281,25 @@ def test_lines_of_training_programs(capsys):
     test_utils.write_to_summary(Writer(), 5, {"loss": 1.5}, write_xla_metrics=True)
     assert ("loss", 1.5, 5) in written and any(name == "ExecuteTime" for name, _, _ in written)
     assert test_utils.mp_test(lambda rank: rank + 1)(3) == 4
+
+
+def test_pytreeify():
+    from torch_xla.experimental.pytreeify import pytreeify
+
+    @pytreeify
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, tree, factors):
+            ctx.factors = factors
+            return {"sum": tree["a"] * factors[0] + tree["b"][0] * factors[1], "first": tree["a"] * 1}
+
+        @staticmethod
+        def backward(ctx, gradients):
+            of_sum = gradients["sum"]
+            return {"a": of_sum * ctx.factors[0] + gradients["first"], "b": [of_sum * ctx.factors[1]]}, None
+    for device in ("cpu", "xla"):
+        a, b = (torch.ones(2, device=device, requires_grad=True) for _ in range(2))
+        made = Scaled.apply({"a": a, "b": [b]}, (3.0, torch.tensor(5.0, device=device)))
+        assert made["sum"].tolist() == [8, 8] and made["first"].tolist() == [1, 1]
+        (made["sum"].sum() + 10 * made["first"].sum()).backward()
+        assert a.grad.tolist() == [13, 13] and b.grad.tolist() == [5, 5]

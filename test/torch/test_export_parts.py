@@ -177,3 +177,22 @@ def test_factorizations_that_fail_give_no_numbers_in_exported_programs():
     assert module(torch.stack([x, x * 0])).cpu().isnan().any((1, 2)).tolist() == [False, True]
     with pytest.raises(torch.linalg.LinAlgError, match="singular"):
         torch.linalg.inv(torch.zeros(2, 2, device="xla"))
+
+
+def test_places_in_text_of_marked_programs(monkeypatch):
+    monkeypatch.setenv("XLA_HLO_DEBUG", "1")
+    text = xm.get_stablehlo([torch.ops.xla.write_mlir_debuginfo(_through(torch.ones(2, 3, device="xla").sin()), "last")])
+    assert re.search(r"stablehlo\.sine .* loc\(#loc\d+\)", text) and re.search(r'#loc\d+ = loc\("aten::sin"\(#loc\d+\)\)', text)
+    assert "test_export_parts.py" in text and re.search(r'uniform_dequantize .* loc\("last"\)', text)
+    assert torch_xla._XLAC._artifact(text, "current")
+
+
+def test_places_of_buffers():
+    from torch_xla.experimental.stablehlo_custom_call import place_to_device, place_to_host
+    x = torch.ones(3, device="xla", requires_grad=True)
+    y = place_to_device(place_to_host(x * 2))
+    text = xm.get_stablehlo([y])
+    assert text.count("@annotate_device_placement") == 2 and text.count("has_side_effect = true") == 2
+    assert '_xla_buffer_placement = "pinned_host"' in text and '_xla_buffer_placement = "device"' in text
+    y.sum().backward()
+    assert y.detach().cpu().tolist() == [2] * 3 and x.grad.cpu().tolist() == [2] * 3
