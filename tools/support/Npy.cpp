@@ -391,6 +391,17 @@ bool endsWith(const std::string &text, std::string_view suffix) {
 
 } // namespace
 
+void *allocateLikeRuntime(size_t bytes) {
+  constexpr size_t kHugePage = size_t(2) << 20, kLine = 64;
+  size_t alignment = bytes < 2 * kHugePage ? kLine : kHugePage, rounded = (bytes + alignment - 1) / alignment * alignment;
+  void *memory = std::aligned_alloc(alignment, rounded);
+  if (!memory)
+    std::abort(); // as every failed allocation of the tools, which are built without exceptions
+  if (alignment == kHugePage)
+    madvise(memory, rounded, MADV_HUGEPAGE);
+  return memory;
+}
+
 StatusOr<std::vector<Array>> readArrays(const std::string &path, const std::vector<DType> &expected) {
   auto file = MappedFile::open(path);
   if (!file)

@@ -6,21 +6,24 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
-#include <new>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace millrace::tools {
 
-/// Gives memory that starts where the runtime can use it in place (runtime/client/Client.h).
+/// Memory of `bytes` bytes as the runtime allocates it (runtime/buffer/Memory.cpp): at a multiple of 64 bytes, large blocks on huge pages.
+/// Ends the process if there is none; std::free gives it back.
+void *allocateLikeRuntime(size_t bytes);
+
+/// Gives memory that the runtime can use in place as fast as its own.
 template <typename T> struct AlignedAllocator {
   using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
   AlignedAllocator() = default;
   template <typename U> AlignedAllocator(const AlignedAllocator<U> &) {}
-  T *allocate(size_t count) { return static_cast<T *>(::operator new(count * sizeof(T), kAlignment)); }
-  void deallocate(T *memory, size_t) { ::operator delete(memory, kAlignment); }
+  T *allocate(size_t count) { return static_cast<T *>(allocateLikeRuntime(count * sizeof(T))); }
+  void deallocate(T *memory, size_t) { std::free(memory); }
   template <typename U> bool operator==(const AlignedAllocator<U> &) const { return true; }
 };
 
