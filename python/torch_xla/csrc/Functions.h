@@ -58,6 +58,21 @@ runtime::BufferPtr bufferOf(const Tensor &tensor);
 /// Of a Python sequence of tensors of the device; raises for anything else. Functions.cpp
 std::vector<Tensor> tensorsOf(PyObject *list);
 std::vector<Value> valuesOf(PyObject *list);
+/// What `body` makes of the values of a list of tensors, without the GIL; its error is raised.
+template <typename F>
+auto withValues(PyObject *list, F &&body) {
+  std::vector<Value> values = valuesOf(list);
+  WithoutGil released;
+  using Made = decltype(body(std::move(values)));
+  if constexpr (std::is_same_v<Made, runtime::Status>) {
+    if (runtime::Status status = body(std::move(values)); !status.ok())
+      raise(status);
+  } else if constexpr (requires(Made made) { made.status(); }) {
+    return valueOrRaise(body(std::move(values)));
+  } else {
+    return body(std::move(values));
+  }
+}
 /// A Python list of new tensors.
 PyObject *wrapAll(std::vector<Value> values);
 /// A Python string.

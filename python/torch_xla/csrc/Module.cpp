@@ -43,28 +43,16 @@ PyObject *waitAll(PyObject *, PyObject *) {
 
 PyObject *syncTensors(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
-    std::vector<Value> values = valuesOf(list);
-    runtime::Status status;
-    {
-      WithoutGil released;
-      status = tracing::Session::get().sync(std::move(values), tracing::Roots::Some);
-    }
-    if (!status.ok())
-      raise(status);
+    withValues(list, [](std::vector<Value> values) { return tracing::Session::get().sync(std::move(values)); });
     Py_RETURN_NONE;
-  });
-}
-
-PyObject *stablehloText(PyObject *, PyObject *list) {
-  return guarded([&]() -> PyObject * {
-    std::vector<Value> values = list == Py_None ? pendingValues() : valuesOf(list);
-    return text(valueOrRaise(tracing::Session::get().programText(values)));
   });
 }
 
 PyObject *hloTextOf(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
-    return text(valueOrRaise(tracing::hloText(valueOrRaise(tracing::Session::get().programText(valuesOf(list))))));
+    return text(withValues(list, [](const std::vector<Value> &values) {
+      return tracing::hloText(valueOrRaise(tracing::Session::get().programText(values)));
+    }));
   });
 }
 
@@ -97,13 +85,6 @@ PyObject *samples(PyObject *, PyObject *) {
 
 PyObject *clearCounters(PyObject *, PyObject *) {
   tracing::Metrics::get().clearCounters();
-  Py_RETURN_NONE;
-}
-PyObject *countOne(PyObject *, PyObject *name) {
-  const char *text = PyUnicode_AsUTF8(name);
-  if (!text)
-    return nullptr;
-  tracing::Metrics::get().count(text);
   Py_RETURN_NONE;
 }
 PyObject *clearMetrics(PyObject *, PyObject *) {
@@ -204,11 +185,9 @@ PyMethodDef methods[] = {
     {"_sync", sync, METH_O, "Cuts the graph: compiles and enqueues everything pending; waits if the argument is true."},
     {"_wait", waitAll, METH_NOARGS, "Waits for everything enqueued."},
     {"_xla_sync_multi", syncTensors, METH_O, "Compiles and enqueues what these tensors need."},
-    {"_stablehlo", stablehloText, METH_O, "StableHLO text of a list of tensors, None: of everything pending."},
     {"_hlo", hloTextOf, METH_O, "HLO text of a list of tensors."},
     {"_counters", counters, METH_NOARGS, ""},
     {"_samples", samples, METH_NOARGS, ""},
-    {"_count", countOne, METH_O, "Counts one up under a name."},
     {"_clear_counters", clearCounters, METH_NOARGS, ""},
     {"_clear_metrics", clearMetrics, METH_NOARGS, ""},
     {"_compilations", compilations, METH_NOARGS, "Programs compiled by this process so far."},

@@ -69,7 +69,7 @@ PyObject *hashOf(const Digest &key) {
 }
 
 PyObject *graphHash(PyObject *, PyObject *list) {
-  return guarded([&]() -> PyObject * { return hashOf(Session::get().describe(valuesOf(list)).key); });
+  return guarded([&]() -> PyObject * { return hashOf(withValues(list, [](const std::vector<Value> &values) { return Session::get().describe(values).key; })); });
 }
 
 /// (tensors, devices) -> the hash
@@ -78,14 +78,10 @@ PyObject *warmUp(PyObject *, PyObject *args) {
     PyObject *list, *devices = nullptr;
     if (!PyArg_ParseTuple(args, "O|O", &list, &devices))
       return nullptr;
-    std::vector<Value> values = valuesOf(list);
-    runtime::StatusOr<Session::WarmGraph> made = runtime::Status();
-    {
-      WithoutGil released;
-      noteStack();
-      made = Session::get().warmUp(values);
-    }
-    return hashOf(valueOrRaise(std::move(made)).key);
+    return hashOf(withValues(list, [](const std::vector<Value> &values) {
+                    noteStack();
+                    return Session::get().warmUp(values);
+                  }).key);
   });
 }
 
