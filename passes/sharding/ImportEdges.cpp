@@ -16,6 +16,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -261,20 +262,29 @@ struct ApplyShardingConstraints : impl::ApplyShardingConstraintsPassBase<ApplySh
 //===-- Groups ------------------------------------------------------------===//
 
 /// What one member says holds for all. If they say different things, each keeps its own, and what follows it is the member.
-void agree(ArrayRef<sdy::ShardingGroupOp> members) {
+void agree(ArrayRef<sdy::ShardingGroupOp> members, int64_t id) {
   SmallVector<std::pair<sdy::ShardingGroupOp, sdy::TensorShardingAttr>> annotated;
-  for (sdy::ShardingGroupOp member : members)
-    if (sdy::TensorShardingAttr sharding = sdy::getSharding(member.getInput()))
+  for (sdy::ShardingGroupOp member : members) {
+    Value value = member.getInput();
+    sdy::TensorShardingAttr sharding = sdy::getSharding(value);
+    if (!sharding)
+      sharding = ownSharding(value);
+    if (sharding)
       annotated.push_back({member, sharding});
+  }
   if (annotated.empty())
     return;
-  sdy::TensorShardingAttr first = annotated.front().second;
-  if (llvm::all_of(annotated, [&](auto &each) { return each.second == first; })) {
+  auto other = llvm::find_if(annotated, [&](auto &each) { return each.second != annotated.front().second; });
+  if (other == annotated.end()) {
     for (sdy::ShardingGroupOp member : members)
-      if (!sdy::getSharding(member.getInput()))
-        setSharding(member.getInput(), first);
+      if (Value value = member.getInput(); !ownSharding(value) && !sdy::getSharding(value))
+        setSharding(value, annotated.front().second);
     return;
   }
+  InFlightDiagnostic warning = other->first.emitWarning("Inconsistent shardings prior to propagation for ShardingGroupOps ");
+  warning << "with canonicalized groupId: " << id << ": " << other->second;
+  warning.attachNote(annotated.front().first.getLoc()) << "another member has " << annotated.front().second;
+  warning.report();
   for (auto &[member, sharding] : annotated) {
     Value value = member.getInput();
     OpBuilder builder(member.getContext());
@@ -286,6 +296,28 @@ void agree(ArrayRef<sdy::ShardingGroupOp> members) {
     value.replaceAllUsesExcept(apart.getResult(), apart);
   }
 }
+
+/// The manual computation around an operation; in a function, the one around its first call.
+struct Surroundings {
+  explicit Surroundings(ModuleOp module) {
+    module.walk([&](func::CallOp call) { firstCall.try_emplace(call.getCallee(), call); });
+  }
+  sdy::ManualComputationOp of(Operation *op) {
+    if (auto inside = op->getParentOfType<sdy::ManualComputationOp>())
+      return inside;
+    auto function = op->getParentOfType<func::FuncOp>();
+    auto [it, isNew] = ofFunction.try_emplace(function);
+    auto call = function ? firstCall.find(function.getSymName()) : firstCall.end();
+    if (!isNew || call == firstCall.end())
+      return it->second;
+    sdy::ManualComputationOp around = of(call->second);
+    return ofFunction[function] = around;
+  }
+
+private:
+  llvm::StringMap<func::CallOp> firstCall;
+  DenseMap<func::FuncOp, sdy::ManualComputationOp> ofFunction;
+};
 
 struct ShardingGroupImport : impl::ShardingGroupImportPassBase<ShardingGroupImport> {
   void runOnOperation() override {
@@ -304,7 +336,6 @@ struct ShardingGroupImport : impl::ShardingGroupImportPassBase<ShardingGroupImpo
     SmallVector<int64_t> ids;
     for (sdy::ShardingGroupOp op : ops)
       ids.push_back(op.getGroupId());
-    llvm::sort(ids);
     llvm::MapVector<int64_t, int64_t> numbers;
     for (int64_t id : ids)
       numbers.insert({joined.getLeaderValue(id), int64_t(numbers.size())});
@@ -315,6 +346,7 @@ struct ShardingGroupImport : impl::ShardingGroupImportPassBase<ShardingGroupImpo
     };
     llvm::MapVector<int64_t, Group> groups;
     DenseMap<Value, int64_t> known;
+    Surroundings surroundings(module);
     for (sdy::ShardingGroupOp op : ops) {
       int64_t named = op.getGroupId(), id = numbers[joined.getLeaderValue(named)];
       op.setGroupId(id);
@@ -323,7 +355,7 @@ struct ShardingGroupImport : impl::ShardingGroupImportPassBase<ShardingGroupImpo
         op.erase();
         continue;
       }
-      auto inside = op->getParentOfType<sdy::ManualComputationOp>();
+      sdy::ManualComputationOp inside = surroundings.of(op);
       ArrayRef<int64_t> shape = shapeOf(input);
       auto [it, isNew] = groups.insert({id, Group{inside, shape, {}}});
       Group &group = it->second;
@@ -338,7 +370,7 @@ struct ShardingGroupImport : impl::ShardingGroupImportPassBase<ShardingGroupImpo
       group.members.push_back(op);
     }
     for (auto &[id, group] : groups)
-      agree(group.members);
+      agree(group.members, id);
   }
 };
 

@@ -98,10 +98,22 @@ struct RemoveSizeOneAxes : impl::RemoveSizeOneAxesPassBase<RemoveSizeOneAxes> {
   }
 };
 
+/// Whether the sharding says nothing of where the value is: its mesh has no axes, and is no single device either.
+bool isNowhere(sdy::TensorShardingAttr sharding, Operation *user) {
+  sdy::MeshAttr mesh = sharding.getMesh(user);
+  return mesh && mesh.getAxes().empty() && !mesh.isMaximal();
+}
+
 struct ManualAxesCleanup : impl::ManualAxesCleanupPassBase<ManualAxesCleanup> {
   void runOnOperation() override {
     getOperation().walk([&](sdy::ManualComputationOp op) {
-      sdy::MeshAttr mesh = meshOf(op);
+      // Over a mesh without axes: a copy on every device of the mesh that others name.
+      sdy::TensorShardingAttr placed;
+      for (auto list : {op.getInShardings(), op.getOutShardings()})
+        for (sdy::TensorShardingAttr each : list.getShardings())
+          if (!placed || isNowhere(placed, op))
+            placed = each;
+      sdy::MeshAttr mesh = placed ? placed.getMesh(op) : sdy::MeshAttr();
       if (!mesh)
         return;
       SmallVector<StringAttr> axes(op.getManualAxes());
@@ -111,11 +123,14 @@ struct ManualAxesCleanup : impl::ManualAxesCleanupPassBase<ManualAxesCleanup> {
       op.setManualAxesAttr(sdy::ManualAxesAttr::get(op.getContext(), axes));
       auto complete = [&](sdy::TensorShardingPerValueAttr list, TypeRange types) {
         SmallVector<sdy::TensorShardingAttr> result;
-        for (auto [sharding, type] : llvm::zip_equal(list.getShardings(), types)) {
+        for (auto [named, type] : llvm::zip_equal(list.getShardings(), types)) {
+          sdy::TensorShardingAttr sharding = named;
           if (!isa<ShapedType>(type)) { // a token is nowhere
             result.push_back(sharding);
             continue;
           }
+          if (isNowhere(sharding, op))
+            sharding = sdy::TensorShardingAttr::get(op.getContext(), placed.getMeshOrRef(), sharding.getDimShardings());
           SmallVector<sdy::AxisRefAttr> replicated(sharding.getReplicatedAxes());
           for (StringAttr axis : axes) {
             bool used = false;

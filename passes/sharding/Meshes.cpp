@@ -60,6 +60,8 @@ struct InlineMeshes : impl::InlineMeshesPassBase<InlineMeshes> {
 
 struct DropShardingAndMesh : impl::DropShardingAndMeshPassBase<DropShardingAndMesh> {
   void runOnOperation() override {
+    getOperation()->removeDiscardableAttr("sdy.parameters_shardings");
+    getOperation()->removeDiscardableAttr("sdy.output_shardings");
     getOperation().walk([](Operation *op) {
       op->removeDiscardableAttr(sdy::shardingAttrName);
       auto function = dyn_cast<func::FuncOp>(op);

@@ -6,6 +6,7 @@
 // RUN: xla-opt %s -sdy-add-data-flow-edges -split-input-file | FileCheck %s --check-prefix=EDGES
 // RUN: xla-opt %s -sdy-apply-sharding-constraints -split-input-file | FileCheck %s --check-prefix=APPLY
 // RUN: xla-opt %s -sdy-sharding-group-import -split-input-file | FileCheck %s --check-prefix=GROUP
+// RUN: xla-opt %s -sdy-sharding-group-import -split-input-file 2>&1 | FileCheck %s --check-prefix=WARN
 // RUN: xla-opt %s -sdy-import-func-calls -split-input-file | FileCheck %s --check-prefix=CALLS
 
 // Meshes inside of shardings get names; one that has a name already keeps it.
@@ -108,9 +109,9 @@ func.func @constraints(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // 7 and 4 share %arg1, so they are one; numbers start from 0.
 // GROUP-LABEL: @groups
-// GROUP-NEXT: sdy.sharding_group %arg0 group_id=1
-// GROUP-NEXT: sdy.sharding_group %arg1 group_id=1
-// GROUP-NEXT: sdy.sharding_group %arg2 group_id=0
+// GROUP-NEXT: sdy.sharding_group %arg0 group_id=0
+// GROUP-NEXT: sdy.sharding_group %arg1 group_id=0
+// GROUP-NEXT: sdy.sharding_group %arg2 group_id=1
 // GROUP-NEXT: return
 func.func @groups(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>) {
   sdy.sharding_group %a group_id=7 : tensor<8xf32>
@@ -134,4 +135,30 @@ func.func @calls(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func private @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> tensor<8xf32> {
   %0 = stablehlo.negate %x : tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Different shardings in a group: a warning, and the members begin behind what is annotated. Inside of @inner, a member is where
+// the function is called.
+sdy.mesh @mesh = <["a"=2, "b"=2]>
+// GROUP-LABEL: @disagree
+// GROUP: sdy.manual_computation
+// GROUP-NEXT: %[[Y:.*]] = sdy.sharding_constraint %arg3 <@mesh, [{?}]>
+// GROUP-NEXT: %[[X:.*]] = sdy.sharding_constraint %arg2 <@mesh, [{?}]>
+// GROUP-NEXT: sdy.sharding_group %[[X]] group_id=0
+// GROUP-NEXT: sdy.sharding_group %[[Y]] group_id=0
+func.func @disagree(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x, %y) in_shardings=[<@mesh, [{"a"}]>, <@mesh, [{"b"}]>] out_shardings=[<@mesh, [{"b"}]>] manual_axes={} (%p: tensor<8xf32>, %q: tensor<8xf32>) {
+    sdy.sharding_group %p group_id=5 : tensor<8xf32>
+    // WARN: [[@LINE+1]]:5: warning: Inconsistent shardings prior to propagation for ShardingGroupOps with canonicalized groupId: 0
+    sdy.sharding_group %q group_id=5 : tensor<8xf32>
+    %1 = func.call @inner(%q) : (tensor<8xf32>) -> tensor<8xf32>
+    sdy.return %1 : tensor<8xf32>
+  } : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @inner(%x: tensor<8xf32>) -> tensor<8xf32> {
+  sdy.sharding_group %x group_id=5 : tensor<8xf32>
+  return %x : tensor<8xf32>
 }
