@@ -29,6 +29,17 @@ def torch_attention(causal):
     return in_torch(lambda torch, F, q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)[0])
 
 
+def attention_shared_keys(q, k, v):
+    """q: keys' heads x heads that share keys x length x width."""
+    scores = jnp.einsum("hgqd,hkd->hgqk", q, k) * np.float32(1 / np.sqrt(q.shape[-1]))
+    allowed = lax.broadcasted_iota(jnp.int32, scores.shape[2:], 0) >= lax.broadcasted_iota(jnp.int32, scores.shape[2:], 1)
+    return jnp.einsum("hgqk,hkd->hgqd", softmax(jnp.where(allowed, scores, np.float32(-1e30))), v)
+
+
+def torch_attention_shared_keys(torch, F, q, k, v):
+    return F.scaled_dot_product_attention(q.flatten(0, 1)[None], k[None], v[None], is_causal=True, enable_gqa=True)[0].view(q.shape)
+
+
 def exact_product(a, b):
     return lax.dot_general(a, b, (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32)
 
@@ -74,6 +85,14 @@ def programs():
              source="BERT-base", torch_function=torch_attention(False)),
         case("attention_causal_12x512x64_f32", attention(True), (12, 512, 64), (12, 512, 64), (12, 512, 64), rtol=1e-3, atol=1e-3,
              source="GPT-2 prefill", torch_function=torch_attention(True)),
+        case("attention_96x197x64_f32", attention(False), (96, 197, 64), (96, 197, 64), (96, 197, 64), rtol=1e-3, atol=1e-3,
+             source="ViT-B/16, 8 images", torch_function=torch_attention(False)),
+        case("attention_causal_12x1024x64_f32", attention(True), (12, 1024, 64), (12, 1024, 64), (12, 1024, 64), rtol=1e-3, atol=1e-3,
+             source="GPT-2 prefill, 1024 tokens", torch_function=torch_attention(True)),
+        case("attention_8x4096x40_f32", attention(False), (8, 4096, 40), (8, 4096, 40), (8, 4096, 40), rtol=1e-3, atol=1e-3, large=True,
+             source="diffusion U-Net, 64x64", torch_function=torch_attention(False)),
+        case("attention_shared_keys_8x4x512x64_f32", attention_shared_keys, (8, 4, 512, 64), (8, 512, 64), (8, 512, 64), rtol=1e-3,
+             atol=1e-3, source="Llama 3.2 1B prefill", torch_function=in_torch(torch_attention_shared_keys)),
         case("attention_decode_32x1x1024x128_f32", attention(False), (32, 1, 128), (32, 1024, 128), (32, 1024, 128), rtol=1e-3,
              atol=1e-3, source="Llama 2 7B decode, 1024 tokens cached", torch_function=torch_attention(False)),
         case("perceptron_128x13x512x256x64_f32", perceptron, (128, 13), matrix(13, 512), (512,), matrix(512, 256), (256,),

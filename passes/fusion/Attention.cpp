@@ -301,13 +301,15 @@ private:
     }
   }
 
-  /// A broadcast, or a comparison of what is computed from nothing.
+  /// A broadcast, or what is computed from indices and single numbers.
   static bool isCheap(Operation *op) {
     if (classify(op) == OpRole::Broadcast)
       return true;
-    return classify(op) == OpRole::Elementwise && op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), [](Value operand) {
+    return (classify(op) == OpRole::Elementwise || isa<ReshapeOp>(op)) && op->getNumOperands() > 0 &&
+           llvm::all_of(op->getOperands(), [](Value operand) {
              Operation *source = operand.getDefiningOp();
-             return source && (classify(source) == OpRole::Duplicated || (classify(source) == OpRole::Elementwise && isCheap(source)));
+             return source && (classify(source) == OpRole::Duplicated || isOneNumber(operand) ||
+                               ((classify(source) == OpRole::Elementwise || isa<ReshapeOp>(source)) && isCheap(source)));
            });
   }
 

@@ -113,3 +113,24 @@ func.func @torch(%q: tensor<2x6x32x8xf32>, %k: tensor<2x3x40x8xf32>, %v: tensor<
   %13 = stablehlo.reshape %12 : (tensor<12x32x16xf32>) -> tensor<2x6x32x16xf32>
   return %13 : tensor<2x6x32x16xf32>
 }
+
+// -----
+
+// A mask made of indices and a run-time number joins: its kernel sees which keys no row reaches.
+// CHECK-LABEL: func.func @added_mask
+// CHECK-NEXT: call @{{.*}}(%arg3, %arg0, %arg1, %arg2)
+// CHECK-NEXT: return
+func.func @added_mask(%q: tensor<1x32x8xf32>, %k: tensor<1x32x8xf32>, %v: tensor<1x32x16xf32>, %low: tensor<f32>) -> tensor<1x32x16xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<32x32xf32>
+  %row = stablehlo.iota dim = 0 : tensor<32x32xi32>
+  %column = stablehlo.iota dim = 1 : tensor<32x32xi32>
+  %allowed = stablehlo.compare GE, %row, %column : (tensor<32x32xi32>, tensor<32x32xi32>) -> tensor<32x32xi1>
+  %lows = stablehlo.broadcast_in_dim %low, dims = [] : (tensor<f32>) -> tensor<32x32xf32>
+  %choice = stablehlo.select %allowed, %zero, %lows : tensor<32x32xi1>, tensor<32x32xf32>
+  %mask = stablehlo.reshape %choice : (tensor<32x32xf32>) -> tensor<1x32x32xf32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<1x32x8xf32>, tensor<1x32x8xf32>) -> tensor<1x32x32xf32>
+  %1 = stablehlo.add %0, %mask : tensor<1x32x32xf32>
+  %2 = stablehlo.exponential %1 : tensor<1x32x32xf32>
+  %3 = stablehlo.dot_general %2, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<1x32x32xf32>, tensor<1x32x16xf32>) -> tensor<1x32x16xf32>
+  return %3 : tensor<1x32x16xf32>
+}
