@@ -131,8 +131,8 @@ def trace(program):
         with torch.no_grad():
             results = program.function(*pytree.tree_unflatten(list(stand_ins), spec))
         # The order in which the results of PyTorch itself are compared: keys of dicts are sorted.
-        text, constants = _XLAC._graph_export(scope, flatten(results))
+        text, constants, order = _XLAC._graph_export(scope, flatten(results))
     finally:
         torch.compiler._is_compiling_flag = False
         _XLAC._graph_end(scope)
-    return text, [leaf.detach() for leaf in leaves] + [constant.cpu() for constant in constants]
+    return text, [leaves[index].detach() for index in order] + [constant.cpu() for constant in constants]

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs whose source is PyTorch: the text is what the device `xla` records (benchmarks/torch_text.py)."""
+import importlib.util
 import os
-import sys
 
 from benchmarks.program import Program
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "examples"))
+from benchmarks.tools import ROOT
 
 
 def torchvision():
-    import torchvision_schemas
-    return torchvision_schemas.load()
+    """The module, beside a PyTorch that its compiled half was not built for: by torch_xla's hook, but without torch_xla, which has no
+    business in the processes of its peers."""
+    spec = importlib.util.spec_from_file_location("torchvision_import", os.path.join(ROOT, "python", "torch_xla", "_torchvision_import.py"))
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    hook.install()
+    import torchvision
+    return torchvision
 
 
 def transformers():
