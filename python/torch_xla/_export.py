@@ -100,7 +100,9 @@ class _Interpreter(fx.Interpreter):
             kwargs["device"] = torch.device("xla:0")
         _checks.clear()
         made = super().call_function(target, args, kwargs)
-        return pytree.tree_map(_poisoned, made) if _checks else made
+        made = pytree.tree_map(_poisoned, made) if _checks else made
+        _checks.clear()
+        return made
 
 
 def _metadata(node):

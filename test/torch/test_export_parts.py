@@ -179,6 +179,18 @@ def test_factorizations_that_fail_give_no_numbers_in_exported_programs():
         torch.linalg.inv(torch.zeros(2, 2, device="xla"))
 
 
+def test_what_a_traced_function_leaves_behind_stops_no_later_step():
+    scope, (argument,) = torch_xla._XLAC._graph_begin((torch.empty(2, device="xla"),))
+    kept = argument * 2
+    torch_xla._XLAC._graph_end(scope)
+    del scope
+    other = torch.ones(2, device="xla") + 1
+    torch_xla.sync()
+    assert other.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="made while a function was traced"):
+        kept.cpu()
+
+
 def test_places_in_text_of_marked_programs(monkeypatch):
     monkeypatch.setenv("XLA_HLO_DEBUG", "1")
     text = xm.get_stablehlo([torch.ops.xla.write_mlir_debuginfo(_through(torch.ones(2, 3, device="xla").sin()), "last")])

@@ -69,6 +69,16 @@ constexpr const char *kScope = "torch_xla.TraceScope", *kSpecialization = "torch
 struct GraphScope : TraceScope {
   std::vector<Tensor> arguments; ///< per argument its stand-in; undefined for what is no tensor
   std::vector<ArgumentSpec> specs;
+  uint64_t firstSerial = nextSerial();
+  /// What the function left behind of arguments without a value (those of an export) cannot be computed by a later step.
+  ~GraphScope() {
+    std::vector<Value> unknown;
+    for (const Value &input : inputs)
+      if (!tracing::Session::hasMemory(input))
+        unknown.push_back(input);
+    if (!unknown.empty())
+      forgetTraced(unknown, firstSerial);
+  }
 };
 
 void leave(TraceScope *scope) {
