@@ -2,9 +2,12 @@
 """Programs whose source is PyTorch: the text is what the device `xla` records (benchmarks/torch_text.py)."""
 import importlib.util
 import os
+import sys
 
 from benchmarks.program import Program
 from benchmarks.tools import ROOT
+
+sys.path.insert(0, os.path.join(ROOT, "examples"))
 
 
 def torchvision():

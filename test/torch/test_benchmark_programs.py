@@ -6,12 +6,13 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 
-def test_a_torchvision_model_is_recorded_with_its_arguments(tmp_path):
-    name = "squeezenet1_1_1x3x224x224_f32"
+@pytest.mark.parametrize("name", ["squeezenet1_1_1x3x224x224_f32", "unet_step_1x4x32x32_f32"])  # torchvision's, one of examples/
+def test_models_are_recorded_with_their_arguments(tmp_path, name):
     process = subprocess.run([sys.executable, "-m", "benchmarks.catalog", "model", name, str(tmp_path)], cwd=ROOT, capture_output=True,
                              text=True, env=dict(os.environ, JAX_PLATFORMS="cpu"))
     assert process.returncode == 0, process.stderr
