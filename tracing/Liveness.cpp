@@ -39,7 +39,7 @@ std::vector<Value> pendingRoots(std::vector<Value> &given, Roots which) {
 static bool isCheap(const Node &node) {
   static const std::unordered_set<const Op *> cheap = [] {
     std::unordered_set<const Op *> made;
-    for (const char *name : {"reshape", "strided_read", "expand", "convert", "bitcast", "zero", "one", "arange"})
+    for (const char *name : {"reshape", "strided_read", "window_read", "expand", "convert", "bitcast", "zero", "one", "arange"})
       made.insert(findOp(std::string("millrace::") + name));
     return made;
   }();
