@@ -288,7 +288,9 @@ private:
       for (OpOperand &operand : user->getOpOperands()) {
         Operation *source = operand.get().getDefiningOp();
         if (!source || members.contains(source) || source->getBlock() != last->getBlock() || !hasPlainNumbers(source) ||
-            members.size() > kMostOps || !isCheap(source))
+            members.size() > kMostOps)
+          continue;
+        if (unsigned steps = kMostOps; !isCheap(source, steps))
           continue;
         if (llvm::any_of(source->getUsers(), [&](Operation *other) { return other != user; })) {
           OpBuilder builder(user);
@@ -301,15 +303,19 @@ private:
     }
   }
 
-  /// A broadcast, or what is computed from indices and single numbers.
-  static bool isCheap(Operation *op) {
+  /// A broadcast, or what is computed from indices and single numbers in at most `steps` looks: random bits are such a computation, too,
+  /// and share so much that following each operand would not end.
+  static bool isCheap(Operation *op, unsigned &steps) {
+    if (steps == 0)
+      return false;
+    --steps;
     if (classify(op) == OpRole::Broadcast)
       return true;
     return (classify(op) == OpRole::Elementwise || isa<ReshapeOp>(op)) && op->getNumOperands() > 0 &&
-           llvm::all_of(op->getOperands(), [](Value operand) {
+           llvm::all_of(op->getOperands(), [&](Value operand) {
              Operation *source = operand.getDefiningOp();
              return source && (classify(source) == OpRole::Duplicated || isOneNumber(operand) ||
-                               ((classify(source) == OpRole::Elementwise || isa<ReshapeOp>(source)) && isCheap(source)));
+                               ((classify(source) == OpRole::Elementwise || isa<ReshapeOp>(source)) && isCheap(source, steps)));
            });
   }
 
