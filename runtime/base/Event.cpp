@@ -2,6 +2,7 @@
 //===- Event.cpp - Something that will be finished, with a Status ----------===//
 #include "runtime/base/Event.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace millrace::runtime {
@@ -19,6 +20,8 @@ bool Event::isReady() const { return !state || state->done.load(std::memory_orde
 Status Event::await() const {
   if (!state)
     return Status();
+  while (state->worker && !state->done.load(std::memory_order_acquire) && state->worker->workOnce()) {
+  }
   if (!state->done.load(std::memory_order_acquire)) {
     std::unique_lock lock(state->mutex);
     state->changed.wait(lock, [&] { return state->done.load(std::memory_order_acquire); });
@@ -45,7 +48,10 @@ void Event::onReady(std::function<void(const Status &)> callback) const {
   callback(state ? state->status : Status());
 }
 
-EventSource::EventSource() : guard(std::make_shared<Guard>()) { guard->state = std::make_shared<Event::State>(); }
+EventSource::EventSource(std::shared_ptr<Event::Worker> worker) : guard(std::make_shared<Guard>()) {
+  guard->state = std::make_shared<Event::State>();
+  guard->state->worker = std::move(worker);
+}
 
 EventSource::Guard::~Guard() {
   if (!state->done.load(std::memory_order_acquire))
@@ -68,11 +74,35 @@ void EventSource::set(Event::State &state, Status status) {
     callback(state.status);
 }
 
+namespace {
+
+/// Whoever waits for all works for any.
+struct Workers : Event::Worker {
+  std::vector<std::shared_ptr<Event::Worker>> all;
+  bool workOnce() override {
+    return std::any_of(all.begin(), all.end(), [](const std::shared_ptr<Event::Worker> &worker) { return worker->workOnce(); });
+  }
+};
+
+std::shared_ptr<Event::Worker> workersOf(const std::vector<Event> &events) {
+  auto workers = std::make_shared<Workers>();
+  for (const Event &event : events)
+    if (std::shared_ptr<Event::Worker> worker = event.worker();
+        worker && !event.isReady() && std::find(workers->all.begin(), workers->all.end(), worker) == workers->all.end())
+      workers->all.push_back(std::move(worker));
+  if (workers->all.empty())
+    return nullptr;
+  return workers->all.size() == 1 ? workers->all.front() : workers;
+}
+
+} // namespace
+
 Event whenAll(const std::vector<Event> &events) {
   struct Join {
     std::atomic<size_t> missing;
     std::vector<Event> events;
     EventSource source;
+    explicit Join(const std::vector<Event> &events) : missing(events.size() + 1), events(events), source(workersOf(events)) {}
     void finish() {
       Status first;
       for (const Event &event : events)
@@ -81,9 +111,7 @@ Event whenAll(const std::vector<Event> &events) {
       source.set(first);
     }
   };
-  auto join = std::make_shared<Join>();
-  join->missing = events.size() + 1;
-  join->events = events;
+  auto join = std::make_shared<Join>(events);
   Event result = join->source.event();
   auto arrive = [join](const Status &) {
     if (join->missing.fetch_sub(1) == 1)

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -17,9 +18,18 @@ public:
   Event() = default;
   static Event ready(Status status = Status());
 
+  /// Somebody whose work sets the event, perhaps after other work of theirs.
+  class Worker {
+  public:
+    virtual ~Worker() = default;
+    /// Does their next piece of work on the calling thread; false if there is none that it may do, or somebody does it already.
+    virtual bool workOnce() = 0;
+  };
+
   bool isReady() const;
-  /// Blocks until the event is set.
+  /// Blocks until the event is set. Does the work of the event's worker meanwhile: a thread that waits anyway need not wake another one.
   Status await() const;
+  std::shared_ptr<Worker> worker() const { return state ? state->worker : nullptr; }
   /// False if `seconds` passed first.
   bool awaitFor(double seconds) const;
   /// Calls `callback` once, when the event is set (on the setting thread) or at once if it is already.
@@ -29,6 +39,7 @@ private:
   friend class EventSource;
   struct State {
     std::atomic<bool> done{false};
+    std::shared_ptr<Worker> worker; ///< may be null; as long as the state lives
     mutable std::mutex mutex;
     mutable std::condition_variable changed;
     Status status;                                            ///< written before done
@@ -41,7 +52,7 @@ private:
 /// The side that sets the event, once. If the last copy dies without setting it, the event becomes Cancelled.
 class EventSource {
 public:
-  EventSource();
+  explicit EventSource(std::shared_ptr<Event::Worker> worker = nullptr);
   Event event() const { return Event(guard->state); }
   void set(Status status = Status()) const;
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ThreadPool.cpp - Threads that run pieces of kernel ranges -----------===//
 // A job lives on its caller's stack. Workers join it under the mutex while it is in `jobs`; the caller removes it and
-// then waits until nobody is inside. Pieces are claimed with one fetch_add.
+// then waits until nobody is inside. Every thread has a share of consecutive pieces, the same in every run of a kernel, so that what it
+// touched the last time is in its caches and its part of memory is one that pages and prefetchers like; who is done with its share takes
+// pieces of others'. A piece is claimed with one fetch_add.
 #include "runtime/base/ThreadPool.h"
 #include "runtime/base/Cpu.h"
 
@@ -16,17 +18,45 @@ namespace {
 constexpr int spinRounds = 1500; // some 30 to 60 microseconds
 constexpr uint64_t minPiecePicoseconds = 20'000'000;
 
+constexpr unsigned maxShares = 64;
+
+/// The share with which this thread begins: workers count from 1, every other thread is the caller of its job and takes the first.
+thread_local unsigned ownShare = 0;
+
 } // namespace
 
 struct ThreadPool::Job {
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
   Body body;
   void *context;
-  int64_t end, piece;
-  alignas(64) std::atomic<int64_t> next{0};
+  int64_t piece;
+  unsigned shareCount;
+  Share shares[maxShares]; ///< only the first shareCount are initialized
   alignas(64) std::atomic<int32_t> error{0};
   std::atomic<int> inside{0}; ///< workers; raised under the mutex
   std::mutex mutex;
   std::condition_variable done;
+
+  Job(Body body, void *context, int64_t end, int64_t piece, unsigned threads) : body(body), context(context), piece(piece) {
+    int64_t pieces = (end - 1) / piece + 1;
+    shareCount = unsigned(std::min<int64_t>({pieces, int64_t(threads), int64_t(maxShares)}));
+    // The first `longer` shares have one piece more.
+    int64_t each = pieces / shareCount, longer = pieces % shareCount, begin = 0;
+    for (unsigned i = 0; i < shareCount; ++i) {
+      int64_t last = begin + each + (i < longer);
+      shares[i].next.store(begin * piece, std::memory_order_relaxed);
+      shares[i].end = std::min(end, last * piece);
+      begin = last;
+    }
+  }
+
+  bool hasUnclaimed() const {
+    return std::any_of(shares, shares + shareCount,
+                       [](const Share &share) { return share.next.load(std::memory_order_relaxed) < share.end; });
+  }
 };
 
 ThreadPool::ThreadPool(unsigned threads) : threadCount(std::max(1u, threads)) {}
@@ -56,7 +86,10 @@ void ThreadPool::startWorkers() {
     return;
   try {
     for (unsigned i = 1; i < threadCount; ++i)
-      workers.emplace_back([this] { work(); });
+      workers.emplace_back([this, i] {
+        ownShare = i;
+        work();
+      });
   } catch (const std::system_error &) {
     // The system gives no more threads: the caller and those that started do the work.
   }
@@ -64,12 +97,17 @@ void ThreadPool::startWorkers() {
 }
 
 void ThreadPool::help(Job &job) {
-  while (job.error.load(std::memory_order_relaxed) == 0) {
-    int64_t begin = job.next.fetch_add(job.piece, std::memory_order_relaxed);
-    if (begin >= job.end)
-      return;
-    if (int32_t code = job.body(job.context, begin, std::min(begin + job.piece, job.end)))
-      job.error.store(code, std::memory_order_relaxed);
+  for (unsigned i = 0; i < job.shareCount; ++i) {
+    Job::Share &share = job.shares[(ownShare + i) % job.shareCount];
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      if (job.error.load(std::memory_order_relaxed) != 0)
+        return;
+      int64_t begin = share.next.fetch_add(job.piece, std::memory_order_relaxed);
+      if (begin >= share.end)
+        break;
+      if (int32_t code = job.body(job.context, begin, std::min(begin + job.piece, share.end)))
+        job.error.store(code, std::memory_order_relaxed);
+    }
   }
 }
 
@@ -78,7 +116,7 @@ bool ThreadPool::workOnce() {
   {
     std::lock_guard lock(mutex);
     for (Job *candidate : jobs)
-      if (candidate->next.load(std::memory_order_relaxed) < candidate->end) {
+      if (candidate->hasUnclaimed()) {
         job = candidate;
         job->inside.fetch_add(1, std::memory_order_relaxed);
         break;
@@ -107,8 +145,7 @@ void ThreadPool::work() {
     if (stopping)
       return;
     auto hasWork = [&] {
-      return std::any_of(jobs.begin(), jobs.end(),
-                         [](Job *job) { return job->next.load(std::memory_order_relaxed) < job->end; });
+      return std::any_of(jobs.begin(), jobs.end(), [](Job *job) { return job->hasUnclaimed(); });
     };
     ++parked;
     wake.wait(lock, [&] { return stopping.load(std::memory_order_relaxed) || hasWork(); });
@@ -125,8 +162,7 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context) {
     return body(context, 0, end);
   if (!started.load(std::memory_order_acquire))
     startWorkers();
-  Job job;
-  job.body = body, job.context = context, job.end = end, job.piece = std::max<int64_t>(1, piece);
+  Job job(body, context, end, std::max<int64_t>(1, piece), threadCount);
   unsigned wakeCount;
   {
     std::lock_guard lock(mutex);
@@ -157,9 +193,11 @@ int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granul
   unsigned __int128 total = (unsigned __int128)picosecondsPerIteration * uint64_t(end);
   if (total < 2 * minPiecePicoseconds)
     return end;
-  uint64_t byCost = (minPiecePicoseconds + picosecondsPerIteration - 1) / picosecondsPerIteration;
-  uint64_t byThreads = (uint64_t(end) + 4 * threads - 1) / (4 * uint64_t(threads));
-  uint64_t piece = std::max({byCost, byThreads, uint64_t(1)});
+  // As many pieces for one thread as for another, if there is no more than a handful.
+  uint64_t pieces = uint64_t(std::min<unsigned __int128>(total / minPiecePicoseconds, 4 * uint64_t(threads)));
+  if (pieces > threads)
+    pieces -= pieces % threads;
+  uint64_t piece = (uint64_t(end) + pieces - 1) / pieces;
   granularity = std::max<uint64_t>(1, granularity);
   if (piece > uint64_t(end) || granularity > uint64_t(end))
     return end;

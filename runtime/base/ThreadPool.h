@@ -29,7 +29,8 @@ public:
   unsigned size() const { return disabled.load(std::memory_order_relaxed) ? 1 : threadCount; }
 
   /// Calls `body` for pieces of `piece` iterations (the last one may be shorter) that cover [0, end). Returns when all
-  /// have run; 0 or the error of one failed piece (pieces not begun by then are skipped). Thread-safe.
+  /// have run; 0 or the error of one failed piece (pieces not begun by then are skipped). Runs with the same numbers give a thread the same
+  /// pieces, as long as all threads come and are equally fast. Thread-safe.
   int32_t run(int64_t end, int64_t piece, Body body, void *context);
 
 private:
@@ -53,7 +54,7 @@ private:
 };
 
 /// Size of the pieces in which to run `end` iterations of `picosecondsPerIteration` each: a multiple of `granularity`
-/// that takes at least about 20 microseconds and gives every thread some four pieces. Returns `end` when the whole
+/// that takes at least about 20 microseconds and gives every thread some four pieces, and equally many if there are few. Returns `end` when the whole
 /// range should run inline: one thread, unknown cost (0), or work for less than two pieces.
 int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads);
 

@@ -122,7 +122,7 @@ Event Buffer::toHost(void *target, uint64_t size) const {
     Status status = (*held)->ready.await();
     return Event::ready(status.ok() ? copy(**held) : status);
   }
-  EventSource source;
+  EventSource source((*held)->ready.worker());
   (*held)->ready.onReady([source, copy, v = *held](const Status &status) mutable {
     Status result = status.ok() ? copy(*v) : status;
     v.reset();
@@ -135,7 +135,7 @@ Event Buffer::toHost(void *target, std::vector<int64_t> byteStrides) const {
   StatusOr<std::shared_ptr<Value>> held = get();
   if (!held)
     return Event::ready(held.status());
-  EventSource source;
+  EventSource source((*held)->ready.worker());
   Event result = source.event();
   (*held)->ready.onReady([source, target, strides = std::move(byteStrides), v = *held](const Status &ready) mutable {
     Status status = ready;
@@ -195,7 +195,7 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
   // A source that is still being computed is copied by whoever finishes it. The target's queue would be wrong then: a program
   // that reads the copy may already wait at its head, and the copy would wait behind that program for ever.
   if ((*held)->ready.isReady() && (*held)->ready.await().ok())
-    target.device->enqueue(std::move(copy));
+    target.device->enqueue(std::move(copy), /*onAnyThread=*/true);
   else
     (*held)->ready.onReady([copy = std::move(copy), source](const Status &ready) mutable {
       if (ready.ok())

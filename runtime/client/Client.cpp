@@ -10,10 +10,14 @@
 namespace millrace::runtime {
 
 /// The thread holds its queue, not the device: the last reference to a client may go away on a device's own thread.
-struct Device::Queue {
+struct Device::Queue final : Event::Worker {
+  struct Task {
+    std::function<void()> run;
+    bool onAnyThread;
+  };
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::function<void()>> tasks;
+  std::deque<Task> tasks;
   bool busy = false; ///< somebody runs a task, on the thread or inline
   bool stopping = false;
   bool threadStarted = false;
@@ -25,9 +29,7 @@ struct Device::Queue {
       self->changed.wait(lock, [&] { return !self->busy && (!self->tasks.empty() || self->stopping); });
       if (self->tasks.empty())
         return;
-      std::function<void()> task = std::move(self->tasks.front());
-      self->tasks.pop_front();
-      self->busy = true;
+      std::function<void()> task = self->takeFirst();
       lock.unlock();
       task();
       task = nullptr;
@@ -36,7 +38,42 @@ struct Device::Queue {
       self->changed.notify_all();
     }
   }
+
+  /// For a thread that waits for one of the tasks: they run in their order, so it helps whichever is the first.
+  bool workOnce() override {
+    std::function<void()> task;
+    {
+      std::lock_guard lock(mutex);
+      if (busy || tasks.empty() || !tasks.front().onAnyThread)
+        return false;
+      task = takeFirst();
+    }
+    task();
+    task = nullptr;
+    finishOnOtherThread();
+    return true;
+  }
+
+  std::function<void()> takeFirst() {
+    std::function<void()> task = std::move(tasks.front().run);
+    tasks.pop_front();
+    busy = true;
+    return task;
+  }
+
+  void finishOnOtherThread() {
+    bool waiting;
+    {
+      std::lock_guard lock(mutex);
+      busy = false;
+      waiting = !tasks.empty() || stopping;
+    }
+    if (waiting)
+      changed.notify_all();
+  }
 };
+
+std::shared_ptr<Event::Worker> Device::worker() const { return queue; }
 
 Device::Device(Client *owner, uint32_t ordinal, const ClientOptions &options)
     : owner(owner), ordinal(ordinal), timeoutSeconds(options.timeoutSeconds),
@@ -68,10 +105,10 @@ const MemorySpace *Device::memory(std::string_view kind) const {
   return nullptr;
 }
 
-void Device::enqueue(std::function<void()> task) {
+void Device::enqueue(std::function<void()> task, bool onAnyThread) {
   {
     std::lock_guard lock(queue->mutex);
-    queue->tasks.push_back(std::move(task));
+    queue->tasks.push_back({std::move(task), onAnyThread});
     if (!queue->threadStarted) {
       queue->threadStarted = true;
       queue->thread = std::thread(Queue::loop, queue);
@@ -89,14 +126,7 @@ bool Device::tryInline(const std::function<void()> &task) {
   }
   std::shared_ptr<Queue> held = queue;
   task();
-  bool waiting;
-  {
-    std::lock_guard lock(held->mutex);
-    held->busy = false;
-    waiting = !held->tasks.empty() || held->stopping;
-  }
-  if (waiting)
-    held->changed.notify_all();
+  held->finishOnOtherThread();
   return true;
 }
 

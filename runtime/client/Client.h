@@ -60,7 +60,9 @@ private:
   friend class Executable;
   struct Queue;
   Device(Client *owner, uint32_t ordinal, const ClientOptions &options);
-  void enqueue(std::function<void()> task);
+  /// Runs `task` after those before it, on the device's thread or, with `onAnyThread`, on one that waits for it first (worker()).
+  void enqueue(std::function<void()> task, bool onAnyThread);
+  std::shared_ptr<Event::Worker> worker() const;
   /// Runs `task` on this thread if the device is idle.
   bool tryInline(const std::function<void()> &task);
 

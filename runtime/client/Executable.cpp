@@ -47,6 +47,7 @@ std::string argumentTitle(const Program &program, size_t k) {
 
 struct Executable::State {
   std::shared_ptr<const Plan> plan;
+  bool onAnyThread = false; ///< meets nobody and waits for nobody but the values of its arguments
   bool runsInline = false;
   std::mutex mutex;
   /// Kept for the next execution; guarded by mutex.
@@ -85,6 +86,8 @@ struct Executable::Launch {
   std::vector<uint8_t> consumed; ///< per argument: donated by the caller
   std::vector<std::shared_ptr<Buffer::Value>> results;
   EventSource ready, done;
+
+  explicit Launch(const std::shared_ptr<Event::Worker> &worker) : ready(worker), done(worker) {}
 
   void run() {
     Status status;
@@ -239,8 +242,8 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
   executable->state = std::make_shared<Executable::State>();
   executable->state->plan = std::move(*plan);
   // Up to 100 microseconds the hand-over to the device's thread would cost more than it gains.
-  executable->state->runsInline =
-      needed == 1 && !executable->state->plan->mayBlock && executable->state->plan->picoseconds < 100'000'000;
+  executable->state->onAnyThread = needed == 1 && !executable->state->plan->mayBlock;
+  executable->state->runsInline = executable->state->onAnyThread && executable->state->plan->picoseconds < 100'000'000;
   for (uint32_t id : assignment)
     executable->assigned.push_back(all[id].get());
   return executable;
@@ -313,7 +316,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   uint64_t rngSeed = hash64(execution, sizeof execution);
   ExecuteResult result;
   for (size_t d = 0; d < devices.size(); ++d) {
-    auto launch = std::make_shared<Launch>();
+    auto launch = std::make_shared<Launch>(state->onAnyThread ? devices[d]->worker() : nullptr);
     launch->state = state;
     launch->context = context;
     launch->allocator = devices[d]->allocator;
@@ -360,7 +363,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
                     [](const std::shared_ptr<Buffer::Value> &v) { return v->ready.isReady(); }) &&
         devices[d]->tryInline([&] { launch->run(); }))
       continue;
-    devices[d]->enqueue([launch] { launch->run(); });
+    devices[d]->enqueue([launch] { launch->run(); }, state->onAnyThread);
   }
   return result;
 }

@@ -183,26 +183,33 @@ void RowEmitter::collectGroups() {
     plan_.groups.push_back(group);
 }
 
-/// Values that several sweeps need and that cost more than a load.
+/// Values that several sweeps need and that cost more than a load. Operands are shared, so a walk that visits a node once per use would take
+/// exponential time: both walks look at each node once.
 void RowEmitter::chooseKept() {
   std::vector<std::set<const Node *>> reach(plan_.groups.size());
   DenseMap<Value, int> kept;
+  auto costOf = [&](const Node &root) {
+    SmallPtrSet<const Node *, 16> counted{&root};
+    SmallVector<const Node *> pending{&root};
+    double cost = 0;
+    while (!pending.empty()) {
+      const Node *node = pending.pop_back_val();
+      cost += node->cost;
+      for (const Operand &input : node->inputs)
+        if (input.kind == Operand::Intermediate && !kept.count(input.value))
+          if (const Node &producer = model.nodeOf(input); !producer.reduction && counted.insert(&producer).second)
+            pending.push_back(&producer);
+    }
+    return cost;
+  };
   for (auto [index, group] : llvm::enumerate(plan_.groups)) {
     std::function<void(const Operand &)> visit = [&](const Operand &operand) {
       if (operand.kind != Operand::Intermediate || kept.count(operand.value))
         return;
       const Node &node = model.nodeOf(operand);
-      if (node.reduction)
+      if (node.reduction || reach[index].count(&node))
         return;
       if (node.body && (node.kept & ~plan_.parallel) && node.op->getNumResults() == 1) {
-        std::function<double(const Node &)> costOf = [&](const Node &n) {
-          double cost = n.cost;
-          for (const Operand &input : n.inputs)
-            if (input.kind == Operand::Intermediate && !model.nodeOf(input).reduction &&
-                !kept.count(input.value))
-              cost += costOf(model.nodeOf(input));
-          return cost;
-        };
         for (size_t earlier = 0; earlier < index; ++earlier) {
           Group &producer = plan_.groups[earlier];
           AtomSet own = node.kept & ~plan_.parallel & (plan_.column ? ~atomBit(plan_.lane) : ~AtomSet(0));

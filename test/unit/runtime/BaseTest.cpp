@@ -9,6 +9,7 @@
 #include "runtime/collective/Collective.h"
 #include "runtime/kernels/SmallFloat.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -67,6 +68,39 @@ TEST(Event, WhenAllReportsTheFirstErrorInTheList) {
   EXPECT_EQ(all.await().message(), "b");
 }
 
+/// Three pieces of work, each of which sets an event. Without somebody who waits nothing happens.
+struct Pieces : Event::Worker {
+  std::vector<EventSource> sources;
+  size_t next = 0;
+  bool workOnce() override {
+    if (next == sources.size())
+      return false;
+    sources[next++].set();
+    return true;
+  }
+};
+
+TEST(Event, WhoWaitsDoesTheWorkBeforeIt) {
+  auto worker = std::make_shared<Pieces>();
+  for (int i = 0; i < 3; ++i)
+    worker->sources.emplace_back(worker);
+  EXPECT_TRUE(worker->sources[1].event().await().ok());
+  EXPECT_EQ(worker->next, 2u);
+  EXPECT_FALSE(worker->sources[2].event().isReady());
+  EXPECT_FALSE(worker->sources[2].event().awaitFor(0)); // works for nobody
+  worker->sources.clear(); // they hold the worker
+}
+
+TEST(Event, WhoWaitsForAllWorksForEach) {
+  auto first = std::make_shared<Pieces>(), second = std::make_shared<Pieces>();
+  first->sources.emplace_back(first);
+  second->sources.emplace_back(second);
+  EXPECT_TRUE(whenAll({first->sources[0].event(), Event(), second->sources[0].event()}).await().ok());
+  EXPECT_EQ(first->next + second->next, 2u);
+  first->sources.clear();
+  second->sources.clear();
+}
+
 TEST(Event, SetFromAnotherThread) {
   for (int i = 0; i < 200; ++i) {
     EventSource source;
@@ -96,6 +130,23 @@ TEST(ThreadPool, CoversTheRangeOnce) {
       for (auto &count : seen)
         ASSERT_EQ(count, 1);
     }
+}
+
+TEST(ThreadPool, TakesFromTheSharesOfOthers) {
+  ThreadPool pool(2);
+  std::atomic<int> rest{0};
+  // Whoever begins with the first iteration waits for all others, half of which are its own share.
+  auto body = [](void *context, int64_t begin, int64_t) -> int32_t {
+    auto &rest = *static_cast<std::atomic<int> *>(context);
+    if (begin != 0)
+      return ++rest, 0;
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (rest != 7)
+      if (std::chrono::steady_clock::now() > end)
+        return 9;
+    return 0;
+  };
+  EXPECT_EQ(pool.run(8, 1, body, &rest), 0);
 }
 
 TEST(ThreadPool, ManyCallersAtOnce) {
@@ -131,7 +182,8 @@ TEST(ThreadPool, PieceSizes) {
   EXPECT_EQ(pieceSize(1000, 1'000'000, 1, 1), 1000);  // one thread
   EXPECT_EQ(pieceSize(1000, 1'000'000, 1, 2), 125);   // 1 ms: four pieces per thread
   EXPECT_EQ(pieceSize(1000, 1'000'000, 64, 2), 128);  // whole tiles
-  EXPECT_EQ(pieceSize(64, 1'000'000, 1, 16), 20);     // no piece below 20 us
+  EXPECT_EQ(pieceSize(64, 1'000'000, 1, 16), 22);     // no piece below 20 us
+  EXPECT_EQ(pieceSize(110, 1'000'000, 1, 2), 28);     // 110 us: four pieces, two per thread, not five
 }
 
 TEST(Cpu, ParsesLimits) {
