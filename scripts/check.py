@@ -325,7 +325,7 @@ def part_fuzz(arguments):
         print(output, end="", flush=True)
         return at_least_one_failure(closing_line(output), status, "fuzz " + " ".join(flags))
 
-    return side_by_side([functools.partial(programs, f"--seconds={seconds}", "--seed=1"), functools.partial(fuzz_bytecode, arguments),
+    return side_by_side([functools.partial(programs, f"--seconds={seconds}", "--seed=1", "--in-process", "--programs=10000"), functools.partial(fuzz_bytecode, arguments),
                          functools.partial(programs, "--plant=all", "--seed=2"),
                          functools.partial(programs, f"--programs={10000 if arguments.long else 300}", f"--seconds={seconds}", "--seed=1",
                                            "--devices=any")])

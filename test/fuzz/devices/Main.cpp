@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Main.cpp - fuzz-devices: N devices against one, program after program ===//
-// One process for thousands of programs: scripts/fuzz --devices starts it and talks over pipes. Both sides are evaluated, so
-// that a program costs milliseconds; machine code of partitioned programs is what xla-run and test/e2e/spmd test.
+// One process for thousands of programs: scripts/fuzz --devices and --in-process start it and talk over pipes. The one side is evaluated,
+// on one device, the other one on all, too, so that a program costs milliseconds, or runs as machine code.
 //
 //   request:  bytes of the text for one device, text, the same for all, number of arguments, then bytes and contents of each (whole
 //             arrays, row-major)
 //   response: 0, number of results, then for each: bytes and contents on one device, bytes and contents joined from all;
 //             or 1, bytes of a message, message
-// Every number is a little-endian u64. The process ends with its input. Flags: --omit-masks plants a mistake, --keep-zeros fills up with
-// zeros instead of NaN and ones.
+// Every number is a little-endian u64. The process ends with its input. Flags: --compiled runs machine code; --omit-masks
+// plants a mistake, --keep-zeros fills up with zeros instead of NaN and ones.
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "lowering/Compile.h"
 #include "lowering/DropShardings.h"
@@ -17,6 +17,7 @@
 #include "passes/spmd/Partition.h"
 #include "tools/RegisterAll.h"
 #include "tools/support/LegalizeChlo.h"
+#include "tools/support/RunProgram.h"
 #include "tools/support/ShardedArrays.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -84,9 +85,14 @@ tools::Array toArray(const eval::Tensor &tensor) {
   return array;
 }
 
+struct Options {
+  spmd::PartitionOptions partition;
+  bool compiled = false;
+};
+
 class Run {
 public:
-  Run(MLIRContext &context, const spmd::PartitionOptions &options, const std::string &text, const std::string &spread,
+  Run(MLIRContext &context, const Options &options, const std::string &text, const std::string &spread,
       const std::vector<std::string> &contents)
       : context(context), options(options), text(text), spread(spread), contents(contents) {}
 
@@ -123,7 +129,7 @@ private:
     devices = partitions ? partitions.getInt() : 1;
     if (failed(runSingle(*single)))
       return failure();
-    return runMany(*many);
+    return options.compiled ? runCompiled(*many) : runMany(*many);
   }
 
   LogicalResult runSingle(ModuleOp module) {
@@ -155,7 +161,7 @@ private:
 
   LogicalResult runMany(ModuleOp module) {
     calls::prepareCollectives(module);
-    if (failed(spmd::partition(module, options)) || failed(verify(module)) || failed(tools::legalizeChlo(module)))
+    if (failed(spmd::partition(module, options.partition)) || failed(verify(module)) || failed(tools::legalizeChlo(module)))
       return fail("partitioning");
     func::FuncOp entry = eval::entryFunction(module);
     std::vector<SmallVector<eval::Value>> values(devices);
@@ -174,17 +180,45 @@ private:
       std::vector<tools::Array> parts;
       for (const auto &each : *results)
         parts.push_back(toArray(each[i].tensor()));
-      std::vector<const tools::Array *> pointers;
-      for (const tools::Array &part : parts)
-        pointers.push_back(&part);
-      runtime::TensorSpec spec = specOf(cast<RankedTensorType>(entry.getResultTypes()[i]), entry.getResultAttrDict(i));
-      auto whole = tools::joinTiles(pointers, spec, wholeResults[i]);
-      if (!whole)
-        return fail("result " + Twine(i) + ": " + std::string(whole.status().message()));
-      if (failed(checkCopies(*whole, parts, spec, i)))
+      if (failed(join(i, parts, specOf(cast<RankedTensorType>(entry.getResultTypes()[i]), entry.getResultAttrDict(i)))))
         return failure();
-      outcome.results[i].second = std::move(whole->bytes);
     }
+    return success();
+  }
+
+  LogicalResult runCompiled(ModuleOp module) {
+    CompileOptions compiling;
+    compiling.entry = findEntry(module);
+    compiling.threads = 1;
+    auto compiled = compile(module, compiling);
+    if (!compiled)
+      return fail("compiling", compiled.takeError());
+    auto program = std::make_shared<const runtime::Program>(std::move(*compiled));
+    if (program->results.size() != wholeResults.size())
+      return fail("the compiled program has " + Twine(program->results.size()) + " results instead of " + Twine(wholeResults.size()));
+    auto run = tools::runProgram(program, arguments, /*numDevices=*/0, /*repeat=*/1, /*rngSeed=*/0, /*profile=*/false, [](unsigned) {});
+    if (!run)
+      return fail("machine code: " + std::string(run.status().message()));
+    for (unsigned i = 0; i < program->results.size(); ++i) {
+      std::vector<tools::Array> parts;
+      for (auto &results : run->results)
+        parts.push_back(std::move(results[i]));
+      if (failed(join(i, parts, program->results[i])))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult join(unsigned result, ArrayRef<tools::Array> parts, const runtime::TensorSpec &spec) {
+    std::vector<const tools::Array *> pointers;
+    for (const tools::Array &part : parts)
+      pointers.push_back(&part);
+    auto whole = tools::joinTiles(pointers, spec, wholeResults[result]);
+    if (!whole)
+      return fail("result " + Twine(result) + ": " + std::string(whole.status().message()));
+    if (failed(checkCopies(*whole, parts, spec, result)))
+      return failure();
+    outcome.results[result].second = std::move(whole->bytes);
     return success();
   }
 
@@ -197,7 +231,7 @@ private:
   }
 
   MLIRContext &context;
-  const spmd::PartitionOptions &options;
+  const Options &options;
   const std::string &text, &spread;
   const std::vector<std::string> &contents;
   int64_t devices = 1;
@@ -209,13 +243,15 @@ private:
 } // namespace
 
 int main(int count, char **flags) {
-  spmd::PartitionOptions options;
-  options.spoilFilling = true;
+  Options options;
+  options.partition.spoilFilling = true;
   for (llvm::StringRef flag : llvm::ArrayRef(flags + 1, count - 1)) {
     if (flag == "--omit-masks")
-      options.omitMasks = true;
+      options.partition.omitMasks = true;
     else if (flag == "--keep-zeros")
-      options.spoilFilling = false;
+      options.partition.spoilFilling = false;
+    else if (flag == "--compiled")
+      options.compiled = true;
     else
       return 2;
   }
