@@ -141,7 +141,7 @@ LogicalResult Computation::addOperation(Operation *op) {
   source = op;
   if (failed(checkTypes(op)))
     return failure();
-  for (auto visit : {visitElementwise, visitDataMovement, visitContraction, visitIndexing, visitReduction,
+  for (auto visit : {visitContraction, visitElementwise, visitDataMovement, visitIndexing, visitReduction, // products take conversions with them
                      visitControlFlow, visitCustomCall, visitCollective, visitTransfer, visitRandom, visitDynamism})
     if (Visit done = visit(op, *this))
       return *done;

@@ -46,6 +46,30 @@ static std::string algorithmName(shlo::DotAlgorithmAttr algorithm) {
   return products == 1 && known ? name : "";
 }
 
+/// HLO's dot takes operands of two types and computes in the wider one, so integers of 4 and 8 bits that a product alone widens to
+/// its floats go into it as they are: weights that stay small. At most one operand does.
+static std::pair<Value, Value> unwidened(shlo::DotGeneralOp op) {
+  auto narrow = [&](Value operand, Value other) -> Value {
+    auto convert = operand.getDefiningOp<shlo::ConvertOp>();
+    if (!convert || !operand.hasOneUse() || convert->getBlock() != op->getBlock())
+      return operand;
+    Type from = getElementTypeOrSelf(convert.getOperand().getType()), to = getElementTypeOrSelf(operand.getType());
+    bool isSmall = isa<IntegerType>(from) && (from.getIntOrFloatBitWidth() == 4 || from.getIntOrFloatBitWidth() == 8);
+    return isSmall && isa<FloatType>(to) && to == getElementTypeOrSelf(other.getType()) ? convert.getOperand() : operand;
+  };
+  Value lhs = narrow(op.getLhs(), op.getRhs());
+  return {lhs, lhs == op.getLhs() ? narrow(op.getRhs(), lhs) : op.getRhs()};
+}
+
+/// Whether the one user of a conversion does without it.
+static bool isAbsorbed(shlo::ConvertOp op) {
+  auto dot = op->hasOneUse() ? llvm::dyn_cast<shlo::DotGeneralOp>(*op->user_begin()) : shlo::DotGeneralOp();
+  if (!dot)
+    return false;
+  auto [lhs, rhs] = unwidened(dot);
+  return (dot.getLhs() == op.getResult() && lhs != op.getResult()) || (dot.getRhs() == op.getResult() && rhs != op.getResult());
+}
+
 static LogicalResult dotGeneral(shlo::DotGeneralOp op, Computation &to) {
   shlo::DotDimensionNumbersAttr dims = op.getDotDimensionNumbers();
   Attributes attributes;
@@ -62,7 +86,8 @@ static LogicalResult dotGeneral(shlo::DotGeneralOp op, Computation &to) {
       return op.emitOpError("asks for an algorithm that HLO has no name for: ") << *algorithm;
     attributes.add("algorithm", name);
   }
-  return to.result(op, "dot", attributes);
+  auto [lhs, rhs] = unwidened(op);
+  return to.result(op, "dot", {to[lhs], to[rhs]}, attributes);
 }
 
 static LogicalResult dot(shlo::DotOp op, Computation &to) {
@@ -112,6 +137,7 @@ static LogicalResult convolution(shlo::ConvolutionOp op, Computation &to) {
 
 Visit visitContraction(Operation *op, Computation &to) {
   return llvm::TypeSwitch<Operation *, Visit>(op)
+      .Case<shlo::ConvertOp>([&](auto op) { return isAbsorbed(op) ? Visit(success()) : std::nullopt; })
       .Case<shlo::DotGeneralOp>([&](auto op) { return dotGeneral(op, to); })
       .Case<shlo::DotOp>([&](auto op) { return dot(op, to); })
       .Case<shlo::ConvolutionOp>([&](auto op) { return convolution(op, to); })

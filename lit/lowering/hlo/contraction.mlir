@@ -60,3 +60,20 @@ func.func @main(%a: tensor<2x3xf32>, %i: tensor<1xi32>) -> (tensor<3x2xf32>, ten
   %1 = "stablehlo.torch_index_select"(%a, %i) <{batch_dims = 0 : i64, dim = 0 : i64}> : (tensor<2x3xf32>, tensor<1xi32>) -> tensor<1x3xf32>
   return %0, %1 : tensor<3x2xf32>, tensor<1x3xf32>
 }
+
+// -----
+// Integers of 8 and 4 bits that a product alone widens go into it as they are: HLO's dot takes two types.
+func.func @main(%x: tensor<3x5xbf16>, %w: tensor<8x5xi8>, %v: tensor<8x5xi4>, %u: tensor<5x2xi8>) -> (tensor<3x8xbf16>, tensor<3x8xbf16>, tensor<3x2xbf16>, tensor<5x2xbf16>) {
+  // CHECK: dot.1 = bf16[3,8]{1,0} dot(Arg_0.1, Arg_1.1), lhs_contracting_dims={1}
+  %0 = stablehlo.convert %w : (tensor<8x5xi8>) -> tensor<8x5xbf16>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [1] : (tensor<3x5xbf16>, tensor<8x5xbf16>) -> tensor<3x8xbf16>
+  // CHECK: dot.2 = bf16[3,8]{1,0} dot(Arg_0.1, Arg_2.1)
+  %2 = stablehlo.convert %v : (tensor<8x5xi4>) -> tensor<8x5xbf16>
+  %3 = stablehlo.dot_general %x, %2, contracting_dims = [1] x [1] : (tensor<3x5xbf16>, tensor<8x5xbf16>) -> tensor<3x8xbf16>
+  // What somebody else needs, too, is converted.
+  // CHECK: convert.1 = bf16[5,2]{1,0} convert(Arg_3.1)
+  // CHECK: dot.3 = bf16[3,2]{1,0} dot(Arg_0.1, convert.1)
+  %4 = stablehlo.convert %u : (tensor<5x2xi8>) -> tensor<5x2xbf16>
+  %5 = stablehlo.dot_general %x, %4, contracting_dims = [1] x [0] : (tensor<3x5xbf16>, tensor<5x2xbf16>) -> tensor<3x2xbf16>
+  return %1, %3, %5, %4 : tensor<3x8xbf16>, tensor<3x8xbf16>, tensor<3x2xbf16>, tensor<5x2xbf16>
+}

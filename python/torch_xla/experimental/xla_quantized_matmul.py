@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products with weights of 8 bits, and of 4 bits kept in bytes: a scale per output channel, or per block of inputs."""
 import torch
+import torch.ao.quantization.fx._decomposed  # noqa: F401  torch.ops.quantized_decomposed, with which the weights are made
 
 
 def pack_4bit(x, dtype=torch.int8):
@@ -16,6 +17,19 @@ def unpack_4bit(x, dtype=torch.int8):
     if dtype != torch.int8 or x.dtype != torch.int8:
         raise ValueError(f"expects int8, but got {x.dtype}")
     return torch.stack([(x << 4) >> 4, x >> 4], dim=-1).flatten(-2)
+
+
+def widened_4bit(w, dtype):
+    """Bytes that are -8 to 7 as `dtype`, by way of 4 bits: programs show how small the numbers are."""
+    from .. import _load
+    from ..core import _builder
+    sizes = "".join(f"{size}x" for size in w.shape)
+    wide = _builder.ELEMENTS[_builder.NAMES[dtype]]
+    text = (f"module @cast_int4 {{\n  func.func @main(%x: tensor<{sizes}i8>) -> tensor<{sizes}{wide}> {{\n"
+            f"    %0 = stablehlo.convert %x : (tensor<{sizes}i8>) -> tensor<{sizes}i4>\n"
+            f"    %1 = stablehlo.convert %0 : (tensor<{sizes}i4>) -> tensor<{sizes}{wide}>\n"
+            f"    func.return %1 : tensor<{sizes}{wide}>\n  }}\n}}\n")
+    return _load.sys.modules["torch_xla._XLAC"]._embed("xla::cast_int4", text, [w])[0]
 
 
 def _check(w, scaler, inputs, block_size):
@@ -42,7 +56,8 @@ def quantized_matmul_xla(x, w, scaler, zero_point=None, block_size=-1, int4_weig
     if quantize_activation:
         scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-5) / 127
         given = torch.round(x / scale)
-    weight = w.to(torch.float32 if quantize_activation else x.dtype)
+    dtype = torch.float32 if quantize_activation else x.dtype
+    weight = widened_4bit(w, dtype) if int4_weight and w.device.type == "xla" else w.to(dtype)
     given = given.to(weight.dtype)
     if block_size == -1:
         product = torch.nn.functional.linear(given, weight).to(x.dtype) * scaler
