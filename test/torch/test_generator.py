@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch_xla
+import torch_xla.core.xla_model as xm
 
 DRAWS = {
     "rand": lambda g: torch.rand(5, device="xla", generator=g),
@@ -64,3 +65,14 @@ def test_one_program_for_all_draws():
         draws.append(torch.randn(4, device="xla", generator=generator).cpu())
     assert torch_xla._XLAC._compilations() == before
     assert len({tuple(draw.tolist()) for draw in draws}) == 4
+
+
+def test_state_as_one_number_continues_where_it_was_taken():
+    xm.set_rng_state(7)
+    assert xm.get_rng_state() == 7
+    torch.rand(3, device="xla")
+    state = xm.get_rng_state()
+    first = torch.rand(3, device="xla").tolist()
+    assert state != 7 and xm.get_rng_state() != state
+    xm.set_rng_state(state)
+    assert torch.rand(3, device="xla").tolist() == first

@@ -376,9 +376,10 @@ def send_cpu_data_to_device(datas, device, input_sharding=None):
 
 
 def get_rng_state(device=None):
-    """The seed of the device's random numbers."""
+    """Where the device's random numbers are: set_rng_state() of it gives the numbers that come next again."""
     _check_device(device)
-    return _XLAC._rng_state()[0]
+    seed, draws = _XLAC._rng_state()
+    return (seed + 0x9e3779b97f4a7c15 * draws) & (1 << 64) - 1  # a draw depends on this sum only (csrc/Generator.cpp)
 
 
 def set_rng_state(seed, device=None):

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torch_xla.experimental.splash_attention: attention with causal, windowed and segment masks under the name of JAX's TPU kernel. Here it
+is recorded operations with exact results, on the CPU device of PyTorch too, and gradients are autograd's."""
+import dataclasses
+import json
+
+import torch
+
+from .custom_kernel import _MASK, _sharded
+
+
+def _tuples(value):
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+@dataclasses.dataclass(frozen=True)
+class SplashAttentionConfig:
+    """How attention is computed. Of use here: `mesh` (str() of a Mesh) and the partition specs, which say how the arguments and the result
+    are sharded, and the window (`attentiontype_local_sliding` with `slide_window_size` keys to either side). Block sizes and layouts are
+    the TPU kernel's: no effect."""
+    sa_block_q: int = 2048
+    sa_block_kv: int = 2048
+    sa_block_kv_compute: int = 2048
+    sa_block_q_dkv: int = 2048
+    sa_block_kv_dkv: int = 2048
+    sa_block_kv_dkv_compute: int = 2048
+    sa_block_q_dq: int = 2048
+    sa_block_kv_dq: int = 2048
+    sa_use_fused_bwd_kernel: bool = True
+    sa_q_layout: str = "HEAD_DIM_MINOR"
+    sa_k_layout: str = "HEAD_DIM_MINOR"
+    sa_v_layout: str = "HEAD_DIM_MINOR"
+    mesh: str | None = None
+    qkv_partition_spec: tuple = (("data", "fsdp"), None, None, None)
+    segment_ids_partition_spec: tuple = (("data", "fsdp"), None)
+    attentiontype_local_sliding: bool = False
+    slide_window_size: int | None = None
+
+    def to_json(self):
+        """The text that splash_attention() takes."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, data):
+        """What to_json() was called on."""
+        return cls(**{name: _tuples(value) for name, value in json.loads(data).items()})
+
+    def maybe_convert_and_get_jax_mesh(self):
+        """The mesh as JAX's, on JAX's devices of the same numbers."""
+        from ..distributed.spmd import Mesh
+        return Mesh.from_str(self.mesh).get_jax_mesh()
+
+
+def _visible(queries, keys, device, causal, config, segments):
+    """Which keys a query sees, of a shape that broadcasts to (batch, heads, queries, keys); None: all."""
+    row, column = torch.arange(queries, device=device)[:, None], torch.arange(keys, device=device)[None, :]
+    parts = [column <= row] if causal else []
+    if config.attentiontype_local_sliding:
+        if config.slide_window_size is None:
+            raise ValueError("expects slide_window_size with attentiontype_local_sliding")
+        parts.append((row - column).abs() <= config.slide_window_size)
+    if segments is not None and segments.dim():
+        parts.append(segments[:, None, :, None] == segments[:, None, None, :])
+    made = None
+    for part in parts:
+        made = part if made is None else made & part
+    return made
+
+
+def splash_attention(q, k, v, config, decoder_segment_ids=None, causal=True, attn_logits_soft_cap=None):
+    """softmax(q @ k.T) @ v, unscaled, for q (batch, heads, length, dim), k and v (batch, heads, length, dim) of as many heads as q, or of
+    a number that divides them.
+
+    `config`: SplashAttentionConfig.to_json(). `decoder_segment_ids` (batch, length): a query sees the keys of its own segment. `causal`:
+    query i sees keys 0 to i. `attn_logits_soft_cap`: products go through cap * tanh(x / cap)."""
+    config = SplashAttentionConfig.from_json(config) if isinstance(config, str) else config
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor.dim() != 4:
+            raise ValueError(f"expects {name} with 4 dims (batch, heads, length, dim), but got {tuple(tensor.shape)}")
+    if k.size(1) != v.size(1) or q.size(1) % k.size(1):
+        raise ValueError(f"expects equally many heads of k and v, which divide those of q, but got {q.size(1)}, {k.size(1)} and {v.size(1)}")
+    from .. import runtime as xr
+    mesh = spec = None
+    if config.mesh not in (None, "None") and xr.is_spmd():
+        from ..distributed.spmd import Mesh
+        mesh, spec = Mesh.from_str(config.mesh), config.qkv_partition_spec
+    q, k, v = (_sharded(tensor, spec, mesh) for tensor in (q, k, v))
+    groups = q.size(1) // k.size(1)
+    keys, values = (t if groups == 1 else t.repeat_interleave(groups, dim=1) for t in (k, v))
+    scores = torch.matmul(q.float(), keys.float().transpose(-1, -2))
+    if attn_logits_soft_cap is not None:
+        scores = attn_logits_soft_cap * torch.tanh(scores / attn_logits_soft_cap)
+    visible = _visible(q.size(2), k.size(2), q.device, causal, config, decoder_segment_ids)
+    if visible is not None:
+        scores = torch.where(visible, scores, torch.full((), _MASK, device=q.device))
+    return _sharded(torch.matmul(torch.softmax(scores, dim=-1), values.float()).to(q.dtype), spec, mesh)
