@@ -34,6 +34,10 @@ from . import _quantized as _quantized  # noqa: E402
 
 _quantized.install()
 
+from . import _functional_collectives as _functional_collectives  # noqa: E402
+
+_functional_collectives.install()
+
 from . import _optimizers as _optimizers  # noqa: E402
 
 _optimizers.install()

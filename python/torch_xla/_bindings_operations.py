@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Names of torch_xla._XLAC that few programs use: functions of XLA's operations, optimizer steps, collectives of lists, sizes from
 tensors. Added when somebody asks for a name that is not there: an import pays nothing for them."""
+import json
+
+import torch
 
 
 def install(xlac):
     """Adds the names to the module."""
     from .amp.syncfree import _functional
-    from .core import _builder, _builder_ops, xla_builder
+    from .core import _builder, _builder_ops, _collective_programs, xla_builder
     from .core import _collectives as collectives
 
     def name(function):
@@ -91,7 +94,51 @@ def install(xlac):
         collectives.reduce_scatter(reduce_type, list(inputs), scale, scatter_dim, shard_count, groups or None, list(outputs), pin_layout)
         return token
 
+    @name
+    def _xla_send(input, token, channel_id):
+        return _collective_programs.send(input, channel_id), token
+
+    @name
+    def _xla_recv(output, token, channel_id):
+        return _collective_programs.recv(output, channel_id), token
+
+    #===-- Numbers of few bits -------------------------------------------------===
+
+    @name
+    def _xla_cast_int4(weight, int4_weight_values):
+        """Weights of 4 bits, given as bytes and as a list of numbers: the list, as a tensor of the weight's sizes."""
+        if len(int4_weight_values) != weight.numel() or not all(-8 <= value <= 7 for value in int4_weight_values):
+            raise RuntimeError(f"expects {weight.numel()} numbers from -8 to 7")
+        return torch.tensor(int4_weight_values, dtype=torch.int8).reshape(weight.shape).to(weight.device)
+
+    def quantized(kind, input, scales, zero_points, quant_min, quant_max, dtype, axis):
+        from torch.ao.quantization.fx import _decomposed  # noqa: F401
+        storage = getattr(torch, dtype) if isinstance(dtype, str) else dtype
+        operators = torch.ops.quantized_decomposed
+        if axis in (-1, None) and len(scales) == 1:
+            return getattr(operators, f"{kind}_per_tensor")(input, scales[0], int(zero_points[0]), quant_min, quant_max, storage)
+        scale = torch.tensor(scales).to(input.device)
+        zero_point = torch.tensor(zero_points, dtype=torch.int64).to(input.device)
+        return getattr(operators, f"{kind}_per_channel")(input, scale, zero_point, axis, quant_min, quant_max, storage)
+
+    @name
+    def _xla_quantize_tensor(input, scale_list, zero_point_list, quant_min, quant_max, dtype, axis):
+        return quantized("quantize", input, scale_list, zero_point_list, quant_min, quant_max, dtype, axis)
+
+    @name
+    def _xla_dequantize_tensor(input, scale_list, zero_point_list, quant_min, quant_max, dtype, axis):
+        return quantized("dequantize", input, scale_list, zero_point_list, quant_min, quant_max, dtype, axis)
+
     #===-- Tensors -------------------------------------------------------------===
+
+    @name
+    def _xla_mark_tensor(input, info):
+        """See torch.ops.xla.mark_tensor: `info` has its arguments as JSON."""
+        from .experimental import mark_pattern_utils  # noqa: F401
+        about = json.loads(info)
+        attributes = about.get("attr")
+        return torch.ops.xla.mark_tensor(input, about["name"], about["pos"], about["id"], about["is_input"],
+                                         json.dumps(attributes) if isinstance(attributes, dict) else attributes)
 
     def with_size_of(size, source, source_dim, target_dim, factor=1):
         made = list(size)

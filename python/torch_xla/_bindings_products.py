@@ -63,6 +63,24 @@ def install(xlac):
         return [made] if isinstance(made, torch.Tensor) else list(made)
 
     @name
+    def _xla_register_custom_call_target(fn_name, function_ptr, platform):
+        """Makes a function the target of custom calls: `function_ptr` is a capsule of a void (*)(void *result, const void **operands)."""
+        import ctypes
+
+        import millrace
+        if platform.lower() not in ("cpu", "host"):
+            raise RuntimeError(f"expects the platform cpu, but got {platform}")
+        api = ctypes.pythonapi
+        api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+        api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        address = api.PyCapsule_GetPointer(function_ptr, api.PyCapsule_GetName(function_ptr))
+        register = millrace.load_library("libmillrace.so").millrace_register_ffi_handler
+        register.restype = ctypes.c_char_p
+        register.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * 4 + [ctypes.c_int, ctypes.c_uint32]
+        if wrong := register(fn_name.encode(), None, None, None, address, 0, 0):
+            raise RuntimeError(wrong.decode())
+
+    @name
     def _xla_computation_text(computation):
         from .core import xla_builder
         return xla_builder.get_computation_hlo(computation)

@@ -76,22 +76,23 @@ void EventSource::set(Event::State &state, Status status) {
 
 namespace {
 
-/// Whoever waits for all works for those that are missing; what else stands in their queues may wait for the one who waits here.
+/// Whoever waits for all works for any.
 struct Workers : Event::Worker {
-  std::vector<Event> events;
+  std::vector<std::shared_ptr<Event::Worker>> all;
   bool workOnce() override {
-    return std::any_of(events.begin(), events.end(), [](const Event &event) { return !event.isReady() && event.worker()->workOnce(); });
+    return std::any_of(all.begin(), all.end(), [](const std::shared_ptr<Event::Worker> &worker) { return worker->workOnce(); });
   }
 };
 
 std::shared_ptr<Event::Worker> workersOf(const std::vector<Event> &events) {
   auto workers = std::make_shared<Workers>();
   for (const Event &event : events)
-    if (event.worker() && !event.isReady())
-      workers->events.push_back(event);
-  if (workers->events.empty())
+    if (std::shared_ptr<Event::Worker> worker = event.worker();
+        worker && !event.isReady() && std::find(workers->all.begin(), workers->all.end(), worker) == workers->all.end())
+      workers->all.push_back(std::move(worker));
+  if (workers->all.empty())
     return nullptr;
-  return workers;
+  return workers->all.size() == 1 ? workers->all.front() : workers;
 }
 
 } // namespace

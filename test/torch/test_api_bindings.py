@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of torch_xla._XLAC."""
+import ctypes
+
 import pytest
 import torch
 import torch_xla
@@ -129,3 +131,39 @@ def test_sizes_of_other_tensors_and_what_lives():
     x.cpu()
     with pytest.raises(AttributeError, match="no_such_name"):
         _XLAC._no_such_name
+
+
+def test_functions_of_the_user_as_targets_of_custom_calls():
+    @ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_float), ctypes.POINTER(ctypes.POINTER(ctypes.c_float)))
+    def twice(result, operands):
+        for i in range(3):
+            result[i] = 2 * operands[0][i]
+
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    capsule = new(ctypes.cast(twice, ctypes.c_void_p).value, b"xla._CUSTOM_CALL_TARGET", None)
+    with pytest.raises(RuntimeError, match="expects the platform cpu, but got TPU"):
+        _XLAC._xla_register_custom_call_target("test.twice", capsule, "TPU")
+    _XLAC._xla_register_custom_call_target("test.twice", capsule, "cpu")
+    x = torch.tensor([1.0, 2.0, 3.0], device="xla")
+    assert _XLAC._xla_custom_call([x], "test.twice", [[3]], [torch.float32], api_version=1)[0].tolist() == [2.0, 4.0, 6.0]
+
+
+def test_channels_and_numbers_of_few_bits():
+    x, token = torch.ones(2, 3, device="xla"), _XLAC._get_all_reduce_token("xla:0")
+    sent, last = _XLAC._xla_send(x, token, 7)
+    received, _ = _XLAC._xla_recv(x, token, 9)
+    text = _XLAC._get_xla_tensors_hlo([sent, received])
+    assert last is token and " send(" in text and "channel_id=7" in text and " recv-done(" in text and "channel_id=9" in text
+    del sent, received
+    weight = torch.zeros(2, 2, dtype=torch.int8, device="xla")
+    assert _XLAC._xla_cast_int4(weight, [-8, 7, 0, 1]).tolist() == [[-8, 7], [0, 1]]
+    with pytest.raises(RuntimeError, match="4 numbers from -8 to 7"):
+        _XLAC._xla_cast_int4(weight, [8, 0, 0, 0])
+    for scales, zeros, axis in (([0.5], [1], -1), ([0.5, 2.0], [1, -1], 0)):
+        small = _XLAC._xla_quantize_tensor(x, scales, zeros, -128, 127, "int8", axis)
+        assert small.dtype == torch.int8 and small[0].tolist() == [3, 3, 3]
+        back = _XLAC._xla_dequantize_tensor(small, scales, zeros, -128, 127, "int8", axis)
+        torch.testing.assert_close(back[0].cpu(), torch.ones(3))
+    marked = _XLAC._xla_mark_tensor(x + 1, '{"name": "test.p", "pos": 0, "id": "0", "is_input": true, "attr": null}')
+    assert marked[0].tolist() == [2.0, 2.0, 2.0]

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.distributed's backend xla, spawning and the old data parallel runner, with one process and one device."""
+import contextlib
 import copy
 import os
+import re
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 import torch
@@ -101,3 +104,51 @@ def test_old_data_parallel():
     assert dp.DataParallel(model, device_ids=[])(loop, [torch.ones(1, 2)])[0][:2] == ([2.0], "cpu")
     with pytest.raises(NotImplementedError):
         dp.DataParallel(model, device_ids=["xla:0", "xla:1"])
+
+
+@contextlib.contextmanager
+def world(rank, size):
+    """torch.distributed's world, as if it had more processes: what their programs are can be seen, not run."""
+    group = dist.group.WORLD
+    with mock.patch.object(group, "rank", return_value=rank), mock.patch.object(group, "size", return_value=size), \
+            mock.patch.object(dist.distributed_c10d, "_store_based_barrier"):
+        yield
+
+
+def test_groups_of_larger_worlds(group):
+    rows, columns = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]], [[0, 4, 8], [1, 5, 9], [2, 6, 10], [3, 7, 11]]
+    for rank, ranks, mesh in ((5, [4, 5, 6, 7], rows), (5, [1, 5, 9], columns), (5, [5], [[i] for i in range(12)]), (5, range(12), [list(range(12))])):
+        with world(rank, 12):
+            made = dist.new_group(ranks=ranks)
+            assert (made.size(), made.rank(), made._mesh) == (len(ranks), list(ranks).index(rank), mesh)
+    for ranks in ([4, 5, 6], [1, 5], [1, 5, 10], [2, 3, 4, 5, 6]):
+        with world(5, 12), pytest.raises(ValueError, match="groups of neighbours or into columns"):
+            dist.new_group(ranks=ranks)
+
+
+def test_collectives_of_larger_worlds_are_shown(group):
+    text = torch_xla._XLAC._get_xla_tensors_hlo
+    with world(3, 6):
+        pair, x = dist.new_group(ranks=[2, 3]), torch.arange(2, device="xla")
+        dist.all_reduce(x, group=pair)
+        assert re.search(r"%all-reduce\.\d+ = .+ all-reduce\(.+\), .*replica_groups=\{\{0,1\},\{2,3\},\{4,5\}\}", text([x]))
+        parts = [torch.zeros(2, dtype=torch.int64, device="xla") for _ in range(2)]
+        dist.all_gather(parts, torch.arange(2, device="xla"), group=pair)
+        assert re.search(r"%all-gather\.\d+ = s64\[4\]\{0\} all-gather\(", text(parts))
+        y = torch.zeros(2, dtype=torch.int64, device="xla")
+        dist.reduce_scatter(y, [torch.arange(2, device="xla")] * 2, group=pair)
+        assert re.search(r"%reduce-scatter\.\d+ = s64\[2\]\{0\} reduce-scatter\(s64\[4\]", text([y]))
+        z = torch.zeros(2, device="xla")
+        with mock.patch.object(type(dist.group.WORLD), "make_send_channel_id", lambda self, rank, tag: 2 * rank):
+            dist.send(z, 1)
+        assert re.search(r"%send-done\.\d+ = .+ send-done\(.+\), channel_id=2", text([z]))
+
+
+def test_collectives_of_one_on_demand(group, monkeypatch):
+    x = torch.arange(3.0, device="xla")
+    assert "all-reduce" not in torch_xla._XLAC._get_xla_tensors_hlo([xm.all_reduce(xm.REDUCE_SUM, x)])
+    monkeypatch.setenv("XLA_ALWAYS_ALLREDUCE", "1")
+    made = xm.all_reduce(xm.REDUCE_MAX, x, scale=2.0)
+    dist.all_reduce(x)
+    assert " all-reduce(" in torch_xla._XLAC._get_xla_tensors_hlo([made]) and " all-reduce(" in torch_xla._XLAC._get_xla_tensors_hlo([x])
+    assert made.tolist() == [0.0, 2.0, 4.0] and x.tolist() == [0.0, 1.0, 2.0]

@@ -2,6 +2,8 @@
 """Collectives of xm. The world has one replica today: each is what its definition says for a group of one."""
 import torch
 
+from . import _collective_programs
+
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 _KINDS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
 
@@ -33,8 +35,11 @@ def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
     _check_kind(reduce_type)
     check_groups(groups)
     if isinstance(inputs, torch.Tensor):
-        return inputs * scale if scale != 1.0 else inputs.clone()
+        made = _collective_programs.all_reduce(reduce_type, inputs) if _collective_programs.wanted() else inputs
+        return made * scale if scale != 1.0 else made.clone()
     for tensor in inputs:
+        if _collective_programs.wanted():
+            tensor.copy_(_collective_programs.all_reduce(reduce_type, tensor))
         if scale != 1.0:
             tensor.mul_(scale)
     return inputs

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.distributed's backend "xla" for a world of one, and the init methods xla:// and pjrt://. Importing this module is enough:
-torch.distributed.init_process_group("xla", init_method="xla://")."""
+torch.distributed.init_process_group("xla", init_method="xla://").
+
+A group of more processes than the runtime has (a test that says so of torch.distributed.group.WORLD) records its collectives: their
+graphs can be printed, not run."""
 import torch
 import torch.distributed as dist
 
 from .. import runtime as xr
+from ..core import _collective_programs as programs
 from ..core import xla_model as xm
 
 
@@ -48,41 +52,61 @@ _REDUCTIONS = {dist.ReduceOp.SUM: xm.REDUCE_SUM, dist.ReduceOp.PRODUCT: xm.REDUC
 
 def _check_reduction(options):
     op = options.reduceOp
-    if not any(op == known for known in _REDUCTIONS):
-        raise ValueError(f"the xla backend has no reduction {op}")
+    for known, kind in _REDUCTIONS.items():
+        if op == known:
+            return kind
+    raise ValueError(f"the xla backend has no reduction {op}")
+
+
+def _world_size():
+    """Processes of the world, as torch.distributed says it."""
+    return dist.group.WORLD.size() if dist.is_initialized() else 1
+
+
+def _asked(name, options):
+    if options is None:
+        raise NotImplementedError(f"{name} on the backend xla without options")
 
 
 class ProcessGroupXla(dist.ProcessGroup):
     """Collectives on tensors of the device. Made by torch.distributed; the world has one process."""
 
     def __init__(self, prefix_store, rank, size, timeout):
-        if size != 1:
+        if size > _world_size():
             raise NotImplementedError(f"torch.distributed with the backend xla and {size} processes is not there yet: use one")
         super().__init__(rank, size)
         self._prefix_store, self._timeout = prefix_store, timeout
+        self._mesh = None  # the groups of the world of which this is one; None: everybody
+
+    def _records(self):
+        return self.size() > 1 or programs.wanted()
 
     def getBackendName(self):
         """"xla"."""
         return "xla"
 
     def _check(self, rank):
-        if rank != 0:
-            raise ValueError(f"rank {rank} is not there: the world has one process")
+        if not 0 <= rank < self.size():
+            raise ValueError(f"rank {rank} is not there: the world has one process" if self.size() == 1 else f"rank {rank} is not in the group")
 
     #===-- One tensor in, one out ----------------------------------------------===
 
     def allreduce(self, tensors, all_reduce_options):
         """Reduces in place."""
-        if not isinstance(all_reduce_options, dist.ReduceOp):
-            _check_reduction(all_reduce_options)
+        kind = xm.REDUCE_SUM if isinstance(all_reduce_options, dist.ReduceOp) else _check_reduction(all_reduce_options)
+        if self._records():
+            for tensor in tensors:
+                tensor.copy_(programs.all_reduce(kind, tensor, self._mesh))
         return _Done(tensors)
 
     def allreduce_coalesced(self, tensors, options=None):
         """Reduces a list in place."""
-        return _Done(tensors)
+        _asked("allreduce_coalesced", options)
+        return self.allreduce(tensors, options)
 
-    def reduce(self, tensors, opts):
+    def reduce(self, tensors, opts=None):
         """Reduces in place at the root."""
+        _asked("reduce", opts)
         self._check(opts.rootRank)
         _check_reduction(opts)
         return _Done(tensors)
@@ -90,22 +114,28 @@ class ProcessGroupXla(dist.ProcessGroup):
     def broadcast(self, tensors, opts):
         """Overwrites with the root's."""
         self._check(opts.rootRank)
+        if self._records():  # the sum of the root's and of zeros
+            for tensor in tensors:
+                given = tensor if self.rank() == opts.rootRank else torch.zeros_like(tensor)
+                tensor.copy_(programs.all_reduce(xm.REDUCE_SUM, given, self._mesh))
         return _Done(tensors)
 
     def barrier(self, opts=None):
         """Waits for everybody: for nobody."""
         return _Done([])
 
-    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
-        """As barrier()."""
-        return _Done([])
+    def monitored_barrier(self, *args, **kwargs):
+        """Tells who is missing: gloo's alone."""
+        raise NotImplementedError("monitored_barrier on the backend xla")
 
     #===-- Lists and flat tensors ----------------------------------------------===
 
     def allgather(self, output_tensors_list, input_tensors, opts=None):
         """output_tensors_list[i][rank] = input_tensors[i] of that rank."""
         for outputs, value in zip(output_tensors_list, input_tensors):
-            outputs[0].copy_(value)
+            parts = programs.all_gather(value, 0, self._mesh).split(value.size(0)) if self._records() and value.dim() else [value]
+            for output, part in zip(outputs, parts):
+                output.copy_(part)
         return _Done(output_tensors_list)
 
     def allgather_coalesced(self, output_tensors_list, input_tensors, opts=None):
@@ -137,9 +167,9 @@ class ProcessGroupXla(dist.ProcessGroup):
 
     def reduce_scatter(self, output_tensors, input_tensors_list, opts):
         """output_tensors[i] = the reduction of input_tensors_list[i][rank]."""
-        _check_reduction(opts)
+        kind = _check_reduction(opts)
         for output, inputs in zip(output_tensors, input_tensors_list):
-            output.copy_(inputs[0])
+            output.copy_(programs.reduce_scatter(kind, torch.cat(list(inputs)), 0, self._mesh) if self._records() and output.dim() else inputs[0])
         return _Done(output_tensors)
 
     def reduce_scatter_coalesced(self, output_tensors, input_tensors_list, opts):
@@ -165,54 +195,75 @@ class ProcessGroupXla(dist.ProcessGroup):
             self._flat(output, value)
         return _Done(outputs)
 
-    def alltoall(self, output_tensor_list, input_tensor_list, opts=None):
+    def alltoall(self, output_tensor_list, input_tensor_list=None, opts=None):
         """output_tensor_list[i] = what rank i had for us."""
+        _asked("alltoall", input_tensor_list)
         output_tensor_list[0].copy_(input_tensor_list[0])
         return _Done(output_tensor_list)
 
-    def alltoall_base(self, output, input, output_split_sizes, input_split_sizes, opts=None):
+    def alltoall_base(self, output, input=None, output_split_sizes=(), input_split_sizes=(), opts=None):
         """Pieces of one tensor to and from everybody."""
+        _asked("alltoall_base", input)
         return self._flat(output, input)
 
     def all_to_all_single(self, output, input, output_split_sizes, input_split_sizes, opts=None):
         """As alltoall_base()."""
         return self._flat(output, input)
 
-    def gather(self, output_tensors_list, input_tensor_list, opts):
+    def gather(self, output_tensors_list, input_tensor_list=None, opts=None):
         """All inputs, at the root."""
+        _asked("gather", opts)
         self._check(opts.rootRank)
         for outputs, value in zip(output_tensors_list, input_tensor_list):
             outputs[0].copy_(value)
         return _Done(output_tensors_list)
 
-    def scatter(self, output_tensor_list, input_tensors_list, opts):
+    def scatter(self, output_tensor_list, input_tensors_list=None, opts=None):
         """One of the root's tensors to each."""
+        _asked("scatter", opts)
         self._check(opts.rootRank)
         for output, inputs in zip(output_tensor_list, input_tensors_list):
             output.copy_(inputs[0])
         return _Done(output_tensor_list)
 
-    def send(self, tensors, dst_rank, tag=0):
-        """To another process: there is none."""
+    def make_send_channel_id(self, dst_rank, tag):
+        """The channel to a process: a subclass says it."""
         raise NotImplementedError("send on the backend xla: the world has one process")
 
-    def recv(self, out_tensors, src_rank, tag=0):
-        """From another process: there is none."""
+    def make_recv_channel_id(self, src_rank, tag):
+        """The channel from a process: a subclass says it."""
         raise NotImplementedError("recv on the backend xla: the world has one process")
+
+    def send(self, tensors, dst_rank, tag=0):
+        """To another process, over the channel of make_send_channel_id(): there is none in a world of one."""
+        for tensor in tensors:
+            tensor.copy_(programs.send(tensor, self.make_send_channel_id(dst_rank, tag)))
+        return _Done(tensors)
+
+    def recv(self, out_tensors, src_rank, tag=0):
+        """From another process, over the channel of make_recv_channel_id(): there is none in a world of one."""
+        for tensor in out_tensors:
+            tensor.copy_(programs.recv(tensor, self.make_recv_channel_id(src_rank, tag)))
+        return _Done(out_tensors)
 
     def recv_anysource(self, *args):
         """From another process: there is none."""
         raise NotImplementedError("recv on the backend xla: the world has one process")
 
 
-def _create(prefix_store, rank, size, timeout):
+def _create(about=None, options=None, *, prefix_store=None, rank=None, size=None, timeout=None):
+    """A group: from what torch.distributed knows about it, or from the parts that its old interface has."""
+    if about is not None:
+        prefix_store, rank, size, timeout = about.store, about.group_rank, about.group_size, about.timeout
     group = ProcessGroupXla(prefix_store, rank, size, timeout)
+    if about is not None and about.global_ranks_in_group:
+        group._mesh = programs.mesh_of(about.global_ranks_in_group, _world_size())
     group._set_group_name("xla")
     return group
 
 
 if "xla" not in dist.Backend.backend_list:
-    dist.Backend.register_backend("xla", _create, devices="xla")
+    dist.Backend.register_backend("xla", _create, extended_api=True, devices="xla")
 
 
 def new_xla_process_group(ranks=None, timeout=None, backend=None, pg_options=None):

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Collectives as recorded operations: StableHLO of one operation each, for the groups of replicas that are named.
+
+A world of one replica needs none of them, and computes without. They are recorded where a program asks to see them
+(XLA_ALWAYS_ALLREDUCE=1), and for groups of more replicas than there are, whose graphs can be printed but not run."""
+import os
+
+import torch
+
+from .. import _load
+from . import _builder
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+_COMBINE = {"sum": "add", "mul": "multiply", "and": "and", "or": "or", "min": "minimum", "max": "maximum"}
+_CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = {}, type = 1>"
+
+
+def wanted():
+    """Whether collectives of one replica are recorded, too."""
+    return os.environ.get("XLA_ALWAYS_ALLREDUCE", "").lower() in ("1", "true", "yes", "on", "y")
+
+
+def _groups(groups):
+    rows = [list(group) for group in groups] if groups else [[0]]
+    return f"replica_groups = dense<{rows}> : tensor<{len(rows)}x{len(rows[0])}xi64>"
+
+
+def _count(groups):
+    return len(groups[0]) if groups else 1
+
+
+def _reducer(kind, dtype):
+    scalar = _builder.tensor_type(dtype, ())
+    return (f'({{\n    ^bb0(%x: {scalar}, %y: {scalar}):\n      %z = "stablehlo.{_COMBINE[kind]}"(%x, %y) : ({scalar}, {scalar}) -> {scalar}\n'
+            f'      "stablehlo.return"(%z) : ({scalar}) -> ()\n    }})')
+
+
+def _record(name, tensor, sizes, attributes, reduction=None):
+    builder = _builder.Builder(name)
+    given = builder.parameter(0, {"type": _builder.NAMES[tensor.dtype], "sizes": tuple(tensor.shape)})
+    made = builder.one(f"stablehlo.{name}", [given], given.dtype, sizes, attributes, _reducer(reduction, given.dtype) if reduction else "")
+    return _XLAC._embed(f"xla::{name}", builder.build(name, made).text(), [tensor])[0]
+
+
+def _resized(tensor, dim, size):
+    sizes = list(tensor.shape)
+    sizes[dim] = size
+    return sizes
+
+
+def all_reduce(kind, tensor, groups=None):
+    """The reduction of the tensors of a group's replicas."""
+    return _record("all_reduce", tensor, tensor.shape, _groups(groups), kind)
+
+
+def all_gather(tensor, dim, groups=None):
+    """The tensors of a group's replicas along `dim`."""
+    dim %= tensor.dim()
+    return _record("all_gather", tensor, _resized(tensor, dim, tensor.size(dim) * _count(groups)), f"all_gather_dim = {dim} : i64, {_groups(groups)}")
+
+
+def reduce_scatter(kind, tensor, dim, groups=None):
+    """The part along `dim` of the reduction that this replica of the group gets."""
+    dim %= tensor.dim()
+    if tensor.size(dim) % _count(groups):
+        raise ValueError(f"expects a dim {dim} that {_count(groups)} replicas divide, but got sizes {tuple(tensor.shape)}")
+    return _record("reduce_scatter", tensor, _resized(tensor, dim, tensor.size(dim) // _count(groups)),
+                   f"scatter_dimension = {dim} : i64, {_groups(groups)}", kind)
+
+
+def send(tensor, channel):
+    """The tensor, after it was sent over a channel."""
+    type_ = _builder.tensor_type(_builder.NAMES[tensor.dtype], tensor.shape)
+    text = (f"module @send {{\n  func.func @main(%x: {type_}) -> {type_} {{\n"
+            '    %t = "stablehlo.create_token"() : () -> !stablehlo.token\n'
+            f'    %s = "stablehlo.send"(%x, %t) {{{_CHANNEL.format(int(channel))}, is_host_transfer = false}} : '
+            f"({type_}, !stablehlo.token) -> !stablehlo.token\n"
+            f"    func.return %x : {type_}\n  }}\n}}\n")
+    return _XLAC._embed("xla::send", text, [tensor])[0]
+
+
+def recv(tensor, channel):
+    """What comes over a channel, of the sizes and type of `tensor`."""
+    type_ = _builder.tensor_type(_builder.NAMES[tensor.dtype], tensor.shape)
+    text = (f"module @recv {{\n  func.func @main(%x: {type_}) -> {type_} {{\n"
+            '    %t = "stablehlo.create_token"() : () -> !stablehlo.token\n'
+            f'    %r:2 = "stablehlo.recv"(%t) {{{_CHANNEL.format(int(channel))}, is_host_transfer = false}} : '
+            f"(!stablehlo.token) -> ({type_}, !stablehlo.token)\n"
+            f"    func.return %r#0 : {type_}\n  }}\n}}\n")
+    return _XLAC._embed("xla::recv", text, [tensor])[0]
+
+
+def mesh_of(ranks, world_size):
+    """The groups that a world of so many replicas falls into if `ranks` is one of them: neighbours or a column of a grid.
+
+    ValueError if it is neither: every replica must know the groups of all others."""
+    ranks = [int(rank) for rank in ranks]
+    if len(ranks) == world_size:
+        return [ranks]
+    if len(ranks) == 1:
+        return [[rank] for rank in range(world_size)]
+    stride = ranks[1] - ranks[0]
+    is_even = all(b - a == stride for a, b in zip(ranks, ranks[1:]))
+    if is_even and stride == 1 and world_size % len(ranks) == 0 and ranks[0] % len(ranks) == 0:
+        return [list(range(first, first + len(ranks))) for first in range(0, world_size, len(ranks))]
+    if is_even and stride > 1 and stride * len(ranks) == world_size and ranks[0] < stride:
+        return [list(range(first, world_size, stride)) for first in range(stride)]
+    raise ValueError(f"expects ranks that divide a world of {world_size} into groups of neighbours or into columns, but got {ranks}")
