@@ -166,7 +166,7 @@ std::string syncCause(const std::vector<Place> &stack) {
     return givenCause;
   // What of the package is active below the user's code, and by which name the barrier was called.
   std::string barrier;
-  bool inLoader = false, inProfiler = false, inBridge = false, inCompile = false;
+  bool inLoader = false, inProfiler = false, inBridge = false;
   for (const Place &place : stack) {
     if (!isOurs(place)) {
       if (barrier.empty())
@@ -183,7 +183,6 @@ std::string syncCause(const std::vector<Place> &stack) {
     inLoader |= file == "parallel_loader.py";
     inProfiler |= file == "profiler.py";
     inBridge |= file == "dynamo_bridge.py";
-    inCompile |= file == "_compile.py";
   }
   if (inBridge)
     return barrier.empty() ? "dynamo is executing a compiled program" : barrier + " when dynamo processing input graphs";
@@ -193,8 +192,6 @@ std::string syncCause(const std::vector<Place> &stack) {
     return barrier + " in parallel loader at step end";
   if (inProfiler)
     return barrier + " when exiting a profiler StepTrace region";
-  if (inCompile)
-    return "torch_xla.compile";
   return "user " + barrier;
 }
 

@@ -13,6 +13,7 @@
 #include <bit>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <sstream>
 
 namespace millrace::tracing {
@@ -103,6 +104,7 @@ struct Line {
   const Arg *number = nullptr; ///< a number: `value` is the node that has it
   std::vector<Value> operands;
   std::vector<const Arg *> numbers; ///< operands too, after the others
+  std::optional<DType> usedAs;      ///< of a number that the user wrote: the type of what is computed with it
 };
 
 /// Identity of a line: leaves count per result.
@@ -132,7 +134,7 @@ private:
         return;
       for (const Arg *number : numbersOf(value))
         if (numbers.emplace(Key(number, 0), all.size()).second) // nodes that were recorded alike have one
-          all.push_back({value, number, {}, {}});
+          all.push_back({value, number, {}, {}, {}});
       stack.push_back({value, value.node->isLeaf() ? 0 : value.node->operands.size()});
     };
     enter(root);
@@ -151,7 +153,24 @@ private:
   void add(const Value &value) {
     numbers.emplace(keyOf(value), all.size());
     const Node &node = *value.node;
-    all.push_back({value, nullptr, node.isLeaf() ? std::vector<Value>() : node.operands, numbersOf(value)});
+    all.push_back({value, nullptr, node.isLeaf() ? std::vector<Value>() : node.operands, numbersOf(value), {}});
+    if (node.isLeaf())
+      return;
+    for (const Value &operand : node.operands) {
+      Line &line = all[numbers.at(keyOf(operand))];
+      if (operand.node->isNumber() && operand.node->isWeak && operand.shape().dtype == DType::F64 && !line.usedAs)
+        line.usedAs = floatingTypeAt(node);
+    }
+  }
+  /// In which type a node computes with a number: that of its results or operands, if it is one of floats.
+  static DType floatingTypeAt(const Node &node) {
+    for (const Shape &shape : node.results)
+      if (runtime::isFloat(shape.dtype))
+        return shape.dtype;
+    for (const Value &operand : node.operands)
+      if (!operand.node->isNumber() && runtime::isFloat(operand.shape().dtype))
+        return operand.shape().dtype;
+    return DType::F64;
   }
   /// Those among the arguments, which count as the last operands.
   static std::vector<const Arg *> numbersOf(const Value &value) {
@@ -176,6 +195,8 @@ std::string typesOf(const Line &line) {
   };
   if (line.number)
     return shapeText({node.results[0].dtype, {}});
+  if (line.usedAs)
+    return shapeText({*line.usedAs, {}});
   if (node.isLeaf() || node.results.size() == 1)
     return typeOf(line.value.shape());
   std::string text;

@@ -185,6 +185,8 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   Timed time(isEager ? "EagerOpCompileTime" : "CompileTime");
   Metrics::get().count(isEager ? "EagerOpUncachedCompile" : "UncachedCompile");
   Metrics::get().count("CreateCompileHandles");
+  if (isSwitchedOn("XLA_STABLEHLO_COMPILE"))
+    Metrics::get().count("StableHloCompile");
   if (splitsAlone)
     Metrics::get().count("CompileWithAutoSharding");
   ++compiled;
@@ -316,7 +318,7 @@ runtime::StatusOr<LoadedProgramPtr> Session::findOrCompile(const Schedule &plan,
     ++(isEager ? cachedEagerly : cached);
     return known;
   }
-  const bool isReported = debugLevel() > 0;
+  const bool isReported = debugLevel() > 0 && !isEager;
   GraphSummary summary;
   if (isReported) {
     summary = summarize(plan, roots.size());
@@ -352,7 +354,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
       return runtime::failedPrecondition("the value depends on a tensor that was made while a function was traced: it has none");
   lastKey = plan.key.low;
   std::vector<bool> dying = dyingLeaves(plan, roots);
-  const int level = debugLevel();
+  const int level = isEager ? 0 : debugLevel(); // every operation would be a report
   AnalysisOf what;
   if (level)
     what = {plan.key, plan.leaves.size(), roots.size(), currentStack()};

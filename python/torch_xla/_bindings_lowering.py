@@ -105,6 +105,7 @@ def _profiler(xlac):
 def install(xlac):
     """Adds the names to the module; after those of _bindings and _bindings_graphs."""
     from . import runtime as xr
+    from ._donations import donations
     from .core import _collectives as collectives
     from .core import xla_model as xm
     xlac.lowering, xlac.profiler = _lowering(xlac), _profiler(xlac)
@@ -139,6 +140,8 @@ def install(xlac):
         for tensor in tensors:
             if xlac._check_tensor_need_materialization([tensor])[0]:
                 raise RuntimeError("expects tensors with data, but got one that is still to be computed")
+            if donations.is_released(tensor):
+                raise RuntimeError("expects tensors with data, but got one whose buffer was donated and is deleted")
             node, index = map(int, xlac._unique_id_for_ir_and_data(tensor).split(", "))
             made.append(node + index)  # a node is larger than it has results
         return made

@@ -29,17 +29,25 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
     @contextlib.contextmanager
     def region():
         from .core.xla_model import _barrier
+
+        def barrier(cause, counts=True):
+            _XLAC._set_sync_cause(cause)
+            try:
+                _barrier(False, counts=counts)
+            finally:
+                _XLAC._set_sync_cause(None)
         eager, allowed = _XLAC._get_use_eager_mode(), _XLAC._get_allow_execution()
         _XLAC._set_use_eager_mode(False)
         try:
-            _barrier(False, counts=False)  # what was pending is not part of it
+            # What was pending is not part of it.
+            barrier("torch_xla.compile clear the pending graph prior calling the target function", counts=False)
             _XLAC._set_allow_execution(not full_graph and allowed)
             runs = _XLAC._samples().get("ExecuteTime", (0,))[0]
             try:
                 yield
             finally:
                 _XLAC._set_allow_execution(allowed)
-                _barrier(False)
+                barrier("torch_xla.compile")
             if limit is not None and _XLAC._samples().get("ExecuteTime", (0,))[0] != runs:
                 seen.add(_XLAC._last_graph())
                 if len(seen) > limit:

@@ -116,8 +116,17 @@ def _no_sparse_tensors(*args, **named):
     raise NotImplementedError("the xla device has no sparse tensors, which the gradient of this embedding would be: leave out sparse=True")
 
 
+def _convolution_gradients(gradient, x, weight, stride, padding, dilation, transposed, output_padding, groups, mask):
+    features = weight.size(1) * groups if transposed else weight.size(0)
+    return torch.ops.aten.convolution_backward(gradient, x, weight, [features], stride, padding, dilation, transposed, output_padding,
+                                               groups, mask)
+
+
 def install(xlac):
     _copies.impl("embedding_sparse_backward", _no_sparse_tensors, "XLA")
+    # What torch._convolution() asks a device that is not PyTorch's own for.
+    _copies.impl("convolution_overrideable", lambda *args: torch.ops.aten.convolution(*args), "XLA")
+    _copies.impl("convolution_backward_overrideable", _convolution_gradients, "XLA")
     xlac._set_decomposer(_register)
     emitted = set(xlac._op_names())
     for name, function in {**_OURS, **_WRITING}.items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors whose memory the user gives up by _XLAC._set_buffer_donation(): after the next compiled graph of torch.compile that has
-them as arguments."""
+them as arguments and, where hashes of graphs tell donated inputs apart, after the next step that reads them."""
 import contextlib
 import weakref
 
@@ -44,6 +44,20 @@ class _Donations:
             tensor = reference()
             if tensor is None or _XLAC._unique_id_for_ir_and_data(tensor) != number:
                 self.marked.pop(number, None)
+
+    def read_by_pending(self):
+        """The marked tensors that the graph of what is still to be computed reads."""
+        self.forget_overwritten()
+        live = _XLAC._live_tensors() if self.is_active and self.marked else []
+        pending = [tensor for tensor, needed in zip(live, _XLAC._check_tensor_need_materialization(live)) if needed]
+        if not pending:
+            return []
+        leaves = {_XLAC._unique_id_for_ir_and_data(leaf) for leaf in _XLAC._get_tensors_xla_device_data_node(pending)[1]}
+        return [tensor for number, reference in self.marked.items() if number in leaves and (tensor := reference()) is not None]
+
+    def is_released(self, tensor):
+        """Whether its memory was given up."""
+        return _XLAC._is_placeholder(tensor) and self.has(tensor)
 
     def release(self, args):
         """Gives up the memory of the marked ones; those that were overwritten have another value already."""

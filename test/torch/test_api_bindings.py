@@ -77,6 +77,13 @@ def test_donation_marks():
     with alias_with_buffer_donor_config():
         assert _XLAC._xla_get_enable_alias_with_buffer_donor_config()
     assert not _XLAC._xla_get_enable_alias_with_buffer_donor_config()
+    del y
+    with alias_with_buffer_donor_config():
+        z = x + 1  # the step that reads it is the last one
+        torch_xla.sync(wait=True)
+    assert _XLAC._is_placeholder(x) and z.tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(RuntimeError, match="donated and is deleted"):
+        _XLAC._get_tensors_handle([x])
 
 
 def test_functions_of_xla_operations():

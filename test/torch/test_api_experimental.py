@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.experimental: attention kernels against attention written out, and the smaller modules."""
 import math
+import re
+import threading
 import types
 import warnings
 
@@ -120,6 +122,9 @@ def test_callbacks():
     done = callback.on_ready_event(x)
     callback.on_ready_callback(x, lambda: seen.append(x[0].item()))
     assert done.wait(20)
+    told = threading.Event()
+    callback.on_ready_callback(x, lambda tensor: tensor is x and told.set())
+    assert told.wait(20)
 
 
 def test_deprecated_names():
@@ -195,6 +200,11 @@ def test_quantization():
     torch.testing.assert_close(rounded, x @ (weight.float() * scale[:, None]).t(), rtol=0.05, atol=5.0)
     whole = torch.arange(-8, 8, dtype=torch.int8).reshape(2, 8)
     assert torch.equal(xla_quantized_matmul.unpack_4bit(xla_quantized_matmul.pack_4bit(whole)), whole)
+    a, gradient = x.to("xla").requires_grad_(), torch.ones(2, 2)
+    product = torch.ops.xla.quantized_matmul(a, weight.to("xla"), scale.to("xla"))
+    assert re.search(r"dot\(f32\[2,3\]\{1,0\} %\S+, s8\[2,3\]", torch_xla._XLAC._get_xla_tensors_hlo([product])), "the weights stay small"
+    product.backward(gradient.to("xla"))
+    torch.testing.assert_close(a.grad.cpu(), (gradient * scale) @ weight.float(), rtol=1e-4, atol=1e-4)
     blocks, scales = torch.randint(-8, 8, (3, 1, 2), dtype=torch.int8), torch.rand(3, 2)
     layer4 = xla_quantized_matmul.XlaQuantizedLinear(3, 2, block_size=1, int4_weight=True)
     layer4.load_quantized_weight(blocks, scales)

@@ -67,6 +67,17 @@ def test_causes(report):
     del x
 
 
+def test_causes_of_compiled_functions_and_eager_mode(report):
+    x = torch.rand(3, 29, device="xla")
+    torch_xla.compile(lambda value: value + 3)(x)
+    assert [after(lines, "Compilation Cause") for kind, lines in report() if kind == "Compilation Analysis"] == [
+        "torch_xla.compile clear the pending graph prior calling the target function", "torch_xla.compile"]
+    with torch_xla.experimental.eager_mode_context(True):
+        torch.rand(3, 30, device="xla")
+        torch_xla.sync()
+    assert report() == []
+
+
 def test_levels(report, monkeypatch):
     monkeypatch.setenv("PT_XLA_DEBUG_LEVEL", "1")
     for _ in range(2):

@@ -18,7 +18,7 @@ def test_numbers_and_layouts():
     x = torch.ones(2, 3).to("xla")
     lines = text_of((x.t() ** 5).sum(1) * 2.5).split("\n")
     assert lines[0] == "IR {" and lines[-3].endswith("ROOT=0")
-    assert "f64[] xla::device_data(), xla_shape=f64[], device=CPU:0, value=2.5" in lines[1]  # a parameter of the program
+    assert "f32[] xla::device_data(), xla_shape=f32[], device=CPU:0, value=2.5" in lines[1]  # a parameter of the program
     assert "prim::Constant(), xla_shape=f32[], value=5" in lines[2]  # decides about code
     assert "f32[2,3]{1,0} xla::device_data(), xla_shape=f32[2,3]{1,0}, device=CPU:0" in lines[3]
     assert "f32[3,2]{1,0} aten::permute(%2), xla_shape=f32[3,2]{1,0}, size=(3, 2), stride=(1, 3), storage_offset=0" in lines[4]

@@ -247,3 +247,18 @@ def test_encoder_with_padding_is_one_graph(no_fallback):
         got = model(x.to("xla"), src_key_padding_mask=padded.to("xla")).cpu()
     assert met.metric_data("ExecuteTime")[0] == 1
     torch.testing.assert_close(got[~padded], want[~padded], rtol=1e-4, atol=1e-5)
+
+
+def test_convolution_by_its_inner_name(no_fallback):
+    """torch._convolution, which autocast and old programs call: values and gradients."""
+    torch.manual_seed(0)
+    given = [torch.randn(2, 4, 6, 6), torch.randn(4, 2, 3, 3), torch.randn(4)]
+
+    def run(device, transposed):
+        tensors = [t.to(device).requires_grad_() for t in given]
+        made = torch._convolution(*tensors, [2, 2], [1, 1], [1, 1], transposed, [0, 0], 2, False, False, True, True)
+        return [t.cpu() for t in (made.detach(), *torch.autograd.grad(made.square().sum(), tensors))]
+
+    for transposed in (False, True):
+        for got, want in zip(run("xla", transposed), run("cpu", transposed)):
+            torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)

@@ -8,6 +8,7 @@ import time
 import torch
 
 from .. import _load
+from .._donations import donations
 from ..utils import closures as _closure_handlers
 from ..utils import utils as xu
 from . import _collectives
@@ -106,7 +107,9 @@ def get_memory_info(device=None):
 def _barrier(wait, counts=True, reset_scope=True):
     if counts:
         _XLAC._count("MarkStep")
+    given_up = donations.read_by_pending() if donations else ()
     _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
+    donations.release(given_up)
     if counts and reset_scope:
         _XLAC._reset_scopes()
     _run_step_closures()

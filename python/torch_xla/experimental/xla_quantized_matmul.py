@@ -19,8 +19,11 @@ def unpack_4bit(x, dtype=torch.int8):
     return torch.stack([(x << 4) >> 4, x >> 4], dim=-1).flatten(-2)
 
 
-def widened_4bit(w, dtype):
+@torch.library.custom_op("xla::cast_int4", mutates_args=())
+def _widened_4bit(w: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Bytes that are -8 to 7 as `dtype`, by way of 4 bits: programs show how small the numbers are."""
+    if w.device.type != "xla":
+        return w.to(dtype)
     from .. import _load
     from ..core import _builder
     sizes = "".join(f"{size}x" for size in w.shape)
@@ -30,6 +33,29 @@ def widened_4bit(w, dtype):
             f"    %1 = stablehlo.convert %0 : (tensor<{sizes}i4>) -> tensor<{sizes}{wide}>\n"
             f"    func.return %1 : tensor<{sizes}{wide}>\n  }}\n}}\n")
     return _load.sys.modules["torch_xla._XLAC"]._embed("xla::cast_int4", text, [w])[0]
+
+
+@_widened_4bit.register_fake
+def _(w, dtype):
+    return torch.empty_like(w, dtype=dtype)
+
+
+@torch.library.custom_op("xla::linear_product", mutates_args=())
+def _product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """x @ w.T as one product, without a transposed copy of the weights."""
+    if x.device.type != "xla":
+        return torch.nn.functional.linear(x, w)
+    from .. import _load
+    return _load.sys.modules["torch_xla._XLAC"]._xla_dot_general(x, w, (([-1], [-1]), ()))
+
+
+@_product.register_fake
+def _(x, w):
+    return x.new_empty(*x.shape[:-1], w.size(0))
+
+
+_product.register_autograd(lambda ctx, gradient: (gradient @ ctx.saved_tensors[0], None),
+                           setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[1]))
 
 
 def _check(w, scaler, inputs, block_size):
@@ -57,10 +83,10 @@ def quantized_matmul_xla(x, w, scaler, zero_point=None, block_size=-1, int4_weig
         scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-5) / 127
         given = torch.round(x / scale)
     dtype = torch.float32 if quantize_activation else x.dtype
-    weight = widened_4bit(w, dtype) if int4_weight and w.device.type == "xla" else w.to(dtype)
+    weight = torch.ops.xla.cast_int4(w, dtype) if int4_weight else w.to(dtype)
     given = given.to(weight.dtype)
     if block_size == -1:
-        product = torch.nn.functional.linear(given, weight).to(x.dtype) * scaler
+        product = torch.ops.xla.linear_product(given, weight).to(x.dtype) * scaler
         shift = None if zero_point is None else x.sum(-1, keepdim=True) * zero_point
     else:
         blocks = torch.einsum("...kb,kbn->...kn", given.unflatten(-1, (-1, block_size)), weight).to(x.dtype)
