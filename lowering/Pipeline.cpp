@@ -2,6 +2,7 @@
 //===- Pipeline.cpp - The passes between two stops ------------------------===//
 #include "lowering/Pipeline.h"
 
+#include "lowering/cpu/AttentionCheck.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
@@ -66,7 +67,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
 void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   fusion::FuseKernelsPassOptions fusionOptions;
   fusionOptions.single = !options.fuse;
-  pm.addPass(fusion::createFuseKernelsPass(fusionOptions));
+  fusion::KernelCheck isAttention = [](func::FuncOp) { return false; };
+  pm.addPass(fusion::createFuseKernelsPass(fusionOptions, options.genericOnly ? isAttention : attentionCheck(options.target)));
   pm.addPass(fusion::createMarkInPlacePass());
   // What fusion made kernels of is settled: these are called by collectives, not by the program.
   pm.addPass(createOutlineReducersPass());

@@ -175,8 +175,12 @@ private:
     FailureOr<BufferKernel> buffered = failure();
     if (!options.genericOnly)
       buffered = tryEmitters(fn, kernelTarget(options.target));
-    if (failed(buffered))
+    if (failed(buffered)) {
+      // Correct, but far slower than the kernels it was made of: attentionCheck() promised otherwise.
+      if (fn->hasAttr(fusion::kAttentionAttr) && !options.genericOnly)
+        fn.emitWarning("attention was fused, but has no emitter: it will be slow");
       buffered = lowerings->generic.run(fn);
+    }
     if (failed(buffered) || failed(verify(*module)))
       return fail("stop vector");
     dump("vector");
@@ -240,9 +244,7 @@ private:
         : toLinalg(context, ModuleOp::getOperationName()), expandMath(context, ModuleOp::getOperationName()),
           generic(context, verifyEach), toLLVM(context) {
       toLinalg.enableVerifier(verifyEach);
-      toLinalg.addPass(createLowerToLinalgPass());
-      addKernelCanonicalizer(toLinalg);
-      toLinalg.addPass(createCSEPass());
+      addLinalgPasses(toLinalg);
       expandMath.enableVerifier(verifyEach);
       expandMath.addPass(createExpandMathPass());
     }
@@ -258,6 +260,12 @@ private:
 };
 
 } // namespace
+
+void addLinalgPasses(OpPassManager &pm) {
+  pm.addPass(createLowerToLinalgPass());
+  addKernelCanonicalizer(pm);
+  pm.addPass(createCSEPass());
+}
 
 std::string fingerprintKernel(func::FuncOp kernel) {
   // The text after the name: signature and body. Local scope spells aliases out; locations are not printed.

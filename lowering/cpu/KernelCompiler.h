@@ -6,6 +6,7 @@
 #include "lowering/cpu/ObjectEmitter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <functional>
 #include <string>
@@ -41,6 +42,9 @@ struct KernelRequest {
   std::string fingerprint;
   std::string symbol; ///< of the entry point
 };
+
+/// From stablehlo to the linalg that emitters read.
+void addLinalgPasses(mlir::OpPassManager &pm);
 
 /// The kernel's meaning in 64 hexadecimal digits: equal for kernels that differ in name and locations only.
 std::string fingerprintKernel(mlir::func::FuncOp kernel);

@@ -12,8 +12,6 @@
 #include "passes/fusion/FusionPolicy.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <map>
 
@@ -21,10 +19,9 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
-namespace {
+using namespace attention;
 
-constexpr unsigned kMostOps = 64;
-constexpr int64_t kFewestRows = 16, kFewestKeys = 16, kWidestHead = 512;
+namespace {
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
@@ -60,24 +57,18 @@ public:
     return false;
   }
 
-  /// The operations in block order.
-  Cluster cluster() {
-    cloneShared();
+  /// The operations in block order; nothing, and nothing changed, if they do not pass the check.
+  std::optional<Cluster> cluster(const KernelCheck &isAttention) {
+    joinMasks(members, [&](Operation *op) { return op == scores || op == last; }, copies, kMostOps);
     absorbOperands();
-    extend();
-    Cluster result;
-    result.ops.assign(members.begin(), members.end());
-    llvm::sort(result.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    joinFollowers(members, last);
+    std::optional<Cluster> result = checkedCluster(members, isAttention);
+    if (!result)
+      copies.undo();
     return result;
   }
 
 private:
-  /// Between the products: what works on rows of the scores.
-  static bool isRowOperation(Operation *op) {
-    OpRole role = classify(op);
-    return role == OpRole::Elementwise || role == OpRole::Broadcast || role == OpRole::Reduction || isa<ReshapeOp, TransposeOp>(op);
-  }
-
   bool dependsOnScores(Operation *op) {
     if (!op || op->getBlock() != last->getBlock())
       return false;
@@ -99,12 +90,6 @@ private:
     for (Value operand : op->getOperands())
       depends |= dependsOnScores(operand.getDefiningOp());
     return visited[op] = depends;
-  }
-
-  /// The width of the numbers in which a product of floats is summed up, else 0.
-  static unsigned sumsIn(DotGeneralOp dot) {
-    auto type = dyn_cast<FloatType>(dot.getType().getElementType());
-    return type ? std::max(32u, type.getWidth()) : 0;
   }
 
   /// What lies between the products, with masks that nobody else or only others like it use.
@@ -278,47 +263,6 @@ private:
            width <= kWidestHead;
   }
 
-  /// Masks: what costs less to compute than to read joins, as a copy if others need it, too.
-  void cloneShared() {
-    SmallVector<Operation *> list(members.begin(), members.end());
-    while (!list.empty()) {
-      Operation *user = list.pop_back_val();
-      if (user == scores || user == last)
-        continue;
-      for (OpOperand &operand : user->getOpOperands()) {
-        Operation *source = operand.get().getDefiningOp();
-        if (!source || members.contains(source) || source->getBlock() != last->getBlock() || !hasPlainNumbers(source) ||
-            members.size() > kMostOps)
-          continue;
-        if (unsigned steps = kMostOps; !isCheap(source, steps))
-          continue;
-        if (llvm::any_of(source->getUsers(), [&](Operation *other) { return other != user; })) {
-          OpBuilder builder(user);
-          source = builder.clone(*source);
-          operand.set(source->getResult(0));
-        }
-        members.insert(source);
-        list.push_back(source);
-      }
-    }
-  }
-
-  /// A broadcast, or what is computed from indices and single numbers in at most `steps` looks: random bits are such a computation, too,
-  /// and share so much that following each operand would not end.
-  static bool isCheap(Operation *op, unsigned &steps) {
-    if (steps == 0)
-      return false;
-    --steps;
-    if (classify(op) == OpRole::Broadcast)
-      return true;
-    return (classify(op) == OpRole::Elementwise || isa<ReshapeOp>(op)) && op->getNumOperands() > 0 &&
-           llvm::all_of(op->getOperands(), [&](Value operand) {
-             Operation *source = operand.getDefiningOp();
-             return source && (classify(source) == OpRole::Duplicated || isOneNumber(operand) ||
-                               ((classify(source) == OpRole::Elementwise || isa<ReshapeOp>(source)) && isCheap(source, steps)));
-           });
-  }
-
   /// What is done to q, k and v before: transposes, repeated heads, scales are part of packing. The dimensions along which is packed
   /// stay whole.
   void absorbOperands() {
@@ -395,18 +339,11 @@ private:
         for (OpOperand &operand : op->getOpOperands())
           if (auto number = operand.get().getDefiningOp<BroadcastInDimOp>(); number && isOneNumber(number) && classify(number) != OpRole::Duplicated) {
             OpBuilder builder(op);
-            Operation *copy = number->hasOneUse() ? number.getOperation() : builder.clone(*number);
+            Operation *copy = number->hasOneUse() ? number.getOperation() : copies.make(number, builder);
             operand.set(copy->getResult(0));
             members.insert(copy);
           }
     }
-  }
-
-  static bool isOneNumber(Value value) {
-    Operation *op = value.getDefiningOp();
-    auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(op);
-    return op && ((isa<ConstantOp>(op) && classify(op) == OpRole::Duplicated) ||
-                  (broadcast && elementsOf(broadcast.getOperand()) == 1 && hasPlainNumbers(op)));
   }
 
   /// The dimension of `from` that is dimension `dim` of `to`; -1 if there is none.
@@ -424,43 +361,34 @@ private:
     return -1;
   }
 
-  /// A transpose or conversion that alone uses the result.
-  void extend() {
-    Operation *root = last;
-    while (root->hasOneUse()) {
-      Operation *user = *root->getUsers().begin();
-      if (user->getBlock() != last->getBlock() || !isa<TransposeOp, ConvertOp>(user) || !hasPlainNumbers(user))
-        break;
-      members.insert(user);
-      root = user;
-    }
-  }
-
   DotGeneralOp last, scores;
   const llvm::DenseSet<Operation *> &taken;
   Value weights, values;
   int64_t keyDimension = 0, key = kOne;
   bool hasSecondScores = false;
   llvm::MapVector<Operation *, bool> visited;
-  llvm::SetVector<Operation *> members;
+  Members members;
+  Copies copies;
   DenseMap<Value, Labels> labels;
   std::map<Labels, size_t> joins;
 };
 
 } // namespace
 
-std::vector<Cluster> findAttention(Block &block) {
+std::vector<Cluster> findAttention(Block &block, const KernelCheck &isAttention) {
   std::vector<Cluster> found;
   llvm::DenseSet<Operation *> taken;
+  // First: afterwards nobody but the forward passes needs their scores.
+  findGradients(block, isAttention, found, taken);
   for (auto dot : llvm::make_early_inc_range(block.getOps<DotGeneralOp>())) {
     Matcher matcher(dot, taken);
     if (taken.contains(dot) || !matcher.match())
       continue;
-    Cluster cluster = matcher.cluster();
-    if (llvm::any_of(cluster.ops, [&](Operation *op) { return taken.contains(op); }))
+    std::optional<Cluster> cluster = matcher.cluster(isAttention);
+    if (!cluster)
       continue;
-    taken.insert(cluster.ops.begin(), cluster.ops.end());
-    found.push_back(std::move(cluster));
+    taken.insert(cluster->ops.begin(), cluster->ops.end());
+    found.push_back(std::move(*cluster));
   }
   return found;
 }

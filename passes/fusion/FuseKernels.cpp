@@ -4,16 +4,16 @@
 // Output:  %1 = call @tanh_1(%a, %b)   with @tanh_1 private, {millrace.kernel}, holding both operations
 // Leaves alone what the runtime executes as steps (role TopLevel in FusionPolicy.h), and recurses into its regions.
 //===----------------------------------------------------------------------===//
+#include "passes/fusion/Attention.h"
 #include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Outline.h"
 #include "passes/fusion/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -43,86 +43,27 @@ public:
 
   void outline(const Cluster &cluster) {
     llvm::SetVector<Operation *> members(cluster.ops.begin(), cluster.ops.end());
-    llvm::SetVector<Value> inputs;
-    llvm::SetVector<Operation *> duplicates;
-    for (Operation *op : cluster.ops)
-      collectInputs(op, members, inputs, duplicates);
-
-    SmallVector<Value> outputs;
-    for (Operation *op : cluster.ops)
-      for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !isInside(user, members); }))
-          outputs.push_back(result);
-
     Operation *root = cluster.root();
-    OpBuilder builder(root);
     StringRef mnemonic = root->getName().stripDialect();
-    std::string name = (mnemonic + "_" + Twine(lineOf(root->getLoc()))).str();
-    auto type = builder.getFunctionType(TypeRange(inputs.getArrayRef()), TypeRange(ValueRange(outputs)));
-    auto kernel = func::FuncOp::create(root->getLoc(), name, type);
-    kernel.setPrivate();
-    kernel->setAttr(kKernelAttr, builder.getUnitAttr());
-    symbols.insert(kernel); // makes the name unique
-
-    Block *body = kernel.addEntryBlock();
-    IRMapping mapping;
-    for (auto [input, argument] : llvm::zip_equal(inputs, body->getArguments()))
-      mapping.map(input, argument);
-    OpBuilder inner = OpBuilder::atBlockEnd(body);
-    for (Operation *op : duplicates)
-      inner.clone(*op, mapping);
-    for (Operation *op : cluster.ops)
-      inner.clone(*op, mapping);
-    SmallVector<Value> returned;
-    for (Value output : outputs)
-      returned.push_back(mapping.lookup(output));
-    func::ReturnOp::create(inner, root->getLoc(), returned);
-
-    auto call = func::CallOp::create(builder, root->getLoc(), kernel, inputs.getArrayRef());
-    for (auto [output, result] : llvm::zip_equal(outputs, call.getResults()))
+    OutlinedKernel kernel = outlineCluster(cluster, (mnemonic + "_" + Twine(lineOf(root->getLoc()))).str());
+    if (cluster.isAttention)
+      kernel.function->setAttr(kAttentionAttr, UnitAttr::get(root->getContext()));
+    symbols.insert(kernel.function); // makes the name unique
+    OpBuilder builder(root);
+    auto call = func::CallOp::create(builder, root->getLoc(), kernel.function, kernel.inputs);
+    for (auto [output, result] : llvm::zip_equal(kernel.outputs, call.getResults()))
       output.replaceUsesWithIf(result, [&](OpOperand &use) { return !isInside(use.getOwner(), members); });
     for (Operation *op : llvm::reverse(cluster.ops))
       op->erase();
   }
 
 private:
-  static bool isInside(Operation *op, const llvm::SetVector<Operation *> &members) {
-    for (; op; op = op->getParentOp())
-      if (members.contains(op))
-        return true;
-    return false;
-  }
-
-  /// Operands and captured values of `op` that come from outside the cluster; operations that are cloned go to
-  /// `duplicates`, after what they need themselves.
-  void collectInputs(Operation *op, const llvm::SetVector<Operation *> &members, llvm::SetVector<Value> &inputs,
-                     llvm::SetVector<Operation *> &duplicates) {
-    auto need = [&](Value value) {
-      Operation *def = value.getDefiningOp();
-      if (def && members.contains(def))
-        return;
-      if (def && classify(def) == OpRole::Duplicated) {
-        collectInputs(def, members, inputs, duplicates);
-        duplicates.insert(def);
-        return;
-      }
-      inputs.insert(value);
-    };
-    for (Value operand : op->getOperands())
-      need(operand);
-    if (op->getNumRegions()) {
-      llvm::SetVector<Value> captured;
-      getUsedValuesDefinedAbove(op->getRegions(), captured);
-      for (Value value : captured)
-        need(value);
-    }
-  }
-
   SymbolTable symbols;
 };
 
 struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
   using FuseKernelsPassBase::FuseKernelsPassBase;
+  FuseKernels(FuseKernelsPassOptions options, KernelCheck isAttention) : FuseKernelsPassBase(options), isAttention(std::move(isAttention)) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -141,9 +82,15 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
         if (classify(&op) == OpRole::TopLevel && isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
           for (Region &inner : op.getRegions())
             fuseRegion(inner, outliner);
-      if (!single)
-        repeatCheapOperations(block);
-      FusionPlan plan = single ? planSingle(block) : planFusion(block);
+      FusionPlan plan;
+      if (single) {
+        plan = planSingle(block);
+      } else {
+        // Attention first: copies of its operations would only be in its way.
+        std::vector<Cluster> attentions = findAttention(block, isAttention);
+        repeatCheapOperations(block, attentions);
+        plan = planFusion(block, attentions);
+      }
       for (const MissedFusion &miss : plan.missed)
         remark::missed(miss.producer->getLoc(),
                        remark::RemarkOpts::name("not-fused").category("xla-fuse-kernels"))
@@ -173,7 +120,14 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
     }
     return plan;
   }
+
+  KernelCheck isAttention;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createFuseKernelsPass(FuseKernelsPassOptions options, KernelCheck isAttention) {
+  return std::make_unique<FuseKernels>(options, std::move(isAttention));
+}
+
 } // namespace millrace::fusion

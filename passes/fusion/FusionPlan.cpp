@@ -3,7 +3,6 @@
 #include "passes/fusion/FusionPlan.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "passes/fusion/Attention.h"
 #include "passes/fusion/FusionPolicy.h"
 
 #include "mlir/IR/Operation.h"
@@ -19,14 +18,15 @@ struct GrowingCluster {
   SmallVector<Operation *> opsInReverse;
   ClusterSummary summary;
   unsigned position; ///< of the root in the block
+  bool isAttention = false;
 };
 
 class Planner {
 public:
-  explicit Planner(Block &block) : block(block), attentions(findAttention(block)) {
-    for (auto [index, attention] : llvm::enumerate(attentions))
-      for (Operation *op : attention.ops)
-        attentionOf[op] = index;
+  Planner(Block &block, ArrayRef<Cluster> settled) : block(block), settled(settled) {
+    for (auto [index, cluster] : llvm::enumerate(settled))
+      for (Operation *op : cluster.ops)
+        settledOf[op] = index;
     unsigned position = 0;
     for (Operation &op : block)
       positions[&op] = position++;
@@ -39,6 +39,7 @@ public:
     for (GrowingCluster &cluster : llvm::reverse(clusters)) {
       Cluster done;
       done.ops.assign(cluster.opsInReverse.rbegin(), cluster.opsInReverse.rend());
+      done.isAttention = cluster.isAttention;
       plan.clusters.push_back(std::move(done));
     }
     plan.missed = std::move(missed);
@@ -46,22 +47,23 @@ public:
   }
 
 private:
-  /// A cluster that is settled. All its operations but the root have users inside only, so that its place is the root's.
-  void placeAttention(const Cluster &attention) {
-    for (Operation *op : attention.ops)
+  /// What uses its results comes after the root, so that its place is the root's.
+  void placeSettled(const Cluster &given) {
+    for (Operation *op : given.ops)
       clusterOf[op] = clusters.size();
     GrowingCluster &cluster = clusters.emplace_back();
-    cluster.opsInReverse.assign(attention.ops.rbegin(), attention.ops.rend());
-    cluster.position = positions.lookup(attention.root());
-    cluster.summary.start(attention.root());
+    cluster.opsInReverse.assign(given.ops.rbegin(), given.ops.rend());
+    cluster.position = positions.lookup(given.root());
+    cluster.isAttention = given.isAttention;
+    cluster.summary.start(given.root());
     cluster.summary.tiny = false;
     cluster.summary.closed = true;
   }
 
   void place(Operation *op) {
-    if (auto it = attentionOf.find(op); it != attentionOf.end()) {
-      if (op == attentions[it->second].root())
-        placeAttention(attentions[it->second]);
+    if (auto it = settledOf.find(op); it != settledOf.end()) {
+      if (op == settled[it->second].root())
+        placeSettled(settled[it->second]);
       return;
     }
     OpRole role = classify(op);
@@ -129,8 +131,8 @@ private:
   }
 
   Block &block;
-  std::vector<Cluster> attentions;
-  llvm::DenseMap<Operation *, size_t> attentionOf;
+  ArrayRef<Cluster> settled;
+  llvm::DenseMap<Operation *, size_t> settledOf;
   llvm::DenseMap<Operation *, unsigned> positions;
   llvm::DenseMap<Operation *, int> clusterOf;
   SmallVector<GrowingCluster> clusters;
@@ -139,6 +141,6 @@ private:
 
 } // namespace
 
-FusionPlan planFusion(Block &block) { return Planner(block).run(); }
+FusionPlan planFusion(Block &block, ArrayRef<Cluster> settled) { return Planner(block, settled).run(); }
 
 } // namespace millrace::fusion

@@ -14,6 +14,7 @@ namespace millrace::fusion {
 /// Operations that become one kernel, in block order. The kernel runs at the position of the last one, the root.
 struct Cluster {
   llvm::SmallVector<mlir::Operation *> ops;
+  bool isAttention = false;
   mlir::Operation *root() const { return ops.back(); }
 };
 
@@ -35,9 +36,11 @@ struct FusionPlan {
 /// policy agrees, else it is the root of a kernel. All other consumers run later than that kernel, therefore every
 /// edge between kernels points forward and no cycle can arise; a value with later consumers becomes a further
 /// output. Linear in the number of uses.
-FusionPlan planFusion(mlir::Block &block);
+/// `settled`: clusters that stay as they are; users of their results come after their roots.
+FusionPlan planFusion(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
 
-/// Gives each of several kernels its own copy of what is cheaper to compute than to write and read. Before planFusion.
-void repeatCheapOperations(mlir::Block &block);
+/// Gives each of several kernels its own copy of what is cheaper to compute than to write and read. Before planFusion. Leaves alone
+/// what `settled` clusters hold and read.
+void repeatCheapOperations(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
 
 } // namespace millrace::fusion

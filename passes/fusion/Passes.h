@@ -6,10 +6,15 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
+#include <functional>
+
 namespace millrace::fusion {
 
 /// Unit attribute of a function that becomes machine code.
 inline constexpr llvm::StringLiteral kKernelAttr = "millrace.kernel";
+
+/// Unit attribute of a kernel that was fused because the emitter of attention takes it.
+inline constexpr llvm::StringLiteral kAttentionAttr = "millrace.attention";
 
 /// On a kernel: array of [operand, result] pairs; the kernel updates the operand's buffer and leaves the result in it.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "millrace.in_place";
@@ -22,5 +27,12 @@ llvm::SmallVector<std::pair<unsigned, unsigned>> inPlacePairs(mlir::func::FuncOp
 
 #define GEN_PASS_REGISTRATION
 #include "passes/fusion/Passes.h.inc"
+
+/// Whether code generation has an emitter for the function (stablehlo on tensors), which belongs to no module and stays as it is. Null: always.
+using KernelCheck = std::function<bool(mlir::func::FuncOp)>;
+
+/// The pass with a check for kernels of attention: without an emitter of their own they would be slow. Operations of those that do not pass
+/// are fused like all others.
+std::unique_ptr<mlir::Pass> createFuseKernelsPass(FuseKernelsPassOptions options, KernelCheck isAttention);
 
 } // namespace millrace::fusion

@@ -11,6 +11,7 @@
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -57,7 +58,10 @@ bool isCheap(Operation *op) {
 
 } // namespace
 
-void repeatCheapOperations(Block &block) {
+void repeatCheapOperations(Block &block, ArrayRef<Cluster> settled) {
+  llvm::DenseSet<Operation *> taken;
+  for (const Cluster &cluster : settled)
+    taken.insert(cluster.ops.begin(), cluster.ops.end());
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);
@@ -66,6 +70,8 @@ void repeatCheapOperations(Block &block) {
     llvm::SmallSetVector<Operation *, 4> users;
     for (Operation *user : op->getUsers())
       users.insert(user);
+    if (taken.contains(op) || llvm::any_of(users, [&](Operation *user) { return taken.contains(user); }))
+      continue;
     if (users.size() < 2 || (int64_t)users.size() > kMostCopies || !isCheap(op))
       continue;
     bool isAllComputed = llvm::all_of(users, [&](Operation *user) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention as models write it is one kernel, compiled, against JAX's CPU results; what masks do at their edges."""
+"""Attention as models write it is one kernel and its backward pass another, compiled, against JAX's CPU results; what masks do at their edges."""
 import numpy as np
 import pytest
 
@@ -116,3 +116,75 @@ def test_added_mask(low, key, tmp_path):
     inputs[1][0, 1, 140] *= np.float32(key)
     got, want = run(added, [*inputs, np.float32(low)], tmp_path)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def gradients(function):
+    """Of queries, keys and values, for a gradient of the result."""
+    def backward(g, *inputs):
+        import jax
+        return jax.vjp(function, *inputs)[1](g)
+    return backward
+
+
+def dropped(q, k, v, kept):
+    """Dropout: some weights are 0, the others grow."""
+    import jax
+    import jax.numpy as jnp
+    p = jax.nn.softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k))
+    return jnp.einsum("bhqk,bhkd->bhqd", jnp.where(kept > 0, p / np.float32(0.9), 0), v)
+
+
+BACKWARD = {
+    "plain": (plain, (1, 4, 50, 19), heads(4, 50, 37, 16, 19)),
+    "rows_of_many_tiles": (plain, (1, 4, 300, 8), heads(4, 300, 140, 16, 8)),
+    "causal": (causal(), (2, 4, 130, 24), ((2, 4, 130, 16), (2, 4, 130, 16), (2, 4, 130, 24))),
+    "bias_of_keys": (bias, (2, 40, 3, 16), CASES["bias_of_keys"][1]),
+    "library": (library, (2, 96, 4, 16), ((2, 96, 4, 16),) * 3),
+    "heads_share_keys": (library, (2, 96, 6, 16), ((2, 96, 6, 16), (2, 96, 2, 16), (2, 96, 2, 16))),
+    "dropout": (dropped, (1, 4, 50, 19), (*heads(4, 50, 37, 16, 19), (1, 4, 50, 37))),
+}
+
+
+def compiled(function, inputs, tmp_path):
+    """(results, JAX's, the emitters of all kernels)."""
+    import json
+
+    import jax
+    lowered = jax.jit(function).lower(*inputs)
+    path = tmp_path / "program.mlir"
+    path.write_text(lowered.as_text())
+    got, _ = tools.run_file(str(path), inputs, "--backend=compiled", f"--profile={tmp_path / 'profile.json'}")
+    emitters = [kernel["emitter"] for kernel in json.loads((tmp_path / "profile.json").read_text())]
+    return got, jax.tree_util.tree_leaves(lowered.compile()(*inputs)), emitters
+
+
+@pytest.mark.parametrize("name", sorted(BACKWARD))
+def test_gradients_equal_jax(name, tmp_path):
+    function, result, shapes = BACKWARD[name]
+    draw = 3 if name == "bias_of_keys" else len(shapes)  # the bias's own gradient needs those of the scores
+    inputs = normal((result, *shapes))
+    backward = gradients(lambda *given: function(*given, *inputs[1 + draw:])) if draw < len(shapes) else gradients(function)
+    got, want, emitters = compiled(backward, inputs[:1 + draw], tmp_path)
+    assert emitters.count("attention") == 1 and "contraction" not in emitters
+    for mine, theirs in zip(got, want):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5 * np.abs(theirs).max())
+
+
+def test_training_keeps_no_weights(tmp_path):
+    """Forward and backward pass of a layer are a kernel each, and their memory grows with the rows, not with rows times keys."""
+    def loss(x, *weights):
+        import jax.numpy as jnp
+        q, k, v = (jnp.einsum("btm,mhd->bhtd", x, w) for w in weights[:3])
+        return jnp.sum(jnp.einsum("bhtd,hdm->btm", plain(q, k, v), weights[3]) ** 2)
+
+    def step(*inputs):
+        import jax
+        return jax.value_and_grad(loss, range(5))(*inputs)
+
+    inputs = normal(((2, 200, 32), *((32, 4, 16),) * 3, (4, 16, 32)))
+    got, want, emitters = compiled(step, inputs, tmp_path)
+    assert emitters.count("attention") == 2
+    for mine, theirs in zip(got, want):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-5 * np.abs(theirs).max())
+    import json
+    assert max(kernel["bytes_written"] for kernel in json.loads((tmp_path / "profile.json").read_text())) < 2 * 4 * 200 * 200 * 4

@@ -78,15 +78,34 @@ SmallVector<Value> AttentionEmitter::sweep(PointEvaluator &row, SmallVector<Valu
 /// Makes known what scratch holds of the row at the point.
 void AttentionEmitter::bindHeld(PointEvaluator &point, Value rowBase) {
   Value from = point.add(rowBase, point.index(n));
-  OpBuilder b = point.builder();
-  Value vector = vector::LoadOp::create(b, point.loc(), point.vectorOf(type), tileScores.memory, ValueRange{from});
-  point.bind(held, held == scores.node->op->getResult(0) ? finishSum(point, scores, vector) : vector);
+  for (auto [slot, tensor] : llvm::zip(slots, held)) {
+    if (!tensor)
+      continue;
+    OpBuilder b = point.builder();
+    Value vector = vector::LoadOp::create(b, point.loc(), point.vectorOf(type), slot.memory, ValueRange{from});
+    const Source *source = sourceOf(tensor);
+    point.bind(tensor, source ? finishSum(point, source->sum, vector) : vector);
+  }
 }
 
-void AttentionEmitter::hold(PointEvaluator &point, Value rowBase, Value vector) {
+void AttentionEmitter::hold(PointEvaluator &point, Value rowBase, unsigned slot, Value vector) {
   Value to = point.add(rowBase, point.index(n));
   OpBuilder b = point.builder();
-  vector::StoreOp::create(b, point.loc(), point.splat(vector), tileScores.memory, ValueRange{to});
+  vector::StoreOp::create(b, point.loc(), point.splat(vector), slots[slot].memory, ValueRange{to});
+}
+
+/// What the slots are to hold so that these values are among it; what they do hold if the values are too many.
+SmallVector<Value> AttentionEmitter::placeInSlots(ArrayRef<Value> live) const {
+  SmallVector<Value> next(held.begin(), held.end());
+  if (live.empty() || live.size() > slots.size())
+    return next;
+  for (Value &value : next)
+    if (!llvm::is_contained(live, value))
+      value = Value();
+  for (Value value : live)
+    if (!llvm::is_contained(next, value))
+      *llvm::find(next, Value()) = value;
+  return next;
 }
 
 /// All reductions of one level, in one sweep.
@@ -95,7 +114,7 @@ void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) 
   SmallVector<Operation *> combiners;
   SmallVector<Value> carried;
   for (const Node &node : model.nodes) {
-    if (!node.reduction || node.level != level || &node == scores.node || &node == result.node)
+    if (!node.reduction || node.level != level || sourceOf(node.op->getResult(0)) || reachOf(node).products)
       continue;
     Value element;
     nodes.push_back(&node);
@@ -106,7 +125,7 @@ void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) 
   for (int64_t slot = 0; slot < kStrip; ++slot)
     for (Operation *combine : combiners)
       carried.push_back(row.splat(row.number(identityOf(combine, combine->getResult(0).getType()))));
-  Value later = liveAfter(level);
+  SmallVector<Value> later = placeInSlots(liveAfter(level));
   carried = sweep(row, carried, [&](PointEvaluator &point, MutableArrayRef<Value> totals) {
     bindHeld(point, rowBase);
     for (auto [node, total] : llvm::zip(nodes, totals)) {
@@ -119,16 +138,19 @@ void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) 
       }
       total = next;
     }
-    if (later && later != held) {
-      Operand operand;
-      operand.kind = Operand::Intermediate;
-      operand.value = later;
-      operand.elementType = type;
-      hold(point, rowBase, point.evaluate(operand));
-    }
+    SmallVector<std::pair<unsigned, Value>> kept;
+    for (unsigned slot = 0; slot < later.size(); ++slot)
+      if (later[slot] && later[slot] != held[slot]) {
+        Operand operand;
+        operand.kind = Operand::Intermediate;
+        operand.value = later[slot];
+        operand.elementType = type;
+        kept.push_back({slot, point.evaluate(operand)});
+      }
+    for (auto [slot, value] : kept)
+      hold(point, rowBase, slot, value);
   });
-  if (later)
-    held = later;
+  held.assign(later.begin(), later.end());
   auto combine = [&](ArrayRef<Value> left, ArrayRef<Value> right) {
     SmallVector<Value> both;
     for (auto [op, x, y] : llvm::zip(combiners, left, right))
@@ -179,6 +201,49 @@ void AttentionEmitter::isZero(PointEvaluator &at, Value number) {
   maskedIsZero = arith::AndIOp::create(b, at.loc(), maskedIsZero, equal);
 }
 
+/// Puts each product's weights into its slot.
+void AttentionEmitter::leaveWeights(PointEvaluator &row, Value rowBase) {
+  // Weights that are what a slot holds stay there.
+  SmallVector<bool> isTaken(slots.size(), false);
+  auto isHeld = [&](const Product &product, unsigned slot) {
+    return held[slot] == product.weights.operand->value && !product.weights.converts && !sourceOf(held[slot]);
+  };
+  SmallVector<const Product *> wanted;
+  for (auto [index, product] : llvm::enumerate(products)) {
+    auto before = llvm::find_if(MutableArrayRef(products).take_front(index), [&](const Product &other) { return haveSameWeights(product, other); });
+    if (before != products.begin() + index) {
+      product.slot = before->slot;
+      continue;
+    }
+    auto all = llvm::seq<unsigned>(0, slots.size());
+    auto found = llvm::find_if(all, [&](unsigned slot) { return isHeld(product, slot); });
+    product.slot = found != all.end() ? *found : slots.size();
+    if (product.slot < slots.size())
+      isTaken[product.slot] = true;
+    else
+      wanted.push_back(&product);
+  }
+  if (wanted.empty())
+    return;
+  SmallVector<unsigned> places;
+  for (const Product *want : wanted) {
+    unsigned slot = llvm::find(isTaken, false) - isTaken.begin();
+    isTaken[slot] = true;
+    places.push_back(slot);
+    for (Product &product : products)
+      if (product.slot == slots.size() && haveSameWeights(product, *want))
+        product.slot = slot;
+  }
+  sweep(row, {}, [&](PointEvaluator &point, MutableArrayRef<Value>) {
+    bindHeld(point, rowBase);
+    SmallVector<Value> vectors;
+    for (const Product *product : wanted)
+      vectors.push_back(factorAt(point, product->sum, product->weights));
+    for (auto [slot, vector] : llvm::zip(places, vectors))
+      hold(point, rowBase, slot, vector);
+  });
+}
+
 /// From scores to weights, row by row. With a mask: whether keys from keysEnd on have no weight.
 Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value rows) {
   PointEvaluator row = tile;
@@ -190,15 +255,17 @@ Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value ro
   if (mask)
     maskedIsZero = loop.getRegionIterArg(0);
   bindLinear(row, row.add(rowBegin, loop.getInductionVar()), rowOrder);
-  Value rowBase = row.mulConstant(loop.getInductionVar(), tileScores.stride);
-  held = scores.node->op->getResult(0);
+  Value rowBase = row.mulConstant(loop.getInductionVar(), slots[0].stride);
+  held.assign(slots.size(), Value());
+  for (auto [index, source] : llvm::enumerate(sources))
+    held[index] = source.sum.node->op->getResult(0);
   for (int level = 1; level <= lastLevel; ++level)
     reduceRow(row, level, rowBase);
   for (const Output *output : rowOutputs)
     row.store(output->store, row.evaluate(output->value));
   if (mask) {
     PointEvaluator masked = maskedPoint(row);
-    isZero(row, factorAt(masked, result, weights));
+    isZero(row, factorAt(masked, products[0].sum, products[0].weights));
     if (mask->isSum) {
       // A score that is a number, plus -inf.
       OpBuilder b = row.builder();
@@ -208,54 +275,71 @@ Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value ro
       maskedIsZero = arith::AndIOp::create(b, row.loc(), maskedIsZero, isLow);
     }
   }
-  if (held != weights.operand->value || weights.converts || held == scores.node->op->getResult(0))
-    sweep(row, {}, [&](PointEvaluator &point, MutableArrayRef<Value>) {
-      bindHeld(point, rowBase);
-      hold(point, rowBase, factorAt(point, result, weights));
-    });
+  leaveWeights(row, rowBase);
   if (mask)
     yieldFrom(loop, {maskedIsZero});
   row.leave();
   return mask ? loop.getResult(0) : Value();
 }
 
-/// The consumers of a tile's results.
-void AttentionEmitter::finishRows(PointEvaluator &tile, Value rowBegin, Value rows) {
-  PointEvaluator row = tile;
-  scf::ForOp loop = openLoop(row, row.constant(0), rows, 1);
+/// The consumers of a product's results, `count` rows of them.
+void AttentionEmitter::finish(PointEvaluator &at, const Product &product, Value count,
+                              llvm::function_ref<void(PointEvaluator &, Value)> bindRow) {
+  PointEvaluator row = at;
+  scf::ForOp loop = openLoop(row, row.constant(0), count, 1);
   row.enterLoop(loop);
-  bindLinear(row, row.add(rowBegin, loop.getInductionVar()), rowOrder);
-  Value base = row.mulConstant(loop.getInductionVar(), sums.stride);
-  scf::ForOp vectors = openLoop(row, row.constant(0), row.constant(model.atomSizes[d]), lanes);
+  bindRow(row, loop.getInductionVar());
+  Value base = row.mulConstant(loop.getInductionVar(), product.sums.stride);
+  scf::ForOp vectors = openLoop(row, row.constant(0), row.constant(model.atomSizes[product.d]), lanes);
   row.enterLoop(vectors);
   Value index = vectors.getInductionVar(), from = row.add(base, index);
-  bindLanes(row, d, index, lanes);
+  bindLanes(row, product.d, index, lanes);
   OpBuilder b = row.builder();
-  Value sum = vector::LoadOp::create(b, row.loc(), row.vectorOf(type), sums.memory, ValueRange{from});
-  row.bind(result.node->op->getResult(0), finishSum(row, result, sum));
-  for (const Output *output : outputs)
+  Value sum = vector::LoadOp::create(b, row.loc(), row.vectorOf(type), product.sums.memory, ValueRange{from});
+  row.bind(product.sum.node->op->getResult(0), finishSum(row, product.sum, sum));
+  for (const Output *output : product.outputs)
     row.store(output->store, row.evaluate(output->value));
   row.leave();
   row.leave();
 }
 
+void AttentionEmitter::takeScratch() {
+  Scratch scratch(shell);
+  int64_t length = model.atomSizes[n], scoreWidth = scoreTile.vectors * lanes, rowsInMemory = tileRows;
+  for (const Product &product : products)
+    if (!product.isSumOfRows)
+      rowsInMemory = std::max(rowsInMemory, tileRows + product.tile.rows);
+  rowsInMemory = std::max(rowsInMemory, tileRows + scoreTile.rows);
+  // One more vector: rows that begin a power of two apart share cache sets.
+  auto rowsOf = [&](int64_t width) {
+    Matrix rows;
+    rows.stride = width + lanes;
+    rows.memory = scratch.take(type, rowsInMemory * rows.stride);
+    return rows;
+  };
+  for (Source &source : sources) {
+    int64_t depth = model.atomSizes[source.k];
+    source.packedKeys = scratch.take(type, llvm::alignTo(length, scoreWidth) * depth + lanes * scoreWidth);
+    source.queryRows = rowsOf(llvm::alignTo(depth, lanes));
+  }
+  for (Matrix &slot : slots)
+    slot = rowsOf(llvm::alignTo(length, scoreWidth));
+  for (Product &product : products) {
+    int64_t width = product.tile.vectors * lanes, columns = llvm::alignTo(model.atomSizes[product.d], width);
+    if (product.isSumOfRows)
+      product.valueRows = rowsOf(columns);
+    else
+      product.packedValues = scratch.take(type, columns * length + lanes * width);
+    product.sums.stride = columns;
+    product.sums.memory = scratch.take(type, (product.isSumOfRows ? length + product.tile.rows : rowsInMemory) * columns);
+  }
+  scratchBytes = scratch.bytes();
+}
+
 bool AttentionEmitter::emit() {
   shell = createShell(kernel, model);
-  Scratch scratch(shell);
-  int64_t rows = model.product(rowAtoms), length = model.atomSizes[n], depth = model.atomSizes[k], width = model.atomSizes[d];
-  int64_t scoreWidth = scoreTile.vectors * lanes, valueWidth = valueTile.vectors * lanes;
-  int64_t rowsInMemory = tileRows + std::max(scoreTile.rows, valueTile.rows);
-  packedKeys = scratch.take(type, llvm::alignTo(length, scoreWidth) * depth + lanes * scoreWidth);
-  packedValues = scratch.take(type, llvm::alignTo(width, valueWidth) * length + lanes * valueWidth);
-  // One more vector: rows that begin a power of two apart share cache sets.
-  queryRows.stride = llvm::alignTo(depth, lanes) + lanes;
-  queryRows.memory = scratch.take(type, rowsInMemory * queryRows.stride);
-  tileScores.stride = llvm::alignTo(length, scoreWidth) + lanes;
-  tileScores.memory = scratch.take(type, rowsInMemory * tileScores.stride);
-  sums.stride = llvm::alignTo(width, valueWidth);
-  sums.memory = scratch.take(type, rowsInMemory * sums.stride);
-  scratchBytes = scratch.bytes();
-
+  takeScratch();
+  int64_t rows = model.product(rowAtoms), length = model.atomSizes[n];
   PointEvaluator at(model, shell, lanes);
   scf::ForOp units = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(units);
@@ -274,13 +358,20 @@ bool AttentionEmitter::emit() {
     rowEnd = least(at.addConstant(rowBegin, groupRows), rowEnd);
   }
   bindLinear(at, unit, batchOrder);
-  packColumns(at, scores, keys, n, k, packedKeys, scoreTile.vectors);
-  packColumns(at, result, values, d, n, packedValues, valueTile.vectors);
+  for (const Source &source : sources)
+    packColumns(at, source.sum, source.keys, n, source.k, source.packedKeys, scoreTile.vectors);
+  for (const Product &product : products) {
+    if (product.isSumOfRows)
+      clear(at, product.sums, (length + product.tile.rows) * product.sums.stride);
+    else
+      packColumns(at, product.sum, product.values, product.d, n, product.packedValues, product.tile.vectors);
+  }
   Value areNumbers;
   if (mask)
-    areNumbers = areOrdinary(at, {packedValues, 0}, at.constant(1), llvm::alignTo(width, valueWidth) * length);
+    areNumbers = areOrdinary(at, {products[0].packedValues, 0}, at.constant(1), products[0].sums.stride * length);
   if (mask && mask->isSum) {
-    Value areKeys = areOrdinary(at, {packedKeys, 0}, at.constant(1), llvm::alignTo(length, scoreWidth) * depth);
+    Value areKeys = areOrdinary(at, {sources[0].packedKeys, 0}, at.constant(1),
+                                llvm::alignTo(length, scoreTile.vectors * lanes) * model.atomSizes[sources[0].k]);
     OpBuilder b = at.builder();
     areNumbers = arith::AndIOp::create(b, at.loc(), areNumbers, areKeys);
   }
@@ -291,21 +382,36 @@ bool AttentionEmitter::emit() {
     OpBuilder b = at.builder();
     here = least(here, arith::SubIOp::create(b, at.loc(), rowEnd, first));
   }
-  Value reach = packRows(at, first, here);
+  for (const Source &source : sources)
+    packRows(at, first, here, source.sum, source.query, source.k, source.queryRows);
+  for (const Product &product : products)
+    if (product.isSumOfRows)
+      packRows(at, first, here, product.sum, product.values, product.d, product.valueRows);
   keysEnd = at.constant(length);
   if (mask)
-    computeUnmasked(at, first, here, reach, areNumbers);
+    computeUnmasked(at, first, here, reachOfRows(at, first, here), areNumbers);
   else
     computeTile(at, first, here);
+  at.leave();
+  for (const Product &product : products)
+    if (product.isSumOfRows)
+      finish(at, product, at.constant(length), [&](PointEvaluator &row, Value index) { row.bindIndex(n, index); });
   return !at.broken();
 }
 
 /// All that follows the query's rows. With a mask: whether keys from keysEnd on have no weight.
 Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value rows) {
-  multiplyTile(tile, rows);
+  for (auto [source, slot] : llvm::zip(sources, slots))
+    multiplyTile(tile, rows, source, slot);
   Value isRight = sweepRows(tile, rowBegin, rows);
-  multiplyValues(tile, rows);
-  finishRows(tile, rowBegin, rows);
+  for (const Product &product : products) {
+    if (product.isSumOfRows) {
+      multiplyRows(tile, rows, product);
+      continue;
+    }
+    multiplyValues(tile, rows, product);
+    finish(tile, product, rows, [&](PointEvaluator &row, Value index) { bindLinear(row, row.add(rowBegin, index), rowOrder); });
+  }
   return isRight;
 }
 
@@ -313,7 +419,7 @@ Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value 
 /// as the mask's constant) or if 0 times a value may not be 0, with all keys.
 void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Value rows, Value reach, Value areNumbers) {
   PointEvaluator at = tile;
-  Value areRows = mask->isSum ? areOrdinary(at, queryRows, rows, llvm::alignTo(model.atomSizes[k], lanes)) : Value();
+  Value areRows = mask->isSum ? areOrdinary(at, sources[0].queryRows, rows, llvm::alignTo(model.atomSizes[sources[0].k], lanes)) : Value();
   int64_t length = model.atomSizes[n];
   OpBuilder b = at.builder();
   Value all = at.constant(length), step = at.constant(keyStep);
@@ -344,8 +450,9 @@ void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Val
 }
 
 FailureOr<EmittedKernel> AttentionEmitter::run() {
-  if (failed(match()) || failed(classify()))
-    return refuse(kernel, "attention", why);
+  if (failed(can()))
+    return failure();
+  chooseSlots();
   chooseBlocks();
   matchMask();
   if (!emit()) {
@@ -357,8 +464,12 @@ FailureOr<EmittedKernel> AttentionEmitter::run() {
   out.emitter = "attention";
   out.rangeEnd = model.product(batch) * groups;
   out.scratchBytesPerTask = scratchBytes;
-  double products = double(model.product(scores.node->iteration)) + double(model.product(result.node->iteration));
-  out.nanosPerIteration = products / double(out.rangeEnd) / (2.0 * lanes * target.gigahertz * 0.7);
+  double steps = 0;
+  for (const Source &source : sources)
+    steps += double(model.product(source.sum.node->iteration));
+  for (const Product &product : products)
+    steps += double(model.product(product.sum.node->iteration));
+  out.nanosPerIteration = steps / double(out.rangeEnd) / (2.0 * lanes * target.gigahertz * 0.7);
   return out;
 }
 
@@ -366,7 +477,7 @@ FailureOr<EmittedKernel> AttentionEmitter::run() {
 
 namespace millrace::lowering {
 
-FailureOr<EmittedKernel> emitAttention(func::FuncOp fn, const KernelTarget &target) {
+static FailureOr<KernelModel> attentionModel(func::FuncOp fn) {
   std::string why;
   // Most kernels are none: no model is built to find out.
   if (llvm::count_if(fn.getBody().front(), [](Operation &op) {
@@ -379,7 +490,17 @@ FailureOr<EmittedKernel> emitAttention(func::FuncOp fn, const KernelTarget &targ
     return refuse(fn, "attention", why);
   if (model->hasComputedReads())
     return refuse(fn, "attention", "reads at computed indices");
-  return attention::AttentionEmitter(fn, *model, target).run();
+  return model;
+}
+
+FailureOr<EmittedKernel> emitAttention(func::FuncOp fn, const KernelTarget &target) {
+  FailureOr<KernelModel> model = attentionModel(fn);
+  return failed(model) ? FailureOr<EmittedKernel>(failure()) : attention::AttentionEmitter(fn, *model, target).run();
+}
+
+LogicalResult canEmitAttention(func::FuncOp fn, const KernelTarget &target) {
+  FailureOr<KernelModel> model = attentionModel(fn);
+  return failed(model) ? failure() : attention::AttentionEmitter(fn, *model, target).can();
 }
 
 } // namespace millrace::lowering

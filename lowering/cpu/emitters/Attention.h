@@ -31,10 +31,40 @@ struct Matrix {
   int64_t stride = 0, step = 1;
 };
 
+/// A product of rows and keys: the scores, or in a backward pass the gradients of their weights, too.
+struct Source {
+  SumOfProducts sum;
+  Factor query, keys;
+  int k = -1; ///< summed up
+  mlir::Value packedKeys;
+  Matrix queryRows; ///< of a tile
+};
+
+/// A product of weights, which follow from the sources, and values.
+struct Product {
+  SumOfProducts sum;
+  Factor weights, values;
+  int d = -1;          ///< the values' own index
+  bool isSumOfRows = false; ///< summed over the rows: grows with each tile; else over the keys
+  mlir::SmallVector<const Output *> outputs;
+  RegisterTile tile;
+  int64_t piece = 1;
+  unsigned slot = 0;        ///< of the weights
+  mlir::Value packedValues; ///< along the keys
+  Matrix valueRows;         ///< isSumOfRows: of a tile
+  Matrix sums;              ///< of a tile, or isSumOfRows: of all keys
+};
+
+inline bool haveSameWeights(const Product &a, const Product &b) {
+  return a.weights.operand->value == b.weights.operand->value && a.weights.converts == b.weights.converts;
+}
+
 class AttentionEmitter {
 public:
   AttentionEmitter(mlir::func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
       : kernel(kernel), model(model), target(target) {}
+  /// Whether the kernel is one that run() writes; a remark says why not.
+  mlir::LogicalResult can();
   mlir::FailureOr<EmittedKernel> run();
 
 private:
@@ -44,12 +74,26 @@ private:
   }
   mlir::LogicalResult match();
   mlir::LogicalResult classify();
-  bool dependsOnScores(const Operand &operand) const;
+  mlir::LogicalResult findKeys();
+  mlir::LogicalResult classifySources();
+  mlir::LogicalResult classifyProducts();
+  mlir::LogicalResult classifyOutputs();
+  /// What follows from the sources, and from which products.
+  struct Reach {
+    bool scores = false;
+    uint32_t products = 0;
+  };
+  Reach reachOf(const Operand &operand) const;
+  Reach reachOf(const Node &node) const { return reach[&node - model.nodes.data()]; }
+  bool dependsOnScores(const Operand &operand) const { return reachOf(operand).scores; }
+  const Source *sourceOf(mlir::Value tensor) const;
+  bool isForward() const { return sources.size() == 1 && products.size() == 1 && !products[0].isSumOfRows; }
   AtomSet reads(const Operand &operand) const;
   bool isContiguous(const Operand &operand, int atom) const;
   RegisterTile chooseTile(int64_t rows, int64_t columns) const;
+  void chooseSlots();
   void chooseBlocks();
-  mlir::Value liveAfter(int level) const;
+  mlir::SmallVector<mlir::Value> liveAfter(int level) const;
   void matchMask();
   bool areScores(const Operand &operand) const;
   std::optional<Mask> maskOf(const Node &node, const Operand *&condition) const;
@@ -59,14 +103,17 @@ private:
   std::optional<LinearExpr> marginOf(const Operand &operand) const;
 
   bool emit();
+  void takeScratch();
   void bindLanes(PointEvaluator &at, int atom, mlir::Value begin, int64_t step);
   void packColumns(PointEvaluator &unit, const SumOfProducts &sum, const Factor &factor, int column, int depth, mlir::Value memory, int64_t vectors);
   mlir::Value areOrdinary(PointEvaluator &unit, const Matrix &numbers, mlir::Value rows, int64_t width);
-  mlir::Value packRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
-  void multiply(PointEvaluator &at, const RegisterTile &tile, const Matrix &a, mlir::Value aBase, mlir::Value panel, mlir::Value panelBase, mlir::Value kBegin,
-                mlir::Value kEnd, const Matrix &c, mlir::Value cBase, bool isSumming);
-  void multiplyTile(PointEvaluator &tile, mlir::Value rows);
-  void multiplyValues(PointEvaluator &tile, mlir::Value rows);
+  void packRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows, const SumOfProducts &sum, const Factor &factor, int atom, const Matrix &to);
+  mlir::Value reachOfRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
+  void multiply(PointEvaluator &at, const RegisterTile &tile, const Matrix &a, mlir::Value aBase, const Matrix &panel, mlir::Value panelBase,
+                mlir::Value kBegin, mlir::Value kEnd, const Matrix &c, mlir::Value cBase, bool isSumming);
+  void multiplyTile(PointEvaluator &tile, mlir::Value rows, const Source &source, const Matrix &to);
+  void multiplyValues(PointEvaluator &tile, mlir::Value rows, const Product &product);
+  void multiplyRows(PointEvaluator &tile, mlir::Value rows, const Product &product);
   mlir::Value sweepRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
   PointEvaluator maskedPoint(PointEvaluator &row);
   void isZero(PointEvaluator &at, mlir::Value number);
@@ -75,30 +122,33 @@ private:
   mlir::SmallVector<mlir::Value> sweep(PointEvaluator &row, mlir::SmallVector<mlir::Value> carried,
                                        llvm::function_ref<void(PointEvaluator &, mlir::MutableArrayRef<mlir::Value>)> step);
   void bindHeld(PointEvaluator &point, mlir::Value rowBase);
-  void hold(PointEvaluator &point, mlir::Value rowBase, mlir::Value vector);
+  void hold(PointEvaluator &point, mlir::Value rowBase, unsigned slot, mlir::Value vector);
+  mlir::SmallVector<mlir::Value> placeInSlots(mlir::ArrayRef<mlir::Value> live) const;
   void reduceRow(PointEvaluator &row, int level, mlir::Value rowBase);
-  void finishRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
+  void leaveWeights(PointEvaluator &row, mlir::Value rowBase);
+  void clear(PointEvaluator &unit, const Matrix &numbers, int64_t count);
+  void finish(PointEvaluator &at, const Product &product, mlir::Value count, llvm::function_ref<void(PointEvaluator &, mlir::Value)> bindRow);
 
   mlir::func::FuncOp kernel;
   const KernelModel &model;
   const KernelTarget &target;
   std::string why;
 
-  SumOfProducts scores, result;
-  Factor query, keys, weights, values;
+  mlir::SmallVector<Source, 2> sources;
+  mlir::SmallVector<Product, 3> products;
+  std::vector<Reach> reach; ///< of each node
   AtomSet batch = 0, rowAtoms = 0;
   mlir::SmallVector<int> batchOrder, rowOrder;
-  int n = -1, k = -1, d = -1;
+  int n = -1; ///< of the keys
   int lastLevel = 0;
-  mlir::SmallVector<const Output *> rowOutputs, outputs;
+  mlir::SmallVector<const Output *> rowOutputs;
   mlir::Type type; ///< of all sums
 
-  int64_t lanes = 1, tileRows = 1, groupRows = 1, groups = 1, piece = 1;
-  RegisterTile scoreTile, valueTile;
+  int64_t lanes = 1, tileRows = 1, groupRows = 1, groups = 1;
+  RegisterTile scoreTile;
   mlir::func::FuncOp shell;
-  mlir::Value packedKeys, packedValues;
-  Matrix queryRows, tileScores, sums;
-  mlir::Value held; ///< the tensor whose elements `tileScores` holds
+  mlir::SmallVector<Matrix, 3> slots;    ///< numbers of a tile with the shape of the scores
+  mlir::SmallVector<mlir::Value, 3> held; ///< the tensor whose elements each slot holds, null if none
   std::optional<Mask> mask;
   mlir::Value keysEnd;   ///< the keys of the current tile are [0, keysEnd): all, or a multiple of `keyStep`
   int64_t keyStep = 1;

@@ -2,58 +2,67 @@
 //===- AttentionMatch.cpp - What a kernel must be to be attention ----------===//
 #include "lowering/cpu/emitters/Attention.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
-
-#include <numeric>
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 
 namespace millrace::lowering::attention {
 
-bool AttentionEmitter::dependsOnScores(const Operand &operand) const {
-  if (operand.kind != Operand::Intermediate)
-    return false;
-  const Node &node = model.nodeOf(operand);
-  if (&node == scores.node)
-    return true;
-  return llvm::any_of(node.inputs, [&](const Operand &input) { return dependsOnScores(input); }) ||
-         llvm::any_of(node.captured, [&](const auto &captured) { return dependsOnScores(captured.second); });
+AttentionEmitter::Reach AttentionEmitter::reachOf(const Operand &operand) const {
+  return operand.kind == Operand::Intermediate ? reachOf(model.nodeOf(operand)) : Reach();
 }
 
+const Source *AttentionEmitter::sourceOf(Value tensor) const {
+  auto found = llvm::find_if(sources, [&](const Source &source) { return source.sum.node->op->getResult(0) == tensor; });
+  return found == sources.end() ? nullptr : found;
+}
+
+/// Finds sources and products, and what follows from which.
 LogicalResult AttentionEmitter::match() {
-  const Node *first = nullptr, *last = nullptr;
   std::string ignored;
-  for (const Node &node : model.nodes) {
+  reach.resize(model.nodes.size());
+  for (auto [index, node] : llvm::enumerate(model.nodes)) {
+    Reach &here = reach[index];
+    auto join = [&](const Operand &operand) {
+      here.scores |= reachOf(operand).scores;
+      here.products |= reachOf(operand).products;
+    };
+    for (const Operand &input : node.inputs)
+      join(input);
+    for (const auto &[value, operand] : node.captured)
+      join(operand);
+    if (node.reduction && here.products)
+      return fail("a reduction of a product's result");
     SumOfProducts found;
     if (!node.reduction || failed(matchSumOfProducts(node, found, ignored)))
       continue;
-    if (last)
-      return fail("more than two sums of products");
-    (first ? result : scores) = found;
-    (first ? last : first) = &node;
-  }
-  if (!last)
-    return fail("no two sums of products");
-  type = scores.accType;
-  if (result.accType != type || !isa<FloatType>(type))
-    return fail("sums of different types or of integers");
-  bool inA = dependsOnScores(*result.a.operand), inB = dependsOnScores(*result.b.operand);
-  if (inA == inB)
-    return fail("one sum of products is not a factor of the other");
-  weights = inA ? result.a : result.b;
-  values = inA ? result.b : result.a;
-  for (const Node &node : model.nodes) {
-    if (!node.reduction || &node == first || &node == last)
+    if (!here.scores) {
+      sources.emplace_back();
+      sources.back().sum = found;
+      here.scores = true;
       continue;
-    Value element;
-    Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
-    if (!combine || !identityOf(combine, combine->getResult(0).getType()))
-      return fail("a reduction whose neutral element is not known");
-    if (node.reduced() != result.node->reduced())
-      return fail("a reduction along other indices than the second product's");
-    lastLevel = std::max(lastLevel, node.level);
+    }
+    bool inA = dependsOnScores(*found.a.operand);
+    if (inA && dependsOnScores(*found.b.operand))
+      return fail("both factors of a product depend on the scores");
+    here.products = 1u << products.size();
+    Product &product = products.emplace_back();
+    product.sum = found;
+    product.weights = inA ? found.a : found.b;
+    product.values = inA ? found.b : found.a;
   }
+  if (sources.size() + products.size() < 2)
+    return fail("no two sums of products");
+  if (products.empty())
+    return fail("one sum of products is not a factor of the other");
+  if (sources.size() > 2 || products.size() > 4)
+    return fail("more sums of products than attention has");
+  type = sources[0].sum.accType;
+  auto isOther = [&](const auto &one) { return one.sum.accType != type; };
+  if (!isa<FloatType>(type) || llvm::any_of(sources, isOther) || llvm::any_of(products, isOther))
+    return fail("sums of different types or of integers");
   return success();
 }
 
@@ -74,249 +83,148 @@ AtomSet AttentionEmitter::reads(const Operand &operand) const {
   return atoms;
 }
 
-LogicalResult AttentionEmitter::classify() {
-  auto single = [&](AtomSet atoms) { return atoms && !(atoms & (atoms - 1)) ? members(atoms).front() : -1; };
-  n = single(result.node->reduced());
-  k = single(scores.node->reduced());
-  AtomSet kept = scores.node->kept;
-  if (n < 0 || k < 0 || !(kept & atomBit(n)))
-    return fail("more than one index to sum over");
-  AtomSet inA = reads(*scores.a.operand), inB = reads(*scores.b.operand);
-  if (!(inA & atomBit(n)) == !(inB & atomBit(n)))
-    return fail("both factors of the scores or none depend on the index of the keys");
-  keys = inA & atomBit(n) ? scores.a : scores.b;
-  query = inA & atomBit(n) ? scores.b : scores.a;
-  AtomSet inKeys = reads(*keys.operand), inValues = reads(*values.operand);
-  AtomSet shared = inKeys | inValues;
-  batch = kept & ~atomBit(n) & shared;
-  rowAtoms = kept & ~atomBit(n) & ~shared;
-  d = single(inValues & ~batch & ~atomBit(n));
-  if (!rowAtoms || d < 0 || !(inValues & atomBit(n)))
-    return fail("values without an index of their own, or no rows");
-  if ((inKeys & ~(batch | atomBit(n) | atomBit(k))) || !(inKeys & atomBit(k)) ||
-      (reads(*query.operand) & ~(batch | rowAtoms | atomBit(k))) || (kept & atomBit(k)))
-    return fail("factors with other indices than the scores");
-  if (result.node->kept != (batch | rowAtoms | atomBit(d)))
-    return fail("a result with other indices");
+static int single(AtomSet atoms) { return atoms && !(atoms & (atoms - 1)) ? members(atoms).front() : -1; }
+
+/// The index of the keys: along which rows are reduced; without reductions the one that the fewest products sum over.
+LogicalResult AttentionEmitter::findKeys() {
+  AtomSet reduced = 0;
+  for (const Node &node : model.nodes) {
+    if (!node.reduction || sourceOf(node.op->getResult(0)) || llvm::any_of(products, [&](const Product &p) { return p.sum.node == &node; }))
+      continue;
+    Value element;
+    Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
+    if (!combine || !identityOf(combine, combine->getResult(0).getType()))
+      return fail("a reduction whose neutral element is not known");
+    if (reduced && node.reduced() != reduced)
+      return fail("reductions along different indices");
+    reduced = node.reduced();
+    lastLevel = std::max(lastLevel, node.level);
+  }
+  if (!reduced) {
+    size_t fewest = SIZE_MAX;
+    for (const Product &product : products) {
+      size_t count = llvm::count_if(products, [&](const Product &other) { return other.sum.node->reduced() == product.sum.node->reduced(); });
+      if (count < fewest)
+        reduced = product.sum.node->reduced();
+      fewest = std::min(fewest, count);
+    }
+  }
+  n = single(reduced);
+  return n >= 0 ? success() : fail("more than one index to sum over");
+}
+
+/// Rows, keys and the batch.
+LogicalResult AttentionEmitter::classifySources() {
+  AtomSet kept = sources[0].sum.node->kept, inKeys = 0, summed = 0;
+  for (Source &source : sources) {
+    source.k = single(source.sum.node->reduced());
+    if (source.k < 0 || source.sum.node->kept != kept || !(kept & atomBit(n)) || (kept & atomBit(source.k)))
+      return fail("scores with other indices");
+    AtomSet inA = reads(*source.sum.a.operand), inB = reads(*source.sum.b.operand);
+    if (!(inA & atomBit(n)) == !(inB & atomBit(n)))
+      return fail("both factors of the scores or none depend on the index of the keys");
+    source.keys = inA & atomBit(n) ? source.sum.a : source.sum.b;
+    source.query = inA & atomBit(n) ? source.sum.b : source.sum.a;
+    inKeys |= reads(*source.keys.operand) & ~atomBit(source.k);
+  }
+  for (const Product &product : products) {
+    AtomSet reduced = product.sum.node->reduced();
+    if (reduced == atomBit(n)) {
+      inKeys |= reads(*product.values.operand);
+      continue;
+    }
+    if ((reduced & ~kept) || (reduced & atomBit(n)) || (summed && reduced != summed))
+      return fail("sums over different rows");
+    summed = reduced;
+  }
+  // Heads that share keys are rows, too, unless sums over rows keep them apart.
+  rowAtoms = summed ? summed : kept & ~atomBit(n) & ~inKeys;
+  batch = kept & ~atomBit(n) & ~rowAtoms;
+  if (!rowAtoms)
+    return fail("no rows");
+  for (const Source &source : sources) {
+    AtomSet keys = reads(*source.keys.operand), query = reads(*source.query.operand);
+    if ((keys & ~(batch | atomBit(n) | atomBit(source.k))) || !(keys & atomBit(source.k)) || (query & ~(batch | rowAtoms | atomBit(source.k))))
+      return fail("factors with other indices than the scores");
+  }
+  return success();
+}
+
+LogicalResult AttentionEmitter::classifyProducts() {
+  AtomSet kept = sources[0].sum.node->kept;
+  for (Product &product : products) {
+    product.isSumOfRows = product.sum.node->reduced() != atomBit(n);
+    AtomSet summed = product.isSumOfRows ? rowAtoms : atomBit(n), own = kept & ~summed & ~batch, values = reads(*product.values.operand);
+    product.d = single(values & ~batch & ~summed);
+    if (product.d < 0 || !(values & summed) || (atomBit(product.d) & kept))
+      return fail("values without an index of their own");
+    if (product.sum.node->kept != (batch | own | atomBit(product.d)))
+      return fail("a result with other indices");
+  }
+  return success();
+}
+
+LogicalResult AttentionEmitter::classifyOutputs() {
   for (const Output &output : model.outputs) {
     AtomSet atoms = output.store.address.atoms();
-    bool wanted = dependsOnScores(output.value);
-    if (wanted && atoms == result.node->kept)
-      outputs.push_back(&output);
-    else if (wanted && atoms == (batch | rowAtoms) && model.level(output.value) <= lastLevel)
+    Reach from = reachOf(output.value);
+    if (from.products) {
+      Product &product = products[llvm::countr_zero(from.products)];
+      if (!llvm::isPowerOf2_32(from.products) || atoms != product.sum.node->kept)
+        return fail("an output of two products");
+      product.outputs.push_back(&output);
+    } else if (from.scores && atoms == (batch | rowAtoms) && model.level(output.value) <= lastLevel) {
       rowOutputs.push_back(&output);
-    else
+    } else {
       return fail("an output with other indices");
+    }
   }
+  return success();
+}
+
+LogicalResult AttentionEmitter::classify() {
+  if (failed(findKeys()) || failed(classifySources()) || failed(classifyProducts()) || failed(classifyOutputs()))
+    return failure();
   batchOrder = outermostFirst(model, batch);
   rowOrder = outermostFirst(model, rowAtoms);
   return success();
 }
 
-/// The one value from which all that is computed after the reductions of `level` follows, if there is one: it may take the place of
-/// the scores. Null otherwise.
-Value AttentionEmitter::liveAfter(int level) const {
-  Value live;
-  bool isOne = true;
-  auto use = [&](const Operand &operand) {
-    if (operand.kind != Operand::Intermediate || !dependsOnScores(operand) || !(model.depends(operand) & atomBit(n)))
+LogicalResult AttentionEmitter::can() {
+  if (failed(match()) || failed(classify()))
+    return refuse(kernel, "attention", why);
+  return success();
+}
+
+/// The values from which all that is computed after the reductions of `level` follows: they may take the place of what is held.
+SmallVector<Value> AttentionEmitter::liveAfter(int level) const {
+  llvm::SmallSetVector<Value, 4> live;
+  llvm::DenseSet<Value> seen;
+  std::function<void(const Operand &)> use = [&](const Operand &operand) {
+    if (!dependsOnScores(operand) || !(model.depends(operand) & atomBit(n)) || model.level(operand) >= level || !seen.insert(operand.value).second)
       return;
-    if (model.level(operand) >= level)
+    const Node &node = model.nodeOf(operand);
+    // Slots hold sums' numbers; of others, what they are made of.
+    if (getElementTypeOrSelf(operand.value.getType()) == type || node.reduction) {
+      live.insert(operand.value);
       return;
-    isOne &= !live || live == operand.value;
-    live = operand.value;
+    }
+    for (const Operand &input : node.inputs)
+      use(input);
+    for (const auto &[value, captured] : node.captured)
+      use(captured);
   };
   for (const Node &node : model.nodes) {
-    if (&node == scores.node || &node == result.node || node.level < level || (node.reduction && node.level == level))
+    if (sourceOf(node.op->getResult(0)) || reachOf(node).products || node.level < level || (node.reduction && node.level == level))
       continue;
     for (const Operand &input : node.inputs)
       use(input);
     for (const auto &[value, operand] : node.captured)
       use(operand);
   }
-  use(*weights.operand);
-  return isOne && live && getElementTypeOrSelf(live.getType()) == type ? live : Value();
-}
-
-/// The integers as a linear expression of the indices, if they are one.
-std::optional<LinearExpr> AttentionEmitter::linearOf(const Operand &operand) const {
-  if (operand.kind == Operand::Scalar) {
-    auto integer = dyn_cast<IntegerAttr>(operand.scalar);
-    LinearExpr constant;
-    constant.offset = integer ? integer.getInt() : 0;
-    return integer ? std::optional(constant) : std::nullopt;
-  }
-  if (operand.kind != Operand::Intermediate)
-    return std::nullopt;
-  const Node &node = model.nodeOf(operand);
-  if (!node.body)
-    return linearOf(node.inputs.front());
-  return node.reduction ? std::nullopt : linearOf(node, node.body->getTerminator()->getOperand(0));
-}
-
-std::optional<LinearExpr> AttentionEmitter::linearOf(const Node &node, Value value) const {
-  IntegerAttr constant;
-  if (matchPattern(value, m_Constant(&constant))) {
-    LinearExpr expr;
-    expr.offset = constant.getInt();
-    return expr;
-  }
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getArgNumber() < node.inputs.size() ? linearOf(node.inputs[argument.getArgNumber()]) : std::nullopt;
-  Operation *op = value.getDefiningOp();
-  if (auto index = dyn_cast<linalg::IndexOp>(op))
-    return node.loops[index.getDim()];
-  bool isWide = value.getType().isIndex() || value.getType().getIntOrFloatBitWidth() >= 32;
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::TruncIOp>(op) && isWide)
-    return linearOf(node, op->getOperand(0));
-  if (!isa<arith::AddIOp, arith::SubIOp>(op) || !isWide)
-    return std::nullopt;
-  std::optional<LinearExpr> left = linearOf(node, op->getOperand(0)), right = linearOf(node, op->getOperand(1));
-  if (!left || !right)
-    return std::nullopt;
-  int64_t sign = isa<arith::AddIOp>(op) ? 1 : -1;
-  for (auto [atom, coefficient] : right->terms)
-    left->add(atom, sign * coefficient);
-  left->offset += sign * right->offset;
-  return left;
-}
-
-/// An expression that is at least 0 exactly where the boolean is true.
-std::optional<LinearExpr> AttentionEmitter::marginOf(const Operand &operand) const {
-  if (operand.kind != Operand::Intermediate)
-    return std::nullopt;
-  const Node &node = model.nodeOf(operand);
-  if (!node.body)
-    return marginOf(node.inputs.front());
-  Value yielded = node.body->getTerminator()->getOperand(0);
-  if (auto argument = dyn_cast<BlockArgument>(yielded))
-    return argument.getArgNumber() < node.inputs.size() ? marginOf(node.inputs[argument.getArgNumber()]) : std::nullopt;
-  auto compare = yielded.getDefiningOp<arith::CmpIOp>();
-  if (!compare)
-    return std::nullopt;
-  std::optional<LinearExpr> left = linearOf(node, compare.getLhs()), right = linearOf(node, compare.getRhs());
-  using Predicate = arith::CmpIPredicate;
-  Predicate predicate = compare.getPredicate();
-  bool isLess = predicate == Predicate::sle || predicate == Predicate::slt;
-  if (!left || !right || (!isLess && predicate != Predicate::sge && predicate != Predicate::sgt))
-    return std::nullopt;
-  if (isLess)
-    std::swap(left, right);
-  for (auto [atom, coefficient] : right->terms)
-    left->add(atom, -coefficient);
-  left->offset -= right->offset + (predicate == Predicate::slt || predicate == Predicate::sgt);
-  return left;
-}
-
-/// The operand's dependence on the index of the keys is through `tensor` only.
-bool AttentionEmitter::followsFrom(Value tensor, const Operand &operand) const {
-  if (!(model.depends(operand) & atomBit(n)) || (operand.kind == Operand::Intermediate && operand.value == tensor))
-    return true;
-  if (operand.kind != Operand::Intermediate || &model.nodeOf(operand) == scores.node)
-    return false;
-  const Node &node = model.nodeOf(operand);
-  return !llvm::any_of(node.loops, [&](const LinearExpr &loop) { return node.usesIndex && (loop.atoms() & atomBit(n)); }) &&
-         llvm::all_of(node.inputs, [&](const Operand &input) { return followsFrom(tensor, input); }) &&
-         llvm::all_of(node.captured, [&](const auto &captured) { return followsFrom(tensor, captured.second); });
-}
-
-/// What a node without arithmetic of its own passes on.
-static const Operand *passedOn(const Node &node) {
-  if (!node.body)
-    return &node.inputs.front();
-  auto argument = dyn_cast<BlockArgument>(node.body->getTerminator()->getOperand(0));
-  return argument && argument.getArgNumber() < node.inputs.size() ? &node.inputs[argument.getArgNumber()] : nullptr;
-}
-
-/// The scores themselves, perhaps reshaped.
-bool AttentionEmitter::areScores(const Operand &operand) const {
-  if (operand.kind != Operand::Intermediate)
-    return false;
-  const Node &node = model.nodeOf(operand);
-  const Operand *source = node.reduction ? nullptr : passedOn(node);
-  return &node == scores.node || (source && areScores(*source));
-}
-
-/// The node as condition ? first : second, all three inputs of it.
-static bool matchChoice(const Node &node, const Operand *&condition, const Operand *&first, const Operand *&second) {
-  auto select = node.body ? node.body->getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>() : arith::SelectOp();
-  auto inputOf = [&](Value value) -> const Operand * {
-    auto argument = dyn_cast<BlockArgument>(value);
-    return argument && argument.getArgNumber() < node.inputs.size() ? &node.inputs[argument.getArgNumber()] : nullptr;
-  };
-  if (!select)
-    return false;
-  condition = inputOf(select.getCondition());
-  first = inputOf(select.getTrueValue());
-  second = inputOf(select.getFalseValue());
-  return condition && first && second;
-}
-
-/// As a choice between scores and one number, or as scores + (a choice between 0 and one number, which is to be -inf).
-std::optional<Mask> AttentionEmitter::maskOf(const Node &node, const Operand *&condition) const {
-  const Operand *first = nullptr, *low = nullptr;
-  Mask found;
-  found.chosen = node.op->getResult(0);
-  if (matchChoice(node, condition, first, low) && low->kind == Operand::Scalar && isa<FloatType>(low->scalar.getType())) {
-    found.low = low;
-    return found;
-  }
-  auto add = node.body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add || node.inputs.size() != 2 || !isa<BlockArgument>(add.getLhs()) || !isa<BlockArgument>(add.getRhs()) ||
-      add.getLhs() == add.getRhs() || getElementTypeOrSelf(found.chosen.getType()) != type)
-    return std::nullopt;
-  const Operand *bias = &node.inputs[areScores(node.inputs[0]) ? 1 : 0];
-  if (!areScores(node.inputs[areScores(node.inputs[0]) ? 0 : 1]))
-    return std::nullopt;
-  while (bias && bias->kind == Operand::Intermediate) {
-    const Node &source = model.nodeOf(*bias);
-    if (source.reduction || source.op->getNumResults() != 1)
-      return std::nullopt;
-    if (matchChoice(source, condition, first, low)) {
-      bool isZero = first->kind == Operand::Scalar && matchPattern(first->scalar, m_AnyZeroFloat());
-      if (!isZero || reads(*low))
-        return std::nullopt;
-      found.low = low;
-      found.isSum = true;
-      return found;
-    }
-    bias = passedOn(source);
-  }
-  return std::nullopt;
-}
-
-/// A number instead of the scores where the index of the keys is too far behind the row's, if all else follows from that.
-void AttentionEmitter::matchMask() {
-  constexpr int64_t kSafe = int64_t(1) << 30; // no 32-bit index wraps
-  for (const Node &node : model.nodes) {
-    if (!node.body || node.reduction || node.op->getNumResults() != 1 || !(node.kept & atomBit(n)))
-      continue;
-    const Operand *condition = nullptr;
-    std::optional<Mask> found = maskOf(node, condition);
-    std::optional<LinearExpr> margin = found ? marginOf(*condition) : std::nullopt;
-    if (!margin || margin->coefficient(n) != -1 || (margin->atoms() & ~(batch | rowAtoms | atomBit(n))))
-      continue;
-    int64_t most = std::abs(margin->offset);
-    for (auto [atom, coefficient] : margin->terms)
-      most += std::abs(coefficient) * model.atomSizes[atom];
-    bool isAll = most < kSafe && followsFrom(found->chosen, *weights.operand);
-    for (const Node &other : model.nodes)
-      if (other.reduction && &other != scores.node && &other != result.node) {
-        Value element;
-        Operation *combine = matchCombiner(other.body, other.inputs.size(), element);
-        isAll &= isa<arith::AddFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combine) &&
-                 llvm::all_of(other.inputs, [&](const Operand &input) { return followsFrom(found->chosen, input); });
-      }
-    if (!isAll)
-      continue;
-    for (auto [atom, coefficient] : margin->terms)
-      if (atom != n)
-        found->limit.add(atom, coefficient);
-    found->limit.offset = margin->offset + 1;
-    mask = found;
-    keyStep = std::lcm(scoreTile.vectors * lanes, kStrip * lanes);
-    return;
-  }
+  for (const Product &product : products)
+    use(*product.weights.operand);
+  return live.takeVector();
 }
 
 } // namespace millrace::lowering::attention

@@ -38,26 +38,46 @@ RegisterTile AttentionEmitter::chooseTile(int64_t rows, int64_t columns) const {
   return tile;
 }
 
+/// A slot for each source, for each product's weights, and one more where that saves computing something twice.
+void AttentionEmitter::chooseSlots() {
+  size_t weights = 0, most = isForward() ? 1 : sources.size() + 1, live = 0;
+  for (auto [index, product] : llvm::enumerate(products))
+    weights += llvm::none_of(ArrayRef(products).take_front(index), [&](const Product &other) { return haveSameWeights(product, other); });
+  for (int level = 2; level <= lastLevel; ++level)
+    if (size_t here = liveAfter(level).size(); here <= most)
+      live = std::max(live, here);
+  slots.resize(std::max({sources.size(), weights, live}));
+}
+
 void AttentionEmitter::chooseBlocks() {
   lanes = target.vectorBits / type.getIntOrFloatBitWidth();
-  int64_t bytes = type.getIntOrFloatBitWidth() / 8, rows = model.product(rowAtoms), length = model.atomSizes[n];
-  // Groups of rows pack keys and values again: only where batch alone leaves threads without work.
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8, rows = model.product(rowAtoms), length = model.atomSizes[n], widths = 0;
+  bool isSummingRows = false;
+  for (const Source &source : sources)
+    widths += model.atomSizes[source.k];
+  for (const Product &product : products) {
+    widths += model.atomSizes[product.d];
+    isSummingRows |= product.isSumOfRows;
+  }
+  // Groups of rows pack keys and values again: only where batch alone leaves threads without work, and never where rows are summed up.
   int64_t units = model.product(batch);
   groups = 1;
-  while (units * groups < 3 * target.threads && rows / (groups * 2) >= 128)
+  while (!isSummingRows && units * groups < 3 * target.threads && rows / (groups * 2) >= 128)
     groups *= 2;
   groupRows = llvm::divideCeil(rows, groups);
   groups = llvm::divideCeil(rows, groupRows);
   // A tile of scores stays in the level 2 cache beside keys and values, if they fit there.
-  int64_t packed = length * (model.atomSizes[k] + model.atomSizes[d]) * bytes;
+  int64_t packed = length * widths * bytes;
   int64_t left = target.l2Bytes - (packed <= target.l2Bytes * 5 / 8 ? packed : target.l2Bytes / 8);
-  int64_t most = std::clamp<int64_t>(left * 2 / 3 / (length * bytes), 12, 96);
+  int64_t most = std::clamp<int64_t>(left * 2 / 3 / (length * bytes * slots.size()), 12, 96);
   int64_t tiles = llvm::divideCeil(groupRows, most);
   tileRows = llvm::divideCeil(groupRows, tiles);
   scoreTile = chooseTile(tileRows, length);
-  valueTile = chooseTile(tileRows, model.atomSizes[d]);
-  // Values of a piece stay in the level 1 cache while the rows of the tile pass.
-  piece = std::max<int64_t>(64, target.l1Bytes / 2 / (valueTile.vectors * lanes * bytes));
+  for (Product &product : products) {
+    product.tile = chooseTile(product.isSumOfRows ? length : tileRows, model.atomSizes[product.d]);
+    // Values of a piece stay in the level 1 cache while the rows of the tile pass.
+    product.piece = std::max<int64_t>(64, target.l1Bytes / 2 / (product.tile.vectors * lanes * bytes));
+  }
 }
 
 /// Lanes along `atom` from `begin` on; where the last ones do not exist the index stays inside.
@@ -132,32 +152,49 @@ void AttentionEmitter::packColumns(PointEvaluator &unit, const SumOfProducts &su
     at.leave();
 }
 
-/// Rows [rowBegin, rowBegin + rows) of the query, contiguous along k. With a mask: the first key that none of them reaches.
-Value AttentionEmitter::packRows(PointEvaluator &tile, Value rowBegin, Value rows) {
+/// Rows [rowBegin, rowBegin + rows) of the factor, contiguous along `atom`.
+void AttentionEmitter::packRows(PointEvaluator &tile, Value rowBegin, Value rows, const SumOfProducts &sum, const Factor &factor, int atom,
+                                const Matrix &to) {
   PointEvaluator at = tile;
-  SmallVector<Value> reach;
-  if (mask)
-    reach.push_back(at.constant(0));
-  scf::ForOp loop = openLoop(at, at.constant(0), rows, 1, reach);
+  scf::ForOp loop = openLoop(at, at.constant(0), rows, 1);
   at.enterLoop(loop);
   bindLinear(at, at.add(rowBegin, loop.getInductionVar()), rowOrder);
-  Value base = at.mulConstant(loop.getInductionVar(), queryRows.stride);
-  for (int64_t step = 0; step < model.atomSizes[k]; step += lanes) {
+  Value base = at.mulConstant(loop.getInductionVar(), to.stride);
+  for (int64_t step = 0; step < model.atomSizes[atom]; step += lanes) {
     PointEvaluator one = at;
     one.enter(at.block());
-    bindLanes(one, k, one.constant(step), lanes);
-    Value vector = one.splat(factorAt(one, scores, query));
-    Value to = one.addConstant(base, step);
+    bindLanes(one, atom, one.constant(step), lanes);
+    Value vector = one.splat(factorAt(one, sum, factor));
+    Value address = one.addConstant(base, step);
     OpBuilder b = one.builder();
-    vector::StoreOp::create(b, one.loc(), vector, queryRows.memory, ValueRange{to});
-  }
-  if (mask) {
-    Value limit = at.linear(mask->limit);
-    OpBuilder b = at.builder();
-    yieldFrom(loop, {arith::MaxSIOp::create(b, at.loc(), loop.getRegionIterArg(0), limit).getResult()});
+    vector::StoreOp::create(b, one.loc(), vector, to.memory, ValueRange{address});
   }
   at.leave();
-  return mask ? loop.getResult(0) : Value();
+}
+
+/// The first key that none of the rows reaches.
+Value AttentionEmitter::reachOfRows(PointEvaluator &tile, Value rowBegin, Value rows) {
+  PointEvaluator at = tile;
+  scf::ForOp loop = openLoop(at, at.constant(0), rows, 1, at.constant(0));
+  at.enterLoop(loop);
+  bindLinear(at, at.add(rowBegin, loop.getInductionVar()), rowOrder);
+  Value limit = at.linear(mask->limit);
+  OpBuilder b = at.builder();
+  yieldFrom(loop, {arith::MaxSIOp::create(b, at.loc(), loop.getRegionIterArg(0), limit).getResult()});
+  at.leave();
+  return loop.getResult(0);
+}
+
+/// The first `count` numbers become 0.
+void AttentionEmitter::clear(PointEvaluator &unit, const Matrix &numbers, int64_t count) {
+  PointEvaluator at = unit;
+  OpBuilder b = at.builder();
+  Value zero = at.number(cast<TypedAttr>(b.getZeroAttr(at.vectorOf(type))));
+  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(count), lanes);
+  at.enterLoop(loop);
+  b = at.builder();
+  vector::StoreOp::create(b, at.loc(), zero, numbers.memory, ValueRange{loop.getInductionVar()});
+  at.leave();
 }
 
 /// Whether all numbers are so small that 0 times each is 0 and no sum of products of two of them overflows.
@@ -188,8 +225,8 @@ Value AttentionEmitter::areOrdinary(PointEvaluator &unit, const Matrix &numbers,
 }
 
 /// c[row, column] (+)= sum over [kBegin, kEnd) of a[row, k] * panel[k, column] for the rows and columns of one register tile.
-void AttentionEmitter::multiply(PointEvaluator &at, const RegisterTile &tile, const Matrix &a, Value aBase, Value panel, Value panelBase,
-                                Value kBegin, Value kEnd, const Matrix &c, Value cBase, bool isSumming) {
+void AttentionEmitter::multiply(PointEvaluator &at, const RegisterTile &tile, const Matrix &a, Value aBase, const Matrix &panel,
+                                Value panelBase, Value kBegin, Value kEnd, const Matrix &c, Value cBase, bool isSumming) {
   VectorType vectorType = at.vectorOf(type);
   SmallVector<Value> total, aRows, cAt;
   OpBuilder b = at.builder();
@@ -207,11 +244,11 @@ void AttentionEmitter::multiply(PointEvaluator &at, const RegisterTile &tile, co
   in.enterLoop(loop);
   SmallVector<Value> next(loop.getRegionIterArgs()), columns;
   Value index = loop.getInductionVar();
-  Value from = in.add(panelBase, in.mulConstant(index, tile.vectors * lanes));
+  Value from = in.add(panelBase, in.mulConstant(index, panel.stride));
   for (int64_t v = 0; v < tile.vectors; ++v) {
     Value address = in.addConstant(from, v * lanes);
     b = in.builder();
-    columns.push_back(vector::LoadOp::create(b, in.loc(), vectorType, panel, ValueRange{address}));
+    columns.push_back(vector::LoadOp::create(b, in.loc(), vectorType, panel.memory, ValueRange{address}));
   }
   Value offset = in.mulConstant(index, a.step);
   for (int64_t r = 0; r < tile.rows; ++r) {
@@ -231,35 +268,36 @@ void AttentionEmitter::multiply(PointEvaluator &at, const RegisterTile &tile, co
   }
 }
 
-/// The scores of a tile of rows.
-void AttentionEmitter::multiplyTile(PointEvaluator &tile, Value rows) {
-  int64_t width = scoreTile.vectors * lanes;
+/// The products of a tile of rows and all keys.
+void AttentionEmitter::multiplyTile(PointEvaluator &tile, Value rows, const Source &source, const Matrix &to) {
+  int64_t width = scoreTile.vectors * lanes, depth = model.atomSizes[source.k];
   PointEvaluator at = tile;
   scf::ForOp panels = openLoop(at, at.constant(0), keysEnd, width);
   at.enterLoop(panels);
-  Value column = panels.getInductionVar(), panelBase = at.mulConstant(column, model.atomSizes[k]);
+  Value column = panels.getInductionVar(), panelBase = at.mulConstant(column, depth);
   scf::ForOp loop = openLoop(at, at.constant(0), rows, scoreTile.rows);
   at.enterLoop(loop);
   Value row = loop.getInductionVar();
-  multiply(at, scoreTile, queryRows, at.mulConstant(row, queryRows.stride), packedKeys, panelBase, at.constant(0),
-           at.constant(model.atomSizes[k]), tileScores, at.add(at.mulConstant(row, tileScores.stride), column), /*isSumming=*/false);
+  multiply(at, scoreTile, source.queryRows, at.mulConstant(row, source.queryRows.stride), {source.packedKeys, width}, panelBase, at.constant(0),
+           at.constant(depth), to, at.add(at.mulConstant(row, to.stride), column), /*isSumming=*/false);
   at.leave();
   at.leave();
 }
 
 /// The products of a tile's weights and the values.
-void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows) {
-  int64_t width = valueTile.vectors * lanes, length = model.atomSizes[n];
+void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows, const Product &product) {
+  int64_t width = product.tile.vectors * lanes, length = model.atomSizes[n], piece = product.piece;
+  const Matrix &weights = slots[product.slot];
   auto panelsOf = [&](Value begin, Value end, bool isSumming) {
     PointEvaluator at = tile;
-    scf::ForOp panels = openLoop(at, at.constant(0), at.constant(model.atomSizes[d]), width);
+    scf::ForOp panels = openLoop(at, at.constant(0), at.constant(model.atomSizes[product.d]), width);
     at.enterLoop(panels);
     Value column = panels.getInductionVar(), panelBase = at.mulConstant(column, length);
-    scf::ForOp loop = openLoop(at, at.constant(0), rows, valueTile.rows);
+    scf::ForOp loop = openLoop(at, at.constant(0), rows, product.tile.rows);
     at.enterLoop(loop);
     Value row = loop.getInductionVar();
-    multiply(at, valueTile, tileScores, at.mulConstant(row, tileScores.stride), packedValues, panelBase, begin, end, sums,
-             at.add(at.mulConstant(row, sums.stride), column), isSumming);
+    multiply(at, product.tile, weights, at.mulConstant(row, weights.stride), {product.packedValues, width}, panelBase, begin, end, product.sums,
+             at.add(at.mulConstant(row, product.sums.stride), column), isSumming);
     at.leave();
     at.leave();
   };
@@ -274,6 +312,22 @@ void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows) {
   tile.enterLoop(pieces);
   panelsOf(pieces.getInductionVar(), least(tile.addConstant(pieces.getInductionVar(), piece), keysEnd), true);
   tile.leave();
+}
+
+/// What a tile's rows add to a sum over all rows, for each key: in the order of the rows.
+void AttentionEmitter::multiplyRows(PointEvaluator &tile, Value rows, const Product &product) {
+  const Matrix &weights = slots[product.slot];
+  PointEvaluator at = tile;
+  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(model.atomSizes[n]), product.tile.rows);
+  at.enterLoop(loop);
+  Value key = loop.getInductionVar();
+  scf::ForOp panels = openLoop(at, at.constant(0), at.constant(model.atomSizes[product.d]), product.tile.vectors * lanes);
+  at.enterLoop(panels);
+  Value column = panels.getInductionVar();
+  multiply(at, product.tile, {weights.memory, 1, weights.stride}, key, product.valueRows, column, at.constant(0), rows, product.sums,
+           at.add(at.mulConstant(key, product.sums.stride), column), /*isSumming=*/true);
+  at.leave();
+  at.leave();
 }
 
 } // namespace millrace::lowering::attention

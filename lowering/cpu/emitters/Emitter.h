@@ -57,7 +57,10 @@ struct EmittedKernel {
 mlir::FailureOr<EmittedKernel> emitContraction(mlir::func::FuncOp fn, const KernelTarget &target);
 
 /// softmax(q k^T) v and its like: two matrix products with row operations in between, of which a tile of rows at a time exists.
+/// Also its gradients: two such products, and up to four of what follows from them.
 mlir::FailureOr<EmittedKernel> emitAttention(mlir::func::FuncOp fn, const KernelTarget &target);
+/// Whether emitAttention() takes the kernel; changes nothing.
+mlir::LogicalResult canEmitAttention(mlir::func::FuncOp fn, const KernelTarget &target);
 
 /// Elementwise operations, broadcasts and reductions.
 mlir::FailureOr<EmittedKernel> emitRowKernel(mlir::func::FuncOp fn, const KernelTarget &target);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""softmax(q k^T) v and its like, as PyTorch, JAX and models written by hand say it, in sizes that fill no tile."""
+"""softmax(q k^T) v and its like, as PyTorch, JAX and models written by hand say it, and its gradients, in sizes that fill no tile."""
 from fuzz import dtypes as dt
 
 
@@ -39,13 +39,13 @@ def transposed(p, value, order):
     return emit(p, "transpose", [value], value.dtype, [value.shape[i] for i in order], f"permutation = array<i64: {', '.join(map(str, order))}>")
 
 
-def given(p, dtype, shape):
-    """An argument, or what is made of one: of another order, times a number, of fewer heads."""
+def given(p, dtype, shape, may_repeat=True):
+    """An argument, or what is made of one: of another order, times a number, the same along some dimension."""
     r, shape = p.random, tuple(shape)
     if r.random() < 0.25:
         order = [int(i) for i in r.permutation(len(shape))]
         value = transposed(p, p.argument(dtype, tuple(shape[order.index(i)] for i in range(len(shape)))), order)
-    elif r.random() < 0.2:
+    elif may_repeat and r.random() < 0.2:
         at = int(r.integers(len(shape)))
         dims = [d for d in range(len(shape)) if d != at]
         value = broadcast(p, p.argument(dtype, tuple(shape[d] for d in dims)), shape, dims)
@@ -63,19 +63,19 @@ def reshape(p, value, shape):
 def attention(p):
     """Nobody else reads what lies in between, for the most part: it would have to be written then."""
     before, first = list(p.values), len(p.operations)
-    result = pattern(p)
-    p.values = before + [result]
+    results = pattern(p)
+    p.values = before + results
     if p.random.random() < 0.9:
         for op in p.operations[first:]:
             for value in op.results:
-                value.hidden = value is not result
+                value.hidden = all(value is not result for result in results)
 
 
 def pattern(p):
     r = p.random
     dtype = str(r.choice(["f32", "f32", "f32", "f64", "bf16", "f16"]))
     wide = "f32" if dtype in ("bf16", "f16") and r.random() < 0.7 else dtype
-    heads, groups = int(r.choice([1, 2, 3, 6])), int(r.choice([1, 1, 2]))
+    heads, groups = int(r.choice([1, 2, 3, 5, 6, 6])), int(r.choice([1, 1, 1, 2]))
     rows, keys = (int(r.choice([16, 17, 23, 31, 33, 40, 64, 70])) for _ in range(2))
     if r.random() < 0.1:  # masks of this size are not folded
         heads, groups, rows, keys = 1, 1, 270, 265
@@ -86,7 +86,9 @@ def pattern(p):
     at, along = (1, 0) if inner else (0, 1)
     shared = groups > 1
     q_shape = [heads, groups, rows, depth] if shared else place(rows, depth)
-    q, k, v = (given(p, dtype, s) for s in (q_shape, place(keys, depth), place(keys, width)))
+    wants_gradients = not shared and r.random() < 0.6
+    q, k = (given(p, dtype, s) for s in (q_shape, place(keys, depth)))
+    v = given(p, dtype, place(keys, width), not wants_gradients)  # gradients for equal values are nothing but rounding
     full = ([heads, groups] if shared else [heads]) + [rows, keys]
     last = len(full) - 1
     s = product(p, q, k, wide, full, [0] if shared else [at], [at], len(q_shape) - 1, 2)
@@ -97,6 +99,7 @@ def pattern(p):
         s = reshape(p, s, full)
     plain = s
     s = emit(p, "multiply", [s, constant(p, wide, full, round(float(r.uniform(0.1, 1)), 3))], wide, full)
+    allowed = None
     mask = str(r.choice(["none", "bias", "row bias", "choice", "causal", "causal", "added"]))
     if mask.endswith("bias"):
         shape = full if mask == "bias" else [keys]
@@ -127,15 +130,48 @@ def pattern(p):
     if r.random() < 0.9:
         total = broadcast(p, reduce(p, e, "add", "0.0"), full, outer)
         e = emit(p, "divide", [e, total], wide, full)
-    if wide != dtype:
-        e = emit(p, "convert", [e], dtype, full)
-    if heads == 6:
-        e, full, last = reshape(p, e, flat), flat, len(flat) - 1
+    weights = e
+    narrow = lambda value: reshape(p, value if wide == dtype else emit(p, "convert", [value], dtype, full), flat)
+    e = narrow(e)
+    results = []
+    if wants_gradients:
+        results = gradients(p, q, k, v, weights, e, narrow, allowed if mask in ("choice", "causal") and r.random() < 0.5 else None, given(p, dtype, place(rows, width)), at)
+        if r.random() < 0.4:
+            return results
+    full, last = flat, len(flat) - 1
     if r.random() < 0.6:
         o = product(p, e, v, dtype, full[:-1] + [width], [0], [at], last, along)
     else:
         o = product(p, v, e, dtype, [heads, width] + full[1:-1], [at], [0], along, last)
-    if r.random() < 0.5:
-        order = [int(i) for i in r.permutation(len(o.shape))]
-        o = transposed(p, o, order)
-    return o
+    return results + [perhaps_transposed(p, o)]
+
+
+def perhaps_transposed(p, value):
+    if p.random.random() < 0.5:
+        return value
+    return transposed(p, value, [int(i) for i in p.random.permutation(len(value.shape))])
+
+
+def gradients(p, q, k, v, weights, e, narrow, allowed, g, at):
+    """Of some of v, q and k, for the gradient `g` of the result; `e`: the weights as they are multiplied with v."""
+    r, dtype, wide, full, along = p.random, g.dtype, weights.dtype, list(weights.shape), 1 - at
+    (heads, rows, keys), last = e.shape, len(full) - 1
+    width, depth = v.shape[2], q.shape[2]
+    d = reshape(p, product(p, g, v, wide, [heads, rows, keys], [at], [at], 2, 2), full)
+    average = reduce(p, emit(p, "multiply", [weights, d], wide, full), "add", "0.0")
+    # A softmax takes all of it, and of rows with one large weight only rounding is left.
+    average = emit(p, "multiply", [average, constant(p, wide, full[:-1], "0.5")], wide, full[:-1])
+    d = emit(p, "subtract", [d, broadcast(p, average, full, list(range(last)))], wide, full)
+    d = emit(p, "multiply", [weights, d], wide, full)
+    if allowed is not None:
+        d = emit(p, "select", [broadcast(p, allowed, full, [last - 1, last]), d, constant(p, wide, full, "0.0")], wide, full)
+    d = narrow(emit(p, "multiply", [d, constant(p, wide, full, round(float(r.uniform(0.1, 1)), 3))], wide, full))
+
+    def summed(a, b, dim, columns):
+        """Over dimension `dim` of a [heads, rows, keys]; b's dimension of the same length is `along`."""
+        left = a.shape[3 - dim]
+        if r.random() < 0.5:
+            return perhaps_transposed(p, product(p, a, b, dtype, [heads, left, columns], [0], [at], dim, along))
+        return perhaps_transposed(p, product(p, b, a, dtype, [heads, columns, left], [at], [0], along, dim))
+    made = [lambda: summed(e, g, 1, width), lambda: summed(d, k, 2, depth), lambda: summed(d, q, 1, depth)]
+    return [made[i]() for i in r.permutation(3) if r.random() < 0.85]

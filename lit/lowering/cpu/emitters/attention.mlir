@@ -78,3 +78,27 @@ func.func private @causal(%q: tensor<96x8xf32>, %k: tensor<96x8xf32>, %v: tensor
   %3 = stablehlo.dot_general %2, %v, contracting_dims = [1] x [0] : (tensor<96x96xf32>, tensor<96x8xf32>) -> tensor<96x8xf32>
   return %3 : tensor<96x8xf32>
 }
+
+// -----
+
+// Gradients of keys: both products with the shape of the scores of a tile, in the sweep the weights of the rows, and what they add to
+// sums that stay in scratch for all keys until the last tile.
+// CHECK-LABEL: func.func private @gradient_range(
+// CHECK-SAME:    millrace.emitter = "attention", millrace.range_end = 4 : i64
+// CHECK:         scf.for
+// CHECK:           scf.for %{{.*}} = %c0 to %c200 step
+// CHECK:           vector.fma
+// CHECK:           vector.fma
+// CHECK:           math.exp
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:             vector.fma
+// CHECK-NOT:     linalg
+func.func private @gradient(%q: tensor<4x200x16xf32>, %k: tensor<4x48x16xf32>, %v: tensor<4x48x16xf32>, %g: tensor<4x200x16xf32>) -> tensor<4x48x16xf32>
+    attributes {millrace.kernel} {
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x200x16xf32>, tensor<4x48x16xf32>) -> tensor<4x200x48xf32>
+  %1 = stablehlo.exponential %0 : tensor<4x200x48xf32>
+  %2 = stablehlo.dot_general %g, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x200x16xf32>, tensor<4x48x16xf32>) -> tensor<4x200x48xf32>
+  %3 = stablehlo.multiply %1, %2 : tensor<4x200x48xf32>
+  %4 = stablehlo.dot_general %3, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x200x48xf32>, tensor<4x200x16xf32>) -> tensor<4x48x16xf32>
+  return %4 : tensor<4x48x16xf32>
+}

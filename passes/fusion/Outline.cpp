@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Outline.cpp - A cluster as a function ------------------------------===//
+#include "passes/fusion/Outline.h"
+
+#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace millrace::fusion {
+
+bool isInside(Operation *op, const llvm::SetVector<Operation *> &members) {
+  for (; op; op = op->getParentOp())
+    if (members.contains(op))
+      return true;
+  return false;
+}
+
+/// Operands and captured values of `op` that come from outside the cluster; operations that are cloned go to `duplicates`, after what
+/// they need themselves.
+static void collectInputs(Operation *op, const llvm::SetVector<Operation *> &members, llvm::SetVector<Value> &inputs,
+                          llvm::SetVector<Operation *> &duplicates) {
+  auto need = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    if (def && members.contains(def))
+      return;
+    if (def && classify(def) == OpRole::Duplicated) {
+      collectInputs(def, members, inputs, duplicates);
+      duplicates.insert(def);
+      return;
+    }
+    inputs.insert(value);
+  };
+  for (Value operand : op->getOperands())
+    need(operand);
+  if (op->getNumRegions()) {
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    for (Value value : captured)
+      need(value);
+  }
+}
+
+OutlinedKernel outlineCluster(const Cluster &cluster, StringRef name) {
+  llvm::SetVector<Operation *> members(cluster.ops.begin(), cluster.ops.end()), duplicates;
+  llvm::SetVector<Value> inputs;
+  for (Operation *op : cluster.ops)
+    collectInputs(op, members, inputs, duplicates);
+  OutlinedKernel kernel;
+  for (Operation *op : cluster.ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !isInside(user, members); }))
+        kernel.outputs.push_back(result);
+  kernel.inputs.assign(inputs.begin(), inputs.end());
+
+  Operation *root = cluster.root();
+  Builder builder(root->getContext());
+  auto type = builder.getFunctionType(TypeRange(inputs.getArrayRef()), TypeRange(ValueRange(kernel.outputs)));
+  kernel.function = func::FuncOp::create(root->getLoc(), name, type);
+  kernel.function.setPrivate();
+  kernel.function->setAttr(kKernelAttr, builder.getUnitAttr());
+  Block *body = kernel.function.addEntryBlock();
+  IRMapping mapping;
+  for (auto [input, argument] : llvm::zip_equal(inputs, body->getArguments()))
+    mapping.map(input, argument);
+  OpBuilder inner = OpBuilder::atBlockEnd(body);
+  for (Operation *op : duplicates)
+    inner.clone(*op, mapping);
+  for (Operation *op : cluster.ops)
+    inner.clone(*op, mapping);
+  SmallVector<Value> returned;
+  for (Value output : kernel.outputs)
+    returned.push_back(mapping.lookup(output));
+  func::ReturnOp::create(inner, root->getLoc(), returned);
+  return kernel;
+}
+
+} // namespace millrace::fusion
