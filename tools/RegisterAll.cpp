@@ -19,6 +19,7 @@
 #include "passes/loops/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ProgramPasses.h"
+#include "passes/sharding/RoundTrip.h"
 #include "passes/simplify/Passes.h"
 #include "passes/vhlo/Passes.h"
 #include "passes/spmd/Passes.h"
@@ -71,6 +72,8 @@ void millrace::registerAllPasses() {
   sharding::registerShardingPasses();
   sharding::registerShardingProgramPasses();
   sharding::registerShardingPipelines();
+  sharding::registerShardingRoundTripPasses();
+  sharding::registerRoundTripPipelines();
   spmd::registerSpmdPasses();
   xla_semantics::registerXlaSemanticsPasses();
   mlir::registerCanonicalizerPass();

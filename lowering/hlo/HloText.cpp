@@ -9,8 +9,9 @@
 #include "lowering/hlo/HloText.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "lowering/hlo/Shardings.h"
 #include "lowering/hlo/Writer.h"
+#include "passes/sharding/RoundTrip.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -199,7 +200,9 @@ LogicalResult exportHloText(ModuleOp module, llvm::raw_ostream &os) {
     entry = *functions.begin();
   if (!entry || entry.isExternal())
     return module.emitError("expects a function @main, or just one function, with a body");
-  if (failed(writeShardingsAsHlo(module)))
+  PassManager shardings(module.getContext(), ModuleOp::getOperationName());
+  sharding::addStablehloExport(shardings);
+  if (failed(shardings.run(module)))
     return failure();
   Module text(module);
   if (failed(text.entry(entry)))

@@ -16,6 +16,8 @@ inline constexpr llvm::StringLiteral kHoistedAttr = "millrace.hoisted";
 
 /// What xla-prepare-collectives does. It has to come before shardings are dropped, and meshes with them.
 void prepareCollectives(mlir::ModuleOp module);
+/// Where replica groups are axes of a mesh that an sdy.mesh operation names: the mesh itself instead of its name.
+void writeMeshInPlace(mlir::Operation *op);
 
 #define GEN_PASS_DECL
 #include "passes/calls/Passes.h.inc"

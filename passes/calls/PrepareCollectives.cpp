@@ -51,7 +51,12 @@ void promoteOperands(Operation *op) {
   }
 }
 
-/// `mesh` with the axes that the sdy.mesh operation of that name lists.
+struct PrepareCollectives : impl::PrepareCollectivesPassBase<PrepareCollectives> {
+  void runOnOperation() override { prepareCollectives(getOperation()); }
+};
+
+} // namespace
+
 void writeMeshInPlace(Operation *op) {
   auto groups = op->getAttrOfType<ReplicaGroupMeshAxesAttr>("replica_groups");
   auto name = groups ? dyn_cast<FlatSymbolRefAttr>(groups.getMesh()) : FlatSymbolRefAttr();
@@ -69,14 +74,16 @@ void writeMeshInPlace(Operation *op) {
     ids = DenseIntElementsAttr::get(
         RankedTensorType::get({static_cast<int64_t>(devices.size())}, IntegerType::get(context, 64)), devices);
   auto inPlace = MeshAttr::get(context, ArrayAttr::get(context, axes), ids);
-  op->setAttr("replica_groups", ReplicaGroupMeshAxesAttr::get(context, inPlace, groups.getAxes()));
+  // Axes may be said in sdy's words.
+  SmallVector<Attribute> refs(groups.getAxes().getValue());
+  for (Attribute &ref : refs)
+    if (auto axis = dyn_cast<sdy::AxisRefAttr>(ref)) {
+      auto sub = axis.getSubAxisInfo();
+      ref = AxisRefAttr::get(context, StringAttr::get(context, axis.getName()),
+                             sub ? SubAxisInfoAttr::get(context, sub.getPreSize(), sub.getSize()) : SubAxisInfoAttr());
+    }
+  op->setAttr("replica_groups", ReplicaGroupMeshAxesAttr::get(context, inPlace, ArrayAttr::get(context, refs)));
 }
-
-struct PrepareCollectives : impl::PrepareCollectivesPassBase<PrepareCollectives> {
-  void runOnOperation() override { prepareCollectives(getOperation()); }
-};
-
-} // namespace
 
 void prepareCollectives(ModuleOp module) {
   SmallVector<AsyncStartOp> starts;

@@ -4,6 +4,7 @@
 // Output:  sdy.mesh @mesh = <["axis_0"=2, "axis_1"=4]> ... %a: [{"axis_0"}, {"axis_1"}], %b: [{"axis_1"}, {}]
 // Leaves alone modules of one partition, with manual regions, or with lists of devices that no mesh has in common.
 #include "passes/sharding/Passes.h"
+#include "passes/sharding/RoundTrip.h"
 
 #include "dialects/sdy/HloSharding.h"
 #include "dialects/sdy/Ops.h"
@@ -55,7 +56,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     });
     for (stablehlo::CustomCallOp call : calls) {
       OpBuilder builder(call);
-      auto sharding = convert(call->getAttrOfType<StringAttr>(kAttr), call->getResult(0).getType(), openDims(call));
+      auto sharding = convert(call->getAttrOfType<StringAttr>(kAttr), call->getResult(0).getType(), unspecifiedDims(call));
       auto constraint = sdy::ShardingConstraintOp::create(builder, call.getLoc(), call->getResult(0).getType(),
                                                           call->getOperand(0), sharding);
       call->getResult(0).replaceAllUsesWith(constraint.getResult());
@@ -192,21 +193,6 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
         axes.push_back(sdy::AxisRefAttr::get(&getContext(), part.getName(), sdy::SubAxisInfoAttr()));
       stride /= part.getSize();
     }
-  }
-
-  /// The dimensions of `backend_config = "unspecified_dims=[0,2]"`.
-  static SmallVector<int64_t> openDims(stablehlo::CustomCallOp call) {
-    SmallVector<int64_t> dims;
-    auto config = dyn_cast_or_null<StringAttr>(call->getAttr("backend_config"));
-    StringRef text = config ? config.getValue() : StringRef();
-    if (!text.contains("unspecified_dims=["))
-      return dims;
-    SmallVector<StringRef> numbers;
-    text.split("unspecified_dims=[").second.take_until([](char c) { return c == ']'; }).split(numbers, ',', -1, false);
-    for (StringRef number : numbers)
-      if (int64_t dim; !number.trim().getAsInteger(10, dim))
-        dims.push_back(dim);
-    return dims;
   }
 
   int64_t devices = 1;

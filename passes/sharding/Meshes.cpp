@@ -7,6 +7,7 @@
 #include "passes/sharding/ShardingWalk.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "passes/calls/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -53,6 +54,7 @@ struct InlineMeshes : impl::InlineMeshesPassBase<InlineMeshes> {
       sdy::MeshAttr mesh = sharding.getMesh(user);
       return mesh ? withMesh(sharding, mesh) : sharding;
     });
+    getOperation().walk([](Operation *op) { calls::writeMeshInPlace(op); });
     for (auto mesh : llvm::make_early_inc_range(getOperation().getOps<sdy::MeshOp>()))
       mesh.erase();
   }

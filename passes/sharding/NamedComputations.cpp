@@ -40,7 +40,14 @@ template <typename Get> sdy::TensorShardingPerValueAttr listOf(MLIRContext *cont
   return sdy::TensorShardingPerValueAttr::get(context, list);
 }
 
+bool saysUninlineable(func::CallOp call) {
+  auto frontend = call->getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes");
+  auto inlineable = frontend ? frontend.getAs<StringAttr>("inlineable") : StringAttr();
+  return inlineable && inlineable.getValue() == "false";
+}
+
 struct ImportFuncCalls : impl::ImportFuncCallsPassBase<ImportFuncCalls> {
+  using ImportFuncCallsPassBase::ImportFuncCallsPassBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
@@ -56,7 +63,8 @@ struct ImportFuncCalls : impl::ImportFuncCallsPassBase<ImportFuncCalls> {
         auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
         if (callee && !callee.isExternal()) {
           visit(callee, depth + 1);
-          calls.push_back(call);
+          if (!onlyUninlineable || saysUninlineable(call))
+            calls.push_back(call);
         }
       });
     };

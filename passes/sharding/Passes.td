@@ -129,6 +129,8 @@ def PreOrderFuncsPass : Sharding_Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp">
 
 def ImportFuncCallsPass : Sharding_Pass<"sdy-import-func-calls", "::mlir::ModuleOp"> {
   let summary = "Turn calls into named computations";
+  let options = [Option<"onlyUninlineable", "only-uninlineable", "bool", "false",
+                        "only calls with the frontend attribute inlineable = \"false\"">];
 }
 
 def ImportHloShardingsPass : Sharding_Pass<"xla-import-hlo-shardings", "::mlir::ModuleOp"> {

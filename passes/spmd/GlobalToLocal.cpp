@@ -201,11 +201,10 @@ namespace {
 struct ConvertGlobalToLocal : impl::ConvertGlobalToLocalPassBase<ConvertGlobalToLocal> {
   using Base::Base;
   void runOnOperation() override {
-    if (meshAxesGroups) {
-      getOperation().emitError("UNIMPLEMENTED: replica groups as axes of a mesh (enable-rgv3)");
-      return signalPassFailure();
-    }
-    GlobalToLocalConfig config{.byReplica = replicaCount > 1 && partitionCount <= 1};
+    GlobalToLocalConfig config{.byReplica = replicaCount > 1 && partitionCount <= 1,
+                               .gatherByDim = perDimAllGather,
+                               .scatterTogether = combineReduceScatter || combineReduceScatterOld,
+                               .groupsAsAxes = meshAxesGroups};
     GlobalToLocal converter(getOperation(), config);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && failed(converter.run(function)))

@@ -18,6 +18,9 @@ sdy::TensorShardingAttr shardingInRegion(mlir::Value value);
 
 struct GlobalToLocalConfig {
   bool byReplica = false; ///< devices are replicas instead of partitions
+  bool gatherByDim = false; ///< one all_gather per dimension
+  bool scatterTogether = false; ///< one reduce_scatter for several dimensions, instead of slices of an all_reduce
+  bool groupsAsAxes = false; ///< groups of collectives are axes of their mesh instead of lists
 };
 
 class GlobalToLocal {
@@ -72,7 +75,16 @@ private:
   // GlobalToLocalCollectives.cpp
   mlir::LogicalResult convertCollective(mlir::Operation *op);
   void fillReducer(mlir::Region &region, mlir::Type element, sdy::ReductionOp kind, mlir::Location loc);
-  mlir::Value allGather(mlir::Location loc, mlir::Value value, int64_t dim, AxisRefs axes, sdy::MeshAttr mesh);
+  /// `counts[d]` parts each along dimension `d`, by one collective over the axes of all dimensions.
+  mlir::Value gather(mlir::Location loc, mlir::Value value, llvm::ArrayRef<sdy::AxisRefListAttr> axes, sdy::TensorShardingAttr sharding,
+                     sdy::MeshAttr mesh);
+  mlir::Value allGather(mlir::Location loc, mlir::Value value, int64_t dim, AxisRefs axes, sdy::TensorShardingAttr sharding,
+                        sdy::MeshAttr mesh);
+  mlir::Value allToAll(mlir::Location loc, mlir::Value value, sdy::AllToAllOp op, const Info &to);
+  mlir::Value reduceScatter(mlir::Location loc, mlir::Value value, sdy::ReduceScatterOp op, const Info &to);
+  /// The device's part along `axes` of each dimension.
+  mlir::Value slice(mlir::Location loc, mlir::Value value, llvm::ArrayRef<sdy::AxisRefListAttr> axes, const Info &to);
+  mlir::Attribute groups(AxisRefs axes, sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh);
   stablehlo::ChannelHandleAttr channel();
 
   // Values that differ between devices.

@@ -11,9 +11,9 @@
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/sharding/Passes.h"
+#include "passes/sharding/RoundTrip.h"
 #include "passes/simplify/Passes.h"
 
-#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,7 +26,6 @@ namespace millrace::spmd {
 
 namespace {
 constexpr llvm::StringLiteral kHloSharding = "mhlo.sharding";
-constexpr llvm::StringLiteral kFrontend = "mhlo.frontend_attributes";
 constexpr llvm::StringLiteral kAlias = "tf.aliasing_output";
 /// Of an argument or result whose tiles do not fill the whole.
 constexpr llvm::StringLiteral kWholeShape = "millrace.whole_shape";
@@ -35,15 +34,6 @@ constexpr llvm::StringLiteral kWholeShape = "millrace.whole_shape";
 void dropShardings(NamedAttrList &attrs) {
   attrs.erase(sdy::shardingAttrName);
   attrs.erase(kHloSharding);
-  auto frontend = dyn_cast_or_null<DictionaryAttr>(attrs.get(kFrontend));
-  if (!frontend)
-    return;
-  NamedAttrList kept(frontend);
-  kept.erase("xla.sdy.sharding");
-  if (kept.empty())
-    attrs.erase(kFrontend);
-  else
-    attrs.set(kFrontend, kept.getDictionary(frontend.getContext()));
 }
 } // namespace
 
@@ -53,14 +43,8 @@ FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, Dictionary
   // Nothing said: whatever is convenient.
   target.open.assign(target.placement.size(), true);
   FailureOr<Target> found = target;
-  auto frontend = attrs.getAs<DictionaryAttr>(kFrontend);
-  auto text = frontend ? frontend.getAs<StringAttr>("xla.sdy.sharding") : StringAttr();
-  auto old = text ? dyn_cast_or_null<sdy::TensorShardingAttr>(parseAttribute(text.getValue(), module.getContext()))
-                  : sdy::TensorShardingAttr();
   if (auto sharding = attrs.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName))
     found = targetOf(sharding, type, function, currentScope, what.str());
-  else if (old)
-    found = targetOf(old, type, function, currentScope, what.str());
   else if (auto string = attrs.getAs<StringAttr>(kHloSharding))
     found = targetOf(string.getValue(), type, function, what.str());
   if (failed(found))
@@ -213,7 +197,7 @@ bool hasShardings(ModuleOp module) {
       return WalkResult::interrupt();
     if (auto call = dyn_cast<stablehlo::CustomCallOp>(op)) {
       StringRef target = call.getCallTargetName();
-      if (target == "Sharding" || target.starts_with("SPMD") || target.starts_with("xla.sdy."))
+      if (target == "Sharding" || target.starts_with("SPMD"))
         return WalkResult::interrupt();
     }
     if (auto function = dyn_cast<func::FuncOp>(op); function && several) {
@@ -231,22 +215,6 @@ bool hasShardings(ModuleOp module) {
 
 namespace {
 
-/// Old exports keep their meshes in a string of the module.
-LogicalResult importMeshes(ModuleOp module) {
-  auto frontend = module->getAttrOfType<DictionaryAttr>(kFrontend);
-  auto text = frontend ? frontend.getAs<StringAttr>("xla.sdy.meshes") : StringAttr();
-  if (!text)
-    return success();
-  auto meshes = dyn_cast_or_null<DictionaryAttr>(parseAttribute(text.getValue(), module.getContext()));
-  if (!meshes)
-    return module.emitError("xla.sdy.meshes: expected a dictionary of meshes, but got ") << text;
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  for (NamedAttribute mesh : meshes)
-    if (auto attr = dyn_cast<sdy::MeshAttr>(mesh.getValue()); attr && !module.lookupSymbol(mesh.getName()))
-      sdy::MeshOp::create(builder, module.getLoc(), mesh.getName(), attr);
-  return success();
-}
-
 /// Every function, rebuilt.
 LogicalResult rebuild(ModuleOp module, const PartitionOptions &options) {
   if (!hasShardings(module))
@@ -254,8 +222,6 @@ LogicalResult rebuild(ModuleOp module, const PartitionOptions &options) {
   int64_t replicas = countOf(module, "mhlo.num_replicas"), partitions = countOf(module, "mhlo.num_partitions");
   if (replicas > 1 && partitions > 1)
     return module.emitError("UNIMPLEMENTED: partitioning of a program with ") << replicas << " replicas";
-  if (failed(importMeshes(module)))
-    return failure();
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && failed(Partitioner(module, partitions, options).run(function)))
       return failure();
@@ -266,7 +232,10 @@ LogicalResult rebuild(ModuleOp module, const PartitionOptions &options) {
 
 struct SpmdPartition : impl::SpmdPartitionPassBase<SpmdPartition> {
   void runOnOperation() override {
-    if (failed(rebuild(getOperation(), {})))
+    OpPassManager before(ModuleOp::getOperationName());
+    if (sharding::hasRoundTripForm(getOperation()))
+      sharding::addRoundTripImport(before, {.constants = false});
+    if (failed(runPipeline(before, getOperation())) || failed(rebuild(getOperation(), {})))
       signalPassFailure();
   }
 };
@@ -339,6 +308,15 @@ static void restoreUneven(ArrayRef<GivenSharding> given) {
 }
 
 LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
+  // Before calls are inlined: manual computations are functions in the form of older exports.
+  if (sharding::hasRoundTripForm(module)) {
+    module.getContext()->loadDialect<stablehlo::StablehloDialect, sdy::SdyDialect>();
+    PassManager import(module.getContext(), ModuleOp::getOperationName());
+    import.addPass(calls::createFlattenTuplesPass());
+    sharding::addRoundTripImport(import, {.constants = false});
+    if (failed(import.run(module)))
+      return failure();
+  }
   if (!hasShardings(module) || module->hasAttr(kPropagated))
     return success();
   module->setAttr(kPropagated, UnitAttr::get(module.getContext()));

@@ -4,7 +4,8 @@
 // the placement to the scope, leaving moves them back; neither is an operation.
 #include "passes/spmd/Partitioner.h"
 
-#include "mlir/AsmParser/AsmParser.h"
+#include "passes/sharding/RoundTrip.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -147,42 +148,14 @@ LogicalResult Partitioner::emitManual(sdy::ManualComputationOp op) {
 
 //===-- Custom calls ------------------------------------------------------===//
 
-/// `attribute` of the operation's frontend attributes, which hold MLIR text.
-template <typename Attr> static Attr frontendAttr(Operation *op, StringRef name) {
-  auto dictionary = op->getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes");
-  auto text = dictionary ? dictionary.getAs<StringAttr>(name) : StringAttr();
-  return text ? dyn_cast_or_null<Attr>(parseAttribute(text.getValue(), op->getContext())) : Attr();
-}
-
-/// The dimensions listed in `backend_config = "unspecified_dims=[0,2]"`.
-static void openUnspecified(CustomCallOp op, Target &target) {
-  auto config = dyn_cast_or_null<StringAttr>(op->getAttr("backend_config"));
-  StringRef text = config ? config.getValue() : StringRef();
-  size_t begin = text.find("unspecified_dims=[");
-  if (begin == StringRef::npos)
-    return;
-  StringRef list = text.substr(begin + StringRef("unspecified_dims=[").size()).take_until([](char c) { return c == ']'; });
-  SmallVector<StringRef> numbers;
-  list.split(numbers, ',', -1, false);
-  for (StringRef number : numbers) {
-    size_t dim;
-    if (!number.trim().getAsInteger(10, dim) && dim < target.open.size())
-      target.open[dim] = true;
-  }
-}
-
 bool Partitioner::emitShardingCall(CustomCallOp op, LogicalResult &result) {
   StringRef name = op.getCallTargetName();
-  if (name == "Sharding" || name == "xla.sdy.FuncResultSharding")
+  if (name == "Sharding")
     result = emitSharding(op);
   else if (name == "SPMDFullToShardShape")
     result = emitFullToShard(op);
   else if (name == "SPMDShardToFullShape")
     result = emitShardToFull(op);
-  else if (name == "xla.sdy.GlobalToLocalShape")
-    result = emitGlobalToLocal(op);
-  else if (name == "xla.sdy.LocalToGlobalShape")
-    result = emitLocalToGlobal(op);
   else if (name == "annotate_device_placement" || name == "MoveToHost" || name == "MoveToDevice")
     // One memory space: where a value lives says nothing about how it is split.
     for (auto [operand, value] : llvm::zip(op->getOperands(), op->getResults())) {
@@ -198,16 +171,13 @@ LogicalResult Partitioner::emitSharding(CustomCallOp op) {
   Shard shard = shards[op->getOperand(0)];
   Type type = op->getOperand(0).getType();
   FailureOr<Target> target = Target{wholeOf(type), SmallVector<bool>(wholeOf(type).size(), true), {}};
-  auto perValue = frontendAttr<sdy::TensorShardingPerValueAttr>(op, "xla.sdy.sharding");
-  if (perValue && perValue.getShardings().size() == 1) {
-    target = targetOf(perValue.getShardings()[0], type, op, shard.scope);
-  } else if (auto text = op->getAttrOfType<StringAttr>("mhlo.sharding")) {
+  if (auto text = op->getAttrOfType<StringAttr>("mhlo.sharding"))
     target = targetOf(text.getValue(), type, op);
-    if (succeeded(target))
-      openUnspecified(op, *target);
-  }
   if (failed(target))
     return failure();
+  for (int64_t dim : sharding::unspecifiedDims(op))
+    if (dim >= 0 && dim < int64_t(target->open.size()))
+      target->open[dim] = true;
   Placement chosen = choose(shard, *target, op);
   Value value = resharder.reshard(builder, op.getLoc(), shard, chosen);
   for (Value result : op->getResults())
@@ -292,38 +262,6 @@ LogicalResult Partitioner::emitShardToFull(CustomCallOp op) {
   }
   bind(op->getResult(0), shard.value, shard.placement,
        target->manualKey.empty() ? currentScope : currentScope.splitBy(target->manualKey));
-  return success();
-}
-
-LogicalResult Partitioner::emitGlobalToLocal(CustomCallOp op) {
-  auto in = frontendAttr<sdy::TensorShardingPerValueAttr>(op, "xla.sdy.in_shardings");
-  auto axes = frontendAttr<sdy::ManualAxesAttr>(op, "xla.sdy.manual_axes");
-  if (op->getNumOperands() == 0)
-    return success();
-  if (!in || !axes || in.getShardings().size() != op->getNumOperands() || op->getNumResults() != op->getNumOperands())
-    return op->emitError("expects frontend attributes xla.sdy.in_shardings, one per operand, and xla.sdy.manual_axes");
-  for (auto [operand, result, sharding] : llvm::zip_equal(op->getOperands(), op->getResults(), in.getShardings())) {
-    auto inside = enter(shards[operand], sharding, axes.getValue(), operand.getType(), op);
-    if (failed(inside))
-      return failure();
-    shards[result] = *inside;
-  }
-  return success();
-}
-
-LogicalResult Partitioner::emitLocalToGlobal(CustomCallOp op) {
-  auto out = frontendAttr<sdy::TensorShardingPerValueAttr>(op, "xla.sdy.out_shardings");
-  auto axes = frontendAttr<sdy::ManualAxesAttr>(op, "xla.sdy.manual_axes");
-  if (op->getNumOperands() == 0)
-    return success();
-  if (!out || !axes || out.getShardings().size() != op->getNumOperands() || op->getNumResults() != op->getNumOperands())
-    return op->emitError("expects frontend attributes xla.sdy.out_shardings, one per operand, and xla.sdy.manual_axes");
-  for (auto [operand, result, sharding] : llvm::zip_equal(op->getOperands(), op->getResults(), out.getShardings())) {
-    auto outside = leave(shards[operand], sharding, axes.getValue(), result.getType(), currentScope, op);
-    if (failed(outside))
-      return failure();
-    shards[result] = *outside;
-  }
   return success();
 }
 

@@ -65,8 +65,6 @@ private:
   mlir::LogicalResult emitSharding(stablehlo::CustomCallOp op);
   mlir::LogicalResult emitFullToShard(stablehlo::CustomCallOp op);
   mlir::LogicalResult emitShardToFull(stablehlo::CustomCallOp op);
-  mlir::LogicalResult emitGlobalToLocal(stablehlo::CustomCallOp op);
-  mlir::LogicalResult emitLocalToGlobal(stablehlo::CustomCallOp op);
 
   // PartitionOps.cpp: blocks and plain operations.
   mlir::LogicalResult emitBlock(mlir::Block &block, llvm::SmallVectorImpl<Shard> &returned);

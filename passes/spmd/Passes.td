@@ -28,9 +28,13 @@ def ConvertGlobalToLocalPass : Pass<"sdy-convert-global-to-local", "::mlir::Modu
   let options = [
     Option<"replicaCount", "replica-count", "int64_t", "0", "devices that are replicas">,
     Option<"partitionCount", "partition-count", "int64_t", "0", "devices that are partitions: all of them unless there are replicas only">,
-    Option<"perDimAllGather", "per-dim-all-gather", "bool", "false", "one all_gather per dimension (always so)">,
-    Option<"combineReduceScatter", "combine-multi-dimension-reduce-scatter", "bool", "false", "accepted; dimensions are scattered one by one">,
-    Option<"meshAxesGroups", "enable-rgv3", "bool", "false", "not implemented: groups are lists of devices">];
+    Option<"perDimAllGather", "per-dim-all-gather", "bool", "false",
+           "one all_gather per dimension, instead of one whose parts are put in place afterwards">,
+    Option<"combineReduceScatter", "combine-multi-dimensions-reduce-scatter", "bool", "false",
+           "several dimensions are scattered by one reduce_scatter, instead of slices of an all_reduce">,
+    Option<"combineReduceScatterOld", "combine-multi-dimension-reduce-scatter", "bool", "false",
+           "combine-multi-dimensions-reduce-scatter under its older name">,
+    Option<"meshAxesGroups", "enable-rgv3", "bool", "false", "groups are axes of a mesh instead of lists of devices">];
 }
 
 def ResolvePermutationFactorsPass : Pass<"sdy-resolve-permutation-factors", "::mlir::ModuleOp"> {

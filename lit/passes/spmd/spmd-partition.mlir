@@ -70,10 +70,14 @@ module @old_export attributes {mhlo.num_partitions = 4 : i32, mhlo.frontend_attr
   // CHECK-NEXT: return %[[ALL]]
   func.func @main(%x: tensor<8x4xf32> {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@mesh, [{\22a\22}, {\22b\22}]>"}}) -> tensor<8x4xf32> {
     %0 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%x) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22a\22}, {\22b\22}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>"}} : (tensor<8x4xf32>) -> tensor<4x4xf32>
-    %1 = stablehlo.sine %0 : tensor<4x4xf32>
+    %1 = call @xla.sdy.manual_computation_body(%0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
     %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1) {mhlo.frontend_attributes = {xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22a\22}, {\22b\22}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>"}} : (tensor<4x4xf32>) -> tensor<8x4xf32>
     %3 = stablehlo.custom_call @xla.sdy.FuncResultSharding(%2) {has_side_effect = true, mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding_per_value<[<@mesh, [{}, {\22b\22}]>]>"}} : (tensor<8x4xf32>) -> tensor<8x4xf32>
     return %3 : tensor<8x4xf32>
+  }
+  func.func private @xla.sdy.manual_computation_body(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %0 = stablehlo.sine %x : tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
   }
 }
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RoundTripPipelines.cpp - To HLO's form and back, in which order ----===//
+#include "passes/sharding/RoundTrip.h"
+
+#include "passes/calls/Passes.h"
+#include "passes/sharding/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace millrace::sharding {
+
+void addRoundTripImport(OpPassManager &pm, const RoundTripImportOptions &options) {
+  // Before anything folds: constants that a loop has inside are to stay there.
+  if (options.constants)
+    pm.addNestedPass<func::FuncOp>(createImportConstantsPass());
+  pm.addPass(createRoundTripImportShardyAttrsPass());
+  // XLA merges equal functions; every manual computation needs one of its own.
+  pm.addPass(createRoundTripCloneManualComputationCallsPass());
+  pm.addPass(createRoundTripShardMapImportPass());
+  pm.addPass(createImportSdyCustomCallsPass());
+  // After shardings are where propagation finds them.
+  pm.addNestedPass<func::FuncOp>(createOpenWhileFreeVarsShardingPass());
+  if (options.calls)
+    pm.addPass(createImportFuncCallsPass({.onlyUninlineable = options.onlyUninlineable}));
+  if (options.meshes) {
+    pm.addPass(createLiftInlinedMeshesPass());
+    pm.addPass(createDedupMeshesPass());
+  }
+}
+
+void addStablehloExport(OpPassManager &pm) {
+  pm.addPass(createExportNamedComputationsPass());
+  pm.addPass(createExportOpsPass());
+  // After the operations above: inside of manual computations they are marked like all others.
+  pm.addPass(createShardMapExportPass());
+  pm.addPass(createExportShardingsPass());
+}
+
+namespace {
+
+struct ImportFlags : PassPipelineOptions<ImportFlags> {
+  Option<bool> constants{*this, "enable-constant-import", llvm::cl::desc("also xla-sdy-import-constants"), llvm::cl::init(true)};
+  Option<bool> calls{*this, "import-func-calls", llvm::cl::desc("also sdy-import-func-calls"), llvm::cl::init(false)};
+  Option<bool> onlyUninlineable{*this, "import-only-uninlineable-func-calls",
+                                llvm::cl::desc("... of calls with the frontend attribute inlineable = \"false\""),
+                                llvm::cl::init(true)};
+  Option<bool> meshes{*this, "lift-and-dedup-meshes", llvm::cl::desc("also one name per mesh, and one mesh for the same devices"),
+                      llvm::cl::init(false)};
+};
+
+struct ExportFlags : PassPipelineOptions<ExportFlags> {
+  Option<bool> keepMeshesInlined{*this, "keep-meshes-inlined", llvm::cl::desc("meshes inside of shardings stay there"),
+                                 llvm::cl::init(false)};
+};
+
+} // namespace
+
+void registerRoundTripPipelines() {
+  PassPipelineRegistration<ImportFlags>(
+      "xla-sdy-round-trip-import-pipeline", "Bring sdy back from frontend attributes and custom calls",
+      [](OpPassManager &pm, const ImportFlags &flags) {
+        pm.addPass(createSymbolDCEPass());
+        pm.addPass(calls::createFlattenTuplesPass());
+        addRoundTripImport(pm, {.constants = flags.constants, .calls = flags.calls, .onlyUninlineable = flags.onlyUninlineable,
+                                .meshes = flags.meshes});
+      });
+  PassPipelineRegistration<ExportFlags>(
+      "xla-sdy-round-trip-export-pipeline", "Write sdy into frontend attributes and custom calls, which HLO keeps",
+      [](OpPassManager &pm, const ExportFlags &flags) {
+        if (!flags.keepMeshesInlined)
+          pm.addPass(createLiftInlinedMeshesPass());
+        pm.addPass(createDedupMeshesPass());
+        pm.addPass(createExportNamedComputationsPass());
+        pm.addPass(createRoundTripExportOpsPass());
+        pm.addPass(createRoundTripShardMapExportPass());
+        pm.addPass(createRoundTripExportShardyAttrsPass());
+        // For those who read mhlo.sharding.
+        pm.addPass(createExportShardingsPass());
+      });
+  PassPipelineRegistration<>("xla-sdy-stablehlo-export-pipeline", "Write sdy as mhlo.sharding strings, for partitioners of HLO",
+                             [](OpPassManager &pm) { addStablehloExport(pm); });
+}
+
+} // namespace millrace::sharding
