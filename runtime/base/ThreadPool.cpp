@@ -134,13 +134,18 @@ bool ThreadPool::workOnce() {
 
 void ThreadPool::work() {
   while (true) {
+    // Before the search: a job that comes after it counts as new. One that has no pieces left, but whose caller still works on
+    // its last, must not end the spinning: the next kernel of the program would find everybody asleep.
+    unsigned seen = openJobs.load(std::memory_order_acquire);
     if (workOnce())
       continue;
     bool found = false;
     for (int i = 0; i < spinRounds && !found; ++i) {
-      found = openJobs.load(std::memory_order_relaxed) != 0 || stopping.load(std::memory_order_relaxed);
+      found = openJobs.load(std::memory_order_relaxed) != seen || stopping.load(std::memory_order_relaxed);
       spinPause();
     }
+    if (found && !stopping.load(std::memory_order_relaxed))
+      continue;
     std::unique_lock lock(mutex);
     if (stopping)
       return;
@@ -167,7 +172,7 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context) {
   {
     std::lock_guard lock(mutex);
     jobs.push_back(&job);
-    openJobs.fetch_add(1, std::memory_order_relaxed);
+    openJobs.fetch_add(1, std::memory_order_release);
     int64_t pieces = (end - 1) / job.piece; // besides the caller's first
     wakeCount = unsigned(std::min<int64_t>(parked, pieces));
   }
@@ -177,7 +182,6 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context) {
   {
     std::lock_guard lock(mutex);
     jobs.erase(std::find(jobs.begin(), jobs.end(), &job));
-    openJobs.fetch_sub(1, std::memory_order_relaxed);
   }
   for (int i = 0; i < spinRounds && job.inside.load(std::memory_order_acquire) != 0; ++i)
     spinPause();

@@ -44,7 +44,7 @@ private:
   std::atomic<bool> disabled{false};
   std::atomic<bool> started{false};
   std::atomic<bool> stopping{false};
-  /// Number of jobs in the list; workers spin on it before they park.
+  /// Number of jobs opened so far; workers spin until there is a new one before they park.
   std::atomic<unsigned> openJobs{0};
   std::mutex mutex;
   std::condition_variable wake;
