@@ -86,6 +86,7 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
       if (single) {
         plan = planSingle(block);
       } else {
+        splitReductions(block);
         // Attention first: copies of its operations would only be in its way.
         std::vector<Cluster> attentions = findAttention(block, isAttention);
         repeatCheapOperations(block, attentions);

@@ -43,4 +43,7 @@ FusionPlan planFusion(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
 /// what `settled` clusters hold and read.
 void repeatCheapOperations(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
 
+/// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
+void splitReductions(mlir::Block &block);
+
 } // namespace millrace::fusion

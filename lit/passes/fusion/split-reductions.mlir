@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A sum of many elements to one number is two reductions: threads share the parts, whose bounds depend on the shape alone.
+// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+
+// What lies in memory is cut evenly.
+// CHECK-LABEL: func.func @in_memory
+// CHECK: %[[CUT:.*]] = stablehlo.reshape %arg0 : (tensor<1000x1000xf32>) -> tensor<125x8000xf32>
+// CHECK: %[[PARTS:.*]] = call @{{.*}}(%[[CUT]]) : (tensor<125x8000xf32>) -> tensor<125xf32>
+// CHECK: call @{{.*}}(%[[PARTS]]) : (tensor<125xf32>) -> tensor<f32>
+// The parts begin with the neutral number, their sum with the program's.
+// CHECK: dense<-0.000000e+00>
+// CHECK: across dimensions = [1] : (tensor<125x8000xf32>, tensor<f32>) -> tensor<125xf32>
+// CHECK: dense<3.000000e+00>
+// CHECK: across dimensions = [0] : (tensor<125xf32>, tensor<f32>) -> tensor<f32>
+func.func @in_memory(%x: tensor<1000x1000xf32>) -> tensor<f32> {
+  %three = stablehlo.constant dense<3.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %three) applies stablehlo.add across dimensions = [0, 1] : (tensor<1000x1000xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// What is computed on the way keeps its shape: a reshape would write it to memory.
+// CHECK-LABEL: func.func @computed
+// CHECK: %[[PARTS:.*]] = call @{{.*}}(%arg0) : (tensor<4x8x64x128xf32>) -> tensor<4x8xf32>
+// CHECK: %[[WHOLE:.*]] = call @{{.*}}(%[[PARTS]]) : (tensor<4x8xf32>) -> tensor<f32>
+// CHECK: return %[[WHOLE]]
+func.func @computed(%x: tensor<4x8x64x128xf32>) -> tensor<f32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.exponential %x : tensor<4x8x64x128xf32>
+  %1 = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum across dimensions = [3, 0, 1, 2] : (tensor<4x8x64x128xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// A dimension of size one that stays.
+// CHECK-LABEL: func.func @keeps_one
+// CHECK: call @{{.*}} : (tensor<128x1024xi32>) -> tensor<128xi32>
+// CHECK: %[[SUM:.*]] = call @{{.*}} : (tensor<128xi32>) -> tensor<i32>
+// CHECK: stablehlo.reshape %[[SUM]] : (tensor<i32>) -> tensor<1xi32>
+func.func @keeps_one(%x: tensor<131072x1xi32>) -> tensor<1xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<131072x1xi32>, tensor<i32>) -> tensor<1xi32>
+  return %0 : tensor<1xi32>
+}
+
+// -----
+
+// Sums of bf16 would round every part; few elements are one thread's; a prime number cannot be cut; several results are shared anyway.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-COUNT-4: call @
+// CHECK-NOT: call @
+// CHECK: return
+func.func @left_alone(%a: tensor<1024x1024xbf16>, %b: tensor<100x100xf32>, %c: tensor<1000003xf32>, %d: tensor<2x1024x1024xf32>)
+    -> (tensor<bf16>, tensor<f32>, tensor<f32>, tensor<2xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %narrow = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = stablehlo.reduce(%a init: %narrow) applies stablehlo.add across dimensions = [0, 1] : (tensor<1024x1024xbf16>, tensor<bf16>) -> tensor<bf16>
+  %1 = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<100x100xf32>, tensor<f32>) -> tensor<f32>
+  %2 = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000003xf32>, tensor<f32>) -> tensor<f32>
+  %3 = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<2x1024x1024xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0, %1, %2, %3 : tensor<bf16>, tensor<f32>, tensor<f32>, tensor<2xf32>
+}
