@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WindowScatter.cpp - Gradients of max pooling ------------------------===//
 // Input:   a kernel noted as select_and_scatter (lowering/linalg/WindowScatter.h) whose last dimension has no window: channels.
-// Output:  an iteration is a few vectors of channels at one place of the other dimensions without a window. It fills its part of
-//          the result; then for each source element in row-major order it finds, per lane, which element of the window is selected,
-//          and adds the source to that one. Elements outside of the operand are passed over by branches.
+// Output:  an iteration is a few vectors of channels at one place of the other dimensions without a window. First it finds for each
+//          source element, per lane, which element of its window is selected, and writes that element's number to scratch. Then for each
+//          element of the result it adds, in the order of the sources, those of the windows around it that have selected it: every
+//          element of the result is written once. What lies outside of the operand is passed over by branches.
 // Leaves alone windows along the last dimension, windows of many elements, unknown sizes.
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/WindowScatter.h"
@@ -30,7 +31,11 @@ public:
 private:
   LogicalResult match();
   void emit();
-  void emitSource(OpBuilder &b, ArrayRef<Value> at);
+  void choose(OpBuilder &b, ArrayRef<Value> at);
+  void gather(OpBuilder &b, ArrayRef<Value> at);
+  /// The numbers chosen by one vector of windows, in scratch.
+  Value chosenAt(OpBuilder &b, Value source, int64_t v) { return add(b, times(b, source, perUnit()), add(b, step, constant(v * lanes))); }
+  int64_t perUnit() const { return lanes * unroll * steps; }
   scf::ForOp loop(OpBuilder &b, int64_t size) {
     return scf::ForOp::create(b, loc, constant(0), constant(size), constant(1));
   }
@@ -60,10 +65,14 @@ private:
   SmallVector<int64_t> strides, sourceStrides, windowed, plain;
   Type element;
   VectorType vectorType, indexType;
-  int64_t lanes = 1, perIteration = 1, blocks = 1;
+  int64_t lanes = 1, unroll = 1, steps = 1, blocks = 1; ///< a unit is `steps` times `unroll` vectors of channels
+  int64_t windows = 1;  ///< of one channel
+  int64_t scratchBytes = 0;
   func::FuncOp shell;
   DenseMap<int64_t, Value> constants;
   Value base, sourceBase; ///< addresses of the iteration's channels
+  Value chosen;           ///< i8: the number of each window's selected element, windows before channels
+  Value step;             ///< the first channel at hand, from the unit's first
   Value mask;
 };
 
@@ -97,8 +106,6 @@ LogicalResult WindowScatterEmitter::match() {
     why = "fewer channels than a quarter of a vector";
     return failure();
   }
-  perIteration = channels % (2 * lanes) == 0 ? 2 : 1;
-  blocks = llvm::divideCeil(channels, lanes * perIteration);
   vectorType = VectorType::get({lanes}, element);
   indexType = VectorType::get({lanes}, IntegerType::get(kernel.getContext(), element.getIntOrFloatBitWidth()));
   auto rowMajor = [](ArrayRef<int64_t> sizes) {
@@ -109,6 +116,22 @@ LogicalResult WindowScatterEmitter::match() {
   };
   strides = rowMajor(shape);
   sourceStrides = rowMajor(sourceShape);
+  for (int64_t dim : windowed)
+    windows *= sourceShape[dim];
+  // Whole rows of channels, if that leaves enough for the threads: memory is read in order.
+  int64_t others = 1;
+  for (int64_t dim : ArrayRef(plain).drop_back())
+    others *= shape[dim];
+  int64_t vectors = llvm::divideCeil(channels, lanes);
+  unroll = channels % (2 * lanes) == 0 ? 2 : 1;
+  steps = channels % lanes ? 1 : vectors / unroll;
+  while (steps > 1 && (others * (vectors / (steps * unroll)) < 4 * target.threads || windows * perUnit() > target.l2Bytes / 2)) {
+    int64_t divisor = 2;
+    while (steps % divisor)
+      ++divisor;
+    steps /= divisor;
+  }
+  blocks = llvm::divideCeil(vectors, steps * unroll);
   return success();
 }
 
@@ -128,26 +151,28 @@ void WindowScatterEmitter::store(OpBuilder &b, Value value, Value at) {
     vector::StoreOp::create(b, loc, value, memory, ValueRange{at});
 }
 
-/// One source element, at `at` along the dimensions with a window.
-void WindowScatterEmitter::emitSource(OpBuilder &b, ArrayRef<Value> at) {
+/// Which element of the window is selected for the source elements at `at` along the dimensions with a window.
+void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
   // Along each dimension: the part of the address, and whether the element exists (null: always).
   SmallVector<SmallVector<std::pair<Value, Value>>> places;
-  Value from = sourceBase;
+  Value number = constant(0), allExist;
   for (auto [index, dim] : llvm::zip(at, windowed)) {
-    from = add(b, from, times(b, index, sourceStrides[dim]));
+    number = add(b, times(b, number, sourceShape[dim]), index);
     Value start = arith::SubIOp::create(b, loc, times(b, index, what.strides[dim]), constant(what.low[dim]));
     places.emplace_back();
     for (int64_t offset = 0; offset < what.window[dim]; ++offset) {
       Value place = add(b, start, constant(offset)), exists;
-      if (reachesOut(dim)) // Unsigned: places before the first are large.
+      if (reachesOut(dim)) { // Unsigned: places before the first are large.
         exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, place, constant(shape[dim]));
+        allExist = allExist ? arith::AndIOp::create(b, loc, allExist, exists).getResult() : exists;
+      }
       places.back().push_back({times(b, place, strides[dim]), exists});
     }
   }
   struct Element {
     Value address, exists;
   };
-  SmallVector<Element> elements{{base, {}}};
+  SmallVector<Element> elements{{add(b, base, step), {}}};
   for (auto &along : places) {
     SmallVector<Element> next;
     for (const Element &outer : elements)
@@ -161,68 +186,119 @@ void WindowScatterEmitter::emitSource(OpBuilder &b, ArrayRef<Value> at) {
   }
 
   auto position = [&](OpBuilder &at, int64_t value) {
-    auto type = cast<IntegerType>(indexType.getElementType());
-    return arith::ConstantOp::create(at, loc, DenseElementsAttr::get(cast<ShapedType>(indexType),
-                                                                     APInt(type.getWidth(), value, /*isSigned=*/true)))
-        .getResult();
+    APInt number(indexType.getElementTypeBitWidth(), value, /*isSigned=*/true);
+    return arith::ConstantOp::create(at, loc, DenseElementsAttr::get(cast<ShapedType>(indexType), number)).getResult();
   };
-  for (int64_t v = 0; v < perIteration; ++v) {
-    Value best = number(b, cast<TypedAttr>(b.getZeroAttr(element))), chosen = position(b, -1);
-    bool isFirst = true; // Nothing can be selected yet.
-    for (auto [index, candidate] : llvm::enumerate(elements)) {
-      int64_t number = index;
-      Value address = candidate.address;
-      auto step = [&](OpBuilder &in) -> SmallVector<Value> {
-        Value x = load(in, 0, add(in, address, constant(v * lanes)));
-        if (isFirst)
-          return {x, position(in, number)};
-        Value keep;
-        if (isa<FloatType>(element)) {
-          keep = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OGE, best, x);
-          if (what.keepsNan)
-            keep = arith::OrIOp::create(in, loc, keep, arith::CmpFOp::create(in, loc, arith::CmpFPredicate::UNO, best, best));
-        } else {
-          keep = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sge, best, x);
+  auto chooseAmong = [&](OpBuilder &b, bool isInside) {
+    for (int64_t v = 0; v < unroll; ++v) {
+      Value best, chosenNumber;
+      bool isFound = false; // something is selected in every lane
+      for (auto [index, candidate] : llvm::enumerate(elements)) {
+        int64_t number = index;
+        Value address = candidate.address;
+        auto select = [&](OpBuilder &in) -> SmallVector<Value> {
+          Value x = load(in, 0, add(in, address, constant(v * lanes)));
+          if (!best)
+            return {x, position(in, number)};
+          Value take;
+          if (isa<FloatType>(element)) {
+            // Not best >= x; a NaN that stays is not given up.
+            take = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::ULT, best, x);
+            if (what.keepsNan)
+              take = arith::AndIOp::create(in, loc, take, arith::CmpFOp::create(in, loc, arith::CmpFPredicate::ORD, best, best));
+          } else {
+            take = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::slt, best, x);
+          }
+          if (!isFound) {
+            Value none = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::slt, chosenNumber, position(in, 0));
+            take = arith::OrIOp::create(in, loc, take, none);
+          }
+          return {arith::SelectOp::create(in, loc, take, x, best), arith::SelectOp::create(in, loc, take, position(in, number), chosenNumber)};
+        };
+        if (isInside || !candidate.exists) {
+          SmallVector<Value> next = select(b);
+          best = next[0];
+          chosenNumber = next[1];
+          isFound = true;
+          continue;
         }
-        Value found = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sge, chosen, position(in, 0));
-        keep = arith::AndIOp::create(in, loc, keep, found);
-        return {arith::SelectOp::create(in, loc, keep, best, x), arith::SelectOp::create(in, loc, keep, chosen, position(in, number))};
-      };
-      if (!candidate.exists) {
-        SmallVector<Value> next = step(b);
-        best = next[0];
-        chosen = next[1];
-        isFirst = false;
-        continue;
+        if (!best) {
+          best = this->number(b, cast<TypedAttr>(b.getZeroAttr(element)));
+          chosenNumber = position(b, -1);
+        }
+        auto branch = scf::IfOp::create(b, loc, TypeRange{vectorType, indexType}, candidate.exists, /*withElseRegion=*/true);
+        OpBuilder inside = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();
+        scf::YieldOp::create(inside, loc, select(inside));
+        scf::YieldOp::create(otherwise, loc, ValueRange{best, chosenNumber});
+        best = branch.getResult(0);
+        chosenNumber = branch.getResult(1);
       }
-      auto branch = scf::IfOp::create(b, loc, TypeRange{vectorType, indexType}, candidate.exists, /*withElseRegion=*/true);
-      OpBuilder inside = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();
-      scf::YieldOp::create(inside, loc, step(inside));
-      scf::YieldOp::create(otherwise, loc, ValueRange{best, chosen});
-      best = branch.getResult(0);
-      chosen = branch.getResult(1);
-      isFirst = false;
+      auto narrow = VectorType::get({lanes}, b.getI8Type());
+      Value small = indexType == narrow ? chosenNumber : arith::TruncIOp::create(b, loc, narrow, chosenNumber).getResult();
+      vector::StoreOp::create(b, loc, small, chosen, ValueRange{chosenAt(b, number, v)});
     }
-    Value source = load(b, 1, add(b, from, constant(v * lanes)));
-    for (auto [index, candidate] : llvm::enumerate(elements)) {
-      int64_t number = index;
-      Value address = candidate.address;
-      auto step = [&](OpBuilder &in) {
-        Value to = add(in, address, constant(v * lanes));
-        Value old = load(in, 2, to);
-        Value sum = isa<FloatType>(element) ? arith::AddFOp::create(in, loc, old, source).getResult()
-                                            : arith::AddIOp::create(in, loc, old, source).getResult();
-        Value here = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::eq, chosen, position(in, number));
-        store(in, arith::SelectOp::create(in, loc, here, sum, old), to);
-      };
-      if (!candidate.exists) {
-        step(b);
-        continue;
-      }
-      OpBuilder inside = scf::IfOp::create(b, loc, candidate.exists, /*withElseRegion=*/false).getThenBodyBuilder();
-      step(inside);
+  };
+  if (!allExist)
+    return chooseAmong(b, /*isInside=*/true);
+  auto branch = scf::IfOp::create(b, loc, allExist, /*withElseRegion=*/true);
+  OpBuilder inside = branch.getThenBodyBuilder(), border = branch.getElseBodyBuilder();
+  chooseAmong(inside, /*isInside=*/true);
+  chooseAmong(border, /*isInside=*/false);
+}
+
+/// The elements of the result at `at` along the dimensions with a window.
+void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
+  // A window that holds the element: its part of the source's address and number, the element's number in it, whether it exists.
+  struct Window {
+    Value source, index, number, exists;
+  };
+  SmallVector<Window> around{{add(b, sourceBase, step), constant(0), constant(0), {}}};
+  Value to = add(b, base, step);
+  for (auto [place, dim] : llvm::zip(at, windowed)) {
+    int64_t stride = what.strides[dim], window = what.window[dim];
+    to = add(b, to, times(b, place, strides[dim]));
+    Value shifted = add(b, place, constant(what.low[dim]));
+    // Unsigned: windows before the first have large numbers.
+    Value last = stride == 1 ? shifted : arith::DivUIOp::create(b, loc, shifted, constant(stride)).getResult();
+    SmallVector<Window> next;
+    SmallVector<std::tuple<Value, Value, Value>> along; // index, the element's place in the window, exists
+    for (int64_t before = llvm::divideCeil(window, stride) - 1; before >= 0; --before) {
+      Value index = arith::SubIOp::create(b, loc, last, constant(before));
+      Value offset = arith::SubIOp::create(b, loc, shifted, times(b, index, stride));
+      Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, constant(sourceShape[dim]));
+      if ((before + 1) * stride > window)
+        exists = arith::AndIOp::create(b, loc, exists, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, offset, constant(window)));
+      along.push_back({index, offset, exists});
     }
+    for (const Window &outer : around)
+      for (auto [index, offset, exists] : along)
+        next.push_back({add(b, outer.source, times(b, index, sourceStrides[dim])), add(b, times(b, outer.index, sourceShape[dim]), index),
+                        add(b, times(b, outer.number, window), offset),
+                        outer.exists ? arith::AndIOp::create(b, loc, outer.exists, exists).getResult() : exists});
+    around = next;
   }
+  SmallVector<Value> sums(unroll, number(b, what.init));
+  auto narrow = VectorType::get({lanes}, b.getI8Type());
+  for (const Window &window : around) {
+    auto branch = scf::IfOp::create(b, loc, SmallVector<Type>(unroll, vectorType), window.exists, /*withElseRegion=*/true);
+    OpBuilder in = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();
+    Value small = arith::IndexCastOp::create(in, loc, in.getI8Type(), window.number);
+    Value self = vector::BroadcastOp::create(in, loc, narrow, small);
+    SmallVector<Value> next;
+    for (int64_t v = 0; v < unroll; ++v) {
+      Value selected = vector::LoadOp::create(in, loc, narrow, chosen, ValueRange{chosenAt(in, window.index, v)});
+      Value here = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::eq, selected, self);
+      Value source = load(in, 1, add(in, window.source, constant(v * lanes)));
+      Value sum = isa<FloatType>(element) ? arith::AddFOp::create(in, loc, sums[v], source).getResult()
+                                          : arith::AddIOp::create(in, loc, sums[v], source).getResult();
+      next.push_back(arith::SelectOp::create(in, loc, here, sum, sums[v]));
+    }
+    scf::YieldOp::create(in, loc, next);
+    scf::YieldOp::create(otherwise, loc, sums);
+    sums.assign(branch.getResults().begin(), branch.getResults().end());
+  }
+  for (int64_t v = 0; v < unroll; ++v)
+    store(b, sums[v], add(b, to, constant(v * lanes)));
 }
 
 void WindowScatterEmitter::emit() {
@@ -234,13 +310,16 @@ void WindowScatterEmitter::emit() {
     model.bufferTypes.push_back(element);
   }
   shell = createShell(kernel, model);
+  Scratch scratch(shell);
+  chosen = scratch.take(IntegerType::get(kernel.getContext(), 8), windows * perUnit());
+  scratchBytes = scratch.bytes();
   OpBuilder b(shell.getBody().front().getTerminator());
   auto units = scf::ForOp::create(b, loc, rangeBegin(shell), rangeEndArg(shell), constant(1));
   b.setInsertionPoint(units.getBody()->getTerminator());
   Value rest = units.getInductionVar();
   Value block = arith::RemUIOp::create(b, loc, rest, constant(blocks));
   rest = arith::DivUIOp::create(b, loc, rest, constant(blocks));
-  Value channel = times(b, block, lanes * perIteration);
+  Value channel = times(b, block, perUnit());
   base = sourceBase = channel;
   for (int64_t dim : llvm::reverse(ArrayRef(plain).drop_back())) {
     Value index = arith::RemUIOp::create(b, loc, rest, constant(shape[dim]));
@@ -260,16 +339,16 @@ void WindowScatterEmitter::emit() {
       at.push_back(along.getInductionVar());
       inner.setInsertionPoint(along.getBody()->getTerminator());
     }
+    step = constant(0);
+    if (steps > 1) {
+      auto along = scf::ForOp::create(inner, loc, constant(0), constant(perUnit()), constant(unroll * lanes));
+      step = along.getInductionVar();
+      inner.setInsertionPoint(along.getBody()->getTerminator());
+    }
     body(inner, at);
   };
-  nest(shape, [&](OpBuilder &in, ArrayRef<Value> at) {
-    Value to = base;
-    for (auto [index, dim] : llvm::zip(at, windowed))
-      to = add(in, to, times(in, index, strides[dim]));
-    for (int64_t v = 0; v < perIteration; ++v)
-      store(in, number(in, what.init), add(in, to, constant(v * lanes)));
-  });
-  nest(sourceShape, [&](OpBuilder &in, ArrayRef<Value> at) { emitSource(in, at); });
+  nest(sourceShape, [&](OpBuilder &in, ArrayRef<Value> at) { choose(in, at); });
+  nest(shape, [&](OpBuilder &in, ArrayRef<Value> at) { gather(in, at); });
 }
 
 FailureOr<EmittedKernel> WindowScatterEmitter::run() {
@@ -279,10 +358,11 @@ FailureOr<EmittedKernel> WindowScatterEmitter::run() {
   EmittedKernel out;
   out.fn = shell;
   out.emitter = "window_scatter";
+  out.scratchBytesPerTask = scratchBytes;
   out.rangeEnd = blocks;
   for (int64_t dim : ArrayRef(plain).drop_back())
     out.rangeEnd *= shape[dim];
-  double sources = perIteration, window = 1;
+  double sources = unroll * steps, window = 1;
   for (int64_t dim : windowed) {
     sources *= sourceShape[dim];
     window *= what.window[dim];
