@@ -193,6 +193,7 @@ private:
     ObjectOptions objectOptions;
     objectOptions.vectorizeLoops = buffered->heavyLoops;
     objectOptions.quick = buffered->emitter != "generic";
+    objectOptions.interleave = buffered->emitter == "row";
     auto object = emitter->emit(*module, objectOptions, bool(options.onStop));
     if (!object)
       return object.takeError();

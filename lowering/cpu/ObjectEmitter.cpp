@@ -2,6 +2,8 @@
 //===- ObjectEmitter.cpp - LLVM dialect to relocatable object code --------===//
 #include "lowering/cpu/ObjectEmitter.h"
 
+#include "lowering/cpu/InterleaveChains.h"
+
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -193,6 +195,9 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
       cleanUp = std::make_unique<CleanUp>(*machine);
     cleanUp->run(*ir);
   }
+  if (options.interleave)
+    for (llvm::Function &function : *ir)
+      interleaveChains(function, wide || machine->getTargetTriple().isAArch64() ? 32 : 16);
 
   ObjectResult result;
   if (wantTexts) {

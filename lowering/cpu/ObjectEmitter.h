@@ -21,6 +21,7 @@ struct ObjectOptions {
   /// Vector code of the emitters: addresses are advanced and instructions are in order already, so that the passes which would do
   /// that (40 % of the time of code generation) are left out.
   bool quick = false;
+  bool interleave = false; ///< several vectors are computed one after the other: they are to take turns (InterleaveChains.h)
 };
 
 /// What came out of one module, with the intermediate texts on request.

@@ -64,7 +64,7 @@ private:
   void emitGroups(Points &points);
   SmallVector<Value> nest(Points &points, ArrayRef<int> loops, const Group &group, SmallVector<Value> carried);
   SmallVector<Value> sweep(PointEvaluator &row, const Group &group, SmallVector<Value> carried);
-  void step(PointEvaluator &point, const Group &group, MutableArrayRef<Value> carried);
+  void step(MutableArrayRef<PointEvaluator> points, const Group &group, MutableArrayRef<Value> carried);
   void columnPieces(PointEvaluator &row, Value begin, Value end, bool last);
   Value maskOf(PointEvaluator &at, int64_t lanes);
   Value start(PointEvaluator &at, const Node &node, int result, bool vector);
@@ -361,35 +361,46 @@ void RowEmitter::finishReduction(PointEvaluator &at, const Node &node, SmallVect
     at.bind(tensor, value);
 }
 
-/// One vector (or scalar) of a sweep: all reductions' steps, kept values, outputs.
-void RowEmitter::step(PointEvaluator &point, const Group &group, MutableArrayRef<Value> carried) {
-  unsigned slot = 0;
-  for (Value value : group.keep) {
-    Operand operand;
-    operand.kind = Operand::Intermediate;
-    operand.value = value;
-    operand.elementType = getElementTypeOrSelf(value.getType());
-    Value computed = point.evaluate(operand);
-    point.storeKept(value, computed);
-  }
-  for (const Node *node : group.reductions) {
-    SmallVector<Value> args = point.inputsOf(*node);
-    unsigned results = node->op->getNumResults();
-    args.append(carried.begin() + slot, carried.begin() + slot + results);
-    SmallVector<Value> next = point.cloneBody(*node, args);
-    for (unsigned i = 0; i < results; ++i) {
-      Value before = carried[slot + i];
-      Value after = point.broadcastTo(next[i], before.getType());
-      if (point.laneMask() && isa<VectorType>(before.getType()) && !plan_.column) {
-        OpBuilder b = point.builder();
-        after = arith::SelectOp::create(b, point.loc(), point.laneMask(), after, before);
-      }
-      carried[slot + i] = after;
+/// One vector (or scalar) of a sweep at each of `points`: all reductions' steps, kept values, outputs. Stores come after everything
+/// else, so that the computations of all points can take turns (InterleaveChains.h).
+void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const Group &group, MutableArrayRef<Value> carried) {
+  unsigned perPoint = carried.size() / points.size();
+  SmallVector<SmallVector<Value>> computed(points.size());
+  for (auto [number, point] : llvm::enumerate(points)) {
+    for (Value value : group.keep) {
+      Operand operand;
+      operand.kind = Operand::Intermediate;
+      operand.value = value;
+      operand.elementType = getElementTypeOrSelf(value.getType());
+      computed[number].push_back(point.evaluate(operand));
     }
-    slot += results;
+    MutableArrayRef<Value> accumulators = carried.slice(number * perPoint, perPoint);
+    unsigned slot = 0;
+    for (const Node *node : group.reductions) {
+      SmallVector<Value> args = point.inputsOf(*node);
+      unsigned results = node->op->getNumResults();
+      args.append(accumulators.begin() + slot, accumulators.begin() + slot + results);
+      SmallVector<Value> next = point.cloneBody(*node, args);
+      for (unsigned i = 0; i < results; ++i) {
+        Value before = accumulators[slot + i];
+        Value after = point.broadcastTo(next[i], before.getType());
+        if (point.laneMask() && isa<VectorType>(before.getType()) && !plan_.column) {
+          OpBuilder b = point.builder();
+          after = arith::SelectOp::create(b, point.loc(), point.laneMask(), after, before);
+        }
+        accumulators[slot + i] = after;
+      }
+      slot += results;
+    }
+    for (const Output *output : group.outputs)
+      computed[number].push_back(point.evaluate(output->value));
   }
-  for (const Output *output : group.outputs)
-    point.store(output->store, point.evaluate(output->value));
+  for (auto [point, values] : llvm::zip(points, computed)) {
+    for (auto [value, stored] : llvm::zip(group.keep, values))
+      point.storeKept(value, stored);
+    for (auto [output, stored] : llvm::zip(group.outputs, ArrayRef<Value>(values).drop_front(group.keep.size())))
+      point.store(output->store, stored);
+  }
 }
 
 /// Row mode: along the lane atom, strips and then the rest. `carried` holds one set of accumulators per strip slot.
@@ -398,6 +409,7 @@ SmallVector<Value> RowEmitter::sweep(PointEvaluator &row, const Group &group, Sm
   int64_t full = size / strip * strip;
   unsigned perSlot = carried.size() / group.strips;
   auto points = [&](Value base, int64_t begin, int64_t end, MutableArrayRef<Value> accumulators) {
+    Points strips;
     for (int64_t slot = 0; slot * width < end - begin; ++slot) {
       PointEvaluator point = row;
       point.enter(row.block());
@@ -407,8 +419,9 @@ SmallVector<Value> RowEmitter::sweep(PointEvaluator &row, const Group &group, Sm
       else
         point.bindIndex(group.lane, point.constant(begin + slot * width));
       point.setLanes(group.lane, maskOf(point, lanes), lanes < width ? point.constant(lanes) : Value());
-      step(point, group, accumulators.slice(slot * perSlot, perSlot));
+      strips.push_back(std::move(point));
     }
+    step(strips, group, accumulators.take_front(strips.size() * perSlot));
   };
   if (full == strip) {
     points({}, 0, strip, carried);
@@ -431,9 +444,7 @@ SmallVector<Value> RowEmitter::nest(Points &points, ArrayRef<int> loops, const G
   if (loops.empty()) {
     if (!plan_.column && hasLanes(group))
       return sweep(points[0], group, carried);
-    unsigned perSlot = carried.size() / points.size();
-    for (auto [slot, point] : llvm::enumerate(points))
-      step(point, group, MutableArrayRef<Value>(carried).slice(slot * perSlot, perSlot));
+    step(points, group, carried);
     return carried;
   }
   PointEvaluator &first = points[0];

@@ -16,12 +16,12 @@ Value expF32(MathBuilder &b, Value x) {
   // Below -104 the result is 0, above 89 infinity. At -176 both halves of the scale are 0: products that round to 0 take several times
   // as long on some processors, and masks are far below.
   x = b.clamp(x, -176.0, 89.0);
-  auto [number, n] = b.roundProduct(x, kLog2e);
+  auto [number, biased] = b.roundProductBiased(x, kLog2e, 2);
   Value r = b.fma(number, -0x1.62e43p-1, x);
   r = b.fma(number, 0x1.05c61p-29, r);
   Value q = b.poly(r, {4.999999404e-01, 1.666651517e-01, 4.166845605e-02, 8.369418792e-03, 1.381314127e-03});
   Value p = b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
-  return b.scale(p, n);
+  return b.scaleBiased(p, biased);
 }
 
 Value exp2F32(MathBuilder &b, Value x) {
@@ -31,13 +31,13 @@ Value exp2F32(MathBuilder &b, Value x) {
 }
 
 Value expm1LiteF32(MathBuilder &b, Value x) {
-  auto [number, n] = b.roundProduct(x, kLog2e);
+  auto [number, biased] = b.roundProductBiased(x, kLog2e, 1);
   Value r = b.fma(number, -0x1.62e43p-1, x);
   r = b.fma(number, 0x1.05c61p-29, r);
   Value q = b.poly(r, {5.000000000e-01, 1.666666716e-01, 4.166634381e-02, 8.333270438e-03, 1.394205145e-03,
                        1.991568279e-04});
   Value p = b.fma(q, b.mulf(r, r), r); // e^r - 1
-  Value s = b.pow2(n);
+  Value s = b.pow2Biased(biased);
   return b.fma(s, p, b.addf(s, -1.0));
 }
 
@@ -120,14 +120,14 @@ Value log2F32(MathBuilder &b, Value x, bool base10) {
 
 Value expF64(MathBuilder &b, Value x) {
   x = b.clamp(x, -746.0, 710.0);
-  auto [number, n] = b.roundProduct(x, kLog2e);
+  auto [number, biased] = b.roundProductBiased(x, kLog2e, 2);
   Value r = b.fma(number, -0x1.62e42fefa39efp-1, x);
   r = b.fma(number, -0x1.abc9e3b39803fp-56, r);
   Value q = b.poly(r, {5.00000000000001221e-01, 1.66666666666663854e-01, 4.16666666665191504e-02, 8.33333333350765731e-03,
                        1.38888889469198631e-03, 1.98412694861707992e-04, 2.48014893523380822e-05, 2.75575971783462077e-06,
                        2.76316873294273342e-07, 2.49989953280675099e-08});
   Value p = b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
-  return b.scale(p, n);
+  return b.scaleBiased(p, biased);
 }
 
 Value logF64(MathBuilder &b, Value x) {

@@ -9,14 +9,14 @@ using CmpF = arith::CmpFPredicate;
 namespace millrace::lowering {
 
 Value tanhF32(MathBuilder &b, Value x) {
-  // |t / (t + 2)| with t = e^(2|x|) - 1 or e^(-2|x|) - 1, which are accurate near zero too. The first loses less where t is
-  // large, the second where it is small. From 9.1 on the result is 1.
+  // t / (t + 2) with t = e^(2|x|) - 1, which is accurate near zero too. From 9.1 on the result is 1.
   Value a = b.absf(x);
   Type type = x.getType();
   Value limited = b.select(b.cmpf(CmpF::OGT, a, 10.0), b.f(10.0, type), a);
-  Value twice = b.select(b.cmpf(CmpF::OLT, a, 0.15), b.f(-2.0, type), b.f(2.0, type));
-  Value t = expm1LiteF32(b, b.mulf(limited, twice));
-  return b.copysign(b.divf(t, b.addf(t, 2.0)), x);
+  Value t = expm1LiteF32(b, b.addf(limited, limited));
+  // The quotient has no sign: the argument's is put there.
+  Value sign = b.andi(b.bits(x), b.i(0x80000000, b.bitsOf(type)));
+  return b.bitcast(b.ori(b.bits(b.divf(t, b.addf(t, 2.0))), sign), type);
 }
 
 Value tanhF64(MathBuilder &b, Value x) {

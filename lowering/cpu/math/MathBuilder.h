@@ -49,18 +49,33 @@ public:
     return roundShifted(fma(a, c, f(magic(a), a.getType())), a.getType());
   }
 
+  /// a * c rounded to the nearest integer, as float, and that integer plus `times` the exponent's bias, in the low bits of an integer: what
+  /// lies above them is shifted out when an exponent is made of it. |a * c| < 2^21 (f32), 2^50 (f64).
+  struct Biased {
+    Value number, bits;
+  };
+  Biased roundProductBiased(Value a, double c, int times) {
+    double shift = magic(a) + times * (isF64(a) ? 1023 : 127);
+    Value sum = fma(a, c, f(shift, a.getType()));
+    return {subf(sum, shift), bits(sum)};
+  }
+  /// 2^n of the `bits` of roundProductBiased(.., 1), for n in the range of normal numbers.
+  Value pow2Biased(Value biased) {
+    bool wide = widthOf(biased) == 64;
+    return bitcast(shli(biased, wide ? 52 : 23), wide ? f64Like(biased.getType()) : f32Like(biased.getType()));
+  }
+  /// a * 2^n of the `bits` of roundProductBiased(.., 2), for |n| up to twice the normal range, rounded once at the end.
+  Value scaleBiased(Value a, Value biased) {
+    Value half = shrui(biased, 1);
+    return ScalarBuilder::mulf(ScalarBuilder::mulf(a, pow2Biased(half)), pow2Biased(subi(biased, half)));
+  }
+
   /// 2^n as a float as wide as the integer n, for n in the range of normal numbers.
   Value pow2(Value n) {
     bool wide = widthOf(n) == 64;
     Value bits = shli(addi(n, wide ? 1023 : 127), wide ? 52 : 23);
     return bitcast(bits, wide ? f64Like(n.getType()) : f32Like(n.getType()));
   }
-  /// a * 2^n for |n| up to twice the normal range, rounded once at the end.
-  Value scale(Value a, Value n) {
-    Value half = shrsi(n, 1);
-    return ScalarBuilder::mulf(ScalarBuilder::mulf(a, pow2(half)), pow2(subi(n, half)));
-  }
-
   /// a = significand * 2^exponent with significand in [sqrt(1/2), sqrt(2)), for normal positive a.
   struct Parts {
     Value significand, exponent; // a float, an integer of the same width

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- InterleaveChains.cpp - Independent computations side by side -------===//
+// Input:   a block that computes a polynomial for one vector, then the same polynomial for the next one
+// Output:  the first step of both, the second step of both, ...
+//          A step waits some four cycles for the one before, and a core looks only some hundred instructions ahead: with one chain of
+//          forty steps after the other it sees two or three of them at a time and mostly waits.
+//          Instructions go by their distance to the end of the block, so that values are made as late as possible.
+// Leaves alone blocks of few instructions, blocks with calls, blocks whose values would not fit into the registers.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/InterleaveChains.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace millrace::lowering {
+namespace {
+
+constexpr size_t kFewInstructions = 24;
+constexpr size_t kManyInstructions = 4096;
+
+bool isVector(const Value &value) { return value.getType()->isVectorTy(); }
+
+/// The most vectors that are needed at one time, of those that the block makes.
+unsigned mostVectors(ArrayRef<Instruction *> order, const DenseMap<Instruction *, unsigned> &numberOf) {
+  // Uses that are left of every value; values used outside stay to the end.
+  DenseMap<Instruction *, unsigned> left;
+  unsigned live = 0, most = 0;
+  for (Instruction *inst : order) {
+    SmallPtrSet<Instruction *, 4> operands;
+    for (Value *operand : inst->operands())
+      if (auto *made = dyn_cast<Instruction>(operand); made && left.count(made))
+        operands.insert(made);
+    for (Instruction *made : operands)
+      if (--left[made] == 0)
+        --live;
+    if (!isVector(*inst))
+      continue;
+    SmallPtrSet<User *, 4> users(inst->user_begin(), inst->user_end());
+    bool isOutside = any_of(users, [&](User *user) { return !numberOf.count(cast<Instruction>(user)); });
+    unsigned count = unsigned(users.size());
+    if (count == 0)
+      continue;
+    left[inst] = count + (isOutside ? 1 : 0);
+    ++live;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+void interleave(BasicBlock &block, unsigned registers) {
+  SmallVector<Instruction *> before;
+  for (Instruction &inst : block) {
+    if (isa<PHINode>(inst) || inst.isTerminator())
+      continue;
+    // Intrinsics that only compute are like any other operation.
+    if (!isa<LoadInst, StoreInst>(inst) && (inst.mayReadOrWriteMemory() || inst.mayHaveSideEffects()))
+      return;
+    if (auto *load = dyn_cast<LoadInst>(&inst); load && !load->isSimple())
+      return;
+    if (auto *store = dyn_cast<StoreInst>(&inst); store && !store->isSimple())
+      return;
+    before.push_back(&inst);
+  }
+  if (before.size() < kFewInstructions || before.size() > kManyInstructions)
+    return;
+  DenseMap<Instruction *, unsigned> numberOf;
+  for (auto [number, inst] : enumerate(before))
+    numberOf[inst] = unsigned(number);
+  // The longest way to the end of the block: after all users, and after the accesses of memory that come later.
+  SmallVector<unsigned> height(before.size(), 0);
+  unsigned stores = 0, accesses = 0; // heights that a load, a store before here must exceed
+  for (size_t i = before.size(); i-- > 0;) {
+    Instruction *inst = before[i];
+    for (User *user : inst->users())
+      if (auto it = numberOf.find(cast<Instruction>(user)); it != numberOf.end() && it->second > i)
+        height[i] = std::max(height[i], height[it->second] + 1);
+    if (isa<StoreInst>(inst)) {
+      height[i] = std::max(height[i], accesses);
+      stores = std::max(stores, height[i] + 1);
+      accesses = std::max(accesses, height[i] + 1);
+    } else if (isa<LoadInst>(inst)) {
+      height[i] = std::max(height[i], stores);
+      accesses = std::max(accesses, height[i] + 1);
+    }
+  }
+  SmallVector<Instruction *> after(before);
+  std::stable_sort(after.begin(), after.end(), [&](Instruction *a, Instruction *b) { return height[numberOf[a]] > height[numberOf[b]]; });
+  if (after == before)
+    return;
+  // Constants need one or two registers, too.
+  unsigned needed = mostVectors(after, numberOf);
+  if (needed + 2 > registers && needed > mostVectors(before, numberOf))
+    return;
+  Instruction *terminator = block.getTerminator();
+  for (Instruction *inst : after)
+    inst->moveBefore(terminator->getIterator());
+}
+
+} // namespace
+
+void interleaveChains(Function &function, unsigned registers) {
+  for (BasicBlock &block : function)
+    interleave(block, registers);
+}
+
+} // namespace millrace::lowering
