@@ -16,6 +16,10 @@ namespace {
 constexpr int64_t kFewestOutputs = 8;
 /// Fewer input channels are read together with the window's last dimension.
 constexpr int64_t kFewestInputs = 8;
+/// Fewer rows than these of the product read weights that lie as PyTorch keeps them no dearer than others.
+constexpr int64_t kMostRowsInPlace = 1024;
+/// Products per sum.
+constexpr int64_t kMostShort = 16;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -82,6 +86,12 @@ bool isDepthwise(ConvolutionOp op) {
          typeOf(op.getLhs()).getDimSize(dims.getInputFeatureDimension()) == groups;
 }
 
+bool isShort(ConvolutionOp op) {
+  ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
+  RankedTensorType kernel = typeOf(op.getRhs());
+  return kernel.getDimSize(dims.getKernelInputFeatureDimension()) * product(kernel, dims.getKernelSpatialDimensions()) <= kMostShort;
+}
+
 std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
   if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()))
     return std::nullopt;
@@ -110,7 +120,12 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
   // A kernel of one element is a matrix, and both orders of a matrix are good.
   bool isGoodKernel = isPointwise(op) || dims.getKernelOutputFeatureDimension() == rank - 1 ||
                       (!isGradient && dims.getKernelInputFeatureDimension() == rank - 1 && kernel.getDimSize(rank - 1) >= kFewestInputs);
-  if (isGoodKernel) {
+  // Outputs first, then inputs, then the window: packing transposes single columns of it, each a run; as a step of its own for
+  // a few rows' sake it would cost more than their product.
+  bool isPackedInPlace = !isGradient && dims.getKernelOutputFeatureDimension() == 0 && dims.getKernelInputFeatureDimension() == 1 &&
+                         llvm::is_sorted(window) && kernel.getDimSize(1) >= kFewestInputs && kernel.getElementType().isF32() &&
+                         product(result, dims.getOutputSpatialDimensions()) * result.getDimSize(dims.getOutputBatchDimension()) <= kMostRowsInPlace;
+  if (isGoodKernel || isPackedInPlace) {
     made.rhs = identityLayout(rank);
   } else if (!isGradient && dims.getKernelInputFeatureDimension() == 0 && kernel.getDimSize(0) >= kFewestInputs) {
     // Only that dimension moves: blocks are transposed instead of single elements, and what a forward convolution of the same

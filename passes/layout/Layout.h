@@ -49,6 +49,8 @@ std::optional<ConvolutionLayouts> preferredLayouts(stablehlo::ConvolutionOp op);
 bool isPointwise(stablehlo::ConvolutionOp op);
 /// One input channel and one window per output channel: no product of matrices.
 bool isDepthwise(stablehlo::ConvolutionOp op);
+/// Few products per sum: the result is most of what is read and written, and any order of it is good.
+bool isShort(stablehlo::ConvolutionOp op);
 /// The dimension numbers of `op` after its operands and its result were moved.
 stablehlo::ConvDimensionNumbersAttr movedNumbers(stablehlo::ConvDimensionNumbersAttr numbers, const ConvolutionLayouts &layouts);
 

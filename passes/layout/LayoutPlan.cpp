@@ -81,14 +81,16 @@ LayoutPlan::LayoutPlan(Block &block) {
 }
 
 void LayoutPlan::collectPreferences(Block &block) {
-  // Matrix products and depthwise convolutions have no reason of their own to move anything, but go with the others.
+  // Matrix products, depthwise convolutions and those that sum up a few numbers have no reason of their own to move anything, but go
+  // with the others.
   bool isAnyWindow = false, isAnyProduct = false;
   for (auto op : block.getOps<ConvolutionOp>())
     if (auto layouts = preferredLayouts(op)) {
       preferred[op] = *layouts;
       isAnyWindow |= !isPointwise(op);
       // Steps between windows would leave gaps between the lanes.
-      isAnyProduct |= !isDepthwise(op) || (op.getWindowStrides() && llvm::any_of(*op.getWindowStrides(), [](int64_t s) { return s != 1; }));
+      isAnyProduct |= isDepthwise(op) ? op.getWindowStrides() && llvm::any_of(*op.getWindowStrides(), [](int64_t s) { return s != 1; })
+                                      : !isShort(op);
     }
   if (!isAnyWindow || !isAnyProduct)
     preferred.clear();

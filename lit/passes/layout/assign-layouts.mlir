@@ -4,12 +4,31 @@
 
 // CHECK-LABEL: @image
 func.func @image(%x: tensor<2x8x9x7xf32>, %k: tensor<16x8x3x3xf32>) -> tensor<2x16x5x4xf32> {
-  // CHECK-DAG: %[[X:.*]] = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<2x8x9x7xf32>) -> tensor<2x9x7x8xf32>
-  // CHECK-DAG: %[[K:.*]] = stablehlo.transpose %arg1, dims = [1, 2, 3, 0] : (tensor<16x8x3x3xf32>) -> tensor<8x3x3x16xf32>
-  // CHECK: %[[Y:.*]] = stablehlo.convolution(%[[X]], %[[K]]) dim_numbers = [b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = {{\[\[}}1, 1], [1, 1]]} {{.*}} -> tensor<2x5x4x16xf32>
+  // CHECK: %[[X:.*]] = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<2x8x9x7xf32>) -> tensor<2x9x7x8xf32>
+  // CHECK: %[[Y:.*]] = stablehlo.convolution(%[[X]], %arg1) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f], window = {stride = [2, 2], pad = {{\[\[}}1, 1], [1, 1]]} {{.*}} -> tensor<2x5x4x16xf32>
   // CHECK: stablehlo.transpose %[[Y]], dims = [0, 3, 1, 2] : (tensor<2x5x4x16xf32>) -> tensor<2x16x5x4xf32>
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x9x7xf32>, tensor<16x8x3x3xf32>) -> tensor<2x16x5x4xf32>
   return %0 : tensor<2x16x5x4xf32>
+}
+
+// Many rows read the weights several times: they are worth a transpose.
+// CHECK-LABEL: @large_image
+func.func @large_image(%x: tensor<1x8x36x36xf32>, %k: tensor<16x8x3x3xf32>) -> tensor<1x16x34x34xf32> {
+  // CHECK-DAG: %[[X:.*]] = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<1x8x36x36xf32>) -> tensor<1x36x36x8xf32>
+  // CHECK-DAG: %[[K:.*]] = stablehlo.transpose %arg1, dims = [1, 2, 3, 0] : (tensor<16x8x3x3xf32>) -> tensor<8x3x3x16xf32>
+  // CHECK: stablehlo.convolution(%[[X]], %[[K]]) dim_numbers = [b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f]
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x36x36xf32>, tensor<16x8x3x3xf32>) -> tensor<1x16x34x34xf32>
+  return %0 : tensor<1x16x34x34xf32>
+}
+
+// Sums of a few products (the first layer of a speech model): its result would cost more to move than to compute.
+// CHECK-LABEL: @short
+func.func @short(%x: tensor<1x1x400xf32>, %k: tensor<32x1x10xf32>) -> tensor<1x32x79xf32> {
+  // CHECK-NOT: transpose
+  // CHECK: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0]
+  // CHECK-NEXT: return
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {stride = [5]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x400xf32>, tensor<32x1x10xf32>) -> tensor<1x32x79xf32>
+  return %0 : tensor<1x32x79xf32>
 }
 
 // One transpose of the image on the way in, one on the way out: bias, relu, pooling and the next convolution follow; so does a

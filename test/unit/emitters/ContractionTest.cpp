@@ -269,5 +269,68 @@ TEST(Contraction, Convolution) {
         << " " << c.pad;
 }
 
+// Weights with inputs outermost: their rows are fetched ahead, on the way through the window.
+TEST(Contraction, InputsOutermost) {
+  std::string text = convolution(9, 16, 40, 3, 1, 1, 0);
+  text = substitute(text, {{"(ky, kx, c, f)", "(c, ky, kx, f)"}, {"tensor<3x3x16x40xf32>", "tensor<16x3x3x40xf32>"}});
+  EXPECT_EQ(check(text, Path::Contraction, 1e-4), "");
+}
+
+// Weights as PyTorch keeps them: outputs first, then inputs, then the window. Chunks of inputs that are equal, unequal, and all of them.
+TEST(Contraction, WeightsInRuns) {
+  struct Case {
+    int64_t height, channels, filters, kernel, pad;
+  };
+  for (Case c : {Case{6, 24, 20, 3, 0}, Case{4, 64, 40, 3, 1}, Case{5, 264, 33, 3, 1}, Case{4, 140, 16, 3, 0}, Case{9, 12, 32, 5, 0}}) {
+    std::string text = convolution(c.height, c.channels, c.filters, c.kernel, 1, 1, c.pad);
+    auto type = [](std::initializer_list<int64_t> sizes) {
+      std::string name = "tensor<";
+      for (int64_t size : sizes)
+        name += std::to_string(size) + "x";
+      return name + "f32>";
+    };
+    std::string from = type({c.kernel, c.kernel, c.channels, c.filters}), to = type({c.filters, c.channels, c.kernel, c.kernel});
+    text = substitute(text, {{"(ky, kx, c, f)", "(f, c, ky, kx)"}, {from.c_str(), to}});
+    EXPECT_EQ(check(text, Path::Contraction, 1e-4), "") << c.height << " " << c.channels << " " << c.filters << " " << c.kernel << " " << c.pad;
+  }
+}
+
+// One row streams through the matrix: rows left over, a last strip that is shorter, batches, a consumer, narrow weights.
+TEST(Contraction, OneRow) {
+  std::string text = R"(
+func.func @k(%a: tensor<$BxKxf32>, %b: tensor<$BxKxNx$T>, %bias: tensor<Nxf32>) -> tensor<$BxNxf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<$BxNxf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<$BxNxf32>) -> tensor<$BxNxf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(b, n, k) -> (b, k)>, affine_map<(b, n, k) -> (b, k, n)>, affine_map<(b, n, k) -> (b, n)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%a, %b : tensor<$BxKxf32>, tensor<$BxKxNx$T>) outs(%f : tensor<$BxNxf32>) {
+    ^bb0(%x: f32, %y: $T, %s: f32):
+      $WIDEN
+      %p = arith.mulf %x, %w : f32
+      %t = arith.addf %s, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<$BxNxf32>
+  %d = linalg.generic {indexing_maps = [affine_map<(b, n) -> (b, n)>, affine_map<(b, n) -> (n)>, affine_map<(b, n) -> (b, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%c, %bias : tensor<$BxNxf32>, tensor<Nxf32>) outs(%e : tensor<$BxNxf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %s = arith.addf %x, %y : f32
+      %r = arith.maximumf %s, %zero : f32
+      linalg.yield %r : f32
+  } -> tensor<$BxNxf32>
+  return %d : tensor<$BxNxf32>
+})";
+  auto with = [&](const char *batch, const char *k, const char *n, const char *type) {
+    bool isNarrow = std::string(type) == "bf16";
+    return substitute(text, {{"$WIDEN", isNarrow ? "%w = arith.extf %y : bf16 to f32" : ""}, {"%w :", isNarrow ? "%w :" : "%y :"}, {"$B", batch},
+                             {"xKx", std::string("x") + k + "x"}, {"xNx", std::string("x") + n + "x"}, {"<Nx", std::string("<") + n + "x"},
+                             {"$T", type}});
+  };
+  EXPECT_EQ(check(with("1", "265", "160", "f32"), Path::Contraction, 1e-4), "");
+  EXPECT_EQ(check(with("3", "128", "288", "f32"), Path::Contraction, 1e-4), "");
+  EXPECT_EQ(check(with("1", "515", "160", "bf16"), Path::Contraction, 1e-4), "");
+}
+
 } // namespace
 } // namespace millrace::test

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ContractionEmitter.h - Writes the code of a sum of products --------===//
+#pragma once
+
+#include "lowering/cpu/emitters/ContractionPlan.h"
+#include "lowering/cpu/emitters/EmitterShell.h"
+
+namespace millrace::lowering {
+
+/// Packing is in ContractionPacking.cpp, tiles and what follows them in Contraction.cpp.
+class ContractionEmitter : private ContractionPlan {
+public:
+  using ContractionPlan::ContractionPlan;
+  mlir::FailureOr<EmittedKernel> run();
+
+private:
+  /// Writes what one k (or `step` of them) does to the carried values: where it stands among the packed ones, and its index.
+  using KBody = llvm::function_ref<mlir::SmallVector<mlir::Value>(PointEvaluator &, mlir::Value packedIndex, mlir::Value k,
+                                                                  mlir::SmallVector<mlir::Value>)>;
+
+  bool emit();
+  // Packing.
+  void packRows(PointEvaluator &block, mlir::Value rowBegin, mlir::Value rowEnd);
+  void packPanel(PointEvaluator &panel, mlir::Value columnBegin);
+  void packRuns(PointEvaluator &panel, mlir::Value columnBegin);
+  mlir::SmallVector<mlir::Value> forEachK(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
+  mlir::SmallVector<mlir::Value> forEachPacked(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
+  mlir::Value packedFactor(PointEvaluator &at, const Side &side);
+  mlir::Value columnMask(PointEvaluator &at, mlir::Value columnBegin, int64_t vector, mlir::Value &count);
+  // Register tiles.
+  void emitTile(PointEvaluator &panel, mlir::Value row, mlir::Value rowBegin, mlir::Value rowEnd, mlir::Value columnBegin,
+                mlir::Value panelInGroup, mlir::Value isFirst, mlir::Value isLast);
+  mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
+  // Consumers and stores.
+  double consumerCost() const;
+  PointEvaluator columnPoint(PointEvaluator &panel, mlir::Value columnBegin, int64_t v);
+  mlir::SmallVector<mlir::Value> outputsOf(PointEvaluator &point, mlir::Value sum);
+  void finishTile(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
+                  mlir::ArrayRef<mlir::Value> sums);
+  void finishRowByRow(PointEvaluator &panel, mlir::Value row, mlir::Value columnBegin, mlir::ArrayRef<mlir::Value> sums);
+
+  mlir::func::FuncOp shell;
+  mlir::Value packedA, packedB, partials;
+  mlir::Value finished; ///< the sums of a tile, if consumers take them row by row
+  int64_t aRowStride = 0, aKStride = 1, scratchBytes = 0;
+  mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
+  mlir::Value splitBegin;   ///< of the outermost packed k atom
+};
+
+} // namespace millrace::lowering

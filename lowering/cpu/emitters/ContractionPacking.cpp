@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ContractionPacking.cpp - Factors of a block to scratch -------------===//
+// a as rows of k, or where rows are contiguous as rows for each k; b as [k][NR], by shuffles where k is contiguous.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/ContractionEmitter.h"
+
+#include "lowering/cpu/emitters/VectorTranspose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+/// Rows of b ahead of the one that is packed: the next ones lie on other pages, which the processor fetches late on its own.
+constexpr int64_t kRowsAhead = 8;
+} // namespace
+
+/// The factor as it is packed; lanes that do not exist are 0.
+Value ContractionEmitter::packedFactor(PointEvaluator &at, const Side &side) {
+  if (!pairs)
+    return at.splat(factorAt(at, products, side));
+  Value value = at.evaluateVector(*side.operand);
+  if (at.laneMask()) {
+    OpBuilder builder = at.builder();
+    Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(value.getType())));
+    value = arith::SelectOp::create(builder, at.loc(), at.laneMask(), value, zero);
+  }
+  return value;
+}
+
+/// One loop over the packed k of the current block, for what needs no index of its own.
+SmallVector<Value> ContractionEmitter::forEachPacked(
+    PointEvaluator &at, int64_t step, SmallVector<Value> carried, KBody body) {
+  Value end = at.constant(packedK);
+  if (tile.kChunks > 1 && kMiddle.empty()) {
+    OpBuilder builder = at.builder();
+    end = arith::SubIOp::create(builder, at.loc(), kEnd, kBegin);
+  }
+  scf::ForOp loop = openLoop(at, at.constant(0), end, step, carried);
+  at.enterLoop(loop);
+  yieldFrom(loop, body(at, loop.getInductionVar(), {}, SmallVector<Value>(loop.getRegionIterArgs())));
+  at.leave();
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// Loops over the k of the current block in steps of the innermost atom. `packedIndex` counts them from 0.
+SmallVector<Value> ContractionEmitter::forEachK(PointEvaluator &at, int64_t step, SmallVector<Value> carried, KBody body) {
+  std::function<SmallVector<Value>(PointEvaluator &, size_t, Value, SmallVector<Value>)> nest =
+      [&](PointEvaluator &point, size_t depth, Value base, SmallVector<Value> values) -> SmallVector<Value> {
+    if (depth == kMiddle.size()) {
+      if (kInner < 0)
+        return body(point, base, {}, values);
+      scf::ForOp loop = openLoop(point, kBegin, kEnd, step, values);
+      point.enterLoop(loop);
+      Value k = loop.getInductionVar();
+      point.bindIndex(kInner, k);
+      Value offset = k;
+      if (!matchPattern(kBegin, m_Zero())) {
+        OpBuilder builder = point.builder();
+        offset = arith::SubIOp::create(builder, point.loc(), k, kBegin);
+      }
+      SmallVector<Value> next = body(point, point.add(base, offset), k,
+                                     SmallVector<Value>(loop.getRegionIterArgs()));
+      yieldFrom(loop, next);
+      point.leave();
+      return SmallVector<Value>(loop.getResults());
+    }
+    int atom = kMiddle[depth];
+    bool isSplit = tile.splits > 1 && depth == 0;
+    scf::ForOp loop = openLoop(point, point.constant(0),
+                               point.constant(isSplit ? tile.splitLength : model.atomSizes[atom]), 1, values);
+    point.enterLoop(loop);
+    point.bindIndex(atom, isSplit ? point.add(splitBegin, loop.getInductionVar()) : Value(loop.getInductionVar()));
+    int64_t stride = tile.kStride;
+    for (size_t deeper = depth + 1; deeper < kMiddle.size(); ++deeper)
+      stride *= model.atomSizes[kMiddle[deeper]];
+    Value inner = point.add(base, point.mulConstant(loop.getInductionVar(), stride));
+    SmallVector<Value> next = nest(point, depth + 1, inner, SmallVector<Value>(loop.getRegionIterArgs()));
+    yieldFrom(loop, next);
+    point.leave();
+    return SmallVector<Value>(loop.getResults());
+  };
+  return nest(at, 0, at.constant(0), carried);
+}
+
+/// a[rows of the unit, k of the block] to scratch.
+void ContractionEmitter::packRows(PointEvaluator &block, Value rowBegin, Value rowEnd) {
+  bool alongRows = a.lane != kInner;
+  int64_t lanes = tile.lanes;
+  PointEvaluator at = block;
+  scf::ForOp loop = openLoop(at, rowBegin, rowEnd, alongRows ? lanes : 1);
+  at.enterLoop(loop);
+  OpBuilder builder = at.builder();
+  Value row = loop.getInductionVar();
+  bindLinear(at, row, mOrder);
+  Value local = arith::SubIOp::create(builder, at.loc(), row, rowBegin);
+  Value base = at.mulConstant(local, aRowStride);
+  if (alongRows) {
+    Value mask, count;
+    if (rows() % lanes) {
+      builder = at.builder();
+      Value left = arith::SubIOp::create(builder, at.loc(), at.constant(rows()), row);
+      count = arith::MinUIOp::create(builder, at.loc(), left, at.constant(lanes));
+      mask = vector::CreateMaskOp::create(builder, at.loc(), at.vectorOf(builder.getI1Type()), ValueRange{left});
+    }
+    at.setLanes(a.lane, mask, count);
+  }
+  forEachK(at, alongRows ? 1 : lanes, {},
+           [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
+             if (!alongRows && kInner >= 0) {
+               Value mask, count;
+               if (model.atomSizes[kInner] % lanes) {
+                 OpBuilder inner = point.builder();
+                 Value left = arith::SubIOp::create(inner, point.loc(), kEnd, k);
+                 count = arith::MinUIOp::create(inner, point.loc(), left, point.constant(lanes));
+                 mask = vector::CreateMaskOp::create(inner, point.loc(), point.vectorOf(inner.getI1Type()),
+                                                     ValueRange{left});
+               }
+               point.setLanes(kInner, mask, count);
+             }
+             Value value = packedFactor(point, a);
+             Value to = point.add(base, point.mulConstant(packedIndex, aKStride));
+             OpBuilder inner = point.builder();
+             vector::StoreOp::create(inner, point.loc(), value, packedA, ValueRange{to});
+             return {};
+           });
+  at.leave();
+}
+
+/// Mask of vector number `vector` of the panel; null if all its columns exist.
+Value ContractionEmitter::columnMask(PointEvaluator &at, Value columnBegin, int64_t vector, Value &count) {
+  if (!columnsMasked())
+    return {};
+  OpBuilder builder = at.builder();
+  Value left =
+      arith::SubIOp::create(builder, at.loc(), at.constant(model.atomSizes[nLane] - vector * tile.lanes), columnBegin);
+  Value positive = arith::MaxSIOp::create(builder, at.loc(), left, at.constant(0));
+  count = arith::MinSIOp::create(builder, at.loc(), positive, at.constant(tile.lanes));
+  return vector::CreateMaskOp::create(builder, at.loc(), at.vectorOf(builder.getI1Type()), ValueRange{count});
+}
+
+/// b[k of the block, columns of the panel] to scratch as [k][NR].
+void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
+  int64_t lanes = tile.lanes;
+  if (b.lane == nLane) {
+    SmallVector<Value> masks(tile.nv), counts(tile.nv);
+    for (int64_t v = 0; v < tile.nv; ++v)
+      masks[v] = columnMask(panel, columnBegin, v, counts[v]);
+    PointEvaluator at = panel;
+    bool prefetches = !pairs && kInner >= 0 && b.operand->kind == Operand::Buffer && b.operand->access.guards.empty() &&
+                      b.operand->access.address.coefficient(kInner) >= 256;
+    Value lastK = kInner < 0 ? Value() : at.constant(model.atomSizes[kInner] - 1);
+    forEachK(at, pairs ? 2 : 1, {},
+             [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
+               Value base = point.mulConstant(packedIndex, tile.nr());
+               if (prefetches) {
+                 PointEvaluator ahead = point;
+                 ahead.enter(point.block());
+                 OpBuilder builder = ahead.builder();
+                 Value later = arith::MinUIOp::create(builder, ahead.loc(), ahead.addConstant(k, kRowsAhead), lastK);
+                 ahead.bindIndex(kInner, later);
+                 ahead.bindIndex(nLane, columnBegin);
+                 constexpr int64_t kLineBits = 512;
+                 for (int64_t v = 0; v < tile.nv; v += kLineBits / target.vectorBits) {
+                   Value from = ahead.addConstant(ahead.address(b.operand->access), v * lanes);
+                   builder = ahead.builder();
+                   memref::PrefetchOp::create(builder, ahead.loc(), ahead.buffer(b.operand->access.buffer), ValueRange{from},
+                                              /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+                 }
+               }
+               for (int64_t v = 0; v < tile.nv; ++v) {
+                 auto read = [&](int64_t ahead) {
+                   PointEvaluator one = point;
+                   one.enter(point.block());
+                   if (ahead)
+                     one.bindIndex(kInner, one.addConstant(k, ahead));
+                   one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
+                   one.setLanes(nLane, masks[v], counts[v]);
+                   return packedFactor(one, b);
+                 };
+                 Value value = read(0);
+                 if (pairs) {
+                   Value next = read(1);
+                   OpBuilder builder = point.builder();
+                   value = vector::InterleaveOp::create(builder, point.loc(), value, next);
+                 }
+                 PointEvaluator &one = point;
+                 Value to = one.addConstant(base, v * lanes * (pairs ? 2 : 1));
+                 OpBuilder builder = one.builder();
+                 vector::StoreOp::create(builder, one.loc(), value, packedB, ValueRange{to});
+               }
+               return {};
+             });
+    return;
+  }
+  // Contiguous along k: vectors of k for `lanes` columns, transposed in registers.
+  PointEvaluator at = panel;
+  int64_t depth = pairs ? 2 * lanes : lanes;
+  forEachK(at, depth, {},
+           [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
+             Value masks[2], counts[2];
+             if (model.atomSizes[kInner] % depth)
+               for (int64_t half = 0; half * lanes < depth; ++half) {
+                 OpBuilder builder = point.builder();
+                 Value left = arith::SubIOp::create(builder, point.loc(), kEnd, point.addConstant(k, half * lanes));
+                 left = arith::MaxSIOp::create(builder, point.loc(), left, point.constant(0));
+                 counts[half] = arith::MinUIOp::create(builder, point.loc(), left, point.constant(lanes));
+                 masks[half] = vector::CreateMaskOp::create(builder, point.loc(), point.vectorOf(builder.getI1Type()),
+                                                            ValueRange{left});
+               }
+             Value base = point.mulConstant(packedIndex, tile.nr());
+             scf::ForOp loop = openLoop(point, point.constant(0), point.constant(tile.nr()), lanes);
+             point.enterLoop(loop);
+             Value firstColumn = point.add(columnBegin, loop.getInductionVar());
+             Value to = point.add(base, point.mulConstant(loop.getInductionVar(), pairs ? 2 : 1));
+             SmallVector<Value> vectors;
+             for (int64_t column = 0; column < lanes; ++column) {
+               PointEvaluator one = point;
+               one.enter(point.block());
+               Value index = one.addConstant(firstColumn, column);
+               if (columnsMasked()) {
+                 OpBuilder builder = one.builder();
+                 index = arith::MinUIOp::create(builder, one.loc(), index,
+                                                one.constant(model.atomSizes[nLane] - 1));
+               }
+               one.bindIndex(nLane, index);
+               one.setLanes(kInner, masks[0], counts[0]);
+               Value value = packedFactor(one, b);
+               if (pairs) {
+                 PointEvaluator second = point;
+                 second.enter(point.block());
+                 second.bindIndex(nLane, index);
+                 second.bindIndex(kInner, second.addConstant(k, lanes));
+                 second.setLanes(kInner, masks[1], counts[1]);
+                 Value upper = packedFactor(second, b);
+                 // 16 pairs as 16 numbers.
+                 SmallVector<int64_t> order;
+                 for (int64_t lane = 0; lane < 2 * lanes; ++lane)
+                   order.push_back(lane);
+                 OpBuilder join = point.builder();
+                 value = vector::ShuffleOp::create(join, point.loc(), value, upper, order);
+                 value = vector::BitCastOp::create(join, point.loc(), point.vectorOf(join.getI32Type()), value);
+               }
+               vectors.push_back(value);
+             }
+             OpBuilder builder = point.builder();
+             transposeInRegisters(builder, point.loc(), vectors);
+             for (int64_t row = 0; row < lanes; ++row) {
+               Value at = point.addConstant(to, row * tile.nr() * (pairs ? 2 : 1));
+               OpBuilder store = point.builder();
+               Value value = vectors[row];
+               if (pairs)
+                 value = vector::BitCastOp::create(store, point.loc(), VectorType::get({2 * lanes}, packType), value);
+               vector::StoreOp::create(store, point.loc(), value, packedB, ValueRange{at});
+             }
+             point.leave();
+             return {};
+           });
+}
+
+/// The same where columns are runs of the block's k in an order of their own: vectors of `lanes` columns' k are transposed in registers, and
+/// each k goes where the rows of a have it.
+void ContractionEmitter::packRuns(PointEvaluator &panel, Value columnBegin) {
+  int64_t lanes = tile.lanes;
+  PointEvaluator at = panel;
+  const LinearExpr &address = b.operand->access.address;
+  AtomSet kAndColumn = kAtoms | atomBit(nLane);
+  Value base = at.addConstant(at.terms(address, ~kAndColumn), address.offset);
+  base = at.add(base, at.mulConstant(kBegin, window));
+  OpBuilder builder = at.builder();
+  Value length = at.mulConstant(arith::SubIOp::create(builder, at.loc(), kEnd, kBegin), window);
+  scf::ForOp loop = openLoop(at, at.constant(0), length, lanes);
+  at.enterLoop(loop);
+  Value from = loop.getInductionVar();
+  int64_t last = model.atomSizes[kInner] - (tile.kChunks - 1) * tile.kc;
+  if (tile.kc * window % lanes || last * window % lanes) {
+    builder = at.builder();
+    Value latest = arith::SubIOp::create(builder, at.loc(), length, at.constant(lanes));
+    from = arith::MinUIOp::create(builder, at.loc(), from, latest);
+  }
+  SmallVector<Value> to;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value local = at.addConstant(from, lane);
+    builder = at.builder();
+    Value inner = arith::DivUIOp::create(builder, at.loc(), local, at.constant(window));
+    Value middle = arith::RemUIOp::create(builder, at.loc(), local, at.constant(window));
+    to.push_back(at.mulConstant(at.add(at.mulConstant(middle, tile.kStride), inner), tile.nr()));
+  }
+  base = at.add(base, from);
+  scf::ForOp columns = openLoop(at, at.constant(0), at.constant(tile.nr()), lanes);
+  at.enterLoop(columns);
+  Value firstColumn = at.add(columnBegin, columns.getInductionVar());
+  SmallVector<Value> vectors;
+  for (int64_t column = 0; column < lanes; ++column) {
+    Value index = at.addConstant(firstColumn, column);
+    builder = at.builder();
+    if (columnsMasked())
+      index = arith::MinUIOp::create(builder, at.loc(), index, at.constant(model.atomSizes[nLane] - 1));
+    Value start = at.add(base, at.mulConstant(index, address.coefficient(nLane)));
+    builder = at.builder();
+    vectors.push_back(vector::LoadOp::create(builder, at.loc(), VectorType::get({lanes}, accType), at.buffer(b.operand->access.buffer),
+                                             ValueRange{start}));
+  }
+  builder = at.builder();
+  transposeInRegisters(builder, at.loc(), vectors);
+  for (auto [vector, row] : llvm::zip(vectors, to)) {
+    Value place = at.add(row, columns.getInductionVar());
+    builder = at.builder();
+    vector::StoreOp::create(builder, at.loc(), vector, packedB, ValueRange{place});
+  }
+  at.leave();
+  at.leave();
+}
+
+} // namespace millrace::lowering

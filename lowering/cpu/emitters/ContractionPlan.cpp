@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ContractionPlan.cpp - How a sum of products is cut -----------------===//
+// Input:   the model of a kernel.
+// Output:  its rows, columns and sums, the register tile, blocks and units (ContractionPlan.h).
+// Leaves alone: kernels with another reduction, one row (bandwidth-bound: the row emitter's dot products are right),
+//          outputs without contiguous m or n.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/ContractionPlan.h"
+
+#include "lowering/cpu/emitters/EmitterShell.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace millrace::lowering {
+
+LogicalResult ContractionPlan::match() {
+  for (const Node &candidate : model.nodes) {
+    if (!candidate.reduction)
+      continue;
+    if (node) {
+      why = "more than one reduction";
+      return failure();
+    }
+    node = &candidate;
+  }
+  if (!node) {
+    why = "no reduction";
+    return failure();
+  }
+  if (failed(matchSumOfProducts(*node, products, why)))
+    return failure();
+  static_cast<Factor &>(a) = products.a;
+  static_cast<Factor &>(b) = products.b;
+  accType = products.accType;
+  return success();
+}
+
+double ContractionPlan::bytesOf(const Operand &operand, int atom, bool unit) const {
+  if (operand.kind == Operand::Buffer) {
+    int64_t coefficient = operand.access.address.coefficient(atom);
+    return (unit ? coefficient == 1 : coefficient != 0) ? double(operand.access.numElements) : 0;
+  }
+  if (operand.kind != Operand::Intermediate)
+    return 0;
+  double bytes = 0;
+  for (const Operand &input : model.nodeOf(operand).inputs)
+    bytes += bytesOf(input, atom, unit);
+  return bytes;
+}
+
+/// The atom along which most of what the operand reads is contiguous.
+int ContractionPlan::contiguousAtom(const Operand &operand, AtomSet candidates) const {
+  int best = -1;
+  double most = 0;
+  for (int atom : members(candidates))
+    if (double bytes = bytesOf(operand, atom, true); bytes > most) {
+      most = bytes;
+      best = atom;
+    }
+  return best;
+}
+
+/// Can be read in place by the register tile.
+bool ContractionPlan::plainBuffer(const Side &side) const {
+  if (side.operand->kind != Operand::Buffer || !side.operand->access.guards.empty())
+    return false;
+  return pairs || (!side.converts && side.operand->elementType == accType);
+}
+
+bool ContractionPlan::isWidenedBf16(const Side &side) const {
+  auto extend = side.element.getDefiningOp<arith::ExtFOp>();
+  return extend && isa<BlockArgument>(extend.getIn()) && side.operand->elementType.isBF16();
+}
+
+LogicalResult ContractionPlan::classify() {
+  AtomSet inA = model.depends(*a.operand), inB = model.depends(*b.operand), kept = node->kept;
+  kAtoms = node->reduced();
+  if ((kAtoms & ~(inA & inB)) || (kept & ~(inA | inB))) {
+    why = "an index that only one factor or only the result has";
+    return failure();
+  }
+  for (const Output &output : model.outputs)
+    if (output.store.address.atoms() != kept) {
+      why = "an output with other indices than the sum";
+      return failure();
+    }
+  batch = kept & inA & inB;
+  mAtoms = kept & inA & ~inB;
+  nAtoms = kept & inB & ~inA;
+  auto unitAtom = [&](AtomSet atoms) {
+    for (int atom : members(atoms))
+      if (model.outputs[0].store.address.coefficient(atom) == 1)
+        return atom;
+    return -1;
+  };
+  nLane = unitAtom(nAtoms);
+  if (nLane < 0 && (nLane = unitAtom(mAtoms)) >= 0) {
+    std::swap(a, b);
+    std::swap(mAtoms, nAtoms);
+  }
+  if (nLane < 0) {
+    why = "no index of one factor is contiguous in the output";
+    return failure();
+  }
+  if (rows() == 1) {
+    why = "a single row: bandwidth-bound";
+    return failure();
+  }
+  if (model.atomSizes[nLane] * 4 < target.vectorBits / 32 && rows() * model.product(kAtoms) > 64) {
+    why = "fewer columns than a quarter of a vector";
+    return failure();
+  }
+  batchOrder = outermostFirst(model, batch);
+  mOrder = outermostFirst(model, mAtoms);
+  nOuter = outermostFirst(model, nAtoms & ~atomBit(nLane));
+  return success();
+}
+
+void ContractionPlan::chooseTile() {
+  tile.lanes = target.vectorBits / accType.getIntOrFloatBitWidth();
+  int64_t columns = model.atomSizes[nLane], best = INT64_MAX;
+  int registers = target.vectorRegisters;
+  // Cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add. First of equals wins.
+  SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3};
+  for (int64_t nv : widths) {
+    int64_t most = (registers - 1 - nv - (registers == 32 ? 2 : 0)) / nv;
+    if (registers == 32)
+      most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
+    int64_t tiles = llvm::divideCeil(rows(), most), mr = llvm::divideCeil(rows(), tiles);
+    int64_t panels = llvm::divideCeil(columns, nv * tile.lanes);
+    int64_t cycles = std::max({mr * nv, mr + nv, int64_t(8)}) * tiles * panels;
+    if (cycles < best) {
+      best = cycles;
+      tile.nv = nv;
+      tile.mr = mr;
+    }
+  }
+  // Few rows read b once and in place: wide pieces of its rows suit the prefetcher.
+  if (rows() <= tile.mr && plainBuffer(b) && b.operand->access.address.coefficient(nLane) == 1) {
+    int64_t widest = std::min<int64_t>((registers - 3) / (rows() + 1), 12);
+    int64_t vectors = llvm::divideCeil(columns, tile.lanes);
+    tile.nv = std::max(tile.nv, std::min<int64_t>(widest, llvm::divideCeil(vectors, 2 * target.threads)));
+  }
+  tile.panels = llvm::divideCeil(columns, tile.nr());
+}
+
+/// The weights of a convolution as PyTorch keeps them: for each column all k contiguous, input channels outermost, whereas rows of a have
+/// channels innermost. `order`: the k atoms but for kInner.
+bool ContractionPlan::chooseRuns(SmallVector<int> order) {
+  const LinearExpr &address = b.operand->access.address;
+  if (kInner < 0 || order.empty() || !plainBuffer(b) || address.coefficient(nLane) == 1)
+    return false;
+  llvm::sort(order, [&](int x, int y) { return address.coefficient(x) > address.coefficient(y); });
+  int64_t stride = 1;
+  for (int atom : llvm::reverse(order)) {
+    if (address.coefficient(atom) != stride)
+      return false;
+    stride *= model.atomSizes[atom];
+  }
+  int64_t size = model.atomSizes[kInner];
+  if (address.coefficient(kInner) != stride)
+    return false;
+  int64_t chunks = llvm::divideCeil(size, std::max<int64_t>(tile.lanes, 1152 / stride));
+  int64_t kc = chunks == 1 ? size : llvm::alignTo(llvm::divideCeil(size, chunks), tile.lanes);
+  chunks = llvm::divideCeil(size, kc);
+  // The last vector of a run begins earlier, but not before the run.
+  if ((size - (chunks - 1) * kc) * stride < tile.lanes)
+    return false;
+  tile.kc = tile.kStride = kc;
+  tile.kChunks = chunks;
+  // Neighbours in a run are packed this far apart: not all in one set of the cache.
+  while (tile.kStride * tile.nr() * accType.getIntOrFloatBitWidth() / 8 % 1024 == 0)
+    ++tile.kStride;
+  kMiddle = order;
+  window = stride;
+  packedK = tile.kStride * window;
+  return runs = true;
+}
+
+void ContractionPlan::chooseBlocks() {
+  // k: the atoms that are contiguous in a innermost; blocks of up to about 2000 in total, the innermost atom in equal
+  // chunks.
+  SmallVector<int> order = outermostFirst(model, kAtoms);
+  int contiguous = contiguousAtom(*a.operand, kAtoms);
+  if (contiguous < 0)
+    contiguous = contiguousAtom(*b.operand, kAtoms);
+  if (contiguous >= 0) {
+    llvm::erase(order, contiguous);
+    order.push_back(contiguous);
+  }
+  if (!order.empty()) {
+    kInner = order.pop_back_val();
+    int64_t size = model.atomSizes[kInner];
+    // A panel of b stays in the level 1 cache, or nearly so.
+    constexpr int64_t kMost = 512, kWanted = 384;
+    tile.kChunks = size <= kMost ? 1 : llvm::divideCeil(size, kWanted);
+    tile.kc = llvm::divideCeil(size, tile.kChunks);
+    if (tile.kChunks > 1)
+      tile.kc = llvm::alignTo(tile.kc, tile.lanes);
+    tile.kChunks = llvm::divideCeil(size, tile.kc);
+  }
+  packedK = tile.kStride = tile.kc;
+  constexpr int64_t kMostPacked = 2400;
+  if (chooseRuns(order))
+    order.clear();
+  while (!order.empty() && tile.kChunks == 1 && packedK * model.atomSizes[order.back()] <= kMostPacked) {
+    packedK *= model.atomSizes[order.back()];
+    kMiddle.insert(kMiddle.begin(), order.pop_back_val());
+  }
+  // Of the next atom equal parts, if they make the block much longer: partial sums and packing are paid per block.
+  if (!order.empty() && tile.kChunks == 1 && packedK <= kMostPacked / 4) {
+    int64_t size = model.atomSizes[order.back()];
+    tile.splitLength = std::max<int64_t>(1, std::min(size, kMostPacked / packedK));
+    while (size % tile.splitLength)
+      --tile.splitLength;
+    tile.splits = size / tile.splitLength;
+    if (tile.splitLength == 1) {
+      tile.splits = 1;
+    } else {
+      packedK *= tile.splitLength;
+      kMiddle.insert(kMiddle.begin(), order.pop_back_val());
+    }
+  }
+  kOuter = order;
+
+  pairs = target.avx512bf16 && accType.isF32() && tile.lanes == 16 && isWidenedBf16(a) && isWidenedBf16(b) &&
+          kInner >= 0 && model.atomSizes[kInner] % 2 == 0 && tile.kc % 2 == 0;
+  packType = pairs ? Type(BFloat16Type::get(kernel.getContext())) : accType;
+
+  // What is read in place.
+  int64_t tiles = llvm::divideCeil(rows(), tile.mr);
+  a.packed = !plainBuffer(a) ||
+             (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && (pairs || rows() > 16));
+  // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it.
+  if (!a.packed && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 2048 == 0;
+  // So do the short pieces of rows that a group of channels has.
+  if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
+  b.packed = pairs || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || tiles > 2;
+  a.lane = kInner;
+  if (a.packed && !mOrder.empty() && !pairs) {
+    // Rows along lanes only if no vector crosses from one m atom to the next.
+    int along = contiguousAtom(*a.operand, atomBit(kInner) | mAtoms);
+    if (along >= 0 && along != kInner && model.atomSizes[along] % tile.lanes == 0) {
+      llvm::erase(mOrder, along);
+      mOrder.push_back(along);
+    }
+    if (along == mOrder.back() && (mOrder.size() == 1 || model.atomSizes[along] % tile.lanes == 0))
+      a.lane = along;
+  }
+  b.lane = contiguousAtom(*b.operand, atomBit(kInner) | atomBit(nLane)) == kInner && kInner >= 0 ? kInner : nLane;
+
+  chooseUnits();
+}
+
+/// Of all cuts into blocks of rows and groups of panels the one that is done first.
+void ContractionPlan::chooseUnits() {
+  // A block of rows stays in the level 2 cache while the panels of its group pass.
+  int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
+  int64_t limit = std::max<int64_t>(64, target.l2Bytes * 11 / 20 / (packedK * bytes));
+  // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
+  int64_t align = a.packed && a.lane != kInner && mOrder.size() > 1 ? std::lcm(tile.mr, tile.lanes) : tile.mr;
+  auto cutRows = [&](int64_t blocks) {
+    tile.blockRows = llvm::alignTo(llvm::divideCeil(rows(), blocks), align);
+    tile.mBlocks = llvm::divideCeil(rows(), tile.blockRows);
+  };
+  auto cutPanels = [&](int64_t groups) {
+    tile.groupPanels = llvm::divideCeil(tile.panels, groups);
+    tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
+  };
+  // Processor cycles per vector that is packed, while the memory beyond the caches nearby is read; per unit; and the part of a unit that
+  // the last thread is late.
+  constexpr double kPackedRow = 8, kPackedColumn = 11, kPerUnit = 1000, kLate = 0.05;
+  constexpr int64_t kMostGroups = 32, kMoreBlocks = 16;
+  double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
+  int64_t outer = model.product(batch | (nAtoms & ~atomBit(nLane)));
+  int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
+  int64_t bestBlocks = least, bestGroups = 1;
+  for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
+    cutRows(blocks);
+    for (int64_t groups = 1; groups <= std::min(tile.panels, kMostGroups); ++groups) {
+      cutPanels(groups);
+      double columns = double(tile.groupPanels * tile.nr());
+      double cycles = kPerUnit + double(tile.blockRows) * columns * k / (2 * lanes);
+      if (a.packed)
+        cycles += double(tile.blockRows) * k / lanes * kPackedRow;
+      if (b.packed)
+        cycles += columns * k / lanes * kPackedColumn;
+      cycles *= double(llvm::divideCeil(outer * tile.groups * tile.mBlocks, target.threads)) + kLate;
+      if (best != 0 && cycles >= best)
+        continue;
+      best = cycles;
+      bestBlocks = blocks;
+      bestGroups = groups;
+    }
+  }
+  cutRows(bestBlocks);
+  cutPanels(bestGroups);
+  // Partial sums of the group stay in the far cache.
+  if (kBlocks() > 1) {
+    tile.groupPanels = std::clamp<int64_t>(4 * target.l2Bytes / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
+    tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
+  }
+}
+
+int64_t ContractionPlan::kBlocks() const {
+  int64_t blocks = tile.kChunks * tile.splits;
+  for (int atom : kOuter)
+    blocks *= model.atomSizes[atom];
+  return blocks;
+}
+
+LogicalResult ContractionPlan::make() {
+  if (failed(match()) || failed(classify()))
+    return failure();
+  chooseTile();
+  chooseBlocks();
+  return success();
+}
+
+} // namespace millrace::lowering

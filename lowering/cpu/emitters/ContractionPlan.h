@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ContractionPlan.h - How a sum of products is cut -------------------===//
+// Which indices are rows, columns and sums, which factors are packed, and how large blocks and register tiles are: plain data,
+// decided before any code is written.
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "lowering/cpu/emitters/Emitter.h"
+#include "lowering/cpu/emitters/KernelModel.h"
+#include "lowering/cpu/emitters/SumOfProducts.h"
+
+namespace millrace::lowering {
+
+/// One factor of the products.
+struct Side : Factor {
+  bool packed = true;
+  int lane = -1; ///< atom along which it is contiguous
+};
+
+/// Sizes of the loops.
+struct Tiling {
+  int64_t lanes = 1;
+  int64_t mr = 1, nv = 1; ///< rows and vectors of the register tile
+  int64_t kc = 1;         ///< of the innermost k atom, per block
+  int64_t kStride = 1;    ///< kc and a gap: from one index of the next k atom to the next among packed factors
+  int64_t kChunks = 1;
+  int64_t splits = 1, splitLength = 1; ///< parts of the outermost k atom that is packed
+  int64_t blockRows = 1, mBlocks = 1;
+  int64_t groupPanels = 1, groups = 1, panels = 1;
+  int64_t nr() const { return lanes * nv; }
+};
+
+struct ContractionPlan {
+  ContractionPlan(mlir::func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
+      : kernel(kernel), model(model), target(target) {}
+  /// Decides everything; on failure `why` tells what the emitter cannot treat.
+  mlir::LogicalResult make();
+
+  int64_t rows() const { return model.product(mAtoms); }
+  bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }
+  /// Blocks of k: partial sums wait between them.
+  int64_t kBlocks() const;
+
+  mlir::func::FuncOp kernel;
+  const KernelModel &model;
+  const KernelTarget &target;
+  std::string why;
+
+  const Node *node = nullptr;
+  SumOfProducts products;
+  Side a, b;
+  AtomSet batch = 0, mAtoms = 0, nAtoms = 0, kAtoms = 0;
+  mlir::SmallVector<int> batchOrder, mOrder, nOuter, kOuter, kMiddle;
+  int nLane = -1, kInner = -1;
+  mlir::Type accType;
+  Tiling tile;
+  bool pairs = false;  ///< two products per instruction
+  mlir::Type packType; ///< of the packed factors
+  int64_t packedK = 0; ///< of a block
+  /// b is contiguous along all of k, though in another order than a: kInner outermost, then kMiddle, `window` elements together.
+  bool runs = false;
+  int64_t window = 1;
+  /// Packed factors have no gaps: k of a block can be counted instead of nested.
+  bool isDense() const { return kMiddle.empty() || (tile.kStride == tile.kc && model.atomSizes[kInner] % tile.kc == 0); }
+
+private:
+  mlir::LogicalResult match();
+  mlir::LogicalResult classify();
+  void chooseTile();
+  void chooseBlocks();
+  void chooseUnits();
+  bool chooseRuns(llvm::SmallVector<int> order);
+  int contiguousAtom(const Operand &operand, AtomSet candidates) const;
+  bool plainBuffer(const Side &side) const;
+  double bytesOf(const Operand &operand, int atom, bool unit) const;
+  bool isWidenedBf16(const Side &side) const;
+};
+
+} // namespace millrace::lowering
