@@ -2,7 +2,7 @@
 //===- NamedComputations.cpp - Calls as regions, and back -----------------===//
 // Input:   %1 = call @f(%0) : (tensor<8xf32>) -> tensor<8xf32>
 // Output:  %1 = sdy.named_computation<"f">(%0) (%arg1: tensor<8xf32>) { ... sdy.return %2 } : ...
-// Leaves alone calls of functions without a body.
+// Leaves alone calls of functions without a body; on the way back, computations of one name that compute different things.
 #include "passes/sharding/Passes.h"
 
 #include "dialects/sdy/Ops.h"
@@ -10,7 +10,9 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -111,36 +113,110 @@ struct ImportFuncCalls : impl::ImportFuncCallsPassBase<ImportFuncCalls> {
 };
 
 struct ExportNamedComputations : impl::ExportNamedComputationsPassBase<ExportNamedComputations> {
+  using ExportNamedComputationsPassBase::ExportNamedComputationsPassBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    SmallVector<sdy::NamedComputationOp> ops;
+    SmallVector<sdy::NamedComputationOp> ops, others;
     module.walk([&](sdy::NamedComputationOp op) { ops.push_back(op); });
+    llvm::StringMap<sdy::NamedComputationOp> usual;
+    if (dedupFunctionsFully)
+      usual = usualOnes(ops);
+    llvm::StringMap<func::FuncOp> made;
     for (sdy::NamedComputationOp op : ops) {
-      OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-      auto type = builder.getFunctionType(op->getOperandTypes(), op->getResultTypes());
-      auto function = func::FuncOp::create(builder, op.getLoc(), op.getName(), type);
-      function.setPrivate();
-      symbols.insert(function); // renames it where the name is taken
-      function.getBody().takeBody(op.getBody());
-      Operation *terminator = function.getBody().front().getTerminator();
-      builder.setInsertionPoint(terminator);
-      func::ReturnOp::create(builder, terminator->getLoc(), terminator->getOperands());
-      terminator->erase();
-      if (auto in = op.getInShardings())
-        for (auto [i, sharding] : llvm::enumerate(in->getShardings()))
-          function.setArgAttr(i, sdy::shardingAttrName, sharding);
-      builder.setInsertionPoint(op);
-      auto call = func::CallOp::create(builder, op.getLoc(), function, op->getOperands());
-      call->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-      if (auto out = op.getOutShardings()) {
-        for (auto [i, sharding] : llvm::enumerate(out->getShardings()))
-          function.setResultAttr(i, sdy::shardingAttrName, sharding);
-        call->setAttr(sdy::shardingAttrName, *out);
-      }
-      op->replaceAllUsesWith(call);
-      op->erase();
+      std::string name = op.getName().str();
+      if (dedupFunctionsFully && usual.lookup(name) != op)
+        others.push_back(op);
+      else
+        made[name] = outline(op, symbols);
     }
+    for (sdy::NamedComputationOp op : others)
+      if (!callInstead(op, made.lookup(op.getName())))
+        outline(op, symbols);
+  }
+
+  /// Of each name, the first that is sharded like most.
+  static llvm::StringMap<sdy::NamedComputationOp> usualOnes(ArrayRef<sdy::NamedComputationOp> ops) {
+    auto keyOf = [](sdy::NamedComputationOp op) {
+      return std::tuple(op.getNameAttr(), op->getAttr("in_shardings"), op->getAttr("out_shardings"));
+    };
+    llvm::DenseMap<std::tuple<Attribute, Attribute, Attribute>, int> counts;
+    for (sdy::NamedComputationOp op : ops)
+      ++counts[keyOf(op)];
+    llvm::StringMap<sdy::NamedComputationOp> usual;
+    for (sdy::NamedComputationOp op : ops) {
+      sdy::NamedComputationOp &best = usual[op.getName()];
+      if (!best || counts[keyOf(op)] > counts[keyOf(best)])
+        best = op;
+    }
+    return usual;
+  }
+
+  static void endAsFunction(Region &body) {
+    Operation *terminator = body.front().getTerminator();
+    OpBuilder builder(terminator);
+    func::ReturnOp::create(builder, terminator->getLoc(), terminator->getOperands());
+    terminator->erase();
+  }
+
+  func::FuncOp outline(sdy::NamedComputationOp op, SymbolTable &symbols) {
+    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+    auto type = builder.getFunctionType(op->getOperandTypes(), op->getResultTypes());
+    auto function = func::FuncOp::create(builder, op.getLoc(), op.getName(), type);
+    function.setPrivate();
+    symbols.insert(function); // renames it where the name is taken
+    function.getBody().takeBody(op.getBody());
+    if (isa<sdy::ReturnOp>(function.getBody().front().getTerminator()))
+      endAsFunction(function.getBody());
+    if (auto in = op.getInShardings())
+      for (auto [i, sharding] : llvm::enumerate(in->getShardings()))
+        function.setArgAttr(i, sdy::shardingAttrName, sharding);
+    builder.setInsertionPoint(op);
+    auto call = func::CallOp::create(builder, op.getLoc(), function, op->getOperands());
+    call->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    if (auto out = op.getOutShardings()) {
+      for (auto [i, sharding] : llvm::enumerate(out->getShardings()))
+        function.setResultAttr(i, sdy::shardingAttrName, sharding);
+      call->setAttr(sdy::shardingAttrName, *out);
+    }
+    op->replaceAllUsesWith(call);
+    op->erase();
+    return function;
+  }
+
+  /// Calls `function` in place of `op`, whose body may differ in shardings only; false if it is another one.
+  bool callInstead(sdy::NamedComputationOp op, func::FuncOp function) {
+    endAsFunction(op.getBody());
+    using Equivalence = OperationEquivalence;
+    if (!function || function.getFunctionType() != FunctionType::get(&getContext(), op->getOperandTypes(), op->getResultTypes()) ||
+        !Equivalence::isRegionEquivalentTo(&op.getBody(), &function.getBody(),
+                                           Equivalence::IgnoreLocations | Equivalence::IgnoreDiscardableAttrs))
+      return false;
+    OpBuilder builder(op);
+    auto reshard = [&](Value value, sdy::TensorShardingAttr from, sdy::TensorShardingAttr to) -> Value {
+      if (!to || from == to || !isa<RankedTensorType>(value.getType()))
+        return value;
+      return sdy::ReshardOp::create(builder, op.getLoc(), value.getType(), value, to);
+    };
+    auto pick = [](std::optional<sdy::TensorShardingPerValueAttr> list, unsigned i) {
+      return list ? list->getShardings()[i] : sdy::TensorShardingAttr();
+    };
+    SmallVector<Value> operands, results;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      operands.push_back(reshard(operand, pick(op.getInShardings(), i),
+                                 function.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName)));
+    auto call = func::CallOp::create(builder, op.getLoc(), function, operands);
+    call->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    auto made = listOf(&getContext(), call.getResultTypes(), [&](unsigned i) {
+      return function.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName);
+    });
+    if (made)
+      call->setAttr(sdy::shardingAttrName, made);
+    for (auto [i, result] : llvm::enumerate(call.getResults()))
+      results.push_back(reshard(result, pick(made, i), pick(op.getOutShardings(), i)));
+    op->replaceAllUsesWith(results);
+    op->erase();
+    return true;
   }
 };
 

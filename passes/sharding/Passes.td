@@ -201,6 +201,9 @@ def DropShardingRulesPass : Sharding_Pass<"sdy-drop-sharding-rules", "::mlir::fu
 
 def ExportNamedComputationsPass : Sharding_Pass<"sdy-export-named-computations", "::mlir::ModuleOp"> {
   let summary = "Turn named computations into functions and calls";
+  let description = [{ With `dedup-functions-fully`, computations of one name that are alike but for their shardings become one
+    function: the one that most of them are sharded like. The others' operands and results are resharded. }];
+  let options = [Option<"dedupFunctionsFully", "dedup-functions-fully", "bool", "false", "one function for all computations of a name">];
 }
 
 def InsertExplicitReshardsPass : Sharding_Pass<"sdy-insert-explicit-reshards", "::mlir::func::FuncOp"> {

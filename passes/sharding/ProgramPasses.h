@@ -14,4 +14,7 @@ namespace millrace::sharding {
 #define GEN_PASS_REGISTRATION
 #include "passes/sharding/ProgramPasses.h.inc"
 
+/// Writes the module to `directory`/`name`.mlir; does nothing if `directory` is empty, and creates it if it is not there.
+mlir::LogicalResult saveModule(mlir::ModuleOp module, llvm::StringRef directory, llvm::StringRef name);
+
 } // namespace millrace::sharding

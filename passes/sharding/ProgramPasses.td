@@ -46,4 +46,10 @@ def OptimizeCollectivesPass : ShardingProgram_Pass<"sdy-optimize-collectives", "
   let description = [{ all_reduce and all_slice become reduce_scatter, two all_to_all one, all_gather and all_slice nothing. }];
 }
 
+def SaveModulePass : ShardingProgram_Pass<"sdy-save-module", "::mlir::ModuleOp"> {
+  let summary = "Write the module to a file, if there is a folder for it";
+  let options = [Option<"directory", "module-dump-directory", "std::string", "", "the folder; it is created if it is not there">,
+                 Option<"name", "name", "std::string", "\"sdy_module\"", "the file, without its ending .mlir">];
+}
+
 #endif

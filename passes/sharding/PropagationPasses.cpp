@@ -7,12 +7,11 @@
 #include "passes/sharding/OpRules.h"
 #include "passes/sharding/Origins.h"
 #include "passes/sharding/Passes.h"
+#include "passes/sharding/ProgramPasses.h"
 
 #include "dialects/stablehlo/Ops.h"
 
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -31,19 +30,6 @@ struct Extras {
   bool keepRules, origins, edges;
   std::string dumpDirectory;
 };
-
-LogicalResult dump(ModuleOp module, StringRef directory) {
-  if (directory.empty())
-    return success();
-  SmallString<128> path(directory);
-  llvm::sys::path::append(path, "sdy_module_after_propagation.mlir");
-  std::error_code error;
-  llvm::raw_fd_ostream file(path, error);
-  if (error)
-    return module.emitError("cannot write ") << path << ": " << error.message();
-  module.print(file);
-  return success();
-}
 
 /// Priorities have been dealt with: annotations lose them, also those that nothing else changed.
 void dropPriorities(ModuleGraph &graph) {
@@ -74,7 +60,7 @@ LogicalResult runPass(ModuleOp module, const PropagationOptions &options, const 
       op->removeAttr(sdy::shardingRuleAttrName);
     }
   });
-  return dump(module, extras.dumpDirectory);
+  return saveModule(module, extras.dumpDirectory, "sdy_module_after_propagation");
 }
 
 struct BasicPropagation : impl::BasicPropagationPassBase<BasicPropagation> {

@@ -164,6 +164,9 @@ def install(xlac):
         if emit_mode is EmitMode.HLO_PROTO:
             raise NotImplementedError("XLA's HLO protocol buffers are not written; its text is")
         from ._hlo_text import annotated
+        if os.environ.get("XLA_DUMP_POST_OPTIMIZATIONS") == "1" and xr.is_spmd():
+            # What each device runs, with its collectives.
+            return annotated(xlac._program_hlo(xlac._spmd_partitioned(None if tensors is None else list(tensors))))
         return re.sub(r"\bArg_(\d+)\.\d+\b", lambda found: f"p{found[1]}.{int(found[1]) + 1}", annotated(hlo_text(list(tensors))))
 
     @name

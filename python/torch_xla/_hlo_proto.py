@@ -13,6 +13,8 @@ _TYPES = {"pred": 1, "s8": 2, "s16": 3, "s32": 4, "s64": 5, "u8": 6, "u16": 7, "
 _NAMES = {number: name.upper() for name, number in _TYPES.items()}
 _LITERALS = {"pred": "preds", "u8": "u8s", "s32": "s32s", "s64": "s64s", "u32": "u32s", "u64": "u64s", "f32": "f32s", "f64": "f64s"}
 
+_SHARDINGS = ("replicated", "maximal", "tuple", "other", "manual", "unknown", "unreduced")
+
 # Per message {name: (number, kind)}; a list of one is a repeated field.
 _LAYOUT = {"minorToMajor": (1, ["int"])}
 _SHAPE = {"elementType": (2, "type"), "dimensions": (3, ["int"]), "tupleShapes": (4, None), "layout": (5, _LAYOUT)}
@@ -24,10 +26,14 @@ _LITERAL = {"shape": (1, _SHAPE), "preds": (2, ["int"]), "u8s": (3, "bytes"), "s
 _SLICE = {"start": (1, "int"), "limit": (2, "int"), "stride": (3, "int")}
 _DOT = {"lhsContractingDimensions": (1, ["int"]), "rhsContractingDimensions": (2, ["int"]), "lhsBatchDimensions": (3, ["int"]),
         "rhsBatchDimensions": (4, ["int"])}
+_SHARDING = {"type": (1, "sharding"), "tileAssignmentDimensions": (3, ["int"]), "tileAssignmentDevices": (4, ["int"]),
+             "tupleShardings": (5, None), "replicateOnLastTileDim": (6, "bool"), "lastTileDims": (8, ["sharding"]),
+             "iotaReshapeDims": (9, ["int"]), "iotaTransposePerm": (10, ["int"])}
+_SHARDING["tupleShardings"] = (5, [_SHARDING])
 _INSTRUCTION = {"name": (1, "string"), "opcode": (2, "string"), "shape": (3, _SHAPE), "metadata": (7, _METADATA), "literal": (8, _LITERAL),
                 "parameterNumber": (9, "int"), "tupleIndex": (13, "int"), "dimensions": (14, ["int"]), "sliceDimensions": (17, [_SLICE]),
                 "dotDimensionNumbers": (30, _DOT), "id": (35, "int"), "operandIds": (36, ["int"]), "calledComputationIds": (38, ["int"]),
-                "comparisonDirection": (63, "string")}
+                "comparisonDirection": (63, "string"), "customCallTarget": (28, "string"), "sharding": (40, _SHARDING)}
 _COMPUTATION = {"name": (1, "string"), "instructions": (2, [_INSTRUCTION]), "programShape": (4, _PROGRAM), "id": (5, "int"),
                 "rootId": (6, "int")}
 _FIELDS = {"name": (1, "string"), "entryComputationName": (2, "string"), "computations": (3, [_COMPUTATION]), "hostProgramShape": (4, _PROGRAM),
@@ -79,6 +85,33 @@ def _literal(text, shape):
     return {"shape": shape, _LITERALS[dtype]: bytes(values) if dtype == "u8" else values}, []
 
 
+def _sharding(text):
+    """OpSharding of `{devices=[2,1,4]<=[8] last_tile_dim_replicate}` and the like; None of forms that it does not have."""
+    text = text.strip()
+    if text.startswith("{{"):
+        parts = [_sharding(part) for part in _split(text[1:-1])]
+        return None if None in parts else {"type": _SHARDINGS.index("tuple"), "tupleShardings": parts}
+    if text[1:-1] in _SHARDINGS:
+        return {"type": _SHARDINGS.index(text[1:-1])}
+    if found := re.fullmatch(r"\{maximal device=(\d+)\}", text):
+        return {"type": _SHARDINGS.index("maximal"), "tileAssignmentDimensions": [1], "tileAssignmentDevices": [int(found[1])]}
+    found = re.fullmatch(r"\{devices=\[([\d,]+)\](?:<=\[([\d,]+)\](?:T\(([\d,]+)\))?|([\d,]+))( last_tile_dim_replicate)?"
+                         r"(?: last_tile_dims=\{([\w, ]+)\})?\}", text)
+    if not found:
+        return None
+    made = {"type": _SHARDINGS.index("other"), "tileAssignmentDimensions": _integers(found[1])}
+    if found[4]:
+        made["tileAssignmentDevices"] = _integers(found[4])
+    if found[5]:
+        made["replicateOnLastTileDim"] = True
+    if found[6]:
+        made["lastTileDims"] = [_SHARDINGS.index(kind.strip()) for kind in found[6].split(",")]
+    if found[2]:
+        made["iotaReshapeDims"] = _integers(found[2])
+        made["iotaTransposePerm"] = _integers(found[3]) if found[3] else [0]
+    return made
+
+
 def _instruction(parts, ids, computations, refused):
     _, name, type_, opcode, operands, rest = parts
     made = {"name": name.lstrip("%"), "opcode": opcode, "shape": _shape(type_), "id": ids[name.lstrip("%")]}
@@ -102,6 +135,10 @@ def _instruction(parts, ids, computations, refused):
             made["tupleIndex"] = int(value)
         elif key == "direction":
             made["comparisonDirection"] = value
+        elif key == "custom_call_target":
+            made["customCallTarget"] = value.strip('"')
+        elif key == "sharding" and (sharding := _sharding(value)):
+            made["sharding"] = sharding
         elif key == "slice":
             made["sliceDimensions"] = [dict(zip(("start", "limit", "stride"), (*map(int, part.split(":")), 1)))
                                        for part in re.findall(r"\[([\d:]+)\]", value)]
@@ -162,7 +199,7 @@ def json_of(message, fields=_FIELDS):
     def one(kind, value):
         if isinstance(kind, dict):
             return json_of(value, kind)
-        return _NAMES[value] if kind == "type" else str(value) if kind == "int" else value
+        return _NAMES[value] if kind == "type" else _SHARDINGS[value].upper() if kind == "sharding" else str(value) if kind == "int" else value
     made = {}
     for name, value in message.items():
         kind = fields[name][1]
@@ -183,7 +220,8 @@ def text_of(message, fields=_FIELDS, indent=""):
             quoted = value.replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'{indent}{name}: "{quoted}"')
         else:
-            lines.append(f"{indent}{name}: {_NAMES[value] if kind == 'type' else value}")
+            words = {"type": _NAMES.get, "sharding": lambda kind: _SHARDINGS[kind].upper(), "bool": lambda known: str(known).lower()}
+            lines.append(f"{indent}{name}: {words.get(kind, str)(value)}")
     return "\n".join(lines) + ("\n" if lines else "")
 
 
@@ -200,7 +238,7 @@ def bytes_of(message, fields=_FIELDS):
     """The serialized message."""
     made = b""
     for _, number, kind, value in _values(message, fields):
-        if kind in ("int", "type"):
+        if kind in ("int", "type", "sharding", "bool"):
             made += _varint(number << 3) + _varint(value)
         elif kind in ("f32", "f64"):
             made += _varint(number << 3 | (5 if kind == "f32" else 1)) + struct.pack("<f" if kind == "f32" else "<d", value)

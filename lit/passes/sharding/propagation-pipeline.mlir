@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: xla-opt %s -sdy-propagation-pipeline | FileCheck %s
-// Flags that change nothing here, and one under its newer name.
+// Flags about calls, of which there are none, and one under its newer name.
 // RUN: xla-opt %s  -sdy-propagation-pipeline='enable-late-inlining=false enable-native-non-flat-support=true debug-propagation-edge-sharding=true' -o %t && grep -q sdy.propagation_edges %t
 
 sdy.mesh @mesh = <["data"=2, "model"=4]>

@@ -645,3 +645,25 @@ torch_xla.sync()
                    env=dict(os.environ, XLA_SAVE_TENSORS_FILE=str(tmp_path / "saved"), XLA_SAVE_TENSORS_FMT="hlo"))
     lines = (tmp_path / "saved.0").read_text().splitlines()
     assert lines[-2:] == ["#OUTPUT_SHARDING_END", ""] and f"f32[8,32] {{devices=[8,1]{LIST}}}" in lines
+
+
+def test_text_after_partitioning(monkeypatch):
+    a, b = torch.ones(1, 128).to("xla"), torch.ones(128, 1).to("xla")
+    xs.mark_sharding(a, grid(1, 8), (0, 1))
+    assert "all-reduce" not in XLAC._get_xla_tensors_hlo([a @ b])
+    monkeypatch.setenv("XLA_DUMP_POST_OPTIMIZATIONS", "1")
+    text = XLAC._get_xla_tensors_hlo([a @ b])
+    assert "all-reduce" in text and "f32[1,16]" in text
+
+
+def test_serialized_modules_have_shardings():
+    client = pytest.importorskip("jax._src.lib").xla_client
+    a, b, c = (torch.zeros(16, 8, device="xla") for _ in range(3))
+    xs.mark_sharding(a, grid(2, 4, names=("x", "y")), ("x", None))
+    xs.mark_sharding(b, grid(2, 4, names=("x", "y")), ("y", "x"))
+    context = XLAC.lowering.LoweringContext("marked")
+    context.build([a + 1, b + c])
+    assert "replicate_on_last_tile_dim: true" in context.hlo_text() and 'custom_call_target: "Sharding"' in context.hlo_text()
+    read = client.XlaComputation(context.hlo()).as_hlo_text()
+    for tiles in ("[2,1,4]<=[8] last_tile_dim_replicate", "[4,2]<=[2,4]T(1,0)"):
+        assert "sharding={devices=" + tiles + "}" in read, read

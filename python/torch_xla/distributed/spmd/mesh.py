@@ -212,7 +212,7 @@ class Mesh:
     def check_devices(self, what):
         """Raises where the mesh names devices that there are not."""
         count = xr.global_runtime_device_count()
-        rule = "Device IDs has to be subset of addressable_devices"
+        rule = f"Device IDs has to be subset of addressable_devices; got: {[int(device) for device in self.device_ids]}"
         if self.size() > count:
             raise error(what, f"a mesh of the {count} devices that there are", f"one of {self.size()}: {dict(self.shape())}", rule=rule)
         missing = [int(device) for device in self.device_ids if not 0 <= device < count]
