@@ -138,6 +138,10 @@ BACKWARD = {
     "plain": (plain, (1, 4, 50, 19), heads(4, 50, 37, 16, 19)),
     "rows_of_many_tiles": (plain, (1, 4, 300, 8), heads(4, 300, 140, 16, 8)),
     "causal": (causal(), (2, 4, 130, 24), ((2, 4, 130, 16), (2, 4, 130, 16), (2, 4, 130, 24))),
+    "causal_rows_of_many_tiles": (causal(), (1, 4, 270, 24), heads(4, 270, 270, 16, 24)),
+    "causal_keys_before": (causal(shift=60), (1, 4, 250, 8), heads(4, 250, 310, 16, 8)),
+    "mask_near_scores": (causal(low=-2.0), (1, 4, 270, 8), heads(4, 270, 270, 8, 8)),
+    "no_key_allowed": (causal(low=-1e30, shift=-40), (1, 4, 270, 8), heads(4, 270, 270, 8, 8)),
     "bias_of_keys": (bias, (2, 40, 3, 16), CASES["bias_of_keys"][1]),
     "library": (library, (2, 96, 4, 16), ((2, 96, 4, 16),) * 3),
     "heads_share_keys": (library, (2, 96, 6, 16), ((2, 96, 6, 16), (2, 96, 2, 16), (2, 96, 2, 16))),
@@ -168,6 +172,19 @@ def test_gradients_equal_jax(name, tmp_path):
     assert emitters.count("attention") == 1 and "contraction" not in emitters
     for mine, theirs in zip(got, want):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("operand, number", [(0, np.inf), (0, 1e30), (1, np.nan), (1, 1e30), (2, np.inf), (3, np.nan), (3, 1e30)])
+def test_gradients_behind_the_mask(operand, number, tmp_path):
+    """0 times what is not a number is none, also where a key is masked: all keys count then."""
+    inputs = normal(((1, 4, 270, 8), *heads(4, 270, 270, 8, 8)))
+    inputs[operand][0, 1, 150, 3] = number
+    got, want, emitters = compiled(gradients(causal(low=-1e30)), inputs, tmp_path)
+    assert emitters.count("attention") == 1
+    for mine, theirs in zip(got, want):
+        rows = np.isfinite(theirs) & (np.abs(theirs) < 1e6)
+        np.testing.assert_array_equal(np.isnan(mine), np.isnan(theirs))
+        np.testing.assert_allclose(mine[rows], theirs[rows], rtol=1e-4, atol=1e-4)
 
 
 def test_training_keeps_no_weights(tmp_path):

@@ -165,33 +165,44 @@ void AttentionEmitter::reduceRow(PointEvaluator &row, int level, Value rowBase) 
   SmallVector<Value> totals = foldLanes(row, combine(live[0], live[1]), combine);
   for (auto [node, op, total] : llvm::zip(nodes, combiners, totals)) {
     Value all = total;
-    if (mask) {
-      PointEvaluator masked = maskedPoint(row);
-      SmallVector<Value> args = masked.inputsOf(*node);
-      Value neutral = masked.number(identityOf(op, op->getResult(0).getType()));
-      args.push_back(neutral);
-      Value number = masked.cloneBody(*node, args).front();
-      if (isa<arith::AddFOp>(op)) {
-        isZero(row, number);
-      } else {
+    if (mask)
+      atMaskedPoints(row, [&, node = node, op = op, total = total](PointEvaluator &masked) {
+        SmallVector<Value> args = masked.inputsOf(*node);
+        args.push_back(masked.number(identityOf(op, op->getResult(0).getType())));
+        Value number = masked.cloneBody(*node, args).front();
+        if (isa<arith::AddFOp>(op)) {
+          isZero(row, number);
+          return;
+        }
         OpBuilder b = row.builder();
         Value isShort = arith::CmpIOp::create(b, row.loc(), arith::CmpIPredicate::ult, keysEnd, row.constant(model.atomSizes[n]));
         Value both = row.cloneOn(op, {total, number});
         b = row.builder();
         all = arith::SelectOp::create(b, row.loc(), isShort, both, total);
-      }
-    }
+      });
     row.bind(node->op->getResult(0), row.cloneOn(op, {row.evaluate(node->inits[0]), all}));
   }
 }
 
-/// A point of the row behind the keys that are computed.
-PointEvaluator AttentionEmitter::maskedPoint(PointEvaluator &row) {
-  PointEvaluator point = row;
-  point.enter(row.block());
-  point.bindIndex(n, point.constant(0)); // nothing depends on it (matchMask)
-  point.bind(mask->chosen, point.evaluate(*mask->low));
-  return point;
+/// Calls `check` for points of the row behind the keys that are computed: with the largest and the smallest gradient of a weight that
+/// ordinary numbers give, where there are such.
+void AttentionEmitter::atMaskedPoints(PointEvaluator &row, llvm::function_ref<void(PointEvaluator &)> check) {
+  for (double extreme : {0x1p125, -0x1p125}) {
+    PointEvaluator point = row;
+    point.enter(row.block());
+    point.bindIndex(n, point.constant(0)); // nothing depends on it (matchMask)
+    OpBuilder b = point.builder();
+    for (Value condition : mask->conditions)
+      point.bind(condition, point.number(b.getBoolAttr(false)));
+    if (mask->other) {
+      Value tensor = mask->other->sum.node->op->getResult(0);
+      point.bind(tensor, point.number(b.getFloatAttr(getElementTypeOrSelf(tensor.getType()), extreme)));
+    }
+    point.bind(mask->chosen, point.evaluate(*mask->low));
+    check(point);
+    if (!mask->other)
+      return;
+  }
 }
 
 void AttentionEmitter::isZero(PointEvaluator &at, Value number) {
@@ -263,23 +274,42 @@ Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value ro
     reduceRow(row, level, rowBase);
   for (const Output *output : rowOutputs)
     row.store(output->store, row.evaluate(output->value));
-  if (mask) {
-    PointEvaluator masked = maskedPoint(row);
-    isZero(row, factorAt(masked, products[0].sum, products[0].weights));
-    if (mask->isSum) {
-      // A score that is a number, plus -inf.
-      OpBuilder b = row.builder();
-      auto infinity = b.getFloatAttr(type, APFloat::getInf(cast<FloatType>(type).getFloatSemantics(), /*Negative=*/true));
-      Value isLow = arith::CmpFOp::create(b, row.loc(), arith::CmpFPredicate::OEQ, masked.evaluate(*mask->low), row.number(infinity));
-      b = row.builder();
-      maskedIsZero = arith::AndIOp::create(b, row.loc(), maskedIsZero, isLow);
-    }
-  }
+  if (mask)
+    atMaskedPoints(row, [&](PointEvaluator &masked) {
+      for (const Product &product : products)
+        isZero(row, factorAt(masked, product.sum, product.weights));
+      if (mask->isSum) {
+        // A score that is a number, plus -inf.
+        OpBuilder b = row.builder();
+        auto infinity = b.getFloatAttr(type, APFloat::getInf(cast<FloatType>(type).getFloatSemantics(), /*Negative=*/true));
+        Value isLow = arith::CmpFOp::create(b, row.loc(), arith::CmpFPredicate::OEQ, masked.evaluate(*mask->low), row.number(infinity));
+        b = row.builder();
+        maskedIsZero = arith::AndIOp::create(b, row.loc(), maskedIsZero, isLow);
+      }
+    });
   leaveWeights(row, rowBase);
+  if (mask)
+    clearBehind(row, rowBase);
   if (mask)
     yieldFrom(loop, {maskedIsZero});
   row.leave();
   return mask ? loop.getResult(0) : Value();
+}
+
+/// Register tiles may pass the last key: no weights there.
+void AttentionEmitter::clearBehind(PointEvaluator &row, Value rowBase) {
+  SmallVector<bool> done(slots.size(), false);
+  for (const Product &product : products) {
+    if (!product.isSumOfRows || std::exchange(done[product.slot], true))
+      continue;
+    OpBuilder b = row.builder();
+    Value zero = row.number(cast<TypedAttr>(b.getZeroAttr(row.vectorOf(type)))), to = row.add(rowBase, keysEnd);
+    for (int64_t lane = 0; lane < product.tile.rows; lane += lanes) {
+      Value address = row.addConstant(to, lane);
+      b = row.builder();
+      vector::StoreOp::create(b, row.loc(), zero, slots[product.slot].memory, ValueRange{address});
+    }
+  }
 }
 
 /// The consumers of a product's results, `count` rows of them.
@@ -322,8 +352,12 @@ void AttentionEmitter::takeScratch() {
     source.packedKeys = scratch.take(type, llvm::alignTo(length, scoreWidth) * depth + lanes * scoreWidth);
     source.queryRows = rowsOf(llvm::alignTo(depth, lanes));
   }
+  int64_t behind = 0; // clearBehind()
+  for (const Product &product : products)
+    if (product.isSumOfRows)
+      behind = std::max<int64_t>(behind, llvm::alignTo(product.tile.rows, lanes));
   for (Matrix &slot : slots)
-    slot = rowsOf(llvm::alignTo(length, scoreWidth));
+    slot = rowsOf(llvm::alignTo(length, scoreWidth) + behind);
   for (Product &product : products) {
     int64_t width = product.tile.vectors * lanes, columns = llvm::alignTo(model.atomSizes[product.d], width);
     if (product.isSumOfRows)
@@ -366,15 +400,7 @@ bool AttentionEmitter::emit() {
     else
       packColumns(at, product.sum, product.values, product.d, n, product.packedValues, product.tile.vectors);
   }
-  Value areNumbers;
-  if (mask)
-    areNumbers = areOrdinary(at, {products[0].packedValues, 0}, at.constant(1), products[0].sums.stride * length);
-  if (mask && mask->isSum) {
-    Value areKeys = areOrdinary(at, {sources[0].packedKeys, 0}, at.constant(1),
-                                llvm::alignTo(length, scoreTile.vectors * lanes) * model.atomSizes[sources[0].k]);
-    OpBuilder b = at.builder();
-    areNumbers = arith::AndIOp::create(b, at.loc(), areNumbers, areKeys);
-  }
+  Value areNumbers = mask ? areUnitsOrdinary(at) : Value();
   scf::ForOp tiles = openLoop(at, rowBegin, rowEnd, tileRows);
   at.enterLoop(tiles);
   Value first = tiles.getInductionVar(), here = at.constant(tileRows);
@@ -405,13 +431,26 @@ Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value 
     multiplyTile(tile, rows, source, slot);
   Value isRight = sweepRows(tile, rowBegin, rows);
   for (const Product &product : products) {
-    if (product.isSumOfRows) {
-      multiplyRows(tile, rows, product);
+    if (product.isSumOfRows)
       continue;
-    }
     multiplyValues(tile, rows, product);
     finish(tile, product, rows, [&](PointEvaluator &row, Value index) { bindLinear(row, row.add(rowBegin, index), rowOrder); });
   }
+  if (!sumsRows())
+    return isRight;
+  // What is added stays: not if the tile will be computed again.
+  PointEvaluator at = tile;
+  if (mask) {
+    OpBuilder b = at.builder();
+    Value isAll = arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::eq, keysEnd, at.constant(model.atomSizes[n]));
+    auto branch = scf::IfOp::create(b, at.loc(), arith::OrIOp::create(b, at.loc(), isAll, isRight), /*withElseRegion=*/false);
+    at.enterRegion(branch, branch.thenBlock());
+  }
+  for (const Product &product : products)
+    if (product.isSumOfRows)
+      multiplyRows(at, rows, product);
+  if (mask)
+    at.leave();
   return isRight;
 }
 
@@ -419,7 +458,7 @@ Value AttentionEmitter::computeTile(PointEvaluator &tile, Value rowBegin, Value 
 /// as the mask's constant) or if 0 times a value may not be 0, with all keys.
 void AttentionEmitter::computeUnmasked(PointEvaluator &tile, Value rowBegin, Value rows, Value reach, Value areNumbers) {
   PointEvaluator at = tile;
-  Value areRows = mask->isSum ? areOrdinary(at, sources[0].queryRows, rows, llvm::alignTo(model.atomSizes[sources[0].k], lanes)) : Value();
+  Value areRows = areRowsOrdinary(at, rows);
   int64_t length = model.atomSizes[n];
   OpBuilder b = at.builder();
   Value all = at.constant(length), step = at.constant(keyStep);

@@ -20,6 +20,8 @@ struct RegisterTile {
 /// One number instead of the scores wherever n >= limit (causal masks), or added to them, if it is -inf.
 struct Mask {
   mlir::Value chosen;           ///< the tensor of scores and that number
+  const struct Source *scores = nullptr, *other = nullptr; ///< of the gradients of weights, in a backward pass
+  mlir::SmallVector<mlir::Value, 2> conditions;            ///< booleans that are false from the limit on
   const Operand *low = nullptr; ///< the number
   bool isSum = false;
   LinearExpr limit; ///< of the row's indices
@@ -80,13 +82,15 @@ private:
   mlir::LogicalResult classifyOutputs();
   /// What follows from the sources, and from which products.
   struct Reach {
-    bool scores = false;
-    uint32_t products = 0;
+    uint32_t sources = 0, products = 0; ///< as bits
   };
   Reach reachOf(const Operand &operand) const;
   Reach reachOf(const Node &node) const { return reach[&node - model.nodes.data()]; }
-  bool dependsOnScores(const Operand &operand) const { return reachOf(operand).scores; }
+  bool dependsOnScores(const Operand &operand) const { return reachOf(operand).sources; }
   const Source *sourceOf(mlir::Value tensor) const;
+  bool sumsRows() const {
+    return llvm::any_of(products, [](const Product &product) { return product.isSumOfRows; });
+  }
   bool isForward() const { return sources.size() == 1 && products.size() == 1 && !products[0].isSumOfRows; }
   AtomSet reads(const Operand &operand) const;
   bool isContiguous(const Operand &operand, int atom) const;
@@ -97,7 +101,9 @@ private:
   void matchMask();
   bool areScores(const Operand &operand) const;
   std::optional<Mask> maskOf(const Node &node, const Operand *&condition) const;
-  bool followsFrom(mlir::Value tensor, const Operand &operand) const;
+  bool followsFrom(const Mask &mask, const Operand &operand) const;
+  bool canLeaveOut(const Mask &mask) const;
+  std::optional<std::vector<bool>> linearIn(const Source &source) const;
   std::optional<LinearExpr> linearOf(const Operand &operand) const;
   std::optional<LinearExpr> linearOf(const Node &node, mlir::Value value) const;
   std::optional<LinearExpr> marginOf(const Operand &operand) const;
@@ -106,6 +112,8 @@ private:
   void takeScratch();
   void bindLanes(PointEvaluator &at, int atom, mlir::Value begin, int64_t step);
   void packColumns(PointEvaluator &unit, const SumOfProducts &sum, const Factor &factor, int column, int depth, mlir::Value memory, int64_t vectors);
+  mlir::Value areUnitsOrdinary(PointEvaluator &unit);
+  mlir::Value areRowsOrdinary(PointEvaluator &tile, mlir::Value rows);
   mlir::Value areOrdinary(PointEvaluator &unit, const Matrix &numbers, mlir::Value rows, int64_t width);
   void packRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows, const SumOfProducts &sum, const Factor &factor, int atom, const Matrix &to);
   mlir::Value reachOfRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
@@ -115,7 +123,8 @@ private:
   void multiplyValues(PointEvaluator &tile, mlir::Value rows, const Product &product);
   void multiplyRows(PointEvaluator &tile, mlir::Value rows, const Product &product);
   mlir::Value sweepRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
-  PointEvaluator maskedPoint(PointEvaluator &row);
+  void atMaskedPoints(PointEvaluator &row, llvm::function_ref<void(PointEvaluator &)> check);
+  void clearBehind(PointEvaluator &row, mlir::Value rowBase);
   void isZero(PointEvaluator &at, mlir::Value number);
   mlir::Value computeTile(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
   void computeUnmasked(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows, mlir::Value reach, mlir::Value areNumbers);

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/bit.h"
 
 #include <numeric>
 
@@ -81,16 +82,55 @@ std::optional<LinearExpr> AttentionEmitter::marginOf(const Operand &operand) con
   return left;
 }
 
-/// The operand's dependence on the index of the keys is through `tensor` only.
-bool AttentionEmitter::followsFrom(Value tensor, const Operand &operand) const {
-  if (!(model.depends(operand) & atomBit(n)) || (operand.kind == Operand::Intermediate && operand.value == tensor))
+/// The operand's dependence on the index of the keys is through what a masked point has instead only.
+bool AttentionEmitter::followsFrom(const Mask &found, const Operand &operand) const {
+  if (!(model.depends(operand) & atomBit(n)))
     return true;
-  if (operand.kind != Operand::Intermediate || sourceOf(operand.value))
+  if (operand.kind != Operand::Intermediate)
     return false;
+  if (operand.value == found.chosen || llvm::is_contained(found.conditions, operand.value))
+    return true;
+  if (const Source *source = sourceOf(operand.value))
+    return source == found.other;
   const Node &node = model.nodeOf(operand);
   return !llvm::any_of(node.loops, [&](const LinearExpr &loop) { return node.usesIndex && (loop.atoms() & atomBit(n)); }) &&
-         llvm::all_of(node.inputs, [&](const Operand &input) { return followsFrom(tensor, input); }) &&
-         llvm::all_of(node.captured, [&](const auto &captured) { return followsFrom(tensor, captured.second); });
+         llvm::all_of(node.inputs, [&](const Operand &input) { return followsFrom(found, input); }) &&
+         llvm::all_of(node.captured, [&](const auto &captured) { return followsFrom(found, captured.second); });
+}
+
+/// The nodes whose elements change with those of the source (not through sums of rows), if they are linear in them: then they lie between
+/// what they are for the largest and the smallest number.
+std::optional<std::vector<bool>> AttentionEmitter::linearIn(const Source &source) const {
+  std::vector<bool> changes(model.nodes.size());
+  auto doesChange = [&](const Operand &operand) {
+    return operand.kind == Operand::Intermediate && changes[&model.nodeOf(operand) - model.nodes.data()];
+  };
+  for (auto [index, node] : llvm::enumerate(model.nodes)) {
+    bool isSource = &node == source.sum.node;
+    changes[index] = isSource || (!node.reduction && llvm::any_of(node.inputs, doesChange));
+    if (llvm::any_of(node.captured, [&](const auto &captured) { return doesChange(captured.second); }))
+      return std::nullopt;
+    if (!changes[index] || isSource || !node.body)
+      continue;
+    auto doesArgument = [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && argument.getArgNumber() < node.inputs.size() && doesChange(node.inputs[argument.getArgNumber()]);
+    };
+    Value result = node.body->getTerminator()->getOperand(0);
+    if (isa<BlockArgument>(result))
+      continue;
+    Operation *op = result.getDefiningOp();
+    Attribute constant;
+    if (llvm::any_of(op->getOperands(), [&](Value value) { return !isa<BlockArgument>(value) && !matchPattern(value, m_Constant(&constant)); }))
+      return std::nullopt;
+    bool isLinear = isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::TruncFOp, arith::ExtFOp>(op) ||
+                    (isa<arith::MulFOp>(op) && !(doesArgument(op->getOperand(0)) && doesArgument(op->getOperand(1)))) ||
+                    (isa<arith::DivFOp>(op) && !doesArgument(op->getOperand(1))) ||
+                    (isa<arith::SelectOp>(op) && !doesArgument(op->getOperand(0)));
+    if (!isLinear)
+      return std::nullopt;
+  }
+  return changes;
 }
 
 /// What a node without arithmetic of its own passes on.
@@ -158,31 +198,59 @@ std::optional<Mask> AttentionEmitter::maskOf(const Node &node, const Operand *&c
   return std::nullopt;
 }
 
+/// Reductions and weights need nothing of masked keys but what atMaskedPoints() knows.
+bool AttentionEmitter::canLeaveOut(const Mask &found) const {
+  std::optional<std::vector<bool>> changes;
+  if (found.other && !(changes = linearIn(*found.other)))
+    return false;
+  for (const Node &node : model.nodes) {
+    if (!node.reduction || sourceOf(node.op->getResult(0)) || reachOf(node).products)
+      continue;
+    Value element;
+    Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
+    bool isSum = isa<arith::AddFOp>(combine) && (!found.other || isa<BlockArgument>(element) || isa<arith::ExtFOp>(element.getDefiningOp()));
+    bool isExtreme = isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combine) ||
+                     (!found.other && isa<arith::AddFOp>(combine));
+    if (!isSum && !isExtreme)
+      return false;
+    for (const Operand &input : node.inputs)
+      if (!followsFrom(found, input) ||
+          (!isSum && changes && input.kind == Operand::Intermediate && (*changes)[&model.nodeOf(input) - model.nodes.data()]))
+        return false;
+  }
+  return llvm::all_of(products, [&](const Product &product) { return followsFrom(found, *product.weights.operand); });
+}
+
 /// A number instead of the scores where the index of the keys is too far behind the row's, if all else follows from that.
 void AttentionEmitter::matchMask() {
   constexpr int64_t kSafe = int64_t(1) << 30; // no 32-bit index wraps
-  if (!isForward())
-    return;
   for (const Node &node : model.nodes) {
-    if (!node.body || node.reduction || node.op->getNumResults() != 1 || !(node.kept & atomBit(n)))
+    if (!node.body || node.reduction || node.op->getNumResults() != 1 || !(node.kept & atomBit(n)) || !llvm::isPowerOf2_32(reachOf(node).sources))
       continue;
     const Operand *condition = nullptr;
     std::optional<Mask> found = maskOf(node, condition);
     std::optional<LinearExpr> margin = found ? marginOf(*condition) : std::nullopt;
     if (!margin || margin->coefficient(n) != -1 || (margin->atoms() & ~(batch | rowAtoms | atomBit(n))))
       continue;
+    found->scores = &sources[llvm::countr_zero(reachOf(node).sources)];
+    if (sources.size() == 2)
+      found->other = &sources[1 - llvm::countr_zero(reachOf(node).sources)];
     int64_t most = std::abs(margin->offset);
     for (auto [atom, coefficient] : margin->terms)
       most += std::abs(coefficient) * model.atomSizes[atom];
-    bool isAll = most < kSafe && followsFrom(found->chosen, *products[0].weights.operand);
-    for (const Node &other : model.nodes)
-      if (other.reduction && &other != sources[0].sum.node && &other != products[0].sum.node) {
-        Value element;
-        Operation *combine = matchCombiner(other.body, other.inputs.size(), element);
-        isAll &= isa<arith::AddFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combine) &&
-                 llvm::all_of(other.inputs, [&](const Operand &input) { return followsFrom(found->chosen, input); });
-      }
-    if (!isAll)
+    // The same condition once more, for gradients.
+    for (const Node &other : model.nodes) {
+      if (other.reduction || other.op->getNumResults() != 1 || !getElementTypeOrSelf(other.op->getResult(0).getType()).isInteger(1))
+        continue;
+      Operand operand;
+      operand.kind = Operand::Intermediate;
+      operand.value = other.op->getResult(0);
+      std::optional<LinearExpr> same = marginOf(operand);
+      if (same && same->offset == margin->offset && same->atoms() == margin->atoms() &&
+          llvm::all_of(margin->terms, [&](const auto &term) { return same->coefficient(term.first) == term.second; }))
+        found->conditions.push_back(operand.value);
+    }
+    if (most >= kSafe || !canLeaveOut(*found))
       continue;
     for (auto [atom, coefficient] : margin->terms)
       if (atom != n)

@@ -26,7 +26,7 @@ LogicalResult AttentionEmitter::match() {
   for (auto [index, node] : llvm::enumerate(model.nodes)) {
     Reach &here = reach[index];
     auto join = [&](const Operand &operand) {
-      here.scores |= reachOf(operand).scores;
+      here.sources |= reachOf(operand).sources;
       here.products |= reachOf(operand).products;
     };
     for (const Operand &input : node.inputs)
@@ -38,10 +38,12 @@ LogicalResult AttentionEmitter::match() {
     SumOfProducts found;
     if (!node.reduction || failed(matchSumOfProducts(node, found, ignored)))
       continue;
-    if (!here.scores) {
+    if (sources.size() + products.size() > 16)
+      break; // refused below
+    if (!here.sources) {
+      here.sources = 1u << sources.size();
       sources.emplace_back();
       sources.back().sum = found;
-      here.scores = true;
       continue;
     }
     bool inA = dependsOnScores(*found.a.operand);
@@ -53,12 +55,12 @@ LogicalResult AttentionEmitter::match() {
     product.weights = inA ? found.a : found.b;
     product.values = inA ? found.b : found.a;
   }
+  if (sources.size() > 2 || products.size() > 4)
+    return fail("more sums of products than attention has");
   if (sources.size() + products.size() < 2)
     return fail("no two sums of products");
   if (products.empty())
     return fail("one sum of products is not a factor of the other");
-  if (sources.size() > 2 || products.size() > 4)
-    return fail("more sums of products than attention has");
   type = sources[0].sum.accType;
   auto isOther = [&](const auto &one) { return one.sum.accType != type; };
   if (!isa<FloatType>(type) || llvm::any_of(sources, isOther) || llvm::any_of(products, isOther))
@@ -173,7 +175,7 @@ LogicalResult AttentionEmitter::classifyOutputs() {
       if (!llvm::isPowerOf2_32(from.products) || atoms != product.sum.node->kept)
         return fail("an output of two products");
       product.outputs.push_back(&output);
-    } else if (from.scores && atoms == (batch | rowAtoms) && model.level(output.value) <= lastLevel) {
+    } else if (from.sources && atoms == (batch | rowAtoms) && model.level(output.value) <= lastLevel) {
       rowOutputs.push_back(&output);
     } else {
       return fail("an output with other indices");

@@ -52,17 +52,14 @@ void AttentionEmitter::chooseSlots() {
 void AttentionEmitter::chooseBlocks() {
   lanes = target.vectorBits / type.getIntOrFloatBitWidth();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8, rows = model.product(rowAtoms), length = model.atomSizes[n], widths = 0;
-  bool isSummingRows = false;
   for (const Source &source : sources)
     widths += model.atomSizes[source.k];
-  for (const Product &product : products) {
+  for (const Product &product : products)
     widths += model.atomSizes[product.d];
-    isSummingRows |= product.isSumOfRows;
-  }
   // Groups of rows pack keys and values again: only where batch alone leaves threads without work, and never where rows are summed up.
   int64_t units = model.product(batch);
   groups = 1;
-  while (!isSummingRows && units * groups < 3 * target.threads && rows / (groups * 2) >= 128)
+  while (!sumsRows() && units * groups < 3 * target.threads && rows / (groups * 2) >= 128)
     groups *= 2;
   groupRows = llvm::divideCeil(rows, groups);
   groups = llvm::divideCeil(rows, groupRows);
@@ -197,6 +194,40 @@ void AttentionEmitter::clear(PointEvaluator &unit, const Matrix &numbers, int64_
   at.leave();
 }
 
+/// Whether 0 times anything that is packed for all rows is 0.
+Value AttentionEmitter::areUnitsOrdinary(PointEvaluator &unit) {
+  Value all = unit.number(unit.builder().getBoolAttr(true));
+  auto check = [&](Value memory, int64_t count) {
+    Value next = areOrdinary(unit, {memory, 0}, unit.constant(1), count);
+    OpBuilder b = unit.builder();
+    all = arith::AndIOp::create(b, unit.loc(), all, next);
+  };
+  for (const Product &product : products)
+    if (!product.isSumOfRows)
+      check(product.packedValues, product.sums.stride * model.atomSizes[n]);
+  for (const Source &source : sources)
+    if (&source == mask->other || mask->isSum)
+      check(source.packedKeys, llvm::alignTo(model.atomSizes[n], scoreTile.vectors * lanes) * model.atomSizes[source.k]);
+  return all;
+}
+
+/// The same of what is packed for the rows of a tile; null if nothing needs it.
+Value AttentionEmitter::areRowsOrdinary(PointEvaluator &tile, Value rows) {
+  Value all;
+  auto check = [&](const Matrix &matrix, int64_t width) {
+    Value next = areOrdinary(tile, matrix, rows, llvm::alignTo(width, lanes));
+    OpBuilder b = tile.builder();
+    all = all ? arith::AndIOp::create(b, tile.loc(), all, next).getResult() : next;
+  };
+  for (const Source &source : sources)
+    if (&source == mask->other || mask->isSum)
+      check(source.queryRows, model.atomSizes[source.k]);
+  for (const Product &product : products)
+    if (product.isSumOfRows)
+      check(product.valueRows, model.atomSizes[product.d]);
+  return all;
+}
+
 /// Whether all numbers are so small that 0 times each is 0 and no sum of products of two of them overflows.
 Value AttentionEmitter::areOrdinary(PointEvaluator &unit, const Matrix &numbers, Value rows, int64_t width) {
   PointEvaluator at = unit;
@@ -318,7 +349,7 @@ void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows, const Pr
 void AttentionEmitter::multiplyRows(PointEvaluator &tile, Value rows, const Product &product) {
   const Matrix &weights = slots[product.slot];
   PointEvaluator at = tile;
-  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(model.atomSizes[n]), product.tile.rows);
+  scf::ForOp loop = openLoop(at, at.constant(0), keysEnd, product.tile.rows);
   at.enterLoop(loop);
   Value key = loop.getInductionVar();
   scf::ForOp panels = openLoop(at, at.constant(0), at.constant(model.atomSizes[product.d]), product.tile.vectors * lanes);

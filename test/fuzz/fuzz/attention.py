@@ -78,7 +78,7 @@ def pattern(p):
     heads, groups = int(r.choice([1, 2, 3, 5, 6, 6])), int(r.choice([1, 1, 1, 2]))
     rows, keys = (int(r.choice([16, 17, 23, 31, 33, 40, 64, 70])) for _ in range(2))
     if r.random() < 0.1:  # masks of this size are not folded
-        heads, groups, rows, keys = 1, 1, 270, 265
+        heads, groups, rows, keys = int(r.choice([1, 4])), 1, 270, 265
     depth, width = (int(r.choice([2, 5, 8, 16, 19, 24])) for _ in range(2))
     # [heads, length, width] or [length, heads, width]; rows of several heads may share keys.
     inner = r.random() < 0.5
