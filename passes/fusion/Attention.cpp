@@ -3,7 +3,7 @@
 // Input:   %s = dot_general %q, %k ; … scale, mask, maximum of each row, exponential, sum, division … ; %o = dot_general %p, %v
 // Output:  these operations as one cluster: the scores never exist in memory (lowering/cpu/emitters/Attention.cpp).
 //          What is done to q, k and v before (transposes, repeated heads, scales) joins, because all three are packed anyway.
-// Leaves alone scores that somebody else reads (gradients), few rows (reading the keys is all that counts), products of which the
+// Leaves alone scores that somebody else reads, few rows (reading the keys is all that counts), products of which the
 // second does not sum over the first one's columns, chains without an exponential.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/Attention.h"
@@ -61,7 +61,8 @@ public:
   std::optional<Cluster> cluster(const KernelCheck &isAttention) {
     joinMasks(members, [&](Operation *op) { return op == scores || op == last; }, copies, kMostOps);
     absorbOperands();
-    joinFollowers(members, last);
+    if (!hasRowResults) // they are used behind `last`, but not behind what follows it
+      joinFollowers(members, last);
     std::optional<Cluster> result = checkedCluster(members, isAttention);
     if (!result)
       copies.undo();
@@ -95,6 +96,7 @@ private:
   /// What lies between the products, with masks that nobody else or only others like it use.
   bool collect() {
     members.clear();
+    hasRowResults = false;
     bool hasExponential = false;
     for (auto [op, depends] : visited)
       if (depends)
@@ -104,8 +106,15 @@ private:
       return false;
     for (Operation *op : members) {
       hasExponential |= isa<ExpOp>(op);
-      if (op != last && llvm::any_of(op->getUsers(), [&](Operation *user) { return !members.contains(user); }))
-        return false;
+      for (Operation *user : op->getUsers()) {
+        if (op == last || members.contains(user))
+          continue;
+        // A number per row (the sum, for a backward pass) is a further result, if it is needed behind the last product.
+        Operation *here = last->getBlock()->findAncestorOpInBlock(*user);
+        if (elementsOf(op->getResult(0)) * shapeOf(weights)[keyDimension] != elementsOf(weights) || !here || !last->isBeforeInBlock(here))
+          return false;
+        hasRowResults = true;
+      }
     }
     return hasExponential;
   }
@@ -365,7 +374,7 @@ private:
   const llvm::DenseSet<Operation *> &taken;
   Value weights, values;
   int64_t keyDimension = 0, key = kOne;
-  bool hasSecondScores = false;
+  bool hasSecondScores = false, hasRowResults = false;
   llvm::MapVector<Operation *, bool> visited;
   Members members;
   Copies copies;

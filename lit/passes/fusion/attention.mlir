@@ -134,3 +134,22 @@ func.func @added_mask(%q: tensor<1x32x8xf32>, %k: tensor<1x32x8xf32>, %v: tensor
   %3 = stablehlo.dot_general %2, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<1x32x32xf32>, tensor<1x32x16xf32>) -> tensor<1x32x16xf32>
   return %3 : tensor<1x32x16xf32>
 }
+
+// -----
+
+// The sums of the rows are a second result, for what comes later.
+// CHECK-LABEL: func.func @row_sums
+// CHECK-NEXT: %[[R:.*]]:2 = call @[[K:dot_general_[0-9_]+]](
+// CHECK-NEXT: %[[L:.*]] = call @{{.*}}(%[[R]]#{{[01]}})
+// CHECK-NEXT: return %[[R]]#{{[01]}}, %[[L]]
+func.func @row_sums(%q: tensor<4x32x8xf32>, %k: tensor<4x40x8xf32>, %v: tensor<4x40x16xf32>) -> (tensor<4x32x16xf32>, tensor<4x32xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x32x8xf32>, tensor<4x40x8xf32>) -> tensor<4x32x40xf32>
+  %1 = stablehlo.exponential %0 : tensor<4x32x40xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x32x40xf32>, tensor<f32>) -> tensor<4x32xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<4x32xf32>) -> tensor<4x32x40xf32>
+  %4 = stablehlo.divide %1, %3 : tensor<4x32x40xf32>
+  %5 = stablehlo.dot_general %4, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x32x40xf32>, tensor<4x40x16xf32>) -> tensor<4x32x16xf32>
+  %6 = stablehlo.log %2 : tensor<4x32xf32>
+  return %5, %6 : tensor<4x32x16xf32>, tensor<4x32xf32>
+}
