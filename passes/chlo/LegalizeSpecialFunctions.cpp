@@ -15,10 +15,11 @@ static constexpr double kPi = 3.141592653589793;
 /// e^(-a^2): the rounding error of a^2 would be multiplied by a^2, so a is split into a head with an exact square and
 /// the rest.
 static Expr expOfNegatedSquare(Expr a) {
-  int32_t exponentBits = a.getElementType().isF64() ? 11 : 8, mantissaBits = a.getElementType().isF64() ? 25 : 11;
-  Expr head = a.with(stablehlo::ReducePrecisionOp::create(a.getBuilder(), a.getLoc(), a.get(), exponentBits,
-                                                          mantissaBits));
-  return exp(-(head * head)) * exp((head - a) * (head + a));
+  bool isWide = a.getElementType().isF64();
+  Expr head = a.with(stablehlo::ReducePrecisionOp::create(a.getBuilder(), a.getLoc(), a.get(), isWide ? 11 : 8, isWide ? 25 : 11));
+  Expr rest = (head - a) * (head + a);
+  // In f32 the rest is below 1/20 wherever the result is a normal number.
+  return exp(-(head * head)) * (isWide ? exp(rest) : polynomial(rest, {1.0 / 6, 0.5, 1.0, 1.0}));
 }
 
 /// erf of |x| < 1.
@@ -27,18 +28,15 @@ static Expr erfSmall(Expr x) {
   return x + x * polynomial(square, x.getElementType().isF64() ? ArrayRef<double>(kErfSmall) : kErfSmallFloat);
 }
 
-/// erfc of a >= 1.
+/// erfc of a >= 1, in f32 of a >= 0.
 static Expr erfcLarge(Expr a) {
-  Expr bell = expOfNegatedSquare(a);
-  Expr result = a;
-  if (a.getElementType().isF64()) {
-    result = select(a < 8.0, bell * polynomial(a, kErfcP) / polynomial(a, kErfcQ),
-                    bell * polynomial(a, kErfcR) / polynomial(a, kErfcS));
-  } else {
-    Expr inverse = 1.0 / a;
-    Expr scaled = select(a < 2.0, polynomial(inverse, kErfcFloatLow), polynomial(inverse * inverse, kErfcFloatHigh));
-    result = bell * (inverse * scaled);
+  if (!a.getElementType().isF64()) {
+    // From 10.1 on the result is 0. (1 + 2a) e^(a^2) erfc(a) lies between 1 and 1.3.
+    a = select(a > 11.0, a.constant(11.0), a);
+    return expOfNegatedSquare(a) * (polynomial((a - 2.0) / (a + 2.0), kErfcFloat) / (1.0 + 2.0 * a));
   }
+  Expr bell = expOfNegatedSquare(a);
+  Expr result = select(a < 8.0, bell * polynomial(a, kErfcP) / polynomial(a, kErfcQ), bell * polynomial(a, kErfcR) / polynomial(a, kErfcS));
   // Polynomials of an infinite argument are no numbers.
   return select(a > 30.0, a.constant(0.0), result);
 }
@@ -54,8 +52,8 @@ static Expr erfReal(Expr x) {
 }
 
 static Expr erfcReal(Expr x) {
-  Expr a = abs(x), large = erfcLarge(a);
-  return select(a < 1.0, 1.0 - erfSmall(x), select(x < 0.0, 2.0 - large, large));
+  Expr a = abs(x), large = erfcLarge(a), mirrored = select(x < 0.0, 2.0 - large, large);
+  return x.getElementType().isF64() ? select(a < 1.0, 1.0 - erfSmall(x), mirrored) : mirrored;
 }
 
 static Expr erfInvReal(Expr x) {
