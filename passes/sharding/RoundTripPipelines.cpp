@@ -58,6 +58,18 @@ struct ExportFlags : PassPipelineOptions<ExportFlags> {
 
 } // namespace
 
+static void addRoundTripExport(OpPassManager &pm, bool keepMeshesInlined) {
+  if (!keepMeshesInlined)
+    pm.addPass(createLiftInlinedMeshesPass());
+  pm.addPass(createDedupMeshesPass());
+  pm.addPass(createExportNamedComputationsPass());
+  pm.addPass(createRoundTripExportOpsPass());
+  pm.addPass(createRoundTripShardMapExportPass());
+  pm.addPass(createRoundTripExportShardyAttrsPass());
+  // For those who read mhlo.sharding.
+  pm.addPass(createExportShardingsPass());
+}
+
 void registerRoundTripPipelines() {
   PassPipelineRegistration<ImportFlags>(
       "xla-sdy-round-trip-import-pipeline", "Bring sdy back from frontend attributes and custom calls",
@@ -70,18 +82,15 @@ void registerRoundTripPipelines() {
   PassPipelineRegistration<ExportFlags>(
       "xla-sdy-round-trip-export-pipeline", "Write sdy into frontend attributes and custom calls, which HLO keeps",
       [](OpPassManager &pm, const ExportFlags &flags) {
-        if (!flags.keepMeshesInlined)
-          pm.addPass(createLiftInlinedMeshesPass());
-        pm.addPass(createDedupMeshesPass());
-        pm.addPass(createExportNamedComputationsPass());
-        pm.addPass(createRoundTripExportOpsPass());
-        pm.addPass(createRoundTripShardMapExportPass());
-        pm.addPass(createRoundTripExportShardyAttrsPass());
-        // For those who read mhlo.sharding.
-        pm.addPass(createExportShardingsPass());
+        addRoundTripExport(pm, flags.keepMeshesInlined);
       });
   PassPipelineRegistration<>("xla-sdy-stablehlo-export-pipeline", "Write sdy as mhlo.sharding strings, for partitioners of HLO",
                              [](OpPassManager &pm) { addStablehloExport(pm); });
+  PassPipelineRegistration<>("xla-sdy-round-trip-testing-pipeline",
+                             "xla-sdy-round-trip-export-pipeline and back, as if HLO were between", [](OpPassManager &pm) {
+                               addRoundTripExport(pm, /*keepMeshesInlined=*/false);
+                               addRoundTripImport(pm);
+                             });
 }
 
 } // namespace millrace::sharding

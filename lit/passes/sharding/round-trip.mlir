@@ -1,6 +1,7 @@
 // sdy as text in frontend attributes and as custom calls, which HLO keeps, and back.
 // RUN: xla-opt %s -split-input-file -xla-sdy-round-trip-export-pipeline | FileCheck %s --check-prefix=OUT
 // RUN: xla-opt %s -split-input-file -xla-sdy-round-trip-export-pipeline -o - | xla-opt -split-input-file -xla-sdy-round-trip-import-pipeline | FileCheck %s --check-prefix=BACK
+// RUN: xla-opt %s -split-input-file -xla-sdy-round-trip-testing-pipeline | FileCheck %s --check-prefix=BACK
 
 // Of two meshes over the same devices the one with more axes stays.
 // OUT: module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{one = #sdy.mesh<[], device_ids=[3]>, two = #sdy.mesh<[\22a\22=2, \22b\22=4]>}"}}
