@@ -176,7 +176,8 @@ def _outlined(ops, types):
         functions.append(f"  func.func private @{impl}({given}) -> ({results}) {{\n{lines}\n"
                          f"    return {', '.join(op.mark['operand'] for op in outputs)} : {results}\n  }}\n")
         operands = [op.mark["operand"] for op in inputs] + captured
-        attributes = ", ".join(f"{k if re.fullmatch(r'[A-Za-z_][A-Za-z0-9_]*', k) else json.dumps(k)} = {_attribute(v)}" for k, v in group[0].mark["attr"].items())
+        given_attributes = {k: v for op in group for k, v in op.mark["attr"].items()}  # on any of the marks
+        attributes = ", ".join(f"{k if re.fullmatch(r'[A-Za-z_][A-Za-z0-9_]*', k) else json.dumps(k)} = {_attribute(v)}" for k, v in given_attributes.items())
         new = f"%composite{number}"
         call = Op(f"    {new}:{len(outputs)} = stablehlo.composite {json.dumps(name)} {', '.join(operands)} "
                    f"{{{'composite_attributes = {' + attributes + '}, ' if attributes else ''}decomposition = @{impl}}} : "

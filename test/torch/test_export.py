@@ -221,7 +221,7 @@ def test_composites_of_pending_tensors():
     text = xm.get_stablehlo([q, z])
     for part in ("whole = dense<[1, 2]> : tensor<2xi64>", "real = dense<[1.000000e+00, 1.500000e+00]> : tensor<2xf32>",
                  "yes = dense<[true, false]> : tensor<2xi1>", "one = 2.500000e+00 : f32", "decomposition = @my.update.impl}",
-                 "decomposition = @my.plain.impl}"):
+                 "{composite_attributes = {k = 1 : i64}, decomposition = @my.plain.impl}"):
         assert part in text
     assert xm.get_stablehlo_bytecode([q, z]).startswith(b"ML")
     (q.sum() + z.sum()).backward()

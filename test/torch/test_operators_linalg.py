@@ -120,4 +120,5 @@ def test_order_statistics():
     x = torch.tensor([[3.0, 1.0, 3.0, float("nan"), 0.5], [2.0, -1.0, float("inf"), 4.0, 7.0]])
     both(lambda x: [x.median(), x.nanmedian(), x.median(1), x.nanmedian(1), x.kthvalue(2, 1), (x > 1).to(torch.int32).mode(1), x.cummax(1), x.cummin(1),
                     x.logcumsumexp(1), torch.searchsorted(torch.arange(0, 9.0, device=x.device), x),
+                    torch.searchsorted(x[0, :0], x[1, :0], sorter=torch.arange(0, device=x.device)),
                     torch.bucketize(x, torch.arange(0, 99.0, device=x.device), right=True), torch.histc(x.nan_to_num(0, 9, -9), 4)], x)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- EmbeddingBags.cpp - Sums, means, maxima of rows of a table ----------===//
 #include "tracing/emit/Families.h"
-#include "tracing/emit/Search.h"
+#include "tracing/emit/Order.h"
 
 #include <cmath>
 
@@ -34,8 +34,10 @@ struct Bags {
     Val offsets = e.convert(c.val(at), DType::I64);
     if (!offsets)
       return;
-    Val starts = e.sliceDim(offsets, 0, 0, bags), one = e.constant(int64_t(1), {DType::I64, {n}});
-    bag = e.sub(searchSorted(e, starts, e.iota({DType::I64, {n}}, 0), true), one);
+    // As many bags have begun up to an index as their starts are before it; those that start behind the last index are empty.
+    Val starts = e.sliceDim(offsets, 0, 0, bags), ones = e.constant(int64_t(1), {DType::I64, {bags}});
+    Val begun = scatterAt(e, zeros(e, {DType::I64, {n}}), column(e, starts), ones, 1, "stablehlo.add");
+    bag = e.sub(order::running(e, begun, 0, "stablehlo.add", e.constant(int64_t(0), {DType::I64, {}})), e.constant(int64_t(1), {DType::I64, {n}}));
   }
   /// How many entries of a bag count, in `type`.
   Val sizes(Emitter &e, DType type) const {

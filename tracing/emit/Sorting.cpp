@@ -200,7 +200,7 @@ Vals searchSorted(const Call &c, Val sequence, Val values, size_t flagsAt) {
     return {Val()};
   DType type = promote(sequence.dtype(), values.isWeak ? sequence.dtype() : values.dtype());
   bool right = c.flag(flagsAt + 1) || c.text(flagsAt + 2) == "right";
-  if (c.has(flagsAt + 3)) {
+  if (c.has(flagsAt + 3) && sequence.shape.count()) {
     Val order = c.val(flagsAt + 3);
     Ints rows = {sequence.shape.count() / std::max<int64_t>(sequence.dim(-1), 1), sequence.dim(-1)}, column = {rows[0], rows[1], 1};
     Val index = e.reshape(e.convert(order, DType::I64), column);
