@@ -27,11 +27,18 @@ namespace {
 using namespace llvm;
 using namespace llvm::orc;
 
-/// Counts the bytes of each program and writes the perf map.
+/// Counts the bytes of each program and writes the perf map. Makes constants a part of the code's memory: a process may have some
+/// 65000 mappings, and neighbours are one if their protection is the same.
 class Observer : public ObjectLinkingLayer::Plugin {
 public:
   void modifyPassConfig(MaterializationResponsibility &mr, jitlink::LinkGraph &, jitlink::PassConfiguration &config) override {
     const JITDylib *library = &mr.getTargetJITDylib();
+    config.PrePrunePasses.push_back([](jitlink::LinkGraph &graph) {
+      for (jitlink::Section &section : graph.sections())
+        if (section.getMemProt() == MemProt::Read && section.getMemLifetime() == MemLifetime::Standard)
+          section.setMemProt(MemProt::Read | MemProt::Exec);
+      return Error::success();
+    });
     config.PostFixupPasses.push_back([this, library](jitlink::LinkGraph &graph) {
       observe(library, graph);
       return Error::success();

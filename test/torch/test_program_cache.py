@@ -5,6 +5,9 @@ import os
 import subprocess
 import sys
 
+import torch
+import torch_xla  # noqa: F401
+
 PROGRAM = """
 import json, torch, torch_xla
 import torch_xla.debug.metrics as met
@@ -65,3 +68,18 @@ assert compiled(x).cpu()[3] == 5 and xr.get_num_cached_compilation_graph() == 1
 
 def test_clearing(tmp_path):
     subprocess.run([sys.executable, "-c", CLEARING, str(tmp_path / "cache")], check=True, timeout=120)
+
+
+def test_programs_share_mappings():
+    """A process may have some 65000 mappings of memory: kernels must not need some each."""
+    def mappings():
+        with open("/proc/self/maps") as file:
+            return sum(1 for _ in file)
+
+    before = mappings()
+    for rows in range(10):
+        x = torch.rand(31 + rows, 17, device="xla")
+        for _ in range(12):
+            x = (x @ torch.rand(17, 17, device="xla")).softmax(-1).cumsum(0)
+        x.cpu()
+    assert mappings() - before < 200  # 515 with two for each kernel
