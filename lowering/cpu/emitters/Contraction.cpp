@@ -12,7 +12,7 @@
 // Leaves alone: what ContractionPlan refuses.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/ContractionEmitter.h"
-#include "lowering/cpu/emitters/OneRow.h"
+#include "lowering/cpu/emitters/FewRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -382,7 +382,7 @@ FailureOr<EmittedKernel> emitContraction(func::FuncOp fn, const KernelTarget &ta
     return refuse(fn, "contraction", why);
   if (model->hasComputedReads())
     return refuse(fn, "contraction", "reads at computed indices");
-  if (FailureOr<EmittedKernel> kernel = emitOneRow(fn, *model, target); succeeded(kernel))
+  if (FailureOr<EmittedKernel> kernel = emitFewRows(fn, *model, target); succeeded(kernel))
     return kernel;
   return ContractionEmitter(fn, *model, target).run();
 }
