@@ -598,6 +598,29 @@ Status Executor::runStep(Frame &frame, const CallStep &s) {
   return status;
 }
 
+/// Large values are copied by several threads: one cannot use what the memory can deliver.
+static void copyBytes(ThreadPool &pool, char *to, const char *from, uint64_t bytes) {
+  constexpr uint64_t piece = 256 << 10, large = 4 * piece;
+  if (bytes < large || (from < to + bytes && to < from + bytes)) {
+    std::memmove(to, from, bytes);
+    return;
+  }
+  struct Copy {
+    char *to;
+    const char *from;
+    uint64_t bytes;
+  } copy{to, from, bytes};
+  pool.run(
+      int64_t((bytes + piece - 1) / piece), 1,
+      [](void *context, int64_t begin, int64_t end) -> int32_t {
+        const Copy &copy = *static_cast<const Copy *>(context);
+        uint64_t first = uint64_t(begin) * piece, last = std::min(copy.bytes, uint64_t(end) * piece);
+        std::memcpy(copy.to + first, copy.from + first, last - first);
+        return 0;
+      },
+      &copy);
+}
+
 Status Executor::runStep(Frame &frame, const CopyStep &s) {
   uint64_t from, to;
   MILLRACE_TRY(bytesOf(frame, s.source, from));
@@ -609,7 +632,7 @@ Status Executor::runStep(Frame &frame, const CopyStep &s) {
   if (from && !frame.pointers[s.source])
     return internalError("slot " + std::to_string(s.source) + " is read before it is written");
   if (from)
-    std::memmove(frame.pointers[s.destination], frame.pointers[s.source], from);
+    copyBytes(*target.pool, static_cast<char *>(frame.pointers[s.destination]), static_cast<const char *>(frame.pointers[s.source]), from);
   return Status();
 }
 

@@ -69,6 +69,19 @@ TEST(Executor, CutsRanges) {
     ASSERT_EQ(values[i], 2 * (x[i] + 1)) << i;
 }
 
+// Threads share a large copy: every element once, the last piece shorter.
+TEST(Executor, CopiesLargeValues) {
+  const int64_t n = (1 << 19) + 1003;
+  Builder b;
+  SlotId x = b.argument(DType::F32, {n}), z = b.result(DType::F32, {n});
+  b.push({CopyStep{x, z}, kNone});
+  std::vector<float> values(n);
+  for (int64_t i = 0; i < n; ++i)
+    values[i] = float(i);
+  auto client = makeClient();
+  EXPECT_EQ(run<float>(*client, b.program, {toDevice(*client, DType::F32, {n}, values)}), values);
+}
+
 /// s = x; while (s < limit) s = s + s, in the given slots.
 Builder doublingLoop(bool swaps) {
   Builder b;
