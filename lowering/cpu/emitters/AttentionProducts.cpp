@@ -65,8 +65,10 @@ void AttentionEmitter::chooseBlocks() {
   groups = llvm::divideCeil(rows, groupRows);
   // A tile of scores stays in the level 2 cache beside keys and values, if they fit there.
   int64_t packed = length * widths * bytes;
-  int64_t left = target.l2Bytes - (packed <= target.l2Bytes * 5 / 8 ? packed : target.l2Bytes / 8);
-  int64_t most = std::clamp<int64_t>(left * 2 / 3 / (length * bytes * slots.size()), 12, 96);
+  // If they do not, each tile reads them from further away: as few tiles as possible, unless rows go through the tile many times.
+  bool isNear = packed <= target.l2Bytes * 5 / 8;
+  int64_t left = isNear ? (target.l2Bytes - packed) * 2 / 3 : target.l2Bytes * 7 / 8 * (isForward() ? 3 : 2) / 3;
+  int64_t most = std::clamp<int64_t>(left / (length * bytes * slots.size()), 12, 96);
   int64_t tiles = llvm::divideCeil(groupRows, most);
   tileRows = llvm::divideCeil(groupRows, tiles);
   scoreTile = chooseTile(tileRows, length);
