@@ -280,7 +280,9 @@ void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
   SmallVector<Value> sums(unroll, number(b, what.init));
   auto narrow = VectorType::get({lanes}, b.getI8Type());
   for (const Window &window : around) {
-    auto branch = scf::IfOp::create(b, loc, SmallVector<Type>(unroll, vectorType), window.exists, /*withElseRegion=*/true);
+    // Windows of one element in every dimension: there is one around each element.
+    Value exists = window.exists ? window.exists : arith::ConstantIntOp::create(b, loc, b.getI1Type(), 1).getResult();
+    auto branch = scf::IfOp::create(b, loc, SmallVector<Type>(unroll, vectorType), exists, /*withElseRegion=*/true);
     OpBuilder in = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();
     Value small = arith::IndexCastOp::create(in, loc, in.getI8Type(), window.number);
     Value self = vector::BroadcastOp::create(in, loc, narrow, small);

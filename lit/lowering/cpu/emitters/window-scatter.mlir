@@ -56,3 +56,20 @@ func.func private @least(%x: tensor<2x5x16xf32>, %g: tensor<2x3x16xf32>) -> tens
   }) : (tensor<2x5x16xf32>, tensor<2x3x16xf32>, tensor<f32>) -> tensor<2x5x16xf32>
   return %0 : tensor<2x5x16xf32>
 }
+
+// Windows of one element: every element is its own.
+// CHECK-LABEL: func.func private @single_range
+// CHECK-SAME: millrace.emitter = "window_scatter"
+func.func private @single(%x: tensor<4x16xf32>, %g: tensor<4x16xf32>) -> tensor<4x16xf32> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %g, %zero) <{window_dimensions = array<i64: 1, 1>, window_strides = array<i64: 1, 1>, padding = dense<0> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<4x16xf32>, tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
