@@ -29,11 +29,15 @@ Shard shardOf(Type global, Value local, Placement placement, Scope scope) {
   return {local, std::move(placement), std::move(scope), SmallVector<int64_t, 4>(tensor ? tensor.getShape() : ArrayRef<int64_t>())};
 }
 
-Value zeroOf(OpBuilder &builder, Location loc, Value like) {
-  auto type = RankedTensorType::get({}, cast<RankedTensorType>(like.getType()).getElementType());
+/// A constant of `type`, quantized or not.
+static Value zeros(OpBuilder &builder, Location loc, RankedTensorType type) {
   if (auto quantized = dyn_cast<quant::QuantizedType>(type.getElementType()))
     return ConstantOp::create(builder, loc, type, zerosOf(type.clone(quantized.getStorageType())));
   return ConstantOp::create(builder, loc, zerosOf(type));
+}
+
+Value zeroOf(OpBuilder &builder, Location loc, Value like) {
+  return zeros(builder, loc, RankedTensorType::get({}, cast<RankedTensorType>(like.getType()).getElementType()));
 }
 
 /// A scalar of the element type of `like` that leaves its mark on whatever it gets into.
@@ -277,7 +281,7 @@ Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const
   // Nothing to move, and collectives take no tensors without elements.
   auto type = cast<RankedTensorType>(shard.value.getType());
   if (type.getNumElements() == 0)
-    return ConstantOp::create(builder, loc, zerosOf(cast<RankedTensorType>(localType(type.clone(shape), target))));
+    return zeros(builder, loc, cast<RankedTensorType>(localType(type.clone(shape), target)));
   if (llvm::all_of(llvm::zip_equal(now, target), [](auto pair) { return std::get<0>(pair).count == std::get<1>(pair).count; }))
     return permute(builder, loc, shard, target);
   // Slicing first makes what is gathered smaller, as long as the tiles still meet: a device that slices by the axis

@@ -48,3 +48,19 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %r, %q : tensor<4x2x!quant.uniform<i8:f32, 0.1:3>>, tensor<4x2x!quant.uniform<i8:f32:1, {0.1:3, 0.2:0}>>
   }
 }
+
+// -----
+
+// Without elements there is nothing to move.
+// CHECK-LABEL: @empty
+// CHECK: stablehlo.constant() {{.*}} : () -> tensor<0x4x!quant.uniform
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  func.func @empty(%x: tensor<0x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> (tensor<0x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"a"}]>}) {
+    %q = stablehlo.uniform_quantize %x : (tensor<0x8xf32>) -> tensor<0x8x!quant.uniform<i8:f32, 0.5:3>>
+    %whole = sdy.sharding_constraint %q <@mesh, [{}, {}]> : tensor<0x8x!quant.uniform<i8:f32, 0.5:3>>
+    %s = sdy.sharding_constraint %whole <@mesh, [{}, {"a"}]> : tensor<0x8x!quant.uniform<i8:f32, 0.5:3>>
+    %d = stablehlo.uniform_dequantize %s : (tensor<0x8x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<0x8xf32>
+    return %d : tensor<0x8xf32>
+  }
+}
