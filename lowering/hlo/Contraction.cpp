@@ -47,7 +47,7 @@ static std::string algorithmName(shlo::DotAlgorithmAttr algorithm) {
 }
 
 /// HLO's dot takes operands of two types and computes in the wider one, so integers of 4 and 8 bits that a product alone widens to
-/// bf16 go into it as they are: weights that stay small. At most one operand does. To f32 they are widened as XLA's own conversion does.
+/// its floats go into it as they are: weights that stay small, as in PyTorch/XLA's programs. At most one operand does.
 static std::pair<Value, Value> unwidened(shlo::DotGeneralOp op) {
   auto narrow = [&](Value operand, Value other) -> Value {
     auto convert = operand.getDefiningOp<shlo::ConvertOp>();
@@ -55,7 +55,7 @@ static std::pair<Value, Value> unwidened(shlo::DotGeneralOp op) {
       return operand;
     Type from = getElementTypeOrSelf(convert.getOperand().getType()), to = getElementTypeOrSelf(operand.getType());
     bool isSmall = isa<IntegerType>(from) && (from.getIntOrFloatBitWidth() == 4 || from.getIntOrFloatBitWidth() == 8);
-    return isSmall && to.isBF16() && to == getElementTypeOrSelf(other.getType()) ? convert.getOperand() : operand;
+    return isSmall && isa<FloatType>(to) && to == getElementTypeOrSelf(other.getType()) ? convert.getOperand() : operand;
   };
   Value lhs = narrow(op.getLhs(), op.getRhs());
   return {lhs, lhs == op.getLhs() ? narrow(op.getRhs(), lhs) : op.getRhs()};

@@ -18,8 +18,9 @@ SHARED = os.environ.get("MILLRACE_SHARED") or os.path.join(tools.ROOT, "..", "sh
 CONFORMANCE = os.path.join(SHARED, "conformance", "stablehlo-testdata")
 LIT = os.path.join(tools.ROOT, "lit", "lowering", "hlo")
 PROGRAMS = 984
-# The rest differ by what XLA folds while converting (constants, iota, chlo functions); fewer means a difference of ours.
-SAME_AS_XLA = 875
+# The rest differ by what XLA folds while converting (constants, iota, chlo functions), and one by integers that go into a product as they are;
+# fewer means another difference of ours.
+SAME_AS_XLA = 874
 
 # What HLO has no form for: run-time shapes, quantized types, a reduction to one member.
 INEXPRESSIBLE = {"collective_reduce", "dynamic_broadcast_in_dim", "dynamic_conv", "dynamic_gather", "dynamic_iota", "dynamic_pad",

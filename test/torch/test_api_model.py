@@ -274,6 +274,20 @@ def test_loader_barriers_and_errors():
         parallel.per_device_loader("cpu")
 
 
+LEFT_EARLY = """
+import itertools, torch, torch_xla
+from torch_xla.distributed.parallel_loader import ParallelLoader
+endless = (torch.ones(512, 512) for _ in itertools.count())
+loader = ParallelLoader(endless, [torch_xla.device()], device_prefetch_size=100000, host_to_device_transfer_threads=4)
+next(iter(loader.per_device_loader(torch_xla.device())))
+"""
+
+
+def test_a_program_ends_while_batches_are_uploaded():
+    ran = subprocess.run([sys.executable, "-c", LEFT_EARLY], capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_not_there_yet():
     with pytest.raises(NotImplementedError, match="not there yet"):
         pl.ParallelLoader([], ["xla:0", "xla:1"])

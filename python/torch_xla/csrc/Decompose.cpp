@@ -4,6 +4,7 @@
 // values. What it records becomes an operator (tracing/Composite.h), and every call with that signature is one node. A
 // decomposition that asks for a value runs anew in every call.
 #include "python/torch_xla/csrc/Calls.h"
+#include "python/torch_xla/csrc/Gil.h"
 
 #include "tracing/Composite.h"
 
@@ -25,11 +26,6 @@ void abortCapture() {
 namespace {
 
 PyObject *decomposer = nullptr;
-
-struct WithGil {
-  PyGILState_STATE state = PyGILState_Ensure();
-  ~WithGil() { PyGILState_Release(state); }
-};
 
 /// Registered on first use: PyTorch has hundreds.
 const std::optional<c10::OperatorHandle> &decompositionOf(const OpInfo &info) {

@@ -4,6 +4,7 @@
 // a code object and an offset in it; code objects that were seen are kept for ever, so that this needs no reference count.
 // Autograd's threads have no frames: there the operation inherits the place of the forward operation, which PyTorch knows by
 // the sequence number of its autograd node.
+#include "python/torch_xla/csrc/Gil.h"
 #include "python/torch_xla/csrc/Ir.h"
 #include "python/torch_xla/csrc/Shim.h"
 #include "tracing/Scope.h"
@@ -46,7 +47,7 @@ public:
   }
   /// Takes the GIL.
   const Code *add(PyCodeObject *code) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    PyGILState_STATE gil = takeGil();
     Py_INCREF(code);
     auto made = std::make_unique<Code>();
     auto text = [](PyObject *string) {
@@ -121,7 +122,7 @@ void forFrames(F &&visit) {
   // Later Pythons hide their frames better: frame objects, with the GIL.
   if (tracing::Session::get().mutex.heldByThisThread())
     return;
-  PyGILState_STATE gil = PyGILState_Ensure();
+  PyGILState_STATE gil = takeGil();
   PyFrameObject *frame = PyThreadState_GetFrame(thread);
   while (frame) {
     PyCodeObject *code = PyFrame_GetCode(frame);

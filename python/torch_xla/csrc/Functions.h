@@ -4,6 +4,7 @@
 #ifndef PY_SSIZE_T_CLEAN
 #define PY_SSIZE_T_CLEAN
 #endif
+#include "python/torch_xla/csrc/Gil.h"
 #include "python/torch_xla/csrc/Shim.h"
 
 #include <Python.h>
@@ -11,12 +12,6 @@
 #include <exception>
 
 namespace millrace::torch_shim {
-
-/// Every function that may wait or compile gives the GIL up first: autograd's threads need it.
-struct WithoutGil {
-  PyThreadState *state = PyEval_SaveThread();
-  ~WithoutGil() { PyEval_RestoreThread(state); }
-};
 
 /// A reference to a Python object that is given back, whatever happens.
 struct Ref {

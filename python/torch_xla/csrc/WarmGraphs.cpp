@@ -228,7 +228,7 @@ PyObject *onReady(PyObject *, PyObject *args) {
     {
       WithoutGil released; // the value may be there: then it is called now
       buffer->ready().onReady([callback](const runtime::Status &) {
-        PyGILState_STATE gil = PyGILState_Ensure();
+        PyGILState_STATE gil = takeGil();
         PyObject *result = PyObject_CallNoArgs(callback);
         if (!result)
           PyErr_WriteUnraisable(callback);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loaders that read and upload the next batches while a step runs, with a step barrier every few batches."""
+import atexit
 import functools
 import threading
+import weakref
 
 from ..core import xla_model as xm
 from ..debug import profiler as xp
@@ -71,6 +73,20 @@ def _either_name(function):
     return run
 
 
+_open = weakref.WeakSet()  # loaders with threads that may be running
+
+
+@atexit.register
+def _close_all():
+    """A thread inside of PyTorch while the interpreter ends takes the process with it (abort): loops that were left early end first."""
+    loaders = list(_open)
+    for loader in loaders:
+        loader.close()
+    for loader in loaders:
+        for thread in loader._threads:
+            thread.join(5)  # who reads may wait for ever, in Python, which does no harm
+
+
 class ParallelLoader:
     """Reads `loader` (any iterable of nested data with CPU tensors) on one thread, uploads on others.
 
@@ -97,6 +113,7 @@ class ParallelLoader:
         self._lock = threading.Lock()
         for thread in self._threads:
             thread.start()
+        _open.add(self)
 
     def per_device_loader(self, device):
         """The iterator over the batches of one device."""
