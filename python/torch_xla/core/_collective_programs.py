@@ -68,26 +68,25 @@ def reduce_scatter(kind, tensor, dim, groups=None):
                    f"scatter_dimension = {dim} : i64, {_groups(groups)}", kind)
 
 
+def _transfer(name, tensor, channel, line, result):
+    """Records a transfer over a channel; `line` sees %x, the token %t and the types {type} and {channel}."""
+    type_ = _builder.tensor_type(_builder.NAMES[tensor.dtype], tensor.shape)
+    line = line.format(type=type_, channel=f"{{{_CHANNEL.format(int(channel))}, is_host_transfer = false}}")
+    text = (f"module @{name} {{\n  func.func @main(%x: {type_}) -> {type_} {{\n"
+            '    %t = "stablehlo.create_token"() : () -> !stablehlo.token\n'
+            f"    {line}\n    func.return {result} : {type_}\n  }}\n}}\n")
+    return _XLAC._embed(f"xla::{name}", text, [tensor])[0]
+
+
 def send(tensor, channel):
     """The tensor, after it was sent over a channel."""
-    type_ = _builder.tensor_type(_builder.NAMES[tensor.dtype], tensor.shape)
-    text = (f"module @send {{\n  func.func @main(%x: {type_}) -> {type_} {{\n"
-            '    %t = "stablehlo.create_token"() : () -> !stablehlo.token\n'
-            f'    %s = "stablehlo.send"(%x, %t) {{{_CHANNEL.format(int(channel))}, is_host_transfer = false}} : '
-            f"({type_}, !stablehlo.token) -> !stablehlo.token\n"
-            f"    func.return %x : {type_}\n  }}\n}}\n")
-    return _XLAC._embed("xla::send", text, [tensor])[0]
+    return _transfer("send", tensor, channel,
+                     '%s = "stablehlo.send"(%x, %t) {channel} : ({type}, !stablehlo.token) -> !stablehlo.token', "%x")
 
 
 def recv(tensor, channel):
     """What comes over a channel, of the sizes and type of `tensor`."""
-    type_ = _builder.tensor_type(_builder.NAMES[tensor.dtype], tensor.shape)
-    text = (f"module @recv {{\n  func.func @main(%x: {type_}) -> {type_} {{\n"
-            '    %t = "stablehlo.create_token"() : () -> !stablehlo.token\n'
-            f'    %r:2 = "stablehlo.recv"(%t) {{{_CHANNEL.format(int(channel))}, is_host_transfer = false}} : '
-            f"(!stablehlo.token) -> ({type_}, !stablehlo.token)\n"
-            f"    func.return %r#0 : {type_}\n  }}\n}}\n")
-    return _XLAC._embed("xla::recv", text, [tensor])[0]
+    return _transfer("recv", tensor, channel, '%r:2 = "stablehlo.recv"(%t) {channel} : (!stablehlo.token) -> ({type}, !stablehlo.token)', "%r#0")
 
 
 def mesh_of(ranks, world_size):
