@@ -11,6 +11,23 @@ using namespace millrace::stablehlo;
 
 namespace millrace::layout {
 
+ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+RankedTensorType withShape(Type type, ArrayRef<int64_t> shape) { return cast<RankedTensorType>(type).clone(shape); }
+
+Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
+  if (shapeOf(value) == shape)
+    return value;
+  return ReshapeOp::create(b, loc, withShape(value.getType(), shape), value);
+}
+
+Value computedOn(OpBuilder &b, Operation *op, ValueRange operands, ArrayRef<int64_t> shape) {
+  Operation *copy = b.clone(*op);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(withShape(op->getResult(0).getType(), shape));
+  return copy->getResult(0);
+}
+
 std::optional<Groups> groupsOf(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
   Groups groups;
   size_t next = 0;

@@ -32,6 +32,13 @@ std::optional<Stages> stagesOf(llvm::ArrayRef<int64_t> reduced, llvm::ArrayRef<i
 /// are not rounded more than those of one.
 bool isDivisible(stablehlo::ReduceOp op);
 
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value value);
+mlir::RankedTensorType withShape(mlir::Type type, llvm::ArrayRef<int64_t> shape);
+/// `value` itself if it has that shape already.
+mlir::Value reshaped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
+/// The only result of a copy of an elementwise operation on values of another shape.
+mlir::Value computedOn(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<int64_t> shape);
+
 /// Computes what a block does between reshapes to and from another mix of its dimensions on their common refinement, where a
 /// reduction could then be divided.
 void refineReshapes(mlir::Block &block);

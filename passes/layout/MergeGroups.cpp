@@ -26,10 +26,6 @@ namespace millrace::layout {
 
 namespace {
 
-ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
-
-RankedTensorType withShape(Type type, ArrayRef<int64_t> shape) { return cast<RankedTensorType>(type).clone(shape); }
-
 std::optional<Stages> stagesOf(ReduceOp op, ArrayRef<int64_t> merged) {
   return layout::stagesOf(op.getDimensions(), shapeOf(op.getInputs()[0]), merged);
 }
@@ -125,12 +121,6 @@ private:
     return BroadcastInDimOp::create(b, loc, type, one, b.getDenseI64ArrayAttr(covered));
   }
 
-  static Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
-    if (shapeOf(value) == shape)
-      return value;
-    return ReshapeOp::create(b, loc, withShape(value.getType(), shape), value);
-  }
-
   /// Computes before the split instead of after it.
   void merge(Operation *op) {
     if (op->getNumResults() != 1 || op->getNumOperands() == 0)
@@ -156,10 +146,7 @@ private:
       if (!operands.back())
         return;
     }
-    Operation *copy = b.clone(*op);
-    copy->setOperands(operands);
-    copy->getResult(0).setType(withShape(result.getType(), merged));
-    result.replaceAllUsesWith(ReshapeOp::create(b, op->getLoc(), cast<RankedTensorType>(result.getType()), copy->getResult(0)));
+    result.replaceAllUsesWith(reshaped(b, op->getLoc(), computedOn(b, op, operands, merged), shapeOf(result)));
     op->erase();
   }
 

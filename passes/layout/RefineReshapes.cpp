@@ -17,16 +17,6 @@ using namespace millrace::stablehlo;
 namespace millrace::layout {
 namespace {
 
-ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
-
-RankedTensorType withShape(Type type, ArrayRef<int64_t> shape) { return cast<RankedTensorType>(type).clone(shape); }
-
-Value reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
-  if (shapeOf(value) == shape)
-    return value;
-  return ReshapeOp::create(b, loc, withShape(value.getType(), shape), value);
-}
-
 bool isTrailing(ArrayRef<int64_t> dims, int64_t rank) {
   return llvm::all_of(dims, [&](int64_t dim) { return dim >= rank - int64_t(dims.size()); });
 }
@@ -152,10 +142,7 @@ private:
       if (!operands.back())
         return;
     }
-    Operation *copy = b.clone(*op);
-    copy->setOperands(operands);
-    copy->getResult(0).setType(withShape(result.getType(), refined));
-    remember(op, copy->getResult(0));
+    remember(op, computedOn(b, op, operands, refined));
   }
 
   void reduceRefined(ReduceOp op) {

@@ -8,8 +8,10 @@
 #include "runtime/base/Cpu.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <pthread.h>
 
 namespace millrace::runtime {
@@ -34,21 +36,22 @@ struct ThreadPool::Job {
   void *context;
   int64_t piece;
   unsigned shareCount;
-  Share shares[maxShares]; ///< only the first shareCount are initialized
+  Share *shares; ///< shareCount of them
   alignas(64) std::atomic<int32_t> error{0};
   std::atomic<int> inside{0}; ///< workers; raised under the mutex
   std::mutex mutex;
   std::condition_variable done;
 
-  Job(Body body, void *context, int64_t end, int64_t piece, unsigned threads) : body(body), context(context), piece(piece) {
+  /// `memory` has room for `threads` shares; only those that are used are touched.
+  Job(Body body, void *context, int64_t end, int64_t piece, unsigned threads, void *memory)
+      : body(body), context(context), piece(piece), shares(static_cast<Share *>(memory)) {
     int64_t pieces = (end - 1) / piece + 1;
-    shareCount = unsigned(std::min<int64_t>({pieces, int64_t(threads), int64_t(maxShares)}));
+    shareCount = unsigned(std::min<int64_t>(pieces, threads));
     // The first `longer` shares have one piece more.
     int64_t each = pieces / shareCount, longer = pieces % shareCount, begin = 0;
     for (unsigned i = 0; i < shareCount; ++i) {
       int64_t last = begin + each + (i < longer);
-      shares[i].next.store(begin * piece, std::memory_order_relaxed);
-      shares[i].end = std::min(end, last * piece);
+      new (&shares[i]) Share{begin * piece, std::min(end, last * piece)};
       begin = last;
     }
   }
@@ -167,7 +170,8 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context) {
     return body(context, 0, end);
   if (!started.load(std::memory_order_acquire))
     startWorkers();
-  Job job(body, context, end, std::max<int64_t>(1, piece), threadCount);
+  alignas(Job::Share) std::byte memory[maxShares * sizeof(Job::Share)];
+  Job job(body, context, end, std::max<int64_t>(1, piece), std::min(threadCount, maxShares), memory);
   unsigned wakeCount;
   {
     std::lock_guard lock(mutex);

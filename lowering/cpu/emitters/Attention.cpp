@@ -494,21 +494,18 @@ FailureOr<EmittedKernel> AttentionEmitter::run() {
   chooseSlots();
   chooseBlocks();
   matchMask();
-  if (!emit()) {
-    shell.erase();
-    return refuse(kernel, "attention", "internal fault: a value was needed where it is not known");
-  }
-  EmittedKernel out;
-  out.fn = shell;
-  out.emitter = "attention";
-  out.rangeEnd = model.product(batch) * groups;
-  out.scratchBytesPerTask = scratchBytes;
+  bool isWhole = emit();
+  FailureOr<EmittedKernel> out = conclude(kernel, shell, "attention", isWhole);
+  if (failed(out))
+    return failure();
+  out->rangeEnd = model.product(batch) * groups;
+  out->scratchBytesPerTask = scratchBytes;
   double steps = 0;
   for (const Source &source : sources)
     steps += double(model.product(source.sum.node->iteration));
   for (const Product &product : products)
     steps += double(model.product(product.sum.node->iteration));
-  out.nanosPerIteration = steps / double(out.rangeEnd) / (2.0 * lanes * target.gigahertz * 0.7);
+  out->nanosPerIteration = steps / double(out->rangeEnd) / (2.0 * lanes * target.gigahertz * 0.7);
   return out;
 }
 

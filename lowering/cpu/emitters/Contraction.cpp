@@ -361,17 +361,14 @@ bool ContractionEmitter::emit() {
 FailureOr<EmittedKernel> ContractionEmitter::run() {
   if (failed(make()))
     return refuse(kernel, "contraction", why);
-  if (!emit()) {
-    shell.erase();
-    return refuse(kernel, "contraction", "internal fault: a value was needed where it is not known");
-  }
-  EmittedKernel out;
-  out.fn = shell;
-  out.emitter = "contraction";
-  out.rangeEnd = model.product(batch | (nAtoms & ~atomBit(nLane))) * tile.groups * tile.mBlocks;
-  out.scratchBytesPerTask = scratchBytes;
-  double products = double(model.product(node->iteration)) / out.rangeEnd;
-  out.nanosPerIteration = products / ((pairs ? 4.0 : 2.0) * tile.lanes * target.gigahertz * 0.9);
+  bool isWhole = emit();
+  FailureOr<EmittedKernel> out = conclude(kernel, shell, "contraction", isWhole);
+  if (failed(out))
+    return failure();
+  out->rangeEnd = model.product(batch | (nAtoms & ~atomBit(nLane))) * tile.groups * tile.mBlocks;
+  out->scratchBytesPerTask = scratchBytes;
+  double products = double(model.product(node->iteration)) / out->rangeEnd;
+  out->nanosPerIteration = products / ((pairs ? 4.0 : 2.0) * tile.lanes * target.gigahertz * 0.9);
   return out;
 }
 

@@ -222,19 +222,16 @@ bool TransposeEmitter::emit() {
 FailureOr<EmittedKernel> TransposeEmitter::run() {
   if (failed(match()))
     return refuse(kernel, "movement", why);
-  if (!emit()) {
-    shell.erase();
-    return refuse(kernel, "movement", "internal fault: a value was needed where it is not known");
-  }
-  EmittedKernel out;
-  out.fn = shell;
-  out.emitter = "movement";
-  out.rangeEnd = blocks;
+  bool isWhole = emit();
+  FailureOr<EmittedKernel> out = conclude(kernel, shell, "movement", isWhole);
+  if (failed(out))
+    return failure();
+  out->rangeEnd = blocks;
   for (int atom : outer)
-    out.rangeEnd *= model.atomSizes[atom];
+    out->rangeEnd *= model.atomSizes[atom];
   double operations = model.totalOperations() / lanes;
-  out.nanosPerIteration =
-      std::max(model.totalBytes() / 10.0, operations / (1.5 * target.gigahertz)) / double(out.rangeEnd);
+  out->nanosPerIteration =
+      std::max(model.totalBytes() / 10.0, operations / (1.5 * target.gigahertz)) / double(out->rangeEnd);
   return out;
 }
 

@@ -104,6 +104,17 @@ LogicalResult refuse(func::FuncOp fn, StringRef emitter, const Twine &why) {
   return failure();
 }
 
+FailureOr<EmittedKernel> conclude(func::FuncOp kernel, func::FuncOp shell, StringRef emitter, bool isWhole) {
+  if (!isWhole) {
+    shell.erase();
+    return refuse(kernel, emitter, "internal fault: a value was needed where it is not known");
+  }
+  EmittedKernel out;
+  out.fn = shell;
+  out.emitter = emitter.str();
+  return out;
+}
+
 SmallVector<int> outermostFirst(const KernelModel &model, AtomSet atoms) {
   SmallVector<int> order = members(atoms);
   auto weight = [&](int atom) {

@@ -47,6 +47,9 @@ void bindLinear(PointEvaluator &at, mlir::Value linear, mlir::ArrayRef<int> atom
 
 /// A remark `<emitter>: not emitted: <why>` at the kernel.
 mlir::LogicalResult refuse(mlir::func::FuncOp fn, llvm::StringRef emitter, const llvm::Twine &why);
+/// The end of an emitter that fills `shell` through a PointEvaluator: what it made, without range and cost. Unless all of it was emitted,
+/// the emitter has a fault: the shell is erased, and the kernel refused with a remark that says so.
+mlir::FailureOr<EmittedKernel> conclude(mlir::func::FuncOp kernel, mlir::func::FuncOp shell, llvm::StringRef emitter, bool isWhole);
 
 /// Largest of the sizes in a set of access strides first: the order in which loops over atoms should nest.
 mlir::SmallVector<int> outermostFirst(const KernelModel &model, AtomSet atoms);

@@ -224,16 +224,13 @@ FailureOr<EmittedKernel> FewRowsEmitter::run() {
   if (failed(match()))
     return failure();
   chooseStrips();
-  if (!emit()) {
-    shell.erase();
-    return refuse(kernel, "contraction", "internal fault: a value was needed where it is not known");
-  }
-  EmittedKernel out;
-  out.fn = shell;
-  out.emitter = "contraction";
-  out.rangeEnd = model.product(batch) * strips;
-  out.scratchBytesPerTask = scratchBytes;
-  out.nanosPerIteration = model.totalBytes() / 15.0 / double(out.rangeEnd);
+  bool isWhole = emit();
+  FailureOr<EmittedKernel> out = conclude(kernel, shell, "contraction", isWhole);
+  if (failed(out))
+    return failure();
+  out->rangeEnd = model.product(batch) * strips;
+  out->scratchBytesPerTask = scratchBytes;
+  out->nanosPerIteration = model.totalBytes() / 15.0 / double(out->rangeEnd);
   return out;
 }
 

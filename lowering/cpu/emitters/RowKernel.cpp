@@ -622,18 +622,15 @@ bool RowEmitter::emit() {
 FailureOr<EmittedKernel> RowEmitter::run() {
   if (failed(plan()))
     return refuse(kernel, "row", why);
-  if (!emit()) {
-    shell.erase();
-    return refuse(kernel, "row", "internal fault: a value was needed where it is not known");
-  }
-  EmittedKernel out;
-  out.fn = shell;
-  out.emitter = "row";
-  out.rangeEnd = model.product(plan_.parallel) * plan_.chunks;
-  out.scratchBytesPerTask = scratch->bytes();
+  bool isWhole = emit();
+  FailureOr<EmittedKernel> out = conclude(kernel, shell, "row", isWhole);
+  if (failed(out))
+    return failure();
+  out->rangeEnd = model.product(plan_.parallel) * plan_.chunks;
+  out->scratchBytesPerTask = scratch->bytes();
   double operations = model.totalOperations() / plan_.width;
-  out.nanosPerIteration =
-      std::max(model.totalBytes() / 15.0, operations / (1.5 * target.gigahertz)) / double(out.rangeEnd);
+  out->nanosPerIteration =
+      std::max(model.totalBytes() / 15.0, operations / (1.5 * target.gigahertz)) / double(out->rangeEnd);
   return out;
 }
 

@@ -17,8 +17,8 @@ were rounded. It fails too if an operation of StableHLO did not occur among 2000
 import argparse
 import collections
 import concurrent.futures
+import glob
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -373,7 +373,9 @@ def main():
             case = Case({id(a): d for a, d in zip(p.arguments, p.data)}, results)
         print(case.text(case.spread))
         return 0
-    shutil.rmtree(os.path.join(BUILD, "fuzz"), ignore_errors=True)
+    # What other runs have kept stays, also of one beside this one.
+    for old in glob.glob(os.path.join(BUILD, "fuzz", f"failure-{arguments.seed}-*")):
+        os.remove(old)
     passed, failed = (planted if arguments.plant else fuzz_devices if arguments.devices else fuzz)(arguments)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
