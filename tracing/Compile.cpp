@@ -19,6 +19,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdlib>
 #include <optional>
 
 namespace millrace::tracing {
@@ -26,6 +27,20 @@ namespace {
 
 /// Instead of the process's, once useCacheFolder() was called.
 std::unique_ptr<runtime::Cache> chosenCache;
+
+/// The cache of useCacheFolder(), else that of XLA_PERSISTENT_CACHE_PATH as it is at the first program, else the process's.
+runtime::StatusOr<runtime::Cache *> cacheInUse() {
+  static const runtime::Status fromEnvironment = [] {
+    const char *folder = std::getenv("XLA_PERSISTENT_CACHE_PATH");
+    if (chosenCache || !folder || !*folder)
+      return runtime::Status();
+    return useCacheFolder(folder, isSwitchedOn("XLA_PERSISTENT_CACHE_READ_ONLY"));
+  }();
+  MILLRACE_TRY(fromEnvironment);
+  if (chosenCache)
+    return chosenCache.get();
+  return runtime::processCache();
+}
 
 /// The locations say where the user's program recorded what; the compiled program does not depend on that.
 mlir::OwningOpRef<mlir::ModuleOp> withoutPlaces(mlir::ModuleOp module) {
@@ -82,8 +97,7 @@ static void removeMarks(mlir::ModuleOp module) {
 }
 
 runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text) {
-  runtime::StatusOr<runtime::Cache *> cache =
-      chosenCache ? runtime::StatusOr<runtime::Cache *>(chosenCache.get()) : runtime::processCache();
+  runtime::StatusOr<runtime::Cache *> cache = cacheInUse();
   if (!cache)
     return cache.status();
   mlir::DialectRegistry registry;

@@ -26,6 +26,10 @@ bool isSwitchedOn(const char *variable) {
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::toupper(c); });
   return value == "1" || value == "ON" || value == "YES" || value == "TRUE" || value == "Y";
 }
+bool isSwitchedOff(const char *variable) {
+  const char *text = std::getenv(variable);
+  return text && *text && !isSwitchedOn(variable);
+}
 
 runtime::Status withProgram(runtime::Status error, const std::string &stablehlo) {
   const std::string file = environment("XLA_SAVE_HLO_FILE");

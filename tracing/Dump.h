@@ -35,5 +35,7 @@ private:
 
 /// An environment variable that says 1, on, yes or true.
 bool isSwitchedOn(const char *variable);
+/// One that is set and says anything else.
+bool isSwitchedOff(const char *variable);
 
 } // namespace millrace::tracing

@@ -2,6 +2,7 @@
 //===- Liveness.cpp - Who needs what of a graph that is about to run -------===//
 #include "tracing/Liveness.h"
 
+#include "tracing/Dump.h"
 #include "tracing/Emit.h"
 
 namespace millrace::tracing {
@@ -98,6 +99,9 @@ std::vector<bool> Session::dyingLeaves(const Schedule &plan, const std::vector<V
 std::vector<int64_t> matchDonations(const Schedule &schedule, const std::vector<Value> &roots,
                                     const std::vector<bool> &dying) {
   std::vector<int64_t> donations(schedule.leaves.size(), -1);
+  static const bool isOff = isSwitchedOff("XLA_ENABLE_PARAM_ALIASING");
+  if (isOff)
+    return donations;
   std::vector<bool> taken(roots.size(), false);
   for (size_t i = 0; i < donations.size(); ++i) {
     const Value &leaf = schedule.leaves[i];

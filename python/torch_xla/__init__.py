@@ -72,6 +72,7 @@ _patches.install()
 from . import _torchvision_import as _torchvision_import  # noqa: E402
 
 _torchvision_import.install()
+runtime._follow_environment()
 
 _EXPORT = ("save_as_stablehlo", "save_torch_model_as_stablehlo")
 

@@ -2,6 +2,7 @@
 """Names of torch_xla._XLAC that few programs use: functions of XLA's operations, optimizer steps, collectives of lists, sizes from
 tensors. Added when somebody asks for a name that is not there: an import pays nothing for them."""
 import json
+import re
 
 import torch
 
@@ -159,11 +160,17 @@ def install(xlac):
 
     @name
     def _xla_tensors_report(nodes_threshold=100, device=""):
-        """The graphs of the tensors that are still to be computed and need more than so many operations."""
+        """The graphs of the tensors that are still to be computed and need more than so many operations. XLA_IR_DEBUG or XLA_HLO_DEBUG:
+        with the regions (xp.Trace) and the lines of the user in which operations were recorded."""
         made = []
         for tensor in xlac._live_tensors():
             text = xlac._get_xla_tensors_text([tensor])
             count = text.count(" = ")
             if count > nodes_threshold:
+                if xlac._get_ir_debug():
+                    places = re.findall(r"location=(.*?)@(.*?:\d+)", text)
+                    text += "Frames:\n" + "".join(f"  {function} ({place})\n" for function, place in dict.fromkeys(places))
+                else:
+                    text = re.sub(r", scope=[^,\n]*", "", text)
                 made.append(f"{tuple(tensor.shape)} {tensor.dtype}: {count} nodes\n{text}")
         return "\n".join(made)

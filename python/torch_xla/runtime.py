@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.runtime (xr): the process's place in the world and the devices it has. Today: one process, one device."""
+import logging
 import os
 import re
 
 from . import _load
+from .utils.utils import check_env_flag
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
-_cache_folder = []  # that of initialize_cache(), if this process may write to it
 _auto_sharding = [False]  # what use_spmd() was told last
 
 
 def device_type():
-    """"CPU". PJRT_DEVICE may say so; without it a line on standard error does. Any other value is a RuntimeError."""
+    """"CPU". PJRT_DEVICE may say so; without it a line of the log does and it is set, or the answer is None where
+    PJRT_SELECT_DEFAULT_DEVICE=0 wants no device to be chosen. Any other value is a RuntimeError."""
+    if not os.environ.get("PJRT_DEVICE"):
+        if os.environ.get("PJRT_SELECT_DEFAULT_DEVICE") == "0":
+            return None
+        if not _XLAC._default_device_was_said():
+            logging.getLogger("torch_xla").warning("torch_xla: PJRT_DEVICE is not set, so the device is CPU")
+        os.environ["PJRT_DEVICE"] = "CPU"
     return _XLAC._device_type()
 
 
@@ -135,10 +143,10 @@ def is_spmd():
 def initialize_cache(path, readonly=False):
     """Keeps compiled programs in the folder `path`, for this and other processes; `readonly`: reads them only.
 
-    Must come before the first computation (RuntimeError)."""
+    Must come before the first computation (RuntimeError). XLA_PERSISTENT_CACHE_PATH and XLA_PERSISTENT_CACHE_READ_ONLY in the
+    environment do the same; they are set here, for the processes that this one starts."""
     _XLAC._initialize_cache(os.fspath(path), bool(readonly))
-    if not readonly:
-        _cache_folder.append(os.fspath(path))
+    os.environ.update(XLA_PERSISTENT_CACHE_PATH=os.fspath(path), XLA_PERSISTENT_CACHE_READ_ONLY="1" if readonly else "0")
 
 
 def get_num_cached_compilation_graph():
@@ -147,12 +155,20 @@ def get_num_cached_compilation_graph():
 
 
 def clear_computation_cache():
-    """Forgets the programs that are ready to run, and deletes those in the folder of initialize_cache()."""
+    """Forgets the programs that are ready to run, and deletes those in the folder of initialize_cache(), if it may be written to."""
     _XLAC._xla_computation_cache_clear()
-    if _cache_folder:
-        for folder, _, files in os.walk(_cache_folder[-1], topdown=False):
+    kept = os.environ.get("XLA_PERSISTENT_CACHE_PATH")
+    if kept and not check_env_flag("XLA_PERSISTENT_CACHE_READ_ONLY"):
+        for folder, _, files in os.walk(kept, topdown=False):
             for file in files:
                 if re.match("[0-9a-f]{64}", file):
                     os.remove(os.path.join(folder, file))
             if re.fullmatch("[0-9a-f]{2}", os.path.basename(folder)) and not os.listdir(folder):
                 os.rmdir(folder)
+
+
+def _follow_environment():
+    """XLA_USE_SPMD and XLA_AUTO_SPMD: the process begins as after use_spmd()."""
+    automatic = check_env_flag("XLA_AUTO_SPMD")
+    if automatic or check_env_flag("XLA_USE_SPMD"):
+        use_spmd(auto=automatic)

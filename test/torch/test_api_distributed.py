@@ -40,6 +40,10 @@ def test_collectives(group):
     outputs = [torch.zeros(2, device="xla")]
     dist.all_gather(outputs, x)
     assert outputs[0].tolist() == [1.0, 2.0]
+    for by_input in (True, False):                                # lists of ranks, as PyTorch/XLA has it, and lists of inputs
+        lists = [torch.zeros(2, device="xla"), torch.zeros(3, device="xla")]
+        dist.group.WORLD.allgather_coalesced([[t] for t in lists] if by_input else [lists], [x, torch.ones(3, device="xla")])
+        assert [t.tolist() for t in lists] == [[1.0, 2.0], [1.0, 1.0, 1.0]]
     for collective in (lambda out: dist.all_gather_into_tensor(out, x), lambda out: dist.reduce_scatter_tensor(out, x),
                        lambda out: dist.all_to_all_single(out, x), lambda out: dist.reduce_scatter(out, [x]),
                        lambda out: dist.all_to_all([out], [x]), lambda out: dist.scatter(out, [x]), lambda out: dist.gather(x, [out])):

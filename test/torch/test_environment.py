@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Environment variables that say what is written about graphs and programs."""
+import importlib
 import os
 import re
 import subprocess
@@ -69,3 +70,120 @@ def test_safetensors(tmp_path):
     assert torch.equal(loaded["weight"], model.weight.detach().cpu())
     with pytest.raises(RuntimeError, match="share memory"):
         safetensors.save_file({"a": model.weight.detach(), "b": model.weight.detach().view(-1)}, tmp_path / "shared")
+
+
+SWITCHES = """
+import time, torch, torch_xla, torch_xla.debug.metrics as met
+x = torch.ones(400, 400, device="xla")
+torch_xla.sync()
+print(torch_xla._XLAC._get_xla_tensors_hlo([x + 1]).split("ENTRY")[1].count("parameter("))
+waited = []
+for _ in range(4):
+    y = x
+    for _ in range(60):
+        y = y @ x * 0.0025
+    times = [time.perf_counter()]
+    for wait in (torch_xla.sync, torch_xla._XLAC._wait):
+        wait()
+        times.append(time.perf_counter())
+    waited.append(times[1] - times[0] > times[2] - times[1])
+print(int(any(waited[1:])))
+x += 1
+torch_xla.sync(wait=True)
+print(met.counter_value("DonatedBuffers") or 0, met.counter_value("PersistentCacheHit") or 0, met.counter_value("PersistentCacheMiss") or 0)
+print("".join(line for line in met.metrics_report().splitlines(True) if "Percentiles" in line)[:60])
+"""
+
+
+def switches(**environment):
+    ran = subprocess.run([sys.executable, "-c", SWITCHES], capture_output=True, text=True, timeout=200, env=dict(os.environ, **environment))
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines(), ran.stderr
+
+
+def test_switches_of_barriers_and_programs(tmp_path):
+    folder = str(tmp_path / "programs")
+    lines, errors = switches(XLA_NO_SPECIAL_SCALARS="1", XLA_SYNC_WAIT="1", XLA_ENABLE_PARAM_ALIASING="0", XLA_EMIT_STEPLOG="1",
+                             XLA_METRICS_PERCENTILES="0.25:0.5", XLA_PERSISTENT_CACHE_PATH=folder)
+    assert int(lines[0]) > 1 and lines[1] == "1" and lines[2].split()[:2] == ["0", "0"] and "25%=" in lines[3] and "50%=" in lines[3]
+    assert errors.count("torch_xla: step barrier") == 6
+    kept = sorted(file for _, _, files in os.walk(folder) for file in files)
+    misses = int(lines[2].split()[2])
+    assert misses >= 2 and kept
+    lines, _ = switches(XLA_PERSISTENT_CACHE_PATH=folder, XLA_PERSISTENT_CACHE_READ_ONLY="1")
+    assert lines[:2] == ["1", "0"] and "1%=" in lines[3]
+    donated, hits, misses_now = (int(part) for part in lines[2].split())
+    assert donated == 1 and hits >= 1 and misses_now >= 1                # numbers are constants again: other programs
+    assert sorted(file for _, _, files in os.walk(folder) for file in files) == kept
+
+
+def test_a_process_that_begins_on_all_devices():
+    code = ("import torch, torch_xla.runtime as xr; torch.ones(2, device='xla').tolist()\n"
+            "print(xr.is_spmd(), xr.global_runtime_device_count())")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200,
+                         env=dict(os.environ, XLA_USE_SPMD="1", CPU_NUM_DEVICES="2"))
+    assert ran.stdout.split() == ["True", "2"], ran.stderr
+
+
+def test_a_process_that_begins_in_eager_mode(monkeypatch):
+    from torch_xla.experimental import eager
+    try:
+        for value, expected in (("0", False), ("1", True)):
+            monkeypatch.setenv("XLA_USE_EAGER_DEBUG_MODE", value)
+            importlib.reload(eager)
+            assert eager.is_eager_mode() is expected
+    finally:
+        eager.eager_mode(False)
+    assert "torch_xla.experimental.eager" in sys.modules                 # imported with torch_xla: the variable always counts
+
+
+def test_the_device_that_is_chosen(monkeypatch, caplog):
+    import torch_xla.runtime as xr
+    monkeypatch.setenv("PJRT_DEVICE", "")
+    monkeypatch.setenv("PJRT_SELECT_DEFAULT_DEVICE", "0")
+    assert xr.device_type() is None
+    with pytest.raises(RuntimeError, match=r"PJRT_DEVICE is not set, and PJRT_SELECT_DEFAULT_DEVICE=0 .*\(PJRT_DEVICE=CPU\)"):
+        torch_xla._XLAC._device_type()
+    monkeypatch.delenv("PJRT_SELECT_DEFAULT_DEVICE")
+    assert not caplog.records and xr.device_type() == xr.device_type() == "CPU" and os.environ["PJRT_DEVICE"] == "CPU"
+    assert [record.getMessage() for record in caplog.records] == ["torch_xla: PJRT_DEVICE is not set, so the device is CPU"]
+
+
+def test_plugins_are_known_and_not_loaded(monkeypatch):
+    from torch_xla.experimental import plugins
+
+    class Toaster(plugins.DevicePlugin):
+        def library_path(self):
+            return "/nowhere/toaster.so"
+    plugin = Toaster()
+    assert plugin.physical_chip_count() == 1 and plugin.host_index() == 0 and plugin.client_create_options() == {}
+    with pytest.warns(UserWarning, match="TOASTER.*cannot choose it"):
+        plugins.register_plugin("toaster", plugin)
+    monkeypatch.setenv("PJRT_DEVICE", "TOASTER")
+    with pytest.raises(RuntimeError, match="PJRT_DEVICE is TOASTER, but the only device available is CPU"):
+        plugins.default()
+    monkeypatch.setenv("PJRT_DEVICE", "CPU")
+    with pytest.raises(KeyError):
+        plugins.default()
+    monkeypatch.setenv("PJRT_DYNAMIC_PLUGINS", "0")
+    torch.ones(2, device="xla").tolist()
+    with pytest.raises(RuntimeError, match="a device was used already"):
+        plugins.use_dynamic_plugins()
+    plugins.register_installed_plugins()                                # none is installed here
+
+
+def test_report_of_pending_tensors():
+    from torch_xla.debug import profiler as xp
+    before = torch_xla._XLAC._get_ir_debug()
+    try:
+        for debug in (True, False):
+            torch_xla._XLAC._set_ir_debug(debug)
+            with xp.Trace("some_region"):
+                kept = torch.ones(3, device="xla") * 3
+            report = torch_xla._XLAC._xla_tensors_report(0, "xla:0")
+            assert "aten::mul" in report and ("scope=some_region.1" in report) is debug
+            assert bool(re.search(r"Frames:\n  test_report_of_pending_tensors \(test_environment.py:\d+\)", report)) is debug
+            del kept
+            torch_xla.sync()
+    finally:
+        torch_xla._XLAC._set_ir_debug(before)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names of environment variables. This runtime reads those of PJRT_DEVICE and CPU_NUM_DEVICES; the others are PyTorch/XLA's for
-other hardware and for its older runtime, here so that programs that set or clear them go on working."""
+"""Names of environment variables. This runtime reads PJRT_DEVICE, PJRT_SELECT_DEFAULT_DEVICE and CPU_NUM_DEVICES; the others are
+PyTorch/XLA's for other hardware and for its older runtime, here so that programs that set or clear them go on working."""
 PJRT_DEVICE, CPU_NUM_DEVICES, PJRT_CPU_ASYNC_CLIENT = "PJRT_DEVICE", "CPU_NUM_DEVICES", "PJRT_CPU_ASYNC_CLIENT"
-PJRT_SELECT_DEFAULT_DEVICE = "PJRT_SELECT_DEFAULT_DEVICE"
+PJRT_SELECT_DEFAULT_DEVICE, PJRT_DYNAMIC_PLUGINS = "PJRT_SELECT_DEFAULT_DEVICE", "PJRT_DYNAMIC_PLUGINS"
 # Other hardware.
 GPU_NUM_DEVICES, TPU_NUM_DEVICES, NEURON_NUM_DEVICES = "GPU_NUM_DEVICES", "TPU_NUM_DEVICES", "NEURON_NUM_DEVICES"
 CLOUD_TPU_TASK_ID, TPUVM_MODE, TPU_CONFIG = "CLOUD_TPU_TASK_ID", "TPUVM_MODE", "XRT_TPU_CONFIG"

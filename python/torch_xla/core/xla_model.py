@@ -107,6 +107,8 @@ def get_memory_info(device=None):
 def _barrier(wait, counts=True, reset_scope=True):
     if counts:
         _XLAC._count("MarkStep")
+        if xu.check_env_flag("XLA_EMIT_STEPLOG"):
+            print("torch_xla: step barrier", file=sys.stderr, flush=True)
     given_up = donations.read_by_pending() if donations else ()
     _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
     donations.release(given_up)

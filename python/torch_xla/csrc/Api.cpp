@@ -5,11 +5,14 @@
 #include "tracing/StoredTypes.h"
 
 #include <ATen/ops/from_blob.h>
+#include <atomic>
 
 namespace millrace::torch_shim {
 
 using tracing::Operand;
 using tracing::Session;
+
+static std::atomic<bool> saidDefault = false;
 
 std::string chooseDevice() {
   const char *wanted = std::getenv("PJRT_DEVICE");
@@ -17,11 +20,11 @@ std::string chooseDevice() {
     TORCH_CHECK(std::string(wanted) == "CPU", "PJRT_DEVICE is ", wanted, ", but the only device available is CPU");
     return "CPU";
   }
-  static const bool said = [] {
+  const char *choose = std::getenv("PJRT_SELECT_DEFAULT_DEVICE");
+  TORCH_CHECK(!choose || std::string(choose) != "0", "PJRT_DEVICE is not set, and PJRT_SELECT_DEFAULT_DEVICE=0 wants no device to be "
+              "chosen: the only device available is CPU (PJRT_DEVICE=CPU)");
+  if (!saidDefault.exchange(true))
     std::fputs("torch_xla: PJRT_DEVICE is not set, so the device is CPU\n", stderr);
-    return true;
-  }();
-  (void)said;
   return "CPU";
 }
 
@@ -43,6 +46,7 @@ const Tensor &tensorOf(PyObject *object) {
 
 //===-- Devices -------------------------------------------------------------===//
 
+PyObject *defaultDeviceWasSaid(PyObject *, PyObject *) { return PyBool_FromLong(saidDefault); }
 PyObject *deviceType(PyObject *, PyObject *) {
   return guarded([&]() -> PyObject * { return text(chooseDevice()); });
 }
@@ -205,6 +209,7 @@ PyObject *fromCpuAlias(PyObject *, PyObject *object) {
 } // namespace
 
 PyMethodDef apiMethods[] = {
+    {"_default_device_was_said", defaultDeviceWasSaid, METH_NOARGS, "Whether a tensor was made without PJRT_DEVICE, which a line said."},
     {"_device_type", deviceType, METH_NOARGS, "The device that PJRT_DEVICE asks for; an error if there is none."},
     {"_runtime_device_count", runtimeDeviceCount, METH_NOARGS, "Devices of the runtime's client."},
     {"_memory_stats", memoryStats, METH_NOARGS, "(bytes in use, largest number of bytes in use)"},

@@ -6,7 +6,7 @@ from .. import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _READS = "aten::_local_scalar_dense"  # values that the program asked for: no operator that the device lacks
-_PERCENTILES = (1, 5, 10, 20, 50, 80, 90, 95, 99)
+_PERCENTILES = "0.01:0.05:0.1:0.2:0.5:0.8:0.9:0.95:0.99"
 
 
 def counter_names():
@@ -71,8 +71,9 @@ def _metric_text(name, data):
             text += f"  ValueRate: {show(sum(v for _, v in samples) / seconds)} / second\n"
             text += f"  Rate: {len(samples) / seconds:.6g} / second\n"
         ordered = sorted(value for _, value in samples)
+        shares = [float(share) for share in os.environ.get("XLA_METRICS_PERCENTILES", _PERCENTILES).split(":")]
         text += "  Percentiles: " + "; ".join(
-            f"{p}%={show(ordered[min(len(ordered) - 1, p * len(ordered) // 100)])}" for p in _PERCENTILES) + "\n"
+            f"{100 * share:g}%={show(ordered[min(len(ordered) - 1, int(share * len(ordered)))])}" for share in shares) + "\n"
     return text
 
 

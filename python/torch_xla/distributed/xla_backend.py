@@ -139,10 +139,11 @@ class ProcessGroupXla(dist.ProcessGroup):
         return _Done(output_tensors_list)
 
     def allgather_coalesced(self, output_tensors_list, input_tensors, opts=None):
-        """output_tensors_list[rank][i] = input_tensors[i] of that rank."""
-        for output, value in zip(output_tensors_list[0], input_tensors):
-            output.copy_(value)
-        return _Done(output_tensors_list)
+        """output_tensors_list[i][rank] = input_tensors[i] of that rank, as PyTorch/XLA has it, or output_tensors_list[rank][i] where only
+        that fits."""
+        by_input = len(output_tensors_list) == len(input_tensors) and all(
+            output.shape == value.shape for outputs, value in zip(output_tensors_list, input_tensors) for output in outputs)
+        return self.allgather(output_tensors_list if by_input else list(zip(*output_tensors_list)), input_tensors)
 
     def _flat(self, output, value):
         output.copy_(value.reshape(output.shape))

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Old names of functions, with a word about the new ones."""
+"""Old names of functions, with a word about the new ones in the log."""
 import functools
-import warnings
+import logging
+
+
+_log = logging.getLogger("torch_xla")
 
 
 def _title(function):
-    return f"{function.__module__}.{function.__qualname__}"
+    return f"{function.__module__}.{getattr(function, '__qualname__', function.__name__)}"
+
+
+def _warn(old, new, extra_msg):
+    _log.warning("%s is deprecated: use %s instead.%s", old, _title(new), f" {extra_msg}" if extra_msg else "")
 
 
 def deprecated(module, new, old_name=None, extra_msg=None):
@@ -14,20 +21,18 @@ def deprecated(module, new, old_name=None, extra_msg=None):
 
     @functools.wraps(new)
     def run(*args, **kwargs):
-        warnings.warn(f"{old} is deprecated: use {_title(new)} instead." + (f" {extra_msg}" if extra_msg else ""),
-                      DeprecationWarning, stacklevel=2)
+        _warn(old, new, extra_msg)
         return new(*args, **kwargs)
     return run
 
 
 def mark_deprecated(new, extra_msg=None):
-    """Decorates a function that `new` takes the place of: a call warns, and runs the function as it is."""
+    """Decorates a function that `new` takes the place of: a call warns and runs `new`."""
     def decorate(function):
         @functools.wraps(function)
         def run(*args, **kwargs):
-            warnings.warn(f"{_title(function)} is deprecated: use {_title(new)} instead." + (f" {extra_msg}" if extra_msg else ""),
-                          DeprecationWarning, stacklevel=2)
-            return function(*args, **kwargs)
+            _warn(_title(function), new, extra_msg)
+            return new(*args, **kwargs)
         return run
     return decorate
 
