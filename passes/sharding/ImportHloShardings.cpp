@@ -2,7 +2,10 @@
 //===- ImportHloShardings.cpp - Strings over devices become axes of one mesh -===//
 // Input:   %a: {mhlo.sharding = "{devices=[2,4]<=[8]}"}, %b: {mhlo.sharding = "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"}
 // Output:  sdy.mesh @mesh = <["axis_0"=2, "axis_1"=4]> ... %a: [{"axis_0"}, {"axis_1"}], %b: [{"axis_1"}, {}]
-// Leaves alone modules of one partition, with manual regions, or with lists of devices that no mesh has in common.
+// Operations between @SPMDFullToShardShape and @SPMDShardToFullShape become manual computations.
+// Leaves alone modules of one partition, with lists of devices that no mesh has in common, or with parts that are computed with outside of
+// a region.
+#include "passes/sharding/ManualRegions.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/RoundTrip.h"
 
@@ -35,8 +38,29 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     bool possible = true;
     strides = {1, devices};
     module.walk([&](Operation *op) { possible = possible && consider(op); });
-    if (!possible || !found || !makeMesh())
+    if (!possible || !found)
       return;
+    // Whether what is manual are regions shows while they are made: that is tried with a copy.
+    OwningOpRef<ModuleOp> copy = hasManualRegions ? OwningOpRef<ModuleOp>(module.clone()) : nullptr;
+    if ((copy && (!makeMesh(*copy) || failed(makeRegions(*copy)))) || !makeMesh(module))
+      return;
+    if (copy && failed(makeRegions(module)))
+      return signalPassFailure();
+    rewrite(module);
+  }
+
+  LogicalResult makeRegions(ModuleOp module) {
+    auto sharding = [&](stablehlo::CustomCallOp call) { return shardingOf(call); };
+    auto manualAxes = [&](stablehlo::CustomCallOp call) { return manualAxesOf(call); };
+    auto whole = [&](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      auto closed = sdy::DimensionShardingAttr::get(&getContext(), {}, /*is_closed=*/true, std::nullopt);
+      return sdy::TensorShardingAttr::get(&getContext(), name, SmallVector<sdy::DimensionShardingAttr>(tensor ? tensor.getRank() : 0, closed));
+    };
+    return makeManualComputations(module, {.sharding = sharding, .manualAxes = manualAxes, .whole = whole, .mesh = mesh});
+  }
+
+  void rewrite(ModuleOp module) {
     module.walk([&](func::FuncOp function) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         if (auto text = function.getArgAttrOfType<StringAttr>(i, kAttr)) {
@@ -55,16 +79,40 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
         calls.push_back(call);
     });
     for (stablehlo::CustomCallOp call : calls) {
-      OpBuilder builder(call);
-      auto sharding = convert(call->getAttrOfType<StringAttr>(kAttr), call->getResult(0).getType(), unspecifiedDims(call));
-      auto constraint = sdy::ShardingConstraintOp::create(builder, call.getLoc(), call->getResult(0).getType(),
-                                                          call->getOperand(0), sharding);
-      call->getResult(0).replaceAllUsesWith(constraint.getResult());
+      // Where all of it is manual, nothing is left to say.
+      if (parse(call->getAttrOfType<StringAttr>(kAttr), call->getResult(0).getType())->kind != sdy::HloSharding::Kind::Manual) {
+        replaceByConstraint(call, shardingOf(call));
+        continue;
+      }
+      call->replaceAllUsesWith(call->getOperands());
       call.erase();
     }
   }
 
-  /// The string, if it can be said in axes.
+  sdy::TensorShardingAttr shardingOf(stablehlo::CustomCallOp call) {
+    return convert(call->getAttrOfType<StringAttr>(kAttr), call->getResult(0).getType(), unspecifiedDims(call));
+  }
+
+  SmallVector<StringAttr> manualAxesOf(stablehlo::CustomCallOp call) {
+    Type type = call->getResult(0).getType();
+    auto sharding = parse(call->getAttrOfType<StringAttr>(kAttr), type);
+    SmallVector<sdy::AxisRefAttr> manual, axes;
+    if (sharding->kind == sdy::HloSharding::Kind::Manual) {
+      for (sdy::MeshAxisAttr axis : mesh.getAxes())
+        axes.push_back(sdy::AxisRefAttr::get(&getContext(), axis.getName(), sdy::SubAxisInfoAttr()));
+    } else if (sharding->kind != sdy::HloSharding::Kind::Replicated) {
+      sdy::TensorShardingAttr from = inlined(*sharding, type, manual);
+      for (sdy::AxisRefAttr axis : manual)
+        append(axes, axis, cast<sdy::MeshAttr>(from.getMeshOrRef()));
+    }
+    SmallVector<StringAttr> names;
+    for (sdy::MeshAxisAttr axis : mesh.getAxes()) // in one order, to be compared
+      if (llvm::any_of(axes, [&](sdy::AxisRefAttr each) { return each.getName() == axis.getName(); }))
+        names.push_back(StringAttr::get(&getContext(), axis.getName()));
+    return names;
+  }
+
+  /// The string, if it can be said in axes. Groups of devices that are manual count as axes, too.
   std::optional<sdy::HloSharding> parse(StringAttr text, Type type) {
     std::string error;
     auto sharding = sdy::parseHloSharding(text.getValue(), error);
@@ -73,28 +121,30 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!sharding || !tensor || !sharding->group.empty())
       return std::nullopt;
-    if (sharding->kind == sdy::HloSharding::Kind::Replicated)
+    if (sharding->kind == sdy::HloSharding::Kind::Replicated || sharding->kind == sdy::HloSharding::Kind::Manual)
       return sharding;
-    bool plain = llvm::all_of(sharding->subgroups, [](auto kind) { return kind == sdy::HloSharding::Subgroup::Replicated; });
-    if (sharding->kind != sdy::HloSharding::Kind::Tiled || !plain)
+    if (sharding->kind != sdy::HloSharding::Kind::Tiled || llvm::is_contained(sharding->subgroups, sdy::HloSharding::Subgroup::Unreduced))
       return std::nullopt;
     return sharding;
   }
 
-  sdy::TensorShardingAttr inlined(const sdy::HloSharding &sharding, Type type) {
-    SmallVector<sdy::AxisRefAttr> manual;
+  sdy::TensorShardingAttr inlined(const sdy::HloSharding &sharding, Type type, SmallVectorImpl<sdy::AxisRefAttr> &manual) {
     std::string error;
     return toSdy(sharding, cast<RankedTensorType>(type).getRank(), &getContext(), manual, error);
   }
 
-  bool consider(StringAttr text, Type type) {
+  bool consider(StringAttr text, Type type, bool mayBeManual = false) {
     auto sharding = parse(text, type);
     if (!sharding)
       return false;
+    bool isManual = sharding->kind == sdy::HloSharding::Kind::Manual;
+    if ((isManual || llvm::is_contained(sharding->subgroups, sdy::HloSharding::Subgroup::Manual)) && !mayBeManual)
+      return false;
     found = true;
-    if (sharding->kind == sdy::HloSharding::Kind::Replicated)
+    if (isManual || sharding->kind == sdy::HloSharding::Kind::Replicated)
       return true;
-    sdy::TensorShardingAttr attr = inlined(*sharding, type);
+    SmallVector<sdy::AxisRefAttr> manual;
+    sdy::TensorShardingAttr attr = inlined(*sharding, type, manual);
     auto mesh = attr ? cast<sdy::MeshAttr>(attr.getMeshOrRef()) : sdy::MeshAttr();
     if (!mesh || mesh.getTotalSize() != devices)
       return false;
@@ -106,11 +156,13 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     int64_t stride = devices;
     for (sdy::MeshAxisAttr axis : mesh.getAxes())
       strides.insert(stride /= axis.getSize());
-    attr.walkAxes([&](sdy::AxisRefAttr axis) {
+    auto cut = [&](sdy::AxisRefAttr axis) {
       int64_t end = strideAt(mesh, axis.getName());
       strides.insert(end / axis.getPreSize());
       strides.insert(end / (axis.getPreSize() * axis.getSize(mesh)));
-    });
+    };
+    attr.walkAxes(cut);
+    llvm::for_each(manual, cut);
     return true;
   }
 
@@ -141,14 +193,17 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     auto call = dyn_cast<stablehlo::CustomCallOp>(op);
     if (!call)
       return true;
-    StringRef target = call.getCallTargetName();
-    if (target.starts_with("SPMD") || target.starts_with("xla.sdy."))
+    StringRef callee = call.getCallTargetName();
+    if (callee.starts_with("xla.sdy."))
       return false;
+    bool changesShape = callee == target::fullToShard || callee == target::shardToFull;
+    hasManualRegions |= changesShape;
     auto text = call->getAttrOfType<StringAttr>(kAttr);
-    return target != "Sharding" || (text && call->getNumResults() == 1 && consider(text, call->getResult(0).getType()));
+    return (!changesShape && callee != target::sharding) ||
+           (text && call->getNumResults() == 1 && consider(text, call->getResult(0).getType(), /*mayBeManual=*/true));
   }
 
-  bool makeMesh() {
+  bool makeMesh(ModuleOp module) {
     SmallVector<int64_t> order(strides.rbegin(), strides.rend());
     SmallVector<sdy::MeshAxisAttr> axes;
     for (size_t i = 1; i < order.size(); ++i) {
@@ -159,9 +214,9 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     if (ids && !ids->empty() && axes.size() != strides.size() - 1)
       return false;
     mesh = sdy::MeshAttr::get(&getContext(), axes, ids ? ArrayRef<int64_t>(*ids) : ArrayRef<int64_t>());
-    SymbolTable symbols(getOperation());
-    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-    auto op = sdy::MeshOp::create(builder, getOperation().getLoc(), "mesh", mesh);
+    SymbolTable symbols(module);
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    auto op = sdy::MeshOp::create(builder, module.getLoc(), "mesh", mesh);
     symbols.insert(op);
     name = FlatSymbolRefAttr::get(op.getSymNameAttr());
     return true;
@@ -171,8 +226,9 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     auto sharding = parse(text, type);
     int64_t rank = cast<RankedTensorType>(type).getRank();
     sdy::TensorShardingAttr from;
-    if (sharding->kind != sdy::HloSharding::Kind::Replicated)
-      from = inlined(*sharding, type);
+    SmallVector<sdy::AxisRefAttr> manual;
+    if (sharding->kind == sdy::HloSharding::Kind::Tiled)
+      from = inlined(*sharding, type, manual);
     SmallVector<sdy::DimensionShardingAttr> dims;
     for (int64_t dim = 0; dim < rank; ++dim) {
       SmallVector<sdy::AxisRefAttr> axes;
@@ -196,7 +252,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
   }
 
   int64_t devices = 1;
-  bool found = false;
+  bool found = false, hasManualRegions = false;
   std::set<int64_t> strides;
   std::optional<SmallVector<int64_t>> ids;
   sdy::MeshAttr mesh;

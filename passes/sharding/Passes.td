@@ -136,8 +136,8 @@ def ImportFuncCallsPass : Sharding_Pass<"sdy-import-func-calls", "::mlir::Module
 def ImportHloShardingsPass : Sharding_Pass<"xla-import-hlo-shardings", "::mlir::ModuleOp"> {
   let summary = "Turn mhlo.sharding strings into shardings over one mesh";
   let description = [{ Arguments, results and `@Sharding` calls. Strings over devices in a regular order are put in terms of the
-    axes that all of them have in common. A module with manual regions in this form is left alone, and so is one whose strings
-    no mesh has in common. }];
+    axes that all of them have in common. What stands between `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes an
+    `sdy.manual_computation`. A module is left alone whose strings no mesh has in common, or whose manual parts are no regions. }];
 }
 
 //===-- Export ------------------------------------------------------------===//

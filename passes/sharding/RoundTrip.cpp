@@ -76,6 +76,13 @@ SmallVector<int64_t> unspecifiedDims(stablehlo::CustomCallOp call) {
   return dims;
 }
 
+void replaceByConstraint(stablehlo::CustomCallOp call, sdy::TensorShardingAttr sharding) {
+  OpBuilder builder(call);
+  call->replaceAllUsesWith(
+      sdy::ShardingConstraintOp::create(builder, call.getLoc(), call->getResult(0).getType(), call->getOperand(0), sharding));
+  call.erase();
+}
+
 void setResultSharding(Operation *op, sdy::TensorShardingAttr sharding) {
   op->setAttr(sdy::shardingAttrName, sdy::TensorShardingPerValueAttr::get(op->getContext(), sharding));
 }

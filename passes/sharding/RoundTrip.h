@@ -57,6 +57,8 @@ stablehlo::CustomCallOp createCustomCall(mlir::OpBuilder &builder, mlir::Locatio
 bool isCallOf(mlir::Operation *op, llvm::StringRef name);
 /// The dimensions listed in a @Sharding call's `backend_config = "unspecified_dims=[0,2]"`: nothing is said about those.
 llvm::SmallVector<int64_t> unspecifiedDims(stablehlo::CustomCallOp call);
+/// The call's operand in `sharding`, instead of its result.
+void replaceByConstraint(stablehlo::CustomCallOp call, sdy::TensorShardingAttr sharding);
 /// Sets the one sharding of an operation with one result.
 void setResultSharding(mlir::Operation *op, sdy::TensorShardingAttr sharding);
 

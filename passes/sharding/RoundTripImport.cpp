@@ -175,15 +175,11 @@ struct ImportShardyAttrs : impl::RoundTripImportShardyAttrsPassBase<ImportShardy
       else
         isUsedElsewhere |= use.getOwner() != call;
     }
-    OpBuilder builder(call);
     if (combine) {
       combine->setAttr(sdy::shardingAttrName, shardings);
     } else if (isUsedElsewhere && used == call) {
       // The result of a function that has been inlined.
-      auto constraint = sdy::ShardingConstraintOp::create(builder, call.getLoc(), call->getResult(0).getType(), call->getOperand(0),
-                                                          opened(sharding, /*keepAxes=*/true));
-      call->replaceAllUsesWith(constraint);
-      call.erase();
+      replaceByConstraint(call, opened(sharding, /*keepAxes=*/true));
       return success();
     }
     call->replaceAllUsesWith(call->getOperands());
@@ -232,10 +228,7 @@ struct ImportSdyCustomCalls : impl::ImportSdyCustomCallsPassBase<ImportSdyCustom
     for (int64_t dim : unspecifiedDims(call))
       if (dim >= 0 && dim < int64_t(dims.size()))
         dims[dim] = sdy::DimensionShardingAttr::get(call.getContext(), dims[dim].getAxes(), /*is_closed=*/false, dims[dim].getPriority());
-    auto constraint = sdy::ShardingConstraintOp::create(builder, call.getLoc(), call->getResult(0).getType(), call->getOperand(0),
-                                                        withDims(sharding, dims));
-    call->replaceAllUsesWith(constraint);
-    call.erase();
+    replaceByConstraint(call, withDims(sharding, dims));
     return success();
   }
 };

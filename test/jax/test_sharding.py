@@ -267,6 +267,33 @@ def test_values_without_annotations_stay_split(mesh):
     check(write, table, jnp.ones((1, 8)), jnp.int32(5))
 
 
+@pytest.mark.parametrize("shardy", [True, False])
+def test_shardings_propagate_around_and_through_shard_map(mesh, shardy):
+    """In GSPMD's form, too, where a manual part is only what stands between two changes of shape."""
+    jax.config.update("jax_use_shardy_partitioner", shardy)
+    try:
+        x = put(mesh, np.random.RandomState(0).randn(8, 16).astype("f"), "x", "y")
+        doubled = jax.shard_map(lambda v: v * 2, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"))
+        def around(x, a, b):  # the product is nowhere said to be split
+            return doubled(x) + jnp.sin(a @ b)
+        a, b = np.ones((8, 64), np.float32), np.ones((64, 16), np.float32)
+        assert jax.jit(around).lower(x, a, b).compile().cost_analysis()["flops"] < 2 * 8 * 64 * 16 / 8 + 100, "every device computes all of it"
+        assert counts(around, x, a, b) == {}
+        check(lambda x, a, b: x * 2 + jnp.sin(a @ b), x, a, b)
+        w1, w2 = weights(mesh, (None, "y"), ("y", None))
+        rows = put(mesh, np.random.RandomState(1).randn(32, 16).astype("f"), "x", None)
+        def free(v, w1, w2):
+            return mlp(v, w1, w2) - jax.lax.pmean(v, "x")
+        def partly(v, w1, w2):
+            part = jax.shard_map(free, mesh=mesh, in_specs=(P("x"), P(), P()), out_specs=P("x"), axis_names={"x"})
+            return jnp.tanh(part(v, w1, w2))
+        assert counts(partly, rows, w1, w2) == {"all-reduce": 2}
+        expected = jax.nn.gelu(np.asarray(rows) @ np.asarray(w1)) @ np.asarray(w2) - np.tile(np.asarray(rows).reshape(4, 8, 16).mean(0), (4, 1))
+        np.testing.assert_allclose(np.asarray(jax.jit(partly)(rows, w1, w2)), np.tanh(expected), rtol=1e-4, atol=1e-5)
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", True)
+
+
 def test_arguments_that_nobody_has_sharded(mesh):
     """JAX leaves their shardings to the compiler (allow_spmd_sharding_propagation_to_parameters); parts that do not divide stay whole."""
     rows = NamedSharding(mesh, P("x", "y"))
