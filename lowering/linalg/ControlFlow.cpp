@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ControlFlow.cpp - while, case, if, tuples inside of kernels --------===//
 // Input:   %r = stablehlo.while(%i = %a) : tensor<i32> cond {...} do {...}
-// Output:  scf.while on storage tensors; case and if become scf.index_switch and scf.if; tuples fall apart
+// Output:  scf.while on storage tensors; case and if become scf.if; tuples fall apart
 // Leaves alone custom_call and composite.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/PatternKinds.h"
@@ -109,17 +109,48 @@ struct CasePattern : Pattern<CaseOp> {
     Location loc = op.getLoc();
     Value index = scalarOf(rewriter, loc, adaptor.getIndex().front());
     index = arith::IndexCastOp::create(rewriter, loc, rewriter.getIndexType(), index);
-    // The last branch also serves every index out of range: it is the default.
     MutableArrayRef<Region> branches = op.getBranches();
-    SmallVector<int64_t> cases = llvm::to_vector(llvm::seq<int64_t>(0, branches.size() - 1));
-    auto switchOp = scf::IndexSwitchOp::create(rewriter, loc, *types, index, cases, cases.size());
-    for (auto [position, branch] : llvm::enumerate(branches)) {
-      Region &target = position < cases.size() ? switchOp.getCaseRegions()[position] : switchOp.getDefaultRegion();
-      if (failed(moveRegion(branch, target, rewriter)))
+    if (branches.size() == 1) {
+      auto only = scf::ExecuteRegionOp::create(rewriter, loc, *types);
+      if (failed(moveRegion(branches.front(), only.getRegion(), rewriter)))
         return failure();
+      replace(op, only.getResults(), counts, rewriter);
+      return success();
     }
-    replace(op, switchOp.getResults(), counts, rewriter);
+    FailureOr<scf::IfOp> chosen = choose(branches, 0, index, *types, loc, rewriter);
+    if (failed(chosen))
+      return failure();
+    rewriter.setInsertionPointAfter(*chosen);
+    replace(op, chosen->getResults(), counts, rewriter);
     return success();
+  }
+
+private:
+  /// Two or more branches, the first of them number `first`, as a tree of ifs. The last branch also serves every index out of range.
+  /// Not scf.index_switch: MLIR's bufferization does not know that its result is one of the tensors that its branches yield, and
+  /// lets a scatter into the result overwrite an argument.
+  FailureOr<scf::IfOp> choose(MutableArrayRef<Region> branches, int64_t first, Value index, TypeRange types, Location loc,
+                              ConversionPatternRewriter &rewriter) const {
+    int64_t half = branches.size() / 2;
+    Value bound = arith::ConstantIndexOp::create(rewriter, loc, first + half);
+    Value isLower = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, index, bound);
+    auto ifOp = scf::IfOp::create(rewriter, loc, types, isLower, /*addThenBlock=*/false, /*addElseBlock=*/false);
+    auto fill = [&](MutableArrayRef<Region> part, int64_t from, Region &into) -> LogicalResult {
+      if (part.size() == 1)
+        return moveRegion(part.front(), into, rewriter);
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.createBlock(&into);
+      FailureOr<scf::IfOp> inner = choose(part, from, index, types, loc, rewriter);
+      if (failed(inner))
+        return failure();
+      rewriter.setInsertionPointToEnd(&into.front());
+      scf::YieldOp::create(rewriter, loc, inner->getResults());
+      return success();
+    };
+    if (failed(fill(branches.take_front(half), first, ifOp.getThenRegion())) ||
+        failed(fill(branches.drop_front(half), first + half, ifOp.getElseRegion())))
+      return failure();
+    return ifOp;
   }
 };
 
@@ -134,7 +165,7 @@ struct ReturnPattern : Pattern<ReturnOp> {
       rewriter.replaceOpWithNewOp<scf::ConditionOp>(op, goesOn, op->getBlock()->getArguments());
       return success();
     }
-    if (!isa<scf::WhileOp, scf::IfOp, scf::IndexSwitchOp>(parent))
+    if (!isa<scf::WhileOp, scf::IfOp, scf::ExecuteRegionOp>(parent))
       return rewriter.notifyMatchFailure(op, "not in a control flow region");
     rewriter.replaceOpWithNewOp<scf::YieldOp>(op, values);
     return success();

@@ -55,11 +55,15 @@ CmpFPredicate floatPredicate(Direction direction) {
 }
 
 /// The integer whose signed order is -NaN < -inf < ... < -0 < +0 < ... < inf < NaN: negative floats have their
-/// magnitude bits flipped.
-Value totalOrderKey(ScalarBuilder &b, Value x) {
+/// magnitude bits flipped. The only NaN of a type without -0 has the bits of that: it is negative.
+Value totalOrderKey(ScalarBuilder &b, Value x, FloatType element) {
   Value bits = b.bits(x);
   unsigned width = b.widthOf(bits);
-  return b.xori(bits, b.shrui(b.shrsi(bits, width - 1), 1));
+  Value key = b.xori(bits, b.shrui(b.shrsi(bits, width - 1), 1));
+  if (APFloat::getZero(element.getFloatSemantics(), /*Negative=*/true).isNegative() ||
+      !APFloat::semanticsHasSignedRepr(element.getFloatSemantics()))
+    return key;
+  return b.select(b.cmpf(CmpFPredicate::UNO, x, x), b.i(APInt::getSignedMinValue(width).getSExtValue(), bits.getType()), key);
 }
 
 Value emitCompare(ScalarBuilder &b, const ScalarOp &op, stablehlo::CompareOp compare) {
@@ -75,8 +79,9 @@ Value emitCompare(ScalarBuilder &b, const ScalarOp &op, stablehlo::CompareOp com
     return {};
   }
   if (op.isFloat()) {
+    auto element = cast<FloatType>(op.operandElement);
     if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER)
-      return b.cmpi(integerPredicate(direction, /*isUnsigned=*/false), totalOrderKey(b, x), totalOrderKey(b, y));
+      return b.cmpi(integerPredicate(direction, /*isUnsigned=*/false), totalOrderKey(b, x, element), totalOrderKey(b, y, element));
     return b.cmpf(floatPredicate(direction), x, y);
   }
   return b.cmpi(integerPredicate(direction, op.isUnsigned()), x, y);

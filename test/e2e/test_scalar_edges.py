@@ -12,6 +12,8 @@ import pytest
 
 from benchmarks import tools
 
+ml_dtypes = pytest.importorskip("ml_dtypes")
+
 INTEGERS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
             "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64}
 FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
@@ -212,3 +214,31 @@ def test_integers_to_floats_round_once(name, tmp_path):
     for v, result in zip(a.tolist(), got.tolist()):
         want = rounded(v)
         assert result == (math.copysign(math.inf, v) if abs(want) > largest else want), v
+
+
+@pytest.mark.parametrize("backend", ["compiled", "interpreter"])
+def test_total_order_of_small_floats(backend, tmp_path):
+    """Every pair of f8 values: ordered by sign, then magnitude. The only NaN of a type without -0 is negative, and f8E8M0FNU has no signs."""
+    a, b = (x.ravel() for x in np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8)))
+    names = ["f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU"]
+    bits, booleans = f"tensor<{a.size}xui8>", f"tensor<{a.size}xi1>"
+    body = ""
+    for i, name in enumerate(names):
+        floats = f"tensor<{a.size}x{name}>"
+        body += "".join(f"  %{v}{i} = stablehlo.bitcast_convert %{v} : ({bits}) -> {floats}\n" for v in "ab")
+        body += f"  %r{i} = stablehlo.compare LT, %a{i}, %b{i}, TOTALORDER : ({floats}, {floats}) -> {booleans}\n"
+
+    def key(x, name):
+        if name == "f8E8M0FNU":
+            return x.astype(int)
+        negative = -1 - (x & 127).astype(int)
+        return np.where(x == 128, -1000 if "FNUZ" in name else -1, np.where(x > 127, negative, x.astype(int)))
+
+    path = tmp_path / "order.mlir"
+    path.write_text(program("order", [("a", bits), ("b", bits)], [booleans] * len(names), body))
+    got = tools.run_file(str(path), [a, b], f"--backend={backend}")[0]
+    for name, values in zip(names, got):
+        # Payloads of NaN are not kept.
+        one, other = (x.view(getattr(ml_dtypes, f"float8_{name[2:].lower()}")).astype(np.float32) for x in (a, b))
+        wrong = np.flatnonzero((values.astype(bool) != (key(a, name) < key(b, name))) & ~(np.isnan(one) & np.isnan(other) & (a // 128 == b // 128)))
+        assert wrong.size == 0, f"{name}: {a[wrong[0]]:#x} < {b[wrong[0]]:#x} is {values[wrong[0]]}"

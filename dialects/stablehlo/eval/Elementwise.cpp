@@ -393,11 +393,15 @@ llvm::Error evalComplex(Call &call) {
 
 //===-- compare, select, clamp ---------------------------------------------===//
 
-/// Orders bits as IEEE 754 totalOrder does: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN.
+/// Orders bits as IEEE 754 totalOrder does: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN. The NaN of a type without -0 is written
+/// like that: a negative one. Without signs, bits are ordered as they are.
 int64_t totalOrderKey(const Tensor &tensor, int64_t i) {
   unsigned width = bitWidth(tensor.kind());
   uint64_t bits = 0;
   std::memcpy(&bits, tensor.at(i), tensor.elementBytes());
+  if (tensor.kind() == Kind::F8E8M0FNU) return static_cast<int64_t>(bits);
+  if (const FloatFormat *format = formatOf(tensor.kind()); format && !format->negativeZero && bits == static_cast<uint64_t>(format->nan))
+    return std::numeric_limits<int64_t>::min();
   bits <<= 64 - width;
   int64_t key = static_cast<int64_t>(bits);
   return key < 0 ? static_cast<int64_t>(~bits ^ (uint64_t(1) << 63)) : key;

@@ -17,12 +17,13 @@ func.func @while(%n: tensor<i32>) -> tensor<i32> {
 
 // -----
 
-// The last branch serves every index out of range: it is the default.
+// A tree of ifs; the last branch serves every index out of range.
 // CHECK-LABEL: func.func @case(
-// CHECK: scf.index_switch
-// CHECK: case 0
-// CHECK: case 1
-// CHECK: default
+// CHECK: %[[LOWER:.*]] = arith.cmpi ult, %[[I:.*]], %c1
+// CHECK: scf.if %[[LOWER]]
+// CHECK: } else {
+// CHECK: %[[NEXT:.*]] = arith.cmpi ult, %[[I]], %c2
+// CHECK: scf.if %[[NEXT]]
 func.func @case(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.case"(%i) ({
     stablehlo.return %x : tensor<4xf32>

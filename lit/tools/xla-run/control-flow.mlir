@@ -4,6 +4,7 @@
 // RUN: xla-run %t/nested.mlir --verify --quiet --cache-dir=off
 // RUN: xla-run %t/swap.mlir --verify --quiet --cache-dir=off
 // RUN: xla-run %t/case.mlir --verify --quiet --cache-dir=off
+// RUN: xla-run %t/chosen.mlir --verify --quiet --cache-dir=off
 // RUN: xla-run %t/call.mlir --verify --quiet --cache-dir=off
 // RUN: xla-run %t/tuple.mlir --verify --quiet --cache-dir=off
 // RUN: xla-compile %t/update.mlir --emit=program | FileCheck %s --check-prefix=UPDATE
@@ -100,4 +101,26 @@ func.func @main(%x: tensor<3xf32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   %1 = stablehlo.get_tuple_element %0[1] : (tuple<tensor<3xf32>, tensor<4xi32>>) -> tensor<4xi32>
   %2 = stablehlo.add %1, %1 : tensor<4xi32>
   return %2 : tensor<4xi32>
+}
+// One of the arguments is updated, and both are read afterwards.
+//--- chosen.mlir
+func.func @main(%x: tensor<7x4xi32>, %y: tensor<7x4xi32>, %i: tensor<5x1xi32>, %u: tensor<5x4xi32>) -> (tensor<7x4xi32>, tensor<7x4xi32>, tensor<7x4xi32>) {
+  %n = stablehlo.constant dense<[[0], [1], [2], [3], [4]]> : tensor<5x1xi32>
+  %first = stablehlo.slice %i [0:1, 0:1] : (tensor<5x1xi32>) -> tensor<1x1xi32>
+  %which = stablehlo.reshape %first : (tensor<1x1xi32>) -> tensor<i32>
+  %c = "stablehlo.case"(%which) ({
+    stablehlo.return %x : tensor<7x4xi32>
+  }, {
+    stablehlo.return %y : tensor<7x4xi32>
+  }, {
+    stablehlo.return %x : tensor<7x4xi32>
+  }) : (tensor<i32>) -> tensor<7x4xi32>
+  %s = "stablehlo.scatter"(%c, %n, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %r = stablehlo.subtract %a, %b : tensor<i32>
+    stablehlo.return %r : tensor<i32>
+  }) : (tensor<7x4xi32>, tensor<5x1xi32>, tensor<5x4xi32>) -> tensor<7x4xi32>
+  %v = stablehlo.not %x : tensor<7x4xi32>
+  %w = stablehlo.not %y : tensor<7x4xi32>
+  return %s, %v, %w : tensor<7x4xi32>, tensor<7x4xi32>, tensor<7x4xi32>
 }
