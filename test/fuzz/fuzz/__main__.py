@@ -27,7 +27,7 @@ import time
 
 import numpy as np
 
-from fuzz import attention, devices, dtypes, elementwise, manual, more, program, rare, shardings, structure, wider
+from fuzz import attention, devices, dtypes, elementwise, manual, more, program, rare, shardings, structure, updates, wider
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 BUILD = os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"))
@@ -96,6 +96,11 @@ def generate(seed, index, focus=None, spread=False):
     if spread:
         groups["more"], groups["rare"], groups["manual"] = more.MORE, rare.RARE, manual.MANUAL
         weights = np.array([0.2, 0.18, 0.11, 0.08, 0.11, 0.06, 0.18, 0.04, 0.04])
+    # Everything of one shape or two, updated in part and read again.
+    updating = not focus and not spread and index % 6 == 1
+    if updating:
+        updates.narrow(p)
+        groups, weights = {"updates": updates.UPDATES}, np.array([1.0])
     families = list(groups)
     if focus:
         weights = weights * 0.5 + np.array([0.5 if f == focus else 0 for f in FAMILIES])
@@ -110,7 +115,7 @@ def generate(seed, index, focus=None, spread=False):
     used = {id(o) for op in p.operations for o in op.operands}
     results = [r for op in p.operations for r in op.results if id(r) not in used]
     inner = [r for op in p.operations for r in op.results if id(r) in used and not r.hidden]
-    results += [r for r in inner if random.random() < 0.1]
+    results += [r for r in inner if random.random() < (0.6 if updating else 0.1)]
     return p, results[:12]
 
 
