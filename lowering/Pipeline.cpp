@@ -3,6 +3,7 @@
 #include "lowering/Pipeline.h"
 
 #include "lowering/cpu/AttentionCheck.h"
+#include "lowering/cpu/PanelWidth.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
@@ -69,6 +70,8 @@ void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   fusionOptions.single = !options.fuse;
   fusion::KernelCheck isAttention = [](func::FuncOp) { return false; };
   pm.addPass(fusion::createFuseKernelsPass(fusionOptions, options.genericOnly ? isAttention : attentionCheck(options.target)));
+  if (!options.genericOnly)
+    pm.addPass(fusion::createPackLoopWeightsPass(panelWidth(options.target)));
   pm.addPass(fusion::createMarkInPlacePass());
   // What fusion made kernels of is settled: these are called by collectives, not by the program.
   pm.addPass(createOutlineReducersPass());

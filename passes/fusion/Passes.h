@@ -35,4 +35,10 @@ using KernelCheck = std::function<bool(mlir::func::FuncOp)>;
 /// are fused like all others.
 std::unique_ptr<mlir::Pass> createFuseKernelsPass(FuseKernelsPassOptions options, KernelCheck isAttention);
 
+/// Columns of the panels in which code generation reads the right factor of a product of `rows` x `columns`; 0 if it prefers rows.
+using PanelWidth = std::function<int64_t(int64_t rows, int64_t columns, mlir::Type element)>;
+
+/// The pass that asks code generation; without its answer it does nothing.
+std::unique_ptr<mlir::Pass> createPackLoopWeightsPass(PanelWidth panelWidth);
+
 } // namespace millrace::fusion

@@ -18,6 +18,18 @@ def FuseKernelsPass : Pass<"xla-fuse-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def PackLoopWeightsPass : Pass<"xla-pack-loop-weights", "::mlir::ModuleOp"> {
+  let summary = "Bring weights of loops into the order that kernels read them in, once before the loop";
+  let description = [{
+    A product's right factor that the loop around its kernel does not change is copied before the loop: panels of columns, in each the
+    summed index outermost. The kernel reads panels in place instead of packing the factor in every iteration.
+  }];
+  let options = [
+    Option<"width", "width", "int64_t", "0", "columns of a panel; 0: what code generation prefers, if it is asked">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def MarkInPlacePass : Pass<"xla-mark-in-place", "::mlir::ModuleOp"> {
   let summary = "Mark kernels that update one of their operands instead of copying it";
   let description = [{

@@ -64,7 +64,7 @@ SmallVector<Value> ContractionEmitter::outputsOf(PointEvaluator &point, Value su
 void ContractionEmitter::finishTile(PointEvaluator &panel, Value row, MutableArrayRef<PointEvaluator> rowPoints,
                                     Value columnBegin, ArrayRef<Value> sums) {
   if (finished) {
-    finishRowByRow(panel, row, columnBegin, sums);
+    finishRowByRow(panel, rowPoints.size(), row, columnBegin, sums);
     return;
   }
   struct Pending {
@@ -91,15 +91,15 @@ void ContractionEmitter::finishTile(PointEvaluator &panel, Value row, MutableArr
 
 /// The same as a loop over the rows, with the sums in memory: consumers of many operations in code for each of them, MR x NV
 /// times, take most of the time of compilation and leave no registers.
-void ContractionEmitter::finishRowByRow(PointEvaluator &panel, Value row, Value columnBegin, ArrayRef<Value> sums) {
+void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value row, Value columnBegin, ArrayRef<Value> sums) {
   int64_t lanes = tile.lanes;
   for (auto [i, sum] : llvm::enumerate(sums)) {
     OpBuilder builder = panel.builder();
     vector::StoreOp::create(builder, panel.loc(), sum, finished, ValueRange{panel.constant(i * lanes)});
   }
   // Each row once: the last tile may have fewer.
-  Value count = panel.constant(tile.mr);
-  if (rows() % tile.mr) {
+  Value count = panel.constant(mr);
+  if (overlaps()) {
     OpBuilder builder = panel.builder();
     Value left = arith::SubIOp::create(builder, panel.loc(), panel.constant(rows()), row);
     count = arith::MinUIOp::create(builder, panel.loc(), left, count);
@@ -131,31 +131,43 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, Value row, Value 
     point.leave();
 }
 
-/// MR rows of one panel over the k of one block.
-void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBegin, Value rowEnd, Value columnBegin,
-                                  Value panelInGroup, Value isFirst, Value isLast) {
+/// `mr` rows of one panel over the k of one block.
+void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, Value rowBegin, Value columnBegin, Value panelInGroup,
+                                  Value isFirst, Value isLast) {
   int64_t lanes = tile.lanes;
   SmallVector<PointEvaluator, 8> points;
   SmallVector<Value> rowBases, partialBases;
   AtomSet inBlock = atomBit(kInner);
   for (int atom : kMiddle)
     inBlock |= atomBit(atom);
-  for (int64_t r = 0; r < tile.mr; ++r) {
+  // Of an address only what the constant `rowOffsets` do not say: rows that follow each other share a register.
+  SmallVector<int64_t> rowOffsets;
+  const LinearExpr &inPlace = a.operand->access.address;
+  for (int64_t r = 0; r < mr; ++r) {
     PointEvaluator point = panel;
     point.enter(panel.block());
     Value index = point.addConstant(row, r);
-    if (rows() % tile.mr) {
+    if (overlaps()) {
       OpBuilder builder = point.builder();
       index = arith::MinUIOp::create(builder, point.loc(), index, point.constant(rows() - 1));
     }
-    bindLinear(point, index, mOrder);
+    if (isStraight(mr) && r > 0) {
+      for (int atom : mOrder)
+        point.bindIndex(atom, points.front().index(atom));
+      point.bindIndex(mOrder.back(), point.addConstant(points.front().index(mOrder.back()), r));
+    } else {
+      bindLinear(point, index, mOrder);
+    }
     OpBuilder builder = point.builder();
     Value local = arith::SubIOp::create(builder, point.loc(), index, rowBegin);
-    if (a.packed)
+    bool follows = r > 0 && (a.packed ? !overlaps() : isStraight(mr));
+    rowOffsets.push_back(follows ? r * (a.packed ? aRowStride : inPlace.coefficient(mOrder.back())) : 0);
+    if (follows)
+      rowBases.push_back(rowBases.front());
+    else if (a.packed)
       rowBases.push_back(point.mulConstant(local, aRowStride));
     else
-      rowBases.push_back(point.addConstant(point.terms(a.operand->access.address, ~inBlock),
-                                           a.operand->access.address.offset));
+      rowBases.push_back(point.addConstant(point.terms(inPlace, ~inBlock), inPlace.offset));
     if (partials)
       partialBases.push_back(point.add(point.mulConstant(panelInGroup, tile.blockRows * tile.nr()),
                                        point.mulConstant(local, tile.nr())));
@@ -164,7 +176,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
   auto sumType = VectorType::get({lanes}, accType);
   OpBuilder builder = panel.builder();
   Value zero = panel.number(cast<TypedAttr>(builder.getZeroAttr(sumType)));
-  SmallVector<Value> sums(tile.mr * tile.nv, zero);
+  SmallVector<Value> sums(mr * tile.nv, zero);
   if (partials) {
     SmallVector<Type> types(sums.size(), sumType);
     builder = panel.builder();
@@ -173,7 +185,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
     scf::YieldOp::create(first, panel.loc(), sums);
     OpBuilder later = branch.getElseBodyBuilder();
     SmallVector<Value> loaded;
-    for (int64_t r = 0; r < tile.mr; ++r)
+    for (int64_t r = 0; r < mr; ++r)
       for (int64_t v = 0; v < tile.nv; ++v) {
         Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
         loaded.push_back(vector::LoadOp::create(later, panel.loc(), sumType, partials, ValueRange{offset}));
@@ -211,8 +223,8 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
         }
         Value kOffset = a.packed ? point.mulConstant(packedIndex, aKStride)
                                  : point.terms(a.operand->access.address, inBlock);
-        for (int64_t r = 0; r < tile.mr; ++r) {
-          Value from = point.add(rowBases[r], kOffset);
+        for (int64_t r = 0; r < mr; ++r) {
+          Value from = point.addConstant(point.add(rowBases[r], kOffset), rowOffsets[r]);
           Value memory = a.packed ? packedA : point.buffer(a.operand->access.buffer);
           OpBuilder inner = point.builder();
           if (pairs) {
@@ -249,7 +261,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, Value row, Value rowBeg
   builder = panel.builder();
   auto branch = scf::IfOp::create(builder, panel.loc(), isLast, /*withElseRegion=*/true);
   OpBuilder later = branch.getElseBodyBuilder();
-  for (int64_t r = 0; r < tile.mr; ++r)
+  for (int64_t r = 0; r < mr; ++r)
     for (int64_t v = 0; v < tile.nv; ++v) {
       Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
       vector::StoreOp::create(later, panel.loc(), sums[r * tile.nv + v], partials, ValueRange{offset});
@@ -342,7 +354,11 @@ bool ContractionEmitter::emit() {
     packRows(at, rowBegin, rowEnd);
   scf::ForOp panelLoop = openLoop(at, firstPanel, panelEnd, 1);
   at.enterLoop(panelLoop);
-  Value columnBegin = at.mulConstant(panelLoop.getInductionVar(), tile.nr());
+  Value columnBegin = at.constant(0);
+  if (panelAtom < 0)
+    columnBegin = at.mulConstant(panelLoop.getInductionVar(), tile.nr());
+  else
+    at.bindIndex(panelAtom, panelLoop.getInductionVar());
   Value panelInGroup;
   {
     OpBuilder builder = at.builder();
@@ -352,9 +368,20 @@ bool ContractionEmitter::emit() {
     packRuns(at, columnBegin);
   else if (b.packed)
     packPanel(at, columnBegin);
-  scf::ForOp rowLoop = openLoop(at, rowBegin, rowEnd, tile.mr);
-  at.enterLoop(rowLoop);
-  emitTile(at, rowLoop.getInductionVar(), rowBegin, rowEnd, columnBegin, panelInGroup, isFirst, isLast);
+  auto emitTiles = [&](Value begin, Value end, int64_t mr) {
+    scf::ForOp rowLoop = openLoop(at, begin, end, mr);
+    at.enterLoop(rowLoop);
+    emitTile(at, mr, rowLoop.getInductionVar(), rowBegin, columnBegin, panelInGroup, isFirst, isLast);
+    at.leave();
+  };
+  if (tile.shortTiles == 0) {
+    emitTiles(rowBegin, rowEnd, tile.mr);
+  } else {
+    int64_t before = rows() - tile.shortTiles * (tile.mr - 1);
+    if (before)
+      emitTiles(at.constant(0), at.constant(before), tile.mr);
+    emitTiles(at.constant(before), at.constant(rows()), tile.mr - 1);
+  }
   return !at.broken();
 }
 
@@ -365,7 +392,7 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
   FailureOr<EmittedKernel> out = conclude(kernel, shell, "contraction", isWhole);
   if (failed(out))
     return failure();
-  out->rangeEnd = model.product(batch | (nAtoms & ~atomBit(nLane))) * tile.groups * tile.mBlocks;
+  out->rangeEnd = model.product(outerAtoms()) * tile.groups * tile.mBlocks;
   out->scratchBytesPerTask = scratchBytes;
   double products = double(model.product(node->iteration)) / out->rangeEnd;
   out->nanosPerIteration = products / ((pairs ? 4.0 : 2.0) * tile.lanes * target.gigahertz * 0.9);

@@ -28,8 +28,10 @@ private:
   mlir::Value packedFactor(PointEvaluator &at, const Side &side);
   mlir::Value columnMask(PointEvaluator &at, mlir::Value columnBegin, int64_t vector, mlir::Value &count);
   // Register tiles.
-  void emitTile(PointEvaluator &panel, mlir::Value row, mlir::Value rowBegin, mlir::Value rowEnd, mlir::Value columnBegin,
-                mlir::Value panelInGroup, mlir::Value isFirst, mlir::Value isLast);
+  void emitTile(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value rowBegin, mlir::Value columnBegin, mlir::Value panelInGroup,
+                mlir::Value isFirst, mlir::Value isLast);
+  /// The last tile begins earlier than it would: rows are computed twice.
+  bool overlaps() const { return tile.shortTiles == 0 && rows() % tile.mr != 0; }
   mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
   // Consumers and stores.
   double consumerCost() const;
@@ -37,7 +39,7 @@ private:
   mlir::SmallVector<mlir::Value> outputsOf(PointEvaluator &point, mlir::Value sum);
   void finishTile(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
                   mlir::ArrayRef<mlir::Value> sums);
-  void finishRowByRow(PointEvaluator &panel, mlir::Value row, mlir::Value columnBegin, mlir::ArrayRef<mlir::Value> sums);
+  void finishRowByRow(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value columnBegin, mlir::ArrayRef<mlir::Value> sums);
 
   mlir::func::FuncOp shell;
   mlir::Value packedA, packedB, partials;

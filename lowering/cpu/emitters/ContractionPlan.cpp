@@ -71,6 +71,13 @@ bool ContractionPlan::plainBuffer(const Side &side) const {
   return pairs || (!side.converts && side.operand->elementType == accType);
 }
 
+/// Lies in memory as packing would leave it.
+bool ContractionPlan::isPanel(const Side &side) const {
+  const LinearExpr &address = side.operand->access.address;
+  return kMiddle.empty() && kInner >= 0 && model.atomSizes[nLane] == tile.nr() && address.coefficient(nLane) == 1 &&
+         address.coefficient(kInner) == tile.nr();
+}
+
 bool ContractionPlan::isWidenedBf16(const Side &side) const {
   auto extend = side.element.getDefiningOp<arith::ExtFOp>();
   return extend && isa<BlockArgument>(extend.getIn()) && side.operand->elementType.isBF16();
@@ -120,24 +127,62 @@ LogicalResult ContractionPlan::classify() {
   return success();
 }
 
-void ContractionPlan::chooseTile() {
-  tile.lanes = target.vectorBits / accType.getIntOrFloatBitWidth();
-  int64_t columns = model.atomSizes[nLane], best = INT64_MAX;
-  int registers = target.vectorRegisters;
+/// Tiles of `rows` rows that have one row less, so that no row is computed twice: worth code of its own if it saves more than some percent.
+static int64_t shortTilesOf(int64_t rows, int64_t mr) {
+  constexpr int64_t kMostRows = 160, kWorth = 40;
+  int64_t missing = llvm::divideCeil(rows, mr) * mr - rows;
+  return mr > 2 && rows <= kMostRows && missing * kWorth >= rows ? missing : 0;
+}
+
+RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
   // Cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add. First of equals wins.
-  SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3};
+  SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3, 4};
+  RegisterTile best{1, 1, INT64_MAX};
   for (int64_t nv : widths) {
     int64_t most = (registers - 1 - nv - (registers == 32 ? 2 : 0)) / nv;
     if (registers == 32)
       most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
-    int64_t tiles = llvm::divideCeil(rows(), most), mr = llvm::divideCeil(rows(), tiles);
-    int64_t panels = llvm::divideCeil(columns, nv * tile.lanes);
-    int64_t cycles = std::max({mr * nv, mr + nv, int64_t(8)}) * tiles * panels;
-    if (cycles < best) {
-      best = cycles;
-      tile.nv = nv;
+    int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
+    int64_t panels = llvm::divideCeil(columns, nv * lanes), shortTiles = shortTilesOf(rows, mr);
+    auto cyclesOf = [&](int64_t ofRows) { return std::max({ofRows * nv, ofRows + nv, int64_t(8)}); };
+    int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr) + (shortTiles ? shortTiles * cyclesOf(mr - 1) : 0)) * panels;
+    if (cycles < best.cycles)
+      best = {mr, nv, cycles};
+  }
+  return best;
+}
+
+int64_t choosePanelWidth(int64_t rows, int64_t columns, Type element, const KernelTarget &target) {
+  int64_t lanes = target.vectorBits / element.getIntOrFloatBitWidth(), width = 0, least = INT64_MAX;
+  for (int64_t nv = 1; nv <= 5; ++nv) {
+    if (columns % (nv * lanes))
+      continue;
+    // As the plan will see it: the columns of one panel.
+    RegisterTile tile = chooseRegisterTile(rows, nv * lanes, lanes, target.vectorRegisters);
+    int64_t cycles = tile.cycles * (columns / (nv * lanes));
+    if (tile.nv != nv || cycles >= least)
+      continue;
+    least = cycles;
+    width = nv * lanes;
+  }
+  return width;
+}
+
+void ContractionPlan::chooseTile() {
+  tile.lanes = target.vectorBits / accType.getIntOrFloatBitWidth();
+  int64_t columns = model.atomSizes[nLane];
+  int registers = target.vectorRegisters;
+  RegisterTile best = chooseRegisterTile(rows(), columns, tile.lanes, registers);
+  tile.mr = best.mr;
+  tile.nv = best.nv;
+  // More rows than there are registers for their addresses: pieces of one run of rows, which share one, are better.
+  constexpr int64_t kMostAddresses = 8;
+  if (tile.mr > kMostAddresses && !mOrder.empty()) {
+    int64_t run = model.atomSizes[mOrder.back()], mr = tile.mr;
+    while (run % mr)
+      --mr;
+    if (mr >= kMostAddresses - 1)
       tile.mr = mr;
-    }
   }
   // Few rows read b once and in place: wide pieces of its rows suit the prefetcher.
   if (rows() <= tile.mr && plainBuffer(b) && b.operand->access.address.coefficient(nLane) == 1) {
@@ -146,6 +191,11 @@ void ContractionPlan::chooseTile() {
     tile.nv = std::max(tile.nv, std::min<int64_t>(widest, llvm::divideCeil(vectors, 2 * target.threads)));
   }
   tile.panels = llvm::divideCeil(columns, tile.nr());
+  // What has one panel for each index of another atom: these are the panels, and rows are packed once for all of them.
+  if (tile.panels == 1 && !nOuter.empty()) {
+    panelAtom = nOuter.pop_back_val();
+    tile.panels = model.atomSizes[panelAtom];
+  }
 }
 
 /// The weights of a convolution as PyTorch keeps them: for each column all k contiguous, input channels outermost, whereas rows of a have
@@ -241,7 +291,7 @@ void ContractionPlan::chooseBlocks() {
   // So do the short pieces of rows that a group of channels has.
   if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)
     a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
-  b.packed = pairs || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || tiles > 2;
+  b.packed = pairs || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > 2 && !isPanel(b));
   a.lane = kInner;
   if (a.packed && !mOrder.empty() && !pairs) {
     // Rows along lanes only if no vector crosses from one m atom to the next.
@@ -278,7 +328,7 @@ void ContractionPlan::chooseUnits() {
   constexpr double kPackedRow = 8, kPackedColumn = 11, kPerUnit = 1000, kLate = 0.05;
   constexpr int64_t kMostGroups = 32, kMoreBlocks = 16;
   double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
-  int64_t outer = model.product(batch | (nAtoms & ~atomBit(nLane)));
+  int64_t outer = model.product(outerAtoms());
   int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
   int64_t bestBlocks = least, bestGroups = 1;
   for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
@@ -306,6 +356,8 @@ void ContractionPlan::chooseUnits() {
     tile.groupPanels = std::clamp<int64_t>(4 * target.l2Bytes / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
   }
+  if (tile.mBlocks == 1)
+    tile.shortTiles = shortTilesOf(rows(), tile.mr);
 }
 
 int64_t ContractionPlan::kBlocks() const {

@@ -21,6 +21,7 @@ struct Side : Factor {
 struct Tiling {
   int64_t lanes = 1;
   int64_t mr = 1, nv = 1; ///< rows and vectors of the register tile
+  int64_t shortTiles = 0; ///< of mr - 1 rows, after all others; without them the last tile begins earlier
   int64_t kc = 1;         ///< of the innermost k atom, per block
   int64_t kStride = 1;    ///< kc and a gap: from one index of the next k atom to the next among packed factors
   int64_t kChunks = 1;
@@ -30,6 +31,15 @@ struct Tiling {
   int64_t nr() const { return lanes * nv; }
 };
 
+/// Rows and vectors of a register tile, and the cycles that products of `rows` x `columns` take per k.
+struct RegisterTile {
+  int64_t mr, nv, cycles;
+};
+RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers);
+
+/// Columns of the panels in which the plan for `rows` x `columns` reads a factor without packing it; 0 if they do not divide `columns`.
+int64_t choosePanelWidth(int64_t rows, int64_t columns, mlir::Type element, const KernelTarget &target);
+
 struct ContractionPlan {
   ContractionPlan(mlir::func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
       : kernel(kernel), model(model), target(target) {}
@@ -37,6 +47,8 @@ struct ContractionPlan {
   mlir::LogicalResult make();
 
   int64_t rows() const { return model.product(mAtoms); }
+  /// What an iteration has one index of, beside blocks of rows and groups of panels.
+  AtomSet outerAtoms() const { return batch | (nAtoms & ~atomBit(nLane) & ~atomBit(panelAtom)); }
   bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }
   /// Blocks of k: partial sums wait between them.
   int64_t kBlocks() const;
@@ -52,6 +64,7 @@ struct ContractionPlan {
   AtomSet batch = 0, mAtoms = 0, nAtoms = 0, kAtoms = 0;
   mlir::SmallVector<int> batchOrder, mOrder, nOuter, kOuter, kMiddle;
   int nLane = -1, kInner = -1;
+  int panelAtom = -1; ///< if not negative, its indices are the panels, and nLane's are the columns of one
   mlir::Type accType;
   Tiling tile;
   bool pairs = false;  ///< two products per instruction
@@ -60,6 +73,10 @@ struct ContractionPlan {
   /// b is contiguous along all of k, though in another order than a: kInner outermost, then kMiddle, `window` elements together.
   bool runs = false;
   int64_t window = 1;
+  /// Every tile of `mr` rows is a piece of one run of the innermost row index.
+  bool isStraight(int64_t mr) const {
+    return !mOrder.empty() && tile.shortTiles == 0 && rows() % mr == 0 && model.atomSizes[mOrder.back()] % mr == 0;
+  }
   /// Packed factors have no gaps: k of a block can be counted instead of nested.
   bool isDense() const { return kMiddle.empty() || (tile.kStride == tile.kc && model.atomSizes[kInner] % tile.kc == 0); }
 
@@ -73,6 +90,7 @@ private:
   int contiguousAtom(const Operand &operand, AtomSet candidates) const;
   bool plainBuffer(const Side &side) const;
   double bytesOf(const Operand &operand, int atom, bool unit) const;
+  bool isPanel(const Side &side) const;
   bool isWidenedBf16(const Side &side) const;
 };
 
