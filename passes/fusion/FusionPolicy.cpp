@@ -179,6 +179,7 @@ void ClusterSummary::start(Operation *root) {
   numOps = 1;
   tiny = isTiny(root);
   OpRole role = classify(root);
+  transpose = isa<TransposeOp>(root) ? root : nullptr;
   closed = role == OpRole::Alone && !(isa<GatherOp>(root) && hasPlainNumbers(root));
   if (role == OpRole::Contraction)
     contraction = root;
@@ -221,6 +222,10 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   }
   // Launching a kernel costs more than any tiny operation.
   if (cluster.tiny && isTiny(producer))
+    return true;
+  // Borders are written by the copy that is made anyway.
+  if (cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
+      producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
   if (cluster.closed) {
     why = "the consumer has a kernel of its own";

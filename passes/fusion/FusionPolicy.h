@@ -41,6 +41,7 @@ struct ClusterSummary {
   bool tiny = true;
   bool closed = false;             ///< an Alone root: takes no producers unless tiny
   mlir::Operation *contraction = nullptr;
+  mlir::Operation *transpose = nullptr; ///< the only operation
   bool columnReduction = false;    ///< the root reduces leading dimensions: only its own producers may join
   llvm::SmallVector<int64_t> domain; ///< iteration space; mlir::ShapedType::kDynamic for unknown sizes
   bool domainKnown = false;

@@ -5,6 +5,9 @@
 // Output:  stablehlo.convolution(stablehlo.pad(%x), %k): kernels read what has no borders in place, and the window's last dimension
 //          together with the channels, instead of gathering every window's elements. The old padding stays as millrace.borders, so
 //          that the arithmetic counted is that of the program.
+//          Groups of some channels each: the copy has the groups outermost, and the convolution has them in its batch
+//          (batch_group_count): what a group's products read is contiguous and fits into the level 1 cache, whereas the whole image's
+//          pixels would lie in few of its sets.
 // Leaves alone windows of one element, other orders, negative padding, dilated inputs.
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
@@ -19,40 +22,89 @@ namespace millrace::layout {
 
 namespace {
 
+/// Channels of a group that are copied together: one alone is a depthwise convolution's, of many each pixel fills cache lines.
+constexpr int64_t kFewestOfGroup = 2, kMostOfGroup = 64;
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+int64_t channelsOfGroup(ConvolutionOp op) {
+  return typeOf(op.getLhs()).getDimSize(op.getDimensionNumbers().getInputFeatureDimension()) / int64_t(op.getFeatureGroupCount());
+}
+
+bool shouldMoveGroups(ConvolutionOp op) {
+  ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
+  return op.getFeatureGroupCount() > 1 && op.getBatchGroupCount() == 1 && dims.getInputBatchDimension() == 0 &&
+         dims.getInputFeatureDimension() == typeOf(op.getLhs()).getRank() - 1 && channelsOfGroup(op) >= kFewestOfGroup &&
+         channelsOfGroup(op) <= kMostOfGroup;
+}
+
 bool shouldPad(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
-  if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()) || isPointwise(op) ||
-      !op.getPaddingAttr())
+  if (!hasLayout(op.getLhs()) || !hasLayout(op.getRhs()) || !hasLayout(op.getResult()) || isPointwise(op))
     return false;
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   if (auto dilation = op.getLhsDilation(); dilation && llvm::any_of(*dilation, [](int64_t d) { return d != 1; }))
     return false;
-  if (!isDepthwise(op) && std::max(dims.getInputFeatureDimension(), dims.getInputBatchDimension()) != lhs.getRank() - 1)
+  if (!isDepthwise(op) && std::max(dims.getInputFeatureDimension(), dims.getInputBatchDimension()) != typeOf(op.getLhs()).getRank() - 1)
     return false;
-  bool isAny = false;
-  for (const APInt &amount : op.getPaddingAttr().getValues<APInt>()) {
-    if (amount.isNegative())
-      return false;
-    isAny |= !amount.isZero();
-  }
+  bool isAny = shouldMoveGroups(op);
+  if (op.getPaddingAttr())
+    for (const APInt &amount : op.getPaddingAttr().getValues<APInt>()) {
+      if (amount.isNegative())
+        return false;
+      isAny |= !amount.isZero();
+    }
   return isAny;
+}
+
+/// The groups of the channels, which are the last dimension, as the outermost part of the batch; borders are added on the way.
+Value groupsFirst(OpBuilder &builder, ConvolutionOp op, ArrayRef<int64_t> low, ArrayRef<int64_t> high, Value zero) {
+  Location loc = op.getLoc();
+  RankedTensorType type = typeOf(op.getLhs());
+  int64_t rank = type.getRank(), channels = channelsOfGroup(op);
+  auto groups = static_cast<int64_t>(op.getFeatureGroupCount());
+  SmallVector<int64_t> split(type.getShape().drop_back()), lowSplit(low), highSplit(high), interior(rank + 1, 0), order{rank - 1};
+  split.append({groups, channels});
+  lowSplit.push_back(0);
+  highSplit.push_back(0);
+  Value value = ReshapeOp::create(builder, loc, type.clone(split), op.getLhs());
+  for (auto [size, before, after] : llvm::zip(split, lowSplit, highSplit))
+    size += before + after;
+  if (zero)
+    value = PadOp::create(builder, loc, type.clone(split), value, zero, builder.getDenseI64ArrayAttr(lowSplit),
+                          builder.getDenseI64ArrayAttr(highSplit), builder.getDenseI64ArrayAttr(interior));
+  for (int64_t dim = 0; dim <= rank; ++dim)
+    if (dim != rank - 1)
+      order.push_back(dim);
+  value = transpose(builder, loc, value, order);
+  SmallVector<int64_t> merged(typeOf(value).getShape().drop_front());
+  merged.front() *= groups;
+  return ReshapeOp::create(builder, loc, type.clone(merged), value);
 }
 
 void pad(ConvolutionOp op) {
   OpBuilder builder(op);
-  auto type = cast<RankedTensorType>(op.getLhs().getType());
+  RankedTensorType type = typeOf(op.getLhs());
   SmallVector<int64_t> low(type.getRank(), 0), high = low, interior = low, shape(type.getShape());
-  auto amounts = llvm::to_vector(op.getPaddingAttr().getValues<APInt>());
-  for (auto [i, dim] : llvm::enumerate(op.getDimensionNumbers().getInputSpatialDimensions())) {
-    low[dim] = amounts[2 * i].getSExtValue();
-    high[dim] = amounts[2 * i + 1].getSExtValue();
-    shape[dim] += low[dim] + high[dim];
+  Value zero;
+  if (op.getPaddingAttr()) {
+    auto amounts = llvm::to_vector(op.getPaddingAttr().getValues<APInt>());
+    for (auto [i, dim] : llvm::enumerate(op.getDimensionNumbers().getInputSpatialDimensions())) {
+      low[dim] = amounts[2 * i].getSExtValue();
+      high[dim] = amounts[2 * i + 1].getSExtValue();
+      shape[dim] += low[dim] + high[dim];
+    }
+    zero = ConstantOp::create(builder, op.getLoc(), cast<ElementsAttr>(builder.getZeroAttr(type.clone(ArrayRef<int64_t>()))));
+    op->setAttr(kBordersAttr, op.getPaddingAttr());
+    op.removePaddingAttr();
   }
-  Value zero = ConstantOp::create(builder, op.getLoc(), cast<ElementsAttr>(builder.getZeroAttr(type.clone(ArrayRef<int64_t>()))));
+  if (shouldMoveGroups(op)) {
+    op->setOperand(0, groupsFirst(builder, op, low, high, zero));
+    op.setBatchGroupCount(op.getFeatureGroupCount());
+    op.setFeatureGroupCount(1);
+    return;
+  }
   op->setOperand(0, PadOp::create(builder, op.getLoc(), type.clone(shape), op.getLhs(), zero, builder.getDenseI64ArrayAttr(low),
                                   builder.getDenseI64ArrayAttr(high), builder.getDenseI64ArrayAttr(interior)));
-  op->setAttr(kBordersAttr, op.getPaddingAttr());
-  op.removePaddingAttr();
 }
 
 struct PadConvolutions : impl::PadConvolutionsPassBase<PadConvolutions> {

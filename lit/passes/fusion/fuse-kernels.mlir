@@ -175,3 +175,19 @@ func.func @gathered(%t: tensor<64x128xf32>, %i: tensor<64x128xi32>, %s: tensor<6
   %1 = stablehlo.multiply %0, %s : tensor<64x128xf32>
   return %1 : tensor<64x128xf32>
 }
+
+// -----
+
+// Borders are written by the transpose that copies anyway; with another reader of theirs they have a kernel of their own.
+// CHECK-LABEL: func.func @pad_and_transpose
+// CHECK: %[[T:.*]] = call @transpose_
+// CHECK: %[[P:.*]] = call @pad_
+// CHECK: call @transpose_{{.*}}(%[[P]])
+func.func @pad_and_transpose(%x: tensor<20x30x8xf32>, %y: tensor<20x30x8xf32>) -> (tensor<32x20x8xf32>, tensor<20x32x8xf32>, tensor<32x20x8xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [0, 1, 0], high = [0, 1, 0], interior = [0, 0, 0] : (tensor<20x30x8xf32>, tensor<f32>) -> tensor<20x32x8xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0, 2] : (tensor<20x32x8xf32>) -> tensor<32x20x8xf32>
+  %2 = stablehlo.pad %y, %zero, low = [0, 1, 0], high = [0, 1, 0], interior = [0, 0, 0] : (tensor<20x30x8xf32>, tensor<f32>) -> tensor<20x32x8xf32>
+  %3 = stablehlo.transpose %2, dims = [1, 0, 2] : (tensor<20x32x8xf32>) -> tensor<32x20x8xf32>
+  return %1, %2, %3 : tensor<32x20x8xf32>, tensor<20x32x8xf32>, tensor<32x20x8xf32>
+}

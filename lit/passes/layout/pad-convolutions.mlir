@@ -27,3 +27,15 @@ func.func @depthwise(%x: tensor<2x16x9x7xf32>, %k: tensor<16x1x3x3xf32>) -> tens
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x16x9x7xf32>, tensor<16x1x3x3xf32>) -> tensor<2x16x9x7xf32>
   return %0 : tensor<2x16x9x7xf32>
 }
+
+// Groups of some channels, here two of eight: they become the outer part of the batch.
+// CHECK-LABEL: @groups
+// CHECK: %[[SPLIT:.*]] = stablehlo.reshape %arg0 : (tensor<2x9x7x16xf32>) -> tensor<2x9x7x2x8xf32>
+// CHECK: %[[WIDE:.*]] = stablehlo.pad %[[SPLIT]], {{.*}}, low = [0, 1, 0, 0, 0], high = [0, 1, 2, 0, 0], {{.*}} -> tensor<2x11x9x2x8xf32>
+// CHECK: %[[MOVED:.*]] = stablehlo.transpose %[[WIDE]], dims = [3, 0, 1, 2, 4]
+// CHECK: %[[BATCH:.*]] = stablehlo.reshape %[[MOVED]] : (tensor<2x2x11x9x8xf32>) -> tensor<4x11x9x8xf32>
+// CHECK: stablehlo.convolution(%[[BATCH]], %arg1) {{.*}} window = {stride = [2, 1]} {batch_group_count = 2 : i64, feature_group_count = 1 : i64, millrace.borders = dense<{{\[\[}}1, 1], [0, 2]]>
+func.func @groups(%x: tensor<2x9x7x16xf32>, %k: tensor<3x3x8x32xf32>) -> tensor<2x5x7x32xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1], pad = [[1, 1], [0, 2]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x9x7x16xf32>, tensor<3x3x8x32xf32>) -> tensor<2x5x7x32xf32>
+  return %0 : tensor<2x5x7x32xf32>
+}
