@@ -4,6 +4,7 @@
 // Output:  func.func @main(%a: tensor<4x4xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"})
 //              -> (tensor<4x4xf32> {mhlo.sharding = "{devices=[2,1]<=[2]}"})
 // Leaves alone modules in which nothing says how it is sharded.
+#include "passes/spmd/KeepDimensions.h"
 #include "passes/spmd/Partition.h"
 #include "passes/spmd/Partitioner.h"
 #include "passes/spmd/Passes.h"
@@ -334,6 +335,7 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
     return failure();
   if (!hasStaticShapes(module))
     return success(); // partitioning names the culprit
+  keepDimensions(module);
   // Callers decide how they bring their arguments, unless they leave it to us; results they take as they come.
   llvm::DenseSet<std::pair<Operation *, unsigned>> annotated;
   auto hasAnnotation = [](func::FuncOp function, unsigned i) {
