@@ -40,8 +40,8 @@ def ExpandCustomCallsPass : Pass<"xla-expand-custom-calls", "::mlir::ModuleOp"> 
     Annotations that mean nothing to a program for one device (`Sharding`, `SPMDFullToShardShape`, `SPMDShardToFullShape`,
     `annotate_device_placement`, `LayoutConstraint`, ...) give way to their operand. `ApproxTopK` is exact here: a sort with
     the called comparator, then a slice. `TopK` and `mhlo.topk` become chlo.top_k, other `mhlo.*` calls the chlo operation
-    of that name. `Qr` and `ProductOfElementaryHouseholderReflectors` become the LAPACK calls that JAX's rules for CPUs emit.
-    All other custom calls stay: the runtime looks them up.
+    of that name. `Qr` and `ProductOfElementaryHouseholderReflectors` become the LAPACK calls that JAX's rules for CPUs emit;
+    LAPACK's functions are known to have no effects. All other custom calls stay: the runtime looks them up.
   }];
   let dependentDialects = ["::millrace::chlo::ChloDialect", "::millrace::stablehlo::StablehloDialect"];
 }

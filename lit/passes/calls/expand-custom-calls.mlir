@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: xla-opt %s -xla-expand-custom-calls -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: xla-opt %s -xla-expand-custom-calls -canonicalize -split-input-file -verify-diagnostics | FileCheck %s --check-prefix=DEAD
 
 // Annotations give way to their operand, also those with side effects.
 // CHECK-LABEL: func.func @annotations
@@ -126,4 +127,16 @@ func.func @lapack_of_nothing(%a: tensor<0x0xf32>) -> (tensor<0xf32>, tensor<0x0x
 func.func @lapack_with_rows(%a: tensor<3x0xf32>) -> (tensor<3x3xf32>, tensor<i32>) {
   %0:2 = stablehlo.custom_call @lapack_sgesdd_ffi(%a) : (tensor<3x0xf32>) -> (tensor<3x3xf32>, tensor<i32>)
   return %0#0, %0#1 : tensor<3x3xf32>, tensor<i32>
+}
+
+// -----
+
+// LAPACK has no effects; of somebody's function nothing is known.
+// DEAD-LABEL: func.func @effects
+// DEAD-NOT: lapack
+// DEAD: custom_call @somebody(
+func.func @effects(%a: tensor<3x3xf32>, %t: tensor<3xf32>) -> tensor<3x3xf32> {
+  %0 = stablehlo.custom_call @lapack_sorgqr_ffi(%a, %t) : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3x3xf32>
+  %1 = stablehlo.custom_call @somebody(%a) : (tensor<3x3xf32>) -> tensor<3x3xf32>
+  return %a : tensor<3x3xf32>
 }
