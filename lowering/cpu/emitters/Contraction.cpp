@@ -132,8 +132,7 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
 }
 
 /// `mr` rows of one panel over the k of one block.
-void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, Value rowBegin, Value columnBegin, Value panelInGroup,
-                                  Value isFirst, Value isLast) {
+void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, Value isFirst, Value isLast) {
   int64_t lanes = tile.lanes;
   SmallVector<PointEvaluator, 8> points;
   SmallVector<Value> rowBases, partialBases;
@@ -159,7 +158,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
       bindLinear(point, index, mOrder);
     }
     OpBuilder builder = point.builder();
-    Value local = arith::SubIOp::create(builder, point.loc(), index, rowBegin);
+    Value local = arith::SubIOp::create(builder, point.loc(), index, chunkBegin);
     bool follows = r > 0 && (a.packed ? !overlaps() : isStraight(mr));
     rowOffsets.push_back(follows ? r * (a.packed ? aRowStride : inPlace.coefficient(mOrder.back())) : 0);
     if (follows)
@@ -168,9 +167,12 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
       rowBases.push_back(point.mulConstant(local, aRowStride));
     else
       rowBases.push_back(point.addConstant(point.terms(inPlace, ~inBlock), inPlace.offset));
-    if (partials)
+    if (partials) {
+      builder = point.builder();
+      Value ofBlock = arith::SubIOp::create(builder, point.loc(), index, rowBegin);
       partialBases.push_back(point.add(point.mulConstant(panelInGroup, tile.blockRows * tile.nr()),
-                                       point.mulConstant(local, tile.nr())));
+                                       point.mulConstant(ofBlock, tile.nr())));
+    }
     points.push_back(point);
   }
   auto sumType = VectorType::get({lanes}, accType);
@@ -206,7 +208,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   auto addProducts =
       [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) -> SmallVector<Value> {
         SmallVector<Value> columns;
-        Value base = b.packed ? point.mulConstant(packedIndex, tile.nr()) : Value();
+        Value base = b.packed ? point.add(packedBase, point.mulConstant(packedIndex, tile.nr())) : Value();
         for (int64_t v = 0; v < tile.nv; ++v) {
           if (b.packed) {
             Value from = point.addConstant(base, v * lanes * (pairs ? 2 : 1));
@@ -281,15 +283,15 @@ bool ContractionEmitter::emit() {
     if (a.lane == kInner) {
       aRowStride = llvm::alignTo(packedK, lanes) + lanes;
       aKStride = 1;
-      packedA = scratch.take(packType, tile.blockRows * aRowStride + lanes);
+      packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
     } else {
       aRowStride = 1;
-      aKStride = llvm::alignTo(tile.blockRows, lanes);
+      aKStride = llvm::alignTo(tile.chunkRows, lanes);
       packedA = scratch.take(packType, (packedK + 1) * aKStride + lanes);
     }
   }
   if (b.packed)
-    packedB = scratch.take(packType, (packedK + 2 * lanes) * tile.nr());
+    packedB = scratch.take(packType, tile.packedPanels * panelElements() + 2 * lanes * tile.nr());
   if (kBlocks > 1)
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
   // Functions and the like: cheaper consumers are better off with the sums in registers (2 % of ResNet-50).
@@ -322,7 +324,7 @@ bool ContractionEmitter::emit() {
   SmallVector<int> outer = batchOrder;
   outer.append(nOuter);
   bindLinear(at, unit, outer);
-  Value rowBegin = at.mulConstant(mBlock, tile.blockRows);
+  rowBegin = at.mulConstant(mBlock, tile.blockRows);
   Value rowEnd = capped(at, at.addConstant(rowBegin, tile.blockRows), rows(), rows() % tile.blockRows == 0);
   Value firstPanel = at.mulConstant(group, tile.groupPanels);
   Value panelEnd =
@@ -350,32 +352,36 @@ bool ContractionEmitter::emit() {
       kEnd = capped(at, at.addConstant(kBegin, tile.kc), size, size % tile.kc == 0);
     }
   }
+  if (tile.packedPanels > 1)
+    packAllPanels(at, firstPanel, panelEnd);
+  chunkBegin = rowBegin;
+  Value chunkEnd = rowEnd;
+  if (tile.chunkRows < tile.blockRows) {
+    scf::ForOp chunks = openLoop(at, rowBegin, rowEnd, tile.chunkRows);
+    at.enterLoop(chunks);
+    chunkBegin = chunks.getInductionVar();
+    OpBuilder builder = at.builder();
+    chunkEnd = arith::MinUIOp::create(builder, at.loc(), at.addConstant(chunkBegin, tile.chunkRows), rowEnd);
+  }
   if (a.packed)
-    packRows(at, rowBegin, rowEnd);
+    packRows(at, chunkBegin, chunkEnd);
   scf::ForOp panelLoop = openLoop(at, firstPanel, panelEnd, 1);
   at.enterLoop(panelLoop);
-  Value columnBegin = at.constant(0);
-  if (panelAtom < 0)
-    columnBegin = at.mulConstant(panelLoop.getInductionVar(), tile.nr());
-  else
-    at.bindIndex(panelAtom, panelLoop.getInductionVar());
-  Value panelInGroup;
-  {
-    OpBuilder builder = at.builder();
-    panelInGroup = arith::SubIOp::create(builder, at.loc(), panelLoop.getInductionVar(), firstPanel);
+  enterPanel(at, panelLoop.getInductionVar(), firstPanel);
+  if (b.packed && tile.packedPanels == 1) {
+    if (runs)
+      packRuns(at, columnBegin);
+    else
+      packPanels(at, columnBegin);
   }
-  if (runs)
-    packRuns(at, columnBegin);
-  else if (b.packed)
-    packPanel(at, columnBegin);
   auto emitTiles = [&](Value begin, Value end, int64_t mr) {
     scf::ForOp rowLoop = openLoop(at, begin, end, mr);
     at.enterLoop(rowLoop);
-    emitTile(at, mr, rowLoop.getInductionVar(), rowBegin, columnBegin, panelInGroup, isFirst, isLast);
+    emitTile(at, mr, rowLoop.getInductionVar(), isFirst, isLast);
     at.leave();
   };
   if (tile.shortTiles == 0) {
-    emitTiles(rowBegin, rowEnd, tile.mr);
+    emitTiles(chunkBegin, chunkEnd, tile.mr);
   } else {
     int64_t before = rows() - tile.shortTiles * (tile.mr - 1);
     if (before)

@@ -20,16 +20,18 @@ private:
 
   bool emit();
   // Packing.
-  void packRows(PointEvaluator &block, mlir::Value rowBegin, mlir::Value rowEnd);
-  void packPanel(PointEvaluator &panel, mlir::Value columnBegin);
+  void packRows(PointEvaluator &block, mlir::Value begin, mlir::Value end);
+  void packPanels(PointEvaluator &panel, mlir::Value columnBegin, int64_t count = 1);
+  void packColumns(PointEvaluator &panel, mlir::Value columnBegin);
   void packRuns(PointEvaluator &panel, mlir::Value columnBegin);
+  void packAllPanels(PointEvaluator &block, mlir::Value firstPanel, mlir::Value panelEnd);
+  void enterPanel(PointEvaluator &at, mlir::Value panel, mlir::Value firstPanel);
   mlir::SmallVector<mlir::Value> forEachK(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
   mlir::SmallVector<mlir::Value> forEachPacked(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
   mlir::Value packedFactor(PointEvaluator &at, const Side &side);
   mlir::Value columnMask(PointEvaluator &at, mlir::Value columnBegin, int64_t vector, mlir::Value &count);
   // Register tiles.
-  void emitTile(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value rowBegin, mlir::Value columnBegin, mlir::Value panelInGroup,
-                mlir::Value isFirst, mlir::Value isLast);
+  void emitTile(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
   /// The last tile begins earlier than it would: rows are computed twice.
   bool overlaps() const { return tile.shortTiles == 0 && rows() % tile.mr != 0; }
   mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
@@ -44,7 +46,10 @@ private:
   mlir::func::FuncOp shell;
   mlir::Value packedA, packedB, partials;
   mlir::Value finished; ///< the sums of a tile, if consumers take them row by row
+  int64_t panelElements() const { return packedK * tile.nr(); }
   int64_t aRowStride = 0, aKStride = 1, scratchBytes = 0;
+  mlir::Value rowBegin, chunkBegin; ///< of the block, and of the chunk: packed rows begin there
+  mlir::Value columnBegin, panelInGroup, packedBase; ///< of the panel; where it is in packedB
   mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
   mlir::Value splitBegin;   ///< of the outermost packed k atom
 };

@@ -17,6 +17,8 @@ namespace millrace::lowering {
 namespace {
 /// Rows of b ahead of the one that is packed: the next ones lie on other pages, which the processor fetches late on its own.
 constexpr int64_t kRowsAhead = 8;
+/// Panels that are packed side by side.
+constexpr int64_t kPanelsAtOnce = 4;
 } // namespace
 
 /// The factor as it is packed; lanes that do not exist are 0.
@@ -87,17 +89,17 @@ SmallVector<Value> ContractionEmitter::forEachK(PointEvaluator &at, int64_t step
   return nest(at, 0, at.constant(0), carried);
 }
 
-/// a[rows of the unit, k of the block] to scratch.
-void ContractionEmitter::packRows(PointEvaluator &block, Value rowBegin, Value rowEnd) {
+/// a[rows of the chunk, k of the block] to scratch.
+void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end) {
   bool alongRows = a.lane != kInner;
   int64_t lanes = tile.lanes;
   PointEvaluator at = block;
-  scf::ForOp loop = openLoop(at, rowBegin, rowEnd, alongRows ? lanes : 1);
+  scf::ForOp loop = openLoop(at, begin, end, alongRows ? lanes : 1);
   at.enterLoop(loop);
   OpBuilder builder = at.builder();
   Value row = loop.getInductionVar();
   bindLinear(at, row, mOrder);
-  Value local = arith::SubIOp::create(builder, at.loc(), row, rowBegin);
+  Value local = arith::SubIOp::create(builder, at.loc(), row, begin);
   Value base = at.mulConstant(local, aRowStride);
   if (alongRows) {
     Value mask, count;
@@ -143,61 +145,99 @@ Value ContractionEmitter::columnMask(PointEvaluator &at, Value columnBegin, int6
   return vector::CreateMaskOp::create(builder, at.loc(), at.vectorOf(builder.getI1Type()), ValueRange{count});
 }
 
-/// b[k of the block, columns of the panel] to scratch as [k][NR].
-void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
-  int64_t lanes = tile.lanes;
-  if (b.lane == nLane) {
-    SmallVector<Value> masks(tile.nv), counts(tile.nv);
-    for (int64_t v = 0; v < tile.nv; ++v)
-      masks[v] = columnMask(panel, columnBegin, v, counts[v]);
-    PointEvaluator at = panel;
-    bool prefetches = !pairs && kInner >= 0 && b.operand->kind == Operand::Buffer && b.operand->access.guards.empty() &&
-                      b.operand->access.address.coefficient(kInner) >= 256;
-    Value lastK = kInner < 0 ? Value() : at.constant(model.atomSizes[kInner] - 1);
-    forEachK(at, pairs ? 2 : 1, {},
-             [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
-               Value base = point.mulConstant(packedIndex, tile.nr());
-               if (prefetches) {
-                 PointEvaluator ahead = point;
-                 ahead.enter(point.block());
-                 OpBuilder builder = ahead.builder();
-                 Value later = arith::MinUIOp::create(builder, ahead.loc(), ahead.addConstant(k, kRowsAhead), lastK);
-                 ahead.bindIndex(kInner, later);
-                 ahead.bindIndex(nLane, columnBegin);
-                 constexpr int64_t kLineBits = 512;
-                 for (int64_t v = 0; v < tile.nv; v += kLineBits / target.vectorBits) {
-                   Value from = ahead.addConstant(ahead.address(b.operand->access), v * lanes);
-                   builder = ahead.builder();
-                   memref::PrefetchOp::create(builder, ahead.loc(), ahead.buffer(b.operand->access.buffer), ValueRange{from},
-                                              /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-                 }
-               }
-               for (int64_t v = 0; v < tile.nv; ++v) {
-                 auto read = [&](int64_t ahead) {
-                   PointEvaluator one = point;
-                   one.enter(point.block());
-                   if (ahead)
-                     one.bindIndex(kInner, one.addConstant(k, ahead));
-                   one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
-                   one.setLanes(nLane, masks[v], counts[v]);
-                   return packedFactor(one, b);
-                 };
-                 Value value = read(0);
-                 if (pairs) {
-                   Value next = read(1);
-                   OpBuilder builder = point.builder();
-                   value = vector::InterleaveOp::create(builder, point.loc(), value, next);
-                 }
-                 PointEvaluator &one = point;
-                 Value to = one.addConstant(base, v * lanes * (pairs ? 2 : 1));
-                 OpBuilder builder = one.builder();
-                 vector::StoreOp::create(builder, one.loc(), value, packedB, ValueRange{to});
-               }
-               return {};
-             });
+/// Begins a panel: its columns, its place in the group and in scratch.
+void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value firstPanel) {
+  columnBegin = at.constant(0);
+  if (panelAtom < 0)
+    columnBegin = at.mulConstant(panel, tile.nr());
+  else
+    at.bindIndex(panelAtom, panel);
+  OpBuilder builder = at.builder();
+  panelInGroup = arith::SubIOp::create(builder, at.loc(), panel, firstPanel);
+  packedBase = tile.packedPanels > 1 ? at.mulConstant(panelInGroup, panelElements()) : at.constant(0);
+}
+
+/// All panels of a group to scratch, some at a time: wide pieces of b's rows.
+void ContractionEmitter::packAllPanels(PointEvaluator &block, Value firstPanel, Value panelEnd) {
+  bool isWide = b.lane == nLane && !runs && panelAtom < 0 && tile.groupPanels >= kPanelsAtOnce && tile.panels % tile.groupPanels == 0;
+  int64_t count = isWide ? kPanelsAtOnce : 1;
+  PointEvaluator at = block;
+  scf::ForOp loop = openLoop(at, firstPanel, panelEnd, count);
+  at.enterLoop(loop);
+  Value panel = loop.getInductionVar();
+  if (tile.groupPanels % count) {
+    // The last ones overlap those before.
+    OpBuilder builder = at.builder();
+    panel = arith::MinUIOp::create(builder, at.loc(), panel, arith::SubIOp::create(builder, at.loc(), panelEnd, at.constant(count)));
+  }
+  enterPanel(at, panel, firstPanel);
+  if (runs)
+    packRuns(at, columnBegin);
+  else
+    packPanels(at, columnBegin, count);
+  at.leave();
+}
+
+/// b[k of the block, columns of `count` panels] to scratch as [k][NR] each.
+void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, int64_t count) {
+  if (b.lane != nLane) {
+    packColumns(panel, columnBegin);
     return;
   }
-  // Contiguous along k: vectors of k for `lanes` columns, transposed in registers.
+  int64_t lanes = tile.lanes, vectors = count * tile.nv;
+  SmallVector<Value> masks(vectors), counts(vectors);
+  for (int64_t v = 0; v < vectors; ++v)
+    masks[v] = columnMask(panel, columnBegin, v, counts[v]);
+  PointEvaluator at = panel;
+  bool prefetches = !pairs && kInner >= 0 && b.operand->kind == Operand::Buffer && b.operand->access.guards.empty() &&
+                    b.operand->access.address.coefficient(kInner) >= 256;
+  Value lastK = kInner < 0 ? Value() : at.constant(model.atomSizes[kInner] - 1);
+  forEachK(at, pairs ? 2 : 1, {},
+           [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
+             Value base = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));
+             if (prefetches) {
+               PointEvaluator ahead = point;
+               ahead.enter(point.block());
+               OpBuilder builder = ahead.builder();
+               Value later = arith::MinUIOp::create(builder, ahead.loc(), ahead.addConstant(k, kRowsAhead), lastK);
+               ahead.bindIndex(kInner, later);
+               ahead.bindIndex(nLane, columnBegin);
+               constexpr int64_t kLineBits = 512;
+               for (int64_t v = 0; v < vectors; v += kLineBits / target.vectorBits) {
+                 Value from = ahead.addConstant(ahead.address(b.operand->access), v * lanes);
+                 builder = ahead.builder();
+                 memref::PrefetchOp::create(builder, ahead.loc(), ahead.buffer(b.operand->access.buffer), ValueRange{from},
+                                            /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+               }
+             }
+             for (int64_t v = 0; v < vectors; ++v) {
+               auto read = [&](int64_t ahead) {
+                 PointEvaluator one = point;
+                 one.enter(point.block());
+                 if (ahead)
+                   one.bindIndex(kInner, one.addConstant(k, ahead));
+                 one.bindIndex(nLane, one.addConstant(columnBegin, v * lanes));
+                 one.setLanes(nLane, masks[v], counts[v]);
+                 return packedFactor(one, b);
+               };
+               Value value = read(0);
+               if (pairs) {
+                 Value next = read(1);
+                 OpBuilder builder = point.builder();
+                 value = vector::InterleaveOp::create(builder, point.loc(), value, next);
+               }
+               PointEvaluator &one = point;
+               Value to = one.addConstant(base, v / tile.nv * panelElements() + v % tile.nv * lanes * (pairs ? 2 : 1));
+               OpBuilder builder = one.builder();
+               vector::StoreOp::create(builder, one.loc(), value, packedB, ValueRange{to});
+             }
+             return {};
+           });
+}
+
+/// The same where b is contiguous along k: vectors of k for `lanes` columns, transposed in registers.
+void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
+  int64_t lanes = tile.lanes;
   PointEvaluator at = panel;
   int64_t depth = pairs ? 2 * lanes : lanes;
   forEachK(at, depth, {},
@@ -212,7 +252,7 @@ void ContractionEmitter::packPanel(PointEvaluator &panel, Value columnBegin) {
                  masks[half] = vector::CreateMaskOp::create(builder, point.loc(), point.vectorOf(builder.getI1Type()),
                                                             ValueRange{left});
                }
-             Value base = point.mulConstant(packedIndex, tile.nr());
+             Value base = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));
              scf::ForOp loop = openLoop(point, point.constant(0), point.constant(tile.nr()), lanes);
              point.enterLoop(loop);
              Value firstColumn = point.add(columnBegin, loop.getInductionVar());
@@ -288,7 +328,7 @@ void ContractionEmitter::packRuns(PointEvaluator &panel, Value columnBegin) {
     builder = at.builder();
     Value inner = arith::DivUIOp::create(builder, at.loc(), local, at.constant(window));
     Value middle = arith::RemUIOp::create(builder, at.loc(), local, at.constant(window));
-    to.push_back(at.mulConstant(at.add(at.mulConstant(middle, tile.kStride), inner), tile.nr()));
+    to.push_back(at.add(packedBase, at.mulConstant(at.add(at.mulConstant(middle, tile.kStride), inner), tile.nr())));
   }
   base = at.add(base, from);
   scf::ForOp columns = openLoop(at, at.constant(0), at.constant(tile.nr()), lanes);

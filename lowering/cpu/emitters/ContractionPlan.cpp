@@ -135,7 +135,9 @@ static int64_t shortTilesOf(int64_t rows, int64_t mr) {
 }
 
 RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
-  // Cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add. First of equals wins.
+  // Half cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it. First of
+  // equals wins.
+  constexpr int64_t kLatency = 9;
   SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3, 4};
   RegisterTile best{1, 1, INT64_MAX};
   for (int64_t nv : widths) {
@@ -144,7 +146,7 @@ RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, in
       most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
     int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
     int64_t panels = llvm::divideCeil(columns, nv * lanes), shortTiles = shortTilesOf(rows, mr);
-    auto cyclesOf = [&](int64_t ofRows) { return std::max({ofRows * nv, ofRows + nv, int64_t(8)}); };
+    auto cyclesOf = [&](int64_t ofRows) { return std::max({ofRows * nv, ofRows + nv, kLatency}); };
     int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr) + (shortTiles ? shortTiles * cyclesOf(mr - 1) : 0)) * panels;
     if (cycles < best.cycles)
       best = {mr, nv, cycles};
@@ -310,7 +312,9 @@ void ContractionPlan::chooseBlocks() {
 
 /// Of all cuts into blocks of rows and groups of panels the one that is done first.
 void ContractionPlan::chooseUnits() {
-  // A block of rows stays in the level 2 cache while the panels of its group pass.
+  // A chunk of rows stays in the level 2 cache while the panels of its group pass. Several of them share the packed panels, and their partial
+  // sums wait together.
+  constexpr int64_t kMostChunks = 4;
   int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
   int64_t limit = std::max<int64_t>(64, target.l2Bytes * 11 / 20 / (packedK * bytes));
   // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
@@ -329,7 +333,7 @@ void ContractionPlan::chooseUnits() {
   constexpr int64_t kMostGroups = 32, kMoreBlocks = 16;
   double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
   int64_t outer = model.product(outerAtoms());
-  int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
+  int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr) * (b.packed ? kMostChunks : 1)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
   int64_t bestBlocks = least, bestGroups = 1;
   for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
     cutRows(blocks);
@@ -356,7 +360,11 @@ void ContractionPlan::chooseUnits() {
     tile.groupPanels = std::clamp<int64_t>(4 * target.l2Bytes / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
   }
-  if (tile.mBlocks == 1)
+  int64_t chunks = llvm::divideCeil(tile.blockRows, std::max(limit, align));
+  tile.chunkRows = llvm::alignTo(llvm::divideCeil(tile.blockRows, chunks), align);
+  if (tile.chunkRows < tile.blockRows && b.packed)
+    tile.packedPanels = tile.groupPanels;
+  if (tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
     tile.shortTiles = shortTilesOf(rows(), tile.mr);
 }
 

@@ -27,11 +27,13 @@ struct Tiling {
   int64_t kChunks = 1;
   int64_t splits = 1, splitLength = 1; ///< parts of the outermost k atom that is packed
   int64_t blockRows = 1, mBlocks = 1;
+  int64_t chunkRows = 1;  ///< of a block, that stay in the level 2 cache while the panels of a group pass
+  int64_t packedPanels = 1; ///< of a group, that scratch holds: all of them if there are several chunks
   int64_t groupPanels = 1, groups = 1, panels = 1;
   int64_t nr() const { return lanes * nv; }
 };
 
-/// Rows and vectors of a register tile, and the cycles that products of `rows` x `columns` take per k.
+/// Rows and vectors of a register tile, and the half cycles that products of `rows` x `columns` take per k.
 struct RegisterTile {
   int64_t mr, nv, cycles;
 };
