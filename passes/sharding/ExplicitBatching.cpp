@@ -9,6 +9,7 @@
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -19,11 +20,44 @@ namespace millrace::sharding {
 
 namespace {
 
+bool isEvery(Value value, int64_t number) {
+  if (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    return isEvery(broadcast.getOperand(), number);
+  auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
+  auto dense = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+  return dense && dense.isSplat() && dense.getSplatValue<APInt>().getSExtValue() == number;
+}
+
+/// The operand that an operation on integers hands on as it is, given that it is not negative; null if there is none. Both clients count
+/// negative indices from the end, and PyTorch's arange has a start and a step.
+Value unchangedOperand(Operation *op) {
+  if (!op || op->getNumResults() != 1 || !isa<IntegerType>(getElementTypeOrSelf(op->getResult(0).getType())))
+    return {};
+  if (isa<stablehlo::AddOp, stablehlo::MulOp>(op))
+    for (unsigned side : {0u, 1u})
+      if (isEvery(op->getOperand(1 - side), isa<stablehlo::MulOp>(op)))
+        return op->getOperand(side);
+  if (isa<stablehlo::ConvertOp>(op)) {
+    auto from = dyn_cast<IntegerType>(getElementTypeOrSelf(op->getOperand(0).getType()));
+    auto to = cast<IntegerType>(getElementTypeOrSelf(op->getResult(0).getType()));
+    return from && std::min(from.getWidth(), to.getWidth()) >= 32 ? op->getOperand(0) : Value();
+  }
+  if (auto select = dyn_cast<stablehlo::SelectOp>(op)) {
+    auto compare = select.getPred().getDefiningOp<stablehlo::CompareOp>();
+    bool isNegative = compare && compare.getComparisonDirection() == stablehlo::ComparisonDirection::LT &&
+                      compare.getLhs() == select.getOnFalse() && isEvery(compare.getRhs(), 0);
+    return isNegative ? select.getOnFalse() : Value();
+  }
+  return {};
+}
+
 /// The dimension along which the elements are 0, 1, 2, ...; none if they are not.
 std::optional<int64_t> countingDim(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto iota = dyn_cast_or_null<stablehlo::IotaOp>(op))
     return int64_t(iota.getIotaDimension());
+  if (Value same = unchangedOperand(op))
+    return countingDim(same);
   if (auto broadcast = dyn_cast_or_null<stablehlo::BroadcastInDimOp>(op)) {
     auto from = countingDim(broadcast.getOperand());
     if (!from)

@@ -12,6 +12,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/sharding/Passes.h"
+#include "passes/sharding/ProgramPasses.h"
 #include "passes/sharding/RoundTrip.h"
 #include "passes/simplify/Passes.h"
 
@@ -331,6 +332,8 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   pm.addPass(calls::createInlineCallsPass(inlineAll));
   pm.addNestedPass<func::FuncOp>(chlo::createChloLegalizeToStablehloPass());
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloLegalizeDeprecatedOpsPass());
+  // Rows that are looked up by their own number are batches, which are split for nothing.
+  pm.addNestedPass<func::FuncOp>(sharding::createExplicitGatherScatterBatchingPass());
   if (failed(pm.run(module)))
     return failure();
   if (!hasStaticShapes(module))

@@ -241,6 +241,48 @@ def test_dropout_is_the_same_as_on_one_device():
     assert torch.equal(*made) and 0 < made[0].eq(0).sum() < 512
 
 
+def collectives(*tensors):
+    """Kinds of the collectives of each device, sorted."""
+    return sorted(re.findall(r"^  (\w+) tensor.* among", xs.explain(list(tensors)), re.M))
+
+
+def test_rows_that_are_looked_up_by_their_own_number_stay():
+    """gather, scatter and losses have an index that only counts rows: nothing is sent for it."""
+    mesh = grid(8, names=("data",))
+    rows = lambda t: xs.mark_sharding(t.to("xla"), mesh, ("data",) + (None,) * (t.dim() - 1)).global_tensor
+    x, at, logits, classes = torch.randn(16, 5, 7), torch.randint(0, 7, (16, 5, 2)), torch.randn(16, 9), torch.randint(0, 9, (16,))
+    xx, xat, xlogits, xclasses = rows(x), rows(at), rows(logits).requires_grad_(), rows(classes)
+    for make in (lambda x, at: x.gather(-1, at), lambda x, at: torch.zeros_like(x).scatter(-1, at[:, :, :1], x[:, :, :1]),
+                 lambda x, at: torch.take_along_dim(x, at, -1), lambda x, at: x[torch.arange(16, device=x.device)[:, None], :, at[:, 0]]):
+        result = make(xx, xat)
+        assert collectives(result) == []
+        close(result, make(x, at))
+    loss = nn.functional.cross_entropy(xlogits, xclasses)
+    assert collectives(loss) == ["all_reduce"]
+    loss.backward()
+    wanted = logits.clone().requires_grad_()
+    nn.functional.cross_entropy(wanted, classes).backward()
+    close(xlogits.grad, wanted.grad)
+
+
+def test_batch_and_heads_stay_apart():
+    """PyTorch merges both for a product and passes through one dimension for views; split along an axis each, they need no gather."""
+    mesh = grid(2, 4, names=("data", "model"))
+    q, k, v = torch.randn(4, 8, 6, 2), torch.randn(4, 4, 6, 2), torch.randn(4, 4, 6, 2)
+
+    def attend(q, k, v):
+        k, v = (t[:, :, None].expand(4, 4, 2, 6, 2).reshape(4, 8, 6, 2) for t in (k, v))
+        out = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return out.transpose(1, 2).reshape(4, 6, 16)
+    expected = [t.clone().requires_grad_() for t in (q, k, v)]
+    attend(*expected).square().sum().backward()
+    split = [xs.mark_sharding(t.to("xla"), mesh, ("data", "model", None, None)).global_tensor.requires_grad_() for t in (q, k, v)]
+    attend(*split).square().sum().backward()
+    assert collectives(*[t.grad for t in split]) == []
+    for got, want in zip(split, expected):
+        close(got.grad, want.grad, rtol=1e-4, atol=1e-5)
+
+
 #===-- Shards ------------------------------------------------------------------===
 
 
