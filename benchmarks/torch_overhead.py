@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What recording costs: microseconds per operator, and training steps, next to eager PyTorch on the CPU. One thread.
 
-    PYTHONPATH=python .venv/bin/python -m benchmarks.torch_overhead [--only operators,layer,steps] [--repeat 7]
+    PYTHONPATH=python .venv/bin/python -m benchmarks.torch_overhead [--only operators,layer,steps] [--repeat 7] [--processor-time]
 
 `operators`: one call, 4x4 float32, the result dropped. `layer`: the training step of a Transformer layer so small that eager
 time is dispatch; `traced` is forward, backward and optimizer until the step barrier, `sync` the barrier itself. `steps`: whole
-training steps, with everything waited for at the end. All times are the least of the repetitions.
+training steps, with everything waited for at the end. All times are the least of the repetitions. `--processor-time` takes the
+processor time of all threads for `operators` and `layer`, in which nothing runs besides: right on a busy machine, too.
 """
 import argparse
 import time
@@ -16,13 +17,16 @@ import torch.nn.functional as F
 import torch_xla
 
 
+clock = time.perf_counter
+
+
 def best(run, repeat, calls):
     times = []
     for _ in range(repeat):
-        start = time.perf_counter()
+        start = clock()
         for _ in range(calls):
             run()
-        times.append((time.perf_counter() - start) / calls)
+        times.append((clock() - start) / calls)
         torch_xla._XLAC._sync(True)
     return min(times)
 
@@ -92,15 +96,15 @@ def layer(repeat):
     eager, lazy = make("cpu"), make("xla")
     times = {"eager": [], "traced": [], "sync": []}
     for _ in range(8 + 20 * repeat):
-        start = time.perf_counter()
+        start = clock()
         eager()
-        middle = time.perf_counter()
+        middle = clock()
         lazy()
-        traced = time.perf_counter()
+        traced = clock()
         torch_xla.sync()
         times["eager"].append(middle - start)
         times["traced"].append(traced - middle)
-        times["sync"].append(time.perf_counter() - traced)
+        times["sync"].append(clock() - traced)
         torch_xla._XLAC._sync(True)
     a, b, c = (min(times[name][8:]) * 1e3 for name in ("eager", "traced", "sync"))
     print(f"Transformer layer's training step: eager {a:.3f} ms, traced {b:.3f} ms ({b / a:.2f}x), sync {c:.3f} ms", flush=True)
@@ -146,10 +150,14 @@ def steps(repeat):
 
 
 def main():
+    global clock
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="operators,layer,steps")
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--processor-time", action="store_true")
     options = parser.parse_args()
+    if options.processor_time:
+        clock = time.process_time
     torch.set_num_threads(1)
     for part in options.only.split(","):
         {"operators": operators, "layer": layer, "steps": steps}[part](options.repeat)

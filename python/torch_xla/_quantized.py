@@ -91,8 +91,9 @@ def _element(type_):
 
 def rewrite(ops):
     """The operations (_composites.Op) with marks replaced."""
-    from ._composites import Op, config
+    from ._composites import Op, config, rename
     made, quantized = [], {}  # of an integer value: (the quantized one that it is the bits of, its type)
+    real = {}  # of an integer value and its types: what it stands for, which is computed once for all who ask
     for number, op in enumerate(ops):
         if not op.call or op.call[0] != "mark_quantized":
             made.append(op)
@@ -109,5 +110,9 @@ def rewrite(ops):
         if quantized.get(x, (None, None))[1] != q_type:
             made.append(Op(f"    {fresh} = stablehlo.bitcast_convert {x} : ({x_type}) -> {q_type}{op.place}"))
             quantized[x] = (fresh, q_type)
+        if (x, q_type, type_) in real:
+            rename(ops, result, real[x, q_type, type_])
+            continue
+        real[x, q_type, type_] = result
         made.append(Op(f"    {result} = stablehlo.uniform_dequantize {quantized[x][0]} : ({q_type}) -> {type_}{op.place}"))
     return made

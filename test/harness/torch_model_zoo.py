@@ -116,8 +116,11 @@ class Detection(Subject):
         made = torchvision.models.get_model(self.name, weights=None, weights_backbone=None, num_classes=CLASSES)
         made.transform.min_size, made.transform.max_size = (96,), 128
         for name, parameter in made.named_parameters():
-            if "cls" in name or "classification_head" in name:
-                parameter.data.mul_(50)  # scores that rounding does not bring into another order
+            # Scores that rounding does not bring into another order. FCOS's saturate, being squashed: many would be equal to 1.
+            if self.name.startswith("fcos"):
+                parameter.data.mul_(0 if "cls_logits.bias" in name else 20 if "cls_logits" in name or "bbox_ctrness" in name else 1)
+            elif "cls" in name or "classification_head" in name:
+                parameter.data.mul_(50)
         if hasattr(made, "rpn"):
             made.rpn._pre_nms_top_n = {"training": 200, "testing": 100}
             made.rpn._post_nms_top_n = {"training": 100, "testing": 50}

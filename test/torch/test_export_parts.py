@@ -50,6 +50,14 @@ def test_scales_that_the_graph_computes_stay_arithmetic():
     torch.testing.assert_close(made.cpu(), _through_channels(x.cpu(), scale.cpu(), torch.zeros(3, dtype=torch.int64))[0])
 
 
+def test_one_quantized_value_is_dequantized_once():
+    q = Q.quantize_per_tensor(torch.ones(2, 3, device="xla"), 0.3, 5, -128, 127, torch.int8)
+    twice = [Q.dequantize_per_tensor(q, 0.3, 5, -128, 127, torch.int8) for _ in range(2)]
+    text = xm.get_stablehlo([twice[0] * 2 + twice[1]])
+    assert text.count("stablehlo.uniform_quantize") == text.count("stablehlo.uniform_dequantize") == 1
+    assert text.count("stablehlo.multiply") == 1 and text.count("stablehlo.add") == 1
+
+
 @pytest.mark.parametrize("is_open", (False, True))
 def test_exported_quantizations(is_open):
     class Model(torch.nn.Module):
