@@ -5,6 +5,7 @@
 // Leaves alone operations on integers and complex numbers.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/ScalarFamilies.h"
+#include "passes/chlo/Passes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -35,10 +36,11 @@ Value emitFloatScalar(ScalarBuilder &b, const ScalarOp &op) {
   using namespace stablehlo;
   ValueRange v = op.operands;
   auto make = [&](auto tag) { return Value(decltype(tag)::create(b.builder, b.loc, v)); };
+  auto flags = op.op->hasAttr(chlo::kMayFuseAttr) ? arith::FastMathFlags::contract : arith::FastMathFlags::none;
   return TypeSwitch<Operation *, Value>(op.op)
-      .Case<AddOp>([&](auto) { return b.addf(v[0], v[1]); })
+      .Case<AddOp>([&](auto) { return Value(arith::AddFOp::create(b.builder, b.loc, v[0], v[1], flags)); })
       .Case<SubtractOp>([&](auto) { return b.subf(v[0], v[1]); })
-      .Case<MulOp>([&](auto) { return b.mulf(v[0], v[1]); })
+      .Case<MulOp>([&](auto) { return Value(arith::MulFOp::create(b.builder, b.loc, v[0], v[1], flags)); })
       .Case<DivOp>([&](auto) { return b.divf(v[0], v[1]); })
       .Case<RemOp>([&](auto) { return Value(arith::RemFOp::create(b.builder, b.loc, v[0], v[1])); })
       .Case<PowOp>([&](auto) { return make(math::PowFOp()); })

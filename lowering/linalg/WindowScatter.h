@@ -9,9 +9,11 @@
 namespace millrace::lowering {
 
 /// What a kernel computes that holds nothing but a select_and_scatter of the kind that gradients of max pooling are: arguments
-/// (operand, source), `select` prefers the earlier of two numbers unless the later one is greater, `scatter` adds.
+/// (operand, source), `select` prefers the earlier of two numbers unless the later one is greater, `scatter` adds. The operand may be
+/// padded before, if the result is cut back to the operand's shape.
 struct WindowScatter {
-  llvm::SmallVector<int64_t> window, strides, low; ///< per dimension; `low`: padding before the first element
+  llvm::SmallVector<int64_t> window, strides, low; ///< per dimension; `low`: elements of the first window before the operand's first
+  mlir::TypedAttr beyond;                          ///< what elements outside of the operand are; null: they are passed over
   bool keepsNan = false;                           ///< once a NaN is selected it stays; else whatever comes next replaces it
   mlir::TypedAttr init;                            ///< what the result starts with
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Expr.cpp - Formulas that build StableHLO ---------------------------===//
 #include "passes/chlo/Expr.h"
+#include "passes/chlo/Passes.h"
 #include "mlir/Dialect/Shape/IR/Shape.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -45,10 +46,17 @@ Expr Expr::compare(stablehlo::ComparisonDirection direction, Expr rhs) const {
   return with(stablehlo::CompareOp::create(*builder, loc, value, rhs.value, direction));
 }
 
+Expr multiplyAdd(Expr a, Expr b, Expr c) {
+  Expr product = a * b, sum = product + c;
+  for (Expr part : {product, sum})
+    part.get().getDefiningOp()->setAttr(kMayFuseAttr, a.getBuilder().getUnitAttr());
+  return sum;
+}
+
 Expr polynomial(Expr x, ArrayRef<double> coefficients) {
   Expr sum = x.constant(coefficients.front());
   for (double coefficient : coefficients.drop_front())
-    sum = sum * x + coefficient;
+    sum = multiplyAdd(sum, x, x.constant(coefficient));
   return sum;
 }
 

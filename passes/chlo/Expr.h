@@ -104,7 +104,9 @@ inline Expr pow(Expr x, Expr y) { return x.binary<stablehlo::PowOp>(y); }
 inline Expr max(Expr a, Expr b) { return a.binary<stablehlo::MaxOp>(b); }
 inline Expr min(Expr a, Expr b) { return a.binary<stablehlo::MinOp>(b); }
 
-/// Horner's rule, highest power first.
+/// a * b + c, noted so that code generation may round it once (kMayFuseAttr): formulas hold with and without.
+Expr multiplyAdd(Expr a, Expr b, Expr c);
+/// Horner's rule of multiplyAdd, highest power first.
 Expr polynomial(Expr x, llvm::ArrayRef<double> coefficients);
 /// `result` of `type`, cast if only dynamic dimensions differ.
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value result, mlir::Type type);

@@ -12,48 +12,87 @@ static constexpr double kPi = 3.141592653589793;
 
 //===-- erf ---------------------------------------------------------------===//
 
-/// e^(-a^2): the rounding error of a^2 would be multiplied by a^2, so a is split into a head with an exact square and
-/// the rest.
+/// e^(-a^2) in f64: the rounding error of a^2 would be multiplied by a^2, so a is split into a head with an exact square and the rest.
 static Expr expOfNegatedSquare(Expr a) {
-  bool isWide = a.getElementType().isF64();
-  Expr head = a.with(stablehlo::ReducePrecisionOp::create(a.getBuilder(), a.getLoc(), a.get(), isWide ? 11 : 8, isWide ? 25 : 11));
-  Expr rest = (head - a) * (head + a);
-  // In f32 the rest is below 1/20 wherever the result is a normal number.
-  return exp(-(head * head)) * (isWide ? exp(rest) : polynomial(rest, {1.0 / 6, 0.5, 1.0, 1.0}));
+  Expr head = a.with(stablehlo::ReducePrecisionOp::create(a.getBuilder(), a.getLoc(), a.get(), 11, 25));
+  return exp(-(head * head)) * exp((head - a) * (head + a));
 }
 
-/// erf of |x| < 1.
-static Expr erfSmall(Expr x) {
-  Expr square = x * x;
-  return x + x * polynomial(square, x.getElementType().isF64() ? ArrayRef<double>(kErfSmall) : kErfSmallFloat);
-}
-
-/// erfc of a >= 1, in f32 of a >= 0.
-static Expr erfcLarge(Expr a) {
-  if (!a.getElementType().isF64()) {
-    // From 10.1 on the result is 0. (1 + 2a) e^(a^2) erfc(a) lies between 1 and 1.3.
-    a = select(a > 11.0, a.constant(11.0), a);
-    return expOfNegatedSquare(a) * (polynomial((a - 2.0) / (a + 2.0), kErfcFloat) / (1.0 + 2.0 * a));
+/// e^(sign v + rest) in f32 as significand 2^(n + bias): sign v in [-122, 0], rest below 1/20. Splitting v = n ln2 + r loses nothing.
+struct Exponential {
+  Expr significand, bits; ///< an f32; an i32 with n + bias + 127 in its low bits
+  /// 2^(n + bias), if that is a normal number.
+  Expr power() const {
+    Expr exponent = bits.binary<stablehlo::ShiftLeftOp>(bits.constant(23));
+    return significand.with(stablehlo::BitcastConvertOp::create(bits.getBuilder(), bits.getLoc(), significand.getType(), exponent.get()));
   }
+};
+static Expr bitsOf(Expr x) {
+  Type type = x.getType().clone(x.getBuilder().getIntegerType(32));
+  return x.with(stablehlo::BitcastConvertOp::create(x.getBuilder(), x.getLoc(), type, x.get()));
+}
+static Exponential exponential(Expr v, int sign, const Expr *rest, int bias) {
+  // The sum with 3 * 2^22 and some has the nearest integer in its low bits.
+  double shift = 0x1.8p23 + 127 + bias;
+  Expr sum = multiplyAdd(v, v.constant(sign * 1.4426950408889634), v.constant(shift)), n = sum - shift;
+  Expr r = multiplyAdd(n, n.constant(-0.693359375), sign < 0 ? -v : v);
+  r = multiplyAdd(n, n.constant(2.12194440e-4), r);
+  if (rest)
+    r = r + *rest;
+  return {multiplyAdd(polynomial(r, kExpFloat), r * r, r) + 1.0, bitsOf(sum)};
+}
+
+/// erf of |x| < 1 in f64.
+static Expr erfSmall(Expr x) { return x + x * polynomial(x * x, kErfSmall); }
+
+/// erfc of a >= 1 in f64.
+static Expr erfcLarge(Expr a) {
   Expr bell = expOfNegatedSquare(a);
   Expr result = select(a < 8.0, bell * polynomial(a, kErfcP) / polynomial(a, kErfcQ), bell * polynomial(a, kErfcR) / polynomial(a, kErfcS));
   // Polynomials of an infinite argument are no numbers.
   return select(a > 30.0, a.constant(0.0), result);
 }
 
-static Expr erfReal(Expr x) {
+/// A polynomial near zero; elsewhere 1 - e^g, with a polynomial g that is close to log erfc.
+static Expr erfFloat(Expr x) {
+  Expr a = abs(x), small = multiplyAdd(x, polynomial(x * x, kErfSmallFloat), x);
+  // From 3.92 on the result is 1.
+  Expr g = polynomial(select(a > 3.95, a.constant(3.95), a), kErfcLogFloat);
+  Exponential e = exponential(g, 1, nullptr, 0);
+  Expr rest = e.significand * e.power();
+  return select(a < 0.92, small, select(x < 0.0, rest - 1.0, 1.0 - rest));
+}
+
+/// e^(-a^2) times a quotient of polynomials whose coefficients are all positive: nothing cancels.
+static Expr erfcFloat(Expr x) {
+  // From 10.1 on the result is 0. As in f64, -a^2 is the sum of an exact number and a small one.
   Expr a = abs(x);
+  a = select(a > 11.0, a.constant(11.0), a);
+  Expr bits = bitsOf(a), rounded = (bits + bits.constant(0x800)) & bits.constant(-0x1000);
+  Expr head = a.with(stablehlo::BitcastConvertOp::create(a.getBuilder(), a.getLoc(), a.getType(), rounded.get()));
+  Expr rest = (head - a) * (head + a);
+  constexpr int bias = 64;
+  Exponential e = exponential(head * head, -1, &rest, bias);
+  Expr quotient = polynomial(a, kErfcFloatP) / polynomial(a, kErfcFloatQ);
+  Expr large = e.significand * (quotient * e.power()) * std::ldexp(1.0, -bias);
+  return select(x < 0.0, 2.0 - large, large);
+}
+
+static Expr erfReal(Expr x) {
   if (!x.getElementType().isF64())
-    return select(a < 1.0, erfSmall(x), sign(x) * (1.0 - erfcLarge(a)));
+    return erfFloat(x);
   // Each piece adds a small number to a large one that is exact or rounded once.
+  Expr a = abs(x);
   Expr middle = kErfMiddleBase + polynomial(a - 1.25, kErfMiddle);
   Expr large = 1.0 - exp(-(a * a)) * polynomial(1.0 / a - 0.375, kErfcScaled);
   return select(a < 0.8, erfSmall(x), sign(x) * select(a < 1.75, middle, large));
 }
 
 static Expr erfcReal(Expr x) {
-  Expr a = abs(x), large = erfcLarge(a), mirrored = select(x < 0.0, 2.0 - large, large);
-  return x.getElementType().isF64() ? select(a < 1.0, 1.0 - erfSmall(x), mirrored) : mirrored;
+  if (!x.getElementType().isF64())
+    return erfcFloat(x);
+  Expr a = abs(x), large = erfcLarge(a);
+  return select(a < 1.0, 1.0 - erfSmall(x), select(x < 0.0, 2.0 - large, large));
 }
 
 static Expr erfInvReal(Expr x) {

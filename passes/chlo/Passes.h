@@ -13,6 +13,10 @@ class RewritePatternSet;
 
 namespace millrace::chlo {
 
+/// On multiplications and additions of formulas that this folder expands functions to: a product and the sum that it is for may be rounded
+/// as one.
+inline constexpr llvm::StringLiteral kMayFuseAttr = "millrace.may_fuse";
+
 #define GEN_PASS_DECL
 #include "passes/chlo/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

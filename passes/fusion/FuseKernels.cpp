@@ -9,6 +9,7 @@
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/Outline.h"
 #include "passes/fusion/Passes.h"
+#include "passes/fusion/PoolGradients.h"
 
 #include "dialects/stablehlo/Ops.h"
 
@@ -88,9 +89,10 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
       } else {
         splitReductions(block);
         // Attention first: copies of its operations would only be in its way.
-        std::vector<Cluster> attentions = findAttention(block, isAttention);
-        repeatCheapOperations(block, attentions);
-        plan = planFusion(block, attentions);
+        std::vector<Cluster> settled = findAttention(block, isAttention);
+        llvm::append_range(settled, findPoolGradients(block));
+        repeatCheapOperations(block, settled);
+        plan = planFusion(block, settled);
       }
       for (const MissedFusion &miss : plan.missed)
         remark::missed(miss.producer->getLoc(),

@@ -42,6 +42,9 @@ int64_t contractionSteps(Operation *op) {
 }
 
 bool isElementwise(Operation *op) {
+  // Between numbers of one width: others make or join elements.
+  if (isa<BitcastConvertOp>(op))
+    return tensorType(op->getOperand(0)).getRank() == tensorType(op->getResult(0)).getRank();
   return isa<AbsOp, AddOp, AndOp, Atan2Op, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp, ConvertOp, CosineOp,
              DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, Log1pOp, LogOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
              NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp, RoundNearestEvenOp, RoundOp,

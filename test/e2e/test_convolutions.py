@@ -74,6 +74,19 @@ def max_gradient(size, step, low, high):
     return function
 
 
+def special_gradient(window, step, padding):
+    """Whole windows of -inf, which then lose against what JAX puts around the operand, and NaN beside the border."""
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+    def function(x, g):
+        x = jnp.where(x < 0.6, -np.float32(np.inf), jnp.where(x > 1.5, np.float32(np.nan), jnp.round(x)))
+        y, pullback = jax.vjp(lambda x: lax.reduce_window(x, -np.float32(np.inf), lax.max, window, step, padding), x)
+        return pullback(jnp.broadcast_to(g, y.shape))
+    return function
+
+
 def block(x, k, scale, last):
     import jax
     y = jax.nn.relu(convolution()(x, k) * scale[None, :, None, None] + scale[None, :, None, None])
@@ -103,6 +116,9 @@ CASES = {
     "sum_wide_window": (windows("sum", (20,), (5,), (0,), (0,)), (3, 200)),
     "max_gradient_3x3": (max_gradient((3, 3), (2, 2), (1, 1), (1, 1)), (2, 3, 21, 37), (1, 11, 19)),
     "max_gradient_overlapping": (max_gradient((2, 3), (1, 1), (0, 2), (1, 2)), (2, 3, 7, 18), (1, 7, 20)),
+    "max_gradient_special": (special_gradient((1, 3, 3), (1, 2, 2), ((0, 0), (1, 1), (1, 1))), (6, 21, 37), (6, 11, 19)),
+    "max_gradient_special_channels": (special_gradient((1, 3, 2, 1), (1, 2, 1, 1), ((0, 0), (1, 1), (1, 0), (0, 0))),
+                                      (2, 9, 7, 19), (2, 5, 7, 19)),
     "max_gradient_audio": (max_gradient((4,), (4,), (0,), (0,)), (3, 130), (1, 32)),
     "transposed": (convolution(lhs_dilation=(2, 2), padding=((2, 2), (1, 3))), (2, 16, 5, 6), (24, 16, 3, 4)),
 }

@@ -38,6 +38,7 @@ struct Group {
 
 struct Plan {
   AtomSet parallel = 0; ///< atoms of the range (without the lane atom in column mode)
+  SmallVector<int> rows; ///< of these, loops of an iteration, outermost first
   int lane = -1;
   bool column = false;
   int64_t width = 1;
@@ -272,7 +273,7 @@ LogicalResult RowEmitter::plan() {
   double costPerPoint = 0;
   for (const Node &node : model.nodes)
     costPerPoint += node.cost;
-  plan_.strips = costPerPoint <= 16 ? 4 : costPerPoint <= 60 ? 2 : 1;
+  plan_.strips = costPerPoint <= 16 ? 4 : costPerPoint <= 120 ? 2 : 1;
   if (plan_.column) {
     int64_t size = model.atomSizes[plan_.lane];
     // Sums down the columns read a piece of each row: wide pieces suit the prefetcher.
@@ -300,7 +301,12 @@ LogicalResult RowEmitter::plan() {
           break;
         elements *= rows;
         iterations /= rows;
-        plan_.parallel &= ~atomBit(order.pop_back_val());
+        plan_.rows.insert(plan_.rows.begin(), order.pop_back_val());
+      }
+      // Short rows are best moved as a whole: a part of each at a time would touch every cache line twice.
+      if (!plan_.rows.empty() && costPerPoint <= 4 && size <= 8 * plan_.width) {
+        plan_.strips = llvm::divideCeil(size, plan_.width);
+        plan_.chunk = plan_.strips * plan_.width;
       }
     }
     plan_.chunks = llvm::divideCeil(size, plan_.chunk);
@@ -568,6 +574,7 @@ bool RowEmitter::emit() {
   at.bindTask();
   Value iteration = loop.getInductionVar();
   SmallVector<int> outer = outermostFirst(model, plan_.parallel);
+  llvm::erase_if(outer, [&](int atom) { return llvm::is_contained(plan_.rows, atom); });
   if (!plan_.column) {
     bindLinear(at, iteration, outer);
     Points points{at};
@@ -582,6 +589,11 @@ bool RowEmitter::emit() {
     iteration = outer.empty() ? iteration : arith::DivUIOp::create(b, at.loc(), iteration, chunks).getResult();
   }
   bindLinear(at, iteration, outer);
+  for (int atom : plan_.rows) {
+    scf::ForOp along = openLoop(at, at.constant(0), at.constant(model.atomSizes[atom]), 1);
+    at.enterLoop(along);
+    at.bindIndex(atom, along.getInductionVar());
+  }
   int64_t size = model.atomSizes[plan_.lane], strip = plan_.strips * plan_.width;
   int64_t rest = size % strip, full = size - rest;
   Value begin = at.mulConstant(piece, plan_.chunk), end = at.addConstant(begin, plan_.chunk);
@@ -627,6 +639,8 @@ FailureOr<EmittedKernel> RowEmitter::run() {
   if (failed(out))
     return failure();
   out->rangeEnd = model.product(plan_.parallel) * plan_.chunks;
+  for (int atom : plan_.rows)
+    out->rangeEnd /= model.atomSizes[atom];
   out->scratchBytesPerTask = scratch->bytes();
   double operations = model.totalOperations() / plan_.width;
   out->nanosPerIteration =

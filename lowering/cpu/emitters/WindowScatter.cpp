@@ -4,7 +4,7 @@
 // Output:  an iteration is a few vectors of channels at one place of the other dimensions without a window. First it finds for each
 //          source element, per lane, which element of its window is selected, and writes that element's number to scratch. Then for each
 //          element of the result it adds, in the order of the sources, those of the windows around it that have selected it: every
-//          element of the result is written once. What lies outside of the operand is passed over by branches.
+//          element of the result is written once. What lies outside of the operand is passed over, or replaced, by branches.
 // Leaves alone windows along the last dimension, windows of many elements, unknown sizes.
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/WindowScatter.h"
@@ -196,12 +196,12 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
       for (auto [index, candidate] : llvm::enumerate(elements)) {
         int64_t number = index;
         Value address = candidate.address;
-        auto select = [&](OpBuilder &in) -> SmallVector<Value> {
-          Value x = load(in, 0, add(in, address, constant(v * lanes)));
+        auto element = [&](OpBuilder &in) { return load(in, 0, add(in, address, constant(v * lanes))); };
+        auto select = [&](OpBuilder &in, Value x) -> SmallVector<Value> {
           if (!best)
             return {x, position(in, number)};
           Value take;
-          if (isa<FloatType>(element)) {
+          if (isa<FloatType>(this->element)) {
             // Not best >= x; a NaN that stays is not given up.
             take = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::ULT, best, x);
             if (what.keepsNan)
@@ -215,20 +215,30 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
           }
           return {arith::SelectOp::create(in, loc, take, x, best), arith::SelectOp::create(in, loc, take, position(in, number), chosenNumber)};
         };
-        if (isInside || !candidate.exists) {
-          SmallVector<Value> next = select(b);
+        if (isInside || !candidate.exists || what.beyond) {
+          Value x;
+          if (isInside || !candidate.exists) {
+            x = element(b);
+          } else {
+            auto either = scf::IfOp::create(b, loc, TypeRange{vectorType}, candidate.exists, /*withElseRegion=*/true);
+            OpBuilder inside = either.getThenBodyBuilder(), otherwise = either.getElseBodyBuilder();
+            scf::YieldOp::create(inside, loc, element(inside));
+            scf::YieldOp::create(otherwise, loc, this->number(otherwise, what.beyond));
+            x = either.getResult(0);
+          }
+          SmallVector<Value> next = select(b, x);
           best = next[0];
           chosenNumber = next[1];
           isFound = true;
           continue;
         }
         if (!best) {
-          best = this->number(b, cast<TypedAttr>(b.getZeroAttr(element)));
+          best = this->number(b, cast<TypedAttr>(b.getZeroAttr(this->element)));
           chosenNumber = position(b, -1);
         }
         auto branch = scf::IfOp::create(b, loc, TypeRange{vectorType, indexType}, candidate.exists, /*withElseRegion=*/true);
         OpBuilder inside = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();
-        scf::YieldOp::create(inside, loc, select(inside));
+        scf::YieldOp::create(inside, loc, select(inside, element(inside)));
         scf::YieldOp::create(otherwise, loc, ValueRange{best, chosenNumber});
         best = branch.getResult(0);
         chosenNumber = branch.getResult(1);

@@ -4,7 +4,8 @@
 // Output:  an iteration is one image: the dimensions with a window at one place of the others. It fills its part of the result; then
 //          for each row of the source it copies the rows of the operand that the windows hold to scratch, finds, with neighbouring
 //          windows in the lanes, which element of each window is selected, and adds the sources to those one by one.
-//          Rows outside of the operand are passed over by branches, columns outside by masks, in the vectors at both ends only.
+//          Rows outside of the operand are passed over (or replaced, if there is a number for what lies outside) by branches, columns
+//          outside by masks, in the vectors at both ends only.
 // Leaves alone windows of many elements, wide steps, unknown sizes, images that are not contiguous.
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/WindowScatter.h"
@@ -50,6 +51,8 @@ private:
     bool isFound = false; ///< something is selected in every lane
   };
   Choice candidate(OpBuilder &b, Choice before, const Row &row, int64_t column, Value first, std::optional<int64_t> known);
+  Choice better(OpBuilder &b, Choice before, Value x, Value number, Value mask);
+  Choice betterBeyond(OpBuilder &b, Choice before) { return better(b, before, splat(b, what.beyond), position(b, -1), {}); }
 
   Value constant(int64_t value) {
     OpBuilder b(kernel.getContext());
@@ -179,13 +182,21 @@ WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::candidate(OpBuilder &
       exists.push_back(at >= 0 && at < shape[last]);
     }
     if (!llvm::is_contained(exists, true))
-      return before;
+      return what.beyond ? betterBeyond(b, before) : before;
     if (llvm::is_contained(exists, false))
       mask = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), exists));
   }
   Value at = add(b, times(b, first, stride), constant(column + std::max<int64_t>(low, 0) - low));
   Value x = loadStrided(b, loc, vectorType, row.memory, at, stride, Beyond::Exists);
   Value number = position(b, row.offset + column);
+  if (!mask || !what.beyond)
+    return better(b, before, x, number, mask);
+  x = arith::SelectOp::create(b, loc, mask, x, splat(b, what.beyond));
+  return better(b, before, x, arith::SelectOp::create(b, loc, mask, number, position(b, -1)), {});
+}
+
+/// The choice between what is selected and one more element, in the lanes of `mask` only. The number of an element outside is -1.
+WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::better(OpBuilder &b, Choice before, Value x, Value number, Value mask) {
   if (!before.chosen && !mask)
     return {x, number, true};
   if (!before.chosen)
@@ -223,7 +234,7 @@ void WindowScatterRowsEmitter::choose(OpBuilder &b, Value first, std::optional<i
       continue;
     }
     Choice before = now;
-    if (!before.chosen)
+    if (!before.chosen && !what.beyond)
       before = {splat(b, cast<TypedAttr>(b.getZeroAttr(element))), position(b, -1), false};
     auto branch = scf::IfOp::create(b, loc, TypeRange{vectorType, indexType}, row.exists, /*withElseRegion=*/true);
     OpBuilder inside = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();
@@ -231,6 +242,10 @@ void WindowScatterRowsEmitter::choose(OpBuilder &b, Value first, std::optional<i
     Choice after = along(inside, now);
     if (!after.chosen)
       after = before;
+    if (what.beyond) {
+      for (int64_t column = 0; column < what.window[last]; ++column)
+        before = betterBeyond(otherwise, before);
+    }
     scf::YieldOp::create(inside, loc, ValueRange{after.best, after.chosen});
     scf::YieldOp::create(otherwise, loc, ValueRange{before.best, before.chosen});
     now = {branch.getResult(0), branch.getResult(1), before.isFound};
