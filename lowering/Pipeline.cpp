@@ -41,12 +41,14 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(simplify::createSeedRngPass());
   pm.addPass(simplify::createStablehloLegalizeQuantToMathPass());
   pm.addNestedPass<func::FuncOp>(simplify::createRemoveEmptyTensorsPass());
+  // Of loops that count between constants from the beginning the iterations are simplified and folded, too.
+  pm.addNestedPass<func::FuncOp>(loops::createUnrollLoopsPass());
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveSimplificationPass());
   if (options.fold)
     pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveFolderPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // Unrolling first: what it leaves is worth hoisting out of.
+  // Again, now that constants are known. Unrolling first: what it leaves is worth hoisting out of.
   pm.addNestedPass<func::FuncOp>(loops::createUnrollLoopsPass());
   pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
   pm.addPass(createCanonicalizerPass());

@@ -96,9 +96,9 @@ static Expr erfcReal(Expr x) {
 }
 
 static Expr erfInvReal(Expr x) {
-  Expr a = abs(x), square = x * x;
-  // Both are accurate: the first for small x, the second next to 1.
-  Expr w = -select(a < 0.5, log1p(-square), log((1.0 - x) * (1.0 + x)));
+  Expr a = abs(x), square = x * x, u = (1.0 - x) * (1.0 + x);
+  // u = 1 - x^2 is exact enough next to 1. For small x what its rounding lost is added: divided by u, nearly.
+  Expr w = -(log(u) + select(a < 0.5, ((1.0 - u) - square) * (2.0 - u), x.constant(0.0)));
   Expr result = x;
   if (x.getElementType().isF64()) {
     Expr root = sqrt(w);

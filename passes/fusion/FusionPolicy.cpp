@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t kTinyElements = 256;
 constexpr int64_t kTinyContractionSteps = 32768;
 constexpr unsigned kMaxClusterOps = 96;
+constexpr unsigned kMaxIntegerOps = 320; // random bits: each operation is an instruction
 
 RankedTensorType tensorType(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
@@ -219,7 +220,9 @@ void ClusterSummary::add(Operation *producer) {
 }
 
 bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, StringRef &why) {
-  if (cluster.numOps >= kMaxClusterOps) {
+  bool isOfIntegers = (isElementwise(producer) || isa<BroadcastInDimOp>(producer)) &&
+                      isa<IntegerType>(getElementTypeOrSelf(producer->getResult(0).getType()));
+  if (cluster.numOps >= (isOfIntegers ? kMaxIntegerOps : kMaxClusterOps)) {
     why = "the kernel is large enough";
     return false;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- UnrollLoops.cpp - Tiny loops become their iterations ---------------===//
-// Input:   a while loop with known trip count n, and n times its body has at most max-ops operations
+// Input:   a while loop with known trip count n, and n times its body has at most max-ops operations; four times as many if it is a short
+//          sequence of integer operations on tensors (random bits), which then is one kernel instead of some per iteration
 // Output:  n copies of the body
 // Leaves alone all other loops.
 //===----------------------------------------------------------------------===//
@@ -33,8 +34,15 @@ struct UnrollLoops : impl::UnrollLoopsPassBase<UnrollLoops> {
     if (tripCount > maxOps)
       return false;
     int64_t ops = 0;
-    loop.getBody().walk([&](Operation *op) { ops += !isa<shlo::ConstantOp>(op); });
-    return ops * tripCount <= maxOps;
+    bool isOfIntegers = true;
+    loop.getBody().walk([&](Operation *op) {
+      ops += !isa<shlo::ConstantOp>(op);
+      isOfIntegers &= isa<shlo::AddOp, shlo::AndOp, shlo::BroadcastInDimOp, shlo::ConstantOp, shlo::ConvertOp, shlo::MulOp, shlo::NotOp, shlo::OrOp,
+                          shlo::ReshapeOp, shlo::ReturnOp, shlo::ShiftLeftOp, shlo::ShiftRightLogicalOp, shlo::SliceOp, shlo::SubtractOp,
+                          shlo::XorOp>(op) &&
+                      llvm::all_of(op->getResultTypes(), [](Type type) { return isa<IntegerType>(getElementTypeOrSelf(type)); });
+    });
+    return ops * tripCount <= (isOfIntegers ? 4 : 1) * maxOps;
   }
 
   static void unroll(shlo::WhileOp loop, int64_t tripCount) {

@@ -22,6 +22,7 @@ void populateSimplifications(RewritePatternSet &patterns) {
     if (&op.getDialect() == dialect)
       op.getCanonicalizationPatterns(patterns, context);
   populateElementwiseSimplifications(patterns);
+  populateIndexSimplifications(patterns);
   populateDataMovementSimplifications(patterns);
   populateContractionSimplifications(patterns);
 }

@@ -8,6 +8,8 @@ namespace millrace::simplify {
 
 /// Identities of arithmetic, comparisons and conversions.
 void populateElementwiseSimplifications(mlir::RewritePatternSet &patterns);
+/// Counting in fewer bits.
+void populateIndexSimplifications(mlir::RewritePatternSet &patterns);
 /// Composition of broadcasts, reshapes, transposes, slices, pads, concatenates, gathers.
 void populateDataMovementSimplifications(mlir::RewritePatternSet &patterns);
 /// Transposes absorbed by reductions and contractions.

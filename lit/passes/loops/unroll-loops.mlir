@@ -43,3 +43,28 @@ func.func @long(%a: tensor<4xf32>) -> tensor<4xf32> {
     }
   return %0#1 : tensor<4xf32>
 }
+
+// -----
+
+// Integer operations are instructions: four times as many of them, here 12, are one kernel.
+// CHECK-LABEL: @bits
+// CHECK-NOT: stablehlo.while
+// CHECK-COUNT-3: stablehlo.xor
+// CHECK: return
+func.func @bits(%a: tensor<4xui32>) -> tensor<4xui32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<4xui32>
+    cond {
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %thirteen = stablehlo.constant dense<13> : tensor<4xui32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %y = stablehlo.shift_left %x, %thirteen : tensor<4xui32>
+      %z = stablehlo.xor %x, %y : tensor<4xui32>
+      stablehlo.return %j, %z : tensor<i32>, tensor<4xui32>
+    }
+  return %0#1 : tensor<4xui32>
+}

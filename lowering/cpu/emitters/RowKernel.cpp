@@ -273,7 +273,7 @@ LogicalResult RowEmitter::plan() {
   double costPerPoint = 0;
   for (const Node &node : model.nodes)
     costPerPoint += node.cost;
-  plan_.strips = costPerPoint <= 16 ? 4 : costPerPoint <= 120 ? 2 : 1;
+  plan_.strips = costPerPoint <= 16 ? 4 : costPerPoint <= 320 ? 2 : 1;
   if (plan_.column) {
     int64_t size = model.atomSizes[plan_.lane];
     // Sums down the columns read a piece of each row: wide pieces suit the prefetcher.

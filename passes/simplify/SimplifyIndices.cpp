@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SimplifyIndices.cpp - Wide integers that hold small numbers --------===//
+// Random bits are computed from positions counted in 64 bits, of which kernels then have half as many in a vector: where only the low
+// half is used the counting is done in it, and a high half that is always zero is a constant.
+#include "passes/simplify/SimplifyPatterns.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+namespace millrace::simplify {
+namespace {
+
+constexpr unsigned kDeepest = 4;
+
+unsigned widthOf(Value value) { return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth(); }
+bool isOfIntegers(Value value) { return isa<IntegerType>(getElementTypeOrSelf(value.getType())); }
+
+/// The greatest element of a sum of products of positions and constants, none of which is negative or too large for its type.
+std::optional<APInt> greatest(Value value, unsigned depth = kDeepest) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || type.getNumElements() == 0 || !isOfIntegers(value))
+    return std::nullopt;
+  APInt limit = APInt::getSignedMaxValue(widthOf(value)).zext(160);
+  auto within = [&](const APInt &bound) { return bound.ule(limit) ? std::optional(bound) : std::nullopt; };
+  if (auto iota = value.getDefiningOp<IotaOp>())
+    return within(APInt(160, type.getDimSize(iota.getIotaDimension()) - 1));
+  DenseElementsAttr elements;
+  if (matchPattern(value, m_Constant(&elements)))
+    return elements.isSplat() ? within(elements.getSplatValue<APInt>().zext(160)) : std::nullopt;
+  Operation *op = value.getDefiningOp();
+  if (!depth || !isa_and_nonnull<AddOp, MulOp>(op))
+    return std::nullopt;
+  std::optional<APInt> a = greatest(op->getOperand(0), depth - 1), b = greatest(op->getOperand(1), depth - 1);
+  if (!a || !b)
+    return std::nullopt;
+  return within(isa<AddOp>(op) ? *a + *b : *a * *b);
+}
+
+/// Input:  convert(iota : 64 bits) : 32 bits, convert(x + y)     Output: iota : 32 bits, convert(x) + convert(y)
+/// if the numbers are positions: others may have their results in both widths.
+struct CountInNarrowIntegers : OpRewritePattern<ConvertOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvertOp op, PatternRewriter &rewriter) const override {
+    Value from = op.getOperand();
+    if (!isOfIntegers(from) || !isOfIntegers(op.getResult()) || widthOf(op.getResult()) < 8 || widthOf(op.getResult()) >= widthOf(from))
+      return rewriter.notifyMatchFailure(op, "not to fewer bits");
+    std::optional<APInt> bound = greatest(from);
+    if (!bound || bound->ugt(APInt::getSignedMaxValue(widthOf(op.getResult())).zext(160)))
+      return rewriter.notifyMatchFailure(op, "no positions, or too many");
+    if (auto iota = from.getDefiningOp<IotaOp>()) {
+      rewriter.replaceOpWithNewOp<IotaOp>(op, op.getType(), iota.getIotaDimension());
+      return success();
+    }
+    Operation *sum = from.getDefiningOp();
+    if (!isa<AddOp, MulOp>(sum))
+      return rewriter.notifyMatchFailure(op, "a constant");
+    Type element = getElementTypeOrSelf(op.getType());
+    Value a = ConvertOp::create(rewriter, op.getLoc(), sum->getOperand(0), element);
+    Value b = ConvertOp::create(rewriter, op.getLoc(), sum->getOperand(1), element);
+    if (isa<AddOp>(sum))
+      rewriter.replaceOpWithNewOp<AddOp>(op, a, b);
+    else
+      rewriter.replaceOpWithNewOp<MulOp>(op, a, b);
+    return success();
+  }
+};
+
+/// Input:  shift_right_logical x, 32 with positions x below 2^32     Output: 0
+struct DropEmptyHighHalf : OpRewritePattern<ShiftRightLogicalOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ShiftRightLogicalOp op, PatternRewriter &rewriter) const override {
+    DenseElementsAttr by;
+    if (!matchPattern(op.getRhs(), m_Constant(&by)) || !by.isSplat() || op.getLhs().getType() != op.getType())
+      return rewriter.notifyMatchFailure(op, "not by one number");
+    APInt shift = by.getSplatValue<APInt>();
+    std::optional<APInt> bound = greatest(op.getLhs());
+    if (!bound || (shift.ult(widthOf(op.getResult())) && bound->getActiveBits() > shift.getZExtValue()))
+      return rewriter.notifyMatchFailure(op, "bits are left");
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(rewriter.getZeroAttr(op.getType())));
+    return success();
+  }
+};
+
+} // namespace
+
+void populateIndexSimplifications(RewritePatternSet &patterns) {
+  patterns.add<CountInNarrowIntegers, DropEmptyHighHalf>(patterns.getContext());
+}
+
+} // namespace millrace::simplify
