@@ -559,6 +559,11 @@ def test_compiled_function():
         y = run(xa, xb)
         assert "devices=[1,8]" in spec(y)
         close(y, (a @ b).relu(), rtol=1e-5, atol=1e-5)
+    assert XLAC._get_xla_sharding_specs([xa, xb]) == [spec(xa), "{replicated}"] and "devices=[8,1]" in spec(xa)
+    marked = torch.compile(lambda p: torch.ops.xla.dynamo_mark_sharding(p * 2, list(range(8)), [2, 4], "('x', 'y')", "('y', None)"),
+                           backend="openxla", fullgraph=True)(xa)
+    assert spec(marked) == spec(xs.mark_sharding(b.to("xla"), grid(2, 4), (1, None)))
+    close(marked, a * 2)
 
 
 def test_flash_attention():
