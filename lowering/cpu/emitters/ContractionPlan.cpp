@@ -127,9 +127,9 @@ LogicalResult ContractionPlan::classify() {
   return success();
 }
 
-/// Tiles of `rows` rows that have one row less, so that no row is computed twice: worth code of its own if it saves more than some percent.
+/// Tiles of `rows` rows that have one row less, so that no row is computed twice: worth code of its own if it saves a twentieth.
 static int64_t shortTilesOf(int64_t rows, int64_t mr) {
-  constexpr int64_t kMostRows = 160, kWorth = 40;
+  constexpr int64_t kMostRows = 160, kWorth = 20;
   int64_t missing = llvm::divideCeil(rows, mr) * mr - rows;
   return mr > 2 && rows <= kMostRows && missing * kWorth >= rows ? missing : 0;
 }

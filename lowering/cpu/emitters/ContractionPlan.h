@@ -77,6 +77,8 @@ struct ContractionPlan {
   int64_t window = 1;
   /// Every tile of `mr` rows is a piece of one run of the innermost row index.
   bool isStraight(int64_t mr) const {
+    if (mOrder.size() == 1)
+      return tile.shortTiles > 0 || rows() % tile.mr == 0;
     return !mOrder.empty() && tile.shortTiles == 0 && rows() % mr == 0 && model.atomSizes[mOrder.back()] % mr == 0;
   }
   /// Packed factors have no gaps: k of a block can be counted instead of nested.
