@@ -5,6 +5,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "passes/chlo/Passes.h"
 #include "passes/vhlo/Attributes.h"
 #include "passes/vhlo/Defaults.h"
 #include "passes/vhlo/Groups.h"
@@ -184,6 +185,7 @@ LogicalResult attributesToVhlo(Operation *op, const OpDef &def, bool allowOthers
       return op->emitOpError("has no portable form of attribute '") << name << "'";
     attributes.set(name, converted);
   }
+  rest.erase(chlo::kMayFuseAttr); // a permission that nobody has to know of
   for (NamedAttribute attr : rest) {
     Attribute converted = toVhlo(attr.getValue(), allowOthers);
     if (!converted)
