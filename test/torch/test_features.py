@@ -203,3 +203,35 @@ def test_gradients_that_are_zero_everywhere():
         x = torch.tensor([-2.0, 0.0, 3.0], device="xla", requires_grad=True)
         (function(x) * 2 + x).sum().backward()
         assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"])
+def test_floats_of_eight_bits(name):
+    dtype, x = getattr(torch, name), torch.randn(16, 32, generator=torch.Generator().manual_seed(0))
+    small = x.to(dtype)
+    there = x.to("xla").to(dtype)
+    assert there.dtype is dtype and torch.equal(there.cpu().float(), small.float()) and torch.equal(there.float().cpu(), small.float())
+    assert torch.equal(small.to("xla").cpu().float(), small.float())
+    if name == "float8_e4m3fn":
+        one, other = torch.tensor(1.0), small.t()
+        want = torch._scaled_mm(small, other, scale_a=one, scale_b=one, out_dtype=torch.float32)
+        got = torch._scaled_mm(there, other.to("xla"), scale_a=one.to("xla"), scale_b=one.to("xla"), out_dtype=torch.float32)
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-3, atol=1e-3)
+
+
+def test_tensors_kept_for_the_backward_pass_elsewhere():
+    x = torch.randn(3, device="xla", requires_grad=True)
+    packed = []
+
+    def pack(tensor):
+        packed.append(tensor.device.type)
+        return tensor.cpu()
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor.to("xla")):
+        y = (x * x.exp()).sum()
+    y.backward()
+    assert packed and set(packed) == {"xla"}
+    value = x.detach().cpu()
+    torch.testing.assert_close(x.grad.cpu(), value.exp() * (1 + value))
+    with torch.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="returned nan values"):
+        zero = torch.zeros(1, device="xla", requires_grad=True)
+        (zero.sqrt() * 0).sum().backward()
