@@ -23,4 +23,9 @@ Value roundToBf16(MathBuilder &b, Value x) {
   return b.bitcast(top, b.typeLike(type, b.builder.getBF16Type()));
 }
 
+Value topOfBf16(MathBuilder &b, Value x) {
+  Value top = b.trunci(b.shrui(b.bits(x), 16), b.intLike(x.getType(), 16));
+  return b.bitcast(top, b.typeLike(x.getType(), b.builder.getBF16Type()));
+}
+
 } // namespace millrace::lowering

@@ -157,6 +157,9 @@ Value widen(MathBuilder &b, Operation *op, function_ref<bool(Type)> isNarrow) {
   bool narrowResult = isNarrow(getElementTypeOrSelf(type));
   OperationState state(op->getLoc(), op->getName(), operands, narrowResult ? b.f32Like(type) : type, op->getAttrs());
   Value result = b.builder.create(state)->getResult(0);
+  // The greater of two numbers is one of them, or a NaN whose low bits are zero.
+  if (getElementTypeOrSelf(type).isBF16() && isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+    return topOfBf16(b, result);
   return narrowResult ? b.truncf(result, type) : result;
 }
 

@@ -54,5 +54,7 @@ mlir::Value atanLite(MathBuilder &b, mlir::Value t);
 /// bf16 <-> f32 by bit operations, rounding to nearest even; no flushing of subnormals, no library calls.
 mlir::Value extendBf16(MathBuilder &b, mlir::Value x);
 mlir::Value roundToBf16(MathBuilder &b, mlir::Value x);
+/// Of an f32 that is a bf16: nothing is rounded.
+mlir::Value topOfBf16(MathBuilder &b, mlir::Value x);
 
 } // namespace millrace::lowering
