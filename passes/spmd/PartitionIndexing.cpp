@@ -131,7 +131,7 @@ Value Partitioner::localizeGather(GatherOp op, MutableArrayRef<Value> operands, 
   return insideTile(builder, loc, indices, sizes, vectorDim);
 }
 
-/// Zeros where `inside` is false.
+/// Nothing where `inside` is false, so that the sum over all devices is what one of them has.
 Value Partitioner::maskGather(GatherOp op, Value result, Value inside) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(result.getType());
@@ -141,8 +141,8 @@ Value Partitioner::maskGather(GatherOp op, Value result, Value inside) {
       batch.push_back(dim);
   auto flags = RankedTensorType::get(type.getShape(), builder.getI1Type());
   Value everywhere = BroadcastInDimOp::create(builder, loc, flags, inside, builder.getDenseI64ArrayAttr(batch));
-  Value zeros = stablehlo::ConstantOp::create(builder, loc, zerosOf(type));
-  return SelectOp::create(builder, loc, type, everywhere, result, zeros);
+  Value nothing = stablehlo::ConstantOp::create(builder, loc, nothingOf(type));
+  return SelectOp::create(builder, loc, type, everywhere, result, nothing);
 }
 
 void Partitioner::localizeScatter(ScatterOp op, MutableArrayRef<Value> operands, const Placement &placement) {

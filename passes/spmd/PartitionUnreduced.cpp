@@ -63,8 +63,8 @@ static bool spreadTiles(OpBuilder &builder, Resharder &resharder, Shard &shard, 
   SmallVector<Value> at(shape.size(), zero);
   at[*along] = resharder.own(builder, loc, starts);
   shape[*along] *= target.pending->parts.count;
-  Value zeros = stablehlo::ConstantOp::create(builder, loc, zerosOf(type.clone(shape)));
-  shard.value = DynamicUpdateSliceOp::create(builder, loc, zeros.getType(), zeros, shard.value, at);
+  Value nothing = stablehlo::ConstantOp::create(builder, loc, nothingOf(type.clone(shape)));
+  shard.value = DynamicUpdateSliceOp::create(builder, loc, nothing.getType(), nothing, shard.value, at);
   shard.placement = target.placement;
   return true;
 }

@@ -62,16 +62,22 @@ Value cutOut(OpBuilder &builder, Location loc, Value value, size_t dim, int64_t 
                          builder.getDenseI64ArrayAttr(ends), builder.getDenseI64ArrayAttr(strides));
 }
 
-ElementsAttr zerosOf(RankedTensorType type) {
-  if (auto complex = dyn_cast<ComplexType>(type.getElementType())) {
-    APFloat zero = APFloat::getZero(cast<FloatType>(complex.getElementType()).getFloatSemantics());
-    return DenseElementsAttr::get(type, std::complex<APFloat>(zero, zero));
-  }
+/// Zeros; of floats with this sign.
+static ElementsAttr signedZeros(RankedTensorType type, bool isNegative) {
+  auto zero = [&](Type element) { return APFloat::getZero(cast<FloatType>(element).getFloatSemantics(), isNegative); };
   Type element = type.getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    APFloat part = zero(complex.getElementType());
+    return DenseElementsAttr::get(type, std::complex<APFloat>(part, part));
+  }
   if (auto integer = dyn_cast<IntegerType>(element))
     return DenseElementsAttr::get(type, APInt::getZero(integer.getWidth()));
-  return DenseElementsAttr::get(type, APFloat::getZero(cast<FloatType>(element).getFloatSemantics()));
+  return DenseElementsAttr::get(type, zero(element));
 }
+
+ElementsAttr zerosOf(RankedTensorType type) { return signedZeros(type, /*isNegative=*/false); }
+
+ElementsAttr nothingOf(RankedTensorType type) { return signedZeros(type, /*isNegative=*/true); }
 
 Resharder::Resharder(ModuleOp module, int64_t devices, bool spoil) : numDevices(devices), spoil(spoil) {
   module.walk([&](Operation *op) {

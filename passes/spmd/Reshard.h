@@ -41,6 +41,9 @@ mlir::Type localType(mlir::Type global, const Placement &placement);
 /// A constant of zeros.
 mlir::ElementsAttr zerosOf(mlir::RankedTensorType type);
 
+/// A constant that changes no value that is added to it: -0 + -0 is -0, but 0 + -0 is 0.
+mlir::ElementsAttr nothingOf(mlir::RankedTensorType type);
+
 /// The scalar zero of the element type of `like`.
 mlir::Value zeroOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value like);
 

@@ -90,7 +90,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   // Tiles are summands already, between zeros: nothing is gathered. Those of another axis are.
   // CHECK-LABEL: func.func @tiles
   // CHECK-NOT: all_gather
-  // CHECK: %[[ZEROS:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<8x6xf32>
+  // CHECK: %[[ZEROS:.*]] = stablehlo.constant dense<-0.000000e+00> : tensor<8x6xf32>
   // CHECK: stablehlo.dynamic_update_slice %[[ZEROS]], %arg0, {{.*}}: (tensor<8x6xf32>, tensor<4x6xf32>
   // CHECK: "stablehlo.all_gather"(%arg0)
   func.func @tiles(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})

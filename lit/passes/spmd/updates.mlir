@@ -31,3 +31,18 @@ module @random attributes {mhlo.num_partitions = 2 : i32} {
     return %0 : tensor<8xf32>
   }
 }
+
+// -----
+
+// Who does not have a row adds -0, which leaves the row as it is; 0 would turn its -0 into 0.
+// CHECK-LABEL: module @looked_up
+// CHECK: %[[NOTHING:.*]] = stablehlo.constant dense<-0.000000e+00> : tensor<3x4xf32>
+// CHECK: %[[MASKED:.*]] = stablehlo.select %{{.*}}, %{{.*}}, %[[NOTHING]]
+// CHECK: "stablehlo.all_reduce"(%[[MASKED]])
+module @looked_up attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  func.func @main(%table: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}, %rows: tensor<3x1xi32>) -> tensor<3x4xf32> {
+    %0 = "stablehlo.gather"(%table, %rows) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+    return %0 : tensor<3x4xf32>
+  }
+}
