@@ -135,9 +135,11 @@ static int64_t shortTilesOf(int64_t rows, int64_t mr) {
 }
 
 RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
-  // Half cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it. First of
+  // Half cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it: nothing where
+  // few rows wait for the right factor, which passes once. There a panel of three vectors would be one and a half cache lines. First of
   // equals wins.
-  constexpr int64_t kLatency = 9;
+  constexpr int64_t kFewRows = 12;
+  int64_t latency = rows > kFewRows ? 9 : 8;
   SmallVector<int64_t> widths = registers == 32 ? SmallVector<int64_t>{3, 4, 2, 1, 5} : SmallVector<int64_t>{2, 1, 3, 4};
   RegisterTile best{1, 1, INT64_MAX};
   for (int64_t nv : widths) {
@@ -146,7 +148,7 @@ RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, in
       most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
     int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
     int64_t panels = llvm::divideCeil(columns, nv * lanes), shortTiles = shortTilesOf(rows, mr);
-    auto cyclesOf = [&](int64_t ofRows) { return std::max({ofRows * nv, ofRows + nv, kLatency}); };
+    auto cyclesOf = [&](int64_t ofRows) { return std::max({ofRows * nv, ofRows + nv, latency}); };
     int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr) + (shortTiles ? shortTiles * cyclesOf(mr - 1) : 0)) * panels;
     if (cycles < best.cycles)
       best = {mr, nv, cycles};
