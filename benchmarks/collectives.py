@@ -5,7 +5,7 @@
 
 First table: each collective against copying at the machine's speed the bytes that it must read and write (benchmarks/probe.cpp, best of
 a run before and one after). Second: a sum beside a product that needs nothing of it; hidden is what the two together save, in parts of the
-shorter one. Third: the product of gathered rows against products of parts that go round (xla-opt -xla-window-products). Times are the
+shorter one. Third: the same where one device comes late: the others may work in the meantime. Fourth: the product of gathered rows against products of parts that go round (xla-opt -xla-window-products). Times are the
 least of --repeat executions of xla-run.
 """
 import argparse
@@ -99,6 +99,45 @@ def hidden(devices, repeat):
         yield f"| {n} | {alone:.2f} | {work:.2f} | {both:.2f} | {100 * (alone + work - both) / min(alone, work):.0f} % |"
 
 
+def late(devices, repeat):
+    """A sum of 16 MB for which one device is late, and a product that does not need it: in order (a barrier), or while the others wait."""
+    square, flat = "tensor<1024x1024xf32>", "tensor<4096x1024xf32>"
+    yield "| devices | the last one's delay, ms | sum, then product, ms | product while others wait, ms | hidden of the delay |"
+    yield "|---|---|---|---|---|"
+    for n in devices:
+        def text(rounds, ordered, n=n):
+            line, _ = collective("all_reduce", n, 4096, 1024, operand="%y")
+            needed = ("  %b:2 = stablehlo.optimization_barrier %r, %m : " + f"{flat}, {square}\n") if ordered else ""
+            factor = "%b#1" if ordered else "%m"
+            lines = f"""  %id = stablehlo.partition_id : tensor<ui32>
+  %last = stablehlo.constant dense<{n - 1}> : tensor<ui32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %all = stablehlo.constant dense<{rounds}> : tensor<i32>
+  %is = stablehlo.compare EQ, %id, %last : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  %end = stablehlo.select %is, %all, %zero : tensor<i1>, tensor<i32>
+  %factor = stablehlo.constant dense<1664525> : tensor<i32>
+  %spun:2 = stablehlo.while(%i = %zero, %s = %zero) : tensor<i32>, tensor<i32> cond {{
+    %c = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }} do {{
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %t = stablehlo.multiply %s, %factor : tensor<i32>
+    %u = stablehlo.add %t, %i : tensor<i32>
+    stablehlo.return %j, %u : tensor<i32>, tensor<i32>
+  }}
+  %f = stablehlo.convert %spun#1 : (tensor<i32>) -> tensor<f32>
+  %w = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> {flat}
+  %y = stablehlo.add %x, %w : {flat}
+{line}{needed}  %p = stablehlo.dot_general {factor}, {factor}, contracting_dims = [1] x [0] : ({square}, {square}) -> {square}
+"""
+            return program(n, [("%x", flat), ("%m", square)], lines, [("%r", flat), ("%p", square)])
+        none, delayed = milliseconds(text(0, True), repeat), milliseconds(text(8000000, True), repeat)
+        beside = milliseconds(text(8000000, False), repeat)
+        yield (f"| {n} | {delayed - none:.2f} | {delayed:.2f} | {beside:.2f} | "
+               f"{100 * (delayed - beside) / max(delayed - none, 1e-9):.0f} % |")
+
+
 def windows(devices, repeat):
     """Rows are gathered for a product."""
     yield "| devices | rows x depth x columns | gathered, ms | in a ring, ms |"
@@ -121,7 +160,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=20)
     arguments = parser.parse_args()
     devices = [int(n) for n in arguments.devices.split(",")]
-    for table in (bandwidths(devices, arguments.megabytes, arguments.repeat), hidden(devices, arguments.repeat), windows(devices, arguments.repeat)):
+    for table in (bandwidths(devices, arguments.megabytes, arguments.repeat), hidden(devices, arguments.repeat), late(devices, arguments.repeat), windows(devices, arguments.repeat)):
         for line in table:
             print(line, flush=True)
         print()

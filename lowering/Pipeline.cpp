@@ -11,6 +11,7 @@
 #include "passes/layout/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "passes/spmd/Passes.h"
 #include "passes/xla/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -53,6 +54,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // After everything that brings rolls of one value together.
+  pm.addNestedPass<func::FuncOp>(simplify::createShareRollsPass());
   // After everything that brings sort, iota and slices together.
   pm.addNestedPass<func::FuncOp>(calls::createSelectTopKPass());
   if (!options.genericOnly)
@@ -79,6 +82,8 @@ void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(fusion::createMarkInPlacePass());
   // What fusion made kernels of is settled: these are called by collectives, not by the program.
   pm.addPass(createOutlineReducersPass());
+  // Last: only now it is known what runs by itself, and in which order.
+  pm.addNestedPass<func::FuncOp>(spmd::createOverlapCollectivesPass());
 }
 
 } // namespace millrace::lowering

@@ -321,7 +321,7 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
   for (const Value &root : roots) {
     results.push_back(toStored(e, values.at(root.node.get())[root.index]));
     ShardingPtr wanted = options.partitions > 1 ? annotationOf(root.node.get(), root.index) : nullptr;
-    if (wanted && !wanted->isReplicated())
+    if (wanted)
       e.resultSharding(results.size() - 1, attributeOf(*wanted));
   }
   if (options.partitions > 1)

@@ -223,15 +223,23 @@ private:
         if (accept("=") && !namedAxes(result, result.replicated))
           return false;
       } else if (word("unreduced")) {
-        if (!expect("=") || !namedAxes(result, result.unreduced))
+        if (!axesOrAll(result, result.unreduced))
           return false;
       } else if (word("manual")) {
-        if (!expect("=") || !namedAxes(result, result.manual))
+        if (!axesOrAll(result, result.manual))
           return false;
       } else {
         return fail("expected device_ids, dimensions, replicated, unreduced or manual");
       }
     }
+    return true;
+  }
+  /// `={'x'}`, or nothing for all axes of the mesh.
+  bool axesOrAll(HloSharding &result, std::vector<NamedAxis> &axes) {
+    if (accept("="))
+      return namedAxes(result, axes);
+    for (const auto &axis : result.axes)
+      axes.push_back({axis.first, 1, 0});
     return true;
   }
   bool namedDimension(HloSharding &result) {
@@ -365,6 +373,10 @@ void printTiled(raw_ostream &os, const HloSharding &sharding) {
 }
 
 void printNamed(raw_ostream &os, const HloSharding &sharding) {
+  if (sharding.axes.empty() && sharding.order.list.size() == 1) {
+    os << "maximal_mesh[device_id=" << sharding.order.list[0] << "]";
+    return;
+  }
   os << "mesh[";
   interleave(sharding.axes, os, [&](const auto &axis) { os << "'" << axis.first << "'=" << axis.second; }, ",");
   os << "]";
@@ -379,6 +391,13 @@ void printNamed(raw_ostream &os, const HloSharding &sharding) {
   }
   if (sharding.dimensions.empty() && sharding.replicated.empty() && sharding.unreduced.empty() && sharding.manual.empty()) {
     os << ", replicated";
+    return;
+  }
+  auto areAll = [&](const std::vector<NamedAxis> &axes) {
+    return axes.size() == sharding.axes.size() && llvm::none_of(axes, [](const NamedAxis &axis) { return axis.size; });
+  };
+  if (sharding.dimensions.empty() && (areAll(sharding.manual) || areAll(sharding.unreduced))) {
+    os << (areAll(sharding.manual) ? ", manual" : ", unreduced");
     return;
   }
   os << ", [";

@@ -5,6 +5,7 @@
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/LowerToLLVM.h"
 #include "lowering/cpu/emitters/Emitter.h"
+#include "lowering/cpu/emitters/SliceUpdate.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -41,10 +42,8 @@ template <typename OpT> std::string textOf(OpT op) {
 
 /// The emitters that write vector code; they say why not in remarks.
 FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target) {
-  // An operand's buffer as output is the generic path's business.
-  if (fn->hasAttr(fusion::kInPlaceAttr))
-    return failure();
-  FailureOr<EmittedKernel> emitted = emitKernel(fn, target);
+  // An operand's buffer as output is the generic path's business, but for slices that are only copied there.
+  FailureOr<EmittedKernel> emitted = fn->hasAttr(fusion::kInPlaceAttr) ? emitSliceUpdate(fn, target) : emitKernel(fn, target);
   if (failed(emitted))
     return failure();
   BufferKernel kernel;
@@ -193,6 +192,7 @@ private:
     ObjectOptions objectOptions;
     objectOptions.vectorizeLoops = buffered->heavyLoops;
     objectOptions.quick = buffered->emitter != "generic";
+    objectOptions.inOrder = buffered->emitter == "contraction";
     objectOptions.interleave = buffered->emitter == "row";
     auto object = emitter->emit(*module, objectOptions, bool(options.onStop));
     if (!object)

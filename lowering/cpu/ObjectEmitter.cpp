@@ -128,19 +128,21 @@ struct ObjectEmitter::CleanUp {
 ObjectEmitter::ObjectEmitter() = default;
 ObjectEmitter::~ObjectEmitter() = default;
 
-/// Code generation without loop strength reduction, if `quick`. LLVM has a switch for that, but one for the whole process.
+/// Code generation without loop strength reduction, if `quick`, and without moving instructions, if `inOrder`. LLVM has switches for that, but
+/// for the whole process.
 class CodegenPasses : public llvm::legacy::PassManager {
 public:
-  explicit CodegenPasses(bool quick) : quick(quick) {}
+  explicit CodegenPasses(const ObjectOptions &options) : options(options) {}
   void add(llvm::Pass *pass) override {
-    if (quick && pass->getPassName() == "Loop Strength Reduction")
+    llvm::StringRef name = pass->getPassName();
+    if ((options.quick && name == "Loop Strength Reduction") || (options.inOrder && name == "Machine Instruction Scheduler"))
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);
   }
 
 private:
-  bool quick;
+  const ObjectOptions &options;
 };
 
 /// The entry is what nobody calls. What it calls is its own: internal, inlined if that is the only call. The buffers of
@@ -207,7 +209,7 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
   auto generate = [&](llvm::Module &input, llvm::CodeGenFileType kind, std::string &output) -> llvm::Error {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream stream(bytes);
-    CodegenPasses codegen(options.quick);
+    CodegenPasses codegen(options);
     if (machine->addPassesToEmitFile(codegen, stream, nullptr, kind))
       return llvm::createStringError("this target emits no object files");
     codegen.run(input);

@@ -21,6 +21,9 @@ struct ObjectOptions {
   /// Vector code of the emitters: addresses are advanced and instructions are in order already, so that the passes which would do
   /// that (40 % of the time of code generation) are left out.
   bool quick = false;
+  /// Instructions stay in the order they are written in: register tiles fill the registers, and a scheduler that loads all factors of a step
+  /// first makes sums wait in memory.
+  bool inOrder = false;
   bool interleave = false; ///< several vectors are computed one after the other: they are to take turns (InterleaveChains.h)
 };
 

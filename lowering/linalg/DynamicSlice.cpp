@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DynamicSlice.cpp - dynamic_slice, dynamic_update_slice -------------===//
 // Input:   stablehlo.dynamic_slice %x, %i, %j, sizes = [2, 3]
-// Output:  tensor.extract_slice %x[clamp(%i, 0, dim - 2), clamp(%j, 0, dim - 3)] [2, 3] [1, 1]
+// Output:  linalg.generic over the result that reads %x at clamp(%i, 0, dim - 2) + d0, clamp(%j, 0, dim - 3) + d1: emitters fuse it
+//          tensor.extract_slice at the same place where sizes are dynamic or elements are not numbers of whole bytes
 // Input:   stablehlo.dynamic_update_slice %x, %u, %i, %j
 // Output:  tensor.insert_slice %u into %x at the clamped start: in place when %x is dead
 #include "dialects/stablehlo/Ops.h"
-#include "lowering/linalg/Loops.h"
+#include "lowering/linalg/Generate.h"
 #include "lowering/linalg/PatternKinds.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -39,10 +40,27 @@ struct DynamicSlicePattern : OpConversionPattern<stablehlo::DynamicSliceOp> {
     SmallVector<OpFoldResult> sizes, strides(op.getSliceSizes().size(), rewriter.getIndexAttr(1));
     for (int64_t size : op.getSliceSizes())
       sizes.push_back(rewriter.getIndexAttr(size));
+    auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
+    if (type.hasStaticShape() && cast<RankedTensorType>(adaptor.getOperand().getType()).hasStaticShape() && type.getElementType().isIntOrFloat() &&
+        type.getElementTypeBitWidth() % 8 == 0) {
+      rewriter.replaceOp(op, readAtStarts(l, op, adaptor, sizes, type));
+      return success();
+    }
     auto starts = clampedStarts(l, adaptor.getOperand(), adaptor.getStartIndices(), op.getStartIndices(), sizes);
     Value slice = tensor::ExtractSliceOp::create(rewriter, l.loc, adaptor.getOperand(), starts, sizes, strides);
-    rewriter.replaceOp(op, l.cast(slice, getTypeConverter()->convertType(op.getType())));
+    rewriter.replaceOp(op, l.cast(slice, type));
     return success();
+  }
+
+private:
+  static Value readAtStarts(LoopBuilder &l, stablehlo::DynamicSliceOp op, OpAdaptor adaptor, ArrayRef<OpFoldResult> sizes, RankedTensorType type) {
+    return generateElements(l, type, sizes, [&](LoopBuilder &in, ValueRange position) {
+      auto starts = clampedStarts(in, adaptor.getOperand(), adaptor.getStartIndices(), op.getStartIndices(), sizes);
+      SmallVector<Value> from;
+      for (auto [start, index] : llvm::zip(starts, position))
+        from.push_back(getConstantIntValue(start) == 0 ? index : in.add(in.value(start), index));
+      return in.extract(adaptor.getOperand(), from);
+    });
   }
 };
 

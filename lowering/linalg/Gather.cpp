@@ -5,17 +5,15 @@
 //          slice fits, adds the offset position and reads %x there: result(b, o) = x(clamp(indices(b)) + o)
 // Leaves alone nothing: every dimension number, index type and dynamic extent is handled.
 #include "dialects/stablehlo/Ops.h"
-#include "lowering/linalg/Loops.h"
+#include "lowering/linalg/Generate.h"
 #include "lowering/linalg/PatternKinds.h"
 
 using namespace mlir;
 
 namespace millrace::lowering {
-namespace {
 
-/// linalg.generic over `type` whose element at a position is `at(l, position)` (a storage value).
-Value generate(LoopBuilder &l, RankedTensorType type, ArrayRef<OpFoldResult> sizes,
-               llvm::function_ref<Value(LoopBuilder &, ValueRange)> at) {
+Value generateElements(LoopBuilder &l, RankedTensorType type, ArrayRef<OpFoldResult> sizes,
+                       llvm::function_ref<Value(LoopBuilder &, ValueRange)> at) {
   int64_t rank = type.getRank();
   Value init = l.empty(type, sizes);
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
@@ -30,6 +28,8 @@ Value generate(LoopBuilder &l, RankedTensorType type, ArrayRef<OpFoldResult> siz
                                    l.b.getMultiDimIdentityMap(rank), iterators, body)
       .getResult(0);
 }
+
+namespace {
 
 /// `sizes[d]` is the extent of the slice in dimension d of the operand.
 Value lowerGather(LoopBuilder &l, stablehlo::GatherDimensionNumbersAttr numbers, Value operand, Value indices,
@@ -59,7 +59,7 @@ Value lowerGather(LoopBuilder &l, stablehlo::GatherDimensionNumbersAttr numbers,
   for (int64_t d : startIndexMap)
     rooms.push_back(l.sub(l.dim(operand, d), l.value(sizes[d])));
 
-  return generate(l, resultType, resultSizes, [&](LoopBuilder &in, ValueRange position) {
+  return generateElements(l, resultType, resultSizes, [&](LoopBuilder &in, ValueRange position) {
     SmallVector<Value> batch;
     for (int64_t d : batchDims)
       batch.push_back(position[d]);
@@ -140,7 +140,7 @@ struct TorchIndexSelectPattern : OpConversionPattern<stablehlo::TorchIndexSelect
       sizes.push_back(l.foldedDim(operand, d));
     Value last = l.sub(l.dim(operand, dim), l.index(1));
     auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getType()));
-    rewriter.replaceOp(op, generate(l, type, sizes, [&](LoopBuilder &in, ValueRange position) {
+    rewriter.replaceOp(op, generateElements(l, type, sizes, [&](LoopBuilder &in, ValueRange position) {
       SmallVector<Value> where(position.begin(), position.begin() + batch);
       where.append(position.begin() + dim, position.begin() + dim + selected);
       Value index = in.toIndex(in.extract(indices, where), indexElement);

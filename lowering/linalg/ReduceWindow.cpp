@@ -47,7 +47,9 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
     auto step = [&](LoopBuilder &in, Value accumulator, ValueRange at) {
       Value value = toCompute(in.b, in.loc, in.extract(input, at), inputElement);
       value = convertElement(in, value, inputElement, element);
-      auto next = emitReducer(in, reducer, op.getBody(), accumulator, value, element);
+      // The order of what is combined stays that of the window.
+      bool isAfter = cumulative.reverse && !cumulative.reducer;
+      auto next = emitReducer(in, reducer, op.getBody(), isAfter ? value : accumulator, isAfter ? accumulator : value, element);
       failedBody |= failed(next);
       return failed(next) ? accumulator : roundToElement(in.b, in.loc, (*next)[0], element);
     };
@@ -94,6 +96,8 @@ struct ReduceWindowPattern : OpConversionPattern<stablehlo::ReduceWindowOp> {
     }
     if (failedBody)
       return failure();
+    if (d > 0)
+      markParallel(result, kParallelRowsAttr);
     result = convertTensor(l, result, element, resultElement);
     rewriter.replaceOp(op, l.cast(result, getTypeConverter()->convertType(op.getResult(0).getType())));
     return success();

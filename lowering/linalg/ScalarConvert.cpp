@@ -71,17 +71,23 @@ Value floatToInteger(ScalarBuilder &b, Value value, bool isUnsigned, unsigned wi
   if (b.widthOf(value) < 32)
     value = b.extf(value, b.builder.getF32Type());
   Type type = value.getType(), target = b.builder.getIntegerType(width);
+  // Both ends are numbers of the float type: it is limited there, in lanes of one width.
+  if (width < 32 || (width == 32 && b.widthOf(value) == 64)) {
+    double least = isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1), most = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1;
+    value = b.select(b.cmpf(CmpFPredicate::OLT, value, least), b.f(least, type), value);
+    value = b.select(b.cmpf(CmpFPredicate::OGT, value, most), b.f(most, type), value);
+    value = b.select(b.isNan(value), b.f(0.0, type), value);
+    if (width == 32)
+      return isUnsigned ? b.fptoui(value, target) : b.fptosi(value, target);
+    return b.trunci(b.fptosi(value, b.builder.getI32Type()), target);
+  }
   Value above = b.f(std::ldexp(1.0, isUnsigned ? width : width - 1), type);
   Value below = b.f(isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1), type);
   Value tooLarge = b.cmpf(CmpFPredicate::OGE, value, above);
   Value tooSmall = b.cmpf(CmpFPredicate::OLT, value, below);
   Value isNan = b.isNan(value);
   Value safe = b.select(b.ori(b.ori(tooLarge, tooSmall), isNan), b.f(0.0, type), value);
-  Value result;
-  if (width < 32)
-    result = b.trunci(b.fptosi(safe, b.builder.getI32Type()), target);
-  else
-    result = isUnsigned ? b.fptoui(safe, target) : b.fptosi(safe, target);
+  Value result = isUnsigned ? b.fptoui(safe, target) : b.fptosi(safe, target);
   llvm::APInt max = isUnsigned ? llvm::APInt::getMaxValue(width) : llvm::APInt::getSignedMaxValue(width);
   llvm::APInt min = isUnsigned ? llvm::APInt::getMinValue(width) : llvm::APInt::getSignedMinValue(width);
   result = b.select(tooLarge, b.i(max, target), result);

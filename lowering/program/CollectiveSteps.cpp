@@ -39,7 +39,8 @@ Groups groupMode(bool hasChannel, bool useGlobalIds) {
 
 } // namespace
 
-LogicalResult FunctionBuilder::visitCollective(Operation *op) {
+/// All but the slots.
+FailureOr<CollectiveStep> FunctionBuilder::describeCollective(Operation *op) {
   CollectiveStep step;
   step.name = op->getName().stripDialect().str();
   bool reduces = isa<shlo::AllReduceOp, shlo::ReduceScatterOp, shlo::CollectiveReduceOp>(op);
@@ -99,12 +100,57 @@ LogicalResult FunctionBuilder::visitCollective(Operation *op) {
     }
   }
   step.dynamicRoot = op->hasAttr("has_dynamic_root");
+  return step;
+}
+
+LogicalResult FunctionBuilder::visitCollective(Operation *op) {
+  FailureOr<CollectiveStep> step = describeCollective(op);
+  if (failed(step))
+    return failure();
   for (Value operand : op->getOperands())
     if (isTensor(operand))
-      step.arguments.push_back(useWithShape(operand, op->getLoc()));
+      step->arguments.push_back(useWithShape(operand, op->getLoc()));
   for (SlotId slot : slotsForAll(op->getResults()))
-    step.results.push_back(slot);
+    step->results.push_back(slot);
   context.program.stepOps.push_back(op->getName().getStringRef().str());
+  emit({std::move(*step)}, op->getLoc());
+  return success();
+}
+
+LogicalResult FunctionBuilder::visitAsyncStart(Operation *op) {
+  auto start = cast<shlo::AsyncStartOp>(op);
+  Operation *collective = &start.getBody().front().front();
+  auto done = start->hasOneUse() ? dyn_cast<shlo::AsyncDoneOp>(*start->user_begin()) : shlo::AsyncDoneOp();
+  if (!done || done->getBlock() != op->getBlock())
+    return op->emitError("is not waited for by exactly one async_done of the same block");
+  if (collective->getOperands() != start.getBody().getArguments() ||
+      collective->getResults() != start.getBody().front().getTerminator()->getOperands())
+    return op->emitError("has a body that is more than a collective of its operands");
+  FailureOr<CollectiveStep> step = describeCollective(collective);
+  if (failed(step))
+    return failure();
+  for (Value operand : op->getOperands())
+    step->arguments.push_back(useWithShape(operand, op->getLoc()));
+  for (SlotId slot : slotsForAll(done->getResults()))
+    step->results.push_back(slot);
+  step->phase = CollectiveStep::Phase::Start;
+  step->pair = numPairs++;
+  context.program.stepOps.push_back(collective->getName().getStringRef().str());
+  started[start.getResult()] = *step;
+  emit({std::move(*step)}, op->getLoc());
+  return success();
+}
+
+LogicalResult FunctionBuilder::visitAsyncDone(Operation *op) {
+  auto start = started.find(op->getOperand(0));
+  if (start == started.end())
+    return op->emitError("waits for something that no async_start before it has started");
+  CollectiveStep step = std::move(start->second);
+  started.erase(start);
+  step.phase = CollectiveStep::Phase::Done;
+  for (const std::vector<SlotId> &slots : {step.arguments, step.results}) // they are in use until here
+    for (SlotId slot : slots)
+      touch(result.slots[slot].kind == Slot::Kind::View ? result.slots[slot].index : slot);
   emit({std::move(step)}, op->getLoc());
   return success();
 }

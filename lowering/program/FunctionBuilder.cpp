@@ -219,10 +219,12 @@ void FunctionBuilder::finishMemory() {
   context.liveBytes.push_back(plan.lowerBound);
 }
 
-/// The call's result that may be written where `value` is wanted: `value`, or what it is a reshape of if a kernel makes that
+/// The result of a call, loop or collective that may be written where `value` is wanted: `value`, or what it is a reshape of if a kernel makes that
 /// (kernels do not look at the shapes of their buffers). Null if there is none.
 Value FunctionBuilder::producedAs(Value value) const {
-  if (isa_and_nonnull<func::CallOp>(value.getDefiningOp()))
+  if (isa_and_nonnull<func::CallOp, stablehlo::WhileOp, stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::ReduceScatterOp,
+                      stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp, stablehlo::CollectiveBroadcastOp,
+                      stablehlo::AsyncDoneOp>(value.getDefiningOp()))
     return value;
   while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>()) {
     if (!fusion::isAlias(reshape))
@@ -261,8 +263,8 @@ LogicalResult FunctionBuilder::build() {
     result.results.push_back(slot);
     if (uint32_t replaced = argumentWritten(slot); replaced != kNone)
       planReplacement(arguments[replaced], value, slot);
-    else if (Value made = producedAs(value))
-      preferred.try_emplace(made, slot);
+    else if (Value made = producedAs(value); made && preferred.try_emplace(made, slot).second)
+      preferUpdates(made, slot);
   }
   if (failed(visitBlock(body)))
     return failure();

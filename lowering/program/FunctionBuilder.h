@@ -48,6 +48,8 @@ private:
   void touch(SlotId slot);
   void emit(runtime::Step step, mlir::Location loc);
   void copy(SlotId from, SlotId to, mlir::Location loc);
+  void fill(mlir::Value constant, SlotId to, mlir::Location loc); ///< `constant` is in `fills`
+  void start(mlir::Value value, SlotId at, mlir::Location loc);   ///< the bytes of `value`, to be updated at `at`
   bool isTensor(mlir::Value value) const;
   llvm::SmallVector<SlotId> useAll(mlir::ValueRange values);
   llvm::SmallVector<SlotId> slotsForAll(mlir::ValueRange values);
@@ -61,13 +63,6 @@ private:
   mlir::Value producedAs(mlir::Value value) const;
   /// Computes the sizes of results with `?` before the kernel runs, and makes their slots.
   mlir::LogicalResult sizeResults(mlir::func::CallOp call);
-  /// Buffers for operands that the kernel updates, indexed by operand; kNone for the others. Copies where the old value
-  /// is needed later.
-  llvm::SmallVector<SlotId> prepareInPlace(mlir::func::CallOp call, const KernelSummary &summary);
-  bool updatesInPlace(mlir::BlockArgument state, mlir::Value next);
-  /// Plans when the memory of a donated argument receives the result that replaces it: by the kernel that makes the
-  /// result where that is safe, right after it where nothing reads the argument any more, else when the function returns.
-  void planReplacement(mlir::BlockArgument argument, mlir::Value value, SlotId target);
   /// The argument whose memory a slot reads, or that a result writes (its alias); kNone for other memory.
   uint32_t argumentRead(SlotId slot) const;
   uint32_t argumentWritten(SlotId slot) const;
@@ -76,8 +71,30 @@ private:
   mlir::LogicalResult visitCustomCall(mlir::Operation *op);
   mlir::LogicalResult visitReturn(mlir::Operation *op);
 
+  // InPlace.cpp
+  /// Buffers for operands that the kernel updates, indexed by operand; kNone for the others. Copies where the old value
+  /// is needed later.
+  llvm::SmallVector<SlotId> prepareInPlace(mlir::func::CallOp call, const KernelSummary &summary);
+  /// What a kernel, or a loop without a second buffer, updates in place to make `value`; null if it is made anew.
+  mlir::Value updatedBy(mlir::Value value) const;
+  /// The values from `value` back to the first update of `state`, each an update in place of the next, all after everything that reads
+  /// `state`: one buffer is enough for all of them. Empty if it is not.
+  llvm::SmallVector<mlir::Value> updatesOf(mlir::BlockArgument state, mlir::Value value) const;
+  /// Where in the block of `value` `user` has read it: an asynchronous collective reads until it is done.
+  static mlir::Operation *lastRead(mlir::Value value, mlir::Operation *user);
+  /// `value` belongs at `slot`: so does everything that was made only to become `value` by updates in place.
+  void preferUpdates(mlir::Value value, SlotId slot);
+  /// The user writes these bytes to memory of its own and updates them there: a loop, or a kernel that works in place.
+  bool isStartOfUpdates(mlir::OpOperand &use) const;
+  /// Plans when the memory of a donated argument receives the result that replaces it: by the kernel that makes the
+  /// result where that is safe, right after it where nothing reads the argument any more, else when the function returns.
+  void planReplacement(mlir::BlockArgument argument, mlir::Value value, SlotId target);
+
   // CollectiveSteps.cpp
   mlir::LogicalResult visitCollective(mlir::Operation *op);
+  mlir::LogicalResult visitAsyncStart(mlir::Operation *op);
+  mlir::LogicalResult visitAsyncDone(mlir::Operation *op);
+  mlir::FailureOr<runtime::CollectiveStep> describeCollective(mlir::Operation *op);
   mlir::LogicalResult visitTransfer(mlir::Operation *op);
 
   ProgramContext &context;
@@ -88,7 +105,7 @@ private:
   llvm::DenseMap<mlir::Value, SlotId> slots;
   llvm::DenseMap<mlir::Value, Dims> dynamicDims; ///< of values with `?`
   llvm::DenseMap<mlir::Value, SlotId> preferred; ///< results that should be written straight to their destination
-
+  llvm::DenseMap<mlir::Value, std::string> fills;            ///< one element of large constants of equal elements
   llvm::DenseMap<mlir::Value, SlotId> copiedWhenMade;        ///< results that move on once their kernel has run
 
   struct OpenLoop {
@@ -97,6 +114,8 @@ private:
   };
   llvm::SmallVector<OpenLoop> loops;
   llvm::SmallVector<SlotId> exchanged; ///< state and next slots of loops: no views of them
+  llvm::DenseMap<mlir::Value, runtime::CollectiveStep> started; ///< by the future, until it is done
+  uint32_t numPairs = 0;
   uint32_t position = 0;
   struct Temporary {
     SlotId slot = runtime::kNone; ///< or kNone: the arena of a callee

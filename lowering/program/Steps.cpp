@@ -62,6 +62,8 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
       })
       .Case<shlo::AfterAllOp, shlo::CreateTokenOp>([&](auto) { return success(); }) // steps run in order anyway
       .Case<shlo::SendOp, shlo::RecvOp, shlo::InfeedOp, shlo::OutfeedOp>([&](auto) { return visitTransfer(op); })
+      .Case<shlo::AsyncStartOp>([&](auto) { return visitAsyncStart(op); })
+      .Case<shlo::AsyncDoneOp>([&](auto) { return visitAsyncDone(op); })
       .Default([&](Operation *) { return visitCollective(op); });
 }
 
@@ -75,8 +77,9 @@ LogicalResult FunctionBuilder::visitConstant(Operation *op, DenseElementsAttr va
     FailureOr<std::string> pattern = bytesOf(value.reshape(scalarType));
     if (failed(pattern))
       return op->emitError("has an element type that buffers cannot hold: ") << type.getElementType();
-    SlotId slot = slotFor(constant);
-    emit({FillStep{slot, std::vector<uint8_t>(pattern->begin(), pattern->end())}}, op->getLoc());
+    fills[constant] = std::move(*pattern);
+    if (!llvm::all_of(constant.getUses(), [&](OpOperand &use) { return isStartOfUpdates(use); }))
+      fill(constant, slotFor(constant), op->getLoc());
     return success();
   }
   FailureOr<std::string> bytes = bytesOf(value);
@@ -86,77 +89,17 @@ LogicalResult FunctionBuilder::visitConstant(Operation *op, DenseElementsAttr va
   return success();
 }
 
-/// The kernel of `user` is the only reader of `value`, which a kernel made in the same block: its buffer may change.
-static bool diesAt(Value value, func::CallOp user) {
-  auto maker = value.getDefiningOp<func::CallOp>();
-  return maker && value.hasOneUse() && maker->getBlock() == user->getBlock();
+void FunctionBuilder::fill(Value constant, SlotId to, Location loc) {
+  const std::string &pattern = fills.find(constant)->second;
+  touch(to);
+  emit({FillStep{to, std::vector<uint8_t>(pattern.begin(), pattern.end())}}, loc);
 }
 
-SmallVector<SlotId> FunctionBuilder::prepareInPlace(func::CallOp call, const KernelSummary &summary) {
-  SmallVector<SlotId> updated(call.getNumOperands(), kNone);
-  for (auto [operandIndex, resultIndex] : summary.inPlace) {
-    Value operand = call.getOperand(operandIndex), opResult = call.getResult(resultIndex);
-    SlotId source = use(operand);
-    auto wanted = preferred.find(opResult);
-    SlotId target;
-    if (wanted != preferred.end())
-      target = wanted->second;
-    else if (diesAt(operand, call) && result.slots[source].kind == Slot::Kind::Arena)
-      target = source;
-    else
-      target = slotFor(opResult);
-    copy(source, target, call.getLoc());
-    preferred[opResult] = updated[operandIndex] = target;
-  }
-  return updated;
-}
-
-/// `next`, what the body yields for its argument `state`, is the same buffer updated by a kernel after everything that
-/// reads the old value: the loop needs no second buffer.
-bool FunctionBuilder::updatesInPlace(BlockArgument state, Value next) {
-  auto call = next.getDefiningOp<func::CallOp>();
-  if (!call || call->getBlock() != state.getOwner())
-    return false;
-  auto kernel = context.kernels.find(call.getCallee());
-  if (kernel == context.kernels.end())
-    return false;
-  unsigned resultIndex = cast<OpResult>(next).getResultNumber();
-  bool found = llvm::any_of(kernel->second.inPlace, [&](auto pair) {
-    return pair.second == resultIndex && call.getOperand(pair.first) == state;
-  });
-  if (!found || llvm::count(call.getOperands(), state) != 1)
-    return false;
-  return llvm::all_of(state.getUsers(), [&](Operation *user) {
-    Operation *here = state.getOwner()->findAncestorOpInBlock(*user);
-    return !fusion::isAlias(user) && !user->hasTrait<OpTrait::IsTerminator>() &&
-           (here == call || here->isBeforeInBlock(call));
-  });
-}
-
-void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotId target) {
-  auto call = value.getDefiningOp<func::CallOp>();
-  if (!call || !context.kernels.contains(call.getCallee()) || preferred.contains(value) || copiedWhenMade.contains(value))
-    return;
-  if (updatesInPlace(argument, value)) {
-    preferred[value] = target;
-    return;
-  }
-  bool isRead = false;
-  for (Operation *user : argument.getUsers()) {
-    Operation *here = argument.getOwner()->findAncestorOpInBlock(*user);
-    if (fusion::isAlias(user) || user->hasTrait<OpTrait::IsTerminator>() || (here != call && !here->isBeforeInBlock(call)))
-      return; // needed later: when the function returns, then
-    isRead |= here == call;
-  }
-  const KernelSummary &kernel = context.kernels.find(call.getCallee())->second;
-  bool isPointwise = llvm::count(call.getOperands(), argument) == 1 &&
-                     llvm::any_of(kernel.pointwise, [&](auto pair) {
-                       return call.getOperand(pair.first) == argument && call.getResult(pair.second) == value;
-                     });
-  if (isRead && !isPointwise)
-    copiedWhenMade[value] = target; // the kernel may read elements that it has overwritten
+void FunctionBuilder::start(Value value, SlotId at, Location loc) {
+  if (fills.contains(value))
+    fill(value, at, loc);
   else
-    preferred[value] = target;
+    copy(use(value), at, loc);
 }
 
 static DimExpr::Op dimOp(fusion::ShapeRecipe::Op op) {
@@ -292,27 +235,31 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
       // The loop never changes it: everybody reads the initial value.
       state = use(init);
     } else {
-      SlotId initSlot = use(init);
       bool ownsInit = init.hasOneUse() && isa_and_nonnull<func::CallOp>(init.getDefiningOp()) &&
                       init.getDefiningOp()->getBlock() == op->getBlock() &&
-                      result.slots[initSlot].kind == Slot::Kind::Arena && !llvm::is_contained(exchanged, initSlot);
-      if (ownsInit) {
-        state = initSlot;
+                      result.slots[use(init)].kind == Slot::Kind::Arena && !llvm::is_contained(exchanged, use(init));
+      SmallVector<Value> updates = updatesOf(body.getArgument(i), next);
+      auto type = cast<RankedTensorType>(init.getType());
+      auto wanted = preferred.find(op->getResult(i));
+      if (!updates.empty() && wanted != preferred.end() && type.hasStaticShape()) {
+        state = wanted->second; // where the loop's result shall be
+        start(init, state, loc);
+      } else if (ownsInit) {
+        state = use(init);
       } else {
-        auto type = cast<RankedTensorType>(init.getType());
         Dims dims = freshDims(type);
         assignDims(dims, dimsOf(init), loc);
         state = newTemporary(type, dims);
-        copy(initSlot, state, loc);
+        start(init, state, loc);
       }
-      if (updatesInPlace(body.getArgument(i), next)) {
-        preferred[next] = state;
+      if (!updates.empty()) {
+        for (Value update : updates)
+          preferred[update] = state;
         exchanged.push_back(state);
         updatedStates.push_back(state);
         mapCarried(state);
         continue;
       }
-      auto type = cast<RankedTensorType>(init.getType());
       SlotId nextSlot = newTemporary(type, freshDims(type));
       carried.push_back({i, {state, nextSlot}});
       exchanged.append({state, nextSlot});
@@ -348,7 +295,10 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
   steps = outside;
   OpenLoop closed = loops.pop_back_val();
   for (SlotId slot : closed.outer) {
-    Lifetime &lifetime = temporaries[temporaryOf.lookup(slot)].lifetime;
+    auto temporary = temporaryOf.find(slot);
+    if (temporary == temporaryOf.end())
+      continue; // the memory of a result, or on the heap
+    Lifetime &lifetime = temporaries[temporary->second].lifetime;
     lifetime.last = std::max(lifetime.last, position);
   }
   emit({std::move(step)}, loc);

@@ -4,6 +4,7 @@
 // Output:  %s:2 = stablehlo.custom_call @millrace_sort(%x) {dimension = 1, keys = [0], descending = [0], total = [0],
 //          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}
 //          reduce_window over all elements before: stablehlo.custom_call @millrace_scan(%z, %init) {...}
+//          of several operations: the same along a dimension that has vectors behind it (ScanColumns.cpp)
 //          lapack_ssyevd_ffi with mode 'V' and no use of the vectors: mode 'N'
 // Leaves alone dynamic shapes, other comparators, sorts of lines of at most 16 elements unless there are many of them.
 //===----------------------------------------------------------------------===//
@@ -125,7 +126,9 @@ void callScan(ReduceWindowOp op) {
   if (!hasStaticShapes(op))
     return;
   std::optional<Cumulative> cumulative = cumulativeOf(op);
-  if (!cumulative || !isa<AddOp, MulOp, MinOp, MaxOp>(cumulative->reducer))
+  if (cumulative && !cumulative->reducer)
+    return scanColumns(op, *cumulative);
+  if (!cumulative || !isa_and_nonnull<AddOp, MulOp, MinOp, MaxOp>(cumulative->reducer))
     return;
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   Type element = type.getElementType();

@@ -5,7 +5,10 @@
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Cumulative.h"
 
+#include "dialects/stablehlo/eval/Evaluator.h"
+
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -45,6 +48,55 @@ Operation *reducerOf(Region &body) {
   return (lhs == first && rhs == second) || (lhs == second && rhs == first) ? op : nullptr;
 }
 
+/// Whether the body makes the number it begins with of two of them, by the evaluator.
+bool keepsInit(ReduceWindowOp op) {
+  Block &block = op.getBody().front();
+  Value init = op.getInitValues()[0];
+  while (auto broadcast = init.getDefiningOp<BroadcastInDimOp>())
+    init = broadcast.getOperand();
+  DenseElementsAttr start;
+  if (!matchPattern(init, m_Constant(&start)) || block.getNumArguments() != 2 || block.getArgument(0).getType() != start.getType() ||
+      block.getArgument(1).getType() != start.getType())
+    return false;
+  llvm::Expected<eval::Tensor> number = eval::Tensor::fromAttr(start);
+  if (!number) {
+    llvm::consumeError(number.takeError());
+    return false;
+  }
+  llvm::DenseMap<Value, eval::Value> known;
+  for (Value argument : block.getArguments())
+    known.try_emplace(argument, *number);
+  for (Operation &inner : block.without_terminator()) {
+    SmallVector<eval::Value> operands;
+    for (Value operand : inner.getOperands()) {
+      DenseElementsAttr constant;
+      if (auto it = known.find(operand); it != known.end()) {
+        operands.push_back(it->second);
+      } else if (matchPattern(operand, m_Constant(&constant))) {
+        auto value = eval::Tensor::fromAttr(constant);
+        if (!value) {
+          llvm::consumeError(value.takeError());
+          return false;
+        }
+        operands.push_back(*value);
+      } else {
+        return false; // from outside
+      }
+    }
+    if (inner.getNumRegions() != 0)
+      return false;
+    auto results = eval::evaluateOp(&inner, operands);
+    if (!results) {
+      llvm::consumeError(results.takeError());
+      return false;
+    }
+    for (auto [result, value] : llvm::zip_equal(inner.getResults(), *results))
+      known.try_emplace(result, value);
+  }
+  auto it = known.find(block.getTerminator()->getOperand(0));
+  return it != known.end() && it->second.tensor().toAttr() == start;
+}
+
 } // namespace
 
 std::optional<Cumulative> cumulativeOf(ReduceWindowOp op) {
@@ -70,8 +122,11 @@ std::optional<Cumulative> cumulativeOf(ReduceWindowOp op) {
       return std::nullopt;
     found = Cumulative{int64_t(d), backward, nullptr};
   }
-  if (!found || !(found->reducer = reducerOf(op.getBody())))
+  if (!found)
     return std::nullopt;
+  found->reducer = reducerOf(op.getBody());
+  if (!found->reducer)
+    return keepsInit(op) ? found : std::nullopt;
   // Others are idempotent: init op init = init.
   if (isa<AddOp, MulOp>(found->reducer) && !isNumber(scalarConstant(op.getInitValues()[0]), isa<MulOp>(found->reducer)))
     return std::nullopt;

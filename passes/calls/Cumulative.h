@@ -12,10 +12,13 @@ namespace millrace::calls {
 struct Cumulative {
   int64_t dimension;
   bool reverse;
-  mlir::Operation *reducer; ///< add, multiply, minimum, maximum, and, or: the one operation of the body
+  mlir::Operation *reducer; ///< add, multiply, minimum, maximum, and, or: the one operation of the body; null: some other body
 };
 
 /// Nothing for other windows, and where combining one more copy of the init value would change a result.
 std::optional<Cumulative> cumulativeOf(stablehlo::ReduceWindowOp op);
+
+/// Of static shape and a body of several operations: replaced by one along a dimension that has vectors behind it, if that is faster.
+void scanColumns(stablehlo::ReduceWindowOp op, const Cumulative &cumulative);
 
 } // namespace millrace::calls

@@ -35,11 +35,13 @@ static Exponential exponential(Expr v, int sign, const Expr *rest, int bias) {
   // The sum with 3 * 2^22 and some has the nearest integer in its low bits.
   double shift = 0x1.8p23 + 127 + bias;
   Expr sum = multiplyAdd(v, v.constant(sign * 1.4426950408889634), v.constant(shift)), n = sum - shift;
-  Expr r = multiplyAdd(n, n.constant(-0.693359375), sign < 0 ? -v : v);
-  r = multiplyAdd(n, n.constant(2.12194440e-4), r);
-  if (rest)
-    r = r + *rest;
-  return {multiplyAdd(polynomial(r, kExpFloat), r * r, r) + 1.0, bitsOf(sum)};
+  Expr r = multiplyAdd(n, n.constant(-0.693359375), sign < 0 ? -v : v), low = n.constant(2.12194440e-4);
+  r = rest ? r + multiplyAdd(n, low, *rest) : multiplyAdd(n, low, r);
+  // By pairs of terms: what uses it waits for the result.
+  Expr square = r * r;
+  auto pair = [&](int first) { return multiplyAdd(r, r.constant(kExpFloat[first]), r.constant(kExpFloat[first + 1])); };
+  Expr q = multiplyAdd(multiplyAdd(square, r.constant(kExpFloat[0]), pair(1)), square, pair(3));
+  return {multiplyAdd(q, square, r) + 1.0, bitsOf(sum)};
 }
 
 /// erf of |x| < 1 in f64.
@@ -74,8 +76,14 @@ static Expr erfcFloat(Expr x) {
   constexpr int bias = 64;
   Exponential e = exponential(head * head, -1, &rest, bias);
   Expr quotient = polynomial(a, kErfcFloatP) / polynomial(a, kErfcFloatQ);
-  Expr large = e.significand * (quotient * e.power()) * std::ldexp(1.0, -bias);
-  return select(x < 0.0, 2.0 - large, large);
+  // Times 2^-bias, or 2 minus that where x has a sign; for -0 both are 1.
+  Expr large = e.significand * (quotient * e.power()), sign = bitsOf(x);
+  auto asFloat = [&](Expr bits) {
+    return x.with(stablehlo::BitcastConvertOp::create(x.getBuilder(), x.getLoc(), x.getType(), bits.get()));
+  };
+  Expr scale = asFloat((sign & sign.constant(int32_t(0x80000000))) | bitsOf(x.constant(std::ldexp(1.0, -bias))));
+  Expr base = asFloat(sign.binary<stablehlo::ShiftRightArithmeticOp>(sign.constant(31)) & bitsOf(x.constant(2.0)));
+  return multiplyAdd(large, scale, base);
 }
 
 static Expr erfReal(Expr x) {

@@ -76,11 +76,13 @@ private:
       bool isReadFromMemory = llvm::any_of(op->getUsers(), [&](Operation *user) {
         if (user == cluster.summary.contraction)
           return true;
-        if (!isa<stablehlo::GatherOp, stablehlo::SliceOp>(user) || !llvm::is_contained(cluster.opsInReverse, user))
+        if (!isa<stablehlo::GatherOp, stablehlo::SliceOp, stablehlo::DynamicSliceOp>(user) || !llvm::is_contained(cluster.opsInReverse, user))
           return false;
         return op->getResult(0) == user->getOperand(0) || op->getNumResults() > 1;
       });
-      if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, isReadFromMemory, why)) {
+      if (isOverwrittenBefore(op, cluster.position))
+        why = "what it reads is updated before the kernel runs";
+      else if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, isReadFromMemory, why)) {
         cluster.opsInReverse.push_back(op);
         cluster.summary.add(op);
         clusterOf[op] = earliest;
@@ -88,11 +90,58 @@ private:
       }
       missed.push_back({op, cluster.opsInReverse.front(), why.str()});
     }
+    if (int twin = twinOf(op); twin >= 0) {
+      clusters[twin].opsInReverse.push_back(op);
+      clusters[twin].summary.add(op);
+      clusterOf[op] = twin;
+      return;
+    }
     clusterOf[op] = clusters.size();
     GrowingCluster &cluster = clusters.emplace_back();
     cluster.opsInReverse.push_back(op);
     cluster.position = positions.lookup(op);
     cluster.summary.start(op);
+  }
+
+  /// Joining would keep `op`'s operand alive across an update that could else happen in its memory.
+  bool isOverwrittenBefore(Operation *op, unsigned position) {
+    if (!isa<stablehlo::GatherOp, stablehlo::SliceOp, stablehlo::DynamicSliceOp>(op))
+      return false;
+    Value read = op->getOperand(0);
+    return llvm::any_of(read.getUsers(), [&](Operation *user) {
+      return isa<stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>(user) && user->getBlock() == &block && user->getOperand(0) == read &&
+             positions.lookup(user) > positions.lookup(op) && positions.lookup(user) < position;
+    });
+  }
+
+  /// The kernel of another reduction of the same elements in memory that runs before anybody needs this one's result: they are read once.
+  int twinOf(Operation *op) {
+    auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
+    if (!reduce || reduce.getInputs().size() != 1 || !hasPlainNumbers(op))
+      return -1;
+    Value operand = reduce.getInputs()[0];
+    Operation *source = operand.getDefiningOp();
+    if (isa_and_nonnull<stablehlo::ReshapeOp>(source))
+      source = source->getOperand(0).getDefiningOp();
+    if (source && classify(source) != OpRole::TopLevel)
+      return -1;
+    unsigned needed = ~0u;
+    for (Operation *user : op->getUsers()) {
+      Operation *here = block.findAncestorOpInBlock(*user);
+      auto it = clusterOf.find(here);
+      needed = std::min(needed, it != clusterOf.end() ? clusters[it->second].position : positions.lookup(here));
+    }
+    for (Operation *user : operand.getUsers()) {
+      auto other = dyn_cast<stablehlo::ReduceOp>(user);
+      auto it = other && other != reduce ? clusterOf.find(user) : clusterOf.end();
+      if (it == clusterOf.end() || other.getInputs().size() != 1 || !hasPlainNumbers(user) || other.getDimensions() != reduce.getDimensions() ||
+          other.getResult(0).getType() != reduce.getResult(0).getType())
+        continue;
+      const GrowingCluster &cluster = clusters[it->second];
+      if (cluster.opsInReverse.front() == user && cluster.position < needed && !cluster.summary.closed)
+        return it->second;
+    }
+    return -1;
   }
 
   /// A computed value that is normally cloned into its consumers, but has one that reads it from memory.

@@ -95,6 +95,25 @@ int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 
   return -1;
 }
 
+/// A part of some value, perhaps turned around or with a little arithmetic, for one reader: that reads it where it lies.
+bool isPiece(Operation *op) {
+  if (!op->hasOneUse() || !hasPlainNumbers(op))
+    return false;
+  if (isa<SliceOp>(op))
+    return true;
+  return (isElementwise(op) || isa<ReverseOp>(op)) && llvm::all_of(op->getOperands(), [](Value operand) {
+           Operation *source = operand.getDefiningOp();
+           return source && (classify(source) == OpRole::Duplicated || (isa<SliceOp>(source) && isPiece(source)));
+         });
+}
+
+/// A slice at run-time offsets, for one reader, without its dimensions of size one: x[i], as scans write it. Part of the kernel that reads it.
+bool isReshapedSlice(Operation *op) {
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  auto slice = reshape ? reshape.getOperand().getDefiningOp<DynamicSliceOp>() : DynamicSliceOp();
+  return slice && slice->hasOneUse() && slice->getBlock() == op->getBlock() && hasPlainNumbers(slice);
+}
+
 } // namespace
 
 bool hasPlainNumbers(Operation *op) {
@@ -112,7 +131,7 @@ bool isAlias(Operation *op) {
   if (isa<OptimizationBarrierOp>(op))
     return true;
   if (isa<ReshapeOp>(op))
-    return tensorType(op->getOperand(0)).hasStaticShape() && tensorType(op->getResult(0)).hasStaticShape();
+    return !isReshapedSlice(op) && tensorType(op->getOperand(0)).hasStaticShape() && tensorType(op->getResult(0)).hasStaticShape();
   return false;
 }
 
@@ -184,7 +203,8 @@ void ClusterSummary::start(Operation *root) {
   tiny = isTiny(root);
   OpRole role = classify(root);
   transpose = isa<TransposeOp>(root) ? root : nullptr;
-  closed = role == OpRole::Alone && !(isa<GatherOp>(root) && hasPlainNumbers(root));
+  joinsPieces = isa<ConcatenateOp>(root) && hasPlainNumbers(root);
+  closed = role == OpRole::Alone && !isReshapedSlice(root) && !(isa<GatherOp, DynamicSliceOp>(root) && hasPlainNumbers(root));
   if (role == OpRole::Contraction)
     contraction = root;
   if (auto reduce = dyn_cast<ReduceOp>(root)) {
@@ -233,10 +253,15 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   if (cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
+  if (cluster.joinsPieces && isPiece(producer))
+    return true;
   if (cluster.closed) {
     why = "the consumer has a kernel of its own";
     return false;
   }
+  // It has no other reader than the reshape, which is here.
+  if (isa<DynamicSliceOp>(producer) && producer->hasOneUse() && isReshapedSlice(*producer->user_begin()))
+    return true;
   if (isReadFromMemory) {
     why = "contractions, gathers and slices read their operands from memory";
     return false;
@@ -300,7 +325,7 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   case OpRole::Alone:
     // What reads the gathered elements reads the table instead: no copy of its rows is made.
     // A slice is the same buffer at other addresses.
-    if (isa<GatherOp, SliceOp>(producer) && !cluster.contraction && hasPlainNumbers(producer) && fitsDomain(shapeOf(producer->getResult(0))))
+    if ((isa<GatherOp, SliceOp, DynamicSliceOp>(producer) || isReshapedSlice(producer)) && !cluster.contraction && hasPlainNumbers(producer) && fitsDomain(shapeOf(producer->getResult(0))))
       return true;
     why = "it has a kernel of its own";
     return false;

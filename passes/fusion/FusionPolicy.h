@@ -42,6 +42,7 @@ struct ClusterSummary {
   bool closed = false;             ///< an Alone root: takes no producers unless tiny
   mlir::Operation *contraction = nullptr;
   mlir::Operation *transpose = nullptr; ///< the only operation
+  bool joinsPieces = false;        ///< a concatenation: pieces of other values are read where they lie
   bool columnReduction = false;    ///< the root reduces leading dimensions: only its own producers may join
   llvm::SmallVector<int64_t> domain; ///< iteration space; mlir::ShapedType::kDynamic for unknown sizes
   bool domainKnown = false;

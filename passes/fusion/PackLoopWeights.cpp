@@ -10,6 +10,7 @@
 #include "passes/fusion/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
@@ -31,8 +32,6 @@ struct Product {
   int64_t summed; ///< dimension of the weights
   int64_t rows, columns;
 };
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 std::optional<Product> findProduct(func::FuncOp kernel) {
   DotGeneralOp dot;

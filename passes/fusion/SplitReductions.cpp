@@ -3,16 +3,23 @@
 // Input:   %s = reduce(%x init: %zero) applies add across dimensions = [0, 1] : tensor<2048x2048xf32> -> tensor<f32>
 // Output:  %p = reduce(%x init: %none) applies add across dimensions = [1] : -> tensor<2048xf32>
 //          %s = reduce(%p init: %zero) applies add across dimensions = [0]
+//          Sums of many short rows: %s = reduce(%x init: %zero) applies add across dimensions = [0] : tensor<100000x3xf32> -> tensor<3xf32>
+//          the same for tensor<25x125x96xf32> -> tensor<25x96xf32>, and then for tensor<800x3xf32>: vectors are full, and threads share them
 //          A kernel's range is never cut inside of a sum, so that threads do not change results: one number is one thread's work. Where
-//          the parts begin depends on the shape alone. What lies in memory already is cut evenly, by a reshape.
-// Leaves alone small operands, combiners without a neutral number, sums of narrow floats (the parts would be rounded), results of several
-// numbers, which threads can share, and shapes that have no dimensions to cut at.
+//          the parts begin depends on the shape alone. What lies in memory already, or is computed from that element by element, is cut
+//          evenly, by a reshape.
+//          The same for sums down a few columns over rows of several dimensions, which a thread should read from one end to the other.
+// Leaves alone small operands, combiners without a neutral number, sums of narrow floats (the parts would be rounded), other results of
+// several numbers, which threads can share, and shapes that have no dimensions to cut at.
 #include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
 
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -25,6 +32,8 @@ constexpr int64_t kFewestParts = 16;   ///< a few for each of several threads
 constexpr int64_t kMostEvenParts = 128; ///< so few that their sum is no kernel of its own
 constexpr int64_t kMostParts = 65536;
 constexpr int64_t kShortestPart = 256;
+constexpr int64_t kFewColumns = 64;
+constexpr unsigned kFewOperations = 8;
 
 /// The number e with combine(e, x) = x for every x; null if there is none, or if parts would be rounded.
 TypedAttr neutralNumber(Operation &combine, Type type) {
@@ -77,6 +86,52 @@ bool isInMemory(Value value) {
   return !source || classify(source) == OpRole::TopLevel;
 }
 
+/// A number for every element.
+bool isOneNumber(Value value) {
+  Operation *source = value.getDefiningOp();
+  auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source);
+  DenseElementsAttr attr;
+  return (matchPattern(value, m_Constant(&attr)) && attr.isSplat()) ||
+         (broadcast && cast<RankedTensorType>(broadcast.getOperand().getType()).getRank() == 0);
+}
+
+/// Whether `value` is in memory, or made of what is by at most `budget` operations that see one element at a time and serve nobody else.
+bool canReshape(Value value, unsigned &budget) {
+  if (isInMemory(value) || isOneNumber(value))
+    return true;
+  Operation *source = value.getDefiningOp();
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  if (classify(source) != OpRole::Elementwise || !value.hasOneUse() || !hasPlainNumbers(source) || source->getNumResults() != 1 || budget-- == 0)
+    return false;
+  return llvm::all_of(source->getOperands(), [&](Value operand) {
+    return cast<RankedTensorType>(operand.getType()).getShape() == shape && canReshape(operand, budget);
+  });
+}
+
+/// Reshapes that are there already: kernels that read the same find each other.
+using Reshaped = llvm::DenseMap<std::pair<Value, Type>, Value>;
+
+Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &known) {
+  auto type = cast<RankedTensorType>(value.getType()).clone(shape);
+  Value &result = known[{value, type}];
+  if (result)
+    return result;
+  Operation *source = value.getDefiningOp();
+  DenseElementsAttr attr;
+  if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
+    return ConstantOp::create(b, value.getLoc(), attr.resizeSplat(type));
+  if (auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source); broadcast && isOneNumber(value))
+    return BroadcastInDimOp::create(b, value.getLoc(), type, broadcast.getOperand(), b.getDenseI64ArrayAttr({}));
+  if (isInMemory(value))
+    return result = ReshapeOp::create(b, value.getLoc(), type, value);
+  IRMapping mapping;
+  for (Value operand : source->getOperands())
+    mapping.map(operand, reshape(b, operand, shape, known));
+  Operation *copy = b.clone(*source, mapping);
+  copy->getResult(0).setType(type);
+  return copy->getResult(0);
+}
+
 /// Into how many equal parts, best of a size that keeps vectors aligned; 0 if there is no such number.
 int64_t evenParts(int64_t elements) {
   int64_t best = 0;
@@ -84,6 +139,17 @@ int64_t evenParts(int64_t elements) {
     if (elements % parts == 0 && (elements / parts % 64 == 0 || !best || elements / best % 64 != 0))
       best = parts;
   return best;
+}
+
+/// Sums of a few columns over many rows of two or more dimensions, a normalization's of images with channels last: threads that share the columns
+/// read a part of each row, threads that share the rows read memory from one end to the other.
+bool hasNarrowColumns(ReduceOp reduce) {
+  constexpr int64_t kManyElements = 1 << 19, kMostColumns = 512, kFewestColumns = 16;
+  auto type = cast<RankedTensorType>(reduce.getInputs().front().getType());
+  int64_t columns = type.getShape().back();
+  bool keepsLast = !llvm::is_contained(reduce.getDimensions(), type.getRank() - 1);
+  return keepsLast && reduce.getDimensions().size() > 1 && columns >= kFewestColumns && columns <= kMostColumns &&
+         cast<RankedTensorType>(reduce.getResult(0).getType()).getNumElements() == columns && type.getNumElements() >= kManyElements;
 }
 
 ReduceOp reduceParts(OpBuilder &b, ReduceOp like, Value operand, Value init, ArrayRef<int64_t> dims) {
@@ -99,36 +165,105 @@ ReduceOp reduceParts(OpBuilder &b, ReduceOp like, Value operand, Value init, Arr
   return reduce;
 }
 
-void split(ReduceOp reduce) {
+/// Just before the first operation that needs its results, so that kernels that could be one are not kept apart.
+void sink(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!first || here->isBeforeInBlock(first))
+      first = here;
+  }
+  if (first)
+    op->moveBefore(first);
+}
+
+/// [parts, rows of each, columns] as which `rows` of `columns` numbers are added up; empty if there is no such shape. Of few columns several
+/// rows side by side are one.
+SmallVector<int64_t> columnParts(int64_t rows, int64_t columns) {
+  while (columns < kFewColumns && rows % 2 == 0)
+    rows /= 2, columns *= 2;
+  if (columns < kFewColumns / 2)
+    return {};
+  for (int64_t parts = kFewestParts; parts <= kMostEvenParts; ++parts)
+    if (rows % parts == 0 && rows / parts >= kFewestParts)
+      return {parts, rows / parts, columns};
+  return {};
+}
+
+/// Erases `value`'s operation and what it alone needs, if nobody needs them.
+void eraseUnused(Value value) {
+  llvm::SetVector<Operation *> pending; // each once, however many of those that are erased use it
+  if (Operation *source = value.getDefiningOp())
+    pending.insert(source);
+  while (!pending.empty()) {
+    Operation *source = pending.pop_back_val();
+    if (!isOpTriviallyDead(source))
+      continue; // it comes again when its last user goes
+    for (Value operand : source->getOperands())
+      if (Operation *next = operand.getDefiningOp())
+        pending.insert(next);
+    source->erase();
+  }
+}
+
+void splitColumns(ReduceOp reduce, ArrayRef<int64_t> dims, TypedAttr neutral, Reshaped &known) {
+  Value operand = reduce.getInputs().front();
+  auto type = cast<RankedTensorType>(operand.getType()), resultType = cast<RankedTensorType>(reduce.getResult(0).getType());
+  unsigned budget = kFewOperations;
+  if (dims.back() != int64_t(dims.size()) - 1 || resultType.getNumElements() >= kFewColumns || !canReshape(operand, budget))
+    return;
+  SmallVector<int64_t> parts = columnParts(type.getNumElements() / resultType.getNumElements(), resultType.getNumElements());
+  if (parts.empty())
+    return;
+  OpBuilder b(reduce);
+  Value none = ConstantOp::create(b, reduce.getLoc(), DenseElementsAttr::get(RankedTensorType::get({}, type.getElementType()),
+                                                                             ArrayRef<Attribute>{neutral}));
+  Value partial = reduceParts(b, reduce, reshape(b, operand, parts, known), none, {1}).getResult(0);
+  int64_t columns = resultType.getNumElements();
+  partial = ReshapeOp::create(b, reduce.getLoc(), type.clone({parts[0] * parts[2] / columns, columns}), partial);
+  Value result = reduceParts(b, reduce, partial, reduce.getInitValues().front(), {0}).getResult(0);
+  if (result.getType() != resultType)
+    result = ReshapeOp::create(b, reduce.getLoc(), resultType, result);
+  reduce.getResult(0).replaceAllUsesWith(result);
+  reduce.erase();
+  eraseUnused(operand);
+}
+
+void split(ReduceOp reduce, Reshaped &known) {
   if (reduce.getInputs().size() != 1 || !hasPlainNumbers(reduce))
     return;
   Value operand = reduce.getInputs().front();
   auto type = cast<RankedTensorType>(operand.getType());
-  if (type.getNumElements() < kFewElements || cast<RankedTensorType>(reduce.getResult(0).getType()).getNumElements() != 1)
+  int64_t elements = type.getNumElements();
+  if (elements < kFewElements || reduce.getDimensions().empty())
     return;
   Operation *combine = combinerOf(reduce);
   TypedAttr neutral = combine ? neutralNumber(*combine, type.getElementType()) : TypedAttr();
   if (!neutral)
     return;
-
-  OpBuilder b(reduce);
   SmallVector<int64_t> dims(reduce.getDimensions()), first, second;
   llvm::sort(dims);
-  if (int64_t even = isInMemory(operand) ? evenParts(type.getNumElements()) : 0) {
-    operand = ReshapeOp::create(b, reduce.getLoc(), type.clone({even, type.getNumElements() / even}), operand);
+  bool isOne = cast<RankedTensorType>(reduce.getResult(0).getType()).getNumElements() == 1;
+  if (!isOne && !hasNarrowColumns(reduce))
+    return splitColumns(reduce, dims, neutral, known);
+
+  OpBuilder b(reduce);
+  int64_t even = isOne ? evenParts(elements) : 0, parts = 1;
+  for (int64_t dim : dims)
+    if (parts < kFewestParts) {
+      parts *= type.getDimSize(dim);
+      second.push_back(dim);
+    } else {
+      first.push_back(dim);
+    }
+  bool hasParts = !first.empty() && parts >= kFewestParts && parts <= (isOne ? kMostParts : kMostEvenParts) && elements / parts >= kShortestPart;
+  unsigned budget = kFewOperations;
+  if (even && (isInMemory(operand) || (!hasParts && canReshape(operand, budget)))) {
+    operand = reshape(b, operand, {even, elements / even}, known);
     first = {1};
     second = {0};
-  } else {
-    int64_t parts = 1;
-    for (int64_t dim : dims)
-      if (parts < kFewestParts) {
-        parts *= type.getDimSize(dim);
-        second.push_back(dim);
-      } else {
-        first.push_back(dim);
-      }
-    if (parts < kFewestParts || parts > kMostParts || type.getNumElements() / parts < kShortestPart)
-      return;
+  } else if (!hasParts) {
+    return;
   }
   Value none = ConstantOp::create(b, reduce.getLoc(), DenseElementsAttr::get(RankedTensorType::get({}, type.getElementType()),
                                                                              ArrayRef<Attribute>{neutral}));
@@ -137,19 +272,28 @@ void split(ReduceOp reduce) {
   SmallVector<int64_t> rest;
   for (int64_t dim : second)
     rest.push_back(dim - llvm::count_if(first, [&](int64_t gone) { return gone < dim; }));
-  Value result = reduceParts(b, reduce, partial, reduce.getInitValues().front(), rest).getResult(0);
+  ReduceOp last = reduceParts(b, reduce, partial, reduce.getInitValues().front(), rest);
+  Value result = last.getResult(0);
   if (result.getType() != reduce.getResult(0).getType())
     result = ReshapeOp::create(b, reduce.getLoc(), reduce.getResult(0).getType(), result);
   reduce.getResult(0).replaceAllUsesWith(result);
+  Value whole = reduce.getInputs().front();
   reduce.erase();
+  eraseUnused(whole);
+  if (!isOne)
+    return;
+  if (result != last.getResult(0))
+    sink(result.getDefiningOp());
+  sink(last);
 }
 
 } // namespace
 
 void splitReductions(Block &block) {
+  Reshaped known;
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto reduce = dyn_cast<ReduceOp>(op))
-      split(reduce);
+      split(reduce, known);
 }
 
 } // namespace millrace::fusion

@@ -2,6 +2,7 @@
 //===- Layout.cpp - Orders of dimensions ----------------------------------===//
 #include "passes/layout/Layout.h"
 
+#include "dialects/stablehlo/TensorTypes.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <numeric>
@@ -20,8 +21,6 @@ constexpr int64_t kFewestInputs = 8;
 constexpr int64_t kMostRowsInPlace = 1024;
 /// Products per sum.
 constexpr int64_t kMostShort = 16;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 int64_t product(RankedTensorType type, ArrayRef<int64_t> dims) {
   int64_t size = 1;

@@ -12,6 +12,8 @@
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
+#include "dialects/stablehlo/TensorTypes.h"
+
 using namespace mlir;
 using namespace millrace::stablehlo;
 
@@ -24,8 +26,8 @@ namespace {
 
 /// Channels of a group that are copied together: one alone is a depthwise convolution's, of many each pixel fills cache lines.
 constexpr int64_t kFewestOfGroup = 2, kMostOfGroup = 64;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+/// Fewer than a vector: an image's.
+constexpr int64_t kFewChannels = 4;
 
 int64_t channelsOfGroup(ConvolutionOp op) {
   return typeOf(op.getLhs()).getDimSize(op.getDimensionNumbers().getInputFeatureDimension()) / int64_t(op.getFeatureGroupCount());
@@ -81,17 +83,41 @@ Value groupsFirst(OpBuilder &builder, ConvolutionOp op, ArrayRef<int64_t> low, A
   return ReshapeOp::create(builder, loc, type.clone(merged), value);
 }
 
+/// A border of `low` and `high` elements. Few channels are copied together with the dimension before them: alone they are no vectors.
+Value withBorder(OpBuilder &builder, Location loc, Value value, SmallVector<int64_t> low, SmallVector<int64_t> high, Value zero) {
+  RankedTensorType type = typeOf(value);
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [size, before, after] : llvm::zip(shape, low, high))
+    size += before + after;
+  int64_t channels = type.getShape().back();
+  bool together = type.getRank() > 2 && channels > 1 && channels <= kFewChannels && low.back() == 0 && high.back() == 0;
+  auto merge = [&](SmallVector<int64_t> sizes) {
+    sizes.pop_back();
+    sizes.back() *= channels;
+    return sizes;
+  };
+  SmallVector<int64_t> padded = together ? merge(shape) : shape;
+  if (together) {
+    value = ReshapeOp::create(builder, loc, type.clone(merge(SmallVector<int64_t>(type.getShape()))), value);
+    low = merge(low);
+    high = merge(high);
+  }
+  SmallVector<int64_t> interior(low.size(), 0);
+  value = PadOp::create(builder, loc, type.clone(padded), value, zero, builder.getDenseI64ArrayAttr(low), builder.getDenseI64ArrayAttr(high),
+                        builder.getDenseI64ArrayAttr(interior));
+  return together ? Value(ReshapeOp::create(builder, loc, type.clone(shape), value)) : value;
+}
+
 void pad(ConvolutionOp op) {
   OpBuilder builder(op);
   RankedTensorType type = typeOf(op.getLhs());
-  SmallVector<int64_t> low(type.getRank(), 0), high = low, interior = low, shape(type.getShape());
+  SmallVector<int64_t> low(type.getRank(), 0), high = low;
   Value zero;
   if (op.getPaddingAttr()) {
     auto amounts = llvm::to_vector(op.getPaddingAttr().getValues<APInt>());
     for (auto [i, dim] : llvm::enumerate(op.getDimensionNumbers().getInputSpatialDimensions())) {
       low[dim] = amounts[2 * i].getSExtValue();
       high[dim] = amounts[2 * i + 1].getSExtValue();
-      shape[dim] += low[dim] + high[dim];
     }
     zero = ConstantOp::create(builder, op.getLoc(), cast<ElementsAttr>(builder.getZeroAttr(type.clone(ArrayRef<int64_t>()))));
     op->setAttr(kBordersAttr, op.getPaddingAttr());
@@ -103,8 +129,7 @@ void pad(ConvolutionOp op) {
     op.setFeatureGroupCount(1);
     return;
   }
-  op->setOperand(0, PadOp::create(builder, op.getLoc(), type.clone(shape), op.getLhs(), zero, builder.getDenseI64ArrayAttr(low),
-                                  builder.getDenseI64ArrayAttr(high), builder.getDenseI64ArrayAttr(interior)));
+  op->setOperand(0, withBorder(builder, op.getLoc(), op.getLhs(), low, high, zero));
 }
 
 struct PadConvolutions : impl::PadConvolutionsPassBase<PadConvolutions> {

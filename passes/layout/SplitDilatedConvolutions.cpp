@@ -9,6 +9,7 @@
 #include "passes/layout/Layout.h"
 #include "passes/layout/Passes.h"
 
+#include "dialects/stablehlo/TensorTypes.h"
 #include "mlir/IR/PatternMatch.h"
 
 #include <numeric>
@@ -22,8 +23,6 @@ namespace millrace::layout {
 #include "passes/layout/Passes.h.inc"
 
 namespace {
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 SmallVector<int64_t> orOnes(std::optional<ArrayRef<int64_t>> values, size_t count) {
   return values ? SmallVector<int64_t>(*values) : SmallVector<int64_t>(count, 1);

@@ -17,7 +17,40 @@ namespace millrace::sharding {
 
 namespace {
 
+/// A named sharding (V3), which loses nothing but priorities. Axes named in `manual` are manual.
+sdy::HloSharding namedSharding(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh, ArrayRef<StringRef> manual) {
+  sdy::HloSharding result;
+  result.kind = sdy::HloSharding::Kind::Named;
+  result.order.list.assign(mesh.getDeviceIds().begin(), mesh.getDeviceIds().end());
+  if (mesh.isMaximal())
+    return result;
+  auto named = [&](sdy::AxisRefAttr axis) {
+    sdy::SubAxisInfoAttr part = axis.getSubAxisInfo();
+    return part ? sdy::NamedAxis{axis.getName().str(), part.getPreSize(), part.getSize()} : sdy::NamedAxis{axis.getName().str(), 1, 0};
+  };
+  auto allNamed = [&](ArrayRef<sdy::AxisRefAttr> axes) {
+    std::vector<sdy::NamedAxis> made;
+    for (sdy::AxisRefAttr axis : axes)
+      made.push_back(named(axis));
+    return made;
+  };
+  for (sdy::MeshAxisAttr axis : mesh.getAxes())
+    result.axes.emplace_back(axis.getName().str(), axis.getSize());
+  bool isWhole = llvm::all_of(sharding.getDimShardings(), [](sdy::DimensionShardingAttr dim) { return dim.getAxes().empty() && dim.getIsClosed(); });
+  if (!isWhole) // else no list: no dimension is sharded, whatever their number
+    for (sdy::DimensionShardingAttr dim : sharding.getDimShardings())
+      result.dimensions.push_back({allNamed(dim.getAxes()), !dim.getIsClosed()});
+  result.replicated = allNamed(sharding.getReplicatedAxes());
+  result.unreduced = allNamed(sharding.getUnreducedAxes());
+  for (StringRef axis : manual)
+    if (mesh.getAxisPosition(axis) >= 0)
+      result.manual.push_back({axis.str(), 1, 0});
+  return result;
+}
+
 struct ExportShardings : impl::ExportShardingsPassBase<ExportShardings> {
+  using ExportShardingsPassBase::ExportShardingsPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     bool worked = !module
@@ -34,7 +67,7 @@ struct ExportShardings : impl::ExportShardingsPassBase<ExportShardings> {
   }
 
   /// Null, and an error, if the mesh is not there.
-  static std::optional<sdy::HloSharding> convert(sdy::TensorShardingAttr sharding, sdy::ManualAxesAttr manual, Operation *at) {
+  std::optional<sdy::HloSharding> convert(sdy::TensorShardingAttr sharding, sdy::ManualAxesAttr manual, Operation *at) {
     sdy::MeshAttr mesh = sharding.getMesh(at);
     if (!mesh) {
       at->emitOpError("has a sharding over a mesh that is not there: ") << sharding.getMeshOrRef();
@@ -43,7 +76,7 @@ struct ExportShardings : impl::ExportShardingsPassBase<ExportShardings> {
     SmallVector<StringRef> axes;
     for (StringAttr axis : manual ? manual.getValue() : ArrayRef<StringAttr>())
       axes.push_back(axis.getValue());
-    return sdy::fromSdy(sharding, mesh, axes);
+    return named ? namedSharding(sharding, mesh, axes) : sdy::fromSdy(sharding, mesh, axes);
   }
 
   LogicalResult exportSignature(func::FuncOp function) {

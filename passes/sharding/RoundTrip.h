@@ -74,7 +74,7 @@ struct RoundTripImportOptions {
 /// Adds passes from the form above to sdy. Tuples have to be gone.
 void addRoundTripImport(mlir::OpPassManager &pm, const RoundTripImportOptions &options = {});
 /// Adds passes from sdy to mhlo.sharding strings and custom calls.
-void addStablehloExport(mlir::OpPassManager &pm);
+void addStablehloExport(mlir::OpPassManager &pm, bool named = false);
 
 /// The pipelines by name: xla-sdy-round-trip-export-pipeline, xla-sdy-round-trip-import-pipeline,
 /// xla-sdy-stablehlo-export-pipeline.

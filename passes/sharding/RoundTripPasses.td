@@ -33,6 +33,7 @@ def RoundTripExportShardyAttrsPass
 
 def ExportShardingsPass : ShardingRoundTrip_Pass<"xla-sdy-stablehlo-export-shardings", "::mlir::ModuleOp"> {
   let summary = "Write shardings as mhlo.sharding strings, and remove meshes";
+  let options = [Option<"named", "enable-hlo-sharding-v3", "bool", "false", "axes of a named mesh instead of tiles">];
 }
 
 def ExportOpsPass : ShardingRoundTrip_Pass<"xla-sdy-export-ops", "::mlir::ModuleOp"> {

@@ -31,15 +31,18 @@ void addRoundTripImport(OpPassManager &pm, const RoundTripImportOptions &options
   }
 }
 
-void addStablehloExport(OpPassManager &pm) {
+void addStablehloExport(OpPassManager &pm, bool named) {
   pm.addPass(createExportNamedComputationsPass());
   pm.addPass(createExportOpsPass());
   // After the operations above: inside of manual computations they are marked like all others.
   pm.addPass(createShardMapExportPass());
-  pm.addPass(createExportShardingsPass());
+  pm.addPass(createExportShardingsPass({.named = named}));
 }
 
 namespace {
+
+/// Of pipelines that write mhlo.sharding; those that read it understand every spelling.
+constexpr char namedFlag[] = "enable-hlo-sharding-v3", namedText[] = "shardings in axes of a named mesh instead of tiles";
 
 struct ImportFlags : PassPipelineOptions<ImportFlags> {
   Option<bool> constants{*this, "enable-constant-import", llvm::cl::desc("also xla-sdy-import-constants"), llvm::cl::init(true)};
@@ -49,16 +52,22 @@ struct ImportFlags : PassPipelineOptions<ImportFlags> {
                                 llvm::cl::init(true)};
   Option<bool> meshes{*this, "lift-and-dedup-meshes", llvm::cl::desc("also one name per mesh, and one mesh for the same devices"),
                       llvm::cl::init(false)};
+  Option<bool> named{*this, namedFlag, llvm::cl::desc(namedText), llvm::cl::init(false)};
 };
 
 struct ExportFlags : PassPipelineOptions<ExportFlags> {
   Option<bool> keepMeshesInlined{*this, "keep-meshes-inlined", llvm::cl::desc("meshes inside of shardings stay there"),
                                  llvm::cl::init(false)};
+  Option<bool> named{*this, namedFlag, llvm::cl::desc(namedText), llvm::cl::init(false)};
+};
+
+struct OnlyNamed : PassPipelineOptions<OnlyNamed> {
+  Option<bool> named{*this, namedFlag, llvm::cl::desc(namedText), llvm::cl::init(false)};
 };
 
 } // namespace
 
-static void addRoundTripExport(OpPassManager &pm, bool keepMeshesInlined) {
+static void addRoundTripExport(OpPassManager &pm, bool keepMeshesInlined, bool named) {
   if (!keepMeshesInlined)
     pm.addPass(createLiftInlinedMeshesPass());
   pm.addPass(createDedupMeshesPass());
@@ -67,7 +76,7 @@ static void addRoundTripExport(OpPassManager &pm, bool keepMeshesInlined) {
   pm.addPass(createRoundTripShardMapExportPass());
   pm.addPass(createRoundTripExportShardyAttrsPass());
   // For those who read mhlo.sharding.
-  pm.addPass(createExportShardingsPass());
+  pm.addPass(createExportShardingsPass({.named = named}));
 }
 
 void registerRoundTripPipelines() {
@@ -82,15 +91,16 @@ void registerRoundTripPipelines() {
   PassPipelineRegistration<ExportFlags>(
       "xla-sdy-round-trip-export-pipeline", "Write sdy into frontend attributes and custom calls, which HLO keeps",
       [](OpPassManager &pm, const ExportFlags &flags) {
-        addRoundTripExport(pm, flags.keepMeshesInlined);
+        addRoundTripExport(pm, flags.keepMeshesInlined, flags.named);
       });
-  PassPipelineRegistration<>("xla-sdy-stablehlo-export-pipeline", "Write sdy as mhlo.sharding strings, for partitioners of HLO",
-                             [](OpPassManager &pm) { addStablehloExport(pm); });
-  PassPipelineRegistration<>("xla-sdy-round-trip-testing-pipeline",
-                             "xla-sdy-round-trip-export-pipeline and back, as if HLO were between", [](OpPassManager &pm) {
-                               addRoundTripExport(pm, /*keepMeshesInlined=*/false);
-                               addRoundTripImport(pm);
-                             });
+  PassPipelineRegistration<OnlyNamed>("xla-sdy-stablehlo-export-pipeline", "Write sdy as mhlo.sharding strings, for partitioners of HLO",
+                                      [](OpPassManager &pm, const OnlyNamed &flags) { addStablehloExport(pm, flags.named); });
+  PassPipelineRegistration<OnlyNamed>("xla-sdy-round-trip-testing-pipeline",
+                                      "xla-sdy-round-trip-export-pipeline and back, as if HLO were between",
+                                      [](OpPassManager &pm, const OnlyNamed &flags) {
+                                        addRoundTripExport(pm, /*keepMeshesInlined=*/false, flags.named);
+                                        addRoundTripImport(pm);
+                                      });
 }
 
 } // namespace millrace::sharding

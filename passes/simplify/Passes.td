@@ -109,6 +109,15 @@ def StablehloTargetIndependentOptimizationPass
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def ShareRollsPass : Pass<"xla-share-rolls", "::mlir::func::FuncOp"> {
+  let summary = "Make rolls of one value parts of one copy of it with its borders repeated";
+  let description = [{
+    Stencils on rings and tori roll a value by a few elements in several directions: one copy with borders on all sides holds
+    all of them.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 //===-- Static shapes -----------------------------------------------------===//
 
 def StablehloRefineArgumentsPass : Pass<"stablehlo-refine-arguments", "::mlir::ModuleOp"> {

@@ -3,14 +3,13 @@
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
 namespace millrace::simplify {
 namespace {
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// For a reshape that only adds dimensions of size one: the result dimension of each operand dimension.
 std::optional<SmallVector<int64_t>> addedUnits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {

@@ -7,6 +7,7 @@
 
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -48,8 +49,6 @@ void eraseUnread(ModuleOp module) {
     if (op->use_empty() && isSilent(op))
       op->erase();
 }
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// The type with `sizes` instead of dimension `dim`.
 RankedTensorType splitType(RankedTensorType type, int64_t dim, ArrayRef<int64_t> sizes) {

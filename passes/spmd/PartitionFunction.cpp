@@ -378,6 +378,7 @@ LogicalResult partition(ModuleOp module, const PartitionOptions &options) {
     return failure();
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   pm.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
+  pm.addNestedPass<func::FuncOp>(createWindowProductsPass());
   if (failed(pm.run(module)))
     return failure();
   SmallVector<stablehlo::CustomCallOp> inspections;

@@ -81,11 +81,23 @@ def CombineCollectivesPass : Pass<"xla-combine-collectives", "::mlir::func::Func
   let options = [Option<"maxBytes", "max-bytes", "int64_t", "67108864", "operands of one all_reduce together">];
 }
 
+def OverlapCollectivesPass : Pass<"xla-overlap-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Start collectives before, and wait for them behind, work that does not need them";
+  let description = [{
+    A collective becomes an async_start and an async_done: a device that arrives early goes on with other kernels instead of waiting
+    for its partners. What comes between the two is work of at most `share` times the collective's bytes, counted in the bytes that it
+    reads and writes: more would hide no more, but keep memory. A collective with nothing to put between stays one operation.
+    Runs last, when kernels are fixed; xla-opt runs it on any program of one device.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+  let options = [Option<"share", "share", "double", "1", "bytes of work beside a collective per byte of its own; 0: no pairs">];
+}
+
 def WindowProductsPass : Pass<"xla-window-products", "::mlir::func::FuncOp"> {
   let summary = "Multiply gathered values part by part, while the next part travels";
   let description = [{
-    For programs of one device whose transfers need no processor. Devices of one process share processors and memory, nothing is hidden
-    there (docs/communication.md): the pass is in no pipeline, and its default does nothing.
+    On devices that share processors and memory a ring wins where a large gathered value meets few columns: parts are read from the caches
+    (docs/communication.md). Partitioned programs get that; `overlap` adds what wins where transfers need no processor.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
   let options = [

@@ -15,7 +15,17 @@ Event Event::ready(Status status) {
   return source.event();
 }
 
-bool Event::isReady() const { return !state || state->done.load(std::memory_order_acquire); }
+void Event::beginWork() const {
+  if (state && state->worker)
+    state->worker->begin();
+}
+
+bool Event::isReady() const {
+  if (!state || state->done.load(std::memory_order_acquire))
+    return true;
+  beginWork();
+  return false;
+}
 
 Status Event::await() const {
   if (!state)
@@ -39,9 +49,11 @@ bool Event::awaitFor(double seconds) const {
 
 void Event::onReady(std::function<void(const Status &)> callback) const {
   if (state) {
-    std::lock_guard lock(state->mutex);
+    std::unique_lock lock(state->mutex);
     if (!state->done.load(std::memory_order_acquire)) {
       state->waiting.push_back(std::move(callback));
+      lock.unlock();
+      beginWork();
       return;
     }
   }
@@ -81,6 +93,10 @@ struct Workers : Event::Worker {
   std::vector<std::shared_ptr<Event::Worker>> all;
   bool workOnce() override {
     return std::any_of(all.begin(), all.end(), [](const std::shared_ptr<Event::Worker> &worker) { return worker->workOnce(); });
+  }
+  void begin() override {
+    for (const std::shared_ptr<Event::Worker> &worker : all)
+      worker->begin();
   }
 };
 

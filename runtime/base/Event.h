@@ -24,8 +24,11 @@ public:
     virtual ~Worker() = default;
     /// Does their next piece of work on the calling thread; false if there is none that it may do, or somebody does it already.
     virtual bool workOnce() = 0;
+    /// Somebody looks at the event who does not wait: work that was left to those who do must begin.
+    virtual void begin() {}
   };
 
+  /// Like all below but await, it lets the event's worker begin.
   bool isReady() const;
   /// Blocks until the event is set. Does the work of the event's worker meanwhile: a thread that waits anyway need not wake another one.
   Status await() const;
@@ -37,6 +40,7 @@ public:
 
 private:
   friend class EventSource;
+  void beginWork() const;
   struct State {
     std::atomic<bool> done{false};
     std::shared_ptr<Worker> worker; ///< may be null; as long as the state lives

@@ -60,23 +60,35 @@ StatusOr<FileContent> readWholeFile(const std::string &path) {
   return FileContent{std::move(owner), std::string_view(static_cast<const char *>(memory), done)};
 }
 
+/// 0, or the system's error.
+static int writeAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return errno;
+    bytes.remove_prefix(size_t(n));
+  }
+  return 0;
+}
+
 Status writeFileAtomically(const std::string &path, std::string_view bytes) {
+  // A device or a pipe is written to. A file in its place would be the end of /dev/null for everybody, if this user may do it.
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    Descriptor there{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    int error = there.fd < 0 ? errno : writeAll(there.fd, bytes);
+    return error ? systemError("cannot write", path, error) : okStatus();
+  }
   static std::atomic<unsigned> counter{0};
   std::string temporary = path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter++);
   Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
   if (file.fd < 0)
     return systemError("cannot create", path, errno);
-  size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t n = ::write(file.fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0) {
-      int error = errno;
-      ::unlink(temporary.c_str());
-      return systemError("cannot write", path, error);
-    }
-    done += size_t(n);
+  if (int error = writeAll(file.fd, bytes)) {
+    ::unlink(temporary.c_str());
+    return systemError("cannot write", path, error);
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     int error = errno;

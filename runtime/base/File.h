@@ -18,7 +18,7 @@ struct FileContent {
 StatusOr<FileContent> readWholeFile(const std::string &path);
 
 /// Writes a temporary file in the folder of `path` and renames it: readers see the old file or the new one, never a
-/// part. Nothing is left behind on failure.
+/// part. Nothing is left behind on failure. What is there and is no file (a device, a pipe) is written to, not replaced.
 Status writeFileAtomically(const std::string &path, std::string_view bytes);
 
 /// mkdir -p.

@@ -18,8 +18,6 @@ namespace millrace::runtime {
 namespace {
 
 constexpr int spinRounds = 1500; // some 30 to 60 microseconds
-constexpr uint64_t minPiecePicoseconds = 20'000'000;
-
 constexpr unsigned maxShares = 64;
 
 /// The share with which this thread begins: workers count from 1, every other thread is the caller of its job and takes the first.
@@ -143,10 +141,12 @@ void ThreadPool::work() {
     if (workOnce())
       continue;
     bool found = false;
+    spinning.fetch_add(1, std::memory_order_relaxed);
     for (int i = 0; i < spinRounds && !found; ++i) {
       found = openJobs.load(std::memory_order_relaxed) != seen || stopping.load(std::memory_order_relaxed);
       spinPause();
     }
+    spinning.fetch_sub(1, std::memory_order_relaxed);
     if (found && !stopping.load(std::memory_order_relaxed))
       continue;
     std::unique_lock lock(mutex);
@@ -195,7 +195,11 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context) {
   return job.error.load(std::memory_order_relaxed);
 }
 
-int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads) {
+uint64_t ThreadPool::leastPiece(bool isRepeated) const {
+  return isRepeated || spinning.load(std::memory_order_relaxed) ? leastPieceAwake : leastPieceAsleep;
+}
+
+int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads, uint64_t minPiecePicoseconds) {
   if (threads <= 1 || picosecondsPerIteration == 0 || end <= 1)
     return end;
   unsigned __int128 total = (unsigned __int128)picosecondsPerIteration * uint64_t(end);

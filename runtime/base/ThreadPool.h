@@ -33,6 +33,11 @@ public:
   /// pieces, as long as all threads come and are equally fast. Thread-safe.
   int32_t run(int64_t end, int64_t piece, Body body, void *context);
 
+  /// Least time of a piece that is worth handing to another thread, in picoseconds: less while a worker spins for work, or if the next
+  /// job of this size follows soon (`isRepeated`: in a loop), more while workers must be woken for this one.
+  uint64_t leastPiece(bool isRepeated) const;
+  static constexpr uint64_t leastPieceAwake = 6'000'000, leastPieceAsleep = 20'000'000;
+
 private:
   struct Job;
   void startWorkers();
@@ -46,6 +51,7 @@ private:
   std::atomic<bool> stopping{false};
   /// Number of jobs opened so far; workers spin until there is a new one before they park.
   std::atomic<unsigned> openJobs{0};
+  std::atomic<unsigned> spinning{0}; ///< workers
   std::mutex mutex;
   std::condition_variable wake;
   std::vector<Job *> jobs; ///< guarded by mutex
@@ -54,9 +60,10 @@ private:
 };
 
 /// Size of the pieces in which to run `end` iterations of `picosecondsPerIteration` each: a multiple of `granularity`
-/// that takes at least about 20 microseconds and gives every thread some four pieces, and equally many if there are few. Returns `end` when the whole
+/// that takes at least about `leastPicoseconds` and gives every thread some four pieces, and equally many if there are few. Returns `end` when the whole
 /// range should run inline: one thread, unknown cost (0), or work for less than two pieces.
-int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads);
+int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads,
+                  uint64_t leastPicoseconds = ThreadPool::leastPieceAsleep);
 
 /// 64-byte aligned memory of this thread, valid until the next call on the same thread; nullptr if there is none.
 void *threadScratch(size_t bytes);

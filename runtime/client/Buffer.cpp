@@ -173,7 +173,9 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
   if (!held)
     return held.status();
   auto result = std::make_shared<Value>();
-  EventSource source;
+  bool isThere = (*held)->ready.isReady() && (*held)->ready.await().ok();
+  // Who waits for the copy may have to make it: the queue need not wake its thread for it.
+  EventSource source(isThere ? target.device->worker() : nullptr);
   result->dtype = type;
   result->shapeIsKnown = (*held)->shapeIsKnown;
   if (result->shapeIsKnown)
@@ -194,7 +196,7 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
   };
   // A source that is still being computed is copied by whoever finishes it. The target's queue would be wrong then: a program
   // that reads the copy may already wait at its head, and the copy would wait behind that program for ever.
-  if ((*held)->ready.isReady() && (*held)->ready.await().ok())
+  if (isThere)
     target.device->enqueue(std::move(copy), /*onAnyThread=*/true);
   else
     (*held)->ready.onReady([copy = std::move(copy), source](const Status &ready) mutable {

@@ -3,23 +3,37 @@
 #include "runtime/client/Client.h"
 #include "runtime/client/Executor.h"
 
+#include <chrono>
 #include <deque>
 #include <random>
 #include <thread>
 
 namespace millrace::runtime {
+namespace {
 
+using Clock = std::chrono::steady_clock;
+/// Who waits that soon after a launch had nothing else to do.
+constexpr auto kAtOnce = std::chrono::microseconds(20);
+constexpr int kManyWaits = 4;
+
+} // namespace
+
+/// Waking the thread costs its client more than 10 microseconds, and whoever works on its processor as much. So clients that have waited at
+/// once for what they launched, several times in a row, are left to compute it themselves; the thread is woken when somebody looks at an
+/// event without waiting, or launches more.
 /// The thread holds its queue, not the device: the last reference to a client may go away on a device's own thread.
 struct Device::Queue final : Event::Worker {
   struct Task {
     std::function<void()> run;
     bool onAnyThread;
+    Clock::time_point when = Clock::now();
   };
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Task> tasks;
   bool busy = false; ///< somebody runs a task, on the thread or inline
   bool stopping = false;
+  int waits = 0; ///< launches in a row whose client waited at once
   bool threadStarted = false;
   std::thread thread;
 
@@ -46,12 +60,23 @@ struct Device::Queue final : Event::Worker {
       std::lock_guard lock(mutex);
       if (busy || tasks.empty() || !tasks.front().onAnyThread)
         return false;
+      waits = Clock::now() - tasks.front().when < kAtOnce ? waits + 1 : 0;
       task = takeFirst();
     }
     task();
     task = nullptr;
     finishOnOtherThread();
     return true;
+  }
+
+  void begin() override {
+    {
+      std::lock_guard lock(mutex);
+      waits = 0;
+      if (busy || tasks.empty())
+        return;
+    }
+    changed.notify_all();
   }
 
   std::function<void()> takeFirst() {
@@ -109,6 +134,10 @@ void Device::enqueue(std::function<void()> task, bool onAnyThread) {
   {
     std::lock_guard lock(queue->mutex);
     queue->tasks.push_back({std::move(task), onAnyThread});
+    if (onAnyThread && queue->waits >= kManyWaits && queue->tasks.size() == 1 && !queue->busy)
+      return;
+    if (queue->tasks.size() > 1)
+      queue->waits = 0;
     if (!queue->threadStarted) {
       queue->threadStarted = true;
       queue->thread = std::thread(Queue::loop, queue);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <list>
 
 namespace millrace::runtime {
 
@@ -61,6 +62,8 @@ public:
       profile->kernels.resize(program.kernels.size());
   }
 
+  ~Executor() { leaveMeetings(); } // where an exception passes by: the memory that others read is still there
+
   Status run(const std::vector<BoundArgument> &arguments, std::vector<BoundResult> &results);
 
 private:
@@ -84,6 +87,7 @@ private:
   // Steps.
   Status runSteps(Frame &frame, const Steps &steps, const std::vector<std::vector<SlotId>> *freeAfter = nullptr);
   Status runMeasured(Frame &frame, const Step &step);
+  void leaveMeetings();
   Status runStep(Frame &frame, const KernelStep &s);
   Status runStep(Frame &frame, const LoopStep &s);
   Status runStep(Frame &frame, const CondStep &s);
@@ -105,11 +109,18 @@ private:
   const Program &program;
   const ExecutionTarget &target;
   uint64_t seedsDrawn = 0; ///< by RandomSeed steps so far
+  struct PendingCollective {
+    CollectiveCall call; ///< others read it: it stays where it is
+    const Function *function;
+    std::shared_ptr<RunContext::Meeting> meeting; ///< null: done already
+  };
+  std::list<PendingCollective> pending;
   char *stack;
   char *arena;
   char *staging;
   Profile *profile; ///< null: not measured
   uint32_t location = kNone;
+  unsigned openLoops = 0; ///< an error ends the run: nobody counts on it then
 };
 
 //===--- Frames ------------------------------------------------------------===//
@@ -323,8 +334,10 @@ Status Executor::runSteps(Frame &frame, const Steps &steps, const std::vector<st
                     : step.body.index() == 0
                         ? runStep(frame, *std::get_if<KernelStep>(&step.body))
                         : std::visit([&](const auto &body) { return runStep(frame, body); }, step.body);
-    if (!status.ok()) [[unlikely]]
+    if (!status.ok()) [[unlikely]] {
+      leaveMeetings(); // before the memory goes that others read
       return status;
+    }
     if (freeAfter)
       for (SlotId id : (*freeAfter)[i]) {
         DynamicCell &cell = frame.ownCells[id];
@@ -337,6 +350,13 @@ Status Executor::runSteps(Frame &frame, const Steps &steps, const std::vector<st
   return Status();
 }
 
+void Executor::leaveMeetings() {
+  for (PendingCollective &each : pending)
+    if (each.meeting)
+      target.context->leave(*each.meeting);
+  pending.clear();
+}
+
 /// Name of a step in a profile; empty for steps that consist of others.
 static std::string profileName(const Step &step) {
   struct Namer {
@@ -347,7 +367,9 @@ static std::string profileName(const Step &step) {
     std::string operator()(const CopyStep &) { return "copy"; }
     std::string operator()(const FillStep &) { return "fill"; }
     std::string operator()(const SetDimsStep &) { return "set_dims"; }
-    std::string operator()(const CollectiveStep &s) { return s.name; }
+    std::string operator()(const CollectiveStep &s) {
+      return s.phase == CollectiveStep::Phase::Start ? s.name + " start" : s.name;
+    }
     std::string operator()(const CustomCallStep &s) { return "custom_call " + s.target; }
     std::string operator()(const DeviceIdStep &) { return "device_id"; }
     std::string operator()(const TransferStep &) { return "transfer"; }
@@ -413,7 +435,7 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
     return Status();
   KernelFunction function = plan.code->kernel(s.kernel);
   ThreadPool &pool = *target.pool;
-  int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, pool.size());
+  int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, pool.size(), pool.leastPiece(openLoops != 0));
   int32_t code;
   if (piece >= end) {
     if (s.scratchBytes && !(buffers[n] = threadScratch(s.scratchBytes)))
@@ -449,6 +471,7 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
   const Plan::Loop &loop = plan.loops.find(&s)->second;
   uint32_t here = location;
   bool odd = false;
+  ++openLoops;
   while (true) {
     MILLRACE_TRY(runSteps(frame, s.cond));
     void *predicate = frame.pointers[s.predicate];
@@ -462,6 +485,7 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
     if (target.context)
       target.context->tick(target.replica * target.context->numPartitions + target.partition);
   }
+  --openLoops;
   location = here;
   // Give every static slot its own address back.
   if (odd)
@@ -672,16 +696,38 @@ Status Executor::runStep(Frame &frame, const SetDimsStep &s) {
 }
 
 Status Executor::runStep(Frame &frame, const CollectiveStep &s) {
-  if (frame.cells)
+  // What is done has its results since it was started: others may be writing them.
+  if (frame.cells && s.phase != CollectiveStep::Phase::Done)
     for (SlotId id : s.results)
       MILLRACE_TRY(prepareOutput(frame, id));
+  if (!target.context)
+    return internalError("a collective without a run context");
+  std::string_view title = s.name.empty() ? "collective" : std::string_view(s.name);
+  if (s.phase == CollectiveStep::Phase::Done) {
+    auto found = std::find_if(pending.begin(), pending.end(), [&](const PendingCollective &each) {
+      return each.call.step.pair == s.pair && each.function == frame.function;
+    });
+    if (found == pending.end())
+      return internalError("a collective is done before it is started");
+    // Once it returns, well or not, nobody reads the call.
+    Status status = found->meeting ? finishCollective(*target.context, found->call, *found->meeting) : Status();
+    pending.erase(found);
+    return status.withContext(title);
+  }
   CollectiveCall call{s, {}, {}, s.reducer == kNone ? nullptr : plan.code->kernel(s.reducer), where(),
                       target.replica, target.partition};
   MILLRACE_TRY(views(frame, s.arguments, call.arguments));
   MILLRACE_TRY(views(frame, s.results, call.results));
-  if (!target.context)
-    return internalError("a collective without a run context");
-  return runCollective(*target.context, call).withContext(s.name.empty() ? "collective" : s.name);
+  if (s.phase == CollectiveStep::Phase::Both)
+    return runCollective(*target.context, call).withContext(title);
+  PendingCollective &started = pending.emplace_back(PendingCollective{std::move(call), frame.function, nullptr});
+  StatusOr<std::shared_ptr<RunContext::Meeting>> meeting = startCollective(*target.context, started.call);
+  if (!meeting) {
+    pending.pop_back();
+    return meeting.status().withContext(title);
+  }
+  started.meeting = std::move(*meeting);
+  return Status();
 }
 
 namespace {

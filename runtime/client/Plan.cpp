@@ -110,7 +110,7 @@ private:
         for (const Steps &branch : cond->branches)
           MILLRACE_TRY(planSteps(f, branch));
       } else if (const auto *call = std::get_if<CustomCallStep>(&s.body)) {
-        plan.mayBlock = true;
+        plan.mayBlock |= isForeignCustomCall(call->target);
         // A factory may call foreign code; its error gets the location as one of findCustomCall does.
         StatusOr<CustomCallFactory> factory = findCustomCall(call->target);
         StatusOr<CustomCallHandler> handler =

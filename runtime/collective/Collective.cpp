@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Collective.cpp - Collective operations over a RunContext ------------===//
-// Each member shows its argument and result buffers and does its share of the work between two barriers:
+// Each member shows its argument and result buffers. Once all do, each does its share of the work, and those of members that have not come
+// yet to wait for the end:
 //   all_reduce      reduces its n-th part of the elements of all, and writes it to all
 //   the others      pull what they need into their own results
 #include "runtime/collective/Collective.h"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 
 namespace millrace::runtime {
@@ -49,9 +51,18 @@ void finishStreaming() {
 #endif
 }
 
+/// Copies what does not overlap. `streamed`: past the caches, where a run is long enough to fill whole lines.
+void copyRun(char *to, const char *from, size_t bytes, bool streamed) {
+  constexpr size_t longRun = 4096;
+  if (streamed && bytes >= longRun)
+    streamCopy(to, from, bytes);
+  else
+    std::memcpy(to, from, bytes);
+}
+
 /// Copies the box of `size` at `from` of `source` to `to` of `target`; all row-major.
 void copyBox(const TensorView &source, const std::vector<int64_t> &from, const TensorView &target,
-             const std::vector<int64_t> &to, const std::vector<int64_t> &size) {
+             const std::vector<int64_t> &to, const std::vector<int64_t> &size, bool streamed) {
   size_t rank = size.size(), bytes = byteSize(source.dtype);
   if (std::find(size.begin(), size.end(), 0) != size.end())
     return;
@@ -71,8 +82,8 @@ void copyBox(const TensorView &source, const std::vector<int64_t> &from, const T
       a = a * source.dims[d] + from[d] + i;
       b = b * target.dims[d] + to[d] + i;
     }
-    std::memmove(static_cast<char *>(target.data) + size_t(b) * bytes,
-                 static_cast<const char *>(source.data) + size_t(a) * bytes, size_t(runElements) * bytes);
+    copyRun(static_cast<char *>(target.data) + size_t(b) * bytes, static_cast<const char *>(source.data) + size_t(a) * bytes,
+            size_t(runElements) * bytes, streamed);
     size_t d = run;
     while (d > 0 && ++index[d - 1] == size[d - 1])
       index[--d] = 0;
@@ -107,6 +118,8 @@ public:
   }
 
 private:
+  bool isStreamed(size_t i, const Contributions &all) const { return call.results[i].bytes() * all.size() > streamedBytes; }
+
   Status runOne(size_t i, const Contributions &all) {
     switch (step.kind) {
     case Kind::AllReduce: return allReduce(i, all);
@@ -115,7 +128,7 @@ private:
     case Kind::AllGather: return allGather(i, all);
     case Kind::AllToAll: return allToAll(i, all);
     case Kind::CollectivePermute: return permute(i, all);
-    case Kind::CollectiveBroadcast: return copyFrom(i, *all[size_t(root)]);
+    case Kind::CollectiveBroadcast: return copyFrom(i, *all[size_t(root)], all);
     }
     return internalError("unknown collective");
   }
@@ -149,19 +162,27 @@ private:
                      std::span<char *const> targets) const {
     DType type = call.arguments[i].dtype;
     size_t bytes = byteSize(type);
-    bool streamed = call.results[i].bytes() * all.size() > streamedBytes;
+    bool streamed = isStreamed(i, all);
     ReducerMemory memory;
     if (call.reducer) {
       size_t blockBytes = size_t(blockElements) * bytes;
       memory = {linesFor(blockBytes), linesFor(blockBytes), linesFor(blockBytes), linesFor(step.reducerScratch)};
     }
     alignas(64) char block[blockElements * 16];
+    std::vector<const void *> operands(all.size());
     for (int64_t at = begin; at < end; at += blockElements) {
       int64_t count = std::min(blockElements, end - at);
       size_t offset = size_t(at) * bytes, size = size_t(count) * bytes;
       auto operand = [&](size_t k) { return static_cast<const char *>(all[k]->arguments[i].data) + offset; };
       const char *sum = operand(0);
-      for (size_t k = 1; k < all.size(); ++k) {
+      bool isDone = false;
+      if (!call.reducer && step.reduction == CollectiveStep::Reduction::Sum && all.size() > 1) {
+        for (size_t k = 0; k < all.size(); ++k)
+          operands[k] = operand(k);
+        if ((isDone = sumElements(type, operands, block, count)))
+          sum = block;
+      }
+      for (size_t k = 1; k < all.size() && !isDone; ++k) {
         MILLRACE_TRY(combine(type, memory, sum, operand(k), block, count));
         sum = block;
       }
@@ -231,9 +252,10 @@ private:
       for (size_t d = 0; d < piece.dims.size(); ++d)
         if (d == axis ? to[axis] + piece.dims[d] > result.dims[d] : piece.dims[d] != result.dims[d])
           return failedPrecondition("the gathered pieces do not fit the result in dimension " + std::to_string(d));
-      copyBox(piece, zero, result, to, piece.dims);
+      copyBox(piece, zero, result, to, piece.dims, isStreamed(i, all));
       to[axis] += piece.dims[axis];
     }
+    finishStreaming();
     if (to[axis] != result.dims[axis])
       return failedPrecondition("the gathered pieces do not fill the result in dimension " + std::to_string(axis));
     return Status();
@@ -254,16 +276,18 @@ private:
         return failedPrecondition("the result has another shape than the pieces in dimension " + std::to_string(d));
     for (size_t k = 0; k < all.size(); ++k) {
       to[concat] = int64_t(k) * size[concat];
-      copyBox(all[k]->arguments[i], from, result, to, size);
+      copyBox(all[k]->arguments[i], from, result, to, size, isStreamed(i, all));
     }
+    finishStreaming();
     return Status();
   }
 
-  Status copyFrom(size_t i, const CollectiveCall &source) const {
+  Status copyFrom(size_t i, const CollectiveCall &source, const Contributions &all) const {
     const TensorView &result = call.results[i];
     if (source.arguments[i].bytes() != result.bytes())
       return failedPrecondition("the source has another size than the result");
-    std::memmove(result.data, source.arguments[i].data, result.bytes());
+    copyRun(static_cast<char *>(result.data), static_cast<const char *>(source.arguments[i].data), result.bytes(), isStreamed(i, all));
+    finishStreaming();
     return Status();
   }
 
@@ -278,7 +302,7 @@ private:
       if (pair[1] == self)
         for (size_t k = 0; k < all.size(); ++k)
           if (idOf(*all[k], group[k]) == pair[0])
-            return copyFrom(i, *all[k]);
+            return copyFrom(i, *all[k], all);
     std::memset(call.results[i].data, 0, call.results[i].bytes());
     return Status();
   }
@@ -345,26 +369,61 @@ std::vector<uint32_t> collectiveGroup(const CollectiveStep &step, uint32_t repli
   return members;
 }
 
-Status runCollective(RunContext &context, const CollectiveCall &call) {
-  uint32_t member = call.replica * context.numPartitions + call.partition;
-  std::vector<uint32_t> group =
-      collectiveGroup(call.step, call.replica, call.partition, context.numReplicas, context.numPartitions);
-  if (group.empty()) {
-    if (call.step.kind == Kind::CollectiveBroadcast) {
-      for (const TensorView &result : call.results)
-        std::memset(result.data, 0, result.bytes());
-      return Status();
-    }
-    return failedPrecondition("device " + std::to_string(member) + " (replica " + std::to_string(call.replica) +
-                              ", partition " + std::to_string(call.partition) + ") is in none of the replica groups");
-  }
-  Worker worker(call, group, member);
-  OperationId operation{&call.step, call.step.name, call.location};
-  return context.meet(member, group, operation, &call, [&](const std::vector<const void *> &all) {
+namespace {
+
+Status shareOf(const std::vector<uint32_t> &group, const std::vector<const void *> &all, size_t position) {
+  try {
     Contributions calls;
     for (const void *pointer : all)
       calls.push_back(static_cast<const CollectiveCall *>(pointer));
-    return worker.run(calls);
+    return Worker(*calls[position], group, group[position]).run(calls);
+  } catch (const std::bad_alloc &) { // the others wait until every share is done or has failed
+    return resourceExhausted("no memory for a collective");
+  }
+}
+
+uint32_t memberOf(const RunContext &context, const CollectiveCall &call) {
+  return call.replica * context.numPartitions + call.partition;
+}
+
+std::vector<uint32_t> groupOf(const RunContext &context, const CollectiveCall &call) {
+  return collectiveGroup(call.step, call.replica, call.partition, context.numReplicas, context.numPartitions);
+}
+
+/// Of a member of no group.
+Status runAlone(const RunContext &context, const CollectiveCall &call) {
+  if (call.step.kind == Kind::CollectiveBroadcast) {
+    for (const TensorView &result : call.results)
+      std::memset(result.data, 0, result.bytes());
+    return Status();
+  }
+  return failedPrecondition("device " + std::to_string(memberOf(context, call)) + " (replica " + std::to_string(call.replica) +
+                            ", partition " + std::to_string(call.partition) + ") is in none of the replica groups");
+}
+
+} // namespace
+
+Status runCollective(RunContext &context, const CollectiveCall &call) {
+  std::vector<uint32_t> group = groupOf(context, call);
+  if (group.empty())
+    return runAlone(context, call);
+  return context.meet(memberOf(context, call), group, {&call.step, call.step.name, call.location}, &call,
+                      [&](const std::vector<const void *> &all, size_t position) { return shareOf(group, all, position); });
+}
+
+StatusOr<std::shared_ptr<RunContext::Meeting>> startCollective(RunContext &context, const CollectiveCall &call) {
+  std::vector<uint32_t> group = groupOf(context, call);
+  if (group.empty()) {
+    MILLRACE_TRY(runAlone(context, call));
+    return std::shared_ptr<RunContext::Meeting>();
+  }
+  return context.arrive(memberOf(context, call), group, {&call.step, call.step.name, call.location}, &call);
+}
+
+Status finishCollective(RunContext &context, const CollectiveCall &call, RunContext::Meeting &meeting) {
+  std::vector<uint32_t> group = groupOf(context, call);
+  return context.complete(memberOf(context, call), meeting, [&](const std::vector<const void *> &all, size_t position) {
+    return shareOf(group, all, position);
   });
 }
 

@@ -19,6 +19,11 @@ struct CollectiveCall {
 /// in group order on every device, so all get the same bits.
 Status runCollective(RunContext &context, const CollectiveCall &call);
 
+/// The same in two halves, between which the device may do anything but write its arguments or look at its results. `call` lives until
+/// the second one, or leave(), has returned. Null: there is nothing to wait for.
+StatusOr<std::shared_ptr<RunContext::Meeting>> startCollective(RunContext &context, const CollectiveCall &call);
+Status finishCollective(RunContext &context, const CollectiveCall &call, RunContext::Meeting &meeting);
+
 /// Members of the group that (replica, partition) belongs to, in group order; empty if it is in none. For
 /// CollectivePermute: everybody who can be a source or target together with it.
 std::vector<uint32_t> collectiveGroup(const CollectiveStep &step, uint32_t replica, uint32_t partition,
@@ -27,5 +32,9 @@ std::vector<uint32_t> collectiveGroup(const CollectiveStep &step, uint32_t repli
 /// out[i] = lhs[i] op rhs[i] for elements of any type; out may be lhs. False if `type` has no such reduction.
 bool reduceElements(CollectiveStep::Reduction reduction, DType type, const void *lhs, const void *rhs, void *out,
                     int64_t elements);
+
+/// out[i] = ((operands[0][i] + operands[1][i]) + operands[2][i]) + ..., all read side by side: memory delivers several streams at once.
+/// `out` is none of them. False if that is not made for `type`, or for one operand.
+bool sumElements(DType type, const std::vector<const void *> &operands, void *out, int64_t elements);
 
 } // namespace millrace::runtime

@@ -157,7 +157,54 @@ bool complexes(Reduction reduction, const void *lhs, const void *rhs, void *out,
   return true;
 }
 
+template <typename T>
+[[gnu::always_inline]] inline void sums(const std::vector<const void *> &operands, void *out, int64_t n) {
+  constexpr int64_t line = 128 / sizeof(T); // two cache lines of each operand at a time
+  using Vector [[gnu::vector_size(128), gnu::aligned(sizeof(T))]] = T;
+  T *result = static_cast<T *>(out);
+  int64_t i = 0;
+  for (; i + line <= n; i += line) {
+    Vector sum = *reinterpret_cast<const Vector *>(static_cast<const T *>(operands[0]) + i);
+    for (size_t k = 1; k < operands.size(); ++k)
+      sum += *reinterpret_cast<const Vector *>(static_cast<const T *>(operands[k]) + i);
+    *reinterpret_cast<Vector *>(result + i) = sum;
+  }
+  for (; i < n; ++i) {
+    T sum = static_cast<const T *>(operands[0])[i];
+    for (size_t k = 1; k < operands.size(); ++k)
+      sum += static_cast<const T *>(operands[k])[i];
+    result[i] = sum;
+  }
+}
+
+#ifdef __x86_64__
+template <typename T>
+[[gnu::target("avx2")]] void wideSums(const std::vector<const void *> &operands, void *out, int64_t n) {
+  sums<T>(operands, out, n);
+}
+#else
+template <typename T>
+void wideSums(const std::vector<const void *> &operands, void *out, int64_t n) { sums<T>(operands, out, n); }
+#endif
+
+template <typename T>
+void sumsOf(const std::vector<const void *> &operands, void *out, int64_t n) {
+  hasWide() ? wideSums<T>(operands, out, n) : sums<T>(operands, out, n);
+}
+
 } // namespace
+
+bool sumElements(DType type, const std::vector<const void *> &operands, void *out, int64_t n) {
+  if (operands.size() < 2)
+    return false;
+  switch (type) {
+  case DType::F32: sumsOf<float>(operands, out, n); return true;
+  case DType::F64: sumsOf<double>(operands, out, n); return true;
+  case DType::C64: sumsOf<float>(operands, out, 2 * n); return true;
+  case DType::C128: sumsOf<double>(operands, out, 2 * n); return true;
+  default: return false;
+  }
+}
 
 bool reduceElements(Reduction reduction, DType type, const void *lhs, const void *rhs, void *out, int64_t n) {
   if (reduction == Reduction::None)

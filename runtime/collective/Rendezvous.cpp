@@ -17,6 +17,27 @@ std::string title(const OperationId &operation) {
 
 } // namespace
 
+struct RunContext::Meeting {
+  explicit Meeting(const std::vector<uint32_t> &members)
+      : members(members), contributions(members.size()), present(members.size()), statuses(members.size()), begun(members.size()),
+        left(members.size()) {}
+
+  const std::vector<uint32_t> members;
+  OperationId operation;
+  uint32_t first = 0; ///< who arrived first, for messages
+  size_t arrived = 0;
+  std::vector<const void *> contributions; ///< constant once all have arrived
+  std::vector<uint8_t> present;
+  std::vector<Status> statuses;            ///< of the shares; each written by who does it
+  std::vector<std::atomic<uint8_t>> begun; ///< per share
+  size_t left;                             ///< shares that are not done; guarded by the context's mutex
+  bool isBroken = false;                   ///< a member left; guarded likewise
+
+  bool begin(size_t share) {
+    return !begun[share].load(std::memory_order_relaxed) && !begun[share].exchange(1, std::memory_order_acq_rel);
+  }
+};
+
 RunContext::RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds)
     : numReplicas(numReplicas), numPartitions(numPartitions), timeout(timeoutSeconds), waiting(size()),
       finished(size(), 0), ticks(size()) {}
@@ -39,10 +60,10 @@ std::string RunContext::describe(uint32_t member) const {
   const Waiting &w = waiting[member];
   std::string text = title(w.operation) + " on device " + std::to_string(member) + " waits for ";
   std::vector<uint32_t> missing;
-  if (w.group) {
-    for (size_t i = 0; i < w.members->size(); ++i)
-      if (!w.group->present[i])
-        missing.push_back((*w.members)[i]);
+  if (w.meeting) {
+    for (size_t i = 0; i < w.meeting->members.size(); ++i)
+      if (!w.meeting->present[i])
+        missing.push_back(w.meeting->members[i]);
   } else {
     missing.push_back(w.source);
   }
@@ -93,77 +114,100 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
   return aborted;
 }
 
-Status RunContext::meet(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation,
-                        const void *contribution,
-                        const std::function<Status(const std::vector<const void *> &)> &work) {
-  size_t position = size_t(std::find(group.begin(), group.end(), member) - group.begin());
-  assert(position < group.size() && "a member meets in its own groups");
-  if (group.size() == 1) {
-    tick(member);
-    return work({contribution});
-  }
-  std::unique_lock lock(mutex);
+StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::arrive(uint32_t member, const std::vector<uint32_t> &members,
+                                                                  const OperationId &operation, const void *contribution) {
+  size_t position = size_t(std::find(members.begin(), members.end(), member) - members.begin());
+  assert(position < members.size() && "a member meets in its own groups");
+  std::lock_guard lock(mutex);
   if (!aborted.ok())
     return aborted;
   tick(member);
-  Group &g = groups[group];
-  if (g.contributions.empty()) {
-    g.contributions.resize(group.size());
-    g.present.resize(group.size());
-  }
-  Waiting &w = waiting[member];
-  // Others may still be inside the previous meeting; they never block there.
-  changed.wait(lock, [&] { return g.working == 0 || !aborted.ok(); });
-  if (!aborted.ok())
-    return aborted;
-  if (g.arrived == 0) {
-    g.operation = operation;
-    g.first = member;
-  } else if (g.operation.step != operation.step) {
-    Status status = failedPrecondition("mismatched collectives: device " + std::to_string(g.first) + " executes " +
-                                       title(g.operation) + ", but device " + std::to_string(member) + " executes " +
+  Group &group = groups[members];
+  group.next.resize(members.size());
+  size_t index = size_t(group.next[position]++ - group.first);
+  if (index == group.open.size())
+    group.open.push_back(std::make_shared<Meeting>(members));
+  std::shared_ptr<Meeting> meeting = group.open[index];
+  if (meeting->arrived == 0) {
+    meeting->operation = operation;
+    meeting->first = member;
+  } else if (meeting->operation.step != operation.step) {
+    Status status = failedPrecondition("mismatched collectives: device " + std::to_string(meeting->first) + " executes " +
+                                       title(meeting->operation) + ", but device " + std::to_string(member) + " executes " +
                                        title(operation));
     abort(status);
     return status;
   }
-  g.contributions[position] = contribution;
-  g.present[position] = 1;
-  if (++g.arrived == group.size()) {
-    for (uint32_t other : group)
-      if (waiting[other].active) {
-        waiting[other] = Waiting();
-        --waitingCount;
-      }
-    g.working = group.size();
-    g.arrived = 0;
-    ++g.generation;
-    std::fill(g.present.begin(), g.present.end(), 0);
-    changed.notify_all();
-  } else {
-    uint64_t generation = g.generation;
-    w.active = true;
-    w.operation = operation;
-    w.group = &g;
-    w.members = &group;
-    ++waitingCount;
-    Status status = waitUntil(lock, member, [&] { return g.generation != generation; });
-    if (!status.ok()) {
-      if (w.active) {
-        w = Waiting();
-        --waitingCount;
-      }
-      return status;
+  meeting->contributions[position] = contribution;
+  meeting->present[position] = 1;
+  if (++meeting->arrived < members.size())
+    return meeting;
+  // Nobody comes to a meeting before the earlier ones of its group: this is the first of them.
+  group.open.pop_front();
+  ++group.first;
+  for (uint32_t other : members)
+    if (Waiting &w = waiting[other]; w.active && w.meeting == meeting.get()) {
+      w = Waiting();
+      --waitingCount;
     }
+  changed.notify_all();
+  return meeting;
+}
+
+Status RunContext::complete(uint32_t member, Meeting &meeting, const Work &work) {
+  const size_t size = meeting.members.size();
+  size_t own = size_t(std::find(meeting.members.begin(), meeting.members.end(), member) - meeting.members.begin());
+  std::unique_lock lock(mutex);
+  if (meeting.arrived < size) {
+    Waiting &w = waiting[member];
+    w.active = true;
+    w.operation = meeting.operation;
+    w.meeting = &meeting;
+    ++waitingCount;
+    Status status = waitUntil(lock, member, [&] { return meeting.arrived == size; });
+    if (w.active) {
+      w = Waiting();
+      --waitingCount;
+    }
+    MILLRACE_TRY(status);
   }
-  // Nobody changes the contributions before all have left `work`.
   lock.unlock();
-  Status status = work(g.contributions);
+  size_t done = 0;
+  for (size_t i = 0; i < size; ++i)
+    if (size_t share = (own + i) % size; meeting.begin(share)) {
+      meeting.statuses[share] = work(meeting.contributions, share);
+      ++done;
+    }
   lock.lock();
-  if (--g.working == 0)
+  meeting.left -= done;
+  if (done && meeting.left == 0)
     changed.notify_all();
-  else
-    changed.wait(lock, [&, generation = g.generation] { return g.working == 0 || g.generation != generation; });
-  return status;
+  // Who has begun a share never blocks in it.
+  changed.wait(lock, [&] { return meeting.left == 0; });
+  if (meeting.isBroken) {
+    changed.wait(lock, [&] { return !aborted.ok(); }); // who left says why
+    return aborted;
+  }
+  return meeting.statuses[own];
+}
+
+void RunContext::leave(Meeting &meeting) {
+  std::unique_lock lock(mutex);
+  meeting.isBroken = true;
+  for (size_t share = 0; share < meeting.members.size(); ++share)
+    meeting.left -= meeting.begin(share);
+  changed.notify_all();
+  changed.wait(lock, [&] { return meeting.left == 0; });
+}
+
+Status RunContext::meet(uint32_t member, const std::vector<uint32_t> &members, const OperationId &operation,
+                        const void *contribution, const Work &work) {
+  if (members.size() == 1) {
+    tick(member);
+    return work({contribution}, 0);
+  }
+  StatusOr<std::shared_ptr<Meeting>> meeting = arrive(member, members, operation, contribution);
+  return meeting ? complete(member, **meeting, work) : meeting.status();
 }
 
 void RunContext::send(uint32_t source, uint32_t target, int64_t channel, std::string bytes) {
@@ -171,7 +215,7 @@ void RunContext::send(uint32_t source, uint32_t target, int64_t channel, std::st
   mail[{source, target, channel}].push_back(std::move(bytes));
   // The receiver may wait for just this: it no longer counts as waiting.
   Waiting &w = waiting[target];
-  if (w.active && !w.group && w.source == source) {
+  if (w.active && !w.meeting && w.source == source) {
     w.active = false;
     --waitingCount;
   }

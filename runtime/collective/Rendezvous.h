@@ -4,6 +4,9 @@
 // replica * numPartitions + partition). Nothing here can hang: a wait ends when all have arrived, when a member failed
 // or finished without taking part, when all members wait for each other, when two members arrive with different
 // operations, or when nothing has progressed for the timeout. Every error names operation, device and source location.
+//
+// A meeting has two halves. Who arrives goes on with other work; who completes it waits for the others to arrive, not for them to
+// complete it, too: the work of a meeting comes in one share per member, and those who are there do the shares of those who are not.
 #pragma once
 #include "runtime/base/Status.h"
 
@@ -13,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -34,11 +38,23 @@ public:
   const uint32_t numReplicas, numPartitions;
   uint32_t size() const { return numReplicas * numPartitions; }
 
-  /// Waits until every member of `group` (which contains `member`; equal order on all) has called meet with the same
-  /// operation, then runs `work` with the contributions in group order, then waits until all have done so. `work` must
-  /// not block.
-  Status meet(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation,
-              const void *contribution, const std::function<Status(const std::vector<const void *> &)> &work);
+  /// Members of one group that met, or will, for one operation.
+  struct Meeting;
+  /// Does the share of the member at a position of the group. Must not block.
+  using Work = std::function<Status(const std::vector<const void *> &contributions, size_t position)>;
+
+  /// Says that `member` of `group` (which contains it; equal order on all) takes part in its next meeting, with this operation. Never
+  /// waits. The contribution is read until complete() or leave() returns, one of which has to follow.
+  StatusOr<std::shared_ptr<Meeting>> arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation,
+                                            const void *contribution);
+  /// Waits until every member has arrived and all shares are done, of which it does those that nobody has begun. The status is that
+  /// of the member's own share.
+  Status complete(uint32_t member, Meeting &meeting, const Work &work);
+  /// Instead of complete(), by a member that fails: afterwards nobody touches its contribution. finish() with its error has to follow.
+  void leave(Meeting &meeting);
+  /// Both halves at once.
+  Status meet(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution,
+              const Work &work);
 
   /// Leaves bytes for `target`; never blocks.
   void send(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
@@ -56,19 +72,14 @@ public:
 
 private:
   struct Group {
-    uint64_t generation = 0;
-    size_t arrived = 0, working = 0;
-    OperationId operation;
-    uint32_t first = 0; ///< who arrived first, for messages
-    std::vector<const void *> contributions;
-    std::vector<uint8_t> present;
+    std::vector<uint64_t> next; ///< per position: the number of its next meeting
+    uint64_t first = 0;         ///< number of the first one that is open
+    std::deque<std::shared_ptr<Meeting>> open; ///< to which somebody has yet to come
   };
   struct Waiting {
     bool active = false;
     OperationId operation;
-    std::vector<uint32_t> missing; ///< filled when an error is written
-    const Group *group = nullptr;
-    const std::vector<uint32_t> *members = nullptr;
+    const Meeting *meeting = nullptr;
     uint32_t source = 0; ///< of a receive
   };
   struct alignas(64) Tick {

@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 
 namespace millrace::runtime {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::map<std::string, CustomCallFactory, std::less<>> handlers;
+  std::set<std::string, std::less<>> own; ///< that nobody replaced
   Registry() {
     for (auto &[target, handler] : checkCustomCalls())
       handlers.emplace(target, always(handler));
@@ -32,6 +34,8 @@ struct Registry {
     handlers.emplace("millrace_scan", always(scan));
     handlers.emplace("millrace_sort", always(sort));
     handlers.emplace("millrace_top_k", always(topK));
+    for (auto &[target, handler] : handlers)
+      own.insert(target);
   }
   static CustomCallFactory always(CustomCallHandler handler) {
     return [handler = std::move(handler)](const CustomCallStep &) -> StatusOr<CustomCallHandler> { return handler; };
@@ -72,7 +76,14 @@ void registerCustomCall(std::string target, CustomCallHandler handler) {
 void registerCustomCallFactory(std::string target, CustomCallFactory factory) {
   Registry &registry = Registry::get();
   std::lock_guard lock(registry.mutex);
+  registry.own.erase(target);
   registry.handlers[std::move(target)] = std::move(factory);
+}
+
+bool isForeignCustomCall(const std::string &target) {
+  Registry &registry = Registry::get();
+  std::lock_guard lock(registry.mutex);
+  return !registry.own.contains(target);
 }
 
 StatusOr<CustomCallFactory> findCustomCall(const std::string &target) {

@@ -45,6 +45,9 @@ void registerCustomCallFactory(std::string target, CustomCallFactory factory);
 /// NotFound (naming the target and the closest registered name) if there is none. Thread-safe.
 StatusOr<CustomCallFactory> findCustomCall(const std::string &target);
 
+/// Whether the function may run foreign code, which may wait for anything: all but those of this library.
+bool isForeignCustomCall(const std::string &target);
+
 std::vector<std::string> customCallTargets();
 
 } // namespace millrace::runtime

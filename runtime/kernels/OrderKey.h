@@ -48,7 +48,9 @@ struct ElementOrder {
     case Kind::Signed: return visit([flip](Bits bits) { return Bits(bits ^ sign ^ flip); });
     case Kind::Float: break;
     }
-    auto ordered = [flip](Bits bits) { return Bits((bits & sign ? Bits(~bits) : Bits(bits | sign)) ^ flip); };
+    // Without branches: signs of real numbers cannot be predicted.
+    constexpr int signAt = 8 * sizeof(Bits) - 1;
+    auto ordered = [flip](Bits bits) { return Bits(bits ^ (Bits(0 - Bits(bits >> signAt)) | sign) ^ flip); };
     if (total)
       return visit(ordered);
     return visit([ordered, limit](Bits bits) {
@@ -68,7 +70,7 @@ struct ElementOrder {
       return key;
     if (kind == Kind::Signed)
       return Bits(key ^ sign);
-    return key & sign ? Bits(key & Bits(~sign)) : Bits(~key);
+    return Bits(key ^ (Bits(Bits(key >> (8 * sizeof(Bits) - 1)) - 1) | sign));
   }
 
   /// Two different elements may have the same key.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Scan.cpp - Running sums, products, minima and maxima -----------------===//
-// What limits a scan is the latency of its operation: several lines run side by side, and sums are formed in vectors, whose lanes are
-// added in log steps before the running sum is. A long line becomes a table of blocks: their
+// What limits a scan is the latency of its operation: several lines run side by side, and sums and products are formed in vectors, whose
+// lanes are combined in log steps before the running result is. A long line becomes a table of blocks: their
 // totals are scanned, and then the blocks are lines that begin with the total of all before.
 #include "runtime/kernels/Scan.h"
 #include "runtime/base/ThreadPool.h"
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <type_traits>
@@ -58,14 +59,21 @@ struct Work {
   T *totals;                           ///< of the blocks of a line
 };
 
-/// Running sums of one line after `before`. The order of additions depends on `n` alone.
-template <typename T>
-void sumLine(const T *from, T *to, T before, int64_t n, int64_t step) {
+/// Running sums or products of one line after `before`. The order of operations depends on `n` alone.
+template <typename T, typename Op>
+void scanLine(const T *from, T *to, T before, int64_t n, int64_t step) {
   using U = Wrapping<T>;
   constexpr int kLanes = 16 / sizeof(T), kVectors = 4;
   typedef U Vector __attribute__((vector_size(16)));
-  const U nothing = std::is_floating_point_v<T> ? U(-0.0) : U(0); // what changes no number when it is added, not even -0
+  constexpr bool isSum = std::is_same_v<Op, Add<T>>;
+  const U nothing = !isSum ? U(1) : std::is_floating_point_v<T> ? U(-0.0) : U(0); // what changes no number, not even -0
   const Vector none = nothing - Vector{};
+  auto combine = [](auto a, auto b) {
+    if constexpr (isSum)
+      return a + b;
+    else
+      return a * b;
+  };
   auto load = [&](int64_t i) {
     Vector v;
     std::memcpy(&v, step > 0 ? from + i : from - i - (kLanes - 1), sizeof v);
@@ -81,13 +89,22 @@ void sumLine(const T *from, T *to, T before, int64_t n, int64_t step) {
       v = step > 0 ? v : __builtin_shufflevector(v, v, 1, 0);
     std::memcpy(step > 0 ? to + i : to - i - (kLanes - 1), &v, sizeof v);
   };
-  auto addLanes = [&](Vector v) {
+  auto scanLanes = [&](Vector v) {
     if constexpr (kLanes == 4) {
-      v = v + __builtin_shufflevector(v, none, 4, 0, 1, 2);
-      return v + __builtin_shufflevector(v, none, 4, 5, 0, 1);
+      v = combine(v, __builtin_shufflevector(v, none, 4, 0, 1, 2));
+      return combine(v, __builtin_shufflevector(v, none, 4, 5, 0, 1));
     } else {
-      return v + __builtin_shufflevector(v, none, 2, 0);
+      return combine(v, __builtin_shufflevector(v, none, 2, 0));
     }
+  };
+  auto areNormal = [&](const Vector *v) {
+    auto all = v[0] == v[0];
+#pragma clang loop unroll(full)
+    for (int j = 0; j < kVectors; ++j) {
+      Vector size = v[j] < U(0) ? -v[j] : v[j];
+      all &= (size >= std::numeric_limits<U>::min()) & (size <= std::numeric_limits<U>::max());
+    }
+    return __builtin_reduce_and(all) != 0;
   };
   auto last = [&](Vector v) {
     if constexpr (kLanes == 4)
@@ -103,26 +120,35 @@ void sumLine(const T *from, T *to, T before, int64_t n, int64_t step) {
     Vector v[kVectors];
 #pragma clang loop unroll(full)
     for (int j = 0; j < kVectors; ++j)
-      v[j] = addLanes(load(i + j * kLanes));
+      v[j] = scanLanes(load(i + j * kLanes));
 #pragma clang loop unroll(full)
     for (int j = 1; j < kVectors; ++j)
-      v[j] = last(v[j - 1]) + v[j];
+      v[j] = combine(last(v[j - 1]), v[j]);
+    if constexpr (!isSum && std::is_floating_point_v<T>)
+      if (!areNormal(v)) {
+        // In order: a part of the products leaves the range of the type where all of them together may not.
+        U product = running[0];
+        for (int k = 0; k < kVectors * kLanes; ++k)
+          to[(i + k) * step] = T(product = product * U(from[(i + k) * step]));
+        running = product - Vector{};
+        continue;
+      }
 #pragma clang loop unroll(full)
     for (int j = 0; j < kVectors; ++j)
-      store(i + j * kLanes, running + v[j]);
-    running = running + last(v[kVectors - 1]); // the only addition that waits for the one before
+      store(i + j * kLanes, combine(running, v[j]));
+    running = combine(running, last(v[kVectors - 1])); // the only operation that waits for the one before
   }
   U sum = running[0];
   for (; i < n; ++i)
-    to[i * step] = T(sum = U(sum + U(from[i * step])));
+    to[i * step] = T(sum = U(combine(sum, U(from[i * step]))));
 }
 
 /// `count` lines of `n` elements, side by side; `running` holds what is before them.
 template <typename T, typename Op>
 void scanTogether(const T *const *from, T *const *to, T *running, int64_t count, int64_t n, int64_t step) {
-  if constexpr (std::is_same_v<Op, Add<T>>) {
+  if constexpr (std::is_same_v<Op, Add<T>> || std::is_same_v<Op, Multiply<T>>) {
     for (int64_t l = 0; l < count; ++l)
-      sumLine(from[l], to[l], running[l], n, step);
+      scanLine<T, Op>(from[l], to[l], running[l], n, step);
     return;
   }
   Op op;

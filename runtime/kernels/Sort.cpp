@@ -8,7 +8,9 @@
 #include "runtime/kernels/OrderKey.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
@@ -83,60 +85,103 @@ T *sortKeys(T *data, T *spare, int64_t n) {
   return n < kWideDigits ? radixSort<T, 8>(data, spare, n) : radixSort<T, 11>(data, spare, n);
 }
 
-/// The same with all threads of the pool: each counts and moves one part of the line, parts in order within a bucket.
-template <typename T>
-T *sortKeysShared(T *data, T *spare, int64_t n) {
-  using Bits = KeyType<T>;
-  constexpr int digitBits = sizeof(Bits) <= 2 ? 8 : 11, buckets = 1 << digitBits;
-  ThreadPool &pool = ThreadPool::global();
-  struct Work {
-    T *from, *to;
+int64_t partCount() { return std::min<int64_t>(ThreadPool::global().size(), kMaxThreads); }
+
+/// work(part, begin, end) for all parts of a line, each by one thread.
+template <typename Work>
+void inParts(int64_t n, Work &&work) {
+  struct Context {
     int64_t n, part;
-    int shift;
-    std::unique_ptr<uint32_t[]> counts; ///< [parts][buckets]
-  } work;
-  int64_t parts = std::min<int64_t>(pool.size(), kMaxThreads);
-  work.from = data, work.to = spare, work.n = n, work.part = (n + parts - 1) / parts;
-  work.counts = std::make_unique<uint32_t[]>(size_t(parts) * buckets);
-  auto digit = [](const Work &w, T value) { return (keyOf(value) >> w.shift) & (buckets - 1); };
-  for (work.shift = 0; work.shift < int(8 * sizeof(Bits)); work.shift += digitBits) {
-    auto count = [](void *context, int64_t begin, int64_t end) -> int32_t {
-      auto &w = *static_cast<Work *>(context);
-      for (int64_t p = begin; p < end; ++p) {
-        uint32_t *counts = w.counts.get() + p * buckets;
-        std::memset(counts, 0, buckets * sizeof(uint32_t));
-        for (int64_t i = p * w.part, last = std::min(w.n, (p + 1) * w.part); i < last; ++i)
-          ++counts[(keyOf(w.from[i]) >> w.shift) & (buckets - 1)];
-      }
-      return 0;
-    };
-    pool.run(parts, 1, count, &work);
-    uint32_t sum = 0, first = uint32_t(digit(work, work.from[0])), inFirst = 0;
-    for (int b = 0; b < buckets; ++b)
-      for (int64_t p = 0; p < parts; ++p) {
-        uint32_t &entry = work.counts[size_t(p) * buckets + b];
-        if (uint32_t(b) == first)
-          inFirst += entry;
-        sum += std::exchange(entry, sum);
-      }
-    if (inFirst == uint32_t(n))
-      continue;
-    auto move = [](void *context, int64_t begin, int64_t end) -> int32_t {
-      auto &w = *static_cast<Work *>(context);
-      for (int64_t p = begin; p < end; ++p) {
-        uint32_t *next = w.counts.get() + p * buckets;
-        for (int64_t i = p * w.part, last = std::min(w.n, (p + 1) * w.part); i < last; ++i) {
-          T value = w.from[i];
-          w.to[next[(keyOf(value) >> w.shift) & (buckets - 1)]++] = value;
-        }
-      }
-      return 0;
-    };
-    pool.run(parts, 1, move, &work);
-    std::swap(work.from, work.to);
-  }
-  return work.from;
+    Work &work;
+  } context{n, (n + partCount() - 1) / partCount(), work};
+  auto body = [](void *opaque, int64_t begin, int64_t end) -> int32_t {
+    auto &c = *static_cast<Context *>(opaque);
+    for (int64_t p = begin; p < end; ++p)
+      c.work(p, std::min(c.n, p * c.part), std::min(c.n, (p + 1) * c.part));
+    return 0;
+  };
+  ThreadPool::global().run(partCount(), 1, body, &context);
 }
+
+/// Sorting in the hands of all threads: each counts and moves one part of the line, parts in order within a bucket.
+template <typename Bits>
+class SharedLine {
+public:
+  explicit SharedLine(int64_t n) : n(n), parts(partCount()), counts(new uint32_t[size_t(parts) * buckets]) {}
+
+  /// The bits in which the keys differ, by `look(i)`, which gives those in which key i differs from one of them.
+  template <typename Look>
+  Bits varying(Look look) const {
+    std::vector<Bits> found(size_t(parts), 0);
+    inParts(n, [&](int64_t p, int64_t begin, int64_t end) {
+      Bits bits = 0;
+      for (int64_t i = begin; i < end; ++i)
+        bits |= look(i);
+      found[size_t(p)] = bits;
+    });
+    return std::reduce(found.begin(), found.end(), Bits(0), std::bit_or<>());
+  }
+
+  /// The lowest bits of the digits that have to be looked at, the last digit first.
+  static std::vector<int> digits(Bits varying) {
+    std::vector<int> shifts;
+    for (int shift = 0; shift < int(8 * sizeof(Bits)) && Bits(varying >> shift); shift += digitBits) {
+      shift += std::countr_zero(Bits(varying >> shift));
+      shifts.push_back(shift);
+    }
+    return shifts;
+  }
+
+  /// put(to, i) moves element i, whose key is keyAt(i), where it belongs by the digit from bit `shift` on.
+  template <typename KeyAt, typename Put>
+  void move(int shift, KeyAt keyAt, Put put) const {
+    auto bucketOf = [&](int64_t i) { return (keyAt(i) >> shift) & (buckets - 1); };
+    inParts(n, [&](int64_t p, int64_t begin, int64_t end) {
+      uint32_t *mine = counts.get() + p * buckets;
+      std::memset(mine, 0, buckets * sizeof(uint32_t));
+      for (int64_t i = begin; i < end; ++i)
+        ++mine[bucketOf(i)];
+    });
+    uint32_t sum = 0;
+    for (int b = 0; b < buckets; ++b)
+      for (int64_t p = 0; p < parts; ++p)
+        sum += std::exchange(counts[size_t(p) * buckets + size_t(b)], sum);
+    inParts(n, [&](int64_t p, int64_t begin, int64_t end) {
+      uint32_t *next = counts.get() + p * buckets;
+      for (int64_t i = begin; i < end; ++i)
+        put(next[bucketOf(i)]++, i);
+    });
+  }
+
+private:
+  static constexpr int digitBits = sizeof(Bits) <= 2 ? 8 : 11, buckets = 1 << digitBits;
+  const int64_t n, parts;
+  std::unique_ptr<uint32_t[]> counts; ///< [parts][buckets]
+};
+
+/// What a thread sorts in. Most of it stays with the thread: fresh pages cost as much as sorting does.
+class KeyMemory {
+public:
+  template <typename T>
+  T *take(int64_t elements) {
+    size_t bytes = size_t(elements) * sizeof(T);
+    if (bytes <= kKeptBytes)
+      if (void *kept = threadScratch(bytes))
+        return static_cast<T *>(kept);
+    if (ownBytes < bytes) {
+      ownBytes = 0;
+      own.reset(); // before the next one
+      own.reset(new char[bytes]);
+      ownBytes = bytes;
+    }
+    return reinterpret_cast<T *>(own.get());
+  }
+
+private:
+  static constexpr size_t kKeptBytes = size_t(32) << 20;
+  std::unique_ptr<char[]> own;
+  size_t ownBytes = 0;
+};
 
 struct Key {
   size_t operand;
@@ -156,30 +201,32 @@ struct Sorting {
   void run(int64_t begin, int64_t end, bool shared) const {
     size_t width = byteSize(call.arguments[keys.front().operand].dtype);
     bool onlyKey = keys.size() == 1 && results.size() == 1 && results[0] == int64_t(keys[0].operand);
-    std::unique_ptr<char[]> memory(new char[size_t(length) * 2 * 16]);
+    KeyMemory memory;
     for (int64_t line = begin; line < end; ++line) {
       bool done = false;
       if (onlyKey)
         switch (width) {
-        case 1: done = sortElements<uint8_t>(line, memory.get(), shared); break;
-        case 2: done = sortElements<uint16_t>(line, memory.get(), shared); break;
-        case 4: done = sortElements<uint32_t>(line, memory.get(), shared); break;
-        case 8: done = sortElements<uint64_t>(line, memory.get(), shared); break;
+        case 1: done = sortElements<uint8_t>(line, memory, shared); break;
+        case 2: done = sortElements<uint16_t>(line, memory, shared); break;
+        case 4: done = sortElements<uint32_t>(line, memory, shared); break;
+        case 8: done = sortElements<uint64_t>(line, memory, shared); break;
         }
       if (!done)
-        sortPositions(line, memory.get(), shared);
+        sortPositions(line, memory, shared);
     }
   }
 
 private:
   /// False, with nothing written, if the line holds elements that are equal but not the same.
   template <typename Bits>
-  bool sortElements(int64_t line, char *memory, bool shared) const {
+  bool sortElements(int64_t line, KeyMemory &memory, bool shared) const {
     const ElementOrder &order = keys.front().order;
     const Bits *from = static_cast<const Bits *>(call.arguments[keys.front().operand].data) + start(line);
     Bits *to = static_cast<Bits *>(call.results[0].data) + start(line);
-    Bits *data = reinterpret_cast<Bits *>(memory), *spare = data + length;
-    bool lossless = order.withKey<Bits>([&](auto key) {
+    Bits *data = memory.take<Bits>(2 * length), *spare = data + length;
+    return order.withKey<Bits>([&](auto key) {
+      if (shared)
+        return sortElementsShared(from, to, data, spare, key);
       Bits lost = 0;
       for (int64_t i = 0; i < length; ++i) {
         Bits bits = from[i * stride], made = key(bits);
@@ -187,17 +234,49 @@ private:
         if (order.hasEqualElements())
           lost |= order.element(made) ^ bits;
       }
-      return lost == 0;
+      if (lost)
+        return false;
+      const Bits *sorted = sortKeys(data, spare, length);
+      for (int64_t i = 0; i < length; ++i)
+        to[i * stride] = order.element(sorted[i]);
+      return true;
     });
-    if (!lossless)
+  }
+
+  /// Keys are made while the elements are first moved, elements made again while they are last moved.
+  template <typename Bits, typename KeyOf>
+  bool sortElementsShared(const Bits *from, Bits *to, Bits *data, Bits *spare, KeyOf key) const {
+    const ElementOrder &order = keys.front().order;
+    SharedLine<Bits> parts(length);
+    if (order.hasEqualElements() && parts.varying([&](int64_t i) { return Bits(order.element(key(from[i * stride])) ^ from[i * stride]); }))
       return false;
-    const Bits *sorted = shared ? sortKeysShared(data, spare, length) : sortKeys(data, spare, length);
-    for (int64_t i = 0; i < length; ++i)
-      to[i * stride] = order.element(sorted[i]);
+    Bits first = key(from[0]);
+    std::vector<int> digits = parts.digits(parts.varying([&](int64_t i) { return Bits(key(from[i * stride]) ^ first); }));
+    auto fromLine = [&](int64_t i) { return key(from[i * stride]); };
+    auto toLine = [&](int64_t at, Bits moved) { to[at * stride] = order.element(moved); };
+    if (digits.empty())
+      inParts(length, [&](int64_t, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          to[i * stride] = from[i * stride];
+      });
+    for (size_t d = 0; d < digits.size(); ++d) {
+      auto fromData = [&](int64_t i) { return data[i]; };
+      auto moveFrom = [&](auto source) {
+        if (d + 1 == digits.size())
+          parts.move(digits[d], source, [&](uint32_t at, int64_t i) { toLine(at, source(i)); });
+        else
+          parts.move(digits[d], source, [&](uint32_t at, int64_t i) { spare[at] = source(i); });
+      };
+      if (d == 0)
+        moveFrom(fromLine);
+      else
+        moveFrom(fromData);
+      std::swap(data, spare);
+    }
     return true;
   }
 
-  void sortPositions(int64_t line, char *memory, bool shared) const {
+  void sortPositions(int64_t line, KeyMemory &memory, bool shared) const {
     const uint32_t *positions = nullptr;
     std::unique_ptr<uint32_t[]> order(new uint32_t[size_t(length)]);
     for (size_t k = keys.size(); k-- > 0; positions = order.get())
@@ -208,56 +287,81 @@ private:
       default: sortByKey<uint64_t>(keys[k], line, positions, order.get(), memory, shared); break;
       }
     for (size_t r = 0; r < results.size(); ++r)
-      gather(r, line, positions);
+      gather(r, line, positions, shared);
   }
 
   /// Stable sort of `positions` (null: 0, 1, 2, ...) by one key, into `order`, which may be the same memory.
   template <typename Bits>
-  void sortByKey(const Key &key, int64_t line, const uint32_t *positions, uint32_t *order, char *memory, bool shared) const {
+  void sortByKey(const Key &key, int64_t line, const uint32_t *positions, uint32_t *order, KeyMemory &memory, bool shared) const {
     using Entry = Tagged<Bits>;
     const Bits *from = static_cast<const Bits *>(call.arguments[key.operand].data) + start(line);
-    Entry *data = reinterpret_cast<Entry *>(memory), *spare = data + length;
+    Entry *data = memory.take<Entry>(2 * length), *spare = data + length;
     key.order.withKey<Bits>([&](auto encode) {
-      for (int64_t i = 0; i < length; ++i) {
+      auto entryAt = [&](int64_t i) {
         uint32_t at = positions ? positions[i] : uint32_t(i);
-        data[i] = {encode(from[at * stride]), at};
+        return Entry{encode(from[at * stride]), at};
+      };
+      if (!shared) {
+        for (int64_t i = 0; i < length; ++i)
+          data[i] = entryAt(i);
+        const Entry *sorted = sortKeys(data, spare, length);
+        for (int64_t i = 0; i < length; ++i)
+          order[i] = sorted[i].position;
+        return 0;
       }
+      SharedLine<Bits> parts(length);
+      Bits first = encode(from[0]);
+      auto store = [&](int64_t i) {
+        data[i] = entryAt(i);
+        return Bits(data[i].key ^ first);
+      };
+      for (int shift : parts.digits(parts.varying(store))) {
+        parts.move(shift, [&](int64_t i) { return data[i].key; }, [&](uint32_t to, int64_t i) { spare[to] = data[i]; });
+        std::swap(data, spare);
+      }
+      inParts(length, [&](int64_t, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          order[i] = data[i].position;
+      });
       return 0;
     });
-    const Entry *sorted = shared ? sortKeysShared(data, spare, length) : sortKeys(data, spare, length);
-    for (int64_t i = 0; i < length; ++i)
-      order[i] = sorted[i].position;
   }
 
   template <typename T, typename Make>
-  void fill(size_t result, int64_t line, Make make) const {
+  void fill(size_t result, int64_t line, bool shared, Make make) const {
     T *to = static_cast<T *>(call.results[result].data) + start(line);
-    for (int64_t i = 0; i < length; ++i)
-      to[i * stride] = make(i);
+    auto part = [&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        to[i * stride] = make(i);
+    };
+    if (shared)
+      inParts(length, part);
+    else
+      part(0, 0, length);
   }
 
   template <typename T>
-  void gatherElements(size_t result, int64_t line, const uint32_t *positions) const {
+  void gatherElements(size_t result, int64_t line, const uint32_t *positions, bool shared) const {
     if (results[result] < 0)
-      return fill<T>(result, line, [&](int64_t i) {
+      return fill<T>(result, line, shared, [&](int64_t i) {
         T value{};
         std::memcpy(&value, &positions[i], std::min(sizeof(T), sizeof(uint32_t)));
         return value;
       });
     const T *from = static_cast<const T *>(call.arguments[size_t(results[result])].data) + start(line);
-    fill<T>(result, line, [&](int64_t i) { return from[positions[i] * stride]; });
+    fill<T>(result, line, shared, [&](int64_t i) { return from[positions[i] * stride]; });
   }
 
-  void gather(size_t result, int64_t line, const uint32_t *positions) const {
+  void gather(size_t result, int64_t line, const uint32_t *positions, bool shared) const {
     struct Pair {
       uint64_t parts[2];
     };
     switch (byteSize(call.results[result].dtype)) {
-    case 1: return gatherElements<uint8_t>(result, line, positions);
-    case 2: return gatherElements<uint16_t>(result, line, positions);
-    case 4: return gatherElements<uint32_t>(result, line, positions);
-    case 8: return gatherElements<uint64_t>(result, line, positions);
-    default: return gatherElements<Pair>(result, line, positions);
+    case 1: return gatherElements<uint8_t>(result, line, positions, shared);
+    case 2: return gatherElements<uint16_t>(result, line, positions, shared);
+    case 4: return gatherElements<uint32_t>(result, line, positions, shared);
+    case 8: return gatherElements<uint64_t>(result, line, positions, shared);
+    default: return gatherElements<Pair>(result, line, positions, shared);
     }
   }
 };

@@ -191,6 +191,8 @@ Step Reader::step(const fb::Step &s) {
     c.reducerEnd = b.reducer_end();
     c.reducerScratch = b.reducer_scratch();
     c.name = text(b.name());
+    c.phase = enumerator(b.phase(), CollectiveStep::Phase::Done);
+    c.pair = b.pair();
     result.body = std::move(c);
     return result;
   }

@@ -48,7 +48,7 @@ namespace millrace::runtime {
 inline constexpr int64_t kDynamic = std::numeric_limits<int64_t>::min();
 inline constexpr uint32_t kNone = ~uint32_t(0);
 /// Version of everything in this header and of the kernel ABI; a program of another version is refused.
-inline constexpr uint32_t kProgramAbiVersion = 1;
+inline constexpr uint32_t kProgramAbiVersion = 2;
 
 /// Type of an argument or result of the entry function, as a client sees it.
 struct TensorSpec {
@@ -259,6 +259,11 @@ struct CollectiveStep {
   uint32_t reducer = kNone; ///< index into Program::kernels
   int64_t reducerEnd = 1;
   uint64_t reducerScratch = 0; ///< bytes
+  /// One step, or two: what comes between Start and Done, in the same list of steps, neither writes the arguments nor touches the results.
+  /// Done repeats the start's fields; `pair` tells the pairs of a function apart.
+  enum class Phase : uint8_t { Both, Start, Done };
+  Phase phase = Phase::Both;
+  uint32_t pair = 0;
   static constexpr int64_t kReducerElements = 2048;
   std::string name;         ///< for messages: "all_reduce"
   bool operator==(const CollectiveStep &) const = default;

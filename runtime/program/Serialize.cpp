@@ -94,7 +94,7 @@ private:
     return fb::CreateCollectiveStep(builder, uint8_t(s.kind), ids(s.arguments), ids(s.results), uint8_t(s.groupMode),
                                     intLists(s.groups), s.channel, s.dimension, s.dimension2, s.splitCount, s.root,
                                     uint8_t(s.reduction), s.reducer, text(s.name), s.dynamicRoot,
-                                    s.reducerEnd, s.reducerScratch);
+                                    s.reducerEnd, s.reducerScratch, uint8_t(s.phase), s.pair);
   }
   auto body(const CustomCallStep &s) {
     std::vector<Offset<fb::Attribute>> attributes;

@@ -107,6 +107,8 @@ private:
              (e.source == kNone ? expr(e.expr) : "%" + std::to_string(e.source) + "[" + std::to_string(e.element) + "]");
   }
   void print(const CollectiveStep &s, const std::string &) {
+    if (s.phase != CollectiveStep::Phase::Both)
+      out += (s.phase == CollectiveStep::Phase::Start ? "start " : "done ") + std::to_string(s.pair) + " ";
     out += std::string(collectiveKinds[size_t(s.kind)]) + "(" + ids(s.arguments, '%') + ") -> (" + ids(s.results, '%') +
            ")";
     if (s.reduction != CollectiveStep::Reduction::None)

@@ -5,6 +5,7 @@
 #include "runtime/program/Format.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace millrace::runtime {
@@ -80,6 +81,7 @@ private:
   Status check(const FillStep &s, unsigned);
   Status check(const SetDimsStep &s, unsigned);
   Status check(const CollectiveStep &s, unsigned);
+  Status checkPair(const CollectiveStep &s, std::map<uint32_t, const CollectiveStep *> &started);
   Status check(const CustomCallStep &s, unsigned);
   Status check(const DeviceIdStep &s, unsigned);
   Status check(const TransferStep &s, unsigned);
@@ -87,6 +89,7 @@ private:
   const Program &program;
   const Function &f;
   uint32_t location = kNone;
+  std::set<uint32_t> pairs; ///< of the function's collectives in two halves
 };
 
 /// dims * byteSize without overflow; false when it does not fit.
@@ -366,12 +369,38 @@ Status Checker::check(const TransferStep &s, unsigned) {
 Status Checker::checkSteps(const Steps &steps, unsigned depth) {
   if (depth > maxNesting)
     return error("steps are nested more than " + str(maxNesting) + " deep");
+  std::map<uint32_t, const CollectiveStep *> started;
   for (const Step &s : steps) {
     if (s.location != kNone && s.location >= program.locations.size())
       return error("location " + str(s.location) + " of " + str(program.locations.size()));
     location = s.location;
     MILLRACE_TRY(std::visit([&](const auto &body) { return check(body, depth); }, s.body));
+    if (const auto *collective = std::get_if<CollectiveStep>(&s.body))
+      MILLRACE_TRY(checkPair(*collective, started));
   }
+  if (!started.empty())
+    return error("pair " + str(started.begin()->first) + " of a collective is started, but not done in the same list of steps");
+  return Status();
+}
+
+Status Checker::checkPair(const CollectiveStep &s, std::map<uint32_t, const CollectiveStep *> &started) {
+  using Phase = CollectiveStep::Phase;
+  if (s.phase == Phase::Both)
+    return Status();
+  if (s.phase == Phase::Start) {
+    if (!pairs.insert(s.pair).second)
+      return error("pair " + str(s.pair) + " of a collective is started twice");
+    started[s.pair] = &s;
+    return Status();
+  }
+  auto start = started.find(s.pair);
+  if (start == started.end())
+    return error("pair " + str(s.pair) + " of a collective is done, but not started in the same list of steps");
+  CollectiveStep expected = *start->second;
+  expected.phase = Phase::Done;
+  if (!(s == expected))
+    return error("the halves of pair " + str(s.pair) + " are different collectives");
+  started.erase(start);
   return Status();
 }
 

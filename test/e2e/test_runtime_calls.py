@@ -210,6 +210,21 @@ def test_scans(tmp_path):
                            lax.cumsum(line, reverse=True)), x, line, tmp_path=tmp_path, compare=close)
 
 
+def test_products_that_leave_the_range_in_parts(tmp_path):
+    """0 * 1000^31 is 0 and 1e-20 * 1e20 * 1e20 is 1e20, whatever the last factors give without the first."""
+    lines = np.ones((40, 700), np.float32)
+    lines[0, 1:40] = 1000
+    lines[0, 0] = 0
+    lines[1, :3] = 1e-20, 1e20, 1e20
+    lines[2, 20:40] = 1e-5
+    lines[2, 40:60] = 1e5
+    path = program(lambda x: (jnp.cumprod(x, axis=1), lax.cumprod(x, axis=1, reverse=True)), [lines], tmp_path)
+    (forward, backward), process = tools.run_file(path, [lines], "--stats")
+    assert "custom_call" in process.stdout + process.stderr
+    np.testing.assert_allclose(forward, np.cumprod(lines, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(backward, np.cumprod(lines[:, ::-1], axis=1)[:, ::-1], rtol=1e-5)
+
+
 def test_products_of_bytes(tmp_path):
     """All bytes, odd sizes, both layouts of the right-hand side."""
     a, b, c = (RANDOM.integers(-128, 128, shape).astype(np.int8) for shape in ((77, 301), (301, 131), (131, 301)))

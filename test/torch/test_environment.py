@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Environment variables that say what is written about graphs and programs."""
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -73,48 +74,47 @@ def test_safetensors(tmp_path):
 
 
 SWITCHES = """
-import time, torch, torch_xla, torch_xla.debug.metrics as met
+import json, torch, torch_xla, torch_xla.debug.metrics as met
+from torch_xla import _XLAC
 x = torch.ones(400, 400, device="xla")
 torch_xla.sync()
-print(torch_xla._XLAC._get_xla_tensors_hlo([x + 1]).split("ENTRY")[1].count("parameter("))
-waited = []
+found = {"numbers and x": _XLAC._get_xla_tensors_hlo([x + 1]).split("ENTRY")[1].count("parameter(")}
+waits, sync = [], _XLAC._sync
+_XLAC._sync = lambda wait: (waits.append(wait), sync(wait))
 for _ in range(4):
-    y = x
-    for _ in range(60):
-        y = y @ x * 0.0025
-    times = [time.perf_counter()]
-    for wait in (torch_xla.sync, torch_xla._XLAC._wait):
-        wait()
-        times.append(time.perf_counter())
-    waited.append(times[1] - times[0] > times[2] - times[1])
-print(int(any(waited[1:])))
+    y = x @ x * 0.0025
+    torch_xla.sync()
+found["waits"] = waits[:]
 x += 1
 torch_xla.sync(wait=True)
-print(met.counter_value("DonatedBuffers") or 0, met.counter_value("PersistentCacheHit") or 0, met.counter_value("PersistentCacheMiss") or 0)
-print("".join(line for line in met.metrics_report().splitlines(True) if "Percentiles" in line)[:60])
+for name in ("DonatedBuffers", "PersistentCacheHit", "PersistentCacheMiss"):
+    found[name] = met.counter_value(name) or 0
+found["percentiles"] = next(line for line in met.metrics_report().splitlines() if "Percentiles" in line)
+print(json.dumps(found))
 """
 
 
 def switches(**environment):
     ran = subprocess.run([sys.executable, "-c", SWITCHES], capture_output=True, text=True, timeout=200, env=dict(os.environ, **environment))
     assert ran.returncode == 0, ran.stderr
-    return ran.stdout.splitlines(), ran.stderr
+    return json.loads(ran.stdout), ran.stderr
 
 
 def test_switches_of_barriers_and_programs(tmp_path):
     folder = str(tmp_path / "programs")
-    lines, errors = switches(XLA_NO_SPECIAL_SCALARS="1", XLA_SYNC_WAIT="1", XLA_ENABLE_PARAM_ALIASING="0", XLA_EMIT_STEPLOG="1",
-                             XLA_METRICS_PERCENTILES="0.25:0.5", XLA_PERSISTENT_CACHE_PATH=folder)
-    assert int(lines[0]) > 1 and lines[1] == "1" and lines[2].split()[:2] == ["0", "0"] and "25%=" in lines[3] and "50%=" in lines[3]
-    assert errors.count("torch_xla: step barrier") == 6
+    on, errors = switches(XLA_NO_SPECIAL_SCALARS="1", XLA_SYNC_WAIT="1", XLA_ENABLE_PARAM_ALIASING="0", XLA_EMIT_STEPLOG="1",
+                          XLA_METRICS_PERCENTILES="0.25:0.5", XLA_PERSISTENT_CACHE_PATH=folder)
     kept = sorted(file for _, _, files in os.walk(folder) for file in files)
-    misses = int(lines[2].split()[2])
-    assert misses >= 2 and kept
-    lines, _ = switches(XLA_PERSISTENT_CACHE_PATH=folder, XLA_PERSISTENT_CACHE_READ_ONLY="1")
-    assert lines[:2] == ["1", "0"] and "1%=" in lines[3]
-    donated, hits, misses_now = (int(part) for part in lines[2].split())
-    assert donated == 1 and hits >= 1 and misses_now >= 1                # numbers are constants again: other programs
-    assert sorted(file for _, _, files in os.walk(folder) for file in files) == kept
+    off, quiet = switches(XLA_PERSISTENT_CACHE_PATH=folder, XLA_PERSISTENT_CACHE_READ_ONLY="1")
+    assert on["numbers and x"] > 1 == off["numbers and x"], "XLA_NO_SPECIAL_SCALARS"
+    assert on["waits"] == [True] * 4 and off["waits"] == [False] * 4, "XLA_SYNC_WAIT"
+    assert on["DonatedBuffers"] == 0 and off["DonatedBuffers"] == 1, "XLA_ENABLE_PARAM_ALIASING"
+    assert errors.count("torch_xla: step barrier") == 6 and "step barrier" not in quiet, "XLA_EMIT_STEPLOG"
+    assert all(part in on["percentiles"] for part in ("25%=", "50%=")) and "1%=" in off["percentiles"], "XLA_METRICS_PERCENTILES"
+    assert on["PersistentCacheHit"] == 0 and on["PersistentCacheMiss"] >= 2 and kept, "XLA_PERSISTENT_CACHE_PATH"
+    # Numbers are constants again: other programs, but for those without any. None is stored.
+    assert off["PersistentCacheHit"] >= 1 and off["PersistentCacheMiss"] >= 1, "XLA_PERSISTENT_CACHE_PATH"
+    assert sorted(file for _, _, files in os.walk(folder) for file in files) == kept, "XLA_PERSISTENT_CACHE_READ_ONLY"
 
 
 def test_a_process_that_begins_on_all_devices():

@@ -2,12 +2,13 @@
 //===- Npy.cpp - NumPy's .npy and .npz files ------------------------------===//
 #include "tools/support/Npy.h"
 
+#include "runtime/base/File.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -429,16 +430,7 @@ Status writeArrays(const std::string &path, const std::vector<Array> &arrays) {
                              ": use a name that ends in .npz");
     bytes = npyBytes(arrays.front());
   }
-  std::string temporary = path + ".tmp" + std::to_string(getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file.write(bytes.data(), bytes.size());
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    return Status(Code::PermissionDenied, "cannot write '" + path + "': " + reason);
-  }
-  return okStatus();
+  return writeFileAtomically(path, bytes);
 }
 
 } // namespace millrace::tools

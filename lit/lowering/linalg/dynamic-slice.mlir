@@ -3,10 +3,26 @@
 // The start is clamped to [0, 7]; a dimension that is taken whole needs no index.
 // CHECK-LABEL: @slice
 // CHECK-NOT: tensor.extract %arg2
-// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [3, 4] [1, 1]
+// CHECK: linalg.generic
+// CHECK-DAG: %[[D0:.*]] = linalg.index 0
+// CHECK-DAG: %[[D1:.*]] = linalg.index 1
+// CHECK-DAG: tensor.extract %arg1[]
+// CHECK-DAG: arith.minsi
+// CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %[[D0]]
+// CHECK: tensor.extract %arg0[%[[ROW]], %[[D1]]]
 func.func @slice(%x: tensor<10x4xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<3x4xf32> {
   %0 = stablehlo.dynamic_slice %x, %i, %j, sizes = [3, 4] : (tensor<10x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x4xf32>
   return %0 : tensor<3x4xf32>
+}
+
+// -----
+
+// No vectors hold such elements.
+// CHECK-LABEL: @complex
+// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [3, 4] [1, 1]
+func.func @complex(%x: tensor<10x4xcomplex<f32>>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<3x4xcomplex<f32>> {
+  %0 = stablehlo.dynamic_slice %x, %i, %j, sizes = [3, 4] : (tensor<10x4xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<3x4xcomplex<f32>>
+  return %0 : tensor<3x4xcomplex<f32>>
 }
 
 // -----

@@ -115,6 +115,43 @@ func.func @running_sums(%x: tensor<64x100xf32>, %y: tensor<64x100xbf16>) -> (ten
 
 // -----
 
+// A body of several operations: rows of a transposed table, few lines in blocks. One that the init value changes is no scan.
+// CHECK-LABEL: func.func @running_others
+// CHECK: %[[ROWS:.*]] = stablehlo.transpose %{{.*}}, dims = [2, 0, 1, 3] : (tensor<64x1x100x1xi32>) -> tensor<100x64x1x1xi32>
+// CHECK: window_dimensions = array<i64: 100, 1>
+// CHECK: : (tensor<100x64xi32>, tensor<i32>) -> tensor<100x64xi32>
+// CHECK: stablehlo.reverse %{{.*}}, dims = [1] : tensor<1x8192x1xi32>
+// CHECK: : (tensor<128x64xi32>, tensor<i32>) -> tensor<128x64xi32>
+// CHECK: %[[BEFORE:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [1] : (tensor<64xi32>) -> tensor<128x64xi32>
+// CHECK: %[[IS:.*]] = stablehlo.compare EQ, %{{.*}}, %{{.*}} : (tensor<128x64xi32>, tensor<128x64xi32>) -> tensor<128x64xi1>
+// CHECK: stablehlo.select %[[IS]], %[[BEFORE]]
+// CHECK: "stablehlo.reduce_window"(%arg0, %{{.*}}) <{padding = dense<{{\[}}[0, 0], [99, 0]]>
+func.func @running_others(%x: tensor<64x100xi32>, %y: tensor<8192xi32>) -> (tensor<64x100xi32>, tensor<8192xi32>, tensor<64x100xi32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [99, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 100>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %3 = stablehlo.compare EQ, %b, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %4 = stablehlo.select %3, %a, %b : tensor<i1>, tensor<i32>
+    stablehlo.return %4 : tensor<i32>
+  }) : (tensor<64x100xi32>, tensor<i32>) -> tensor<64x100xi32>
+  %1 = "stablehlo.reduce_window"(%y, %zero) <{padding = dense<[[0, 8191]]> : tensor<1x2xi64>, window_dimensions = array<i64: 8192>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %3 = stablehlo.compare EQ, %a, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %4 = stablehlo.select %3, %b, %a : tensor<i1>, tensor<i32>
+    stablehlo.return %4 : tensor<i32>
+  }) : (tensor<8192xi32>, tensor<i32>) -> tensor<8192xi32>
+  %2 = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[0, 0], [99, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 100>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %3 = stablehlo.add %a, %b : tensor<i32>
+    %4 = stablehlo.add %3, %one : tensor<i32>
+    stablehlo.return %4 : tensor<i32>
+  }) : (tensor<64x100xi32>, tensor<i32>) -> tensor<64x100xi32>
+  return %0, %1, %2 : tensor<64x100xi32>, tensor<8192xi32>, tensor<64x100xi32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @bytes
 // CHECK: stablehlo.custom_call @millrace_dot_i8(%arg0, %arg1) {mhlo.backend_config = {transposed = true}} : (tensor<128x100xi8>, tensor<100x100xi8>) -> tensor<128x100xi32>
 // CHECK: stablehlo.dot_general

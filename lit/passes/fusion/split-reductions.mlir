@@ -20,7 +20,7 @@ func.func @in_memory(%x: tensor<1000x1000xf32>) -> tensor<f32> {
 
 // -----
 
-// What is computed on the way keeps its shape: a reshape would write it to memory.
+// What is computed on the way keeps its shape if that has dimensions to cut at.
 // CHECK-LABEL: func.func @computed
 // CHECK: %[[PARTS:.*]] = call @{{.*}}(%arg0) : (tensor<4x8x64x128xf32>) -> tensor<4x8xf32>
 // CHECK: %[[WHOLE:.*]] = call @{{.*}}(%[[PARTS]]) : (tensor<4x8xf32>) -> tensor<f32>
@@ -30,6 +30,26 @@ func.func @computed(%x: tensor<4x8x64x128xf32>) -> tensor<f32> {
   %0 = stablehlo.exponential %x : tensor<4x8x64x128xf32>
   %1 = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum across dimensions = [3, 0, 1, 2] : (tensor<4x8x64x128xf32>, tensor<f32>) -> tensor<f32>
   return %1 : tensor<f32>
+}
+
+// -----
+
+// A few columns over rows of two dimensions: parts along the first of these, without a reshape even where the operand lies in memory.
+// CHECK-LABEL: func.func @narrow_columns
+// CHECK: %[[PARTS:.*]] = call @{{.*}}(%arg0) : (tensor<1x32x64x320xf32>) -> tensor<1x32x320xf32>
+// CHECK: call @{{.*}}(%[[PARTS]]) : (tensor<1x32x320xf32>) -> tensor<1x320xf32>
+// Wide columns, few rows and a single dimension of them are left alone.
+// CHECK: call @{{.*}} : (tensor<32x64x1024xf32>) -> tensor<1024xf32>
+// CHECK: call @{{.*}} : (tensor<2x64x320xf32>) -> tensor<320xf32>
+// CHECK: call @{{.*}} : (tensor<65536x320xf32>) -> tensor<320xf32>
+func.func @narrow_columns(%x: tensor<1x32x64x320xf32>, %wide: tensor<32x64x1024xf32>, %few: tensor<2x64x320xf32>, %flat: tensor<65536x320xf32>)
+    -> (tensor<1x320xf32>, tensor<1024xf32>, tensor<320xf32>, tensor<320xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<1x32x64x320xf32>, tensor<f32>) -> tensor<1x320xf32>
+  %1 = stablehlo.reduce(%wide init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<32x64x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  %2 = stablehlo.reduce(%few init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x64x320xf32>, tensor<f32>) -> tensor<320xf32>
+  %3 = stablehlo.reduce(%flat init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<65536x320xf32>, tensor<f32>) -> tensor<320xf32>
+  return %0, %1, %2, %3 : tensor<1x320xf32>, tensor<1024xf32>, tensor<320xf32>, tensor<320xf32>
 }
 
 // -----
@@ -61,4 +81,68 @@ func.func @left_alone(%a: tensor<1024x1024xbf16>, %b: tensor<100x100xf32>, %c: t
   %2 = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000003xf32>, tensor<f32>) -> tensor<f32>
   %3 = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<2x1024x1024xf32>, tensor<f32>) -> tensor<2xf32>
   return %0, %1, %2, %3 : tensor<bf16>, tensor<f32>, tensor<f32>, tensor<2xf32>
+}
+
+// -----
+
+// Else it is computed in another shape: that of one dimension has nowhere to be cut.
+// CHECK-LABEL: func.func @computed_in_one_dimension
+// CHECK-DAG: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<1000000xf32>) -> tensor<125x8000xf32>
+// CHECK-DAG: %[[Y:.*]] = stablehlo.reshape %arg1 : (tensor<1000000xf32>) -> tensor<125x8000xf32>
+// CHECK: %[[PARTS:.*]] = call @{{.*}}(%[[X]], %[[Y]]) : (tensor<125x8000xf32>, tensor<125x8000xf32>) -> tensor<125xf32>
+// CHECK: call @{{.*}}(%[[PARTS]]) : (tensor<125xf32>) -> tensor<f32>
+// CHECK-NOT: call @
+// CHECK: return
+func.func @computed_in_one_dimension(%x: tensor<1000000xf32>, %y: tensor<1000000xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.multiply %x, %y : tensor<1000000xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000000xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// Short rows side by side are one.
+// CHECK-LABEL: func.func @few_columns
+// CHECK: %[[CUT:.*]] = stablehlo.reshape %arg0 : (tensor<100000x3xf32>) -> tensor<25x125x96xf32>
+// CHECK: %[[PARTS:.*]] = call @{{.*}}(%[[CUT]]) : (tensor<25x125x96xf32>) -> tensor<25x96xf32>
+// CHECK: %[[ROWS:.*]] = stablehlo.reshape %[[PARTS]] : (tensor<25x96xf32>) -> tensor<800x3xf32>
+// CHECK: call @{{.*}}(%[[ROWS]]) : (tensor<800x3xf32>) -> tensor<3xf32>
+func.func @few_columns(%x: tensor<100000x3xf32>) -> tensor<3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<100000x3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// -----
+
+// Two of the same elements are one kernel, which reads them once.
+// CHECK-LABEL: func.func @twins
+// CHECK: %[[CUT:.*]] = stablehlo.reshape %arg0
+// CHECK: %[[PARTS:.*]]:2 = call @{{.*}}(%[[CUT]]) : (tensor<125x8000xf32>) -> (tensor<125xf32>, tensor<125xf32>)
+// CHECK-DAG: call @{{.*}}(%[[PARTS]]#0) : (tensor<125xf32>) -> tensor<f32>
+// CHECK-DAG: call @{{.*}}(%[[PARTS]]#1) : (tensor<125xf32>) -> tensor<f32>
+// CHECK-NOT: call @
+// CHECK: return
+func.func @twins(%x: tensor<1000000xf32>) -> (tensor<f32>, tensor<f32>) {
+  %high = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %high) applies stablehlo.minimum across dimensions = [0] : (tensor<1000000xf32>, tensor<f32>) -> tensor<f32>
+  %1 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [0] : (tensor<1000000xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// A constant that several operations of the old chain read goes once.
+// CHECK-LABEL: func.func @shared_constant
+// CHECK: call @{{.*}} -> tensor<{{[0-9]+}}xf32>
+// CHECK: call @{{.*}} -> tensor<f32>
+func.func @shared_constant(%x: tensor<131072xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %two = stablehlo.constant dense<2.0> : tensor<131072xf32>
+  %0 = stablehlo.multiply %x, %two : tensor<131072xf32>
+  %1 = stablehlo.add %0, %two : tensor<131072xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<131072xf32>, tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
 }

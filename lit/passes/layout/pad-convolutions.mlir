@@ -39,3 +39,14 @@ func.func @groups(%x: tensor<2x9x7x16xf32>, %k: tensor<3x3x8x32xf32>) -> tensor<
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 1], pad = [[1, 1], [0, 2]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x9x7x16xf32>, tensor<3x3x8x32xf32>) -> tensor<2x5x7x32xf32>
   return %0 : tensor<2x5x7x32xf32>
 }
+
+// Few channels are copied together with the columns.
+// CHECK-LABEL: @image
+// CHECK: %[[ROWS:.*]] = stablehlo.reshape %arg0 : (tensor<2x9x7x3xf32>) -> tensor<2x9x21xf32>
+// CHECK: %[[WIDE:.*]] = stablehlo.pad %[[ROWS]], {{.*}}, low = [0, 1, 3], high = [0, 1, 6], {{.*}} -> tensor<2x11x30xf32>
+// CHECK: %[[IMAGE:.*]] = stablehlo.reshape %[[WIDE]] : (tensor<2x11x30xf32>) -> tensor<2x11x10x3xf32>
+// CHECK: stablehlo.convolution(%[[IMAGE]], %arg1)
+func.func @image(%x: tensor<2x9x7x3xf32>, %k: tensor<3x3x3x16xf32>) -> tensor<2x9x8x16xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x7x3xf32>, tensor<3x3x3x16xf32>) -> tensor<2x9x8x16xf32>
+  return %0 : tensor<2x9x8x16xf32>
+}

@@ -1,5 +1,11 @@
 // sdy as mhlo.sharding strings: manual axes become groups of devices.
 // RUN: xla-opt %s -xla-sdy-stablehlo-export-pipeline | FileCheck %s
+// RUN: xla-opt %s -xla-sdy-stablehlo-export-pipeline=enable-hlo-sharding-v3=true | FileCheck %s --check-prefix=V3
+// V3: tensor<8x8xf32> {mhlo.sharding = "{mesh['a'=2,'b'=2], device_ids=(0,2,1,3), [{'a'}, {}]}"}
+// V3: {mhlo.sharding = "{mesh['a'=2,'b'=2,'c'=2], [{}, {'a', 'b'}]}"}
+// V3: {mhlo.sharding = "{mesh['a'=2,'b'=2,'c'=2], replicated}"} dense<1.000000e+00>
+// V3: @SPMDFullToShardShape({{.*}}) {mhlo.sharding = "{mesh['a'=2,'b'=2,'c'=2], [], manual={'a'}}"} : (tensor<8x8xf32>) -> tensor<4x8xf32>
+// V3: @SPMDFullToShardShape({{.*}}) {mhlo.sharding = "{mesh['a'=2,'b'=2,'c'=2], manual}"} : (tensor<4x8xf32>) -> tensor<4x2xf32>
 
 // CHECK-NOT: sdy.mesh
 sdy.mesh @mesh = <["a"=2, "b"=2, "c"=2]>

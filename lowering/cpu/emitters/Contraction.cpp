@@ -131,6 +131,28 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
     point.leave();
 }
 
+/// finishTile() without masks for the panels that need none: a masked store takes ten times as long where there are no mask registers.
+void ContractionEmitter::finishPanel(PointEvaluator &panel, Value row, MutableArrayRef<PointEvaluator> rowPoints, Value columnBegin,
+                                     ArrayRef<Value> sums) {
+  int64_t columns = model.atomSizes[nLane];
+  if (!columnsMasked() || columns < tile.nr() || target.avx512) {
+    finishTile(panel, row, rowPoints, columnBegin, sums);
+    return;
+  }
+  Value last = panel.constant(columns - tile.nr());
+  OpBuilder builder = panel.builder();
+  Value isWhole = arith::CmpIOp::create(builder, panel.loc(), arith::CmpIPredicate::ule, columnBegin, last);
+  auto branch = scf::IfOp::create(builder, panel.loc(), isWhole, /*withElseRegion=*/true);
+  for (bool whole : {true, false}) {
+    PointEvaluator inside = panel;
+    inside.enterRegion(branch, whole ? branch.thenBlock() : branch.elseBlock());
+    panelIsWhole = whole;
+    finishTile(inside, row, rowPoints, columnBegin, sums);
+    panelIsWhole = false;
+    inside.leave();
+  }
+}
+
 /// `mr` rows of one panel over the k of one block.
 void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, Value isFirst, Value isLast) {
   int64_t lanes = tile.lanes;
@@ -257,7 +279,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
     sums = forEachK(at, pairs ? 2 : 1, sums, addProducts);
 
   if (!partials) {
-    finishTile(panel, row, points, columnBegin, sums);
+    finishPanel(panel, row, points, columnBegin, sums);
     return;
   }
   builder = panel.builder();
@@ -270,7 +292,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
     }
   PointEvaluator inside = panel;
   inside.enterRegion(branch, branch.thenBlock());
-  finishTile(inside, row, points, columnBegin, sums);
+  finishPanel(inside, row, points, columnBegin, sums);
   inside.leave();
 }
 
@@ -286,7 +308,11 @@ bool ContractionEmitter::emit() {
       packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
     } else {
       aRowStride = 1;
-      aKStride = llvm::alignTo(tile.chunkRows, lanes);
+      // An odd number of cache lines: one k of a tile after the other lies in sets of its own.
+      int64_t line = 512 / packType.getIntOrFloatBitWidth();
+      aKStride = llvm::alignTo(tile.chunkRows, line);
+      if (aKStride / line % 2 == 0 && packedK > 1)
+        aKStride += line;
       packedA = scratch.take(packType, (packedK + 1) * aKStride + lanes);
     }
   }
@@ -352,11 +378,12 @@ bool ContractionEmitter::emit() {
       kEnd = capped(at, at.addConstant(kBegin, tile.kc), size, size % tile.kc == 0);
     }
   }
-  if (tile.packedPanels > 1)
-    packAllPanels(at, firstPanel, panelEnd);
+  bool inChunks = tile.chunkRows < tile.blockRows;
+  if (b.packed && inChunks)
+    packManyPanels(at, firstPanel, panelEnd, tile.groupPanels, firstPanel, firstPanel);
   chunkBegin = rowBegin;
   Value chunkEnd = rowEnd;
-  if (tile.chunkRows < tile.blockRows) {
+  if (inChunks) {
     scf::ForOp chunks = openLoop(at, rowBegin, rowEnd, tile.chunkRows);
     at.enterLoop(chunks);
     chunkBegin = chunks.getInductionVar();
@@ -365,10 +392,24 @@ bool ContractionEmitter::emit() {
   }
   if (a.packed)
     packRows(at, chunkBegin, chunkEnd);
-  scf::ForOp panelLoop = openLoop(at, firstPanel, panelEnd, 1);
+  Value packedBegin = firstPanel, packedEnd = panelEnd, firstPacked = firstPanel;
+  if (!inChunks && tile.packedPanels > 1) {
+    // The last ones are packed together with some that came before.
+    scf::ForOp some = openLoop(at, firstPanel, panelEnd, tile.packedPanels);
+    at.enterLoop(some);
+    packedBegin = firstPacked = some.getInductionVar();
+    packedEnd = at.addConstant(packedBegin, tile.packedPanels);
+    if (tile.panels % tile.groupPanels || tile.groupPanels % tile.packedPanels) {
+      OpBuilder builder = at.builder();
+      packedEnd = arith::MinUIOp::create(builder, at.loc(), packedEnd, panelEnd);
+      firstPacked = arith::SubIOp::create(builder, at.loc(), packedEnd, at.constant(tile.packedPanels));
+    }
+    packManyPanels(at, firstPacked, packedEnd, tile.packedPanels, firstPanel, firstPacked);
+  }
+  scf::ForOp panelLoop = openLoop(at, packedBegin, packedEnd, 1);
   at.enterLoop(panelLoop);
-  enterPanel(at, panelLoop.getInductionVar(), firstPanel);
-  if (b.packed && tile.packedPanels == 1) {
+  enterPanel(at, panelLoop.getInductionVar(), firstPanel, firstPacked);
+  if (b.packed && !inChunks && tile.packedPanels == 1) {
     if (runs)
       packRuns(at, columnBegin);
     else

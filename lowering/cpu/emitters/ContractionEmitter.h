@@ -24,8 +24,8 @@ private:
   void packPanels(PointEvaluator &panel, mlir::Value columnBegin, int64_t count = 1);
   void packColumns(PointEvaluator &panel, mlir::Value columnBegin);
   void packRuns(PointEvaluator &panel, mlir::Value columnBegin);
-  void packAllPanels(PointEvaluator &block, mlir::Value firstPanel, mlir::Value panelEnd);
-  void enterPanel(PointEvaluator &at, mlir::Value panel, mlir::Value firstPanel);
+  void packManyPanels(PointEvaluator &block, mlir::Value begin, mlir::Value end, int64_t most, mlir::Value firstPanel, mlir::Value firstPacked);
+  void enterPanel(PointEvaluator &at, mlir::Value panel, mlir::Value firstPanel, mlir::Value firstPacked);
   mlir::SmallVector<mlir::Value> forEachK(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
   mlir::SmallVector<mlir::Value> forEachPacked(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
   mlir::Value packedFactor(PointEvaluator &at, const Side &side);
@@ -41,6 +41,8 @@ private:
   mlir::SmallVector<mlir::Value> outputsOf(PointEvaluator &point, mlir::Value sum);
   void finishTile(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
                   mlir::ArrayRef<mlir::Value> sums);
+  void finishPanel(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
+                   mlir::ArrayRef<mlir::Value> sums);
   void finishRowByRow(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value columnBegin, mlir::ArrayRef<mlir::Value> sums);
 
   mlir::func::FuncOp shell;
@@ -49,6 +51,7 @@ private:
   int64_t panelElements() const { return packedK * tile.nr(); }
   int64_t aRowStride = 0, aKStride = 1, scratchBytes = 0;
   mlir::Value rowBegin, chunkBegin; ///< of the block, and of the chunk: packed rows begin there
+  bool panelIsWhole = false; ///< what is written now is for panels whose columns all exist
   mlir::Value columnBegin, panelInGroup, packedBase; ///< of the panel; where it is in packedB
   mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
   mlir::Value splitBegin;   ///< of the outermost packed k atom

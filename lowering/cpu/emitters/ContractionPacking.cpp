@@ -17,8 +17,8 @@ namespace millrace::lowering {
 namespace {
 /// Rows of b ahead of the one that is packed: the next ones lie on other pages, which the processor fetches late on its own.
 constexpr int64_t kRowsAhead = 8;
-/// Panels that are packed side by side.
-constexpr int64_t kPanelsAtOnce = 4;
+/// The same for a, of which pieces of rows are packed.
+constexpr int64_t kRowsOfAAhead = 2;
 } // namespace
 
 /// The factor as it is packed; lanes that do not exist are 0.
@@ -111,6 +111,14 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
     }
     at.setLanes(a.lane, mask, count);
   }
+  // From an element of this row to that of a later one.
+  Value ahead;
+  if (!alongRows && a.operand->kind == Operand::Buffer && a.operand->access.guards.empty() && mOrder.size() == 1)
+    if (int64_t stride = a.operand->access.address.coefficient(mOrder.back()); stride >= 256) {
+      builder = at.builder();
+      Value left = arith::SubIOp::create(builder, at.loc(), at.constant(rows() - 1), row);
+      ahead = at.mulConstant(arith::MinUIOp::create(builder, at.loc(), left, at.constant(kRowsOfAAhead)), stride);
+    }
   forEachK(at, alongRows ? 1 : lanes, {},
            [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
              if (!alongRows && kInner >= 0) {
@@ -124,6 +132,12 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
                }
                point.setLanes(kInner, mask, count);
              }
+             if (ahead) {
+               Value from = point.add(point.address(a.operand->access), ahead);
+               OpBuilder inner = point.builder();
+               memref::PrefetchOp::create(inner, point.loc(), point.buffer(a.operand->access.buffer), ValueRange{from}, /*isWrite=*/false,
+                                          /*localityHint=*/3, /*isDataCache=*/true);
+             }
              Value value = packedFactor(point, a);
              Value to = point.add(base, point.mulConstant(packedIndex, aKStride));
              OpBuilder inner = point.builder();
@@ -133,9 +147,9 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
   at.leave();
 }
 
-/// Mask of vector number `vector` of the panel; null if all its columns exist.
+/// Mask of vector number `vector` of the panel; null if all its columns are known to exist.
 Value ContractionEmitter::columnMask(PointEvaluator &at, Value columnBegin, int64_t vector, Value &count) {
-  if (!columnsMasked())
+  if (!columnsMasked() || panelIsWhole)
     return {};
   OpBuilder builder = at.builder();
   Value left =
@@ -145,8 +159,8 @@ Value ContractionEmitter::columnMask(PointEvaluator &at, Value columnBegin, int6
   return vector::CreateMaskOp::create(builder, at.loc(), at.vectorOf(builder.getI1Type()), ValueRange{count});
 }
 
-/// Begins a panel: its columns, its place in the group and in scratch.
-void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value firstPanel) {
+/// Begins a panel: its columns, its place in the group and in scratch, where `firstPacked` comes first.
+void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value firstPanel, Value firstPacked) {
   columnBegin = at.constant(0);
   if (panelAtom < 0)
     columnBegin = at.mulConstant(panel, tile.nr());
@@ -154,23 +168,23 @@ void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value first
     at.bindIndex(panelAtom, panel);
   OpBuilder builder = at.builder();
   panelInGroup = arith::SubIOp::create(builder, at.loc(), panel, firstPanel);
-  packedBase = tile.packedPanels > 1 ? at.mulConstant(panelInGroup, panelElements()) : at.constant(0);
+  Value inPacked = arith::SubIOp::create(builder, at.loc(), panel, firstPacked);
+  packedBase = tile.packedPanels > 1 ? at.mulConstant(inPacked, panelElements()) : at.constant(0);
 }
 
-/// All panels of a group to scratch, some at a time: wide pieces of b's rows.
-void ContractionEmitter::packAllPanels(PointEvaluator &block, Value firstPanel, Value panelEnd) {
-  bool isWide = b.lane == nLane && !runs && panelAtom < 0 && tile.groupPanels >= kPanelsAtOnce && tile.panels % tile.groupPanels == 0;
-  int64_t count = isWide ? kPanelsAtOnce : 1;
+/// The panels in [begin, end) to scratch, some at a time: wide pieces of b's rows. `firstPacked` is the first one in scratch.
+void ContractionEmitter::packManyPanels(PointEvaluator &block, Value begin, Value end, int64_t most, Value firstPanel, Value firstPacked) {
+  int64_t count = packsWide() ? std::min(most, kPanelsAtOnce) : 1;
   PointEvaluator at = block;
-  scf::ForOp loop = openLoop(at, firstPanel, panelEnd, count);
+  scf::ForOp loop = openLoop(at, begin, end, count);
   at.enterLoop(loop);
   Value panel = loop.getInductionVar();
-  if (tile.groupPanels % count) {
+  if (most % count || tile.panels % tile.groupPanels) {
     // The last ones overlap those before.
     OpBuilder builder = at.builder();
-    panel = arith::MinUIOp::create(builder, at.loc(), panel, arith::SubIOp::create(builder, at.loc(), panelEnd, at.constant(count)));
+    panel = arith::MinUIOp::create(builder, at.loc(), panel, arith::SubIOp::create(builder, at.loc(), end, at.constant(count)));
   }
-  enterPanel(at, panel, firstPanel);
+  enterPanel(at, panel, firstPanel, firstPacked);
   if (runs)
     packRuns(at, columnBegin);
   else

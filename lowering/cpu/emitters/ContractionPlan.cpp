@@ -249,8 +249,8 @@ void ContractionPlan::chooseBlocks() {
   if (!order.empty()) {
     kInner = order.pop_back_val();
     int64_t size = model.atomSizes[kInner];
-    // A panel of b stays in the level 1 cache, or nearly so.
-    constexpr int64_t kMost = 512, kWanted = 384;
+    // Longer than the level 1 cache would like: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
+    constexpr int64_t kMost = 1024, kWanted = 768;
     tile.kChunks = size <= kMost ? 1 : llvm::divideCeil(size, kWanted);
     tile.kc = llvm::divideCeil(size, tile.kChunks);
     if (tile.kChunks > 1)
@@ -316,7 +316,7 @@ void ContractionPlan::chooseBlocks() {
 void ContractionPlan::chooseUnits() {
   // A chunk of rows stays in the level 2 cache while the panels of its group pass. Several of them share the packed panels, and their partial
   // sums wait together.
-  constexpr int64_t kMostChunks = 4;
+  constexpr int64_t kMostChunks = 8;
   int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
   int64_t limit = std::max<int64_t>(64, target.l2Bytes * 11 / 20 / (packedK * bytes));
   // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
@@ -364,8 +364,10 @@ void ContractionPlan::chooseUnits() {
   }
   int64_t chunks = llvm::divideCeil(tile.blockRows, std::max(limit, align));
   tile.chunkRows = llvm::alignTo(llvm::divideCeil(tile.blockRows, chunks), align);
-  if (tile.chunkRows < tile.blockRows && b.packed)
+  if (b.packed && tile.chunkRows < tile.blockRows)
     tile.packedPanels = tile.groupPanels;
+  else if (b.packed && packsWide())
+    tile.packedPanels = llvm::divideCeil(tile.groupPanels, llvm::divideCeil(tile.groupPanels, kPanelsAtOnce));
   if (tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
     tile.shortTiles = shortTilesOf(rows(), tile.mr);
 }

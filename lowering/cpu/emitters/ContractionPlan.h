@@ -28,7 +28,7 @@ struct Tiling {
   int64_t splits = 1, splitLength = 1; ///< parts of the outermost k atom that is packed
   int64_t blockRows = 1, mBlocks = 1;
   int64_t chunkRows = 1;  ///< of a block, that stay in the level 2 cache while the panels of a group pass
-  int64_t packedPanels = 1; ///< of a group, that scratch holds: all of them if there are several chunks
+  int64_t packedPanels = 1; ///< of a group, that scratch holds: all of them if there are several chunks, else those that are packed side by side
   int64_t groupPanels = 1, groups = 1, panels = 1;
   int64_t nr() const { return lanes * nv; }
 };
@@ -83,6 +83,15 @@ struct ContractionPlan {
   }
   /// Packed factors have no gaps: k of a block can be counted instead of nested.
   bool isDense() const { return kMiddle.empty() || (tile.kStride == tile.kc && model.atomSizes[kInner] % tile.kc == 0); }
+
+protected:
+  /// Panels that are packed side by side, where b has rows that several of them are pieces of.
+  static constexpr int64_t kPanelsAtOnce = 4;
+  /// All groups have enough of them.
+  bool packsWide() const {
+    int64_t last = tile.panels % tile.groupPanels;
+    return b.lane == nLane && !runs && panelAtom < 0 && tile.groupPanels >= 2 && (last == 0 || last >= kPanelsAtOnce);
+  }
 
 private:
   mlir::LogicalResult match();

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- DataMovement.cpp - Transposes --------------------------------------===//
 // Input:   y[u, v] = f(x[v, u], ...): x is contiguous along u, y along v; f elementwise, other indices around them.
-// Output:  an iteration is a block of v (8 vectors) for one value of the outer indices. For each square of `lanes` u and
-//          v: vectors of x along u, transposed by shuffles, then f and the stores for each u along v.
-//          The last squares of u overlap those before; the last vector of v is masked. A u that is no multiple of a vector is read
-//          together with the index outside of it, where x is contiguous along both (weights of convolutions: 9 and channels).
+// Output:  an iteration is a block of v (several vectors) for one value of the outer indices. For each square of `lanes` u and v: vectors of
+//          x along u, transposed by shuffles, and f for each u along v.
+//   direct   what comes out of a square is stored at once.
+//   staged   where powers of two lie between rows: a tile of transposed squares is collected in scratch, so that whole cache lines of x
+//            are read and long pieces of y's rows written before they push each other out; also large results, which are then stored
+//            around the caches.
+//          The last squares of u and v overlap those before. A v shorter than a vector is masked. A u that is no multiple of a vector is
+//          read together with the index outside of it, where x is contiguous along both (weights of convolutions: 9 and channels).
 // Leaves alone kernels with reductions, or where everything is contiguous along one index.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
 #include "lowering/cpu/emitters/VectorTranspose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <map>
@@ -20,6 +26,12 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
+constexpr int64_t kSmallTranspose = 128 << 10; ///< bytes; what stays in the first caches needs no tiles
+constexpr int64_t kCrowdedRows = 2048;         ///< bytes; rows at multiples of it share few sets of a cache
+constexpr int64_t kPage = 4096;
+constexpr int64_t kCacheLine = 64;
+constexpr int64_t kStreamedResult = 4 << 20; ///< bytes; from here on stores around the caches win, even if the result is read next
+
 class TransposeEmitter {
 public:
   TransposeEmitter(func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
@@ -28,8 +40,16 @@ public:
 
 private:
   LogicalResult match();
+  void chooseBlocks(AtomSet outside);
+  bool maySkipCaches() const;
   bool emit();
+  using Squares = SmallVector<SmallVector<Value>>; ///< per transposed access and u: a vector along v
+  Squares readSquares(PointEvaluator &at, Value u0, Value v0, Value rowMask);
+  void writeRow(PointEvaluator &point, ArrayRef<Value> vectors);
+  void emitDirect(PointEvaluator &at, Value begin, Value end);
   void emitSquare(PointEvaluator &at, Value u0, Value v0);
+  void emitStaged(PointEvaluator &at, Value begin, Value end);
+  Value atMost(PointEvaluator &at, Value index, int64_t most);
 
   func::FuncOp kernel;
   const KernelModel &model;
@@ -38,7 +58,11 @@ private:
   int u = -1, v = -1;
   int around = -1; ///< index whose elements follow each other after those of u
   int64_t sizeU = 0; ///< of both
+  int64_t sizeV = 0;
   int64_t lanes = 1, block = 1, blocks = 1;
+  bool isStaged = false, isStreamed = false;
+  int64_t tile = 0; ///< of u, staged
+  int64_t scratchBytes = 0;
   SmallVector<int> outer;
   SmallVector<const Access *> transposed;
   func::FuncOp shell;
@@ -110,53 +134,101 @@ LogicalResult TransposeEmitter::match() {
         around = atom;
   if (around >= 0)
     sizeU *= model.atomSizes[around];
-  outer = outermostFirst(model, all & ~(atomBit(u) | atomBit(v) | atomBit(around)));
-  // Long pieces of the result's rows spare the translation of addresses; enough of them for the threads.
-  block = 8 * lanes;
-  while (block > 4 * lanes && model.atomSizes[v] / block * model.product(all & ~(atomBit(u) | atomBit(v) | atomBit(around))) < 4 * target.threads)
-    block /= 2;
-  blocks = llvm::divideCeil(model.atomSizes[v], block);
+  sizeV = model.atomSizes[v];
+  AtomSet outside = all & ~(atomBit(u) | atomBit(v) | atomBit(around));
+  outer = outermostFirst(model, outside);
+  chooseBlocks(outside);
   return success();
 }
 
-void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
-  int64_t sizeV = model.atomSizes[v];
-  int64_t rows = std::min(lanes, sizeU);
-  Value count, mask;
-  if (sizeV % lanes) {
-    OpBuilder b = at.builder();
-    Value left = arith::SubIOp::create(b, at.loc(), at.constant(sizeV), v0);
-    count = arith::MinUIOp::create(b, at.loc(), left, at.constant(lanes));
-    mask = vector::CreateMaskOp::create(b, at.loc(), at.vectorOf(b.getI1Type()), ValueRange{count});
+void TransposeEmitter::chooseBlocks(AtomSet outside) {
+  int64_t bytes = 0;
+  bool isCrowded = false;
+  auto bytesOf = [](const Access &access) -> int64_t { return llvm::divideCeil(access.elementType.getIntOrFloatBitWidth(), 8); };
+  for (const Access *access : transposed) {
+    bytes += access->numElements * bytesOf(*access);
+    isCrowded |= access->address.coefficient(v) * bytesOf(*access) % kCrowdedRows == 0;
   }
-  Value rowMask;
-  if (rows < lanes) {
-    SmallVector<bool> bits(lanes, false);
-    std::fill_n(bits.begin(), rows, true);
-    rowMask = at.number(DenseElementsAttr::get(at.vectorOf(IntegerType::get(kernel.getContext(), 1)), bits));
-  }
-  SmallVector<SmallVector<Value>> squares;
+  for (const Output &output : model.outputs)
+    isCrowded |= output.store.address.coefficient(u) * bytesOf(output.store) % kCrowdedRows == 0;
+  bool mayStage = around < 0 && sizeU >= lanes && sizeV >= lanes && bytes >= kSmallTranspose;
+  isStreamed = mayStage && maySkipCaches();
+  isStaged = isStreamed || (mayStage && isCrowded);
+  // Long pieces of the result's rows spare the translation of addresses; enough of them for the threads. Tiles that go through caches are
+  // smaller: what is written lies beside what is read.
+  block = isStaged && !isStreamed ? 4 * lanes : 8 * lanes;
+  while (block > 4 * lanes && sizeV / block * model.product(outside) < 4 * target.threads)
+    block /= 2;
+  blocks = llvm::divideCeil(sizeV, block);
+  tile = 8 * lanes;
+}
+
+/// The result is large, the more so the better caches keep it otherwise, and all its vectors are parts of whole cache lines.
+bool TransposeEmitter::maySkipCaches() const {
+  return llvm::all_of(model.outputs, [&](const Output &output) {
+    const Access &store = output.store;
+    int64_t width = llvm::divideCeil(store.elementType.getIntOrFloatBitWidth(), 8), rows = std::abs(store.address.coefficient(u)) * width;
+    auto isAligned = [&](int64_t elements) { return elements * width % kCacheLine == 0; };
+    int64_t least = rows % kPage == 0 ? kStreamedResult : rows > kPage ? 2 * kStreamedResult : 6 * kStreamedResult;
+    return store.numElements * width >= least && isAligned(store.address.offset) && isAligned(sizeV) &&
+           llvm::all_of(store.address.terms, [&](auto term) { return term.first == v || isAligned(term.second); });
+  });
+}
+
+Value TransposeEmitter::atMost(PointEvaluator &at, Value index, int64_t most) {
+  OpBuilder b = at.builder();
+  return arith::MinUIOp::create(b, at.loc(), index, at.constant(most));
+}
+
+TransposeEmitter::Squares TransposeEmitter::readSquares(PointEvaluator &at, Value u0, Value v0, Value rowMask) {
+  Squares squares;
   for (const Access *access : transposed) {
     SmallVector<Value> vectors;
     for (int64_t column = 0; column < lanes; ++column) {
       PointEvaluator point = at;
       point.enter(at.block());
       Value index = point.addConstant(v0, column);
-      if (mask) {
-        OpBuilder b = point.builder();
-        index = arith::MinUIOp::create(b, point.loc(), index, point.constant(sizeV - 1));
-      }
-      point.bindIndex(v, index);
+      point.bindIndex(v, sizeV < lanes ? atMost(point, index, sizeV - 1) : index);
       point.bindIndex(u, u0);
       if (around >= 0)
         point.bindIndex(around, point.constant(0));
-      point.setLanes(u, rowMask, rowMask ? point.constant(rows) : Value());
+      point.setLanes(u, rowMask, rowMask ? point.constant(std::min(lanes, sizeU)) : Value());
       vectors.push_back(point.load(*access));
     }
     OpBuilder b = at.builder();
     transposeInRegisters(b, at.loc(), vectors);
     squares.push_back(vectors);
   }
+  return squares;
+}
+
+/// f and the stores at a point with u and v known, given what the transposed accesses are there.
+void TransposeEmitter::writeRow(PointEvaluator &point, ArrayRef<Value> vectors) {
+  for (auto [access, vector] : llvm::zip(transposed, vectors))
+    point.bindLoad(*access, vector);
+  for (const Output &output : model.outputs) {
+    if (!isStreamed) {
+      point.store(output.store, point.evaluate(output.value));
+      continue;
+    }
+    Value value = point.evaluateVector(output.value), to = point.address(output.store);
+    OpBuilder b = point.builder();
+    if (output.store.elementType.isInteger(1))
+      value = arith::ExtUIOp::create(b, point.loc(), point.vectorOf(b.getI8Type()), value);
+    auto type = cast<VectorType>(value.getType());
+    vector::StoreOp::create(b, point.loc(), value, point.buffer(output.store.buffer), ValueRange{to}, /*nontemporal=*/true,
+                            llvm::Align(lanes * type.getElementTypeBitWidth() / 8));
+  }
+}
+
+void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
+  int64_t rows = std::min(lanes, sizeU);
+  auto maskOf = [&](int64_t count) {
+    SmallVector<bool> bits(lanes, false);
+    std::fill_n(bits.begin(), count, true);
+    return at.number(DenseElementsAttr::get(at.vectorOf(IntegerType::get(kernel.getContext(), 1)), bits));
+  };
+  Squares squares = readSquares(at, u0, v0, rows < lanes ? maskOf(rows) : Value());
   for (int64_t row = 0; row < rows; ++row) {
     PointEvaluator point = at;
     point.enter(at.block());
@@ -169,11 +241,124 @@ void TransposeEmitter::emitSquare(PointEvaluator &at, Value u0, Value v0) {
     }
     point.bindIndex(u, index);
     point.bindIndex(v, v0);
-    point.setLanes(v, mask, count);
-    for (auto [access, vectors] : llvm::zip(transposed, squares))
-      point.bindLoad(*access, vectors[row]);
-    for (const Output &output : model.outputs)
-      point.store(output.store, point.evaluate(output.value));
+    point.setLanes(v, sizeV < lanes ? maskOf(sizeV) : Value(), sizeV < lanes ? point.constant(sizeV) : Value());
+    SmallVector<Value> vectors;
+    for (ArrayRef<Value> square : squares)
+      vectors.push_back(square[row]);
+    writeRow(point, vectors);
+  }
+}
+
+void TransposeEmitter::emitDirect(PointEvaluator &at, Value begin, Value end) {
+  // Two squares side by side use whole cache lines of x before its next rows push them out.
+  int64_t squares = sizeU >= 2 * lanes ? 2 : 1, step = squares * lanes;
+  scf::ForOp uLoop = openLoop(at, at.constant(0), at.constant(sizeU), step);
+  at.enterLoop(uLoop);
+  Value u0 = uLoop.getInductionVar();
+  if (sizeU < lanes)
+    u0 = at.constant(0);
+  else if (sizeU % step)
+    u0 = atMost(at, u0, sizeU - step);
+  // The other parts of `around` and u lie far from each other in the result, often by powers of two: a row is best written in whole
+  // cache lines at once, before the lines of other rows take its place.
+  int64_t beside = around >= 0 && sizeV % (2 * lanes) == 0 ? 2 : 1;
+  scf::ForOp vLoop = openLoop(at, begin, end, beside * lanes);
+  at.enterLoop(vLoop);
+  Value v0 = vLoop.getInductionVar();
+  if (sizeV % lanes && sizeV > lanes)
+    v0 = atMost(at, v0, sizeV - lanes);
+  for (int64_t square = 0; square < squares; ++square)
+    for (int64_t next = 0; next < beside; ++next)
+      emitSquare(at, at.addConstant(u0, square * lanes), at.addConstant(v0, next * lanes));
+}
+
+void TransposeEmitter::emitStaged(PointEvaluator &at, Value begin, Value end) {
+  int64_t squares = sizeU >= 2 * lanes ? 2 : 1, step = squares * lanes;
+  Scratch scratch(shell);
+  SmallVector<Value> tiles; // [u][v]
+  for (const Access *access : transposed)
+    tiles.push_back(scratch.take(access->elementType, tile * block));
+  scratchBytes = scratch.bytes();
+  if (sizeV % lanes)
+    begin = atMost(at, begin, sizeV - lanes);
+  scf::ForOp tileLoop = openLoop(at, at.constant(0), at.constant(sizeU), tile);
+  at.enterLoop(tileLoop);
+  Value first = tileLoop.getInductionVar(), last = at.addConstant(first, tile);
+  if (sizeU % step)
+    first = atMost(at, first, sizeU - step);
+  if (sizeU % tile)
+    last = atMost(at, last, sizeU);
+  auto place = [&](PointEvaluator &point, Value uAt, Value vAt) {
+    OpBuilder b = point.builder();
+    Value row = arith::SubIOp::create(b, point.loc(), uAt, first), column = arith::SubIOp::create(b, point.loc(), vAt, begin);
+    return point.add(point.mulConstant(row, block), column);
+  };
+
+  scf::ForOp vLoop = openLoop(at, begin, end, lanes);
+  at.enterLoop(vLoop);
+  Value v0 = vLoop.getInductionVar();
+  if (sizeV % lanes)
+    v0 = atMost(at, v0, sizeV - lanes);
+  scf::ForOp uLoop = openLoop(at, first, last, step);
+  at.enterLoop(uLoop);
+  Value u0 = uLoop.getInductionVar();
+  if (sizeU % step)
+    u0 = atMost(at, u0, sizeU - step);
+  if (isStreamed)
+    for (const Access *access : transposed)
+      for (int64_t column = 0; column < lanes; ++column) {
+        PointEvaluator point = at;
+        point.enter(at.block());
+        point.bindIndex(v, point.addConstant(v0, column));
+        point.bindIndex(u, point.addConstant(u0, tile));
+        OpBuilder b = point.builder();
+        memref::PrefetchOp::create(b, point.loc(), point.buffer(access->buffer), ValueRange{point.address(*access)}, /*isWrite=*/false,
+                                   /*localityHint=*/3, /*isDataCache=*/true);
+      }
+  for (int64_t square = 0; square < squares; ++square) {
+    Value from = at.addConstant(u0, square * lanes);
+    Squares read = readSquares(at, from, v0, {});
+    for (auto [vectors, memref] : llvm::zip(read, tiles)) {
+      Value to = place(at, from, v0);
+      for (auto [row, vector] : llvm::enumerate(vectors)) {
+        Value where = at.addConstant(to, row * block);
+        OpBuilder b = at.builder();
+        Value bytes = vector;
+        if (getElementTypeOrSelf(bytes.getType()).isInteger(1))
+          bytes = arith::ExtUIOp::create(b, at.loc(), at.vectorOf(b.getI8Type()), bytes);
+        vector::StoreOp::create(b, at.loc(), bytes, memref, ValueRange{where});
+      }
+    }
+  }
+  at.leave();
+  at.leave();
+
+  scf::ForOp rowLoop = openLoop(at, first, last, 1);
+  at.enterLoop(rowLoop);
+  at.bindIndex(u, rowLoop.getInductionVar());
+  int64_t beside = sizeV % (2 * lanes) == 0 ? 2 : 1;
+  scf::ForOp pieceLoop = openLoop(at, begin, end, beside * lanes);
+  at.enterLoop(pieceLoop);
+  for (int64_t next = 0; next < beside; ++next) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    Value along = point.addConstant(pieceLoop.getInductionVar(), next * lanes);
+    if (sizeV % lanes)
+      along = atMost(point, along, sizeV - lanes);
+    point.bindIndex(v, along);
+    point.setLanes(v);
+    Value from = place(point, rowLoop.getInductionVar(), along);
+    SmallVector<Value> vectors;
+    for (auto [access, memref] : llvm::zip(transposed, tiles)) {
+      OpBuilder b = point.builder();
+      Type stored = cast<MemRefType>(memref.getType()).getElementType();
+      Value vector = vector::LoadOp::create(b, point.loc(), point.vectorOf(stored), memref, ValueRange{from});
+      if (access->elementType.isInteger(1))
+        vector = arith::CmpIOp::create(b, point.loc(), arith::CmpIPredicate::ne, vector,
+                                       point.number(cast<TypedAttr>(b.getZeroAttr(point.vectorOf(stored)))));
+      vectors.push_back(vector);
+    }
+    writeRow(point, vectors);
   }
 }
 
@@ -191,31 +376,19 @@ bool TransposeEmitter::emit() {
     iteration = arith::DivUIOp::create(b, at.loc(), iteration, divisor);
   }
   bindLinear(at, iteration, outer);
-  int64_t sizeV = model.atomSizes[v];
   Value begin = at.mulConstant(piece, block), end = at.addConstant(begin, block);
-  if (sizeV % block) {
-    OpBuilder b = at.builder();
-    end = arith::MinUIOp::create(b, at.loc(), end, at.constant(sizeV));
+  if (sizeV % block)
+    end = atMost(at, end, sizeV);
+  if (isStaged)
+    emitStaged(at, begin, end);
+  else
+    emitDirect(at, begin, end);
+  if (isStreamed) {
+    // Stores around the caches are not ordered with what tells other threads that they are done.
+    OpBuilder b(loop);
+    b.setInsertionPointAfter(loop);
+    LLVM::FenceOp::create(b, at.loc(), LLVM::AtomicOrdering::seq_cst, StringRef());
   }
-  // Two squares side by side use whole cache lines of x before its next rows push them out.
-  int64_t squares = sizeU >= 2 * lanes ? 2 : 1, step = squares * lanes;
-  scf::ForOp uLoop = openLoop(at, at.constant(0), at.constant(sizeU), step);
-  at.enterLoop(uLoop);
-  Value u0 = uLoop.getInductionVar();
-  if (sizeU < lanes) {
-    u0 = at.constant(0);
-  } else if (sizeU % step) {
-    OpBuilder b = at.builder();
-    u0 = arith::MinUIOp::create(b, at.loc(), u0, at.constant(sizeU - step));
-  }
-  // The other parts of `around` and u lie far from each other in the result, often by powers of two: a row is best written in whole
-  // cache lines at once, before the lines of other rows take its place.
-  int64_t beside = around >= 0 && sizeV % (2 * lanes) == 0 ? 2 : 1;
-  scf::ForOp vLoop = openLoop(at, begin, end, beside * lanes);
-  at.enterLoop(vLoop);
-  for (int64_t square = 0; square < squares; ++square)
-    for (int64_t next = 0; next < beside; ++next)
-      emitSquare(at, at.addConstant(u0, square * lanes), at.addConstant(vLoop.getInductionVar(), next * lanes));
   return !at.broken();
 }
 
@@ -227,6 +400,7 @@ FailureOr<EmittedKernel> TransposeEmitter::run() {
   if (failed(out))
     return failure();
   out->rangeEnd = blocks;
+  out->scratchBytesPerTask = scratchBytes;
   for (int atom : outer)
     out->rangeEnd *= model.atomSizes[atom];
   double operations = model.totalOperations() / lanes;

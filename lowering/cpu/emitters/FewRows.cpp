@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- FewRows.cpp - Few rows times a matrix with contiguous rows ---------===//
-// Input:   c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], one to four m, b a buffer that is contiguous along n;
-//          elementwise consumers of c.
+//===- FewRows.cpp - Few rows times a matrix -------------------------------===//
+// Input:   c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], one to eight m, b a buffer that is contiguous along n
+//          or, like a, along k; elementwise consumers of c.
 // Output:  an iteration is a strip of columns. Its sums stand in scratch; some rows of b at a time are added to all of them: long
 //          contiguous pieces of few rows, as prefetchers like them. (Prefetches in the code only cost time.)
+//          Where b is contiguous along k, some columns at a time are multiplied with all rows of a, lanes along k.
 // Leaves alone: columns that are no whole number of steps, several k; b that fits into the caches nearby (column
 //          sums and register tiles do).
 //===----------------------------------------------------------------------===//
@@ -13,6 +14,7 @@
 #include "lowering/cpu/emitters/SumOfProducts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -20,12 +22,16 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-constexpr int64_t kVectors = 2; ///< of one row's sums at a time
 /// Rows of b at a time: as many streams as keep memory busy. Factors of a that find no register come from the stack.
 constexpr int64_t kRowsOfB = 8;
-constexpr int64_t kMostRows = 4;
+/// Of a, which more rows than that would push out of the level 1 cache where b comes by column.
+constexpr int64_t kMostRows = 8, kMostRowsAlongK = 4;
+/// Strips as wide as several threads allow: b is read in the order it lies in, and prefetchers begin anew less often.
+constexpr int64_t kStripsPerThread = 2, kMostColumns = 4096;
 /// Of b. Smaller matrices come from near caches, where nothing is gained: for one row, and for several.
 constexpr int64_t kLeastBytes = 128 << 10, kLeastBytesOfRows = 2 << 20;
+/// Of products whose lanes are added up at the end.
+constexpr int64_t kLeastK = 256;
 
 class FewRowsEmitter {
 public:
@@ -38,6 +44,8 @@ private:
   void chooseStrips();
   bool emit();
   void addRows(PointEvaluator &at, Value begin, Value end, int64_t ofB);
+  void addAllRows(PointEvaluator &at);
+  void multiplyColumns(PointEvaluator &at);
   void finish(PointEvaluator &at);
 
   func::FuncOp kernel;
@@ -47,8 +55,10 @@ private:
   Factor a, b;
   int lane = -1, k = -1;
   AtomSet batch = 0;
+  bool alongK = false; ///< lanes
+  int64_t columnsAtOnce = 1; ///< if so
   SmallVector<int> mOrder;
-  int64_t rows = 1;
+  int64_t rows = 1, vectors = 2; ///< of one row's sums at a time
   int64_t lanes = 1, strip = 1, strips = 1;
   func::FuncOp shell;
   Value sums; ///< of the strip
@@ -90,20 +100,28 @@ LogicalResult FewRowsEmitter::match() {
   for (const Output &output : model.outputs)
     if (output.store.address.atoms() != kept || output.store.address.coefficient(lane) != 1)
       return failure();
-  if (b.operand->kind != Operand::Buffer || !b.operand->access.guards.empty() || b.operand->access.address.coefficient(lane) != 1)
+  auto isContiguous = [](const Factor &factor, int atom) {
+    return factor.operand->kind == Operand::Buffer && factor.operand->access.guards.empty() && factor.operand->access.address.coefficient(atom) == 1;
+  };
+  alongK = !isContiguous(b, lane);
+  if (alongK && (!isContiguous(a, k) || !isContiguous(b, k)))
     return failure();
+  vectors = rows > 4 ? 1 : 2;
   lanes = target.vectorBits / products.accType.getIntOrFloatBitWidth();
   int64_t bytes = model.atomSizes[k] * model.atomSizes[lane] * b.operand->elementType.getIntOrFloatBitWidth() / 8;
-  if (model.atomSizes[lane] % (kVectors * lanes) || model.atomSizes[k] < 16 || bytes < (rows == 1 ? kLeastBytes : kLeastBytesOfRows))
+  if (alongK && (rows > kMostRowsAlongK || model.atomSizes[k] < kLeastK || model.atomSizes[k] % lanes || bytes < kLeastBytesOfRows))
+    return failure();
+  // Sums of `rows` x `columnsAtOnce`, a vector of each column, one of a row.
+  columnsAtOnce = std::clamp<int64_t>((target.vectorRegisters - 1) / (rows + 1), 1, lanes);
+  if (model.atomSizes[lane] % (vectors * lanes) || model.atomSizes[k] < 16 || bytes < (rows == 1 ? kLeastBytes : kLeastBytesOfRows))
     return failure();
   return success();
 }
 
-/// Some strips per thread, each of a page or so of every row.
 void FewRowsEmitter::chooseStrips() {
-  int64_t columns = model.atomSizes[lane], step = kVectors * lanes;
-  int64_t wanted = llvm::divideCeil(4 * target.threads, model.product(batch));
-  strip = std::clamp<int64_t>(llvm::divideCeil(columns, wanted), step, 1024);
+  int64_t columns = model.atomSizes[lane], step = vectors * lanes;
+  int64_t wanted = llvm::divideCeil(kStripsPerThread * target.threads, model.product(batch));
+  strip = std::clamp<int64_t>(llvm::divideCeil(columns, wanted), step, kMostColumns);
   strip = llvm::alignTo(strip, step);
   strips = llvm::divideCeil(columns, strip);
 }
@@ -126,7 +144,7 @@ void FewRowsEmitter::addRows(PointEvaluator &at, Value begin, Value end, int64_t
     }
     points.push_back(point);
   }
-  scf::ForOp columns = openLoop(at, stripBegin, stripEnd, kVectors * lanes);
+  scf::ForOp columns = openLoop(at, stripBegin, stripEnd, vectors * lanes);
   at.enterLoop(columns);
   for (PointEvaluator &point : points)
     point.enterLoop(columns);
@@ -136,20 +154,20 @@ void FewRowsEmitter::addRows(PointEvaluator &at, Value begin, Value end, int64_t
   auto sumType = VectorType::get({lanes}, products.accType);
   SmallVector<Value> places, current;
   for (int64_t row = 0; row < rows; ++row)
-    for (int64_t v = 0; v < kVectors; ++v) {
+    for (int64_t v = 0; v < vectors; ++v) {
       places.push_back(at.addConstant(place, row * strip + v * lanes));
       builder = at.builder();
       current.push_back(vector::LoadOp::create(builder, at.loc(), sumType, sums, ValueRange{places.back()}));
     }
   for (int64_t i = 0; i < ofB; ++i)
-    for (int64_t v = 0; v < kVectors; ++v) {
+    for (int64_t v = 0; v < vectors; ++v) {
       PointEvaluator point = points[i];
       point.enter(point.block());
       point.bindIndex(lane, point.addConstant(column, v * lanes));
       point.setLanes(lane);
       Value factor = point.splat(factorAt(point, products, b));
       for (int64_t row = 0; row < rows; ++row) {
-        Value &sum = current[row * kVectors + v];
+        Value &sum = current[row * vectors + v];
         sum = accumulateProduct(point, factors[i * rows + row], factor, sum, target.fma);
       }
     }
@@ -158,6 +176,71 @@ void FewRowsEmitter::addRows(PointEvaluator &at, Value begin, Value end, int64_t
     vector::StoreOp::create(builder, at.loc(), value, sums, ValueRange{to});
   }
   at.leave();
+  at.leave();
+}
+
+/// sums = a * b, rows of b after one another.
+void FewRowsEmitter::addAllRows(PointEvaluator &at) {
+  OpBuilder builder = at.builder();
+  Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(VectorType::get({lanes}, products.accType))));
+  scf::ForOp clear = openLoop(at, at.constant(0), at.constant(rows * strip), lanes);
+  at.enterLoop(clear);
+  builder = at.builder();
+  vector::StoreOp::create(builder, at.loc(), zero, sums, ValueRange{clear.getInductionVar()});
+  at.leave();
+  int64_t whole = model.atomSizes[k] / kRowsOfB * kRowsOfB;
+  addRows(at, at.constant(0), at.constant(whole), kRowsOfB);
+  if (whole < model.atomSizes[k])
+    addRows(at, at.constant(whole), at.constant(model.atomSizes[k]), 1);
+}
+
+/// sums = a * b, `columnsAtOnce` of b at a time.
+void FewRowsEmitter::multiplyColumns(PointEvaluator &at) {
+  scf::ForOp loop = openLoop(at, stripBegin, stripEnd, columnsAtOnce);
+  at.enterLoop(loop);
+  // The last ones overlap those before.
+  OpBuilder builder = at.builder();
+  Value latest = arith::SubIOp::create(builder, at.loc(), stripEnd, at.constant(columnsAtOnce));
+  Value first = arith::MinUIOp::create(builder, at.loc(), loop.getInductionVar(), latest);
+  Value place = arith::SubIOp::create(builder, at.loc(), first, stripBegin);
+  Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(VectorType::get({lanes}, products.accType))));
+  scf::ForOp along = openLoop(at, at.constant(0), at.constant(model.atomSizes[k]), lanes, SmallVector<Value>(rows * columnsAtOnce, zero));
+  at.enterLoop(along);
+  at.bindIndex(k, along.getInductionVar());
+  SmallVector<Value> current(along.getRegionIterArgs()), columns;
+  for (int64_t i = 0; i < columnsAtOnce; ++i) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    point.bindIndex(lane, point.addConstant(first, i));
+    point.setLanes(k);
+    columns.push_back(point.splat(factorAt(point, products, b)));
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    bindLinear(point, point.constant(row), mOrder);
+    point.setLanes(k);
+    Value factor = point.splat(factorAt(point, products, a));
+    for (int64_t i = 0; i < columnsAtOnce; ++i) {
+      Value &sum = current[row * columnsAtOnce + i];
+      sum = accumulateProduct(point, factor, columns[i], sum, target.fma);
+    }
+  }
+  yieldFrom(along, current);
+  at.leave();
+  bool floats = isa<FloatType>(products.accType);
+  SmallVector<Value> totals = foldLanes(at, SmallVector<Value>(along.getResults()), [&](ArrayRef<Value> x, ArrayRef<Value> y) {
+    SmallVector<Value> added;
+    OpBuilder inner = at.builder();
+    for (auto [left, right] : llvm::zip(x, y))
+      added.push_back(floats ? Value(arith::AddFOp::create(inner, at.loc(), left, right)) : Value(arith::AddIOp::create(inner, at.loc(), left, right)));
+    return added;
+  });
+  for (auto [i, total] : llvm::enumerate(totals)) {
+    Value to = at.addConstant(place, int64_t(i) / columnsAtOnce * strip + int64_t(i) % columnsAtOnce);
+    builder = at.builder();
+    memref::StoreOp::create(builder, at.loc(), total, sums, ValueRange{to});
+  }
   at.leave();
 }
 
@@ -205,17 +288,10 @@ bool FewRowsEmitter::emit() {
     builder = at.builder();
     stripEnd = arith::MinUIOp::create(builder, at.loc(), stripEnd, at.constant(model.atomSizes[lane]));
   }
-  auto sumType = VectorType::get({lanes}, products.accType);
-  Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(sumType)));
-  scf::ForOp clear = openLoop(at, at.constant(0), at.constant(rows * strip), lanes);
-  at.enterLoop(clear);
-  builder = at.builder();
-  vector::StoreOp::create(builder, at.loc(), zero, sums, ValueRange{clear.getInductionVar()});
-  at.leave();
-  int64_t whole = model.atomSizes[k] / kRowsOfB * kRowsOfB;
-  addRows(at, at.constant(0), at.constant(whole), kRowsOfB);
-  if (whole < model.atomSizes[k])
-    addRows(at, at.constant(whole), at.constant(model.atomSizes[k]), 1);
+  if (alongK)
+    multiplyColumns(at);
+  else
+    addAllRows(at);
   finish(at);
   return !at.broken();
 }

@@ -361,9 +361,15 @@ void PointEvaluator::store(const Access &access, Value value) {
   }
 }
 
-Value PointEvaluator::loadScratch(const ScratchRow &row, Type element) {
-  OpBuilder b = builder();
+Value PointEvaluator::scratchAddress(const ScratchRow &row) {
   Value at = linear(row.address);
+  OpBuilder b = builder();
+  return row.origin ? arith::SubIOp::create(b, location, at, row.origin).getResult() : at;
+}
+
+Value PointEvaluator::loadScratch(const ScratchRow &row, Type element) {
+  Value at = scratchAddress(row);
+  OpBuilder b = builder();
   if (row.alongLanes && vectorAtom >= 0)
     return fromStorage(vector::LoadOp::create(b, location, vectorOf(cast<MemRefType>(row.memref.getType()).getElementType()),
                                               row.memref, ValueRange{at}),
@@ -372,8 +378,8 @@ Value PointEvaluator::loadScratch(const ScratchRow &row, Type element) {
 }
 
 void PointEvaluator::storeScratch(const ScratchRow &row, Value value) {
+  Value at = scratchAddress(row);
   OpBuilder b = builder();
-  Value at = linear(row.address);
   if (row.alongLanes && vectorAtom >= 0 && !isa<VectorType>(value.getType()))
     value = splat(value);
   value = toStorage(value);

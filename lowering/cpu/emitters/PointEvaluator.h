@@ -35,6 +35,7 @@ struct ScratchRow {
   mlir::Value memref;
   LinearExpr address;
   bool alongLanes = false; ///< consecutive lanes are consecutive elements
+  mlir::Value origin;      ///< what the address is of the first element, 0 without
 };
 
 class PointEvaluator {
@@ -108,6 +109,7 @@ private:
   mlir::Value outside(const Node &node, mlir::Value value);
   mlir::Value valueInBody(const Node &node, mlir::Value value, mlir::ArrayRef<mlir::Value> args, Known &known);
   mlir::Value computeInBody(const Node &node, mlir::Value value, mlir::ArrayRef<mlir::Value> args, Known &known);
+  mlir::Value scratchAddress(const ScratchRow &row);
   mlir::Value loopIndex(const LinearExpr &expr);
   mlir::Value readAt(const Node &node, const Read &read, mlir::ArrayRef<mlir::Value> args, Known &known);
   std::optional<AtomSet> atomsInBody(const Node &node, mlir::Value value) const;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/VectorTranspose.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -13,6 +14,16 @@ namespace millrace::lowering {
 
 void transposeInRegisters(OpBuilder &builder, Location loc, MutableArrayRef<Value> vectors) {
   int64_t n = vectors.size();
+  // Small floats as the integers they are stored as: LLVM takes shuffles of them apart where the processor has no arithmetic on them.
+  auto type = cast<VectorType>(vectors.front().getType());
+  bool isSmallFloat = isa<FloatType>(type.getElementType()) && type.getElementTypeBitWidth() < 32;
+  VectorType bits = type.clone(builder.getIntegerType(type.getElementTypeBitWidth()));
+  auto castAll = [&](VectorType to) {
+    if (isSmallFloat)
+      for (Value &vector : vectors)
+        vector = arith::BitcastOp::create(builder, loc, to, vector);
+  };
+  castAll(bits);
   for (int64_t d = 1; d < n; d *= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < n; ++lane) {
@@ -27,6 +38,7 @@ void transposeInRegisters(OpBuilder &builder, Location loc, MutableArrayRef<Valu
       vectors[i + d] = vector::ShuffleOp::create(builder, loc, first, second, high);
     }
   }
+  castAll(type);
 }
 
 } // namespace millrace::lowering

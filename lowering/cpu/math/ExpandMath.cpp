@@ -132,6 +132,15 @@ Value expandF32(MathBuilder &b, Operation *op) {
   return b.truncf(callLibrary(b, name, wide), op->getResult(0).getType());
 }
 
+/// The library's remainder of f32 numbers in f64 is an f32 number.
+Value expandRemainder(MathBuilder &b, Value x, Value y) {
+  Type type = x.getType();
+  return remainder(b, x, y, [&] {
+    Type f64 = b.f64Like(type);
+    return b.truncf(callLibrary(b, "fmod", {b.extf(x, f64), b.extf(y, f64)}), type);
+  });
+}
+
 Value expandF64(MathBuilder &b, Operation *op) {
   Value x = op->getOperand(0);
   if (isa<math::CbrtOp>(op))
@@ -232,13 +241,31 @@ Value expandComplexAbs(MathBuilder &b, Value x) {
   return b.truncf(b.select(isInf, inf, result), re.getType());
 }
 
+/// In f64, where an exponential that is too large for f32 can still become a number when it is multiplied by a small sine.
+Value expandComplexExp(MathBuilder &b, Value z) {
+  Value x = b.re(z), y = b.im(z);
+  if (!x.getType().isF32())
+    return emitComplexCall(b, "exp", z);
+  Type f32 = x.getType(), f64 = b.builder.getF64Type();
+  auto [sine, cosine] = sinCosF32(b, y);
+  Value e = expF64(b, b.extf(x, f64));
+  Value real = b.truncf(b.mulf(e, b.extf(cosine, f64)), f32), imaginary = b.truncf(b.mulf(e, b.extf(sine, f64)), f32);
+  // C99, annex G: real numbers stay real; infinite x with y that has no angle.
+  imaginary = b.select(b.cmpf(CmpF::OEQ, y, 0.0), y, imaginary);
+  Value hasAngle = b.cmpf(CmpF::OLT, b.absf(y), b.inf(f32)), zero = b.f(0.0, f32);
+  Value vanishes = b.andi(b.cmpf(CmpF::OEQ, x, b.inf(f32, /*negative=*/true)), b.not1(hasAngle));
+  Value explodes = b.andi(b.cmpf(CmpF::OEQ, x, b.inf(f32)), b.not1(hasAngle));
+  real = b.select(vanishes, zero, b.select(explodes, x, real));
+  return b.complex(real, b.select(vanishes, b.copysign(zero, y), imaginary));
+}
+
 Value expandComplex(MathBuilder &b, Operation *op) {
   auto call = [&](StringRef name) { return emitComplexCall(b, name, op->getOperands()); };
   return TypeSwitch<Operation *, Value>(op)
       .Case<complex::AbsOp>([&](auto) { return expandComplexAbs(b, op->getOperand(0)); })
       .Case<complex::DivOp>([&](auto) { return expandComplexDivision(b, op->getOperand(0), op->getOperand(1)); })
       .Case<complex::CosOp>([&](auto) { return call("cos"); })
-      .Case<complex::ExpOp>([&](auto) { return call("exp"); })
+      .Case<complex::ExpOp>([&](auto) { return expandComplexExp(b, op->getOperand(0)); })
       .Case<complex::Expm1Op>([&](auto) { return call("expm1"); })
       .Case<complex::LogOp>([&](auto) { return call("log"); })
       .Case<complex::Log1pOp>([&](auto) { return call("log1p"); })
@@ -278,13 +305,16 @@ Value expand(MathBuilder &b, Operation *op) {
     return LLVM::MaximumOp::create(b.builder, b.loc, op->getOperand(0), op->getOperand(1));
   if (isa<arith::MinimumFOp>(op))
     return LLVM::MinimumOp::create(b.builder, b.loc, op->getOperand(0), op->getOperand(1));
-  if (!isMath)
+  bool isRemainder = isa<arith::RemFOp>(op);
+  if (!isMath && !isRemainder)
     return {};
   if (hasElement(op, isF16)) {
-    bool isFunction = !libraryName(op).empty() || isa<math::ExpOp, math::LogOp, math::RsqrtOp, math::TanhOp>(op);
+    bool isFunction = isRemainder || !libraryName(op).empty() || isa<math::ExpOp, math::LogOp, math::RsqrtOp, math::TanhOp>(op);
     return isFunction ? widen(b, op, isF16) : Value();
   }
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  if (isRemainder)
+    return element.isF32() || element.isF64() ? expandRemainder(b, op->getOperand(0), op->getOperand(1)) : Value();
   return element.isF32() ? expandF32(b, op) : element.isF64() ? expandF64(b, op) : Value();
 }
 

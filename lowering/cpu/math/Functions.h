@@ -30,6 +30,8 @@ mlir::Value erfF32(MathBuilder &b, mlir::Value x);
 
 // Trigonometric.cpp
 mlir::Value sinF32(MathBuilder &b, mlir::Value x, bool cosine = false);
+/// Sine and cosine.
+std::pair<mlir::Value, mlir::Value> sinCosF32(MathBuilder &b, mlir::Value x);
 mlir::Value tanF32(MathBuilder &b, mlir::Value x);
 mlir::Value atanF32(MathBuilder &b, mlir::Value x);
 mlir::Value atan2F32(MathBuilder &b, mlir::Value y, mlir::Value x);
@@ -41,6 +43,10 @@ mlir::Value powF32(MathBuilder &b, mlir::Value x, mlir::Value y);
 mlir::Value cbrtF32(MathBuilder &b, mlir::Value x);
 mlir::Value cbrtF64(MathBuilder &b, mlir::Value x);
 mlir::Value rsqrt(MathBuilder &b, mlir::Value x);
+
+// Remainder.cpp
+/// x - n y, exact, with the sign of x and n the quotient without its fraction. `far` computes it where the quotient is large or none.
+mlir::Value remainder(MathBuilder &b, mlir::Value x, mlir::Value y, llvm::function_ref<mlir::Value()> far);
 
 // Double arithmetic with at least 2^-33 relative accuracy, for f32 results. Arguments are finite f64 values.
 /// 2^x for x in [-1000, 1000].

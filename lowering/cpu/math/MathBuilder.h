@@ -50,14 +50,20 @@ public:
   }
 
   /// a * c rounded to the nearest integer, as float, and that integer plus `times` the exponent's bias, in the low bits of an integer: what
-  /// lies above them is shifted out when an exponent is made of it. |a * c| < 2^21 (f32), 2^50 (f64).
+  /// lies above them is shifted out when an exponent is made of it. |a * c| < 2^21 (f32), 2^50 (f64); or above that, which gives `most`, a NaN
+  /// any number (f32 only).
   struct Biased {
     Value number, bits;
   };
-  Biased roundProductBiased(Value a, double c, int times) {
+  Biased roundProductBiased(Value a, double c, int times, std::optional<int> most = std::nullopt) {
     double shift = magic(a) + times * (isF64(a) ? 1023 : 127);
-    Value sum = fma(a, c, f(shift, a.getType()));
-    return {subf(sum, shift), bits(sum)};
+    Value sum = fma(a, c, f(shift, a.getType())), rounded = bits(sum);
+    if (most) { // Positive floats are in the order of their bits, which other parts of the core compare than those that multiply.
+      Value limit = i(llvm::bit_cast<uint32_t>(float(shift + *most)), rounded.getType());
+      rounded = mlir::arith::MinSIOp::create(builder, loc, rounded, limit);
+      sum = bitcast(rounded, a.getType());
+    }
+    return {subf(sum, shift), rounded};
   }
   /// 2^n of the `bits` of roundProductBiased(.., 1), for n in the range of normal numbers.
   Value pow2Biased(Value biased) {

@@ -81,24 +81,37 @@ Reduced reduce(MathBuilder &b, Value x) {
   return {branch.getResult(0), branch.getResult(1)};
 }
 
+/// Sine and cosine of the angle, of which a quadrant takes one, with its sign.
+struct Waves {
+  Value sine, cosine, quadrant;
+
+  Waves(MathBuilder &b, Reduced reduced, Type f32) {
+    Value r = b.truncf(reduced.angle, f32);
+    quadrant = b.trunci(reduced.quadrant, b.intLike(f32, 32));
+    Value z = b.mulf(r, r);
+    sine = b.fma(b.mulf(r, z), b.poly(z, {-1.666666716e-01, 8.333329111e-03, -1.983929687e-04, 2.717940106e-06}), r);
+    cosine = b.poly(z, {4.166664556e-02, -1.388733741e-03, 2.443488120e-05});
+    cosine = b.fma(b.mulf(z, z), cosine, b.fma(z, -0.5, b.f(1.0, f32)));
+  }
+
+  /// The sine `quadrants` further on.
+  Value at(MathBuilder &b, int quadrants) const {
+    Value q = quadrants ? b.addi(quadrant, quadrants) : quadrant;
+    Value value = b.select(b.cmpi(CmpI::ne, b.andi(q, 1), 0), cosine, sine);
+    return b.bitcast(b.xori(b.bits(value), b.shli(b.andi(q, 2), 30)), value.getType());
+  }
+};
+
 } // namespace
 
 Value sinF32(MathBuilder &b, Value x, bool cosine) {
-  Type f32 = x.getType();
-  Reduced reduced = reduce(b, x);
-  Value r = b.truncf(reduced.angle, f32);
-  Value quadrant = b.trunci(reduced.quadrant, b.intLike(f32, 32));
-  if (cosine)
-    quadrant = b.addi(quadrant, 1);
-  Value z = b.mulf(r, r);
-  Value sinePart = b.fma(b.mulf(r, z), b.poly(z, {-1.666666716e-01, 8.333329111e-03, -1.983929687e-04, 2.717940106e-06}), r);
-  Value cosinePart = b.poly(z, {4.166664556e-02, -1.388733741e-03, 2.443488120e-05});
-  cosinePart = b.fma(b.mulf(z, z), cosinePart, b.fma(z, -0.5, b.f(1.0, f32)));
-  Value isOdd = b.cmpi(CmpI::ne, b.andi(quadrant, 1), 0);
-  Value value = b.select(isOdd, cosinePart, sinePart);
-  Value sign = b.shli(b.andi(quadrant, 2), 30);
-  Value result = b.bitcast(b.xori(b.bits(value), sign), f32);
-  return cosine ? result : b.keepZero(x, result);
+  Waves waves(b, reduce(b, x), x.getType());
+  return cosine ? waves.at(b, 1) : b.keepZero(x, waves.at(b, 0));
+}
+
+std::pair<Value, Value> sinCosF32(MathBuilder &b, Value x) {
+  Waves waves(b, reduce(b, x), x.getType());
+  return {b.keepZero(x, waves.at(b, 0)), waves.at(b, 1)};
 }
 
 Value tanF32(MathBuilder &b, Value x) {

@@ -6,6 +6,8 @@
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Explanation.h"
 
+#include <algorithm>
+
 namespace millrace::torch_shim {
 
 using tracing::Operand;
@@ -420,6 +422,39 @@ std::string shardingText(const Value &value) {
   if (const tracing::Parts *parts = tracing::partsOf(value))
     return parts->sharding->text;
   return node.kind->op && Session::get().partitions() ? "{replicated}" : "";
+}
+
+void replaceBase(Storage &storage, Value value) {
+  Value &base = storage.base;
+  if (!value.node->op) {
+    storage.held = nullptr; // data has a sharding of its own
+  } else if (!base.node->op) {
+    const tracing::Parts *parts = tracing::partsOf(base);
+    storage.held = parts ? parts->sharding : nullptr;
+  }
+  base = std::move(value);
+  if (storage.sharding && Session::get().partitions() && storage.sharding->tiles.size() == base.shape().dims.size() &&
+      shardingText(base) != storage.sharding->text)
+    base = annotate(base, storage.sharding);
+}
+
+void keepHeldShardings(const std::vector<Storage *> &storages) {
+  auto isHeld = [](const Storage *storage) {
+    const ShardingPtr &held = storage->held;
+    return !storage->sharding && held && held->devices == Session::get().partitions() &&
+           held->tiles.size() == storage->base.shape().dims.size() && shardingText(storage->base).empty();
+  };
+  if (std::none_of(storages.begin(), storages.end(),
+                   [&](const Storage *storage) { return isHeld(storage) && !storage->held->isReplicated(); }))
+    return;
+  static const tracing::Op *const annotation = tracing::findOp("millrace::sharding");
+  for (Storage *storage : storages)
+    if (isHeld(storage)) {
+      Value &base = storage->base;
+      const Shape shape = base.shape();
+      const tracing::Kind *kind = tracing::kindOf(annotation, {Operand{0}, storage->held->text, storage->held->attribute}, {shape});
+      base = tracing::record(kind, {base}, tracing::Origin(base.node->origin));
+    }
 }
 
 PyMethodDef shardingMethods[] = {

@@ -65,6 +65,7 @@ public:
   const bool isCaptured;    ///< made while a decomposition was recorded: holds no value of the user's program
   Storage *previous, *next; ///< all storages of the process, in the order in which they were made
   tracing::ShardingPtr sharding; ///< the user's, for whatever it will hold; or null
+  tracing::ShardingPtr held; ///< without one: of the parts that were there before what still has to be computed; or null
 };
 
 /// A new tensor with a storage of its own.

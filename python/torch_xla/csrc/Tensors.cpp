@@ -144,13 +144,18 @@ Storage::~Storage() {
 std::vector<Value> pendingValues() {
   std::lock_guard lock(Session::get().mutex);
   std::vector<Value> values;
+  std::vector<Storage *> storages;
   for (Storage *storage = firstStorage; storage; storage = storage->next) {
     if (storage->isCaptured)
       continue;
     storage->views.clear();
-    if (storage->base.node && storage->base.node->op)
-      values.push_back(storage->base);
+    if (!storage->base.node || !storage->base.node->op)
+      continue;
+    storages.push_back(storage);
   }
+  keepHeldShardings(storages);
+  for (Storage *storage : storages)
+    values.push_back(storage->base);
   return values;
 }
 
@@ -331,13 +336,6 @@ Value valueOf(const Tensor &xla) {
   return value;
 }
 
-/// What the user wants of the storage's sharding is true of whatever it holds.
-static void keepSharding(Storage &storage) {
-  if (storage.sharding && Session::get().partitions() && storage.sharding->tiles.size() == storage.base.shape().dims.size() &&
-      shardingText(storage.base) != storage.sharding->text)
-    storage.base = annotate(storage.base, storage.sharding);
-}
-
 static void bindValue(const Tensor &xla, Value value) {
   noteFrame();
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
@@ -345,8 +343,7 @@ static void bindValue(const Tensor &xla, Value value) {
   Storage &storage = *storageOf(impl);
   storage.views.clear();
   if (showsAll(impl, storage)) {
-    storage.base = std::move(value);
-    keepSharding(storage);
+    replaceBase(storage, std::move(value));
     return;
   }
   if (impl->numel() == 0) // writes nothing; its strides say nothing either
@@ -364,8 +361,7 @@ static void bindValue(const Tensor &xla, Value value) {
   else
     base = node("millrace::strided_write", {base, std::move(value)},
                 {Operand{0}, Operand{1}, impl->sizes().vec(), impl->strides().vec(), impl->storage_offset()}, shape);
-  storage.base = dtype == whole.dtype ? base : node("millrace::bitcast", {base}, {Operand{0}}, whole);
-  keepSharding(storage);
+  replaceBase(storage, dtype == whole.dtype ? base : node("millrace::bitcast", {base}, {Operand{0}}, whole));
   if (remembered.shape().dims == impl->sizes())
     storage.views.push_back(
         {impl->sizes().vec(), impl->strides().vec(), impl->storage_offset(), dtype, std::move(remembered)});
@@ -386,8 +382,10 @@ tracing::ShardingPtr annotationOf(const Tensor &xla) {
 void setAnnotation(const Tensor &xla, tracing::ShardingPtr sharding) {
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
   Storage &storage = *storageOf(impl);
-  if (showsAll(impl, storage))
-    storage.sharding = std::move(sharding);
+  if (!showsAll(impl, storage))
+    return;
+  storage.sharding = std::move(sharding);
+  storage.held = nullptr;
 }
 
 Value convertTo(Value value, c10::ScalarType type) {

@@ -297,8 +297,11 @@ TEST(Contraction, WeightsInRuns) {
 
 // Few rows stream through a large matrix: each number of them.
 TEST(Contraction, FewRows) {
-  for (int64_t rows : {2, 3, 4})
+  for (int64_t rows : {2, 3, 4, 5, 8})
     EXPECT_EQ(check(matmul(rows, 1056, 515, false, false, "f32", "f32"), Path::Contraction, 1e-4), "") << rows;
+  // Lanes along k: columns left over in every strip.
+  for (int64_t rows : {1, 2, 3, 4})
+    EXPECT_EQ(check(matmul(rows, 1072, 520, false, true, "f32", "f32"), Path::Contraction, 1e-4), "") << rows;
 }
 
 // One row streams through the matrix: rows left over, a last strip that is shorter, batches, a consumer, narrow weights.

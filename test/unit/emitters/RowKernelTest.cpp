@@ -61,6 +61,29 @@ func.func @k(%x: tensor<$Rx$Cxf32>) -> tensor<$Cxf32> {
   return %s : tensor<$Cxf32>
 })";
 
+// The second sum reads the first.
+const char *kVariance = R"(
+func.func @k(%x: tensor<$Rx$Cxf32>) -> (tensor<$Cxf32>, tensor<$Cxf32>) {
+  %zero = arith.constant 0.5 : f32
+  %er = tensor.empty() : tensor<$Cxf32>
+  %erc = tensor.empty() : tensor<$Rx$Cxf32>
+  %fs = linalg.fill ins(%zero : f32) outs(%er : tensor<$Cxf32>) -> tensor<$Cxf32>
+  %s = linalg.reduce ins(%x : tensor<$Rx$Cxf32>) outs(%fs : tensor<$Cxf32>) dimensions = [0]
+    (%in: f32, %acc: f32) { %a = arith.addf %acc, %in : f32 linalg.yield %a : f32 }
+  %d = linalg.generic {indexing_maps = [#rc, #c, #rc], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %s : tensor<$Rx$Cxf32>, tensor<$Cxf32>) outs(%erc : tensor<$Rx$Cxf32>) {
+    ^bb0(%a: f32, %m: f32, %o: f32):
+      %n = arith.constant 0.0625 : f32
+      %mean = arith.mulf %m, %n : f32
+      %v = arith.subf %a, %mean : f32
+      %w = arith.mulf %v, %v : f32
+      linalg.yield %w : f32
+  } -> tensor<$Rx$Cxf32>
+  %q = linalg.reduce ins(%d : tensor<$Rx$Cxf32>) outs(%fs : tensor<$Cxf32>) dimensions = [0]
+    (%in: f32, %acc: f32) { %a = arith.addf %acc, %in : f32 linalg.yield %a : f32 }
+  return %s, %q : tensor<$Cxf32>, tensor<$Cxf32>
+})";
+
 const char *kReduceAll = R"(
 func.func @k(%x: tensor<$Rx$Cxf32>) -> tensor<f32> {
   %zero = arith.constant 0.5 : f32
@@ -191,6 +214,11 @@ TEST(RowKernel, LayerNormBf16) {
 TEST(RowKernel, ReduceLeading) {
   for (auto [r, c] : kShapes)
     EXPECT_EQ(check(kMaps + shaped(kReduceLeading, r, c), Path::Row, 1e-5), "") << r << "x" << c;
+  // Wide columns: sums in scratch, some rows at a time, one or several chunks, with and without a rest of rows and of columns.
+  for (auto [r, c] : std::initializer_list<std::pair<int64_t, int64_t>>{{24, 1024}, {17, 1029}, {25, 2115}, {16, 6007}})
+    EXPECT_EQ(check(kMaps + shaped(kReduceLeading, r, c), Path::Row, 1e-5), "") << r << "x" << c;
+  for (auto [r, c] : std::initializer_list<std::pair<int64_t, int64_t>>{{24, 1024}, {17, 2115}})
+    EXPECT_EQ(check(kMaps + shaped(kVariance, r, c), Path::Row, 1e-5), "") << r << "x" << c;
 }
 TEST(RowKernel, ReduceAll) {
   for (auto [r, c] : kShapes)

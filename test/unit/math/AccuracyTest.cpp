@@ -194,6 +194,37 @@ TEST(Accuracy, BinaryF32) {
   checkBinaryF32("math.atan2", std::atan2, 1.0);
 }
 
+/// Remainders are exact. Quotients of a vector that are all small take another way than any others.
+template <typename T>
+void checkRemainder(const std::string &element, unsigned lanes) {
+  MathKernel kernel("arith.remf", element, 2, lanes);
+  ASSERT_EQ(kernel.error, "");
+  std::mt19937_64 random(4);
+  std::vector<T> x(kCount), w(kCount), y(kCount);
+  const T limits[] = {0, -T(0), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::min(), 3, std::numeric_limits<T>::max(),
+                      std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
+  for (int round = 0; round < 40; ++round) {
+    T scale = std::ldexp(T(1), round % 4 == 1 ? std::numeric_limits<T>::min_exponent - 10 : 0);
+    for (int64_t i = 0; i < kCount; ++i) {
+      x[i] = scale * std::uniform_real_distribution<T>(-1000, 1000)(random);
+      w[i] = scale * std::uniform_real_distribution<T>(-20, 20)(random);
+      if (round % 4 == 2) // whole quotients, and such that are rounded to one
+        x[i] = std::nextafter(w[i] * T(random() % 1000), T(random() % 2 ? 1000000 : -1000000));
+      if (round % 4 == 3)
+        x[i] = limits[random() % 8], w[i] = (random() % 2 ? 1 : -1) * limits[random() % 8];
+    }
+    kernel.run(x.data(), w.data(), y.data());
+    for (int64_t i = 0; i < kCount; ++i)
+      ASSERT_EQ(ulps<T>(y[i], std::fmod(x[i], w[i])), 0) << x[i] << ", " << w[i];
+  }
+}
+
+TEST(Accuracy, Remainder) {
+  checkRemainder<float>("f32", 8);
+  checkRemainder<float>("f32", 0);
+  checkRemainder<double>("f64", 4);
+}
+
 TEST(Accuracy, UnaryF64) {
   checkF64("math.exp", std::exp, -50, 50, 1.5);
   checkF64("math.log", std::log, 0.5, 2, 1.5);

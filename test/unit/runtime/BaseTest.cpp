@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- BaseTest.cpp - Status, events, threads, hashes, memory, floats ------===//
+//===- BaseTest.cpp - Status, events, threads, files, hashes, memory, floats -===//
 #include "runtime/base/Cpu.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/Event.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/buffer/Memory.h"
@@ -12,9 +13,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace millrace::runtime;
 
@@ -214,6 +218,23 @@ TEST(Hash, EveryBitCounts) {
   EXPECT_NE(hash64(text.data(), 99), original);
 }
 
+// -o /dev/null, written by somebody who may replace it, would be the end of it.
+TEST(File, WhatIsNoFileIsWrittenToNotReplaced) {
+  std::string path = ::testing::TempDir() + "/pipe" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  Status written = writeFileAtomically(path, "abc");
+  EXPECT_TRUE(written.ok()) << written.message();
+  struct stat info;
+  EXPECT_TRUE(::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode));
+  char got[4] = {};
+  EXPECT_EQ(::read(reader, got, 3), 3);
+  EXPECT_STREQ(got, "abc");
+  ::close(reader);
+  ::unlink(path.c_str());
+}
+
 TEST(Allocator, CountsPoolsAndLimits) {
   Allocator allocator(1 << 20);
   void *first = *allocator.allocate(1000);
@@ -286,6 +307,24 @@ TEST(SmallFloat, KnownValues) {
   EXPECT_EQ(encodeFloat(DType::F8E5M2, 1e9), 0x7cu);
   EXPECT_EQ(encodeFloat(DType::BF16, 1.00390625), 0x3f80u); // tie to even
   EXPECT_EQ(encodeFloat(DType::BF16, 1.01171875), 0x3f82u);
+}
+
+// Several operands at a time are added in their order, as two at a time are.
+TEST(Reduce, SumsOfManyOperands) {
+  const int64_t n = 331; // vectors, and a rest
+  std::vector<std::vector<float>> operands(5, std::vector<float>(n));
+  for (size_t k = 0; k < operands.size(); ++k)
+    for (int64_t i = 0; i < n; ++i)
+      operands[k][size_t(i)] = (k % 2 ? 1e7f : -1e7f) + float(i) / float(3 * k + 7);
+  std::vector<const void *> pointers;
+  for (const std::vector<float> &each : operands)
+    pointers.push_back(each.data());
+  std::vector<float> wanted = operands[0], got(n);
+  for (size_t k = 1; k < operands.size(); ++k)
+    ASSERT_TRUE(reduceElements(CollectiveStep::Reduction::Sum, DType::F32, wanted.data(), pointers[k], wanted.data(), n));
+  ASSERT_TRUE(sumElements(DType::F32, pointers, got.data(), n));
+  EXPECT_EQ(got, wanted);
+  EXPECT_FALSE(sumElements(DType::BF16, pointers, got.data(), n));
 }
 
 TEST(Reduce, AllTypes) {

@@ -69,6 +69,42 @@ TEST(Executor, CutsRanges) {
     ASSERT_EQ(values[i], 2 * (x[i] + 1)) << i;
 }
 
+// Who always waits at once gets no help of the device's thread; who then does something else finds the work done.
+TEST(Executor, WorkOfThoseWhoWaitIsDoneForOthers) {
+  Builder b = addTwice(3);
+  for (Step &s : b.main().steps)
+    std::get<KernelStep>(s.body).picosecondsPerIteration = 1'000'000'000; // much work, so that nothing runs at the launch
+  auto client = makeClient();
+  auto executable = client->load(b.program);
+  ASSERT_TRUE(executable.ok());
+  std::vector<BufferPtr> arguments = {toDevice<float>(*client, DType::F32, {3}, {1, 2, 3}),
+                                      toDevice<float>(*client, DType::F32, {3}, {10, 20, 30})};
+  auto launch = [&] {
+    auto result = (*executable)->execute({arguments});
+    EXPECT_TRUE(result.ok());
+    return result->done[0];
+  };
+  auto waitOften = [&] {
+    for (int i = 0; i < 20; ++i)
+      EXPECT_TRUE(launch().await().ok());
+  };
+  waitOften();
+  EXPECT_TRUE(launch().awaitFor(60));
+  waitOften();
+  EventSource called;
+  launch().onReady([&](const Status &) { called.set(); });
+  EXPECT_TRUE(called.event().awaitFor(60));
+  waitOften();
+  Event first = launch(), second = launch();
+  EXPECT_TRUE(whenAll({first, second}).awaitFor(60));
+  waitOften();
+  auto copy = arguments[0]->copyTo(client->devices()[0]->memories()[0]); // queued as a launch is
+  ASSERT_TRUE(copy.ok());
+  EXPECT_TRUE((*copy)->ready().awaitFor(60));
+  waitOften();
+  launch(); // nobody looks: the end of the client does it
+}
+
 // Threads share a large copy: every element once, the last piece shorter.
 TEST(Executor, CopiesLargeValues) {
   const int64_t n = (1 << 19) + 1003;

@@ -58,6 +58,12 @@ Program everything() {
   reduce.reducer = 0;
   reduce.name = "all_reduce";
   b.push({reduce, where});
+  reduce.results = {n};
+  reduce.phase = CollectiveStep::Phase::Start;
+  reduce.pair = 3;
+  b.push({reduce, where});
+  reduce.phase = CollectiveStep::Phase::Done;
+  b.push({reduce, where});
   CustomCallStep call;
   call.target = "check.expect_eq";
   call.arguments = {x, t};
@@ -177,7 +183,7 @@ TEST(Program, OtherVersionAndOtherFilesAreNamed) {
   header.abiVersion = 99;
   header.headerHash = hash64(&header, offsetof(Header, headerHash));
   std::memcpy(bytes.data(), &header, sizeof header);
-  EXPECT_EQ(parse(bytes).status().message(), "expects program ABI version 1, but got 99: compile the program again");
+  EXPECT_EQ(std::string(parse(bytes).status().message()), "expects program ABI version " + std::to_string(kProgramAbiVersion) + ", but got 99: compile the program again");
   EXPECT_EQ(parse(std::string(100, 'x')).status().code(), Code::FailedPrecondition);
 }
 

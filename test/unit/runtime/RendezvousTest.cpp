@@ -2,7 +2,9 @@
 //===- RendezvousTest.cpp - Every way a wait can end -----------------------===//
 #include "runtime/collective/Collective.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <memory>
 #include <thread>
 
 using namespace millrace::runtime;
@@ -31,7 +33,7 @@ TEST(Rendezvous, ManyMeetingsInSequence) {
   auto statuses = onMembers(n, [&](uint32_t m) -> Status {
     for (int round = 0; round < 300; ++round) {
       int mine = int(m) + round;
-      Status status = context.meet(m, everybody, operation(0), &mine, [&](const std::vector<const void *> &all) -> Status {
+      Status status = context.meet(m, everybody, operation(0), &mine, [&](const std::vector<const void *> &all, size_t) -> Status {
         for (uint32_t k = 0; k < n; ++k)
           if (*static_cast<const int *>(all[k]) != int(k) + round)
             return internalError("wrong contribution");
@@ -39,7 +41,7 @@ TEST(Rendezvous, ManyMeetingsInSequence) {
       });
       MILLRACE_TRY(status);
       MILLRACE_TRY(context.meet(m, m % 2 ? odd : even, operation(1), &mine,
-                                [&](const std::vector<const void *> &all) -> Status {
+                                [&](const std::vector<const void *> &all, size_t) -> Status {
                                   return all.size() == (m % 2 ? 2u : 3u) ? Status() : internalError("size");
                                 }));
     }
@@ -52,7 +54,78 @@ TEST(Rendezvous, ManyMeetingsInSequence) {
 
 Status meet(RunContext &context, uint32_t m, std::vector<uint32_t> group, OperationId id) {
   int value = 0;
-  return context.meet(m, group, id, &value, [](const std::vector<const void *> &) { return Status(); });
+  return context.meet(m, group, id, &value, [](const std::vector<const void *> &, size_t) { return Status(); });
+}
+
+// Who completes a meeting does the shares of those who have arrived and gone on; several meetings of one group are open at a time.
+TEST(Rendezvous, SharesOfMembersThatAreElsewhere) {
+  RunContext context(1, 2, 30);
+  std::vector<uint32_t> both = {0, 1};
+  int values[2] = {10, 20};
+  std::vector<int> doneBy[2] = {{-1, -1}, {-1, -1}}; // per meeting and share
+  auto work = [&](uint32_t member, int meeting) {
+    return [&, member, meeting](const std::vector<const void *> &all, size_t share) {
+      doneBy[meeting][share] = int(member);
+      return *static_cast<const int *>(all[share]) == values[share] ? Status() : internalError("wrong contribution");
+    };
+  };
+  std::atomic<bool> firstIsDone{false};
+  auto statuses = onMembers(2, [&](uint32_t m) -> Status {
+    auto first = context.arrive(m, both, operation(0), &values[m]), second = context.arrive(m, both, operation(1), &values[m]);
+    if (!first || !second)
+      return first.status();
+    if (m == 0) {
+      MILLRACE_TRY(context.complete(m, **first, work(m, 0)));
+      firstIsDone = true;
+    }
+    while (!firstIsDone) // member 1 completes nothing before member 0 has
+      std::this_thread::yield();
+    if (m == 1)
+      MILLRACE_TRY(context.complete(m, **first, work(m, 0)));
+    MILLRACE_TRY(context.complete(m, **second, work(m, 1)));
+    context.finish(m, Status());
+    return Status();
+  });
+  for (const Status &s : statuses)
+    EXPECT_TRUE(s.ok()) << s.toString();
+  EXPECT_EQ(doneBy[0], (std::vector<int>{0, 0}));
+  EXPECT_NE(doneBy[1][0], -1);
+  EXPECT_NE(doneBy[1][1], -1);
+}
+
+// After leave() nobody reads what the member that failed had to give, whether the others have come or not.
+TEST(Rendezvous, FailureBetweenTheHalves) {
+  for (bool allArrive : {false, true}) {
+    RunContext context(1, 2, 300);
+    std::atomic<int> arrived{0};
+    std::atomic<bool> left{false};
+    auto statuses = onMembers(2, [&](uint32_t m) -> Status {
+      auto value = std::make_unique<int>(7);
+      if (m == 1 && !allArrive)
+        while (!left)
+          std::this_thread::yield();
+      auto meeting = context.arrive(m, {0, 1}, operation(0), value.get());
+      ++arrived;
+      if (m == 1) {
+        while (!left)
+          std::this_thread::yield();
+        Status status = meeting ? context.complete(m, **meeting, [&](const std::vector<const void *> &, size_t) {
+          return internalError("a share of a meeting that is broken");
+        }) : meeting.status();
+        context.finish(m, status);
+        return status;
+      }
+      while (allArrive && arrived < 2)
+        std::this_thread::yield();
+      context.leave(**meeting);
+      value.reset();
+      left = true;
+      Status error = invalidArgument("boom");
+      context.finish(m, error);
+      return error;
+    });
+    EXPECT_EQ(statuses[1].message(), "device 0 failed: boom");
+  }
 }
 
 TEST(Rendezvous, MissingParticipantFinished) {

@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "{devices=[2]<=[2] metadata={op_name=\"a}b\"}}", "{mesh['x'=8,'y'=4], [{'y'}, {'x':(2)2, ?}]}",
                     "{mesh['x'=2,'y'=2,'z'=2], [{'x'}], replicated={'y'}, unreduced={'z'}}",
                     "{mesh['x'=2], device_ids=(1,0), [{'x'}]}", "{mesh['x'=2], replicated}",
-                    "{mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)), [{'x'}]}", "{mesh['x'=2,'y'=2], [{'x'}], manual={'y'}}"));
+                    "{mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)), [{'x'}]}", "{mesh['x'=2,'y'=2], [{'x'}], manual={'y'}}", "{mesh['x'=2,'y'=2], manual}",
+                    "{mesh['x'=2], unreduced}"));
 
 TEST(HloSharding, OtherSpellings) {
   EXPECT_EQ(toString(parse("{ devices = [2,1] <= [2] }")), "{devices=[2,1]<=[2]}");

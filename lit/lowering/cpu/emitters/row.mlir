@@ -66,6 +66,43 @@ func.func private @column_sum(%x: tensor<50x100xf32>) -> tensor<100xf32> attribu
 
 // -----
 
+// 20 vectors of each row in pieces of 5: two for each of two threads.
+// CHECK-LABEL: func.func private @even_column_sum_range(
+// CHECK-SAME:    millrace.range_end = 4 : i64
+// CHECK-COUNT-5:   vector.load
+// CHECK-NOT:       vector.load
+func.func private @even_column_sum(%x: tensor<50x320xf32>) -> tensor<320xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<320xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<320xf32>) -> tensor<320xf32>
+  %s = linalg.reduce ins(%x : tensor<50x320xf32>) outs(%f : tensor<320xf32>) dimensions = [0]
+    (%in: f32, %acc: f32) { %a = arith.addf %acc, %in : f32 linalg.yield %a : f32 }
+  return %s : tensor<320xf32>
+}
+
+// -----
+
+// Wide columns are two chunks for two threads: six rows at a time are added to sums in scratch, then the five that are left.
+// CHECK-LABEL: func.func private @wide_column_sum_range(
+// CHECK-SAME:    millrace.range_end = 2 : i64
+// CHECK-SAME:    millrace.scratch_bytes = 4352 : i64
+// CHECK:         %[[SIX:.+]] = arith.constant 6 : index
+// CHECK:         memref.view
+// CHECK:         scf.for {{.*}} step %[[SIX]]
+// CHECK-COUNT-28:   vector.load
+// CHECK-COUNT-4:    vector.store
+// CHECK-NOT:     iter_args
+func.func private @wide_column_sum(%x: tensor<47x2048xf32>) -> tensor<2048xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2048xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2048xf32>) -> tensor<2048xf32>
+  %s = linalg.reduce ins(%x : tensor<47x2048xf32>) outs(%f : tensor<2048xf32>) dimensions = [0]
+    (%in: f32, %acc: f32) { %a = arith.addf %acc, %in : f32 linalg.yield %a : f32 }
+  return %s : tensor<2048xf32>
+}
+
+// -----
+
 // An elementwise kernel of any rank is one loop over all elements.
 // CHECK-LABEL: func.func private @negate_range(
 // CHECK-SAME:    memref<24000xf32>

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- TensorTypes.h - Types of values that are known to be tensors -------===//
+#pragma once
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace millrace::stablehlo {
+
+/// The type of `value`, which must be a ranked tensor: every operand and result of the dialect but tokens and tuples is.
+inline mlir::RankedTensorType typeOf(mlir::Value value) { return mlir::cast<mlir::RankedTensorType>(value.getType()); }
+
+} // namespace millrace::stablehlo

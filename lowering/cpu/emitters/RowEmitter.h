@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RowEmitter.h - The state of emitRowKernel() ------------------------===//
+// RowPlan.cpp decides what goes along lanes and in which order, RowKernel.cpp writes the code, RowTiles.cpp that of wide sums down columns.
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "lowering/cpu/emitters/EmitterShell.h"
+
+#include <map>
+
+namespace millrace::lowering {
+
+/// Reductions and outputs that are computed in one sweep.
+struct RowGroup {
+  int level = 0;
+  AtomSet inner = 0;
+  int lane = -1;  ///< row mode: the inner atom along the lanes
+  int strips = 1; ///< row mode: vectors per step
+  mlir::SmallVector<const Node *> reductions;
+  mlir::SmallVector<const Output *> outputs;
+  mlir::SmallVector<mlir::Value> keep; ///< values stored to scratch while passing
+};
+
+struct RowPlan {
+  AtomSet parallel = 0; ///< atoms of the range (without the lane atom in column mode)
+  mlir::SmallVector<int> rows; ///< of these, loops of an iteration, outermost first
+  int lane = -1;
+  bool column = false;
+  int64_t width = 1;
+  int strips = 4;
+  int64_t chunk = 0;  ///< column mode: lane elements per iteration
+  int64_t chunks = 1;
+  bool tiled = false; ///< column mode: an iteration takes some rows of its whole chunk at a time, its accumulators lie in scratch
+  std::vector<RowGroup> groups;
+};
+
+class RowEmitter {
+public:
+  RowEmitter(mlir::func::FuncOp kernel, const KernelModel &model, const KernelTarget &target)
+      : kernel(kernel), model(model), target(target) {}
+  mlir::FailureOr<EmittedKernel> run();
+
+private:
+  mlir::LogicalResult plan();
+  int chooseLane(AtomSet candidates) const;
+  void collectGroups();
+  void chooseKept();
+  int evenStrips(int64_t vectors, int64_t others) const;
+  bool suitsTiles(AtomSet reduced, double costPerPoint) const;
+  bool emit();
+
+  using Points = mlir::SmallVector<PointEvaluator, 4>;
+  void emitGroups(Points &points);
+  mlir::SmallVector<mlir::Value> nest(Points &points, mlir::ArrayRef<int> loops, const RowGroup &group, mlir::SmallVector<mlir::Value> carried);
+  mlir::SmallVector<mlir::Value> sweep(PointEvaluator &row, const RowGroup &group, mlir::SmallVector<mlir::Value> carried);
+  void step(mlir::MutableArrayRef<PointEvaluator> points, const RowGroup &group, mlir::MutableArrayRef<mlir::Value> carried);
+  void columnPieces(PointEvaluator &row, mlir::Value begin, mlir::Value end, bool last);
+  /// A piece of the lane atom: whole strips, and the rest if there is one and it is the last.
+  struct Piece {
+    mlir::Value begin, end, isLast;
+  };
+  void emitTiles(PointEvaluator &at, const Piece &piece);
+  void tileRows(PointEvaluator &at, mlir::ArrayRef<int> loops, const RowGroup &group, const Piece &piece, mlir::ArrayRef<ScratchRow> sums);
+  mlir::SmallVector<mlir::Type> accumulatorTypes(const RowGroup &group) const;
+  /// Appends the vectors of `lanes` elements of the lane atom from `base` on.
+  void columnPoints(const PointEvaluator &at, mlir::Value base, int64_t lanes, Points &points);
+  void alongPiece(PointEvaluator &at, const Piece &piece, llvm::function_ref<void(Points &)> body);
+  mlir::Value maskOf(PointEvaluator &at, int64_t lanes);
+  mlir::Value start(PointEvaluator &at, const Node &node, int result, bool vector);
+  mlir::SmallVector<mlir::Value> combine(PointEvaluator &at, const Node &node, mlir::ArrayRef<mlir::Value> left, mlir::ArrayRef<mlir::Value> right);
+  mlir::SmallVector<mlir::Value> finishReduction(PointEvaluator &at, const Node &node, mlir::SmallVector<mlir::Value> values);
+  bool knowsIdentity(const Node &node) const;
+  bool maySplit(const Node &node) const;
+  mlir::Value keptMemory(mlir::Value value, unsigned slot, mlir::Type type, int64_t elements);
+  bool hasLanes(const RowGroup &group) const { return plan_.column || group.lane >= 0; }
+
+  mlir::func::FuncOp kernel;
+  const KernelModel &model;
+  const KernelTarget &target;
+  RowPlan plan_;
+  mlir::func::FuncOp shell;
+  std::unique_ptr<Scratch> scratch;
+  std::map<std::pair<void *, unsigned>, mlir::Value> kept;
+  std::string why;
+};
+
+} // namespace millrace::lowering

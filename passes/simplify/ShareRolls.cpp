@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ShareRolls.cpp - Rolls of one value are parts of it with its borders repeated ===//
+// Input:   %a = concatenate(slice(%x, 1:n), slice(%x, 0:1)) ; %b = concatenate(slice(%x, n-1:n), slice(%x, 0:n-1))
+// Output:  %w = concatenate(slice(%x, n-1:n), %x, slice(%x, 0:1)) ; %a = slice(%w, 2:n+2) ; %b = slice(%w, 0:n)
+//          One copy instead of one per roll, and slices are read where they lie. Rolls of rolls are parts of what has borders on both sides.
+// Leaves alone a roll that has no other one beside it, and rolls so far that the borders would be half of the value.
+//===----------------------------------------------------------------------===//
+#include "passes/simplify/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+namespace millrace::simplify {
+
+#define GEN_PASS_DEF_SHAREROLLSPASS
+#include "passes/simplify/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t kFewElements = 1024; // not worth a second kernel
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// result[i] = source[(i + shift) mod n] along `dim`, |shift| <= n / 2.
+struct Roll {
+  ConcatenateOp op;
+  Value source;
+  int64_t dim, shift;
+};
+
+std::optional<Roll> matchRoll(ConcatenateOp op) {
+  if (op.getInputs().size() != 2)
+    return std::nullopt;
+  auto first = op.getInputs()[0].getDefiningOp<SliceOp>(), second = op.getInputs()[1].getDefiningOp<SliceOp>();
+  if (!first || !second || first.getOperand() != second.getOperand())
+    return std::nullopt;
+  RankedTensorType type = typeOf(op);
+  Value source = first.getOperand();
+  int64_t dim = op.getDimension();
+  if (typeOf(source) != type || !type.hasStaticShape() || type.getNumElements() < kFewElements)
+    return std::nullopt;
+  int64_t from = first.getStartIndices()[dim];
+  for (SliceOp slice : {first, second})
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      int64_t start = d == dim && slice == first ? from : 0, limit = d == dim && slice == second ? from : type.getDimSize(d);
+      if (slice.getStartIndices()[d] != start || slice.getLimitIndices()[d] != limit || slice.getStrides()[d] != 1)
+        return std::nullopt;
+    }
+  int64_t size = type.getDimSize(dim);
+  return Roll{op, source, dim, 2 * from > size ? from - size : from};
+}
+
+/// The part of `base` that begins at `start`.
+struct Window {
+  Value base;
+  SmallVector<int64_t> start;
+};
+
+class Sharing {
+public:
+  explicit Sharing(Block &block) : block(block) {}
+
+  void run() {
+    for (auto op : block.getOps<ConcatenateOp>())
+      if (std::optional<Roll> roll = matchRoll(op)) {
+        pending.insert(roll->op.getResult());
+        rolls.push_back(*roll);
+        rolled.insert(roll->source);
+      }
+    while (rolls.size() > 1 && step()) {
+    }
+    // What rolls rolls first, so that nothing is left that reads its parts.
+    for (Roll &roll : llvm::reverse(rolls))
+      if (!pending.contains(roll.op.getResult()))
+        replace(roll);
+  }
+
+private:
+  /// Gives one value borders along one dimension; false if there is none that is worth it.
+  bool step() {
+    llvm::MapVector<std::pair<Value, int64_t>, SmallVector<Roll *>> groups;
+    for (Roll &roll : rolls) {
+      if (!pending.contains(roll.op.getResult()) || pending.contains(roll.source))
+        continue;
+      Value base = resolve(roll.source).base;
+      if (typeOf(base).getDimSize(roll.dim) == typeOf(roll.source).getDimSize(roll.dim))
+        groups[{base, roll.dim}].push_back(&roll);
+    }
+    // First those that others roll again: both find their parts in one value then.
+    SmallVector<Roll *> *chosen = nullptr;
+    bool isRolledAgain = false;
+    for (auto &[key, group] : groups) {
+      if (group.size() < 2 || bordersOf(group).first + bordersOf(group).second > typeOf(key.first).getDimSize(key.second) / 2)
+        continue;
+      bool again = llvm::any_of(group, [&](Roll *roll) { return rolled.contains(roll->op.getResult()); });
+      if (!chosen || (again && !isRolledAgain)) {
+        chosen = &group;
+        isRolledAgain = again;
+      }
+    }
+    if (!chosen)
+      return false;
+    grow(*chosen);
+    return true;
+  }
+
+  /// How many elements before the first and after the last the rolls read.
+  static std::pair<int64_t, int64_t> bordersOf(ArrayRef<Roll *> group) {
+    int64_t low = 0, high = 0;
+    for (Roll *roll : group) {
+      low = std::max(low, -roll->shift);
+      high = std::max(high, roll->shift);
+    }
+    return {low, high};
+  }
+
+  void grow(ArrayRef<Roll *> group) {
+    Value base = resolve(group.front()->source).base;
+    int64_t dim = group.front()->dim, size = typeOf(base).getDimSize(dim);
+    auto [low, high] = bordersOf(group);
+    OpBuilder builder = OpBuilder::atBlockBegin(&block);
+    if (Operation *op = base.getDefiningOp(); op && op->getBlock() == &block)
+      builder.setInsertionPointAfter(op);
+    Location loc = group.front()->op.getLoc();
+    SmallVector<Value> parts;
+    if (low)
+      parts.push_back(part(builder, loc, base, dim, size - low, size));
+    parts.push_back(base);
+    if (high)
+      parts.push_back(part(builder, loc, base, dim, 0, high));
+    Value grown = ConcatenateOp::create(builder, loc, parts, dim);
+    // Where everything that lies in `base` lies now.
+    for (Roll *roll : group) {
+      Window window = resolve(roll->source);
+      window.base = grown;
+      window.start[dim] = low + roll->shift;
+      windows[roll->op.getResult()] = window;
+      pending.erase(roll->op.getResult());
+    }
+    Window whole{grown, SmallVector<int64_t>(typeOf(base).getRank(), 0)};
+    whole.start[dim] = low;
+    windows[base] = whole;
+  }
+
+  /// The largest value that `value` is a part of.
+  Window resolve(Value value) {
+    Window window{value, SmallVector<int64_t>(typeOf(value).getRank(), 0)};
+    for (auto it = windows.find(value); it != windows.end(); it = windows.find(window.base)) {
+      window.base = it->second.base;
+      for (auto [start, more] : llvm::zip(window.start, it->second.start))
+        start += more;
+    }
+    return window;
+  }
+
+  static Value part(OpBuilder &builder, Location loc, Value of, int64_t dim, int64_t from, int64_t to) {
+    SmallVector<int64_t> start(typeOf(of).getRank(), 0), limit(typeOf(of).getShape());
+    start[dim] = from;
+    limit[dim] = to;
+    return slice(builder, loc, of, start, limit);
+  }
+
+  static Value slice(OpBuilder &builder, Location loc, Value of, ArrayRef<int64_t> start, ArrayRef<int64_t> limit) {
+    SmallVector<int64_t> shape, strides(start.size(), 1);
+    for (auto [from, to] : llvm::zip(start, limit))
+      shape.push_back(to - from);
+    return SliceOp::create(builder, loc, typeOf(of).clone(shape), of, builder.getDenseI64ArrayAttr(start), builder.getDenseI64ArrayAttr(limit),
+                           builder.getDenseI64ArrayAttr(strides));
+  }
+
+  void replace(Roll &roll) {
+    Window window = resolve(roll.op.getResult());
+    SmallVector<int64_t> limit;
+    for (auto [from, size] : llvm::zip(window.start, typeOf(roll.op).getShape()))
+      limit.push_back(from + size);
+    OpBuilder builder(roll.op);
+    roll.op.getResult().replaceAllUsesWith(slice(builder, roll.op.getLoc(), window.base, window.start, limit));
+    SmallVector<Value> parts(roll.op.getInputs());
+    roll.op.erase();
+    for (Value part : parts)
+      if (part.use_empty())
+        part.getDefiningOp()->erase();
+  }
+
+  Block &block;
+  SmallVector<Roll> rolls;
+  DenseSet<Value> rolled;  ///< what rolls read
+  DenseSet<Value> pending; ///< results of rolls that are not parts yet
+  DenseMap<Value, Window> windows;
+};
+
+struct ShareRolls : impl::ShareRollsPassBase<ShareRolls> {
+  void runOnOperation() override {
+    getOperation()->walk([](Block *block) { Sharing(*block).run(); });
+  }
+};
+
+} // namespace
+} // namespace millrace::simplify

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- OverlapCollectives.cpp - Work between start and end of a collective -===//
+// Input:   %1 = f(%0) ; %2 = all_reduce(%0) ; %3 = g(%1) ; %4 = h(%2, %3)
+// Output:  %s = async_start(%0) { all_reduce } ; %1 = f(%0) ; %3 = g(%1) ; %2 = async_done(%s) ; %4 = h(%2, %3)
+// Leaves alone collectives of one device, those beside which there is nothing to do, and computations that use values from outside.
+#include "passes/spmd/Communication.h"
+#include "passes/spmd/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "passes/fusion/FusionPolicy.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::spmd {
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
+#include "passes/spmd/Passes.h.inc"
+
+namespace {
+
+double bytesOfAll(Operation *op) {
+  double bytes = 0;
+  for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : values)
+      bytes += bytesOf(value.getType());
+  return bytes;
+}
+
+/// Bytes that the operation reads and writes by itself; 0 for what costs nothing, or waits for others.
+double workOf(Operation *op) {
+  if (fusion::isAlias(op) || isa<ConstantOp, AsyncStartOp, AsyncDoneOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+      communicationOf(op))
+    return 0;
+  return bytesOfAll(op);
+}
+
+/// Where the two halves go: in front of these operations.
+struct Places {
+  Operation *start, *done;
+};
+
+/// Can: nothing but operands and users holds a collective where it is.
+bool canSplit(Operation *collective) {
+  if (isa<AsyncStartOp>(collective->getParentOp()) || collective->use_empty())
+    return false;
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(collective->getRegions(), captured);
+  return captured.empty();
+}
+
+/// Renames of operands come as early as they can, renames of results as late: they do not stand in the way.
+void moveRenamesAway(Operation *collective) {
+  Block *block = collective->getBlock();
+  for (Value operand : collective->getOperands())
+    for (Operation *made = operand.getDefiningOp(); made && made->getBlock() == block && fusion::isAlias(made);) {
+      Operation *before = nullptr;
+      for (Value each : made->getOperands())
+        if (Operation *source = each.getDefiningOp(); source && source->getBlock() == block && (!before || before->isBeforeInBlock(source)))
+          before = source;
+      if (before)
+        made->moveAfter(before);
+      else
+        made->moveBefore(&block->front());
+      made = before;
+    }
+  for (Operation *user : llvm::make_early_inc_range(collective->getUsers())) {
+    if (user->getBlock() != block || !fusion::isAlias(user) || user->use_empty())
+      continue;
+    Operation *first = nullptr;
+    for (Operation *next : user->getUsers())
+      if (Operation *here = block->findAncestorOpInBlock(*next); here && (!first || here->isBeforeInBlock(first)))
+        first = here;
+    user->moveBefore(first);
+  }
+}
+
+/// Should: up to `budget` bytes of work, first what follows the collective, then what precedes it. None if there is no work.
+std::optional<Places> placesOf(Operation *collective, double budget) {
+  Block *block = collective->getBlock();
+  Operation *last = nullptr; // that makes an operand
+  for (Value operand : collective->getOperands())
+    if (Operation *made = operand.getDefiningOp(); made && made->getBlock() == block && (!last || last->isBeforeInBlock(made)))
+      last = made;
+  llvm::SmallPtrSet<Operation *, 8> users;
+  for (Operation *user : collective->getUsers())
+    users.insert(block->findAncestorOpInBlock(*user));
+  // Who reads an operand later may want to write over it: that does not wait for the collective.
+  for (Value operand : collective->getOperands())
+    for (Operation *user : operand.getUsers())
+      if (Operation *here = block->findAncestorOpInBlock(*user); here && here != collective)
+        users.insert(here);
+  double work = 0;
+  Operation *done = collective->getNextNode();
+  for (; work < budget && !users.contains(done) && !done->hasTrait<OpTrait::IsTerminator>(); done = done->getNextNode())
+    work += workOf(done);
+  Operation *start = collective;
+  while (work < budget && start->getPrevNode() && start->getPrevNode() != last) {
+    start = start->getPrevNode();
+    work += workOf(start);
+  }
+  if (work == 0)
+    return std::nullopt;
+  return Places{start, done};
+}
+
+void split(Operation *collective, Places places) {
+  OpBuilder builder(places.start);
+  Location loc = collective->getLoc();
+  OperationState state(loc, AsyncStartOp::getOperationName());
+  state.addOperands(collective->getOperands());
+  state.addTypes(FutureType::get(builder.getContext(), SmallVector<Type>(collective->getResultTypes())));
+  state.addRegion();
+  auto start = cast<AsyncStartOp>(builder.create(state));
+  Block &body = start.getBody().emplaceBlock();
+  for (Value operand : collective->getOperands())
+    body.addArgument(operand.getType(), operand.getLoc());
+  builder.setInsertionPoint(places.done);
+  auto done = AsyncDoneOp::create(builder, loc, collective->getResultTypes(), start.getResult());
+  collective->replaceAllUsesWith(done->getResults());
+  collective->setOperands(body.getArguments());
+  collective->moveBefore(&body, body.end());
+  builder.setInsertionPointToEnd(&body);
+  ReturnOp::create(builder, loc, collective->getResults());
+}
+
+struct OverlapCollectives : impl::OverlapCollectivesPassBase<OverlapCollectives> {
+  using OverlapCollectivesPassBase::OverlapCollectivesPassBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> collectives;
+    getOperation().walk([&](Operation *op) {
+      if (std::optional<Cost> cost = communicationOf(op); cost && cost->devices > 1 && canSplit(op))
+        collectives.push_back(op);
+    });
+    for (Operation *collective : collectives) {
+      moveRenamesAway(collective);
+      if (std::optional<Places> places = placesOf(collective, share * bytesOfAll(collective)))
+        split(collective, *places);
+    }
+  }
+};
+
+} // namespace
+} // namespace millrace::spmd
