@@ -8,9 +8,9 @@ import sys
 
 
 def groups():
-    from benchmarks import model, op
+    from benchmarks import model, more, op
 
-    return {"model": model.programs() + model.generated(), "op": op.programs()}
+    return {"model": model.programs() + model.generated(), "op": op.programs(), "more": more.programs()}
 
 
 def choose(words):

@@ -62,8 +62,9 @@ def export_text(program: Program) -> str:
     import jax
 
     # keep_unused: argument k of @main is always leaf k of the inputs.
-    lowered = jax.jit(program.function, keep_unused=True).lower(*program.inputs(0))
-    text = lowered.as_text()
+    inputs = program.inputs(0)
+    with jax.enable_x64(any(np.asarray(leaf).dtype.itemsize == 8 and np.asarray(leaf).dtype.kind in "fiu" for leaf in flatten(inputs))):
+        text = jax.jit(program.function, keep_unused=True).lower(*inputs).as_text()
     return text if text.endswith("\n") else text + "\n"
 
 
