@@ -35,6 +35,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 SHARED = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared"))
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1", "yes")
+NEEDED_GIGABYTES = 8  # measured
 PARTS = ["lint", "lit", "unit", "e2e", "conformance", "jax", "torch", "fuzz"]
 
 
@@ -54,6 +55,10 @@ class Count:
 
 def say(text):
     print(f"check: {text}", flush=True)
+
+
+def free_gigabytes():
+    return shutil.disk_usage(ROOT).free / 1e9
 
 
 def run(command, limit, **options):
@@ -203,8 +208,9 @@ def run_pytest(name, folders, environment, long):
     result = os.path.join(ROOT, "build", f"{name}.xml")
     if os.path.exists(result):
         os.remove(result)
+    # Folders of tests that passed go at once: together they are gigabytes.
     command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-n2", "--dist=worksteal", "-p", "no:cacheprovider",
-               f"--junitxml={result}", "--durations=8", *folders]
+               "-o", "tmp_path_retention_policy=failed", f"--junitxml={result}", "--durations=8", *folders]
     if long:
         environment["MILLRACE_LONG"] = "1"
     status, _ = run(command, 7200 if long else 1200, env=environment)
@@ -338,6 +344,7 @@ def main():
     parser.add_argument("--no-build", action="store_true", help="test what is built")
     arguments = parser.parse_args()
     total, table, begin = Count(), [], time.time()
+    say(f"{free_gigabytes():.1f} GB free on the disk; build and tests take up to {NEEDED_GIGABYTES}")
     parts = arguments.only.split(",")
     unknown = [p for p in parts if p not in PARTS]
     if unknown:
@@ -357,6 +364,8 @@ def main():
             say(f"{part}: {type(error).__name__}: {error}")
             count = Count(failed=1)
         say(f"{part}: {count} ({time.time() - start:.0f} s)")
+        if free_gigabytes() < 0.5:
+            say("the disk is full: what failed above may have failed because of that")
         table.append((part, time.time() - start, count))
         total += count
     print()

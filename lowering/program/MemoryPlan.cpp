@@ -10,13 +10,17 @@ namespace millrace::lowering {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+/// Comparisons (a few ns each) that the search for a better order may cost, per temporary.
+constexpr uint64_t kStepsPerValue = 10000;
+constexpr unsigned kPatience = 200; ///< tries in a row that gain nothing
 
 uint64_t padded(uint64_t bytes) { return (std::max<uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment; }
 
-uint64_t largestLiveSum(const std::vector<Lifetime> &lifetimes) {
+/// Of live bytes, or (`whole`) of whole values, which no order can go below.
+uint64_t largestSum(const std::vector<Lifetime> &lifetimes, bool whole) {
   std::map<uint32_t, int64_t> changes;
   for (const Lifetime &lifetime : lifetimes) {
-    uint64_t size = padded(lifetime.live ? lifetime.live : lifetime.bytes);
+    uint64_t size = padded(lifetime.live && !whole ? lifetime.live : lifetime.bytes);
     changes[lifetime.first] += size;
     changes[lifetime.last + 1] -= size;
   }
@@ -26,39 +30,119 @@ uint64_t largestLiveSum(const std::vector<Lifetime> &lifetimes) {
   return most;
 }
 
+/// First fit in a given order.
+class FirstFit {
+public:
+  explicit FirstFit(const std::vector<Lifetime> &lifetimes) : lifetimes(lifetimes), offsets(lifetimes.size()) {}
+
+  void place(const std::vector<uint32_t> &order) {
+    placed.clear();
+    arenaBytes = 0;
+    for (uint32_t index : order) {
+      uint64_t size = padded(lifetimes[index].bytes), offset = 0;
+      for (const Placed &other : placed) {
+        ++steps;
+        if (!together(index, other.index))
+          continue;
+        if (offset + size <= other.begin)
+          break; // the gap before `other` is large enough, and later ones begin even further up
+        offset = std::max(offset, other.end);
+      }
+      offsets[index] = offset;
+      arenaBytes = std::max(arenaBytes, offset + size);
+      Placed entry{offset, offset + size, index};
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), entry,
+                                     [](const Placed &a, const Placed &b) { return a.begin < b.begin; }),
+                    entry);
+    }
+  }
+
+  /// The value that ends where the arena ends, and the one that it lies on (itself, if it lies at the bottom).
+  std::pair<uint32_t, uint32_t> highest() const {
+    auto top = std::find_if(placed.begin(), placed.end(), [&](const Placed &each) { return each.end == arenaBytes; });
+    auto below = std::find_if(placed.begin(), placed.end(), [&](const Placed &each) {
+      return each.end == top->begin && together(top->index, each.index);
+    });
+    return {top->index, below == placed.end() ? top->index : below->index};
+  }
+
+  std::vector<uint64_t> offsets;
+  uint64_t arenaBytes = 0;
+  uint64_t steps = 0; ///< comparisons so far, over all calls
+
+private:
+  struct Placed {
+    uint64_t begin, end;
+    uint32_t index;
+  };
+
+  bool together(uint32_t a, uint32_t b) const {
+    return lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
+  }
+
+  const std::vector<Lifetime> &lifetimes;
+  std::vector<Placed> placed; // ordered by begin
+};
+
+/// Moves the value at `from` in `order` to the front of the one at `to`, which comes earlier.
+void moveBefore(std::vector<uint32_t> &order, size_t from, size_t to) {
+  std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + 1);
+}
+
 } // namespace
 
 MemoryPlan planMemory(const std::vector<Lifetime> &lifetimes) {
   MemoryPlan plan;
+  plan.lowerBound = largestSum(lifetimes, /*whole=*/false);
   plan.offsets.resize(lifetimes.size());
-  plan.lowerBound = largestLiveSum(lifetimes);
+  if (lifetimes.empty())
+    return plan;
 
-  std::vector<uint32_t> order(lifetimes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
-
-  struct Placed {
-    uint64_t begin, end;
-    uint32_t first, last;
+  FirstFit fit(lifetimes);
+  plan.arenaBytes = UINT64_MAX;
+  std::vector<uint32_t> order(lifetimes.size()), best;
+  auto tried = [&] {
+    fit.place(order);
+    if (fit.arenaBytes >= plan.arenaBytes)
+      return;
+    plan.arenaBytes = fit.arenaBytes;
+    plan.offsets = fit.offsets;
+    best = order;
   };
-  std::vector<Placed> placed; // ordered by begin
-  for (uint32_t index : order) {
-    const Lifetime &lifetime = lifetimes[index];
-    uint64_t size = padded(lifetime.bytes), offset = 0;
-    for (const Placed &other : placed) {
-      if (other.last < lifetime.first || lifetime.last < other.first)
-        continue;
-      if (offset + size <= other.begin)
-        break; // the gap before `other` is large enough, and later ones begin even further up
-      offset = std::max(offset, other.end);
+  auto tryBy = [&](auto key) {
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(lifetimes[a]) > key(lifetimes[b]); });
+    tried();
+  };
+  auto steps = [](const Lifetime &lifetime) { return uint64_t(lifetime.last) - lifetime.first + 1; };
+  tryBy([](const Lifetime &lifetime) { return lifetime.bytes; });
+  const uint64_t budget = fit.steps + kStepsPerValue * lifetimes.size();
+  const uint64_t wholeBound = largestSum(lifetimes, /*whole=*/true), enough = wholeBound + wholeBound / 200;
+  auto done = [&] { return plan.arenaBytes <= enough || fit.steps >= budget; };
+  if (!done())
+    tryBy([&](const Lifetime &lifetime) { return (unsigned __int128)lifetime.bytes * steps(lifetime); });
+  if (!done())
+    tryBy([&](const Lifetime &lifetime) { return std::pair(steps(lifetime), lifetime.bytes); });
+  // What sticks out is placed earlier, before what it lies on or anywhere; what makes the arena larger is taken back.
+  order = best;
+  fit.place(order);
+  uint32_t random = 1;
+  for (unsigned sinceBest = 0; !done() && sinceBest < kPatience; ++sinceBest) {
+    std::vector<uint32_t> before = order;
+    uint64_t arenaBefore = fit.arenaBytes, bestBefore = plan.arenaBytes;
+    auto [top, below] = fit.highest();
+    size_t from = std::find(order.begin(), order.end(), top) - order.begin();
+    size_t to = std::find(order.begin(), order.end(), below) - order.begin();
+    random = random * 1664525 + 1013904223;
+    if (from > 0)
+      moveBefore(order, from, to < from && random >> 30 ? to : (random >> 8) % from);
+    tried();
+    if (plan.arenaBytes < bestBefore)
+      sinceBest = 0;
+    else if (fit.arenaBytes > arenaBefore + arenaBefore / 64) {
+      order = std::move(before);
+      fit.place(order);
     }
-    plan.offsets[index] = offset;
-    plan.arenaBytes = std::max(plan.arenaBytes, offset + size);
-    Placed entry{offset, offset + size, lifetime.first, lifetime.last};
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), entry,
-                                   [](const Placed &a, const Placed &b) { return a.begin < b.begin; }),
-                  entry);
   }
   return plan;
 }

@@ -24,8 +24,9 @@ struct MemoryPlan {
 /// The entry of a program's metadata that holds the entry function's MemoryPlan::lowerBound.
 inline constexpr char kLiveBytesKey[] = "live bytes";
 
-/// Places large values first, each at the lowest offset that is free for its whole lifetime (first fit by size).
-/// O(n^2) in the worst case, with n the number of temporaries that live together.
+/// First fit: one value after the other at the lowest offset that is free for its whole lifetime. Which order is best differs between
+/// programs: by size first, and while the arena is larger than the lower bound, other orders and improvements of them, as far as a
+/// budget of steps reaches (it grows with the number of temporaries, so that compile time stays linear in it). Depends on the lifetimes alone.
 MemoryPlan planMemory(const std::vector<Lifetime> &lifetimes);
 
 } // namespace millrace::lowering

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ControlSteps.cpp - Loops, branches and calls -----------------------===//
+#include "runtime/client/ExecutorState.h"
+
+#include <cstring>
+
+namespace millrace::runtime {
+
+Status Executor::runStep(Frame &frame, const LoopStep &s) {
+  const Plan::Loop &loop = plan.loops.find(&s)->second;
+  uint32_t here = location;
+  bool odd = false;
+  ++openLoops;
+  while (true) {
+    MILLRACE_TRY(runSteps(frame, s.cond));
+    void *predicate = frame.pointers[s.predicate];
+    if (!predicate)
+      return internalError("the loop predicate is read before it is written");
+    if (*static_cast<const uint8_t *>(predicate) == 0)
+      break;
+    MILLRACE_TRY(runSteps(frame, s.body));
+    MILLRACE_TRY(carry(frame, s, loop));
+    odd = !odd;
+    if (target.context)
+      target.context->tick(target.replica * target.context->numPartitions + target.partition);
+  }
+  --openLoops;
+  location = here;
+  // Give every static slot its own address back.
+  if (odd)
+    for (size_t i = 0; i < s.carried.size(); ++i)
+      if (loop.carries[i] == Plan::Loop::Carry::Swap && !(frame.cells && frame.cells[s.carried[i].state])) {
+        void *&state = frame.pointers[s.carried[i].state], *&next = frame.pointers[s.carried[i].next];
+        std::memcpy(next, state, frame.function->slots[s.carried[i].state].bytes);
+        std::swap(state, next);
+      }
+  return Status();
+}
+
+/// All sizes and dims of the next values are read before any state changes: pairs may permute each other.
+Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) {
+  using Carry = Plan::Loop::Carry;
+  const std::vector<Slot> &slots = frame.function->slots;
+  size_t count = s.carried.size();
+  uint64_t *sizes = static_cast<uint64_t *>(__builtin_alloca(count * sizeof(uint64_t)));
+  uint64_t total = 0;
+  for (size_t i = 0; i < count; ++i) {
+    sizes[i] = 0;
+    if (loop.carries[i] == Carry::Copy)
+      MILLRACE_TRY(bytesOf(frame, s.carried[i].next, sizes[i]));
+    total += (sizes[i] + 63) / 64 * 64;
+  }
+  std::string grown; // the plan knows the staging size of static shapes only
+  char *area = staging;
+  if (loop.staged) {
+    if (loop.hasDims) {
+      grown.resize(total);
+      area = grown.data();
+    }
+    char *at = area;
+    for (size_t i = 0; i < count; at += (sizes[i] + 63) / 64 * 64, ++i)
+      if (sizes[i])
+        std::memcpy(at, frame.pointers[s.carried[i].next], sizes[i]);
+  }
+  if (loop.hasDims) {
+    size_t ranks = 0;
+    for (const LoopStep::Carried &c : s.carried)
+      ranks += slots[c.next].dims.size();
+    int64_t *sizesOfDims = static_cast<int64_t *>(__builtin_alloca(ranks * sizeof(int64_t)));
+    int64_t *at = sizesOfDims;
+    for (const LoopStep::Carried &c : s.carried)
+      for (const Dim &d : slots[c.next].dims)
+        *at++ = value(frame, d);
+    at = sizesOfDims;
+    for (const LoopStep::Carried &c : s.carried)
+      for (const Dim &d : slots[c.state].dims) {
+        if (d.isRuntime)
+          frame.dims[d.value] = *at;
+        ++at;
+      }
+  }
+  char *at = area;
+  for (size_t i = 0; i < count; at += (sizes[i] + 63) / 64 * 64, ++i) {
+    SlotId state = s.carried[i].state, next = s.carried[i].next;
+    if (loop.carries[i] == Carry::Copy) {
+      if (frame.cells)
+        MILLRACE_TRY(prepareOutput(frame, state));
+      if (sizes[i])
+        std::memmove(frame.pointers[state], loop.staged ? at : frame.pointers[next], sizes[i]);
+    } else if (loop.carries[i] == Carry::Swap) {
+      // The contents of the cells change places, not the cells: one of them may be the caller's.
+      if (frame.cells && frame.cells[state])
+        std::swap(*frame.cells[state], *frame.cells[next]);
+      std::swap(frame.pointers[state], frame.pointers[next]);
+    }
+  }
+  return Status();
+}
+
+Status Executor::runStep(Frame &frame, const CondStep &s) {
+  const void *data = frame.pointers[s.index];
+  if (!data)
+    return internalError("the branch index is read before it is written");
+  const Slot &slot = frame.function->slots[s.index];
+  int64_t index = loadInteger(slot, data, 0);
+  if (slot.dtype == DType::I1)
+    index = index ? 0 : 1;
+  else if (index < 0 || index >= int64_t(s.branches.size()))
+    index = int64_t(s.branches.size()) - 1;
+  return runSteps(frame, s.branches[size_t(index)]);
+}
+
+Status Executor::runStep(Frame &frame, const CallStep &s) {
+  uint32_t here = location;
+  const Function &callee = program.functions[s.function];
+  Frame inner = push(s.function, frame.arena + s.arenaOffset);
+  Status status = [&]() -> Status {
+    for (size_t i = 0; i < s.arguments.size(); ++i)
+      inner.pointers[callee.arguments[i]] = frame.pointers[s.arguments[i]];
+    for (size_t i = 0; i < s.results.size(); ++i) {
+      SlotId mine = s.results[i], theirs = callee.results[i];
+      DynamicCell *cell = frame.cells ? frame.cells[mine] : nullptr;
+      if (inner.plan->isCell[theirs]) {
+        inner.cells[theirs] = cell; // validated: the caller's slot has run-time shape or is dynamic
+        inner.pointers[theirs] = nullptr;
+        continue;
+      }
+      if (cell) {
+        // The callee knows the shape: take it over before memory is needed.
+        const Slot &outerSlot = frame.function->slots[mine], &innerSlot = callee.slots[theirs];
+        for (size_t d = 0; d < outerSlot.dims.size(); ++d)
+          if (outerSlot.dims[d].isRuntime)
+            frame.dims[outerSlot.dims[d].value] = innerSlot.dims[d].value;
+        MILLRACE_TRY(prepareOutput(frame, mine));
+      }
+      inner.pointers[theirs] = frame.pointers[mine];
+    }
+    bindStaticSlots(inner);
+    MILLRACE_TRY(bindDims(inner, frame.function->numDims != 0, [&](size_t k, size_t axis) {
+      return value(frame, frame.function->slots[s.arguments[k]].dims[axis]);
+    }));
+    MILLRACE_TRY(runSteps(inner, callee.steps, inner.cells ? &inner.plan->freeAfter : nullptr));
+    for (size_t i = 0; i < s.results.size(); ++i) {
+      const Slot &outerSlot = frame.function->slots[s.results[i]], &innerSlot = callee.slots[callee.results[i]];
+      for (size_t d = 0; d < outerSlot.dims.size(); ++d)
+        if (outerSlot.dims[d].isRuntime)
+          frame.dims[outerSlot.dims[d].value] = value(inner, innerSlot.dims[d]);
+        else if (outerSlot.dims[d].value != value(inner, innerSlot.dims[d]))
+          return invalidArgument("result " + std::to_string(i) + " of '" + callee.name + "' has size " +
+                                 std::to_string(value(inner, innerSlot.dims[d])) + " in dimension " +
+                                 std::to_string(d) + ", expected " + std::to_string(outerSlot.dims[d].value));
+      if (frame.cells && frame.cells[s.results[i]])
+        frame.pointers[s.results[i]] = frame.cells[s.results[i]]->data;
+    }
+    return Status();
+  }();
+  pop(inner);
+  if (!status.ok())
+    return status; // `location` stays that of the failing step
+  location = here;
+  return status;
+}
+
+} // namespace millrace::runtime
