@@ -8,6 +8,8 @@
 #include "tracing/StoredTypes.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <sstream>
 
 namespace millrace::tracing {
 
@@ -25,34 +27,100 @@ runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
   return {};
 }
 
-/// The largest dim that the devices divide; -1 if there is none.
-static int64_t dimToSplit(const std::vector<int64_t> &dims, int64_t devices) {
-  int64_t best = -1;
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (dims[i] > 0 && dims[i] % devices == 0 && (best < 0 || dims[i] > dims[size_t(best)]))
-      best = int64_t(i);
-  return best;
+namespace {
+
+/// The grid over which use_spmd(auto=True) splits: XLA_AUTO_SPMD_MESH ("2,4"), or all devices in a row.
+runtime::StatusOr<std::shared_ptr<const Mesh>> meshToSplitOver(int64_t devices) {
+  auto mesh = std::make_shared<Mesh>();
+  const char *text = std::getenv("XLA_AUTO_SPMD_MESH");
+  int64_t product = 1;
+  bool isValid = true;
+  if (text && *text)
+    for (std::istringstream sizes(text); sizes && isValid;) {
+      int64_t size = 0;
+      char comma = ',';
+      isValid = bool(sizes >> size) && size > 0 && (!(sizes >> comma) || comma == ',');
+      mesh->sizes.push_back(size);
+      product *= size;
+    }
+  else
+    mesh->sizes = {product = devices};
+  if (!isValid || product != devices)
+    return runtime::invalidArgument("XLA_AUTO_SPMD_MESH: expects sizes of a mesh of " + std::to_string(devices) + " devices, as \"" +
+                                    std::to_string(devices) + ",1\", but got \"" + text + "\"");
+  for (size_t axis = 0; axis < mesh->sizes.size(); ++axis)
+    mesh->names.push_back(mesh->sizes.size() == 1 ? "devices" : "axis_" + std::to_string(axis));
+  for (int64_t device = 0; device < devices; ++device)
+    mesh->devices.push_back(device);
+  return std::shared_ptr<const Mesh>(std::move(mesh));
 }
+
+/// Of each dim the axis that splits it, or -1: larger axes first, each along the largest dim that it divides and that is still whole.
+std::vector<int64_t> axesOfDims(const std::vector<int64_t> &dims, const std::vector<int64_t> &sizes) {
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < sizes.size(); ++axis)
+    if (sizes[axis] > 1)
+      axes.push_back(axis);
+  std::stable_sort(axes.begin(), axes.end(), [&](size_t a, size_t b) { return sizes[a] > sizes[b]; });
+  std::vector<int64_t> axisOf(dims.size(), -1);
+  for (size_t axis : axes) {
+    int64_t best = -1;
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (axisOf[i] < 0 && dims[i] > 0 && dims[i] % sizes[axis] == 0 && (best < 0 || dims[i] > dims[size_t(best)]))
+        best = int64_t(i);
+    if (best >= 0)
+      axisOf[size_t(best)] = int64_t(axis);
+  }
+  return axisOf;
+}
+
+/// As XLA writes it: dims split along their axes, copies along the other ones.
+std::string textOf(const std::vector<int64_t> &axisOf, const std::vector<int64_t> &sizes) {
+  std::vector<size_t> order;
+  std::string tiles, list;
+  int64_t copies = 1;
+  for (int64_t axis : axisOf) {
+    tiles += (tiles.empty() ? "" : ",") + std::to_string(axis < 0 ? 1 : sizes[size_t(axis)]);
+    if (axis >= 0)
+      order.push_back(size_t(axis));
+  }
+  for (size_t axis = 0; axis < sizes.size(); ++axis)
+    if (std::find(order.begin(), order.end(), axis) == order.end()) {
+      order.push_back(axis);
+      copies *= sizes[axis];
+    }
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t axis = sizes.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * sizes[axis];
+  std::vector<int64_t> devices{0}; // row-major over the axes in that order
+  for (size_t axis : order) {
+    std::vector<int64_t> finer;
+    for (int64_t device : devices)
+      for (int64_t i = 0; i < sizes[axis]; ++i)
+        finer.push_back(device + i * strides[axis]);
+    devices = std::move(finer);
+  }
+  for (int64_t device : devices)
+    list += (list.empty() ? "" : ",") + std::to_string(device);
+  return "{devices=[" + tiles + (copies > 1 ? "," + std::to_string(copies) : "") + "]" + list +
+         (copies > 1 ? " last_tile_dim_replicate}" : "}");
+}
+
+} // namespace
 
 runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
   constexpr int64_t smallest = 1024; // elements: less is not worth a collective
+  runtime::StatusOr<std::shared_ptr<const Mesh>> mesh = meshToSplitOver(numPartitions);
+  if (!mesh)
+    return mesh.status();
   for (const Value &leaf : schedule(roots).leaves) {
     const std::vector<int64_t> &dims = leaf.shape().dims;
-    int64_t dim = leaf.node->isNumber() || !hasMemory(leaf) || partsOf(leaf) || leaf.shape().count() < smallest
-                      ? -1
-                      : dimToSplit(dims, numPartitions);
-    if (dim < 0)
+    if (leaf.node->isNumber() || !hasMemory(leaf) || partsOf(leaf) || leaf.shape().count() < smallest)
       continue;
-    std::string tiles, list;
-    for (size_t i = 0; i < dims.size(); ++i)
-      tiles += (i ? "," : "") + std::to_string(int64_t(i) == dim ? numPartitions : 1);
-    auto mesh = std::make_shared<Mesh>(Mesh{{"devices"}, {numPartitions}, {}});
-    for (int64_t device = 0; device < numPartitions; ++device) {
-      list += (device ? "," : "") + std::to_string(device);
-      mesh->devices.push_back(device);
-    }
-    runtime::StatusOr<ShardingPtr> sharding =
-        readSharding("{devices=[" + tiles + "]" + list + "}", int64_t(dims.size()), numPartitions, mesh);
+    std::vector<int64_t> axisOf = axesOfDims(dims, (*mesh)->sizes);
+    if (std::all_of(axisOf.begin(), axisOf.end(), [](int64_t axis) { return axis < 0; }))
+      continue;
+    runtime::StatusOr<ShardingPtr> sharding = readSharding(textOf(axisOf, (*mesh)->sizes), int64_t(dims.size()), numPartitions, *mesh);
     if (!sharding)
       return sharding.status();
     runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = leaf.node->buffers[leaf.index]->acquire();
@@ -116,6 +184,7 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
 }
 
 runtime::Status Session::findResultShardings(LoadedProgram &program, const Schedule &schedule, const std::vector<Value> &roots) const {
+  Metrics::get().count("UncachedOutputSharding");
   std::shared_ptr<const Mesh> mesh; // whose axes the results' shardings are written in: that of the first annotation
   for (const Value &leaf : schedule.leaves)
     if (const Parts *parts = partsOf(leaf); parts && parts->sharding->mesh && !mesh)

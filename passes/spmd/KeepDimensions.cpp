@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- KeepDimensions.cpp - Reshapes that hide what is split --------------===//
-// Input:   %2 = dot_general (reshape %0 : 8x4x16x2 -> 32x16x2), (reshape %1 : 8x4x2x16 -> 32x2x16), batching [0] x [0] ; reshape %2 : 8x4x16x16
-// Output:  dot_general %0, %1, batching [0, 1] x [0, 1]
-// Leaves alone products whose batches nothing was merged into.
+// Input:   %1 = reshape %0 : 2x8x4 -> 16x4 ; %2 = dot_general %1, %w, contracting [1] x [0] ; %3 = reshape %2 : 16x6 -> 2x8x6
+// Output:  dot_general %0, %w, contracting [2] x [0]    if somebody may cut the 8
+// Leaves alone what was merged from dimensions of which only the first may be cut, and operations that have shardings of their own.
 #include "passes/spmd/KeepDimensions.h"
 
-#include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
+#include "passes/sharding/OpRules.h"
+#include "passes/spmd/CutDimensions.h"
+#include "passes/spmd/DimensionParts.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::spmd {
 namespace {
-
-/// Nothing is said about the sharding of its results, nor about one of their dimensions by name (quantization per axis).
-bool isSilent(Operation *op) {
-  auto isPlain = [](Type type) { return isa<IntegerType, FloatType, ComplexType>(getElementTypeOrSelf(type)); };
-  return !op->hasAttr(sdy::shardingAttrName) && !op->hasAttr("mhlo.sharding") && llvm::all_of(op->getOperandTypes(), isPlain) &&
-         llvm::all_of(op->getResultTypes(), isPlain);
-}
 
 /// reshape(reshape(x)) becomes reshape(x), and one that changes nothing its operand.
 void mergeReshapes(ModuleOp module) {
@@ -42,7 +38,7 @@ void mergeReshapes(ModuleOp module) {
 void eraseUnread(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa<ReshapeOp, TransposeOp>(op))
+    if (isa<ReshapeOp, TransposeOp, BroadcastInDimOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : llvm::reverse(ops))
@@ -50,40 +46,7 @@ void eraseUnread(ModuleOp module) {
       op->erase();
 }
 
-/// The type with `sizes` instead of dimension `dim`.
-RankedTensorType splitType(RankedTensorType type, int64_t dim, ArrayRef<int64_t> sizes) {
-  SmallVector<int64_t> shape(type.getShape());
-  shape.erase(shape.begin() + dim);
-  shape.insert(shape.begin() + dim, sizes.begin(), sizes.end());
-  return type.clone(shape);
-}
-
-/// Sizes of the dimensions that dimension `dim` of the value was merged from; one if none were.
-SmallVector<int64_t> partsOf(Value value, int64_t dim) {
-  int64_t size = typeOf(value).getDimSize(dim);
-  if (auto transpose = value.getDefiningOp<TransposeOp>(); transpose && isSilent(transpose))
-    return partsOf(transpose->getOperand(0), transpose.getPermutation()[dim]);
-  auto reshape = value.getDefiningOp<ReshapeOp>();
-  if (!reshape || !isSilent(reshape))
-    return {size};
-  int64_t before = 1, product = 1;
-  for (int64_t each : typeOf(value).getShape().take_front(dim))
-    before *= each;
-  SmallVector<int64_t> parts;
-  for (int64_t each : typeOf(reshape->getOperand(0)).getShape()) {
-    if (before == 1 && product < size) {
-      parts.push_back(each);
-      product *= each;
-    } else if (before > 1) {
-      if (each == 0 || before % each != 0)
-        return {size};
-      before /= each;
-    }
-  }
-  return product == size ? parts : SmallVector<int64_t>{size};
-}
-
-/// Where both were cut.
+/// Cut at all places where both are.
 SmallVector<int64_t> commonParts(ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
   SmallVector<int64_t> ends, parts;
   int64_t end = 1, begin = 1;
@@ -100,68 +63,194 @@ SmallVector<int64_t> commonParts(ArrayRef<int64_t> first, ArrayRef<int64_t> seco
   return parts;
 }
 
-/// The value with `sizes` instead of dimension `dim`.
-Value split(OpBuilder &builder, Value value, int64_t dim, ArrayRef<int64_t> sizes) {
-  auto transpose = value.getDefiningOp<TransposeOp>();
-  if (!transpose || !isSilent(transpose))
-    return ReshapeOp::create(builder, value.getLoc(), splitType(typeOf(value), dim, sizes), value);
-  int64_t from = transpose.getPermutation()[dim], more = sizes.size() - 1;
-  SmallVector<int64_t> permutation;
-  for (int64_t each : transpose.getPermutation())
-    for (int64_t part = 0; part < (each == from ? more + 1 : 1); ++part)
-      permutation.push_back(each + part + (each > from ? more : 0));
-  return TransposeOp::create(builder, value.getLoc(), splitType(typeOf(value), dim, sizes),
-                             split(builder, transpose->getOperand(0), from, sizes), builder.getDenseI64ArrayAttr(permutation));
+/// Of each dimension the products of the sizes up to its end.
+SmallVector<int64_t> endsOf(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> ends;
+  int64_t end = 1;
+  for (int64_t size : shape)
+    ends.push_back(end *= size);
+  return ends;
 }
 
-/// `dims` after dimension `dim` has become `count`.
-SmallVector<int64_t> renumber(ArrayRef<int64_t> dims, int64_t dim, int64_t count) {
-  SmallVector<int64_t> renumbered;
-  for (int64_t each : dims)
-    for (int64_t part = 0; part < (each == dim ? count : 1); ++part)
-      renumbered.push_back(each + part + (each > dim ? count - 1 : 0));
-  return renumbered;
-}
-
-/// The product with one merged batching dimension in parts; null if there is none.
-DotGeneralOp splitBatch(DotGeneralOp op) {
-  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
-  for (auto [position, dims] : llvm::enumerate(llvm::zip_equal(numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions()))) {
-    auto [lhsDim, rhsDim] = dims;
-    SmallVector<int64_t> lhsParts = partsOf(op.getLhs(), lhsDim), rhsParts = partsOf(op.getRhs(), rhsDim);
-    SmallVector<int64_t> parts = lhsParts.size() == 1 ? rhsParts : rhsParts.size() == 1 ? lhsParts : commonParts(lhsParts, rhsParts);
-    llvm::erase(parts, 1);
-    if (parts.size() < 2)
-      continue;
-    OpBuilder builder(op);
-    int64_t count = parts.size();
-    auto split = DotDimensionNumbersAttr::get(
-        op.getContext(), renumber(numbers.getLhsBatchingDimensions(), lhsDim, count), renumber(numbers.getRhsBatchingDimensions(), rhsDim, count),
-        renumber(numbers.getLhsContractingDimensions(), lhsDim, count), renumber(numbers.getRhsContractingDimensions(), rhsDim, count));
-    Value lhs = spmd::split(builder, op.getLhs(), lhsDim, parts), rhs = spmd::split(builder, op.getRhs(), rhsDim, parts);
-    RankedTensorType type = typeOf(op->getResult(0));
-    auto made = DotGeneralOp::create(builder, op.getLoc(), splitType(type, position, parts), lhs, rhs, split, op.getPrecisionConfigAttr(),
-                                     op.getAlgorithmAttr());
-    made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    op->replaceAllUsesWith(ReshapeOp::create(builder, op.getLoc(), type, made->getResult(0)));
-    op->erase();
-    return made;
+/// The dimensions of `to`, a shape of as many elements, in parts that begin where dimensions of `from` do of which `isCut` holds; nothing if
+/// that is each of them as it is.
+std::optional<DimensionParts> partsBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to, llvm::function_ref<bool(int64_t dim)> isCut) {
+  if (llvm::is_contained(from, 0))
+    return std::nullopt;
+  SmallVector<int64_t> fromEnds = endsOf(from), begins;
+  for (size_t dim = 0; dim < from.size(); ++dim)
+    if (from[dim] > 1 && isCut(int64_t(dim)))
+      begins.push_back(fromEnds[dim] / from[dim]);
+  DimensionParts parts;
+  bool found = false;
+  int64_t begin = 1;
+  for (int64_t size : to) {
+    SmallVector<int64_t> &sizes = parts.emplace_back();
+    int64_t end = begin * size, last = begin;
+    for (int64_t place : begins)
+      if (place > last && place < end && place % last == 0 && end % place == 0) {
+        sizes.push_back(place / last);
+        last = place;
+      }
+    found |= last != begin;
+    sizes.push_back(end / last);
+    begin = end;
   }
-  return {};
+  return found ? std::optional(parts) : std::nullopt;
 }
+
+/// Moves reshapes that hide dimensions which may be cut behind the operations that read them, as far as these can do without.
+class Sinking {
+public:
+  explicit Sinking(ModuleOp module) : cuts(module) {}
+
+  void run(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      visit(&op);
+      if (!dead.contains(&op))
+        for (Region &region : op.getRegions())
+          for (Block &inner : region)
+            run(inner);
+    }
+  }
+  void eraseDead() {
+    for (Operation *op : llvm::reverse(dead))
+      op->erase();
+  }
+
+private:
+  void visit(Operation *op) {
+    if (!isSilent(op))
+      return;
+    if (auto reshape = dyn_cast<ReshapeOp>(op))
+      return visitReshape(reshape);
+    bool readsHidden = llvm::any_of(op->getOperands(), [&](Value operand) { return bool(hiddenBy(operand)); });
+    if (readsHidden && isa<OptimizationBarrierOp>(op))
+      sinkBarrier(op);
+    else if (readsHidden)
+      sink(op);
+  }
+
+  /// The parts of a value's dimensions, if it is the result of a reshape that hides some.
+  const DimensionParts *hiddenBy(Value value) {
+    auto found = hidden.find(value);
+    return found == hidden.end() ? nullptr : &found->second;
+  }
+
+  void visitReshape(ReshapeOp op) {
+    if (hiddenBy(op.getOperand())) {
+      op->setOperand(0, op.getOperand().getDefiningOp<ReshapeOp>().getOperand());
+      cuts.tie(op);
+    }
+    if (op->getOperand(0).getType() == op->getResult(0).getType())
+      return replace(op, op->getOperands());
+    auto parts = partsBefore(sharding::shapeOf(op.getOperand()), sharding::shapeOf(op.getResult()),
+                             [&](int64_t dim) { return cuts.mayBeCut(op.getOperand(), dim); });
+    if (!parts)
+      return;
+    // What else the reshape does comes before.
+    RankedTensorType from = typeOf(op.getOperand()), type = from.clone(shapeOfParts(*parts));
+    if (type != from) {
+      OpBuilder builder(op);
+      auto apart = ReshapeOp::create(builder, op.getLoc(), type, op.getOperand());
+      cuts.tie(apart);
+      op->setOperand(0, apart);
+    }
+    hidden[op.getResult()] = *parts;
+  }
+
+  void replace(Operation *op, ValueRange values) {
+    for (auto [old, value] : llvm::zip_equal(op->getResults(), values))
+      cuts.tie(old, value);
+    op->replaceAllUsesWith(values);
+    dead.insert(op);
+  }
+
+  /// The results of `made`, which stand for those of `op`, in the shapes of these; what that hides is remembered.
+  void replaceByMerged(Operation *op, Operation *made, ArrayRef<std::optional<DimensionParts>> parts) {
+    OpBuilder builder(op);
+    SmallVector<Value> values;
+    for (auto [old, value, each] : llvm::zip_equal(op->getResults(), made->getResults(), parts)) {
+      values.push_back(value);
+      if (!each)
+        continue;
+      auto merged = ReshapeOp::create(builder, op->getLoc(), old.getType(), value);
+      cuts.tie(merged);
+      hidden[merged.getResult()] = *each;
+      values.back() = merged.getResult();
+    }
+    replace(op, values);
+  }
+
+  void sinkBarrier(Operation *op) {
+    OpBuilder builder(op);
+    Operation *made = builder.clone(*op);
+    SmallVector<std::optional<DimensionParts>> parts;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      const DimensionParts *each = hiddenBy(operand);
+      parts.push_back(each ? std::optional(*each) : std::nullopt);
+      if (!each)
+        continue;
+      made->setOperand(i, operand.getDefiningOp()->getOperand(0));
+      made->getResult(i).setType(made->getOperand(i).getType());
+    }
+    cuts.tie(made);
+    replaceByMerged(op, made, parts);
+  }
+
+  void sink(Operation *op) {
+    std::optional<sharding::Rule> rule = sharding::ruleOf(op);
+    if (!rule)
+      return;
+    // Operands that hide something say where to cut; others follow.
+    SmallVector<SmallVector<int64_t>> wanted(rule->factors.size());
+    for (auto [operand, dims] : llvm::zip_equal(op->getOperands(), rule->operands)) {
+      const DimensionParts *parts = hiddenBy(operand);
+      if (!parts)
+        continue;
+      for (auto [sizes, factors] : llvm::zip_equal(*parts, dims)) {
+        if (factors.size() != 1 || !canBeInParts(op, *rule, factors.front()))
+          continue;
+        SmallVector<int64_t> &each = wanted[factors.front()];
+        if (sizes.size() > 1)
+          each = each.empty() ? sizes : commonParts(each, sizes);
+      }
+    }
+    for (auto &sizes : wanted)
+      if (sizes.size() < 2)
+        sizes.clear();
+    if (llvm::all_of(wanted, [](const auto &sizes) { return sizes.empty(); }))
+      return;
+    Operation *made = cloneInParts(op, *rule, wanted);
+    cuts.tie(made);
+    SmallVector<std::optional<DimensionParts>> parts;
+    for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule->results)) {
+      DimensionParts each;
+      bool isHidden = false;
+      for (auto [size, factors] : llvm::zip_equal(sharding::shapeOf(result), dims)) {
+        bool isSplit = factors.size() == 1 && !wanted[factors.front()].empty();
+        isHidden |= isSplit;
+        each.push_back(isSplit ? wanted[factors.front()] : SmallVector<int64_t>{size});
+      }
+      parts.push_back(isHidden ? std::optional(each) : std::nullopt);
+    }
+    replaceByMerged(op, made, parts);
+  }
+
+  CutDimensions cuts;
+  llvm::DenseMap<Value, DimensionParts> hidden; ///< results of reshapes whose operand has these parts as dimensions
+  llvm::SetVector<Operation *> dead;                  ///< replaced, but known to `cuts` by its address
+};
 
 } // namespace
 
 void keepDimensions(ModuleOp module) {
   mergeReshapes(module);
-  SmallVector<DotGeneralOp> products;
-  module.walk([&](DotGeneralOp op) { products.push_back(op); });
-  bool changed = false;
-  for (DotGeneralOp op : products)
-    for (DotGeneralOp next = op; next && isSilent(next); changed |= bool(next))
-      next = splitBatch(next);
-  if (changed)
-    mergeReshapes(module);
+  Sinking sinking(module);
+  for (auto function : module.getOps<func::FuncOp>())
+    for (Block &block : function.getBody())
+      sinking.run(block);
+  sinking.eraseDead();
   eraseUnread(module);
 }
 

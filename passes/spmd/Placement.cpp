@@ -27,8 +27,7 @@ bool subdivides(const Tiles &fine, const Tiles &coarse, int64_t size) {
          (refines(fine, coarse) && fine.count / coarse.count * tileSize(size, fine) == tileSize(size, coarse));
 }
 
-/// Whole dimensions have one representation.
-static Tiles normal(Tiles tiles) { return tiles.count == 1 ? Tiles() : tiles; }
+Tiles normal(Tiles tiles) { return tiles.count == 1 ? Tiles() : tiles; }
 
 Tiles within(const Tiles &fine, const Tiles &coarse) {
   Tiles inner{fine.count / coarse.count, fine.of};

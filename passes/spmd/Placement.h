@@ -23,6 +23,8 @@ struct Tiles {
   bool operator==(const Tiles &) const = default;
 };
 
+/// Whole dimensions have one representation.
+Tiles normal(Tiles tiles);
 /// Every tile of `fine` lies inside the same device's tile of `coarse`.
 bool refines(const Tiles &fine, const Tiles &coarse);
 /// The tiles of `fine` counted inside the tiles of `coarse`. Needs refines.

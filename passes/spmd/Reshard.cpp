@@ -280,6 +280,35 @@ void Resharder::scatterSum(OpBuilder &builder, Shard &shard, const Placement &ta
   }
 }
 
+/// The placement of as many tiles as `now`, on other devices, from which one exchange between two dimensions leads towards the target. None
+/// where gathering brings less to every device than the devices' change of places and the exchange together, or where nothing is to be
+/// exchanged.
+static std::optional<Placement> placesToExchangeFrom(const Shard &shard, const Placement &target) {
+  const Placement &now = shard.placement;
+  ArrayRef<int64_t> shape = shard.shape;
+  for (size_t a = 0; a < now.size(); ++a)
+    for (size_t b = 0; b < now.size(); ++b) {
+      if (a == b || now[a].count <= 2 || now[a].count <= target[a].count || now[a].count % target[a].count != 0 ||
+          target[b].count != now[b].count * (now[a].count / target[a].count))
+        continue;
+      int32_t parts = now[a].count / target[a].count;
+      Placement places = now;
+      for (size_t dim = 0; dim < now.size(); ++dim)
+        if (dim != a && dim != b && now[dim].count == target[dim].count)
+          places[dim] = target[dim];
+      Tiles inner{parts, target[b].of}, outer{target[b].count / parts, target[b].of};
+      for (size_t device = 0; device < target[b].of.size(); ++device) {
+        inner.of[device] = target[b].of[device] % parts;
+        outer.of[device] = target[b].of[device] / parts;
+      }
+      places[a] = compose(target[a], inner);
+      places[b] = normal(outer);
+      if (subdivides(places[a], target[a], shape[a]) && subdivides(target[b], places[b], shape[b]) && isUniform(places, shard.scope))
+        return places;
+    }
+  return std::nullopt;
+}
+
 Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const Placement &target, bool lastUse) {
   Shard shard = from;
   Placement &now = shard.placement;
@@ -305,6 +334,15 @@ Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const
     scatterSum(builder, shard, sliced);
   if (sliced != now)
     slice(builder, loc, shard, sliced);
+  // Other devices first, where dimensions can be exchanged then instead of gathered.
+  bool isGathered = llvm::any_of(llvm::zip_equal(now, target, shape), [](auto each) {
+    auto &[tiles, wanted, size] = each;
+    return !subdivides(wanted, tiles, size) && !subdivides(tiles, wanted, size);
+  });
+  if (auto places = isGathered ? placesToExchangeFrom(shard, target) : std::nullopt; places && *places != now) {
+    shard.value = permute(builder, loc, shard, *places);
+    shard.placement = *places;
+  }
   for (size_t a = 0; a < now.size(); ++a)
     for (size_t b = 0; b < now.size(); ++b)
       if (a != b && now[a] != target[a] && now[b] != target[b] && subdivides(now[a], target[a], shape[a]) &&

@@ -129,7 +129,7 @@ def use_spmd(auto=False, enable=True):
     run on all of them. Tensors that exist stay valid. See torch_xla.distributed.spmd.
 
     `auto`: tensors of at least 1024 elements that nobody has annotated are split where they are first used, along the largest dim that
-    the devices divide. `enable=False` turns SPMD off; sharded tensors are put together where they are used."""
+    the devices divide. XLA_AUTO_SPMD_MESH ("2,4") arranges the devices: larger axes choose first, each takes the largest dim that is left. `enable=False` turns SPMD off; sharded tensors are put together where they are used."""
     _XLAC._sync(False)
     _XLAC._spmd_use(bool(enable), bool(auto))
     _auto_sharding[0] = bool(enable and auto)

@@ -217,7 +217,7 @@ def test_off_and_on():
     assert xm.xla_device() == torch.device("xla:0") and xr.is_spmd()
 
 
-def test_auto():
+def test_auto(monkeypatch):
     xr.use_spmd(auto=True)
     try:
         t, small = torch.randn(16, 128), torch.randn(4)
@@ -225,6 +225,16 @@ def test_auto():
         z = x.sum(0)[:4] + y
         close(z, t.sum(0)[:4] + small, rtol=1e-5, atol=1e-5)
         assert spec(x) == "{devices=[1,8]%s}" % LIST and "devices" not in spec(y)
+        for sizes, wanted in (("2,4", "{devices=[2,4]%s}" % LIST), ("4,2", "{devices=[2,4]0,2,4,6,1,3,5,7}"),
+                              ("8,1", "{devices=[1,8]%s}" % LIST), ("2,2,2", "{devices=[2,2,2]0,1,4,5,2,3,6,7 last_tile_dim_replicate}")):
+            monkeypatch.setenv("XLA_AUTO_SPMD_MESH", sizes)
+            x = t.to("xla")
+            close(x.t() @ x, t.t() @ t, rtol=1e-4, atol=1e-4)
+            assert spec(x) == wanted
+        for sizes in ("2,2", "8,", "x", "-2,-4"):
+            monkeypatch.setenv("XLA_AUTO_SPMD_MESH", sizes)
+            with pytest.raises(RuntimeError, match=f"XLA_AUTO_SPMD_MESH: expects sizes of a mesh of 8 devices.*got \"{sizes}\""):
+                (t.to("xla") + 1).sum().item()
     finally:
         xr.use_spmd()
 
@@ -281,6 +291,44 @@ def test_batch_and_heads_stay_apart():
     assert collectives(*[t.grad for t in split]) == []
     for got, want in zip(split, expected):
         close(got.grad, want.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_a_split_sequence_stays_split():
+    """Linear layers and losses merge batch and sequence. With the sequence split, only sums of gradients and losses are sent."""
+    mesh = grid(2, 4, names=("data", "seq"))
+    x, classes = torch.randn(4, 12, 8), torch.randint(0, 11, (4, 12))
+    net = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 20), nn.GELU(), nn.Linear(20, 11))
+    twin = copy.deepcopy(net).to("xla")
+
+    def loss_of(net, x, classes):
+        return nn.functional.cross_entropy(net(x).flatten(0, 1), classes.flatten())
+    split = [xs.mark_sharding(t.to("xla"), mesh, ("data", "seq") + (None,) * (t.dim() - 2)).global_tensor for t in (x, classes)]
+    for parameter in twin.parameters():
+        xs.mark_sharding(parameter, mesh, (None,) * parameter.dim())
+    loss, wanted = loss_of(twin, *split), loss_of(net, x, classes)
+    loss.backward()
+    wanted.backward()
+    found = collectives(loss, *[p.grad for p in twin.parameters()])
+    assert found == ["all_reduce", "all_reduce"], found
+    close(loss, wanted)
+    for got, want in zip(twin.parameters(), net.parameters()):
+        close(got.grad, want.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_sequence_parallel_layers():
+    """Megatron's sequence parallelism: activations are gathered on the way into a layer's products, and scattered behind them."""
+    mesh = grid(8, names=("model",))
+    x = torch.randn(2, 16, 8)
+    net = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 64), nn.GELU(), nn.Linear(64, 8))
+    twin = copy.deepcopy(net).to("xla")
+    xs.mark_sharding(twin[1].weight, mesh, ("model", None)), xs.mark_sharding(twin[1].bias, mesh, ("model",))
+    xs.mark_sharding(twin[3].weight, mesh, (None, "model"))
+    split = xs.mark_sharding(x.to("xla"), mesh, (None, "model", None)).global_tensor
+    hidden = xs.mark_sharding(twin[0](split), mesh, (None, None, None)).global_tensor
+    out = xs.mark_sharding(twin[3](twin[2](xs.mark_sharding(twin[1](hidden), mesh, (None, None, "model")).global_tensor)), mesh,
+                           (None, "model", None)).global_tensor
+    assert collectives(out) == ["all_gather", "reduce_scatter"]
+    close(out, net(x), rtol=1e-4, atol=1e-5)
 
 
 #===-- Shards ------------------------------------------------------------------===

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DimensionParts.cpp - Operations on dimensions in parts ---------------===//
+#include "passes/spmd/DimensionParts.h"
+
+#include "dialects/sdy/Ops.h"
+#include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/TensorTypes.h"
+#include "passes/sharding/OpRules.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+using millrace::sharding::DimFactors;
+using millrace::sharding::FactorKind;
+using millrace::sharding::shapeOf;
+using millrace::sharding::TensorFactors;
+
+namespace millrace::spmd {
+
+SmallVector<int64_t> shapeOfParts(const DimensionParts &parts) {
+  SmallVector<int64_t> shape;
+  for (const auto &sizes : parts)
+    llvm::append_range(shape, sizes);
+  return shape;
+}
+
+bool isSilent(Operation *op) {
+  auto isPlain = [](Type type) { return isa<IntegerType, FloatType, ComplexType>(getElementTypeOrSelf(type)); };
+  return !op->hasAttr(sdy::shardingAttrName) && !op->hasAttr("mhlo.sharding") && llvm::all_of(op->getOperandTypes(), isPlain) &&
+         llvm::all_of(op->getResultTypes(), isPlain);
+}
+
+Value inParts(OpBuilder &builder, Value value, const DimensionParts &parts) {
+  RankedTensorType from = typeOf(value), to = from.clone(shapeOfParts(parts));
+  if (from == to)
+    return value;
+  Operation *made = value.getDefiningOp();
+  if (made && !isSilent(made))
+    made = nullptr;
+  if (auto constant = dyn_cast_or_null<ConstantOp>(made))
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()); dense && dense.isSplat())
+      return ConstantOp::create(builder, constant.getLoc(), dense.resizeSplat(to));
+  if (auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(made)) {
+    DimensionParts inner;
+    SmallVector<int64_t> dims;
+    for (auto [dim, target] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
+      int64_t size = typeOf(broadcast.getOperand()).getDimSize(dim), first = 0;
+      for (const auto &before : ArrayRef(parts).take_front(target))
+        first += before.size();
+      bool isWhole = size == from.getDimSize(target);
+      inner.push_back(isWhole ? parts[target] : SmallVector<int64_t>(parts[target].size(), 1));
+      for (size_t i = 0; i < parts[target].size(); ++i)
+        dims.push_back(first + int64_t(i));
+    }
+    return BroadcastInDimOp::create(builder, broadcast.getLoc(), to, inParts(builder, broadcast.getOperand(), inner),
+                                    builder.getDenseI64ArrayAttr(dims));
+  }
+  if (auto iota = dyn_cast_or_null<IotaOp>(made); iota && parts[iota.getIotaDimension()].size() == 1) {
+    int64_t dim = shapeOfParts(DimensionParts(ArrayRef(parts).take_front(iota.getIotaDimension()))).size();
+    return IotaOp::create(builder, iota.getLoc(), to, uint64_t(dim));
+  }
+  if (auto reshape = dyn_cast_or_null<ReshapeOp>(made)) {
+    value = reshape.getOperand();
+    if (value.getType() == to)
+      return value;
+  }
+  return ReshapeOp::create(builder, value.getLoc(), to, value);
+}
+
+bool canBeInParts(Operation *op, const sharding::Rule &rule, int factor) {
+  if (!sharding::isElementwise(op) && !isa<BitcastConvertOp, BroadcastInDimOp, ConcatenateOp, DotGeneralOp, GatherOp, PadOp, ReduceOp, ReverseOp, ScatterOp,
+                                           SliceOp, SortOp, TransposeOp>(op))
+    return false;
+  FactorKind kind = rule.factors[factor].kind;
+  if (kind != FactorKind::PassThrough && kind != FactorKind::Reduction)
+    return false;
+  for (auto *side : {&rule.operands, &rule.results})
+    for (const TensorFactors &tensor : *side)
+      for (const DimFactors &dim : tensor)
+        if (dim.size() > 1 && llvm::is_contained(dim, factor))
+          return false;
+  // Where elements are is said by numbers along these.
+  ArrayRef<int64_t> indexed;
+  if (auto gather = dyn_cast<GatherOp>(op))
+    indexed = gather.getDimensionNumbers().getStartIndexMap();
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    indexed = scatter.getScatterDimensionNumbers().getScatterDimsToOperandDims();
+  return llvm::none_of(indexed, [&](int64_t dim) { return llvm::is_contained(rule.operands[0][dim], factor); });
+}
+
+namespace {
+
+/// Of every dimension the numbers of its parts.
+using Places = SmallVector<SmallVector<int64_t>>;
+
+Places placesOf(const DimensionParts &parts) {
+  Places places;
+  int64_t next = 0;
+  for (const auto &sizes : parts) {
+    places.emplace_back();
+    for (size_t i = 0; i < sizes.size(); ++i)
+      places.back().push_back(next++);
+  }
+  return places;
+}
+
+SmallVector<int64_t> renumbered(ArrayRef<int64_t> dims, const Places &places) {
+  SmallVector<int64_t> result;
+  for (int64_t dim : dims)
+    llvm::append_range(result, places[dim]);
+  return result;
+}
+
+/// The number of the first part; of the dimension behind the last one, that behind all parts.
+int64_t renumbered(int64_t dim, const Places &places) {
+  if (dim < int64_t(places.size()))
+    return places[dim].front();
+  return places.empty() ? 0 : places.back().back() + 1;
+}
+
+/// One value per dimension: those of dimensions in parts are `other`, which are the parts' sizes if it is negative.
+SmallVector<int64_t> spread(ArrayRef<int64_t> values, const DimensionParts &parts, int64_t other) {
+  SmallVector<int64_t> result;
+  for (auto [value, sizes] : llvm::zip_equal(values, parts))
+    for (int64_t size : sizes)
+      result.push_back(sizes.size() == 1 ? value : other < 0 ? size : other);
+  return result;
+}
+
+/// Attributes that name dimensions.
+void renumberAttributes(Operation *op, ArrayRef<DimensionParts> operands, ArrayRef<DimensionParts> results) {
+  SmallVector<Places> in = llvm::map_to_vector(operands, placesOf), out = llvm::map_to_vector(results, placesOf);
+  MLIRContext *context = op->getContext();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](BroadcastInDimOp each) { each.setBroadcastDimensions(renumbered(each.getBroadcastDimensions(), out[0])); })
+      .Case([&](ConcatenateOp each) { each.setDimension(renumbered(int64_t(each.getDimension()), out[0])); })
+      .Case([&](DotGeneralOp each) {
+        auto numbers = each.getDotDimensionNumbers();
+        each.setDotDimensionNumbersAttr(DotDimensionNumbersAttr::get(
+            context, renumbered(numbers.getLhsBatchingDimensions(), in[0]), renumbered(numbers.getRhsBatchingDimensions(), in[1]),
+            renumbered(numbers.getLhsContractingDimensions(), in[0]), renumbered(numbers.getRhsContractingDimensions(), in[1])));
+      })
+      .Case([&](GatherOp each) {
+        auto numbers = each.getDimensionNumbers();
+        SmallVector<int64_t> sizes;
+        for (auto [dim, size] : llvm::enumerate(each.getSliceSizes()))
+          for (int64_t part : operands[0][dim])
+            sizes.push_back(operands[0][dim].size() == 1 ? size : size == 1 ? 1 : part);
+        each.setSliceSizes(sizes);
+        each.setDimensionNumbersAttr(GatherDimensionNumbersAttr::get(
+            context, renumbered(numbers.getOffsetDims(), out[0]), renumbered(numbers.getCollapsedSliceDims(), in[0]),
+            renumbered(numbers.getOperandBatchingDims(), in[0]), renumbered(numbers.getStartIndicesBatchingDims(), in[1]),
+            renumbered(numbers.getStartIndexMap(), in[0]), renumbered(numbers.getIndexVectorDim(), in[1])));
+      })
+      .Case([&](PadOp each) {
+        each.setEdgePaddingLow(spread(each.getEdgePaddingLow(), operands[0], 0));
+        each.setEdgePaddingHigh(spread(each.getEdgePaddingHigh(), operands[0], 0));
+        each.setInteriorPadding(spread(each.getInteriorPadding(), operands[0], 0));
+      })
+      .Case([&](ReduceOp each) { each.setDimensions(renumbered(each.getDimensions(), in[0])); })
+      .Case([&](ReverseOp each) { each.setDimensions(renumbered(each.getDimensions(), in[0])); })
+      .Case([&](ScatterOp each) {
+        auto numbers = each.getScatterDimensionNumbers();
+        size_t inputs = each.getInputs().size();
+        const Places &indices = in[inputs], &updates = in[inputs + 1];
+        each.setScatterDimensionNumbersAttr(ScatterDimensionNumbersAttr::get(
+            context, renumbered(numbers.getUpdateWindowDims(), updates), renumbered(numbers.getInsertedWindowDims(), in[0]),
+            renumbered(numbers.getInputBatchingDims(), in[0]), renumbered(numbers.getScatterIndicesBatchingDims(), indices),
+            renumbered(numbers.getScatterDimsToOperandDims(), in[0]), renumbered(numbers.getIndexVectorDim(), indices)));
+      })
+      .Case([&](SliceOp each) {
+        each.setStartIndices(spread(each.getStartIndices(), operands[0], 0));
+        each.setLimitIndices(spread(each.getLimitIndices(), operands[0], -1));
+        each.setStrides(spread(each.getStrides(), operands[0], 1));
+      })
+      .Case([&](SortOp each) {
+        int64_t dim = each.getDimension();
+        each.setDimension(renumbered(dim < 0 ? dim + int64_t(operands[0].size()) : dim, in[0]));
+      })
+      .Case([&](TransposeOp each) { each.setPermutation(renumbered(each.getPermutation(), in[0])); });
+}
+
+} // namespace
+
+Operation *cloneInParts(Operation *op, const sharding::Rule &rule, ArrayRef<SmallVector<int64_t>> parts) {
+  OpBuilder builder(op);
+  auto partsOf = [&](ValueRange values, ArrayRef<TensorFactors> tensors) {
+    SmallVector<DimensionParts> result;
+    for (auto [value, tensor] : llvm::zip_equal(values, tensors)) {
+      result.emplace_back();
+      for (auto [size, dim] : llvm::zip_equal(shapeOf(value), tensor)) {
+        bool isSplit = dim.size() == 1 && !parts[dim.front()].empty();
+        result.back().push_back(isSplit ? parts[dim.front()] : SmallVector<int64_t>{size});
+      }
+    }
+    return result;
+  };
+  SmallVector<DimensionParts> operands = partsOf(op->getOperands(), rule.operands), results = partsOf(op->getResults(), rule.results);
+  SmallVector<Value> values;
+  for (auto [operand, each] : llvm::zip_equal(op->getOperands(), operands))
+    values.push_back(inParts(builder, operand, each));
+  Operation *made = builder.clone(*op);
+  made->setOperands(values);
+  for (auto [result, each] : llvm::zip_equal(made->getResults(), results))
+    result.setType(typeOf(result).clone(shapeOfParts(each)));
+  renumberAttributes(made, operands, results);
+  return made;
+}
+
+} // namespace millrace::spmd
