@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ThreadPool.cpp - Threads that run pieces of kernel ranges -----------===//
-// A job lives on its caller's stack. Workers join it under the mutex while it is in `jobs`; the caller removes it and
-// then waits until nobody is inside. Every thread has a share of consecutive pieces, the same in every run of a kernel, so that what it
-// touched the last time is in its caches and its part of memory is one that pages and prefetchers like; who is done with its share takes
-// pieces of others'. A piece is claimed with one fetch_add.
+// A job lives on its caller's stack and is found by its slot, which belongs to the pool: a worker counts itself in, and the caller that has
+// closed the slot waits until nobody is inside. No mutex on the way: caller and workers finish at the same moment, and whoever came second
+// would be put to sleep by the system for longer than a small kernel takes. Every thread has a share of consecutive pieces, the same in
+// every run of a kernel, so that what it touched the last time is in its caches and its part of memory is one that pages and prefetchers
+// like; who is done with its share takes pieces of others'. A piece is claimed with one fetch_add.
 #include "runtime/base/ThreadPool.h"
 #include "runtime/base/Cpu.h"
 
@@ -36,9 +37,6 @@ struct ThreadPool::Job {
   unsigned shareCount;
   Share *shares; ///< shareCount of them
   alignas(64) std::atomic<int32_t> error{0};
-  std::atomic<int> inside{0}; ///< workers; raised under the mutex
-  std::mutex mutex;
-  std::condition_variable done;
 
   /// `memory` has room for `threads` shares; only those that are used are touched.
   Job(Body body, void *context, int64_t end, int64_t piece, unsigned threads, void *memory)
@@ -60,7 +58,50 @@ struct ThreadPool::Job {
   }
 };
 
-ThreadPool::ThreadPool(unsigned threads) : threadCount(std::max(1u, threads)) {}
+/// `state` counts the workers inside and says what the slot is used for. It changes by adding and removing bits only: workers that saw an
+/// earlier job may still count themselves in and out.
+struct alignas(64) ThreadPool::Slot {
+  static constexpr uint32_t taken = 1u << 31;  ///< by a caller
+  static constexpr uint32_t open = 1u << 30;   ///< `job` is there
+  static constexpr uint32_t asleep = 1u << 29; ///< the caller waits on `done`
+  static constexpr uint32_t inside = asleep - 1;
+  std::atomic<uint32_t> state{0};
+  Job *job = nullptr;
+  alignas(64) std::mutex mutex;
+  std::condition_variable done;
+
+  /// The job, which stays until leave(); null if there is none.
+  Job *enter() {
+    if (!(state.load(std::memory_order_seq_cst) & open))
+      return nullptr;
+    if (state.fetch_add(1, std::memory_order_acquire) & open)
+      return job;
+    leave();
+    return nullptr;
+  }
+  void leave() {
+    uint32_t before = state.fetch_sub(1, std::memory_order_acq_rel);
+    if ((before & inside) != 1 || !(before & asleep))
+      return;
+    std::lock_guard lock(mutex);
+    done.notify_one();
+  }
+  /// Returns when all have left, and gives the slot back.
+  void close() {
+    state.fetch_and(~open, std::memory_order_acq_rel);
+    auto isEmpty = [&] { return (state.load(std::memory_order_acquire) & inside) == 0; };
+    for (int i = 0; i < spinRounds && !isEmpty(); ++i)
+      spinPause();
+    if (!isEmpty()) {
+      std::unique_lock lock(mutex);
+      state.fetch_or(asleep, std::memory_order_acq_rel);
+      done.wait(lock, isEmpty);
+    }
+    state.fetch_and(~(taken | asleep), std::memory_order_release);
+  }
+};
+
+ThreadPool::ThreadPool(unsigned threads) : threadCount(std::max(1u, threads)), slots(new Slot[slotCount]) {}
 
 ThreadPool::~ThreadPool() {
   {
@@ -113,24 +154,27 @@ void ThreadPool::help(Job &job) {
 }
 
 bool ThreadPool::workOnce() {
-  Job *job = nullptr;
-  {
-    std::lock_guard lock(mutex);
-    for (Job *candidate : jobs)
-      if (candidate->hasUnclaimed()) {
-        job = candidate;
-        job->inside.fetch_add(1, std::memory_order_relaxed);
-        break;
-      }
-  }
-  if (!job)
-    return false;
-  help(*job);
-  // The caller may be asleep on `done`; holding the job's mutex keeps the job alive until we are out.
-  std::lock_guard lock(job->mutex);
-  if (job->inside.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    job->done.notify_one();
-  return true;
+  for (unsigned i = 0; i < slotCount; ++i)
+    if (Job *job = slots[i].enter()) {
+      bool found = job->hasUnclaimed();
+      if (found)
+        help(*job);
+      slots[i].leave();
+      if (found)
+        return true;
+    }
+  return false;
+}
+
+bool ThreadPool::hasWork() {
+  for (unsigned i = 0; i < slotCount; ++i)
+    if (Job *job = slots[i].enter()) {
+      bool found = job->hasUnclaimed();
+      slots[i].leave();
+      if (found)
+        return true;
+    }
+  return false;
 }
 
 void ThreadPool::work() {
@@ -152,12 +196,10 @@ void ThreadPool::work() {
     std::unique_lock lock(mutex);
     if (stopping)
       return;
-    auto hasWork = [&] {
-      return std::any_of(jobs.begin(), jobs.end(), [](Job *job) { return job->hasUnclaimed(); });
-    };
-    ++parked;
+    // Either this thread sees the slot that a caller opened, or the caller sees that somebody is parked.
+    parked.fetch_add(1, std::memory_order_seq_cst);
     wake.wait(lock, [&] { return stopping.load(std::memory_order_relaxed) || hasWork(); });
-    --parked;
+    parked.fetch_sub(1, std::memory_order_relaxed);
     if (stopping)
       return;
   }
@@ -170,29 +212,32 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context) {
     return body(context, 0, end);
   if (!started.load(std::memory_order_acquire))
     startWorkers();
+  Slot *slot = takeSlot();
+  if (!slot) // more callers than slots: all processors have work
+    return body(context, 0, end);
   alignas(Job::Share) std::byte memory[maxShares * sizeof(Job::Share)];
   Job job(body, context, end, std::max<int64_t>(1, piece), std::min(threadCount, maxShares), memory);
-  unsigned wakeCount;
-  {
-    std::lock_guard lock(mutex);
-    jobs.push_back(&job);
-    openJobs.fetch_add(1, std::memory_order_release);
-    int64_t pieces = (end - 1) / job.piece; // besides the caller's first
-    wakeCount = unsigned(std::min<int64_t>(parked, pieces));
+  slot->job = &job;
+  slot->state.fetch_or(Slot::open, std::memory_order_seq_cst);
+  openJobs.fetch_add(1, std::memory_order_seq_cst);
+  if (unsigned sleepers = parked.load(std::memory_order_seq_cst)) {
+    int64_t others = (end - 1) / job.piece; // besides the caller's first
+    { std::lock_guard lock(mutex); }        // who has counted itself waits by now
+    for (int64_t count = std::min<int64_t>(sleepers, others); count > 0; --count)
+      wake.notify_one();
   }
-  for (; wakeCount; --wakeCount)
-    wake.notify_one();
   help(job);
-  {
-    std::lock_guard lock(mutex);
-    jobs.erase(std::find(jobs.begin(), jobs.end(), &job));
-  }
-  for (int i = 0; i < spinRounds && job.inside.load(std::memory_order_acquire) != 0; ++i)
-    spinPause();
-  // Taking the mutex also waits for a worker that is still between its decrement and its unlock.
-  std::unique_lock lock(job.mutex);
-  job.done.wait(lock, [&] { return job.inside.load(std::memory_order_acquire) == 0; });
+  slot->close();
   return job.error.load(std::memory_order_relaxed);
+}
+
+ThreadPool::Slot *ThreadPool::takeSlot() {
+  for (unsigned i = 0; i < slotCount; ++i) {
+    uint32_t free = 0;
+    if (slots[i].state.compare_exchange_strong(free, Slot::taken, std::memory_order_acquire, std::memory_order_relaxed))
+      return &slots[i];
+  }
+  return nullptr;
 }
 
 uint64_t ThreadPool::leastPiece(bool isRepeated) const {

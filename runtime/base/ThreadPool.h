@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -40,9 +41,13 @@ public:
 
 private:
   struct Job;
+  struct Slot;
+  static constexpr unsigned slotCount = 32;
   void startWorkers();
   void work();
   bool workOnce();
+  bool hasWork();
+  Slot *takeSlot();
   static void help(Job &job);
 
   const unsigned threadCount;
@@ -52,11 +57,11 @@ private:
   /// Number of jobs opened so far; workers spin until there is a new one before they park.
   std::atomic<unsigned> openJobs{0};
   std::atomic<unsigned> spinning{0}; ///< workers
+  std::atomic<unsigned> parked{0};   ///< workers; raised under the mutex
   std::mutex mutex;
   std::condition_variable wake;
-  std::vector<Job *> jobs; ///< guarded by mutex
-  unsigned parked = 0;     ///< guarded by mutex
   std::vector<std::thread> workers;
+  std::unique_ptr<Slot[]> slots;
 };
 
 /// Size of the pieces in which to run `end` iterations of `picosecondsPerIteration` each: a multiple of `granularity`
