@@ -56,13 +56,18 @@ unsigned mostVectors(ArrayRef<Instruction *> order, const DenseMap<Instruction *
   return most;
 }
 
+bool isPrefetch(const Instruction &inst) {
+  auto *intrinsic = dyn_cast<IntrinsicInst>(&inst);
+  return intrinsic && intrinsic->getIntrinsicID() == Intrinsic::prefetch;
+}
+
 void interleave(BasicBlock &block, unsigned registers) {
   SmallVector<Instruction *> before;
   for (Instruction &inst : block) {
     if (isa<PHINode>(inst) || inst.isTerminator())
       continue;
     // Intrinsics that only compute are like any other operation.
-    if (!isa<LoadInst, StoreInst>(inst) && (inst.mayReadOrWriteMemory() || inst.mayHaveSideEffects()))
+    if (!isa<LoadInst, StoreInst>(inst) && !isPrefetch(inst) && (inst.mayReadOrWriteMemory() || inst.mayHaveSideEffects()))
       return;
     if (auto *load = dyn_cast<LoadInst>(&inst); load && !load->isSimple())
       return;

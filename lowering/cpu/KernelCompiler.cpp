@@ -166,7 +166,7 @@ private:
     };
 
     if (!lowerings)
-      lowerings = std::make_unique<Lowerings>(module->getContext(), verifyEach);
+      lowerings = std::make_unique<Lowerings>(module->getContext(), verifyEach, kernelTarget(options.target).avx512);
     if (failed(lowerings->toLinalg.run(*module)))
       return fail("stop linalg");
     dump("linalg");
@@ -241,13 +241,13 @@ private:
 
   /// What is the same for all kernels, made with the first: without kept patterns half of the time goes into collecting them.
   struct Lowerings {
-    Lowerings(MLIRContext *context, bool verifyEach)
+    Lowerings(MLIRContext *context, bool verifyEach, bool avx512)
         : toLinalg(context, ModuleOp::getOperationName()), expandMath(context, ModuleOp::getOperationName()),
           generic(context, verifyEach), toLLVM(context) {
       toLinalg.enableVerifier(verifyEach);
       addLinalgPasses(toLinalg);
       expandMath.enableVerifier(verifyEach);
-      expandMath.addPass(createExpandMathPass());
+      expandMath.addPass(createExpandMathPass({avx512}));
     }
     PassManager toLinalg, expandMath;
     GenericLowering generic;

@@ -19,11 +19,14 @@ struct RowGroup {
   mlir::SmallVector<const Node *> reductions;
   mlir::SmallVector<const Output *> outputs;
   mlir::SmallVector<mlir::Value> keep; ///< values stored to scratch while passing
+  double cost = 0;                     ///< of what is computed for each element
+  mlir::SmallVector<const Access *> ahead; ///< row mode: what the next row reads from memory is asked for while this sweep computes
 };
 
 struct RowPlan {
   AtomSet parallel = 0; ///< atoms of the range (without the lane atom in column mode)
   mlir::SmallVector<int> rows; ///< of these, loops of an iteration, outermost first
+  int next = -1;               ///< of these, the one by which an iteration and the next differ
   int lane = -1;
   bool column = false;
   int64_t width = 1;
@@ -45,6 +48,7 @@ private:
   int chooseLane(AtomSet candidates) const;
   void collectGroups();
   void chooseKept();
+  void chooseAhead();
   int evenStrips(int64_t vectors, int64_t others) const;
   bool suitsTiles(AtomSet reduced, double costPerPoint) const;
   bool emit();
@@ -72,6 +76,7 @@ private:
   bool knowsIdentity(const Node &node) const;
   bool maySplit(const Node &node) const;
   mlir::Value keptMemory(mlir::Value value, unsigned slot, mlir::Type type, int64_t elements);
+  void askAhead(PointEvaluator &point, const RowGroup &group, int64_t lanesBefore);
   bool hasLanes(const RowGroup &group) const { return plan_.column || group.lane >= 0; }
 
   mlir::func::FuncOp kernel;

@@ -13,6 +13,7 @@
 #include "lowering/cpu/emitters/RowEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -72,12 +73,29 @@ SmallVector<Value> RowEmitter::finishReduction(PointEvaluator &at, const Node &n
   return values;
 }
 
+/// Asks for what the next row reads where this one is at `point`, once for each cache line; `lanesBefore` of the same step. Beyond the last row
+/// it asks in vain.
+void RowEmitter::askAhead(PointEvaluator &point, const RowGroup &group, int64_t lanesBefore) {
+  constexpr int64_t kLineBits = 512, kFewBytes = 8 << 10;
+  for (const Access *access : group.ahead) {
+    int64_t bits = storageType(access->elementType).getIntOrFloatBitWidth();
+    if (lanesBefore * bits % kLineBits)
+      continue;
+    Value where = point.addConstant(point.address(*access), access->address.coefficient(plan_.next));
+    bool isShort = model.product(group.inner) * bits / 8 <= kFewBytes;
+    OpBuilder b = point.builder();
+    memref::PrefetchOp::create(b, point.loc(), point.buffer(access->buffer), ValueRange{where}, /*isWrite=*/false,
+                               /*localityHint=*/isShort ? 3 : 2, /*isDataCache=*/true);
+  }
+}
+
 /// One vector (or scalar) of a sweep at each of `points`: all reductions' steps, kept values, outputs. Stores come after everything
 /// else, so that the computations of all points can take turns (InterleaveChains.h).
 void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const RowGroup &group, MutableArrayRef<Value> carried) {
   unsigned perPoint = carried.size() / points.size();
   SmallVector<SmallVector<Value>> computed(points.size());
   for (auto [number, point] : llvm::enumerate(points)) {
+    askAhead(point, group, int64_t(number) * plan_.width);
     for (Value value : group.keep) {
       Operand operand;
       operand.kind = Operand::Intermediate;

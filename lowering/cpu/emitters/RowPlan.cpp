@@ -145,7 +145,8 @@ void RowEmitter::chooseKept() {
           return;
         }
       }
-      reach[index].insert(&node);
+      if (reach[index].insert(&node).second)
+        group.cost += node.cost;
       for (const Operand &input : node.inputs)
         visit(input);
       for (const Operand &init : node.inits)
@@ -157,6 +158,34 @@ void RowEmitter::chooseKept() {
     for (const Output *output : group.outputs)
       visit(output->value);
   }
+}
+
+/// Several sweeps: the first waits for memory, which later ones find in the cache. The one that computes most has time to ask for the next
+/// row.
+void RowEmitter::chooseAhead() {
+  constexpr double kMuch = 15;
+  SmallVector<int> order = outermostFirst(model, plan_.parallel);
+  if (plan_.column || order.empty() || plan_.groups.size() < 2)
+    return;
+  plan_.next = order.back();
+  auto longest = std::max_element(plan_.groups.begin() + 1, plan_.groups.end(), [](const RowGroup &a, const RowGroup &b) { return a.cost < b.cost; });
+  if (longest->cost < kMuch || longest->lane < 0)
+    return;
+  int64_t bytes = 0;
+  model.forEachAccess([&](const Access &access, bool isStore) {
+    AtomSet inner = access.address.atoms() & ~plan_.parallel;
+    if (isStore || !access.guards.empty() || inner != longest->inner || access.address.coefficient(longest->lane) != 1 ||
+        access.address.coefficient(plan_.next) == 0)
+      return;
+    if (llvm::any_of(longest->ahead, [&](const Access *other) {
+          return other->buffer == access.buffer && other->address.offset == access.address.offset && other->address.terms == access.address.terms;
+        }))
+      return;
+    bytes += model.product(inner) * access.elementType.getIntOrFloatBitWidth() / 8;
+    longest->ahead.push_back(&access);
+  });
+  if (bytes > target.l2Bytes / 4)
+    longest->ahead.clear();
 }
 
 /// How many vectors of each row a sum of `vectors` columns takes in at a time: about a quarter of a thread's, and such that threads get
@@ -263,6 +292,7 @@ LogicalResult RowEmitter::plan() {
         group.strips = std::clamp<int64_t>(llvm::divideCeil(model.atomSizes[group.lane], plan_.width), 1, plan_.strips);
     }
   chooseKept();
+  chooseAhead();
   return success();
 }
 

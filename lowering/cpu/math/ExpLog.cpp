@@ -12,17 +12,27 @@ namespace millrace::lowering {
 
 static constexpr double kLog2e = 1.4426950408889634074;
 
+/// (e^r - 1 - r) / r^2, times r^2, plus 1 + r.
+static Value expPolynomial(MathBuilder &b, Value r) {
+  Value q = b.poly(r, {4.999999404e-01, 1.666651517e-01, 4.166845605e-02, 8.369418792e-03, 1.381314127e-03});
+  Value one = b.f(1.0, r.getType());
+  return b.fma(b.fma(q, r, one), r, one);
+}
+
 Value expF32(MathBuilder &b, Value x) {
+  if (b.canScale(x.getType())) {
+    x = b.clamp(x, -176.0, 176.0);
+    Value number = b.round(x, kLog2e);
+    Value r = b.fma(number, -0x1.62e43p-1, x);
+    return b.scale(expPolynomial(b, b.fma(number, 0x1.05c61p-29, r)), number);
+  }
   // Below -104 the result is 0, above 89 infinity, as the product with 2^130 is, however large r becomes. At -176 both halves of the scale
   // are 0: products that round to 0 take several times as long on some processors, and masks are far below.
   x = b.select(b.cmpf(CmpF::OLT, x, -176.0), b.f(-176.0, x.getType()), x);
   auto [number, biased] = b.roundProductBiased(x, kLog2e, 2, /*most=*/130);
   Value r = b.fma(number, -0x1.62e43p-1, x);
   r = b.fma(number, 0x1.05c61p-29, r);
-  Value q = b.poly(r, {4.999999404e-01, 1.666651517e-01, 4.166845605e-02, 8.369418792e-03, 1.381314127e-03});
-  Value one = b.f(1.0, x.getType());
-  Value p = b.fma(b.fma(q, r, one), r, one);
-  return b.scaleBiased(p, biased);
+  return b.scaleBiased(expPolynomial(b, r), biased);
 }
 
 Value exp2F32(MathBuilder &b, Value x) {

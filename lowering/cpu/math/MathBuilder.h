@@ -5,11 +5,13 @@
 
 #include "lowering/linalg/ScalarBuilder.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 namespace millrace::lowering {
 
 class MathBuilder : public ScalarBuilder {
 public:
-  using ScalarBuilder::ScalarBuilder;
+  MathBuilder(mlir::OpBuilder &builder, mlir::Location loc, bool avx512 = false) : ScalarBuilder(builder, loc), avx512(avx512) {}
   using CmpF = mlir::arith::CmpFPredicate;
   using CmpI = mlir::arith::CmpIPredicate;
 
@@ -49,6 +51,9 @@ public:
     return roundShifted(fma(a, c, f(magic(a), a.getType())), a.getType());
   }
 
+  /// The nearest integer to a * c as float; |a * c| as above.
+  Value round(Value a, double c) { return subf(fma(a, c, f(magic(a), a.getType())), magic(a)); }
+
   /// a * c rounded to the nearest integer, as float, and that integer plus `times` the exponent's bias, in the low bits of an integer: what
   /// lies above them is shifted out when an exponent is made of it. |a * c| < 2^21 (f32), 2^50 (f64); or above that, which gives `most`, a NaN
   /// any number (f32 only).
@@ -76,6 +81,19 @@ public:
     return ScalarBuilder::mulf(ScalarBuilder::mulf(a, pow2Biased(half)), pow2Biased(subi(biased, half)));
   }
 
+  /// Whether there is an instruction for scale().
+  bool canScale(Type type) const {
+    auto vector = mlir::dyn_cast<mlir::VectorType>(type);
+    return avx512 && vector && vector.getRank() == 1 && vector.getNumElements() == 16 && vector.getElementType().isF32();
+  }
+  /// a * 2^n, rounded once, for any integer n that is a float.
+  Value scale(Value a, Value n) {
+    Value all = i(-1, builder.getI16Type()), currentRounding = i(4, builder.getI32Type());
+    return mlir::LLVM::CallIntrinsicOp::create(builder, loc, a.getType(), builder.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+                                               mlir::ValueRange{a, n, a, all, currentRounding})
+        .getResult(0);
+  }
+
   /// 2^n as a float as wide as the integer n, for n in the range of normal numbers.
   Value pow2(Value n) {
     bool wide = widthOf(n) == 64;
@@ -96,6 +114,7 @@ public:
   Value keepZero(Value x, Value result) { return select(cmpf(CmpF::OEQ, x, 0.0), x, result); }
 
 private:
+  bool avx512;
   double magic(Value a) { return isF64(a) ? 0x1.8p52 : 0x1.8p23; }
   Rounded roundShifted(Value sum, Type type) {
     Value magicValue = f(magic(sum), type);

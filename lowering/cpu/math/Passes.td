@@ -15,6 +15,8 @@ def ExpandMathPass : Pass<"xla-expand-math", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+  let options = [Option<"avx512", "avx512", "bool", /*default=*/"false",
+                        "Vectors of 16 f32 may use AVX-512's instruction for products with powers of two: the same results">];
 }
 
 #endif

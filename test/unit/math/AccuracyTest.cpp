@@ -219,6 +219,39 @@ void checkRemainder(const std::string &element, unsigned lanes) {
   }
 }
 
+/// All elements divided by one number, in a loop: the very bits of a division, whatever the numbers are.
+TEST(Accuracy, DivisionByOneNumber) {
+  MathKernel kernel("arith.divf", "f32", 2, 16, /*oneNumber=*/true);
+  ASSERT_EQ(kernel.error, "");
+  std::vector<float> x(kCount), divisor(kCount), quotients(kCount);
+  std::mt19937 random(3);
+  auto anyFloat = [&] { return std::bit_cast<float>(uint32_t(random())); };
+  // Of all bits, few of them, all but few: quotients next to the middle between two numbers are among them.
+  auto usual = [&](int exponents) {
+    uint32_t significand = uint32_t(random()) >> 9;
+    if (unsigned kind = random() % 4; kind == 1)
+      significand &= random() & random() & random();
+    else if (kind == 2)
+      significand |= 0x7fffff & (random() | random() | random());
+    int exponent = int(random() % unsigned(2 * exponents)) - exponents;
+    return std::bit_cast<float>((uint32_t(random()) & 0x80000000u) | uint32_t(exponent + 127) << 23 | significand);
+  };
+  int64_t wrong = 0;
+  for (int round = 0; round < 4000; ++round) {
+    divisor[0] = round < int(kEdges.size()) ? kEdges[round] : round % 8 ? usual(26) : anyFloat();
+    for (int64_t i = 0; i < kCount; ++i)
+      x[i] = i < int64_t(kEdges.size()) ? kEdges[i] : i % 1024 < 64 ? anyFloat() : usual(i % 512 < 256 ? 101 : 3);
+    kernel.run(x.data(), divisor.data(), quotients.data());
+    for (int64_t i = 0; i < kCount; ++i) {
+      float want = x[i] / divisor[0];
+      bool same = std::isnan(want) ? std::isnan(quotients[i]) : std::bit_cast<uint32_t>(want) == std::bit_cast<uint32_t>(quotients[i]);
+      if (!same && wrong++ < 10)
+        ADD_FAILURE() << x[i] << " / " << divisor[0] << " is " << want << ", not " << quotients[i];
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Accuracy, Remainder) {
   checkRemainder<float>("f32", 8);
   checkRemainder<float>("f32", 0);

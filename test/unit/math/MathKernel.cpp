@@ -36,14 +36,18 @@ struct MathKernel::Impl {
   unsigned operands;
 };
 
-static std::string kernelText(const std::string &op, const std::string &element, unsigned operands, unsigned lanes) {
+static std::string kernelText(const std::string &op, const std::string &element, unsigned operands, unsigned lanes, bool oneNumber) {
   std::string buffer = llvm::formatv("memref<{0}x{1}>", MathKernel::kCount, element);
   std::string lane = lanes ? llvm::formatv("vector<{0}x{1}>", lanes, element).str() : element;
   std::string load = lanes ? "vector.load" : "memref.load", store = lanes ? "vector.store" : "memref.store";
   std::string type = lanes ? buffer + ", " + lane : buffer;
   std::string arguments = "%in0: " + buffer, values = "%v0";
-  std::string loads = "    %v0 = " + load + " %in0[%i] : " + type + "\n";
-  if (operands == 2) {
+  std::string before, loads = "    %v0 = " + load + " %in0[%i] : " + type + "\n";
+  if (oneNumber) {
+    arguments += ", %in1: " + buffer;
+    values += ", %v1";
+    before = "    %s = memref.load %in1[%zero] : " + buffer + "\n    %v1 = vector.broadcast %s : " + element + " to " + lane + "\n";
+  } else if (operands == 2) {
     arguments += ", %in1: " + buffer;
     values += ", %v1";
     loads += "    %v1 = " + load + " %in1[%i] : " + type + "\n";
@@ -53,21 +57,21 @@ func.func private @k_body({0}, %out: {1}, %scratch: memref<?xi8>, %begin: index,
   %zero = arith.constant 0 : index
   %step = arith.constant {2} : index
   %count = arith.constant {3} : index
-  scf.for %i = %zero to %count step %step {{
+{10}  scf.for %i = %zero to %count step %step {{
 {4}    %r = {5} {6} : {7}
     {8} %r, %out[%i] : {9}
   }
   return
 })",
-                       arguments, buffer, lanes ? lanes : 1, MathKernel::kCount, loads, op, values, lane, store, type);
+                       arguments, buffer, lanes ? lanes : 1, MathKernel::kCount, loads, op, values, lane, store, type, before);
 }
 
-MathKernel::MathKernel(const std::string &op, const std::string &element, unsigned operands, unsigned lanes)
+MathKernel::MathKernel(const std::string &op, const std::string &element, unsigned operands, unsigned lanes, bool oneNumber)
     : impl(std::make_unique<Impl>()) {
-  compile(op, element, operands, lanes);
+  compile(op, element, operands, lanes, oneNumber);
 }
 
-void MathKernel::compile(const std::string &op, const std::string &element, unsigned operands, unsigned lanes) {
+void MathKernel::compile(const std::string &op, const std::string &element, unsigned operands, unsigned lanes, bool oneNumber) {
   impl->operands = operands;
   DialectRegistry registry;
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
@@ -80,7 +84,7 @@ void MathKernel::compile(const std::string &op, const std::string &element, unsi
     error += diagnostic.str() + "\n";
     return success();
   });
-  auto module = parseSourceString<ModuleOp>(kernelText(op, element, operands, lanes), &context);
+  auto module = parseSourceString<ModuleOp>(kernelText(op, element, operands, lanes, oneNumber), &context);
   if (!module)
     return;
   lowering::BufferKernel form;
@@ -89,7 +93,7 @@ void MathKernel::compile(const std::string &op, const std::string &element, unsi
   form.numOutputs = 1;
   lowering::addEntryPoint(form, "entry");
   PassManager pm(&context, ModuleOp::getOperationName());
-  pm.addPass(lowering::createExpandMathPass());
+  pm.addPass(lowering::createExpandMathPass({lowering::CpuTarget::host().has("avx512f")}));
   lowering::addLowerToLLVMPasses(pm);
   if (failed(pm.run(*module))) {
     error += "not lowered";

@@ -12,8 +12,9 @@ namespace millrace::test {
 /// Machine code that applies `op`, for example "math.exp", to arrays after xla-expand-math.
 class MathKernel {
 public:
-  /// `element` is f16, bf16, f32 or f64; `lanes` = 0 computes on scalars. Elements per call: kCount.
-  MathKernel(const std::string &op, const std::string &element, unsigned operands, unsigned lanes);
+  /// `element` is f16, bf16, f32 or f64; `lanes` = 0 computes on scalars. Elements per call: kCount. `oneNumber`: the second operand is the first
+  /// number of b for all elements.
+  MathKernel(const std::string &op, const std::string &element, unsigned operands, unsigned lanes, bool oneNumber = false);
   ~MathKernel();
   static constexpr int64_t kCount = 4096;
 
@@ -22,7 +23,7 @@ public:
   void run(const void *a, const void *b, void *out);
 
 private:
-  void compile(const std::string &op, const std::string &element, unsigned operands, unsigned lanes);
+  void compile(const std::string &op, const std::string &element, unsigned operands, unsigned lanes, bool oneNumber);
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

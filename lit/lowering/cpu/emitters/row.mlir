@@ -3,7 +3,8 @@
 #rc = affine_map<(d0, d1) -> (d0, d1)>
 #r = affine_map<(d0, d1) -> (d0)>
 
-// Softmax: three sweeps over a row of 1024 in strips of vectors; exp is computed once and kept in scratch.
+// Softmax: three sweeps over a row of 1024 in strips of vectors; exp is computed once and kept in scratch. Meanwhile the next row comes
+// into the cache.
 // CHECK-LABEL: func.func private @softmax_range(
 // CHECK-SAME:    millrace.emitter = "row", millrace.range_end = 64 : i64, millrace.scratch_bytes = 4096 : i64
 // CHECK:         %[[ROW:.*]] = memref.view
@@ -12,11 +13,14 @@
 // CHECK:             arith.maximumf {{.*}} : vector<16xf32>
 // CHECK:           vector.shuffle
 // CHECK:           scf.for {{.*}} iter_args
+// CHECK:             %[[NEXT:.*]] = arith.addi %{{.*}}, %c1024
+// CHECK:             memref.prefetch %arg0[%[[NEXT]]], read, locality<3>, data
 // CHECK:             math.exp {{.*}} : vector<16xf32>
 // CHECK:             vector.store %{{.*}}, %[[ROW]]
 // CHECK:             arith.addf {{.*}} : vector<16xf32>
 // CHECK:           scf.for
 // CHECK-NOT:         math.exp
+// CHECK-NOT:         memref.prefetch
 // CHECK:             vector.load %[[ROW]]
 // CHECK:             arith.divf {{.*}} : vector<16xf32>
 func.func private @softmax(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attributes {millrace.kernel} {

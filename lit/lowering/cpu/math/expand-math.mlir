@@ -1,12 +1,28 @@
 // RUN: xla-opt %s -xla-expand-math -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-expand-math=avx512 -split-input-file | FileCheck %s --check-prefix=AVX512
 
 // CHECK-LABEL: func.func @exp(
 // CHECK-NOT: math.exp
 // CHECK-COUNT-5: math.fma %{{.*}} : vector<16xf32>
 // CHECK-NOT: call
+// AVX512-LABEL: func.func @exp(
+// AVX512-COUNT-9: math.fma %{{.*}} : vector<16xf32>
+// AVX512-NOT: arith.shli
+// AVX512: %[[POWER:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// AVX512-NEXT: return %[[POWER]]
 func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
   return %0 : vector<16xf32>
+}
+
+// -----
+
+// The instruction is for whole vectors.
+// AVX512-LABEL: func.func @exp_of_eight(
+// AVX512-NOT: call_intrinsic
+func.func @exp_of_eight(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.exp %x : vector<8xf32>
+  return %0 : vector<8xf32>
 }
 
 // -----
@@ -42,4 +58,53 @@ func.func @library(%x: vector<2xf64>) -> vector<2xf64> {
 func.func @instruction(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.sqrt %x : vector<16xf32>
   return %0 : vector<16xf32>
+}
+
+// -----
+
+// Divided by what the loop does not change: a product that is corrected twice; other vectors are divided.
+// AVX512-LABEL: func.func @one_divisor(
+// AVX512: llvm.fdiv {{.*}} : f32
+// AVX512: scf.for
+// AVX512:   vector.reduction <and>
+// AVX512:   scf.if
+// AVX512:     arith.mulf
+// AVX512-COUNT-4: math.fma
+// AVX512:   else
+// AVX512:     llvm.fdiv {{.*}} : vector<16xf32>
+// CHECK-LABEL: func.func @one_divisor(
+// CHECK:   arith.divf {{.*}} : vector<16xf32>
+func.func @one_divisor(%x: memref<64xf32>, %s: f32) {
+  %begin = arith.constant 0 : index
+  %end = arith.constant 64 : index
+  %step = arith.constant 16 : index
+  %all = vector.broadcast %s : f32 to vector<16xf32>
+  scf.for %i = %begin to %end step %step {
+    %v = vector.load %x[%i] : memref<64xf32>, vector<16xf32>
+    %q = arith.divf %v, %all : vector<16xf32>
+    vector.store %q, %x[%i] : memref<64xf32>, vector<16xf32>
+  }
+  return
+}
+
+// -----
+
+// A divisor that changes with the loop, and a division that may be inexact, stay.
+// AVX512-LABEL: func.func @other_divisors(
+// AVX512-NOT: scf.if
+// AVX512: return
+func.func @other_divisors(%x: memref<64xf32>, %s: f32) {
+  %begin = arith.constant 0 : index
+  %end = arith.constant 64 : index
+  %step = arith.constant 16 : index
+  %all = vector.broadcast %s : f32 to vector<16xf32>
+  scf.for %i = %begin to %end step %step {
+    %t = memref.load %x[%i] : memref<64xf32>
+    %changing = vector.broadcast %t : f32 to vector<16xf32>
+    %v = vector.load %x[%i] : memref<64xf32>, vector<16xf32>
+    %q = arith.divf %v, %changing : vector<16xf32>
+    %r = arith.divf %q, %all fastmath<arcp> : vector<16xf32>
+    vector.store %r, %x[%i] : memref<64xf32>, vector<16xf32>
+  }
+  return
 }
