@@ -193,6 +193,45 @@ def test_floats(name, tmp_path):
         assert wrong.size == 0, f"{key} {name} of {a[wrong[0]]}, {b[wrong[0]]}: {values[wrong[0]]}, not {expected[wrong[0]]}"
 
 
+@pytest.mark.parametrize("name", ["f32", "f64"])
+@pytest.mark.parametrize("size", [3, 16, 31, 32, 65, 1000])
+def test_extremes_of_rows(name, size, tmp_path):
+    """Rows with a few numbers out of edges: NaN anywhere wins, and +0 is greater than -0. Also of what the kernel computes, and of rows of rows."""
+    dtype, generator = FLOATS[name], np.random.default_rng(size)
+    edges = np.concatenate([float_edges(dtype), -float_edges(dtype)[-1:]])
+    rows = 8 * 24
+    a = np.empty((rows, size), dtype)
+    for row in range(rows):
+        # One value nearly everywhere: of signed zeros, infinities and NaN alone, too.
+        some = generator.choice(edges if row % 3 else edges[:4], 3)
+        a[row] = generator.choice(some, size, p=[0.9, 0.05, 0.05])
+        a[row, generator.integers(size)] = generator.choice(some)
+        if row % 3 == 0 and row % 2:
+            a[row] = -abs(a[row]) if row % 4 == 1 else abs(a[row])
+    whole, few = f"tensor<{rows}x{size}x{name}>", f"tensor<8x24x{size}x{name}>"
+    body, results, want = "", [], []
+    for operation, start, sign in (("maximum", "0xFF800000" if name == "f32" else "0xFFF0000000000000", 1),
+                                   ("minimum", "0x7F800000" if name == "f32" else "0x7FF0000000000000", -1)):
+        def extreme(x):
+            least = np.full(x.shape[:-1], -np.inf, dtype)
+            for column in np.moveaxis(x, -1, 0):
+                least = maximum(least, sign * column)
+            return sign * least
+        body += f"  %i{len(results)} = stablehlo.constant dense<{start}> : tensor<{name}>\n"
+        for value, type_, dims, kept in (("%a", whole, "1", f"{rows}"), ("%n", whole, "1", f"{rows}"), ("%f", few, "1, 2", "8")):
+            body += f"  %n{len(results)} = stablehlo.negate %a : {whole}\n  %f{len(results)} = stablehlo.reshape %a : ({whole}) -> {few}\n"
+            operand = value if value == "%a" else f"{value}{len(results)}"
+            body += (f"  %r{len(results)} = stablehlo.reduce({operand} init: %i{len(results) // 3 * 3}) applies stablehlo.{operation} across "
+                     f"dimensions = [{dims}] : ({type_}, tensor<{name}>) -> tensor<{kept}x{name}>\n")
+            results.append(f"tensor<{kept}x{name}>")
+            x = a if value == "%a" else -a if value == "%n" else a.reshape(8, -1)
+            want.append(extreme(x))
+    got = run(tmp_path, [("a", whole)], results, body, [a])
+    for number, (values, expected) in enumerate(zip(got, want)):
+        wrong = np.flatnonzero(~same(values, expected))
+        assert wrong.size == 0, f"result {number}, row {wrong[0]}: {values[wrong[0]]}, not {expected[wrong[0]]}"
+
+
 @pytest.mark.parametrize("name", FLOATS)
 def test_integers_to_floats_round_once(name, tmp_path):
     """Halfway cases of every magnitude, where rounding twice goes wrong."""

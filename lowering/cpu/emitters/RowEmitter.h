@@ -76,6 +76,11 @@ private:
   bool knowsIdentity(const Node &node) const;
   bool maySplit(const Node &node) const;
   mlir::Value keptMemory(mlir::Value value, unsigned slot, mlir::Type type, int64_t elements);
+  bool isExtremum(const Node &node, const RowGroup &group) const;
+  unsigned carriedBy(const Node &node, const RowGroup &group) const { return isExtremum(node, group) ? 3 : node.op->getNumResults(); }
+  mlir::SmallVector<mlir::Value> startExtremum(PointEvaluator &at, const Node &node);
+  void stepExtremum(mlir::MutableArrayRef<PointEvaluator> points, const Node &node, mlir::MutableArrayRef<mlir::Value> carried, unsigned slot);
+  mlir::Value finishExtremum(PointEvaluator &at, const Node &node, mlir::ArrayRef<mlir::SmallVector<mlir::Value>> slots);
   void askAhead(PointEvaluator &point, const RowGroup &group, int64_t lanesBefore);
   bool hasLanes(const RowGroup &group) const { return plan_.column || group.lane >= 0; }
 

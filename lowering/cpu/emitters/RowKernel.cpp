@@ -73,6 +73,110 @@ SmallVector<Value> RowEmitter::finishReduction(PointEvaluator &at, const Node &n
   return values;
 }
 
+/// The greatest or least float of a row. What orders NaN and zeros as the operation does takes six instructions, each waiting for the one before.
+/// Carried are instead the greatest of those that are comparable, all signs, which tell zeros apart, and where there was a NaN.
+bool RowEmitter::isExtremum(const Node &node, const RowGroup &group) const {
+  if (plan_.column || !hasLanes(group) || !knowsIdentity(node))
+    return false;
+  Value element;
+  Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
+  Type type = combine->getResult(0).getType();
+  return isa<arith::MaximumFOp, arith::MinimumFOp>(combine) && (type.isF32() || type.isF64());
+}
+
+namespace {
+
+/// The operations on what is carried: x is better than y; signs of numbers none of which is better than zero: zero has a sign if all have
+/// (greatest), if any has (least).
+struct Extremum {
+  Operation *combine;
+  bool isGreatest() const { return isa<arith::MaximumFOp>(combine); }
+  Type type() const { return combine->getResult(0).getType(); }
+  Value better(OpBuilder &b, Value x, Value y) const {
+    auto order = isGreatest() ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+    return arith::SelectOp::create(b, x.getLoc(), arith::CmpFOp::create(b, x.getLoc(), order, x, y), x, y);
+  }
+  Value bothSigns(OpBuilder &b, Value x, Value y) const {
+    return isGreatest() ? arith::AndIOp::create(b, x.getLoc(), x, y).getResult() : arith::OrIOp::create(b, x.getLoc(), x, y);
+  }
+};
+
+Extremum extremumOf(const Node &node, Value &element) { return {matchCombiner(node.body, node.inputs.size(), element)}; }
+
+} // namespace
+
+SmallVector<Value> RowEmitter::startExtremum(PointEvaluator &at, const Node &node) {
+  Value element;
+  Extremum extremum = extremumOf(node, element);
+  OpBuilder b = at.builder();
+  VectorType bits = at.vectorOf(b.getIntegerType(extremum.type().getIntOrFloatBitWidth())), flags = target.avx512 ? at.vectorOf(b.getI1Type()) : bits;
+  TypedAttr none = DenseElementsAttr::get(bits, APInt::getZero(bits.getElementTypeBitWidth()));
+  TypedAttr all = DenseElementsAttr::get(bits, APInt::getAllOnes(bits.getElementTypeBitWidth()));
+  return {start(at, node, 0, /*vector=*/true), at.number(extremum.isGreatest() ? all : none), at.number(cast<TypedAttr>(b.getZeroAttr(flags)))};
+}
+
+void RowEmitter::stepExtremum(MutableArrayRef<PointEvaluator> points, const Node &node, MutableArrayRef<Value> carried, unsigned slot) {
+  Value element;
+  Extremum extremum = extremumOf(node, element);
+  unsigned perPoint = carried.size() / points.size();
+  SmallVector<Value> values;
+  for (PointEvaluator &point : points) {
+    SmallVector<Value> args = point.inputsOf(node);
+    args.push_back({});
+    VectorType type = point.vectorOf(extremum.type());
+    Value value = point.broadcastTo(point.evaluateInBody(node, element, args), type);
+    if (Value mask = point.laneMask()) {
+      OpBuilder b = point.builder();
+      value = arith::SelectOp::create(b, point.loc(), mask, value, point.splat(point.number(identityOf(extremum.combine, extremum.type()))));
+    }
+    values.push_back(value);
+  }
+  for (auto [number, point] : llvm::enumerate(points)) {
+    OpBuilder b = point.builder();
+    Value &best = carried[number * perPoint + slot], &signs = carried[number * perPoint + slot + 1], &flags = carried[number * perPoint + slot + 2];
+    best = extremum.better(b, values[number], best);
+    signs = extremum.bothSigns(b, signs, arith::BitcastOp::create(b, point.loc(), signs.getType(), values[number]));
+    if (number % 2)
+      continue;
+    // One comparison finds the NaN of two vectors.
+    Value other = values[std::min(number + 1, values.size() - 1)];
+    Value found = arith::CmpFOp::create(b, point.loc(), arith::CmpFPredicate::UNO, values[number], other);
+    if (found.getType() != flags.getType())
+      found = arith::ExtSIOp::create(b, point.loc(), flags.getType(), found);
+    flags = arith::OrIOp::create(b, point.loc(), flags, found);
+  }
+}
+
+Value RowEmitter::finishExtremum(PointEvaluator &at, const Node &node, ArrayRef<SmallVector<Value>> slots) {
+  Value element;
+  Extremum extremum = extremumOf(node, element);
+  OpBuilder b = at.builder();
+  Value best = slots[0][0], signs = slots[0][1], flags = slots[0][2];
+  for (const SmallVector<Value> &slot : slots.drop_front()) {
+    best = extremum.better(b, best, slot[0]);
+    signs = extremum.bothSigns(b, signs, slot[1]);
+    flags = arith::OrIOp::create(b, at.loc(), flags, slot[2]);
+  }
+  auto zeroOf = [&](Value like) { return at.number(cast<TypedAttr>(b.getZeroAttr(like.getType()))); };
+  auto reduce = [&](vector::CombiningKind kind, Value lanes) -> Value { return vector::ReductionOp::create(b, at.loc(), kind, lanes); };
+  Value isNegative = reduce(extremum.isGreatest() ? vector::CombiningKind::AND : vector::CombiningKind::OR,
+                            arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::slt, signs, zeroOf(signs)));
+  if (!getElementTypeOrSelf(flags.getType()).isInteger(1))
+    flags = arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::ne, flags, zeroOf(flags));
+  Value isNan = reduce(vector::CombiningKind::OR, flags);
+  Value result = foldLanes(at, {best}, [&](ArrayRef<Value> left, ArrayRef<Value> right) {
+    OpBuilder b = at.builder();
+    return SmallVector<Value>{extremum.better(b, left[0], right[0])};
+  })[0];
+  const llvm::fltSemantics &semantics = cast<FloatType>(extremum.type()).getFloatSemantics();
+  auto number = [&](const APFloat &value) { return at.number(b.getFloatAttr(extremum.type(), value)); };
+  Value zero = number(APFloat::getZero(semantics));
+  Value signedZero = arith::SelectOp::create(b, at.loc(), isNegative, number(APFloat::getZero(semantics, /*Negative=*/true)), zero);
+  Value isZero = arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OEQ, result, zero);
+  result = arith::SelectOp::create(b, at.loc(), isZero, signedZero, result);
+  return arith::SelectOp::create(b, at.loc(), isNan, number(APFloat::getQNaN(semantics)), result);
+}
+
 /// Asks for what the next row reads where this one is at `point`, once for each cache line; `lanesBefore` of the same step. Beyond the last row
 /// it asks in vain.
 void RowEmitter::askAhead(PointEvaluator &point, const RowGroup &group, int64_t lanesBefore) {
@@ -106,6 +210,12 @@ void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const RowGroup &gr
     MutableArrayRef<Value> accumulators = carried.slice(number * perPoint, perPoint);
     unsigned slot = 0;
     for (const Node *node : group.reductions) {
+      if (isExtremum(*node, group)) {
+        if (number + 1 == points.size())
+          stepExtremum(points, *node, carried, slot);
+        slot += carriedBy(*node, group);
+        continue;
+      }
       SmallVector<Value> args = point.inputsOf(*node);
       unsigned results = node->op->getNumResults();
       args.append(accumulators.begin() + slot, accumulators.begin() + slot + results);
@@ -199,9 +309,14 @@ void RowEmitter::emitGroups(Points &points) {
     unsigned slots = split ? group.strips : points.size();
     SmallVector<Value> carried;
     for (unsigned slot = 0; slot < slots; ++slot)
-      for (const Node *node : group.reductions)
-        for (unsigned i = 0; i < node->op->getNumResults(); ++i)
-          carried.push_back(start(points[split ? 0 : slot], *node, i, lanes));
+      for (const Node *node : group.reductions) {
+        PointEvaluator &at = points[split ? 0 : slot];
+        if (isExtremum(*node, group))
+          carried.append(startExtremum(at, *node));
+        else
+          for (unsigned i = 0; i < node->op->getNumResults(); ++i)
+            carried.push_back(start(at, *node, i, lanes));
+      }
     // Where kept values go: one row per point.
     AtomSet own = group.inner;
     for (Value value : group.keep)
@@ -231,7 +346,7 @@ void RowEmitter::emitGroups(Points &points) {
 
     unsigned perSlot = results.size() / slots, offset = 0;
     for (const Node *node : group.reductions) {
-      unsigned count = node->op->getNumResults();
+      unsigned count = carriedBy(*node, group);
       auto slotValues = [&](unsigned slot) {
         return SmallVector<Value>(ArrayRef<Value>(results).slice(slot * perSlot + offset, count));
       };
@@ -239,6 +354,11 @@ void RowEmitter::emitGroups(Points &points) {
         SmallVector<SmallVector<Value>> live;
         for (unsigned slot = 0; slot < slots; ++slot)
           live.push_back(slotValues(slot));
+        if (isExtremum(*node, group)) {
+          finishReduction(points[0], *node, {finishExtremum(points[0], *node, live)});
+          offset += count;
+          continue;
+        }
         while (live.size() > 1) {
           SmallVector<SmallVector<Value>> half;
           for (size_t i = 0; i + 1 < live.size(); i += 2)

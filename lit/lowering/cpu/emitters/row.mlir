@@ -10,7 +10,12 @@
 // CHECK:         %[[ROW:.*]] = memref.view
 // CHECK:         scf.for
 // CHECK:           scf.for {{.*}} iter_args
-// CHECK:             arith.maximumf {{.*}} : vector<16xf32>
+// CHECK-NOT:         arith.maximumf
+// CHECK:             %[[IS:.*]] = arith.cmpf ogt, %[[X:[^,]*]], %[[BEST:[^ ]*]] : vector<16xf32>
+// CHECK:             arith.select %[[IS]], %[[X]], %[[BEST]]
+// CHECK:             arith.andi {{.*}} : vector<16xi32>
+// CHECK:             %[[NAN:.*]] = arith.cmpf uno, %[[X]], %{{.*}} : vector<16xf32>
+// CHECK:             arith.ori %{{.*}}, %[[NAN]] : vector<16xi1>
 // CHECK:           vector.shuffle
 // CHECK:           scf.for {{.*}} iter_args
 // CHECK:             %[[NEXT:.*]] = arith.addi %{{.*}}, %c1024
