@@ -61,4 +61,8 @@ Operation *combinerOf(ReduceOp reduce) {
   return reduce && reduce.getInputs().size() == 1 ? combinerOf(reduce.getBody()) : nullptr;
 }
 
+Operation *combinerOf(ScatterOp scatter) {
+  return scatter && scatter.getInputs().size() == 1 ? combinerOf(scatter.getUpdateComputation()) : nullptr;
+}
+
 } // namespace millrace::spmd

@@ -16,7 +16,8 @@ bool isNeutral(mlir::Value init, mlir::Operation *combine);
 /// element; null if that is not known to be right.
 mlir::Operation *combinerOf(mlir::Region &computation);
 
-/// The same for a reduction of one value.
+/// The same for a reduction of one value, or a scatter of one.
 mlir::Operation *combinerOf(stablehlo::ReduceOp reduce);
+mlir::Operation *combinerOf(stablehlo::ScatterOp scatter);
 
 } // namespace millrace::spmd

@@ -117,10 +117,18 @@ bool isAlone(const Rule &rule, int factor) {
   return true;
 }
 
+/// Devices scatter some of the updates each if the results, which have to be summed, are not larger than all updates.
+bool shouldSum(ScatterOp op) {
+  auto elements = [](Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); };
+  return elements(op.getInputs()[0]) <= elements(op.getUpdates()[0]);
+}
+
 /// Summands on devices are combined only where that is known to be right.
 bool canSum(Operation *op, const Rule &rule, int factor) {
   if (isa<DotGeneralOp, ReduceOp>(op))
     return true;
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return combinerOf(scatter) && shouldSum(scatter);
   // One device has the element, the others add zeros.
   if (auto gather = dyn_cast<GatherOp>(op))
     return llvm::any_of(gather.getDimensionNumbers().getStartIndexMap(),

@@ -3,6 +3,7 @@
 // Every device looks up, or writes, what falls into its tile: indices are counted from the tile's beginning. Where a gather
 // finds nothing it contributes zeros to a sum, a scatter skips what is out of bounds, a dynamic_update_slice takes from its update
 // what falls into the tile.
+#include "passes/spmd/Combiners.h"
 #include "passes/spmd/Partitioner.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -143,6 +144,22 @@ Value Partitioner::maskGather(GatherOp op, Value result, Value inside) {
   Value everywhere = BroadcastInDimOp::create(builder, loc, flags, inside, builder.getDenseI64ArrayAttr(batch));
   Value nothing = stablehlo::ConstantOp::create(builder, loc, nothingOf(type));
   return SelectOp::create(builder, loc, type, everywhere, result, nothing);
+}
+
+Value Partitioner::startOfSum(ScatterOp op, Value input, const ReplicaGroups &groups) {
+  Operation *combiner = combinerOf(op);
+  if (isNeutral(input, combiner))
+    return input;
+  auto type = cast<RankedTensorType>(input.getType());
+  SmallVector<int64_t> hasValue(numDevices, 0);
+  for (const auto &group : groups)
+    hasValue[group.front()] = 1;
+  Location loc = op.getLoc();
+  Value first = CompareOp::create(builder, loc, resharder.own(builder, loc, hasValue),
+                                  resharder.own(builder, loc, SmallVector<int64_t>(numDevices, 1)), ComparisonDirection::EQ);
+  bool adds = isa<AddOp>(combiner);
+  Value nothing = stablehlo::ConstantOp::create(builder, loc, adds ? nothingOf(type) : ElementsAttr(neutralElement(combiner, type)));
+  return SelectOp::create(builder, loc, type, first, input, nothing);
 }
 
 void Partitioner::localizeScatter(ScatterOp op, MutableArrayRef<Value> operands, const Placement &placement) {

@@ -294,7 +294,11 @@ void Partitioner::clearFilling(Operation &op, MutableArrayRef<Shard> operands, c
       for (int64_t device = 0; device < numDevices; ++device)
         ends.push_back(std::clamp<int64_t>(shard.shape[dim] - tiles.at(device) * tile, 0, tile));
       auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(shard.value.getType()).getElementType());
-      Value fill = inits.empty() ? Value(stablehlo::ConstantOp::create(
+      // An index of nothing: updates that have been added behind the last ones go nowhere.
+      bool isIndex = isa<ScatterOp>(op) && i == 1;
+      Value fill = isIndex ? Value(stablehlo::ConstantOp::create(
+                                 builder, op.getLoc(), DenseElementsAttr::get(scalar, APInt::getAllOnes(scalar.getElementTypeBitWidth()))))
+                   : inits.empty() ? Value(stablehlo::ConstantOp::create(
                                        builder, op.getLoc(), combiner ? ElementsAttr(neutralElement(combiner, scalar)) : zerosOf(scalar)))
                                  : operands[inits.size() + i].value;
       shard.value = resharder.keep(builder, op.getLoc(), shard.value, dim, begins, ends, fill);
@@ -347,7 +351,8 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   Scope scope = scopeOf(op);
   std::optional<Pending> pending = passedOn(op);
   auto reduce = dyn_cast<ReduceOp>(op);
-  Operation *combiner = combinerOf(reduce);
+  auto scatter = dyn_cast<ScatterOp>(op);
+  Operation *combiner = reduce ? combinerOf(reduce) : combinerOf(scatter);
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op.getRegions(), captured);
   if (reduce && !combiner && !captured.empty())
@@ -385,7 +390,9 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     clearFilling(op, brought, split, pointers, combiner, reduce && !combiner ? reduce.getInitValues() : ValueRange());
   SmallVector<Value> operands = llvm::map_to_vector(brought, [](const Shard &shard) { return shard.value; });
   Value init;
-  if (!summed.empty() && combiner) {
+  if (!summed.empty() && scatter)
+    operands[0] = startOfSum(scatter, operands[0], groupsFor(kept, summed, scope));
+  if (!summed.empty() && reduce && combiner) {
     // Each device starts from the neutral element; the initial value joins once, after the all-reduce.
     init = operands.back();
     operands.back() = stablehlo::ConstantOp::create(
@@ -396,7 +403,7 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     Placement first = *placementOfFactors(rule.operands[0], rule.factors, pointers);
     if (auto gather = dyn_cast<GatherOp>(op))
       inside = localizeGather(gather, operands, first);
-    if (auto scatter = dyn_cast<ScatterOp>(op))
+    if (scatter)
       localizeScatter(scatter, operands, first);
   }
   bool moves = llvm::any_of(llvm::enumerate(pointers), [&](auto each) { return each.value() && split.moving[each.index()]; });
@@ -421,6 +428,8 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
     } else if (reduce && !combiner) {
       isSum = false;
       values = reduceAgain(reduce, values, groups);
+    } else if (scatter) {
+      values[0] = resharder.allReduce(builder, op.getLoc(), values[0], groups, scatter.getUpdateComputation());
     } else if (!reduce) {
       values[0] = resharder.allReduce(builder, op.getLoc(), values[0], groups);
     } else {

@@ -25,7 +25,7 @@ struct Target {
 /// The global value is used once and its local one stands for nothing else: only results of operations that end in an
 /// all_reduce are asked, and those are new.
 inline bool isUsedOnce(mlir::Value global) {
-  return global.hasOneUse() && llvm::isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ReduceOp>(global.getDefiningOp());
+  return global.hasOneUse() && llvm::isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ReduceOp, stablehlo::ScatterOp>(global.getDefiningOp());
 }
 
 class Partitioner {
@@ -92,6 +92,8 @@ private:
   mlir::Value localizeGather(stablehlo::GatherOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
   mlir::Value maskGather(stablehlo::GatherOp op, mlir::Value result, mlir::Value inside);
   void localizeScatter(stablehlo::ScatterOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
+  /// What a device adds its updates to: of each group one has the value, the others have nothing.
+  mlir::Value startOfSum(stablehlo::ScatterOp op, mlir::Value input, const ReplicaGroups &groups);
   bool localizeUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::MutableArrayRef<mlir::Value> operands, const Placement &placement);
   mlir::Value emitUpdate(stablehlo::DynamicUpdateSliceOp op, llvm::ArrayRef<mlir::Value> operands, const Placement &placement);
 

@@ -186,11 +186,6 @@ void Resharder::slice(OpBuilder &builder, Location loc, Shard &shard, const Plac
   }
   shard.placement = target;
   auto type = from.clone(shape);
-  DenseElementsAttr constant;
-  if (matchPattern(shard.value, m_Constant(&constant)) && constant.isSplat()) {
-    shard.value = ConstantOp::create(builder, loc, type, constant.resizeSplat(type));
-    return;
-  }
   // Equal elements along the sliced dimensions: make fewer of them.
   if (auto broadcast = shard.value.getDefiningOp<BroadcastInDimOp>()) {
     auto operand = cast<RankedTensorType>(broadcast.getOperand().getType());
@@ -317,6 +312,13 @@ Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const
   auto type = cast<RankedTensorType>(shard.value.getType());
   if (type.getNumElements() == 0)
     return zeros(builder, loc, cast<RankedTensorType>(localType(type.clone(shape), target)));
+  // Whoever has one of equal elements has them all.
+  auto wanted = cast<RankedTensorType>(localType(type.clone(shape), target));
+  DenseElementsAttr constant;
+  if (matchPattern(shard.value, m_Constant(&constant)) && constant.isSplat())
+    return ConstantOp::create(builder, loc, wanted, constant.resizeSplat(wanted));
+  if (auto broadcast = shard.value.getDefiningOp<BroadcastInDimOp>(); broadcast && broadcast.getBroadcastDimensions().empty())
+    return BroadcastInDimOp::create(builder, loc, wanted, broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
   if (llvm::all_of(llvm::zip_equal(now, target), [](auto pair) { return std::get<0>(pair).count == std::get<1>(pair).count; }))
     return permute(builder, loc, shard, target);
   // Slicing first makes what is gathered smaller, as long as the tiles still meet: a device that slices by the axis

@@ -71,7 +71,10 @@ module attributes {mhlo.num_partitions = 8 : i32} {
 // ROWS: stablehlo.slice {{.*}} -> tensor<1x4x6xf32>
 // ROWS: "stablehlo.sort"(%{{.*}}) <{dimension = 2
 // ROWS: stablehlo.concatenate {{.*}} dim = 2 : (tensor<1x4x6xf32>, tensor<1x4x6xf32>) -> tensor<1x4x12xf32>
+// ROWS-NOT: all_gather
 // ROWS: "stablehlo.scatter"
+// ROWS: (tensor<10x8xf32>, tensor<1x4x1xi32>, tensor<1x4x8xf32>) -> tensor<10x8xf32>
+// ROWS: "stablehlo.all_reduce"
 // ROWS-NOT: all_gather
 // ROWS: return
 
