@@ -4,6 +4,7 @@
 
 #include "lowering/cpu/AttentionCheck.h"
 #include "lowering/cpu/PanelWidth.h"
+#include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
@@ -58,8 +59,11 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(simplify::createShareRollsPass());
   // After everything that brings sort, iota and slices together.
   pm.addNestedPass<func::FuncOp>(calls::createSelectTopKPass());
-  if (!options.genericOnly)
-    pm.addNestedPass<func::FuncOp>(calls::createCallRuntimePass());
+  if (!options.genericOnly) {
+    calls::CallRuntimePassOptions byRuntime;
+    byRuntime.matrixUnit = kernelTarget(options.target).amxInt8;
+    pm.addNestedPass<func::FuncOp>(calls::createCallRuntimePass(byRuntime));
+  }
   // Before layouts: reshapes would hold them up.
   pm.addNestedPass<func::FuncOp>(layout::createMergeGroupsPass());
   // Last: simplification knows no layouts and would undo them. Several transposes of one value become one.

@@ -2,6 +2,8 @@
 //===- CpuTarget.cpp - The processor that code is generated for -----------===//
 #include "lowering/cpu/CpuTarget.h"
 
+#include "runtime/base/Cpu.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -16,7 +18,7 @@ CpuTarget CpuTarget::host() {
   target.triple = llvm::sys::getProcessTriple();
   target.cpu = llvm::sys::getHostCPUName().str();
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
-    if (feature.second)
+    if (feature.second && (!feature.first().starts_with("amx-") || runtime::requestMatrixRegisters()))
       target.features.push_back(feature.first().str());
   std::sort(target.features.begin(), target.features.end());
   return target;

@@ -106,7 +106,8 @@ private:
     if (dialect == "complex" || isFunctionOfLibm(op))
       functions = true;
     else if (dialect == "affine" || (dialect == "memref" && !isa<memref::LoadOp, memref::StoreOp, memref::ViewOp, memref::AllocOp,
-                                                                memref::AllocaOp, memref::DeallocOp, memref::PrefetchOp>(op)))
+                                                                memref::AllocaOp, memref::DeallocOp, memref::PrefetchOp,
+                                                                memref::ExtractAlignedPointerAsIndexOp>(op)))
       strides = true;
     else if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp, arith::MaximumFOp, arith::MinimumFOp,
                  arith::MaxNumFOp, arith::MinNumFOp>(op))

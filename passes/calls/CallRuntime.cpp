@@ -148,7 +148,7 @@ void callScan(ReduceWindowOp op) {
 }
 
 /// Products of signed bytes, exact in 32 bits.
-void callDot(DotGeneralOp op) {
+void callDot(DotGeneralOp op, bool matrixUnit) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
   auto result = cast<RankedTensorType>(op.getType());
   auto numbers = op.getDotDimensionNumbers();
@@ -156,6 +156,9 @@ void callDot(DotGeneralOp op) {
                  numbers.getLhsContractingDimensions() == ArrayRef<int64_t>{1} && numbers.getRhsContractingDimensions().size() == 1;
   if (!isPlain || !lhs.getElementType().isSignlessInteger(8) || !rhs.getElementType().isSignlessInteger(8) ||
       !result.getElementType().isSignlessInteger(32) || result.getNumElements() * lhs.getDimSize(1) < kManyProducts)
+    return;
+  constexpr int64_t kDepth = 64, kLeast = 8; // as lowering/cpu/emitters/ContractionPlan.cpp wants them
+  if (matrixUnit && lhs.getDimSize(1) % kDepth == 0 && result.getDimSize(0) >= kLeast && result.getDimSize(1) >= kLeast)
     return;
   OpBuilder b(op);
   bool isTransposed = numbers.getRhsContractingDimensions()[0] == 1;
@@ -180,6 +183,7 @@ void dropVectors(CustomCallOp op) {
 }
 
 struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
+  using CallRuntimePassBase::CallRuntimePassBase;
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
@@ -192,7 +196,7 @@ struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
       else if (auto fft = dyn_cast<FftOp>(op))
         callFft(fft);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
-        callDot(dot);
+        callDot(dot, matrixUnit);
       else if (auto call = dyn_cast<CustomCallOp>(op))
         dropVectors(call);
       else

@@ -73,6 +73,8 @@ def CallRuntimePass : Pass<"xla-call-runtime", "::mlir::func::FuncOp"> {
     products of bytes calls of `millrace_dot_i8`: algorithms that are better written once, for all threads, than generated for every program. Operands of a sort that
     only count positions are not passed. Tensors of unknown size and sorts that cost less than a call stay.
   }];
+  let options = [Option<"matrixUnit", "matrix-unit", "bool", "false",
+                        "leave products of bytes to generated code where 64 of them at a time suit the processor's matrix unit">];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 

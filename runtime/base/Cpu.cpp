@@ -7,7 +7,9 @@
 #include <fstream>
 #include <sched.h>
 #include <sstream>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 
 namespace millrace::runtime {
 namespace {
@@ -92,6 +94,18 @@ unsigned availableCpus() {
     return std::max(1u, quota ? std::min(cpus, quota) : cpus);
   }();
   return count;
+}
+
+bool requestMatrixRegisters() {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool granted = [] {
+    constexpr long kRequestPermission = 0x1023, kTileData = 18; // ARCH_REQ_XCOMP_PERM of asm/prctl.h, the number of the state
+    return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  }();
+  return granted;
+#else
+  return false;
+#endif
 }
 
 unsigned defaultThreadCount() {

@@ -17,6 +17,10 @@ unsigned parseThreadCount(const char *text);
 /// `cpu.max` of cgroup v2: "max 100000", "150000 100000" -> 2.
 unsigned parseCpuMax(const std::string &text);
 
+/// Asks Linux once for the registers of the matrix unit (AMX), for all threads of this process: until then using them ends it. False if there
+/// are none, or if signals have too little stack to save them.
+bool requestMatrixRegisters();
+
 /// Tells the processor that this is a spin loop.
 inline void spinPause() {
 #if defined(__x86_64__)

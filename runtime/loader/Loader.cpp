@@ -2,6 +2,7 @@
 //===- Loader.cpp - Object code -> callable kernels ------------------------===//
 // One ORC session serves the process (creating it costs more than linking a small program); each program is a JITDylib.
 #include "runtime/loader/Loader.h"
+#include "runtime/base/Cpu.h"
 #include "runtime/base/File.h"
 #include "runtime/kernels/Symbols.h"
 
@@ -160,7 +161,7 @@ const std::vector<std::string> &hostFeatures() {
   static const std::vector<std::string> features = [] {
     std::vector<std::string> list;
     for (const auto &feature : llvm::sys::getHostCPUFeatures())
-      if (feature.second)
+      if (feature.second && (!feature.first().starts_with("amx-") || requestMatrixRegisters()))
         list.push_back(feature.first().str());
     std::sort(list.begin(), list.end());
     return list;

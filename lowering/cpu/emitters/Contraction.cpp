@@ -9,6 +9,7 @@
 //          The last rows overlap (a row may be computed twice, with the same result); the last columns are masked.
 // bf16 factors and f32 sums on processors with vdpbf16ps: b is packed in pairs of k, [k/2][NR][2], and one instruction
 // adds two products per lane (denormal factors count as 0).
+// The same packing, or quadruples of 8-bit integers, feeds the matrix unit of processors that have one (MatrixTile.cpp).
 // Leaves alone: what ContractionPlan refuses.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/ContractionEmitter.h"
@@ -226,17 +227,17 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
 
   PointEvaluator at = panel;
   at.enter(panel.block());
-  auto pairType = VectorType::get({2 * lanes}, packType);
+  auto pairType = VectorType::get({group * lanes}, packType);
   auto addProducts =
       [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) -> SmallVector<Value> {
         SmallVector<Value> columns;
         Value base = b.packed ? point.add(packedBase, point.mulConstant(packedIndex, tile.nr())) : Value();
         for (int64_t v = 0; v < tile.nv; ++v) {
           if (b.packed) {
-            Value from = point.addConstant(base, v * lanes * (pairs ? 2 : 1));
+            Value from = point.addConstant(base, v * lanes * group);
             OpBuilder inner = point.builder();
             columns.push_back(
-                vector::LoadOp::create(inner, point.loc(), pairs ? pairType : sumType, packedB, ValueRange{from}));
+                vector::LoadOp::create(inner, point.loc(), group > 1 ? pairType : sumType, packedB, ValueRange{from}));
             continue;
           }
           PointEvaluator one = point;
@@ -251,7 +252,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
           Value from = point.addConstant(point.add(rowBases[r], kOffset), rowOffsets[r]);
           Value memory = a.packed ? packedA : point.buffer(a.operand->access.buffer);
           OpBuilder inner = point.builder();
-          if (pairs) {
+          if (group > 1) {
             // Two neighbours of k as one number in all lanes.
             Value two = vector::LoadOp::create(inner, point.loc(), VectorType::get({2}, packType), memory, ValueRange{from});
             Value one = vector::BitCastOp::create(inner, point.loc(), VectorType::get({1}, inner.getI32Type()), two);
@@ -274,9 +275,9 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
         return current;
       };
   if (a.packed && b.packed && isDense())
-    sums = forEachPacked(at, pairs ? 2 : 1, sums, addProducts);
+    sums = forEachPacked(at, group, sums, addProducts);
   else
-    sums = forEachK(at, pairs ? 2 : 1, sums, addProducts);
+    sums = forEachK(at, group, sums, addProducts);
 
   if (!partials) {
     finishPanel(panel, row, points, columnBegin, sums);
@@ -305,6 +306,11 @@ bool ContractionEmitter::emit() {
     if (a.lane == kInner) {
       aRowStride = llvm::alignTo(packedK, lanes) + lanes;
       aKStride = 1;
+      if (matrixUnit) {
+        // Whole cache lines, an odd number of them.
+        int64_t line = 512 / packType.getIntOrFloatBitWidth();
+        aRowStride = (llvm::divideCeil(packedK, line) | 1) * line;
+      }
       packedA = scratch.take(packType, tile.chunkRows * aRowStride + lanes);
     } else {
       aRowStride = 1;
@@ -321,11 +327,14 @@ bool ContractionEmitter::emit() {
   if (kBlocks > 1)
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
   // Functions and the like: cheaper consumers are better off with the sums in registers (2 % of ResNet-50).
-  if (tile.mr > 2 && consumerCost() >= 24)
+  if (matrixUnit || (tile.mr > 2 && consumerCost() >= 24))
     finished = scratch.take(accType, tile.mr * tile.nr());
+  Value format = matrixUnit ? scratch.take(IntegerType::get(kernel.getContext(), 8), 64) : Value();
   scratchBytes = scratch.bytes();
 
   PointEvaluator at(model, shell, lanes);
+  if (matrixUnit)
+    configureUnit(at, format);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   at.bindTask();
@@ -418,7 +427,10 @@ bool ContractionEmitter::emit() {
   auto emitTiles = [&](Value begin, Value end, int64_t mr) {
     scf::ForOp rowLoop = openLoop(at, begin, end, mr);
     at.enterLoop(rowLoop);
-    emitTile(at, mr, rowLoop.getInductionVar(), isFirst, isLast);
+    if (matrixUnit)
+      emitMatrixTile(at, rowLoop.getInductionVar(), isFirst, isLast);
+    else
+      emitTile(at, mr, rowLoop.getInductionVar(), isFirst, isLast);
     at.leave();
   };
   if (tile.shortTiles == 0) {
@@ -429,6 +441,8 @@ bool ContractionEmitter::emit() {
       emitTiles(at.constant(0), at.constant(before), tile.mr);
     emitTiles(at.constant(before), at.constant(rows()), tile.mr - 1);
   }
+  if (matrixUnit)
+    releaseUnit();
   return !at.broken();
 }
 
@@ -442,7 +456,7 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
   out->rangeEnd = model.product(outerAtoms()) * tile.groups * tile.mBlocks;
   out->scratchBytesPerTask = scratchBytes;
   double products = double(model.product(node->iteration)) / out->rangeEnd;
-  out->nanosPerIteration = products / ((pairs ? 4.0 : 2.0) * tile.lanes * target.gigahertz * 0.9);
+  out->nanosPerIteration = products / (productsPerCycle() * target.gigahertz * 0.9);
   return out;
 }
 

@@ -7,7 +7,7 @@
 
 namespace millrace::lowering {
 
-/// Packing is in ContractionPacking.cpp, tiles and what follows them in Contraction.cpp.
+/// Packing is in ContractionPacking.cpp, tiles of the matrix unit in MatrixTile.cpp, those of vectors and what follows them in Contraction.cpp.
 class ContractionEmitter : private ContractionPlan {
 public:
   using ContractionPlan::ContractionPlan;
@@ -34,6 +34,9 @@ private:
   void emitTile(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
   /// The last tile begins earlier than it would: rows are computed twice.
   bool overlaps() const { return tile.shortTiles == 0 && rows() % tile.mr != 0; }
+  void emitMatrixTile(PointEvaluator &panel, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
+  void configureUnit(PointEvaluator &at, mlir::Value memory);
+  void releaseUnit();
   mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
   // Consumers and stores.
   double consumerCost() const;

@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace millrace::lowering {
@@ -19,11 +21,18 @@ namespace {
 constexpr int64_t kRowsAhead = 8;
 /// The same for a, of which pieces of rows are packed.
 constexpr int64_t kRowsOfAAhead = 2;
+
+/// The elements of `low`, then those of `high`.
+Value joinVectors(OpBuilder &builder, Location loc, Value low, Value high) {
+  SmallVector<int64_t> order(2 * cast<VectorType>(low.getType()).getNumElements());
+  std::iota(order.begin(), order.end(), 0);
+  return vector::ShuffleOp::create(builder, loc, low, high, order);
+}
 } // namespace
 
 /// The factor as it is packed; lanes that do not exist are 0.
 Value ContractionEmitter::packedFactor(PointEvaluator &at, const Side &side) {
-  if (!pairs)
+  if (group == 1)
     return at.splat(factorAt(at, products, side));
   Value value = at.evaluateVector(*side.operand);
   if (at.laneMask()) {
@@ -203,25 +212,28 @@ void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, in
   for (int64_t v = 0; v < vectors; ++v)
     masks[v] = columnMask(panel, columnBegin, v, counts[v]);
   PointEvaluator at = panel;
-  bool prefetches = !pairs && kInner >= 0 && b.operand->kind == Operand::Buffer && b.operand->access.guards.empty() &&
+  bool prefetches = kInner >= 0 && b.operand->kind == Operand::Buffer && b.operand->access.guards.empty() &&
                     b.operand->access.address.coefficient(kInner) >= 256;
   Value lastK = kInner < 0 ? Value() : at.constant(model.atomSizes[kInner] - 1);
-  forEachK(at, pairs ? 2 : 1, {},
+  forEachK(at, group, {},
            [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
              Value base = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));
              if (prefetches) {
-               PointEvaluator ahead = point;
-               ahead.enter(point.block());
-               OpBuilder builder = ahead.builder();
-               Value later = arith::MinUIOp::create(builder, ahead.loc(), ahead.addConstant(k, kRowsAhead), lastK);
-               ahead.bindIndex(kInner, later);
-               ahead.bindIndex(nLane, columnBegin);
                constexpr int64_t kLineBits = 512;
-               for (int64_t v = 0; v < vectors; v += kLineBits / target.vectorBits) {
-                 Value from = ahead.addConstant(ahead.address(b.operand->access), v * lanes);
-                 builder = ahead.builder();
-                 memref::PrefetchOp::create(builder, ahead.loc(), ahead.buffer(b.operand->access.buffer), ValueRange{from},
-                                            /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+               int64_t columnsOfLine = kLineBits / b.operand->elementType.getIntOrFloatBitWidth();
+               for (int64_t row = 0; row < group; ++row) {
+                 PointEvaluator ahead = point;
+                 ahead.enter(point.block());
+                 OpBuilder builder = ahead.builder();
+                 Value later = arith::MinUIOp::create(builder, ahead.loc(), ahead.addConstant(k, kRowsAhead * group + row), lastK);
+                 ahead.bindIndex(kInner, later);
+                 ahead.bindIndex(nLane, columnBegin);
+                 for (int64_t column = 0; column < vectors * lanes; column += columnsOfLine) {
+                   Value from = ahead.addConstant(ahead.address(b.operand->access), column);
+                   builder = ahead.builder();
+                   memref::PrefetchOp::create(builder, ahead.loc(), ahead.buffer(b.operand->access.buffer), ValueRange{from},
+                                              /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+                 }
                }
              }
              for (int64_t v = 0; v < vectors; ++v) {
@@ -234,14 +246,18 @@ void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, in
                  one.setLanes(nLane, masks[v], counts[v]);
                  return packedFactor(one, b);
                };
-               Value value = read(0);
-               if (pairs) {
-                 Value next = read(1);
-                 OpBuilder builder = point.builder();
-                 value = vector::InterleaveOp::create(builder, point.loc(), value, next);
-               }
+               // Element i of row r to place i * group + r: halves of the rows in turns, of these halves in turns.
+               SmallVector<Value> neighbours;
+               for (int64_t ahead = 0; ahead < group; ++ahead)
+                 neighbours.push_back(read(ahead));
+               for (int64_t half = group / 2; half > 0; half /= 2)
+                 for (int64_t i = 0; i < half; ++i) {
+                   OpBuilder builder = point.builder();
+                   neighbours[i] = vector::InterleaveOp::create(builder, point.loc(), neighbours[i], neighbours[i + half]);
+                 }
+               Value value = neighbours.front();
                PointEvaluator &one = point;
-               Value to = one.addConstant(base, v / tile.nv * panelElements() + v % tile.nv * lanes * (pairs ? 2 : 1));
+               Value to = one.addConstant(base, v / tile.nv * panelElements() + v % tile.nv * lanes * group);
                OpBuilder builder = one.builder();
                vector::StoreOp::create(builder, one.loc(), value, packedB, ValueRange{to});
              }
@@ -253,24 +269,24 @@ void ContractionEmitter::packPanels(PointEvaluator &panel, Value columnBegin, in
 void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
   int64_t lanes = tile.lanes;
   PointEvaluator at = panel;
-  int64_t depth = pairs ? 2 * lanes : lanes;
+  int64_t depth = group * lanes;
   forEachK(at, depth, {},
            [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
-             Value masks[2], counts[2];
+             SmallVector<Value> masks(group), counts(group);
              if (model.atomSizes[kInner] % depth)
-               for (int64_t half = 0; half * lanes < depth; ++half) {
+               for (int64_t part = 0; part < group; ++part) {
                  OpBuilder builder = point.builder();
-                 Value left = arith::SubIOp::create(builder, point.loc(), kEnd, point.addConstant(k, half * lanes));
+                 Value left = arith::SubIOp::create(builder, point.loc(), kEnd, point.addConstant(k, part * lanes));
                  left = arith::MaxSIOp::create(builder, point.loc(), left, point.constant(0));
-                 counts[half] = arith::MinUIOp::create(builder, point.loc(), left, point.constant(lanes));
-                 masks[half] = vector::CreateMaskOp::create(builder, point.loc(), point.vectorOf(builder.getI1Type()),
+                 counts[part] = arith::MinUIOp::create(builder, point.loc(), left, point.constant(lanes));
+                 masks[part] = vector::CreateMaskOp::create(builder, point.loc(), point.vectorOf(builder.getI1Type()),
                                                             ValueRange{left});
                }
              Value base = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));
              scf::ForOp loop = openLoop(point, point.constant(0), point.constant(tile.nr()), lanes);
              point.enterLoop(loop);
              Value firstColumn = point.add(columnBegin, loop.getInductionVar());
-             Value to = point.add(base, point.mulConstant(loop.getInductionVar(), pairs ? 2 : 1));
+             Value to = point.add(base, point.mulConstant(loop.getInductionVar(), group));
              SmallVector<Value> vectors;
              for (int64_t column = 0; column < lanes; ++column) {
                PointEvaluator one = point;
@@ -281,34 +297,36 @@ void ContractionEmitter::packColumns(PointEvaluator &panel, Value columnBegin) {
                  index = arith::MinUIOp::create(builder, one.loc(), index,
                                                 one.constant(model.atomSizes[nLane] - 1));
                }
-               one.bindIndex(nLane, index);
-               one.setLanes(kInner, masks[0], counts[0]);
-               Value value = packedFactor(one, b);
-               if (pairs) {
-                 PointEvaluator second = point;
-                 second.enter(point.block());
-                 second.bindIndex(nLane, index);
-                 second.bindIndex(kInner, second.addConstant(k, lanes));
-                 second.setLanes(kInner, masks[1], counts[1]);
-                 Value upper = packedFactor(second, b);
-                 // 16 pairs as 16 numbers.
-                 SmallVector<int64_t> order;
-                 for (int64_t lane = 0; lane < 2 * lanes; ++lane)
-                   order.push_back(lane);
-                 OpBuilder join = point.builder();
-                 value = vector::ShuffleOp::create(join, point.loc(), value, upper, order);
-                 value = vector::BitCastOp::create(join, point.loc(), point.vectorOf(join.getI32Type()), value);
+               // Neighbours as one number of 32 bits.
+               SmallVector<Value> parts;
+               for (int64_t part = 0; part < group; ++part) {
+                 PointEvaluator piece = point;
+                 piece.enter(point.block());
+                 piece.bindIndex(nLane, index);
+                 if (part)
+                   piece.bindIndex(kInner, piece.addConstant(k, part * lanes));
+                 piece.setLanes(kInner, masks[part], counts[part]);
+                 parts.push_back(packedFactor(piece, b));
                }
+               OpBuilder join = point.builder();
+               while (parts.size() > 1) {
+                 for (size_t i = 0; i < parts.size() / 2; ++i)
+                   parts[i] = joinVectors(join, point.loc(), parts[2 * i], parts[2 * i + 1]);
+                 parts.resize(parts.size() / 2);
+               }
+               Value value = parts.front();
+               if (group > 1)
+                 value = vector::BitCastOp::create(join, point.loc(), point.vectorOf(join.getI32Type()), value);
                vectors.push_back(value);
              }
              OpBuilder builder = point.builder();
              transposeInRegisters(builder, point.loc(), vectors);
              for (int64_t row = 0; row < lanes; ++row) {
-               Value at = point.addConstant(to, row * tile.nr() * (pairs ? 2 : 1));
+               Value at = point.addConstant(to, row * tile.nr() * group);
                OpBuilder store = point.builder();
                Value value = vectors[row];
-               if (pairs)
-                 value = vector::BitCastOp::create(store, point.loc(), VectorType::get({2 * lanes}, packType), value);
+               if (group > 1)
+                 value = vector::BitCastOp::create(store, point.loc(), VectorType::get({group * lanes}, packType), value);
                vector::StoreOp::create(store, point.loc(), value, packedB, ValueRange{at});
              }
              point.leave();

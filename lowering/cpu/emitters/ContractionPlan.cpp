@@ -68,7 +68,7 @@ int ContractionPlan::contiguousAtom(const Operand &operand, AtomSet candidates) 
 bool ContractionPlan::plainBuffer(const Side &side) const {
   if (side.operand->kind != Operand::Buffer || !side.operand->access.guards.empty())
     return false;
-  return pairs || (!side.converts && side.operand->elementType == accType);
+  return group > 1 || (!side.converts && side.operand->elementType == accType);
 }
 
 /// Lies in memory as packing would leave it.
@@ -78,9 +78,46 @@ bool ContractionPlan::isPanel(const Side &side) const {
          address.coefficient(kInner) == tile.nr();
 }
 
-bool ContractionPlan::isWidenedBf16(const Side &side) const {
-  auto extend = side.element.getDefiningOp<arith::ExtFOp>();
-  return extend && isa<BlockArgument>(extend.getIn()) && side.operand->elementType.isBF16();
+/// A bf16 as f32, or an 8-bit integer as one of 32 bits.
+bool ContractionPlan::isWidened(const Side &side) const {
+  Operation *extend = side.element.getDefiningOp();
+  if (!extend || extend->getNumOperands() != 1 || !isa<BlockArgument>(extend->getOperand(0)))
+    return false;
+  Type type = side.operand->elementType;
+  return (isa<arith::ExtFOp>(extend) && type.isBF16() && accType.isF32()) ||
+         (isa<arith::ExtSIOp, arith::ExtUIOp>(extend) && type.isInteger(8) && accType.isInteger(32));
+}
+
+/// The atom of k that is contiguous in a, else in b.
+void ContractionPlan::chooseInnermost() {
+  int contiguous = contiguousAtom(*a.operand, kAtoms);
+  if (contiguous < 0)
+    contiguous = contiguousAtom(*b.operand, kAtoms);
+  SmallVector<int> order = outermostFirst(model, kAtoms);
+  if (contiguous >= 0)
+    kInner = contiguous;
+  else if (!order.empty())
+    kInner = order.back();
+}
+
+/// Instructions that multiply narrow factors without widening them.
+void ContractionPlan::chooseInstructions() {
+  if (kInner < 0 || !isWidened(a) || !isWidened(b) || a.operand->elementType != b.operand->elementType)
+    return;
+  int64_t size = model.atomSizes[kInner];
+  bool floats = accType.isF32();
+  int64_t wanted = floats ? 2 : 4;
+  // Fewer rows would leave most of its registers empty, and packing costs as much as the products.
+  constexpr int64_t kLeastRows = 8, kLeastColumns = 8;
+  if ((floats ? target.amxBf16 : target.amxInt8) && size % (kMatrixRows * wanted) == 0 && rows() >= kLeastRows &&
+      model.atomSizes[nLane] >= kLeastColumns) {
+    matrixUnit = true;
+    group = wanted;
+  } else if (floats && target.fastBf16Pairs && size % 2 == 0) {
+    group = 2;
+  }
+  if (group > 1)
+    packType = a.operand->elementType;
 }
 
 LogicalResult ContractionPlan::classify() {
@@ -176,12 +213,18 @@ void ContractionPlan::chooseTile() {
   tile.lanes = target.vectorBits / accType.getIntOrFloatBitWidth();
   int64_t columns = model.atomSizes[nLane];
   int registers = target.vectorRegisters;
-  RegisterTile best = chooseRegisterTile(rows(), columns, tile.lanes, registers);
-  tile.mr = best.mr;
-  tile.nv = best.nv;
+  if (matrixUnit) {
+    // Four registers of sums: each of two and two of factors is used twice.
+    tile.mr = rows() > kMatrixRows ? 2 * kMatrixRows : kMatrixRows;
+    tile.nv = columns > tile.lanes ? 2 : 1;
+  } else {
+    RegisterTile best = chooseRegisterTile(rows(), columns, tile.lanes, registers);
+    tile.mr = best.mr;
+    tile.nv = best.nv;
+  }
   // More rows than there are registers for their addresses: pieces of one run of rows, which share one, are better.
   constexpr int64_t kMostAddresses = 8;
-  if (tile.mr > kMostAddresses && !mOrder.empty()) {
+  if (tile.mr > kMostAddresses && !mOrder.empty() && !matrixUnit) {
     int64_t run = model.atomSizes[mOrder.back()], mr = tile.mr;
     while (run % mr)
       --mr;
@@ -189,7 +232,7 @@ void ContractionPlan::chooseTile() {
       tile.mr = mr;
   }
   // Few rows read b once and in place: wide pieces of its rows suit the prefetcher.
-  if (rows() <= tile.mr && plainBuffer(b) && b.operand->access.address.coefficient(nLane) == 1) {
+  if (rows() <= tile.mr && !matrixUnit && plainBuffer(b) && b.operand->access.address.coefficient(nLane) == 1) {
     int64_t widest = std::min<int64_t>((registers - 3) / (rows() + 1), 12);
     int64_t vectors = llvm::divideCeil(columns, tile.lanes);
     tile.nv = std::max(tile.nv, std::min<int64_t>(widest, llvm::divideCeil(vectors, 2 * target.threads)));
@@ -206,7 +249,7 @@ void ContractionPlan::chooseTile() {
 /// channels innermost. `order`: the k atoms but for kInner.
 bool ContractionPlan::chooseRuns(SmallVector<int> order) {
   const LinearExpr &address = b.operand->access.address;
-  if (kInner < 0 || order.empty() || !plainBuffer(b) || address.coefficient(nLane) == 1)
+  if (kInner < 0 || order.empty() || group > 1 || !plainBuffer(b) || address.coefficient(nLane) == 1)
     return false;
   llvm::sort(order, [&](int x, int y) { return address.coefficient(x) > address.coefficient(y); });
   int64_t stride = 1;
@@ -239,36 +282,30 @@ void ContractionPlan::chooseBlocks() {
   // k: the atoms that are contiguous in a innermost; blocks of up to about 2000 in total, the innermost atom in equal
   // chunks.
   SmallVector<int> order = outermostFirst(model, kAtoms);
-  int contiguous = contiguousAtom(*a.operand, kAtoms);
-  if (contiguous < 0)
-    contiguous = contiguousAtom(*b.operand, kAtoms);
-  if (contiguous >= 0) {
-    llvm::erase(order, contiguous);
-    order.push_back(contiguous);
-  }
-  if (!order.empty()) {
-    kInner = order.pop_back_val();
+  llvm::erase(order, kInner);
+  if (kInner >= 0) {
     int64_t size = model.atomSizes[kInner];
     // Longer than the level 1 cache would like: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
-    constexpr int64_t kMost = 1024, kWanted = 768;
-    tile.kChunks = size <= kMost ? 1 : llvm::divideCeil(size, kWanted);
+    // The matrix unit would wait for them.
+    int64_t most = matrixUnit ? 640 : 1024, wanted = matrixUnit ? 512 : 768;
+    tile.kChunks = size <= most ? 1 : llvm::divideCeil(size, wanted);
     tile.kc = llvm::divideCeil(size, tile.kChunks);
     if (tile.kChunks > 1)
-      tile.kc = llvm::alignTo(tile.kc, tile.lanes);
+      tile.kc = llvm::alignTo(tile.kc, matrixUnit ? matrixDepth() : tile.lanes);
     tile.kChunks = llvm::divideCeil(size, tile.kc);
   }
   packedK = tile.kStride = tile.kc;
-  constexpr int64_t kMostPacked = 2400;
+  const int64_t mostPacked = matrixUnit ? 768 : 2400;
   if (chooseRuns(order))
     order.clear();
-  while (!order.empty() && tile.kChunks == 1 && packedK * model.atomSizes[order.back()] <= kMostPacked) {
+  while (!order.empty() && tile.kChunks == 1 && packedK * model.atomSizes[order.back()] <= mostPacked) {
     packedK *= model.atomSizes[order.back()];
     kMiddle.insert(kMiddle.begin(), order.pop_back_val());
   }
   // Of the next atom equal parts, if they make the block much longer: partial sums and packing are paid per block.
-  if (!order.empty() && tile.kChunks == 1 && packedK <= kMostPacked / 4) {
+  if (!order.empty() && tile.kChunks == 1 && packedK <= mostPacked / 4) {
     int64_t size = model.atomSizes[order.back()];
-    tile.splitLength = std::max<int64_t>(1, std::min(size, kMostPacked / packedK));
+    tile.splitLength = std::max<int64_t>(1, std::min(size, mostPacked / packedK));
     while (size % tile.splitLength)
       --tile.splitLength;
     tile.splits = size / tile.splitLength;
@@ -281,23 +318,23 @@ void ContractionPlan::chooseBlocks() {
   }
   kOuter = order;
 
-  pairs = target.avx512bf16 && accType.isF32() && tile.lanes == 16 && isWidenedBf16(a) && isWidenedBf16(b) &&
-          kInner >= 0 && model.atomSizes[kInner] % 2 == 0 && tile.kc % 2 == 0;
-  packType = pairs ? Type(BFloat16Type::get(kernel.getContext())) : accType;
-
   // What is read in place.
   int64_t tiles = llvm::divideCeil(rows(), tile.mr);
   a.packed = !plainBuffer(a) ||
-             (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && (pairs || rows() > 16));
+             (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && (group > 1 || rows() > 16));
+  // The matrix unit reads rows that are equally far apart, all of a tile, and a line of each at once.
+  if (matrixUnit && !a.packed)
+    a.packed = rows() % tile.mr != 0 || !isStraight(tile.mr) ||
+               a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
   // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it.
   if (!a.packed && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
     a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 2048 == 0;
   // So do the short pieces of rows that a group of channels has.
   if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)
     a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
-  b.packed = pairs || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > 2 && !isPanel(b));
+  b.packed = group > 1 || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > 2 && !isPanel(b));
   a.lane = kInner;
-  if (a.packed && !mOrder.empty() && !pairs) {
+  if (a.packed && !mOrder.empty() && group == 1) {
     // Rows along lanes only if no vector crosses from one m atom to the next.
     int along = contiguousAtom(*a.operand, atomBit(kInner) | mAtoms);
     if (along >= 0 && along != kInner && model.atomSizes[along] % tile.lanes == 0) {
@@ -318,7 +355,7 @@ void ContractionPlan::chooseUnits() {
   // sums wait together.
   constexpr int64_t kMostChunks = 8;
   int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
-  int64_t limit = std::max<int64_t>(64, target.l2Bytes * 11 / 20 / (packedK * bytes));
+  int64_t limit = std::max<int64_t>(64, target.l2Bytes * 11 / 20 / (packedK * packType.getIntOrFloatBitWidth() / 8));
   // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
   int64_t align = a.packed && a.lane != kInner && mOrder.size() > 1 ? std::lcm(tile.mr, tile.lanes) : tile.mr;
   auto cutRows = [&](int64_t blocks) {
@@ -333,16 +370,20 @@ void ContractionPlan::chooseUnits() {
   // the last thread is late.
   constexpr double kPackedRow = 8, kPackedColumn = 11, kPerUnit = 1000, kLate = 0.05;
   constexpr int64_t kMostGroups = 32, kMoreBlocks = 16;
+  // Sums of few products take less time than writing them: whole rows after one another, as prefetchers like them, instead of panels.
+  constexpr int64_t kFewProducts = 48, kLeastTiles = 16;
+  bool wholeRows = model.product(kAtoms) <= kFewProducts && packedK * tile.panels * tile.nr() * bytes <= target.l2Bytes / 4 &&
+                   tile.panels > 1 && panelAtom < 0 && rows() >= kLeastTiles * tile.mr;
   double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
   int64_t outer = model.product(outerAtoms());
   int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr) * (b.packed ? kMostChunks : 1)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
   int64_t bestBlocks = least, bestGroups = 1;
   for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
     cutRows(blocks);
-    for (int64_t groups = 1; groups <= std::min(tile.panels, kMostGroups); ++groups) {
+    for (int64_t groups = 1; groups <= (wholeRows ? 1 : std::min(tile.panels, kMostGroups)); ++groups) {
       cutPanels(groups);
       double columns = double(tile.groupPanels * tile.nr());
-      double cycles = kPerUnit + double(tile.blockRows) * columns * k / (2 * lanes);
+      double cycles = kPerUnit + double(tile.blockRows) * columns * k / productsPerCycle();
       if (a.packed)
         cycles += double(tile.blockRows) * k / lanes * kPackedRow;
       if (b.packed)
@@ -364,12 +405,18 @@ void ContractionPlan::chooseUnits() {
   }
   int64_t chunks = llvm::divideCeil(tile.blockRows, std::max(limit, align));
   tile.chunkRows = llvm::alignTo(llvm::divideCeil(tile.blockRows, chunks), align);
+  if (wholeRows)
+    tile.chunkRows = std::min<int64_t>(tile.blockRows, llvm::alignTo(a.packed ? 4 * tile.mr : tile.mr, align));
   if (b.packed && tile.chunkRows < tile.blockRows)
     tile.packedPanels = tile.groupPanels;
   else if (b.packed && packsWide())
     tile.packedPanels = llvm::divideCeil(tile.groupPanels, llvm::divideCeil(tile.groupPanels, kPanelsAtOnce));
-  if (tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
+  if (!matrixUnit && tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
     tile.shortTiles = shortTilesOf(rows(), tile.mr);
+}
+
+double ContractionPlan::productsPerCycle() const {
+  return double((matrixUnit ? kMatrixRows : 2) * tile.lanes * group);
 }
 
 int64_t ContractionPlan::kBlocks() const {
@@ -382,6 +429,9 @@ int64_t ContractionPlan::kBlocks() const {
 LogicalResult ContractionPlan::make() {
   if (failed(match()) || failed(classify()))
     return failure();
+  packType = accType;
+  chooseInnermost();
+  chooseInstructions();
   chooseTile();
   chooseBlocks();
   return success();

@@ -54,6 +54,7 @@ struct ContractionPlan {
   bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }
   /// Blocks of k: partial sums wait between them.
   int64_t kBlocks() const;
+  double productsPerCycle() const;
 
   mlir::func::FuncOp kernel;
   const KernelModel &model;
@@ -69,7 +70,9 @@ struct ContractionPlan {
   int panelAtom = -1; ///< if not negative, its indices are the panels, and nLane's are the columns of one
   mlir::Type accType;
   Tiling tile;
-  bool pairs = false;  ///< two products per instruction
+  /// Neighbours of k that one instruction multiplies and adds up in a lane: two of bf16, four of 8-bit integers.
+  int64_t group = 1;
+  bool matrixUnit = false; ///< AMX: a register tile is 16 x 16 sums in each of its registers
   mlir::Type packType; ///< of the packed factors
   int64_t packedK = 0; ///< of a block
   /// b is contiguous along all of k, though in another order than a: kInner outermost, then kMiddle, `window` elements together.
@@ -81,12 +84,15 @@ struct ContractionPlan {
       return tile.shortTiles > 0 || rows() % tile.mr == 0;
     return !mOrder.empty() && tile.shortTiles == 0 && rows() % mr == 0 && model.atomSizes[mOrder.back()] % mr == 0;
   }
+  /// k that one multiplication of the matrix unit takes.
+  int64_t matrixDepth() const { return kMatrixRows * group; }
   /// Packed factors have no gaps: k of a block can be counted instead of nested.
   bool isDense() const { return kMiddle.empty() || (tile.kStride == tile.kc && model.atomSizes[kInner] % tile.kc == 0); }
 
 protected:
   /// Panels that are packed side by side, where b has rows that several of them are pieces of.
   static constexpr int64_t kPanelsAtOnce = 4;
+  static constexpr int64_t kMatrixRows = 16; ///< of a register of the matrix unit, each a vector
   /// All groups have enough of them.
   bool packsWide() const {
     int64_t last = tile.panels % tile.groupPanels;
@@ -96,6 +102,8 @@ protected:
 private:
   mlir::LogicalResult match();
   mlir::LogicalResult classify();
+  void chooseInnermost();
+  void chooseInstructions();
   void chooseTile();
   void chooseBlocks();
   void chooseUnits();
@@ -104,7 +112,7 @@ private:
   bool plainBuffer(const Side &side) const;
   double bytesOf(const Operand &operand, int atom, bool unit) const;
   bool isPanel(const Side &side) const;
-  bool isWidenedBf16(const Side &side) const;
+  bool isWidened(const Side &side) const;
 };
 
 } // namespace millrace::lowering

@@ -36,7 +36,11 @@ KernelTarget kernelTarget(const CpuTarget &cpu) {
   bool arm = llvm::Triple(cpu.triple).isAArch64();
   KernelTarget target;
   target.avx512 = cpu.has("avx512f") && cpu.has("avx512bw") && cpu.has("avx512vl") && cpu.has("avx512dq");
-  target.avx512bf16 = target.avx512 && cpu.has("avx512bf16");
+  // Processors with a matrix unit begin a vdpbf16ps every other cycle only, but two multiply-adds in each.
+  bool tiles = target.avx512 && cpu.has("amx-tile");
+  target.fastBf16Pairs = target.avx512 && cpu.has("avx512bf16") && !tiles;
+  target.amxBf16 = tiles && cpu.has("amx-bf16");
+  target.amxInt8 = tiles && cpu.has("amx-int8");
   target.vectorBits = target.avx512 ? 512 : cpu.has("avx2") ? 256 : 128;
   target.fma = arm || cpu.has("fma");
   target.vectorRegisters = arm || target.avx512 ? 32 : 16;

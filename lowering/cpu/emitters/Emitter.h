@@ -35,7 +35,8 @@ namespace millrace::lowering {
 struct KernelTarget {
   int vectorBits = 256;
   bool avx512 = false;
-  bool avx512bf16 = false;
+  bool fastBf16Pairs = false; ///< vdpbf16ps as fast as a multiply-add
+  bool amxBf16 = false, amxInt8 = false;
   bool fma = true;
   int vectorRegisters = 16;
   int64_t l1Bytes = 32 << 10;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- FewRows.cpp - Few rows times a matrix -------------------------------===//
-// Input:   c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], one to eight m, b a buffer that is contiguous along n
+// Input:   c[batch, m, n] = sum over k of a[batch, m, k] * b[batch, k, n], one to sixteen m, b a buffer that is contiguous along n
 //          or, like a, along k; elementwise consumers of c.
 // Output:  an iteration is a strip of columns. Its sums stand in scratch; some rows of b at a time are added to all of them: long
 //          contiguous pieces of few rows, as prefetchers like them. (Prefetches in the code only cost time.)
@@ -25,7 +25,7 @@ namespace {
 /// Rows of b at a time: as many streams as keep memory busy. Factors of a that find no register come from the stack.
 constexpr int64_t kRowsOfB = 8;
 /// Of a, which more rows than that would push out of the level 1 cache where b comes by column.
-constexpr int64_t kMostRows = 8, kMostRowsAlongK = 4;
+constexpr int64_t kMostRows = 16, kMostRowsAlongK = 4;
 /// Strips as wide as several threads allow: b is read in the order it lies in, and prefetchers begin anew less often.
 constexpr int64_t kStripsPerThread = 2, kMostColumns = 4096;
 /// Of b. Smaller matrices come from near caches, where nothing is gained: for one row, and for several.
@@ -106,7 +106,7 @@ LogicalResult FewRowsEmitter::match() {
   alongK = !isContiguous(b, lane);
   if (alongK && (!isContiguous(a, k) || !isContiguous(b, k)))
     return failure();
-  vectors = rows > 4 ? 1 : 2;
+  vectors = rows > 4 || alongK ? 1 : 2;
   lanes = target.vectorBits / products.accType.getIntOrFloatBitWidth();
   int64_t bytes = model.atomSizes[k] * model.atomSizes[lane] * b.operand->elementType.getIntOrFloatBitWidth() / 8;
   if (alongK && (rows > kMostRowsAlongK || model.atomSizes[k] < kLeastK || model.atomSizes[k] % lanes || bytes < kLeastBytesOfRows))

@@ -7,7 +7,7 @@
 
 namespace millrace::lowering {
 
-/// One to eight rows times a matrix with contiguous rows, bound by memory: streams through the matrix. Fails without a remark at everything else.
+/// One to sixteen rows times a matrix with contiguous rows, bound by memory: streams through the matrix. Fails without a remark at everything else.
 mlir::FailureOr<EmittedKernel> emitFewRows(mlir::func::FuncOp fn, const KernelModel &model, const KernelTarget &target);
 
 } // namespace millrace::lowering

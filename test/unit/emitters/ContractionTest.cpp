@@ -114,6 +114,17 @@ TEST(Contraction, I8ToI32) {
     EXPECT_EQ(check(matmul(m, n, k, false, true, "i8", "i32"), Path::Contraction, 0), "")
         << m << "x" << n << "x" << k;
 }
+// Sizes that the matrix unit of processors that have one takes: parts of tiles, several blocks of k, few rows and columns.
+TEST(Contraction, NarrowFactors) {
+  for (auto [m, n, k] : {Shape{8, 8, 64}, Shape{16, 16, 128}, Shape{17, 33, 192}, Shape{64, 96, 64}, Shape{100, 77, 1088}, Shape{70, 130, 1664}})
+    for (bool transposeA : {false, true})
+      for (bool transposeB : {false, true})
+        for (const char *type : {"bf16", "i8"}) {
+          bool floats = type[0] == 'b';
+          EXPECT_EQ(check(matmul(m, n, k, transposeA, transposeB, type, floats ? "f32" : "i32"), Path::Contraction, floats ? 1e-4 : 0), "")
+              << type << " " << m << "x" << n << "x" << k << (transposeA ? " a transposed" : "") << (transposeB ? " b transposed" : "");
+        }
+}
 
 // relu(a' . b + bias) + residual, a' = 2 a, output transposed to n x m: the roles of a and b are swapped.
 const char *kFused = R"(
@@ -297,11 +308,11 @@ TEST(Contraction, WeightsInRuns) {
 
 // Few rows stream through a large matrix: each number of them.
 TEST(Contraction, FewRows) {
-  for (int64_t rows : {2, 3, 4, 5, 8})
+  for (int64_t rows : {2, 3, 4, 5, 8, 13, 16})
     EXPECT_EQ(check(matmul(rows, 1056, 515, false, false, "f32", "f32"), Path::Contraction, 1e-4), "") << rows;
   // Lanes along k: columns left over in every strip.
   for (int64_t rows : {1, 2, 3, 4})
-    EXPECT_EQ(check(matmul(rows, 1072, 520, false, true, "f32", "f32"), Path::Contraction, 1e-4), "") << rows;
+    EXPECT_EQ(check(matmul(rows, 1072, 528, false, true, "f32", "f32"), Path::Contraction, 1e-4), "") << rows;
 }
 
 // One row streams through the matrix: rows left over, a last strip that is shorter, batches, a consumer, narrow weights.

@@ -1,0 +1,62 @@
+// RUN: xla-opt %s -xla-emit-kernels=target=sapphirerapids -split-input-file | FileCheck %s
+
+// bf16: four registers of sums, rows and columns of 32 each, pairs of k side by side; consumers take the sums from memory.
+// CHECK-LABEL: func.func private @bf16_range(
+// CHECK:         call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK:         scf.for
+// CHECK:           vector.interleave
+// CHECK-COUNT-4:   call_intrinsic "llvm.x86.tilezero"
+// CHECK:           scf.for
+// CHECK-COUNT-2:     call_intrinsic "llvm.x86.tileloadd64"
+// CHECK:             call_intrinsic "llvm.x86.tileloadd64"
+// CHECK-COUNT-2:     call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK:             call_intrinsic "llvm.x86.tileloadd64"
+// CHECK-COUNT-2:     call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-NOT:         tdpbf16ps
+// CHECK-COUNT-4:   call_intrinsic "llvm.x86.tilestored64"
+// CHECK:           scf.for
+// CHECK:             arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK:         call_intrinsic "llvm.x86.tilerelease"
+// CHECK-NEXT:    return
+func.func private @bf16(%a: tensor<64x96xbf16>, %b: tensor<96x128xbf16>) -> tensor<64x128xbf16> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<64x96xbf16>, tensor<96x128xbf16>) outs(%f : tensor<64x128xf32>) -> tensor<64x128xf32>
+  %n = tensor.empty() : tensor<64x128xbf16>
+  %d = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+    ins(%c : tensor<64x128xf32>) outs(%n : tensor<64x128xbf16>) {
+    ^bb0(%x: f32, %o: bf16):
+      %s = arith.truncf %x : f32 to bf16
+      linalg.yield %s : bf16
+  } -> tensor<64x128xbf16>
+  return %d : tensor<64x128xbf16>
+}
+
+// -----
+
+// 8-bit integers: quadruples of k.
+// CHECK-LABEL: func.func private @int8_range(
+// CHECK-COUNT-4: call_intrinsic "llvm.x86.tdpbssd"
+// CHECK-NOT:     tdpbssd
+func.func private @int8(%a: tensor<64x128xi8>, %b: tensor<128x64xi8>) -> tensor<64x64xi32> attributes {millrace.kernel} {
+  %zero = arith.constant 0 : i32
+  %e = tensor.empty() : tensor<64x64xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<64x64xi32>) -> tensor<64x64xi32>
+  %c = linalg.matmul ins(%a, %b : tensor<64x128xi8>, tensor<128x64xi8>) outs(%f : tensor<64x64xi32>) -> tensor<64x64xi32>
+  return %c : tensor<64x64xi32>
+}
+
+// -----
+
+// 40 k are no whole number of steps: widened to f32.
+// CHECK-LABEL: func.func private @odd_k_range(
+// CHECK-NOT:     llvm.x86
+// CHECK:         vector.fma
+func.func private @odd_k(%a: tensor<64x40xbf16>, %b: tensor<40x64xbf16>) -> tensor<64x64xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<64x40xbf16>, tensor<40x64xbf16>) outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %c : tensor<64x64xf32>
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- MatrixTile.cpp - Register tiles in the matrix unit -----------------===//
+// AMX: sums of 16 x 16 stand in each of up to four registers of 16 rows of 64 bytes; one instruction adds the products of 16 rows of a and
+// 16 columns of b over 32 (bf16) or 64 (8 bits) k. Rows of a lie in scratch or are read in place; b is packed as [k/group][NR][group]. The
+// sums go to memory, from where consumers take them row by row. Registers have names here, and no values: LLVM keeps the order.
+// Denormal bf16 count as 0, as in the pair products of vectors.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/emitters/ContractionEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+
+constexpr int64_t kRegisterRowBytes = 64;
+constexpr int kRegisters = 8;
+
+void callUnit(OpBuilder &builder, Location loc, StringRef name, ValueRange operands) {
+  LLVM::CallIntrinsicOp::create(builder, loc, builder.getStringAttr("llvm.x86." + name.str()), operands);
+}
+
+Value registerName(OpBuilder &builder, Location loc, int64_t number) {
+  return LLVM::ConstantOp::create(builder, loc, builder.getI8Type(), builder.getI8IntegerAttr(int8_t(number)));
+}
+
+/// The address of element `index` of a flat buffer.
+Value pointerTo(PointEvaluator &at, Value memory, Value index) {
+  int64_t bytes = cast<MemRefType>(memory.getType()).getElementTypeBitWidth() / 8;
+  Value offset = at.mulConstant(index, bytes);
+  OpBuilder builder = at.builder();
+  Value begin = memref::ExtractAlignedPointerAsIndexOp::create(builder, at.loc(), memory);
+  Value address = arith::AddIOp::create(builder, at.loc(), begin, offset);
+  Value number = arith::IndexCastOp::create(builder, at.loc(), builder.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(builder, at.loc(), LLVM::LLVMPointerType::get(builder.getContext()), number);
+}
+
+/// Register `number` from or to 16 rows, `stride` elements apart, the first at element `index`.
+void moveRegister(PointEvaluator &at, bool load, int64_t number, Value memory, Value index, int64_t stride) {
+  int64_t bytes = cast<MemRefType>(memory.getType()).getElementTypeBitWidth() / 8;
+  Value pointer = pointerTo(at, memory, index);
+  OpBuilder builder = at.builder();
+  Value distance = LLVM::ConstantOp::create(builder, at.loc(), builder.getI64Type(), builder.getI64IntegerAttr(stride * bytes));
+  callUnit(builder, at.loc(), load ? "tileloadd64" : "tilestored64", {registerName(builder, at.loc(), number), pointer, distance});
+}
+
+bool isSigned(const Side &side) { return isa<arith::ExtSIOp>(side.element.getDefiningOp()); }
+
+} // namespace
+
+/// All registers whole: 16 rows of 64 bytes. Once per call of the kernel.
+void ContractionEmitter::configureUnit(PointEvaluator &at, Value memory) {
+  SmallVector<int8_t> bytes(kRegisterRowBytes);
+  bytes[0] = 1; // the only format there is
+  for (int number = 0; number < kRegisters; ++number) {
+    bytes[16 + 2 * number] = kRegisterRowBytes;
+    bytes[48 + number] = kMatrixRows;
+  }
+  auto type = VectorType::get({kRegisterRowBytes}, IntegerType::get(kernel.getContext(), 8));
+  Value format = at.number(DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)));
+  OpBuilder builder = at.builder();
+  vector::StoreOp::create(builder, at.loc(), format, memory, ValueRange{at.constant(0)});
+  Value pointer = pointerTo(at, memory, at.constant(0));
+  builder = at.builder();
+  callUnit(builder, at.loc(), "ldtilecfg", {pointer});
+}
+
+/// Threads that sleep with its registers in use would have them saved.
+void ContractionEmitter::releaseUnit() {
+  OpBuilder builder(shell.getBody().front().getTerminator());
+  callUnit(builder, shell.getLoc(), "tilerelease", {});
+}
+
+/// The `mr` rows from `row` of one panel over the k of one block.
+void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value row, Value isFirst, Value isLast) {
+  int64_t rowTiles = tile.mr / kMatrixRows;
+  auto sumRegister = [&](int64_t r, int64_t v) { return r * tile.nv + v; };
+  int64_t firstOfA = rowTiles * tile.nv, firstOfB = firstOfA + rowTiles;
+  auto forEachSum = [&](llvm::function_ref<void(int64_t number, int64_t element)> act) {
+    for (int64_t r = 0; r < rowTiles; ++r)
+      for (int64_t v = 0; v < tile.nv; ++v)
+        act(sumRegister(r, v), r * kMatrixRows * tile.nr() + v * tile.lanes);
+  };
+  PointEvaluator at = panel;
+  at.enter(panel.block());
+  bindLinear(at, row, mOrder);
+  AtomSet inBlock = atomBit(kInner);
+  for (int atom : kMiddle)
+    inBlock |= atomBit(atom);
+  const LinearExpr &inPlace = a.operand->access.address;
+  int64_t rowStride = a.packed ? aRowStride : inPlace.coefficient(mOrder.back());
+  OpBuilder builder = at.builder();
+  Value rowBase;
+  if (a.packed)
+    rowBase = at.mulConstant(arith::SubIOp::create(builder, at.loc(), row, chunkBegin), aRowStride);
+  else
+    rowBase = at.addConstant(at.terms(inPlace, ~inBlock), inPlace.offset);
+  Value rowsOfA = a.packed ? packedA : at.buffer(a.operand->access.buffer);
+
+  // Sums of the blocks before.
+  Value partialBase;
+  auto clear = [&](PointEvaluator &point) {
+    forEachSum([&](int64_t number, int64_t) {
+      OpBuilder inner = point.builder();
+      callUnit(inner, point.loc(), "tilezero", {registerName(inner, point.loc(), number)});
+    });
+  };
+  if (partials) {
+    builder = at.builder();
+    Value ofBlock = arith::SubIOp::create(builder, at.loc(), row, rowBegin);
+    partialBase = at.add(at.mulConstant(panelInGroup, tile.blockRows * tile.nr()), at.mulConstant(ofBlock, tile.nr()));
+    builder = at.builder();
+    auto branch = scf::IfOp::create(builder, at.loc(), isFirst, /*withElseRegion=*/true);
+    PointEvaluator inside = at;
+    inside.enterRegion(branch, branch.thenBlock());
+    clear(inside);
+    inside.leave();
+    inside.enterRegion(branch, branch.elseBlock());
+    forEachSum([&](int64_t number, int64_t element) {
+      moveRegister(inside, /*load=*/true, number, partials, inside.addConstant(partialBase, element), tile.nr());
+    });
+    inside.leave();
+  } else {
+    clear(at);
+  }
+
+  auto addProducts = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value>) -> SmallVector<Value> {
+    Value kOffset = a.packed ? packedIndex : point.terms(inPlace, inBlock);
+    Value from = point.add(rowBase, kOffset), column = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));
+    for (int64_t v = 0; v < tile.nv; ++v)
+      moveRegister(point, /*load=*/true, firstOfB + v, packedB, point.addConstant(column, v * tile.lanes * group), tile.nr() * group);
+    StringRef multiply = "tdpbf16ps";
+    if (group == 4)
+      multiply = isSigned(a) ? (isSigned(b) ? "tdpbssd" : "tdpbsud") : isSigned(b) ? "tdpbusd" : "tdpbuud";
+    for (int64_t r = 0; r < rowTiles; ++r) {
+      moveRegister(point, /*load=*/true, firstOfA + r, rowsOfA, point.addConstant(from, r * kMatrixRows * rowStride), rowStride);
+      for (int64_t v = 0; v < tile.nv; ++v) {
+        OpBuilder inner = point.builder();
+        callUnit(inner, point.loc(), multiply,
+                 {registerName(inner, point.loc(), sumRegister(r, v)), registerName(inner, point.loc(), firstOfA + r),
+                  registerName(inner, point.loc(), firstOfB + v)});
+      }
+    }
+    return {};
+  };
+  if (a.packed && isDense())
+    forEachPacked(at, matrixDepth(), {}, addProducts);
+  else
+    forEachK(at, matrixDepth(), {}, addProducts);
+
+  auto finish = [&](PointEvaluator &point) {
+    forEachSum([&](int64_t number, int64_t element) {
+      moveRegister(point, /*load=*/false, number, finished, point.constant(element), tile.nr());
+    });
+    finishRowByRow(point, tile.mr, row, columnBegin, {});
+  };
+  if (!partials) {
+    finish(at);
+    return;
+  }
+  builder = at.builder();
+  auto branch = scf::IfOp::create(builder, at.loc(), isLast, /*withElseRegion=*/true);
+  PointEvaluator inside = at;
+  inside.enterRegion(branch, branch.elseBlock());
+  forEachSum([&](int64_t number, int64_t element) {
+    moveRegister(inside, /*load=*/false, number, partials, inside.addConstant(partialBase, element), tile.nr());
+  });
+  inside.leave();
+  inside.enterRegion(branch, branch.thenBlock());
+  finish(inside);
+  inside.leave();
+}
+
+} // namespace millrace::lowering
