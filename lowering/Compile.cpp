@@ -8,6 +8,7 @@
 #include "lowering/cpu/KernelCompiler.h"
 #include "lowering/program/BuildProgram.h"
 #include "lowering/program/KernelCost.h"
+#include "lowering/program/Parts.h"
 #include "lowering/program/PointwisePairs.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
@@ -175,7 +176,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   for (auto [request, kernel] : llvm::zip_equal(kernels, *compiled)) {
     func::FuncOp function = request.function;
     summaries[function.getName()] = {(uint32_t)program.kernels.size(), kernel.rangeEnd, kernel.granularity,
-                                     kernel.scratchBytes, kernel.picosPerIteration, {}, {}};
+                                     kernel.scratchBytes, kernel.picosPerIteration, {}, {},
+                                     lowering::partOf(function), lowering::partsOf(function)};
     auto pairs = fusion::inPlacePairs(function);
     summaries[function.getName()].inPlace.assign(pairs.begin(), pairs.end());
     if (kernel.emitter == "row") // the emitter that handles a vector of elements at a time

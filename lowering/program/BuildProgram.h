@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct KernelSummary {
   std::vector<std::pair<unsigned, unsigned>> inPlace;
   /// {operand, result}: the kernel may be given one buffer for both (PointwisePairs.h).
   std::vector<std::pair<unsigned, unsigned>> pointwise;
+  std::optional<uint64_t> part; ///< the result is the operand's bytes from here on (Parts.h)
+  std::vector<uint64_t> joined; ///< the result is the operands' bytes, each from here on; empty: it is not (Parts.h)
 };
 
 /// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow,

@@ -109,7 +109,7 @@ LogicalResult FunctionBuilder::visitCollective(Operation *op) {
     return failure();
   for (Value operand : op->getOperands())
     if (isTensor(operand))
-      step->arguments.push_back(useWithShape(operand, op->getLoc()));
+      step->arguments.push_back(useWithShape(operand));
   for (SlotId slot : slotsForAll(op->getResults()))
     step->results.push_back(slot);
   context.program.stepOps.push_back(op->getName().getStringRef().str());
@@ -130,7 +130,7 @@ LogicalResult FunctionBuilder::visitAsyncStart(Operation *op) {
   if (failed(step))
     return failure();
   for (Value operand : op->getOperands())
-    step->arguments.push_back(useWithShape(operand, op->getLoc()));
+    step->arguments.push_back(useWithShape(operand));
   for (SlotId slot : slotsForAll(done->getResults()))
     step->results.push_back(slot);
   step->phase = CollectiveStep::Phase::Start;
@@ -181,7 +181,7 @@ LogicalResult FunctionBuilder::visitTransfer(Operation *op) {
   } else {
     for (Value operand : op->getOperands())
       if (isTensor(operand))
-        step.slots.push_back(useWithShape(operand, op->getLoc()));
+        step.slots.push_back(useWithShape(operand));
   }
   context.program.stepOps.push_back(op->getName().getStringRef().str());
   emit({std::move(step)}, op->getLoc());

@@ -93,6 +93,8 @@ SlotId FunctionBuilder::slotFor(Value value) {
     slot = it->second;
     if (!type.hasStaticShape())
       dynamicDims[value] = Dims(result.slots[slot].dims.begin(), result.slots[slot].dims.end());
+  } else if (SlotId place = placeInJoin(value); place != kNone) {
+    slot = place;
   } else {
     if (!type.hasStaticShape())
       dynamicDims.try_emplace(value, freshDims(type));
@@ -110,7 +112,7 @@ SlotId FunctionBuilder::use(Value value) {
   return it->second;
 }
 
-SlotId FunctionBuilder::useWithShape(Value value, Location loc) {
+SlotId FunctionBuilder::useWithShape(Value value) {
   SlotId slot = use(value);
   auto type = cast<RankedTensorType>(value.getType());
   const Slot &base = result.slots[slot];
@@ -119,25 +121,12 @@ SlotId FunctionBuilder::useWithShape(Value value, Location loc) {
               ArrayRef<Dim>(base.dims.data(), base.dims.size()) == ArrayRef<Dim>(dims);
   if (same)
     return slot;
-  // The runtime may exchange the addresses of loop-carried slots, so that no view of them can exist.
-  if (llvm::is_contained(exchanged, slot)) {
-    SlotId fresh = newTemporary(type, dims);
-    copy(slot, fresh, loc);
-    touch(fresh);
-    return fresh;
-  }
-  uint32_t target = slot;
-  uint64_t offset = 0;
-  if (base.kind == Slot::Kind::View) {
-    target = base.index;
-    offset = base.offset;
-  }
-  SlotId view = addSlot(Slot::Kind::View, type, dims, target);
-  result.slots[view].offset = offset;
-  return view;
+  return viewOf(slot, 0, type);
 }
 
 void FunctionBuilder::touch(SlotId slot) {
+  if (result.slots[slot].kind == Slot::Kind::View)
+    slot = result.slots[slot].index;
   auto it = temporaryOf.find(slot);
   if (it == temporaryOf.end())
     return;

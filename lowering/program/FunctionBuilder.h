@@ -44,8 +44,8 @@ private:
   void assignDims(const Dims &to, const Dims &from, mlir::Location loc);
   SlotId slotFor(mlir::Value result);                ///< where the step that makes `result` writes
   SlotId use(mlir::Value value);                     ///< for a step that needs the address only
-  SlotId useWithShape(mlir::Value value, mlir::Location loc); ///< for a step that looks at shape and type
-  void touch(SlotId slot);
+  SlotId useWithShape(mlir::Value value);                ///< for a step that looks at shape and type
+  void touch(SlotId slot); ///< the memory is needed at this position, that of a view's base for a view
   void emit(runtime::Step step, mlir::Location loc);
   void copy(SlotId from, SlotId to, mlir::Location loc);
   void fill(mlir::Value constant, SlotId to, mlir::Location loc); ///< `constant` is in `fills`
@@ -90,6 +90,17 @@ private:
   /// result where that is safe, right after it where nothing reads the argument any more, else when the function returns.
   void planReplacement(mlir::BlockArgument argument, mlir::Value value, SlotId target);
 
+  // Parts.cpp
+  /// A view of static shape, `offset` bytes into `base` or into what that views.
+  SlotId viewOf(SlotId base, uint64_t offset, mlir::RankedTensorType type);
+  bool isReadByKernelsOnly(mlir::Value value) const;
+  /// Makes the result of `call`, a slice at `offset`, a view of the operand; false if it needs memory of its own.
+  bool viewPart(mlir::func::CallOp call, uint64_t offset);
+  /// A view into the concatenation that alone reads `value`, for the kernel that makes `value`; kNone if there is none.
+  SlotId placeInJoin(mlir::Value value);
+  /// Copies those operands of a concatenation that were not made in their places.
+  void completeJoin(mlir::func::CallOp join, llvm::ArrayRef<uint64_t> offsets);
+
   // CollectiveSteps.cpp
   mlir::LogicalResult visitCollective(mlir::Operation *op);
   mlir::LogicalResult visitAsyncStart(mlir::Operation *op);
@@ -113,7 +124,8 @@ private:
     llvm::SmallVector<SlotId> outer; ///< made before the loop, used in it
   };
   llvm::SmallVector<OpenLoop> loops;
-  llvm::SmallVector<SlotId> exchanged; ///< state and next slots of loops: no views of them
+  llvm::SmallVector<SlotId> exchanged; ///< state and next slots of loops
+  llvm::SmallVector<SlotId> updatedStates; ///< of them, those that the loop updates in place: no views of them
   llvm::DenseMap<mlir::Value, runtime::CollectiveStep> started; ///< by the future, until it is done
   uint32_t numPairs = 0;
   uint32_t position = 0;

@@ -162,6 +162,12 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
   auto kernel = context.kernels.find(call.getCallee());
   if (kernel != context.kernels.end()) {
     const KernelSummary &summary = kernel->second;
+    if (summary.part && viewPart(call, *summary.part))
+      return success();
+    if (!summary.joined.empty() && slots.contains(call.getResult(0))) { // parts of it were made in their places
+      completeJoin(call, summary.joined);
+      return success();
+    }
     if (failed(sizeResults(call)))
       return failure();
     SmallVector<SlotId> updated = prepareInPlace(call, summary);
@@ -198,7 +204,7 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
   step.function = callee->second;
   for (Value operand : call.getOperands())
     if (isTensor(operand))
-      step.arguments.push_back(useWithShape(operand, call.getLoc()));
+      step.arguments.push_back(useWithShape(operand));
   for (SlotId slot : slotsForAll(call.getResults()))
     step.results.push_back(slot);
   step.arenaOffset = calleeArenas.size();
@@ -218,7 +224,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
 
   LoopStep step;
   SmallVector<std::pair<unsigned, LoopStep::Carried>> carried;
-  SmallVector<SlotId> updatedStates;
+  SmallVector<SlotId> ownUpdatedStates;
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     Value init = op->getOperand(i), next = yield->getOperand(i);
     if (!isTensor(init))
@@ -257,6 +263,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
           preferred[update] = state;
         exchanged.push_back(state);
         updatedStates.push_back(state);
+        ownUpdatedStates.push_back(state);
         mapCarried(state);
         continue;
       }
@@ -273,7 +280,7 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
   loops.push_back({position, {}});
   for (auto &[index, pair] : carried)
     loops.back().outer.append({pair.state, pair.next});
-  loops.back().outer.append(updatedStates);
+  loops.back().outer.append(ownUpdatedStates);
   Steps *outside = steps;
   steps = &step.cond;
   if (failed(visitBlock(cond)))
@@ -376,7 +383,7 @@ LogicalResult FunctionBuilder::visitCustomCall(Operation *op) {
       }
     }
   };
-  addAll(op->getOperands(), [&](Value value) { return useWithShape(value, op->getLoc()); }, step.arguments,
+  addAll(op->getOperands(), [&](Value value) { return useWithShape(value); }, step.arguments,
          operandPosition);
   addAll(op->getResults(), [&](Value value) { return slotFor(value); }, step.results, resultPosition);
   auto layouts = [](ArrayAttr attr, ArrayRef<uint32_t> position, std::vector<std::vector<int64_t>> &out) {

@@ -80,7 +80,9 @@ private:
           return false;
         return op->getResult(0) == user->getOperand(0) || op->getNumResults() > 1;
       });
-      if (isOverwrittenBefore(op, cluster.position))
+      if (isViewForOthers(op, earliest))
+        why = "others read the same part where it lies";
+      else if (isOverwrittenBefore(op, cluster.position))
         why = "what it reads is updated before the kernel runs";
       else if (role != OpRole::Duplicated && shouldJoin(op, cluster.summary, isReadFromMemory, why)) {
         cluster.opsInReverse.push_back(op);
@@ -101,6 +103,14 @@ private:
     cluster.opsInReverse.push_back(op);
     cluster.position = positions.lookup(op);
     cluster.summary.start(op);
+  }
+
+  /// A slice of a whole range is no work by itself (lowering/program/Parts.cpp): in a kernel, a copy would be written for its other readers.
+  bool isViewForOthers(Operation *op, int cluster) {
+    return wholeRange(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
+      auto it = clusterOf.find(user);
+      return it == clusterOf.end() || it->second != cluster;
+    });
   }
 
   /// Joining would keep `op`'s operand alive across an update that could else happen in its memory.

@@ -127,6 +127,27 @@ bool hasPlainNumbers(Operation *op) {
   return llvm::all_of(op->getOperandTypes(), plain) && llvm::all_of(op->getResultTypes(), plain);
 }
 
+std::optional<int64_t> wholeRange(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice)
+    return std::nullopt;
+  auto from = cast<RankedTensorType>(slice.getOperand().getType()), to = cast<RankedTensorType>(slice->getResult(0).getType());
+  if (!from.hasStaticShape() || !to.hasStaticShape() || to.getNumElements() == 0)
+    return std::nullopt;
+  // From the last dimension on: whole ones, one that is cut, then single indices.
+  int64_t offset = 0, stride = 1;
+  bool isCut = false;
+  for (int64_t d = from.getRank() - 1; d >= 0; --d) {
+    int64_t size = to.getDimSize(d);
+    if (size != 1 && (isCut || slice.getStrides()[d] != 1))
+      return std::nullopt;
+    offset += slice.getStartIndices()[d] * stride;
+    stride *= from.getDimSize(d);
+    isCut |= size != from.getDimSize(d);
+  }
+  return offset;
+}
+
 bool isAlias(Operation *op) {
   if (isa<OptimizationBarrierOp>(op))
     return true;

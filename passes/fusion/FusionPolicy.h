@@ -11,6 +11,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
+
 namespace millrace::fusion {
 
 /// How an operation takes part in fusion.
@@ -29,6 +31,9 @@ OpRole classify(mlir::Operation *op);
 /// True if every value in and around `op` has at most a few hundred elements and its loops are short: such an
 /// operation costs less than the launch of a kernel, so that any mix of them shares one.
 bool isTiny(mlir::Operation *op);
+
+/// Where the elements of `op`, a static slice, begin in its operand, counted in elements, if they lie side by side there; else none.
+std::optional<int64_t> wholeRange(mlir::Operation *op);
 
 /// True if the operation only renames bytes: the program builder gives its result the operand's buffer.
 bool isAlias(mlir::Operation *op);

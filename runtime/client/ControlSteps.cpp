@@ -34,6 +34,8 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
         std::memcpy(next, state, frame.function->slots[s.carried[i].state].bytes);
         std::swap(state, next);
       }
+  if (odd)
+    bindViews(frame, loop.views);
   return Status();
 }
 
@@ -94,6 +96,7 @@ Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) 
       std::swap(frame.pointers[state], frame.pointers[next]);
     }
   }
+  bindViews(frame, loop.views);
   return Status();
 }
 

@@ -25,6 +25,7 @@ struct Plan {
   struct Loop {
     enum class Carry : uint8_t { Nothing, Swap, Copy };
     std::vector<Carry> carries;
+    std::vector<SlotId> views;  ///< into slots whose addresses are exchanged
     bool staged = false; ///< copies go through a temporary: a next slot is the state of another pair
     bool hasDims = false;
     uint64_t stagingBytes = 0;

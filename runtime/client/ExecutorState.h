@@ -44,6 +44,12 @@ private:
   Frame push(uint32_t function, char *arenaBase);
   void pop(const Frame &frame);
   void bindStaticSlots(Frame &frame);
+  static void bindViews(Frame &frame, const std::vector<SlotId> &views) {
+    for (SlotId id : views) {
+      const Slot &view = frame.function->slots[id];
+      frame.pointers[id] = static_cast<char *>(frame.pointers[view.index]) + view.offset;
+    }
+  }
   /// Evaluates dim bindings; `argumentDim(k, axis)` gives actual sizes. Then compares all argument shapes.
   template <typename ArgumentDim>
   Status bindDims(Frame &frame, bool callerHasDims, ArgumentDim argumentDim);

@@ -79,8 +79,6 @@ private:
       const Slot &s = f.slots[i];
       fp.isCell[i] = s.kind == Slot::Kind::Dynamic || (s.kind == Slot::Kind::Result && !s.isStatic());
       fp.hasCells |= fp.isCell[i];
-      if (s.kind == Slot::Kind::View)
-        viewed.insert(s.index);
     }
     // Slots: pointer, pointer to cell, own cell; then dims. Rounded so that frames stay aligned.
     uint64_t perSlot = sizeof(void *) + (fp.hasCells ? sizeof(DynamicCell *) + sizeof(DynamicCell) : 0);
@@ -95,9 +93,7 @@ private:
         if (f.slots[id].kind == Slot::Kind::Dynamic && used[id])
           fp.freeAfter[last[id]].push_back(id);
     }
-    MILLRACE_TRY(planSteps(f, f.steps));
-    viewed.clear();
-    return Status();
+    return planSteps(f, f.steps);
   }
 
   Status planSteps(const Function &f, const Steps &steps) {
@@ -129,7 +125,7 @@ private:
     return Status();
   }
 
-  /// Two addresses may be exchanged when both slots own their memory and nothing else knows the addresses.
+  /// Two addresses may be exchanged when both slots own their memory; views follow.
   void planLoop(const Function &f, const LoopStep &loop) {
     Plan::Loop result;
     std::set<SlotId> states;
@@ -138,8 +134,7 @@ private:
       states.insert(c.state), nexts.insert(c.next);
     auto owns = [&](SlotId id) {
       Slot::Kind kind = f.slots[id].kind;
-      return (kind == Slot::Kind::Arena || kind == Slot::Kind::Result || kind == Slot::Kind::Dynamic) &&
-             !viewed.count(id);
+      return kind == Slot::Kind::Arena || kind == Slot::Kind::Result || kind == Slot::Kind::Dynamic;
     };
     auto isCell = [&](SlotId id) {
       return f.slots[id].kind == Slot::Kind::Dynamic ||
@@ -160,6 +155,13 @@ private:
           result.stagingBytes += (state.bytes + 63) / 64 * 64;
       }
     }
+    std::set<SlotId> moving;
+    for (size_t i = 0; i < loop.carried.size(); ++i)
+      if (result.carries[i] == Plan::Loop::Carry::Swap)
+        moving.insert({loop.carried[i].state, loop.carried[i].next});
+    for (SlotId id = 0; id < f.slots.size(); ++id)
+      if (f.slots[id].kind == Slot::Kind::View && moving.count(f.slots[id].index))
+        result.views.push_back(id);
     if (result.staged)
       plan.stagingBytes = std::max(plan.stagingBytes, result.stagingBytes);
     plan.loops.emplace(&loop, std::move(result));
@@ -221,7 +223,6 @@ private:
 
   Plan &plan;
   const Program &program;
-  std::set<SlotId> viewed;
 };
 
 } // namespace
