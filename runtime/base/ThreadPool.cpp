@@ -29,25 +29,28 @@ thread_local unsigned ownShare = 0;
 struct ThreadPool::Job {
   struct alignas(64) Share {
     std::atomic<int64_t> next;
-    int64_t end;
+    int64_t begin, end;
+    /// The piece as far from the end as the one that begins at `claimed` is from the beginning.
+    int64_t mirrored(int64_t claimed, int64_t piece) const { return begin + (end - 1 - claimed) / piece * piece; }
   };
   Body body;
   void *context;
   int64_t piece;
+  bool isBackward;
   unsigned shareCount;
   Share *shares; ///< shareCount of them
   alignas(64) std::atomic<int32_t> error{0};
 
   /// `memory` has room for `threads` shares; only those that are used are touched.
-  Job(Body body, void *context, int64_t end, int64_t piece, unsigned threads, void *memory)
-      : body(body), context(context), piece(piece), shares(static_cast<Share *>(memory)) {
+  Job(Body body, void *context, int64_t end, int64_t piece, bool isBackward, unsigned threads, void *memory)
+      : body(body), context(context), piece(piece), isBackward(isBackward), shares(static_cast<Share *>(memory)) {
     int64_t pieces = (end - 1) / piece + 1;
     shareCount = unsigned(std::min<int64_t>(pieces, threads));
     // The first `longer` shares have one piece more.
     int64_t each = pieces / shareCount, longer = pieces % shareCount, begin = 0;
     for (unsigned i = 0; i < shareCount; ++i) {
       int64_t last = begin + each + (i < longer);
-      new (&shares[i]) Share{begin * piece, std::min(end, last * piece)};
+      new (&shares[i]) Share{begin * piece, begin * piece, std::min(end, last * piece)};
       begin = last;
     }
   }
@@ -147,6 +150,8 @@ void ThreadPool::help(Job &job) {
       int64_t begin = share.next.fetch_add(job.piece, std::memory_order_relaxed);
       if (begin >= share.end)
         break;
+      if (job.isBackward)
+        begin = share.mirrored(begin, job.piece);
       if (int32_t code = job.body(job.context, begin, std::min(begin + job.piece, share.end)))
         job.error.store(code, std::memory_order_relaxed);
     }
@@ -205,7 +210,7 @@ void ThreadPool::work() {
   }
 }
 
-int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context) {
+int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context, bool isBackward) {
   if (end <= 0)
     return 0;
   if (piece >= end || size() == 1)
@@ -216,7 +221,7 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context) {
   if (!slot) // more callers than slots: all processors have work
     return body(context, 0, end);
   alignas(Job::Share) std::byte memory[maxShares * sizeof(Job::Share)];
-  Job job(body, context, end, std::max<int64_t>(1, piece), std::min(threadCount, maxShares), memory);
+  Job job(body, context, end, std::max<int64_t>(1, piece), isBackward, std::min(threadCount, maxShares), memory);
   slot->job = &job;
   slot->state.fetch_or(Slot::open, std::memory_order_seq_cst);
   openJobs.fetch_add(1, std::memory_order_seq_cst);

@@ -31,8 +31,8 @@ public:
 
   /// Calls `body` for pieces of `piece` iterations (the last one may be shorter) that cover [0, end). Returns when all
   /// have run; 0 or the error of one failed piece (pieces not begun by then are skipped). Runs with the same numbers give a thread the same
-  /// pieces, as long as all threads come and are equally fast. Thread-safe.
-  int32_t run(int64_t end, int64_t piece, Body body, void *context);
+  /// pieces, as long as all threads come and are equally fast. `isBackward`: each begins with the last of them. Thread-safe.
+  int32_t run(int64_t end, int64_t piece, Body body, void *context, bool isBackward = false);
 
   /// Least time of a piece that is worth handing to another thread, in picoseconds: less while a worker spins for work, or if the next
   /// job of this size follows soon (`isRepeated`: in a loop), more while workers must be woken for this one.

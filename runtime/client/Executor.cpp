@@ -261,6 +261,45 @@ Status Executor::kernelError(const KernelStep &s, int32_t code) const {
                     std::to_string(code) + ")");
 }
 
+namespace {
+
+/// A kernel and its buffers.
+struct KernelRange {
+  KernelFunction function;
+  void **buffers;
+  const int64_t *dims;
+  size_t count; ///< of buffers; scratch comes after them
+  uint64_t scratchBytes;
+  int64_t step = 0; ///< iterations at a time, the last ones first; 0: all at once
+
+  int32_t run(void **buffers, int64_t begin, int64_t end) const {
+    if (!step)
+      return function(buffers, dims, begin, end);
+    for (int64_t part = (end - begin - 1) / step; part >= 0; --part) {
+      int64_t first = begin + part * step;
+      if (int32_t code = function(buffers, dims, first, std::min(end, first + step)))
+        return code;
+    }
+    return 0;
+  }
+};
+
+} // namespace
+
+/// Kernels that stream through more than a core's cache holds take turns: each begins where the one before ended, which the caches still have.
+/// 0: from the first iteration to the last one; else so many at a time, the last ones first.
+int64_t Executor::backwardStep(const KernelStep &s, int64_t end) {
+  constexpr double kLarge = 1 << 20, kPart = 256 << 10, kMuchWork = 16; // bytes, bytes, operations per byte
+  const Kernel &kernel = program.kernels[s.kernel];
+  if (kernel.bytesAccessed < kLarge || kernel.flops > kMuchWork * kernel.bytesAccessed)
+    return 0;
+  goesBackward = !goesBackward;
+  if (goesBackward)
+    return 0;
+  int64_t iterations = int64_t(kPart * double(end) / kernel.bytesAccessed), granularity = std::max<int64_t>(1, int64_t(s.granularity));
+  return std::max<int64_t>(1, iterations / granularity) * granularity;
+}
+
 Status Executor::runStep(Frame &frame, const KernelStep &s) {
   size_t count = s.inputs.size() + s.outputs.size();
   void **buffers = static_cast<void **>(__builtin_alloca((count + 1) * sizeof(void *)));
@@ -295,36 +334,30 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
   }
   if (end <= 0)
     return Status();
-  KernelFunction function = plan.code->kernel(s.kernel);
+  KernelRange range{plan.code->kernel(s.kernel), buffers, dims, n, s.scratchBytes};
+  range.step = backwardStep(s, end);
   ThreadPool &pool = *target.pool;
   int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, pool.size(), pool.leastPiece(openLoops != 0));
   int32_t code;
   if (piece >= end) {
     if (s.scratchBytes && !(buffers[n] = threadScratch(s.scratchBytes)))
       return kernelError(s, kKernelOutOfMemory);
-    code = function(buffers, dims, 0, end);
+    code = range.run(buffers, 0, end);
   } else {
-    struct Shared {
-      KernelFunction function;
-      void **buffers;
-      const int64_t *dims;
-      size_t count;
-      uint64_t scratchBytes;
-    } shared{function, buffers, dims, n, s.scratchBytes};
     code = pool.run(
         end, piece,
         [](void *context, int64_t begin, int64_t end) -> int32_t {
-          const Shared &shared = *static_cast<Shared *>(context);
-          if (!shared.scratchBytes)
-            return shared.function(shared.buffers, shared.dims, begin, end);
-          void **own = static_cast<void **>(__builtin_alloca((shared.count + 1) * sizeof(void *)));
-          std::copy_n(shared.buffers, shared.count, own);
-          own[shared.count] = threadScratch(shared.scratchBytes);
-          if (!own[shared.count])
+          const KernelRange &range = *static_cast<KernelRange *>(context);
+          if (!range.scratchBytes)
+            return range.run(range.buffers, begin, end);
+          void **own = static_cast<void **>(__builtin_alloca((range.count + 1) * sizeof(void *)));
+          std::copy_n(range.buffers, range.count, own);
+          own[range.count] = threadScratch(range.scratchBytes);
+          if (!own[range.count])
             return kKernelOutOfMemory;
-          return shared.function(own, shared.dims, begin, end);
+          return range.run(own, begin, end);
         },
-        &shared);
+        &range, /*isBackward=*/range.step != 0);
   }
   return code == 0 ? Status() : kernelError(s, code);
 }

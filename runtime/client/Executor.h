@@ -84,6 +84,7 @@ public:
 private:
   friend class Executor;
   std::shared_ptr<Storage> arena, stack, staging;
+  bool goesBackward = false; ///< the next kernel that streams through memory
 };
 
 /// An argument of the entry function: memory and actual shape.

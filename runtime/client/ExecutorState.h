@@ -30,7 +30,7 @@ public:
   Executor(const Plan &plan, Workspace &workspace, const ExecutionTarget &target)
       : plan(plan), program(*plan.program), target(target), stack(static_cast<char *>(workspace.stack->data())),
         arena(static_cast<char *>(workspace.arena->data())), staging(static_cast<char *>(workspace.staging->data())),
-        profile(target.device == 0 ? measuredProfile() : nullptr) {
+        goesBackward(workspace.goesBackward), profile(target.device == 0 ? measuredProfile() : nullptr) {
     if (profile)
       profile->kernels.resize(program.kernels.size());
   }
@@ -79,6 +79,7 @@ private:
   Status runStep(Frame &frame, const DeviceIdStep &s);
   Status runStep(Frame &frame, const TransferStep &s);
   Status carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop);
+  int64_t backwardStep(const KernelStep &s, int64_t end);
   Status kernelError(const KernelStep &s, int32_t code) const;
   std::string_view where() const {
     return location < program.locations.size() ? std::string_view(program.locations[location]) : std::string_view();
@@ -97,6 +98,7 @@ private:
   char *stack;
   char *arena;
   char *staging;
+  bool &goesBackward; ///< Workspace::goesBackward
   Profile *profile; ///< null: not measured
   uint32_t location = kNone;
   unsigned openLoops = 0; ///< an error ends the run: nobody counts on it then

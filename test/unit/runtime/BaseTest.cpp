@@ -131,9 +131,34 @@ TEST(ThreadPool, CoversTheRangeOnce) {
         return 0;
       };
       EXPECT_EQ(pool.run(end, piece, body, &seen), 0);
+      EXPECT_EQ(pool.run(end, piece, body, &seen, /*isBackward=*/true), 0);
       for (auto &count : seen)
-        ASSERT_EQ(count, 1);
+        ASSERT_EQ(count, 2);
     }
+}
+
+TEST(ThreadPool, BackwardBeginsWithTheLastPiece) {
+  ThreadPool pool(2);
+  // Each of the two waits for the other with the first piece that it takes: of 10 iterations, by 2, the shares are [0, 6) and [6, 10).
+  struct Begins {
+    std::atomic<int> count{0};
+    std::atomic<int64_t> first[2];
+  } begins;
+  auto body = [](void *context, int64_t begin, int64_t) -> int32_t {
+    auto &begins = *static_cast<Begins *>(context);
+    int number = begins.count++;
+    if (number >= 2)
+      return 0;
+    begins.first[number] = begin;
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (begins.count < 2)
+      if (std::chrono::steady_clock::now() > end)
+        return 9;
+    return 0;
+  };
+  ASSERT_EQ(pool.run(10, 2, body, &begins, /*isBackward=*/true), 0);
+  EXPECT_EQ(begins.first[0] + begins.first[1], 4 + 8);
+  EXPECT_EQ(begins.count, 5);
 }
 
 TEST(ThreadPool, TakesFromTheSharesOfOthers) {
