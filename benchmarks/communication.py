@@ -97,6 +97,18 @@ def cases():
     found.append(Case("data_parallel", "gradients of two weights and the loss, in one message", gradients(lambda x, a, b: mlp(x, a, b)),
                       [batch, *weights], (NamedSharding(data, P()), named(data, P("data"), P(), P())), {"all_reduce": 1}))
 
+    def merged(x, w1, w2):
+        hidden = jax.nn.gelu(x.reshape(-1, x.shape[-1]) @ w1).reshape(*x.shape[:2], -1)
+        return (hidden.reshape(-1, hidden.shape[-1]) @ w2).reshape(x.shape)
+    weights = [shape(both, P(), 128, 512), shape(both, P(), 512, 128)]
+    loss_of = lambda x, w1, w2: (merged(x, w1, w2) ** 2).mean()
+    found.append(Case("sequence_merged", "batch on 2, sequence on 4, merged for each product as PyTorch does; gradients of both weights, in one message",
+                      jax.value_and_grad(loss_of, argnums=(1, 2)), [shape(both, P("data", "model"), 8, 256, 128), *weights],
+                      (NamedSharding(both, P()), named(both, P(), P())), {"all_reduce": 1}))
+    found.append(Case("embedding", "tokens apart, looked up in a table that all have; its gradient",
+                      jax.value_and_grad(lambda table, tokens: (table[tokens] ** 2).mean()),
+                      [shape(data, P(), 512, 64), shape(data, P("data"), 64, 128, dtype=jnp.int32)], named(data, P(), P()), {"all_reduce": 1}))
+
     def fsdp(x, a, b):
         def loss(a, b):
             return (mlp(x, a, b) ** 2).sum()
