@@ -358,15 +358,28 @@ def _send_by_name(batch, device, specs):
     return type(batch)((key, send_cpu_data_to_device([value], device, specs[key])[0]) for key, value in batch.items())
 
 
+def _send_by_place(batch, device, specs):
+    """A batch that is a list or tuple, with a sharding per entry."""
+    if not isinstance(batch, (list, tuple)) or len(batch) != len(specs):
+        actual = f"one of {len(batch)}" if isinstance(batch, (list, tuple)) else f"a {type(batch).__name__}"
+        raise ValueError(f"input_sharding is a list: expects batches that are lists or tuples of {len(specs)} entries, but got {actual}")
+    sent = [send_cpu_data_to_device([value], device, spec)[0] for value, spec in zip(batch, specs)]
+    return type(batch)(*sent) if hasattr(batch, "_fields") else type(batch)(sent)
+
+
 def send_cpu_data_to_device(datas, device, input_sharding=None):
     """A copy of the nested `datas` with its CPU tensors on the device. A single tensor comes back as a list of one.
 
     `input_sharding`: a ShardingSpec for tensors of its rank, others are whole; or a dict of them (or None) for batches that are dicts
-    with the same keys. The devices get their parts directly."""
+    with the same keys; or a list of them for batches that are lists or tuples. The devices get their parts directly."""
     if type(datas) is torch.Tensor:
         datas = [datas]
     if isinstance(input_sharding, dict):
         return [_send_by_name(data, device, input_sharding) for data in datas]
+    if isinstance(input_sharding, (list, tuple)):
+        return [_send_by_place(data, device, input_sharding) for data in datas]
+    if input_sharding is not None and not hasattr(input_sharding, "can_apply"):
+        raise ValueError(f"input_sharding: expects a ShardingSpec, or a dict or list of them, but got {input_sharding!r}")
 
     def send(tensors):
         if input_sharding is None and not _XLAC._spmd_partitions():

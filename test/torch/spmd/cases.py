@@ -538,6 +538,22 @@ def test_send_cpu_data_to_device():
     assert images.can_apply(data) and not images.can_apply(label) and images.xla_spec(label) is None
 
 
+def test_a_sharding_per_entry():
+    """Batches of tensors of different ranks; the last one is smaller, and the devices do not divide it."""
+    mesh = grid(8, names=("data",))
+    data = torch.utils.data.TensorDataset(torch.randn(29, 3), torch.arange(29))
+    specs = [xs.ShardingSpec(mesh, ("data", None)), xs.ShardingSpec(mesh, ("data",))]
+    loader = torch.utils.data.DataLoader(data, batch_size=16)
+    for (x, y), (u, v) in zip(pl.MpDeviceLoader(loader, "xla", input_sharding=specs), loader):
+        assert spec(x).startswith("{devices=[8,1]") and spec(y).startswith("{devices=[8]")
+        close(x.sum(1) * y, u.sum(1) * v)
+    for batch, wanted in (((torch.ones(8, 3),), "2 entries, but got one of 1"), (torch.ones(8, 3), "but got a Tensor")):
+        with pytest.raises(ValueError, match=wanted):
+            xm.send_cpu_data_to_device([batch], "xla", specs)
+    with pytest.raises(ValueError, match="expects a ShardingSpec, or a dict or list of them, but got 'data'"):
+        xm.send_cpu_data_to_device([torch.ones(8)], "xla", "data")
+
+
 def test_loaders():
     batches = [(torch.randn(8, 4), torch.arange(8)) for _ in range(3)]
     sharding = xs.ShardingSpec(grid(8), (0, None))
