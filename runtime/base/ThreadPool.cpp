@@ -9,6 +9,7 @@
 #include "runtime/base/Cpu.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -245,8 +246,15 @@ ThreadPool::Slot *ThreadPool::takeSlot() {
   return nullptr;
 }
 
-uint64_t ThreadPool::leastPiece(bool isRepeated) const {
-  return isRepeated || spinning.load(std::memory_order_relaxed) ? leastPieceAwake : leastPieceAsleep;
+uint64_t ThreadPool::leastPiece(bool isRepeated, uint64_t total) {
+  constexpr int64_t soon = 20'000; // nanoseconds after the end of the job before: a worker that is woken now still spins
+  if (isRepeated || spinning.load(std::memory_order_relaxed))
+    return leastPieceAwake;
+  if (total < 2 * leastPieceAwake || total >= 2 * leastPieceAsleep)
+    return leastPieceAsleep;
+  int64_t now = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  int64_t last = lastSmall.exchange(now, std::memory_order_relaxed);
+  return now - last < soon + int64_t(total / 1000) ? leastPieceAwake : leastPieceAsleep;
 }
 
 int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads, uint64_t minPiecePicoseconds) {

@@ -34,9 +34,10 @@ public:
   /// pieces, as long as all threads come and are equally fast. `isBackward`: each begins with the last of them. Thread-safe.
   int32_t run(int64_t end, int64_t piece, Body body, void *context, bool isBackward = false);
 
-  /// Least time of a piece that is worth handing to another thread, in picoseconds: less while a worker spins for work, or if the next
-  /// job of this size follows soon (`isRepeated`: in a loop), more while workers must be woken for this one.
-  uint64_t leastPiece(bool isRepeated) const;
+  /// Least time of a piece of a job of `total` that is worth handing to another thread, all in picoseconds: less while a worker spins for work,
+  /// or if the next job of this size follows soon (`isRepeated`: in a loop; or the last one was asked about not long ago), more while workers
+  /// must be woken for this one.
+  uint64_t leastPiece(bool isRepeated, uint64_t total);
   static constexpr uint64_t leastPieceAwake = 6'000'000, leastPieceAsleep = 20'000'000;
 
 private:
@@ -57,6 +58,7 @@ private:
   /// Number of jobs opened so far; workers spin until there is a new one before they park.
   std::atomic<unsigned> openJobs{0};
   std::atomic<unsigned> spinning{0}; ///< workers
+  std::atomic<int64_t> lastSmall{0}; ///< when there was a job that is cut only while a worker spins; nanoseconds
   std::atomic<unsigned> parked{0};   ///< workers; raised under the mutex
   std::mutex mutex;
   std::condition_variable wake;

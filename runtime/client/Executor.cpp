@@ -337,7 +337,8 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
   KernelRange range{plan.code->kernel(s.kernel), buffers, dims, n, s.scratchBytes};
   range.step = backwardStep(s, end);
   ThreadPool &pool = *target.pool;
-  int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, pool.size(), pool.leastPiece(openLoops != 0));
+  uint64_t total = uint64_t(std::min(double(s.picosecondsPerIteration) * double(end), 1e18));
+  int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, pool.size(), pool.leastPiece(openLoops != 0, total));
   int32_t code;
   if (piece >= end) {
     if (s.scratchBytes && !(buffers[n] = threadScratch(s.scratchBytes)))

@@ -205,6 +205,22 @@ TEST(ThreadPool, ReportsAnError) {
   EXPECT_EQ(pool.run(100, 10, body, nullptr), 7);
 }
 
+TEST(ThreadPool, SmallJobsInARowAreCut) {
+  ThreadPool pool(2);
+  constexpr uint64_t small = ThreadPool::leastPieceAsleep, large = 2 * ThreadPool::leastPieceAsleep, tiny = ThreadPool::leastPieceAwake;
+  EXPECT_EQ(pool.leastPiece(true, small), ThreadPool::leastPieceAwake);
+  EXPECT_EQ(pool.leastPiece(false, small), ThreadPool::leastPieceAsleep);
+  for (uint64_t other : {tiny, large})
+    EXPECT_EQ(pool.leastPiece(false, other), ThreadPool::leastPieceAsleep);
+  // The next one follows at once; this test may be interrupted, but not every time.
+  bool isCut = false;
+  for (int i = 0; i < 100; ++i)
+    isCut |= pool.leastPiece(false, small) == ThreadPool::leastPieceAwake;
+  EXPECT_TRUE(isCut);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(pool.leastPiece(false, small), ThreadPool::leastPieceAsleep);
+}
+
 TEST(ThreadPool, PieceSizes) {
   EXPECT_EQ(pieceSize(1000, 0, 1, 8), 1000);          // unknown cost
   EXPECT_EQ(pieceSize(1000, 1000, 1, 8), 1000);       // 1 us in all
