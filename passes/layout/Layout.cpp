@@ -19,8 +19,8 @@ constexpr int64_t kFewestOutputs = 8;
 constexpr int64_t kFewestInputs = 8;
 /// Fewer rows than these of the product read weights that lie as PyTorch keeps them no dearer than others.
 constexpr int64_t kMostRowsInPlace = 1024;
-/// Products per sum.
-constexpr int64_t kMostShort = 16;
+/// Products per sum; if windows step by one element, lanes along an image's rows are as good as along channels, and nothing has to be moved.
+constexpr int64_t kMostShort = 16, kMostShortAlongRows = 40;
 
 int64_t product(RankedTensorType type, ArrayRef<int64_t> dims) {
   int64_t size = 1;
@@ -88,7 +88,9 @@ bool isDepthwise(ConvolutionOp op) {
 bool isShort(ConvolutionOp op) {
   ConvDimensionNumbersAttr dims = op.getDimensionNumbers();
   RankedTensorType kernel = typeOf(op.getRhs());
-  return kernel.getDimSize(dims.getKernelInputFeatureDimension()) * product(kernel, dims.getKernelSpatialDimensions()) <= kMostShort;
+  bool steps = op.getWindowStrides() && llvm::any_of(*op.getWindowStrides(), [](int64_t s) { return s != 1; });
+  return kernel.getDimSize(dims.getKernelInputFeatureDimension()) * product(kernel, dims.getKernelSpatialDimensions()) <=
+         (steps ? kMostShort : kMostShortAlongRows);
 }
 
 std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
@@ -100,12 +102,14 @@ std::optional<ConvolutionLayouts> preferredLayouts(ConvolutionOp op) {
     return std::nullopt;
   ArrayRef<int64_t> window = dims.getKernelSpatialDimensions();
   // A gradient of weights sums over what was the batch. Batch and channels come first in PyTorch's order, whatever they are called
-  // here; else the window tells, which is an image then.
+  // here; else the window tells, which is an image then. Channels that are last already are where a forward convolution's are: its window may
+  // be larger than its result, where an image is cut into patches.
+  int64_t rank = kernel.getRank();
   bool areFirst = dims.getInputBatchDimension() + dims.getInputFeatureDimension() == 1;
   bool isGradient = areFirst ? dims.getInputBatchDimension() == 1
-                             : product(kernel, window) > product(result, dims.getOutputSpatialDimensions());
+                             : dims.getInputFeatureDimension() != rank - 1 &&
+                                   product(kernel, window) > product(result, dims.getOutputSpatialDimensions());
   ConvolutionLayouts made;
-  int64_t rank = kernel.getRank();
   int64_t first = dims.getInputBatchDimension(), last = dims.getInputFeatureDimension();
   if (isGradient)
     std::swap(first, last);

@@ -31,6 +31,32 @@ func.func @short(%x: tensor<1x1x400xf32>, %k: tensor<32x1x10xf32>) -> tensor<1x3
   return %0 : tensor<1x32x79xf32>
 }
 
+// Some more of them where windows step by one: lanes go along the image's rows.
+// CHECK-LABEL: @short_along_rows
+func.func @short_along_rows(%x: tensor<1x3x40x40xf32>, %k: tensor<16x3x3x3xf32>) -> tensor<1x16x38x38xf32> {
+  // CHECK-NOT: transpose
+  // CHECK: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
+  // CHECK-NEXT: return
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x40x40xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x38x38xf32>
+  return %0 : tensor<1x16x38x38xf32>
+}
+
+// CHECK-LABEL: @short_with_steps
+func.func @short_with_steps(%x: tensor<1x3x40x40xf32>, %k: tensor<16x3x3x3xf32>) -> tensor<1x16x19x19xf32> {
+  // CHECK: stablehlo.transpose %arg0, dims = [0, 2, 3, 1]
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x40x40xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x19x19xf32>
+  return %0 : tensor<1x16x19x19xf32>
+}
+
+// A window larger than the result is no gradient of weights where channels are last.
+// CHECK-LABEL: @patches
+func.func @patches(%x: tensor<4x64x64x3xf32>, %k: tensor<16x16x3x32xf32>) -> tensor<4x4x4x32xf32> {
+  // CHECK-NOT: transpose
+  // CHECK: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [16, 16]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x64x64x3xf32>, tensor<16x16x3x32xf32>) -> tensor<4x4x4x32xf32>
+  return %0 : tensor<4x4x4x32xf32>
+}
+
 // One transpose of the image on the way in, one on the way out: bias, relu, pooling and the next convolution follow; so does a
 // convolution whose window has one element.
 // CHECK-LABEL: @chain

@@ -326,8 +326,9 @@ void ContractionPlan::chooseBlocks() {
   if (matrixUnit && !a.packed)
     a.packed = rows() % tile.mr != 0 || !isStraight(tile.mr) ||
                a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
-  // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it.
-  if (!a.packed && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
+  // Rows that are a multiple of half a page apart share few cache sets: worth a copy if many panels reuse it, unless a set has room for all
+  // rows of a tile and more (gemm_1024: 12.4 -> 11.7 ms).
+  if (!a.packed && target.l1Ways < 12 && rows() > 64 && tile.panels >= 8 && !mOrder.empty())
     a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 2048 == 0;
   // So do the short pieces of rows that a group of channels has.
   if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)

@@ -45,6 +45,7 @@ KernelTarget kernelTarget(const CpuTarget &cpu) {
   target.fma = arm || cpu.has("fma");
   target.vectorRegisters = arm || target.avx512 ? 32 : 16;
   target.l1Bytes = 32 << 10;
+  target.l1Ways = tiles || cpu.cpu == "znver5" ? 12 : 8;
   target.l2Bytes = 1 << 20;
   return target;
 }

@@ -40,6 +40,7 @@ struct KernelTarget {
   bool fma = true;
   int vectorRegisters = 16;
   int64_t l1Bytes = 32 << 10;
+  int l1Ways = 8;
   int64_t l2Bytes = 512 << 10;
   int threads = 2;         ///< ranges should have a few times as many iterations
   double gigahertz = 3.5;  ///< for estimates only
