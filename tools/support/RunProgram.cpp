@@ -117,6 +117,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
     outcome.milliseconds.push_back(millisecondsSince(start));
     if (run + 1 < repeat)
       continue;
+    buffers.clear(); // nobody reads arguments any more: results are copied into memory that they had
     for (auto &deviceResults : result->results) {
       auto &arrays = outcome.results.emplace_back();
       for (size_t i = 0; i < deviceResults.size(); ++i) {
@@ -124,6 +125,7 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
         if (!array)
           return array.status();
         arrays.push_back(std::move(*array));
+        deviceResults[i].reset();
       }
     }
   }
