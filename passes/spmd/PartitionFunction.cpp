@@ -125,6 +125,41 @@ void Partitioner::describeSignature(func::FuncOp function, ArrayRef<Shard> argum
   function.setAllResultAttrs(resultAttrs);
 }
 
+/// The tiles are those of whole axes of the mesh, major to minor.
+static bool areOfWholeAxes(const Tiles &tiles, sdy::MeshAttr mesh, SmallVectorImpl<sdy::AxisRefAttr> &axes) {
+  if (tilesOfAxes(axes, mesh) == tiles)
+    return true;
+  for (sdy::MeshAxisAttr axis : mesh.getAxes()) {
+    auto ref = sdy::AxisRefAttr::get(mesh.getContext(), axis.getName(), sdy::SubAxisInfoAttr());
+    if (axis.getSize() == 1 || llvm::is_contained(axes, ref))
+      continue;
+    axes.push_back(ref);
+    if (tilesOfAxes(axes, mesh).count <= tiles.count && areOfWholeAxes(tiles, mesh, axes))
+      return true;
+    axes.pop_back();
+  }
+  return false;
+}
+
+/// As much of the tiles as a client can say with the axes of a mesh of the program; of no mesh all of them.
+static Tiles alongWholeAxes(const Tiles &tiles, ModuleOp module, int64_t devices) {
+  SmallVector<sdy::MeshAttr> meshes;
+  for (auto mesh : module.getOps<sdy::MeshOp>())
+    if (mesh.getMesh().getTotalSize() == devices && !mesh.getMesh().isMaximal())
+      meshes.push_back(mesh.getMesh());
+  for (int64_t count = tiles.count; count > 1 && !meshes.empty(); --count) {
+    if (tiles.count % count != 0)
+      continue;
+    Tiles part{count, tiles.of};
+    for (int32_t &tile : part.of)
+      tile /= tiles.count / count;
+    for (sdy::MeshAttr mesh : meshes)
+      if (SmallVector<sdy::AxisRefAttr> axes; areOfWholeAxes(part, mesh, axes))
+        return part;
+  }
+  return meshes.empty() ? tiles : Tiles();
+}
+
 LogicalResult Partitioner::run(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return function.emitError("UNIMPLEMENTED: partitioning of a function with several blocks");
@@ -167,6 +202,11 @@ LogicalResult Partitioner::run(func::FuncOp function) {
     for (auto [tiles, wanted, size] : llvm::zip_equal(chosen, target->placement, shard.shape))
       if (!divides(tiles, size) && divides(wanted, size))
         tiles = wanted;
+    // Parts of axes, too.
+    for (auto [tiles, wanted] : llvm::zip_equal(chosen, target->placement))
+      if (tiles != wanted)
+        if (Tiles part = alongWholeAxes(tiles, module, numDevices); part != tiles)
+          tiles = refines(part, wanted) ? part : wanted;
     bool isFresh = wasApart && !shard.pending;
     shard.value = resharder.reshard(builder, terminator->getLoc(), shard, chosen, isFresh || isUsedOnce(global));
     shard.placement = chosen;
@@ -285,8 +325,8 @@ static std::vector<GivenSharding> givenShardings(ModuleOp module) {
   return given;
 }
 
-/// Propagation must not come up with shards of different sizes at the signature, but who asks for them gets them.
-static void restoreUneven(ArrayRef<GivenSharding> given) {
+/// Propagation must not come up with shards of different sizes at the signature, nor with parts of axes, but who asks for them gets them.
+static void restoreGiven(ArrayRef<GivenSharding> given) {
   for (const GivenSharding &each : given) {
     func::FuncOp function = each.function;
     auto type = dyn_cast<RankedTensorType>(each.isArgument ? function.getArgument(each.index).getType()
@@ -298,7 +338,8 @@ static void restoreUneven(ArrayRef<GivenSharding> given) {
       continue;
     SmallVector<sdy::DimensionShardingAttr> dims(now.getDimShardings());
     for (auto [dim, wanted, size] : llvm::zip_equal(dims, each.sharding.getDimShardings(), type.getShape()))
-      if (!divides(tilesOfAxes(wanted.getAxes(), mesh), size))
+      if (!divides(tilesOfAxes(wanted.getAxes(), mesh), size) ||
+          llvm::any_of(wanted.getAxes(), [](sdy::AxisRefAttr axis) { return bool(axis.getSubAxisInfo()); }))
         dim = sdy::DimensionShardingAttr::get(wanted.getContext(), wanted.getAxes(), true, std::nullopt);
     auto restored = sdy::TensorShardingAttr::get(now.getContext(), now.getMeshOrRef(), dims, now.getReplicatedAxes(),
                                                  now.getUnreducedAxes(), now.getReductionOp());
@@ -354,13 +395,14 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   PassManager after(module.getContext(), ModuleOp::getOperationName());
   sharding::PipelineOptions pipeline;
   pipeline.dropRules = false; // partitioning knows nothing else about custom calls
+  pipeline.wholeAxes = true;  // clients that did not ask for a sharding can say it with the axes of their mesh
   sharding::addExportPipeline(after, pipeline);
   if (failed(before.run(module)))
     return failure();
   std::vector<GivenSharding> given = givenShardings(module);
   if (failed(sharding::propagateShardings(module, {}, explain)) || failed(after.run(module)))
     return failure();
-  restoreUneven(given);
+  restoreGiven(given);
   for (auto function : module.getOps<func::FuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (!annotated.contains({function, i}))
