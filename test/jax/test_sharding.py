@@ -230,6 +230,39 @@ def test_tensor_parallel_attention_communicates_once(mesh):
     check(attention, x, q, k, v, out)
 
 
+@pytest.mark.parametrize("shardy", [True, False])
+def test_merged_dimensions_stay_split(mesh, shardy):
+    """A sequence that is split, merged with the batch for products, look-ups and losses, in loops and recomputed: only sums are sent."""
+    rng = np.random.RandomState(0)
+    tokens, classes = rng.randint(0, 13, (4, 16)), rng.randint(0, 13, (4, 16))
+    table, layers = rng.randn(13, 8).astype("f"), rng.randn(3, 8, 8).astype("f") / 3
+
+    def loss(parameters, tokens, classes):
+        table, layers = parameters
+        block = jax.checkpoint(lambda x, w: (x + (jax.nn.gelu(x.reshape(-1, 8) @ w)).reshape(x.shape), None))
+        x, _ = jax.lax.scan(block, table[tokens.reshape(-1)].reshape(*tokens.shape, 8), layers)
+        logits = jax.nn.log_softmax(x.reshape(-1, 8) @ table.T)
+        return -jnp.take_along_axis(logits, classes.reshape(-1, 1), 1).mean()
+    before = jax.config.jax_use_shardy_partitioner
+    jax.config.update("jax_use_shardy_partitioner", shardy)
+    try:
+        step, arguments = jax.value_and_grad(loss), ((table, layers), put(mesh, tokens, "y", "x"), put(mesh, classes, "y", "x"))
+        wanted = jax.jit(step)((table, layers), tokens, classes)
+        for a, e in zip(jax.tree.leaves(jax.jit(step)(*arguments)), jax.tree.leaves(wanted)):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=1e-4, atol=1e-5)
+        text = jax.jit(step).lower(*arguments).compile().as_text()
+        assert re.search("all.reduce", text) and not re.search("all.gather|all.to.all", text)
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", before)
+
+
+def test_results_of_nobody_are_split_along_whole_axes(mesh):
+    """Ten columns could be on two of the four devices of "x", which no PartitionSpec says."""
+    x = put(mesh, np.arange(192.0, dtype=np.float32).reshape(4, 8, 6), "y", "x")
+    y = check(lambda x: x.reshape(4, 48)[:, ::5], x)
+    assert y.sharding.spec == P("y")
+
+
 def test_data_parallel_gradients_travel_together(mesh):
     w1, w2 = weights(mesh, (), ())
     x = put(mesh, np.random.RandomState(1).randn(32, 16).astype("f"), ("x", "y"))
