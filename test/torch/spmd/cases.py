@@ -463,7 +463,8 @@ def test_counters():
     assert met.counter_value("CreateOpSharding") == 3 and met.counter_value("VirtualDeviceUsage") == 4
     sharded += 1
     torch_xla.sync()
-    assert met.counter_value("ExecuteReplicated") == 1 and met.metric_data("InputOutputAliasCount")[0] == 1
+    assert met.counter_value("ExecuteReplicated") == met.counter_value("UncachedOutputSharding") == 1
+    assert met.metric_data("InputOutputAliasCount")[0] == 1
     info = torch_xla._XLAC._get_xla_tensor_debug_info(sharded)
     assert "Device: SPMD:0" in info and "xla::device_data" in info and "XLAShardedData" in info and "NumShards: 8" in info
     assert "Tensor on host: with size [1, 16]" in torch_xla._XLAC._get_xla_tensor_debug_info(t.to("xla"))
@@ -628,6 +629,17 @@ def test_compiled_function():
                            backend="openxla", fullgraph=True)(xa)
     assert spec(marked) == spec(xs.mark_sharding(b.to("xla"), grid(2, 4), (1, None)))
     close(marked, a * 2)
+
+
+def test_shardings_of_results_are_found_once():
+    layer, x = nn.Linear(16, 8), torch.randn(4, 16)
+    twin = copy.deepcopy(layer).to("xla")
+    xs.mark_sharding(twin.weight, grid(1, 8), (1, 0))
+    run = torch.compile(twin.eval(), backend="openxla")
+    met.clear_all()
+    for _ in range(2):
+        close(run(x.to("xla")), layer(x), rtol=1e-5, atol=1e-6)
+        assert met.counter_value("UncachedOutputSharding") == 1
 
 
 def test_flash_attention():
