@@ -37,6 +37,8 @@ Value emitFloatScalar(ScalarBuilder &b, const ScalarOp &op) {
   ValueRange v = op.operands;
   auto make = [&](auto tag) { return Value(decltype(tag)::create(b.builder, b.loc, v)); };
   auto flags = op.op->hasAttr(chlo::kMayFuseAttr) ? arith::FastMathFlags::contract : arith::FastMathFlags::none;
+  if (op.op->hasAttr(chlo::kSquareAttr))
+    flags = flags | arith::FastMathFlags::afn;
   return TypeSwitch<Operation *, Value>(op.op)
       .Case<AddOp>([&](auto) { return Value(arith::AddFOp::create(b.builder, b.loc, v[0], v[1], flags)); })
       .Case<SubtractOp>([&](auto) { return b.subf(v[0], v[1]); })

@@ -72,9 +72,11 @@ static Expr erfcFloat(Expr x) {
   a = select(a > 11.0, a.constant(11.0), a);
   Expr bits = bitsOf(a), rounded = (bits + bits.constant(0x800)) & bits.constant(-0x1000);
   Expr head = a.with(stablehlo::BitcastConvertOp::create(a.getBuilder(), a.getLoc(), a.getType(), rounded.get()));
-  Expr rest = (head - a) * (head + a);
+  Expr square = head * head, rest = (head - a) * (head + a);
+  for (Expr part : {square, rest})
+    part.get().getDefiningOp()->setAttr(kSquareAttr, a.getBuilder().getUnitAttr());
   constexpr int bias = 64;
-  Exponential e = exponential(head * head, -1, &rest, bias);
+  Exponential e = exponential(square, -1, &rest, bias);
   Expr quotient = polynomial(a, kErfcFloatP) / polynomial(a, kErfcFloatQ);
   // Times 2^-bias, or 2 minus that where x has a sign; for -0 both are 1.
   Expr large = e.significand * (quotient * e.power()), sign = bitsOf(x);

@@ -17,6 +17,10 @@ namespace millrace::chlo {
 /// as one.
 inline constexpr llvm::StringLiteral kMayFuseAttr = "millrace.may_fuse";
 
+/// On both products head * head and (head - a) * (head + a), where only their difference a^2 matters: code generation may take any other numbers
+/// with that difference.
+inline constexpr llvm::StringLiteral kSquareAttr = "millrace.square_in_parts";
+
 #define GEN_PASS_DECL
 #include "passes/chlo/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

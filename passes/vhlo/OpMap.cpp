@@ -185,7 +185,8 @@ LogicalResult attributesToVhlo(Operation *op, const OpDef &def, bool allowOthers
       return op->emitOpError("has no portable form of attribute '") << name << "'";
     attributes.set(name, converted);
   }
-  rest.erase(chlo::kMayFuseAttr); // a permission that nobody has to know of
+  for (StringRef permission : {chlo::kMayFuseAttr, chlo::kSquareAttr})
+    rest.erase(permission); // nobody has to know of it
   for (NamedAttribute attr : rest) {
     Attribute converted = toVhlo(attr.getValue(), allowOthers);
     if (!converted)

@@ -20,13 +20,18 @@ struct RowGroup {
   mlir::SmallVector<const Output *> outputs;
   mlir::SmallVector<mlir::Value> keep; ///< values stored to scratch while passing
   double cost = 0;                     ///< of what is computed for each element
-  mlir::SmallVector<const Access *> ahead; ///< row mode: what the next row reads from memory is asked for while this sweep computes
+  /// What is asked for while this sweep computes: what the next row reads from memory (row mode), or what comes some elements later.
+  struct Ahead {
+    const Access *access;
+    int64_t elements;
+    bool isStore;
+  };
+  mlir::SmallVector<Ahead> ahead;
 };
 
 struct RowPlan {
   AtomSet parallel = 0; ///< atoms of the range (without the lane atom in column mode)
   mlir::SmallVector<int> rows; ///< of these, loops of an iteration, outermost first
-  int next = -1;               ///< of these, the one by which an iteration and the next differ
   int lane = -1;
   bool column = false;
   int64_t width = 1;
@@ -49,6 +54,7 @@ private:
   void collectGroups();
   void chooseKept();
   void chooseAhead();
+  void chooseLater(double costPerPoint);
   int evenStrips(int64_t vectors, int64_t others) const;
   bool suitsTiles(AtomSet reduced, double costPerPoint) const;
   bool emit();

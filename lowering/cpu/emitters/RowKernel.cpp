@@ -177,19 +177,19 @@ Value RowEmitter::finishExtremum(PointEvaluator &at, const Node &node, ArrayRef<
   return arith::SelectOp::create(b, at.loc(), isNan, number(APFloat::getQNaN(semantics)), result);
 }
 
-/// Asks for what the next row reads where this one is at `point`, once for each cache line; `lanesBefore` of the same step. Beyond the last row
-/// it asks in vain.
+/// Asks for what the group wants ahead of `point`, once for each cache line; `lanesBefore` of the same step. Beyond the last element it asks in
+/// vain.
 void RowEmitter::askAhead(PointEvaluator &point, const RowGroup &group, int64_t lanesBefore) {
   constexpr int64_t kLineBits = 512, kFewBytes = 8 << 10;
-  for (const Access *access : group.ahead) {
+  for (auto [access, elements, isStore] : group.ahead) {
     int64_t bits = storageType(access->elementType).getIntOrFloatBitWidth();
     if (lanesBefore * bits % kLineBits)
       continue;
-    Value where = point.addConstant(point.address(*access), access->address.coefficient(plan_.next));
-    bool isShort = model.product(group.inner) * bits / 8 <= kFewBytes;
+    Value where = point.addConstant(point.address(*access), elements);
+    bool isNear = elements * bits / 8 <= kFewBytes;
     OpBuilder b = point.builder();
-    memref::PrefetchOp::create(b, point.loc(), point.buffer(access->buffer), ValueRange{where}, /*isWrite=*/false,
-                               /*localityHint=*/isShort ? 3 : 2, /*isDataCache=*/true);
+    memref::PrefetchOp::create(b, point.loc(), point.buffer(access->buffer), ValueRange{where}, isStore, /*localityHint=*/isNear ? 3 : 2,
+                               /*isDataCache=*/true);
   }
 }
 

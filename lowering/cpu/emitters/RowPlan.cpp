@@ -167,7 +167,7 @@ void RowEmitter::chooseAhead() {
   SmallVector<int> order = outermostFirst(model, plan_.parallel);
   if (plan_.column || order.empty() || plan_.groups.size() < 2)
     return;
-  plan_.next = order.back();
+  int next = order.back();
   auto longest = std::max_element(plan_.groups.begin() + 1, plan_.groups.end(), [](const RowGroup &a, const RowGroup &b) { return a.cost < b.cost; });
   if (longest->cost < kMuch || longest->lane < 0)
     return;
@@ -175,17 +175,30 @@ void RowEmitter::chooseAhead() {
   model.forEachAccess([&](const Access &access, bool isStore) {
     AtomSet inner = access.address.atoms() & ~plan_.parallel;
     if (isStore || !access.guards.empty() || inner != longest->inner || access.address.coefficient(longest->lane) != 1 ||
-        access.address.coefficient(plan_.next) == 0)
+        access.address.coefficient(next) == 0)
       return;
-    if (llvm::any_of(longest->ahead, [&](const Access *other) {
-          return other->buffer == access.buffer && other->address.offset == access.address.offset && other->address.terms == access.address.terms;
+    if (llvm::any_of(longest->ahead, [&](const RowGroup::Ahead &other) {
+          return other.access->buffer == access.buffer && other.access->address.offset == access.address.offset &&
+                 other.access->address.terms == access.address.terms;
         }))
       return;
     bytes += model.product(inner) * access.elementType.getIntOrFloatBitWidth() / 8;
-    longest->ahead.push_back(&access);
+    longest->ahead.push_back({&access, access.address.coefficient(next), false});
   });
   if (bytes > target.l2Bytes / 4)
     longest->ahead.clear();
+}
+
+/// Long rows of which each vector takes long: too few of them are under way at a time for memory.
+void RowEmitter::chooseLater(double costPerPoint) {
+  constexpr double kMuch = 40;
+  constexpr int64_t kDistance = 2048; // bytes
+  if (costPerPoint < kMuch || plan_.groups.size() != 1 || model.atomSizes[plan_.lane] < 8 * kDistance)
+    return;
+  model.forEachAccess([&](const Access &access, bool isStore) {
+    if (access.guards.empty() && access.address.coefficient(plan_.lane) == 1)
+      plan_.groups[0].ahead.push_back({&access, kDistance * 8 / storageType(access.elementType).getIntOrFloatBitWidth(), isStore});
+  });
 }
 
 /// How many vectors of each row a sum of `vectors` columns takes in at a time: about a quarter of a thread's, and such that threads get
@@ -293,6 +306,8 @@ LogicalResult RowEmitter::plan() {
     }
   chooseKept();
   chooseAhead();
+  if (plan_.column && !reduced)
+    chooseLater(costPerPoint);
   return success();
 }
 

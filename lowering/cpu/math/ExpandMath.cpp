@@ -362,6 +362,36 @@ Value expand(MathBuilder &b, Operation *op) {
   return element.isF32() ? expandF32(b, op) : element.isF64() ? expandF64(b, op) : Value();
 }
 
+/// A square in two parts, head^2 and (head - a) * (head + a), of which only the difference matters (chlo::kSquareAttr; here the flag afn):
+/// a * a and what its rounding added, in two operations instead of six.
+void roundSquare(arith::BitcastOp head) {
+  OpBuilder builder(head);
+  MathBuilder b(builder, head.getLoc(), /*avx512=*/true);
+  if (!b.canScale(head.getType()))
+    return;
+  auto isMarked = [](arith::MulFOp op) { return op && bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn); };
+  arith::MulFOp square, rest;
+  Value a;
+  for (Operation *user : head->getUsers()) {
+    if (auto product = dyn_cast<arith::MulFOp>(user); isMarked(product) && product.getLhs() == head && product.getRhs() == head)
+      square = product;
+    auto difference = dyn_cast<arith::SubFOp>(user);
+    if (!difference || difference.getLhs() != head || !difference->hasOneUse())
+      continue;
+    auto product = dyn_cast<arith::MulFOp>(*difference->user_begin());
+    auto sum = isMarked(product) ? product.getRhs().getDefiningOp<arith::AddFOp>() : arith::AddFOp();
+    if (sum && sum.getLhs() == head && sum.getRhs() == difference.getRhs()) {
+      rest = product;
+      a = sum.getRhs();
+    }
+  }
+  if (!square || !rest || a.getParentBlock() != head->getBlock() || (a.getDefiningOp() && !a.getDefiningOp()->isBeforeInBlock(head)))
+    return;
+  Value product = b.mulf(a, a), added = b.fma(b.negf(a), a, product);
+  square.replaceAllUsesWith(product);
+  rest.replaceAllUsesWith(added);
+}
+
 struct ExpandMath : impl::ExpandMathPassBase<ExpandMath> {
   using ExpandMathPassBase::ExpandMathPassBase;
 
@@ -372,6 +402,8 @@ struct ExpandMath : impl::ExpandMathPassBase<ExpandMath> {
   };
 
   void runOnOperation() override {
+    if (avx512)
+      getOperation().walk([](arith::BitcastOp head) { roundSquare(head); });
     Worklist worklist;
     getOperation().walk([&](Operation *op) { worklist.ops.insert(op); });
     while (!worklist.ops.empty()) {

@@ -108,3 +108,45 @@ func.func @other_divisors(%x: memref<64xf32>, %s: f32) {
   }
   return
 }
+
+// -----
+
+// A square in two parts of which only the difference matters: rounded, and what rounding added.
+// AVX512-LABEL: func.func @square(
+// AVX512-SAME:    %[[A:.*]]: vector<16xf32>
+// AVX512: %[[SQUARE:.*]] = arith.mulf %[[A]], %[[A]] : vector<16xf32>
+// AVX512: %[[MINUS:.*]] = arith.negf %[[A]]
+// AVX512: %[[REST:.*]] = math.fma %[[MINUS]], %[[A]], %[[SQUARE]]
+// AVX512: return %[[SQUARE]], %[[REST]]
+// CHECK-LABEL: func.func @square(
+// CHECK-NOT: math.fma
+// CHECK: return
+func.func @square(%a: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
+  %mask = arith.constant dense<-4096> : vector<16xi32>
+  %bits = arith.bitcast %a : vector<16xf32> to vector<16xi32>
+  %masked = arith.andi %bits, %mask : vector<16xi32>
+  %head = arith.bitcast %masked : vector<16xi32> to vector<16xf32>
+  %square = arith.mulf %head, %head fastmath<afn> : vector<16xf32>
+  %minus = arith.subf %head, %a : vector<16xf32>
+  %plus = arith.addf %head, %a : vector<16xf32>
+  %rest = arith.mulf %minus, %plus fastmath<afn> : vector<16xf32>
+  return %square, %rest : vector<16xf32>, vector<16xf32>
+}
+
+// -----
+
+// Unmarked, each part counts.
+// AVX512-LABEL: func.func @head(
+// AVX512-NOT: math.fma
+// AVX512: return
+func.func @head(%a: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
+  %mask = arith.constant dense<-4096> : vector<16xi32>
+  %bits = arith.bitcast %a : vector<16xf32> to vector<16xi32>
+  %masked = arith.andi %bits, %mask : vector<16xi32>
+  %head = arith.bitcast %masked : vector<16xi32> to vector<16xf32>
+  %square = arith.mulf %head, %head fastmath<afn> : vector<16xf32>
+  %minus = arith.subf %head, %a : vector<16xf32>
+  %plus = arith.addf %head, %a : vector<16xf32>
+  %rest = arith.mulf %minus, %plus : vector<16xf32>
+  return %square, %rest : vector<16xf32>, vector<16xf32>
+}
