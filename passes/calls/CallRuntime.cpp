@@ -147,6 +147,16 @@ void callScan(ReduceWindowOp op) {
   op.erase();
 }
 
+/// `value` with zeros behind dimension `dim`, so that it has `size` elements.
+Value withZeros(OpBuilder &b, Location loc, Value value, int64_t dim, int64_t size) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> none(type.getRank(), 0), high(none), shape(type.getShape());
+  high[dim] = size - shape[dim];
+  shape[dim] = size;
+  Value zero = ConstantOp::create(b, loc, cast<ElementsAttr>(b.getZeroAttr(type.clone(ArrayRef<int64_t>()))));
+  return PadOp::create(b, loc, type.clone(shape), value, zero, b.getDenseI64ArrayAttr(none), b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(none));
+}
+
 /// Products of signed bytes, exact in 32 bits.
 void callDot(DotGeneralOp op, bool matrixUnit) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
@@ -158,9 +168,15 @@ void callDot(DotGeneralOp op, bool matrixUnit) {
       !result.getElementType().isSignlessInteger(32) || result.getNumElements() * lhs.getDimSize(1) < kManyProducts)
     return;
   constexpr int64_t kDepth = 64, kLeast = 8; // as lowering/cpu/emitters/ContractionPlan.cpp wants them
-  if (matrixUnit && lhs.getDimSize(1) % kDepth == 0 && result.getDimSize(0) >= kLeast && result.getDimSize(1) >= kLeast)
-    return;
   OpBuilder b(op);
+  if (matrixUnit && result.getDimSize(0) >= kLeast && result.getDimSize(1) >= kLeast) {
+    int64_t k = llvm::alignTo(lhs.getDimSize(1), kDepth);
+    if (k != lhs.getDimSize(1)) {
+      op.setOperand(0, withZeros(b, op.getLoc(), op.getLhs(), 1, k));
+      op.setOperand(1, withZeros(b, op.getLoc(), op.getRhs(), numbers.getRhsContractingDimensions()[0], k));
+    }
+    return;
+  }
   bool isTransposed = numbers.getRhsContractingDimensions()[0] == 1;
   auto call = callRuntime(b, op.getLoc(), "millrace_dot_i8", result, op->getOperands(),
                           b.getNamedAttr("transposed", b.getBoolAttr(isTransposed)));

@@ -74,7 +74,7 @@ def CallRuntimePass : Pass<"xla-call-runtime", "::mlir::func::FuncOp"> {
     only count positions are not passed. Tensors of unknown size and sorts that cost less than a call stay.
   }];
   let options = [Option<"matrixUnit", "matrix-unit", "bool", "false",
-                        "leave products of bytes to generated code where 64 of them at a time suit the processor's matrix unit">];
+                        "leave products of bytes to generated code, in steps of 64, for the processor's matrix unit">];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 

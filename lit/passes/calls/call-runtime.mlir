@@ -156,6 +156,10 @@ func.func @running_others(%x: tensor<64x100xi32>, %y: tensor<8192xi32>) -> (tens
 // CHECK-LABEL: func.func @bytes
 // CHECK: stablehlo.custom_call @millrace_dot_i8(%arg0, %arg1) {mhlo.backend_config = {transposed = true}} : (tensor<128x100xi8>, tensor<100x100xi8>) -> tensor<128x100xi32>
 // CHECK: stablehlo.dot_general
+// MATRIX-LABEL: func.func @bytes
+// MATRIX: %[[A:.*]] = stablehlo.pad %arg0, {{.*}} -> tensor<128x128xi8>
+// MATRIX: %[[B:.*]] = stablehlo.pad %arg1, {{.*}} -> tensor<100x128xi8>
+// MATRIX: stablehlo.dot_general %[[A]], %[[B]], contracting_dims = [1] x [1]
 func.func @bytes(%a: tensor<128x100xi8>, %b: tensor<100x100xi8>, %c: tensor<128x100xui8>) -> (tensor<128x100xi32>, tensor<128x100xi32>) {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<128x100xi8>, tensor<100x100xi8>) -> tensor<128x100xi32>
   %1 = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : (tensor<128x100xui8>, tensor<100x100xi8>) -> tensor<128x100xi32>
