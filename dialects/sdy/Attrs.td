@@ -22,6 +22,11 @@ def Sdy_ReductionOp : I32EnumAttr<"ReductionOp", "reduction over axes of a mesh"
   let cppNamespace = "::millrace::sdy";
 }
 
+def Sdy_EdgeNodeType : I32EnumAttr<"EdgeNodeType", "operand or result", [
+    I32EnumAttrCase<"Operand", 0, "operand">, I32EnumAttrCase<"Result", 1, "result">]> {
+  let cppNamespace = "::millrace::sdy";
+}
+
 class Sdy_Attr<string name, string word> : AttrDef<Sdy_Dialect, name> {
   let mnemonic = word;
 }
@@ -210,6 +215,40 @@ def Sdy_AllToAllParamList :
     ArrayOfAttr<Sdy_Dialect, "AllToAllParamList", "all_to_all_param_list", "AllToAllParamAttr"> {
   let summary = "All moves of an all-to-all";
   let description = [{ Example: `[{"b"}: 0->2, {"c"}: 1->3]` }];
+}
+
+//===-- Where axes came from ----------------------------------------------===//
+
+def Sdy_EdgeValueRef : Sdy_Attr<"EdgeValueRef", "edge_value_ref"> {
+  let summary = "An operand or a result of the operation";
+  let description = [{ Example: `operand-1` }];
+  let parameters = (ins "EdgeNodeType":$type, "int64_t":$index);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Sdy_AxisToPropagationDetails : Sdy_Attr<"AxisToPropagationDetails", "axis_to_propagation_details"> {
+  let summary = "From which value an axis came to which others";
+  let description = [{ Example: `"a" = operand-0 -> [result-0]` }];
+  let parameters = (ins "AxisRefAttr":$axis_name, "EdgeValueRefAttr":$source, ArrayRefParameter<"EdgeValueRefAttr">:$targets);
+  let assemblyFormat = "`` $axis_name `=` $source `->` `[` $targets `]`";
+}
+
+def Sdy_PropagationOneStep : Sdy_Attr<"PropagationOneStep", "propagation_one_step"> {
+  let summary = "What one step of propagation did at an operation";
+  let description = [{ Example: `step-2 = [{"a" = operand-0 -> [result-0]} ]` }];
+  let parameters = (ins "int64_t":$step_index, ArrayRefParameter<"AxisToPropagationDetailsAttr">:$axis_entries);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Sdy_PropagationEdges : Sdy_Attr<"PropagationEdges", "propagation_edges"> {
+  let summary = "Through what the axes of an operation's values came";
+  let description = [{
+    Steps are counted through the whole program. (C1) Step indices are unique and not negative. (C2) No axis comes from where it
+    goes, or goes somewhere twice. (C3) Operands and results exist. (C4) The operation has a sharding, and a mesh has the axis.
+    Example: `#sdy.propagation_edges<[{step-0 = [{"a" = operand-0 -> [result-0]} ]} ]>`
+  }];
+  let parameters = (ins Sdy_List<"PropagationOneStepAttr">:$value);
+  let hasCustomAssemblyFormat = 1;
 }
 
 #endif

@@ -35,7 +35,7 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute
              << shardingRuleAttrName << "'";
     return verifyRule(rule, op);
   }
-  return success();
+  return verifyPropagationEdges(op, attr);
 }
 
 static LogicalResult verifyFunctionValue(Operation *function, NamedAttribute attr, Type type, unsigned index,

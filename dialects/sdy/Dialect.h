@@ -21,6 +21,10 @@ namespace millrace::sdy {
 /// Names of the attributes on other dialects' operations, arguments and results.
 inline constexpr llvm::StringLiteral shardingAttrName = "sdy.sharding";
 inline constexpr llvm::StringLiteral shardingRuleAttrName = "sdy.sharding_rule";
+/// PropagationEdgesAttr of an operation; lists of them for results and for arguments of its regions.
+inline constexpr llvm::StringLiteral propagationEdgesAttrName = "sdy.propagation_edges";
+inline constexpr llvm::StringLiteral resultPropagationEdgesAttrName = "sdy.result_propagation_edges";
+inline constexpr llvm::StringLiteral blockArgPropagationEdgesAttrName = "sdy.block_arg_propagation_edges";
 
 /// `i` to `z`, then `z_1`, `z_2`, ...
 std::string factorSymbol(int64_t factor);
@@ -39,6 +43,7 @@ mlir::LogicalResult verifyShardings(llvm::ArrayRef<TensorShardingAttr> shardings
                                     mlir::Operation *user, EmitErrorFn emitError);
 /// Labels of OpShardingRule.
 mlir::LogicalResult verifyRule(OpShardingRuleAttr rule, mlir::Operation *op);
+mlir::LogicalResult verifyPropagationEdges(mlir::Operation *op, mlir::NamedAttribute attr);
 
 /// Checks lists of axes of one sharding: names, repetition, sub-axes. Lists are added one by one, `finish` closes.
 class AxisListChecker {

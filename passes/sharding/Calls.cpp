@@ -60,6 +60,8 @@ struct PropagateToFuncResults : impl::PropagateToFuncResultsPassBase<PropagateTo
       for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
         if (sdy::TensorShardingAttr sharding = sdy::getSharding(value))
           function.setResultAttr(i, sdy::shardingAttrName, sharding);
+        else
+          function.removeResultAttr(i, StringAttr::get(&getContext(), sdy::shardingAttrName));
     }
   }
 };

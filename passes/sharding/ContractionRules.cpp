@@ -43,8 +43,9 @@ Rule convolutionRule(ConvolutionOp op, bool conservative) {
   int64_t kernelIn = numbers.getKernelInputFeatureDimension();
   if (batchGroups > 1)
     builder.add({numbers.getInputBatchDimension(), kernelOut}, {outFeature}, batchGroups);
-  builder.add({numbers.getInputBatchDimension(), kNoDim}, {numbers.getOutputBatchDimension()},
-              out[numbers.getOutputBatchDimension()]);
+  // A dimension that groups use up has no second factor of one element: (C3) of rules.
+  int64_t outBatch = numbers.getOutputBatchDimension();
+  builder.add({batchGroups > 1 && out[outBatch] == 1 ? kNoDim : numbers.getInputBatchDimension(), kNoDim}, {outBatch}, out[outBatch]);
   if (!conservative)
     for (auto [l, r, o] : llvm::zip_equal(numbers.getInputSpatialDimensions(), numbers.getKernelSpatialDimensions(),
                                           numbers.getOutputSpatialDimensions())) {
@@ -66,8 +67,10 @@ Rule convolutionRule(ConvolutionOp op, bool conservative) {
     }
   if (featureGroups > 1)
     builder.add({numbers.getInputFeatureDimension(), kernelOut}, {outFeature}, featureGroups);
-  builder.add({numbers.getInputFeatureDimension(), kernelIn}, {kNoDim}, rhs[kernelIn], FactorKind::Reduction);
-  builder.add({kNoDim, kernelOut}, {outFeature}, out[outFeature] / (batchGroups * featureGroups));
+  builder.add({featureGroups > 1 && rhs[kernelIn] == 1 ? kNoDim : numbers.getInputFeatureDimension(), kernelIn}, {kNoDim}, rhs[kernelIn],
+              FactorKind::Reduction);
+  if (int64_t features = out[outFeature] / (batchGroups * featureGroups); features > 1)
+    builder.add({kNoDim, kernelOut}, {outFeature}, features);
   return builder.build();
 }
 

@@ -109,13 +109,14 @@ Rule broadcastRule(BroadcastInDimOp op) {
 
 /// Neighbours exchange parts if what is joined comes from one place: slices, or one value and slices of it (a rotation).
 bool joinsSlices(ConcatenateOp op) {
+  auto isSlice = [](Value value) { return bool(value.getDefiningOp<SliceOp>()); };
   auto unsliced = [](Value value) {
     auto slice = value.getDefiningOp<SliceOp>();
     return slice ? slice.getOperand() : value;
   };
   Value first = unsliced(op->getOperand(0));
-  return llvm::all_of(op->getOperands(), [](Value each) { return bool(each.getDefiningOp<SliceOp>()); }) ||
-         llvm::all_of(op->getOperands(), [&](Value each) { return unsliced(each) == first; });
+  return llvm::all_of(op->getOperands(), isSlice) ||
+         (llvm::any_of(op->getOperands(), isSlice) && llvm::all_of(op->getOperands(), [&](Value each) { return unsliced(each) == first; }));
 }
 
 Rule concatenateRule(ConcatenateOp op, bool conservative) {
@@ -141,14 +142,22 @@ Rule bitcastRule(BitcastConvertOp op) {
   return builder.build();
 }
 
-/// Collectives of the program: dimensions that they change are whole for everybody else.
+/// Collectives of the program: dimensions that they change are whole for everybody else, and other dimensions than before.
 Rule changedDimsRule(Operation *op, ArrayRef<int64_t> changed) {
-  return detail::builderFor(op)
-      .addPointwise(shapeOf(op->getResult(0)),
-                    [&](int64_t dim) {
-                      return llvm::is_contained(changed, dim) ? FactorKind::NeedReplication : FactorKind::PassThrough;
-                    })
-      .build();
+  RuleBuilder builder = detail::builderFor(op);
+  ArrayRef<int64_t> from = shapeOf(op->getOperand(0)), to = shapeOf(op->getResult(0));
+  for (auto [dim, size] : llvm::enumerate(from))
+    if (!llvm::is_contained(changed, int64_t(dim)))
+      builder.addEverywhere(dim, size);
+  SmallVector<int64_t> nowhere(op->getNumOperands(), kNoDim);
+  for (auto [i, dim] : llvm::enumerate(changed)) {
+    if (llvm::is_contained(changed.take_front(i), dim))
+      continue;
+    SmallVector<int64_t> here(op->getNumOperands(), dim);
+    builder.add(here, nowhere, from[dim], FactorKind::NeedReplication);
+    builder.add(nowhere, here, to[dim], FactorKind::NeedReplication);
+  }
+  return builder.build();
 }
 
 } // namespace

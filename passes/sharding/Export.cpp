@@ -6,7 +6,6 @@
 #include "passes/sharding/DataFlow.h"
 #include "passes/sharding/ModuleGraph.h"
 #include "passes/sharding/OpRules.h"
-#include "passes/sharding/Origins.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ShardingWalk.h"
 
@@ -66,17 +65,20 @@ sdy::TensorShardingAttr outside(sdy::ManualComputationOp manual, unsigned number
   return withReplicated(withDims(inside, dims), replicated, mesh);
 }
 
-/// What propagation wrote down about the edge, now on the operation with the region.
+/// What propagation wrote down about the edge, now in one of two lists on the operation with the region.
 void sinkDebugInfo(sdy::DataFlowEdgeOp edge, StringRef what) {
-  auto entry = edge->getAttrOfType<DictionaryAttr>(("sdy." + what).str());
-  if (!entry)
-    return;
-  if (auto argument = dyn_cast<BlockArgument>(edge.getInput()))
-    setDebugEntry(argument.getOwner()->getParentOp(), ("sdy.block_arg_" + what).str(), argument.getOwner()->getNumArguments(),
-                  argument.getArgNumber(), entry);
-  else
-    setDebugEntry(edge.getInput().getDefiningOp(), ("sdy.result_" + what).str(), edge.getInput().getDefiningOp()->getNumResults(),
-                  cast<OpResult>(edge.getInput()).getResultNumber(), entry);
+  auto argument = dyn_cast<BlockArgument>(edge.getInput());
+  Operation *op = argument ? argument.getOwner()->getParentOp() : edge.getInput().getDefiningOp();
+  for (bool isArgument : {true, false}) {
+    std::string name = ((isArgument ? "sdy.block_arg_" : "sdy.result_") + what).str();
+    SmallVector<Attribute> entries;
+    if (auto before = op->getAttrOfType<ArrayAttr>(name))
+      llvm::append_range(entries, before);
+    Attribute entry = edge->getAttr(("sdy." + what).str());
+    if (entry && isArgument == bool(argument))
+      entries.push_back(entry);
+    op->setAttr(name, ArrayAttr::get(op->getContext(), entries));
+  }
 }
 
 void sink(sdy::DataFlowEdgeOp edge, bool origins, bool edges) {
@@ -111,7 +113,12 @@ void sink(sdy::DataFlowEdgeOp edge, bool origins, bool edges) {
 struct SinkDataFlowEdges : impl::SinkDataFlowEdgesPassBase<SinkDataFlowEdges> {
   using Base::Base;
   void runOnOperation() override {
-    getOperation().walk([&](sdy::DataFlowEdgeOp edge) { sink(edge, origins, edges); });
+    auto anyHas = [&](StringRef name) {
+      return getOperation().walk([&](sdy::DataFlowEdgeOp edge) { return edge->hasAttr(name) ? WalkResult::interrupt() : WalkResult::advance(); })
+          .wasInterrupted();
+    };
+    bool hasOrigins = origins && anyHas("sdy.sharding_origins"), hasEdges = edges && anyHas(sdy::propagationEdgesAttrName);
+    getOperation().walk([&](sdy::DataFlowEdgeOp edge) { sink(edge, hasOrigins, hasEdges); });
   }
 };
 
@@ -182,7 +189,8 @@ struct CloseShardings : impl::CloseShardingsPassBase<CloseShardings> {
   void runOnOperation() override {
     transformShardings(getOperation(), [](sdy::TensorShardingAttr sharding, Operation *user) {
       auto dims = llvm::map_to_vector(sharding.getDimShardings(), [](sdy::DimensionShardingAttr dim) {
-        return sdy::DimensionShardingAttr::get(dim.getContext(), dim.getAxes(), true, std::nullopt);
+        auto priority = dim.getAxes().empty() ? std::nullopt : dim.getPriority();
+        return sdy::DimensionShardingAttr::get(dim.getContext(), dim.getAxes(), true, priority);
       });
       return sdy::TensorShardingAttr::get(sharding.getContext(), sharding.getMeshOrRef(), dims,
                                           ArrayRef<sdy::AxisRefAttr>(), sharding.getUnreducedAxes(),
@@ -193,7 +201,11 @@ struct CloseShardings : impl::CloseShardingsPassBase<CloseShardings> {
 
 struct DropShardingRules : impl::DropShardingRulesPassBase<DropShardingRules> {
   void runOnOperation() override {
-    getOperation().walk([](Operation *op) { op->removeAttr(sdy::shardingRuleAttrName); });
+    getOperation().walk([](Operation *op) {
+      auto rule = op->getAttrOfType<sdy::OpShardingRuleAttr>(sdy::shardingRuleAttrName);
+      if (rule && !rule.getIsCustomRule())
+        op->removeAttr(sdy::shardingRuleAttrName);
+    });
   }
 };
 

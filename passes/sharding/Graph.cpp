@@ -90,8 +90,10 @@ public:
       : graph(graph), options(options), directions(directions), queued(graph.nodes.size()) {}
 
   void run() {
-    for (auto [i, node] : enumerate(graph.boundaries))
-      visit(node, -1);
+    visitBoundaries();
+    // Everything is visited anyway, in the order of the program.
+    stack.clear();
+    queued.reset();
     // The order is a stack's: what a change touches is visited before what comes later in the program.
     bool changed = true;
     while (changed) {
@@ -101,14 +103,22 @@ public:
       while (!stack.empty()) {
         int node = stack.pop_back_val();
         queued.reset(node);
-        changed |= visit(graph.nodes[node], node);
+        bool didChange = visit(graph.nodes[node], node);
+        graph.stepCount += didChange;
+        changed |= didChange;
       }
     }
-    for (auto [i, node] : enumerate(graph.boundaries))
-      visit(node, -1);
+    visitBoundaries();
   }
 
 private:
+  void visitBoundaries() {
+    bool changed = false;
+    for (auto [i, node] : enumerate(graph.boundaries))
+      changed |= visit(node, -1 - int(i));
+    graph.stepCount += changed;
+  }
+
   void push(int node) {
     if (queued.test(node))
       return;
@@ -116,10 +126,9 @@ private:
     stack.push_back(node);
   }
 
-  void notify(int tensor, int current) {
+  void notify(int tensor) {
     for (int node : graph.tensors[tensor].touched)
-      if (node != current)
-        push(node);
+      push(node);
   }
 
   /// The one mesh of all shardings; a mesh without axes says nothing.
@@ -162,15 +171,19 @@ private:
     fill(node.results, node.rule.results, projection.results);
     StepOptions step = options;
     step.elementwise = node.elementwise;
+    std::vector<std::optional<TensorSharding>> before;
+    if (graph.recordsSteps)
+      before = allSeenBy(node);
     SmallVector<Added> added = propagate(projection, allowed, factors, graph.meshes[mesh], step);
     bool changed = false;
+    // Operands first, whatever was added first: what they touch is visited in that order.
     std::set<int> updated;
+    for (const Added &each : added)
+      updated.insert(each.tensor);
     size_t operands = node.operands.size();
-    for (const Added &each : added) {
-      if (!updated.insert(each.tensor).second)
-        continue;
-      bool isOperand = size_t(each.tensor) < operands;
-      size_t index = isOperand ? each.tensor : each.tensor - operands;
+    for (int place : updated) {
+      bool isOperand = size_t(place) < operands;
+      size_t index = isOperand ? place : place - operands;
       const View &view = isOperand ? node.operands[index] : node.results[index];
       const TensorFactors &dims = isOperand ? node.rule.operands[index] : node.rule.results[index];
       const ProjectedTensor &projected = isOperand ? projection.operands[index] : projection.results[index];
@@ -181,12 +194,62 @@ private:
       for (const DimFactors &dim : dims) {
         sources.push_back(-1);
         for (const Added &other : added)
-          if (other.tensor == each.tensor && is_contained(dim, other.factor))
+          if (other.tensor == place && is_contained(dim, other.factor))
             sources.back() = viewOf(other.source);
       }
-      changed |= update(view, ownOf(graph, view, unproject(projected, dims, factors)), mesh, number, sources);
+      changed |= update(view, ownOf(graph, view, unproject(projected, dims, factors)), mesh, std::max(number, -1), sources);
     }
+    if (changed && graph.recordsSteps)
+      record(node, number, mesh, before);
     return changed;
+  }
+
+  std::vector<std::optional<TensorSharding>> allSeenBy(const GraphNode &node) const {
+    std::vector<std::optional<TensorSharding>> all;
+    for (auto *views : {&node.operands, &node.results})
+      for (const View &view : *views)
+        all.push_back(seenBy(graph, view));
+    return all;
+  }
+
+  /// Axes that were not there before, and the first place where they or parts of them were along the same factors.
+  void record(const GraphNode &node, int number, int mesh, ArrayRef<std::optional<TensorSharding>> before) {
+    std::vector<std::optional<TensorSharding>> after = allSeenBy(node);
+    size_t operands = node.operands.size();
+    auto factorsOf = [&](size_t place, size_t dim) -> const DimFactors & {
+      return place < operands ? node.rule.operands[place][dim] : node.rule.results[place - operands][dim];
+    };
+    auto axesOf = [](const std::optional<TensorSharding> &sharding, size_t dim) {
+      return sharding && dim < sharding->dims.size() ? AxesRef(sharding->dims[dim].axes) : AxesRef();
+    };
+    auto sourceOf = [&](const Axis &axis, const DimFactors &factors) {
+      for (bool whole : {true, false})
+        for (size_t place = 0; place < before.size(); ++place)
+          for (size_t dim = 0; before[place] && dim < before[place]->dims.size(); ++dim)
+            for (const Axis &each : axesOf(before[place], dim))
+              if ((whole ? each.contains(axis) : each.overlaps(axis)) &&
+                  any_of(factorsOf(place, dim), [&](int factor) { return is_contained(factors, factor); }))
+                return int(place);
+      return -1;
+    };
+    GraphStep step{graph.stepCount, number, mesh, {}};
+    for (size_t place = 0; place < after.size(); ++place)
+      for (size_t dim = 0; after[place] && dim < after[place]->dims.size(); ++dim)
+        for (const Axis &axis : axesOf(after[place], dim)) {
+          if (is_contained(axesOf(before[place], dim), axis))
+            continue;
+          int source = sourceOf(axis, factorsOf(place, dim));
+          if (source < 0 || source == int(place))
+            continue;
+          auto *edge = find_if(step.edges, [&](const GraphStep::Edge &each) { return each.axis == axis; });
+          if (edge == step.edges.end()) {
+            step.edges.push_back({axis, source, {}});
+            edge = std::prev(step.edges.end());
+          }
+          edge->targets.push_back(place);
+        }
+    llvm::sort(step.edges, [](const GraphStep::Edge &a, const GraphStep::Edge &b) { return a.axis < b.axis; });
+    graph.steps.push_back(std::move(step));
   }
 
   /// `sources`: where the axes of each dimension come from.
@@ -211,7 +274,7 @@ private:
     tensor.sharding = sharding;
     tensor.mesh = mesh;
     tensor.changed = true;
-    notify(index, node);
+    notify(index);
   }
 
   Graph &graph;

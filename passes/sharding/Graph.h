@@ -52,6 +52,19 @@ struct GraphNode {
   std::optional<Direction> only;
 };
 
+/// What one visit of a node did. Places are operands, then results.
+struct GraphStep {
+  struct Edge {
+    Axis axis;
+    int source;
+    llvm::SmallVector<int, 2> targets;
+  };
+  int number;
+  int node; ///< -1 - i: boundary i
+  int mesh;
+  llvm::SmallVector<Edge, 2> edges;
+};
+
 /// All of them in the order of the program.
 struct Graph {
   std::vector<MeshSizes> meshes;
@@ -61,6 +74,10 @@ struct Graph {
   /// Ties of returned values to results of functions; visited before and after everything else.
   std::vector<GraphNode> boundaries;
   std::vector<llvm::SmallVector<int>> groups;
+  /// Filled if wanted; all boundaries together are one step.
+  bool recordsSteps = false;
+  std::vector<GraphStep> steps;
+  int stepCount = 0;
 };
 
 enum class Strategy { Basic, Aggressive, BasicThenAggressive };

@@ -3,8 +3,8 @@
 // Input:   %a: {mhlo.sharding = "{devices=[2,4]<=[8]}"}, %b: {mhlo.sharding = "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"}
 // Output:  sdy.mesh @mesh = <["axis_0"=2, "axis_1"=4]> ... %a: [{"axis_0"}, {"axis_1"}], %b: [{"axis_1"}, {}]
 // Operations between @SPMDFullToShardShape and @SPMDShardToFullShape become manual computations.
-// Leaves alone modules of one partition, with lists of devices that no mesh has in common, or with parts that are computed with outside of
-// a region.
+// What is about other axes or devices in another order is about a mesh of its own: nothing propagates from one to the other.
+// Leaves alone modules of one partition, with manual parts and several meshes, or with parts that are computed with outside of a region.
 #include "passes/sharding/ManualRegions.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/RoundTrip.h"
@@ -34,16 +34,22 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     if (!count || count.getInt() <= 1)
       return;
     devices = count.getInt();
-    // First everything is read: either all strings are about one mesh, or nothing is changed.
+    // First everything is read: either all strings are about meshes, or nothing is changed.
     bool possible = true;
-    strides = {1, devices};
     module.walk([&](Operation *op) { possible = possible && consider(op); });
-    if (!possible || !found)
+    if (orders.empty())
+      orders.push_back({{}, {1, devices}, {}, {}});
+    // The inside of manual computations would be about several.
+    if (!possible || !found || (hasManualRegions && orders.size() > 1))
       return;
     // Whether what is manual are regions shows while they are made: that is tried with a copy.
     OwningOpRef<ModuleOp> copy = hasManualRegions ? OwningOpRef<ModuleOp>(module.clone()) : nullptr;
-    if ((copy && (!makeMesh(*copy) || failed(makeRegions(*copy)))) || !makeMesh(module))
-      return;
+    if (copy) {
+      makeMeshes(*copy);
+      if (failed(makeRegions(*copy)))
+        return;
+    }
+    makeMeshes(module);
     if (copy && failed(makeRegions(module)))
       return signalPassFailure();
     rewrite(module);
@@ -55,9 +61,10 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     auto whole = [&](Type type) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       auto closed = sdy::DimensionShardingAttr::get(&getContext(), {}, /*is_closed=*/true, std::nullopt);
-      return sdy::TensorShardingAttr::get(&getContext(), name, SmallVector<sdy::DimensionShardingAttr>(tensor ? tensor.getRank() : 0, closed));
+      return sdy::TensorShardingAttr::get(&getContext(), orders.front().name,
+                                          SmallVector<sdy::DimensionShardingAttr>(tensor ? tensor.getRank() : 0, closed));
     };
-    return makeManualComputations(module, {.sharding = sharding, .manualAxes = manualAxes, .whole = whole, .mesh = mesh});
+    return makeManualComputations(module, {.sharding = sharding, .manualAxes = manualAxes, .whole = whole, .mesh = orders.front().mesh});
   }
 
   void rewrite(ModuleOp module) {
@@ -97,13 +104,14 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     Type type = call->getResult(0).getType();
     auto sharding = parse(call->getAttrOfType<StringAttr>(kAttr), type);
     SmallVector<sdy::AxisRefAttr> manual, axes;
+    sdy::MeshAttr mesh = orders.front().mesh;
     if (sharding->kind == sdy::HloSharding::Kind::Manual) {
       for (sdy::MeshAxisAttr axis : mesh.getAxes())
         axes.push_back(sdy::AxisRefAttr::get(&getContext(), axis.getName(), sdy::SubAxisInfoAttr()));
     } else if (sharding->kind != sdy::HloSharding::Kind::Replicated) {
       sdy::TensorShardingAttr from = inlined(*sharding, type, manual);
       for (sdy::AxisRefAttr axis : manual)
-        append(axes, axis, cast<sdy::MeshAttr>(from.getMeshOrRef()));
+        append(axes, axis, cast<sdy::MeshAttr>(from.getMeshOrRef()), mesh);
     }
     SmallVector<StringAttr> names;
     for (sdy::MeshAxisAttr axis : mesh.getAxes()) // in one order, to be compared
@@ -148,11 +156,23 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     auto mesh = attr ? cast<sdy::MeshAttr>(attr.getMeshOrRef()) : sdy::MeshAttr();
     if (!mesh || mesh.getTotalSize() != devices)
       return false;
-    // Lists that are no transposed iota must be the same list.
-    SmallVector<int64_t> list(mesh.getDeviceIds());
-    if (ids && *ids != list)
-      return false;
-    ids = list;
+    // The first mesh whose axes can be parted so that this sharding is about them, too.
+    std::set<int64_t> strides = stridesOf(attr, manual, mesh);
+    for (Order &order : orders) {
+      std::set<int64_t> both = order.strides;
+      both.insert(strides.begin(), strides.end());
+      if (ArrayRef(order.ids) == mesh.getDeviceIds() && isChain(both)) {
+        order.strides = std::move(both);
+        return true;
+      }
+    }
+    orders.push_back({SmallVector<int64_t>(mesh.getDeviceIds()), std::move(strides), {}, {}});
+    return isChain(orders.back().strides);
+  }
+
+  /// Where axes and parts of them begin and end, in devices between neighbours along them.
+  std::set<int64_t> stridesOf(sdy::TensorShardingAttr attr, ArrayRef<sdy::AxisRefAttr> manual, sdy::MeshAttr mesh) {
+    std::set<int64_t> strides = {1, devices};
     int64_t stride = devices;
     for (sdy::MeshAxisAttr axis : mesh.getAxes())
       strides.insert(stride /= axis.getSize());
@@ -163,6 +183,17 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     };
     attr.walkAxes(cut);
     llvm::for_each(manual, cut);
+    return strides;
+  }
+
+  /// Each divides the next larger one.
+  static bool isChain(const std::set<int64_t> &strides) {
+    int64_t before = 1;
+    for (int64_t stride : strides) {
+      if (stride % before != 0)
+        return false;
+      before = stride;
+    }
     return true;
   }
 
@@ -203,23 +234,19 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
            (text && call->getNumResults() == 1 && consider(text, call->getResult(0).getType(), /*mayBeManual=*/true));
   }
 
-  bool makeMesh(ModuleOp module) {
-    SmallVector<int64_t> order(strides.rbegin(), strides.rend());
-    SmallVector<sdy::MeshAxisAttr> axes;
-    for (size_t i = 1; i < order.size(); ++i) {
-      if (order[i - 1] % order[i] != 0)
-        return false;
-      axes.push_back(sdy::MeshAxisAttr::get(&getContext(), "axis_" + std::to_string(i - 1), order[i - 1] / order[i]));
-    }
-    if (ids && !ids->empty() && axes.size() != strides.size() - 1)
-      return false;
-    mesh = sdy::MeshAttr::get(&getContext(), axes, ids ? ArrayRef<int64_t>(*ids) : ArrayRef<int64_t>());
+  void makeMeshes(ModuleOp module) {
     SymbolTable symbols(module);
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    auto op = sdy::MeshOp::create(builder, module.getLoc(), "mesh", mesh);
-    symbols.insert(op);
-    name = FlatSymbolRefAttr::get(op.getSymNameAttr());
-    return true;
+    for (Order &order : orders) {
+      SmallVector<int64_t> sizes(order.strides.rbegin(), order.strides.rend());
+      SmallVector<sdy::MeshAxisAttr> axes;
+      for (size_t i = 1; i < sizes.size(); ++i)
+        axes.push_back(sdy::MeshAxisAttr::get(&getContext(), "axis_" + std::to_string(i - 1), sizes[i - 1] / sizes[i]));
+      order.mesh = sdy::MeshAttr::get(&getContext(), axes, order.ids);
+      auto op = sdy::MeshOp::create(builder, module.getLoc(), "mesh", order.mesh);
+      symbols.insert(op);
+      order.name = FlatSymbolRefAttr::get(op.getSymNameAttr());
+    }
   }
 
   sdy::TensorShardingAttr convert(StringAttr text, Type type, ArrayRef<int64_t> open = {}) {
@@ -229,19 +256,20 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     SmallVector<sdy::AxisRefAttr> manual;
     if (sharding->kind == sdy::HloSharding::Kind::Tiled)
       from = inlined(*sharding, type, manual);
+    const Order &order = from ? orderOf(from, manual) : orders.front();
     SmallVector<sdy::DimensionShardingAttr> dims;
     for (int64_t dim = 0; dim < rank; ++dim) {
       SmallVector<sdy::AxisRefAttr> axes;
       if (from)
         for (sdy::AxisRefAttr axis : from.getDimShardings()[dim].getAxes())
-          append(axes, axis, cast<sdy::MeshAttr>(from.getMeshOrRef()));
+          append(axes, axis, cast<sdy::MeshAttr>(from.getMeshOrRef()), order.mesh);
       dims.push_back(sdy::DimensionShardingAttr::get(&getContext(), axes, !llvm::is_contained(open, dim), std::nullopt));
     }
-    return sdy::TensorShardingAttr::get(&getContext(), name, dims);
+    return sdy::TensorShardingAttr::get(&getContext(), order.name, dims);
   }
 
   /// The axes of the common mesh that cover an axis of a string's own one.
-  void append(SmallVectorImpl<sdy::AxisRefAttr> &axes, sdy::AxisRefAttr axis, sdy::MeshAttr from) {
+  void append(SmallVectorImpl<sdy::AxisRefAttr> &axes, sdy::AxisRefAttr axis, sdy::MeshAttr from, sdy::MeshAttr mesh) {
     int64_t begin = strideAt(from, axis.getName()) / axis.getPreSize(), end = begin / axis.getSize(from);
     int64_t stride = devices;
     for (sdy::MeshAxisAttr part : mesh.getAxes()) {
@@ -253,10 +281,22 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
 
   int64_t devices = 1;
   bool found = false, hasManualRegions = false;
-  std::set<int64_t> strides;
-  std::optional<SmallVector<int64_t>> ids;
-  sdy::MeshAttr mesh;
-  FlatSymbolRefAttr name;
+  /// One mesh: devices in the order of their numbers, or as listed.
+  struct Order {
+    SmallVector<int64_t> ids;
+    std::set<int64_t> strides; ///< devices between neighbours along the axes, and all of them
+    sdy::MeshAttr mesh;
+    FlatSymbolRefAttr name;
+  };
+  const Order &orderOf(sdy::TensorShardingAttr attr, ArrayRef<sdy::AxisRefAttr> manual) {
+    auto mesh = cast<sdy::MeshAttr>(attr.getMeshOrRef());
+    std::set<int64_t> strides = stridesOf(attr, manual, mesh);
+    return *llvm::find_if(orders, [&](const Order &each) {
+      return ArrayRef(each.ids) == mesh.getDeviceIds() &&
+             std::includes(each.strides.begin(), each.strides.end(), strides.begin(), strides.end());
+    });
+  }
+  SmallVector<Order, 1> orders;
 };
 
 } // namespace

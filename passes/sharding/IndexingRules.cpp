@@ -4,6 +4,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -16,6 +17,7 @@ namespace {
 /// gather and scatter in the same words: slices of `input` stand in `slices`, at positions that `indices` name.
 struct Slicing {
   bool isScatter;
+  bool adds; ///< devices that scatter some of the updates have what can be combined
   ArrayRef<int64_t> input, slices, indices;
   ArrayRef<int64_t> windowDims, collapsedDims, inputBatching, indicesBatching;
   int64_t indexVectorDim;
@@ -28,8 +30,8 @@ void addWindowDim(const Slicing &s, int64_t inputDim, int64_t sliceDim) {
   if (size == sliceSize) {
     s.add(inputDim, kNoDim, sliceDim, size, FactorKind::PassThrough, false);
   } else if (s.isScatter) {
-    // Each device updates what it has of the input, from whole slices.
-    s.add(inputDim, kNoDim, kNoDim, size, FactorKind::PassThrough, false);
+    // A window reaches into parts of several devices.
+    s.add(inputDim, kNoDim, kNoDim, size, FactorKind::NeedReplication, false);
     s.add(kNoDim, kNoDim, sliceDim, sliceSize, FactorKind::NeedReplication, false);
   } else if (sliceSize == 1) {
     // One device has the element, the others contribute zero.
@@ -53,12 +55,17 @@ void addSlicing(const Slicing &s) {
     ++position;
     const int64_t *batch = llvm::find(s.indicesBatching, indicesDim);
     bool isBatch = batch != s.indicesBatching.end();
-    // Devices that scatter some of the updates have summands of the result.
+    FactorKind kind = s.adds ? FactorKind::Reduction : FactorKind::NeedReplication;
     s.add(isBatch ? s.inputBatching[batch - s.indicesBatching.begin()] : kNoDim, indicesDim, sliceDim,
-          s.slices[sliceDim], s.isScatter && !isBatch ? FactorKind::Reduction : FactorKind::PassThrough, false);
+          s.slices[sliceDim], s.isScatter && !isBatch ? kind : FactorKind::PassThrough, false);
   }
+  // One device has the element that a gather wants, if there are several.
   for (int64_t dim : s.collapsedDims)
-    s.add(dim, kNoDim, kNoDim, s.input[dim], s.isScatter ? FactorKind::PassThrough : FactorKind::Reduction, false);
+    s.add(dim, kNoDim, kNoDim, s.input[dim],
+          s.isScatter          ? FactorKind::PassThrough
+          : s.input[dim] == 1 ? FactorKind::NeedReplication
+                               : FactorKind::Reduction,
+          false);
   if (s.indexVectorDim < int64_t(s.indices.size()))
     s.add(kNoDim, s.indexVectorDim, kNoDim, s.indices[s.indexVectorDim], FactorKind::NeedReplication, false);
 }
@@ -66,7 +73,7 @@ void addSlicing(const Slicing &s) {
 Rule gatherRule(GatherOp op) {
   RuleBuilder builder = detail::builderFor(op);
   auto numbers = op.getDimensionNumbers();
-  addSlicing({false, shapeOf(op.getOperand()), shapeOf(op.getResult()), shapeOf(op.getStartIndices()),
+  addSlicing({false, false, shapeOf(op.getOperand()), shapeOf(op.getResult()), shapeOf(op.getStartIndices()),
               numbers.getOffsetDims(), numbers.getCollapsedSliceDims(), numbers.getOperandBatchingDims(),
               numbers.getStartIndicesBatchingDims(), numbers.getIndexVectorDim(),
               [&](int64_t input, int64_t indices, int64_t slices, int64_t size, FactorKind kind, bool blocked) {
@@ -75,11 +82,23 @@ Rule gatherRule(GatherOp op) {
   return builder.build();
 }
 
+/// Updates are combined with what is there by one operation whose order does not matter.
+bool combines(ScatterOp op) {
+  Block &body = op.getUpdateComputation().front();
+  Operation *combine = &body.front();
+  if (body.getNumArguments() != 2 || !llvm::hasNItems(body, 2) || combine->getNumOperands() != 2 ||
+      !llvm::is_contained(combine->getOperands(), body.getArgument(0)) ||
+      !llvm::is_contained(combine->getOperands(), body.getArgument(1)))
+    return false;
+  bool isBool = getElementTypeOrSelf(combine->getResult(0).getType()).isInteger(1);
+  return isa<AddOp, MulOp, MaxOp, MinOp>(combine) || (isBool && isa<AndOp, OrOp>(combine));
+}
+
 Rule scatterRule(ScatterOp op) {
   RuleBuilder builder = detail::builderFor(op);
   auto numbers = op.getScatterDimensionNumbers();
   size_t inputs = op.getInputs().size();
-  addSlicing({true, shapeOf(op.getInputs()[0]), shapeOf(op.getUpdates()[0]), shapeOf(op.getScatterIndices()),
+  addSlicing({true, combines(op), shapeOf(op.getInputs()[0]), shapeOf(op.getUpdates()[0]), shapeOf(op.getScatterIndices()),
               numbers.getUpdateWindowDims(), numbers.getInsertedWindowDims(), numbers.getInputBatchingDims(),
               numbers.getScatterIndicesBatchingDims(), numbers.getIndexVectorDim(),
               [&](int64_t input, int64_t indices, int64_t slices, int64_t size, FactorKind kind, bool blocked) {

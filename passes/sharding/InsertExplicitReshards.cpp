@@ -49,6 +49,8 @@ public:
     SmallVector<Operation *> ops;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops) {
+      if (auto call = dyn_cast<func::CallOp>(op))
+        matchArguments(call);
       reduceOperands(op, [&](Value value) { return shardingOf(value); });
       if (everywhere)
         visit(op);
@@ -84,6 +86,22 @@ private:
     }
     builder.setInsertionPoint(use.getOwner());
     use.set(sdy::ReshardOp::create(builder, use.get().getLoc(), use.get().getType(), use.get(), wanted));
+  }
+
+  /// A function's arguments are sharded as it says. What is resharded for it is so from the beginning.
+  void matchArguments(func::CallOp call) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+    for (OpOperand &operand : call->getOpOperands()) {
+      auto shaped = dyn_cast<RankedTensorType>(operand.get().getType());
+      if (!callee || !shaped)
+        continue;
+      sdy::TensorShardingAttr now = shardingOf(operand.get());
+      auto wanted = callee.getArgAttrOfType<sdy::TensorShardingAttr>(operand.getOperandNumber(), sdy::shardingAttrName);
+      if (isSame(now, wanted))
+        continue;
+      builder.setInsertionPointAfterValue(operand.get());
+      operand.set(sdy::ReshardOp::create(builder, operand.get().getLoc(), shaped, operand.get(), wanted ? wanted : closedLike(now)));
+    }
   }
 
   void visit(Operation *op) {

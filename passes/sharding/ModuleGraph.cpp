@@ -90,9 +90,11 @@ void setSharding(Value value, sdy::TensorShardingAttr sharding) {
 //===-- Tensors -----------------------------------------------------------===//
 
 int ModuleGraph::tensorOf(Value value) const {
-  if (Value owner = edgeOwner(value))
-    if (sdy::DataFlowEdgeOp edge = edgeOp(owner))
-      value = edge.getResult();
+  // Without an edge values inside of a loop are still those that it carries.
+  if (Value owner = edgeOwner(value)) {
+    sdy::DataFlowEdgeOp edge = edgeOp(owner);
+    value = edge ? edge.getResult() : owner;
+  }
   auto found = values.find(value);
   return found == values.end() ? -1 : found->second;
 }
@@ -247,6 +249,9 @@ void ModuleGraph::addNodes(func::FuncOp function, bool conservative) {
     graph.nodes.push_back(std::move(node));
     operations.push_back(op);
   });
+  // Results of other functions are what their callers make of them.
+  if (function.getName() != "main" && module.lookupSymbol<func::FuncOp>("main"))
+    return;
   Operation *terminator = function.getBody().back().getTerminator();
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
     auto shaped = dyn_cast<ShapedType>(value.getType());
@@ -296,9 +301,9 @@ void ModuleGraph::connect() {
     };
     if (!place.value)
       continue;
-    if (auto edge = place.value.getDefiningOp<sdy::DataFlowEdgeOp>())
-      for (Value target : otherTargets(edge.getInput()))
-        touchUsers(target);
+    auto edge = place.value.getDefiningOp<sdy::DataFlowEdgeOp>();
+    for (Value target : otherTargets(edge ? edge.getInput() : place.value))
+      touchUsers(target);
     if (Operation *definition = place.value.getDefiningOp())
       touch(definition);
     touchUsers(place.value);

@@ -9,6 +9,9 @@
 
 namespace millrace::sharding {
 
+/// Axes with names.
+llvm::SmallVector<sdy::AxisRefAttr> toAttr(AxesRef axes, sdy::MeshAttr mesh);
+
 /// Shardings of a module, in a form without IR and back.
 class ModuleGraph {
 public:
@@ -32,6 +35,7 @@ public:
   int tensorOf(mlir::Value value) const;
   int resultOf(mlir::func::FuncOp function, unsigned result) const;
   sdy::TensorShardingAttr attrOf(int tensor) const;
+  sdy::AxisRefAttr nameOf(const Axis &axis, int mesh) const { return toAttr(axis, meshes[mesh].second).front(); }
 
   Graph graph;
 
@@ -61,11 +65,9 @@ void setSharding(mlir::Value value, sdy::TensorShardingAttr sharding);
 /// All dimensions open, nothing split.
 sdy::TensorShardingAttr fullyOpen(mlir::Attribute meshOrRef, int64_t rank);
 
-/// Axes with names.
 TensorSharding fromAttr(sdy::TensorShardingAttr attr, sdy::MeshAttr mesh);
 sdy::TensorShardingAttr toAttr(const TensorSharding &sharding, mlir::Attribute meshOrRef, sdy::MeshAttr mesh,
                                sdy::ReductionOp reduction = sdy::ReductionOp::Sum);
 Axes fromAttr(llvm::ArrayRef<sdy::AxisRefAttr> axes, sdy::MeshAttr mesh);
-llvm::SmallVector<sdy::AxisRefAttr> toAttr(AxesRef axes, sdy::MeshAttr mesh);
 
 } // namespace millrace::sharding

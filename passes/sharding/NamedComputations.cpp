@@ -109,6 +109,22 @@ struct ImportFuncCalls : impl::ImportFuncCallsPassBase<ImportFuncCalls> {
         computation->setDiscardableAttr(attr.getName(), attr.getValue());
     call->replaceAllUsesWith(computation);
     call->erase();
+    if (!dataFlowEdges)
+      return;
+    for (BlockArgument argument : computation->getRegion(0).getArguments())
+      addEdge(argument, in ? in.getShardings()[argument.getArgNumber()] : sdy::TensorShardingAttr());
+    for (OpResult result : computation->getResults())
+      addEdge(result, out ? out.getShardings()[result.getResultNumber()] : sdy::TensorShardingAttr());
+  }
+
+  static void addEdge(Value value, sdy::TensorShardingAttr sharding) {
+    auto type = dyn_cast<ShapedType>(value.getType());
+    if (!type || !type.hasStaticShape())
+      return;
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto edge = sdy::DataFlowEdgeOp::create(builder, value.getLoc(), value.getType(), value, sharding);
+    value.replaceAllUsesExcept(edge, edge);
   }
 };
 

@@ -9,12 +9,19 @@
 #include "mlir/IR/Operation.h"
 #include <optional>
 
+namespace millrace::stablehlo {
+class SelectAndScatterOp;
+}
+
 namespace millrace::sharding {
 
 /// The rule of `op`: the user's (`sdy.sharding_rule`) if there is one. None for operations whose values are not tied by
 /// dimension (constants, iota, control flow, unknown custom calls) and for shapes that are not static.
 /// `conservative`: no factor where splitting needs an exchange between neighbours.
 std::optional<Rule> ruleOf(mlir::Operation *op, bool conservative = false);
+
+/// select_and_scatter split by windows, in operand, source and result alike: where neighbours exchange both.
+Rule windowsRule(stablehlo::SelectAndScatterOp op);
 
 /// The operation has no rule because nobody wrote one, not because there is none to write.
 bool isUnknown(mlir::Operation *op);

@@ -2,7 +2,9 @@
 //===- Origins.cpp - Which annotation put an axis where it is -------------===//
 #include "passes/sharding/Origins.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include <set>
 
 using namespace mlir;
@@ -111,19 +113,18 @@ void forEachAxis(const ModuleGraph &graph, int tensor,
       callback(dim, axis, name);
 }
 
-/// Which operand or result of the node the tensor is.
-std::string roleIn(const GraphNode &node, int tensor) {
-  for (auto [i, view] : llvm::enumerate(node.operands))
-    if (view.tensor == tensor)
-      return "operand-" + std::to_string(i);
-  for (auto [i, view] : llvm::enumerate(node.results))
-    if (view.tensor == tensor)
-      return "result-" + std::to_string(i);
-  return "group";
-}
 } // namespace
 
 namespace {
+
+/// Entry `index` of a list with one dictionary per value.
+void setEntry(Operation *op, StringRef name, size_t size, size_t index, DictionaryAttr entry) {
+  SmallVector<Attribute> all(size, DictionaryAttr::get(op->getContext()));
+  if (auto before = op->getAttrOfType<ArrayAttr>(name); before && before.size() == size)
+    all.assign(before.begin(), before.end());
+  all[index] = entry;
+  op->setAttr(name, ArrayAttr::get(op->getContext(), all));
+}
 
 /// Puts the dictionaries where Shardy puts them, under its names for whoever annotates.
 class Attacher {
@@ -182,7 +183,7 @@ public:
     if (isa<sdy::SdyDialect>(op->getDialect()) && op->getNumResults() == 1 && op->getNumRegions() == 0)
       op->setAttr(name, all);
     else
-      setDebugEntry(op, name, op->getNumResults(), cast<OpResult>(place.value).getResultNumber(), all);
+      setEntry(op, name, op->getNumResults(), cast<OpResult>(place.value).getResultNumber(), all);
   }
 
 private:
@@ -207,34 +208,70 @@ private:
 
 } // namespace
 
-void setDebugEntry(Operation *op, StringRef name, size_t size, size_t index, DictionaryAttr entry) {
-  SmallVector<Attribute> all(size, DictionaryAttr::get(op->getContext()));
-  if (auto before = op->getAttrOfType<ArrayAttr>(name); before && before.size() == size)
-    all.assign(before.begin(), before.end());
-  all[index] = entry;
-  op->setAttr(name, ArrayAttr::get(op->getContext(), all));
+static void attachSteps(ModuleGraph &graph) {
+  // Of every operation; of a function all that happened at its results, which stands at the first of them.
+  llvm::MapVector<Operation *, SmallVector<sdy::PropagationOneStepAttr>> steps;
+  llvm::SmallPtrSet<Operation *, 4> functions;
+  for (const GraphStep &step : graph.graph.steps) {
+    Operation *op = graph.operation(step.node);
+    size_t operands = 1;
+    if (op) {
+      operands = graph.graph.nodes[step.node].operands.size();
+    } else {
+      op = graph.place(graph.graph.boundaries[-1 - step.node].results[0].tensor).function;
+      functions.insert(op);
+    }
+    MLIRContext *context = op->getContext();
+    auto ref = [&](int place) {
+      bool isOperand = size_t(place) < operands;
+      return sdy::EdgeValueRefAttr::get(context, isOperand ? sdy::EdgeNodeType::Operand : sdy::EdgeNodeType::Result,
+                                        isOperand ? place : place - operands);
+    };
+    SmallVector<sdy::AxisToPropagationDetailsAttr> entries;
+    auto &ofOp = steps[op];
+    // Several results in one step.
+    bool joins = !ofOp.empty() && ofOp.back().getStepIndex() == step.number;
+    if (joins)
+      llvm::append_range(entries, ofOp.pop_back_val().getAxisEntries());
+    for (const GraphStep::Edge &edge : step.edges) {
+      auto entry = sdy::AxisToPropagationDetailsAttr::get(context, graph.nameOf(edge.axis, step.mesh), ref(edge.source),
+                                                          llvm::map_to_vector(edge.targets, ref));
+      if (llvm::none_of(entries, [&](sdy::AxisToPropagationDetailsAttr each) { return each.getAxisName() == entry.getAxisName(); }))
+        entries.push_back(entry);
+    }
+    llvm::sort(entries, [](auto a, auto b) {
+      auto key = [](sdy::AxisRefAttr axis) { return std::tuple(axis.getName(), axis.getPreSize()); };
+      return key(a.getAxisName()) < key(b.getAxisName());
+    });
+    ofOp.push_back(sdy::PropagationOneStepAttr::get(context, step.number, entries));
+  }
+  for (auto &[op, list] : steps) {
+    auto edges = sdy::PropagationEdgesAttr::get(op->getContext(), list);
+    if (functions.contains(op))
+      cast<func::FuncOp>(op).setResultAttr(0, sdy::propagationEdgesAttrName, edges);
+    else
+      op->setAttr(sdy::propagationEdgesAttrName, edges);
+  }
 }
 
 void attachOrigins(ModuleGraph &graph, bool origins, bool edges) {
+  if (edges)
+    attachSteps(graph);
+  if (!origins)
+    return;
   Attacher attacher(graph);
-  if (origins)
-    attacher.nameSources();
+  attacher.nameSources();
   for (int tensor = 0; tensor < int(graph.graph.tensors.size()); ++tensor) {
-    NamedAttrList from, through;
+    NamedAttrList from;
     forEachAxis(graph, tensor, [&](int dim, const Axis &axis, sdy::AxisRefAttr name) {
       Origin origin = originOf(graph.graph, tensor, dim, axis);
-      auto text = [&](const std::string &value) { return StringAttr::get(name.getContext(), value); };
       std::string key = name.getName().str();
       if (sdy::SubAxisInfoAttr sub = name.getSubAxisInfo())
         key += ":(" + std::to_string(sub.getPreSize()) + ")" + std::to_string(sub.getSize());
-      from.set(key, text(attacher.originName(tensor, origin.annotated)));
-      if (origin.node >= 0)
-        through.set(key, text(roleIn(graph.graph.nodes[origin.node], origin.source)));
+      from.set(key, StringAttr::get(name.getContext(), attacher.originName(tensor, origin.annotated)));
     });
-    if (origins && !from.empty())
+    if (!from.empty())
       attacher.attach(tensor, "sdy.sharding_origins", from);
-    if (edges && !through.empty() && graph.place(tensor).value && graph.place(tensor).value.getDefiningOp())
-      attacher.attach(tensor, "sdy.propagation_edges", through);
   }
 }
 

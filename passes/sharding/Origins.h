@@ -19,13 +19,10 @@ Origin originOf(const Graph &graph, int tensor, int dim, const Axis &axis);
 /// `argument 0 of @main`, `result 1 of @main`, `sharding_constraint`, `result of dot_general`.
 std::string describePlace(const ModuleGraph &graph, int tensor);
 
-/// Puts origins (`sdy.sharding_origins`) and last steps (`sdy.propagation_edges`) on arguments and results of functions,
-/// constraints and data-flow edges (a dictionary each) and other operations (a dictionary per result), and names on constraints and
-/// manual computations (`sdy.sharding_origin_name`).
+/// Puts origins (`sdy.sharding_origins`) on arguments and results of functions, constraints and data-flow edges (a dictionary each) and
+/// other operations (a dictionary per result), with names on constraints and manual computations (`sdy.sharding_origin_name`);
+/// and recorded steps (`sdy.propagation_edges`) on the operations and functions where they happened.
 void attachOrigins(ModuleGraph &graph, bool origins, bool edges);
-
-/// Entry `index` of a list with one dictionary per value.
-void setDebugEntry(mlir::Operation *op, llvm::StringRef name, size_t size, size_t index, mlir::DictionaryAttr entry);
 
 /// One line per tensor that is split: its sharding and, for every axis, annotation, operation and line.
 void explainShardings(const ModuleGraph &graph, llvm::raw_ostream &os);

@@ -130,14 +130,17 @@ def PreOrderFuncsPass : Sharding_Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp">
 def ImportFuncCallsPass : Sharding_Pass<"sdy-import-func-calls", "::mlir::ModuleOp"> {
   let summary = "Turn calls into named computations";
   let options = [Option<"onlyUninlineable", "only-uninlineable", "bool", "false",
-                        "only calls with the frontend attribute inlineable = \"false\"">];
+                        "only calls with the frontend attribute inlineable = \"false\"">,
+                 Option<"dataFlowEdges", "add-data-flow-edges-on-named-computations", "bool", "true",
+                        "insert sdy.data_flow_edge at their arguments and results">];
 }
 
 def ImportHloShardingsPass : Sharding_Pass<"xla-import-hlo-shardings", "::mlir::ModuleOp"> {
   let summary = "Turn mhlo.sharding strings into shardings over one mesh";
   let description = [{ Arguments, results and `@Sharding` calls. Strings over devices in a regular order are put in terms of the
-    axes that all of them have in common. What stands between `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes an
-    `sdy.manual_computation`. A module is left alone whose strings no mesh has in common, or whose manual parts are no regions. }];
+    axes that they have in common; what is about other axes, or devices in another order, gets a mesh of its own. What stands between
+    `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes an `sdy.manual_computation`. A module is left alone whose manual parts
+    are no regions, or that has some and several meshes. }];
 }
 
 //===-- Export ------------------------------------------------------------===//
@@ -196,7 +199,7 @@ def RemovePropagationDebugInfoPass : Sharding_Pass<"sdy-remove-propagation-debug
 }
 
 def DropShardingRulesPass : Sharding_Pass<"sdy-drop-sharding-rules", "::mlir::func::FuncOp"> {
-  let summary = "Remove sharding rules from operations";
+  let summary = "Remove sharding rules from operations, except the user's";
 }
 
 def ExportNamedComputationsPass : Sharding_Pass<"sdy-export-named-computations", "::mlir::ModuleOp"> {
@@ -224,6 +227,7 @@ def TempExplicitReshardsForOptimizationsPass : Sharding_Pass<"sdy-temp-explicit-
 
 def ReshardToCollectivesPass : Sharding_Pass<"sdy-reshard-to-collectives", "::mlir::func::FuncOp"> {
   let summary = "Turn reshards into all_slice, collective_permute, all_to_all and all_gather";
+  let options = [Option<"keepRedundant", "keep-redundant-reshards", "bool", "false", "reshards that change nothing stay">];
 }
 
 #endif

@@ -37,8 +37,8 @@ void addImport(OpPassManager &pm, Dump &dump, bool inlineAll = false) {
   // One name per mesh first: propagation compares meshes, and every pass below looks them up by name.
   pm.addPass(createLiftInlinedMeshesPass());
   pm.addPass(createRemoveSizeOneAxesPass());
-  // Edges go around named computations as around any other region.
-  pm.addPass(createImportFuncCallsPass());
+  // Edges go around named computations as around any other region, below.
+  pm.addPass(createImportFuncCallsPass({.dataFlowEdges = false}));
   pm.addNestedPass<func::FuncOp>(createConstantOrScalarSplitterPass());
   pm.addPass(createSymbolDCEPass());
   // Before edges take the shardings of manual computations over.

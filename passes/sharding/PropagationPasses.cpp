@@ -46,6 +46,7 @@ LogicalResult runPass(ModuleOp module, const PropagationOptions &options, const 
   ModuleGraph graph(module);
   if (failed(graph.build(options.conservative)))
     return failure();
+  graph.graph.recordsSteps = extras.edges;
   propagate(graph.graph, options);
   if (options.userPriority)
     dropPriorities(graph);

@@ -67,25 +67,58 @@ Rule batchNormRule(Operation *op, int64_t feature, bool reduces) {
   return builder.build();
 }
 
+/// Windows of one element side by side: the dimension is as before.
+template <typename Op> bool isPlainWindow(Op op, int64_t dim) {
+  auto isOne = [&](std::optional<ArrayRef<int64_t>> list) { return !list || (*list)[dim] == 1; };
+  if (DenseIntElementsAttr padding = op.getPaddingAttr())
+    for (uint64_t side : {0, 1})
+      if (padding.getValues<int64_t>()[{uint64_t(dim), side}] != 0)
+        return false;
+  return isOne(op.getWindowDimensions()) && isOne(op.getWindowStrides());
+}
+
+/// Split by windows.
+Rule reduceWindowRule(ReduceWindowOp op, bool conservative) {
+  RuleBuilder builder = detail::builderFor(op);
+  ArrayRef<int64_t> from = shapeOf(op.getInputs()[0]), to = shapeOf(op->getResult(0));
+  for (auto [dim, size] : llvm::enumerate(to)) {
+    bool plain = isPlainWindow(op, dim) && size == from[dim];
+    builder.addEverywhere(dim, size, plain ? FactorKind::PassThrough : FactorKind::Permutation, !plain && conservative);
+  }
+  return builder.build();
+}
+
+/// Neighbours exchange parts of the operand, all of them need all of the source.
+Rule selectAndScatterRule(SelectAndScatterOp op, bool conservative) {
+  RuleBuilder builder = detail::builderFor(op);
+  ArrayRef<int64_t> source = shapeOf(op.getSource());
+  for (auto [i, size] : llvm::enumerate(shapeOf(op.getOperand()))) {
+    int64_t dim = i;
+    if (isPlainWindow(op, dim)) {
+      builder.addEverywhere(dim, size);
+      continue;
+    }
+    builder.add({kNoDim, dim, kNoDim}, {kNoDim}, source[dim], FactorKind::NeedReplication, conservative);
+    builder.add({dim, kNoDim, kNoDim}, {dim}, size, FactorKind::Permutation, conservative);
+  }
+  return builder.build();
+}
+
 } // namespace
+
+Rule windowsRule(SelectAndScatterOp op) {
+  return detail::builderFor(op)
+      .addPointwise(shapeOf(op.getSource()),
+                    [&](int64_t dim) { return isPlainWindow(op, dim) ? FactorKind::PassThrough : FactorKind::Permutation; })
+      .build();
+}
 
 std::optional<Rule> detail::reductionRule(Operation *op, bool conservative) {
   return llvm::TypeSwitch<Operation *, std::optional<Rule>>(op)
       .Case([](ReduceOp each) { return reduceRule(each); })
       .Case([](SortOp each) { return sortRule(each); })
-      .Case([&](ReduceWindowOp each) {
-        // Split by windows.
-        return builderFor(each)
-            .addPointwiseUnlessDifferent(shapeOf(each->getResult(0)), shapeOf(each.getInputs()[0]),
-                                         FactorKind::Permutation, conservative)
-            .build();
-      })
-      .Case([&](SelectAndScatterOp each) {
-        return builderFor(each)
-            .addPointwiseUnlessDifferent(shapeOf(each.getSource()), shapeOf(each.getOperand()), FactorKind::Permutation,
-                                         conservative)
-            .build();
-      })
+      .Case([&](ReduceWindowOp each) { return reduceWindowRule(each, conservative); })
+      .Case([&](SelectAndScatterOp each) { return selectAndScatterRule(each, conservative); })
       .Case([](RngBitGeneratorOp each) {
         RuleBuilder builder = builderFor(each);
         // Everybody needs the whole state; the bits of one part of the output can be made alone.

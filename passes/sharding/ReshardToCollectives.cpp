@@ -34,7 +34,7 @@ sdy::ListOfAxisRefListsAttr listOf(const DimAxes &dims, sdy::MeshAttr mesh) {
   return sdy::ListOfAxisRefListsAttr::get(mesh.getContext(), lists);
 }
 
-void convert(sdy::ReshardOp op) {
+void convert(sdy::ReshardOp op, bool keepRedundant) {
   sdy::TensorShardingAttr after = op.getSharding(), before = sdy::getSharding(op.getInput());
   sdy::MeshAttr mesh = after.getMesh(op);
   if (!mesh || mesh.isMaximal() || !after.getUnreducedAxes().empty())
@@ -55,6 +55,9 @@ void convert(sdy::ReshardOp op) {
     op.emitRemark("stays: no sequence of collectives is known");
     return;
   }
+  bool isPending = before && !before.getUnreducedAxes().empty();
+  if (keepRedundant && steps->empty() && !isPending)
+    return;
   OpBuilder builder(op);
   Value value = op.getInput();
   if (!before && !steps->empty()) {
@@ -63,7 +66,7 @@ void convert(sdy::ReshardOp op) {
       return;
     setSharding(value, closedSharding(from, after.getMeshOrRef(), mesh));
   }
-  if (before && !before.getUnreducedAxes().empty())
+  if (isPending)
     value = sdy::AllReduceOp::create(builder, op.getLoc(), value.getType(), value,
                                      sdy::AxisRefListAttr::get(op.getContext(), before.getUnreducedAxes()), before.getReductionOp(),
                                      closedSharding(from, after.getMeshOrRef(), mesh));
@@ -93,8 +96,9 @@ void convert(sdy::ReshardOp op) {
 }
 
 struct ReshardToCollectives : impl::ReshardToCollectivesPassBase<ReshardToCollectives> {
+  using ReshardToCollectivesPassBase::ReshardToCollectivesPassBase;
   void runOnOperation() override {
-    getOperation().walk([](sdy::ReshardOp op) { convert(op); });
+    getOperation().walk([&](sdy::ReshardOp op) { convert(op, keepRedundant); });
   }
 };
 

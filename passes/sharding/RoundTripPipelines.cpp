@@ -24,7 +24,7 @@ void addRoundTripImport(OpPassManager &pm, const RoundTripImportOptions &options
   // After shardings are where propagation finds them.
   pm.addNestedPass<func::FuncOp>(createOpenWhileFreeVarsShardingPass());
   if (options.calls)
-    pm.addPass(createImportFuncCallsPass({.onlyUninlineable = options.onlyUninlineable}));
+    pm.addPass(createImportFuncCallsPass({.onlyUninlineable = options.onlyUninlineable, .dataFlowEdges = false}));
   if (options.meshes) {
     pm.addPass(createLiftInlinedMeshesPass());
     pm.addPass(createDedupMeshesPass());

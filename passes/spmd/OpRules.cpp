@@ -190,6 +190,9 @@ SmallVector<int64_t> movingDims(Operation *op) {
 
 SplitRule splitRuleOf(Operation *op) {
   auto found = sharding::ruleOf(op);
+  // Halos lend parts of the source, too.
+  if (auto select = dyn_cast<SelectAndScatterOp>(op); select && found)
+    found = sharding::windowsRule(select);
   SplitRule result{found ? *found : wholeRule(op), {}, {}, {}};
   const Rule &rule = result.rule;
   for (auto [factor, each] : llvm::enumerate(rule.factors))

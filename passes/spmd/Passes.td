@@ -50,7 +50,8 @@ def ResolvePermutationFactorsPass : Pass<"sdy-resolve-permutation-factors", "::m
     Option<"haloExchange", "enable-halo-exchange", "bool", "true", "exchange instead of gathering">,
     Option<"replicaCount", "replica-count", "int64_t", "1", "devices that are replicas">,
     Option<"partitionCount", "partition-count", "int64_t", "1", "devices that are partitions: all of them unless there are replicas only">,
-    Option<"unsafeRandom", "rng-bit-generator-unsafe", "bool", "true", "accepted: random bits are those of one device">];
+    Option<"unsafeRandom", "rng-bit-generator-unsafe", "bool", "false",
+           "refused if true: devices would draw other bits than one device does">];
 }
 
 def PadForDivisibilityPass : Pass<"sdy-pad-for-divisibility", "::mlir::ModuleOp"> {

@@ -249,6 +249,10 @@ void Resolver::gather(Operation *op, const sharding::Rule &rule) {
 struct ResolvePermutationFactors : impl::ResolvePermutationFactorsPassBase<ResolvePermutationFactors> {
   using Base::Base;
   void runOnOperation() override {
+    if (unsafeRandom) {
+      getOperation().emitError("rng-bit-generator-unsafe is not supported: random bits are those of one device, whatever their sharding");
+      return signalPassFailure();
+    }
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (op->getNumResults() > 0)

@@ -24,7 +24,8 @@ func.func @edges(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %4 : tensor<16xf32>
 }
 
-// CLOSE-LABEL: @close(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>})
+// Priorities of dimensions with axes stay.
+// CLOSE-LABEL: @close(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}p2, {}]>})
 // CLOSE-NOT: sharding_group
 // CLOSE: sdy.reshard %arg0 <@mesh, [{"b"}, {}]>
 func.func @close(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}p2, {?}], replicated={"b"}>}) -> tensor<8x8xf32> {

@@ -25,11 +25,24 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 
 // -----
 
-// No mesh has 2x3 and 3x2 devices in common.
-// CHECK: mhlo.sharding = "{devices=[2,3]<=[6]}"
-// CHECK-SAME: mhlo.sharding = "{devices=[3,2]<=[6]}"
+// No mesh has 2x3 and 3x2 devices in common: there are two. What fits the first is about that.
+// CHECK: sdy.mesh @mesh = <["axis_0"=2, "axis_1"=3]>
+// CHECK: sdy.mesh @mesh_0 = <["axis_0"=3, "axis_1"=2]>
+// CHECK: @odd(%arg0: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}, {"axis_1"}]>}, %arg1: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh_0, [{"axis_0"}, {"axis_1"}]>}, %arg2: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0", "axis_1"}, {}]>}, %arg3: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
 module attributes {mhlo.num_partitions = 6 : i32} {
-  func.func @odd(%a: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,3]<=[6]}"}, %b: tensor<6x6xf32> {mhlo.sharding = "{devices=[3,2]<=[6]}"}) {
+  func.func @odd(%a: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,3]<=[6]}"}, %b: tensor<6x6xf32> {mhlo.sharding = "{devices=[3,2]<=[6]}"}, %c: tensor<6x6xf32> {mhlo.sharding = "{devices=[6,1]<=[6]}"}, %d: tensor<6x6xf32> {mhlo.sharding = "{replicated}"}) {
+    return
+  }
+}
+
+// -----
+
+// Devices listed in orders of their own.
+// CHECK: sdy.mesh @mesh = <["axis_0"=2, "axis_1"=2], device_ids=[0, 3, 1, 2]>
+// CHECK: sdy.mesh @mesh_0 = <["axis_0"=4], device_ids=[2, 0, 3, 1]>
+// CHECK: @orders(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}, {"axis_1"}]>}, %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh_0, [{"axis_0"}, {}]>}, %arg2: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}, {}]>})
+module attributes {mhlo.num_partitions = 4 : i32} {
+  func.func @orders(%a: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,2]0,3,1,2}"}, %b: tensor<8x8xf32> {mhlo.sharding = "{devices=[4,1]2,0,3,1}"}, %c: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,1,2]0,3,1,2 last_tile_dim_replicate}"}) {
     return
   }
 }

@@ -7,7 +7,8 @@
 // RUN: xla-opt %s -sdy-apply-sharding-constraints -split-input-file | FileCheck %s --check-prefix=APPLY
 // RUN: xla-opt %s -sdy-sharding-group-import -split-input-file | FileCheck %s --check-prefix=GROUP
 // RUN: xla-opt %s -sdy-sharding-group-import -split-input-file 2>&1 | FileCheck %s --check-prefix=WARN
-// RUN: xla-opt %s -sdy-import-func-calls -split-input-file | FileCheck %s --check-prefix=CALLS
+// RUN: xla-opt %s -sdy-import-func-calls -split-input-file | FileCheck %s --check-prefixes=CALLS,CALL-EDGES
+// RUN: xla-opt %s -sdy-import-func-calls=add-data-flow-edges-on-named-computations=false -split-input-file | FileCheck %s --check-prefixes=CALLS,NO-EDGES
 
 // Meshes inside of shardings get names; one that has a name already keeps it.
 // LIFT: sdy.mesh @mesh = <["x"=2, "y"=1]>
@@ -126,7 +127,9 @@ func.func @groups(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>) {
 sdy.mesh @mesh = <["a"=2]>
 // CALLS-LABEL: @calls
 // CALLS: sdy.named_computation<"f">(%arg0) in_shardings=[<@mesh, [{"a"}]>] (%arg1: tensor<8xf32>) {
-// CALLS-NEXT: stablehlo.negate %arg1
+// CALL-EDGES-NEXT: %[[IN:.*]] = sdy.data_flow_edge %arg1 sharding=<@mesh, [{"a"}]>
+// CALL-EDGES-NEXT: stablehlo.negate %[[IN]]
+// NO-EDGES-NEXT: stablehlo.negate %arg1
 // CALLS-NOT: func.func private
 func.func @calls(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = call @f(%x) : (tensor<8xf32>) -> tensor<8xf32>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: xla-opt %s -sdy-add-data-flow-edges -sdy-aggressive-propagate=debug-sharding-origins=true -sdy-sink-data-flow-edges | FileCheck %s
 // RUN: xla-opt %s -sdy-add-data-flow-edges -sdy-aggressive-propagate=debug-sharding-origins=true -sdy-sink-data-flow-edges=sink-debug-sharding-origins=false | FileCheck %s --check-prefix=NOT-SUNK
-// RUN: xla-opt %s -sdy-add-data-flow-edges -sdy-aggressive-propagate=debug-propagation-edge-sharding=true | FileCheck %s --check-prefix=EDGES
 // RUN: xla-opt %s -sdy-add-data-flow-edges -sdy-aggressive-propagate=debug-sharding-origins=true -sdy-sink-data-flow-edges -sdy-remove-propagation-debug-info | FileCheck %s --check-prefix=GONE
 // GONE-NOT: origin
 // NOT-SUNK-NOT: sdy.result_sharding_origins
@@ -11,10 +10,8 @@ sdy.mesh @mesh = <["a"=2, "b"=4]>
 // CHECK-SAME: %arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}, {?}]>, sdy.sharding_origins = {a = "self"}}
 // CHECK-SAME: %arg1: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {"b":(1)2, ?}]>, sdy.sharding_origins = {"b:(1)2" = "output: 0"}}
 // CHECK-SAME: -> (tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}, {"b":(1)2, ?}]>, sdy.sharding_origins = {a = "input: 0", "b:(1)2" = "self"}})
-// EDGES-LABEL: @product
 func.func @product(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}, {?}]>}, %w: tensor<8x16xf32>) -> (tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {"b":(1)2, ?}]>}) {
   // CHECK: stablehlo.dot_general {{.*}} sdy.sharding_origins = [{a = "input: 0", "b:(1)2" = "output: 0"}]
-  // EDGES: stablehlo.dot_general {{.*}}sdy.propagation_edges = [{a = "operand-0"}]
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }

@@ -27,7 +27,7 @@
 // CHECK-NEXT:stablehlo.real_dynamic_slice none
 // CHECK-NEXT:stablehlo.recv none
 // CHECK-NEXT:stablehlo.send none
-// CHECK-NEXT:stablehlo.reduce_window ([i, j], [])->([i, j]) {i=4, j=6}
+// CHECK-NEXT:stablehlo.reduce_window ([i, j], [])->([i, j]) {i=4, j=6} permutation={j}
 // CHECK-NEXT:stablehlo.rng none
 // CHECK-NEXT:stablehlo.compare ([], [])->([])
 // CHECK-NEXT:stablehlo.select_and_scatter ([i, j], [i, j], [])->([i, j]) {i=4, j=6}
@@ -95,15 +95,15 @@
 // ALL-NEXT:stablehlo.batch_norm_inference ([i, j], [j], [j], [j], [j])->([i, j]) {i=2, j=3}
 // ALL-NEXT:stablehlo.batch_norm_training ([i, j], [j], [j])->([i, j], [j], [j]) {i=2, j=3} need_replication={i}
 // ALL-NEXT:stablehlo.batch_norm_grad ([i, j], [j], [j], [j], [i, j])->([i, j], [j], [j]) {i=2, j=3} need_replication={i}
-// ALL-NEXT:stablehlo.all_gather ([i, j])->([i, j]) {i=8, j=4} need_replication={i}
+// ALL-NEXT:stablehlo.all_gather ([j, i])->([k, i]) {i=4, j=4, k=8} need_replication={j, k}
 // ALL-NEXT:stablehlo.add ([], [])->([])
 // ALL-NEXT:stablehlo.all_reduce ([i, j])->([i, j]) {i=4, j=4}
-// ALL-NEXT:stablehlo.all_to_all ([i, j])->([i, j]) {i=2, j=8} need_replication={i, j}
+// ALL-NEXT:stablehlo.all_to_all ([i, k])->([j, l]) {i=4, j=2, k=4, l=8} need_replication={i, j, k, l}
 // ALL-NEXT:stablehlo.add ([], [])->([])
-// ALL-NEXT:stablehlo.reduce_scatter ([i, j])->([i, j]) {i=4, j=2} need_replication={j}
+// ALL-NEXT:stablehlo.reduce_scatter ([i, j])->([i, k]) {i=4, j=4, k=2} need_replication={j, k}
 // ALL-NEXT:stablehlo.collective_broadcast ([i, j])->([i, j]) {i=4, j=4}
 // ALL-NEXT:stablehlo.collective_permute ([i, j])->([i, j]) {i=4, j=4}
-// ALL-NEXT:stablehlo.all_gather ([i])->([i]) {i=8} need_replication={i}
+// ALL-NEXT:stablehlo.all_gather ([i])->([j]) {i=4, j=8} need_replication={i, j}
 // ALL-NEXT:stablehlo.async_start none
 // ALL-NEXT:stablehlo.async_done none
 // ALL-NEXT:stablehlo.add ([], [])->([])

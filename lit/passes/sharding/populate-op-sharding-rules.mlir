@@ -111,7 +111,7 @@ func.func @indexing(%x: tensor<16x4xf32>, %i: tensor<3x1xi32>, %at: tensor<i32>,
   // Rows are looked up: devices that do not have them contribute zeros.
   // CHECK: "stablehlo.gather"{{.*}}([k, j], [i, l])->([i, j]) {i=3, j=4, k=16, l=1} reduction={k} need_replication={l}>
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<16x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
-  // CHECK: ([k, j], [i, l], [i, j])->([k, j]) {i=3, j=4, k=16, l=1} reduction={i} need_replication={l}>
+  // CHECK: ([k, j], [i, l], [i, j])->([k, j]) {i=3, j=4, k=16, l=1} need_replication={i, l}>
   %1 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     stablehlo.return %b : tensor<f32>
