@@ -171,6 +171,8 @@ private:
     fill(node.results, node.rule.results, projection.results);
     StepOptions step = options;
     step.elementwise = node.elementwise;
+    // What is returned is the result as it is.
+    step.conservative &= number >= 0;
     std::vector<std::optional<TensorSharding>> before;
     if (graph.recordsSteps)
       before = allSeenBy(node);
