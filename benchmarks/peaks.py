@@ -55,7 +55,7 @@ class Program:
         moved = self.read + self.written
         peaks = profile.probe(threads, "flops" if bound == "flops" else moved)
         if bound == "flops":
-            least = self.flops / peaks["f32_gflops"] / 1e6
+            least = self.flops / peaks["bf16_gflops" if self.name.endswith("_bf16") else "f32_gflops"] / 1e6
         else:
             least = moved / profile.bandwidth(peaks, moved, self.written / moved) / 1e6
         return least / self.milliseconds(threads, max(5, min(500, int(self.seconds * 1e3 / max(least, 1e-3)))))

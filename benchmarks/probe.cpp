@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- probe.cpp - What this machine can do at most, measured now ----------===//
-// probe THREADS [flops|WORKING_SET]: fused multiply-adds per second in registers, and bytes per second of reading and of copying for working sets
+// probe THREADS [flops|WORKING_SET]: fused multiply-adds per second in registers (of bf16: as the processor does them best), and bytes per second of reading and of copying for working sets
 // from a cache to memory, as one JSON object. With the second argument only the one, or only the other for a working set of so many
 // bytes. Each figure is the best of several short attempts: a ceiling, not an average.
 #include <algorithm>
@@ -11,9 +11,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <immintrin.h>
 #include <string_view>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -50,6 +53,54 @@ __attribute__((target("avx512f,fma"))) double wideF32(int64_t rounds) { return m
 __attribute__((target("avx512f,fma"))) double wideF64(int64_t rounds) { return multiplyAdds<64, double>(rounds); }
 __attribute__((target("avx2,fma"))) double narrowF32(int64_t rounds) { return multiplyAdds<32, float>(rounds); }
 __attribute__((target("avx2,fma"))) double narrowF64(int64_t rounds) { return multiplyAdds<32, double>(rounds); }
+
+/// Pairs of bf16 products, added to floats.
+__attribute__((target("avx512f,avx512bf16"))) double pairsBf16(int64_t rounds) {
+  constexpr int kChains = 14;
+  __m512 sums[kChains];
+  __m512bh ones = (__m512bh)_mm512_set1_epi16(0x3f80);
+  for (__m512 &sum : sums)
+    sum = _mm512_setzero_ps();
+  for (int64_t round = 0; round < rounds; ++round) {
+#pragma clang loop unroll(full)
+    for (__m512 &sum : sums)
+      sum = _mm512_dpbf16_ps(sum, ones, ones);
+  }
+  __m512 total = sums[0];
+  for (__m512 &sum : sums)
+    total = _mm512_add_ps(total, sum);
+  asm volatile("" : : "m"(total));
+  return double(rounds) * kChains * 32 * 2;
+}
+
+/// Products of 16x32 by 32x16 numbers in the registers of the matrix unit, six sums of them.
+__attribute__((target("amx-tile,amx-bf16"))) double tilesBf16(int64_t rounds) {
+  struct alignas(64) {
+    uint8_t palette = 1, startRow = 0, reserved[14] = {};
+    uint16_t columnBytes[16] = {};
+    uint8_t rows[16] = {};
+  } layout;
+  for (int tile = 0; tile < 8; ++tile)
+    layout.columnBytes[tile] = 64, layout.rows[tile] = 16;
+  _tile_loadconfig(&layout);
+  _tile_zero(0), _tile_zero(1), _tile_zero(2), _tile_zero(3), _tile_zero(4), _tile_zero(5), _tile_zero(6), _tile_zero(7);
+  for (int64_t round = 0; round < rounds; ++round) {
+    _tile_dpbf16ps(0, 6, 7);
+    _tile_dpbf16ps(1, 6, 7);
+    _tile_dpbf16ps(2, 6, 7);
+    _tile_dpbf16ps(3, 6, 7);
+    _tile_dpbf16ps(4, 6, 7);
+    _tile_dpbf16ps(5, 6, 7);
+  }
+  _tile_release();
+  return double(rounds) * 6 * 16 * 16 * 32 * 2;
+}
+
+/// Linux gives the registers of the matrix unit to processes that ask.
+bool hasTiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return __builtin_cpu_supports("amx-bf16") && ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
 
 /// In huge pages where there are any, as the runtime asks for its own memory: less is a ceiling for nobody.
 char *allocate(size_t bytes) {
@@ -110,11 +161,10 @@ double best(unsigned threads, int attempts, const std::function<void(unsigned)> 
   return least;
 }
 
-double gigaflops(unsigned threads, double (*work)(int64_t)) {
-  constexpr int64_t kRounds = 400'000;
+double gigaflops(unsigned threads, double (*work)(int64_t), int64_t rounds = 400'000) {
   double operations = 0;
   double seconds = best(threads, 8, [&](unsigned thread) {
-    double mine = work(kRounds);
+    double mine = work(rounds);
     if (thread == 0)
       operations = mine;
   });
@@ -130,9 +180,16 @@ int main(int argc, char **argv) {
   if (!operations)
     least = most = std::max<size_t>(size_t(1) << 12, std::strtoull(argv[2], nullptr, 10));
   bool wide = __builtin_cpu_supports("avx512f");
-  std::printf("{\"threads\": %u, \"f32_gflops\": %.1f, \"f64_gflops\": %.1f, \"bandwidth\": [", threads,
-              operations ? gigaflops(threads, wide ? wideF32 : narrowF32) : 0,
-              operations ? gigaflops(threads, wide ? wideF64 : narrowF64) : 0);
+  double f32 = operations ? gigaflops(threads, wide ? wideF32 : narrowF32) : 0;
+  double f64 = operations ? gigaflops(threads, wide ? wideF64 : narrowF64) : 0;
+  // Of bf16: the best that the processor has for it, at least what converting to f32 reaches.
+  double bf16 = f32;
+  if (operations && __builtin_cpu_supports("avx512bf16"))
+    bf16 = std::max(bf16, gigaflops(threads, pairsBf16));
+  if (operations && hasTiles())
+    bf16 = std::max(bf16, gigaflops(threads, tilesBf16, 100'000));
+  std::printf("{\"threads\": %u, \"f32_gflops\": %.1f, \"f64_gflops\": %.1f, \"bf16_gflops\": %.1f, \"bandwidth\": [", threads, f32, f64,
+              bf16);
   const char *separator = "";
   // Working sets of all threads together: what is read and what is written.
   for (size_t total = least; moves && total <= most; total *= 4) {

@@ -12,7 +12,7 @@ SHOWN_SHARE = 0.95  # kernels below the first so much of the time are counted, n
 
 
 def probe(threads, *only):
-    """Peaks of this machine now: {"f32_gflops", "f64_gflops", "bandwidth": [{"bytes", "read_gbs", "copy_gbs"}]}.
+    """Peaks of this machine now: {"f32_gflops", "f64_gflops", "bf16_gflops", "bandwidth": [{"bytes", "read_gbs", "copy_gbs"}]}.
 
     `only` "flops" or a working set in bytes: nothing else is measured."""
     source = os.path.join(os.path.dirname(os.path.realpath(__file__)), "probe.cpp")
@@ -24,7 +24,7 @@ def probe(threads, *only):
 
 def best_of(first, second):
     """The higher figure of two probes: one before, one after the programs."""
-    best = dict(first, f32_gflops=max(first["f32_gflops"], second["f32_gflops"]), f64_gflops=max(first["f64_gflops"], second["f64_gflops"]))
+    best = dict(first, **{k: max(first[k], second[k]) for k in ("f32_gflops", "f64_gflops", "bf16_gflops")})
     best["bandwidth"] = [{"bytes": a["bytes"], **{k: max(a[k], b[k]) for k in ("read_gbs", "copy_gbs")}}
                          for a, b in zip(first["bandwidth"], second["bandwidth"])]
     return best
