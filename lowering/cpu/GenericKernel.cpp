@@ -180,10 +180,33 @@ void separateStarts(func::FuncOp body) {
   }
 }
 
+/// Loops that hand a buffer on and branches that agree on one: what follows them uses the buffer itself. Else what becomes a result in the
+/// memory of an operand would be copied there once more, as a whole.
+void forwardBuffers(func::FuncOp body) {
+  body.walk([](Operation *op) { // inner ones first
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (auto [result, argument, init, next] :
+           llvm::zip_equal(loop.getResults(), loop.getRegionIterArgs(), loop.getInitArgs(), loop.getYieldedValues()))
+        if (isa<MemRefType>(result.getType()) && (next == argument || next == init)) {
+          argument.replaceAllUsesWith(init);
+          result.replaceAllUsesWith(init);
+        }
+    } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && branch.getNumResults() > 0) {
+      for (auto [result, left, right] : llvm::zip_equal(branch.getResults(), branch.thenYield().getOperands(), branch.elseYield().getOperands()))
+        if (isa<MemRefType>(result.getType()) && left == right)
+          result.replaceAllUsesWith(left);
+    }
+  });
+}
+
 /// memref.copy between strided buffers would call a C library function: make it a loop nest like all others.
 void copiesToLinalg(func::FuncOp body) {
   IRRewriter rewriter(body.getContext());
   body.walk([&](memref::CopyOp copy) {
+    if (copy.getSource() == copy.getTarget()) {
+      rewriter.eraseOp(copy);
+      return;
+    }
     auto type = cast<MemRefType>(copy.getTarget().getType());
     rewriter.setInsertionPoint(copy);
     AffineMap map = rewriter.getMultiDimIdentityMap(type.getRank());
@@ -450,6 +473,7 @@ FailureOr<BufferKernel> GenericLowering::run(func::FuncOp fn) {
   if (failed(bufferize.run(module)))
     return failure();
   kernel.body = module.lookupSymbol<func::FuncOp>(bodyName);
+  forwardBuffers(kernel.body);
   copiesToLinalg(kernel.body);
   reshapesToReinterpretCasts(kernel.body);
   orderLoops(kernel.body);
