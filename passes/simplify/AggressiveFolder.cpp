@@ -2,7 +2,7 @@
 //===- AggressiveFolder.cpp - Evaluate operations on constants ------------===//
 // Input:   %2 = stablehlo.add %c0, %c1 : tensor<4xi32>, both constants
 // Output:  a constant with the sums, computed by the evaluator
-// Leaves alone operations with more elements than fold-op-element-limit, with side effects, or without a value that
+// Leaves alone operations with more elements than fold-op-element-limit, of too many steps, with side effects, or without a value that
 // the specification fixes (rng); floats with optimize-float=false.
 #include "passes/simplify/Passes.h"
 
@@ -21,6 +21,8 @@ namespace millrace::simplify {
 
 namespace {
 
+constexpr int64_t kStepsPerElement = 64; ///< of the largest tensor that is folded; some tenths of a second
+
 /// Number of elements, or nothing if `type` is no static tensor that a constant can hold.
 std::optional<int64_t> staticElements(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -32,6 +34,26 @@ std::optional<int64_t> staticElements(Type type) {
 bool isFloat(Type type) {
   Type element = cast<ShapedType>(type).getElementType();
   return isa<FloatType, ComplexType>(element);
+}
+
+/// How many elements the evaluator combines to make the results: windows and sums of products look at each operand many times.
+int64_t stepsOf(Operation *op, int64_t largest) {
+  auto product = [](ArrayRef<int64_t> sizes) {
+    int64_t count = 1;
+    for (int64_t size : sizes)
+      count *= std::max<int64_t>(size, 1);
+    return count;
+  };
+  if (auto window = dyn_cast<ReduceWindowOp>(op))
+    return largest * product(window.getWindowDimensions());
+  if (auto scatter = dyn_cast<SelectAndScatterOp>(op))
+    return scatter.getWindowDimensions() ? largest * product(*scatter.getWindowDimensions()) : largest;
+  if (isa<DotOp, DotGeneralOp, ConvolutionOp>(op)) {
+    auto lhs = cast<ShapedType>(op->getOperand(0).getType()), rhs = cast<ShapedType>(op->getOperand(1).getType());
+    auto result = cast<ShapedType>(op->getResult(0).getType());
+    return product(result.getShape()) * std::min(product(lhs.getShape()), product(rhs.getShape()));
+  }
+  return largest;
 }
 
 struct EvaluateOp : RewritePattern {
@@ -71,6 +93,8 @@ struct EvaluateOp : RewritePattern {
     }
     if (largest > limits.elements)
       return rewriter.notifyMatchFailure(op, "more elements than fold-op-element-limit");
+    if (stepsOf(op, largest) > limits.elements * kStepsPerElement)
+      return rewriter.notifyMatchFailure(op, "more steps than are worth it");
     // A body must not read values from outside.
     bool capturing = false;
     for (Region &region : op->getRegions())

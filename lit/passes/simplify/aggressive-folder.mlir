@@ -46,3 +46,24 @@ func.func @keeps_random() -> tensor<2xf32> {
   %2 = stablehlo.rng %0, %1, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
+
+// Running sums take as many steps as the square of their length: short ones are constants, long ones are left to the program.
+// CHECK-LABEL: @running_sums
+// CHECK-COUNT-1: stablehlo.reduce_window
+// CHECK-NOT: stablehlo.reduce_window
+func.func @running_sums() -> (tensor<4xi32>, tensor<20000xi32>) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.constant dense<1> : tensor<4xi32>
+  %1 = "stablehlo.reduce_window"(%0, %z) <{window_dimensions = array<i64: 4>, padding = dense<[[3, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  %2 = stablehlo.constant dense<1> : tensor<20000xi32>
+  %3 = "stablehlo.reduce_window"(%2, %z) <{window_dimensions = array<i64: 20000>, padding = dense<[[19999, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<20000xi32>, tensor<i32>) -> tensor<20000xi32>
+  return %1, %3 : tensor<4xi32>, tensor<20000xi32>
+}
