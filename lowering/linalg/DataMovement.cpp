@@ -225,11 +225,61 @@ struct PadPattern : Pattern<PadOp> {
   LogicalResult matchAndRewrite(PadOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     RankedTensorType type = resultType(op);
     MLIRContext *context = rewriter.getContext();
+    if (Value joined = joinPieces(op, adaptor, type, rewriter)) {
+      rewriter.replaceOp(op, joined);
+      return success();
+    }
     rewriter.replaceOp(op, padTensor(rewriter, op.getLoc(), type, adaptor.getOperand(), adaptor.getPaddingValue(),
                                      getAsIndexOpFoldResult(context, op.getEdgePaddingLow()),
                                      getAsIndexOpFoldResult(context, op.getEdgePaddingHigh()),
                                      getAsIndexOpFoldResult(context, op.getInteriorPadding())));
     return success();
+  }
+
+private:
+  /// Padding between elements: the operand and what is around it as pieces that do not overlap, so that none is written twice. Null
+  /// without such padding, where edges are negative, or if there would be many pieces.
+  static Value joinPieces(PadOp op, OpAdaptor adaptor, RankedTensorType type, ConversionPatternRewriter &rewriter) {
+    constexpr int64_t kMostPieces = 12;
+    auto from = cast<RankedTensorType>(adaptor.getOperand().getType());
+    int64_t rank = type.getRank(), pieces = 1;
+    if (!from.hasStaticShape() || !type.hasStaticShape() || from.getNumElements() == 0 || isa<ComplexType>(type.getElementType()))
+      return {};
+    for (int64_t d = 0; d < rank; ++d) {
+      if (op.getEdgePaddingLow()[d] < 0 || op.getEdgePaddingHigh()[d] < 0)
+        return {};
+      pieces += op.getInteriorPadding()[d] + (op.getEdgePaddingLow()[d] > 0) + (op.getEdgePaddingHigh()[d] > 0);
+    }
+    if (pieces > kMostPieces || llvm::all_of(op.getInteriorPadding(), [](int64_t amount) { return amount == 0; }))
+      return {};
+    Location loc = op.getLoc();
+    Value element = tensor::ExtractOp::create(rewriter, loc, adaptor.getPaddingValue(), ValueRange{});
+    Value result = emptyTensor(rewriter, loc, type, staticSizes(rewriter, type));
+    // Of the dimensions before, only where elements of the operand stand; of those behind, everything.
+    SmallVector<int64_t> offsets(rank, 0), steps(rank, 1), sizes(type.getShape());
+    auto insert = [&](Value piece) {
+      result = tensor::InsertSliceOp::create(rewriter, loc, piece, result, getAsIndexOpFoldResult(rewriter.getContext(), offsets),
+                                             getAsIndexOpFoldResult(rewriter.getContext(), sizes),
+                                             getAsIndexOpFoldResult(rewriter.getContext(), steps));
+    };
+    auto fill = [&](int64_t d, int64_t offset, int64_t size, int64_t step) {
+      if (size <= 0)
+        return;
+      offsets[d] = offset, sizes[d] = size, steps[d] = step;
+      RankedTensorType pieceType = type.clone(sizes);
+      insert(splatTensor(rewriter, loc, pieceType, staticSizes(rewriter, pieceType), element));
+    };
+    for (int64_t d = 0; d < rank; ++d) {
+      int64_t low = op.getEdgePaddingLow()[d], high = op.getEdgePaddingHigh()[d], step = op.getInteriorPadding()[d] + 1;
+      int64_t count = from.getDimSize(d), whole = type.getDimSize(d);
+      fill(d, 0, low, 1);
+      for (int64_t between = 1; between < step; ++between)
+        fill(d, low + between, count - 1, step);
+      fill(d, whole - high, high, 1);
+      offsets[d] = low, sizes[d] = count, steps[d] = step;
+    }
+    insert(adaptor.getOperand());
+    return result;
   }
 };
 

@@ -88,6 +88,7 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
         plan = planSingle(block);
       } else {
         splitReductions(block);
+        composePieces(block);
         // Attention first: copies of its operations would only be in its way.
         std::vector<Cluster> settled = findAttention(block, isAttention);
         llvm::append_range(settled, findPoolGradients(block));

@@ -43,6 +43,9 @@ FusionPlan planFusion(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
 /// what `settled` clusters hold and read.
 void repeatCheapOperations(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
 
+/// Lets concatenations of parts of concatenations read what these were made of. Before planFusion.
+void composePieces(mlir::Block &block);
+
 /// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
 void splitReductions(mlir::Block &block);
 

@@ -95,12 +95,15 @@ int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 
   return -1;
 }
 
-/// A part of some value, perhaps turned around or with a little arithmetic, for one reader: that reads it where it lies.
+/// A part of some value, perhaps turned around or with a little arithmetic, or a concatenation of such, for one reader: that reads it
+/// where it lies.
 bool isPiece(Operation *op) {
   if (!op->hasOneUse() || !hasPlainNumbers(op))
     return false;
   if (isa<SliceOp>(op))
     return true;
+  if (isa<ConcatenateOp>(op))
+    return isa<ConcatenateOp>(*op->user_begin());
   return (isElementwise(op) || isa<ReverseOp>(op)) && llvm::all_of(op->getOperands(), [](Value operand) {
            Operation *source = operand.getDefiningOp();
            return source && (classify(source) == OpRole::Duplicated || (isa<SliceOp>(source) && isPiece(source)));

@@ -4,6 +4,7 @@
 // Output:  an iteration is a block of v (several vectors) for one value of the outer indices. For each square of `lanes` u and v: vectors of
 //          x along u, transposed by shuffles, and f for each u along v.
 //   direct   what comes out of a square is stored at once.
+//   joined   v is a few elements and u the next index of y (pixels of two by two): vectors of x along u for every v, interleaved.
 //   staged   where powers of two lie between rows: a tile of transposed squares is collected in scratch, so that whole cache lines of x
 //            are read and long pieces of y's rows written before they push each other out; also large results, which are then stored
 //            around the caches.
@@ -12,6 +13,7 @@
 // Leaves alone kernels with reductions, or where everything is contiguous along one index.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/VectorStride.h"
 #include "lowering/cpu/emitters/VectorTranspose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,6 +32,8 @@ constexpr int64_t kSmallTranspose = 128 << 10; ///< bytes; what stays in the fir
 constexpr int64_t kCrowdedRows = 2048;         ///< bytes; rows at multiples of it share few sets of a cache
 constexpr int64_t kPage = 4096;
 constexpr int64_t kCacheLine = 64;
+constexpr int64_t kMostJoined = 8;    ///< vectors
+constexpr int64_t kFewElements = 1024; ///< of an iteration
 constexpr int64_t kStreamedResult = 4 << 20; ///< bytes; from here on stores around the caches win, even if the result is read next
 
 class TransposeEmitter {
@@ -41,6 +45,8 @@ public:
 private:
   LogicalResult match();
   void chooseBlocks(AtomSet outside);
+  bool suitsJoining() const;
+  void chooseJoinedBlocks(AtomSet outside);
   bool maySkipCaches() const;
   bool emit();
   using Squares = SmallVector<SmallVector<Value>>; ///< per transposed access and u: a vector along v
@@ -49,6 +55,7 @@ private:
   void emitDirect(PointEvaluator &at, Value begin, Value end);
   void emitSquare(PointEvaluator &at, Value u0, Value v0);
   void emitStaged(PointEvaluator &at, Value begin, Value end);
+  void emitJoined(PointEvaluator &at, Value begin, Value end);
   Value atMost(PointEvaluator &at, Value index, int64_t most);
 
   func::FuncOp kernel;
@@ -60,10 +67,11 @@ private:
   int64_t sizeU = 0; ///< of both
   int64_t sizeV = 0;
   int64_t lanes = 1, block = 1, blocks = 1;
-  bool isStaged = false, isStreamed = false;
+  bool isStaged = false, isStreamed = false, isJoined = false;
   int64_t tile = 0; ///< of u, staged
   int64_t scratchBytes = 0;
   SmallVector<int> outer;
+  SmallVector<int> rows; ///< other indices that are loops of an iteration, joined
   SmallVector<const Access *> transposed;
   func::FuncOp shell;
 };
@@ -114,6 +122,13 @@ LogicalResult TransposeEmitter::match() {
     return failure();
   }
   lanes = std::min<int64_t>(16, target.vectorBits / model.maxElementBits);
+  sizeU = model.atomSizes[u];
+  sizeV = model.atomSizes[v];
+  isJoined = suitsJoining();
+  if (isJoined) {
+    chooseJoinedBlocks(all & ~(atomBit(u) | atomBit(v)));
+    return success();
+  }
   if (model.atomSizes[u] * 2 < lanes || model.atomSizes[v] * 2 < lanes) {
     why = "a side of the transpose shorter than half a vector";
     return failure();
@@ -127,18 +142,34 @@ LogicalResult TransposeEmitter::match() {
     why = "only padded transposed accesses";
     return failure();
   }
-  sizeU = model.atomSizes[u];
   if (sizeU % lanes && sizeU < 8 * lanes)
     for (int atom : members(all & ~(atomBit(u) | atomBit(v))))
       if (llvm::all_of(transposed, [&](const Access *access) { return access->address.coefficient(atom) == sizeU; }))
         around = atom;
   if (around >= 0)
     sizeU *= model.atomSizes[around];
-  sizeV = model.atomSizes[v];
   AtomSet outside = all & ~(atomBit(u) | atomBit(v) | atomBit(around));
   outer = outermostFirst(model, outside);
   chooseBlocks(outside);
   return success();
+}
+
+/// Results begin a row of v for every u, one after the other.
+bool TransposeEmitter::suitsJoining() const {
+  return sizeV < lanes && sizeV <= kMostJoined && sizeU >= lanes &&
+         llvm::all_of(model.outputs, [&](const Output &output) { return output.store.address.coefficient(u) == sizeV; });
+}
+
+void TransposeEmitter::chooseJoinedBlocks(AtomSet outside) {
+  outer = outermostFirst(model, outside);
+  block = std::min(llvm::alignTo(sizeU, lanes), uint64_t(16 * lanes));
+  blocks = llvm::divideCeil(sizeU, block);
+  int64_t elements = std::min(block, sizeU) * sizeV, iterations = model.product(outside) * blocks;
+  while (blocks == 1 && !outer.empty() && elements < kFewElements && iterations / model.atomSizes[outer.back()] >= 8 * target.threads) {
+    elements *= model.atomSizes[outer.back()];
+    iterations /= model.atomSizes[outer.back()];
+    rows.insert(rows.begin(), outer.pop_back_val());
+  }
 }
 
 void TransposeEmitter::chooseBlocks(AtomSet outside) {
@@ -272,6 +303,40 @@ void TransposeEmitter::emitDirect(PointEvaluator &at, Value begin, Value end) {
       emitSquare(at, at.addConstant(u0, square * lanes), at.addConstant(v0, next * lanes));
 }
 
+void TransposeEmitter::emitJoined(PointEvaluator &at, Value begin, Value end) {
+  for (int atom : rows) {
+    scf::ForOp along = openLoop(at, at.constant(0), at.constant(model.atomSizes[atom]), 1);
+    at.enterLoop(along);
+    at.bindIndex(atom, along.getInductionVar());
+  }
+  scf::ForOp loop = openLoop(at, begin, end, lanes);
+  at.enterLoop(loop);
+  Value u0 = loop.getInductionVar();
+  if (sizeU % lanes)
+    u0 = atMost(at, u0, sizeU - lanes);
+  SmallVector<SmallVector<Value>> vectors(model.outputs.size());
+  SmallVector<Value> places;
+  for (int64_t element = 0; element < sizeV; ++element) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    point.bindIndex(v, point.constant(element));
+    point.bindIndex(u, u0);
+    point.setLanes(u);
+    for (auto [output, parts] : llvm::zip_equal(model.outputs, vectors)) {
+      Value value = point.evaluateVector(output.value);
+      OpBuilder b = point.builder();
+      if (output.store.elementType.isInteger(1))
+        value = arith::ExtUIOp::create(b, point.loc(), point.vectorOf(b.getI8Type()), value);
+      parts.push_back(value);
+      if (element == 0)
+        places.push_back(point.address(output.store));
+    }
+  }
+  OpBuilder b = at.builder();
+  for (auto [output, parts, to] : llvm::zip_equal(model.outputs, vectors, places))
+    storeInterleaved(b, at.loc(), parts, at.buffer(output.store.buffer), to);
+}
+
 void TransposeEmitter::emitStaged(PointEvaluator &at, Value begin, Value end) {
   int64_t squares = sizeU >= 2 * lanes ? 2 : 1, step = squares * lanes;
   Scratch scratch(shell);
@@ -377,9 +442,12 @@ bool TransposeEmitter::emit() {
   }
   bindLinear(at, iteration, outer);
   Value begin = at.mulConstant(piece, block), end = at.addConstant(begin, block);
-  if (sizeV % block)
-    end = atMost(at, end, sizeV);
-  if (isStaged)
+  int64_t size = isJoined ? sizeU : sizeV;
+  if (size % block)
+    end = atMost(at, end, size);
+  if (isJoined)
+    emitJoined(at, begin, end);
+  else if (isStaged)
     emitStaged(at, begin, end);
   else
     emitDirect(at, begin, end);

@@ -24,7 +24,7 @@ using namespace mlir;
 namespace millrace::lowering {
 
 FailureOr<EmittedKernel> emitKernel(func::FuncOp fn, const KernelTarget &target) {
-  for (auto emitter : {emitWindowReduce, emitWindowScatter, emitWindowScatterRows, emitAttention, emitContraction, emitDataMovement, emitRowKernel}) {
+  for (auto emitter : {emitWindowReduce, emitWindowScatter, emitWindowScatterRows, emitAttention, emitContraction, emitDataMovement, emitIndependentParts, emitRowKernel}) {
     FailureOr<EmittedKernel> kernel = emitter(fn, target);
     if (succeeded(kernel))
       return kernel;

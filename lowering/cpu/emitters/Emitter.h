@@ -67,6 +67,9 @@ mlir::LogicalResult canEmitAttention(mlir::func::FuncOp fn, const KernelTarget &
 /// Elementwise operations, broadcasts and reductions.
 mlir::FailureOr<EmittedKernel> emitRowKernel(mlir::func::FuncOp fn, const KernelTarget &target);
 
+/// Concatenations and several results, parts of which have indices of their own.
+mlir::FailureOr<EmittedKernel> emitIndependentParts(mlir::func::FuncOp fn, const KernelTarget &target);
+
 /// Transposes, with elementwise operations on the way.
 mlir::FailureOr<EmittedKernel> emitDataMovement(mlir::func::FuncOp fn, const KernelTarget &target);
 

@@ -264,56 +264,67 @@ LogicalResult KernelModelBuilder::addLinalg(linalg::LinalgOp op) {
   return success();
 }
 
-LogicalResult KernelModelBuilder::addPiece(Value value, AffineMap map, ArrayRef<AtomList> dims, ArrayRef<int64_t> offsets,
-                                ArrayRef<int64_t> steps, RankedTensorType whole, int buffer) {
-  RawOutput out;
-  out.buffer = buffer;
-  out.type = whole;
-  out.dims.assign(dims.begin(), dims.end());
-  out.offsets.assign(offsets.begin(), offsets.end());
-  out.steps.assign(steps.begin(), steps.end());
-  if (failed(operandFor(value, map, out.dims, out.value)))
-    return failure();
-  rawOutputs.push_back(out);
-  return success();
-}
-
-/// A result is one value, or slices inserted one after the other into a value (concatenation, update).
+/// A result is one value, or slices inserted one after the other into a value (concatenation, update); what is inserted may be a
+/// concatenation itself.
 LogicalResult KernelModelBuilder::addOutput(Value value, int buffer) {
   auto type = cast<RankedTensorType>(value.getType());
+  RawOutput out;
+  out.buffer = buffer;
+  out.type = type;
+  for (int64_t size : type.getShape())
+    out.dims.push_back(atoms.dimension(size));
+  out.offsets.assign(type.getRank(), 0);
+  out.steps.assign(type.getRank(), 1);
+  selections.clear();
+  return addPieces(value, out, llvm::to_vector(llvm::seq<unsigned>(0, type.getRank())), /*isWhole=*/true);
+}
+
+/// `value` is stored at the dimensions `dims` of the result, where `out` says.
+LogicalResult KernelModelBuilder::addPieces(Value value, const RawOutput &out, ArrayRef<unsigned> dims, bool isWhole) {
   SmallVector<tensor::InsertSliceOp> pieces;
-  while (!viewOf.count(value)) {
-    auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
+  Value base = value;
+  while (!viewOf.count(base)) {
+    auto insert = base.getDefiningOp<tensor::InsertSliceOp>();
     if (!insert)
       break;
     pieces.push_back(insert);
-    value = insert.getDest();
+    base = insert.getDest();
   }
-  SmallVector<AtomList> dims;
-  for (int64_t size : type.getShape())
-    dims.push_back(atoms.dimension(size));
-  int64_t rank = type.getRank();
-  MLIRContext *context = fn.getContext();
-  if (pieces.empty() || !value.getDefiningOp<tensor::EmptyOp>())
-    if (failed(addPiece(value, AffineMap::getMultiDimIdentityMap(rank, context), dims, SmallVector<int64_t>(rank, 0),
-                        SmallVector<int64_t>(rank, 1), type, buffer)))
+  bool isJoined = !pieces.empty() && base.getDefiningOp<tensor::EmptyOp>();
+  if (!isJoined && !isWhole)
+    pieces.clear(), base = value;
+  if (!isJoined) {
+    SmallVector<AffineExpr> exprs;
+    for (unsigned dim : dims)
+      exprs.push_back(getAffineDimExpr(dim, fn.getContext()));
+    RawOutput piece = out;
+    if (failed(operandFor(base, AffineMap::get(out.dims.size(), 0, exprs, fn.getContext()), piece.dims, piece.value)))
       return failure();
+    rawOutputs.push_back(piece);
+  }
   for (tensor::InsertSliceOp insert : llvm::reverse(pieces)) {
     if (llvm::any_of(insert.getStaticOffsets(), ShapedType::isDynamic) ||
         llvm::any_of(insert.getStaticStrides(), ShapedType::isDynamic) ||
         llvm::any_of(insert.getStaticSizes(), ShapedType::isDynamic))
       return fail("insertion at run-time offsets");
-    SmallVector<AtomList> piece;
-    SmallVector<AffineExpr> exprs;
+    RawOutput piece = out;
+    SmallVector<unsigned> kept;
     llvm::SmallBitVector dropped = insert.getDroppedDims();
-    for (int64_t d = 0; d < rank; ++d) {
+    for (auto [d, dim] : llvm::enumerate(dims)) {
       int64_t size = insert.getStaticSize(d);
-      piece.push_back(size == type.getDimSize(d) ? dims[d] : atoms.dimension(size));
+      piece.offsets[dim] += piece.steps[dim] * insert.getStaticOffset(d);
+      piece.steps[dim] *= insert.getStaticStride(d);
+      // What is written at the same places of a dimension has the same index there.
+      if (size != insert.getDestType().getDimSize(d)) {
+        auto [known, isNew] = selections.try_emplace({int64_t(dim), piece.offsets[dim], piece.steps[dim], size});
+        if (isNew)
+          known->second = atoms.dimension(size);
+        piece.dims[dim] = known->second;
+      }
       if (!dropped.test(d))
-        exprs.push_back(getAffineDimExpr(d, context));
+        kept.push_back(dim);
     }
-    if (failed(addPiece(insert.getSource(), AffineMap::get(rank, 0, exprs, context), piece, insert.getStaticOffsets(),
-                        insert.getStaticStrides(), type, buffer)))
+    if (failed(addPieces(insert.getSource(), piece, kept, /*isWhole=*/false)))
       return failure();
   }
   return success();

@@ -12,6 +12,9 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <array>
+#include <map>
+
 namespace millrace::lowering {
 
 /// Strides of a dense tensor, in elements.
@@ -70,8 +73,8 @@ private:
                                  mlir::ArrayRef<mlir::ReassociationIndices> groups, bool expand);
   mlir::LogicalResult addView(mlir::Operation &op, bool &done);
   mlir::LogicalResult addOutput(mlir::Value value, int buffer);
-  mlir::LogicalResult addPiece(mlir::Value value, mlir::AffineMap map, mlir::ArrayRef<AtomList> dims, mlir::ArrayRef<int64_t> offsets,
-                               mlir::ArrayRef<int64_t> steps, mlir::RankedTensorType whole, int buffer);
+  struct RawOutput;
+  mlir::LogicalResult addPieces(mlir::Value value, const RawOutput &out, mlir::ArrayRef<unsigned> dims, bool isWhole);
   mlir::LogicalResult checkBody(mlir::Block *body, RawNode &raw);
   mlir::LogicalResult addExtracted(mlir::tensor::ExtractOp extract, RawNode &raw, bool &done);
   void decompose(mlir::Value index, int64_t scale, RawRead &out);
@@ -103,6 +106,7 @@ private:
     mlir::RankedTensorType type;
   };
   std::vector<RawOutput> rawOutputs;
+  std::map<std::array<int64_t, 4>, AtomList> selections; ///< of one result: dimension, offset, step, size
   mlir::DenseMap<int, int> dense; ///< atom of `atoms` -> atom of the model
 };
 

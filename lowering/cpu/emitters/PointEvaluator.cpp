@@ -361,6 +361,39 @@ void PointEvaluator::store(const Access &access, Value value) {
   }
 }
 
+void PointEvaluator::storeAll(ArrayRef<const Output *> outputs, ArrayRef<Value> values) {
+  SmallVector<bool> isStored(outputs.size(), false);
+  for (auto [first, output] : llvm::enumerate(outputs)) {
+    const Access &place = output->store;
+    int64_t stride = vectorAtom >= 0 && !mask && !laneCount ? place.address.coefficient(vectorAtom) : 0;
+    // The outputs for the elements between two lanes'.
+    SmallVector<int64_t> turns;
+    if (!isStored[first] && stride > 1 && stride <= int64_t(outputs.size()))
+      for (int64_t turn = 0; turn < stride; ++turn)
+        for (auto [other, candidate] : llvm::enumerate(outputs)) {
+          const Access &beside = candidate->store;
+          if (beside.buffer == place.buffer && beside.address.offset == place.address.offset + turn &&
+              beside.address.atoms() == place.address.atoms() && llvm::all_of(place.address.terms, [&](auto term) {
+                return beside.address.coefficient(term.first) == term.second;
+              }))
+            turns.push_back(other);
+        }
+    if (stride <= 1 || int64_t(turns.size()) != stride) {
+      if (!isStored[first])
+        store(place, values[first]);
+      continue;
+    }
+    SmallVector<Value> vectors;
+    for (int64_t other : turns) {
+      isStored[other] = true;
+      vectors.push_back(toStorage(splat(values[other])));
+    }
+    Value at = address(place);
+    OpBuilder b = builder();
+    storeInterleaved(b, location, vectors, buffer(place.buffer), at);
+  }
+}
+
 Value PointEvaluator::scratchAddress(const ScratchRow &row) {
   Value at = linear(row.address);
   OpBuilder b = builder();

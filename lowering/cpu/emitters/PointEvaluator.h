@@ -79,6 +79,8 @@ public:
   // Memory, in the current scope.
   mlir::Value load(const Access &access);
   void store(const Access &access, mlir::Value value);
+  /// Those of all `outputs`; where they are written in turns along the lanes, whole vectors.
+  void storeAll(mlir::ArrayRef<const Output *> outputs, mlir::ArrayRef<mlir::Value> values);
   mlir::Value loadScratch(const ScratchRow &row, mlir::Type elementType);
   void storeScratch(const ScratchRow &row, mlir::Value value);
   /// Address with all known atoms.

@@ -237,8 +237,7 @@ void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const RowGroup &gr
   for (auto [point, values] : llvm::zip(points, computed)) {
     for (auto [value, stored] : llvm::zip(group.keep, values))
       point.storeKept(value, stored);
-    for (auto [output, stored] : llvm::zip(group.outputs, ArrayRef<Value>(values).drop_front(group.keep.size())))
-      point.store(output->store, stored);
+    point.storeAll(group.outputs, ArrayRef<Value>(values).drop_front(group.keep.size()));
   }
 }
 

@@ -90,12 +90,16 @@ void RowEmitter::collectGroups() {
   for (const Node &node : model.nodes)
     if (node.reduction)
       groupFor(node.level, node.iteration & ~range).reductions.push_back(&node);
-  // Later pieces of an output overwrite earlier ones.
+  // Later pieces of an output overwrite earlier ones, unless all of them together have as many elements as the output.
+  DenseMap<int, int64_t> written;
+  for (const Output &output : model.outputs)
+    written[output.store.buffer] += model.product(output.store.address.atoms());
   DenseMap<int, std::pair<int, int>> last;
   for (const Output &output : model.outputs) {
     auto [it, isFirst] = last.try_emplace(output.store.buffer, 0, 0);
     int level = std::max(it->second.first, model.level(output.value) + 1);
-    int order = isFirst ? 0 : level == it->second.first ? it->second.second + 1 : 0;
+    bool overwrites = !isFirst && written[output.store.buffer] != model.bufferElements[output.store.buffer];
+    int order = !overwrites ? 0 : level == it->second.first ? it->second.second + 1 : 0;
     it->second = {level, order};
     groupFor(level, output.store.address.atoms() & ~range, order).outputs.push_back(&output);
   }

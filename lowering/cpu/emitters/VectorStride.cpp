@@ -13,6 +13,43 @@ namespace {
 /// Beyond it loads of single elements are as fast.
 constexpr int64_t kLongestShuffle = 4;
 
+/// The lanes of all vectors in turn: those of the first result come first.
+SmallVector<Value> laneByLane(OpBuilder &b, Location loc, ArrayRef<Value> vectors) {
+  int64_t n = vectors.size(), lanes = cast<VectorType>(vectors[0].getType()).getDimSize(0);
+  if (n == 1)
+    return {vectors[0]};
+  SmallVector<Value> results;
+  if (n % 2 == 0) {
+    SmallVector<Value> parts[2];
+    for (int64_t k = 0; k < n; ++k)
+      parts[k % 2].push_back(vectors[k]);
+    SmallVector<Value> even = laneByLane(b, loc, parts[0]), odd = laneByLane(b, loc, parts[1]);
+    for (auto [first, second] : llvm::zip_equal(even, odd))
+      for (int64_t half = 0; half < 2; ++half) {
+        SmallVector<int64_t> order;
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          order.push_back((half * lanes + lane) / 2 + lane % 2 * lanes);
+        results.push_back(vector::ShuffleOp::create(b, loc, first, second, order));
+      }
+    return results;
+  }
+  for (int64_t part = 0; part < n; ++part) {
+    // The lanes that are known so far stay where they are, the others come from the next vector.
+    Value result;
+    for (int64_t k = 0; k < n; ++k) {
+      SmallVector<int64_t> order;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        int64_t element = part * lanes + lane, from = element / n;
+        bool isHere = element % n == k, isFirst = element % n == 0 && k == 1;
+        order.push_back(isHere ? lanes + from : isFirst ? from : lane);
+      }
+      result = result ? vector::ShuffleOp::create(b, loc, result, vectors[k], order).getResult() : vectors[k];
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
 } // namespace
 
 bool hasShuffles(VectorType type, int64_t stride) { return stride <= std::min(kLongestShuffle, type.getDimSize(0)); }
@@ -57,6 +94,26 @@ Value loadStrided(OpBuilder &b, Location loc, VectorType type, Value memref, Val
     result = vector::ShuffleOp::create(b, loc, result, next, order);
   }
   return result;
+}
+
+void storeInterleaved(OpBuilder &b, Location loc, ArrayRef<Value> vectors, Value memref, Value at) {
+  auto type = cast<VectorType>(vectors[0].getType());
+  SmallVector<Value> parts(vectors);
+  // Small floats as the integers they are stored as: LLVM takes shuffles of them apart where the processor has no arithmetic on them.
+  bool isSmallFloat = isa<FloatType>(type.getElementType()) && type.getElementTypeBitWidth() < 32;
+  auto castAll = [&](VectorType to) {
+    if (isSmallFloat)
+      for (Value &part : parts)
+        part = arith::BitcastOp::create(b, loc, to, part);
+  };
+  castAll(type.clone(b.getIntegerType(type.getElementTypeBitWidth())));
+  parts = laneByLane(b, loc, parts);
+  castAll(type);
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    Value by = arith::ConstantIndexOp::create(b, loc, number * type.getDimSize(0));
+    Value to = number ? arith::AddIOp::create(b, loc, at, by).getResult() : at;
+    vector::StoreOp::create(b, loc, part, memref, ValueRange{to});
+  }
 }
 
 } // namespace millrace::lowering

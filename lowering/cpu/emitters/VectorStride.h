@@ -18,6 +18,9 @@ enum class Beyond {
 mlir::Value loadStrided(mlir::OpBuilder &b, mlir::Location loc, mlir::VectorType type, mlir::Value memref, mlir::Value at,
                         int64_t stride, Beyond beyond, mlir::Value mask = {}, mlir::Value passThrough = {});
 
+/// Lane l of vector k goes to memref[at + l * n + k], n = number of vectors: whole vectors are written.
+void storeInterleaved(mlir::OpBuilder &b, mlir::Location loc, mlir::ArrayRef<mlir::Value> vectors, mlir::Value memref, mlir::Value at);
+
 /// Whole vectors and shuffles are faster than single elements.
 bool hasShuffles(mlir::VectorType type, int64_t stride);
 

@@ -41,3 +41,88 @@ func.func private @weights(%x: tensor<64x32x9xf32>) -> tensor<9x32x64xf32> attri
   %t = linalg.transpose ins(%x : tensor<64x32x9xf32>) outs(%e : tensor<9x32x64xf32>) permutation = [2, 1, 0]
   return %t : tensor<9x32x64xf32>
 }
+
+// -----
+
+// Pairs along the last dimension: both vectors of an iteration's columns, then their lanes in turns.
+// CHECK-LABEL: func.func private @interleave_range(
+// CHECK-SAME:    millrace.emitter = "movement"
+// CHECK-COUNT-2: vector.load
+// CHECK-COUNT-2: vector.shuffle
+// CHECK-COUNT-2: vector.store
+// CHECK-NOT:     vector.extract
+func.func private @interleave(%x: tensor<8x2x64xf32>) -> tensor<8x64x2xf32> attributes {millrace.kernel} {
+  %e = tensor.empty() : tensor<8x64x2xf32>
+  %t = linalg.transpose ins(%x : tensor<8x2x64xf32>) outs(%e : tensor<8x64x2xf32>) permutation = [0, 2, 1]
+  return %t : tensor<8x64x2xf32>
+}
+
+// -----
+
+// Three pixels' colours, the last columns once more: 50 is no multiple of 16.
+// CHECK-LABEL: func.func private @colours_range(
+// CHECK-SAME:    millrace.emitter = "movement"
+// CHECK-COUNT-3: vector.load
+// CHECK-COUNT-6: vector.shuffle
+// CHECK-COUNT-3: vector.store
+// CHECK-NOT:     vector.extract
+func.func private @colours(%x: tensor<3x50xf32>) -> tensor<50x3xf32> attributes {millrace.kernel} {
+  %e = tensor.empty() : tensor<50x3xf32>
+  %t = linalg.transpose ins(%x : tensor<3x50xf32>) outs(%e : tensor<50x3xf32>) permutation = [1, 0]
+  return %t : tensor<50x3xf32>
+}
+
+// -----
+
+// Stacked along the last dimension, written in turns.
+// CHECK-LABEL: func.func private @stack_range(
+// CHECK-SAME:    millrace.emitter = "row"
+// CHECK:         vector.shuffle
+// CHECK:         vector.store
+// CHECK-NOT:     vector.extract
+// CHECK:         return
+func.func private @stack(%x: tensor<64x1xf32>, %y: tensor<64x1xf32>) -> tensor<64x2xf32> attributes {millrace.kernel} {
+  %e = tensor.empty() : tensor<64x2xf32>
+  %p = tensor.insert_slice %x into %e[0, 0] [64, 1] [1, 1] : tensor<64x1xf32> into tensor<64x2xf32>
+  %q = tensor.insert_slice %y into %p[0, 1] [64, 1] [1, 1] : tensor<64x1xf32> into tensor<64x2xf32>
+  return %q : tensor<64x2xf32>
+}
+
+// -----
+
+// Pieces that have no index in common are two parts of the range: units of the first one, then those of the second.
+// CHECK-LABEL: func.func private @rows_range(
+// CHECK-SAME:    millrace.emitter = "row", millrace.range_end = {{[0-9][0-9]+}} : i64
+// CHECK:         arith.maxsi
+// CHECK:         arith.minsi
+// CHECK:         scf.for
+// CHECK:         vector.load %arg0
+// CHECK:         arith.maxsi
+// CHECK:         arith.minsi
+// CHECK:         scf.for
+// CHECK:         vector.load %arg1
+func.func private @rows(%x: tensor<100x301xf32>, %y: tensor<200x301xf32>) -> tensor<300x301xf32> attributes {millrace.kernel} {
+  %e = tensor.empty() : tensor<300x301xf32>
+  %p = tensor.insert_slice %x into %e[0, 0] [100, 301] [1, 1] : tensor<100x301xf32> into tensor<300x301xf32>
+  %q = tensor.insert_slice %y into %p[100, 0] [200, 301] [1, 1] : tensor<200x301xf32> into tensor<300x301xf32>
+  return %q : tensor<300x301xf32>
+}
+
+// -----
+
+// What is joined may be joined itself.
+// CHECK-LABEL: func.func private @nested_range(
+// CHECK-SAME:    millrace.emitter = "row"
+// CHECK:         memref<18000xf32>
+func.func private @nested(%x: tensor<60x300xf32>) -> tensor<60x300xf32> attributes {millrace.kernel} {
+  %a = tensor.extract_slice %x[0, 0] [59, 200] [1, 1] : tensor<60x300xf32> to tensor<59x200xf32>
+  %b = tensor.extract_slice %x[59, 0] [1, 200] [1, 1] : tensor<60x300xf32> to tensor<1x200xf32>
+  %c = tensor.extract_slice %x[0, 200] [60, 100] [1, 1] : tensor<60x300xf32> to tensor<60x100xf32>
+  %e = tensor.empty() : tensor<60x200xf32>
+  %p = tensor.insert_slice %b into %e[0, 0] [1, 200] [1, 1] : tensor<1x200xf32> into tensor<60x200xf32>
+  %q = tensor.insert_slice %a into %p[1, 0] [59, 200] [1, 1] : tensor<59x200xf32> into tensor<60x200xf32>
+  %f = tensor.empty() : tensor<60x300xf32>
+  %r = tensor.insert_slice %c into %f[0, 0] [60, 100] [1, 1] : tensor<60x100xf32> into tensor<60x300xf32>
+  %s = tensor.insert_slice %q into %r[0, 100] [60, 200] [1, 1] : tensor<60x200xf32> into tensor<60x300xf32>
+  return %s : tensor<60x300xf32>
+}

@@ -190,20 +190,6 @@ func.func private @gather_elements(%t: tensor<16x128xf32>, %i: tensor<16x128xi32
 
 // -----
 
-// Pairs along the last dimension: lanes along the columns, although these are not contiguous in the result, and no masks.
-// CHECK-LABEL: func.func private @interleave_range(
-// CHECK-SAME:    millrace.emitter = "row"
-// CHECK-NOT:     vector.mask
-// CHECK:         vector.load %{{.*}} : memref<1024xf32>, vector<16xf32>
-// CHECK-NOT:     vector.mask
-func.func private @interleave(%x: tensor<8x2x64xf32>) -> tensor<8x64x2xf32> attributes {millrace.kernel} {
-  %e = tensor.empty() : tensor<8x64x2xf32>
-  %t = linalg.transpose ins(%x : tensor<8x2x64xf32>) outs(%e : tensor<8x64x2xf32>) permutation = [0, 2, 1]
-  return %t : tensor<8x64x2xf32>
-}
-
-// -----
-
 // Rows of three: lanes are neighbouring rows, read as three vectors of which none reaches beyond the last row, and shuffled.
 #x = affine_map<(d0, d1) -> (d0, d1)>
 #y = affine_map<(d0, d1) -> (d0)>

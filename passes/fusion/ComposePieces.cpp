@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ComposePieces.cpp - Parts of a concatenation are parts of its operands ===//
+// Input:   %a = concatenate(slice(%x, 3:9), slice(%x, 0:3)), dim = 0 ; %b = concatenate(slice(%a, [5:8]), slice(%a, [0:5])), dim = 1
+// Output:  %b = concatenate(concatenate(slice(%x, ...), slice(%x, ...)), concatenate(...)): four parts of %x, no %a in between
+//          Rolls and mirrored borders along several dimensions are written so, one dimension after the other.
+// Leaves alone a concatenation that somebody reads who is no concatenation, or of which many parts would be made.
+//===----------------------------------------------------------------------===//
+#include "passes/fusion/FusionPlan.h"
+#include "passes/fusion/FusionPolicy.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::fusion {
+namespace {
+
+constexpr size_t kMostPieces = 16; ///< of a concatenation that is taken apart, times its readers
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Elements of a tensor, as a slice names them.
+struct Box {
+  SmallVector<int64_t> start, limit, strides;
+  SmallVector<int64_t> shape() const {
+    SmallVector<int64_t> sizes;
+    for (auto [from, to, step] : llvm::zip_equal(start, limit, strides))
+      sizes.push_back((to - from + step - 1) / step);
+    return sizes;
+  }
+};
+
+/// The part of `value` that `box` names, read from as far back as slices, reverses and concatenations are.
+Value partOf(OpBuilder &b, Value value, const Box &box) {
+  Location loc = value.getLoc();
+  RankedTensorType type = typeOf(value).clone(box.shape());
+  if (type == value.getType())
+    return value;
+  if (auto slice = value.getDefiningOp<SliceOp>()) {
+    Box whole = box;
+    for (auto [d, step] : llvm::enumerate(slice.getStrides())) {
+      whole.start[d] = slice.getStartIndices()[d] + box.start[d] * step;
+      whole.strides[d] = box.strides[d] * step;
+      whole.limit[d] = whole.start[d] + (type.getDimSize(d) - 1) * whole.strides[d] + 1;
+    }
+    return partOf(b, slice.getOperand(), whole);
+  }
+  if (auto reverse = value.getDefiningOp<ReverseOp>()) {
+    Box mirrored = box;
+    for (int64_t d : reverse.getDimensions()) {
+      int64_t size = typeOf(value).getDimSize(d), last = box.start[d] + (type.getDimSize(d) - 1) * box.strides[d];
+      mirrored.start[d] = size - 1 - last;
+      mirrored.limit[d] = size - box.start[d];
+    }
+    return ReverseOp::create(b, loc, partOf(b, reverse.getOperand(), mirrored), reverse.getDimensionsAttr());
+  }
+  if (auto concat = value.getDefiningOp<ConcatenateOp>(); concat && box.strides[concat.getDimension()] == 1) {
+    int64_t dim = concat.getDimension(), offset = 0;
+    SmallVector<Value> parts;
+    for (Value input : concat.getInputs()) {
+      int64_t size = typeOf(input).getDimSize(dim);
+      Box own = box;
+      own.start[dim] = std::max<int64_t>(box.start[dim] - offset, 0);
+      own.limit[dim] = std::min(box.limit[dim] - offset, size);
+      if (own.start[dim] < own.limit[dim])
+        parts.push_back(partOf(b, input, own));
+      offset += size;
+    }
+    return parts.size() == 1 ? parts[0] : ConcatenateOp::create(b, loc, type, parts, dim).getResult();
+  }
+  return SliceOp::create(b, loc, type, value, b.getDenseI64ArrayAttr(box.start), b.getDenseI64ArrayAttr(box.limit),
+                         b.getDenseI64ArrayAttr(box.strides));
+}
+
+/// `value` reversed: of a concatenation the operands are.
+Value reversed(OpBuilder &b, Value value, ArrayRef<int64_t> dims) {
+  if (auto inner = value.getDefiningOp<ReverseOp>()) {
+    SmallVector<int64_t> once;
+    for (int64_t d = 0; d < typeOf(value).getRank(); ++d)
+      if (llvm::is_contained(dims, d) != llvm::is_contained(inner.getDimensions(), d))
+        once.push_back(d);
+    return once.empty() ? inner.getOperand() : reversed(b, inner.getOperand(), once);
+  }
+  if (auto concat = value.getDefiningOp<ConcatenateOp>()) {
+    SmallVector<Value> parts;
+    for (Value input : concat.getInputs())
+      parts.push_back(reversed(b, input, dims));
+    if (llvm::is_contained(dims, int64_t(concat.getDimension())))
+      std::reverse(parts.begin(), parts.end());
+    return ConcatenateOp::create(b, value.getLoc(), value.getType(), parts, concat.getDimension());
+  }
+  return ReverseOp::create(b, value.getLoc(), value, b.getDenseI64ArrayAttr(dims));
+}
+
+/// The concatenation that alone reads `value`, perhaps reversed; null if there is none.
+ConcatenateOp onlyReader(Value value) {
+  if (!value.hasOneUse())
+    return {};
+  Operation *user = *value.getUsers().begin();
+  if (auto reverse = dyn_cast<ReverseOp>(user))
+    return reverse->hasOneUse() ? dyn_cast<ConcatenateOp>(*reverse->getUsers().begin()) : ConcatenateOp();
+  return dyn_cast<ConcatenateOp>(user);
+}
+
+/// The number of values that are read to make `value`, 0 if some of them are computed for this.
+size_t countPieces(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<SliceOp>(op))
+    return 1;
+  if (auto reverse = dyn_cast<ReverseOp>(op))
+    return countPieces(reverse.getOperand());
+  auto concat = dyn_cast<ConcatenateOp>(op);
+  if (!concat) {
+    OpRole role = classify(op);
+    return role != OpRole::Elementwise && role != OpRole::Duplicated && role != OpRole::Broadcast;
+  }
+  size_t sum = 0;
+  for (Value input : concat.getInputs()) {
+    size_t pieces = countPieces(input);
+    if (!pieces)
+      return 0;
+    sum += pieces;
+  }
+  return sum;
+}
+
+void compose(ConcatenateOp concat) {
+  if (!hasPlainNumbers(concat) || concat->use_empty())
+    return;
+  SmallVector<SliceOp> slices;
+  size_t others = 0;
+  for (Operation *user : concat->getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    if (slice && onlyReader(slice))
+      slices.push_back(slice);
+    else if (isa<ConcatenateOp>(user))
+      ++others;
+    else
+      return;
+  }
+  size_t pieces = countPieces(concat);
+  if (slices.empty() || others > 1 || pieces == 0 || pieces * (slices.size() + others) > kMostPieces)
+    return;
+  for (SliceOp slice : slices) {
+    OpBuilder b(slice);
+    Box box{llvm::to_vector(slice.getStartIndices()), llvm::to_vector(slice.getLimitIndices()), llvm::to_vector(slice.getStrides())};
+    Value part = partOf(b, concat, box);
+    if (auto reverse = dyn_cast<ReverseOp>(*slice->getUsers().begin())) {
+      b.setInsertionPoint(reverse);
+      reverse.getResult().replaceAllUsesWith(reversed(b, part, reverse.getDimensions()));
+      reverse.erase();
+    } else {
+      slice.getResult().replaceAllUsesWith(part);
+    }
+    slice.erase();
+  }
+}
+
+} // namespace
+
+void composePieces(Block &block) {
+  SmallVector<ConcatenateOp> found(block.getOps<ConcatenateOp>());
+  for (ConcatenateOp concat : found)
+    compose(concat);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isa<ConcatenateOp, SliceOp, ReverseOp>(op) && op.use_empty())
+      op.erase();
+}
+
+} // namespace millrace::fusion
