@@ -349,6 +349,8 @@ Value expand(MathBuilder &b, Operation *op) {
     return LLVM::MinimumOp::create(b.builder, b.loc, op->getOperand(0), op->getOperand(1));
   if (auto division = dyn_cast<arith::DivFOp>(op))
     return expandDivision(b, division);
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return divideIntegers(b, op);
   bool isRemainder = isa<arith::RemFOp>(op);
   if (!isMath && !isRemainder)
     return {};

@@ -56,6 +56,10 @@ mlir::Value log2Lite(MathBuilder &b, mlir::Value x);
 /// atan(t) for t in [0, 1].
 mlir::Value atanLite(MathBuilder &b, mlir::Value t);
 
+// IntegerDivision.cpp
+/// The quotient or remainder of vectors of up to 32 bits that `op` computes; null for others and for divisors that are constants.
+mlir::Value divideIntegers(MathBuilder &b, mlir::Operation *op);
+
 // Bfloat16.cpp
 /// bf16 <-> f32 by bit operations, rounding to nearest even; no flushing of subnormals, no library calls.
 mlir::Value extendBf16(MathBuilder &b, mlir::Value x);
