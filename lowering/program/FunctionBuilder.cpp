@@ -215,6 +215,9 @@ Value FunctionBuilder::producedAs(Value value) const {
                       stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp, stablehlo::CollectiveBroadcastOp,
                       stablehlo::AsyncDoneOp>(value.getDefiningOp()))
     return value;
+  // Those that work in an operand's memory say so.
+  if (auto call = value.getDefiningOp<stablehlo::CustomCallOp>())
+    return call.getOutputOperandAliasesAttr() && !call.getOutputOperandAliasesAttr().empty() ? Value() : value;
   while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>()) {
     if (!fusion::isAlias(reshape))
       return {};
