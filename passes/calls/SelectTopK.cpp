@@ -17,7 +17,8 @@ namespace millrace::calls {
 
 namespace {
 
-constexpr int64_t kShortestSort = 512;
+constexpr int64_t kShortestSort = 8;
+constexpr int64_t kShortSort = 512, kFewElements = 4096; ///< few short lines are sorted by a kernel at once
 
 /// The common number of leading elements that all users take; nothing if somebody wants something else.
 std::optional<int64_t> takenPrefix(SortOp sort) {
@@ -53,6 +54,7 @@ struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
       return;
     int64_t last = type.getRank() - 1;
     if (int64_t(op.getDimension()) != last || type.getDimSize(last) < kShortestSort ||
+        (type.getDimSize(last) < kShortSort && type.getNumElements() <= kFewElements) ||
         type.getDimSize(last) > std::numeric_limits<int32_t>::max())
       return;
     auto positions = cast<RankedTensorType>(op->getOperand(1).getType());

@@ -36,6 +36,12 @@ Implementation<T> bestImplementation() {
   return choose(portableFloat, portableDouble);
 }
 
+template <typename T>
+const Implementation<T> &implementation() {
+  static const Implementation<T> best = bestImplementation<T>();
+  return best;
+}
+
 /// Lines longer than this would leave the second-level cache with all their lanes.
 constexpr int64_t kLongLine = 8192;
 
@@ -43,15 +49,15 @@ constexpr int64_t kLongLine = 8192;
 template <typename T>
 class AxisPlan {
 public:
-  AxisPlan(int64_t n, bool isReal) : length(n), isHalved(isReal && n % 2 == 0), points(isHalved ? n / 2 : n), whole(points) {
+  AxisPlan(int64_t n, bool isReal) : length(n), isHalved(isReal && n % 2 == 0), points(isHalved ? n / 2 : n), whole(points, hasManyRegisters()) {
     int64_t rows = 1;
     for (int64_t factor : fftRadices(points)) // the largest product of factors up to the square root
       if (factor <= largestRadix && rows * factor * rows * factor <= points * 2)
         rows *= factor;
     if (rows < 8 || points / rows < 8 || whole.convolution)
       return;
-    columnPlan = std::make_unique<LinePlan<T>>(rows);
-    rowPlan = std::make_unique<LinePlan<T>>(points / rows);
+    columnPlan = std::make_unique<LinePlan<T>>(rows, hasManyRegisters());
+    rowPlan = std::make_unique<LinePlan<T>>(points / rows, hasManyRegisters());
   }
 
   /// The lines of `lines` (its plan is set here), each of this length. An error code is "no memory".
@@ -86,6 +92,8 @@ public:
   const int64_t points;
 
 private:
+  static bool hasManyRegisters() { return implementation<T>().lanes * sizeof(T) == 64; }
+
   struct Number {
     T re, im;
   };
@@ -114,20 +122,20 @@ private:
   }
 
   static int32_t runGroups(const Lines<T> &lines) {
-    static const Implementation<T> implementation = bestImplementation<T>();
+    const Implementation<T> &implementation = fft::implementation<T>();
     int64_t groups = (lines.lines + implementation.lanes - 1) / implementation.lanes;
     auto piece = [](void *context, int64_t begin, int64_t end) -> int32_t {
       const auto &lines = *static_cast<const Lines<T> *>(context);
-      void *scratch = threadScratch(size_t(lines.plan->scratch(implementation.lanes)) * sizeof(T));
+      void *scratch = threadScratch(size_t(lines.plan->scratch(fft::implementation<T>().lanes)) * sizeof(T));
       if (!scratch)
         return 1;
-      implementation.transform(lines, begin, end, static_cast<T *>(scratch));
+      fft::implementation<T>().transform(lines, begin, end, static_cast<T *>(scratch));
       return 0;
     };
     double size = double(lines.plan->convolution ? 4 * lines.plan->convolution : lines.plan->n);
     uint64_t picoseconds = uint64_t(size * (std::log2(size + 1) + 4) * implementation.lanes * 100);
     ThreadPool &pool = ThreadPool::global();
-    return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size()), piece, const_cast<Lines<T> *>(&lines));
+    return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(groups))), piece, const_cast<Lines<T> *>(&lines));
   }
 
   /// Element j1 * n2 + j2 of the line is row j1, column j2; point k1 + n1 * k2 comes from row k1 of the transformed columns.

@@ -4,6 +4,8 @@
 // real and imaginary parts apart, goes through one pass per radix between two places (Stockham's autosort form), and is stored.
 // Included by one file per vector width, compiled for the processors that have it. Everything is a template of the number of
 // lanes, so that the linker cannot mix the versions up; nothing of the standard library with code in it may be used.
+// Where it can, the first pass reads the tensor itself, and the last one writes it: a line that does not stay in the first cache comes
+// through it twice less.
 #pragma once
 #include "runtime/fft/Lines.h"
 
@@ -12,6 +14,7 @@
 namespace millrace::runtime::fft {
 
 #define MILLRACE_INLINE __attribute__((always_inline)) inline
+#define MILLRACE_INLINE_LAMBDA __attribute__((always_inline))
 
 template <typename T, int lanes>
 struct Group {
@@ -48,6 +51,7 @@ struct Group {
   }
   template <int distance>
   static MILLRACE_INLINE void exchangeAll(V *rows) {
+#pragma clang loop unroll(full)
     for (int v = 0; v < lanes; ++v)
       if (!(v & distance))
         exchange<distance>(rows[v], rows[v + distance], std::make_integer_sequence<int, lanes>());
@@ -82,6 +86,15 @@ struct Group {
       constexpr T s = T(0.86602540378443864676);
       Number sum = add(x[1], x[2]), turned = scaled(minusI(sub(x[1], x[2])), s), middle = sub(x[0], scaled(sum, T(0.5)));
       x[0] = add(x[0], sum), x[1] = add(middle, turned), x[2] = sub(middle, turned);
+    } else if constexpr (radix == 8) {
+      constexpr T s = T(0.70710678118654752440);
+      Number even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
+      butterfly<4>(even), butterfly<4>(odd);
+      odd[1] = {(odd[1].re + odd[1].im) * s, (odd[1].im - odd[1].re) * s};
+      odd[2] = minusI(odd[2]);
+      odd[3] = {(odd[3].im - odd[3].re) * s, (odd[3].re + odd[3].im) * -s};
+      for (int j = 0; j < 4; ++j)
+        x[j] = add(even[j], odd[j]), x[j + 4] = sub(even[j], odd[j]);
     } else {
       static_assert(radix == 5);
       constexpr T c1 = T(0.30901699437494742410), c2 = T(-0.80901699437494742410), s1 = T(0.95105651629515357212),
@@ -141,17 +154,19 @@ struct Group {
       }
   }
 
-  /// A mixed-radix transform of length n in `from`; returns which of the places holds the result.
-  static Place mixedRadix(const LinePlan<T> &plan, int64_t n, Place from, Place spare) {
-    int64_t stride = 1, current = n;
+  /// A mixed-radix transform of length n in `from`; returns which of the places holds the result. `begin` and `end` leave out passes
+  /// that happen elsewhere: `stride` is the product of the radices before.
+  static Place mixedRadix(const LinePlan<T> &plan, int64_t n, Place from, Place spare, std::size_t begin, std::size_t end, int64_t stride = 1) {
+    int64_t current = n / stride;
     const T *roots = plan.roots.data();
-    for (int64_t radix : plan.radices) {
-      int64_t m = current / radix;
+    for (std::size_t number = begin; number < end; ++number) {
+      int64_t radix = plan.radices[number], m = current / radix;
       switch (radix) {
       case 2: pass<2>(from, spare, roots, n, m, stride); break;
       case 3: pass<3>(from, spare, roots, n, m, stride); break;
       case 4: pass<4>(from, spare, roots, n, m, stride); break;
       case 5: pass<5>(from, spare, roots, n, m, stride); break;
+      case 8: pass<8>(from, spare, roots, n, m, stride); break;
       default: oddPass(from, spare, roots, n, m, stride, radix, plan.small[std::size_t(radix)].data()); break;
       }
       Place last = from;
@@ -165,18 +180,18 @@ struct Group {
   static Place transform(const LinePlan<T> &plan, Place from, Place spare) {
     int64_t n = plan.n, length = plan.convolution;
     if (!length)
-      return mixedRadix(plan, n, from, spare);
+      return mixedRadix(plan, n, from, spare, 0, plan.radices.size());
     const T *chirp = plan.chirp.data(), *spectrum = plan.spectrum.data();
     for (int64_t k = 0; k < n; ++k)
       from.store(k, mul(from.load(k), chirp[k], chirp[n + k]));
     for (int64_t k = n; k < length; ++k)
       from.store(k, {});
-    Place there = mixedRadix(plan, length, from, spare);
+    Place there = mixedRadix(plan, length, from, spare, 0, plan.radices.size());
     for (int64_t k = 0; k < length; ++k)
       there.store(k, mul(there.load(k), spectrum[k], spectrum[length + k]));
     // The inverse transform is the forward one with the parts exchanged.
     Place other = there.re == from.re ? spare : from;
-    Place back = mixedRadix(plan, length, there.swapped(), other.swapped()).swapped();
+    Place back = mixedRadix(plan, length, there.swapped(), other.swapped(), 0, plan.radices.size()).swapped();
     for (int64_t k = 0; k < n; ++k)
       back.store(k, mul(back.load(k), chirp[k], chirp[n + k]));
     return back;
@@ -215,6 +230,7 @@ struct Group {
   const T *in[lanes];
   T *out[lanes];
   bool sideBySide = false, outSideBySide = false;
+  int64_t turnsOf = 0; ///< the first line's place among the turns
 
   Group(const Lines<T> &lines, int64_t group) : job(lines) {
     int64_t first = group * lanes;
@@ -234,9 +250,11 @@ struct Group {
     int64_t i = 0;
     for (; i + lanes <= numbers; i += lanes) {
       V rows[lanes];
+#pragma clang loop unroll(full)
       for (int l = 0; l < lanes; ++l)
         rows[l] = load(in[l] + i);
       exchangeAll<lanes / 2>(rows);
+#pragma clang loop unroll(full)
       for (int l = 0; l < lanes; ++l)
         visit(i + l, rows[l]);
     }
@@ -252,10 +270,13 @@ struct Group {
     int64_t i = 0;
     for (; i + lanes <= numbers; i += lanes) {
       V rows[lanes];
+#pragma clang loop unroll(full)
       for (int l = 0; l < lanes; ++l)
         rows[l] = value(i + l);
       exchangeAll<lanes / 2>(rows);
-      for (int64_t l = 0; l < count; ++l)
+      // Lines beyond the last one are the last one.
+#pragma clang loop unroll(full)
+      for (int l = 0; l < lanes; ++l)
         store(rows[l], out[l] + i);
     }
     for (; i < numbers; ++i) {
@@ -304,6 +325,144 @@ struct Group {
     }
   }
 
+  /// Points of rows that lie side by side in a vector.
+  static constexpr int64_t block = lanes / 2;
+
+  static bool hasOwnButterfly(int64_t radix) { return radix <= 5 || radix == 8; }
+  bool readsPoints() const { return job.inStep != 2 && sideBySide; }
+  bool writesPoints() const { return job.outStep != 2 && outSideBySide; }
+  /// The first pass can read the tensor: no other step comes before it.
+  bool canStart(const LinePlan<T> &plan) const {
+    using Ends = typename Lines<T>::Ends;
+    return (job.ends == Ends::Complex || job.ends == Ends::RealIn) && !plan.convolution && plan.radices.size() >= 2 &&
+           hasOwnButterfly(plan.radices[0]) && (readsPoints() || (job.inStep == 2 && plan.n / plan.radices[0] >= block));
+  }
+  /// The last pass can write the tensor.
+  bool canEnd(const LinePlan<T> &plan) const {
+    using Ends = typename Lines<T>::Ends;
+    return (job.ends == Ends::Complex || job.ends == Ends::RealOut) && !plan.convolution && plan.radices.size() >= 2 &&
+           hasOwnButterfly(plan.radices[plan.radices.size() - 1]) && (writesPoints() || (job.outStep == 2 && !job.turns && plan.n / plan.radices[plan.radices.size() - 1] >= block));
+  }
+
+  template <int radix>
+  void firstPass(const LinePlan<T> &plan, Place to) const {
+    int64_t n = plan.n, m = n / radix;
+    const T *roots = plan.roots.data();
+    auto combine = [&](int64_t p, Number *x) MILLRACE_INLINE_LAMBDA {
+      butterfly<radix>(x);
+      to.store(radix * p, x[0]);
+      for (int j = 1; j < radix; ++j)
+        to.store(radix * p + j, mul(x[j], roots[p * j], roots[n + p * j]));
+    };
+    auto given = [&](V re, V im) MILLRACE_INLINE_LAMBDA { return job.swapIn ? Number{im, re} : Number{re, im}; };
+    if (readsPoints()) {
+      for (int64_t p = 0; p < m; ++p) {
+        Number x[radix];
+        for (int k = 0; k < radix; ++k) {
+          const T *at = in[0] + (p + m * k) * job.inStep;
+          Number z = split(load(at), load(at + lanes), Sequence());
+          x[k] = given(z.re, z.im);
+        }
+        combine(p, x);
+      }
+      return;
+    }
+    for (int64_t next = 0; next < m; next += block) {
+      int64_t first = next + block <= m ? next : m - block; // some once more rather than one by one
+      V rows[radix][lanes];
+      for (int k = 0; k < radix; ++k) {
+        V turned[lanes];
+#pragma clang loop unroll(full)
+        for (int l = 0; l < lanes; ++l)
+          turned[l] = load(in[l] + 2 * (first + m * k));
+        exchangeAll<lanes / 2>(turned);
+#pragma clang loop unroll(full)
+        for (int l = 0; l < lanes; ++l)
+          rows[k][l] = turned[l];
+      }
+      for (int64_t i = 0; i < block; ++i) {
+        Number x[radix];
+        for (int k = 0; k < radix; ++k)
+          x[k] = given(rows[k][2 * i], rows[k][2 * i + 1]);
+        combine(first + i, x);
+      }
+    }
+  }
+
+  template <int radix>
+  void lastPass(const LinePlan<T> &plan, Place from, bool isSwapped) const {
+    int64_t n = plan.n, stride = n / radix, group = job.turns ? turnsOf : 0;
+    T scale = job.scale;
+    auto combine = [&](int64_t q, Number *x) MILLRACE_INLINE_LAMBDA {
+      for (int k = 0; k < radix; ++k)
+        x[k] = from.load(q + stride * k);
+      butterfly<radix>(x);
+      for (int j = 0; j < radix; ++j) {
+        if (job.turns) {
+          const T *re = job.turns + (q + stride * j) * job.lines + group, *im = re + n * job.lines;
+          V c = load(re), s = load(im);
+          x[j] = {x[j].re * c - x[j].im * s, x[j].re * s + x[j].im * c};
+        }
+        if (scale != 1)
+          x[j] = scaled(x[j], scale);
+        if (isSwapped)
+          x[j] = {x[j].im, x[j].re};
+      }
+    };
+    if (writesPoints()) {
+      for (int64_t q = 0; q < stride; ++q) {
+        Number x[radix];
+        combine(q, x);
+        for (int j = 0; j < radix; ++j) {
+          T *at = out[0] + (q + stride * j) * job.outStep;
+          store(joinLow(x[j].re, x[j].im, Sequence()), at);
+          store(joinHigh(x[j].re, x[j].im, Sequence()), at + lanes);
+        }
+      }
+      return;
+    }
+    for (int64_t next = 0; next < stride; next += block) {
+      int64_t first = next + block <= stride ? next : stride - block;
+      V rows[radix][lanes];
+      for (int64_t i = 0; i < block; ++i) {
+        Number x[radix];
+        combine(first + i, x);
+        for (int j = 0; j < radix; ++j)
+          rows[j][2 * i] = x[j].re, rows[j][2 * i + 1] = x[j].im;
+      }
+      for (int j = 0; j < radix; ++j) {
+        V turned[lanes];
+#pragma clang loop unroll(full)
+        for (int l = 0; l < lanes; ++l)
+          turned[l] = rows[j][l];
+        exchangeAll<lanes / 2>(turned);
+        // Lines beyond the last one are the last one.
+#pragma clang loop unroll(full)
+        for (int l = 0; l < lanes; ++l)
+          store(turned[l], out[l] + 2 * (first + stride * j));
+      }
+    }
+  }
+
+  void start(const LinePlan<T> &plan, Place to) const {
+    switch (plan.radices[0]) {
+    case 2: return firstPass<2>(plan, to);
+    case 3: return firstPass<3>(plan, to);
+    case 4: return firstPass<4>(plan, to);
+    case 5: return firstPass<5>(plan, to);
+    default: return firstPass<8>(plan, to);
+    }
+  }
+  void finish(const LinePlan<T> &plan, Place from, bool isSwapped) const {
+    switch (plan.radices[plan.radices.size() - 1]) {
+    case 2: return lastPass<2>(plan, from, isSwapped);
+    case 3: return lastPass<3>(plan, from, isSwapped);
+    case 4: return lastPass<4>(plan, from, isSwapped);
+    case 5: return lastPass<5>(plan, from, isSwapped);
+    default: return lastPass<8>(plan, from, isSwapped);
+    }
+  }
+
   void turn(Place z, int64_t first) const {
     int64_t n = job.plan->n;
     const T *re = job.turns, *im = re + n * job.lines;
@@ -319,12 +478,38 @@ struct Group {
     }
   }
 
-  void run(int64_t group, T *scratch) const {
+  void run(int64_t group, T *scratch) {
     using Ends = typename Lines<T>::Ends;
     const LinePlan<T> &plan = *job.plan;
     int64_t n = plan.n, size = (plan.convolution ? plan.convolution : n) + 1;
     V *memory = reinterpret_cast<V *>(scratch);
     Place from = {memory, memory + size}, spare = {memory + 2 * size, memory + 3 * size};
+    bool starts = canStart(plan), ends = canEnd(plan);
+    turnsOf = group * lanes;
+    if (starts)
+      start(plan, from);
+    else
+      fetch(plan, from, spare);
+    int64_t stride = starts ? plan.radices[0] : 1;
+    Place done = plan.convolution ? transform(plan, from, spare)
+                                  : mixedRadix(plan, n, from, spare, starts, plan.radices.size() - ends, stride);
+    if (ends)
+      return finish(plan, done, job.swapOut != (job.ends == Ends::RealOut));
+    if (job.turns)
+      turn(done, group * lanes);
+    switch (job.ends) {
+    case Ends::Complex: return storeComplex(done, n);
+    case Ends::RealIn: splitReal(plan, done); return storeComplex(done, n + 1);
+    case Ends::RealOut: return storeComplex(done.swapped(), n);
+    case Ends::OddReal: return storeComplex(done, n / 2 + 1);
+    case Ends::OddOut: return storeRows(n, [&](int64_t k) { return done.im[k] * job.scale; });
+    }
+  }
+
+  /// What the passes begin with, from the tensor.
+  void fetch(const LinePlan<T> &plan, Place &from, Place &spare) const {
+    using Ends = typename Lines<T>::Ends;
+    int64_t n = plan.n;
     switch (job.ends) {
     case Ends::Complex:
     case Ends::RealIn: loadComplex(from, n); break;
@@ -344,16 +529,6 @@ struct Group {
       from = from.swapped(), spare = spare.swapped();
       break;
     }
-    Place done = transform(plan, from, spare);
-    if (job.turns)
-      turn(done, group * lanes);
-    switch (job.ends) {
-    case Ends::Complex: return storeComplex(done, n);
-    case Ends::RealIn: splitReal(plan, done); return storeComplex(done, n + 1);
-    case Ends::RealOut: return storeComplex(done.swapped(), n);
-    case Ends::OddReal: return storeComplex(done, n / 2 + 1);
-    case Ends::OddOut: return storeRows(n, [&](int64_t k) { return done.im[k] * job.scale; });
-    }
   }
 
   static void transformGroups(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch) {
@@ -362,6 +537,7 @@ struct Group {
   }
 };
 
+#undef MILLRACE_INLINE_LAMBDA
 #undef MILLRACE_INLINE
 
 } // namespace millrace::runtime::fft

@@ -13,19 +13,40 @@ std::vector<T> partsOf(const ComplexTable &table) {
   return parts;
 }
 
+/// Fewer passes with eight points at a time, where registers hold them.
+std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
+  std::vector<int64_t> radices = fftRadices(n);
+  if (!hasManyRegisters)
+    return radices;
+  int twos = 0;
+  for (; n % 2 == 0; n /= 2)
+    ++twos;
+  std::vector<int64_t> passes;
+  while (twos >= 5 || twos == 3)
+    passes.push_back(8), twos -= 3;
+  for (; twos >= 2; twos -= 2)
+    passes.push_back(4);
+  if (twos)
+    passes.push_back(2);
+  for (int64_t radix : radices)
+    if (radix % 2)
+      passes.push_back(radix);
+  return passes;
+}
+
 } // namespace
 
 template <typename T>
-LinePlan<T>::LinePlan(int64_t n) : n(n), radices(fftRadices(n)) {
+LinePlan<T>::LinePlan(int64_t n, bool hasManyRegisters) : n(n), radices(passesOf(n, hasManyRegisters)) {
   if (!radices.empty() && radices.back() > largestRadix) {
     convolution = chirpLength(n);
-    radices = fftRadices(convolution);
+    radices = passesOf(convolution, hasManyRegisters);
     chirp = partsOf<T>(runtime::chirp(n));
     spectrum = partsOf<T>(chirpSpectrum(n));
   }
   roots = partsOf<T>(rootsOfUnity(convolution ? convolution : n));
   for (int64_t radix : radices)
-    if (radix > 5) {
+    if (radix > 5 && radix % 2) {
       small.resize(std::size_t(radix) + 1);
       small.back() = partsOf<T>(rootsOfUnity(radix));
     }

@@ -10,7 +10,7 @@ namespace millrace::runtime::fft {
 /// How a complex line of length n is transformed: tables, made once per program.
 template <typename T>
 struct LinePlan {
-  explicit LinePlan(int64_t n);
+  LinePlan(int64_t n, bool hasManyRegisters);
   int64_t n = 1;
   std::vector<int64_t> radices;        ///< of n, or of `convolution` where that is not 0
   std::vector<T> roots;                ///< e^(-2 pi i k / n) for all k, or of the convolution: real parts, then imaginary ones

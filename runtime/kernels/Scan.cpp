@@ -262,7 +262,8 @@ template <typename T, typename Op>
 void scanAll(Work<T> w) {
   ThreadPool &pool = ThreadPool::global();
   auto run = [&](int64_t end, int64_t elementsEach, ThreadPool::Body body) {
-    pool.run(end, pieceSize(end, uint64_t(elementsEach) * 500, 1, pool.size()), body, &w);
+    uint64_t picoseconds = uint64_t(elementsEach) * 500;
+    pool.run(end, pieceSize(end, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(end))), body, &w);
   };
   if (w.stride > 1)
     return run(w.lines / w.stride * ((w.stride + kColumns - 1) / kColumns), w.length * std::min(w.stride, kColumns), scanColumns<T, Op>);

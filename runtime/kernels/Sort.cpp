@@ -15,11 +15,15 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <optional>
 
 namespace millrace::runtime {
 namespace {
 
 constexpr int64_t kShortLine = 48;         ///< sorted by insertion
+constexpr int64_t kNetworkLine = 256;      ///< up to here several lines are sorted side by side
+constexpr int64_t kLanes = 16;             ///< of them
+constexpr int64_t kFewLines = 4;           ///< fewer are not worth the lanes
 constexpr int64_t kWideDigits = 4096;      ///< from this length on digits have 11 bits, before 8
 constexpr int64_t kSharedLine = 1 << 16;   ///< from this length on all threads sort one line
 constexpr int kMaxThreads = 32;
@@ -84,6 +88,57 @@ T *sortKeys(T *data, T *spare, int64_t n) {
   }
   return n < kWideDigits ? radixSort<T, 8>(data, spare, n) : radixSort<T, 11>(data, spare, n);
 }
+
+#if defined(__x86_64__)
+#define MILLRACE_FOR_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define MILLRACE_FOR_WIDE_VECTORS
+#endif
+
+typedef uint8_t Lanes8 __attribute__((ext_vector_type(kLanes)));
+typedef uint16_t Lanes16 __attribute__((ext_vector_type(kLanes)));
+typedef uint32_t Lanes32 __attribute__((ext_vector_type(kLanes)));
+typedef uint64_t Lanes64 __attribute__((ext_vector_type(kLanes), aligned(64)));
+
+/// Rows i and j of a table: the lesser of each two goes to row i.
+struct Exchange {
+  uint16_t i, j;
+};
+
+template <typename Row>
+__attribute__((always_inline)) inline void exchangeRows(void *table, const Exchange *network, size_t count) {
+  Row *rows = static_cast<Row *>(table);
+  for (size_t e = 0; e < count; ++e) {
+    Row a = rows[network[e].i], b = rows[network[e].j];
+    rows[network[e].i] = __builtin_elementwise_min(a, b);
+    rows[network[e].j] = __builtin_elementwise_max(a, b);
+  }
+}
+MILLRACE_FOR_WIDE_VECTORS void exchange8(void *table, const Exchange *network, size_t count) { exchangeRows<Lanes8>(table, network, count); }
+MILLRACE_FOR_WIDE_VECTORS void exchange16(void *table, const Exchange *network, size_t count) { exchangeRows<Lanes16>(table, network, count); }
+MILLRACE_FOR_WIDE_VECTORS void exchange32(void *table, const Exchange *network, size_t count) { exchangeRows<Lanes32>(table, network, count); }
+MILLRACE_FOR_WIDE_VECTORS void exchange64(void *table, const Exchange *network, size_t count) { exchangeRows<Lanes64>(table, network, count); }
+
+/// Sorts every lane of a table of `n` rows.
+class Network {
+public:
+  explicit Network(int64_t n) {
+    for (int64_t p = 1; p < n; p *= 2)
+      for (int64_t k = p; k >= 1; k /= 2)
+        for (int64_t j = k % p; j + k < n; j += 2 * k)
+          for (int64_t i = j; i < std::min(j + k, n - k); ++i)
+            if (i / (2 * p) == (i + k) / (2 * p))
+              exchanges.push_back({uint16_t(i), uint16_t(i + k)});
+  }
+  template <typename Bits>
+  void sort(Bits *table) const {
+    constexpr auto run = sizeof(Bits) == 1 ? exchange8 : sizeof(Bits) == 2 ? exchange16 : sizeof(Bits) == 4 ? exchange32 : exchange64;
+    run(table, exchanges.data(), exchanges.size());
+  }
+
+private:
+  std::vector<Exchange> exchanges;
+};
 
 int64_t partCount() { return std::min<int64_t>(ThreadPool::global().size(), kMaxThreads); }
 
@@ -202,8 +257,25 @@ struct Sorting {
     size_t width = byteSize(call.arguments[keys.front().operand].dtype);
     bool onlyKey = keys.size() == 1 && results.size() == 1 && results[0] == int64_t(keys[0].operand);
     KeyMemory memory;
+    bool isShort = !shared && length >= 2 && length <= kNetworkLine && keys.size() == 1 && (onlyKey || width <= 4);
+    std::optional<Network> network;
+    if (isShort && end - begin >= kFewLines)
+      network.emplace(length);
     for (int64_t line = begin; line < end; ++line) {
       bool done = false;
+      if (network && end - line >= kFewLines) {
+        int64_t count = std::min(kLanes, end - line);
+        switch (width) {
+        case 1: done = sortSideBySide<uint8_t>(line, count, *network, memory, onlyKey); break;
+        case 2: done = sortSideBySide<uint16_t>(line, count, *network, memory, onlyKey); break;
+        case 4: done = sortSideBySide<uint32_t>(line, count, *network, memory, onlyKey); break;
+        case 8: done = sortSideBySide<uint64_t>(line, count, *network, memory, onlyKey); break;
+        }
+        if (done) {
+          line += count - 1;
+          continue;
+        }
+      }
       if (onlyKey)
         switch (width) {
         case 1: done = sortElements<uint8_t>(line, memory, shared); break;
@@ -217,6 +289,55 @@ struct Sorting {
   }
 
 private:
+  /// Lines [first, first + count), each in a lane. False, with nothing written, if only the elements are wanted and there are some that are
+  /// equal but not the same.
+  template <typename Bits>
+  bool sortSideBySide(int64_t first, int64_t count, const Network &network, KeyMemory &memory, bool onlyKey) const {
+    const ElementOrder &order = keys.front().order;
+    const Bits *from = static_cast<const Bits *>(call.arguments[keys.front().operand].data);
+    int64_t starts[kLanes];
+    for (int64_t l = 0; l < kLanes; ++l)
+      starts[l] = start(first + std::min(l, count - 1));
+    if (onlyKey) {
+      Bits *table = memory.take<Bits>(length * kLanes);
+      Bits *to = static_cast<Bits *>(call.results[0].data);
+      return order.withKey<Bits>([&](auto key) {
+        Bits lost = 0;
+        for (int64_t l = 0; l < kLanes; ++l)
+          for (int64_t i = 0; i < length; ++i) {
+            Bits bits = from[starts[l] + i * stride], made = key(bits);
+            table[i * kLanes + l] = made;
+            if (order.hasEqualElements())
+              lost |= order.element(made) ^ bits;
+          }
+        if (lost)
+          return false;
+        network.sort(table);
+        for (int64_t l = 0; l < count; ++l)
+          for (int64_t i = 0; i < length; ++i)
+            to[starts[l] + i * stride] = order.element(table[i * kLanes + l]);
+        return true;
+      });
+    }
+    // Equal keys stay in order because their positions are behind them.
+    uint64_t *table = memory.take<uint64_t>(length * kLanes);
+    order.withKey<Bits>([&](auto key) {
+      for (int64_t l = 0; l < kLanes; ++l)
+        for (int64_t i = 0; i < length; ++i)
+          table[i * kLanes + l] = uint64_t(key(from[starts[l] + i * stride])) << 32 | uint64_t(i);
+      return 0;
+    });
+    network.sort(table);
+    uint32_t positions[kNetworkLine];
+    for (int64_t l = 0; l < count; ++l) {
+      for (int64_t i = 0; i < length; ++i)
+        positions[i] = uint32_t(table[i * kLanes + l]);
+      for (size_t r = 0; r < results.size(); ++r)
+        gather(r, first + l, positions, false);
+    }
+    return true;
+  }
+
   /// False, with nothing written, if the line holds elements that are equal but not the same.
   template <typename Bits>
   bool sortElements(int64_t line, KeyMemory &memory, bool shared) const {
@@ -431,9 +552,12 @@ Status sort(const CustomCall &call) {
       code = 1;
     }
   } else {
-    // Some 10 nanoseconds per element and key.
-    uint64_t picoseconds = uint64_t(sorting.length) * 10'000 * sorting.keys.size();
-    code = pool.run(sorting.lines, pieceSize(sorting.lines, picoseconds, 1, pool.size()), pieces, &sorting);
+    // Some 10 nanoseconds per element and key; two where lines are sorted side by side.
+    bool isShort = sorting.length <= kNetworkLine && sorting.keys.size() == 1;
+    uint64_t picoseconds = uint64_t(sorting.length) * (isShort ? 2'000 : 10'000) * sorting.keys.size();
+    uint64_t least = pool.leastPiece(false, picoseconds * uint64_t(sorting.lines));
+    int64_t piece = pieceSize(sorting.lines, picoseconds, isShort ? uint64_t(kLanes) : 1, pool.size(), least);
+    code = pool.run(sorting.lines, piece, pieces, &sorting);
   }
   return code == 0 ? Status() : resourceExhausted("no memory for sorting");
 }

@@ -68,7 +68,7 @@ Status select(const CustomCall &call, const ElementOrder &order) {
   int64_t count = n ? x.elements() / n : 0;
   // About a nanosecond per element, and a heap operation for some of the first.
   uint64_t picoseconds = uint64_t(n) * 1000 + uint64_t(double(k) * std::log2(double(n) + 1) * 20000);
-  int32_t code = k == 0 ? 0 : pool.run(count, pieceSize(count, picoseconds, 1, pool.size()), rows, &work);
+  int32_t code = k == 0 ? 0 : pool.run(count, pieceSize(count, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(count))), rows, &work);
   return code == 0 ? Status() : resourceExhausted("no memory for the selection");
 }
 

@@ -67,6 +67,19 @@ def test_every_type_of_key(tmp_path):
     check(sorts, *arguments, tmp_path=tmp_path, compare=same_bits)
 
 
+@pytest.mark.parametrize("length", [2, 7, 16, 33, 100, 255])
+def test_short_lines_side_by_side(length, tmp_path):
+    """Lines in the lanes of vectors, a rest of them, and few that are not worth it; along the last dimension and another one."""
+    many = 4096 // length + 5  # few elements are sorted by a kernel
+    arguments = [keys(dtype, *shape) for dtype in FLOATS + INTEGERS for shape in ((many, length), (length, many))]
+
+    def sorts(*xs):
+        return [made for x in xs for axis in [int(x.shape[0] == length)]
+                for made in (lax.sort(x, dimension=1 - axis), jnp.argsort(x, axis=1 - axis), jnp.sort(x, axis=1 - axis, descending=True))]
+
+    check(sorts, *arguments, tmp_path=tmp_path, compare=same_bits)
+
+
 def test_orders(tmp_path):
     """Several keys, payloads of other types, dimensions that are not the last one, descending."""
     x, y, z = keys(np.float32, 70, 6, 5), keys(np.int16, 70, 6, 5), keys(np.float64, 70, 6, 5)
@@ -141,7 +154,7 @@ def test_another_comparator_stays(tmp_path):
 
 # Lines of groups and the rest of one; along the last axis and before it; cut into matrices; with a large prime factor.
 SHAPES = [((19, 24), 1), ((24, 19), 0), ((3, 100, 21), 1), ((5, 77), 1), ((1, 4096), 1), ((1, 9240), 1), ((2, 16384), 1), ((9, 67), 1),
-          ((1, 2018), 1), ((17, 1), 1), ((8, 125), 1)]
+          ((1, 2018), 1), ((17, 1), 1), ((8, 125), 1), ((19, 512), 1), ((33, 64), 1), ((64, 48), 0), ((20, 1000), 1), ((5, 160), 1)]
 
 
 @pytest.mark.parametrize("dtype", (np.float32, np.float64))
