@@ -113,10 +113,8 @@ public:
 
 private:
   void visitBoundaries() {
-    bool changed = false;
     for (auto [i, node] : enumerate(graph.boundaries))
-      changed |= visit(node, -1 - int(i));
-    graph.stepCount += changed;
+      graph.stepCount += visit(node, -1 - int(i));
   }
 
   void push(int node) {

@@ -74,7 +74,7 @@ struct Graph {
   /// Ties of returned values to results of functions; visited before and after everything else.
   std::vector<GraphNode> boundaries;
   std::vector<llvm::SmallVector<int>> groups;
-  /// Filled if wanted; all boundaries together are one step.
+  /// Filled if wanted.
   bool recordsSteps = false;
   std::vector<GraphStep> steps;
   int stepCount = 0;

@@ -229,16 +229,18 @@ static void attachSteps(ModuleGraph &graph) {
     };
     SmallVector<sdy::AxisToPropagationDetailsAttr> entries;
     auto &ofOp = steps[op];
-    // Several results in one step.
-    bool joins = !ofOp.empty() && ofOp.back().getStepIndex() == step.number;
-    if (joins)
-      llvm::append_range(entries, ofOp.pop_back_val().getAxisEntries());
     for (const GraphStep::Edge &edge : step.edges) {
       auto entry = sdy::AxisToPropagationDetailsAttr::get(context, graph.nameOf(edge.axis, step.mesh), ref(edge.source),
                                                           llvm::map_to_vector(edge.targets, ref));
-      if (llvm::none_of(entries, [&](sdy::AxisToPropagationDetailsAttr each) { return each.getAxisName() == entry.getAxisName(); }))
+      // Another result of the function, which is not told from the first.
+      bool known = functions.contains(op) && llvm::any_of(ofOp, [&](sdy::PropagationOneStepAttr before) {
+                     return llvm::is_contained(before.getAxisEntries(), entry);
+                   });
+      if (!known)
         entries.push_back(entry);
     }
+    if (entries.empty() && functions.contains(op))
+      continue;
     llvm::sort(entries, [](auto a, auto b) {
       auto key = [](sdy::AxisRefAttr axis) { return std::tuple(axis.getName(), axis.getPreSize()); };
       return key(a.getAxisName()) < key(b.getAxisName());

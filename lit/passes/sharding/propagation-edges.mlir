@@ -38,6 +38,21 @@ func.func @several(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a
 
 // -----
 
+sdy.mesh @mesh = <["a"=2]>
+
+// Results of a function are steps of their own, what happened to the second as to the first is not said again.
+// CHECK-LABEL: @returned
+// CHECK-SAME: -> (tensor<8xf32> {sdy.propagation_edges = #sdy.propagation_edges<[{step-0 = [{"a" = result-0 -> [operand-0]}]}]>
+func.func @returned(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}, tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+  // CHECK: stablehlo.negate {{.*}}step-2
+  %0 = stablehlo.negate %x : tensor<8xf32>
+  // CHECK: stablehlo.sine {{.*}}step-3
+  %1 = stablehlo.sine %y : tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 sdy.mesh @mesh = <["a"=2, "b"=2]>
 
 // A manual computation's arguments and results; manual axes come from what is said at its edge.
