@@ -54,8 +54,10 @@ struct PropagateShardingFromFuncToCall : impl::PropagateShardingFromFuncToCallPa
 
 struct PropagateToFuncResults : impl::PropagateToFuncResultsPassBase<PropagateToFuncResults> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal() || function.getName() == "main")
+    auto functions = getOperation().getOps<func::FuncOp>();
+    bool isAlone = llvm::hasSingleElement(functions); // the program, whatever its name
+    for (func::FuncOp function : functions) {
+      if (isAlone || function.isExternal() || function.getName() == "main")
         continue;
       for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
         if (sdy::TensorShardingAttr sharding = sdy::getSharding(value))

@@ -32,12 +32,17 @@ func.func private @other(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, 
 
 // -----
 
+sdy.mesh @mesh = <["a"=2]>
+
 // The user's rules stay.
 // RULES-LABEL: @rules
-func.func @rules(%x: tensor<8x4xf32>) {
+// A function alone is the program.
+// RESULTS-LABEL: @rules
+// RESULTS-SAME: -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>})
+func.func @rules(%x: tensor<8x4xf32>) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) {
   // RULES: stablehlo.custom_call @mine(%arg0) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=8, j=4}, custom>}
   %0 = stablehlo.custom_call @mine(%x) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
   // RULES: stablehlo.negate %arg0 :
   %1 = stablehlo.negate %x {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=4}>} : tensor<8x4xf32>
-  return
+  return %x : tensor<8x4xf32>
 }
