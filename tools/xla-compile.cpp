@@ -48,6 +48,7 @@ int main(int argc, char **argv) {
     return 1;
   if (runtime::Status status = mesh.empty() ? runtime::Status() : tools::applyMesh(*module, mesh); !status.ok())
     return tools::fail("xla-compile", status.message());
+  tools::adoptMesh(*module, ~0u);
   if (explain)
     return tools::writeExplanation(*module, input, output);
   std::string text;

@@ -5,12 +5,15 @@
 // RUN: xla-compile %s --entry=donated --emit=program | FileCheck %s --check-prefix=DONATED
 // RUN: xla-compile %s --entry=updated --emit=program | FileCheck %s --check-prefix=UPDATED
 // RUN: xla-compile %s --entry=apart --emit=program | FileCheck %s --check-prefix=APART
+// RUN: xla-compile %s --entry=unknown --emit=program | FileCheck %s --check-prefix=UNKNOWN
+// RUN: xla-compile %s --entry=nested --no-fusion --emit=program | FileCheck %s --check-prefix=NESTED
 // RUN: xla-run %s --entry=split --verify
 // RUN: xla-run %s --entry=join --verify
 // RUN: xla-run %s --entry=loop --verify
 // RUN: xla-run %s --entry=donated --verify
 // RUN: xla-run %s --entry=updated --verify
 // RUN: xla-run %s --entry=apart --verify
+// RUN: xla-run %s --entry=nested --verify
 
 // Two readers of each part, so that the slice is not made in a kernel of its reader; the second part does not begin at a cache line.
 // SPLIT-DAG: %[[X:[0-9]+]] = argument 0
@@ -115,4 +118,22 @@ func.func @apart(%x: tensor<8x64xf32>) -> (tensor<8x8xf32>, tensor<4x4xf32>) {
   %a = stablehlo.dot_general %columns, %columns, contracting_dims = [1] x [1] : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x8xf32>
   %b = stablehlo.dot_general %rows, %rows, contracting_dims = [1] x [1] : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x4xf32>
   return %a, %b : tensor<8x8xf32>, tensor<4x4xf32>
+}
+
+// Where the second operand begins is not known.
+// UNKNOWN: kernel concatenate
+func.func @unknown(%x: tensor<?x4xf32>, %y: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %r = stablehlo.concatenate %x, %y, dim = 0 : (tensor<?x4xf32>, tensor<2x4xf32>) -> tensor<5x4xf32>
+  return %r : tensor<5x4xf32>
+}
+
+// A part of a part is in its place, too: only the argument is copied.
+// NESTED-COUNT-1: copy
+// NESTED-NOT: copy
+func.func @nested(%x: tensor<100x4xf32>, %y: tensor<7x4xf32>) -> tensor<207x4xf32> {
+  %a = stablehlo.exponential %x : tensor<100x4xf32>
+  %b = stablehlo.tanh %x : tensor<100x4xf32>
+  %inner = stablehlo.concatenate %a, %b, dim = 0 : (tensor<100x4xf32>, tensor<100x4xf32>) -> tensor<200x4xf32>
+  %r = stablehlo.concatenate %inner, %y, dim = 0 : (tensor<200x4xf32>, tensor<7x4xf32>) -> tensor<207x4xf32>
+  return %r : tensor<207x4xf32>
 }

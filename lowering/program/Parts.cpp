@@ -54,7 +54,8 @@ std::vector<uint64_t> partsOf(func::FuncOp kernel) {
     return {};
   auto type = cast<RankedTensorType>(join->getResult(0).getType());
   uint64_t bytes = elementBytes(type), offset = 0;
-  if (bytes == 0 || llvm::any_of(type.getShape().take_front(join.getDimension()), [](int64_t size) { return size != 1; }))
+  if (bytes == 0 || llvm::any_of(type.getShape().take_front(join.getDimension()), [](int64_t size) { return size != 1; }) ||
+      !llvm::all_of(join->getOperandTypes(), [](Type operand) { return cast<RankedTensorType>(operand).hasStaticShape(); }))
     return {};
   std::vector<uint64_t> offsets;
   for (Type operand : join->getOperandTypes()) {
@@ -123,7 +124,7 @@ SlotId FunctionBuilder::placeInJoin(Value value) {
     auto wanted = preferred.find(joined);
     if (copiedWhenMade.contains(joined) ||
         (wanted != preferred.end() &&
-         (llvm::is_contained(updatedStates, wanted->second) || argumentWritten(wanted->second) != kNone ||
+         (!result.slots[wanted->second].isStatic() || llvm::is_contained(updatedStates, wanted->second) || argumentWritten(wanted->second) != kNone ||
           result.slots[wanted->second].kind == Slot::Kind::View)))
       return kNone;
     slotFor(joined);
@@ -133,12 +134,14 @@ SlotId FunctionBuilder::placeInJoin(Value value) {
 
 void FunctionBuilder::completeJoin(func::CallOp join, ArrayRef<uint64_t> offsets) {
   SlotId whole = use(join.getResult(0));
+  const Slot &joined = result.slots[whole]; // itself a part of something, perhaps
+  SlotId base = joined.kind == Slot::Kind::View ? joined.index : whole;
+  uint64_t begin = joined.kind == Slot::Kind::View ? joined.offset : 0;
   for (auto [operand, offset] : llvm::zip_equal(join.getOperands(), offsets)) {
     SlotId part = use(operand);
-    const Slot &slot = result.slots[part];
-    if (slot.kind == Slot::Kind::View && slot.index == whole && slot.offset == offset)
-      continue;
-    if (slot.bytes != 0)
+    Slot::Kind kind = result.slots[part].kind;
+    bool isInPlace = kind == Slot::Kind::View && result.slots[part].index == base && result.slots[part].offset == begin + offset;
+    if (!isInPlace && result.slots[part].bytes != 0)
       copy(part, viewOf(whole, offset, cast<RankedTensorType>(operand.getType())), join.getLoc());
   }
 }

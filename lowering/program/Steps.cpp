@@ -270,7 +270,8 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
       SlotId nextSlot = newTemporary(type, freshDims(type));
       carried.push_back({i, {state, nextSlot}});
       exchanged.append({state, nextSlot});
-      if (next.getDefiningOp() && next.getDefiningOp()->getBlock() == &body && isa<func::CallOp>(next.getDefiningOp()))
+      // A value of static shape does not say how large a state of run-time shape becomes: it is copied, with its dims.
+      if (next.getType() == type && next.getDefiningOp() && next.getDefiningOp()->getBlock() == &body && isa<func::CallOp>(next.getDefiningOp()))
         preferred.try_emplace(next, nextSlot);
     }
     mapCarried(state);
@@ -324,7 +325,7 @@ LogicalResult FunctionBuilder::visitBranches(Operation *op) {
     steps = &branch;
     Operation *yield = region.front().getTerminator();
     for (auto [value, opResult] : llvm::zip_equal(yield->getOperands(), op->getResults()))
-      if (isTensor(value) && value.getDefiningOp() && value.getDefiningOp()->getBlock() == &region.front() &&
+      if (isTensor(value) && value.getType() == opResult.getType() && value.getDefiningOp() && value.getDefiningOp()->getBlock() == &region.front() &&
           isa<func::CallOp>(value.getDefiningOp()))
         preferred.try_emplace(value, slots.lookup(opResult));
     if (failed(visitBlock(region.front())))

@@ -2,6 +2,8 @@
 //===- Combiners.cpp - Computations whose summands may be combined in parts ===//
 #include "passes/spmd/Combiners.h"
 
+#include "dialects/sdy/Ops.h"
+
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -44,7 +46,11 @@ DenseElementsAttr neutralElement(Operation *combine, RankedTensorType type) {
 
 bool isNeutral(Value init, Operation *combine) {
   DenseElementsAttr value;
-  return matchPattern(init, m_Constant(&value)) && value == neutralElement(combine, cast<RankedTensorType>(init.getType()));
+  if (auto constant = init.getDefiningOp<sdy::ConstantOp>()) // what constants are while shardings propagate
+    value = dyn_cast<DenseElementsAttr>(constant.getValue());
+  else
+    matchPattern(init, m_Constant(&value));
+  return value && value == neutralElement(combine, cast<RankedTensorType>(init.getType()));
 }
 
 Operation *combinerOf(Region &computation) {

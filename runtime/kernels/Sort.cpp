@@ -226,15 +226,19 @@ public:
     if (ownBytes < bytes) {
       ownBytes = 0;
       own.reset(); // before the next one
-      own.reset(new char[bytes]);
+      own.reset(static_cast<char *>(::operator new[](bytes, kVectorAlignment)));
       ownBytes = bytes;
     }
     return reinterpret_cast<T *>(own.get());
   }
 
 private:
+  static constexpr std::align_val_t kVectorAlignment{64};
+  struct Free {
+    void operator()(char *memory) const { ::operator delete[](memory, kVectorAlignment); }
+  };
   static constexpr size_t kKeptBytes = size_t(32) << 20;
-  std::unique_ptr<char[]> own;
+  std::unique_ptr<char[], Free> own;
   size_t ownBytes = 0;
 };
 

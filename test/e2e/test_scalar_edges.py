@@ -6,6 +6,8 @@ every bit (NaN with NaN) unless the operation is a function, which has a toleran
 """
 import itertools
 import math
+import pathlib
+import subprocess
 
 import numpy as np
 import pytest
@@ -281,3 +283,21 @@ def test_total_order_of_small_floats(backend, tmp_path):
         one, other = (x.view(getattr(ml_dtypes, f"float8_{name[2:].lower()}")).astype(np.float32) for x in (a, b))
         wrong = np.flatnonzero((values.astype(bool) != (key(a, name) < key(b, name))) & ~(np.isnan(one) & np.isnan(other) & (a // 128 == b // 128)))
         assert wrong.size == 0, f"{name}: {a[wrong[0]]:#x} < {b[wrong[0]]:#x} is {values[wrong[0]]}"
+
+
+@pytest.mark.parametrize("k", [8, 64, 96])
+@pytest.mark.parametrize("target", ["host", "avx2"])
+def test_subnormal_factors_of_bf16(k, target, tmp_path):
+    """Factors below 2^-126 count in products of bf16, but where the processor's own instructions for bf16 take them for 0 (docs/accuracy.md)."""
+    tiny, large = 1e-39, 1e38
+    path, artifact = tmp_path / "tiny.mlir", tmp_path / "tiny.mr"
+    a, b, c = f"tensor<16x{k}xbf16>", f"tensor<{k}x16xbf16>", "tensor<16x16xf32>"
+    path.write_text(program("tiny", [("a", a), ("b", b)], [c],
+                            f"  %r0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({a}, {b}) -> {c}\n"))
+    factors = [np.full((16, k), tiny, ml_dtypes.bfloat16), np.full((k, 16), large, ml_dtypes.bfloat16)]
+    exact = k * float(factors[0][0, 0]) * float(factors[1][0, 0])
+    subprocess.run([tools.tool("xla-compile"), str(path), "-o", str(artifact), f"--target={target}"], check=True)
+    got = tools.run_file(str(artifact), factors)[0][0]
+    has_own_products = target == "host" and any(f in pathlib.Path("/proc/cpuinfo").read_text() for f in (" amx_bf16", " avx512_bf16"))
+    allowed = (0, exact) if has_own_products else (exact,)
+    assert all(any(math.isclose(v, each, rel_tol=1e-5) for each in allowed) for v in np.unique(got)), (np.unique(got), exact)

@@ -51,6 +51,17 @@ runtime::Status applyMesh(ModuleOp module, std::string_view text) {
   return {};
 }
 
+void adoptMesh(ModuleOp module, unsigned numDevices) {
+  if (module->hasAttr("mhlo.num_partitions") || module->hasAttr("mhlo.num_replicas"))
+    return;
+  int64_t devices = 0;
+  for (auto op : module.getOps<sdy::MeshOp>())
+    if (!op.getMesh().isMaximal())
+      devices = std::max<int64_t>(devices, op.getMesh().getTotalSize());
+  if (devices > 1 && devices <= numDevices)
+    module->setAttr("mhlo.num_partitions", Builder(module.getContext()).getI32IntegerAttr(int32_t(devices)));
+}
+
 runtime::Status checkMeshes(ModuleOp module, unsigned numDevices) {
   for (auto op : module.getOps<sdy::MeshOp>())
     if (int64_t size = op.getMesh().isMaximal() ? op.getMesh().getDeviceIds()[0] + 1 : op.getMesh().getTotalSize(); size > numDevices)

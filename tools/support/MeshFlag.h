@@ -14,6 +14,10 @@ namespace millrace::tools {
 /// axis that the text does not name.
 runtime::Status applyMesh(mlir::ModuleOp module, std::string_view text);
 
+/// A module with meshes that does not say for how many devices it is (Shardy's programs, written by hand) is one for as many as its largest
+/// mesh has, if there are `numDevices` or fewer of them.
+void adoptMesh(mlir::ModuleOp module, unsigned numDevices);
+
 /// InvalidArgument if a mesh of the module has more than `numDevices` devices.
 runtime::Status checkMeshes(mlir::ModuleOp module, unsigned numDevices);
 

@@ -210,6 +210,8 @@ int runFile(const RunFileOptions &options) {
       return fail(kTool, status.message());
     if (runtime::Status status = options.numDevices ? checkMeshes(*module, options.numDevices) : runtime::Status(); !status.ok())
       return fail(kTool, status.message());
+    if (options.numDevices)
+      adoptMesh(*module, options.numDevices);
     if (options.xlaSemantics && failed(giveXlaSemantics(*module)))
       return 1;
     if (options.interpreter)
