@@ -26,8 +26,14 @@ struct UnrollLoops : impl::UnrollLoopsPassBase<UnrollLoops> {
     SmallVector<shlo::WhileOp> loops;
     getOperation().walk<WalkOrder::PostOrder>([&](shlo::WhileOp loop) { loops.push_back(loop); });
     for (shlo::WhileOp loop : loops)
-      if (auto counted = countedLoop(loop); counted && isSmall(loop, counted->tripCount))
+      if (auto counted = countedLoop(loop); counted && keepsTypes(loop) && isSmall(loop, counted->tripCount))
         unroll(loop, counted->tripCount);
+  }
+
+  /// What goes round has the types of the results: users of a `?` may not take a value of static shape instead (a return).
+  static bool keepsTypes(shlo::WhileOp loop) {
+    return llvm::equal(loop->getOperandTypes(), loop->getResultTypes()) &&
+           llvm::equal(loop.getBody().front().getTerminator()->getOperandTypes(), loop->getResultTypes());
   }
 
   bool isSmall(shlo::WhileOp loop, int64_t tripCount) const {

@@ -68,3 +68,24 @@ func.func @bits(%a: tensor<4xui32>) -> tensor<4xui32> {
     }
   return %0#1 : tensor<4xui32>
 }
+
+// -----
+
+// Its body makes four rows, whatever the state has: the function returns any number of them.
+// CHECK-LABEL: @any_rows
+// CHECK: stablehlo.while
+func.func @any_rows(%a: tensor<?x4xf32>, %b: tensor<4x4xf32>) -> tensor<?x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<?x4xf32>
+    cond {
+      %two = stablehlo.constant dense<2> : tensor<i32>
+      %p = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %y = stablehlo.exponential %b : tensor<4x4xf32>
+      stablehlo.return %j, %y : tensor<i32>, tensor<4x4xf32>
+    }
+  return %0#1 : tensor<?x4xf32>
+}
