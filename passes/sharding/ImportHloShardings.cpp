@@ -2,6 +2,7 @@
 //===- ImportHloShardings.cpp - Strings over devices become axes of one mesh -===//
 // Input:   %a: {mhlo.sharding = "{devices=[2,4]<=[8]}"}, %b: {mhlo.sharding = "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"}
 // Output:  sdy.mesh @mesh = <["axis_0"=2, "axis_1"=4]> ... %a: [{"axis_0"}, {"axis_1"}], %b: [{"axis_1"}, {}]
+// The strings of other operations become annotations of their results; those that say what axes cannot are left to the partitioner.
 // Operations between @SPMDFullToShardShape and @SPMDShardToFullShape become manual computations.
 // What is about other axes or devices in another order is about a mesh of its own: nothing propagates from one to the other.
 // Leaves alone modules of one partition, with manual parts and several meshes, or with parts that are computed with outside of a region.
@@ -37,6 +38,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     // First everything is read: either all strings are about meshes, or nothing is changed.
     bool possible = true;
     module.walk([&](Operation *op) { possible = possible && consider(op); });
+    module.walk([&](Operation *op) { considerResults(op); });
     if (orders.empty())
       orders.push_back({{}, {1, devices}, {}, {}});
     // The inside of manual computations would be about several.
@@ -80,6 +82,10 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
           function.removeResultAttr(i, StringAttr::get(&getContext(), kAttr));
         }
     });
+    for (auto function : module.getOps<func::FuncOp>())
+      // A function may be called from a manual computation, where its values are parts.
+      if (!hasManualRegions || SymbolTable::symbolKnownUseEmpty(function, module))
+        function.walk([&](Operation *op) { annotateResults(op); });
     SmallVector<stablehlo::CustomCallOp> calls;
     module.walk([&](stablehlo::CustomCallOp call) {
       if (call.getCallTargetName() == "Sharding" && call->hasAttr(kAttr))
@@ -139,6 +145,67 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
   sdy::TensorShardingAttr inlined(const sdy::HloSharding &sharding, Type type, SmallVectorImpl<sdy::AxisRefAttr> &manual) {
     std::string error;
     return toSdy(sharding, cast<RankedTensorType>(type).getRank(), &getContext(), manual, error);
+  }
+
+  /// What an ordinary operation's string says of each of its tensors, nothing of its other results. Empty if that says nothing
+  /// that axes could say, or of scalars only.
+  SmallVector<StringAttr> textsOf(Operation *op) {
+    auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+    StringRef callee = call ? call.getCallTargetName() : "";
+    auto text = op->getAttrOfType<StringAttr>(kAttr);
+    if (!text || isa<func::FuncOp>(op) || op->hasAttr(sdy::shardingAttrName) || op->getParentOfType<sdy::ManualComputationOp>() ||
+        callee == target::sharding || callee == target::fullToShard || callee == target::shardToFull)
+      return {};
+    std::string error;
+    auto sharding = sdy::parseHloSharding(text.getValue(), error);
+    bool isTuple = sharding && sharding->kind == sdy::HloSharding::Kind::Tuple;
+    if (!sharding || (isTuple ? sharding->elements.size() : 1) != op->getNumResults())
+      return {};
+    SmallVector<StringAttr> texts;
+    bool saysSomething = false;
+    for (OpResult result : op->getResults()) {
+      auto tensor = dyn_cast<RankedTensorType>(result.getType());
+      const sdy::HloSharding &one = isTuple ? sharding->elements[result.getResultNumber()] : *sharding;
+      texts.push_back(tensor ? StringAttr::get(&getContext(), toString(one)) : StringAttr());
+      saysSomething |= tensor && tensor.getRank() > 0;
+    }
+    return saysSomething ? texts : SmallVector<StringAttr>();
+  }
+
+  void considerResults(Operation *op) {
+    auto before = orders;
+    bool wasFound = found;
+    for (auto [text, type] : llvm::zip(textsOf(op), op->getResultTypes()))
+      if ((text && !consider(text, type)) || (hasManualRegions && orders.size() > std::max<size_t>(before.size(), 1))) {
+        orders = std::move(before);
+        found = wasFound;
+        return;
+      }
+  }
+
+  void annotateResults(Operation *op) {
+    SmallVector<StringAttr> texts = textsOf(op);
+    SmallVector<sdy::TensorShardingAttr> shardings;
+    for (auto [text, type] : llvm::zip(texts, op->getResultTypes())) {
+      if (text && !isSaidByMeshes(text, type))
+        return;
+      shardings.push_back(text ? convert(text, type)
+                               : sdy::TensorShardingAttr::get(&getContext(), orders.front().name, ArrayRef<sdy::DimensionShardingAttr>()));
+    }
+    if (texts.empty())
+      return;
+    op->setAttr(sdy::shardingAttrName, sdy::TensorShardingPerValueAttr::get(&getContext(), shardings));
+    op->removeAttr(kAttr);
+  }
+
+  /// Of a string that is not about manual parts: whether it is about one of the meshes.
+  bool isSaidByMeshes(StringAttr text, Type type) {
+    auto sharding = parse(text, type);
+    if (!sharding || sharding->kind != sdy::HloSharding::Kind::Tiled)
+      return sharding && sharding->kind == sdy::HloSharding::Kind::Replicated;
+    SmallVector<sdy::AxisRefAttr> manual;
+    sdy::TensorShardingAttr attr = inlined(*sharding, type, manual);
+    return attr && manual.empty() && cast<sdy::MeshAttr>(attr.getMeshOrRef()).getTotalSize() == devices && orderOf(attr, manual);
   }
 
   bool consider(StringAttr text, Type type, bool mayBeManual = false) {
@@ -256,7 +323,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     SmallVector<sdy::AxisRefAttr> manual;
     if (sharding->kind == sdy::HloSharding::Kind::Tiled)
       from = inlined(*sharding, type, manual);
-    const Order &order = from ? orderOf(from, manual) : orders.front();
+    const Order &order = from ? *orderOf(from, manual) : orders.front();
     SmallVector<sdy::DimensionShardingAttr> dims;
     for (int64_t dim = 0; dim < rank; ++dim) {
       SmallVector<sdy::AxisRefAttr> axes;
@@ -288,13 +355,14 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     sdy::MeshAttr mesh;
     FlatSymbolRefAttr name;
   };
-  const Order &orderOf(sdy::TensorShardingAttr attr, ArrayRef<sdy::AxisRefAttr> manual) {
+  const Order *orderOf(sdy::TensorShardingAttr attr, ArrayRef<sdy::AxisRefAttr> manual) {
     auto mesh = cast<sdy::MeshAttr>(attr.getMeshOrRef());
     std::set<int64_t> strides = stridesOf(attr, manual, mesh);
-    return *llvm::find_if(orders, [&](const Order &each) {
+    const Order *found = llvm::find_if(orders, [&](const Order &each) {
       return ArrayRef(each.ids) == mesh.getDeviceIds() &&
              std::includes(each.strides.begin(), each.strides.end(), strides.begin(), strides.end());
     });
+    return found == orders.end() ? nullptr : found;
   }
   SmallVector<Order, 1> orders;
 };

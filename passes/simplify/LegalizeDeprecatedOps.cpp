@@ -62,8 +62,10 @@ struct LegalizeDot : OpRewritePattern<DotOp> {
   LogicalResult matchAndRewrite(DotOp op, PatternRewriter &rewriter) const override {
     int64_t last = cast<RankedTensorType>(op.getLhs().getType()).getRank() - 1;
     auto numbers = DotDimensionNumbersAttr::get(rewriter.getContext(), {}, {}, {last}, {0});
-    rewriter.replaceOpWithNewOp<DotGeneralOp>(op, op.getType(), op.getLhs(), op.getRhs(), numbers,
-                                              op.getPrecisionConfigAttr(), DotAlgorithmAttr());
+    DictionaryAttr said = op->getDiscardableAttrDictionary(); // shardings, for one
+    auto general = rewriter.replaceOpWithNewOp<DotGeneralOp>(op, op.getType(), op.getLhs(), op.getRhs(), numbers,
+                                                             op.getPrecisionConfigAttr(), DotAlgorithmAttr());
+    general->setDiscardableAttrs(said);
     return success();
   }
 };
