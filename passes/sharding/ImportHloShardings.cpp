@@ -2,6 +2,7 @@
 //===- ImportHloShardings.cpp - Strings over devices become axes of one mesh -===//
 // Input:   %a: {mhlo.sharding = "{devices=[2,4]<=[8]}"}, %b: {mhlo.sharding = "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"}
 // Output:  sdy.mesh @mesh = <["axis_0"=2, "axis_1"=4]> ... %a: [{"axis_0"}, {"axis_1"}], %b: [{"axis_1"}, {}]
+// Axes by name are those of the common mesh, too; values that are to be `shard_as` or `shard_like` one another become sharding groups.
 // The strings of other operations become annotations of their results; those that say what axes cannot are left to the partitioner.
 // Operations between @SPMDFullToShardShape and @SPMDShardToFullShape become manual computations.
 // What is about other axes or devices in another order is about a mesh of its own: nothing propagates from one to the other.
@@ -16,6 +17,7 @@
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/STLExtras.h"
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -42,7 +44,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     if (orders.empty())
       orders.push_back({{}, {1, devices}, {}, {}});
     // The inside of manual computations would be about several.
-    if (!possible || !found || (hasManualRegions && orders.size() > 1))
+    if (!possible || !found || (hasManualRegions && (orders.size() > 1 || hasUnknown || !groups.empty())))
       return;
     // Whether what is manual are regions shows while they are made: that is tried with a copy.
     OwningOpRef<ModuleOp> copy = hasManualRegions ? OwningOpRef<ModuleOp>(module.clone()) : nullptr;
@@ -73,12 +75,14 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     module.walk([&](func::FuncOp function) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         if (auto text = function.getArgAttrOfType<StringAttr>(i, kAttr)) {
-          function.setArgAttr(i, sdy::shardingAttrName, convert(text, function.getArgumentTypes()[i]));
+          if (!isUnknown(text))
+            function.setArgAttr(i, sdy::shardingAttrName, convert(text, function.getArgumentTypes()[i]));
           function.removeArgAttr(i, StringAttr::get(&getContext(), kAttr));
         }
       for (unsigned i = 0; i < function.getNumResults(); ++i)
         if (auto text = function.getResultAttrOfType<StringAttr>(i, kAttr)) {
-          function.setResultAttr(i, sdy::shardingAttrName, convert(text, function.getResultTypes()[i]));
+          if (!isUnknown(text))
+            function.setResultAttr(i, sdy::shardingAttrName, convert(text, function.getResultTypes()[i]));
           function.removeResultAttr(i, StringAttr::get(&getContext(), kAttr));
         }
     });
@@ -92,8 +96,13 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
         calls.push_back(call);
     });
     for (stablehlo::CustomCallOp call : calls) {
+      auto text = call->getAttrOfType<StringAttr>(kAttr);
+      if (auto group = groupOf(text)) {
+        OpBuilder builder(call);
+        sdy::ShardingGroupOp::create(builder, call.getLoc(), call->getOperand(0), builder.getI64IntegerAttr(*group));
+      }
       // Where all of it is manual, nothing is left to say.
-      if (parse(call->getAttrOfType<StringAttr>(kAttr), call->getResult(0).getType())->kind != sdy::HloSharding::Kind::Manual) {
+      if (!isUnknown(text) && parse(text, call->getResult(0).getType())->kind != sdy::HloSharding::Kind::Manual) {
         replaceByConstraint(call, shardingOf(call));
         continue;
       }
@@ -133,13 +142,32 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     if (sharding && sharding->kind == sdy::HloSharding::Kind::Tuple && sharding->elements.size() == 1)
       sharding = sdy::HloSharding(sharding->elements[0]);
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!sharding || !tensor || !sharding->group.empty())
+    if (!sharding || !tensor)
       return std::nullopt;
+    bool isNamed = sharding->kind == sdy::HloSharding::Kind::Named;
+    if (isNamed && !sharding->axes.empty() && sharding->unreduced.empty() && sharding->manual.empty())
+      return sharding;
     if (sharding->kind == sdy::HloSharding::Kind::Replicated || sharding->kind == sdy::HloSharding::Kind::Manual)
       return sharding;
     if (sharding->kind != sdy::HloSharding::Kind::Tiled || llvm::is_contained(sharding->subgroups, sdy::HloSharding::Subgroup::Unreduced))
       return std::nullopt;
     return sharding;
+  }
+
+  /// `{unknown}`, which says nothing; it may name a group.
+  static bool isUnknown(StringAttr text) {
+    std::string error;
+    auto sharding = sdy::parseHloSharding(text.getValue(), error);
+    return sharding && sharding->kind == sdy::HloSharding::Kind::Unknown;
+  }
+  /// N of `shard_as N` and `shard_like N`.
+  static std::optional<int64_t> groupOf(StringAttr text) {
+    std::string error;
+    auto sharding = sdy::parseHloSharding(text.getValue(), error);
+    int64_t group;
+    if (!sharding || StringRef(sharding->group).rsplit(' ').second.getAsInteger(10, group))
+      return std::nullopt;
+    return group;
   }
 
   sdy::TensorShardingAttr inlined(const sdy::HloSharding &sharding, Type type, SmallVectorImpl<sdy::AxisRefAttr> &manual) {
@@ -201,14 +229,24 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
   /// Of a string that is not about manual parts: whether it is about one of the meshes.
   bool isSaidByMeshes(StringAttr text, Type type) {
     auto sharding = parse(text, type);
-    if (!sharding || sharding->kind != sdy::HloSharding::Kind::Tiled)
-      return sharding && sharding->kind == sdy::HloSharding::Kind::Replicated;
+    if (!sharding || groupOf(text))
+      return false;
+    if (sharding->kind == sdy::HloSharding::Kind::Replicated || sharding->kind == sdy::HloSharding::Kind::Manual)
+      return sharding->kind == sdy::HloSharding::Kind::Replicated;
     SmallVector<sdy::AxisRefAttr> manual;
     sdy::TensorShardingAttr attr = inlined(*sharding, type, manual);
-    return attr && manual.empty() && cast<sdy::MeshAttr>(attr.getMeshOrRef()).getTotalSize() == devices && orderOf(attr, manual);
+    return attr && manual.empty() && hasAllDevices(*sharding) && cast<sdy::MeshAttr>(attr.getMeshOrRef()).getTotalSize() == devices && orderOf(attr, manual);
   }
 
-  bool consider(StringAttr text, Type type, bool mayBeManual = false) {
+  bool consider(StringAttr text, Type type, bool mayBeManual = false, bool mayBeInGroup = false) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (auto group = groupOf(text)) {
+      // All of a group have one shape.
+      if (!mayBeInGroup || !tensor || groups.try_emplace(*group, tensor.getShape()).first->second != tensor.getShape())
+        return false;
+    }
+    if (isUnknown(text))
+      return hasUnknown = bool(tensor);
     auto sharding = parse(text, type);
     if (!sharding)
       return false;
@@ -221,7 +259,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     SmallVector<sdy::AxisRefAttr> manual;
     sdy::TensorShardingAttr attr = inlined(*sharding, type, manual);
     auto mesh = attr ? cast<sdy::MeshAttr>(attr.getMeshOrRef()) : sdy::MeshAttr();
-    if (!mesh || mesh.getTotalSize() != devices)
+    if (!mesh || mesh.getTotalSize() != devices || !hasAllDevices(*sharding))
       return false;
     // The first mesh whose axes can be parted so that this sharding is about them, too.
     std::set<int64_t> strides = stridesOf(attr, manual, mesh);
@@ -235,6 +273,13 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     }
     orders.push_back({SmallVector<int64_t>(mesh.getDeviceIds()), std::move(strides), {}, {}});
     return isChain(orders.back().strides);
+  }
+
+  /// Those of a mesh by name are not checked anywhere: each from 0 on, once. None are listed if they are in order.
+  static bool hasAllDevices(const sdy::HloSharding &sharding) {
+    std::vector<int64_t> ids = sharding.order.devices();
+    llvm::sort(ids);
+    return llvm::all_of(llvm::enumerate(ids), [](auto each) { return each.value() == int64_t(each.index()); });
   }
 
   /// Where axes and parts of them begin and end, in devices between neighbours along them.
@@ -298,7 +343,8 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     hasManualRegions |= changesShape;
     auto text = call->getAttrOfType<StringAttr>(kAttr);
     return (!changesShape && callee != target::sharding) ||
-           (text && call->getNumResults() == 1 && consider(text, call->getResult(0).getType(), /*mayBeManual=*/true));
+           (text && call->getNumResults() == 1 &&
+            consider(text, call->getResult(0).getType(), /*mayBeManual=*/true, /*mayBeInGroup=*/!changesShape));
   }
 
   void makeMeshes(ModuleOp module) {
@@ -321,7 +367,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     int64_t rank = cast<RankedTensorType>(type).getRank();
     sdy::TensorShardingAttr from;
     SmallVector<sdy::AxisRefAttr> manual;
-    if (sharding->kind == sdy::HloSharding::Kind::Tiled)
+    if (sharding->kind == sdy::HloSharding::Kind::Tiled || sharding->kind == sdy::HloSharding::Kind::Named)
       from = inlined(*sharding, type, manual);
     const Order &order = from ? *orderOf(from, manual) : orders.front();
     SmallVector<sdy::DimensionShardingAttr> dims;
@@ -330,9 +376,17 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
       if (from)
         for (sdy::AxisRefAttr axis : from.getDimShardings()[dim].getAxes())
           append(axes, axis, cast<sdy::MeshAttr>(from.getMeshOrRef()), order.mesh);
-      dims.push_back(sdy::DimensionShardingAttr::get(&getContext(), axes, !llvm::is_contained(open, dim), std::nullopt));
+      bool isClosed = !llvm::is_contained(open, dim) && (!from || from.getDimShardings()[dim].getIsClosed());
+      dims.push_back(sdy::DimensionShardingAttr::get(&getContext(), axes, isClosed, std::nullopt));
     }
-    return sdy::TensorShardingAttr::get(&getContext(), order.name, dims);
+    SmallVector<sdy::AxisRefAttr> replicated;
+    if (from)
+      for (sdy::AxisRefAttr axis : from.getReplicatedAxes())
+        append(replicated, axis, cast<sdy::MeshAttr>(from.getMeshOrRef()), order.mesh);
+    llvm::sort(replicated, [&](sdy::AxisRefAttr a, sdy::AxisRefAttr b) {
+      return order.mesh.getAxisPosition(a.getName()) < order.mesh.getAxisPosition(b.getName());
+    });
+    return sdy::TensorShardingAttr::get(&getContext(), order.name, dims, replicated, ArrayRef<sdy::AxisRefAttr>(), sdy::ReductionOp::Sum);
   }
 
   /// The axes of the common mesh that cover an axis of a string's own one.
@@ -347,7 +401,8 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
   }
 
   int64_t devices = 1;
-  bool found = false, hasManualRegions = false;
+  bool found = false, hasManualRegions = false, hasUnknown = false;
+  std::map<int64_t, ArrayRef<int64_t>> groups; ///< the shape of each
   /// One mesh: devices in the order of their numbers, or as listed.
   struct Order {
     SmallVector<int64_t> ids;

@@ -137,7 +137,7 @@ def ImportFuncCallsPass : Sharding_Pass<"sdy-import-func-calls", "::mlir::Module
 
 def ImportHloShardingsPass : Sharding_Pass<"xla-import-hlo-shardings", "::mlir::ModuleOp"> {
   let summary = "Turn mhlo.sharding strings into shardings over one mesh";
-  let description = [{ Arguments, results and `@Sharding` calls. Strings over devices in a regular order are put in terms of the
+  let description = [{ Of arguments, results, `@Sharding` calls and other operations. Strings over devices in a regular order are put in terms of the
     axes that they have in common; what is about other axes, or devices in another order, gets a mesh of its own. What stands between
     `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes an `sdy.manual_computation`. A module is left alone whose manual parts
     are no regions, or that has some and several meshes. }];
