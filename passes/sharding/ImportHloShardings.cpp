@@ -204,7 +204,7 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
     auto before = orders;
     bool wasFound = found;
     for (auto [text, type] : llvm::zip(textsOf(op), op->getResultTypes()))
-      if ((text && !consider(text, type)) || (hasManualRegions && orders.size() > std::max<size_t>(before.size(), 1))) {
+      if ((text && (isUnknown(text) || !consider(text, type))) || (hasManualRegions && orders.size() > std::max<size_t>(before.size(), 1))) {
         orders = std::move(before);
         found = wasFound;
         return;

@@ -65,7 +65,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 // CHECK-NEXT: return %[[OUT]]
 module attributes {mhlo.num_partitions = 4 : i32} {
   func.func @whole_region(%x: tensor<8x4xf32> {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"}, %k: tensor<f32>) -> tensor<8x2xf32> {
-    %0 = stablehlo.sine %x : tensor<8x4xf32>
+    %0 = stablehlo.sine %x {mhlo.sharding = "{unknown}"} : tensor<8x4xf32>
     %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[2,2]<=[4]}"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
     %2 = stablehlo.custom_call @SPMDFullToShardShape(%1) {mhlo.sharding = "{manual}"} : (tensor<8x4xf32>) -> tensor<4x2xf32>
     %3 = "stablehlo.all_reduce"(%2) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
