@@ -28,25 +28,22 @@ Attribute EdgeValueRefAttr::parse(AsmParser &parser, Type) {
 
 void EdgeValueRefAttr::print(AsmPrinter &printer) const { printer << stringifyEdgeNodeType(getType()) << "-" << getIndex(); }
 
-Attribute PropagationOneStepAttr::parse(AsmParser &parser, Type) {
-  int64_t index;
-  SmallVector<AxisToPropagationDetailsAttr> entries;
-  auto parseEntry = [&]() -> ParseResult {
+/// [{ENTRY}, ...]
+template <typename Entry>
+static ParseResult parseBraced(AsmParser &parser, SmallVectorImpl<Entry> &entries) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
     if (parser.parseLBrace())
       return failure();
-    auto entry = dyn_cast_or_null<AxisToPropagationDetailsAttr>(AxisToPropagationDetailsAttr::parse(parser, Type()));
+    auto entry = dyn_cast_or_null<Entry>(Entry::parse(parser, Type()));
     entries.push_back(entry);
     return failure(!entry || parser.parseRBrace());
-  };
-  if (parser.parseKeyword("step") || parser.parseMinus() || parser.parseInteger(index) || parser.parseEqual() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseEntry))
-    return {};
-  return PropagationOneStepAttr::get(parser.getContext(), index, entries);
+  });
 }
 
-void PropagationOneStepAttr::print(AsmPrinter &printer) const {
-  printer << "step-" << getStepIndex() << " = [";
-  llvm::interleaveComma(getAxisEntries(), printer.getStream(), [&](AxisToPropagationDetailsAttr entry) {
+template <typename Entries>
+static void printBraced(AsmPrinter &printer, const Entries &entries) {
+  printer << "[";
+  llvm::interleaveComma(entries, printer.getStream(), [&](auto entry) {
     printer << "{";
     entry.print(printer);
     printer << "}";
@@ -54,28 +51,30 @@ void PropagationOneStepAttr::print(AsmPrinter &printer) const {
   printer << "]";
 }
 
+Attribute PropagationOneStepAttr::parse(AsmParser &parser, Type) {
+  int64_t index;
+  SmallVector<AxisToPropagationDetailsAttr> entries;
+  if (parser.parseKeyword("step") || parser.parseMinus() || parser.parseInteger(index) || parser.parseEqual() || parseBraced(parser, entries))
+    return {};
+  return PropagationOneStepAttr::get(parser.getContext(), index, entries);
+}
+
+void PropagationOneStepAttr::print(AsmPrinter &printer) const {
+  printer << "step-" << getStepIndex() << " = ";
+  printBraced(printer, getAxisEntries());
+}
+
 Attribute PropagationEdgesAttr::parse(AsmParser &parser, Type) {
   SmallVector<PropagationOneStepAttr> steps;
-  auto parseStep = [&]() -> ParseResult {
-    if (parser.parseLBrace())
-      return failure();
-    auto step = dyn_cast_or_null<PropagationOneStepAttr>(PropagationOneStepAttr::parse(parser, Type()));
-    steps.push_back(step);
-    return failure(!step || parser.parseRBrace());
-  };
-  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseStep) || parser.parseGreater())
+  if (parser.parseLess() || parseBraced(parser, steps) || parser.parseGreater())
     return {};
   return PropagationEdgesAttr::get(parser.getContext(), steps);
 }
 
 void PropagationEdgesAttr::print(AsmPrinter &printer) const {
-  printer << "<[";
-  llvm::interleaveComma(getValue(), printer.getStream(), [&](PropagationOneStepAttr step) {
-    printer << "{";
-    step.print(printer);
-    printer << "}";
-  });
-  printer << "]>";
+  printer << "<";
+  printBraced(printer, getValue());
+  printer << ">";
 }
 
 //===-- Checks ------------------------------------------------------------===//

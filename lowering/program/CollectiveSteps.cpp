@@ -150,7 +150,7 @@ LogicalResult FunctionBuilder::visitAsyncDone(Operation *op) {
   step.phase = CollectiveStep::Phase::Done;
   for (const std::vector<SlotId> &slots : {step.arguments, step.results}) // they are in use until here
     for (SlotId slot : slots)
-      touch(result.slots[slot].kind == Slot::Kind::View ? result.slots[slot].index : slot);
+      touch(slot);
   emit({std::move(step)}, op->getLoc());
   return success();
 }

@@ -123,6 +123,8 @@ MemoryPlan planMemory(const std::vector<Lifetime> &lifetimes) {
     tryBy([&](const Lifetime &lifetime) { return (unsigned __int128)lifetime.bytes * steps(lifetime); });
   if (!done())
     tryBy([&](const Lifetime &lifetime) { return std::pair(steps(lifetime), lifetime.bytes); });
+  if (done())
+    return plan;
   // What sticks out is placed earlier, before what it lies on or anywhere; what makes the arena larger is taken back.
   order = best;
   fit.place(order);

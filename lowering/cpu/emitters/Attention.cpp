@@ -514,16 +514,15 @@ FailureOr<EmittedKernel> AttentionEmitter::run() {
 namespace millrace::lowering {
 
 static FailureOr<KernelModel> attentionModel(func::FuncOp fn) {
-  std::string why;
   // Most kernels are none: no model is built to find out.
   if (llvm::count_if(fn.getBody().front(), [](Operation &op) {
         auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
         return linalgOp && linalgOp.getNumReductionLoops() > 0;
       }) < 2)
     return refuse(fn, "attention", "no two sums of products");
-  FailureOr<KernelModel> model = buildKernelModel(fn, why);
+  FailureOr<KernelModel> model = modelFor(fn, "attention");
   if (failed(model))
-    return refuse(fn, "attention", why);
+    return failure();
   if (model->hasComputedReads())
     return refuse(fn, "attention", "reads at computed indices");
   return model;

@@ -461,10 +461,9 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
 }
 
 FailureOr<EmittedKernel> emitContraction(func::FuncOp fn, const KernelTarget &target) {
-  std::string why;
-  FailureOr<KernelModel> model = buildKernelModel(fn, why);
+  FailureOr<KernelModel> model = modelFor(fn, "contraction");
   if (failed(model))
-    return refuse(fn, "contraction", why);
+    return failure();
   if (model->hasComputedReads())
     return refuse(fn, "contraction", "reads at computed indices");
   if (FailureOr<EmittedKernel> kernel = emitFewRows(fn, *model, target); succeeded(kernel))

@@ -480,10 +480,9 @@ FailureOr<EmittedKernel> TransposeEmitter::run() {
 } // namespace
 
 FailureOr<EmittedKernel> emitDataMovement(func::FuncOp fn, const KernelTarget &target) {
-  std::string why;
-  FailureOr<KernelModel> model = buildKernelModel(fn, why);
+  FailureOr<KernelModel> model = modelFor(fn, "movement");
   if (failed(model))
-    return refuse(fn, "movement", why);
+    return failure();
   return TransposeEmitter(fn, *model, target).run();
 }
 

@@ -104,6 +104,12 @@ LogicalResult refuse(func::FuncOp fn, StringRef emitter, const Twine &why) {
   return failure();
 }
 
+FailureOr<KernelModel> modelFor(func::FuncOp fn, StringRef emitter) {
+  std::string why;
+  FailureOr<KernelModel> model = buildKernelModel(fn, why);
+  return succeeded(model) ? std::move(model) : FailureOr<KernelModel>(refuse(fn, emitter, why));
+}
+
 FailureOr<EmittedKernel> conclude(func::FuncOp kernel, func::FuncOp shell, StringRef emitter, bool isWhole) {
   if (!isWhole) {
     shell.erase();

@@ -47,6 +47,8 @@ void bindLinear(PointEvaluator &at, mlir::Value linear, mlir::ArrayRef<int> atom
 
 /// A remark `<emitter>: not emitted: <why>` at the kernel.
 mlir::LogicalResult refuse(mlir::func::FuncOp fn, llvm::StringRef emitter, const llvm::Twine &why);
+/// The kernel's model; a kernel that has none is refused for `emitter`.
+mlir::FailureOr<KernelModel> modelFor(mlir::func::FuncOp fn, llvm::StringRef emitter);
 /// The end of an emitter that fills `shell` through a PointEvaluator: what it made, without range and cost. Unless all of it was emitted,
 /// the emitter has a fault: the shell is erased, and the kernel refused with a remark that says so.
 mlir::FailureOr<EmittedKernel> conclude(mlir::func::FuncOp kernel, mlir::func::FuncOp shell, llvm::StringRef emitter, bool isWhole);

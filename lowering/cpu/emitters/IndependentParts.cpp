@@ -194,10 +194,9 @@ EmittedKernel PartsEmitter::join() {
 } // namespace
 
 FailureOr<EmittedKernel> emitIndependentParts(func::FuncOp fn, const KernelTarget &target) {
-  std::string why;
-  FailureOr<KernelModel> model = buildKernelModel(fn, why);
+  FailureOr<KernelModel> model = modelFor(fn, "parts");
   if (failed(model))
-    return refuse(fn, "parts", why);
+    return failure();
   return PartsEmitter(fn, *model, target).run();
 }
 

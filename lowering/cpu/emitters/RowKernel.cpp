@@ -499,10 +499,9 @@ FailureOr<EmittedKernel> RowEmitter::run() {
 }
 
 FailureOr<EmittedKernel> emitRowKernel(func::FuncOp fn, const KernelTarget &target) {
-  std::string why;
-  FailureOr<KernelModel> model = buildKernelModel(fn, why);
+  FailureOr<KernelModel> model = modelFor(fn, "row");
   if (failed(model))
-    return refuse(fn, "row", why);
+    return failure();
   return RowEmitter(fn, *model, target).run();
 }
 
