@@ -5,12 +5,7 @@
 #include "lowering/CacheKey.h"
 #include "lowering/DropShardings.h"
 #include "lowering/Pipeline.h"
-#include "lowering/cpu/KernelCompiler.h"
-#include "lowering/program/BuildProgram.h"
-#include "lowering/program/KernelCost.h"
-#include "lowering/program/Parts.h"
-#include "lowering/program/PointwisePairs.h"
-#include "lowering/program/OutlineReducers.h"
+#include "lowering/ProgramKernels.h"
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/spmd/Partition.h"
@@ -19,7 +14,6 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -40,7 +34,11 @@ public:
     last = now;
     if (!report)
       return;
-    report->stops.push_back({stop.str(), ms});
+    auto known = llvm::find_if(report->stops, [&](const auto &each) { return each.first == stop; });
+    if (known == report->stops.end())
+      report->stops.push_back({stop.str(), ms});
+    else
+      known->second += ms;
     report->total += ms;
   }
 
@@ -54,43 +52,6 @@ std::string textOf(ModuleOp module) {
   llvm::raw_string_ostream stream(text);
   module->print(stream, OpPrintingFlags().elideLargeElementsAttrs(16));
   return text;
-}
-
-/// Kernels with the same meaning share machine code: keeps the first of each fingerprint and retargets the calls.
-std::vector<lowering::KernelRequest> shareEqualKernels(ModuleOp module) {
-  std::vector<lowering::KernelRequest> kernels;
-  llvm::StringMap<func::FuncOp> byFingerprint;
-  llvm::DenseMap<StringAttr, StringAttr> renamed;
-  SmallVector<func::FuncOp> duplicates;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr(fusion::kKernelAttr))
-      continue;
-    std::string fingerprint = lowering::fingerprintKernel(function);
-    auto [it, inserted] = byFingerprint.try_emplace(fingerprint, function);
-    if (inserted) {
-      // Without the number that the program gave it: the symbol is the same in every program.
-      StringRef name = function.getName();
-      name = name.substr(0, name.find_last_not_of("0123456789") + 1);
-      kernels.push_back({function, fingerprint, (name + (name.ends_with("_") ? "" : "_") + fingerprint.substr(0, 16)).str()});
-    } else {
-      renamed[function.getNameAttr()] = it->second.getNameAttr();
-      duplicates.push_back(function);
-    }
-  }
-  module.walk([&](func::CallOp call) {
-    auto it = renamed.find(call.getCalleeAttr().getAttr());
-    if (it != renamed.end())
-      call.setCalleeAttr(FlatSymbolRefAttr::get(it->second));
-  });
-  module.walk([&](Operation *collective) {
-    auto reducer = collective->getAttrOfType<FlatSymbolRefAttr>(lowering::kReducerAttr);
-    auto it = reducer ? renamed.find(reducer.getAttr()) : renamed.end();
-    if (it != renamed.end())
-      collective->setAttr(lowering::kReducerAttr, FlatSymbolRefAttr::get(it->second));
-  });
-  for (func::FuncOp function : duplicates)
-    function.erase();
-  return kernels;
 }
 
 } // namespace
@@ -152,7 +113,6 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (llvm::Error error = run(lowering::addFusionPasses, "fused"))
     return std::move(error);
 
-  std::vector<lowering::KernelRequest> kernels = shareEqualKernels(module);
   lowering::KernelOptions kernelOptions;
   kernelOptions.target = options.target;
   kernelOptions.genericOnly = options.genericOnly;
@@ -163,47 +123,23 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   kernelOptions.onProgress = options.onProgress;
   kernelOptions.store = options.kernelStore;
   kernelOptions.versions = compilerVersions();
-  auto compiled = lowering::compileKernels(kernels, kernelOptions);
-  if (!compiled)
-    return compiled.takeError();
-  watch.lap("kernels");
 
   runtime::Program program;
   program.producer = "millrace 0.1.0 (LLVM " LLVM_VERSION_STRING ")";
   program.name = module.getName().value_or("").str();
   program.target = {options.target.triple, options.target.cpu, options.target.features};
-  llvm::StringMap<lowering::KernelSummary> summaries;
-  for (auto [request, kernel] : llvm::zip_equal(kernels, *compiled)) {
-    func::FuncOp function = request.function;
-    summaries[function.getName()] = {(uint32_t)program.kernels.size(), kernel.rangeEnd, kernel.granularity,
-                                     kernel.scratchBytes, kernel.picosPerIteration, {}, {},
-                                     lowering::partOf(function), lowering::partsOf(function)};
-    auto pairs = fusion::inPlacePairs(function);
-    summaries[function.getName()].inPlace.assign(pairs.begin(), pairs.end());
-    if (kernel.emitter == "row") // the emitter that handles a vector of elements at a time
-      summaries[function.getName()].pointwise = lowering::pointwisePairs(function);
-    runtime::Kernel described;
-    described.symbol = kernel.symbol;
-    described.name = (function.getName() + "_" + StringRef(request.fingerprint).substr(0, 8)).str();
-    described.ops = kernel.ops;
-    lowering::KernelCost cost = lowering::kernelCost(function);
-    described.flops = cost.flops;
-    described.bytesAccessed = cost.bytes;
-    program.memory.code += kernel.object.size();
-    program.objects.push_back(runtime::Constant::copy(kernel.object.data(), kernel.object.size()));
-    program.metadata.emplace_back("emitter " + kernel.symbol, kernel.emitter);
-    if (report) {
-      report->kernels.push_back({described.name, kernel.emitter, kernel.milliseconds});
-      report->kernelsFromMemory += kernel.source == lowering::KernelSource::Memory;
-      report->kernelsFromDisk += kernel.source == lowering::KernelSource::Disk;
-    }
-    program.kernels.push_back(std::move(described));
-  }
-  if (failed(lowering::buildProgram(module, entry, summaries, program)))
+  lowering::ProgramKernels kernels(module, kernelOptions, program, report);
+  if (llvm::Error error = kernels.compileFirst())
+    return std::move(error);
+  watch.lap("kernels");
+  if (failed(lowering::buildProgram(module, entry, kernels.byName(), program)))
     return llvm::createStringError("compilation stopped at 'program'");
+  watch.lap("program");
+  if (llvm::Error error = kernels.compileCalled())
+    return std::move(error);
+  watch.lap("kernels");
   if (runtime::Status status = runtime::validate(program); !status.ok())
     return llvm::createStringError("the compiler made an invalid program: " + status.toString());
-  watch.lap("program");
   if (options.onStop)
     options.onStop("program", "", runtime::toText(program));
   return program;

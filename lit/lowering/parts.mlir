@@ -7,6 +7,9 @@
 // RUN: xla-compile %s --entry=apart --emit=program | FileCheck %s --check-prefix=APART
 // RUN: xla-compile %s --entry=unknown --emit=program | FileCheck %s --check-prefix=UNKNOWN
 // RUN: xla-compile %s --entry=nested --no-fusion --emit=program | FileCheck %s --check-prefix=NESTED
+// RUN: xla-compile %s --entry=split --time -o %t.split 2>&1 | FileCheck %s --check-prefix=COMPILED --implicit-check-not=slice_
+// RUN: xla-compile %s --entry=join --time -o %t.join 2>&1 | FileCheck %s --check-prefix=COMPILED --implicit-check-not=concatenate_
+// RUN: xla-compile %s --entry=donated --time -o %t.donated 2>&1 | FileCheck %s --check-prefix=CALLED
 // RUN: xla-run %s --entry=split --verify
 // RUN: xla-run %s --entry=join --verify
 // RUN: xla-run %s --entry=loop --verify
@@ -14,6 +17,11 @@
 // RUN: xla-run %s --entry=updated --verify
 // RUN: xla-run %s --entry=apart --verify
 // RUN: xla-run %s --entry=nested --verify
+
+// No machine code either, unless the program calls it after all.
+// COMPILED: compile time per kernel
+// COMPILED: {{(add|dot_general)_}}
+// CALLED: slice_
 
 // Two readers of each part, so that the slice is not made in a kernel of its reader; the second part does not begin at a cache line.
 // SPLIT-DAG: %[[X:[0-9]+]] = argument 0

@@ -26,6 +26,9 @@ struct KernelSummary {
   std::vector<uint64_t> joined; ///< the result is the operands' bytes, each from here on; empty: it is not (Parts.h)
 };
 
+/// Lets `step` call the kernel that `summary` describes.
+void setKernel(runtime::KernelStep &step, const KernelSummary &summary);
+
 /// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow,
 /// collectives, custom calls, constants, renames) to the functions of `program`, with memory planned. `kernels` maps the
 /// names of kernel functions. The entry function is `entry`. Emits a diagnostic at the operation on failure.

@@ -158,6 +158,14 @@ LogicalResult FunctionBuilder::sizeResults(func::CallOp call) {
   return success();
 }
 
+void setKernel(KernelStep &step, const KernelSummary &summary) {
+  step.kernel = summary.index;
+  step.end = DimExpr::constant(summary.rangeEnd);
+  step.granularity = summary.granularity;
+  step.scratchBytes = summary.scratchBytes;
+  step.picosecondsPerIteration = (uint64_t)summary.picosPerIteration;
+}
+
 LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
   auto kernel = context.kernels.find(call.getCallee());
   if (kernel != context.kernels.end()) {
@@ -172,7 +180,7 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
       return failure();
     SmallVector<SlotId> updated = prepareInPlace(call, summary);
     KernelStep step;
-    step.kernel = summary.index;
+    setKernel(step, summary);
     for (auto [index, operand] : llvm::enumerate(call.getOperands()))
       step.inputs.push_back(updated[index] != kNone ? updated[index] : use(operand));
     for (Value value : call.getResults()) {
@@ -185,10 +193,6 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
           for (Dim dim : it->second)
             if (dim.isRuntime)
               step.dims.push_back(dim.value);
-    step.end = DimExpr::constant(summary.rangeEnd);
-    step.granularity = summary.granularity;
-    step.scratchBytes = summary.scratchBytes;
-    step.picosecondsPerIteration = (uint64_t)summary.picosPerIteration;
     emit({std::move(step)}, call.getLoc());
     for (Value value : call.getResults())
       if (auto moved = copiedWhenMade.find(value); moved != copiedWhenMade.end()) {

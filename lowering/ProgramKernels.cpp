@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ProgramKernels.cpp - The kernels of one program ---------------------===//
+#include "lowering/ProgramKernels.h"
+
+#include "lowering/program/KernelCost.h"
+#include "lowering/program/OutlineReducers.h"
+#include "lowering/program/Parts.h"
+#include "lowering/program/PointwisePairs.h"
+#include "passes/fusion/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+
+/// Keeps the first kernel of each fingerprint and retargets the calls of the others.
+std::vector<KernelRequest> shareEqualKernels(ModuleOp module) {
+  std::vector<KernelRequest> kernels;
+  llvm::StringMap<func::FuncOp> byFingerprint;
+  llvm::DenseMap<StringAttr, StringAttr> renamed;
+  SmallVector<func::FuncOp> duplicates;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr(fusion::kKernelAttr))
+      continue;
+    std::string fingerprint = fingerprintKernel(function);
+    auto [it, inserted] = byFingerprint.try_emplace(fingerprint, function);
+    if (inserted) {
+      // Without the number that the program gave it: the symbol is the same in every program.
+      StringRef name = function.getName();
+      name = name.substr(0, name.find_last_not_of("0123456789") + 1);
+      kernels.push_back({function, fingerprint, (name + (name.ends_with("_") ? "" : "_") + fingerprint.substr(0, 16)).str()});
+    } else {
+      renamed[function.getNameAttr()] = it->second.getNameAttr();
+      duplicates.push_back(function);
+    }
+  }
+  module.walk([&](func::CallOp call) {
+    auto it = renamed.find(call.getCalleeAttr().getAttr());
+    if (it != renamed.end())
+      call.setCalleeAttr(FlatSymbolRefAttr::get(it->second));
+  });
+  module.walk([&](Operation *collective) {
+    auto reducer = collective->getAttrOfType<FlatSymbolRefAttr>(kReducerAttr);
+    auto it = reducer ? renamed.find(reducer.getAttr()) : renamed.end();
+    if (it != renamed.end())
+      collective->setAttr(kReducerAttr, FlatSymbolRefAttr::get(it->second));
+  });
+  for (func::FuncOp function : duplicates)
+    function.erase();
+  return kernels;
+}
+
+void forEachKernelStep(runtime::Steps &steps, llvm::function_ref<void(runtime::KernelStep &)> visit) {
+  for (runtime::Step &step : steps) {
+    if (auto *kernel = std::get_if<runtime::KernelStep>(&step.body))
+      visit(*kernel);
+    if (auto *loop = std::get_if<runtime::LoopStep>(&step.body)) {
+      forEachKernelStep(loop->cond, visit);
+      forEachKernelStep(loop->body, visit);
+    }
+    if (auto *cond = std::get_if<runtime::CondStep>(&step.body))
+      for (runtime::Steps &branch : cond->branches)
+        forEachKernelStep(branch, visit);
+  }
+}
+
+} // namespace
+
+ProgramKernels::ProgramKernels(ModuleOp module, const KernelOptions &options, runtime::Program &program, CompileReport *report)
+    : options(options), program(program), report(report) {
+  for (KernelRequest &request : shareEqualKernels(module)) {
+    KernelSummary &summary = summaries[request.function.getName()];
+    summary.part = partOf(request.function);
+    summary.joined = partsOf(request.function);
+    (summary.part || !summary.joined.empty() ? later : first).push_back(std::move(request));
+  }
+}
+
+llvm::Error ProgramKernels::compile(ArrayRef<KernelRequest> requests) {
+  auto compiled = compileKernels(requests, options);
+  if (!compiled)
+    return compiled.takeError();
+  for (auto [request, kernel] : llvm::zip_equal(requests, *compiled)) {
+    func::FuncOp function = request.function;
+    KernelSummary &summary = summaries[function.getName()];
+    summary.index = program.kernels.size();
+    summary.rangeEnd = kernel.rangeEnd;
+    summary.granularity = kernel.granularity;
+    summary.scratchBytes = kernel.scratchBytes;
+    summary.picosPerIteration = kernel.picosPerIteration;
+    auto pairs = fusion::inPlacePairs(function);
+    summary.inPlace.assign(pairs.begin(), pairs.end());
+    if (kernel.emitter == "row") // the emitter that handles a vector of elements at a time
+      summary.pointwise = pointwisePairs(function);
+    runtime::Kernel described;
+    described.symbol = kernel.symbol;
+    described.name = (function.getName() + "_" + StringRef(request.fingerprint).substr(0, 8)).str();
+    described.ops = kernel.ops;
+    KernelCost cost = kernelCost(function);
+    described.flops = cost.flops;
+    described.bytesAccessed = cost.bytes;
+    program.memory.code += kernel.object.size();
+    program.objects.push_back(runtime::Constant::copy(kernel.object.data(), kernel.object.size()));
+    program.metadata.emplace_back("emitter " + kernel.symbol, kernel.emitter);
+    if (report) {
+      report->kernels.push_back({described.name, kernel.emitter, kernel.milliseconds});
+      report->kernelsFromMemory += kernel.source == KernelSource::Memory;
+      report->kernelsFromDisk += kernel.source == KernelSource::Disk;
+    }
+    program.kernels.push_back(std::move(described));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error ProgramKernels::compileFirst() {
+  if (llvm::Error error = compile(first))
+    return error;
+  for (auto [i, request] : llvm::enumerate(later)) // numbers that no kernel has yet
+    summaries[request.function.getName()].index = first.size() + i;
+  return llvm::Error::success();
+}
+
+llvm::Error ProgramKernels::compileCalled() {
+  auto forEachCall = [&](llvm::function_ref<void(runtime::KernelStep &)> visit) {
+    for (runtime::Function &function : program.functions)
+      forEachKernelStep(function.steps, [&](runtime::KernelStep &step) {
+        if (step.kernel >= first.size())
+          visit(step);
+      });
+  };
+  llvm::SetVector<uint32_t> called;
+  forEachCall([&](runtime::KernelStep &step) { called.insert(step.kernel - first.size()); });
+  std::vector<KernelRequest> needed;
+  for (uint32_t i : called)
+    needed.push_back(later[i]);
+  if (llvm::Error error = compile(needed))
+    return error;
+  forEachCall([&](runtime::KernelStep &step) {
+    func::FuncOp function = later[step.kernel - first.size()].function;
+    setKernel(step, summaries[function.getName()]);
+  });
+  return llvm::Error::success();
+}
+
+} // namespace millrace::lowering
