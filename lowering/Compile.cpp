@@ -128,7 +128,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   program.producer = "millrace 0.1.0 (LLVM " LLVM_VERSION_STRING ")";
   program.name = module.getName().value_or("").str();
   program.target = {options.target.triple, options.target.cpu, options.target.features};
-  lowering::ProgramKernels kernels(module, kernelOptions, program, report);
+  lowering::ProgramKernels kernels(module, entry, kernelOptions, program, report);
   if (llvm::Error error = kernels.compileFirst())
     return std::move(error);
   watch.lap("kernels");

@@ -17,14 +17,29 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
+/// What `entry` calls, itself and through others, kernels or not.
+llvm::DenseSet<StringAttr> namesCalledFrom(StringAttr entry, ModuleOp module) {
+  SymbolTable symbols(module);
+  llvm::DenseSet<StringAttr> called{entry};
+  SmallVector<StringAttr> open{entry};
+  while (!open.empty())
+    symbols.lookup(open.pop_back_val())->walk([&](Operation *op) {
+      for (StringRef attr : {StringRef("callee"), StringRef(kReducerAttr)})
+        if (auto symbol = op->getAttrOfType<FlatSymbolRefAttr>(attr); symbol && symbols.lookup(symbol.getAttr()) && called.insert(symbol.getAttr()).second)
+          open.push_back(symbol.getAttr());
+    });
+  return called;
+}
+
 /// Keeps the first kernel of each fingerprint and retargets the calls of the others.
-std::vector<KernelRequest> shareEqualKernels(ModuleOp module) {
+std::vector<KernelRequest> shareEqualKernels(ModuleOp module, StringRef entry) {
   std::vector<KernelRequest> kernels;
+  llvm::DenseSet<StringAttr> called = namesCalledFrom(StringAttr::get(module.getContext(), entry), module);
   llvm::StringMap<func::FuncOp> byFingerprint;
   llvm::DenseMap<StringAttr, StringAttr> renamed;
   SmallVector<func::FuncOp> duplicates;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr(fusion::kKernelAttr))
+    if (!function->hasAttr(fusion::kKernelAttr) || !called.contains(function.getNameAttr()))
       continue;
     std::string fingerprint = fingerprintKernel(function);
     auto [it, inserted] = byFingerprint.try_emplace(fingerprint, function);
@@ -70,9 +85,9 @@ void forEachKernelStep(runtime::Steps &steps, llvm::function_ref<void(runtime::K
 
 } // namespace
 
-ProgramKernels::ProgramKernels(ModuleOp module, const KernelOptions &options, runtime::Program &program, CompileReport *report)
+ProgramKernels::ProgramKernels(ModuleOp module, StringRef entry, const KernelOptions &options, runtime::Program &program, CompileReport *report)
     : options(options), program(program), report(report) {
-  for (KernelRequest &request : shareEqualKernels(module)) {
+  for (KernelRequest &request : shareEqualKernels(module, entry)) {
     KernelSummary &summary = summaries[request.function.getName()];
     summary.part = partOf(request.function);
     summary.joined = partsOf(request.function);

@@ -13,8 +13,9 @@ namespace millrace::lowering {
 /// Kernels by function name are what buildProgram() takes.
 class ProgramKernels {
 public:
-  /// Finds the kernels of `module` and retargets calls of those that mean the same. The objects go to `program`, times to `report` (or null).
-  ProgramKernels(mlir::ModuleOp module, const KernelOptions &options, runtime::Program &program, CompileReport *report);
+  /// Finds the kernels of `module` that `entry` needs and retargets calls of those that mean the same. Objects go to `program`, times to
+  /// `report` (or null).
+  ProgramKernels(mlir::ModuleOp module, llvm::StringRef entry, const KernelOptions &options, runtime::Program &program, CompileReport *report);
 
   /// Compiles all kernels that will be called in any case.
   llvm::Error compileFirst();
