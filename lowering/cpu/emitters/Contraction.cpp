@@ -228,13 +228,15 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   PointEvaluator at = panel;
   at.enter(panel.block());
   auto pairType = VectorType::get({group * lanes}, packType);
+  // One k, `later` after the index of the loop.
   auto addProducts =
-      [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) -> SmallVector<Value> {
+      [&](PointEvaluator &point, Value packedIndex, int64_t later, SmallVector<Value> current) -> SmallVector<Value> {
         SmallVector<Value> columns;
         Value base = b.packed ? point.add(packedBase, point.mulConstant(packedIndex, tile.nr())) : Value();
+        int64_t laterInA = later * (a.packed ? aKStride : kInner < 0 ? 0 : a.operand->access.address.coefficient(kInner));
         for (int64_t v = 0; v < tile.nv; ++v) {
           if (b.packed) {
-            Value from = point.addConstant(base, v * lanes * group);
+            Value from = point.addConstant(base, later * tile.nr() + v * lanes * group);
             OpBuilder inner = point.builder();
             columns.push_back(
                 vector::LoadOp::create(inner, point.loc(), group > 1 ? pairType : sumType, packedB, ValueRange{from}));
@@ -249,7 +251,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
         Value kOffset = a.packed ? point.mulConstant(packedIndex, aKStride)
                                  : point.terms(a.operand->access.address, inBlock);
         for (int64_t r = 0; r < mr; ++r) {
-          Value from = point.addConstant(point.add(rowBases[r], kOffset), rowOffsets[r]);
+          Value from = point.addConstant(point.add(rowBases[r], kOffset), rowOffsets[r] + laterInA);
           Value memory = a.packed ? packedA : point.buffer(a.operand->access.buffer);
           OpBuilder inner = point.builder();
           if (group > 1) {
@@ -274,10 +276,19 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
         }
         return current;
       };
+  // Of two k, memory is asked for what is packed next: more often it would not keep up, and the products would wait.
+  int64_t step = tile.ahead ? 2 : group;
+  auto addStep = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value> current) {
+    if (tile.ahead)
+      prefetchAhead(point, packedIndex);
+    for (int64_t later = 0; later < step; later += group)
+      current = addProducts(point, packedIndex, later, current);
+    return current;
+  };
   if (a.packed && b.packed && isDense())
-    sums = forEachPacked(at, group, sums, addProducts);
+    sums = forEachPacked(at, step, sums, addStep);
   else
-    sums = forEachK(at, group, sums, addProducts);
+    sums = forEachK(at, step, sums, addStep);
 
   if (!partials) {
     finishPanel(panel, row, points, columnBegin, sums);
@@ -295,6 +306,28 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   inside.enterRegion(branch, branch.thenBlock());
   finishPanel(inside, row, points, columnBegin, sums);
   inside.leave();
+}
+
+/// Enters a block of k.
+void ContractionEmitter::bindBlock(PointEvaluator &at, Value block) {
+  auto divide = [&](Value value, int64_t by, Value &rest) {
+    OpBuilder builder = at.builder();
+    rest = arith::RemUIOp::create(builder, at.loc(), value, at.constant(by));
+    return arith::DivUIOp::create(builder, at.loc(), value, at.constant(by)).getResult();
+  };
+  Value chunk, part;
+  Value outerK = divide(divide(block, tile.kChunks, chunk), tile.splits, part);
+  bindLinear(at, outerK, kOuter);
+  splitBegin = at.mulConstant(part, tile.splitLength);
+  if (tile.kChunks == 1)
+    return;
+  int64_t size = model.atomSizes[kInner];
+  kBegin = at.mulConstant(chunk, tile.kc);
+  kEnd = at.addConstant(kBegin, tile.kc);
+  if (size % tile.kc) {
+    OpBuilder builder = at.builder();
+    kEnd = arith::MinUIOp::create(builder, at.loc(), kEnd, at.constant(size));
+  }
 }
 
 bool ContractionEmitter::emit() {
@@ -323,7 +356,7 @@ bool ContractionEmitter::emit() {
     }
   }
   if (b.packed)
-    packedB = scratch.take(packType, tile.packedPanels * panelElements() + 2 * lanes * tile.nr());
+    packedB = scratch.take(packType, (tile.ahead ? 2 : 1) * tile.packedPanels * panelElements() + 2 * lanes * tile.nr());
   if (kBlocks > 1)
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
   // Functions and the like: cheaper consumers are better off with the sums in registers (2 % of ResNet-50).
@@ -372,21 +405,13 @@ bool ContractionEmitter::emit() {
   if (kBlocks > 1) {
     scf::ForOp kLoop = openLoop(at, at.constant(0), at.constant(kBlocks), 1);
     at.enterLoop(kLoop);
-    Value kBlock = kLoop.getInductionVar();
+    kBlock = kLoop.getInductionVar();
     OpBuilder builder = at.builder();
     isFirst = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, kBlock, at.constant(0));
     isLast = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, kBlock, at.constant(kBlocks - 1));
-    Value chunk, part;
-    Value outerK = divide(kBlock, tile.kChunks, chunk);
-    outerK = divide(outerK, tile.splits, part);
-    bindLinear(at, outerK, kOuter);
-    splitBegin = at.mulConstant(part, tile.splitLength);
-    if (tile.kChunks > 1) {
-      kBegin = at.mulConstant(chunk, tile.kc);
-      int64_t size = model.atomSizes[kInner];
-      kEnd = capped(at, at.addConstant(kBegin, tile.kc), size, size % tile.kc == 0);
-    }
+    bindBlock(at, kBlock);
   }
+  packedBuffer = at.constant(0);
   bool inChunks = tile.chunkRows < tile.blockRows;
   if (b.packed && inChunks)
     packManyPanels(at, firstPanel, panelEnd, tile.groupPanels, firstPanel, firstPanel);
@@ -401,7 +426,22 @@ bool ContractionEmitter::emit() {
   }
   if (a.packed)
     packRows(at, chunkBegin, chunkEnd);
-  Value packedBegin = firstPanel, packedEnd = panelEnd, firstPacked = firstPanel;
+  Value packedBegin = firstPanel, packedEnd = panelEnd, firstPacked = firstPanel, tilesOfPanel;
+  if (tile.ahead) {
+    OpBuilder builder = at.builder();
+    Value rowsHere = arith::SubIOp::create(builder, at.loc(), rowEnd, rowBegin);
+    tilesOfPanel = arith::CeilDivUIOp::create(builder, at.loc(), rowsHere, at.constant(tile.mr));
+    // Nothing was multiplied yet.
+    PointEvaluator first = at;
+    if (isFirst) {
+      auto branch = scf::IfOp::create(builder, at.loc(), isFirst, /*withElseRegion=*/false);
+      first.enterRegion(branch, branch.thenBlock());
+    } else {
+      first.enter(at.block());
+    }
+    packManyPanels(first, firstPanel, first.addConstant(firstPanel, tile.packedPanels), tile.packedPanels, firstPanel, firstPanel);
+    first.leave();
+  }
   if (!inChunks && tile.packedPanels > 1) {
     // The last ones are packed together with some that came before.
     scf::ForOp some = openLoop(at, firstPanel, panelEnd, tile.packedPanels);
@@ -413,7 +453,10 @@ bool ContractionEmitter::emit() {
       packedEnd = arith::MinUIOp::create(builder, at.loc(), packedEnd, panelEnd);
       firstPacked = arith::SubIOp::create(builder, at.loc(), packedEnd, at.constant(tile.packedPanels));
     }
-    packManyPanels(at, firstPacked, packedEnd, tile.packedPanels, firstPanel, firstPacked);
+    if (tile.ahead)
+      choosePanelsAhead(at, packedBegin, packedEnd, firstPanel, panelEnd, tilesOfPanel);
+    else
+      packManyPanels(at, firstPacked, packedEnd, tile.packedPanels, firstPanel, firstPacked);
   }
   scf::ForOp panelLoop = openLoop(at, packedBegin, packedEnd, 1);
   at.enterLoop(panelLoop);
@@ -424,9 +467,17 @@ bool ContractionEmitter::emit() {
     else
       packPanels(at, columnBegin);
   }
-  auto emitTiles = [&](Value begin, Value end, int64_t mr) {
+  auto emitTiles = [&](Value begin, Value end, int64_t mr, int64_t tilesBefore = 0) {
     scf::ForOp rowLoop = openLoop(at, begin, end, mr);
     at.enterLoop(rowLoop);
+    if (tile.ahead) {
+      OpBuilder builder = at.builder();
+      Value ofPanel = arith::SubIOp::create(builder, at.loc(), panelLoop.getInductionVar(), packedBegin);
+      Value ofRows = arith::SubIOp::create(builder, at.loc(), rowLoop.getInductionVar(), begin);
+      ofRows = arith::DivUIOp::create(builder, at.loc(), ofRows, at.constant(mr));
+      Value number = arith::MulIOp::create(builder, at.loc(), ofPanel, tilesOfPanel);
+      packAhead(at, at.addConstant(at.add(number, ofRows), tilesBefore));
+    }
     if (matrixUnit)
       emitMatrixTile(at, rowLoop.getInductionVar(), isFirst, isLast);
     else
@@ -439,7 +490,7 @@ bool ContractionEmitter::emit() {
     int64_t before = rows() - tile.shortTiles * (tile.mr - 1);
     if (before)
       emitTiles(at.constant(0), at.constant(before), tile.mr);
-    emitTiles(at.constant(before), at.constant(rows()), tile.mr - 1);
+    emitTiles(at.constant(before), at.constant(rows()), tile.mr - 1, before / tile.mr);
   }
   if (matrixUnit)
     releaseUnit();

@@ -24,6 +24,10 @@ private:
   void packPanels(PointEvaluator &panel, mlir::Value columnBegin, int64_t count = 1);
   void packColumns(PointEvaluator &panel, mlir::Value columnBegin);
   void packRuns(PointEvaluator &panel, mlir::Value columnBegin);
+  void choosePanelsAhead(PointEvaluator &at, mlir::Value packedBegin, mlir::Value packedEnd, mlir::Value firstPanel, mlir::Value panelEnd,
+                         mlir::Value tilesOfPanel);
+  void packAhead(PointEvaluator &at, mlir::Value tileNumber);
+  void prefetchAhead(PointEvaluator &at, mlir::Value packedIndex);
   void packManyPanels(PointEvaluator &block, mlir::Value begin, mlir::Value end, int64_t most, mlir::Value firstPanel, mlir::Value firstPacked);
   void enterPanel(PointEvaluator &at, mlir::Value panel, mlir::Value firstPanel, mlir::Value firstPacked);
   mlir::SmallVector<mlir::Value> forEachK(PointEvaluator &at, int64_t step, mlir::SmallVector<mlir::Value> carried, KBody body);
@@ -56,6 +60,14 @@ private:
   mlir::Value rowBegin, chunkBegin; ///< of the block, and of the chunk: packed rows begin there
   bool panelIsWhole = false; ///< what is written now is for panels whose columns all exist
   mlir::Value columnBegin, panelInGroup, packedBase; ///< of the panel; where it is in packedB
+  mlir::Value packedBuffer; ///< where the panels are in packedB that are multiplied
+  mlir::Value kBlock;
+  void bindBlock(PointEvaluator &at, mlir::Value block);
+  /// The panels that are packed next.
+  struct {
+    mlir::Value buffer, columnBegin, address; ///< where they go, their first column, and that of their first k
+    mlir::Value length, step, nextAddress;    ///< how many k they have, how many are packed before each tile, and where the next ones begin
+  } ahead;
   mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
   mlir::Value splitBegin;   ///< of the outermost packed k atom
 };

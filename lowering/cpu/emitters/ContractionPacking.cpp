@@ -178,7 +178,7 @@ void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value first
   OpBuilder builder = at.builder();
   panelInGroup = arith::SubIOp::create(builder, at.loc(), panel, firstPanel);
   Value inPacked = arith::SubIOp::create(builder, at.loc(), panel, firstPacked);
-  packedBase = tile.packedPanels > 1 ? at.mulConstant(inPacked, panelElements()) : at.constant(0);
+  packedBase = tile.packedPanels > 1 ? at.add(packedBuffer, at.mulConstant(inPacked, panelElements())) : at.constant(0);
 }
 
 /// The panels in [begin, end) to scratch, some at a time: wide pieces of b's rows. `firstPacked` is the first one in scratch.
@@ -199,6 +199,102 @@ void ContractionEmitter::packManyPanels(PointEvaluator &block, Value begin, Valu
   else
     packPanels(at, columnBegin, count);
   at.leave();
+}
+
+/// While the panels from `packedBegin` to `packedEnd` are multiplied: which ones are next, after the last ones the first ones for the next block
+/// of k. Two buffers are used in turns.
+void ContractionEmitter::choosePanelsAhead(PointEvaluator &at, Value packedBegin, Value packedEnd, Value firstPanel, Value panelEnd,
+                                           Value tilesOfPanel) {
+  OpBuilder builder = at.builder();
+  Location loc = at.loc();
+  Value atOnce = at.constant(tile.packedPanels), one = at.constant(1), none = at.constant(0);
+  Value ofGroup = arith::SubIOp::create(builder, loc, panelEnd, firstPanel), before = arith::SubIOp::create(builder, loc, packedBegin, firstPanel);
+  Value isEnd = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, packedEnd, panelEnd);
+  Value turn = arith::DivUIOp::create(builder, loc, before, atOnce), nextBlock;
+  if (kBlocks() > 1) {
+    Value turnsOfBlock = arith::CeilDivUIOp::create(builder, loc, ofGroup, atOnce);
+    turn = arith::AddIOp::create(builder, loc, turn, arith::MulIOp::create(builder, loc, kBlock, turnsOfBlock));
+    nextBlock = arith::AddIOp::create(builder, loc, kBlock, arith::SelectOp::create(builder, loc, isEnd, one, none));
+    Value lastBlock = at.constant(kBlocks() - 1);
+    isEnd = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, nextBlock, lastBlock);
+    nextBlock = arith::MinUIOp::create(builder, loc, nextBlock, lastBlock);
+  }
+  Value isOdd = arith::RemUIOp::create(builder, loc, turn, at.constant(2));
+  Value isEven = arith::SubIOp::create(builder, loc, one, isOdd);
+  packedBuffer = at.mulConstant(isOdd, tile.packedPanels * panelElements());
+  ahead.buffer = at.mulConstant(isEven, tile.packedPanels * panelElements());
+
+  builder = at.builder();
+  Value isLastOfGroup = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, packedEnd, panelEnd);
+  Value nextEnd = arith::MinUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, packedEnd, atOnce), panelEnd);
+  nextEnd = arith::SelectOp::create(builder, loc, isLastOfGroup, arith::AddIOp::create(builder, loc, firstPanel, atOnce), nextEnd);
+  ahead.columnBegin = at.mulConstant(arith::SubIOp::create(builder, loc, nextEnd, atOnce), tile.nr());
+
+  PointEvaluator point = at;
+  point.enter(at.block());
+  Value begin = kBegin, end = kEnd, split = splitBegin;
+  if (nextBlock)
+    bindBlock(point, nextBlock);
+  for (auto [depth, atom] : llvm::enumerate(kMiddle))
+    point.bindIndex(atom, tile.splits > 1 && depth == 0 ? splitBegin : none);
+  point.bindIndex(kInner, kBegin);
+  point.bindIndex(nLane, ahead.columnBegin);
+  ahead.address = point.address(b.operand->access);
+  builder = at.builder();
+  Value length = at.constant(packedK);
+  if (tile.kChunks > 1)
+    length = arith::SubIOp::create(builder, loc, kEnd, kBegin);
+  ahead.length = arith::SelectOp::create(builder, loc, isEnd, none, length);
+  kBegin = begin;
+  kEnd = end;
+  splitBegin = split;
+
+  Value panels = arith::SubIOp::create(builder, loc, packedEnd, packedBegin);
+  Value tiles = arith::MulIOp::create(builder, loc, panels, tilesOfPanel);
+  ahead.step = arith::CeilDivUIOp::create(builder, loc, ahead.length, tiles);
+}
+
+/// What is to be packed before tile number `number` of those that multiply with the same packed panels.
+void ContractionEmitter::packAhead(PointEvaluator &at, Value number) {
+  int64_t lanes = tile.lanes, vectors = tile.packedPanels * tile.nv;
+  SmallVector<Value> masks(vectors), counts(vectors);
+  for (int64_t v = 0; v < vectors; ++v)
+    masks[v] = columnMask(at, ahead.columnBegin, v, counts[v]);
+  OpBuilder builder = at.builder();
+  Location loc = at.loc();
+  Value begin = arith::MinUIOp::create(builder, loc, arith::MulIOp::create(builder, loc, number, ahead.step), ahead.length);
+  Value end = arith::MinUIOp::create(builder, loc, arith::AddIOp::create(builder, loc, begin, ahead.step), ahead.length);
+  ahead.nextAddress = at.add(ahead.address, at.mulConstant(end, b.operand->access.address.coefficient(kInner)));
+  scf::ForOp loop = openLoop(at, begin, end, 1);
+  at.enterLoop(loop);
+  Value memory = at.buffer(b.operand->access.buffer), k = loop.getInductionVar();
+  Value from = at.add(ahead.address, at.mulConstant(k, b.operand->access.address.coefficient(kInner)));
+  Value to = at.add(ahead.buffer, at.mulConstant(k, tile.nr()));
+  auto type = VectorType::get({lanes}, packType);
+  Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(type)));
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value place = at.addConstant(from, v * lanes), target = at.addConstant(to, v / tile.nv * panelElements() + v % tile.nv * lanes);
+    builder = at.builder();
+    Value value = masks[v] ? vector::MaskedLoadOp::create(builder, loc, type, memory, ValueRange{place}, masks[v], zero).getResult()
+                           : vector::LoadOp::create(builder, loc, type, memory, ValueRange{place}).getResult();
+    vector::StoreOp::create(builder, loc, value, packedB, ValueRange{target});
+  }
+  at.leave();
+}
+
+/// Asks for a cache line of what is packed before the next tiles, after every other k. A few instructions: what the adders for them are shared
+/// with are the products. Lines and rows that nobody packs, even beyond the end of b, do no harm.
+void ContractionEmitter::prefetchAhead(PointEvaluator &at, Value packedIndex) {
+  auto lines = static_cast<int64_t>(llvm::PowerOf2Ceil(tile.packedPanels * tile.nv));
+  Location loc = at.loc();
+  OpBuilder builder = at.builder();
+  Value row = arith::ShRUIOp::create(builder, loc, packedIndex, at.constant(llvm::Log2_64(2 * lines)));
+  Value line = arith::AndIOp::create(builder, loc, packedIndex, at.constant(2 * lines - 2));
+  Value from = at.add(at.mulConstant(row, b.operand->access.address.coefficient(kInner)), at.mulConstant(line, tile.lanes / 2));
+  from = at.add(ahead.nextAddress, from);
+  builder = at.builder();
+  memref::PrefetchOp::create(builder, loc, at.buffer(b.operand->access.buffer), ValueRange{from}, /*isWrite=*/false, /*localityHint=*/2,
+                             /*isDataCache=*/true);
 }
 
 /// b[k of the block, columns of `count` panels] to scratch as [k][NR] each.

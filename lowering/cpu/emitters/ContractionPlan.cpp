@@ -78,6 +78,35 @@ bool ContractionPlan::isPanel(const Side &side) const {
          address.coefficient(kInner) == tile.nr();
 }
 
+/// One k after the other of a block is a constant distance further in memory, as among packed ones.
+bool ContractionPlan::isFlat(const Side &side) const {
+  if (!plainBuffer(side) || kInner < 0 || !isDense())
+    return false;
+  const LinearExpr &address = side.operand->access.address;
+  int64_t distance = address.coefficient(kInner) * model.atomSizes[kInner];
+  for (int atom : llvm::reverse(kMiddle)) {
+    if (address.coefficient(atom) != distance)
+      return false;
+    distance *= model.atomSizes[atom];
+  }
+  return true;
+}
+
+/// Whole rows of b in steps of two k, in the order in which they are packed.
+bool ContractionPlan::canPackAhead() const {
+  return target.avx512 && !matrixUnit && group == 1 && b.packed && b.lane == nLane && !runs && panelAtom < 0 && isFlat(b) &&
+         model.atomSizes[kInner] % 2 == 0 && tile.kc % 2 == 0;
+}
+
+/// Packing takes a fifth to half of the time of some dozen rows if nothing else happens meanwhile, most of it waiting for memory.
+bool ContractionPlan::shouldPackAhead(int64_t atOnce) const {
+  constexpr int64_t kLeastTiles = 4, kLeastK = 64;
+  int64_t bytes = model.product(kAtoms) * model.atomSizes[nLane] * packType.getIntOrFloatBitWidth() / 8;
+  int64_t last = tile.panels % tile.groupPanels;
+  return packedK >= kLeastK && bytes >= target.l2Bytes / 4 && rowTiles() >= kLeastTiles && tile.groupPanels >= atOnce &&
+         (last == 0 || last >= atOnce) && (tile.groupPanels > atOnce || kBlocks() > 1);
+}
+
 /// A bf16 as f32, or an 8-bit integer as one of 32 bits.
 bool ContractionPlan::isWidened(const Side &side) const {
   Operation *extend = side.element.getDefiningOp();
@@ -360,6 +389,9 @@ void ContractionPlan::chooseUnits() {
   constexpr int64_t kMostChunks = 8;
   int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
   int64_t limit = std::max<int64_t>(64, target.l2Bytes * 11 / 20 / (packedK * packType.getIntOrFloatBitWidth() / 8));
+  // The windows of a convolution share elements.
+  if (!a.packed && a.operand->access.numElements * packType.getIntOrFloatBitWidth() / 8 <= target.l2Bytes * 11 / 20)
+    limit = std::max(limit, rows());
   // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
   int64_t align = a.packed && a.lane != kInner && mOrder.size() > 1 ? std::lcm(tile.mr, tile.lanes) : tile.mr;
   auto cutRows = [&](int64_t blocks) {
@@ -372,7 +404,7 @@ void ContractionPlan::chooseUnits() {
   };
   // Processor cycles per vector that is packed, while the memory beyond the caches nearby is read; per unit; and the part of a unit that
   // the last thread is late.
-  constexpr double kPackedRow = 8, kPackedColumn = 11, kPerUnit = 1000, kLate = 0.05;
+  constexpr double kPackedRow = 8, kPackedColumn = 11, kPackedAhead = 5, kPerUnit = 1000, kLate = 0.05;
   constexpr int64_t kMostGroups = 32, kMoreBlocks = 16;
   // Sums of few products take less time than writing them: whole rows after one another, as prefetchers like them, instead of panels.
   constexpr int64_t kFewProducts = 48, kLeastTiles = 16;
@@ -382,6 +414,11 @@ void ContractionPlan::chooseUnits() {
   int64_t outer = model.product(outerAtoms());
   int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr) * (b.packed ? kMostChunks : 1)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
   int64_t bestBlocks = least, bestGroups = 1;
+  // Pieces of rows that are long enough for memory, and few enough for two of them to stay in the level 2 cache.
+  constexpr int64_t kVectorsAhead = 6;
+  int64_t atOnce = llvm::divideCeil(kVectorsAhead, tile.nv);
+  bool canBeAhead = canPackAhead() && !wholeRows;
+  auto isAhead = [&] { return canBeAhead && tile.blockRows <= std::max(limit, align) && shouldPackAhead(atOnce); };
   for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
     cutRows(blocks);
     for (int64_t groups = 1; groups <= (wholeRows ? 1 : std::min(tile.panels, kMostGroups)); ++groups) {
@@ -390,8 +427,13 @@ void ContractionPlan::chooseUnits() {
       double cycles = kPerUnit + double(tile.blockRows) * columns * k / productsPerCycle();
       if (a.packed)
         cycles += double(tile.blockRows) * k / lanes * kPackedRow;
+      double waiting = columns;
+      if (isAhead()) {
+        waiting = std::min(columns, double(atOnce * tile.nr()) / double(kBlocks()));
+        cycles += (columns - waiting) * k / lanes * kPackedAhead;
+      }
       if (b.packed)
-        cycles += columns * k / lanes * kPackedColumn;
+        cycles += waiting * k / lanes * kPackedColumn;
       cycles *= double(llvm::divideCeil(outer * tile.groups * tile.mBlocks, target.threads)) + kLate;
       if (best != 0 && cycles >= best)
         continue;
@@ -411,7 +453,10 @@ void ContractionPlan::chooseUnits() {
   tile.chunkRows = llvm::alignTo(llvm::divideCeil(tile.blockRows, chunks), align);
   if (wholeRows)
     tile.chunkRows = std::min<int64_t>(tile.blockRows, llvm::alignTo(a.packed ? 4 * tile.mr : tile.mr, align));
-  if (b.packed && tile.chunkRows < tile.blockRows)
+  tile.ahead = isAhead();
+  if (tile.ahead)
+    tile.packedPanels = atOnce;
+  else if (b.packed && tile.chunkRows < tile.blockRows)
     tile.packedPanels = tile.groupPanels;
   else if (b.packed && packsWide())
     tile.packedPanels = llvm::divideCeil(tile.groupPanels, llvm::divideCeil(tile.groupPanels, kPanelsAtOnce));

@@ -30,6 +30,7 @@ struct Tiling {
   int64_t chunkRows = 1;  ///< of a block, that stay in the level 2 cache while the panels of a group pass
   int64_t packedPanels = 1; ///< of a group, that scratch holds: all of them if there are several chunks, else those that are packed side by side
   int64_t groupPanels = 1, groups = 1, panels = 1;
+  bool ahead = false; ///< while packedPanels are multiplied, the next ones come and are packed, a few rows of b before each tile
   int64_t nr() const { return lanes * nv; }
 };
 
@@ -84,6 +85,8 @@ struct ContractionPlan {
       return tile.shortTiles > 0 || rows() % tile.mr == 0;
     return !mOrder.empty() && tile.shortTiles == 0 && rows() % mr == 0 && model.atomSizes[mOrder.back()] % mr == 0;
   }
+  /// Register tiles that the rows of a block are cut into.
+  int64_t rowTiles() const { return llvm::divideCeil(tile.blockRows, tile.mr); }
   /// k that one multiplication of the matrix unit takes.
   int64_t matrixDepth() const { return kMatrixRows * group; }
   /// Packed factors have no gaps: k of a block can be counted instead of nested.
@@ -112,6 +115,9 @@ private:
   bool plainBuffer(const Side &side) const;
   double bytesOf(const Operand &operand, int atom, bool unit) const;
   bool isPanel(const Side &side) const;
+  bool isFlat(const Side &side) const;
+  bool canPackAhead() const;
+  bool shouldPackAhead(int64_t atOnce) const;
   bool isWidened(const Side &side) const;
 };
 

@@ -73,6 +73,13 @@ TEST(Contraction, RowMajorF32) {
     EXPECT_EQ(check(matmul(m, n, k, false, false, "f32", "f32"), Path::Contraction, 1e-4), "")
         << m << "x" << n << "x" << k;
 }
+/// Large enough that panels are packed while those before are multiplied: one block of k and several, a last panel with fewer columns, the last
+/// panels packed together with some before, tiles with a row less.
+TEST(Contraction, PackedAhead) {
+  for (auto [m, n, k] : {Shape{64, 480, 256}, {37, 1000, 130}, {49, 250, 2600}, {120, 331, 1700}, {200, 96, 3074}, {130, 768, 768}})
+    for (bool transposed : {false, true})
+      EXPECT_EQ(check(matmul(m, n, k, transposed, false, "f32", "f32"), Path::Contraction, 1e-3), "") << m << "x" << n << "x" << k;
+}
 TEST(Contraction, TransposedA) {
   for (auto [m, n, k] : kShapes)
     EXPECT_EQ(check(matmul(m, n, k, true, false, "f32", "f32"), Path::Contraction, 1e-4), "")

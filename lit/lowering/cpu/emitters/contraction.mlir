@@ -34,6 +34,41 @@ func.func private @fused(%a: tensor<256x256xf32>, %b: tensor<256x96xf32>, %bias:
 
 // -----
 
+// Several panels of a large matrix: while some are multiplied, two k at a time, the next ones are asked for and packed.
+// CHECK-LABEL: func.func private @packed_ahead_range(
+// CHECK:         scf.for
+// CHECK-COUNT-6:   vector.store
+// CHECK:             scf.for {{.*}} iter_args
+// CHECK:               memref.prefetch %arg1[{{.*}}], read, locality<2>, data
+// CHECK-COUNT-48:      vector.fma
+// CHECK-NOT:           vector.fma
+func.func private @packed_ahead(%a: tensor<128x512xf32>, %b: tensor<512x768xf32>) -> tensor<128x768xf32>
+    attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128x768xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x768xf32>) -> tensor<128x768xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<128x512xf32>, tensor<512x768xf32>) outs(%f : tensor<128x768xf32>) -> tensor<128x768xf32>
+  return %c : tensor<128x768xf32>
+}
+
+// -----
+
+// The k are odd: not so.
+// CHECK-LABEL: func.func private @packed_before_range(
+// CHECK-NOT:     locality<2>
+// CHECK-COUNT-24: vector.fma
+// CHECK-NOT:     vector.fma
+func.func private @packed_before(%a: tensor<128x511xf32>, %b: tensor<511x768xf32>) -> tensor<128x768xf32>
+    attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128x768xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x768xf32>) -> tensor<128x768xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<128x511xf32>, tensor<511x768xf32>) outs(%f : tensor<128x768xf32>) -> tensor<128x768xf32>
+  return %c : tensor<128x768xf32>
+}
+
+// -----
+
 // Weights in rows of k (a linear layer's layout) are transposed by shuffles while packing.
 // CHECK-LABEL: func.func private @transposed_weights_range(
 // CHECK-COUNT-64: vector.shuffle
