@@ -17,6 +17,8 @@ namespace {
 
 /// 1 / (1 + exp(-x)) with exp of a negative number only: neither overflow nor cancellation on either side.
 Value emitLogistic(ScalarBuilder &b, Value x) {
+  if (b.widthOf(x) == 16) // rounded once
+    return b.truncf(emitLogistic(b, b.extf(x, b.f32Like(x.getType()))), x.getType());
   Value one = b.f(1.0, x.getType());
   Value decay = math::ExpOp::create(b.builder, b.loc, b.negf(b.absf(x)));
   Value numerator = b.select(b.cmpf(CmpFPredicate::OLT, x, 0.0), decay, one);

@@ -200,7 +200,7 @@ static int64_t shortTilesOf(int64_t rows, int64_t mr) {
   return mr > 2 && rows <= kMostRows && missing * kWorth >= rows ? missing : 0;
 }
 
-RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers) {
+RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads) {
   // Half cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it: nothing where
   // few rows wait for the right factor, which passes once. There a panel of three vectors would be one and a half cache lines. First of
   // equals wins.
@@ -213,7 +213,11 @@ RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, in
     if (registers == 32)
       most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
     int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
+    // Of few panels, which few rows do not make up for, threads take equally many.
+    constexpr int64_t kFewPanels = 16, kShared = 160;
     int64_t panels = llvm::divideCeil(columns, nv * lanes);
+    if (registers == 32 && panels > 1 && panels <= kFewPanels && rows <= kShared)
+      panels = llvm::alignTo(panels, threads);
     // Wide vectors: tiles of less than 24 sums, short ones among them, wait between steps. One of 8x3 instead makes 128x1024x1024 a tenth faster.
     bool wide = registers == 32;
     int64_t shortTiles = wide ? 0 : shortTilesOf(rows, mr);
@@ -231,7 +235,7 @@ int64_t choosePanelWidth(int64_t rows, int64_t columns, Type element, const Kern
     if (columns % (nv * lanes))
       continue;
     // As the plan will see it: the columns of one panel.
-    RegisterTile tile = chooseRegisterTile(rows, nv * lanes, lanes, target.vectorRegisters);
+    RegisterTile tile = chooseRegisterTile(rows, nv * lanes, lanes, target.vectorRegisters, target.threads);
     int64_t cycles = tile.cycles * (columns / (nv * lanes));
     if (tile.nv != nv || cycles >= least)
       continue;
@@ -250,7 +254,7 @@ void ContractionPlan::chooseTile() {
     tile.mr = rows() > kMatrixRows ? 2 * kMatrixRows : kMatrixRows;
     tile.nv = columns > tile.lanes ? 2 : 1;
   } else {
-    RegisterTile best = chooseRegisterTile(rows(), columns, tile.lanes, registers);
+    RegisterTile best = chooseRegisterTile(rows(), columns, tile.lanes, registers, target.threads);
     tile.mr = best.mr;
     tile.nv = best.nv;
   }

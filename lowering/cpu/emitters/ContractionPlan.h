@@ -38,7 +38,7 @@ struct Tiling {
 struct RegisterTile {
   int64_t mr, nv, cycles;
 };
-RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers);
+RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads);
 
 /// Columns of the panels in which the plan for `rows` x `columns` reads a factor without packing it; 0 if they do not divide `columns`.
 int64_t choosePanelWidth(int64_t rows, int64_t columns, mlir::Type element, const KernelTarget &target);

@@ -81,7 +81,7 @@ bool RowEmitter::isExtremum(const Node &node, const RowGroup &group) const {
   Value element;
   Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
   Type type = combine->getResult(0).getType();
-  return isa<arith::MaximumFOp, arith::MinimumFOp>(combine) && (type.isF32() || type.isF64());
+  return isa<arith::MaximumFOp, arith::MinimumFOp>(combine) && (type.isF16() || type.isBF16() || type.isF32() || type.isF64());
 }
 
 namespace {
@@ -92,6 +92,8 @@ struct Extremum {
   Operation *combine;
   bool isGreatest() const { return isa<arith::MaximumFOp>(combine); }
   Type type() const { return combine->getResult(0).getType(); }
+  /// What is carried: narrow numbers in f32.
+  Type carried() const { return type().getIntOrFloatBitWidth() < 32 ? Float32Type::get(combine->getContext()) : type(); }
   Value better(OpBuilder &b, Value x, Value y) const {
     auto order = isGreatest() ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
     return arith::SelectOp::create(b, x.getLoc(), arith::CmpFOp::create(b, x.getLoc(), order, x, y), x, y);
@@ -109,10 +111,11 @@ SmallVector<Value> RowEmitter::startExtremum(PointEvaluator &at, const Node &nod
   Value element;
   Extremum extremum = extremumOf(node, element);
   OpBuilder b = at.builder();
-  VectorType bits = at.vectorOf(b.getIntegerType(extremum.type().getIntOrFloatBitWidth())), flags = target.avx512 ? at.vectorOf(b.getI1Type()) : bits;
+  VectorType bits = at.vectorOf(b.getIntegerType(extremum.carried().getIntOrFloatBitWidth())), flags = target.avx512 ? at.vectorOf(b.getI1Type()) : bits;
   TypedAttr none = DenseElementsAttr::get(bits, APInt::getZero(bits.getElementTypeBitWidth()));
   TypedAttr all = DenseElementsAttr::get(bits, APInt::getAllOnes(bits.getElementTypeBitWidth()));
-  return {start(at, node, 0, /*vector=*/true), at.number(extremum.isGreatest() ? all : none), at.number(cast<TypedAttr>(b.getZeroAttr(flags)))};
+  Value first = at.splat(at.number(identityOf(extremum.combine, extremum.carried())));
+  return {first, at.number(extremum.isGreatest() ? all : none), at.number(cast<TypedAttr>(b.getZeroAttr(flags)))};
 }
 
 void RowEmitter::stepExtremum(MutableArrayRef<PointEvaluator> points, const Node &node, MutableArrayRef<Value> carried, unsigned slot) {
@@ -128,6 +131,10 @@ void RowEmitter::stepExtremum(MutableArrayRef<PointEvaluator> points, const Node
     if (Value mask = point.laneMask()) {
       OpBuilder b = point.builder();
       value = arith::SelectOp::create(b, point.loc(), mask, value, point.splat(point.number(identityOf(extremum.combine, extremum.type()))));
+    }
+    if (extremum.carried() != extremum.type()) {
+      OpBuilder b = point.builder();
+      value = arith::ExtFOp::create(b, point.loc(), point.vectorOf(extremum.carried()), value);
     }
     values.push_back(value);
   }
@@ -168,6 +175,8 @@ Value RowEmitter::finishExtremum(PointEvaluator &at, const Node &node, ArrayRef<
     OpBuilder b = at.builder();
     return SmallVector<Value>{extremum.better(b, left[0], right[0])};
   })[0];
+  if (extremum.carried() != extremum.type())
+    result = arith::TruncFOp::create(b, at.loc(), extremum.type(), result);
   const llvm::fltSemantics &semantics = cast<FloatType>(extremum.type()).getFloatSemantics();
   auto number = [&](const APFloat &value) { return at.number(b.getFloatAttr(extremum.type(), value)); };
   Value zero = number(APFloat::getZero(semantics));

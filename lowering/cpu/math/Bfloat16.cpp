@@ -3,9 +3,45 @@
 // By integer operations everywhere: AVX512-BF16's conversion flushes subnormals, and without it LLVM calls a library.
 #include "lowering/cpu/math/Functions.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace millrace::lowering {
+
+/// A NaN among the lanes of `x` has zeros where a bf16 has none: x is computed from bf16 numbers, and operations hand on the NaN of an
+/// operand, or make one of ones and zeros. Functions are not expanded yet when what becomes of their results is.
+static bool onlyHasShortNans(Value x) {
+  constexpr size_t kMost = 32;
+  llvm::SetVector<Value> seen;
+  seen.insert(x);
+  for (size_t next = 0; next < seen.size(); ++next) {
+    Operation *op = seen[next].getDefiningOp();
+    if (!op || seen.size() > kMost)
+      return false;
+    APFloat number(0.0);
+    if (matchPattern(op, m_ConstantFloat(&number))) {
+      if (number.isNaN())
+        return false;
+    } else if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
+      continue;
+    } else if (auto extend = dyn_cast<arith::ExtFOp>(op)) {
+      if (!getElementTypeOrSelf(extend.getIn().getType()).isBF16())
+        return false;
+    } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      seen.insert(select.getTrueValue());
+      seen.insert(select.getFalseValue());
+    } else if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, vector::BroadcastOp>(op) ||
+               isa<math::MathDialect>(op->getDialect())) {
+      seen.insert(op->operand_begin(), op->operand_end());
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
 
 Value extendBf16(MathBuilder &b, Value x) {
   Type type = x.getType();
@@ -18,7 +54,8 @@ Value roundToBf16(MathBuilder &b, Value x) {
   Value odd = b.andi(b.shrui(bits, 16), 1);
   Value rounded = b.addi(b.addi(bits, odd), 0x7fff);
   // Rounding up could turn a NaN into an infinity or zero: make it quiet instead.
-  rounded = b.select(b.isNan(x), b.ori(bits, 0x400000), rounded);
+  if (!onlyHasShortNans(x))
+    rounded = b.select(b.isNan(x), b.ori(bits, 0x400000), rounded);
   Value top = b.trunci(b.shrui(rounded, 16), b.intLike(type, 16));
   return b.bitcast(top, b.typeLike(type, b.builder.getBF16Type()));
 }

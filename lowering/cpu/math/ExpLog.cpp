@@ -21,10 +21,12 @@ static Value expPolynomial(MathBuilder &b, Value r) {
 
 Value expF32(MathBuilder &b, Value x) {
   if (b.canScale(x.getType())) {
-    x = b.clamp(x, -176.0, 176.0);
+    // Below -104 the result is 0. Such lanes, masks of attention above all, are left out: a product that rounds to 0 takes a hundred cycles.
+    Value isLeft = b.cmpf(CmpF::UGE, x, -104.0);
+    x = b.select(b.cmpf(CmpF::OGT, x, 176.0), b.f(176.0, x.getType()), x);
     Value number = b.round(x, kLog2e);
     Value r = b.fma(number, -0x1.62e43p-1, x);
-    return b.scale(expPolynomial(b, b.fma(number, 0x1.05c61p-29, r)), number);
+    return b.scale(expPolynomial(b, b.fma(number, 0x1.05c61p-29, r)), number, isLeft);
   }
   // Below -104 the result is 0, above 89 infinity, as the product with 2^130 is, however large r becomes. At -176 both halves of the scale
   // are 0: products that round to 0 take several times as long on some processors, and masks are far below.
@@ -129,16 +131,51 @@ Value log2F32(MathBuilder &b, Value x, bool base10) {
   return b.truncf(logEdges(b, wide, result), x.getType());
 }
 
-Value expF64(MathBuilder &b, Value x) {
-  x = b.clamp(x, -746.0, 710.0);
-  auto [number, biased] = b.roundProductBiased(x, kLog2e, 2);
+/// x = n ln2 + r: e^r.
+static Value expPolynomialF64(MathBuilder &b, Value x, Value number) {
   Value r = b.fma(number, -0x1.62e42fefa39efp-1, x);
   r = b.fma(number, -0x1.abc9e3b39803fp-56, r);
   Value q = b.poly(r, {5.00000000000001221e-01, 1.66666666666663854e-01, 4.16666666665191504e-02, 8.33333333350765731e-03,
                        1.38888889469198631e-03, 1.98412694861707992e-04, 2.48014893523380822e-05, 2.75575971783462077e-06,
                        2.76316873294273342e-07, 2.49989953280675099e-08});
-  Value p = b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
-  return b.scaleBiased(p, biased);
+  return b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
+}
+
+Value expF64(MathBuilder &b, Value x) {
+  if (b.canScale(x.getType())) {
+    Value isLeft = b.cmpf(CmpF::UGE, x, -746.0); // as above
+    x = b.select(b.cmpf(CmpF::OGT, x, 1024.0), b.f(1024.0, x.getType()), x);
+    Value number = b.round(x, kLog2e);
+    return b.scale(expPolynomialF64(b, x, number), number, isLeft);
+  }
+  // Below -746 the result is 0, above 710 infinity. At -1418 both halves of the scale are 0, as above.
+  x = b.clamp(x, -1418.0, 710.0);
+  auto [number, biased] = b.roundProductBiased(x, kLog2e, 2);
+  return b.scaleBiased(expPolynomialF64(b, x, number), biased);
+}
+
+Value expm1F64(MathBuilder &b, Value x) {
+  // Below -38 the result is -1, above 710 infinity.
+  Value limited = b.clamp(x, -40.0, 710.0);
+  auto [number, n] = b.roundProduct(limited, kLog2e);
+  // r and what it is rounded by: the first difference is exact.
+  Value first = b.fma(number, -0x1.62e42fefa0000p-1, limited), rest = b.mulf(number, -0x1.cf79abc9e3b39p-40);
+  Value r = b.addf(first, rest), rLow = b.addf(b.subf(first, r), rest);
+  Value q = b.poly(r, {0.5000000000000001, 0.1666666666666667, 0.041666666666652245, 0.00833333333332613, 0.001388888889561318,
+                       0.00019841269874844905, 2.4801574517656775e-05, 2.755725536056358e-06, 2.7567935760643254e-07, 2.5105236375078356e-08,
+                       1.768769119018657e-09});
+  // e^r - 1 in two parts.
+  Value above = b.fma(b.mulf(r, r), q, b.fma(r, rLow, rLow));
+  Value p = b.addf(r, above), pLow = b.addf(b.subf(r, p), above);
+  // 2^n (p + 1) - 1, halved so that n = 1024 does not overflow too early; Knuth's sum.
+  Value s = b.pow2(b.subi(n, 1)), big = b.addf(s, -0.5), part = b.mulf(s, p);
+  Value sum = b.addf(big, part), back = b.subf(sum, big);
+  Value lost = b.addf(b.subf(big, b.subf(sum, back)), b.subf(part, back));
+  Value half = b.addf(sum, b.fma(s, pLow, lost));
+  // The sum loses nothing of infinity: it is not a number.
+  Value result = b.select(b.cmpf(CmpF::OGE, x, 709.9), b.inf(x.getType()), b.addf(half, half));
+  Value isTiny = b.cmpf(CmpF::OLT, b.absf(x), 0x1p-54);
+  return b.select(isTiny, x, result);
 }
 
 Value logF64(MathBuilder &b, Value x) {
@@ -159,6 +196,15 @@ Value logF64(MathBuilder &b, Value x) {
   Value low = b.subf(halfSquare, correction);
   Value result = b.fma(exponent, 6.93147180369123816490e-01, b.subf(f, low));
   return logEdges(b, x, result);
+}
+
+Value log1pF64(MathBuilder &b, Value x) {
+  // log(u) + lost / u, u being 1 + x rounded.
+  Value one = b.f(1.0, x.getType()), u = b.addf(x, one), back = b.subf(u, one);
+  Value lost = b.addf(b.subf(one, b.subf(u, back)), b.subf(x, back));
+  Value log = logF64(b, u);
+  Value isUsual = b.andi(b.cmpf(CmpF::OGT, u, 0.0), b.cmpf(CmpF::OLT, u, b.inf(x.getType())));
+  return b.keepZero(x, b.select(isUsual, b.addf(log, b.divf(lost, u)), log));
 }
 
 Value exp2Lite(MathBuilder &b, Value x) {

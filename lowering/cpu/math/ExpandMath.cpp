@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -102,7 +103,7 @@ Value expandF32(MathBuilder &b, Operation *op) {
           .Case<math::AcosOp>([&](auto) { return acosF32(b, x()); })
           .Case<math::AsinOp>([&](auto) { return asinF32(b, x()); })
           .Case<math::AtanOp>([&](auto) { return atanF32(b, x()); })
-          .Case<math::Atan2Op>([&](auto) { return atan2F32(b, x(), op->getOperand(1)); })
+          .Case<math::Atan2Op>([&](auto) { return matchPattern(op->getOperand(1), m_OneFloat()) ? atanF32(b, x()) : atan2F32(b, x(), op->getOperand(1)); })
           .Case<math::CbrtOp>([&](auto) { return cbrtF32(b, x()); })
           .Case<math::CosOp>([&](auto) { return sinF32(b, x(), /*cosine=*/true); })
           .Case<math::CoshOp>([&](auto) { return coshF32(b, x()); })
@@ -153,15 +154,34 @@ Value expandF64(MathBuilder &b, Operation *op) {
     return tanhF64(b, x);
   if (isa<math::RsqrtOp>(op))
     return rsqrt(b, x);
+  if (isa<math::ExpM1Op>(op))
+    return expm1F64(b, x);
+  if (isa<math::Log1pOp>(op))
+    return log1pF64(b, x);
+  if (isa<math::AtanOp>(op) || (isa<math::Atan2Op>(op) && matchPattern(op->getOperand(1), m_OneFloat())))
+    return atanF64(b, x);
   StringRef name = libraryName(op);
-  return name.empty() ? Value() : callLibrary(b, name, op->getOperands());
+  auto library = [&] { return callLibrary(b, name, op->getOperands()); };
+  if (isa<math::SinOp, math::CosOp>(op))
+    return sinF64(b, x, isa<math::CosOp>(op), library);
+  return name.empty() ? Value() : library();
 }
 
 /// The same operation with every operand and result of an element type for which `isNarrow` in f32.
 Value widen(MathBuilder &b, Operation *op, function_ref<bool(Type)> isNarrow) {
+  // One number for all lanes is widened before it is spread: where it is the same in a whole loop, that is known.
+  auto wide = [&](Value operand) -> Value {
+    Type type = b.f32Like(operand.getType());
+    auto spread = operand.getDefiningOp<vector::BroadcastOp>();
+    if (!spread || isa<VectorType>(spread.getSourceType()))
+      return b.extf(operand, type);
+    OpBuilder::InsertionGuard guard(b.builder);
+    b.builder.setInsertionPoint(spread);
+    return vector::BroadcastOp::create(b.builder, b.loc, type, b.extf(spread.getSource(), b.builder.getF32Type()));
+  };
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(hasElement(operand, isNarrow) ? b.extf(operand, b.f32Like(operand.getType())) : operand);
+    operands.push_back(hasElement(operand, isNarrow) ? wide(operand) : operand);
   Type type = op->getResult(0).getType();
   bool narrowResult = isNarrow(getElementTypeOrSelf(type));
   OperationState state(op->getLoc(), op->getName(), operands, narrowResult ? b.f32Like(type) : type, op->getAttrs());
@@ -369,7 +389,7 @@ Value expand(MathBuilder &b, Operation *op) {
 void roundSquare(arith::BitcastOp head) {
   OpBuilder builder(head);
   MathBuilder b(builder, head.getLoc(), /*avx512=*/true);
-  if (!b.canScale(head.getType()))
+  if (!b.canScale(head.getType()) || b.isF64(head))
     return;
   auto isMarked = [](arith::MulFOp op) { return op && bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn); };
   arith::MulFOp square, rest;

@@ -17,6 +17,8 @@ mlir::Value expm1LiteF32(MathBuilder &b, mlir::Value x);
 mlir::Value logF32(MathBuilder &b, mlir::Value x);
 mlir::Value log1pF32(MathBuilder &b, mlir::Value x);
 mlir::Value expF64(MathBuilder &b, mlir::Value x);
+mlir::Value expm1F64(MathBuilder &b, mlir::Value x);
+mlir::Value log1pF64(MathBuilder &b, mlir::Value x);
 mlir::Value logF64(MathBuilder &b, mlir::Value x);
 /// log2 of an f32 through f64; `base10` for log10.
 mlir::Value log2F32(MathBuilder &b, mlir::Value x, bool base10 = false);
@@ -32,8 +34,11 @@ mlir::Value erfF32(MathBuilder &b, mlir::Value x);
 mlir::Value sinF32(MathBuilder &b, mlir::Value x, bool cosine = false);
 /// Sine and cosine.
 std::pair<mlir::Value, mlir::Value> sinCosF32(MathBuilder &b, mlir::Value x);
+/// `far` computes it if an argument is too large.
+mlir::Value sinF64(MathBuilder &b, mlir::Value x, bool cosine, llvm::function_ref<mlir::Value()> far);
 mlir::Value tanF32(MathBuilder &b, mlir::Value x);
 mlir::Value atanF32(MathBuilder &b, mlir::Value x);
+mlir::Value atanF64(MathBuilder &b, mlir::Value x);
 mlir::Value atan2F32(MathBuilder &b, mlir::Value y, mlir::Value x);
 mlir::Value asinF32(MathBuilder &b, mlir::Value x);
 mlir::Value acosF32(MathBuilder &b, mlir::Value x);

@@ -6,6 +6,7 @@
 #include "lowering/linalg/ScalarBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace millrace::lowering {
 
@@ -81,16 +82,23 @@ public:
     return ScalarBuilder::mulf(ScalarBuilder::mulf(a, pow2Biased(half)), pow2Biased(subi(biased, half)));
   }
 
-  /// Whether there is an instruction for scale().
+  /// Whether there is an instruction for scale(): for vectors of 512 bits.
   bool canScale(Type type) const {
     auto vector = mlir::dyn_cast<mlir::VectorType>(type);
-    return avx512 && vector && vector.getRank() == 1 && vector.getNumElements() == 16 && vector.getElementType().isF32();
+    if (!avx512 || !vector || vector.getRank() != 1)
+      return false;
+    Type element = vector.getElementType();
+    return (element.isF32() && vector.getNumElements() == 16) || (element.isF64() && vector.getNumElements() == 8);
   }
-  /// a * 2^n, rounded once, for any integer n that is a float.
-  Value scale(Value a, Value n) {
-    Value all = i(-1, builder.getI16Type()), currentRounding = i(4, builder.getI32Type());
-    return mlir::LLVM::CallIntrinsicOp::create(builder, loc, a.getType(), builder.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
-                                               mlir::ValueRange{a, n, a, all, currentRounding})
+  /// a * 2^n, rounded once, for any integer n that is a float, in the lanes of `mask`; 0 in others.
+  Value scale(Value a, Value n, Value mask) {
+    int64_t lanes = mlir::cast<mlir::VectorType>(a.getType()).getNumElements();
+    Type bits = builder.getIntegerType(unsigned(lanes));
+    Value chosen = mlir::vector::BitCastOp::create(builder, loc, mlir::VectorType::get({1}, bits), mask);
+    chosen = mlir::vector::ExtractOp::create(builder, loc, chosen, int64_t(0));
+    Value currentRounding = i(4, builder.getI32Type());
+    auto name = builder.getStringAttr(lanes == 16 ? "llvm.x86.avx512.mask.scalef.ps.512" : "llvm.x86.avx512.mask.scalef.pd.512");
+    return mlir::LLVM::CallIntrinsicOp::create(builder, loc, a.getType(), name, mlir::ValueRange{a, n, f(0.0, a.getType()), chosen, currentRounding})
         .getResult(0);
   }
 

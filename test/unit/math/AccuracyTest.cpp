@@ -265,6 +265,13 @@ TEST(Accuracy, UnaryF64) {
   checkF64("math.sin", std::sin, -100, 100, 1.0);
   checkF64("math.cbrt", std::cbrt, -100, 100, 1.0);
   checkF64("math.expm1", std::expm1, -1, 1, 1.0);
+  checkF64("math.expm1", std::expm1, -40, 800, 1.0);
+  checkF64("math.cos", std::cos, -100, 100, 1.0);
+  checkF64("math.sin", std::sin, -6e7, 6e7, 1.0); // the last that are not left to the library among them
+  checkF64("math.cos", std::cos, -6e7, 6e7, 1.0);
+  checkF64("math.atan", std::atan, -3, 3, 1.0);
+  checkF64("math.log1p", std::log1p, -1, 3, 1.5);
+  checkF64("math.exp", std::exp, -760, -700, 1.5);
 }
 
 double roundTo(double value, int digits, int minExponent) {
