@@ -4,8 +4,10 @@
 //          or, like a, along k; elementwise consumers of c.
 // Output:  an iteration is a strip of columns. Its sums stand in scratch; some rows of b at a time are added to all of them: long
 //          contiguous pieces of few rows, as prefetchers like them. (Prefetches in the code only cost time.)
-//          Where b is contiguous along k, some columns at a time are multiplied with all rows of a, lanes along k.
-// Leaves alone: columns that are no whole number of steps, several k; b that fits into the caches nearby (column
+//          Where b is contiguous along k, some columns at a time are multiplied with all rows of a, lanes along k. So are the weights of a
+//          convolution that are contiguous along all k (input channels, then the window) where few elements of the result share them: a comes
+//          to scratch in their order once per strip, and what is much larger, the weights, is neither packed nor transposed.
+// Leaves alone: columns that are no whole number of steps, several k in another order; b that fits into the caches nearby (column
 //          sums and register tiles do).
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/FewRows.h"
@@ -24,8 +26,9 @@ namespace {
 
 /// Rows of b at a time: as many streams as keep memory busy. Factors of a that find no register come from the stack.
 constexpr int64_t kRowsOfB = 8;
-/// Of a, which more rows than that would push out of the level 1 cache where b comes by column.
-constexpr int64_t kMostRows = 16, kMostRowsAlongK = 4;
+constexpr int64_t kMostRows = 16;
+/// Where b comes by column: rows whose sums are in registers at a time, and elements of a that the level 1 cache keeps while they take turns.
+constexpr int64_t kRowsAtOnce = 4, kElementsNear = 8192;
 /// Strips as wide as several threads allow: b is read in the order it lies in, and prefetchers begin anew less often.
 constexpr int64_t kStripsPerThread = 2, kMostColumns = 4096;
 /// Of b. Smaller matrices come from near caches, where nothing is gained: for one row, and for several.
@@ -45,7 +48,11 @@ private:
   bool emit();
   void addRows(PointEvaluator &at, Value begin, Value end, int64_t ofB);
   void addAllRows(PointEvaluator &at);
+  bool isFlat(const Factor &factor) const;
+  void bindK(PointEvaluator &at, Value index);
+  void copyRows(PointEvaluator &at);
   void multiplyColumns(PointEvaluator &at);
+  SmallVector<Value> multiplyRows(PointEvaluator &at, Value column, Value begin, Value end, Value firstRow, SmallVector<Value> current);
   void finish(PointEvaluator &at);
 
   func::FuncOp kernel;
@@ -56,9 +63,14 @@ private:
   int lane = -1, k = -1;
   AtomSet batch = 0;
   bool alongK = false; ///< lanes
-  int64_t columnsAtOnce = 1; ///< if so
+  // If so:
+  int64_t columnsAtOnce = 1, rowsAtOnce = 1, rowGroups = 1; ///< the last group may begin earlier
+  int64_t kBlock = 1;                                       ///< while which rows take turns
+  SmallVector<int> kOrder;                                  ///< as they follow each other in b, the innermost last
+  bool copies = false;                                      ///< a to scratch
+  Value copied, partials;
   SmallVector<int> mOrder;
-  int64_t rows = 1, vectors = 2; ///< of one row's sums at a time
+  int64_t rows = 1, allK = 1, vectors = 2; ///< of one row's sums at a time
   int64_t lanes = 1, strip = 1, strips = 1;
   func::FuncOp shell;
   Value sums; ///< of the strip
@@ -92,11 +104,16 @@ LogicalResult FewRowsEmitter::match() {
   AtomSet columns = kept & inB & ~inA, inRows = kept & inA & ~inB;
   batch = kept & ~columns & ~inRows;
   rows = model.product(inRows);
-  if ((batch & ~(inA & inB)) || (summed & ~(inA & inB)) || !isColumn(columns) || llvm::popcount(summed) != 1 || rows > kMostRows)
+  if ((batch & ~(inA & inB)) || (summed & ~(inA & inB)) || !isColumn(columns) || summed == 0 || rows > kMostRows)
     return failure();
   mOrder = outermostFirst(model, inRows);
   lane = members(columns).front();
-  k = members(summed).front();
+  allK = model.product(summed);
+  kOrder.assign(members(summed));
+  if (b.operand->kind != Operand::Buffer)
+    return failure();
+  llvm::sort(kOrder, [&](int x, int y) { return b.operand->access.address.coefficient(x) > b.operand->access.address.coefficient(y); });
+  k = kOrder.back();
   for (const Output &output : model.outputs)
     if (output.store.address.atoms() != kept || output.store.address.coefficient(lane) != 1)
       return failure();
@@ -104,23 +121,30 @@ LogicalResult FewRowsEmitter::match() {
     return factor.operand->kind == Operand::Buffer && factor.operand->access.guards.empty() && factor.operand->access.address.coefficient(atom) == 1;
   };
   alongK = !isContiguous(b, lane);
-  if (alongK && (!isContiguous(a, k) || !isContiguous(b, k)))
+  if (alongK ? !isContiguous(b, k) || !isFlat(b) || a.operand->kind != Operand::Buffer || !a.operand->access.guards.empty() : kOrder.size() != 1)
+    return failure();
+  copies = alongK && !isFlat(a);
+  // What is copied is far less than what is read.
+  if (copies && (a.converts || rows * 8 > model.atomSizes[lane]))
     return failure();
   vectors = rows > 4 || alongK ? 1 : 2;
   lanes = target.vectorBits / products.accType.getIntOrFloatBitWidth();
-  int64_t bytes = model.atomSizes[k] * model.atomSizes[lane] * b.operand->elementType.getIntOrFloatBitWidth() / 8;
-  if (alongK && (rows > kMostRowsAlongK || model.atomSizes[k] < kLeastK || model.atomSizes[k] % lanes || bytes < kLeastBytesOfRows))
+  int64_t bytes = allK * model.atomSizes[lane] * b.operand->elementType.getIntOrFloatBitWidth() / 8;
+  if (alongK && (allK < kLeastK || allK % lanes || bytes < kLeastBytesOfRows))
     return failure();
-  // Sums of `rows` x `columnsAtOnce`, a vector of each column, one of a row.
-  columnsAtOnce = std::clamp<int64_t>((target.vectorRegisters - 1) / (rows + 1), 1, lanes);
-  if (model.atomSizes[lane] % (vectors * lanes) || model.atomSizes[k] < 16 || bytes < (rows == 1 ? kLeastBytes : kLeastBytesOfRows))
+  // Sums of `rowsAtOnce` x `columnsAtOnce`, a vector of each column, one of a row.
+  rowGroups = llvm::divideCeil(rows, kRowsAtOnce);
+  rowsAtOnce = llvm::divideCeil(rows, rowGroups);
+  columnsAtOnce = std::clamp<int64_t>((target.vectorRegisters - 1) / (rowsAtOnce + 1), 1, lanes);
+  kBlock = rowGroups == 1 ? allK : std::min(allK, kElementsNear / rows / lanes * lanes);
+  if (model.atomSizes[lane] % (vectors * lanes) || allK < 16 || bytes < (rows == 1 ? kLeastBytes : kLeastBytesOfRows))
     return failure();
   return success();
 }
 
 void FewRowsEmitter::chooseStrips() {
   int64_t columns = model.atomSizes[lane], step = vectors * lanes;
-  int64_t wanted = llvm::divideCeil(kStripsPerThread * target.threads, model.product(batch));
+  int64_t wanted = llvm::divideCeil((copies ? 1 : kStripsPerThread) * target.threads, model.product(batch));
   strip = std::clamp<int64_t>(llvm::divideCeil(columns, wanted), step, kMostColumns);
   strip = llvm::alignTo(strip, step);
   strips = llvm::divideCeil(columns, strip);
@@ -194,7 +218,85 @@ void FewRowsEmitter::addAllRows(PointEvaluator &at) {
     addRows(at, at.constant(whole), at.constant(model.atomSizes[k]), 1);
 }
 
-/// sums = a * b, `columnsAtOnce` of b at a time.
+/// One k after the other of b is the next element.
+bool FewRowsEmitter::isFlat(const Factor &factor) const {
+  int64_t distance = 1;
+  for (int atom : llvm::reverse(kOrder)) {
+    if (factor.operand->access.address.coefficient(atom) != distance)
+      return false;
+    distance *= model.atomSizes[atom];
+  }
+  return true;
+}
+
+/// Enters the k number `index` of flat factors.
+void FewRowsEmitter::bindK(PointEvaluator &at, Value index) {
+  for (int atom : kOrder)
+    at.bindIndex(atom, atom == k ? index : at.constant(0));
+}
+
+/// All rows of a in the order of b's k.
+void FewRowsEmitter::copyRows(PointEvaluator &at) {
+  scf::ForOp loop = openLoop(at, at.constant(0), at.constant(rows), 1);
+  at.enterLoop(loop);
+  bindLinear(at, loop.getInductionVar(), mOrder);
+  Value to = at.mulConstant(loop.getInductionVar(), allK);
+  // Neighbours of a innermost.
+  SmallVector<int> order = kOrder;
+  const LinearExpr &address = a.operand->access.address;
+  llvm::stable_sort(order, [&](int x, int y) { return address.coefficient(x) > address.coefficient(y); });
+  for (int atom : order) {
+    scf::ForOp inner = openLoop(at, at.constant(0), at.constant(model.atomSizes[atom]), 1);
+    at.enterLoop(inner);
+    at.bindIndex(atom, inner.getInductionVar());
+    to = at.add(to, at.mulConstant(inner.getInductionVar(), b.operand->access.address.coefficient(atom)));
+  }
+  Value element = factorAt(at, products, a);
+  OpBuilder builder = at.builder();
+  memref::StoreOp::create(builder, at.loc(), element, copied, ValueRange{to});
+  for (int64_t depth = order.size(); depth >= 0; --depth)
+    at.leave();
+}
+
+/// current += a * b of `columnsAtOnce` columns from `column` and `rowsAtOnce` rows from `firstRow`, k in [begin, end).
+SmallVector<Value> FewRowsEmitter::multiplyRows(PointEvaluator &at, Value column, Value begin, Value end, Value firstRow,
+                                                SmallVector<Value> current) {
+  scf::ForOp along = openLoop(at, begin, end, lanes, current);
+  at.enterLoop(along);
+  bindK(at, along.getInductionVar());
+  current.assign(along.getRegionIterArgs().begin(), along.getRegionIterArgs().end());
+  SmallVector<Value> columns;
+  for (int64_t i = 0; i < columnsAtOnce; ++i) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    point.bindIndex(lane, point.addConstant(column, i));
+    point.setLanes(k);
+    columns.push_back(point.splat(factorAt(point, products, b)));
+  }
+  for (int64_t row = 0; row < rowsAtOnce; ++row) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    Value factor;
+    if (copies) {
+      Value from = point.add(along.getInductionVar(), point.mulConstant(point.addConstant(firstRow, row), allK));
+      OpBuilder builder = point.builder();
+      factor = vector::LoadOp::create(builder, point.loc(), VectorType::get({lanes}, products.accType), copied, ValueRange{from});
+    } else {
+      bindLinear(point, point.addConstant(firstRow, row), mOrder);
+      point.setLanes(k);
+      factor = point.splat(factorAt(point, products, a));
+    }
+    for (int64_t i = 0; i < columnsAtOnce; ++i) {
+      Value &sum = current[row * columnsAtOnce + i];
+      sum = accumulateProduct(point, factor, columns[i], sum, target.fma);
+    }
+  }
+  yieldFrom(along, current);
+  at.leave();
+  return SmallVector<Value>(along.getResults());
+}
+
+/// sums = a * b, `columnsAtOnce` of b at a time; rows in groups, which take turns block by block of k.
 void FewRowsEmitter::multiplyColumns(PointEvaluator &at) {
   scf::ForOp loop = openLoop(at, stripBegin, stripEnd, columnsAtOnce);
   at.enterLoop(loop);
@@ -203,44 +305,65 @@ void FewRowsEmitter::multiplyColumns(PointEvaluator &at) {
   Value latest = arith::SubIOp::create(builder, at.loc(), stripEnd, at.constant(columnsAtOnce));
   Value first = arith::MinUIOp::create(builder, at.loc(), loop.getInductionVar(), latest);
   Value place = arith::SubIOp::create(builder, at.loc(), first, stripBegin);
-  Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(VectorType::get({lanes}, products.accType))));
-  scf::ForOp along = openLoop(at, at.constant(0), at.constant(model.atomSizes[k]), lanes, SmallVector<Value>(rows * columnsAtOnce, zero));
-  at.enterLoop(along);
-  at.bindIndex(k, along.getInductionVar());
-  SmallVector<Value> current(along.getRegionIterArgs()), columns;
-  for (int64_t i = 0; i < columnsAtOnce; ++i) {
-    PointEvaluator point = at;
-    point.enter(at.block());
-    point.bindIndex(lane, point.addConstant(first, i));
-    point.setLanes(k);
-    columns.push_back(point.splat(factorAt(point, products, b)));
-  }
-  for (int64_t row = 0; row < rows; ++row) {
-    PointEvaluator point = at;
-    point.enter(at.block());
-    bindLinear(point, point.constant(row), mOrder);
-    point.setLanes(k);
-    Value factor = point.splat(factorAt(point, products, a));
-    for (int64_t i = 0; i < columnsAtOnce; ++i) {
-      Value &sum = current[row * columnsAtOnce + i];
-      sum = accumulateProduct(point, factor, columns[i], sum, target.fma);
+  auto type = VectorType::get({lanes}, products.accType);
+  Value zero = at.number(cast<TypedAttr>(builder.getZeroAttr(type)));
+  int64_t sumsOfGroup = rowsAtOnce * columnsAtOnce;
+  auto addUp = [&](Value firstRow, ArrayRef<Value> lanesOfSums) {
+    bool floats = isa<FloatType>(products.accType);
+    SmallVector<Value> totals = foldLanes(at, SmallVector<Value>(lanesOfSums), [&](ArrayRef<Value> x, ArrayRef<Value> y) {
+      SmallVector<Value> added;
+      OpBuilder inner = at.builder();
+      for (auto [left, right] : llvm::zip(x, y))
+        added.push_back(floats ? Value(arith::AddFOp::create(inner, at.loc(), left, right)) : Value(arith::AddIOp::create(inner, at.loc(), left, right)));
+      return added;
+    });
+    Value base = at.add(place, at.mulConstant(firstRow, strip));
+    for (auto [i, value] : llvm::enumerate(totals)) {
+      Value to = at.addConstant(base, int64_t(i) / columnsAtOnce * strip + int64_t(i) % columnsAtOnce);
+      OpBuilder inner = at.builder();
+      memref::StoreOp::create(inner, at.loc(), value, sums, ValueRange{to});
     }
+  };
+  if (rowGroups == 1) {
+    addUp(at.constant(0), multiplyRows(at, first, at.constant(0), at.constant(allK), at.constant(0), SmallVector<Value>(sumsOfGroup, zero)));
+    at.leave();
+    return;
   }
-  yieldFrom(along, current);
-  at.leave();
-  bool floats = isa<FloatType>(products.accType);
-  SmallVector<Value> totals = foldLanes(at, SmallVector<Value>(along.getResults()), [&](ArrayRef<Value> x, ArrayRef<Value> y) {
-    SmallVector<Value> added;
+  // A loop over the groups: written one after the other, LLVM would keep the sums of all of them in registers that it does not have.
+  auto forEachGroup = [&](llvm::function_ref<void(Value firstRow, Value place)> act) {
+    scf::ForOp groups = openLoop(at, at.constant(0), at.constant(rowGroups), 1);
+    at.enterLoop(groups);
+    Value row = at.mulConstant(groups.getInductionVar(), rowsAtOnce);
     OpBuilder inner = at.builder();
-    for (auto [left, right] : llvm::zip(x, y))
-      added.push_back(floats ? Value(arith::AddFOp::create(inner, at.loc(), left, right)) : Value(arith::AddIOp::create(inner, at.loc(), left, right)));
-    return added;
-  });
-  for (auto [i, total] : llvm::enumerate(totals)) {
-    Value to = at.addConstant(place, int64_t(i) / columnsAtOnce * strip + int64_t(i) % columnsAtOnce);
-    builder = at.builder();
-    memref::StoreOp::create(builder, at.loc(), total, sums, ValueRange{to});
-  }
+    if (rows % rowsAtOnce)
+      row = arith::MinUIOp::create(inner, at.loc(), row, at.constant(rows - rowsAtOnce));
+    act(row, at.mulConstant(groups.getInductionVar(), sumsOfGroup * lanes));
+    at.leave();
+  };
+  auto loadSums = [&](Value from) {
+    SmallVector<Value> current;
+    for (int64_t i = 0; i < sumsOfGroup; ++i) {
+      Value place = at.addConstant(from, i * lanes);
+      OpBuilder inner = at.builder();
+      current.push_back(vector::LoadOp::create(inner, at.loc(), type, partials, ValueRange{place}));
+    }
+    return current;
+  };
+  auto storeSums = [&](Value from, ArrayRef<Value> current) {
+    for (auto [i, value] : llvm::enumerate(current)) {
+      Value place = at.addConstant(from, int64_t(i) * lanes);
+      OpBuilder inner = at.builder();
+      vector::StoreOp::create(inner, at.loc(), value, partials, ValueRange{place});
+    }
+  };
+  forEachGroup([&](Value, Value from) { storeSums(from, SmallVector<Value>(sumsOfGroup, zero)); });
+  scf::ForOp blocks = openLoop(at, at.constant(0), at.constant(allK), kBlock);
+  at.enterLoop(blocks);
+  builder = at.builder();
+  Value end = arith::MinUIOp::create(builder, at.loc(), at.addConstant(blocks.getInductionVar(), kBlock), at.constant(allK));
+  forEachGroup([&](Value firstRow, Value from) { storeSums(from, multiplyRows(at, first, blocks.getInductionVar(), end, firstRow, loadSums(from))); });
+  at.leave();
+  forEachGroup([&](Value firstRow, Value from) { addUp(firstRow, loadSums(from)); });
   at.leave();
 }
 
@@ -273,6 +396,10 @@ bool FewRowsEmitter::emit() {
   shell = createShell(kernel, model);
   Scratch scratch(shell);
   sums = scratch.take(products.accType, rows * strip);
+  if (copies)
+    copied = scratch.take(products.accType, rows * allK);
+  if (rowGroups > 1 && alongK)
+    partials = scratch.take(products.accType, rowGroups * rowsAtOnce * columnsAtOnce * lanes);
   scratchBytes = scratch.bytes();
   PointEvaluator at(model, shell, lanes);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
@@ -288,6 +415,8 @@ bool FewRowsEmitter::emit() {
     builder = at.builder();
     stripEnd = arith::MinUIOp::create(builder, at.loc(), stripEnd, at.constant(model.atomSizes[lane]));
   }
+  if (copies)
+    copyRows(at);
   if (alongK)
     multiplyColumns(at);
   else

@@ -294,12 +294,13 @@ TEST(Contraction, InputsOutermost) {
   EXPECT_EQ(check(text, Path::Contraction, 1e-4), "");
 }
 
-// Weights as PyTorch keeps them: outputs first, then inputs, then the window. Chunks of inputs that are equal, unequal, and all of them.
+// Weights as PyTorch keeps them: outputs first, then inputs, then the window. Chunks of inputs that are equal, unequal, and all of them; few
+// elements for large weights, which stay as they are.
 TEST(Contraction, WeightsInRuns) {
   struct Case {
     int64_t height, channels, filters, kernel, pad;
   };
-  for (Case c : {Case{6, 24, 20, 3, 0}, Case{4, 64, 40, 3, 1}, Case{5, 264, 33, 3, 1}, Case{4, 140, 16, 3, 0}, Case{9, 12, 32, 5, 0}}) {
+  for (Case c : {Case{6, 24, 20, 3, 0}, Case{4, 64, 40, 3, 1}, Case{5, 264, 33, 3, 1}, Case{4, 140, 16, 3, 0}, Case{9, 12, 32, 5, 0}, Case{4, 240, 272, 3, 0}}) {
     std::string text = convolution(c.height, c.channels, c.filters, c.kernel, 1, 1, c.pad);
     auto type = [](std::initializer_list<int64_t> sizes) {
       std::string name = "tensor<";
@@ -318,7 +319,7 @@ TEST(Contraction, FewRows) {
   for (int64_t rows : {2, 3, 4, 5, 8, 13, 16})
     EXPECT_EQ(check(matmul(rows, 1056, 515, false, false, "f32", "f32"), Path::Contraction, 1e-4), "") << rows;
   // Lanes along k: columns left over in every strip.
-  for (int64_t rows : {1, 2, 3, 4})
+  for (int64_t rows : {1, 2, 3, 4, 5, 8, 11, 16})
     EXPECT_EQ(check(matmul(rows, 1072, 528, false, true, "f32", "f32"), Path::Contraction, 1e-4), "") << rows;
 }
 
