@@ -115,12 +115,19 @@ def test_uneven_reduction_of_a_constraint(mesh):
     np.testing.assert_array_equal(y, (np.arange(24.0).reshape(6, 4) * 2).sum(0))
 
 
-def test_gspmd_form(mesh):
-    """The older way of writing shardings (jax_use_shardy_partitioner=False)."""
+@pytest.mark.parametrize("left", [("x", "y"), (("x", "y"), None), (None, "y"), ("y", "x"), (None, ("y", "x"))])
+@pytest.mark.parametrize("right", [("y", None), (None, None), ("x", "y")])
+def test_gspmd_form(mesh, left, right):
+    """The older way of writing shardings (jax_use_shardy_partitioner=False): of arguments, results, constraints and manual parts."""
     jax.config.update("jax_use_shardy_partitioner", False)
     try:
-        x = put(mesh, np.arange(64.0, dtype=np.float32).reshape(8, 8), "x", "y")
-        check(lambda x: (x @ x.T).sum(0), x)
+        x, w = put(mesh, np.arange(64.0, dtype=np.float32).reshape(8, 8), *left), put(mesh, np.eye(8, k=1, dtype=np.float32) * 2, *right)
+        check(lambda x, w: ((x @ w).sum(0), jax.lax.fori_loop(0, 3, lambda i, c: jnp.tanh(c) @ w, x)), x, w)
+        kept = jax.jit(lambda x: jax.lax.with_sharding_constraint(x * 2, NamedSharding(mesh, P(*right))),
+                       out_shardings=NamedSharding(mesh, P(*left)))
+        assert "mhlo.sharding" in kept.lower(x).as_text() and "sdy" not in kept.lower(x).as_text()
+        assert kept(x).sharding.is_equivalent_to(NamedSharding(mesh, P(*left)), 2)
+        np.testing.assert_array_equal(kept(x), np.asarray(x) * 2)
         f = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y")))
         np.testing.assert_array_equal(f(x), np.asarray(x).reshape(4, 2, 8).sum(0))
     finally:
