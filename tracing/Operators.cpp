@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Operators.cpp - The table of operators and whole programs -----------===//
+#include "tracing/Dump.h"
 #include "tracing/Emit.h"
 
 #include "tracing/IrText.h"
@@ -199,7 +200,7 @@ static Val parameterFor(Emitter &e, const Value &value, int64_t donatedTo = -1) 
 }
 
 static NamedText attributeOf(const Sharding &sharding) {
-  if (!sharding.attribute.empty())
+  if (!sharding.attribute.empty() && !isSwitchedOff("CONVERT_SHLO_TO_SHARDY"))
     return {"sdy.sharding", sharding.attribute};
   return {"mhlo.sharding", '"' + sharding.text + '"'};
 }

@@ -2,14 +2,17 @@
 //===- Spmd.cpp - The session's programs for several devices ---------------===//
 // A program is traced and compiled once, for all devices; each is given its part of every argument. Results keep the
 // shardings that the compiler found for them.
+#include "tracing/Dump.h"
 #include "tracing/Emit.h"
 #include "tracing/Metrics.h"
 #include "tracing/Session.h"
 #include "tracing/StoredTypes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <sstream>
+#include <thread>
 
 namespace millrace::tracing {
 
@@ -106,6 +109,39 @@ std::string textOf(const std::vector<int64_t> &axisOf, const std::vector<int64_t
          (copies > 1 ? " last_tile_dim_replicate}" : "}");
 }
 
+/// A tensor on its way to the devices.
+struct Split {
+  Value leaf;
+  ShardingPtr sharding;
+  Parts parts = {};
+  runtime::Status status = {};
+};
+
+/// Each tensor into its parts, by as many threads as there are processors.
+runtime::Status cutAll(Split *splits, size_t count, runtime::Client &client) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < count;) {
+      Split &split = splits[i];
+      runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = split.leaf.node->buffers[split.leaf.index]->acquire();
+      runtime::StatusOr<Parts> parts = memory ? cut((*memory)->data(), split.leaf.shape(), split.sharding, client) : memory.status();
+      if (parts)
+        split.parts = std::move(*parts);
+      else
+        split.status = parts.status();
+    }
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min<size_t>(count, std::thread::hardware_concurrency()); ++i)
+    others.emplace_back(work);
+  work();
+  for (std::thread &other : others)
+    other.join();
+  for (size_t i = 0; i < count; ++i)
+    MILLRACE_TRY(splits[i].status);
+  return {};
+}
+
 } // namespace
 
 runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
@@ -113,6 +149,7 @@ runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
   runtime::StatusOr<std::shared_ptr<const Mesh>> mesh = meshToSplitOver(numPartitions);
   if (!mesh)
     return mesh.status();
+  std::vector<Split> splits;
   for (const Value &leaf : schedule(roots).leaves) {
     const std::vector<int64_t> &dims = leaf.shape().dims;
     if (leaf.node->isNumber() || !hasMemory(leaf) || partsOf(leaf) || leaf.shape().count() < smallest)
@@ -123,18 +160,23 @@ runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
     runtime::StatusOr<ShardingPtr> sharding = readSharding(textOf(axisOf, (*mesh)->sizes), int64_t(dims.size()), numPartitions, *mesh);
     if (!sharding)
       return sharding.status();
-    runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = leaf.node->buffers[leaf.index]->acquire();
-    if (!memory)
-      return memory.status();
-    runtime::StatusOr<Parts> parts = cut((*memory)->data(), leaf.shape(), *sharding, *runtimeClient);
-    if (!parts)
-      return parts.status();
-    Node &node = *leaf.node;
-    if (!node.spread)
-      node.spread = std::make_shared<Spread>();
-    node.spread->results.resize(std::max(node.spread->results.size(), size_t(leaf.index) + 1));
-    node.spread->results[leaf.index] = std::move(*parts);
-    node.buffers[leaf.index] = nullptr;
+    splits.push_back({leaf, *sharding});
+  }
+  // All at once, or one after the other: then no more than one tensor is there twice.
+  const size_t together = isSwitchedOff("XLA_AUTO_USE_GROUP_SHARDING") ? 1 : splits.size();
+  for (size_t begin = 0; begin < splits.size(); begin += together) {
+    Metrics::get().count("ReshardParameters");
+    if (runtime::Status status = cutAll(splits.data() + begin, together, *runtimeClient); !status.ok())
+      return status;
+    for (Split *split = splits.data() + begin; split != splits.data() + begin + together; ++split) {
+      Node &node = *split->leaf.node;
+      const size_t index = split->leaf.index;
+      if (!node.spread)
+        node.spread = std::make_shared<Spread>();
+      node.spread->results.resize(std::max(node.spread->results.size(), index + 1));
+      node.spread->results[index] = std::move(split->parts);
+      node.buffers[index] = nullptr;
+    }
   }
   return {};
 }

@@ -205,6 +205,15 @@ def install(xlac):
         xlac._spmd_mark(tensor, str(sharding), sharding.mesh and sharding.mesh.plain())
 
     @name
+    def _xla_annotate_custom_sharding(tensor, sharding):
+        xlac._spmd_annotate(tensor, str(sharding), sharding.mesh and sharding.mesh.plain())
+
+    @name
+    def _xla_mark_sharding_dynamo_custom_op(input, tile_assignment, group_assignment, replication_groups, sharding_type):
+        _xla_mark_sharding(input, OpSharding(tile_assignment, group_assignment, replication_groups, sharding_type))
+        return input
+
+    @name
     def _mark_manual_sharding(tensor, sharding):
         if not xlac._check_tensor_need_materialization([tensor])[0]:
             raise RuntimeError("expects a tensor that is still to be computed, but got one with data: what each device has of it is not known")
@@ -260,6 +269,14 @@ def install(xlac):
     @name
     def _spmd_shard_to_full_shape(tensor, sharding, shape, dtype=None):
         return xlac._spmd_shard_to_full(tensor, str(sharding), list(shape))
+
+    @name
+    def _xla_spmd_all_reduce(reduce_type, input, scale, groups):
+        return xm.all_reduce(reduce_type, input, scale, groups)
+
+    @name
+    def _xla_spmd_reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups):
+        return xm.reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups)
 
     @name
     def _xla_get_auto_sharding():

@@ -20,6 +20,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
     ("torch-spmd.md", r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\[\(8,\), \(8,\)\] \(Shard\(dim=0\), Shard\(dim=0\)\)\n"
                       r"\[\[0.0, 1.0, 2.0\], \[3.0, 4.0, 5.0\], \[6.0, 7.0, 8.0\], \[9.0\]\]\n"
                       r"True \(1,\) 120.0\n"
+                      r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\{devices=\[4,1,2\]0,1,2,3,4,5,6,7 last_tile_dim_replicate\}\n"
+                      r"\{devices=\[1,2,4\]0,2,4,6,1,3,5,7 last_tile_dim_replicate\}\n"
+                      r"\(Shard\(dim=0\), Shard\(dim=1\)\) \(Partial\(sum\), Shard\(dim=0\)\)\n1\n"
+                      r"torch.Size\(\[2, 32\]\) True\n"
                       r"learned: True \{devices=\[8,1\]0,1,2,3,4,5,6,7\}\n\[20, 30\]\nTrue\nTrue\nall_reduce tensor<32x32xf32> among 4: .*\n"
                       r"(?s:.*CPU 0.*CPU 7.*)mark_sharding of x \(float32\[16, 32\]\): expects every axis of the mesh at most once, but got "
                       r"'data' for dims 0 and 1\n"),

@@ -22,7 +22,7 @@ def run(*files, devices, **environment):
 
 
 def test_eight_devices():
-    run("cases.py", "checkpoint.py", "documents.py", "training.py", devices=8)
+    run("cases.py", "checkpoint.py", "documents.py", "dtensor.py", "manual.py", "models.py", "names.py", "training.py", devices=8)
 
 
 @pytest.mark.skipif(not LONG, reason="takes long: MILLRACE_LONG=1")

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Shardings.cpp - Annotations of tensors for several devices ----------===//
+#include "tracing/Dump.h"
 #include "tracing/Emit.h"
 
 namespace millrace::tracing {
 
 void registerShardings(Registry &r) {
-  // A tensor, its sharding as XLA writes it, and as sdy does: empty for what cannot be said in axes.
+  // A tensor, its sharding as XLA writes it, and as sdy does: empty for what cannot be said in axes. CONVERT_SHLO_TO_SHARDY=0: as XLA.
   r.add({"millrace::sharding"}, [](const Call &c) -> std::vector<Val> {
     Val value = c.val(0);
     std::string hlo = c.text(1), sdy = c.text(2);
-    if (!sdy.empty())
+    if (!sdy.empty() && !isSwitchedOff("CONVERT_SHLO_TO_SHARDY"))
       return {c.e.op("sdy.sharding_constraint", {value}, {{"sharding", sdy}}, value.shape)};
-    if (hlo == "{replicated}")
+    if (hlo == "{replicated}" && sdy.empty())
       return {value};
     return {c.e.op("stablehlo.custom_call", {value}, {{"call_target_name", "\"Sharding\""}, {"mhlo.sharding", '"' + hlo + '"'}},
                    value.shape)};

@@ -25,6 +25,28 @@ def _groups(groups):
     return f"replica_groups = dense<{rows}> : tensor<{len(rows)}x{len(rows[0])}xi64>"
 
 
+def _devices(groups):
+    """Groups of devices of the one program that runs on all of them under SPMD."""
+    return f"{_groups(groups)}, {_CHANNEL.format(1)}, use_global_device_ids"
+
+
+def of_devices(groups):
+    """Whether `groups` are devices of this process: parts that enable_manual_sharding() gives are exchanged among them. ValueError where they are not
+    groups of one size that name every device once."""
+    from .. import runtime as xr
+    rows = [list(group) for group in groups or ()]
+    if rows in ([], [[0]]) or not xr.is_spmd():
+        return False
+    count = xr.global_runtime_device_count()
+    if sorted(device for row in rows for device in row) != list(range(count)) or len({len(row) for row in rows}) != 1:
+        raise ValueError(f"expects groups of one size in which each of the {count} devices is named once, but got {rows}")
+    return True
+
+
+def _replicas(groups):
+    return _devices(groups) if of_devices(groups) else _groups(groups)
+
+
 def _count(groups):
     return len(groups[0]) if groups else 1
 
@@ -50,13 +72,13 @@ def _resized(tensor, dim, size):
 
 def all_reduce(kind, tensor, groups=None):
     """The reduction of the tensors of a group's replicas."""
-    return _record("all_reduce", tensor, tensor.shape, _groups(groups), kind)
+    return _record("all_reduce", tensor, tensor.shape, _replicas(groups), kind)
 
 
 def all_gather(tensor, dim, groups=None):
     """The tensors of a group's replicas along `dim`."""
     dim %= tensor.dim()
-    return _record("all_gather", tensor, _resized(tensor, dim, tensor.size(dim) * _count(groups)), f"all_gather_dim = {dim} : i64, {_groups(groups)}")
+    return _record("all_gather", tensor, _resized(tensor, dim, tensor.size(dim) * _count(groups)), f"all_gather_dim = {dim} : i64, {_replicas(groups)}")
 
 
 def reduce_scatter(kind, tensor, dim, groups=None):
@@ -65,7 +87,25 @@ def reduce_scatter(kind, tensor, dim, groups=None):
     if tensor.size(dim) % _count(groups):
         raise ValueError(f"expects a dim {dim} that {_count(groups)} replicas divide, but got sizes {tuple(tensor.shape)}")
     return _record("reduce_scatter", tensor, _resized(tensor, dim, tensor.size(dim) // _count(groups)),
-                   f"scatter_dimension = {dim} : i64, {_groups(groups)}", kind)
+                   f"scatter_dimension = {dim} : i64, {_replicas(groups)}", kind)
+
+
+def all_to_all(tensor, split, concat, groups):
+    """The pieces along `split` that the devices of a group have for this one, joined along `concat`."""
+    split, concat, count = split % tensor.dim(), concat % tensor.dim(), _count(groups)
+    if tensor.size(split) % count:
+        raise ValueError(f"expects a dim {split} that {count} devices divide, but got sizes {tuple(tensor.shape)}")
+    sizes = _resized(tensor, split, tensor.size(split) // count)
+    sizes[concat] *= count
+    return _record("all_to_all", tensor, sizes, f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, split_count = {count} : i64, "
+                                                f"{_groups(groups)}, {_CHANNEL.format(1)}")
+
+
+def collective_permute(tensor, pairs):
+    """What the source of this device in `pairs` has; zeros where it has none."""
+    rows = [list(pair) for pair in pairs]
+    return _record("collective_permute", tensor, tensor.shape,
+                   f"source_target_pairs = dense<{rows}> : tensor<{len(rows)}x2xi64>, {_CHANNEL.format(1)}")
 
 
 def _transfer(name, tensor, channel, line, result):

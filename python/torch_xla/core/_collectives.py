@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives of xm. The world has one replica today: each is what its definition says for a group of one."""
+"""Collectives of xm. The world has one replica today: each is what its definition says for a group of one. Under SPMD, with `groups` of devices,
+they exchange the parts that xs.enable_manual_sharding() gives."""
 import torch
 
 from . import _collective_programs
@@ -19,8 +20,10 @@ def _check_kind(reduce_type):
         raise ValueError(f"expects a reduction of {', '.join(_KINDS)}, but got {reduce_type!r}")
 
 
-def _check_count(name, count):
-    if count != 1:
+def _check_count(name, count, groups=None):
+    if groups is not None and count != len(groups[0]):
+        raise ValueError(f"{name} is {count}, but groups have {len(groups[0])} devices each")
+    if groups is None and count != 1:
         raise ValueError(f"{name} is {count}, but the world has one replica")
 
 
@@ -33,6 +36,13 @@ def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
 
     `reduce_type`: xm.REDUCE_SUM and so on. `groups`: [[0, 1], [2, 3]], reductions among these. `pin_layout`: no effect."""
     _check_kind(reduce_type)
+    if _collective_programs.of_devices(groups):
+        if isinstance(inputs, torch.Tensor):
+            made = _collective_programs.all_reduce(reduce_type, inputs, groups)
+            return made * scale if scale != 1.0 else made
+        for tensor in inputs:
+            tensor.copy_(all_reduce(reduce_type, tensor, scale, groups))
+        return inputs
     check_groups(groups)
     if isinstance(inputs, torch.Tensor):
         made = _collective_programs.all_reduce(reduce_type, inputs) if _collective_programs.wanted() else inputs
@@ -47,13 +57,17 @@ def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
 
 def all_gather(value, dim=0, groups=None, output=None, pin_layout=True, channel_id=None, use_global_device_ids=None):
     """The tensors of all replicas along `dim` (numbers: as a vector); into `output` if given. Lists: one by one."""
-    check_groups(groups)
+    is_of_devices = _collective_programs.of_devices(groups)
+    if not is_of_devices:
+        check_groups(groups)
     if not isinstance(value, torch.Tensor):
         outputs = output or [None] * len(value)
         return [all_gather(one, dim, groups, out) for one, out in zip(value, outputs)]
     if not -max(value.dim(), 1) <= dim < max(value.dim(), 1):
         raise IndexError(f"Dimension out of range (expected to be in range of [{-max(value.dim(), 1)}, {max(value.dim(), 1) - 1}], "
                          f"but got {dim})")
+    if is_of_devices:
+        return _into(output, _collective_programs.all_gather(value if value.dim() else value.reshape(1), dim, groups))
     return _into(output, value.clone() if value.dim() else value.reshape(1).clone())
 
 
@@ -80,10 +94,15 @@ def all_gather_bucketized(input_list, dim=0, groups=None, output=None, pin_layou
 def reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups=None, output=None, pin_layout=True, channel_id=None,
                    use_global_device_ids=None):
     """The reduction of every replica's tensor, times `scale`, of which each gets its part along `scatter_dim`."""
-    _check_count("shard_count", shard_count)
+    is_of_devices = _collective_programs.of_devices(groups)
+    _check_count("shard_count", shard_count, groups if is_of_devices else None)
     if not isinstance(input, torch.Tensor):
         outputs = output or [None] * len(input)
         return [reduce_scatter(reduce_type, one, scale, scatter_dim, shard_count, groups, out) for one, out in zip(input, outputs)]
+    if is_of_devices:
+        _check_kind(reduce_type)
+        made = _collective_programs.reduce_scatter(reduce_type, input, scatter_dim, groups)
+        return _into(output, made * scale if scale != 1.0 else made)
     return _into(output, all_reduce(reduce_type, input, scale, groups))
 
 
@@ -136,6 +155,9 @@ class CoalescingBuckets:
 
 def all_to_all(value, split_dimension, concat_dimension, split_count, groups=None, pin_layout=True):
     """Cuts the tensor along `split_dimension`, gives one piece to each replica, and joins what came along `concat_dimension`."""
+    if _collective_programs.of_devices(groups):
+        _check_count("split_count", split_count, groups)
+        return _collective_programs.all_to_all(value, split_dimension, concat_dimension, groups)
     check_groups(groups)
     _check_count("split_count", split_count)
     return value.clone()
@@ -144,6 +166,10 @@ def all_to_all(value, split_dimension, concat_dimension, split_count, groups=Non
 def collective_permute(value, pairs):
     """Every replica's tensor goes from source to target of `pairs`; who is no target gets zeros."""
     if any(list(pair) != [0, 0] for pair in pairs):
+        from .. import runtime as xr
+        count = xr.global_runtime_device_count() if xr.is_spmd() else 0
+        if all(0 <= end < count for pair in pairs for end in pair):
+            return _collective_programs.collective_permute(value, pairs)
         raise ValueError(f"pairs {pairs} name replicas that are not there: the world has one")
     return value.clone() if pairs else torch.zeros_like(value)
 

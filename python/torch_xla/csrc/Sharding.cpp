@@ -119,6 +119,28 @@ PyObject *mark(PyObject *, PyObject *args) {
   });
 }
 
+/// (tensor, text, mesh or None): of the value that it has now, where that is used; nothing is moved.
+PyObject *annotateValue(PyObject *, PyObject *args) {
+  PyObject *object, *mesh;
+  const char *spec;
+  if (!PyArg_ParseTuple(args, "OsO", &object, &spec, &mesh))
+    return nullptr;
+  return guarded([&]() -> PyObject * {
+    const Tensor &tensor = xlaTensor(object);
+    ShardingPtr sharding = shardingOf(spec, size_t(tensor.dim()), mesh);
+    noteFrame();
+    {
+      WithoutGil released;
+      std::lock_guard lock(Session::get().mutex);
+      ShardingPtr kept = annotationOf(tensor);
+      setAnnotation(tensor, nullptr);
+      setValue(tensor, annotated(valueOf(tensor), sharding));
+      setAnnotation(tensor, std::move(kept));
+    }
+    Py_RETURN_NONE;
+  });
+}
+
 /// The tensor whole again, on every device.
 PyObject *clearSharding(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
@@ -461,6 +483,7 @@ PyMethodDef shardingMethods[] = {
     {"_spmd_use", useSpmd, METH_VARARGS, "(on, auto): turns SPMD over all devices of the process on or off."},
     {"_spmd_partitions", partitions, METH_NOARGS, "Devices that programs are partitioned for; 0 while SPMD is off."},
     {"_spmd_mark", mark, METH_VARARGS, "(tensor, text, mesh): shards the tensor."},
+    {"_spmd_annotate", annotateValue, METH_VARARGS, "(tensor, text, mesh): says how the value that the tensor has now is sharded."},
     {"_spmd_clear", clearSharding, METH_O, "Makes a tensor whole again."},
     {"_spmd_text", specOf, METH_O, "The sharding of a tensor as XLA writes it, or an empty string."},
     {"_spmd_parts", partsOf, METH_O, "What the devices hold of a tensor: (CPU tensor, begin, size, replica) each."},

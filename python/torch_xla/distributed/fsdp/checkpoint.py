@@ -2,16 +2,20 @@
 """Gradient checkpointing of a module."""
 import functools
 
+import torch
+
 from ...utils.checkpoint import checkpoint
 
 
 def checkpoint_module(module):
-    """The same module, with activations that are computed again in the backward pass instead of kept."""
+    """The same module, with activations that are computed again in the backward pass instead of kept. Its parameters get gradients whether or
+    not one of its inputs needs one."""
     forward = module.forward
 
     @functools.wraps(forward)
     def run(*args, **kwargs):
-        return checkpoint(forward, *args, use_reentrant=True, **kwargs) if not kwargs else checkpoint(
-            functools.partial(forward, **kwargs), *args, use_reentrant=True)
+        # The reentrant way knows only of gradients of its arguments.
+        is_reentrant = any(isinstance(value, torch.Tensor) and value.requires_grad for value in args)
+        return checkpoint(functools.partial(forward, **kwargs), *args, use_reentrant=is_reentrant)
     module.forward = run
     return module

@@ -8,6 +8,8 @@ import sys
 
 _LIBRARIES = tuple(os.path.dirname(os.path.realpath(sys.modules[name].__file__)) + os.sep for name in ("torch", "torch_xla"))
 
+_TENSORS = ("t", "tensor", "torch_tensor", "local_tensor")  # how functions call the tensor that they are about
+
 
 class ShardingError(ValueError, AssertionError, RuntimeError):
     """A sharding that cannot be. (PyTorch/XLA raises any of the three, depending on the mistake.)"""
@@ -23,13 +25,15 @@ class ShardingUnsupported(ShardingError, NotImplementedError):
 
 def _user_frame():
     frame = sys._getframe(1)
-    while frame and os.path.realpath(frame.f_code.co_filename).startswith(_LIBRARIES):
+    # (A dataclass's constructor is in no file.)
+    while frame and (frame.f_code.co_filename == "<string>" and frame.f_code.co_name == "__init__" or
+                     os.path.realpath(frame.f_code.co_filename).startswith(_LIBRARIES)):
         frame = frame.f_back
     return frame
 
 
-def _argument(frame):
-    """The text of the first argument of the call that the frame is in; None if its source is not at hand."""
+def _subject(frame, is_method):
+    """The text of the first argument of the call that the frame is in (of a method: of its object); None if its source is not at hand."""
     lines = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
     if None in lines:
         return None
@@ -44,15 +48,18 @@ def _argument(frame):
         call = ast.parse(source, mode="eval").body
     except SyntaxError:
         return None
-    if not isinstance(call, ast.Call) or not call.args:
+    if not isinstance(call, ast.Call):
         return None
-    return ast.get_source_segment(source, call.args[0])
+    if is_method:
+        return ast.get_source_segment(source, call.func.value) if isinstance(call.func, ast.Attribute) else None
+    first = call.args[0] if call.args else next((keyword.value for keyword in call.keywords if keyword.arg in _TENSORS), None)
+    return first and ast.get_source_segment(source, first)
 
 
-def describe(tensor):
-    """A tensor in a message: "model.fc1.weight (float32[8, 4])"."""
+def describe(tensor, is_method=False):
+    """A tensor in a message: "model.fc1.weight (float32[8, 4])". `is_method`: the user has called a method of it."""
     frame = _user_frame()
-    name = _argument(frame) if frame else None
+    name = _subject(frame, is_method) if frame else None
     kind = f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
     return f"{name} ({kind})" if name else f"a tensor {kind}"
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.distributed.tensor on the device: distribute_tensor() and distribute_module() over DeviceMesh("xla", ...) come here."""
 import functools
+import inspect
 
 import torch
 
@@ -8,7 +9,7 @@ from ... import runtime as xr
 from ... import _XLAC
 from ...core import xla_model as xm
 from ._places import ShardingDimError, ShardingUnsupported, describe, error
-from .mesh import get_1d_mesh, mesh_of_dtensor
+from .mesh import check_devices, get_1d_mesh, mesh_of_dtensor, placed
 from .xla_sharding import ShardingSpec, mark_sharding, upload, wrap_as_sharded_tensor
 
 
@@ -22,47 +23,83 @@ def with_xla(func):
     return run
 
 
-def convert_to_xla_mesh(dt_mesh):
-    """The Mesh of a DeviceMesh("xla", ...)."""
+def _check_kind(dt_mesh, what):
     if dt_mesh.device_type != "xla":
-        raise error("distribute", 'a DeviceMesh of the device type "xla"', repr(dt_mesh.device_type))
-    count = xr.global_runtime_device_count()
-    if dt_mesh.size() != count:
-        raise error("distribute", f"a DeviceMesh of all {count} devices", f"one of {dt_mesh.size()}")
-    return mesh_of_dtensor(dt_mesh)
+        raise error(what, 'a DeviceMesh of the device type "xla"', repr(dt_mesh.device_type))
 
 
-def convert_to_xla_partition_spec(tensor, placements, mesh=None):
-    """The partition spec of placements, one per axis of the mesh: Shard(dim) and Replicate()."""
+def convert_to_xla_mesh(dt_mesh, what="DeviceMesh"):
+    """The Mesh of the devices of a DeviceMesh("xla", ...): all that there are, or some."""
+    _check_kind(dt_mesh, what)
+    check_devices(dt_mesh.mesh.flatten().tolist(), tuple(dt_mesh.mesh.shape), what)
+    mesh = mesh_of_dtensor(dt_mesh)
+    mesh.over_all(what)
+    return mesh
+
+
+def convert_to_xla_partition_spec(tensor, placements, mesh=None, is_method=False):
+    """The partition spec of placements, one per axis of the mesh: Shard(dim) and Replicate(). Partition specs do not say Partial() (NotImplementedError);
+    on a DeviceMesh it is a whole value."""
+    what = f"placements of {describe(tensor, is_method)}"
     if mesh is not None and len(placements) != len(mesh.mesh_shape):
-        raise error(f"placements of {describe(tensor)}", f"one for each of the mesh's {len(mesh.mesh_shape)} axes", placements)
+        raise error(what, f"one for each of the mesh's {len(mesh.mesh_shape)} axes", placements)
+    if any(placement.is_partial() for placement in placements):
+        raise error(what, "Shard and Replicate", placements, ShardingUnsupported)
+    return _spec(tensor, placements, None if mesh is None else mesh.mesh_shape, what)
+
+
+def _spec(tensor, placements, sizes, what):
     axes = [[] for _ in range(tensor.dim())]
-    for axis, placement in enumerate(placements):
-        if placement.is_shard():
+    for axis, placement in reversed(list(enumerate(placements))):
+        factor = getattr(placement, "split_factor", None)
+        if placement.is_shard() or factor is not None:
             dim = placement.dim + tensor.dim() if placement.dim < 0 else placement.dim
             if not 0 <= dim < tensor.dim():
-                raise error(f"placements of {describe(tensor)}", f"dims below {tensor.dim()}", placement, ShardingDimError)
-            axes[dim].append(axis)
-        elif not placement.is_replicate():
-            raise error(f"placements of {describe(tensor)}", "Shard and Replicate", placement, ShardingUnsupported)
+                raise error(what, f"dims below {tensor.dim()}", placement, ShardingDimError)
+            # A strided one comes after axes that stand behind it: as many as make up its factor.
+            behind = 0
+            while factor is not None and factor > 1 and sizes is not None and behind < len(axes[dim]) and factor % sizes[axes[dim][behind]] == 0:
+                factor //= sizes[axes[dim][behind]]
+                behind += 1
+            if factor not in (None, 1):
+                raise error(what, "a split factor that is the product of the axes behind", placement)
+            axes[dim].insert(behind, axis)
+        elif not (placement.is_replicate() or placement.is_partial()):
+            raise error(what, "Shard, Replicate and Partial", placement, ShardingUnsupported)
     return tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in axes)
 
 
+def place(tensor, device_mesh, placements, what):
+    """(Mesh, partition spec) of placements on a DeviceMesh, one per dim of it (None: all of them Replicate()); raises where they do not fit. Partial()
+    is whole: what devices have to add up is added up as soon as it is there."""
+    _check_kind(device_mesh, what)
+    if placements is not None and len(placements) != device_mesh.ndim:
+        raise error(what, f"one placement for each of the mesh's {device_mesh.ndim} axes", placements)
+    mesh, axes = placed(device_mesh, what)
+    mesh.over_all(what)
+    spec = _spec(tensor, placements or (), device_mesh.shape, what)
+    flat = [[axis for index in (entry if isinstance(entry, tuple) else (entry,)) for axis in axes[index]] if entry is not None else []
+            for entry in spec]
+    root = device_mesh._get_root_mesh()
+    if root is not device_mesh and tensor.device.type == "xla":
+        # A part of a mesh says nothing about the other axes.
+        said = {axis for each in axes for axis in each}
+        for axis, before in enumerate(wrap_as_sharded_tensor(tensor).placements_on(root)):
+            if axis not in said and before.is_shard():
+                flat[before.dim] = sorted(flat[before.dim] + [axis])
+    return mesh, tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in flat)
+
+
 @with_xla
-def xla_distribute_tensor(tensor, device_mesh, placements=None):
+def xla_distribute_tensor(tensor, device_mesh, placements=None, what="distribute_tensor"):
     """distribute_tensor() for the device: the tensor of the CPU (each device gets its part) or of the device (in place), split as the
     placements say. Without placements every device has all of it."""
-    from torch.distributed.tensor import Replicate
-    mesh = convert_to_xla_mesh(device_mesh)
-    if placements is None:
-        placements = [Replicate()] * device_mesh.ndim
-    if len(placements) != device_mesh.ndim:
-        raise error(f"distribute_tensor of {describe(tensor)}", f"one placement for each of the mesh's {device_mesh.ndim} axes", placements)
-    spec = convert_to_xla_partition_spec(tensor, placements)
+    mesh, spec = place(tensor, device_mesh, placements, f"{what} of {describe(tensor)}")
     if tensor.device.type == "xla":
-        return mark_sharding(tensor, mesh, spec)
-    made = wrap_as_sharded_tensor(upload(tensor.detach(), ShardingSpec(mesh, spec)))
-    return made.requires_grad_(tensor.requires_grad)
+        made = mark_sharding(tensor, mesh, spec)
+    else:
+        made = wrap_as_sharded_tensor(upload(tensor.detach(), ShardingSpec(mesh, spec))).requires_grad_(tensor.requires_grad)
+    return made._placed(device_mesh, placements)
 
 
 @with_xla
@@ -78,16 +115,21 @@ def xla_distribute_module(module, device_mesh=None, partition_fn=None, input_fn=
         if partition_fn is not None:
             partition_fn(name, part, device_mesh)
     if input_fn is not None:
-        module.register_forward_pre_hook(lambda m, inputs: input_fn(m, inputs, device_mesh))
+        module.register_forward_pre_hook(lambda m, inputs: _of_module(input_fn)(m, inputs, device_mesh))
     if output_fn is not None:
-        module.register_forward_hook(lambda m, inputs, outputs: output_fn(m, outputs, device_mesh))
+        module.register_forward_hook(lambda m, inputs, outputs: _of_module(output_fn)(m, outputs, device_mesh))
     return module
+
+
+def _of_module(func):
+    """An input_fn or output_fn; older ones do not take the module."""
+    return func if len(inspect.signature(func).parameters) != 2 else lambda module, values, device_mesh: func(values, device_mesh)
 
 
 def auto_policy(mod_name, mod, device_mesh):
     """A partition_fn for distribute_module(): every parameter of at least 1024 elements is split along the largest of its dims that the
     devices divide (on a mesh of several axes: over all of them)."""
-    mesh = get_1d_mesh("devices") if device_mesh is None else convert_to_xla_mesh(device_mesh)
+    mesh = get_1d_mesh("devices") if device_mesh is None else convert_to_xla_mesh(device_mesh, "auto_policy")
     for parameter in mod.parameters(recurse=False):
         dims = sorted(range(parameter.dim()), key=lambda dim: -parameter.size(dim))
         dim = next((dim for dim in dims if parameter.size(dim) % mesh.size() == 0), None)

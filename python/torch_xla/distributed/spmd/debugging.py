@@ -25,6 +25,10 @@ def parse(sharding):
         grid = np.empty((1, 1), dtype=object)
         grid[0, 0] = tuple(range(xr.global_runtime_device_count()))
         return grid
+    if one := re.fullmatch(r"\{maximal device=(\d+)\}", sharding):
+        grid = np.empty((1, 1), dtype=object)
+        grid[0, 0] = (int(one[1]),)
+        return grid
     found = re.fullmatch(r"\{devices=\[([\d,]+)\](?:([\d,]+)|<=\[([\d,]+)\](?:T\(([\d,]+)\))?)( last_tile_dim_replicate)?\}", sharding)
     if not found:
         raise ShardingError(f"visualize_sharding: expects a sharding like {{devices=[2,4]<=[8]}}, but got {sharding!r}")

@@ -13,6 +13,9 @@ from ... import runtime as xr
 from ._places import error
 
 
+COPIES = "_copies"  # the axis of devices that do the same as those of a mesh of fewer devices
+
+
 class ShardingType(IntEnum):
     """Kinds of shardings, with the numbers of XLA's OpSharding."""
     REPLICATED = 0
@@ -211,13 +214,7 @@ class Mesh:
 
     def check_devices(self, what):
         """Raises where the mesh names devices that there are not."""
-        count = xr.global_runtime_device_count()
-        rule = f"Device IDs has to be subset of addressable_devices; got: {[int(device) for device in self.device_ids]}"
-        if self.size() > count:
-            raise error(what, f"a mesh of the {count} devices that there are", f"one of {self.size()}: {dict(self.shape())}", rule=rule)
-        missing = [int(device) for device in self.device_ids if not 0 <= device < count]
-        if missing:
-            raise error(what, f"device ids from 0 to {count - 1}", f"{missing}, which no process can address", rule=rule)
+        check_devices(self.device_ids, dict(self.shape()), what)
 
     def over_all(self, what):
         """(mesh of all devices, number of axes before this one's): the devices that this one lacks, in as many groups as fit, do the same
@@ -230,7 +227,7 @@ class Mesh:
             raise error(what, f"a mesh of all {count} devices, or of a number that divides them", f"one of {self.size()}: {dict(self.shape())}")
         if self._all is None:
             others = [device for device in range(count) if device not in self.device_ids]
-            names = None if self.axis_names is None else ("_copies", *self.axis_names)
+            names = None if self.axis_names is None else (COPIES, *self.axis_names)
             self._all = Mesh([*self.device_ids, *others], (count // self.size(), *self.mesh_shape), names)
         return self._all, 1
 
@@ -322,8 +319,42 @@ class HybridMesh(Mesh):
         return wires.transpose(order + sorted(free)).reshape(self.ici_mesh_shape)
 
 
+def check_devices(ids, shape, what):
+    """Raises unless the process has these devices."""
+    count, ids = xr.global_runtime_device_count(), [int(device) for device in ids]
+    rule = f"Device IDs has to be subset of addressable_devices; got: {ids}"
+    if len(ids) > count:
+        raise error(what, f"a mesh of the {count} devices that there are", f"one of {len(ids)}: {shape}", rule=rule)
+    missing = [device for device in ids if not 0 <= device < count]
+    if missing:
+        raise error(what, f"device ids from 0 to {count - 1}", f"{missing}, which no process can address", rule=rule)
+    if len(set(ids)) != len(ids):
+        raise error(what, "every device once", ids, rule="Device IDs must be unique")
+
+
+def placed(device_mesh, what):
+    """A DeviceMesh of torch.distributed on the devices: (Mesh, of each of its dims the indices of the Mesh's axes, major first).
+
+    A part of another DeviceMesh (mesh["tp"]) is written in the axes of that one: its groups stay apart, and what is on one of them
+    meets what is on another without moving."""
+    root = device_mesh._get_root_mesh()
+    grid, names = root.mesh, root.mesh_dim_names
+    check_devices(grid.flatten().tolist(), dict(zip(names or range(grid.dim()), grid.shape)), what)
+    mesh = Mesh(grid.flatten().tolist(), tuple(grid.shape), names)
+    if root is device_mesh:
+        return mesh, [(axis,) for axis in range(grid.dim())]
+    places = device_mesh._layout.remap_to_tensor(torch.arange(grid.numel(), dtype=torch.int))[0].numpy()
+    return mesh, [_axes_along(np.moveaxis(places, dim, 0).reshape(places.shape[dim], -1)[:, 0], grid.shape) for dim in range(places.ndim)]
+
+
+def _axes_along(places, shape):
+    """Which axes of a grid a row of its places (numbers in row-major order) walks over, major first."""
+    steps = np.array(np.unravel_index(places, shape))
+    moving = [axis for axis in range(len(shape)) if steps[axis].any()]
+    return tuple(sorted(moving, key=lambda axis: -int(np.argmax(steps[axis] > 0))))
+
+
 def mesh_of_dtensor(device_mesh):
-    """The Mesh of a torch.distributed DeviceMesh."""
-    names = device_mesh.mesh_dim_names
-    ids = torch.as_tensor(device_mesh.mesh).flatten().tolist()
-    return Mesh(ids, tuple(device_mesh.mesh.shape), names)
+    """The Mesh of the devices of a torch.distributed DeviceMesh."""
+    grid = device_mesh.mesh
+    return Mesh(grid.flatten().tolist(), tuple(grid.shape), device_mesh.mesh_dim_names)

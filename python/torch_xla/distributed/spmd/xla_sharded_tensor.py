@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors that are split over the devices, as mark_sharding() returns them."""
 import dataclasses
+import functools
 import re
 from typing import Union
 
 import numpy as np
 import torch
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard, _api
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+from torch.distributed.tensor.placement_types import _StridedShard
 
 from ... import _XLAC
-from ._places import ShardingError
-from .mesh import ShardingType, type_of
+from ._places import ShardingError, describe, error
+from .debugging import parse
+from .mesh import COPIES, ShardingType, _tiles_text, shifted, type_of
 
 
 @dataclasses.dataclass
@@ -49,10 +52,13 @@ class XLAShardedTensor(DTensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         made = torch.Tensor.__torch_function__.__func__(cls, func, types, args, kwargs or {})
-        # On the CPU a tensor is whole, and a plain one.
         if isinstance(made, cls) and not any(made is each for each in args):
             with torch._C.DisableTorchFunctionSubclass():
-                return made if made.device.type == "xla" else made.as_subclass(torch.Tensor)
+                if made.device.type != "xla":  # on the CPU a tensor is whole, and a plain one
+                    return made.as_subclass(torch.Tensor)
+            mesh = next((each.__dict__["_on"] for each in args if isinstance(each, cls) and "_on" in each.__dict__), None)
+            if mesh is not None:
+                made._on = mesh
         return made
 
     def __new__(cls, elem, mesh=None, placements=None, *, mesh_shape=None, partition_spec=None, requires_grad=None):
@@ -65,18 +71,27 @@ class XLAShardedTensor(DTensor):
             if elem.is_leaf and elem.requires_grad:
                 made._marked = elem
             return made
-        from .api import convert_to_xla_mesh, convert_to_xla_partition_spec
+        from .api import place
         from .mesh import Mesh
         from .xla_sharding import mark_sharding
-        value = elem.detach().as_subclass(torch.Tensor)
-        mesh = convert_to_xla_mesh(mesh) if mesh is not None else Mesh(np.arange(np.prod(mesh_shape)), mesh_shape)
-        spec = partition_spec if partition_spec is not None else convert_to_xla_partition_spec(value, placements, mesh)
+        value, on = elem.detach().as_subclass(torch.Tensor), mesh
+        if mesh is not None:
+            mesh, spec = place(value, mesh, placements, f"XLAShardedTensor of {describe(value)}")
+        else:
+            mesh, spec = Mesh(np.arange(np.prod(mesh_shape)), mesh_shape), partition_spec
         if value.device.type == "xla":
             made = mark_sharding(value.clone(), mesh, spec)
         else:
             made = value.as_subclass(cls)
             made._noted = mesh.plain(), [[mesh.plain()[0][axis] for axis in dim] for dim in mesh.axes_of(spec)]
-        return made.requires_grad_(elem.requires_grad if requires_grad is None else requires_grad)
+        return made._placed(on, placements).requires_grad_(elem.requires_grad if requires_grad is None else requires_grad)
+
+    def _placed(self, device_mesh, placements):
+        """Remembers the DeviceMesh that the user has put it on, and which of the placements were Partial."""
+        if device_mesh is not None:
+            self._on = device_mesh
+            self._partial = {axis: each for axis, each in enumerate(placements or ()) if each.is_partial()}
+        return self
 
     def __init__(self, *args, **kwargs):
         pass  # DTensor's takes other arguments
@@ -114,11 +129,12 @@ class XLAShardedTensor(DTensor):
     def load_local_shards_(self, shards):
         """Gives every device its part anew; `shards` as local_shards returns them. RuntimeError if one is missing or has another
         shape, or the tensor is not split."""
+        what = f"load_local_shards_ of {describe(self, is_method=True)}"
         if self.sharding_type in (None, ShardingType.REPLICATED):
-            raise ShardingError("load_local_shards_: expects a tensor that is split, but every device has all of this one")
+            raise error(what, "a tensor that is split", "one that every device has all of")
         known = self.local_shards
         if len(shards) != len(known):
-            raise ShardingError(f"load_local_shards_: expects {len(known)} shards, one per device, but got {len(shards)}")
+            raise error(what, f"{len(known)} shards, one per device", len(shards))
         parts = []
         for old, new in zip(known, shards):
             if new.data.shape == old.data.shape:
@@ -127,8 +143,7 @@ class XLAShardedTensor(DTensor):
                 old.unpadded_data = new.data
                 parts.append(old.data)
             else:
-                raise ShardingError(f"load_local_shards_: expects {list(old.unpadded_data.shape)} for {old.shard_device}, but got "
-                                    f"{list(new.data.shape)}")
+                raise error(what, f"{list(old.unpadded_data.shape)} for {old.shard_device}", list(new.data.shape))
         with torch.no_grad():
             _XLAC._spmd_replace(self, _XLAC._spmd_from_parts(parts, self.sharding_spec, self.shape, mesh_of(self)))
 
@@ -160,26 +175,79 @@ class XLAShardedTensor(DTensor):
     @property
     def _spec(self):
         """What DTensor knows of its tensors; found once for a sharding. ValueError for a tensor that nobody has put on a mesh."""
-        mesh = _mesh_or_raise(self, ValueError, "placements")
+        on, text = self.__dict__.get("_on"), self.sharding_spec
+        if on is not None and not text and "_noted" not in self.__dict__:
+            raise error("placements", "a tensor that has been split", "a value that is still to be computed, without a sharding", ValueError)
+        names, sizes, devices = mesh = (None, None, None) if on is not None else _mesh_or_raise(self, ValueError, "placements")
+        key = (text, id(on), str(mesh))
         known = self.__dict__.get("_cached_spec")
-        text = (self.sharding_spec, str(mesh))
-        if known is None or self.__dict__.get("_spec_of") != text:
-            names, sizes, devices = mesh
-            places = {name: dim for dim, names_of_dim in enumerate(_axes(self)) for name in names_of_dim}
-            known = DTensorSpec(DeviceMesh("xla", torch.tensor(devices).reshape(sizes), mesh_dim_names=tuple(names), _init_backend=False),
-                                tuple(Shard(places[name]) if name in places else Replicate() for name in names),
-                                tensor_meta=TensorMeta(self.shape, self.stride(), self.dtype))
-            self._cached_spec, self._spec_of = known, text
+        if known is None or self.__dict__.get("_spec_of") != key:
+            if on is None:
+                devices, names = np.array(devices).reshape(sizes), tuple(names)
+                if names[0] == COPIES:  # what it was marked on has fewer devices
+                    devices, names = devices[0], names[1:]
+                on = DeviceMesh("xla", torch.tensor(devices), mesh_dim_names=names)
+            known = DTensorSpec(on, self._placements_on(on, text), tensor_meta=TensorMeta(self.shape, self.stride(), self.dtype))
+            self._cached_spec, self._spec_of = known, key
         return known
+
+    def _known_sharding(self):
+        """The sharding; of a value that is still to be computed, the one that the compiler finds for it."""
+        text = self.sharding_spec
+        if text or self.device.type != "xla" or not _XLAC._check_tensor_need_materialization([self])[0]:
+            return text
+        plain = self.global_tensor
+        key = _XLAC._get_graph_hash([plain])
+        if key not in _found:
+            if len(_found) > 1000:
+                _found.clear()
+            result = re.search(r"\) -> \(?tensor<[^>]*>( \{[^{}]*mhlo.sharding = \"([^\"]*)\")?", _XLAC._spmd_partitioned([plain]))
+            _found[key] = result and result[2] or "{replicated}"
+        return _found[key]
+
+    def _placements_on(self, device_mesh, text):
+        """Per axis of the mesh the dim whose part changes along it. ValueError where no placements say that."""
+        from .api import place
+        if "_noted" in self.__dict__:
+            places = {name: dim for dim, names in enumerate(self._noted[1]) for name in names}
+            axes = self._noted[0][0]
+            return tuple(Shard(places[name]) if name in places else self._whole_along(axis) for axis, name in enumerate(axes))
+        tile_of = {device: index for index, tile in np.ndenumerate(parse(text)) for device in tile}
+        devices, placements = device_mesh.mesh.numpy(), []
+        for axis in range(devices.ndim):
+            row = [tile_of[int(device)] for device in np.moveaxis(devices, axis, 0).reshape(devices.shape[axis], -1)[:, 0]]
+            moving = [dim for dim in range(len(row[0])) if len({tile[dim] for tile in row}) > 1]
+            placements.append(Shard(moving[0]) if moving else self._whole_along(axis))
+        for candidate in _orders(tuple(placements), devices.shape):
+            mesh, spec = place(self, device_mesh, candidate, "placements")
+            over_all, before = mesh.over_all("placements")
+            if str(over_all.get_op_sharding(shifted(spec, before))) == _as_list(text):
+                return candidate
+        raise ValueError(f"placements: no Shard and Replicate along the axes {tuple(devices.shape)} say {text}")
+
+    def placements_on(self, device_mesh):
+        """Its placements on a mesh; Replicate() for all axes where those do not say it."""
+        try:
+            return self._placements_on(device_mesh, self._known_sharding())
+        except ValueError:
+            return (Replicate(),) * device_mesh.ndim
+
+    def _whole_along(self, axis):
+        return self.__dict__.get("_partial", {}).get(axis) or Replicate()
 
     @property
     def placements(self):
-        """The placements of torch.distributed.tensor, one per axis of the mesh. ValueError for a tensor that is on none."""
+        """The placements of torch.distributed.tensor, one per axis of the mesh; of a value that is still to be computed those that the compiler
+        finds, on the mesh of what it is computed from. ValueError for a tensor that is on none."""
+        if "_on" in self.__dict__ and self.device.type == "xla" and not self.sharding_spec:
+            return self._placements_on(self._on, self._known_sharding())
         return self._spec.placements
 
     @property
     def device_mesh(self):
         """The mesh of the placements as a DeviceMesh; None of a tensor that nobody has put on one."""
+        if "_on" in self.__dict__:
+            return self._on
         return self._spec.mesh if mesh_of(self) is not None else None
 
     @property
@@ -187,35 +255,46 @@ class XLAShardedTensor(DTensor):
         return self.global_tensor
 
     def to_local(self, *, grad_placements=None):
-        """The tensor as a plain one. One process has all devices, so what is local is everything; local_shards has the parts."""
+        """The tensor as a plain one. One process has all devices, so what is local is everything; local_shards has the parts.
+        `grad_placements`: how its gradient is split."""
         made = self.global_tensor
         if self.is_leaf and self.requires_grad:
             made = made.detach().requires_grad_()
             made.grad = None if self.grad is None else self.grad.as_subclass(torch.Tensor)
+        if grad_placements is not None and made.requires_grad:
+            made = made.view_as(made)
+            made.register_hook(functools.partial(_gradient_on, self.device_mesh, grad_placements))
         return made
 
     def full_tensor(self, *, grad_placements=None):
-        """The whole tensor, on every device, as a plain one."""
+        """The whole tensor, on every device, as a plain one. `grad_placements`: how its gradient is split."""
         from .xla_sharding import clear_sharding
-        return clear_sharding(self.global_tensor + 0)
+        made = clear_sharding(self.global_tensor + 0)
+        if grad_placements is not None and made.requires_grad:
+            made.register_hook(functools.partial(_gradient_on, self.device_mesh, grad_placements))
+        return made
 
     def redistribute(self, device_mesh=None, placements=None, *, async_op=False, forward_dtype=None, backward_dtype=None):
         """The tensor with other placements (a new one), on a DeviceMesh or Mesh, by default its own; `async_op`: no effect, nothing is
-        waited for. `forward_dtype`: the type of the result."""
-        from .api import convert_to_xla_mesh, convert_to_xla_partition_spec
+        waited for. `forward_dtype`: the type of the result; `backward_dtype`: the one in which its gradient comes back."""
+        from .api import convert_to_xla_partition_spec, place
         from .mesh import Mesh
         from .xla_sharding import mark_sharding
+        what = f"redistribute of {describe(self, is_method=True)}"
         if placements is None:
-            raise ShardingError("redistribute: expects placements, but got None")
-        if isinstance(device_mesh, Mesh):
-            mesh = device_mesh
-        elif device_mesh is not None:
-            mesh = convert_to_xla_mesh(device_mesh)
+            raise error(what, "placements", "None")
+        value, on = self.global_tensor if forward_dtype is None else self.global_tensor.to(forward_dtype), device_mesh
+        if device_mesh is None:
+            on = self.__dict__.get("_on")
+        if isinstance(on, Mesh) or on is None:
+            mesh, on = Mesh(*_as_arguments(_mesh_or_raise(self, ShardingError, "redistribute"))) if on is None else on, None
+            spec = convert_to_xla_partition_spec(self, placements, mesh, is_method=True)
         else:
-            names, sizes, devices = _mesh_or_raise(self, ShardingError, "redistribute")
-            mesh = Mesh(devices, sizes, names)
-        value = self.global_tensor if forward_dtype is None else self.global_tensor.to(forward_dtype)
-        return mark_sharding(value.clone(), mesh, convert_to_xla_partition_spec(self, placements, mesh))
+            mesh, spec = place(self, on, placements, what)
+        value = value.clone()
+        if backward_dtype is not None and value.requires_grad:
+            value = _GradientIn.apply(value, backward_dtype)
+        return mark_sharding(value, mesh, spec)._placed(on, placements)
 
     def invalidate_spec_cache(self):
         """Forgets what _spec has found. It notices other shardings by itself."""
@@ -243,8 +322,56 @@ class XLAShardedTensor(DTensor):
 
     def __deepcopy__(self, memo):
         made = self.global_tensor.detach().clone().requires_grad_(self.requires_grad).as_subclass(type(self))
+        made.__dict__.update({name: self.__dict__[name] for name in ("_on", "_partial") if name in self.__dict__})
         memo[id(self)] = made
         return made
+
+
+_found = {}  # shardings of values that are still to be computed, by the hash of their graphs
+
+
+class _GradientIn(torch.autograd.Function):
+    """The value; its gradient is rounded to a type."""
+
+    @staticmethod
+    def forward(ctx, value, dtype):
+        ctx.dtype = dtype
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.to(ctx.dtype).to(grad.dtype), None
+
+
+def _gradient_on(device_mesh, placements, grad):
+    from .api import place
+    from .xla_sharding import mark_sharding
+    mesh, spec = place(grad, device_mesh, placements, "grad_placements")
+    return mark_sharding(grad.clone(), mesh, spec).global_tensor
+
+
+def _orders(placements, sizes):
+    """The placements, and where several axes split a dim those with one of them behind the others as well."""
+    yield placements
+    for axis, each in enumerate(placements):
+        behind = [size for size, other in zip(sizes[axis + 1:], placements[axis + 1:]) if each.is_shard() and other == each]
+        for count in range(1, len(behind) + 1):
+            strided = _StridedShard(each.dim, split_factor=int(np.prod(behind[:count])))
+            yield (*placements[:axis], strided, *placements[axis + 1:])
+
+
+def _as_list(text):
+    """A sharding with the devices as a list, as Mesh.get_op_sharding() writes it."""
+    if not text.startswith("{devices="):
+        return "{replicated}"
+    grid = parse(text)
+    return _tiles_text(grid.shape, len(grid.flat[0]), [device for tile in grid.flat for device in tile])
+
+
+def _as_arguments(mesh):
+    """(names, sizes, devices) of a mesh in the order of Mesh()."""
+    names, sizes, devices = mesh
+    return devices, sizes, names
 
 
 def _from_local(local_tensor, device_mesh=None, placements=None, **options):
@@ -252,9 +379,21 @@ def _from_local(local_tensor, device_mesh=None, placements=None, **options):
     if device_mesh is None or device_mesh.device_type != "xla":
         return _from_local_of_torch(local_tensor, device_mesh, placements, **options)
     from .api import xla_distribute_tensor
-    return xla_distribute_tensor(local_tensor, device_mesh, placements)
+    return xla_distribute_tensor(local_tensor, device_mesh, placements, what="DTensor.from_local")
 
 
+def _made_on(init_op, size, device_mesh=None, placements=None, **kwargs):
+    """zeros(), rand() and their like of torch.distributed.tensor on a mesh of the type "xla"."""
+    mesh = device_mesh or _api._mesh_resources.get_current_mesh()
+    if mesh.device_type != "xla":
+        return _made_of_torch(init_op, size, device_mesh, placements, **kwargs)
+    from .api import xla_distribute_tensor
+    requires_grad = kwargs.pop("requires_grad", False)
+    value = init_op(size, *((kwargs.pop("fill_value"),) if init_op is torch.full else ()), **kwargs, device="xla")
+    return xla_distribute_tensor(value, mesh, placements, what=init_op.__name__).requires_grad_(requires_grad)
+
+
+_made_of_torch, _api._dtensor_init_helper = _api._dtensor_init_helper, _made_on
 _from_local_of_torch, DTensor.from_local = DTensor.from_local, staticmethod(_from_local)
 
 
@@ -268,7 +407,7 @@ def mesh_of(tensor):
 def _mesh_or_raise(tensor, kind, what):
     found = mesh_of(tensor)
     if found is None:
-        raise kind(f"{what}: expects a tensor that has been split (mark_sharding, or mesh_shape and partition_spec), but this one has no sharding")
+        raise error(what, "a tensor that has been split (mark_sharding, or mesh_shape and partition_spec)", "one without a sharding", kind)
     return found
 
 

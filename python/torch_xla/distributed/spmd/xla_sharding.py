@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Annotations of tensors: which dims are split over which axes of a mesh."""
+import ast
 import dataclasses
 import sys
 
@@ -50,11 +51,15 @@ def wrap_if_sharded(x):
 
 def _check(t, mesh, partition_spec, what):
     """The OpSharding, after everything that can be wrong has been looked at."""
+    if not isinstance(t, torch.Tensor):
+        raise error(what, "a tensor", type(t).__name__)
     title = f"{what} of {describe(t)}"
     if not xr.is_spmd():
         raise error(title, "SPMD to be on (torch_xla.runtime.use_spmd())", "a process where it is off")
     if mesh is None:
         raise error(title, "a mesh, or one from set_global_mesh()", "None")
+    if not isinstance(mesh, Mesh):
+        raise error(title, "a torch_xla.distributed.spmd.Mesh", f"a {type(mesh).__name__}")
     every, before = mesh.over_all(title)
     if len(partition_spec) != t.dim():
         raise error(title, f"a partition spec with {t.dim()} entries, one per dim", f"{len(partition_spec)}: {partition_spec}")
@@ -69,6 +74,9 @@ def mark_sharding(t, mesh, partition_spec):
     Axes that are not named hold copies. A tensor that has a sharding already gets the new one. Sizes need not be multiples: the
     last parts are filled up. Returns the tensor as an XLAShardedTensor. Errors (ShardingError, a ValueError, AssertionError and
     RuntimeError) name the tensor and the line."""
+    if not isinstance(partition_spec, (tuple, list)):
+        raise error(f"mark_sharding of {describe(t)}" if isinstance(t, torch.Tensor) else "mark_sharding",
+                    "a tuple with an entry per dim as partition spec", repr(partition_spec))
     partition_spec = tuple(partition_spec)
     if torch.compiler.is_dynamo_compiling():
         from ...experimental import dynamo_mark_sharding  # noqa: F401
@@ -83,8 +91,13 @@ def mark_sharding(t, mesh, partition_spec):
 
 
 def annotate_custom_sharding(t, mesh, partition_spec):
-    """As mark_sharding(), for the value that the tensor has now."""
-    return mark_sharding(t, mesh, partition_spec)
+    """Tells the compiler how the value that the tensor has now is split where it is used from now on: no data is moved before that, and what is
+    written to the tensor later is split as mark_sharding() has said, if it has. Returns the tensor as an XLAShardedTensor."""
+    sharding = _check(t, mesh, tuple(partition_spec), "annotate_custom_sharding")
+    if t.device.type != "xla":
+        raise error(f"annotate_custom_sharding of {describe(t)}", "a tensor of the xla device", f"one of {t.device}")
+    _XLAC._xla_annotate_custom_sharding(unwrap_sharded_tensor(t), sharding)
+    return wrap_as_sharded_tensor(t)
 
 
 def clear_sharding(t):
@@ -94,21 +107,48 @@ def clear_sharding(t):
     return t
 
 
+@torch.library.custom_op("xla::aot_mark_sharding", mutates_args=(), schema="(Tensor t, str mesh, str partition_spec) -> Tensor")
+def aot_mark_sharding(t, mesh, partition_spec):
+    """A tensor like `t` that is split, as an operator that a compiler may trace: `mesh` is str() of a Mesh, `partition_spec` that of a tuple. Its
+    gradient is split the same way."""
+    found = Mesh.from_str(mesh)
+    if found is None:
+        raise error(f"aot_mark_sharding of {describe(t)}", "str() of a Mesh", repr(mesh))
+    return mark_sharding(t.clone(), found, ast.literal_eval(partition_spec)).global_tensor
+
+
+@aot_mark_sharding.register_fake
+def aot_mark_sharding_fake(t, mesh, partition_spec):
+    """The type of aot_mark_sharding()'s result, without its value."""
+    return torch.empty_like(t)
+
+
+def _remember_texts(ctx, inputs, output):
+    ctx.texts = inputs[1:]
+
+
+aot_mark_sharding.register_autograd(lambda ctx, grad: (torch.ops.xla.aot_mark_sharding(grad, *ctx.texts), None, None),
+                                    setup_context=_remember_texts)
+
+
 class MarkShardingFunction(torch.autograd.Function):
     """mark_sharding() of a tensor and, in the backward pass, of its gradient."""
 
     @staticmethod
     def forward(ctx, torch_tensor, mesh, partition_spec):
-        ctx.mesh, ctx.partition_spec = mesh, partition_spec
-        return mark_sharding(torch_tensor.clone(), mesh, partition_spec).global_tensor
+        ctx.texts = str(mesh), str(tuple(partition_spec))
+        return torch.ops.xla.aot_mark_sharding(torch_tensor, *ctx.texts)
 
     @staticmethod
     def backward(ctx, grad_output):
-        return mark_sharding(grad_output.clone(), ctx.mesh, ctx.partition_spec).global_tensor, None, None
+        return torch.ops.xla.aot_mark_sharding(grad_output, *ctx.texts), None, None
 
 
 def mark_sharding_with_gradients(t, mesh, partition_spec):
-    """A tensor like `t` that is split, and whose gradient is split the same way. `t` itself stays as it is."""
+    """A tensor like `t` that is split, and whose gradient is split the same way. `t` itself stays as it is. In functions that torch.compile
+    compiles as well."""
+    if torch.compiler.is_compiling():
+        return torch.ops.xla.aot_mark_sharding(t, str(mesh), str(tuple(partition_spec)))
     _check(t, mesh, tuple(partition_spec), "mark_sharding_with_gradients")
     return wrap_as_sharded_tensor(MarkShardingFunction.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
 
@@ -124,8 +164,19 @@ class _ShardAs(torch.autograd.Function):
 
 
 def shard_as(a, b):
-    """The two tensors, to be sharded alike, however the compiler finds best. Of equal rank."""
-    return _ShardAs.apply(unwrap_sharded_tensor(a), unwrap_sharded_tensor(b))
+    """The two tensors, or trees of tensors of one structure, to be sharded alike, however the compiler finds best. Tensors of equal rank;
+    where one tree has None the other has it too."""
+    (parts, structure), (others, other_structure) = torch.utils._pytree.tree_flatten(a), torch.utils._pytree.tree_flatten(b)
+    if structure != other_structure:
+        raise error("shard_as", f"two trees of one structure, as {structure}", other_structure)
+    made = []
+    for one, other in zip(parts, others):
+        if (one is None) != (other is None):
+            raise error("shard_as", "None in both trees or in none", (one, other))
+        if one is not None and one.dim() != other.dim():
+            raise error(f"shard_as of {describe(one)}", f"two tensors of one rank, {one.dim()}", f"one of {other.dim()}: {list(other.shape)}")
+        made.append((None, None) if one is None else _ShardAs.apply(unwrap_sharded_tensor(one), unwrap_sharded_tensor(other)))
+    return tuple(torch.utils._pytree.tree_unflatten([pair[k] for pair in made], structure) for k in (0, 1))
 
 
 class _EnableManual(torch.autograd.Function):
@@ -156,17 +207,30 @@ def _to_full(t, mesh, partition_spec, full_shape):
     return _XLAC._spmd_shard_to_full_shape(t, mesh.get_op_sharding(partition_spec), full_shape, t.dtype)
 
 
+def _part_sizes(t, shape, sharding, what):
+    """Sizes of the parts of a tensor of that shape, which have to be equal."""
+    tiles = sharding.tiles(len(shape))
+    if any(size % count for size, count in zip(shape, tiles)):
+        raise error(f"{what} of {describe(t)}", f"sizes that are multiples of {tiles}, the parts of each dim", list(shape))
+    return [size // count for size, count in zip(shape, tiles)]
+
+
 def enable_manual_sharding(t, partition_spec, *, mesh=None):
     """The part of `t` that each device holds, as a tensor of the part's shape: what is computed with it is computed on every
     device as it stands, until disable_manual_sharding(). `mesh`: the global one by default."""
     mesh = get_global_mesh() if mesh is None else mesh
-    _check(t, mesh, tuple(partition_spec), "enable_manual_sharding")
+    _part_sizes(t, t.shape, _check(t, mesh, tuple(partition_spec), "enable_manual_sharding"), "enable_manual_sharding")
     return wrap_as_sharded_tensor(_EnableManual.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
 
 
 def disable_manual_sharding(t, partition_spec, full_shape, *, mesh=None):
     """The tensor of `full_shape` of which `t` is the part of each device."""
     mesh = get_global_mesh() if mesh is None else mesh
+    expected = _part_sizes(t, full_shape, _check(t, mesh, tuple(partition_spec), "disable_manual_sharding"), "disable_manual_sharding")
+    if not _XLAC._check_tensor_need_materialization([unwrap_sharded_tensor(t)])[0]:
+        raise error(f"disable_manual_sharding of {describe(t)}", "a part that is computed from one of enable_manual_sharding()", "a tensor with data")
+    if len(full_shape) != t.dim() or list(t.shape) != expected:
+        raise error(f"disable_manual_sharding of {describe(t)}", f"a part of {expected} of a tensor of {list(full_shape)}", list(t.shape))
     return wrap_as_sharded_tensor(_DisableManual.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec), full_shape))
 
 
@@ -203,10 +267,14 @@ class ShardingSpec:
 
 
 class XlaShardingSpec:
-    """A tensor and the sharding that it is to get."""
+    """A tensor and the sharding that it is to get: an OpSharding, or what makes one (tile_assignment, group_assignment, replication_groups,
+    sharding_type). `minibatch`: see ShardingSpec."""
 
-    def __init__(self, tensor, sharding, minibatch=False):
-        self.shape, self.sharding, self.minibatch = tuple(tensor.shape), sharding, minibatch
+    def __init__(self, tensor, *sharding, minibatch=False):
+        if len(sharding) in (2, 5):
+            *sharding, minibatch = sharding
+        self.shape, self.minibatch = tuple(tensor.shape), minibatch
+        self.sharding = sharding[0] if isinstance(sharding[0], OpSharding) else OpSharding(*sharding)
 
 
 def upload(cpu, spec):
@@ -293,12 +361,6 @@ def apply_backward_optimization_barrier(m):
             xm.optimization_barrier_(present)
         return tuple(own)
     return m.register_full_backward_pre_hook(barrier)
-
-
-def aot_mark_sharding(t, mesh, partition_spec):
-    """mark_sharding_with_gradients() with texts, for graphs of AOTAutograd: `mesh` is str() of a Mesh."""
-    import ast
-    return mark_sharding_with_gradients(t, Mesh.from_str(mesh), ast.literal_eval(partition_spec)).global_tensor
 
 
 __all__ = [name for name, value in list(globals().items()) if not name.startswith("__")] + ["XLAShard", "XLAShardedTensor"]
