@@ -20,6 +20,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassManager.h"
@@ -94,6 +95,8 @@ bool isUpdateOf(Value value, Value buffer) {
       value = insert.getDest();
     else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
       value = insert.getDest();
+    else if (auto write = dyn_cast<vector::TransferWriteOp>(op))
+      value = write.getBase();
     else if (auto loop = dyn_cast<scf::ForOp>(op))
       value = loop.getInitArgs()[result.getResultNumber()];
     else if (auto loop = dyn_cast<scf::WhileOp>(op))
@@ -217,6 +220,18 @@ void copiesToLinalg(func::FuncOp body) {
                                 linalg::YieldOp::create(b, loc, args.front());
                               });
     rewriter.eraseOp(copy);
+  });
+}
+
+/// Reads and writes of vectors that lie inside of a buffer, side by side: loads and stores.
+void transfersToLoads(func::FuncOp body) {
+  IRRewriter rewriter(body.getContext());
+  body.walk([&](Operation *op) {
+    rewriter.setInsertionPoint(op);
+    if (auto read = dyn_cast<vector::TransferReadOp>(op))
+      rewriter.replaceOpWithNewOp<vector::LoadOp>(read, read.getVectorType(), read.getBase(), read.getIndices());
+    else if (auto write = dyn_cast<vector::TransferWriteOp>(op))
+      rewriter.replaceOpWithNewOp<vector::StoreOp>(write, write.getVector(), write.getBase(), write.getIndices());
   });
 }
 
@@ -475,6 +490,7 @@ FailureOr<BufferKernel> GenericLowering::run(func::FuncOp fn) {
   kernel.body = module.lookupSymbol<func::FuncOp>(bodyName);
   forwardBuffers(kernel.body);
   copiesToLinalg(kernel.body);
+  transfersToLoads(kernel.body);
   reshapesToReinterpretCasts(kernel.body);
   orderLoops(kernel.body);
   unsigned first = kernel.numInputs + kernel.numOutputs;

@@ -4,6 +4,7 @@
 // Output:  scf.for over the scatter positions of %updates (row-major, sequential, hence deterministic); each reads its start
 //          indices and loops over the part of its window that lies inside of %inputs:
 //          result(start + w) = computation(result(start + w), update(scatter position, w))
+// Short rows are vectors; the positions of a batch along the first dimension are threads' to share.
 // Long rows are cut into parts of their columns, each of which a call of its own may scatter: no two write to one element, and every
 // element is updated in the same order.
 // Elements out of bounds are skipped one by one: the window loops are clipped, no test per element. The result is updated in
@@ -13,6 +14,7 @@
 #include "lowering/linalg/PatternKinds.h"
 #include "passes/fusion/Passes.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -21,6 +23,12 @@ namespace millrace::lowering {
 namespace {
 
 constexpr int64_t kMaxParts = 8, kLeastPart = 64, kManyElements = 1 << 15;
+constexpr int64_t kShortRow = 64; ///< longer ones are loops
+
+/// Numbers that are computed with as they are stored, and that vectors hold.
+bool isVectorElement(Type element) {
+  return element.isF32() || element.isF64() || (element.isIntOrIndex() && !element.isIndex() && element.getIntOrFloatBitWidth() >= 8);
+}
 
 /// The scalar that every element of `value` is, or null: a constant, seen through broadcasts.
 DenseElementsAttr splatOf(Value value) {
@@ -38,6 +46,49 @@ bool updatesItsArguments(stablehlo::ScatterOp op) {
     auto argument = dyn_cast<BlockArgument>(input);
     return argument && llvm::any_of(pairs, [&](auto pair) { return pair.first == argument.getArgNumber(); });
   });
+}
+
+/// The computation is one operation, or returns the update.
+std::optional<Reducer> simpleComputation(Region &computation) {
+  Block &block = computation.front();
+  if (block.getNumArguments() != 2)
+    return std::nullopt;
+  if (llvm::hasSingleElement(block) && block.getTerminator()->getOperand(0) == block.getArgument(1))
+    return Reducer::Other; // the update itself
+  Reducer reducer = classifyReducer(computation);
+  return reducer == Reducer::Other ? std::nullopt : std::optional(reducer);
+}
+
+/// The same on vectors, `isUnsigned` integers or others.
+Value combineVectors(LoopBuilder &l, Reducer reducer, Value old, Value update, bool isUnsigned) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(old.getType()));
+  switch (reducer) {
+  case Reducer::Add:
+    return isFloat ? arith::AddFOp::create(l.b, l.loc, old, update).getResult() : arith::AddIOp::create(l.b, l.loc, old, update).getResult();
+  case Reducer::Multiply:
+    return isFloat ? arith::MulFOp::create(l.b, l.loc, old, update).getResult() : arith::MulIOp::create(l.b, l.loc, old, update).getResult();
+  case Reducer::Minimum:
+    return isFloat      ? arith::MinimumFOp::create(l.b, l.loc, old, update).getResult()
+           : isUnsigned ? arith::MinUIOp::create(l.b, l.loc, old, update).getResult()
+                        : arith::MinSIOp::create(l.b, l.loc, old, update).getResult();
+  case Reducer::Maximum:
+    return isFloat      ? arith::MaximumFOp::create(l.b, l.loc, old, update).getResult()
+           : isUnsigned ? arith::MaxUIOp::create(l.b, l.loc, old, update).getResult()
+                        : arith::MaxSIOp::create(l.b, l.loc, old, update).getResult();
+  case Reducer::And: return arith::AndIOp::create(l.b, l.loc, old, update);
+  case Reducer::Or: return arith::OrIOp::create(l.b, l.loc, old, update);
+  case Reducer::Other: return update;
+  }
+  llvm_unreachable("not a reducer");
+}
+
+/// Widths of the vectors that make up a short row: powers of two of at most 64 bytes, one element at the end.
+SmallVector<int64_t> vectorsOf(int64_t size, unsigned bits) {
+  SmallVector<int64_t> widths;
+  for (int64_t width = 512 / bits; size > 0; width /= 2)
+    for (; size >= width; size -= width)
+      widths.push_back(width);
+  return widths;
 }
 
 struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
@@ -91,6 +142,17 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
       }
     }
 
+    // A row of the window in vectors: it lies side by side, as a whole, in updates and inputs of one type that is computed with.
+    SmallVector<int64_t> widths;
+    std::optional<Reducer> simple = count == 1 ? simpleComputation(computation) : std::nullopt;
+    if (simple && cutInput < 0 && !windowDims.empty() && windowDims.back() == updateRank - 1 && windowInputDims.back() == inputRank - 1 &&
+        !llvm::is_contained(numbers.getScatterDimsToOperandDims(), inputRank - 1) && inputElements[0] == resultElements[0] &&
+        updateElements[0] == resultElements[0] && isVectorElement(resultElements[0])) {
+      int64_t size = cast<RankedTensorType>(updates[0].getType()).getDimSize(updateRank - 1);
+      if (!ShapedType::isDynamic(size) && size > 1 && size <= kShortRow && cast<RankedTensorType>(inputs[0].getType()).getDimSize(inputRank - 1) == size)
+        widths = vectorsOf(size, resultElements[0].getIntOrFloatBitWidth());
+    }
+
     bool failedBody = false;
     auto perPosition = [&](LoopBuilder &outer, ValueRange position, ValueRange carried) -> SmallVector<Value> {
       Value zero = outer.index(0);
@@ -125,7 +187,32 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
         tos.push_back(outer.min(outer.sub(inputSizes[inputDim], start[inputDim]), updateSizes[updateDim]));
       }
 
+      auto rows = [&](LoopBuilder &in, ValueRange window, ValueRange running) -> SmallVector<Value> {
+        SmallVector<Value> from(updateRank), to = start;
+        for (auto [d, value] : llvm::zip(scatterDims, position))
+          from[d] = value;
+        for (auto [updateDim, inputDim, value] : llvm::zip(windowDims.drop_back(), windowInputDims, window)) {
+          from[updateDim] = value;
+          to[inputDim] = in.add(start[inputDim], value);
+        }
+        Value result = running[0], none = in.zero(storageElementType(resultElements[0]));
+        int64_t place = 0;
+        for (int64_t width : widths) {
+          auto type = VectorType::get({width}, none.getType());
+          from.back() = to.back() = in.index(place);
+          auto read = [&](Value tensor, ValueRange at) -> Value {
+            AffineMap map = vector::getTransferMinorIdentityMap(cast<ShapedType>(tensor.getType()), type);
+            return vector::TransferReadOp::create(in.b, in.loc, type, tensor, at, none, map, ArrayRef<bool>{true});
+          };
+          Value value = combineVectors(in, *simple, read(result, to), read(updates[0], from), isUnsignedElement(resultElements[0]));
+          result = vector::TransferWriteOp::create(in.b, in.loc, value, result, to, ArrayRef<bool>{true}).getResult();
+          place += width;
+        }
+        return {result};
+      };
       auto windows = [&](LoopBuilder &at) {
+        if (!widths.empty())
+          return at.nest(ArrayRef(froms).drop_back(), ArrayRef(tos).drop_back(), carried, rows);
         return at.nest(froms, tos, carried, [&](LoopBuilder &in, ValueRange window, ValueRange running) {
           SmallVector<Value> from(updateRank), to = start, arguments, next;
           for (auto [d, value] : llvm::zip(scatterDims, position))
@@ -164,6 +251,11 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
     SmallVector<Value> results;
     if (cutInput < 0) {
       results = l.nest(scatterSizes, state, perPosition);
+      // Positions of a batch write to its part only.
+      auto batch = llvm::find(numbers.getScatterIndicesBatchingDims(), 0);
+      if (vectorDim != 0 && batch != numbers.getScatterIndicesBatchingDims().end() &&
+          numbers.getInputBatchingDims()[batch - numbers.getScatterIndicesBatchingDims().begin()] == 0)
+        markParallel(results[0], kParallelRowsAttr);
     } else {
       if (isMade)
         for (size_t i = 0; i < count; ++i) {

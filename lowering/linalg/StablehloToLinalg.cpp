@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace millrace::lowering {
 #define GEN_PASS_DEF_LOWERTOLINALGPASS
@@ -102,7 +103,7 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     ConversionTarget target(*context);
     target.addIllegalDialect<stablehlo::StablehloDialect>();
     target.addLegalDialect<arith::ArithDialect, bufferization::BufferizationDialect, complex::ComplexDialect,
-                           linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+                           linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
     target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
       return converter.isSignatureLegal(function.getFunctionType()) && converter.isLegal(&function.getBody());
     });

@@ -5,11 +5,13 @@
 //          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}
 //          reduce_window over all elements before: stablehlo.custom_call @millrace_scan(%z, %init) {...}
 //          of several operations: the same along a dimension that has vectors behind it (ScanColumns.cpp)
+//          triangular systems and factorizations: RealMatrices.cpp
 //          lapack_ssyevd_ffi with mode 'V' and no use of the vectors: mode 'N'
 // Leaves alone dynamic shapes, other comparators, sorts of lines of at most 16 elements unless there are many of them.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Cumulative.h"
 #include "passes/calls/Passes.h"
+#include "passes/calls/RuntimeCall.h"
 #include "passes/calls/SortOrder.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -21,12 +23,6 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 #define GEN_PASS_DEF_CALLRUNTIMEPASS
 #include "passes/calls/Passes.h.inc"
-
-namespace {
-
-constexpr int64_t kShortLine = 16;
-constexpr int64_t kFewElements = 4096;
-constexpr int64_t kManyProducts = 1 << 20;
 
 CustomCallOp callRuntime(OpBuilder &builder, Location loc, StringRef target, TypeRange results, ValueRange operands,
                          ArrayRef<NamedAttribute> config) {
@@ -43,6 +39,12 @@ bool hasStaticShapes(Operation *op) {
   };
   return llvm::all_of(op->getOperandTypes(), isStatic) && llvm::all_of(op->getResultTypes(), isStatic);
 }
+
+namespace {
+
+constexpr int64_t kShortLine = 16;
+constexpr int64_t kFewElements = 4096;
+constexpr int64_t kManyProducts = 1 << 20;
 
 /// Element types that are copied by the bytes.
 bool hasBytes(Type element) {
@@ -133,8 +135,8 @@ void callScan(ReduceWindowOp op) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   Type element = type.getElementType();
   bool isNumber = element.isF32() || element.isF64() || (isa<IntegerType>(element) && element.getIntOrFloatBitWidth() >= 32);
-  // Every prefix of narrow types is rounded: that is the generated loop's business.
-  if (!isNumber || type.getNumElements() <= kFewElements || op->getResult(0).getType() != type ||
+  bool isNarrow = element.isF16() || element.isBF16();
+  if (!(isNumber || isNarrow) || type.getNumElements() <= kFewElements || op->getResult(0).getType() != type ||
       getElementTypeOrSelf(op->getOperand(1).getType()) != element ||
       getElementTypeOrSelf(op.getBody().getArgument(0).getType()) != element)
     return;
@@ -142,8 +144,15 @@ void callScan(ReduceWindowOp op) {
   NamedAttribute config[] = {b.getNamedAttr("dimension", b.getI64IntegerAttr(cumulative->dimension)),
                              b.getNamedAttr("reverse", b.getBoolAttr(cumulative->reverse)),
                              b.getNamedAttr("reduction", b.getStringAttr(cumulative->reducer->getName().stripDialect()))};
-  auto call = callRuntime(b, op.getLoc(), "millrace_scan", type, op->getOperands(), config);
-  op->replaceAllUsesWith(call);
+  // Narrow floats run in f32, like other reductions: a prefix is rounded where it is written, not before the next one.
+  SmallVector<Value> operands(op->getOperands());
+  if (isNarrow)
+    for (Value &operand : operands)
+      operand = ConvertOp::create(b, op.getLoc(), operand, b.getF32Type());
+  Value result = callRuntime(b, op.getLoc(), "millrace_scan", operands[0].getType(), operands, config).getResult(0);
+  if (isNarrow)
+    result = ConvertOp::create(b, op.getLoc(), result, element);
+  op->getResult(0).replaceAllUsesWith(result);
   op.erase();
 }
 
@@ -203,7 +212,7 @@ struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (isa<SortOp, FftOp, ReduceWindowOp, DotGeneralOp, CustomCallOp>(op))
+      if (isa<SortOp, FftOp, ReduceWindowOp, DotGeneralOp, CustomCallOp, CholeskyOp, TriangularSolveOp>(op))
         found.push_back(op);
     });
     for (Operation *op : found)
@@ -213,10 +222,13 @@ struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
         callFft(fft);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
         callDot(dot, matrixUnit);
-      else if (auto call = dyn_cast<CustomCallOp>(op))
-        dropVectors(call);
-      else
-        callScan(cast<ReduceWindowOp>(op));
+      else if (auto scan = dyn_cast<ReduceWindowOp>(op))
+        callScan(scan);
+      else {
+        if (auto call = dyn_cast<CustomCallOp>(op))
+          dropVectors(call);
+        callMatrices(op);
+      }
   }
 };
 

@@ -87,6 +87,7 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
       if (single) {
         plan = planSingle(block);
       } else {
+        splitScatters(block); // the parts are put together by sums
         splitReductions(block);
         composePieces(block);
         // Attention first: copies of its operations would only be in its way.

@@ -48,5 +48,7 @@ void composePieces(mlir::Block &block);
 
 /// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
 void splitReductions(mlir::Block &block);
+/// Scatters of much to little in parts (SplitScatters.cpp).
+void splitScatters(mlir::Block &block);
 
 } // namespace millrace::fusion

@@ -11,6 +11,7 @@
 //          The same for sums down a few columns over rows of several dimensions, which a thread should read from one end to the other.
 // Leaves alone small operands, combiners without a neutral number, sums of narrow floats (the parts would be rounded), other results of
 // several numbers, which threads can share, and shapes that have no dimensions to cut at.
+#include "passes/fusion/Combiners.h"
 #include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
 
@@ -25,17 +26,6 @@ using namespace mlir;
 using namespace millrace::stablehlo;
 
 namespace millrace::fusion {
-namespace {
-
-constexpr int64_t kFewElements = 65536;
-constexpr int64_t kFewestParts = 16;   ///< a few for each of several threads
-constexpr int64_t kMostEvenParts = 128; ///< so few that their sum is no kernel of its own
-constexpr int64_t kMostParts = 65536;
-constexpr int64_t kShortestPart = 256;
-constexpr int64_t kFewColumns = 64;
-constexpr unsigned kFewOperations = 8;
-
-/// The number e with combine(e, x) = x for every x; null if there is none, or if parts would be rounded.
 TypedAttr neutralNumber(Operation &combine, Type type) {
   Builder b(type.getContext());
   if (auto number = dyn_cast<FloatType>(type)) {
@@ -68,9 +58,8 @@ TypedAttr neutralNumber(Operation &combine, Type type) {
   return {};
 }
 
-/// One operation of both arguments.
-Operation *combinerOf(ReduceOp reduce) {
-  Block &body = reduce.getBody().front();
+Operation *combinerOf(Region &region) {
+  Block &body = region.front();
   if (body.getNumArguments() != 2 || body.getOperations().size() != 2)
     return nullptr;
   Operation &combine = body.front();
@@ -80,19 +69,28 @@ Operation *combinerOf(ReduceOp reduce) {
   return takesBoth && body.getTerminator()->getOperand(0) == combine.getResult(0) ? &combine : nullptr;
 }
 
-/// Nothing that computes the elements could share the kernel of the sum.
-bool isInMemory(Value value) {
-  Operation *source = value.getDefiningOp();
-  return !source || classify(source) == OpRole::TopLevel;
-}
-
-/// A number for every element.
 bool isOneNumber(Value value) {
   Operation *source = value.getDefiningOp();
   auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source);
   DenseElementsAttr attr;
   return (matchPattern(value, m_Constant(&attr)) && attr.isSplat()) ||
          (broadcast && cast<RankedTensorType>(broadcast.getOperand().getType()).getRank() == 0);
+}
+
+namespace {
+
+constexpr int64_t kFewElements = 65536;
+constexpr int64_t kFewestParts = 16;   ///< a few for each of several threads
+constexpr int64_t kMostEvenParts = 128; ///< so few that their sum is no kernel of its own
+constexpr int64_t kMostParts = 65536;
+constexpr int64_t kShortestPart = 256;
+constexpr int64_t kFewColumns = 64;
+constexpr unsigned kFewOperations = 8;
+
+/// Nothing that computes the elements could share the kernel of the sum.
+bool isInMemory(Value value) {
+  Operation *source = value.getDefiningOp();
+  return !source || classify(source) == OpRole::TopLevel;
 }
 
 /// Whether `value` is in memory, or made of what is by at most `budget` operations that see one element at a time and serve nobody else.
@@ -237,7 +235,7 @@ void split(ReduceOp reduce, Reshaped &known) {
   int64_t elements = type.getNumElements();
   if (elements < kFewElements || reduce.getDimensions().empty())
     return;
-  Operation *combine = combinerOf(reduce);
+  Operation *combine = combinerOf(reduce.getBody());
   TypedAttr neutral = combine ? neutralNumber(*combine, type.getElementType()) : TypedAttr();
   if (!neutral)
     return;

@@ -25,6 +25,8 @@ void populateSimplifications(RewritePatternSet &patterns) {
   populateIndexSimplifications(patterns);
   populateDataMovementSimplifications(patterns);
   populateContractionSimplifications(patterns);
+  populateDiagonalSimplifications(patterns);
+  populateScatterSimplifications(patterns);
 }
 
 namespace {

@@ -15,6 +15,12 @@ void populateDataMovementSimplifications(mlir::RewritePatternSet &patterns);
 /// Transposes absorbed by reductions and contractions.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 
+/// Sums of diagonals as slices.
+void populateDiagonalSimplifications(mlir::RewritePatternSet &patterns);
+
+/// Scatters of batches.
+void populateScatterSimplifications(mlir::RewritePatternSet &patterns);
+
 /// All of the above and the canonical forms of the dialect: what stablehlo-aggressive-simplification does.
 void populateSimplifications(mlir::RewritePatternSet &patterns);
 

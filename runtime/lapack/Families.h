@@ -26,6 +26,7 @@ void addFactorizations(Handlers &handlers); // Factorizations.cpp: Cholesky, LU,
 void addEigenvalues(Handlers &handlers);    // Eigenvalues.cpp: symmetric and general, Schur, Hessenberg, tridiagonal
 void addSingularValues(Handlers &handlers); // SingularValues.cpp
 void addSolvers(Handlers &handlers);        // Solvers.cpp: triangular and tridiagonal systems
+void addRealMatrices(Handlers &handlers);   // RealMatrices.cpp: without a library, for the compiler
 void addPivots(Handlers &handlers);         // Pivots.cpp: row exchanges, indefinite matrices
 
 } // namespace millrace::runtime::lapack

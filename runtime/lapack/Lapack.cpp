@@ -12,6 +12,7 @@ std::vector<std::pair<std::string, CustomCallHandler>> lapackCustomCalls() {
   lapack::addSingularValues(handlers);
   lapack::addSolvers(handlers);
   lapack::addPivots(handlers);
+  lapack::addRealMatrices(handlers);
   return handlers;
 }
 

@@ -3,9 +3,9 @@
 // RUN: xla-run %s --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-compile %s --emit=vector --cache-dir=off -o - | FileCheck %s
 // CHECK-LABEL: func.func private @scatter_{{.*}}_body
-// CHECK-NOT: memref.load %arg0
-// CHECK: memref.store %{{.*}}, %arg0
-// CHECK-NOT: memref.store
+// CHECK-NOT: vector.load %arg0
+// CHECK-COUNT-4: vector.store %{{.*}}, %arg0
+// CHECK-NOT: vector.store
 // CHECK: return
 func.func @main(%table: tensor<200x64xf32>, %row: tensor<64xf32>, %i: tensor<1xi32>) -> tensor<200x64xf32> {
   %0 = "stablehlo.scatter"(%table, %i, %row) <{indices_are_sorted = true, unique_indices = true,

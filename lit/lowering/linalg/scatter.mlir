@@ -34,3 +34,64 @@ func.func @windows(%x: tensor<64xf32>, %i: tensor<9x1xi32>, %u: tensor<9x5xf32>)
   }) : (tensor<64xf32>, tensor<9x1xi32>, tensor<9x5xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
+
+// -----
+
+// A short row of the window is vectors, one element at the end.
+// CHECK-LABEL: @short_rows
+// CHECK: vector.transfer_read {{.*}} vector<4xf32>
+// CHECK: arith.maximumf {{.*}} : vector<4xf32>
+// CHECK: vector.transfer_write
+// CHECK: arith.maximumf {{.*}} : vector<1xf32>
+func.func @short_rows(%x: tensor<64x5xf32>, %i: tensor<9x1xi32>, %u: tensor<9x5xf32>) -> tensor<64x5xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<64x5xf32>, tensor<9x1xi32>, tensor<9x5xf32>) -> tensor<64x5xf32>
+  return %0 : tensor<64x5xf32>
+}
+
+// -----
+
+// bf16 is added as f32 and rounded: no vector of it.
+// CHECK-LABEL: @narrow_rows
+// CHECK-NOT: vector.transfer_read
+// CHECK: return
+func.func @narrow_rows(%x: tensor<64x5xbf16>, %i: tensor<9x1xi32>, %u: tensor<9x5xbf16>) -> tensor<64x5xbf16> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %1 = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %1 : tensor<bf16>
+  }) : (tensor<64x5xbf16>, tensor<9x1xi32>, tensor<9x5xbf16>) -> tensor<64x5xbf16>
+  return %0 : tensor<64x5xbf16>
+}
+
+// -----
+
+// A batch's positions write to its part only: threads share the batches.
+// CHECK-LABEL: @batch
+// CHECK: millrace.parallel_rows
+func.func @batch(%x: tensor<8x64xf32>, %i: tensor<8x9x1xi32>, %u: tensor<8x9xf32>) -> tensor<8x64xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<8x64xf32>, tensor<8x9x1xi32>, tensor<8x9xf32>) -> tensor<8x64xf32>
+  return %0 : tensor<8x64xf32>
+}
+
+// -----
+
+// Batches along another dimension of the operand are not rows of it.
+// CHECK-LABEL: @batch_of_columns
+// CHECK-NOT: millrace.parallel_rows
+// CHECK: return
+func.func @batch_of_columns(%x: tensor<64x8xf32>, %i: tensor<8x9x1xi32>, %u: tensor<8x9xf32>) -> tensor<64x8xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], input_batching_dims = [1], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<64x8xf32>, tensor<8x9x1xi32>, tensor<8x9xf32>) -> tensor<64x8xf32>
+  return %0 : tensor<64x8xf32>
+}

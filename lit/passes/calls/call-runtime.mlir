@@ -94,24 +94,24 @@ func.func @fft(%x: tensor<3x8x12xf64>) -> tensor<3x8x7xcomplex<f64>> {
 
 // -----
 
-// Sums of at least a few thousand numbers; narrow types are rounded at every step, in a kernel.
+// Sums of at least a few thousand numbers; narrow integers are a kernel's.
 // CHECK-LABEL: func.func @running_sums
 // CHECK: stablehlo.custom_call @millrace_scan(%arg0, %{{.*}}) {mhlo.backend_config = {dimension = 1 : i64, reduction = "add", reverse = true}} : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x100xf32>
 // CHECK: stablehlo.reduce_window
-func.func @running_sums(%x: tensor<64x100xf32>, %y: tensor<64x100xbf16>) -> (tensor<64x100xf32>, tensor<64x100xbf16>) {
+func.func @running_sums(%x: tensor<64x100xf32>, %y: tensor<64x100xi8>) -> (tensor<64x100xf32>, tensor<64x100xi8>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %none = stablehlo.constant dense<0.0> : tensor<bf16>
+  %none = stablehlo.constant dense<0> : tensor<i8>
   %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [0, 99]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 100>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %2 = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %2 : tensor<f32>
   }) : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x100xf32>
   %1 = "stablehlo.reduce_window"(%y, %none) <{padding = dense<[[0, 0], [0, 99]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 100>}> ({
-  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
-    %2 = stablehlo.add %a, %b : tensor<bf16>
-    stablehlo.return %2 : tensor<bf16>
-  }) : (tensor<64x100xbf16>, tensor<bf16>) -> tensor<64x100xbf16>
-  return %0, %1 : tensor<64x100xf32>, tensor<64x100xbf16>
+  ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+    %2 = stablehlo.add %a, %b : tensor<i8>
+    stablehlo.return %2 : tensor<i8>
+  }) : (tensor<64x100xi8>, tensor<i8>) -> tensor<64x100xi8>
+  return %0, %1 : tensor<64x100xf32>, tensor<64x100xi8>
 }
 
 // -----
@@ -189,4 +189,55 @@ func.func @eigenvalues(%a: tensor<4x4xf32>) -> tensor<4xf32> {
 func.func @eigenvectors(%a: tensor<4x4xf64>) -> (tensor<4x4xf64>, tensor<4xf64>) {
   %0:3 = stablehlo.custom_call @lapack_dsyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<4x4xf64>) -> (tensor<4x4xf64>, tensor<4xf64>, tensor<i32>)
   return %0#0, %0#1 : tensor<4x4xf64>, tensor<4xf64>
+}
+
+// -----
+
+// Real matrices row by row, whether the program says so or calls LAPACK, which wants them by columns.
+// CHECK-LABEL: func.func @systems
+// CHECK: stablehlo.custom_call @millrace_triangular_solve(%arg0, %arg1) {mhlo.backend_config = {left = true, lower = true, transposed = true, unit = false}} : (tensor<3x9x9xf32>, tensor<3x9x5xf32>) -> tensor<3x9x5xf32>
+// CHECK: stablehlo.custom_call @millrace_triangular_solve(%arg0, %arg1) {mhlo.backend_config = {left = true, lower = false, transposed = false, unit = true}}
+// CHECK: stablehlo.custom_call @millrace_cholesky(%arg0) {mhlo.backend_config = {lower = false}} : (tensor<3x9x9xf32>) -> (tensor<3x9x9xf32>, tensor<3xi32>)
+// CHECK: stablehlo.custom_call @millrace_lu(%arg0) {mhlo.backend_config = {}} : (tensor<3x9x9xf32>) -> (tensor<3x9x9xf32>, tensor<3x9xi32>, tensor<3xi32>)
+// CHECK: stablehlo.custom_call @millrace_cholesky(%arg0) {mhlo.backend_config = {lower = true}} : (tensor<3x9x9xf32>) -> tensor<3x9x9xf32>
+func.func @systems(%a: tensor<3x9x9xf32>, %b: tensor<3x9x5xf32>) -> (tensor<3x9x5xf32>, tensor<3x9x5xf32>, tensor<3x9x9xf32>, tensor<3x9xi32>, tensor<3x9x9xf32>) {
+  %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = false}> : (tensor<3x9x9xf32>, tensor<3x9x5xf32>) -> tensor<3x9x5xf32>
+  %1 = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 85 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 85 : ui8},
+    operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<3x9x9xf32>, tensor<3x9x5xf32>) -> tensor<3x9x5xf32>
+  %2:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {mhlo.backend_config = {uplo = 85 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>],
+    result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<0> : tensor<1xindex>]} : (tensor<3x9x9xf32>) -> (tensor<3x9x9xf32>, tensor<3xi32>)
+  %3:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a) {mhlo.backend_config = {}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>],
+    result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 0]> : tensor<2xindex>, dense<0> : tensor<1xindex>]} : (tensor<3x9x9xf32>) -> (tensor<3x9x9xf32>, tensor<3x9xi32>, tensor<3xi32>)
+  %4 = stablehlo.cholesky %a, lower = true : (tensor<3x9x9xf32>) -> tensor<3x9x9xf32>
+  return %0, %1, %2#0, %3#1, %4 : tensor<3x9x5xf32>, tensor<3x9x5xf32>, tensor<3x9x9xf32>, tensor<3x9xi32>, tensor<3x9x9xf32>
+}
+
+// Other layouts, complex numbers, tiny matrices.
+// CHECK-LABEL: func.func @other_matrices
+// CHECK: @lapack_sgetrf_ffi
+// CHECK: @lapack_cpotrf_ffi
+// CHECK: stablehlo.cholesky
+func.func @other_matrices(%a: tensor<9x9xf32>, %c: tensor<9x9xcomplex<f32>>, %t: tensor<100x3x3xf32>) -> (tensor<9x9xf32>, tensor<9x9xcomplex<f32>>, tensor<100x3x3xf32>) {
+  %0:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<9x9xf32>) -> (tensor<9x9xf32>, tensor<9xi32>, tensor<i32>)
+  %1:2 = stablehlo.custom_call @lapack_cpotrf_ffi(%c) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>],
+    result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]} : (tensor<9x9xcomplex<f32>>) -> (tensor<9x9xcomplex<f32>>, tensor<i32>)
+  %2 = stablehlo.cholesky %t, lower = true : (tensor<100x3x3xf32>) -> tensor<100x3x3xf32>
+  return %0#0, %1#0, %2 : tensor<9x9xf32>, tensor<9x9xcomplex<f32>>, tensor<100x3x3xf32>
+}
+
+// -----
+
+// Prefixes of narrow floats run in f32 and are rounded where they are written.
+// CHECK-LABEL: func.func @narrow_prefixes
+// CHECK: %[[WIDE:.*]] = stablehlo.convert %arg0 : (tensor<64x100xbf16>) -> tensor<64x100xf32>
+// CHECK: %[[SCAN:.*]] = stablehlo.custom_call @millrace_scan(%[[WIDE]], %{{.*}}) {{.*}} : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x100xf32>
+// CHECK: stablehlo.convert %[[SCAN]] : (tensor<64x100xf32>) -> tensor<64x100xbf16>
+func.func @narrow_prefixes(%x: tensor<64x100xbf16>) -> tensor<64x100xbf16> {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[0, 0], [99, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 100>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %1 = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %1 : tensor<bf16>
+  }) : (tensor<64x100xbf16>, tensor<bf16>) -> tensor<64x100xbf16>
+  return %0 : tensor<64x100xbf16>
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RealMatrices.cpp - Systems and factorizations of real matrices ------===//
+// Input:   "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, ...}>, stablehlo.cholesky %a; what JAX makes of the same:
+//          stablehlo.custom_call @lapack_strsm_ffi(%a, %b), matrices column by column; so spotrf, sgetrf and those of f64
+// Output:  stablehlo.custom_call @millrace_triangular_solve(%a, %b) {left, lower, transposed, unit}, @millrace_cholesky(%a) {lower},
+//          @millrace_lu(%a): row by row, nothing is transposed
+// Leaves alone complex numbers, dynamic shapes, other layouts, operations on tiny matrices, whose loops are compiled.
+//===----------------------------------------------------------------------===//
+#include "passes/calls/RuntimeCall.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::calls {
+namespace {
+
+constexpr int64_t kTiny = 4;
+
+bool isReal(Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  return element.isF32() || element.isF64();
+}
+
+NamedAttribute flag(Builder &b, StringRef name, bool value) { return b.getNamedAttr(name, b.getBoolAttr(value)); }
+
+/// Minor to major: columns of the matrices first, everything of another rank row by row.
+bool isByColumns(ArrayAttr layouts, TypeRange types, int64_t matrixRank) {
+  if (!layouts || layouts.size() != types.size())
+    return false;
+  for (auto [attribute, type] : llvm::zip_equal(layouts.getAsRange<DenseIntElementsAttr>(), types)) {
+    int64_t rank = cast<RankedTensorType>(type).getRank();
+    SmallVector<int64_t> wanted = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank)));
+    if (rank == matrixRank)
+      std::swap(wanted[0], wanted[1]);
+    if (!attribute || !llvm::equal(attribute.getValues<APInt>(), wanted, [](const APInt &a, int64_t b) { return a.getSExtValue() == b; }))
+      return false;
+  }
+  return true;
+}
+
+void replace(Operation *op, StringRef target, ArrayRef<NamedAttribute> config) {
+  OpBuilder b(op);
+  auto call = callRuntime(b, op->getLoc(), target, op->getResultTypes(), op->getOperands(), config);
+  op->replaceAllUsesWith(call);
+  op->erase();
+}
+
+void callForLapack(CustomCallOp op) {
+  StringRef target = op.getCallTargetName();
+  if (!target.consume_front("lapack_s") && !target.consume_front("lapack_d"))
+    return;
+  auto config = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  bool isSolve = target == "trsm_ffi", isCholesky = target == "potrf_ffi", isLu = target == "getrf_ffi";
+  unsigned operands = isSolve ? 2 : 1, results = isSolve ? 1 : isCholesky ? 2 : 3;
+  if (!config || !(isSolve || isCholesky || isLu) || op->getNumOperands() != operands || op->getNumResults() != results ||
+      !hasStaticShapes(op) || !isReal(op->getOperand(0)))
+    return;
+  int64_t rank = cast<RankedTensorType>(op->getOperand(0).getType()).getRank();
+  if (rank < 2 || !isByColumns(op.getOperandLayoutsAttr(), op->getOperandTypes(), rank) ||
+      !isByColumns(op.getResultLayoutsAttr(), op->getResultTypes(), rank))
+    return;
+  auto letter = [&](StringRef name) -> char {
+    auto value = config.getAs<IntegerAttr>(name);
+    return value ? char(value.getValue().getZExtValue()) : 0;
+  };
+  Builder b(op);
+  if (isSolve)
+    return replace(op, "millrace_triangular_solve",
+                   {flag(b, "left", letter("side") == 'L'), flag(b, "lower", letter("uplo") == 'L'),
+                    flag(b, "transposed", letter("trans_x") != 'N'), flag(b, "unit", letter("diag") == 'U')});
+  if (isCholesky)
+    return replace(op, "millrace_cholesky", {flag(b, "lower", letter("uplo") == 'L')});
+  replace(op, "millrace_lu", {});
+}
+
+} // namespace
+
+void callMatrices(Operation *op) {
+  if (auto call = dyn_cast<CustomCallOp>(op))
+    return callForLapack(call);
+  if (!hasStaticShapes(op) || !isReal(op->getOperand(0)) || cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back() <= kTiny)
+    return;
+  Builder b(op);
+  if (auto cholesky = dyn_cast<CholeskyOp>(op))
+    return replace(op, "millrace_cholesky", {flag(b, "lower", cholesky.getLower())});
+  auto solve = cast<TriangularSolveOp>(op);
+  bool isTransposed = solve.getTransposeA() == Transpose::TRANSPOSE || solve.getTransposeA() == Transpose::ADJOINT;
+  replace(op, "millrace_triangular_solve",
+          {flag(b, "left", solve.getLeftSide()), flag(b, "lower", solve.getLower()), flag(b, "transposed", isTransposed),
+           flag(b, "unit", solve.getUnitDiagonal())});
+}
+
+} // namespace millrace::calls

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SimplifyScatter.cpp - Positions that count become dimensions of a batch ===//
+// Input:   scatter(%x : tensor<1000x256xf32>, concatenate(iota 0 : tensor<1000x64x1xi32>, %i : tensor<1000x64x1xi32>), %u), both dimensions inserted
+// Output:  scatter(%x, %i, %u), input_batching_dims = [0], scatter_indices_batching_dims = [0]
+//          x.at[arange(n)[:, None], i].set(u), put_along_axis: every row is written by its own updates only, so that threads can share them.
+// Leaves alone positions that are not those of a dimension as long as the operand's, scatters without another index.
+#include "passes/simplify/SimplifyPatterns.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+namespace millrace::simplify {
+namespace {
+
+/// The one dimension, longer than 1, whose position every element of `value` is; -1 if there is none.
+int64_t countedDimension(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
+    return -1;
+  if (auto iota = value.getDefiningOp<IotaOp>())
+    return iota.getIotaDimension();
+  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
+    int64_t inner = countedDimension(broadcast.getOperand());
+    if (inner < 0)
+      return -1;
+    int64_t dim = broadcast.getBroadcastDimensions()[inner];
+    return type.getDimSize(dim) == cast<ShapedType>(broadcast.getOperand().getType()).getDimSize(inner) ? dim : -1;
+  }
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || elements.isSplat())
+    return -1;
+  for (int64_t dim = 0, inner = type.getNumElements(); dim < type.getRank(); ++dim) {
+    int64_t size = type.getDimSize(dim);
+    inner /= size;
+    if (size == 1)
+      continue;
+    int64_t place = 0;
+    if (llvm::all_of(elements.getValues<APInt>(), [&](const APInt &element) { return element == uint64_t(place++ / inner % size); }))
+      return dim;
+  }
+  return -1;
+}
+
+struct BatchOfScatter : OpRewritePattern<ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScatterOp op, PatternRewriter &rewriter) const override {
+    auto numbers = op.getScatterDimensionNumbers();
+    auto join = op.getScatterIndices().getDefiningOp<ConcatenateOp>();
+    int64_t vectorDim = numbers.getIndexVectorDim();
+    if (!join || int64_t(join.getDimension()) != vectorDim || join->getNumOperands() < 2)
+      return rewriter.notifyMatchFailure(op, "no joined indices");
+    auto inputType = dyn_cast<RankedTensorType>(op.getInputs()[0].getType());
+    if (!inputType || !inputType.hasStaticShape() || inputType.getEncoding())
+      return rewriter.notifyMatchFailure(op, "unknown sizes");
+    int64_t component = 0;
+    for (auto [place, operand] : llvm::enumerate(join->getOperands())) {
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (!type || !type.hasStaticShape())
+        return rewriter.notifyMatchFailure(op, "unknown sizes");
+      int64_t width = type.getDimSize(vectorDim), dim = width == 1 ? countedDimension(operand) : -1;
+      int64_t target = numbers.getScatterDimsToOperandDims()[component];
+      if (dim >= 0 && dim != vectorDim && type.getDimSize(dim) == inputType.getDimSize(target) && llvm::is_contained(numbers.getInsertedWindowDims(), target) &&
+          !llvm::is_contained(numbers.getScatterIndicesBatchingDims(), dim))
+        return drop(op, join, place, component, dim, rewriter);
+      component += width;
+    }
+    return rewriter.notifyMatchFailure(op, "no index counts");
+  }
+
+  static LogicalResult drop(ScatterOp op, ConcatenateOp join, unsigned place, int64_t component, int64_t dim, PatternRewriter &rewriter) {
+    auto numbers = op.getScatterDimensionNumbers();
+    int64_t target = numbers.getScatterDimsToOperandDims()[component];
+    SmallVector<int64_t> inserted(numbers.getInsertedWindowDims()), batch(numbers.getInputBatchingDims()),
+        batchOfIndices(numbers.getScatterIndicesBatchingDims()), map(numbers.getScatterDimsToOperandDims());
+    llvm::erase(inserted, target);
+    auto at = llvm::lower_bound(batch, target) - batch.begin(); // in order
+    batch.insert(batch.begin() + at, target);
+    batchOfIndices.insert(batchOfIndices.begin() + at, dim);
+    map.erase(map.begin() + component);
+    SmallVector<Value> rest(join->getOperands());
+    rest.erase(rest.begin() + place);
+    Value indices = rest.size() == 1 ? rest[0] : ConcatenateOp::create(rewriter, op.getLoc(), rest, join.getDimension()).getResult();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getScatterIndicesMutable().assign(indices);
+      op.setScatterDimensionNumbersAttr(ScatterDimensionNumbersAttr::get(op.getContext(), numbers.getUpdateWindowDims(), inserted, batch,
+                                                                         batchOfIndices, map, numbers.getIndexVectorDim()));
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+void populateScatterSimplifications(RewritePatternSet &patterns) { patterns.add<BatchOfScatter>(patterns.getContext()); }
+
+} // namespace millrace::simplify
