@@ -66,6 +66,9 @@ llvm::Expected<std::unique_ptr<ObjectEmitter>> ObjectEmitter::create(const CpuTa
   std::string features = missingFeatures(*description, triple, target);
   for (const std::string &feature : target.features)
     features += (features.empty() ? "+" : ",+") + feature;
+  // A hypervisor may name an older model, on which gathers are slow; no processor with matrix registers is one of those.
+  if (triple.isX86() && target.has("amx-tile"))
+    features += ",-prefer-no-gather,-prefer-no-scatter";
   auto emitter = std::unique_ptr<ObjectEmitter>(new ObjectEmitter());
   emitter->target = target;
   llvm::TargetOptions options;

@@ -8,6 +8,8 @@
 #include "lowering/linalg/Generate.h"
 #include "lowering/linalg/PatternKinds.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace mlir;
 
 namespace millrace::lowering {
@@ -30,6 +32,15 @@ Value generateElements(LoopBuilder &l, RankedTensorType type, ArrayRef<OpFoldRes
 }
 
 namespace {
+
+/// An index within [0, room]. Of 32 bits with a sign, in these: vectors of them are half as long as those of `index`.
+Value clampedStart(LoopBuilder &l, Value stored, Type element, Value room) {
+  auto most = getConstantIntValue(OpFoldResult(room));
+  if (!stored.getType().isInteger(32) || isUnsignedElement(element) || !most || *most > std::numeric_limits<int32_t>::max())
+    return l.clamp(l.toIndex(stored, element), l.index(0), room);
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(l.b, l.loc, stored.getType(), value); };
+  return l.toIndex(l.clamp(stored, number(0), number(*most)), element);
+}
 
 /// `sizes[d]` is the extent of the slice in dimension d of the operand.
 Value lowerGather(LoopBuilder &l, stablehlo::GatherDimensionNumbersAttr numbers, Value operand, Value indices,
@@ -68,8 +79,7 @@ Value lowerGather(LoopBuilder &l, stablehlo::GatherDimensionNumbersAttr numbers,
       SmallVector<Value> where = batch;
       if (vectorDim < indicesRank)
         where.insert(where.begin() + vectorDim, in.index(k));
-      Value start = in.toIndex(in.extract(indices, where), indexElement);
-      from[d] = in.clamp(start, in.index(0), rooms[k]);
+      from[d] = clampedStart(in, in.extract(indices, where), indexElement, rooms[k]);
     }
     for (auto [operandDim, indicesDim] : llvm::zip(batching, indicesBatching))
       from[operandDim] = batch[indicesDim < vectorDim ? indicesDim : indicesDim - 1];

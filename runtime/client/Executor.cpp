@@ -335,6 +335,12 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
   if (end <= 0)
     return Status();
   KernelRange range{plan.code->kernel(s.kernel), buffers, dims, n, s.scratchBytes};
+  if (end == 1) { // nothing to share, and no order: most of what small loops run
+    if (s.scratchBytes && !(buffers[n] = threadScratch(s.scratchBytes)))
+      return kernelError(s, kKernelOutOfMemory);
+    int32_t code = range.function(buffers, dims, 0, 1);
+    return code == 0 ? Status() : kernelError(s, code);
+  }
   range.step = backwardStep(s, end);
   ThreadPool &pool = *target.pool;
   uint64_t total = uint64_t(std::min(double(s.picosecondsPerIteration) * double(end), 1e18));
