@@ -4,7 +4,8 @@
 // Output:  an iteration is a block of v (several vectors) for one value of the outer indices. For each square of `lanes` u and v: vectors of
 //          x along u, transposed by shuffles, and f for each u along v.
 //   direct   what comes out of a square is stored at once.
-//   joined   v is a few elements and u the next index of y (pixels of two by two): vectors of x along u for every v, interleaved.
+//   joined   v is a few elements and u the next index of y (pixels of two by two): vectors of x along u for every v, interleaved. So are
+//            colours: x as y, and something that only depends on v.
 //   staged   where powers of two lie between rows: a tile of transposed squares is collected in scratch, so that whole cache lines of x
 //            are read and long pieces of y's rows written before they push each other out; also large results, which are then stored
 //            around the caches.
@@ -44,6 +45,7 @@ public:
 
 private:
   LogicalResult match();
+  int besideFew(AtomSet all) const;
   void chooseBlocks(AtomSet outside);
   bool suitsJoining() const;
   void chooseJoinedBlocks(AtomSet outside);
@@ -68,7 +70,8 @@ private:
   int64_t sizeV = 0;
   int64_t lanes = 1, block = 1, blocks = 1;
   bool isStaged = false, isStreamed = false, isJoined = false;
-  int64_t tile = 0; ///< of u, staged
+  int64_t tile = 0;  ///< of u, staged
+  int64_t pitch = 0; ///< from one u to the next in a tile
   int64_t scratchBytes = 0;
   SmallVector<int> outer;
   SmallVector<int> rows; ///< other indices that are loops of an iteration, joined
@@ -117,6 +120,9 @@ LogicalResult TransposeEmitter::match() {
   for (auto [atom, count] : bytes)
     if (u < 0 || count > bytes[u])
       u = atom;
+  bool isTransposed = u >= 0;
+  if (!isTransposed)
+    u = besideFew(all);
   if (u < 0) {
     why = "no transposed access";
     return failure();
@@ -128,6 +134,10 @@ LogicalResult TransposeEmitter::match() {
   if (isJoined) {
     chooseJoinedBlocks(all & ~(atomBit(u) | atomBit(v)));
     return success();
+  }
+  if (!isTransposed) {
+    why = "no transposed access";
+    return failure();
   }
   if (model.atomSizes[u] * 2 < lanes || model.atomSizes[v] * 2 < lanes) {
     why = "a side of the transpose shorter than half a vector";
@@ -152,6 +162,22 @@ LogicalResult TransposeEmitter::match() {
   outer = outermostFirst(model, outside);
   chooseBlocks(outside);
   return success();
+}
+
+/// The next index of all results where v is too short for lanes of its own, if all reads are vectors along it.
+int TransposeEmitter::besideFew(AtomSet all) const {
+  constexpr int64_t kFew = 4; // every so-manieth element is read by shuffles
+  int64_t few = model.atomSizes[v];
+  for (int atom : members(all & ~atomBit(v))) {
+    bool isNext = few <= kFew;
+    model.forEachAccess([&](const Access &access, bool isStore) {
+      int64_t step = access.address.coefficient(atom);
+      isNext &= access.guards.empty() && (step == few || (!isStore && step == 0));
+    });
+    if (isNext)
+      return atom;
+  }
+  return -1;
 }
 
 /// Results begin a row of v for every u, one after the other.
@@ -192,6 +218,15 @@ void TransposeEmitter::chooseBlocks(AtomSet outside) {
     block /= 2;
   blocks = llvm::divideCeil(sizeV, block);
   tile = 8 * lanes;
+  pitch = block;
+  // Vectors that are whole lines: of all forms two lines by four in the near cache, rows of it a line apart, are the fastest.
+  bool isLines = isStreamed && llvm::all_of(model.outputs, [&](const Output &output) { return lanes * bytesOf(output.store) == kCacheLine; });
+  if (isLines && sizeV % (2 * lanes) == 0) {
+    block = 2 * lanes;
+    blocks = llvm::divideCeil(sizeV, block);
+    tile = 4 * lanes;
+    pitch = block + lanes;
+  }
 }
 
 /// The result is large, the more so the better caches keep it otherwise, and all its vectors are parts of whole cache lines.
@@ -342,7 +377,7 @@ void TransposeEmitter::emitStaged(PointEvaluator &at, Value begin, Value end) {
   Scratch scratch(shell);
   SmallVector<Value> tiles; // [u][v]
   for (const Access *access : transposed)
-    tiles.push_back(scratch.take(access->elementType, tile * block));
+    tiles.push_back(scratch.take(access->elementType, tile * pitch));
   scratchBytes = scratch.bytes();
   if (sizeV % lanes)
     begin = atMost(at, begin, sizeV - lanes);
@@ -356,7 +391,7 @@ void TransposeEmitter::emitStaged(PointEvaluator &at, Value begin, Value end) {
   auto place = [&](PointEvaluator &point, Value uAt, Value vAt) {
     OpBuilder b = point.builder();
     Value row = arith::SubIOp::create(b, point.loc(), uAt, first), column = arith::SubIOp::create(b, point.loc(), vAt, begin);
-    return point.add(point.mulConstant(row, block), column);
+    return point.add(point.mulConstant(row, pitch), column);
   };
 
   scf::ForOp vLoop = openLoop(at, begin, end, lanes);
@@ -386,7 +421,7 @@ void TransposeEmitter::emitStaged(PointEvaluator &at, Value begin, Value end) {
     for (auto [vectors, memref] : llvm::zip(read, tiles)) {
       Value to = place(at, from, v0);
       for (auto [row, vector] : llvm::enumerate(vectors)) {
-        Value where = at.addConstant(to, row * block);
+        Value where = at.addConstant(to, row * pitch);
         OpBuilder b = at.builder();
         Value bytes = vector;
         if (getElementTypeOrSelf(bytes.getType()).isInteger(1))

@@ -102,6 +102,14 @@ public:
         .getResult(0);
   }
 
+  /// Whether roughly() has instructions.
+  bool canGuess(Type type) const { return canScale(type) && mlir::getElementTypeOrSelf(type).isF32(); }
+  /// What the processor's instruction "rcp14" (1 / a) or "rsqrt14" (1 / sqrt(a)) computes: right to 2^-14, zeros, infinities, NaN exactly.
+  Value roughly(llvm::StringRef what, Value a) {
+    auto name = builder.getStringAttr("llvm.x86.avx512." + what + ".ps.512");
+    return mlir::LLVM::CallIntrinsicOp::create(builder, loc, a.getType(), name, mlir::ValueRange{a, a, i(-1, builder.getI16Type())}).getResult(0);
+  }
+
   /// 2^n as a float as wide as the integer n, for n in the range of normal numbers.
   Value pow2(Value n) {
     bool wide = widthOf(n) == 64;

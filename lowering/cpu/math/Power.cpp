@@ -78,6 +78,14 @@ Value cbrtF64(MathBuilder &b, Value x) {
   return cbrtEdges(b, x, b.mulf(b.fma(t, error, t), down));
 }
 
-Value rsqrt(MathBuilder &b, Value x) { return b.divf(b.f(1.0, x.getType()), b.sqrt(x)); }
+Value rsqrt(MathBuilder &b, Value x) {
+  Value one = b.f(1.0, x.getType());
+  if (!b.canGuess(x.getType()))
+    return b.divf(one, b.sqrt(x));
+  // A step of Newton; the guess itself where x is zero, infinite or below zero.
+  Value guess = b.roughly("rsqrt14", x);
+  Value error = b.fma(b.negf(b.mulf(x, guess)), guess, one);
+  return b.select(b.isNan(error), guess, b.fma(b.mulf(guess, 0.5), error, guess));
+}
 
 } // namespace millrace::lowering

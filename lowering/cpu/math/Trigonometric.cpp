@@ -183,8 +183,14 @@ Value tanF32(MathBuilder &b, Value x) {
   Value near = b.fma(r, u, r);
   Value rest = b.fma(r, u, b.fma(b.mulf(near, near), reduced.low, reduced.low));
   Value high = b.addf(r, rest), low = b.addf(b.subf(r, high), rest);
-  // -1 / (high + low)
-  Value inverse = b.divf(b.f(-1.0, x.getType()), high);
+  // -1 / (high + low); where it is used, high is far from zero.
+  Value inverse;
+  if (b.canGuess(x.getType())) {
+    inverse = b.negf(b.roughly("rcp14", high));
+    inverse = b.fma(inverse, b.fma(high, inverse, b.f(1.0, x.getType())), inverse);
+  } else {
+    inverse = b.divf(b.f(-1.0, x.getType()), high);
+  }
   Value error = b.fma(low, inverse, b.fma(high, inverse, b.f(1.0, x.getType())));
   inverse = b.fma(inverse, error, inverse);
   Value isOdd = b.cmpi(CmpI::ne, b.andi(reduced.quadrant, 1), 0);

@@ -31,6 +31,27 @@ func.func @k(%x: tensor<3x$Ax$Bx$T>) -> tensor<$Bx3x$Ax$T> {
           << type << " " << a << "x" << b;
 }
 
+// The colours of pixels, each scaled by a number of its own; bytes become floats on the way.
+TEST(Movement, ScaledColours) {
+  const char *text = R"(
+func.func @k(%x: tensor<5x$Nx$Cxi8>, %s: tensor<$Cxf32>) -> tensor<5x$Nx$Cxf32> {
+  %e = tensor.empty() : tensor<5x$Nx$Cxf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(n, p, c) -> (n, p, c)>, affine_map<(n, p, c) -> (c)>, affine_map<(n, p, c) -> (n, p, c)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %s : tensor<5x$Nx$Cxi8>, tensor<$Cxf32>) outs(%e : tensor<5x$Nx$Cxf32>) {
+  ^bb0(%a: i8, %b: f32, %o: f32):
+    %f = arith.uitofp %a : i8 to f32
+    %m = arith.mulf %f, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<5x$Nx$Cxf32>
+  return %t : tensor<5x$Nx$Cxf32>
+})";
+  for (int pixels : {16, 17, 50, 224})
+    for (int colours : {2, 3})
+      EXPECT_EQ(check(substitute(text, {{"$N", std::to_string(pixels)}, {"$C", std::to_string(colours)}}), Path::Movement, 0), "")
+          << pixels << "x" << colours;
+}
+
 // x + transpose(x), narrowed: one argument at two index orders.
 TEST(Movement, SymmetricSum) {
   const char *text = R"(

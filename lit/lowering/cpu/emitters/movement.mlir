@@ -74,6 +74,26 @@ func.func private @colours(%x: tensor<3x50xf32>) -> tensor<50x3xf32> attributes 
 
 // -----
 
+// Colours scaled each by its number: three vectors of every third element, written in turns; 50 is no multiple of 16.
+// CHECK-LABEL: func.func private @scaled_colours_range(
+// CHECK-SAME:    millrace.emitter = "movement"
+// CHECK:         vector.shuffle
+// CHECK-COUNT-3: vector.store
+// CHECK-NOT:     masked
+// CHECK:         return
+func.func private @scaled_colours(%x: tensor<50x3xf32>, %s: tensor<3xf32>) -> tensor<50x3xf32> attributes {millrace.kernel} {
+  %e = tensor.empty() : tensor<50x3xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(p, c) -> (p, c)>, affine_map<(p, c) -> (c)>, affine_map<(p, c) -> (p, c)>],
+                       iterator_types = ["parallel", "parallel"]} ins(%x, %s : tensor<50x3xf32>, tensor<3xf32>) outs(%e : tensor<50x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    linalg.yield %m : f32
+  } -> tensor<50x3xf32>
+  return %t : tensor<50x3xf32>
+}
+
+// -----
+
 // Stacked along the last dimension, written in turns.
 // CHECK-LABEL: func.func private @stack_range(
 // CHECK-SAME:    millrace.emitter = "row"
