@@ -19,8 +19,8 @@ namespace millrace::lowering {
 namespace {
 /// Rows of b ahead of the one that is packed: the next ones lie on other pages, which the processor fetches late on its own.
 constexpr int64_t kRowsAhead = 8;
-/// The same for a, of which pieces of rows are packed.
-constexpr int64_t kRowsOfAAhead = 2;
+/// The same for a, of which pieces of rows are packed: at least so many rows, and so many cache lines.
+constexpr int64_t kRowsOfAAhead = 2, kLinesOfAAhead = 64;
 
 /// The elements of `low`, then those of `high`.
 Value joinVectors(OpBuilder &builder, Location loc, Value low, Value high) {
@@ -125,8 +125,10 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
   if (!alongRows && a.operand->kind == Operand::Buffer && a.operand->access.guards.empty() && mOrder.size() == 1)
     if (int64_t stride = a.operand->access.address.coefficient(mOrder.back()); stride >= 256) {
       builder = at.builder();
+      int64_t lines = llvm::divideCeil(packedK * a.operand->elementType.getIntOrFloatBitWidth(), 512);
+      int64_t rowsAhead = std::max<int64_t>(kRowsOfAAhead, llvm::divideCeil(kLinesOfAAhead, lines));
       Value left = arith::SubIOp::create(builder, at.loc(), at.constant(rows() - 1), row);
-      ahead = at.mulConstant(arith::MinUIOp::create(builder, at.loc(), left, at.constant(kRowsOfAAhead)), stride);
+      ahead = at.mulConstant(arith::MinUIOp::create(builder, at.loc(), left, at.constant(rowsAhead)), stride);
     }
   forEachK(at, alongRows ? 1 : lanes, {},
            [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {

@@ -30,7 +30,7 @@ constexpr int64_t kMostRows = 16;
 /// Where b comes by column: rows whose sums are in registers at a time, and elements of a that the level 1 cache keeps while they take turns.
 constexpr int64_t kRowsAtOnce = 4, kElementsNear = 8192;
 /// Strips as wide as several threads allow: b is read in the order it lies in, and prefetchers begin anew less often.
-constexpr int64_t kStripsPerThread = 2, kMostColumns = 4096;
+constexpr int64_t kStripsPerThread = 1, kMostColumns = 4096;
 /// Of b. Smaller matrices come from near caches, where nothing is gained: for one row, and for several.
 constexpr int64_t kLeastBytes = 128 << 10, kLeastBytesOfRows = 2 << 20;
 /// Of products whose lanes are added up at the end.

@@ -60,3 +60,20 @@ func.func private @odd_k(%a: tensor<64x40xbf16>, %b: tensor<40x64xbf16>) -> tens
   %c = linalg.matmul ins(%a, %b : tensor<64x40xbf16>, tensor<40x64xbf16>) outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %c : tensor<64x64xf32>
 }
+
+// -----
+
+// A panel of 512 k and the rows that meet it are more than the level 1 cache has: the rows leave it to the panel, which is needed again.
+// CHECK-LABEL: func.func private @long_panels_range(
+// CHECK-COUNT-2:     call_intrinsic "llvm.x86.tileloadd64"
+// CHECK:             call_intrinsic "llvm.x86.tileloaddt164"
+// CHECK-COUNT-2:     call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK:             call_intrinsic "llvm.x86.tileloaddt164"
+// CHECK-NOT:         tileload
+func.func private @long_panels(%a: tensor<64x512xbf16>, %b: tensor<512x128xbf16>) -> tensor<64x128xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<64x512xbf16>, tensor<512x128xbf16>) outs(%f : tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %c : tensor<64x128xf32>
+}
