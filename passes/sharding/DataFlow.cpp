@@ -53,7 +53,9 @@ Value edgeOwner(OpOperand &source) {
 SmallVector<OpOperand *> edgeSources(Value owner) {
   SmallVector<OpOperand *> sources;
   if (auto argument = dyn_cast<BlockArgument>(owner)) {
-    sources.push_back(&argument.getOwner()->getParentOp()->getOpOperand(argument.getArgNumber()));
+    // Into arguments of functions nothing flows that is seen here.
+    if (Operation *parent = argument.getOwner()->getParentOp(); argument.getArgNumber() < parent->getNumOperands())
+      sources.push_back(&parent->getOpOperand(argument.getArgNumber()));
     return sources;
   }
   Operation *op = owner.getDefiningOp();

@@ -184,6 +184,15 @@ def SinkFuncDataFlowEdgesPass : Sharding_Pass<"sdy-sink-func-data-flow-edges", "
 
 def VerifyUnreducedAxesPass : Sharding_Pass<"sdy-verify-unreduced-axes", "::mlir::func::FuncOp"> {
   let summary = "Check that every unreduced axis of an operand is passed on or reduced";
+  let description = [{ Reshards, constraints and collectives reduce on purpose; every other operation that has an operand with unreduced
+    axes has a result with them. Calls and returns agree with functions. Sums stay sums, and maxima maxima. Where a
+    result has no sharding, nobody knows, and nothing is said. Propagation pipelines run it once reshards are explicit. }];
+}
+
+def VerifyPropagationPass : Sharding_Pass<"xla-verify-propagation", "::mlir::ModuleOp"> {
+  let summary = "Check that nothing is left of what propagation needs, and that shardings are final";
+  let description = [{ Every program is checked after propagation: no edges, groups and constraints are left, dimensions are closed and have no
+    priorities, and meshes have names. }];
 }
 
 def DropShardingAndMeshPass : Sharding_Pass<"sdy-drop-sharding-and-mesh", "::mlir::ModuleOp"> {

@@ -73,6 +73,9 @@ void addExport(OpPassManager &pm, const PipelineOptions &options, Dump &dump, bo
     pm.addNestedPass<func::FuncOp>(createReshardToCollectivesPass());
     dump.add(pm, "after_reshard_to_collectives");
   }
+  // Behind everything that reduces on purpose.
+  if (options.reshards != PipelineOptions::Reshards::None)
+    pm.addNestedPass<func::FuncOp>(createVerifyUnreducedAxesPass());
   if (options.dropRules)
     pm.addNestedPass<func::FuncOp>(createDropShardingRulesPass());
   pm.addPass(createExportNamedComputationsPass({.dedupFunctionsFully = oneFunctionPerName}));

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- CombineCollectives.cpp - Many small sums in one message ------------===//
+//===- CombineCollectives.cpp - Many small collectives in one message -----===//
 // Input:   %2 = all_reduce(%0) groups [[0, 1]] ; %3 = sine %2 ; %4 = all_reduce(%1) groups [[0, 1]]
 // Output:  %2, %4 = all_reduce(%0, %1) groups [[0, 1]] ; %3 = sine %2
-// Leaves alone sums of which one needs the other, other groups or computations, and what effects stand between.
+//
+// Input:   %2 = reduce_scatter(%0) : 8x3 -> 4x3 ; %3 = reduce_scatter(%1) : 2x5 -> 1x5
+// Output:  %c = concatenate of reshapes to 2x12 and 2x5, dim = 1 ; %s = reduce_scatter(%c) : 2x17 -> 1x17 ; %2, %3 = reshapes of slices of %s
+// Leaves alone collectives of which one needs the other, other groups or computations, messages that are large enough, and what effects
+// stand between.
 #include "passes/spmd/Communication.h"
 #include "passes/spmd/Passes.h"
 
@@ -25,25 +29,61 @@ namespace {
 
 /// Members of a message to be.
 struct Group {
-  SmallVector<AllReduceOp> members;
+  SmallVector<Operation *> members;
   llvm::SmallPtrSet<Operation *, 16> dependents; ///< members, and what needs one of them
   int64_t bytes = 0;
   bool open = true;
+
+  void add(Operation *op, int64_t size) {
+    members.push_back(op);
+    dependents.insert(op);
+    bytes += size;
+  }
 };
 
-int64_t bytesOfOperands(AllReduceOp op) {
+int64_t bytesOfAll(TypeRange types) {
   int64_t bytes = 0;
-  for (Type type : op->getOperandTypes())
+  for (Type type : types)
     bytes += bytesOf(type);
   return bytes;
 }
 
-/// One computation for all operands, the same groups, and the same element type for the computation.
-bool fitTogether(AllReduceOp a, AllReduceOp b) {
-  return a.getReplicaGroups() == b.getReplicaGroups() && a.getUseGlobalDeviceIds() == b.getUseGlobalDeviceIds() &&
-         bool(a.getChannelHandle()) == bool(b.getChannelHandle()) &&
-         OperationEquivalence::isRegionEquivalentTo(&a.getComputation(), &b.getComputation(),
-                                                    OperationEquivalence::IgnoreLocations);
+/// What the message's size is counted in: the larger one of what goes in and what comes out.
+int64_t bytesOfMessage(Operation *op) { return std::max(bytesOfAll(op->getOperandTypes()), bytesOfAll(op->getResultTypes())); }
+
+/// Devices of each group; 0 if groups are not all of one size, or not written out.
+int64_t sizeOfGroups(Operation *op) {
+  auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
+  auto type = groups ? dyn_cast<RankedTensorType>(groups.getType()) : RankedTensorType();
+  return type && type.getRank() == 2 && !llvm::is_contained(groups.getValues<int64_t>(), -1) ? type.getDimSize(1) : 0;
+}
+
+/// Can: parts lie one behind the other, so that rows of parts are a reshape.
+bool isRowsOfParts(ReduceScatterOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getOperand().getType());
+  return type && type.hasStaticShape() && sizeOfGroups(op) > 0 &&
+         llvm::all_of(type.getShape().take_front(op.getScatterDimension()), [](int64_t size) { return size == 1; });
+}
+
+bool sameComputation(Operation *a, Operation *b) {
+  return OperationEquivalence::isRegionEquivalentTo(&a->getRegion(0), &b->getRegion(0), OperationEquivalence::IgnoreLocations);
+}
+
+/// Can: one operation, among the same groups, with one computation for all operands.
+bool fitTogether(Operation *a, Operation *b) {
+  if (a->getName() != b->getName() || a->getAttr("replica_groups") != b->getAttr("replica_groups") ||
+      a->hasAttr("channel_handle") != b->hasAttr("channel_handle") || a->getAttr("use_global_device_ids") != b->getAttr("use_global_device_ids"))
+    return false;
+  if (auto gather = dyn_cast<AllGatherOp>(a))
+    return gather.getAllGatherDim() == cast<AllGatherOp>(b).getAllGatherDim();
+  if (isa<AllToAllOp>(a))
+    return llvm::all_of(llvm::ArrayRef<StringRef>{"split_dimension", "concat_dimension", "split_count"},
+                        [&](StringRef name) { return a->getAttr(name) == b->getAttr(name); });
+  if (!sameComputation(a, b))
+    return false;
+  // Concatenated: of one element type.
+  return isa<AllReduceOp>(a) ||
+         cast<ShapedType>(a->getOperand(0).getType()).getElementType() == cast<ShapedType>(b->getOperand(0).getType()).getElementType();
 }
 
 /// What must not change places with its like.
@@ -55,38 +95,79 @@ bool hasEffects(Operation &op) {
       .wasInterrupted();
 }
 
-bool needs(Operation &op, const Group &group) {
-  auto isDependent = [&](Value value) {
-    Operation *definition = value.getDefiningOp();
-    return definition && group.dependents.contains(definition);
+/// Operations of the block whose results `op` needs.
+SmallVector<Operation *> needed(Operation &op) {
+  SmallVector<Operation *> found;
+  auto add = [&](Value value) {
+    if (Operation *made = value.getDefiningOp())
+      found.push_back(made);
   };
-  if (llvm::any_of(op.getOperands(), isDependent))
-    return true;
-  SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op.getRegions(), captured);
-  return llvm::any_of(captured, isDependent);
+  llvm::for_each(op.getOperands(), add);
+  if (op.getNumRegions()) {
+    SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op.getRegions(), captured);
+    llvm::for_each(captured, add);
+  }
+  return found;
 }
 
-void combine(Group &group) {
-  AllReduceOp last = group.members.back();
+/// One operation with the operands of all; it takes those of its computation, if there is one.
+void combineOperands(ArrayRef<Operation *> members) {
+  Operation *last = members.back();
   OpBuilder builder(last);
   SmallVector<Value> operands;
   SmallVector<Type> types;
   SmallVector<Location> locations;
-  for (AllReduceOp member : group.members) {
+  for (Operation *member : members) {
     llvm::append_range(operands, member->getOperands());
     llvm::append_range(types, member->getResultTypes());
-    locations.push_back(member.getLoc());
+    locations.push_back(member->getLoc());
   }
-  OperationState state(builder.getFusedLoc(locations), AllReduceOp::getOperationName(), operands, types);
+  OperationState state(builder.getFusedLoc(locations), last->getName(), operands, types);
   state.addAttributes(last->getAttrs());
-  state.addRegion()->takeBody(last.getComputation());
+  if (last->getNumRegions())
+    state.addRegion()->takeBody(last->getRegion(0));
   Operation *combined = builder.create(state);
   size_t next = 0;
-  for (AllReduceOp member : group.members) {
+  for (Operation *member : members) {
     member->replaceAllUsesWith(combined->getResults().slice(next, member->getNumResults()));
     next += member->getNumResults();
     member->erase();
+  }
+}
+
+/// reduce_scatter has one operand: a row per device of everybody's parts, one behind the other.
+void combineRows(ArrayRef<Operation *> members) {
+  auto last = cast<ReduceScatterOp>(members.back());
+  OpBuilder builder(last);
+  int64_t devices = sizeOfGroups(last), columns = 0;
+  SmallVector<Value> rows;
+  SmallVector<Location> locations;
+  RankedTensorType type;
+  for (Operation *member : members) {
+    type = cast<RankedTensorType>(member->getOperand(0).getType());
+    int64_t part = type.getNumElements() / devices;
+    columns += part;
+    rows.push_back(ReshapeOp::create(builder, member->getLoc(), type.clone({devices, part}), member->getOperand(0)));
+    locations.push_back(member->getLoc());
+  }
+  Location loc = builder.getFusedLoc(locations);
+  Value all = ConcatenateOp::create(builder, loc, type.clone({devices, columns}), rows, uint64_t(1));
+  OperationState state(loc, last->getName(), {all}, {type.clone({int64_t(1), columns})});
+  state.addAttributes(last->getAttrs());
+  state.addRegion()->takeBody(last.getComputation());
+  auto combined = cast<ReduceScatterOp>(builder.create(state));
+  combined.setScatterDimension(0);
+  int64_t begin = 0;
+  for (Operation *member : members) {
+    auto result = cast<RankedTensorType>(member->getResult(0).getType());
+    int64_t end = begin + result.getNumElements();
+    Value part = SliceOp::create(builder, member->getLoc(), result.clone({int64_t(1), end - begin}), combined.getResult(),
+                                 builder.getDenseI64ArrayAttr({0, begin}), builder.getDenseI64ArrayAttr({1, end}),
+                                 builder.getDenseI64ArrayAttr({1, 1}));
+    member->getResult(0).replaceAllUsesWith(ReshapeOp::create(builder, member->getLoc(), result, part));
+    member->erase();
+    begin = end;
   }
 }
 
@@ -97,46 +178,50 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
-      visit(*block);
+      while (combineOne(*block)) {
+      }
   }
 
-  void visit(Block &block) {
+  /// Should: bytes of a message of its kind; 0 if there is nothing to join.
+  int64_t mostBytes(Operation *op) {
+    if (isa<AllReduceOp>(op))
+      return maxBytes;
+    if (isa<AllGatherOp, AllToAllOp>(op))
+      return maxGatherBytes;
+    auto scatter = dyn_cast<ReduceScatterOp>(op);
+    return scatter && isRowsOfParts(scatter) ? int64_t(maxScatterBytes) : 0;
+  }
+
+  /// Joins the members of the first group that has several, which changes what is known of others. False if there is none.
+  bool combineOne(Block &block) {
     SmallVector<Group> groups;
     for (Operation &op : block) {
-      auto sum = dyn_cast<AllReduceOp>(op);
-      bool placed = false;
+      int64_t most = mostBytes(&op), size = most ? bytesOfMessage(&op) : 0;
+      bool joins = most && size < most, placed = false;
+      SmallVector<Operation *> before = groups.empty() ? SmallVector<Operation *>() : needed(op);
       for (Group &group : groups) {
         if (!group.open)
           continue;
-        if (needs(op, group)) {
+        if (llvm::any_of(before, [&](Operation *made) { return group.dependents.contains(made); })) {
           group.dependents.insert(&op);
           group.open = !hasEffects(op);
-        } else if (sum && !placed && fitTogether(group.members[0], sum) && group.bytes + bytesOfOperands(sum) <= maxBytes) {
-          group.members.push_back(sum);
-          group.dependents.insert(sum);
-          group.bytes += bytesOfOperands(sum);
+        } else if (joins && !placed && group.bytes + size <= most && fitTogether(group.members[0], &op)) {
+          group.add(&op, size);
           placed = true;
         }
       }
-      if (sum && !placed) {
-        Group &group = groups.emplace_back();
-        group.members.push_back(sum);
-        group.dependents.insert(sum);
-        group.bytes = bytesOfOperands(sum);
-      }
+      if (joins && !placed)
+        groups.emplace_back().add(&op, size);
     }
-    bool changed = false;
-    for (Group &group : groups)
-      if (group.members.size() > 1) {
-        combine(group);
-        changed = true;
-        // What is known of other groups names operations that are gone.
-        break;
-      }
-    if (!changed)
-      return;
+    auto several = llvm::find_if(groups, [](const Group &group) { return group.members.size() > 1; });
+    if (several == groups.end())
+      return false;
+    if (isa<ReduceScatterOp>(several->members[0]))
+      combineRows(several->members);
+    else
+      combineOperands(several->members);
     sortTopologically(&block);
-    visit(block);
+    return true;
   }
 };
 

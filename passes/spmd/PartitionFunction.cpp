@@ -57,6 +57,9 @@ FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, Dictionary
         function.emitError("UNIMPLEMENTED: partitioning of dynamic shapes: ") << what << " is " << type;
         return failure();
       }
+  // Strings, which is what clients read, know sums only. Equal values have their maximum already.
+  if (found->pending && found->pending->kind != sdy::ReductionOp::Sum)
+    found->pending.reset();
   return found;
 }
 
@@ -178,7 +181,7 @@ LogicalResult Partitioner::run(func::FuncOp function) {
     shards[argument] = apart(shards[argument], target->pending);
     arguments.push_back(shards[argument]);
   }
-  SmallVector<FailureOr<Target>> targets;
+  SmallVector<FailureOr<Target>, 0> targets;
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
     DictionaryAttr attrs = function.getResultAttrDict(i);
     targets.push_back(
@@ -193,7 +196,7 @@ LogicalResult Partitioner::run(func::FuncOp function) {
   Operation *terminator = old.getTerminator();
   SmallVector<Value> values;
   for (auto [global, shard, target] : llvm::zip_equal(terminator->getOperands(), results, targets)) {
-    bool wasApart = shard.pending.has_value();
+    bool wasApart = shard.pending && !shard.pending->isEqual;
     shard = mergeSum(shard, *target, terminator->getLoc());
     if (!shard.pending)
       shard.scope = currentScope;
@@ -407,7 +410,20 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (!annotated.contains({function, i}))
         function.removeArgAttr(i, StringAttr::get(module.getContext(), sdy::shardingAttrName));
-  return success();
+  PassManager verifying(module.getContext(), ModuleOp::getOperationName());
+  verifying.enableVerifier(false); // nothing changes
+  verifying.addPass(sharding::createVerifyPropagationPass());
+  return verifying.run(module);
+}
+
+/// The highest channel that the program itself uses.
+static int64_t highestChannel(ModuleOp module) {
+  int64_t highest = 0;
+  module.walk([&](Operation *op) {
+    if (auto used = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle"))
+      highest = std::max<int64_t>(highest, used.getHandle());
+  });
+  return highest;
 }
 
 LogicalResult partition(ModuleOp module, const PartitionOptions &options) {
@@ -416,11 +432,14 @@ LogicalResult partition(ModuleOp module, const PartitionOptions &options) {
   if (failed(propagate(module)))
     return failure();
   module->removeAttr(kPropagated);
+  VerifyPartitionPassOptions verifying;
+  verifying.ownChannels = highestChannel(module) + 1;
   if (failed(rebuild(module, options)))
     return failure();
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   pm.addNestedPass<func::FuncOp>(createCombineCollectivesPass());
   pm.addNestedPass<func::FuncOp>(createWindowProductsPass());
+  pm.addPass(createVerifyPartitionPass(verifying));
   if (failed(pm.run(module)))
     return failure();
   SmallVector<stablehlo::CustomCallOp> inspections;

@@ -17,6 +17,17 @@ def SpmdPartitionPass : Pass<"xla-spmd-partition", "::mlir::ModuleOp"> {
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
 }
 
+def VerifyPartitionPass : Pass<"xla-verify-partition", "::mlir::ModuleOp"> {
+  let summary = "Check that a module is the program of one device, whose collectives fit together";
+  let description = [{
+    Every partitioned program is checked. Nothing of sdy is left, no sharding string but on functions' arguments and results, where it
+    fits the devices and the shape, and none of the partitioner's custom calls. Groups of a collective name every device once
+    (collective_broadcast: at most once), and shapes go with their size. Channels from `own-channels` on belong to one collective each;
+    none is that of a collective and of a transfer.
+  }];
+  let options = [Option<"ownChannels", "own-channels", "int64_t", "1", "the first channel that is not the program's own choice">];
+}
+
 def ConvertGlobalToLocalPass : Pass<"sdy-convert-global-to-local", "::mlir::ModuleOp"> {
   let summary = "Give every value the shape that a device holds, and turn sdy collectives into stablehlo's";
   let description = [{
@@ -78,8 +89,16 @@ def ResolveSingleDeviceShardingPass : Pass<"sdy-resolve-single-device-sharding",
 }
 
 def CombineCollectivesPass : Pass<"xla-combine-collectives", "::mlir::func::FuncOp"> {
-  let summary = "Put all_reduces of the same groups that do not need each other into one";
-  let options = [Option<"maxBytes", "max-bytes", "int64_t", "67108864", "operands of one all_reduce together">];
+  let summary = "Put small collectives of the same groups that do not need each other into one";
+  let description = [{
+    all_reduce, all_gather and all_to_all take many operands. Of reduce_scatter, which takes one, operands are laid side by side, which copies
+    them; so far as rows of parts are a reshape. A message is as many bytes as go in or come out, whichever is more. Partitioned
+    programs get this with the limits below, which are what pays on devices that share memory (docs/communication.md).
+  }];
+  let options = [
+    Option<"maxBytes", "max-bytes", "int64_t", "67108864", "of one all_reduce; 0 leaves them apart">,
+    Option<"maxGatherBytes", "max-gather-bytes", "int64_t", "1048576", "of one all_gather or all_to_all: what is gathered early is kept longer">,
+    Option<"maxScatterBytes", "max-scatter-bytes", "int64_t", "65536", "of one reduce_scatter">];
 }
 
 def OverlapCollectivesPass : Pass<"xla-overlap-collectives", "::mlir::func::FuncOp"> {
