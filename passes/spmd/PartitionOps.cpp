@@ -51,7 +51,7 @@ LogicalResult Partitioner::emitBlock(Block &block, SmallVectorImpl<Shard> &retur
 LogicalResult Partitioner::emitOp(Operation &op) {
   if (isa<sdy::SdyDialect>(op.getDialect()) || passedOn(op))
     return emitKnown(op);
-  SmallVector<std::pair<Value, Shard>> apart;
+  SmallVector<std::pair<Value, Shard>, 0> apart;
   for (Value operand : op.getOperands())
     if (shards[operand].pending) {
       apart.push_back({operand, shards[operand]});
@@ -69,7 +69,7 @@ LogicalResult Partitioner::constrain(Operation &op, sdy::TensorShardingAttr shar
   auto target = targetOf(sharding, op.getResult(0).getType(), &op, shards[operand].scope);
   if (failed(target))
     return failure();
-  bool wasApart = shards[operand].pending.has_value();
+  bool wasApart = shards[operand].pending && !shards[operand].pending->isEqual;
   Shard shard = mergeSum(shards[operand], *target, op.getLoc());
   Placement chosen = choose(shard, *target, &op);
   bool isFresh = wasApart && !shard.pending;

@@ -22,8 +22,10 @@ Shard Partitioner::combined(const Shard &shard, Location loc) {
   for (const Tiles &tiles : shard.placement)
     same.push_back(&tiles);
   Shard result = shard;
-  ReplicaGroups groups = groupsFor(same, {&shard.pending->parts}, shard.pending->whole);
-  result.value = resharder.allReduce(builder, loc, shard.value, groups, shard.pending->kind);
+  if (!shard.pending->isEqual) {
+    ReplicaGroups groups = groupsFor(same, {&shard.pending->parts}, shard.pending->whole);
+    result.value = resharder.allReduce(builder, loc, shard.value, groups, shard.pending->kind);
+  }
   result.scope = shard.pending->whole;
   result.pending.reset();
   return result;
@@ -82,6 +84,7 @@ Shard Partitioner::splitSum(const Shard &shard, const Target &target, Location l
   if (!target.pending || shard.pending || !type)
     return shard;
   Shard result = apart(shard, target.pending);
+  result.pending->isEqual = target.pending->kind != sdy::ReductionOp::Sum;
   if (target.pending->kind == sdy::ReductionOp::Sum) {
     Value first = CompareOp::create(builder, loc, resharder.own(builder, loc, perDevice(target.pending->parts, [](int64_t part) { return part; })),
                                     resharder.own(builder, loc, SmallVector<int64_t>(numDevices, 0)), ComparisonDirection::EQ);
@@ -138,7 +141,9 @@ std::optional<Pending> Partitioner::passedOn(Operation &op) {
       continue;
     if (!wanted || !shard.pending->isLike(*wanted) || (found && !(found->whole == shard.pending->whole)))
       return std::nullopt;
+    bool isEqual = shard.pending->isEqual && (!found || found->isEqual);
     found = shard.pending;
+    found->isEqual = isEqual;
   }
   if (!found)
     return std::nullopt;

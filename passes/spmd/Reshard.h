@@ -17,6 +17,7 @@ struct Pending {
   Tiles parts;
   sdy::ReductionOp kind;
   Scope whole;
+  bool isEqual = false; ///< all hold the same candidate, which is the value then
 
   bool isLike(const Pending &other) const { return parts == other.parts && kind == other.kind; }
 };

@@ -3,6 +3,7 @@
 #include "tools/support/ShardedArrays.h"
 
 #include "passes/spmd/Placement.h"
+#include "runtime/collective/Collective.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,19 +13,53 @@ using namespace runtime;
 
 namespace {
 
-StatusOr<spmd::Placement> placementOf(const TensorSpec &local, int64_t devices) {
-  spmd::Placement placement(local.dims.size());
+/// What a device holds: a tile, or of values that are unreduced, one of the tile's summands.
+struct Holding {
+  spmd::Placement placement;
+  spmd::Tiles summands;
+
+  bool isAll() const { return spmd::isWhole(placement) && summands.isWhole(); }
+};
+
+/// `kind` of devices gets the numbers of manual groups, of which placements tell; all others are copies.
+sdy::HloSharding numbering(sdy::HloSharding sharding, sdy::HloSharding::Subgroup kind) {
+  using Subgroup = sdy::HloSharding::Subgroup;
+  for (Subgroup &subgroup : sharding.subgroups)
+    subgroup = subgroup == kind ? Subgroup::Manual : Subgroup::Replicated;
+  return sharding;
+}
+
+StatusOr<Holding> holdingOf(const TensorSpec &local, int64_t devices) {
+  using Kind = sdy::HloSharding::Kind;
+  Holding holding{spmd::Placement(local.dims.size()), {}};
   if (local.sharding.empty())
-    return placement;
+    return holding;
   std::string error;
-  std::vector<int32_t> manual;
   auto sharding = sdy::parseHloSharding(local.sharding, error);
   // Inside of a manual program every device's value is its own.
-  if (sharding && sharding->kind == sdy::HloSharding::Kind::Manual)
-    return placement;
-  if (!sharding || !spmd::fromHloSharding(*sharding, local.dims.size(), devices, placement, manual, error))
+  if (sharding && sharding->kind == Kind::Manual)
+    return holding;
+  if (sharding && sharding->kind == Kind::Unreduced)
+    sharding->kind = Kind::Manual;
+  else if (sharding)
+    sharding = numbering(*sharding, sdy::HloSharding::Subgroup::Unreduced);
+  std::vector<int32_t> numbers;
+  if (!sharding || !spmd::fromHloSharding(*sharding, local.dims.size(), devices, holding.placement, numbers, error))
     return invalidArgument("sharding: " + error);
-  return placement;
+  if (!numbers.empty()) {
+    holding.summands = spmd::normal({*std::max_element(numbers.begin(), numbers.end()) + 1, numbers});
+    if (local.dtype == DType::F8E8M0FNU)
+      return invalidArgument("sharding: expected a type that has a zero for a sum, but got f8E8M0FNU: " + local.sharding);
+  }
+  return holding;
+}
+
+/// Of a sum, every element is with one of those who hold the tile's summands, and zero with the others.
+void keepOwnElements(Array &tile, const spmd::Tiles &summands, int64_t device) {
+  size_t size = byteSize(tile.dtype);
+  for (int64_t i = 0, elements = tile.numElements(); i < elements; ++i)
+    if (i % summands.count != summands.at(device))
+      std::memset(tile.bytes.data() + i * size, 0, size);
 }
 
 /// Copies between `whole` and a device's tile row by row, as far as the tile lies inside of the whole; `toTile` says in which
@@ -59,21 +94,21 @@ void copyTile(char *whole, const std::vector<int64_t> &wholeDims, char *tile, co
 } // namespace
 
 StatusOr<std::vector<int64_t>> globalDims(const TensorSpec &local, int64_t devices) {
-  auto placement = placementOf(local, devices);
-  if (!placement)
-    return placement.status();
+  auto holding = holdingOf(local, devices);
+  if (!holding)
+    return holding.status();
   std::vector<int64_t> dims = local.dims;
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i] != kDynamic)
-      dims[i] *= (*placement)[i].count;
+      dims[i] *= holding->placement[i].count;
   return dims;
 }
 
 StatusOr<std::vector<Array>> cutIntoTiles(const Array &global, const TensorSpec &local, int64_t devices) {
-  auto placement = placementOf(local, devices);
-  if (!placement)
-    return placement.status();
-  if (spmd::isWhole(*placement))
+  auto holding = holdingOf(local, devices);
+  if (!holding)
+    return holding.status();
+  if (holding->isAll())
     return std::vector<Array>(devices, global);
   std::vector<Array> tiles(devices);
   Array source = global;
@@ -84,17 +119,19 @@ StatusOr<std::vector<Array>> cutIntoTiles(const Array &global, const TensorSpec 
     tile.dims = local.dims;
     // Beyond the array stands no zero, which a sum that lacks its mask would not show.
     tile.bytes.assign(tile.numElements() * byteSize(tile.dtype), tile.dtype == runtime::DType::I1 ? 1 : 0x4A);
-    copyTile(source.bytes.data(), source.dims, tile.bytes.data(), tile.dims, *placement, device, byteSize(tile.dtype),
+    copyTile(source.bytes.data(), source.dims, tile.bytes.data(), tile.dims, holding->placement, device, byteSize(tile.dtype),
              /*toTile=*/true);
+    if (!holding->summands.isWhole())
+      keepOwnElements(tile, holding->summands, device);
   }
   return tiles;
 }
 
 StatusOr<Array> joinTiles(const std::vector<const Array *> &tiles, const TensorSpec &local, std::vector<int64_t> wholeDims) {
-  auto placement = placementOf(local, tiles.size());
-  if (!placement)
-    return placement.status();
-  if (spmd::isWhole(*placement))
+  auto holding = holdingOf(local, tiles.size());
+  if (!holding)
+    return holding.status();
+  if (holding->isAll())
     return *tiles.front();
   Array whole = *tiles.front();
   if (wholeDims.empty()) {
@@ -104,21 +141,31 @@ StatusOr<Array> joinTiles(const std::vector<const Array *> &tiles, const TensorS
     wholeDims = *dims;
   }
   whole.dims = std::move(wholeDims);
-  whole.bytes.assign(whole.numElements() * byteSize(whole.dtype), 0);
-  for (size_t device = 0; device < tiles.size(); ++device) {
-    Array tile = *tiles[device];
-    copyTile(whole.bytes.data(), whole.dims, tile.bytes.data(), tile.dims, *placement, device, byteSize(whole.dtype),
-             /*toTile=*/false);
+  size_t size = byteSize(whole.dtype);
+  whole.bytes.assign(whole.numElements() * size, 0);
+  for (int64_t summand = 0; summand < holding->summands.count; ++summand) {
+    Bytes sum = std::move(whole.bytes);
+    whole.bytes.assign(sum.size(), 0);
+    for (size_t device = 0; device < tiles.size(); ++device) {
+      if (holding->summands.at(device) != summand)
+        continue;
+      Array tile = *tiles[device];
+      copyTile(whole.bytes.data(), whole.dims, tile.bytes.data(), tile.dims, holding->placement, device, size, /*toTile=*/false);
+    }
+    if (summand && !reduceElements(CollectiveStep::Reduction::Sum, whole.dtype, sum.data(), whole.bytes.data(), whole.bytes.data(), whole.numElements()))
+      return invalidArgument("sharding: expected a type that can be summed, but got " + std::string(name(whole.dtype)) + ": " + local.sharding);
   }
   return whole;
 }
 
 bool isTileOf(const Array &tile, const Array &whole, const TensorSpec &local, int64_t device, int64_t devices) {
-  auto placement = placementOf(local, devices);
-  if (!placement)
+  auto holding = holdingOf(local, devices);
+  if (!holding)
     return false;
+  if (!holding->summands.isWhole())
+    return true;
   Bytes bytes = whole.bytes, part = tile.bytes;
-  copyTile(bytes.data(), whole.dims, part.data(), tile.dims, *placement, device, byteSize(whole.dtype), /*toTile=*/false);
+  copyTile(bytes.data(), whole.dims, part.data(), tile.dims, holding->placement, device, byteSize(whole.dtype), /*toTile=*/false);
   return bytes == whole.bytes;
 }
 
