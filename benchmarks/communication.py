@@ -105,6 +105,14 @@ def cases():
     found.append(Case("sequence_merged", "batch on 2, sequence on 4, merged for each product as PyTorch does; gradients of both weights, in one message",
                       jax.value_and_grad(loss_of, argnums=(1, 2)), [shape(both, P("data", "model"), 8, 256, 128), *weights],
                       (NamedSharding(both, P()), named(both, P(), P())), {"all_reduce": 1}))
+
+    def scattered(x, w1, w2):
+        hidden = jax.nn.gelu(x @ w1)
+        out = (hidden.reshape(-1, hidden.shape[-1]) @ w2).reshape(x.shape)
+        return jax.lax.with_sharding_constraint(out, NamedSharding(model, P(None, "model", None)))
+    found.append(Case("sequence_scattered", "two products, merged for the second as PyTorch does; what is summed is kept in parts of the sequence",
+                      scattered, [shape(model, P(), 8, 256, 128), shape(model, P(None, "model"), 128, 512), shape(model, P("model", None), 512, 128)],
+                      NamedSharding(model, P(None, "model", None)), {"reduce_scatter": 1}))
     found.append(Case("embedding", "tokens apart, looked up in a table that all have; its gradient",
                       jax.value_and_grad(lambda table, tokens: (table[tokens] ** 2).mean()),
                       [shape(data, P(), 512, 64), shape(data, P("data"), 64, 128, dtype=jnp.int32)], named(data, P(), P()), {"all_reduce": 1}))
@@ -117,8 +125,8 @@ def cases():
     parts = [shape(data, P("data", None), 128, 512), shape(data, P("data", None), 512, 128)]
     # Enough rows that moving weights is cheaper than moving them.
     rows = shape(data, P("data"), 8192, 128)
-    found.append(Case("fsdp", "weights in parts: gathered for use, gradients scattered", fsdp, [rows, *parts],
-                      named(data, P("data", None), P("data", None)), {"all_gather": 2, "reduce_scatter": 2}))
+    found.append(Case("fsdp", "weights in parts: gathered for use, in one message, gradients scattered", fsdp, [rows, *parts],
+                      named(data, P("data", None), P("data", None)), {"all_gather": 1, "reduce_scatter": 2}))
 
     def layers(mesh, axis, count, width=768, inner=3072, heads=12):
         return [([shape(mesh, P(None, axis, None), width, heads, width // heads)] * 3, shape(mesh, P(axis, None, None), heads, width // heads, width),

@@ -93,11 +93,11 @@ void sink(sdy::DataFlowEdgeOp edge, bool origins, bool edges) {
   if (!sharding)
     return;
   auto argument = dyn_cast<BlockArgument>(owner);
-  if (!argument) {
+  Operation *parent = argument ? argument.getOwner()->getParentOp() : nullptr;
+  if (!argument || isa<func::FuncOp>(parent)) {
     setSharding(owner, sharding);
     return;
   }
-  Operation *parent = argument.getOwner()->getParentOp();
   unsigned number = argument.getArgNumber();
   SmallVector<sdy::TensorShardingAttr> all;
   if (auto before = parent->getAttrOfType<sdy::TensorShardingPerValueAttr>("in_shardings"))

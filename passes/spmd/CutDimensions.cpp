@@ -44,6 +44,38 @@ CutDimensions::CutDimensions(ModuleOp module) {
       mark(op->getResult(0), op->getAttr(kHloSharding));
     }
   });
+  // From the end: what is taken apart may be part of what has been taken apart before.
+  SmallVector<Operation *> reshapes;
+  module.walk([&](ReshapeOp op) { reshapes.push_back(op); });
+  llvm::for_each(llvm::reverse(reshapes), [&](Operation *op) { markParts(op); });
+}
+
+/// Of every dimension that the reshape takes apart, where parts begin that may be cut. The first one's cut is the dimension's own.
+void CutDimensions::markParts(Operation *op) {
+  std::optional<sharding::Rule> rule = sharding::ruleOf(op);
+  if (!rule)
+    return;
+  Value operand = op->getOperand(0), result = op->getResult(0);
+  auto beginsCut = [&](int factor) {
+    for (auto [dim, factors] : llvm::enumerate(rule->results[0]))
+      if (auto first = llvm::find_if(factors, [&](int each) { return rule->factors[each].size > 1; });
+          first != factors.end() && *first == factor)
+        return mayBeCut(result, int64_t(dim));
+    return false;
+  };
+  for (auto [dim, factors] : llvm::enumerate(rule->operands[0])) {
+    int64_t before = 1;
+    for (int factor : factors) {
+      if (before > 1 && rule->factors[factor].size > 1 && beginsCut(factor))
+        behind[rootOf(operand, int64_t(dim))].push_back(before);
+      before *= rule->factors[factor].size;
+    }
+  }
+}
+
+bool CutDimensions::mayBeCutBehind(Value value, int64_t dim, int64_t before) {
+  auto found = behind.find(rootOf(value, dim));
+  return found != behind.end() && llvm::is_contained(found->second, before);
 }
 
 int CutDimensions::rootOf(Value value, int64_t dim) {
@@ -65,8 +97,15 @@ int CutDimensions::rootOf(int node) {
 void CutDimensions::tie(int a, int b) {
   a = rootOf(a);
   b = rootOf(b);
+  if (a == b)
+    return;
   parents[a] = b;
   isCut[b] = isCut[a] || isCut[b];
+  if (auto places = behind.find(a); places != behind.end()) {
+    SmallVector<int64_t, 1> moved = std::move(places->second);
+    behind.erase(places);
+    llvm::append_range(behind[b], moved);
+  }
 }
 
 void CutDimensions::tie(Value a, Value b) {

@@ -71,8 +71,8 @@ Value inParts(OpBuilder &builder, Value value, const DimensionParts &parts) {
 }
 
 bool canBeInParts(Operation *op, const sharding::Rule &rule, int factor) {
-  if (!sharding::isElementwise(op) && !isa<BitcastConvertOp, BroadcastInDimOp, ConcatenateOp, DotGeneralOp, GatherOp, PadOp, ReduceOp, ReverseOp, ScatterOp,
-                                           SliceOp, SortOp, TransposeOp>(op))
+  if (!sharding::isElementwise(op) && !isa<BitcastConvertOp, BroadcastInDimOp, ConcatenateOp, DotGeneralOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp,
+                                           PadOp, ReduceOp, ReduceWindowOp, ReverseOp, ScatterOp, SliceOp, SortOp, TransposeOp>(op))
     return false;
   FactorKind kind = rule.factors[factor].kind;
   if (kind != FactorKind::PassThrough && kind != FactorKind::Reduction)
@@ -82,6 +82,11 @@ bool canBeInParts(Operation *op, const sharding::Rule &rule, int factor) {
       for (const DimFactors &dim : tensor)
         if (dim.size() > 1 && llvm::is_contained(dim, factor))
           return false;
+  // All of the dimension is updated.
+  if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
+    for (auto [dim, factors] : llvm::enumerate(rule.operands[0]))
+      if (llvm::is_contained(factors, factor) && shapeOf(update.getOperand())[dim] != shapeOf(update.getUpdate())[dim])
+        return false;
   // Where elements are is said by numbers along these.
   ArrayRef<int64_t> indexed;
   if (auto gather = dyn_cast<GatherOp>(op))
@@ -130,7 +135,43 @@ SmallVector<int64_t> spread(ArrayRef<int64_t> values, const DimensionParts &part
   return result;
 }
 
-/// Attributes that name dimensions.
+/// One start per part: dimensions in parts are taken whole, from their beginning.
+void renumberStarts(Operation *op, unsigned first, const DimensionParts &parts) {
+  OpBuilder builder(op);
+  SmallVector<Value> operands(op->getOperands().take_front(first));
+  for (auto [start, sizes] : llvm::zip_equal(op->getOperands().drop_front(first), parts)) {
+    if (sizes.size() == 1) {
+      operands.push_back(start);
+      continue;
+    }
+    Value zero = ConstantOp::create(builder, op->getLoc(), builder.getZeroAttr(start.getType()));
+    operands.append(sizes.size(), zero);
+  }
+  op->setOperands(operands);
+}
+
+/// Windows along dimensions in parts are of one element.
+void renumberWindows(ReduceWindowOp op, const DimensionParts &parts) {
+  auto each = [&](std::optional<ArrayRef<int64_t>> values) {
+    return DenseI64ArrayAttr::get(op.getContext(), spread(values ? *values : SmallVector<int64_t>(parts.size(), 1), parts, 1));
+  };
+  op.setWindowDimensionsAttr(each(op.getWindowDimensions()));
+  op.setWindowStridesAttr(each(op.getWindowStrides()));
+  op.setBaseDilationsAttr(each(op.getBaseDilations()));
+  op.setWindowDilationsAttr(each(op.getWindowDilations()));
+  DenseIntElementsAttr padding = op.getPaddingAttr();
+  if (!padding)
+    return;
+  SmallVector<int64_t> edges;
+  for (auto [dim, sizes] : llvm::enumerate(parts))
+    for (size_t part = 0; part < sizes.size(); ++part)
+      for (uint64_t side : {0, 1})
+        edges.push_back(sizes.size() == 1 ? padding.getValues<int64_t>()[{uint64_t(dim), side}] : 0);
+  auto type = RankedTensorType::get({int64_t(edges.size()) / 2, 2}, IntegerType::get(op.getContext(), 64));
+  op.setPaddingAttr(DenseIntElementsAttr::get(type, edges));
+}
+
+/// Attributes that name dimensions, and operands for each of them.
 void renumberAttributes(Operation *op, ArrayRef<DimensionParts> operands, ArrayRef<DimensionParts> results) {
   SmallVector<Places> in = llvm::map_to_vector(operands, placesOf), out = llvm::map_to_vector(results, placesOf);
   MLIRContext *context = op->getContext();
@@ -143,6 +184,12 @@ void renumberAttributes(Operation *op, ArrayRef<DimensionParts> operands, ArrayR
             context, renumbered(numbers.getLhsBatchingDimensions(), in[0]), renumbered(numbers.getRhsBatchingDimensions(), in[1]),
             renumbered(numbers.getLhsContractingDimensions(), in[0]), renumbered(numbers.getRhsContractingDimensions(), in[1])));
       })
+      .Case([&](DynamicSliceOp each) {
+        each.setSliceSizes(spread(each.getSliceSizes(), operands[0], -1));
+        renumberStarts(op, 1, operands[0]);
+      })
+      .Case([&](DynamicUpdateSliceOp) { renumberStarts(op, 2, operands[0]); })
+      .Case([&](ReduceWindowOp each) { renumberWindows(each, operands[0]); })
       .Case([&](GatherOp each) {
         auto numbers = each.getDimensionNumbers();
         SmallVector<int64_t> sizes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- KeepDimensions.cpp - Reshapes that hide what is split --------------===//
 // Input:   %1 = reshape %0 : 2x8x4 -> 16x4 ; %2 = dot_general %1, %w, contracting [1] x [0] ; %3 = reshape %2 : 16x6 -> 2x8x6
-// Output:  dot_general %0, %w, contracting [2] x [0]    if somebody may cut the 8
+// Output:  dot_general %0, %w, contracting [2] x [0]    if somebody may cut the 8, of %0 or of %3
 // Leaves alone what was merged from dimensions of which only the first may be cut, and operations that have shardings of their own.
 #include "passes/spmd/KeepDimensions.h"
 
@@ -73,14 +73,15 @@ SmallVector<int64_t> endsOf(ArrayRef<int64_t> shape) {
 }
 
 /// The dimensions of `to`, a shape of as many elements, in parts that begin where dimensions of `from` do of which `isCut` holds; nothing if
-/// that is each of them as it is.
-std::optional<DimensionParts> partsBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to, llvm::function_ref<bool(int64_t dim)> isCut) {
+/// that is each of them as it is. `begin`: elements in front of it, counted in all dimensions before.
+std::optional<DimensionParts> partsBefore(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                                          llvm::function_ref<bool(int64_t dim, int64_t begin)> isCut) {
   if (llvm::is_contained(from, 0))
     return std::nullopt;
   SmallVector<int64_t> fromEnds = endsOf(from), begins;
   for (size_t dim = 0; dim < from.size(); ++dim)
-    if (from[dim] > 1 && isCut(int64_t(dim)))
-      begins.push_back(fromEnds[dim] / from[dim]);
+    if (int64_t begin = fromEnds[dim] / from[dim]; from[dim] > 1 && isCut(int64_t(dim), begin))
+      begins.push_back(begin);
   DimensionParts parts;
   bool found = false;
   int64_t begin = 1;
@@ -145,7 +146,7 @@ private:
     if (op->getOperand(0).getType() == op->getResult(0).getType())
       return replace(op, op->getOperands());
     auto parts = partsBefore(sharding::shapeOf(op.getOperand()), sharding::shapeOf(op.getResult()),
-                             [&](int64_t dim) { return cuts.mayBeCut(op.getOperand(), dim); });
+                             [&](int64_t dim, int64_t begin) { return cuts.mayBeCut(op.getOperand(), dim) || isCutLater(op, begin); });
     if (!parts)
       return;
     // What else the reshape does comes before.
@@ -157,6 +158,17 @@ private:
       op->setOperand(0, apart);
     }
     hidden[op.getResult()] = *parts;
+  }
+
+  /// Behind the reshape somebody takes its result apart where `begin` is, and may cut that.
+  bool isCutLater(ReshapeOp op, int64_t begin) {
+    int64_t end = 1;
+    for (auto [dim, size] : llvm::enumerate(sharding::shapeOf(op.getResult()))) {
+      if (begin > end && begin < end * size && begin % end == 0 && cuts.mayBeCutBehind(op.getResult(), int64_t(dim), begin / end))
+        return true;
+      end *= size;
+    }
+    return false;
   }
 
   void replace(Operation *op, ValueRange values) {
