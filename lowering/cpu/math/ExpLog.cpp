@@ -217,14 +217,13 @@ Value exp2Lite(MathBuilder &b, Value x) {
 }
 
 Value log2Lite(MathBuilder &b, Value x) {
+  // A polynomial longer than that of atanh, whose argument is a quotient: a division takes as long as all of it.
   auto [m, e] = b.split(x);
   Value f = b.subf(m, 1.0);
-  Value s = b.divf(f, b.addf(f, 2.0));
-  Value z = b.mulf(s, s);
-  Value q = b.poly(z, {3.33333333381317487e-01, 1.99999977219425196e-01, 1.42860649949369756e-01, 1.10876218402549853e-01,
-                       9.79936753043058190e-02});
-  Value atanh = b.fma(b.mulf(s, z), q, s);
-  return b.fma(atanh, 2.0 * kLog2e, b.sitofp(e, x.getType()));
+  Value p = b.poly(f, {1.442695040868705, -0.7213475208687424, 0.4808983613957305, -0.36067367483055013, 0.2885372934457707,
+                       -0.24045316542189307, 0.2061753602715838, -0.18030060627859545, 0.15876979313501124, -0.14315639513969364,
+                       0.14474844352334912, -0.14283964531360172, 0.07737073555923421});
+  return b.fma(f, p, b.sitofp(e, x.getType()));
 }
 
 } // namespace millrace::lowering
