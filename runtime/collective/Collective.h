@@ -34,7 +34,7 @@ bool reduceElements(CollectiveStep::Reduction reduction, DType type, const void 
                     int64_t elements);
 
 /// out[i] = ((operands[0][i] + operands[1][i]) + operands[2][i]) + ..., all read side by side: memory delivers several streams at once.
-/// `out` is none of them. False if that is not made for `type`, or for one operand.
+/// `out` is none of them. Types of 16 bits are added up as f32 and rounded once. False if that is not made for `type`, or for one operand.
 bool sumElements(DType type, const std::vector<const void *> &operands, void *out, int64_t elements);
 
 } // namespace millrace::runtime

@@ -3,6 +3,7 @@
 #include "runtime/collective/Collective.h"
 #include "runtime/kernels/SmallFloat.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -177,6 +178,38 @@ template <typename T>
   }
 }
 
+/// Of numbers of 16 bits: added up as f32, rounded once.
+template <typename Format>
+[[gnu::always_inline]] inline void halfSums(const std::vector<const void *> &operands, void *out, int64_t n) {
+  constexpr int64_t block = 64;
+  for (int64_t begin = 0; begin < n; begin += block) {
+    const int64_t count = std::min(block, n - begin);
+    float sum[block];
+    for (int64_t i = 0; i < count; ++i)
+      sum[i] = Format::value(static_cast<const uint16_t *>(operands[0])[begin + i]);
+    for (size_t k = 1; k < operands.size(); ++k)
+      for (int64_t i = 0; i < count; ++i)
+        sum[i] += Format::value(static_cast<const uint16_t *>(operands[k])[begin + i]);
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint16_t *>(out)[begin + i] = Format::round(sum[i]);
+  }
+}
+
+#ifdef __x86_64__
+template <typename Format>
+[[gnu::target("avx2,f16c")]] void wideHalfSums(const std::vector<const void *> &operands, void *out, int64_t n) {
+  halfSums<Format>(operands, out, n);
+}
+#else
+template <typename Format>
+void wideHalfSums(const std::vector<const void *> &operands, void *out, int64_t n) { halfSums<Format>(operands, out, n); }
+#endif
+
+template <typename Format>
+void halfSumsOf(const std::vector<const void *> &operands, void *out, int64_t n) {
+  hasWide() ? wideHalfSums<Format>(operands, out, n) : halfSums<Format>(operands, out, n);
+}
+
 #ifdef __x86_64__
 template <typename T>
 [[gnu::target("avx2")]] void wideSums(const std::vector<const void *> &operands, void *out, int64_t n) {
@@ -200,6 +233,8 @@ bool sumElements(DType type, const std::vector<const void *> &operands, void *ou
   switch (type) {
   case DType::F32: sumsOf<float>(operands, out, n); return true;
   case DType::F64: sumsOf<double>(operands, out, n); return true;
+  case DType::BF16: halfSumsOf<Brain>(operands, out, n); return true;
+  case DType::F16: halfSumsOf<Half>(operands, out, n); return true;
   case DType::C64: sumsOf<float>(operands, out, 2 * n); return true;
   case DType::C128: sumsOf<double>(operands, out, 2 * n); return true;
   default: return false;

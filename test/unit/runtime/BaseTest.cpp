@@ -365,7 +365,28 @@ TEST(Reduce, SumsOfManyOperands) {
     ASSERT_TRUE(reduceElements(CollectiveStep::Reduction::Sum, DType::F32, wanted.data(), pointers[k], wanted.data(), n));
   ASSERT_TRUE(sumElements(DType::F32, pointers, got.data(), n));
   EXPECT_EQ(got, wanted);
-  EXPECT_FALSE(sumElements(DType::BF16, pointers, got.data(), n));
+  EXPECT_FALSE(sumElements(DType::I32, pointers, got.data(), n));
+}
+
+// Of 16 bits: with the sum in f32, which is rounded once. (One and seven times a quarter of its last place: each alone is lost.)
+TEST(Reduce, SumsOfSixteenBitsAreRoundedOnce) {
+  for (DType type : {DType::BF16, DType::F16}) {
+    const int64_t n = 131;
+    const double place = type == DType::BF16 ? 0.0078125 : 0.0009765625;
+    std::vector<std::vector<uint16_t>> operands(8, std::vector<uint16_t>(n, uint16_t(encodeFloat(type, place / 4))));
+    for (int64_t i = 0; i < n; ++i)
+      operands[0][size_t(i)] = uint16_t(encodeFloat(type, i % 3 ? 1.0 : -0.0));
+    std::vector<const void *> pointers;
+    for (const std::vector<uint16_t> &each : operands)
+      pointers.push_back(each.data());
+    std::vector<uint16_t> got(n);
+    ASSERT_TRUE(sumElements(type, pointers, got.data(), n));
+    for (int64_t i = 0; i < n; ++i)
+      EXPECT_EQ(decodeFloat(type, got[size_t(i)]), i % 3 ? 1 + 2 * place : 7 * place / 4) << i;
+    std::vector<uint16_t> zero(n, uint16_t(encodeFloat(type, -0.0)));
+    ASSERT_TRUE(sumElements(type, {zero.data(), zero.data(), zero.data()}, got.data(), n));
+    EXPECT_EQ(got, zero);
+  }
 }
 
 TEST(Reduce, AllTypes) {
