@@ -36,6 +36,7 @@ def _have_all_devices():
     def made(self, *args, **kwargs):
         make(self, *args, **kwargs)
         if self._device_type == "xla":
+            from .distributed.spmd import xla_sharded_tensor  # noqa: F401  who has a mesh makes DTensors on it
             self._rank, self._dim_group_names, self._coordinate_on_dim = 0, [], (0,) * len(self._layout)
 
     def mesh(self):

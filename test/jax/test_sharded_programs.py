@@ -93,6 +93,13 @@ def test_element_types_of_collectives(dtype):
     np.testing.assert_array_equal(np.asarray(total), sum(v.reshape(8, 2).astype(dtype)[1:], start=v.reshape(8, 2)[0]))
 
 
+@pytest.mark.parametrize("dtype", [np.float16, jnp.bfloat16])
+def test_sums_of_16_bits_are_rounded_once(dtype):
+    v = np.random.RandomState(5).randn(8, 512).astype(dtype)
+    total = on_devices(lambda v: lax.psum(v, "x"), grid(8), P("x"), P())(v)
+    np.testing.assert_array_equal(np.asarray(total), v.astype(np.float32).sum(0, keepdims=True).astype(dtype))
+
+
 def test_rows_of_different_counts():
     """ragged_all_to_all, which XLA:CPU does not run: device s sends s + t rows to device t."""
     send = np.add.outer(np.arange(8), np.arange(8)).astype(np.int32)

@@ -5,6 +5,7 @@ import torch
 import torch.nn as nn
 
 from ..distributed import spmd as xs
+from ..distributed.fsdp.wrap import recursive_wrap
 
 
 def _split_batch(output, mesh, axes):
@@ -43,21 +44,12 @@ class SpmdFullyShardedDataParallel(nn.Module):
         self._shard_output = shard_output or (lambda output, mesh: _split_batch(output, mesh, self._data_axes))
         if auto_wrap_policy is not None:
             options = dict(mesh=mesh, shard_output=shard_output, extra_data_axis=extra_data_axis)
-            self._wrap_parts(module, auto_wrap_policy, auto_wrapper_callable or type(self), options)
+            recursive_wrap(module, auto_wrap_policy, auto_wrapper_callable or type(self), only_wrap_children=True, **options)
         module.to("xla")
         for parameter in module.parameters():
             self._split(parameter)
         xs.apply_backward_optimization_barrier(module)
         self._orig_module = module
-
-    @staticmethod
-    def _wrap_parts(module, policy, wrapper, options):
-        for name, child in list(module.named_children()):
-            count = sum(parameter.numel() for parameter in child.parameters())
-            if policy(module=child, recurse=True, unwrapped_params=count):
-                SpmdFullyShardedDataParallel._wrap_parts(child, policy, wrapper, options)
-            if not isinstance(child, SpmdFullyShardedDataParallel) and policy(module=child, recurse=False, unwrapped_params=count):
-                setattr(module, name, wrapper(child, **options))
 
     def _split(self, parameter):
         if parameter.dim() == 0 or xs.api.is_distributed(parameter):

@@ -129,6 +129,15 @@ def test_results_know_their_mesh():
     assert twin.placements == made.placements and twin.device_mesh is mesh
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_inside_of_compiled_functions():
+    mesh = init_device_mesh("xla", (8,))
+    for step in (lambda a: a.redistribute(mesh, [Shard(1)]) * 2, lambda a: distribute_tensor(a * 1, mesh, [Shard(1)]) * 2):
+        made = torch.compile(step, backend="openxla")(distribute_tensor(torch.ones(16, 8), mesh, [Shard(0)]))
+        close(made, torch.full((16, 8), 2.))
+        assert "devices=[1,8]" in spec(made)
+
+
 def test_made_on_a_mesh():
     mesh = init_device_mesh("xla", (8,))
     for make, wanted in ((dt.zeros, torch.zeros), (dt.ones, torch.ones)):
@@ -184,6 +193,33 @@ def test_parallelize_module():
     close(y, plain(x), rtol=1e-4, atol=1e-5)
     assert "devices=[2,1,4]" in spec(y), "a mesh of tp says nothing of dp"
     y.square().sum().backward(), plain(x).square().sum().backward()
+    for got, want in zip(made.parameters(), plain.parameters()):
+        close(got.grad, want.grad, rtol=1e-3, atol=1e-4)
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(16), nn.Linear(16, 32), nn.Linear(32, 16)
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(self.norm(x))))
+
+
+@pytest.mark.parametrize("style", ["sequence", "prepared input", "sharded tensors between"])
+def test_parallel_styles(style):
+    from torch.distributed.tensor.parallel import ColwiseParallel, PrepareModuleInput, RowwiseParallel, SequenceParallel, parallelize_module
+    plan = {"sequence": {"norm": SequenceParallel(), "up": ColwiseParallel(input_layouts=Shard(1)), "down": RowwiseParallel(output_layouts=Shard(1))},
+            "prepared input": {"norm": PrepareModuleInput(input_layouts=(Replicate(),), desired_input_layouts=(Shard(1),), use_local_output=True),
+                               "up": ColwiseParallel(output_layouts=Replicate()), "down": RowwiseParallel(input_layouts=Replicate())},
+            "sharded tensors between": {"up": ColwiseParallel(use_local_output=False), "down": RowwiseParallel(use_local_output=False)}}[style]
+    torch.manual_seed(0)
+    plain = Mlp()
+    made = parallelize_module(copy.deepcopy(plain).to("xla"), init_device_mesh("xla", (2, 4), mesh_dim_names=("dp", "tp"))["tp"], plan)
+    x = torch.randn(2, 8, 16)
+    y = made(x.to("xla"))
+    y.square().sum().backward(), plain(x).square().sum().backward()
+    close(y, plain(x), rtol=1e-4, atol=1e-5)
     for got, want in zip(made.parameters(), plain.parameters()):
         close(got.grad, want.grad, rtol=1e-3, atol=1e-4)
 

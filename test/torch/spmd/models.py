@@ -116,6 +116,29 @@ def test_training(way, optimizer):
     assert spec(weight) == wanted and all(spec(value) == wanted for value in optimizers[1].state[weight].values() if value.dim() == 2)
 
 
+def test_which_parts_are_wrapped():
+    """A policy hears of the parameters that no part has wrapped yet."""
+    from torch_xla.distributed.fsdp.wrap import lambda_auto_wrap_policy, recursive_wrap, size_based_auto_wrap_policy
+    xr.use_spmd()
+    blocks = FSDPv2(Net(), mesh(), auto_wrap_policy=functools.partial(lambda_auto_wrap_policy, lambda_fn=lambda part: isinstance(part, nn.Linear) and part.out_features == 64))
+    assert [isinstance(block.up, FSDPv2) for block in blocks.blocks] == [True] * 3 and not isinstance(blocks.blocks[0].down, FSDPv2)
+    large = FSDPv2(Net(), mesh(), auto_wrap_policy=functools.partial(size_based_auto_wrap_policy, min_num_params=1024))
+    assert isinstance(large.blocks[0].up, FSDPv2) and isinstance(large.blocks[0].down, FSDPv2) and not isinstance(large.blocks[0], FSDPv2), "32 are left of it"
+    seen = []
+
+    class Wrapped(nn.Module):
+        def __init__(self, part, tag):
+            super().__init__()
+            self.part = part
+            seen.append(tag)
+    net = Net()
+    made, count = recursive_wrap(net, functools.partial(size_based_auto_wrap_policy, min_num_params=1024), Wrapped, ignored_modules=[net.blocks[0]],
+                                 ignored_params=[net.blocks[1].up.weight], tag="here")
+    assert made is net and seen == ["here"] * 3 and isinstance(net.blocks[1].down, Wrapped) and isinstance(net.blocks[2].up, Wrapped)
+    assert isinstance(net.blocks[0], Block) and not isinstance(net.blocks[1].up, Wrapped)
+    assert count == sum(p.numel() for part in (net.blocks[1].down, net.blocks[2].up, net.blocks[2].down) for p in part.parameters())
+
+
 def test_annotations_inside_of_a_loop():
     xr.use_spmd()
 

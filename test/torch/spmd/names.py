@@ -62,6 +62,21 @@ assert Mesh(np.arange(4), (4,)).get_jax_mesh().axis_names == ("axis_0",)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=200)
 
 
+def test_first_use_of_dtensor():
+    """In a process of its own: DTensor.from_local() before anything else of SPMD."""
+    import subprocess
+    import sys
+    code = """
+import torch, torch_xla
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Shard, zeros
+mesh = init_device_mesh("xla", (8,))
+made = DTensor.from_local(torch.ones(8, 4), mesh, [Shard(0)])
+assert made.sharding_spec.startswith("{devices=[8,1]") and type(zeros(8, device_mesh=mesh)) is type(made), type(made)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=200)
+
+
 def test_runtime_names():
     assert xr.is_spmd() and xr.device_type() == "CPU"
     assert (xr.global_runtime_device_count(), xr.addressable_runtime_device_count()) == (8, 8)
@@ -138,6 +153,28 @@ def test_value_and_gradient(mesh, make, compiled):
     expected = VALUE.clone().requires_grad_()
     torch.sin(expected).square().sum().backward()
     close(total, torch.sin(VALUE).square().sum()), close(x.grad, expected.grad)
+
+
+def test_expanded_tensors(mesh):
+    """A mask of one row, say: it gets memory of its own."""
+    row = torch.randn(1, 12)
+    base = row.to("xla").requires_grad_()
+    for wrap in (lambda t: t, XLAShardedTensor):
+        base.grad = None
+        mask = wrap(base.expand(8, 12))
+        made = xs.mark_sharding(mask, mesh, ("x", "y"))
+        assert spec(mask) == made.sharding_spec == "{devices=[2,4]0,1,2,3,4,5,6,7}"
+        close(mask + 1, row.expand(8, 12) + 1)
+        (made * 2).sum().backward()
+        close(base.grad, torch.full((1, 12), 16.))
+
+
+def test_sharded_tensors_are_saved_whole(mesh, tmp_path):
+    t = split(mesh, "x", "y")
+    torch.save({"t": t}, tmp_path / "saved")
+    loaded = torch.load(tmp_path / "saved")["t"]
+    assert type(loaded) is torch.Tensor and loaded.device.type == "xla"
+    close(loaded, VALUE)
 
 
 def test_aot_mark_sharding_fake(mesh):

@@ -99,7 +99,8 @@ def xla_distribute_tensor(tensor, device_mesh, placements=None, what="distribute
         made = mark_sharding(tensor, mesh, spec)
     else:
         made = wrap_as_sharded_tensor(upload(tensor.detach(), ShardingSpec(mesh, spec))).requires_grad_(tensor.requires_grad)
-    return made._placed(device_mesh, placements)
+    from .xla_sharded_tensor import XLAShardedTensor
+    return XLAShardedTensor._placed(made, device_mesh, placements)
 
 
 @with_xla

@@ -18,6 +18,11 @@ from .debugging import parse
 from .mesh import COPIES, ShardingType, _tiles_text, shifted, type_of
 
 
+def no_dispatch():
+    """A context in which no __torch_dispatch__ is called."""
+    return torch._C._DisableTorchDispatch()
+
+
 @dataclasses.dataclass
 class XLAShard:
     """What one device holds: `data` (a copy on the CPU, filled up with zeros), `indices` (its place in the tensor: a list of slices, or
@@ -84,14 +89,16 @@ class XLAShardedTensor(DTensor):
         else:
             made = value.as_subclass(cls)
             made._noted = mesh.plain(), [[mesh.plain()[0][axis] for axis in dim] for dim in mesh.axes_of(spec)]
-        return made._placed(on, placements).requires_grad_(elem.requires_grad if requires_grad is None else requires_grad)
+        return cls._placed(made, on, placements).requires_grad_(elem.requires_grad if requires_grad is None else requires_grad)
 
-    def _placed(self, device_mesh, placements):
-        """Remembers the DeviceMesh that the user has put it on, and which of the placements were Partial."""
-        if device_mesh is not None:
-            self._on = device_mesh
-            self._partial = {axis: each for axis, each in enumerate(placements or ()) if each.is_partial()}
-        return self
+    @classmethod
+    def _placed(cls, made, device_mesh, placements):
+        """The tensor, which remembers the DeviceMesh that the user has put it on, and which of the placements were Partial. (In a function that is
+        being compiled it is a plain one.)"""
+        if device_mesh is not None and isinstance(made, cls):
+            made._on = device_mesh
+            made._partial = {axis: each for axis, each in enumerate(placements or ()) if each.is_partial()}
+        return made
 
     def __init__(self, *args, **kwargs):
         pass  # DTensor's takes other arguments
@@ -294,7 +301,7 @@ class XLAShardedTensor(DTensor):
         value = value.clone()
         if backward_dtype is not None and value.requires_grad:
             value = _GradientIn.apply(value, backward_dtype)
-        return mark_sharding(value, mesh, spec)._placed(on, placements)
+        return self._placed(mark_sharding(value, mesh, spec), on, placements)
 
     def invalidate_spec_cache(self):
         """Forgets what _spec has found. It notices other shardings by itself."""
@@ -319,6 +326,9 @@ class XLAShardedTensor(DTensor):
 
     def __repr__(self, *, tensor_contents=None):
         return f"XLAShardedTensor({torch.Tensor.__repr__(self.global_tensor)})"
+
+    def __reduce_ex__(self, protocol):
+        return self.global_tensor.__reduce_ex__(protocol)  # what is saved is whole
 
     def __deepcopy__(self, memo):
         made = self.global_tensor.detach().clone().requires_grad_(self.requires_grad).as_subclass(type(self))

@@ -86,7 +86,11 @@ def mark_sharding(t, mesh, partition_spec):
     if t.device.type != "xla":
         raise error(f"mark_sharding of {describe(t)}", "a tensor of the xla device", f"one of {t.device}")
     _XLAC._count("VirtualDeviceUsage")
-    _XLAC._xla_mark_sharding(unwrap_sharded_tensor(t), sharding)
+    plain = unwrap_sharded_tensor(t)
+    if any(stride == 0 and size > 1 for stride, size in zip(plain.stride(), plain.shape)):
+        t.data = plain.detach().clone()  # an expanded one, which nobody can write to, gets memory of its own
+        plain = unwrap_sharded_tensor(t)
+    _XLAC._xla_mark_sharding(plain, sharding)
     return wrap_as_sharded_tensor(t)
 
 
