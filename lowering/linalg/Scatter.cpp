@@ -256,6 +256,9 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
       if (vectorDim != 0 && batch != numbers.getScatterIndicesBatchingDims().end() &&
           numbers.getInputBatchingDims()[batch - numbers.getScatterIndicesBatchingDims().begin()] == 0)
         markParallel(results[0], kParallelRowsAttr);
+      else if (op.getUniqueIndices() && updatesItsArguments(op) && cast<RankedTensorType>(updates[0].getType()).hasStaticShape() &&
+               cast<RankedTensorType>(updates[0].getType()).getNumElements() >= kManyElements)
+        markParallel(results[0], kParallelPartsAttr); // no two positions are one
     } else {
       if (isMade)
         for (size_t i = 0; i < count; ++i) {

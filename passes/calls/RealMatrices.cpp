@@ -4,7 +4,7 @@
 //          stablehlo.custom_call @lapack_strsm_ffi(%a, %b), matrices column by column; so spotrf, sgetrf and those of f64
 // Output:  stablehlo.custom_call @millrace_triangular_solve(%a, %b) {left, lower, transposed, unit}, @millrace_cholesky(%a) {lower},
 //          @millrace_lu(%a): row by row, nothing is transposed
-// Leaves alone complex numbers, dynamic shapes, other layouts, operations on tiny matrices, whose loops are compiled.
+// Leaves alone complex numbers, dynamic shapes, other layouts, operations on tiny matrices, whose loops are compiled (strsm of such becomes one).
 //===----------------------------------------------------------------------===//
 #include "passes/calls/RuntimeCall.h"
 
@@ -66,6 +66,14 @@ void callForLapack(CustomCallOp op) {
     return value ? char(value.getValue().getZExtValue()) : 0;
   };
   Builder b(op);
+  if (isSolve && cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back() <= kTiny) {
+    OpBuilder builder(op);
+    auto solve = TriangularSolveOp::create(builder, op.getLoc(), op->getResult(0).getType(), op->getOperand(0), op->getOperand(1), letter("side") == 'L',
+                                           letter("uplo") == 'L', letter("diag") == 'U',
+                                           letter("trans_x") == 'N' ? Transpose::NO_TRANSPOSE : Transpose::TRANSPOSE);
+    op->getResult(0).replaceAllUsesWith(solve);
+    return op.erase();
+  }
   if (isSolve)
     return replace(op, "millrace_triangular_solve",
                    {flag(b, "left", letter("side") == 'L'), flag(b, "lower", letter("uplo") == 'L'),

@@ -31,6 +31,8 @@ std::optional<APInt> greatest(Value value, unsigned depth = kDeepest) {
   if (matchPattern(value, m_Constant(&elements)))
     return elements.isSplat() ? within(elements.getSplatValue<APInt>().zext(160)) : std::nullopt;
   Operation *op = value.getDefiningOp();
+  if (depth && isa_and_nonnull<BroadcastInDimOp, ReshapeOp>(op))
+    return greatest(op->getOperand(0), depth - 1);
   if (!depth || !isa_and_nonnull<AddOp, MulOp>(op))
     return std::nullopt;
   std::optional<APInt> a = greatest(op->getOperand(0), depth - 1), b = greatest(op->getOperand(1), depth - 1);
@@ -84,10 +86,31 @@ struct DropEmptyHighHalf : OpRewritePattern<ShiftRightLogicalOp> {
   }
 };
 
+/// Input:  compare LT, x, 0 with positions x     Output: false; GE: true
+/// JAX counts from the end where an index is negative.
+struct ComparePositions : OpRewritePattern<CompareOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CompareOp op, PatternRewriter &rewriter) const override {
+    bool isLess = op.getComparisonDirection() == ComparisonDirection::LT;
+    Value bound = op.getRhs();
+    if (auto broadcast = bound.getDefiningOp<BroadcastInDimOp>())
+      bound = broadcast.getOperand();
+    DenseElementsAttr zero;
+    if ((!isLess && op.getComparisonDirection() != ComparisonDirection::GE) || !isOfIntegers(op.getLhs()) || !matchPattern(bound, m_Constant(&zero)) ||
+        !zero.isSplat() || !zero.getSplatValue<APInt>().isZero())
+      return rewriter.notifyMatchFailure(op, "not with zero");
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!type || !type.hasStaticShape() || !greatest(op.getLhs()))
+      return rewriter.notifyMatchFailure(op, "no positions");
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, cast<ElementsAttr>(DenseElementsAttr::get(type, !isLess)));
+    return success();
+  }
+};
+
 } // namespace
 
 void populateIndexSimplifications(RewritePatternSet &patterns) {
-  patterns.add<CountInNarrowIntegers, DropEmptyHighHalf>(patterns.getContext());
+  patterns.add<CountInNarrowIntegers, DropEmptyHighHalf, ComparePositions>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

@@ -29,6 +29,17 @@ int64_t countedDimension(Value value) {
     int64_t dim = broadcast.getBroadcastDimensions()[inner];
     return type.getDimSize(dim) == cast<ShapedType>(broadcast.getOperand().getType()).getDimSize(inner) ? dim : -1;
   }
+  if (auto reshape = value.getDefiningOp<ReshapeOp>()) { // that adds or takes away dimensions of one element
+    auto before = dyn_cast<RankedTensorType>(reshape.getOperand().getType());
+    int64_t inner = before && before.hasStaticShape() ? countedDimension(reshape.getOperand()) : -1;
+    auto longer = [](RankedTensorType of) {
+      return llvm::filter_to_vector(llvm::seq<int64_t>(0, of.getRank()), [&](int64_t dim) { return of.getDimSize(dim) != 1; });
+    };
+    SmallVector<int64_t> from = before ? longer(before) : SmallVector<int64_t>(), to = longer(type);
+    bool isSame = from.size() == to.size() && llvm::all_of_zip(from, to, [&](int64_t a, int64_t b) { return before.getDimSize(a) == type.getDimSize(b); });
+    auto place = llvm::find(from, inner);
+    return isSame && place != from.end() ? to[place - from.begin()] : -1;
+  }
   DenseElementsAttr elements;
   if (!matchPattern(value, m_Constant(&elements)) || elements.isSplat())
     return -1;

@@ -7,6 +7,8 @@
 #pragma once
 #include "runtime/lapack/Blocks.h"
 
+#include <utility>
+
 namespace millrace::runtime::lapack {
 
 #define MILLRACE_INLINE __attribute__((always_inline)) inline
@@ -221,45 +223,134 @@ struct BlockKernels {
   }
 
   struct Lu {
-    T *w, *column;
+    T *w, *columns; ///< the matrix; columns of a panel
     int *exchanges;
     int64_t m, n, length;
     Share share;
     int status;
   };
 
-  /// The first of the largest of numbers [begin, end).
+  static MILLRACE_INLINE V sizes(V x) { return __builtin_elementwise_abs(x); }
+
+  /// The first of numbers [begin, end) of the largest magnitude. `numbers` is aligned; what lies before and behind in its vectors may be read.
   static int64_t largest(const T *numbers, int64_t begin, int64_t end) {
-    T best = numbers[begin];
-    int64_t i = begin;
-    if (end - begin >= 2 * lanes) {
-      V most = load(numbers + i);
-      for (i += lanes; i + lanes <= end; i += lanes) {
-        V next = load(numbers + i);
-        most = next > most ? next : most;
-      }
-      for (int lane = 0; lane < lanes; ++lane)
-        best = most[lane] > best ? most[lane] : best;
+    V most = V(T(-1)), place;
+    for (int lane = 0; lane < lanes; ++lane)
+      place[lane] = T(lane);
+    for (int64_t i = begin / lanes * lanes; i < end; i += lanes) {
+      V next = sizes(load(numbers + i));
+      if (i < begin)
+        next = place >= T(begin - i) ? next : V(T(-1));
+      if (i + lanes > end)
+        next = place < T(end - i) ? next : V(T(-1));
+      most = next > most ? next : most;
     }
-    for (; i < end; ++i)
-      best = numbers[i] > best ? numbers[i] : best;
-    for (i = begin; i < end; ++i)
-      if (numbers[i] == best)
+    T best = most[0];
+    for (int lane = 1; lane < lanes; ++lane)
+      best = most[lane] > best ? most[lane] : best;
+    for (int64_t i = begin; i < end; ++i)
+      if (__builtin_elementwise_abs(numbers[i]) == best)
         return i;
-    return begin; // not a number
+    return begin; // none is a number
   }
 
-  /// One vector of columns, from row `first` on.
+  // Transposition of `lanes` vectors: elements i and i + distance change places between vectors v and v + distance.
+  template <int distance, int... i>
+  static MILLRACE_INLINE void exchange(V &a, V &b, std::integer_sequence<int, i...>) {
+    V low = __builtin_shufflevector(a, b, (i & distance ? lanes + i - distance : i)...);
+    V high = __builtin_shufflevector(a, b, (i & distance ? lanes + i : i + distance)...);
+    a = low, b = high;
+  }
+  template <int distance = lanes / 2>
+  static MILLRACE_INLINE void transpose(V *rows) {
+#pragma clang loop unroll(full)
+    for (int v = 0; v < lanes; ++v)
+      if (!(v & distance))
+        exchange<distance>(rows[v], rows[v + distance], std::make_integer_sequence<int, lanes>());
+    if constexpr (distance > 1)
+      transpose<distance / 2>(rows);
+  }
+
+  /// One vector of columns, from row `first` on: column by column in a place of their own, where each lies side by side.
   static void panel(Lu &lu, int64_t first) {
+    int64_t rows = lu.m - first, padded = (rows + lanes - 1) / lanes * lanes, vectors = (lu.n + lanes - 1) / lanes;
+    int64_t width = lu.n - first < lanes ? lu.n - first : lanes;
+    T *w = lu.w + first * lu.length + first, *columns = lu.columns;
+    for (int64_t i = 0; i < padded; i += lanes) {
+      V block[lanes];
+      for (int r = 0; r < lanes; ++r)
+        block[r] = i + r < rows ? load(w + (i + r) * lu.length) : V(0);
+      transpose(block);
+      for (int c = 0; c < lanes; ++c)
+        store(block[c], columns + c * padded + i);
+    }
+    V place;
+    for (int lane = 0; lane < lanes; ++lane)
+      place[lane] = T(lane);
+    for (int64_t j = 0; j < width && j < rows; ++j) {
+      T *column = columns + j * padded;
+      int64_t chosen = largest(column, j, rows);
+      lu.exchanges[first + j] = int(first + chosen + 1);
+      if (chosen != j) {
+        for (int c = 0; c < lanes; ++c) {
+          T mine = columns[c * padded + j];
+          columns[c * padded + j] = columns[c * padded + chosen];
+          columns[c * padded + chosen] = mine;
+        }
+        T *x = lu.w + (first + j) * lu.length, *y = lu.w + (first + chosen) * lu.length;
+        for (int64_t v = 0; v < vectors; ++v, x += lanes, y += lanes) {
+          V mine = load(x);
+          store(load(y), x);
+          store(mine, y);
+        }
+      }
+      T pivot = column[j];
+      if (pivot == 0) {
+        if (!lu.status)
+          lu.status = int(first + j + 1);
+        continue;
+      }
+      T over = T(1) / pivot, across[lanes];
+      bool isTiny = over - over != 0; // infinite: a subnormal pivot
+      for (int64_t c = j + 1; c < width; ++c)
+        across[c] = columns[c * padded + j];
+      for (int64_t i = j / lanes * lanes; i < padded; i += lanes) {
+        V old = load(column + i), factor = isTiny ? old / pivot : old * over;
+        auto isBelow = place > T(j - i);
+        if (i <= j)
+          factor = isBelow ? factor : old;
+        store(factor, column + i);
+        for (int64_t c = j + 1; c < width; ++c) {
+          T *to = columns + c * padded + i;
+          V before = load(to), after = before - across[c] * factor;
+          store(i <= j ? V(isBelow ? after : before) : after, to);
+        }
+      }
+    }
+    for (int64_t i = 0; i < padded; i += lanes) {
+      V block[lanes];
+      for (int c = 0; c < lanes; ++c)
+        block[c] = load(columns + c * padded + i);
+      transpose(block);
+      for (int r = 0; r < lanes && i + r < rows; ++r)
+        store(block[r], w + (i + r) * lu.length);
+    }
+  }
+
+  /// The same row by row: of few of them.
+  static void shortPanel(Lu &lu, int64_t first) {
     int64_t m = lu.m, last = first + lanes < lu.n ? first + lanes : lu.n, vectors = (lu.n + lanes - 1) / lanes;
-    T *w = lu.w + first, *column = lu.column;
+    T *w = lu.w + first, *column = lu.columns;
     for (int64_t i = first; i < m; ++i)
       column[i] = __builtin_elementwise_abs(w[i * lu.length]);
     V numbers;
     for (int j = 0; j < lanes; ++j)
       numbers[j] = T(j);
     for (int64_t j = first; j < last && j < m; ++j) {
-      int64_t chosen = largest(column, j, m);
+      int64_t chosen = j;
+      for (int64_t i = j + 1; i < m; ++i)
+        if (column[i] > column[chosen])
+          chosen = i;
       lu.exchanges[j] = int(chosen + 1);
       if (chosen != j)
         for (int64_t v = 0; v < vectors; ++v) {
@@ -322,7 +413,7 @@ struct BlockKernels {
   /// Columns [begin, end), whole vectors but for the last ones, from row `begin` on: halves.
   static void factorColumns(Lu &lu, int64_t begin, int64_t end) {
     if (end - begin <= lanes)
-      return panel(lu, begin);
+      return lu.m - begin <= 2 * lanes ? shortPanel(lu, begin) : panel(lu, begin);
     int64_t vectors = (end - begin + lanes - 1) / lanes, middle = begin + vectors / 2 * lanes, length = lu.length;
     factorColumns(lu, begin, middle);
     int64_t right = middle, terms = (right < lu.m ? right : lu.m) - begin; // fewer rows than columns: all rows have their pivots then
@@ -344,7 +435,7 @@ struct BlockKernels {
   }
 
   static int lu(const T *a, T *factors, int *exchanges, int64_t m, int64_t n, T *scratch, Share share) {
-    Lu lu{scratch, scratch + m * rowLength(n), exchanges, m, n, rowLength(n), share, 0};
+    Lu lu{scratch, scratch + (m * rowLength(n) + 15) / 16 * 16, exchanges, m, n, rowLength(n), share, 0};
     for (int64_t i = 0; i < m; ++i) {
       __builtin_memcpy(lu.w + i * lu.length, a + i * n, std::size_t(n) * sizeof(T));
       for (int64_t j = n; j < lu.length; ++j)

@@ -44,7 +44,7 @@ struct Blocks {
   int (*lu)(const T *a, T *factors, int *exchanges, int64_t m, int64_t n, T *scratch, Share share);
 
   int64_t solveScratch(const TriangularSystems<T> &systems) const { return systems.n * systems.width + (systems.n + 15) / 16 * 16; }
-  int64_t squareScratch(int64_t m, int64_t n) const { return m * rowLengthOf<T>(n, lanes) + (m + n + 31) / 16 * 16; }
+  int64_t squareScratch(int64_t m, int64_t n) const { return m * rowLengthOf<T>(n, lanes) + (m + 2 * lanes) * lanes + n + 32; }
 };
 
 Blocks<float> portableFloatBlocks(), avx2FloatBlocks(), avx512FloatBlocks();

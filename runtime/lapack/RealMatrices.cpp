@@ -13,8 +13,9 @@
 namespace millrace::runtime::lapack {
 namespace {
 
-/// Operations of these kernels are that much cheaper than the library's on small matrices, which forMatrices counts on.
-constexpr double kCheaper = 1.0 / 8;
+/// What forMatrices counts with, operations of the library on small matrices, for one matrix (or strip) here: they are cheaper, but none
+/// costs nothing.
+double costOf(double flops) { return flops / 8 + 80; }
 
 template <typename T>
 const Blocks<T> &blocks() {
@@ -68,7 +69,7 @@ Status triangularSolve(const CustomCall &call) {
   s.width = (vectors + s.strips - 1) / s.strips * best.lanes;
   s.strips = (s.lines() + s.width - 1) / s.width;
   double flops = double(s.n) * s.n * s.width;
-  return forMatrices(b.count * s.strips, flops * kCheaper, [&](int64_t begin, int64_t end) {
+  return forMatrices(b.count * s.strips, costOf(flops), [&](int64_t begin, int64_t end) {
     best.solve(s, begin, end, scratchOf<T>(best.solveScratch(s)));
   });
 }
@@ -87,7 +88,7 @@ Status cholesky(const CustomCall &call) {
   if (a.rows != a.cols || factor.rows != n || factor.cols != n)
     return invalidArgument("expects square matrices of one size");
   const Blocks<T> &best = blocks<T>();
-  return forMatrices(a.count, double(n) * n * n / 3 * kCheaper, [&](int64_t begin, int64_t end) {
+  return forMatrices(a.count, costOf(double(n) * n * n / 3), [&](int64_t begin, int64_t end) {
     T *scratch = scratchOf<T>(best.squareScratch(n, n));
     for (int64_t i = begin; i < end; ++i) {
       int status = best.cholesky(a[i], factor[i], n, lower, scratch);
@@ -124,7 +125,7 @@ Status lu(const CustomCall &call) {
   if (factors.rows != m || factors.cols != n || exchanges.rows != std::min(m, n))
     return invalidArgument("expects factors of the operand's size and an exchange for each pivot");
   const Blocks<T> &best = blocks<T>();
-  return forMatrices(a.count, double(m) * n * std::min(m, n) * kCheaper, [&](int64_t begin, int64_t end) {
+  return forMatrices(a.count, costOf(double(m) * n * std::min(m, n)), [&](int64_t begin, int64_t end) {
     T *scratch = scratchOf<T>(best.squareScratch(m, n));
     for (int64_t i = begin; i < end; ++i)
       *info[i] = best.lu(a[i], factors[i], exchanges[i], m, n, scratch, a.count == 1 ? shareOverPool : nullptr);

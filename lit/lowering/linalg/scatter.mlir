@@ -95,3 +95,16 @@ func.func @batch_of_columns(%x: tensor<64x8xf32>, %i: tensor<8x9x1xi32>, %u: ten
   }) : (tensor<64x8xf32>, tensor<8x9x1xi32>, tensor<8x9xf32>) -> tensor<64x8xf32>
   return %0 : tensor<64x8xf32>
 }
+
+// -----
+
+// Positions that are said to differ are threads' to share, if nothing else is to be done: the operand's memory is updated.
+// CHECK-LABEL: @unique
+// CHECK: millrace.parallel_parts
+func.func @unique(%x: tensor<4096x64xf32>, %i: tensor<1024x1xi32>, %u: tensor<1024x64xf32>) -> tensor<4096x64xf32> attributes {millrace.kernel, millrace.in_place = [array<i64: 0, 0>]} {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{unique_indices = true, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<4096x64xf32>, tensor<1024x1xi32>, tensor<1024x64xf32>) -> tensor<4096x64xf32>
+  return %0 : tensor<4096x64xf32>
+}

@@ -241,3 +241,14 @@ func.func @narrow_prefixes(%x: tensor<64x100xbf16>) -> tensor<64x100xbf16> {
   }) : (tensor<64x100xbf16>, tensor<bf16>) -> tensor<64x100xbf16>
   return %0 : tensor<64x100xbf16>
 }
+
+// -----
+
+// Loops over tiny triangles are compiled.
+// CHECK-LABEL: func.func @tiny_triangles
+// CHECK: "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = false, transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = true}>
+func.func @tiny_triangles(%a: tensor<100x3x3xf32>, %b: tensor<100x3x2xf32>) -> tensor<100x3x2xf32> {
+  %0 = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 85 : ui8, side = 76 : ui8, trans_x = 84 : ui8, uplo = 85 : ui8},
+    operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<100x3x3xf32>, tensor<100x3x2xf32>) -> tensor<100x3x2xf32>
+  return %0 : tensor<100x3x2xf32>
+}

@@ -38,3 +38,24 @@ func.func @kept(%x: tensor<301xui64>) -> (tensor<301xui8>, tensor<301xui32>, ten
   %3 = stablehlo.convert %x : (tensor<301xui64>) -> tensor<301xui32>
   return %1, %2, %3 : tensor<301xui8>, tensor<301xui32>, tensor<301xui32>
 }
+
+// -----
+
+// A position is not negative.
+// CHECK-LABEL: @not_negative
+// CHECK-SAME: (%[[X:.*]]: tensor<3x5xi32>)
+// CHECK: %[[I:.*]] = stablehlo.iota dim = 0 : tensor<3xi32>
+// CHECK: %[[P:.*]] = stablehlo.broadcast_in_dim %[[I]], dims = [0]
+// CHECK: %[[LESS:.*]] = stablehlo.compare LT, %[[X]], %{{.*}}
+// CHECK: return %[[P]], %[[LESS]]
+func.func @not_negative(%x: tensor<3x5xi32>) -> (tensor<3x5xi32>, tensor<3x5xi1>) {
+  %zero = stablehlo.constant dense<0> : tensor<3x5xi32>
+  %size = stablehlo.constant dense<3> : tensor<3x5xi32>
+  %i = stablehlo.iota dim = 0 : tensor<3xi32>
+  %p = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<3xi32>) -> tensor<3x5xi32>
+  %less = stablehlo.compare LT, %p, %zero : (tensor<3x5xi32>, tensor<3x5xi32>) -> tensor<3x5xi1>
+  %end = stablehlo.add %p, %size : tensor<3x5xi32>
+  %0 = stablehlo.select %less, %end, %p : tensor<3x5xi1>, tensor<3x5xi32>
+  %1 = stablehlo.compare LT, %x, %zero : (tensor<3x5xi32>, tensor<3x5xi32>) -> tensor<3x5xi1>
+  return %0, %1 : tensor<3x5xi32>, tensor<3x5xi1>
+}
