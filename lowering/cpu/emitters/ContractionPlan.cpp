@@ -201,7 +201,7 @@ static int64_t shortTilesOf(int64_t rows, int64_t mr) {
 }
 
 RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads) {
-  // Half cycles per k: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it: nothing where
+  // Half cycles per k, twice: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it: nothing where
   // few rows wait for the right factor, which passes once. There a panel of three vectors would be one and a half cache lines. First of
   // equals wins.
   constexpr int64_t kFewRows = 12;
@@ -213,16 +213,16 @@ RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, in
     if (registers == 32)
       most = std::min<int64_t>(most, nv == 3 ? 8 : nv == 4 ? 6 : nv == 2 ? 12 : 16);
     int64_t tiles = llvm::divideCeil(rows, most), mr = llvm::divideCeil(rows, tiles);
-    // Of few panels, which few rows do not make up for, threads take equally many.
+    // Few panels are best as many as threads share evenly: half of the weight, because one thread may have to do.
     constexpr int64_t kFewPanels = 16, kShared = 160;
-    int64_t panels = llvm::divideCeil(columns, nv * lanes);
+    int64_t panels = llvm::divideCeil(columns, nv * lanes), shared = panels;
     if (registers == 32 && panels > 1 && panels <= kFewPanels && rows <= kShared)
-      panels = llvm::alignTo(panels, threads);
+      shared = llvm::alignTo(panels, threads);
     // Wide vectors: tiles of less than 24 sums, short ones among them, wait between steps. One of 8x3 instead makes 128x1024x1024 a tenth faster.
     bool wide = registers == 32;
     int64_t shortTiles = wide ? 0 : shortTilesOf(rows, mr);
     auto cyclesOf = [&](int64_t ofRows) { return std::max({ofRows * nv, ofRows + nv, latency}) + (wide ? 2 : 0); };
-    int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr) + (shortTiles ? shortTiles * cyclesOf(mr - 1) : 0)) * panels;
+    int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr) + (shortTiles ? shortTiles * cyclesOf(mr - 1) : 0)) * (panels + shared);
     if (cycles < best.cycles)
       best = {mr, nv, cycles};
   }

@@ -34,7 +34,7 @@ struct Tiling {
   int64_t nr() const { return lanes * nv; }
 };
 
-/// Rows and vectors of a register tile, and the half cycles that products of `rows` x `columns` take per k.
+/// Rows and vectors of a register tile, and four times the cycles that products of `rows` x `columns` take per k.
 struct RegisterTile {
   int64_t mr, nv, cycles;
 };
