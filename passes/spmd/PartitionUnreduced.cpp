@@ -78,7 +78,7 @@ Shard Partitioner::mergeSum(const Shard &shard, const Target &target, Location l
   return spreadTiles(builder, resharder, spread, target, loc) ? apart(spread, target.pending) : shard;
 }
 
-/// Of a sum the first devices keep the value, the others zeros. The largest or smallest of equal values is the value.
+/// Of a sum the first devices keep the value, the others nothing. The largest or smallest of equal values is the value.
 Shard Partitioner::splitSum(const Shard &shard, const Target &target, Location loc) {
   auto type = dyn_cast<RankedTensorType>(shard.value.getType());
   if (!target.pending || shard.pending || !type)
@@ -88,8 +88,8 @@ Shard Partitioner::splitSum(const Shard &shard, const Target &target, Location l
   if (target.pending->kind == sdy::ReductionOp::Sum) {
     Value first = CompareOp::create(builder, loc, resharder.own(builder, loc, perDevice(target.pending->parts, [](int64_t part) { return part; })),
                                     resharder.own(builder, loc, SmallVector<int64_t>(numDevices, 0)), ComparisonDirection::EQ);
-    Value zeros = stablehlo::ConstantOp::create(builder, loc, zerosOf(type));
-    result.value = SelectOp::create(builder, loc, type, first, shard.value, zeros);
+    Value nothing = stablehlo::ConstantOp::create(builder, loc, nothingOf(type));
+    result.value = SelectOp::create(builder, loc, type, first, shard.value, nothing);
   }
   return result;
 }

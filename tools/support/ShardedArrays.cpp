@@ -54,12 +54,24 @@ StatusOr<Holding> holdingOf(const TensorSpec &local, int64_t devices) {
   return holding;
 }
 
-/// Of a sum, every element is with one of those who hold the tile's summands, and zero with the others.
+/// The bytes of a number that changes none it is added to: -0, as 0 + -0 is 0.
+Bytes nothingOf(DType type) {
+  Bytes bytes(byteSize(type), 0);
+  bool isFloat = type == DType::BF16 || type == DType::F16 || type == DType::F32 || type == DType::F64;
+  bool isComplex = type == DType::C64 || type == DType::C128;
+  if (isFloat || isComplex)
+    bytes[bytes.size() - 1] = char(0x80);
+  if (isComplex)
+    bytes[bytes.size() / 2 - 1] = char(0x80);
+  return bytes;
+}
+
+/// Of a sum, every element is with one of those who hold the tile's summands, and nothing with the others.
 void keepOwnElements(Array &tile, const spmd::Tiles &summands, int64_t device) {
-  size_t size = byteSize(tile.dtype);
+  Bytes nothing = nothingOf(tile.dtype);
   for (int64_t i = 0, elements = tile.numElements(); i < elements; ++i)
     if (i % summands.count != summands.at(device))
-      std::memset(tile.bytes.data() + i * size, 0, size);
+      std::copy(nothing.begin(), nothing.end(), tile.bytes.begin() + i * nothing.size());
 }
 
 /// Copies between `whole` and a device's tile row by row, as far as the tile lies inside of the whole; `toTile` says in which

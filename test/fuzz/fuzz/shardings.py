@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random meshes and random shardings over them, the same for a value whatever else is left of its program."""
+import re
 import zlib
 
 import numpy as np
@@ -65,8 +66,9 @@ class Shardings:
         random.shuffle(pieces)
         return [(str(text), int(size)) for text, size in pieces]
 
-    def _sharding(self, random, shape, even, opened):
-        """Pieces dealt to dimensions; `even`: only where they divide the dimension."""
+    def _sharding(self, random, value, even, opened):
+        """Pieces dealt to dimensions; `even`: only where they divide the dimension. Of what is left, some axes hold summands."""
+        shape = value.shape
         dims, left, free = [[] for _ in shape], list(shape), []
         for text, size in self._pieces(random):
             fitting = [d for d, n in enumerate(left) if (n % size == 0 if even else n > 1)]
@@ -82,7 +84,10 @@ class Shardings:
                          + ("p1" if d and opened and random.random() < 0.1 else "") for d in dims)
         whole = ""
         if free and random.random() < 0.1:
-            whole = f", replicated={{{free[0]}}}"
+            whole = f", replicated={{{free.pop(0)}}}"
+        if free and random.random() < 0.15 and re.fullmatch(r"b?f(16|32|64)|u?i(8|16|32|64)|complex<f\d+>", value.dtype):
+            apart = sorted(free)[:int(random.integers(1, len(free) + 1))]  # the mesh's axes are in order of their names
+            whole += f", unreduced={random.choice(['', '', 'max']) if 'c' not in value.dtype else ''}{{{', '.join(apart)}}}"
         return f"<@mesh, [{text}]{whole}>"
 
     def attribute(self, value, what="argument"):
@@ -91,10 +96,10 @@ class Shardings:
         if random.random() < 0.25:
             return ""
         even = random.random() < 0.6
-        return f" {{sdy.sharding = #sdy.sharding{self._sharding(random, value.shape, even, what == 'result')}}}"
+        return f" {{sdy.sharding = #sdy.sharding{self._sharding(random, value, even, what == 'result')}}}"
 
     def wish(self, value):
         """The sharding of a constraint after the value's operation, or None."""
         random = self._random(value, "wish")
         even = random.random() < 0.6
-        return self._sharding(random, value.shape, even, True) if random.random() < 0.3 else None
+        return self._sharding(random, value, even, True) if random.random() < 0.3 else None
