@@ -51,7 +51,8 @@ struct Template {
   }
 };
 
-/// Which input or captured value each leaf is: the structure of a body does not say.
+/// Which input or captured value each leaf is: the structure of a body does not say. And whether it is for several devices: the program that has
+/// the loop is, then (isForSeveralDevices() looks for it).
 std::string keyOf(const Function &f) {
   std::string key = f.body.key.toString();
   auto number = [&](size_t value) { key += ',' + std::to_string(value); };
@@ -61,6 +62,8 @@ std::string keyOf(const Function &f) {
     number(size_t(found - f.inputs.begin()));
   }
   number(f.inputs.size());
+  if (isForSeveralDevices(f.body))
+    key += "use_global_device_ids";
   return key + '|' + std::to_string(key.size());
 }
 

@@ -222,6 +222,19 @@ ShardingPtr annotationOf(const Node *node, uint32_t index) {
   return knownSharding(std::get<std::string>(node->args[1]), std::get<std::string>(node->args[2]));
 }
 
+/// Of loops and branches, and of StableHLO text: found in their identity, which is long.
+static bool hasSeveralDevicesInside(const Op *op) {
+  if (op->identity.empty())
+    return false;
+  static std::mutex mutex;
+  static auto *known = new std::unordered_map<const Op *, bool>; // such operations live as long as the process
+  std::lock_guard lock(mutex);
+  auto [found, isNew] = known->try_emplace(op);
+  if (isNew)
+    found->second = op->identity.find("use_global_device_ids") != std::string::npos;
+  return found->second;
+}
+
 bool isForSeveralDevices(const Schedule &schedule) {
   static const std::unordered_set<const Op *> marks{findOp("millrace::sharding"), findOp("millrace::full_to_shard"),
                                                     findOp("millrace::shard_to_full")};
@@ -229,7 +242,7 @@ bool isForSeveralDevices(const Schedule &schedule) {
     if (const Parts *parts = partsOf(leaf); parts && !parts->sharding->isReplicated())
       return true;
   for (const Node *node : schedule.nodes)
-    if (marks.count(node->op))
+    if (marks.count(node->op) || hasSeveralDevicesInside(node->op))
       return true;
   return false;
 }

@@ -21,8 +21,9 @@ def run(*files, devices, **environment):
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
 
 
-def test_eight_devices():
-    run("cases.py", "checkpoint.py", "documents.py", "dtensor.py", "manual.py", "models.py", "names.py", "training.py", devices=8)
+@pytest.mark.parametrize("files", ["cases.py checkpoint.py documents.py training.py", "dtensor.py manual.py models.py names.py"])
+def test_eight_devices(files):
+    run(*files.split(), devices=8)
 
 
 @pytest.mark.skipif(not LONG, reason="takes long: MILLRACE_LONG=1")

@@ -99,6 +99,44 @@ def test_tensor_parallel_training_by_hand():
         close(got.grad, want.grad, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("how", ["in a loop", "compiled", "mesh of some devices"])
+def test_where_parts_may_be(how):
+    """Nothing else in these programs is annotated."""
+    from torch_xla.experimental.scan import scan
+    mesh = xs.Mesh(np.arange(8)[::-1], (8,), ("r",)) if how != "mesh of some devices" else xs.Mesh([1, 3, 5, 7], (4,), ("r",))
+    w = (torch.randn(3, 8, 8) / 3)
+
+    def step(carry, w):
+        inner = xs.unwrap_sharded_tensor(xs.enable_manual_sharding(carry @ w, ("r", None), mesh=mesh))
+        made = xs.unwrap_sharded_tensor(xs.disable_manual_sharding(torch.tanh(inner) * inner.mean(), ("r", None), (16, 8), mesh=mesh))
+        return made, made.sum(0)
+
+    def plain(carry, w):
+        parts = [torch.tanh(part) * part.mean() for part in (carry @ w).chunk(mesh.size())]
+        return torch.cat(parts)
+    start = (VALUE / 100).requires_grad_()
+    there = (VALUE / 100).to("xla").requires_grad_()
+    if how == "in a loop":
+        made, wanted = scan(step, there, w.to("xla"))[0], plain(plain(plain(start, w[0]), w[1]), w[2])
+    else:
+        run = torch.compile(step, backend="openxla") if how == "compiled" else step
+        made, wanted = run(there, w[0].to("xla"))[0], plain(start, w[0])
+    close(made, wanted, rtol=1e-4, atol=1e-5)
+    made.square().sum().backward(), wanted.square().sum().backward()
+    close(there.grad, start.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_a_loop_whose_body_alone_is_annotated():
+    from torch_xla.experimental.scan import scan
+    w = torch.randn(3, 8, 8)
+    mesh = xs.get_global_mesh()
+    made, sums = scan(lambda c, w: (xs.mark_sharding(c @ w, mesh, ("d", "m")).global_tensor, c.sum(0)), VALUE.to("xla"), w.to("xla"))
+    assert "mhlo.num_partitions = 8" in xs.partitioned([made])
+    torch_xla.sync()
+    assert "devices=[2,4]" in XLAC._get_xla_sharding_spec(made)
+    close(made, VALUE @ w[0] @ w[1] @ w[2], rtol=1e-3, atol=1e-1)
+
+
 def test_names_of_pytorch_xla():
     xs.set_global_mesh(xs.Mesh(np.arange(8), (1, 8)))
     x = torch.ones(8, 8).to("xla")

@@ -116,6 +116,7 @@ class Mesh:
         if len(np.unique(device_ids)) != len(device_ids):
             raise error("Mesh", "every device once", device_ids.tolist(), rule="Device IDs must be unique")
         self.device_ids, self.mesh_shape, self.axis_names = device_ids, mesh_shape, axis_names
+        self.text = str({"device_ids": device_ids.tolist(), "mesh_shape": mesh_shape, "axis_names": axis_names})  # which a compiler can see, not call
         if xr.is_spmd():
             self.check_devices("Mesh")
         self._specs, self._all = {}, None
@@ -149,7 +150,7 @@ class Mesh:
         return cls(ids, shape, names)
 
     def __str__(self):
-        return str({"device_ids": self.device_ids.tolist(), "mesh_shape": self.mesh_shape, "axis_names": self.axis_names})
+        return self.text
 
     def __repr__(self):
         return f"Mesh({self})"

@@ -97,6 +97,8 @@ def mark_sharding(t, mesh, partition_spec):
 def annotate_custom_sharding(t, mesh, partition_spec):
     """Tells the compiler how the value that the tensor has now is split where it is used from now on: no data is moved before that, and what is
     written to the tensor later is split as mark_sharding() has said, if it has. Returns the tensor as an XLAShardedTensor."""
+    if torch.compiler.is_dynamo_compiling():  # where all annotations are of values
+        return mark_sharding(t, mesh, partition_spec)
     sharding = _check(t, mesh, tuple(partition_spec), "annotate_custom_sharding")
     if t.device.type != "xla":
         raise error(f"annotate_custom_sharding of {describe(t)}", "a tensor of the xla device", f"one of {t.device}")
@@ -152,7 +154,7 @@ def mark_sharding_with_gradients(t, mesh, partition_spec):
     """A tensor like `t` that is split, and whose gradient is split the same way. `t` itself stays as it is. In functions that torch.compile
     compiles as well."""
     if torch.compiler.is_compiling():
-        return torch.ops.xla.aot_mark_sharding(t, str(mesh), str(tuple(partition_spec)))
+        return torch.ops.xla.aot_mark_sharding(t, mesh.text, str(tuple(partition_spec)))
     _check(t, mesh, tuple(partition_spec), "mark_sharding_with_gradients")
     return wrap_as_sharded_tensor(MarkShardingFunction.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
 
@@ -183,32 +185,37 @@ def shard_as(a, b):
     return tuple(torch.utils._pytree.tree_unflatten([pair[k] for pair in made], structure) for k in (0, 1))
 
 
-class _EnableManual(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, t, mesh, partition_spec):
-        ctx.mesh, ctx.spec, ctx.shape = mesh, partition_spec, t.shape
-        return _XLAC._spmd_full_to_shard_shape(mark_sharding(t.clone(), mesh, partition_spec).global_tensor)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return _to_full(grad, ctx.mesh, ctx.spec, ctx.shape), None, None
+@torch.library.custom_op("xla::enable_manual_sharding", mutates_args=(), schema="(Tensor t, str mesh, str partition_spec) -> Tensor")
+def _to_part(t, mesh, partition_spec):
+    return _XLAC._spmd_full_to_shard_shape(mark_sharding(t.clone(), Mesh.from_str(mesh), ast.literal_eval(partition_spec)).global_tensor)
 
 
-class _DisableManual(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, t, mesh, partition_spec, full_shape):
-        ctx.mesh, ctx.spec = mesh, partition_spec
-        return _to_full(t, mesh, partition_spec, full_shape)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return _XLAC._spmd_full_to_shard_shape(mark_sharding(grad.clone(), ctx.mesh, ctx.spec).global_tensor), None, None, None
-
-
+@torch.library.custom_op("xla::disable_manual_sharding", mutates_args=(), schema="(Tensor t, str mesh, str partition_spec, int[] full_shape) -> Tensor")
 def _to_full(t, mesh, partition_spec, full_shape):
     t = t.clone()
     _XLAC._mark_manual_sharding(t, OpSharding([], [], [], ShardingType.MANUAL))
-    return _XLAC._spmd_shard_to_full_shape(t, mesh.get_op_sharding(partition_spec), full_shape, t.dtype)
+    every, before = Mesh.from_str(mesh).over_all("disable_manual_sharding")
+    sharding = every.get_op_sharding(shifted(ast.literal_eval(partition_spec), before))
+    return _XLAC._spmd_shard_to_full_shape(t, sharding, full_shape, t.dtype)
+
+
+@_to_part.register_fake
+def _(t, mesh, partition_spec):
+    tiles = Mesh.from_str(mesh).get_op_sharding(ast.literal_eval(partition_spec)).tiles(t.dim())
+    return t.new_empty([size // count for size, count in zip(t.shape, tiles)])
+
+
+@_to_full.register_fake
+def _(t, mesh, partition_spec, full_shape):
+    return t.new_empty(full_shape)
+
+
+def _remember_whole(ctx, inputs, output):
+    ctx.texts, ctx.shape = inputs[1:3], list(inputs[0].shape)
+
+
+_to_part.register_autograd(lambda ctx, grad: (torch.ops.xla.disable_manual_sharding(grad, *ctx.texts, ctx.shape), None, None), setup_context=_remember_whole)
+_to_full.register_autograd(lambda ctx, grad: (torch.ops.xla.enable_manual_sharding(grad, *ctx.texts), None, None, None), setup_context=_remember_whole)
 
 
 def _part_sizes(t, shape, sharding, what):
@@ -223,19 +230,23 @@ def enable_manual_sharding(t, partition_spec, *, mesh=None):
     """The part of `t` that each device holds, as a tensor of the part's shape: what is computed with it is computed on every
     device as it stands, until disable_manual_sharding(). `mesh`: the global one by default."""
     mesh = get_global_mesh() if mesh is None else mesh
+    if torch.compiler.is_dynamo_compiling():
+        return torch.ops.xla.enable_manual_sharding(t, mesh.text, str(tuple(partition_spec)))
     _part_sizes(t, t.shape, _check(t, mesh, tuple(partition_spec), "enable_manual_sharding"), "enable_manual_sharding")
-    return wrap_as_sharded_tensor(_EnableManual.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec)))
+    return wrap_as_sharded_tensor(torch.ops.xla.enable_manual_sharding(unwrap_sharded_tensor(t), str(mesh), str(tuple(partition_spec))))
 
 
 def disable_manual_sharding(t, partition_spec, full_shape, *, mesh=None):
     """The tensor of `full_shape` of which `t` is the part of each device."""
     mesh = get_global_mesh() if mesh is None else mesh
+    if torch.compiler.is_dynamo_compiling():
+        return torch.ops.xla.disable_manual_sharding(t, mesh.text, str(tuple(partition_spec)), list(full_shape))
     expected = _part_sizes(t, full_shape, _check(t, mesh, tuple(partition_spec), "disable_manual_sharding"), "disable_manual_sharding")
     if not _XLAC._check_tensor_need_materialization([unwrap_sharded_tensor(t)])[0]:
         raise error(f"disable_manual_sharding of {describe(t)}", "a part that is computed from one of enable_manual_sharding()", "a tensor with data")
     if len(full_shape) != t.dim() or list(t.shape) != expected:
         raise error(f"disable_manual_sharding of {describe(t)}", f"a part of {expected} of a tensor of {list(full_shape)}", list(t.shape))
-    return wrap_as_sharded_tensor(_DisableManual.apply(unwrap_sharded_tensor(t), mesh, tuple(partition_spec), full_shape))
+    return wrap_as_sharded_tensor(torch.ops.xla.disable_manual_sharding(unwrap_sharded_tensor(t), str(mesh), str(tuple(partition_spec)), list(full_shape)))
 
 
 def _mark_manual_sharding(t):
