@@ -216,6 +216,38 @@ struct SliceOfSlice : OpRewritePattern<SliceOp> {
   }
 };
 
+/// Input:  slice(reshape(x: 16x1024 -> 16x1024x1))      Output: reshape(slice(x)): as PyTorch cuts the gates of an LSTM
+/// Leaves alone an empty slice of such a dimension of size one.
+struct SliceOfUnitReshape : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto reshape = op.getOperand().getDefiningOp<ReshapeOp>();
+    if (!reshape)
+      return rewriter.notifyMatchFailure(op, "no reshape");
+    RankedTensorType from = typeOf(reshape.getOperand()), middle = typeOf(reshape), to = typeOf(op);
+    if (!from.hasStaticShape() || !to.hasStaticShape() || from.getRank() >= middle.getRank() || isa<quant::QuantizedType>(from.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic, quantized, or a reshape that adds no dimensions");
+    auto map = addedUnits(from.getShape(), middle.getShape());
+    if (!map)
+      return rewriter.notifyMatchFailure(op, "the reshape does more than add unit dimensions");
+    SmallVector<int64_t> start, limit, strides, shape;
+    int64_t elements = 1;
+    for (int64_t dim : *map) {
+      start.push_back(op.getStartIndices()[dim]);
+      limit.push_back(op.getLimitIndices()[dim]);
+      strides.push_back(op.getStrides()[dim]);
+      shape.push_back(to.getDimSize(dim));
+      elements *= shape.back();
+    }
+    if (elements != to.getNumElements())
+      return rewriter.notifyMatchFailure(op, "empty in a unit dimension");
+    Value slice = SliceOp::create(rewriter, op.getLoc(), from.clone(shape), reshape.getOperand(), rewriter.getDenseI64ArrayAttr(start),
+                                  rewriter.getDenseI64ArrayAttr(limit), rewriter.getDenseI64ArrayAttr(strides));
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, to, slice);
+    return success();
+  }
+};
+
 /// Input:  slice(concatenate(a, b, c)) that touches only b      Output: slice(b)
 struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -443,7 +475,7 @@ struct GatherAtPosition : OpRewritePattern<GatherOp> {
 void populateDataMovementSimplifications(RewritePatternSet &patterns) {
   patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, ElementwiseOfUnitReshapes, GatherAtPosition,
                GatherToSlice, NegativePadToSlice, ReduceOfUnits, ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast,
-               SliceOfConcatenate, SliceOfSlice, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
+               SliceOfConcatenate, SliceOfSlice, SliceOfUnitReshape, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

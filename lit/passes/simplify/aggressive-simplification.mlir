@@ -271,3 +271,22 @@ func.func @reduce_of_units(%x: tensor<4x1xf32>, %c: tensor<f32>) -> (tensor<4xf3
   %2 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<f32>
   return %0, %2 : tensor<4xf32>, tensor<f32>
 }
+
+// A dimension of size one that a reshape adds does not stand between a slice and its operand; an empty slice of it does.
+// CHECK-LABEL: @slice_of_unit_reshape
+// CHECK:         %[[S:.*]] = stablehlo.slice %arg0 [0:16, 256:512:2] : (tensor<16x1024xf32>) -> tensor<16x128xf32>
+// CHECK:         %[[R:.*]] = stablehlo.reshape %[[S]] : (tensor<16x128xf32>) -> tensor<16x1x128x1xf32>
+// CHECK:         return %[[R]]
+func.func @slice_of_unit_reshape(%x: tensor<16x1024xf32>) -> tensor<16x1x128x1xf32> {
+  %0 = stablehlo.reshape %x : (tensor<16x1024xf32>) -> tensor<16x1x1024x1xf32>
+  %1 = stablehlo.slice %0 [0:16, 0:1, 256:512:2, 0:1] : (tensor<16x1x1024x1xf32>) -> tensor<16x1x128x1xf32>
+  return %1 : tensor<16x1x128x1xf32>
+}
+// CHECK-LABEL: @slice_of_merging_reshape
+// CHECK:         stablehlo.reshape
+// CHECK:         stablehlo.slice
+func.func @slice_of_merging_reshape(%x: tensor<16x8xf32>) -> tensor<2x8x4xf32> {
+  %0 = stablehlo.reshape %x : (tensor<16x8xf32>) -> tensor<2x8x8xf32>
+  %1 = stablehlo.slice %0 [0:2, 0:8, 2:6] : (tensor<2x8x8xf32>) -> tensor<2x8x4xf32>
+  return %1 : tensor<2x8x4xf32>
+}
