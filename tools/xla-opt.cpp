@@ -2,10 +2,14 @@
 //===- xla-opt.cpp - Pass driver ------------------------------------------===//
 #include "dialects/bytecode/Validate.h"
 #include "tools/RegisterAll.h"
+#include "tools/support/StopPasses.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
@@ -19,12 +23,25 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   millrace::registerAllDialects(registry);
   millrace::registerAllPasses();
+  llvm::cl::opt<std::string> emit("emit", llvm::cl::value_desc("stop"),
+                                  llvm::cl::desc("After all passes, compile up to: stablehlo sharded partitioned simplified fused"));
   auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "Millrace optimizer driver\n", registry);
   mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
 
   llvm::InitLLVM init(argc, argv);
+  if (emit.getNumOccurrences()) {
+    mlir::OpPassManager known(mlir::ModuleOp::getOperationName());
+    if (std::string wrong = millrace::tools::addPassesUpTo(emit, known); !wrong.empty())
+      return fail(wrong);
+    config.setPassPipelineSetupFn([asked = config, &emit](mlir::PassManager &pm) {
+      if (mlir::failed(asked.setupPassPipeline(pm)))
+        return mlir::failure();
+      millrace::tools::addPassesUpTo(emit, pm);
+      return mlir::success();
+    });
+  }
   // MLIR's own main would give the file to its reader unseen.
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);

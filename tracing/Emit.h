@@ -49,7 +49,7 @@ public:
   void resultSharding(size_t index, const NamedText &sharding);
   /// Ends the function; the module's text, or the first error. `withPlaces`: with the locations of at().
   runtime::StatusOr<std::string> finish(const std::vector<Val> &results, bool withPlaces = false);
-  /// What follows is emitted for `operation`, which stands there in the user's program.
+  /// What follows is emitted for `operation` (none: an argument), which stands there in the user's program.
   void at(const std::string &operation, const Place &place);
   Val fail(std::string reason);
   bool failed() const;

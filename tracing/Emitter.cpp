@@ -145,7 +145,7 @@ Val Emitter::parameter(const Shape &shape, int64_t donatedTo, const NamedText &s
 void Emitter::at(const std::string &operation, const Place &place) {
   Location where = place.file.empty() ? Location(impl->builder.getUnknownLoc())
                                       : Location(FileLineColLoc::get(&impl->context, place.file, place.line, 0));
-  impl->location = NameLoc::get(impl->builder.getStringAttr(operation), where);
+  impl->location = operation.empty() ? where : NameLoc::get(impl->builder.getStringAttr(operation), where);
 }
 
 runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, bool withPlaces) {

@@ -209,7 +209,7 @@ static Val parameterInParts(Emitter &e, const Value &leaf, const Parts &parts, i
   if (parts.sharding->isReplicated())
     return parameterFor(e, leaf, donatedTo);
   if (parts.line)
-    e.at("mark_sharding", {"", parts.file, parts.line});
+    e.at("", {"", parts.file, parts.line});
   Val made = e.parameter(leaf.shape(), donatedTo, attributeOf(*parts.sharding));
   made.isWeak = leaf.node->isWeak;
   return made;
@@ -323,6 +323,7 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
     made.resize(leaf.node->results.size());
     int64_t donatedTo = options.donations.empty() ? -1 : options.donations[i];
     const Parts *parts = options.partitions > 1 ? partsOf(leaf) : nullptr;
+    e.at("", {}); // not the line of the one before
     if (parts)
       made[leaf.index] = parameterInParts(e, leaf, *parts, donatedTo);
     else

@@ -32,10 +32,6 @@ Direction directionInRound(const GraphNode &node, int factor, int round) {
   return result;
 }
 
-namespace {
-
-using Directions = function_ref<Direction(const GraphNode &, int factor)>;
-
 std::optional<TensorSharding> seenBy(const Graph &graph, const View &view) {
   if (view.tensor < 0)
     return std::nullopt;
@@ -60,6 +56,41 @@ std::optional<TensorSharding> seenBy(const Graph &graph, const View &view) {
   }
   return sharding;
 }
+
+int meshOf(const Graph &graph, const GraphNode &node) {
+  int mesh = -1;
+  for (auto *views : {&node.operands, &node.results})
+    for (const View &view : *views) {
+      if (view.tensor < 0 || !graph.tensors[view.tensor].sharding)
+        continue;
+      int here = graph.tensors[view.tensor].mesh;
+      if (graph.meshes[here].empty() || here == mesh)
+        continue;
+      if (mesh >= 0)
+        return -1;
+      mesh = here;
+    }
+  return mesh;
+}
+
+Projection projectionOf(const Graph &graph, const GraphNode &node) {
+  Projection projection;
+  auto fill = [&](ArrayRef<View> views, ArrayRef<TensorFactors> dims, SmallVectorImpl<ProjectedTensor> &tensors) {
+    for (auto [view, tensor] : zip_equal(views, dims)) {
+      std::optional<TensorSharding> sharding = seenBy(graph, view);
+      // A rank that is not the rule's: maximal shardings have none.
+      bool fits = sharding && sharding->dims.size() == tensor.size();
+      tensors.push_back(view.tensor < 0 ? ProjectedTensor() : project(fits ? &*sharding : nullptr, tensor, node.rule.factors));
+    }
+  };
+  fill(node.operands, node.rule.operands, projection.operands);
+  fill(node.results, node.rule.results, projection.results);
+  return projection;
+}
+
+namespace {
+
+using Directions = function_ref<Direction(const GraphNode &, int factor)>;
 
 /// The tensor's own sharding if the node sees `seen`.
 TensorSharding ownOf(const Graph &graph, const View &view, TensorSharding seen) {
@@ -129,25 +160,8 @@ private:
       push(node);
   }
 
-  /// The one mesh of all shardings; a mesh without axes says nothing.
-  int meshOf(const GraphNode &node) const {
-    int mesh = -1;
-    for (auto *views : {&node.operands, &node.results})
-      for (const View &view : *views) {
-        if (view.tensor < 0 || !graph.tensors[view.tensor].sharding)
-          continue;
-        int here = graph.tensors[view.tensor].mesh;
-        if (graph.meshes[here].empty() || here == mesh)
-          continue;
-        if (mesh >= 0)
-          return -1;
-        mesh = here;
-      }
-    return mesh;
-  }
-
   bool visit(const GraphNode &node, int number) {
-    int mesh = meshOf(node);
+    int mesh = meshOf(graph, node);
     if (mesh < 0)
       return false;
     ArrayRef<Factor> factors = node.rule.factors;
@@ -156,24 +170,13 @@ private:
       allowed.push_back(directions(node, factor));
     if (all_of(allowed, [](Direction each) { return each == Direction::None; }))
       return false;
-    Projection projection;
-    auto fill = [&](ArrayRef<View> views, ArrayRef<TensorFactors> dims, SmallVectorImpl<ProjectedTensor> &tensors) {
-      for (auto [view, tensor] : zip_equal(views, dims)) {
-        std::optional<TensorSharding> sharding = seenBy(graph, view);
-        // A rank that is not the rule's: maximal shardings have none.
-        bool fits = sharding && sharding->dims.size() == tensor.size();
-        tensors.push_back(view.tensor < 0 ? ProjectedTensor() : project(fits ? &*sharding : nullptr, tensor, factors));
-      }
-    };
-    fill(node.operands, node.rule.operands, projection.operands);
-    fill(node.results, node.rule.results, projection.results);
+    Projection projection = projectionOf(graph, node), before;
+    if (graph.recordsSteps)
+      before = projection;
     StepOptions step = options;
     step.elementwise = node.elementwise;
     // What is returned is the result as it is.
     step.conservative &= number >= 0;
-    std::vector<std::optional<TensorSharding>> before;
-    if (graph.recordsSteps)
-      before = allSeenBy(node);
     SmallVector<Added> added = propagate(projection, allowed, factors, graph.meshes[mesh], step);
     bool changed = false;
     // Operands first, whatever was added first: what they touch is visited in that order.
@@ -187,90 +190,46 @@ private:
       const View &view = isOperand ? node.operands[index] : node.results[index];
       const TensorFactors &dims = isOperand ? node.rule.operands[index] : node.rule.results[index];
       const ProjectedTensor &projected = isOperand ? projection.operands[index] : projection.results[index];
-      auto viewOf = [&](int tensor) {
-        return tensor < 0 ? -1 : size_t(tensor) < operands ? node.operands[tensor].tensor : node.results[tensor - operands].tensor;
-      };
-      SmallVector<int> sources;
-      for (const DimFactors &dim : dims) {
-        sources.push_back(-1);
-        for (const Added &other : added)
-          if (other.tensor == place && is_contained(dim, other.factor))
-            sources.back() = viewOf(other.source);
-      }
-      changed |= update(view, ownOf(graph, view, unproject(projected, dims, factors)), mesh, std::max(number, -1), sources);
+      changed |= update(view, ownOf(graph, view, unproject(projected, dims, factors)), mesh);
     }
     if (changed && graph.recordsSteps)
-      record(node, number, mesh, before);
+      record(node, {graph.stepCount, number, mesh, axisEdges(node.rule, before, projection)});
     return changed;
   }
 
-  std::vector<std::optional<TensorSharding>> allSeenBy(const GraphNode &node) const {
-    std::vector<std::optional<TensorSharding>> all;
-    for (auto *views : {&node.operands, &node.results})
-      for (const View &view : *views)
-        all.push_back(seenBy(graph, view));
-    return all;
-  }
-
-  /// Axes that were not there before, and the first place where they or parts of them were along the same factors.
-  void record(const GraphNode &node, int number, int mesh, ArrayRef<std::optional<TensorSharding>> before) {
-    std::vector<std::optional<TensorSharding>> after = allSeenBy(node);
-    size_t operands = node.operands.size();
-    auto factorsOf = [&](size_t place, size_t dim) -> const DimFactors & {
-      return place < operands ? node.rule.operands[place][dim] : node.rule.results[place - operands][dim];
+  void record(const GraphNode &node, GraphStep step) {
+    auto tensorAt = [&](int place) {
+      size_t operands = node.operands.size();
+      return size_t(place) < operands ? node.operands[place].tensor : node.results[place - operands].tensor;
     };
-    auto axesOf = [](const std::optional<TensorSharding> &sharding, size_t dim) {
-      return sharding && dim < sharding->dims.size() ? AxesRef(sharding->dims[dim].axes) : AxesRef();
-    };
-    auto sourceOf = [&](const Axis &axis, const DimFactors &factors) {
-      for (bool whole : {true, false})
-        for (size_t place = 0; place < before.size(); ++place)
-          for (size_t dim = 0; before[place] && dim < before[place]->dims.size(); ++dim)
-            for (const Axis &each : axesOf(before[place], dim))
-              if ((whole ? each.contains(axis) : each.overlaps(axis)) &&
-                  any_of(factorsOf(place, dim), [&](int factor) { return is_contained(factors, factor); }))
-                return int(place);
-      return -1;
-    };
-    GraphStep step{graph.stepCount, number, mesh, {}};
-    for (size_t place = 0; place < after.size(); ++place)
-      for (size_t dim = 0; after[place] && dim < after[place]->dims.size(); ++dim)
-        for (const Axis &axis : axesOf(after[place], dim)) {
-          if (is_contained(axesOf(before[place], dim), axis))
-            continue;
-          int source = sourceOf(axis, factorsOf(place, dim));
-          if (source < 0 || source == int(place))
-            continue;
-          auto *edge = find_if(step.edges, [&](const GraphStep::Edge &each) { return each.axis == axis; });
-          if (edge == step.edges.end()) {
-            step.edges.push_back({axis, source, {}});
-            edge = std::prev(step.edges.end());
-          }
-          edge->targets.push_back(place);
-        }
-    llvm::sort(step.edges, [](const GraphStep::Edge &a, const GraphStep::Edge &b) { return a.axis < b.axis; });
+    for (const AxisEdge &edge : step.edges) {
+      int target = tensorAt(edge.target);
+      graph.tensors[target].causes.push_back({edge, step.number, step.node, tensorAt(edge.source)});
+      forOthersOfGroup(target, [&](int member) {
+        graph.tensors[member].causes.push_back({edge, step.number, kThroughGroup, target});
+      });
+    }
     graph.steps.push_back(std::move(step));
   }
 
-  /// `sources`: where the axes of each dimension come from.
-  bool update(const View &view, const TensorSharding &sharding, int mesh, int node, ArrayRef<int> sources) {
+  void forOthersOfGroup(int tensor, function_ref<void(int)> callback) {
+    if (int group = graph.tensors[tensor].group; group >= 0)
+      for (int member : graph.groups[group])
+        if (member != tensor)
+          callback(member);
+  }
+
+  bool update(const View &view, const TensorSharding &sharding, int mesh) {
     GraphTensor &tensor = graph.tensors[view.tensor];
     if (tensor.sharding ? *tensor.sharding == sharding : sharding.isEmpty())
       return false;
-    set(view.tensor, sharding, mesh, node, sources);
-    if (tensor.group >= 0)
-      for (int member : graph.groups[tensor.group])
-        if (member != view.tensor)
-          set(member, sharding, mesh, node, SmallVector<int>(sources.size(), view.tensor));
+    set(view.tensor, sharding, mesh);
+    forOthersOfGroup(view.tensor, [&](int member) { set(member, sharding, mesh); });
     return true;
   }
 
-  void set(int index, const TensorSharding &sharding, int mesh, int node, ArrayRef<int> sources) {
+  void set(int index, const TensorSharding &sharding, int mesh) {
     GraphTensor &tensor = graph.tensors[index];
-    for (auto [dim, each] : enumerate(sharding.dims))
-      if (!tensor.sharding || tensor.sharding->dims.size() <= dim || tensor.sharding->dims[dim].axes != each.axes)
-        if (!each.axes.empty())
-          tensor.causes.push_back({int(dim), each.axes, node, sources[dim]});
     tensor.sharding = sharding;
     tensor.mesh = mesh;
     tensor.changed = true;

@@ -4,26 +4,29 @@
 // which values flow into and out of regions, and for the results of functions.
 #pragma once
 
+#include "passes/sharding/AxisEdges.h"
 #include "passes/sharding/Step.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include <climits>
 #include <vector>
 
 namespace millrace::sharding {
 
-/// Why a tensor has axes that no annotation gave it.
+/// How an axis came to a tensor.
 struct Cause {
-  int dim;
-  Axes axes;  ///< all of the dimension's axes afterwards
-  int node;   ///< the node it came through
-  int source; ///< the tensor it came from, -1 if unknown
+  AxisEdge edge;
+  int step;   ///< earlier ones have smaller numbers
+  int node;   ///< the node it came through; -1 - i: boundary i
+  int source; ///< the tensor it came from
 };
+constexpr int kThroughGroup = INT_MIN; ///< as `node`: `source` is a member of the same group
 
 struct GraphTensor {
   int mesh = -1; ///< -1 as long as there is no sharding
   std::optional<TensorSharding> sharding;
   bool changed = false;
-  std::vector<Cause> causes;
+  std::vector<Cause> causes; ///< if Graph::recordsSteps, in order
   /// Nodes to visit again after a change, in this order.
   llvm::SmallVector<int, 4> touched;
   int group = -1; ///< tensors of a group are sharded alike
@@ -52,17 +55,12 @@ struct GraphNode {
   std::optional<Direction> only;
 };
 
-/// What one visit of a node did. Places are operands, then results.
+/// What one visit of a node did.
 struct GraphStep {
-  struct Edge {
-    Axis axis;
-    int source;
-    llvm::SmallVector<int, 2> targets;
-  };
   int number;
   int node; ///< -1 - i: boundary i
   int mesh;
-  llvm::SmallVector<Edge, 2> edges;
+  llvm::SmallVector<AxisEdge, 2> edges;
 };
 
 /// All of them in the order of the program.
@@ -74,8 +72,7 @@ struct Graph {
   /// Ties of returned values to results of functions; visited before and after everything else.
   std::vector<GraphNode> boundaries;
   std::vector<llvm::SmallVector<int>> groups;
-  /// Filled if wanted.
-  bool recordsSteps = false;
+  bool recordsSteps = false; ///< steps, and the causes of every tensor
   std::vector<GraphStep> steps;
   int stepCount = 0;
 };
@@ -91,6 +88,13 @@ struct PropagationOptions {
 
 /// Propagates to a fixed point.
 void propagate(Graph &graph, const PropagationOptions &options);
+
+/// The tensor's sharding as the node sees it; none if there is none.
+std::optional<TensorSharding> seenBy(const Graph &graph, const View &view);
+/// All tensors of a node, factor by factor.
+Projection projectionOf(const Graph &graph, const GraphNode &node);
+/// The one mesh of all shardings of the node; -1 if there are several or none. A mesh without axes says nothing.
+int meshOf(const Graph &graph, const GraphNode &node);
 
 /// In which direction the node propagates along the factor in round `round` (0 to 4) of operation priorities.
 Direction directionInRound(const GraphNode &node, int factor, int round);

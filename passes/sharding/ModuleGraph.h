@@ -22,6 +22,8 @@ public:
   /// Writes the shardings that changed.
   void writeBack();
 
+  mlir::ModuleOp getModule() const { return module; }
+
   /// Where a tensor is.
   struct Place {
     mlir::Value value;             ///< null for a function's result

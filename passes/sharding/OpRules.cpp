@@ -25,21 +25,22 @@ RuleBuilder detail::builderFor(Operation *op) {
   return RuleBuilder(ranks(op->getOperands()), ranks(op->getResults()));
 }
 
-bool isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<AbsOp, AddOp, AndOp, Atan2Op, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp, ConvertOp, CosineOp,
-             DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, Log1pOp, LogOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
-             NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp, RoundNearestEvenOp, RoundOp,
-             RsqrtOp, SelectOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, SignOp, SineOp, SqrtOp,
-             SubtractOp, TanOp, TanhOp, UniformDequantizeOp, UniformQuantizeOp, XorOp>(op);
-}
-
 /// Every operand has the shape of the first result, or none.
 static bool hasOneShape(Operation *op) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return shapeOf(operand).empty() || shapeOf(operand) == shape;
   });
+}
+
+bool isElementwise(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() ||
+         isa<AbsOp, AddOp, AndOp, Atan2Op, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp, ConvertOp, CosineOp,
+             DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, Log1pOp, LogOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
+             NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp, RoundNearestEvenOp, RoundOp,
+             RsqrtOp, SelectOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, SignOp, SineOp, SqrtOp,
+             SubtractOp, TanOp, TanhOp, UniformDequantizeOp, UniformQuantizeOp, XorOp>(op) ||
+         (isa<BitcastConvertOp>(op) && hasOneShape(op));
 }
 
 std::optional<Rule> ruleOf(Operation *op, bool conservative) {

@@ -1,54 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//===- Origins.cpp - Which annotation put an axis where it is -------------===//
+//===- Origins.cpp - Shardy's debugging attributes ------------------------===//
 #include "passes/sharding/Origins.h"
+
+#include "passes/sharding/DataFlow.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include <set>
 
 using namespace mlir;
 
 namespace millrace::sharding {
-
-/// The step in which the dimension got the axis; null if it always had it.
-static const Cause *causeOf(const GraphTensor &tensor, int dim, const Axis &axis) {
-  for (const Cause &cause : tensor.causes)
-    if (cause.dim == dim && llvm::any_of(cause.axes, [&](const Axis &each) { return each.overlaps(axis); }))
-      return &cause;
-  return nullptr;
-}
-
-/// An annotation is what was there before any step: with one, the axis is in no cause or the cause only added others.
-static bool isOwn(const GraphTensor &tensor, int dim, const Axis &axis) {
-  return causeOf(tensor, dim, axis) == nullptr;
-}
-
-Origin originOf(const Graph &graph, int tensor, int dim, const Axis &axis) {
-  Origin origin{tensor};
-  std::set<int> seen;
-  for (int at = tensor, atDim = dim; seen.insert(at).second;) {
-    const GraphTensor &state = graph.tensors[at];
-    origin.annotated = at;
-    if (isOwn(state, atDim, axis))
-      break;
-    const Cause &cause = *causeOf(state, atDim, axis);
-    if (at == tensor) {
-      origin.node = cause.node;
-      origin.source = cause.source;
-    }
-    if (cause.source < 0 || !graph.tensors[cause.source].sharding)
-      break;
-    at = cause.source;
-    atDim = -1;
-    for (auto [i, each] : llvm::enumerate(graph.tensors[at].sharding->dims))
-      if (llvm::any_of(each.axes, [&](const Axis &other) { return other.overlaps(axis); }))
-        atDim = i;
-    if (atDim < 0)
-      break;
-  }
-  return origin;
-}
 
 std::string describePlace(const ModuleGraph &graph, int tensor) {
   std::string text;
@@ -82,40 +44,9 @@ std::string describePlace(const ModuleGraph &graph, int tensor) {
   return text;
 }
 
-static Location locationOf(const ModuleGraph &graph, int tensor) {
-  const ModuleGraph::Place &place = graph.place(tensor);
-  return place.value ? place.value.getLoc() : const_cast<func::FuncOp &>(place.function).getLoc();
-}
-
 namespace {
-/// The innermost file and line of a location, or its name.
-std::string lineOf(Location loc) {
-  std::string text;
-  loc->walk([&](Location each) {
-    if (auto file = dyn_cast<FileLineColLoc>(each)) {
-      text = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return text;
-}
 
-/// Calls back for every axis of the tensor's dimensions.
-void forEachAxis(const ModuleGraph &graph, int tensor,
-                 function_ref<void(int dim, const Axis &axis, sdy::AxisRefAttr name)> callback) {
-  sdy::TensorShardingAttr attr = graph.attrOf(tensor);
-  if (!attr)
-    return;
-  const TensorSharding &sharding = *graph.graph.tensors[tensor].sharding;
-  for (auto [dim, each] : llvm::enumerate(sharding.dims))
-    for (auto [axis, name] : llvm::zip_equal(each.axes, attr.getDimShardings()[dim].getAxes()))
-      callback(dim, axis, name);
-}
-
-} // namespace
-
-namespace {
+constexpr llvm::StringLiteral kOrigins = "sdy.sharding_origins";
 
 /// Entry `index` of a list with one dictionary per value.
 void setEntry(Operation *op, StringRef name, size_t size, size_t index, DictionaryAttr entry) {
@@ -126,89 +57,156 @@ void setEntry(Operation *op, StringRef name, size_t size, size_t index, Dictiona
   op->setAttr(name, ArrayAttr::get(op->getContext(), all));
 }
 
-/// Puts the dictionaries where Shardy puts them, under its names for whoever annotates.
-class Attacher {
-public:
-  explicit Attacher(ModuleGraph &graph) : graph(graph) {
-    // Constraints and manual computations get numbers, in the order of the program.
-    std::vector<Operation *> sources;
-    for (int tensor = 0; tensor < int(graph.graph.tensors.size()); ++tensor)
-      if (Operation *op = sourceAt(tensor); op && !llvm::is_contained(sources, op))
-        sources.push_back(op);
-    if (!sources.empty())
-      sources.front()->getParentOfType<ModuleOp>().walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if (!llvm::is_contained(sources, op))
-          return;
-        bool isManual = isa<sdy::ManualComputationOp>(op);
-        names[op] = (isManual ? "mc_" : "constraint_") + std::to_string(isManual ? manuals++ : constraints++);
-      });
+void attachTo(Value value, DictionaryAttr all) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+      function.setArgAttr(argument.getArgNumber(), kOrigins, all);
+    return;
   }
+  Operation *op = value.getDefiningOp();
+  if (isa<sdy::ShardingConstraintOp, sdy::DataFlowEdgeOp>(op))
+    op->setAttr(kOrigins, all);
+  else
+    setEntry(op, kOrigins, op->getNumResults(), cast<OpResult>(value).getResultNumber(), all);
+}
 
-  void nameSources() {
-    for (auto &[op, name] : names)
-      op->setAttr("sdy.sharding_origin_name", StringAttr::get(op->getContext(), name));
-  }
-
-  std::string originName(int tensor, int annotated) {
-    if (tensor == annotated)
-      return "self";
-    ModuleGraph::Place place = graph.place(annotated);
-    if (!place.value)
-      return "output: " + std::to_string(place.result);
-    if (auto argument = dyn_cast<BlockArgument>(place.value); argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()))
-      return "input: " + std::to_string(argument.getArgNumber());
-    Operation *op = sourceAt(annotated);
-    if (!op)
-      return describePlace(graph, annotated);
-    if (!isa<sdy::ManualComputationOp>(op))
-      return names[op];
-    Value end = cast<sdy::DataFlowEdgeOp>(place.value.getDefiningOp()).getInput();
-    if (auto argument = dyn_cast<BlockArgument>(end))
-      return names[op] + "_input: " + std::to_string(argument.getArgNumber());
-    return names[op] + "_output: " + std::to_string(cast<OpResult>(end).getResultNumber());
-  }
-
-  void attach(int tensor, StringRef name, const NamedAttrList &entries) {
-    ModuleGraph::Place place = graph.place(tensor);
-    MLIRContext *context = place.value ? place.value.getContext() : place.function.getContext();
-    DictionaryAttr all = entries.getDictionary(context);
-    if (!place.value)
-      return place.function.setResultAttr(place.result, name, all);
-    if (auto argument = dyn_cast<BlockArgument>(place.value)) {
-      if (auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
-        function.setArgAttr(argument.getArgNumber(), name, all);
-      return;
-    }
-    Operation *op = place.value.getDefiningOp();
-    if (isa<sdy::SdyDialect>(op->getDialect()) && op->getNumResults() == 1 && op->getNumRegions() == 0)
-      op->setAttr(name, all);
-    else
-      setEntry(op, name, op->getNumResults(), cast<OpResult>(place.value).getResultNumber(), all);
-  }
-
-private:
-  /// The constraint, or the manual computation of a data-flow edge, that the tensor is.
-  Operation *sourceAt(int tensor) {
-    Value value = graph.place(tensor).value;
-    Operation *op = value ? value.getDefiningOp() : nullptr;
-    if (isa_and_nonnull<sdy::ShardingConstraintOp>(op))
-      return op;
-    auto edge = dyn_cast_or_null<sdy::DataFlowEdgeOp>(op);
-    if (!edge)
-      return nullptr;
-    auto argument = dyn_cast<BlockArgument>(edge.getInput());
-    Operation *owner = argument ? argument.getOwner()->getParentOp() : edge.getInput().getDefiningOp();
-    return isa<sdy::ManualComputationOp>(owner) ? owner : nullptr;
-  }
-
-  ModuleGraph &graph;
-  llvm::DenseMap<Operation *, std::string> names;
-  int manuals = 0, constraints = 0;
-};
+/// Where a function returns the value.
+OpOperand *returnOf(Value value) {
+  for (OpOperand &use : value.getUses())
+    if (isa<func::ReturnOp>(use.getOwner()))
+      return &use;
+  return nullptr;
+}
 
 } // namespace
 
-static void attachSteps(ModuleGraph &graph) {
+Origins::Origins(ModuleGraph &graph)
+    : graph(graph), entries(graph.graph.tensors.size()), selves(graph.graph.tensors.size()) {
+  int constraints = 0, manuals = 0;
+  auto isSelf = [&](Value value, const std::string &from) {
+    if (int tensor = graph.tensorOf(value); tensor >= 0)
+      selves[tensor] = from;
+  };
+  graph.getModule().walk([&](sdy::ShardingConstraintOp op) {
+    std::string name = "constraint_" + std::to_string(constraints++);
+    names.push_back({op, name});
+    annotate(op.getResult(), op.getSharding(), op, name);
+    isSelf(op.getResult(), name);
+    if (int input = graph.tensorOf(op.getInput()); input >= 0)
+      annotate(op.getInput(), graph.attrOf(input), op, name);
+  });
+  graph.getModule().walk([&](sdy::ManualComputationOp op) {
+    std::string name = "mc_" + std::to_string(manuals++);
+    names.push_back({op, name});
+    for (auto [i, sharding] : llvm::enumerate(op.getInShardings().getShardings())) {
+      std::string from = name + "_input: " + std::to_string(i);
+      annotate(op.getRegion().getArgument(i), sharding, op, from);
+      isSelf(op.getRegion().getArgument(i), from);
+      if (int input = graph.tensorOf(op->getOperand(i)); input >= 0)
+        annotate(op->getOperand(i), graph.attrOf(input), op, from);
+    }
+    for (auto [i, sharding] : llvm::enumerate(op.getOutShardings().getShardings())) {
+      std::string from = name + "_output: " + std::to_string(i);
+      annotate(op->getResult(i), sharding, op, from);
+      isSelf(op->getResult(i), from);
+    }
+  });
+  for (auto function : graph.getModule().getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    for (BlockArgument argument : function.getArguments()) {
+      std::string from = "input: " + std::to_string(argument.getArgNumber());
+      annotate(argument, sdy::getSharding(argument), function, from);
+      isSelf(argument, from);
+    }
+    for (auto [i, value] : llvm::enumerate(function.getBody().back().getTerminator()->getOperands()))
+      annotate(value, function.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName), function,
+               "output: " + std::to_string(i));
+  }
+  // Operations with shardings of their own, which Shardy has no names for.
+  for (int tensor = 0; tensor < int(entries.size()); ++tensor)
+    if (Value value = graph.place(tensor).value; value && isa<OpResult>(value) && entries[tensor].empty()) {
+      annotate(value, graph.attrOf(tensor), value.getDefiningOp(), describePlace(graph, tensor));
+      if (selves[tensor].empty())
+        selves[tensor] = describePlace(graph, tensor);
+    }
+}
+
+void Origins::annotate(Value value, sdy::TensorShardingAttr sharding, Operation *user, const std::string &from) {
+  int tensor = graph.tensorOf(value);
+  sdy::MeshAttr mesh = sharding ? sharding.getMesh(user) : sdy::MeshAttr();
+  if (tensor < 0 || !mesh)
+    return;
+  for (sdy::DimensionShardingAttr dim : sharding.getDimShardings())
+    for (auto [axis, name] : llvm::zip_equal(fromAttr(dim.getAxes(), mesh), dim.getAxes()))
+      add(tensor, axis, name, from);
+}
+
+void Origins::add(int tensor, const Axis &axis, sdy::AxisRefAttr name, const std::string &from) {
+  if (llvm::none_of(entries[tensor], [&](const Entry &entry) { return entry.name == name; }))
+    entries[tensor].push_back({axis, name, from});
+}
+
+/// Of the axis, else of one that it is a part of or that is a part of it.
+std::string Origins::find(int tensor, const Axis &axis) const {
+  for (const Entry &entry : entries[tensor])
+    if (entry.axis == axis)
+      return entry.from;
+  for (const Entry &entry : entries[tensor])
+    if (entry.axis.contains(axis) || axis.contains(entry.axis))
+      return entry.from;
+  return describePlace(graph, tensor);
+}
+
+/// From step to step.
+void Origins::follow() {
+  for (const GraphStep &step : graph.graph.steps) {
+    if (step.node < 0)
+      continue; // the returned value is both
+    const GraphNode &node = graph.graph.nodes[step.node];
+    auto tensorAt = [&](int place) {
+      size_t operands = node.operands.size();
+      return size_t(place) < operands ? node.operands[place].tensor : node.results[place - operands].tensor;
+    };
+    for (const AxisEdge &edge : step.edges) {
+      int target = tensorAt(edge.target);
+      sdy::AxisRefAttr name = graph.nameOf(edge.axis, step.mesh);
+      std::string from = find(tensorAt(edge.source), edge.axis);
+      add(target, edge.axis, name, from);
+      if (int group = graph.graph.tensors[target].group; group >= 0)
+        for (int member : graph.graph.groups[group])
+          add(member, edge.axis, name, from);
+    }
+  }
+}
+
+void Origins::attach() {
+  follow();
+  for (auto &[op, name] : names)
+    op->setAttr("sdy.sharding_origin_name", StringAttr::get(op->getContext(), name));
+  for (auto [tensor, list] : llvm::enumerate(entries)) {
+    Value value = graph.place(tensor).value;
+    if (list.empty() || !value)
+      continue;
+    auto dictionary = [&, &list = list](const std::string &self) {
+      NamedAttrList all;
+      for (const Entry &entry : list) {
+        std::string key = entry.name.getName().str();
+        if (sdy::SubAxisInfoAttr sub = entry.name.getSubAxisInfo())
+          key += ":(" + std::to_string(sub.getPreSize()) + ")" + std::to_string(sub.getSize());
+        all.set(key, StringAttr::get(value.getContext(), entry.from == self ? "self" : entry.from));
+      }
+      return all.getDictionary(value.getContext());
+    };
+    attachTo(value, dictionary(selves[tensor]));
+    if (OpOperand *returned = returnOf(value))
+      cast<func::FuncOp>(returned->getOwner()->getParentOp())
+          .setResultAttr(returned->getOperandNumber(), kOrigins,
+                         dictionary("output: " + std::to_string(returned->getOperandNumber())));
+  }
+}
+
+void attachSteps(ModuleGraph &graph) {
   // Of every operation; of a function all that happened at its results, which stands at the first of them.
   llvm::MapVector<Operation *, SmallVector<sdy::PropagationOneStepAttr>> steps;
   llvm::SmallPtrSet<Operation *, 4> functions;
@@ -227,11 +225,17 @@ static void attachSteps(ModuleGraph &graph) {
       return sdy::EdgeValueRefAttr::get(context, isOperand ? sdy::EdgeNodeType::Operand : sdy::EdgeNodeType::Result,
                                         isOperand ? place : place - operands);
     };
-    SmallVector<sdy::AxisToPropagationDetailsAttr> entries;
     auto &ofOp = steps[op];
-    for (const GraphStep::Edge &edge : step.edges) {
-      auto entry = sdy::AxisToPropagationDetailsAttr::get(context, graph.nameOf(edge.axis, step.mesh), ref(edge.source),
-                                                          llvm::map_to_vector(edge.targets, ref));
+    // An axis has one source in a step.
+    llvm::MapVector<sdy::AxisRefAttr, std::pair<int, SmallVector<int>>> byAxis;
+    for (const AxisEdge &edge : step.edges) {
+      auto &[source, targets] = byAxis.try_emplace(graph.nameOf(edge.axis, step.mesh), edge.source, SmallVector<int>()).first->second;
+      if (source == edge.source)
+        targets.push_back(edge.target);
+    }
+    SmallVector<sdy::AxisToPropagationDetailsAttr> entries;
+    for (auto &[axis, way] : byAxis) {
+      auto entry = sdy::AxisToPropagationDetailsAttr::get(context, axis, ref(way.first), llvm::map_to_vector(way.second, ref));
       // Another result of the function, which is not told from the first.
       bool known = functions.contains(op) && llvm::any_of(ofOp, [&](sdy::PropagationOneStepAttr before) {
                      return llvm::is_contained(before.getAxisEntries(), entry);
@@ -239,78 +243,26 @@ static void attachSteps(ModuleGraph &graph) {
       if (!known)
         entries.push_back(entry);
     }
-    if (entries.empty() && functions.contains(op))
+    if (entries.empty())
       continue;
     llvm::sort(entries, [](auto a, auto b) {
-      auto key = [](sdy::AxisRefAttr axis) { return std::tuple(axis.getName(), axis.getPreSize()); };
+      // Whole axes after their parts.
+      auto key = [](sdy::AxisRefAttr axis) {
+        sdy::SubAxisInfoAttr part = axis.getSubAxisInfo();
+        return std::tuple(axis.getName(), axis.getPreSize(), part ? part.getSize() : INT64_MAX);
+      };
       return key(a.getAxisName()) < key(b.getAxisName());
     });
     ofOp.push_back(sdy::PropagationOneStepAttr::get(context, step.number, entries));
   }
   for (auto &[op, list] : steps) {
+    if (list.empty())
+      continue;
     auto edges = sdy::PropagationEdgesAttr::get(op->getContext(), list);
     if (functions.contains(op))
       cast<func::FuncOp>(op).setResultAttr(0, sdy::propagationEdgesAttrName, edges);
     else
       op->setAttr(sdy::propagationEdgesAttrName, edges);
-  }
-}
-
-void attachOrigins(ModuleGraph &graph, bool origins, bool edges) {
-  if (edges)
-    attachSteps(graph);
-  if (!origins)
-    return;
-  Attacher attacher(graph);
-  attacher.nameSources();
-  for (int tensor = 0; tensor < int(graph.graph.tensors.size()); ++tensor) {
-    NamedAttrList from;
-    forEachAxis(graph, tensor, [&](int dim, const Axis &axis, sdy::AxisRefAttr name) {
-      Origin origin = originOf(graph.graph, tensor, dim, axis);
-      std::string key = name.getName().str();
-      if (sdy::SubAxisInfoAttr sub = name.getSubAxisInfo())
-        key += ":(" + std::to_string(sub.getPreSize()) + ")" + std::to_string(sub.getSize());
-      from.set(key, StringAttr::get(name.getContext(), attacher.originName(tensor, origin.annotated)));
-    });
-    if (!from.empty())
-      attacher.attach(tensor, "sdy.sharding_origins", from);
-  }
-}
-
-void explainShardings(const ModuleGraph &graph, llvm::raw_ostream &os) {
-  for (int tensor = 0; tensor < int(graph.graph.tensors.size()); ++tensor) {
-    sdy::TensorShardingAttr attr = graph.attrOf(tensor);
-    if (!attr || graph.graph.tensors[tensor].sharding->isEmpty())
-      continue;
-    const ModuleGraph::Place &place = graph.place(tensor);
-    Type type = place.value ? place.value.getType() : const_cast<func::FuncOp &>(place.function).getResultTypes()[place.result];
-    os << describePlace(graph, tensor) << " : " << type << " " << attr;
-    if (std::string line = lineOf(locationOf(graph, tensor)); !line.empty())
-      os << "  (" << line << ")";
-    os << "\n";
-    forEachAxis(graph, tensor, [&](int dim, const Axis &axis, sdy::AxisRefAttr name) {
-      Origin origin = originOf(graph.graph, tensor, dim, axis);
-      os << "  dimension " << dim << " " << name.toString() << ": ";
-      if (origin.annotated == tensor) {
-        os << "annotated here\n";
-        return;
-      }
-      os << "from " << describePlace(graph, origin.annotated);
-      if (std::string line = lineOf(locationOf(graph, origin.annotated)); !line.empty())
-        os << " (" << line << ")";
-      if (Operation *op = graph.operation(origin.node)) {
-        os << ", through " << op->getName();
-        if (auto edge = dyn_cast<sdy::DataFlowEdgeOp>(op)) {
-          Operation *owner = edge.getInput().getDefiningOp();
-          os << " of " << (owner ? owner : edge.getInput().getParentBlock()->getParentOp())->getName();
-        }
-        if (std::string line = lineOf(op->getLoc()); !line.empty())
-          os << " (" << line << ")";
-      } else {
-        os << ", returned";
-      }
-      os << "\n";
-    });
   }
 }
 

@@ -8,7 +8,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace millrace::sharding {
 
@@ -32,9 +31,8 @@ struct PipelineOptions {
   bool dropRules = true;
 };
 
-/// Propagates the shardings of a module that has been imported; `explain` is told for every tensor that is split why.
-llvm::LogicalResult propagateShardings(mlir::ModuleOp module, const PropagationOptions &options,
-                                       llvm::raw_ostream *explain = nullptr);
+/// Propagates the shardings of a module that has been imported.
+llvm::LogicalResult propagateShardings(mlir::ModuleOp module, const PropagationOptions &options);
 
 /// Prepares a module for propagation: one name per mesh, constants for every use, edges for values of regions, constraints on
 /// what they constrain.

@@ -3,6 +3,7 @@
 // Input:   %1 = stablehlo.add %0, %0 : tensor<8x8xf32>     // %0 is sharded [{"a"}, {}]
 // Output:  %1 = stablehlo.add %0, %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a", ?}, {?}]>]>} : tensor<8x8xf32>
 // Leaves alone what no annotation reaches, and closed dimensions. The algorithm is Graph.h.
+#include "passes/sharding/Explanation.h"
 #include "passes/sharding/ModuleGraph.h"
 #include "passes/sharding/OpRules.h"
 #include "passes/sharding/Origins.h"
@@ -46,13 +47,18 @@ LogicalResult runPass(ModuleOp module, const PropagationOptions &options, const 
   ModuleGraph graph(module);
   if (failed(graph.build(options.conservative)))
     return failure();
-  graph.graph.recordsSteps = extras.edges;
+  graph.graph.recordsSteps = extras.edges || extras.origins;
+  std::optional<Origins> origins;
+  if (extras.origins)
+    origins.emplace(graph);
   propagate(graph.graph, options);
   if (options.userPriority)
     dropPriorities(graph);
   graph.writeBack();
-  if (extras.origins || extras.edges)
-    attachOrigins(graph, extras.origins, extras.edges);
+  if (extras.edges)
+    attachSteps(graph);
+  if (origins)
+    origins->attach();
   module.walk([&](Operation *op) {
     if (extras.keepRules) {
       if (auto rule = isa<func::FuncOp>(op) ? std::nullopt : ruleOf(op, options.conservative))
@@ -119,13 +125,23 @@ struct PopulateOpShardingRules : impl::PopulateOpShardingRulesPassBase<PopulateO
 
 } // namespace
 
-LogicalResult propagateShardings(ModuleOp module, const PropagationOptions &options, llvm::raw_ostream *explain) {
+LogicalResult propagateShardings(ModuleOp module, const PropagationOptions &options) {
   ModuleGraph graph(module);
   if (failed(graph.build(options.conservative)))
     return failure();
   propagate(graph.graph, options);
-  if (explain)
-    explainShardings(graph, *explain);
+  graph.writeBack();
+  return success();
+}
+
+LogicalResult propagateShardings(ModuleOp module, const PropagationOptions &options, Explanation &explanation) {
+  ModuleGraph graph(module);
+  if (failed(graph.build(options.conservative)))
+    return failure();
+  graph.graph.recordsSteps = true;
+  explanation.begin(graph);
+  propagate(graph.graph, options);
+  explanation.collect(graph);
   graph.writeBack();
   return success();
 }

@@ -52,6 +52,8 @@ struct Agreement {
   }
 };
 
+} // namespace
+
 Axes compatibleAxes(const Projection &projection, int factor, Direction direction) {
   if (direction == Direction::None)
     return {};
@@ -68,6 +70,8 @@ Axes compatibleAxes(const Projection &projection, int factor, Direction directio
   join(backward ? projection.operands : projection.results);
   return agreement.axes;
 }
+
+namespace {
 
 /// Ends the list at the first axis of which `allowed` leaves less than the whole. `allowed` also gets the product of the
 /// axes before.
@@ -184,11 +188,10 @@ SmallVector<Added> propagateBasic(Projection &projection, ArrayRef<Direction> di
         mesh, conservative);
     if (axes[factor].empty())
       continue;
-    SmallVector<Source> sources = sourcesOf(tensors, axes, factors);
     for (auto [i, tensor] : enumerate(tensors))
       if (FactorAxes *here = tensor->find(factor); here && prefixOf(here->axes, axes[factor]) == Prefix::Strict) {
         here->axes = axes[factor];
-        result.push_back({int(i), int(factor), axes[factor], sources[factor].tensor});
+        result.push_back({int(i), int(factor), axes[factor]});
       }
   }
   return result;
@@ -234,7 +237,7 @@ SmallVector<Added> propagateAggressive(Projection &projection, ArrayRef<Directio
       if (prefixOf(here->axes, wanted) != Prefix::Strict)
         continue;
       here->axes = wanted;
-      result.push_back({int(index), factor, wanted, sources[factor].tensor});
+      result.push_back({int(index), factor, wanted});
     }
   };
   size_t operands = projection.operands.size();

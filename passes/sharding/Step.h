@@ -21,11 +21,13 @@ struct StepOptions {
   bool elementwise = false;
 };
 
-/// Axes that were added to a factor of a tensor, and a tensor that had them before (operands counted first).
+/// What all tensors can agree on along the factor, of the axes that those allowed to give have.
+Axes compatibleAxes(const Projection &projection, int factor, Direction direction);
+
+/// Axes that were added to a factor of a tensor (operands counted first).
 struct Added {
   int tensor, factor;
   Axes axes;
-  int source;
 };
 
 /// Adds axes to factors wherever that does not go against what is there: along a factor all tensors get the axes which those

@@ -10,9 +10,9 @@
 
 namespace millrace::spmd {
 
-/// Propagates and partitions the module, and prints for every tensor that is split its sharding, for every axis the annotation
-/// and the operation it came through with their lines, and every collective with the bytes that a device receives. Errors are
-/// reported at the operation that cannot be partitioned. Needs calls::prepareCollectives.
+/// Propagates and partitions the module, and prints why every tensor is split as it is, or whole (sharding::Explanation), and every
+/// collective with the bytes that a device receives. Errors are reported at the operation that cannot be partitioned. Needs
+/// calls::prepareCollectives.
 llvm::LogicalResult explainSharding(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 /// The report as a page that needs no other file.

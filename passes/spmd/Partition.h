@@ -50,7 +50,7 @@ bool hasShardings(mlir::ModuleOp module);
 
 /// Gives every value the sharding that follows from what is annotated: inlines calls and propagates (passes/sharding). The
 /// arguments of the program keep theirs: without an annotation they are whole, unless they have kOpenArgument. Modules for one device or without shardings stay
-/// as they are, and so does one with shapes that are not static. `explain` is told for every tensor that is split why.
+/// as they are, and so does one with shapes that are not static. `explain` is told why every tensor is split or whole.
 llvm::LogicalResult propagate(mlir::ModuleOp module, llvm::raw_ostream *explain = nullptr);
 
 /// Turns the module into the program of each of its `mhlo.num_partitions` devices; propagates first, if that has not been

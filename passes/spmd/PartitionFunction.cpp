@@ -11,6 +11,7 @@
 
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
+#include "passes/sharding/Explanation.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ProgramPasses.h"
 #include "passes/sharding/RoundTrip.h"
@@ -367,6 +368,8 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
     return success();
   module->setAttr(kPropagated, UnitAttr::get(module.getContext()));
   module.getContext()->loadDialect<stablehlo::StablehloDialect, sdy::SdyDialect>();
+  if (explain)
+    sharding::Explanation::mark(module);
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   // One function of operations that the rules know.
   pm.addPass(calls::createFlattenTuplesPass());
@@ -403,13 +406,19 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   if (failed(before.run(module)))
     return failure();
   std::vector<GivenSharding> given = givenShardings(module);
-  if (failed(sharding::propagateShardings(module, {}, explain)) || failed(after.run(module)))
+  sharding::Explanation explanation;
+  if (failed(explain ? sharding::propagateShardings(module, {}, explanation) : sharding::propagateShardings(module, {})) ||
+      failed(after.run(module)))
     return failure();
   restoreGiven(given);
   for (auto function : module.getOps<func::FuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (!annotated.contains({function, i}))
         function.removeArgAttr(i, StringAttr::get(module.getContext(), sdy::shardingAttrName));
+  if (explain) {
+    explanation.settle(module);
+    explanation.print(*explain);
+  }
   PassManager verifying(module.getContext(), ModuleOp::getOperationName());
   verifying.enableVerifier(false); // nothing changes
   verifying.addPass(sharding::createVerifyPropagationPass());

@@ -28,6 +28,20 @@ def test_snippet(number):
     assert process.stderr == "", "a first-time user sees a warning"
 
 
+def test_explained_program():
+    """What the guide saves, and the commands that it shows."""
+    run(next(code for code in SNIPPETS if "debug_info=True" in code))
+    commands = re.findall(r"^(xla-compile /tmp/mlp.mlir .*?)\s+#", GUIDE, re.M)
+    path = os.path.join(os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build")), "bin")
+    text, page, program = (subprocess.run(command, shell=True, check=True, capture_output=True, text=True,
+                                          env=dict(os.environ, PATH=path + os.pathsep + os.environ["PATH"])).stdout for command in commands)
+    assert """argument 0 of @main "params['w1']" : tensor<16x64xf32> #sdy.sharding<@mesh, [{}, {"model"}]>""" in text
+    assert "from sdy.sharding_constraint (" in text and "1 collective, 384 bytes" in text
+    with open("/tmp/mlp.html") as file:
+        assert page == "" and "params[&apos;w1&apos;]" in file.read()
+    assert program.count("stablehlo.all_reduce") == 1
+
+
 def test_first_program_names_millrace_and_warns_of_nothing():
     process = run("import jax; print(jax.devices()[0].client.platform_version); print(jax.numpy.arange(3) + 1)")
     assert "illrace" in process.stdout and "[1 2 3]" in process.stdout and process.stderr == ""

@@ -412,6 +412,25 @@ PyObject *explanationPage(PyObject *, PyObject *arguments) {
     return text(tracing::explanationPage(report, title));
   });
 }
+/// (pending tensors, others): of each of the others which argument of the program of explain() it is, or -1.
+PyObject *argumentNumbers(PyObject *, PyObject *arguments) {
+  return guarded([&]() -> PyObject * {
+    PyObject *list = nullptr, *others = nullptr;
+    if (!PyArg_ParseTuple(arguments, "OO", &list, &others))
+      return nullptr;
+    std::lock_guard lock(Session::get().mutex);
+    std::vector<Value> roots = valuesOf(list), values = valuesOf(others);
+    tracing::Schedule schedule = tracing::schedule(roots);
+    PyObject *numbers = PyList_New(Py_ssize_t(values.size()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      auto found = std::find_if(schedule.leaves.begin(), schedule.leaves.end(),
+                                [&](const Value &leaf) { return leaf.node == values[i].node && leaf.index == values[i].index; });
+      long number = found == schedule.leaves.end() ? -1 : long(found - schedule.leaves.begin());
+      PyList_SET_ITEM(numbers, Py_ssize_t(i), PyLong_FromLong(number));
+    }
+    return numbers;
+  });
+}
 PyObject *partitioned(PyObject *, PyObject *list) { return program(list, tracing::partitionedText); }
 
 } // namespace
@@ -495,6 +514,7 @@ PyMethodDef shardingMethods[] = {
     {"_spmd_shard_to_full", shardToFull, METH_VARARGS, "(tensor, text, sizes): the tensor that the parts make up."},
     {"_spmd_shard_as", shardAs, METH_O, "The tensors of a list, to be sharded alike."},
     {"_spmd_explain", explain, METH_O, "How the program of these tensors (None: the last one) is sharded, and why."},
+    {"_spmd_argument_numbers", argumentNumbers, METH_VARARGS, "(pending tensors, others): which arguments of their program the others are."},
     {"_spmd_explanation_page", explanationPage, METH_VARARGS, "(text of _spmd_explain, title): the text as an HTML page."},
     {"_spmd_partitioned", partitioned, METH_O, "StableHLO of each device for these tensors (None: of the last program)."},
     {nullptr, nullptr, 0, nullptr}};

@@ -673,11 +673,34 @@ def test_visualize(tmp_path, capsys):
         visualize_sharding("nonsense")
 
 
+def test_explain_names_tensors():
+    """A module's parameters by their names, others by the expression that was annotated; everything is there, also what is whole."""
+    mesh = grid(2, 4, names=("data", "model"))
+    model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 16, bias=False)).to("xla")
+    xs.mark_sharding(model[0].weight, mesh, ("model", None))
+    batch = xs.mark_sharding(torch.randn(8, 16).to("xla"), mesh, ("data", None)).global_tensor
+    result = model(batch)
+    named, plain = xs.explain([result], names=model), xs.explain([result])
+    first = r'^argument (\d+) of @main "%s" : tensor<32x16xf32> #sdy\.sharding<@\w+, \[\{"model"\}, \{\}\]>  \(.*cases\.py:\d+\)$'
+    assert re.search(first % r"0\.weight", named, re.M) and re.search(first % r"model\[0\]\.weight", plain, re.M)
+    assert re.search(r'of @main "2\.weight" : tensor<16x32xf32> ', named) and re.search(r'of @main "0\.bias" : tensor<32xf32> ', named)
+    assert re.search(r'of @main "torch\.randn\(8, 16\)\.to\("xla"\)" : tensor<8x16xf32> ', named), "an expression"
+    assert re.search(r"from argument \d+ of @main \"0\.weight\" \(.*\), through stablehlo\.", named)
+    assert re.search(r"^  rule of stablehlo\.dot_general \(.*cases\.py:\d+\): .* reduction=\{", named, re.M)
+    dictionary = xs.explain([result], names={"first layer": model[0].weight})
+    assert '"first layer"' in dictionary
+    with pytest.raises(ValueError, match="together with pending tensors"):
+        xs.explain(names=model)
+    torch_xla.sync()
+    assert '"model[0].weight"' in xs.explain(), "of the program that was compiled last"
+
+
 def test_explain_page(tmp_path):
     x = xs.mark_sharding(torch.randn(8, 8).to("xla"), grid(8, names=("data",)), ("data", None)).global_tensor
     text = xs.explain([x.sum()], file=str(tmp_path / "page.html"))
     page = open(tmp_path / "page.html").read()
     assert "all_reduce" in text and "all_reduce" in page and "&lt;" not in text
+    assert "<summary>annotated (1)</summary>" in page
 
 
 #===-- Mistakes ------------------------------------------------------------------===

@@ -2,6 +2,7 @@
 //===- PropagationTest.cpp - Propagation without IR -----------------------===//
 #include "passes/sharding/Assign.h"
 #include "passes/sharding/Graph.h"
+#include "passes/sharding/Obstacles.h"
 #include "passes/sharding/ReshardSteps.h"
 
 #include "gmock/gmock.h"
@@ -256,10 +257,81 @@ TEST(Graph, ManualAxesStayOutside) {
 
 TEST(Graph, KnowsWhereAxesCameFrom) {
   OneNode node(dot(8, 16, 32), {sharding({open({a}), open()}), std::nullopt});
+  node.graph.recordsSteps = true;
   node.run();
   ASSERT_EQ(node.graph.tensors[2].causes.size(), 1u);
-  EXPECT_EQ(node.graph.tensors[2].causes[0].source, 0);
-  EXPECT_EQ(node.graph.tensors[2].causes[0].dim, 0);
+  const Cause &cause = node.graph.tensors[2].causes[0];
+  EXPECT_EQ(std::tuple(cause.node, cause.source, cause.edge.dim), std::tuple(0, 0, 0));
+  EXPECT_EQ(std::tuple(cause.edge.axis, cause.edge.source, cause.edge.target), std::tuple(a, 0, 2));
+}
+
+/// What is in the way of the first factor that place `place` does not have.
+std::tuple<Obstacle, int> obstacle(const Rule &rule, std::vector<TensorSharding> tensors, int place, bool elementwise = false,
+                                   Direction direction = Direction::Both) {
+  Projection projection;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    bool isOperand = i < rule.operands.size();
+    const TensorFactors &dims = isOperand ? rule.operands[i] : rule.results[i - rule.operands.size()];
+    (isOperand ? projection.operands : projection.results).push_back(project(&tensors[i], dims, rule.factors));
+  }
+  std::vector<Direction> directions(rule.factors.size(), direction);
+  auto missing = missingAxes(rule, projection, directions, place, elementwise);
+  return missing.empty() ? std::tuple(Obstacle::Unfinished, -2) : std::tuple(missing[0].why, missing[0].other);
+}
+
+TEST(Obstacles, AreNamed) {
+  Rule same = identityRule({8}, 1, 1), two = identityRule({8, 8}, 2, 1);
+  TensorSharding split = sharding({open({a})}), whole = sharding({open()});
+  EXPECT_EQ(obstacle(same, {split, sharding({closed()})}, 1), std::tuple(Obstacle::Closed, -1));
+  EXPECT_EQ(obstacle(same, {split, whole}, 1, false, Direction::Backward), std::tuple(Obstacle::Direction, -1));
+  TensorSharding kept = whole;
+  kept.replicated = {a};
+  EXPECT_EQ(obstacle(same, {split, kept}, 1), std::tuple(Obstacle::Kept, -1));
+  Rule blocked = RuleBuilder({1}, {1}).add({0}, {0}, 8, FactorKind::NeedReplication, true).build();
+  EXPECT_EQ(obstacle(blocked, {split, whole}, 1), std::tuple(Obstacle::Blocked, -1));
+  // Two operands with other axes: neither reaches the result.
+  EXPECT_EQ(obstacle(two, {sharding({open({a}), open()}), sharding({open({b}), open()}), sharding({open(), open()})}, 2),
+            std::tuple(Obstacle::Disagreement, 1));
+  // The result has the axis in its other dimension.
+  EXPECT_EQ(obstacle(dot(8, 8, 8), {sharding({open({a}), open()}), sharding({open(), open({a})}), sharding({open({a}), open()})}, 2),
+            std::tuple(Obstacle::Taken, 0));
+  // 3x4 -> 12: nothing of the 3 goes on two devices.
+  Rule merge = RuleBuilder({2}, {1}).add({0}, {0}, 3).add({1}, {0}, 4).build();
+  EXPECT_EQ(obstacle(merge, {sharding({open({a}), open()}), whole}, 1), std::tuple(Obstacle::Uneven, -1));
+  // An operand follows the result, which is closed.
+  EXPECT_EQ(obstacle(identityRule({8}, 2, 1), {split, whole, sharding({closed()})}, 1, true), std::tuple(Obstacle::Follows, 2));
+  // Nothing is missing where nobody has anything.
+  EXPECT_EQ(obstacle(same, {whole, whole}, 1), std::tuple(Obstacle::Unfinished, -2));
+}
+
+/// Of one step over all factors.
+llvm::SmallVector<AxisEdge> edgesOf(const Rule &rule, std::vector<TensorSharding> tensors) {
+  Projection before;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    bool isOperand = i < rule.operands.size();
+    const TensorFactors &dims = isOperand ? rule.operands[i] : rule.results[i - rule.operands.size()];
+    (isOperand ? before.operands : before.results).push_back(project(&tensors[i], dims, rule.factors));
+  }
+  Projection after = before;
+  std::vector<Direction> directions(rule.factors.size(), Direction::Both);
+  propagate(after, directions, rule.factors, mesh, {});
+  return axisEdges(rule, before, after);
+}
+
+TEST(AxisEdges, FirstThatHadAllOfThemIsTheSource) {
+  // Only the second operand had both axes.
+  auto edges = edgesOf(identityRule({8}, 2, 1), {sharding({open({a})}), sharding({open({a, c})}), sharding({open()})});
+  ASSERT_EQ(edges.size(), 3u);
+  EXPECT_EQ(std::tuple(edges[0].axis, edges[0].source, edges[0].target), std::tuple(c, 1, 0));
+  EXPECT_EQ(std::tuple(edges[1].axis, edges[1].source, edges[1].target), std::tuple(a, 1, 2));
+  EXPECT_EQ(std::tuple(edges[2].axis, edges[2].source, edges[2].target), std::tuple(c, 1, 2));
+}
+
+TEST(AxisEdges, PartsOfAnAxisThatMeetAreOne) {
+  Rule merge = RuleBuilder({2}, {1}).add({0}, {0}, 2).add({1}, {0}, 4).build();
+  auto edges = edgesOf(merge, {sharding({open({b0}), open({b1})}), sharding({open()})});
+  ASSERT_EQ(edges.size(), 1u);
+  EXPECT_EQ(std::tuple(edges[0].axis, edges[0].dim, edges[0].factor, edges[0].target), std::tuple(b, 0, 1, 1));
 }
 
 TEST(Assign, LargerTensorsKeepTheirAxes) {

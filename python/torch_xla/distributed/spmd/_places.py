@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Errors of annotations: they name the tensor as the program does, the line, what was expected and what came."""
 import ast
+import functools
 import itertools
 import linecache
 import os
@@ -54,6 +55,25 @@ def _subject(frame, is_method):
         return ast.get_source_segment(source, call.func.value) if isinstance(call.func, ast.Attribute) else None
     first = call.args[0] if call.args else next((keyword.value for keyword in call.keywords if keyword.arg in _TENSORS), None)
     return first and ast.get_source_segment(source, first)
+
+
+@functools.lru_cache(maxsize=16)
+def _calls(source):
+    try:
+        return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and node.args]
+    except SyntaxError:
+        return []
+
+
+def annotated_at(file, line):
+    """The text of the tensor that is annotated on the line; None if that does not say."""
+    source = "".join(linecache.getlines(file))
+    for call in _calls(source):
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if call.lineno <= line <= call.end_lineno and name in ("mark_sharding", "annotate_custom_sharding", "xla_distribute_tensor",
+                                                               "distribute_tensor", "mark_sharding_with_gradients"):
+            return ast.get_source_segment(source, call.args[0])
+    return None
 
 
 def describe(tensor, is_method=False):

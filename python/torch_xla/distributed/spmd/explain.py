@@ -1,21 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the compiler made of the annotations of a graph."""
+import re
+
+import torch
+
 from ... import _XLAC
+from ._places import annotated_at
+from .xla_sharding import unwrap_sharded_tensor
+
+_ARGUMENT = re.compile(r"\bargument (\d+) of @main\b")
 
 
-def explain(tensors=None, file=None):
-    """Every tensor that is split, with its sharding and for every axis the annotation, operation and line it comes from; then every
-    collective with its bytes, line and estimated time. Of the program that computes `tensors` (pending ones), or else of the one that
-    was compiled last. As text; `file`: an HTML file to write besides. RuntimeError if there is no program."""
-    text = _XLAC._spmd_explain(None if tensors is None else list(tensors))
+def explain(tensors=None, file=None, names=None):
+    """Why every tensor is split as it is, or whole: its sharding and for every axis the annotation that it comes from, the operation it
+    came through with the rule's factor, and the user's lines; for a dimension that an axis did not reach, what was in the way; then every
+    collective with its bytes, line and estimated time. Of the program that computes `tensors` (pending ones), or else of the one that was
+    compiled last. As text; `file`: an HTML file to write besides. Arguments are called by the expressions that were annotated, those of
+    pending tensors' programs as `names` says: a module (its parameters and buffers) or a dict of tensors by name. RuntimeError if there
+    is no program."""
+    if names is not None and tensors is None:
+        raise ValueError("explain: expects `names` together with pending tensors, but got names alone")
+    roots = None if tensors is None else list(tensors)
+    text = _XLAC._spmd_explain(roots)
+    text = _with_names(text, {} if names is None else _numbered(roots, names))
     if file is not None:
         with open(file, "w", encoding="utf-8") as out:
             out.write(explain_html(text))
     return text
 
 
+def _numbered(roots, names):
+    """{number of the argument: name}."""
+    if isinstance(names, torch.nn.Module):
+        names = {**dict(names.named_parameters()), **dict(names.named_buffers())}
+    numbers = _XLAC._spmd_argument_numbers(roots, [unwrap_sharded_tensor(tensor) for tensor in names.values()])
+    return {number: name for number, name in zip(numbers, names) if number >= 0}
+
+
+def _with_names(text, names):
+    for line in text.splitlines():
+        found = re.match(rf"{_ARGUMENT.pattern} : .*  \((.+):(\d+)\)$", line)
+        if found and int(found[1]) not in names and (name := annotated_at(found[2], int(found[3]))):
+            names[int(found[1])] = name
+    return _ARGUMENT.sub(lambda found: f'{found[0]} "{names[int(found[1])]}"' if int(found[1]) in names else found[0], text)
+
+
 def explain_html(text, title="Shardings"):
-    """The text of explain() as an HTML page that needs no other file: a table of tensors, one of collectives."""
+    """The text of explain() as an HTML page that needs no other file: tables of tensors, one of collectives."""
     return _XLAC._spmd_explanation_page(text, title)
 
 
