@@ -3,7 +3,10 @@
 // Input:   %0 = call @f(%x) ... func.func private @f(%x: T) -> (T {sdy.sharding = S})
 // Output:  %0 = call @f(%x) {sdy.sharding = #sdy.sharding_per_value<[S]>}
 // Leaves alone calls that say themselves how their results are sharded.
+#include "passes/sharding/ModuleGraph.h"
 #include "passes/sharding/Passes.h"
+#include "passes/sharding/ProgramPasses.h"
+#include "passes/sharding/ShardingWalk.h"
 
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
@@ -19,6 +22,9 @@ namespace millrace::sharding {
 #define GEN_PASS_DEF_PROPAGATETOFUNCRESULTSPASS
 #define GEN_PASS_DEF_PREORDERFUNCSPASS
 #include "passes/sharding/Passes.h.inc"
+#define GEN_PASS_DEF_PROPAGATEUNREDUCEDACROSSCALLBOUNDARIESPASS
+#define GEN_PASS_DEF_PROPAGATECALLSHARDINGTOFUNCRESULTSPASS
+#include "passes/sharding/ProgramPasses.h.inc"
 
 namespace {
 
@@ -65,6 +71,73 @@ struct PropagateToFuncResults : impl::PropagateToFuncResultsPassBase<PropagateTo
         else
           function.removeResultAttr(i, StringAttr::get(&getContext(), sdy::shardingAttrName));
     }
+  }
+};
+
+struct PropagateCallShardingToFuncResults
+    : impl::PropagateCallShardingToFuncResultsPassBase<PropagateCallShardingToFuncResults> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    getOperation().walk([&](func::CallOp call) {
+      auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+      for (auto [i, result] : llvm::enumerate(call.getResults())) {
+        if (!callee)
+          break;
+        if (sdy::TensorShardingAttr sharding = sdy::getSharding(result))
+          callee.setResultAttr(i, sdy::shardingAttrName, sharding);
+        else
+          callee.removeResultAttr(i, StringAttr::get(&getContext(), sdy::shardingAttrName));
+      }
+    });
+  }
+};
+
+/// `old`, or anything, with the unreduced axes of `from`: none of these splits a dimension. Null if there is nothing to say.
+sdy::TensorShardingAttr withUnreducedOf(sdy::TensorShardingAttr from, sdy::TensorShardingAttr old) {
+  if (!from || from.getUnreducedAxes().empty() || (old && (old.getMeshOrRef() != from.getMeshOrRef() || old.getRank() != from.getRank())))
+    return {};
+  if (!old)
+    old = fullyOpen(from.getMeshOrRef(), from.getRank());
+  auto splits = [&](sdy::AxisRefAttr axis) {
+    return llvm::none_of(from.getUnreducedAxes(), [&](sdy::AxisRefAttr each) { return each.getName() == axis.getName(); });
+  };
+  auto dims = llvm::map_to_vector(old.getDimShardings(), [&](sdy::DimensionShardingAttr dim) {
+    SmallVector<sdy::AxisRefAttr> axes(llvm::make_filter_range(dim.getAxes(), splits));
+    return sdy::DimensionShardingAttr::get(dim.getContext(), axes, dim.getIsClosed(), axes.empty() && dim.getIsClosed() ? std::nullopt : dim.getPriority());
+  });
+  SmallVector<sdy::AxisRefAttr> replicated(llvm::make_filter_range(old.getReplicatedAxes(), splits));
+  return sdy::TensorShardingAttr::get(old.getContext(), old.getMeshOrRef(), dims, replicated, from.getUnreducedAxes(), from.getReductionOp());
+}
+
+struct PropagateUnreducedAcrossCallBoundaries
+    : impl::PropagateUnreducedAcrossCallBoundariesPassBase<PropagateUnreducedAcrossCallBoundaries> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    auto resultOf = [](func::FuncOp function, unsigned i) {
+      return function.getResultAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName);
+    };
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
+        if (auto sharding = withUnreducedOf(sdy::getSharding(value), resultOf(function, i)))
+          function.setResultAttr(i, sdy::shardingAttrName, sharding);
+    }
+    SmallVector<std::pair<func::CallOp, func::FuncOp>> calls;
+    getOperation().walk([&](func::CallOp call) {
+      if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
+        calls.push_back({call, callee});
+    });
+    for (auto [call, callee] : calls)
+      for (auto [i, operand] : llvm::enumerate(call.getOperands())) {
+        auto old = callee.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName);
+        if (auto sharding = withUnreducedOf(sdy::getSharding(operand), old))
+          callee.setArgAttr(i, sdy::shardingAttrName, sharding);
+      }
+    for (auto [call, callee] : calls)
+      for (auto [i, result] : llvm::enumerate(call.getResults()))
+        if (auto sharding = withUnreducedOf(resultOf(callee, i), sdy::getSharding(result)))
+          setSharding(result, sharding);
   }
 };
 

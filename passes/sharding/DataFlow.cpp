@@ -82,4 +82,34 @@ sdy::DataFlowEdgeOp edgeOp(Value owner) {
   return owner.hasOneUse() ? dyn_cast<sdy::DataFlowEdgeOp>(*owner.getUsers().begin()) : sdy::DataFlowEdgeOp();
 }
 
+sdy::TensorShardingAttr withoutManual(sdy::ManualComputationOp op, sdy::TensorShardingAttr sharding) {
+  auto isFree = [&](sdy::AxisRefAttr axis) {
+    return llvm::none_of(op.getManualAxes(), [&](StringAttr name) { return name.getValue() == axis.getName(); });
+  };
+  auto keep = [&](ArrayRef<sdy::AxisRefAttr> axes) { return SmallVector<sdy::AxisRefAttr>(llvm::make_filter_range(axes, isFree)); };
+  auto dims = llvm::map_to_vector(sharding.getDimShardings(), [&](sdy::DimensionShardingAttr dim) {
+    return sdy::DimensionShardingAttr::get(dim.getContext(), keep(dim.getAxes()), /*is_closed=*/true, std::nullopt);
+  });
+  return sdy::TensorShardingAttr::get(sharding.getContext(), sharding.getMeshOrRef(), dims, ArrayRef<sdy::AxisRefAttr>(),
+                                      keep(sharding.getUnreducedAxes()), sharding.getReductionOp());
+}
+
+sdy::TensorShardingAttr shardingInRegion(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *parent = argument ? argument.getOwner()->getParentOp() : nullptr;
+  auto pick = [&](std::optional<sdy::TensorShardingPerValueAttr> all) {
+    return all && argument.getArgNumber() < all->getShardings().size() ? all->getShardings()[argument.getArgNumber()]
+                                                                       : sdy::TensorShardingAttr();
+  };
+  if (auto manual = dyn_cast_or_null<sdy::ManualComputationOp>(parent)) {
+    sdy::TensorShardingAttr outside = pick(manual.getInShardings());
+    return outside ? withoutManual(manual, outside) : outside;
+  }
+  if (auto named = dyn_cast_or_null<sdy::NamedComputationOp>(parent))
+    return pick(named.getInShardings());
+  if (Value owner = argument ? edgeOwner(value) : Value(); owner && owner != value)
+    return shardingInRegion(owner);
+  return sdy::getSharding(value);
+}
+
 } // namespace millrace::sharding

@@ -27,4 +27,10 @@ llvm::SmallVector<mlir::Value> otherTargets(mlir::Value owner);
 /// The operation that says how an owner's edge is sharded; null before they have been added.
 sdy::DataFlowEdgeOp edgeOp(mlir::Value owner);
 
+/// How a value is sharded inside of a manual computation: what manual axes have cut is not there anymore.
+sdy::TensorShardingAttr withoutManual(sdy::ManualComputationOp op, sdy::TensorShardingAttr sharding);
+
+/// The sharding of any value; of a region's argument what its owner says. Null: whole.
+sdy::TensorShardingAttr shardingInRegion(mlir::Value value);
+
 } // namespace millrace::sharding

@@ -76,7 +76,16 @@ struct ExportShardings : impl::ExportShardingsPassBase<ExportShardings> {
     SmallVector<StringRef> axes;
     for (StringAttr axis : manual ? manual.getValue() : ArrayRef<StringAttr>())
       axes.push_back(axis.getValue());
-    return named ? namedSharding(sharding, mesh, axes) : sdy::fromSdy(sharding, mesh, axes);
+    if (!named)
+      return sdy::fromSdy(sharding, mesh, axes);
+    bool isWhole = !mesh.isMaximal() && axes.empty() && sharding.getUnreducedAxes().empty() &&
+                   llvm::all_of(sharding.getDimShardings(), [](auto dim) { return dim.getAxes().empty() && dim.getIsClosed(); });
+    if (simplify && isWhole) {
+      sdy::HloSharding anywhere;
+      anywhere.kind = sdy::HloSharding::Kind::Named;
+      return anywhere;
+    }
+    return namedSharding(sharding, mesh, axes);
   }
 
   LogicalResult exportSignature(func::FuncOp function) {
@@ -103,10 +112,34 @@ struct ExportShardings : impl::ExportShardingsPassBase<ExportShardings> {
     return success();
   }
 
+  /// HLO's partitioner takes nothing for granted of these.
+  void addMissing(Operation *op) {
+    sdy::HloSharding sharding;
+    if (isa<stablehlo::SendOp, stablehlo::RecvOp, stablehlo::CreateTokenOp>(op))
+      sharding.kind = sdy::HloSharding::Kind::Maximal;
+    else if (!isa<stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+      return;
+    else if (named)
+      sharding.kind = sdy::HloSharding::Kind::Named;
+    op->setAttr(hloShardingName, StringAttr::get(&getContext(), toString(sharding)));
+  }
+
   LogicalResult exportOperation(Operation *op) {
     auto shardings = op->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName);
-    if (!shardings)
+    if (auto reverse = dyn_cast<stablehlo::ReverseOp>(op); reverse && shardings && wholeReverse &&
+                                                           llvm::any_of(reverse.getDimensions(), [&](int64_t dim) {
+                                                             sdy::TensorShardingAttr one = shardings.getShardings()[0];
+                                                             return dim < one.getRank() && !one.getDimShardings()[dim].getAxes().empty();
+                                                           })) {
+      op->removeDiscardableAttr(sdy::shardingAttrName);
+      op->removeDiscardableAttr(frontend::manualAxes);
       return success();
+    }
+    if (!shardings) {
+      if (controlFlow && !op->hasAttr(hloShardingName))
+        addMissing(op);
+      return success();
+    }
     auto manual = op->getAttrOfType<sdy::ManualAxesAttr>(frontend::manualAxes);
     sdy::HloSharding all;
     all.kind = sdy::HloSharding::Kind::Tuple;

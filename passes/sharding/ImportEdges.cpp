@@ -215,27 +215,53 @@ void constrainEdge(OpOperand &use) {
 }
 
 struct ApplyShardingConstraints : impl::ApplyShardingConstraintsPassBase<ApplyShardingConstraints> {
+  using Base::Base;
   void runOnOperation() override {
-    getOperation().getBody().walk([&](Operation *op) {
-      if (!isa<sdy::ShardingConstraintOp, sdy::ManualComputationOp>(op))
+    int64_t step = 0;
+    getOperation().walk([&](Operation *op) {
+      auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op);
+      if (!constraint && !isa<sdy::ManualComputationOp>(op))
         return;
+      bool saidNothing = constraint && !sdy::getSharding(constraint.getInput());
       for (OpOperand &operand : op->getOpOperands()) {
         if (!isa<ShapedType>(operand.get().getType()))
           continue;
-        if (mayApply(operand.get(), askedBy(operand)))
-          setSharding(operand.get(), askedBy(operand));
-        else
+        if (!mayApply(operand.get(), askedBy(operand))) {
           constrainEdge(operand);
+          continue;
+        }
+        setSharding(operand.get(), askedBy(operand));
+        if (constraint && edges)
+          recordStep(constraint, step);
       }
-      auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op);
-      sdy::ShardingConstraintOp last = constraint ? endOfChain(constraint) : sdy::ShardingConstraintOp();
-      if (!last || last->getBlock() != op->getBlock())
+      // Of several in a row the last holds for what comes later.
+      sdy::ShardingConstraintOp last = saidNothing ? endOfChain(constraint) : sdy::ShardingConstraintOp();
+      if (!last || last == constraint || last->getBlock() != op->getBlock())
         return;
       constraint.getInput().replaceUsesWithIf(last.getResult(), [&](OpOperand &use) {
         return use.getOwner() != constraint && use.getOwner()->getBlock() == last->getBlock() &&
-               last->isBeforeInBlock(use.getOwner());
+               last->isBeforeInBlock(use.getOwner()) && !isa<func::ReturnOp>(use.getOwner());
       });
     });
+  }
+
+  /// As propagation writes it down: the constraint's axes came to its input.
+  static void recordStep(sdy::ShardingConstraintOp constraint, int64_t &step) {
+    MLIRContext *context = constraint.getContext();
+    auto from = sdy::EdgeValueRefAttr::get(context, sdy::EdgeNodeType::Result, 0);
+    auto to = sdy::EdgeValueRefAttr::get(context, sdy::EdgeNodeType::Operand, 0);
+    SmallVector<sdy::AxisToPropagationDetailsAttr> entries;
+    for (sdy::DimensionShardingAttr dim : constraint.getSharding().getDimShardings())
+      for (sdy::AxisRefAttr axis : dim.getAxes())
+        entries.push_back(sdy::AxisToPropagationDetailsAttr::get(context, axis, from, to));
+    if (entries.empty())
+      return;
+    llvm::sort(entries, [](auto a, auto b) {
+      auto key = [](sdy::AxisRefAttr axis) { return std::tuple(axis.getName(), axis.getPreSize()); };
+      return key(a.getAxisName()) < key(b.getAxisName());
+    });
+    auto one = sdy::PropagationOneStepAttr::get(context, step++, entries);
+    constraint->setAttr(sdy::propagationEdgesAttrName, sdy::PropagationEdgesAttr::get(context, one));
   }
 };
 

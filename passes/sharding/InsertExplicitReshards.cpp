@@ -42,40 +42,29 @@ bool isSame(sdy::TensorShardingAttr a, sdy::TensorShardingAttr b) {
 class Inserter {
 public:
   /// `everywhere`: else only what PartialReshards.h does, and at concatenations.
-  Inserter(func::FuncOp function, bool everywhere, bool markPartial)
-      : function(function), builder(function.getContext()), everywhere(everywhere), markPartial(markPartial) {}
+  Inserter(func::FuncOp function, bool everywhere, bool markPartial, bool avoidCalls)
+      : function(function), builder(function.getContext()), everywhere(everywhere), markPartial(markPartial), avoidCalls(avoidCalls) {}
 
   void run() {
     SmallVector<Operation *> ops;
     function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops) {
-      if (auto call = dyn_cast<func::CallOp>(op))
+      if (auto call = dyn_cast<func::CallOp>(op); call && !avoidCalls)
         matchArguments(call);
-      reduceOperands(op, [&](Value value) { return shardingOf(value); });
+      reduceOperands(op, shardingInRegion);
       if (everywhere)
         visit(op);
       else if (isa<stablehlo::ConcatenateOp>(op))
         visit(op, *ruleOf(op));
       else
-        moveProduct(op, [&](Value value) { return shardingOf(value); });
+        moveProduct(op, shardingInRegion);
     }
   }
 
 private:
-  sdy::TensorShardingAttr shardingOf(Value value) {
-    // What a region's argument is sharded like, the owner of its edge says.
-    Value owner = edgeOwner(value);
-    if (owner && isa<OpResult>(owner))
-      return sdy::getSharding(owner);
-    if (auto argument = dyn_cast_or_null<BlockArgument>(owner))
-      if (auto named = dyn_cast<sdy::NamedComputationOp>(argument.getOwner()->getParentOp()))
-        return named.getInShardings() ? named.getInShardings()->getShardings()[argument.getArgNumber()]
-                                      : sdy::TensorShardingAttr();
-    return sdy::getSharding(value);
-  }
-
-  void reshardUse(OpOperand &use, sdy::TensorShardingAttr wanted, Attribute mesh) {
-    sdy::TensorShardingAttr now = shardingOf(use.get());
+  /// `early`: where the value is made, instead of where it is used.
+  void reshardUse(OpOperand &use, sdy::TensorShardingAttr wanted, Attribute mesh, bool early = false) {
+    sdy::TensorShardingAttr now = shardingInRegion(use.get());
     auto shaped = dyn_cast<RankedTensorType>(use.get().getType());
     if (!shaped || isSame(now, wanted))
       return;
@@ -84,7 +73,10 @@ private:
       wanted = sdy::TensorShardingAttr::get(builder.getContext(), mesh,
                                             SmallVector<sdy::DimensionShardingAttr>(shaped.getRank(), closed));
     }
-    builder.setInsertionPoint(use.getOwner());
+    if (early)
+      builder.setInsertionPointAfterValue(use.get());
+    else
+      builder.setInsertionPoint(use.getOwner());
     use.set(sdy::ReshardOp::create(builder, use.get().getLoc(), use.get().getType(), use.get(), wanted));
   }
 
@@ -95,7 +87,7 @@ private:
       auto shaped = dyn_cast<RankedTensorType>(operand.get().getType());
       if (!callee || !shaped)
         continue;
-      sdy::TensorShardingAttr now = shardingOf(operand.get());
+      sdy::TensorShardingAttr now = shardingInRegion(operand.get());
       auto wanted = callee.getArgAttrOfType<sdy::TensorShardingAttr>(operand.getOperandNumber(), sdy::shardingAttrName);
       if (isSame(now, wanted))
         continue;
@@ -114,17 +106,19 @@ private:
       return;
     for (OpOperand &operand : op->getOpOperands()) {
       Value owner = edgeOwner(operand);
-      if (!owner)
+      if (!owner || (avoidCalls && isa<sdy::NamedComputationOp>(op)))
         continue;
       if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
-        match(operand, manual.getInShardings().getShardings()[operand.getOperandNumber()]);
-      else if (!isa_and_nonnull<sdy::ManualComputationOp>(owner.getDefiningOp()))
-        match(operand, shardingOf(owner));
+        match(operand, manual.getInShardings().getShardings()[operand.getOperandNumber()], /*early=*/true);
+      else if (auto around = dyn_cast_or_null<sdy::ManualComputationOp>(owner.getDefiningOp()))
+        match(operand, withoutManual(around, around.getOutShardings().getShardings()[operand.getOperandNumber()]), /*early=*/true);
+      else
+        match(operand, shardingInRegion(owner), /*early=*/true);
     }
     if (isOnOneDevice(op)) {
       // Every device runs it, and one is believed.
       for (OpOperand &operand : op->getOpOperands())
-        if (sdy::TensorShardingAttr now = shardingOf(operand.get()); now && !isSame(now, {}))
+        if (sdy::TensorShardingAttr now = shardingInRegion(operand.get()); now && !isSame(now, {}))
           reshardUse(operand, {}, now.getMeshOrRef());
       return;
     }
@@ -140,10 +134,10 @@ private:
            });
   }
 
-  void match(OpOperand &operand, sdy::TensorShardingAttr wanted) {
-    sdy::TensorShardingAttr now = shardingOf(operand.get());
+  void match(OpOperand &operand, sdy::TensorShardingAttr wanted, bool early = false) {
+    sdy::TensorShardingAttr now = shardingInRegion(operand.get());
     if (now || wanted)
-      reshardUse(operand, wanted, now ? now.getMeshOrRef() : wanted.getMeshOrRef());
+      reshardUse(operand, wanted, now ? now.getMeshOrRef() : wanted.getMeshOrRef(), early);
   }
 
   /// A factor that shares a dimension with others is cut evenly, and only if those before it are cut to the end: else its
@@ -220,9 +214,10 @@ private:
     Attribute name;
     sdy::MeshAttr mesh;
     bool conflict = false;
+    Axes pending; // what some operand or result is to be summed along later
     auto project = [&](ValueRange values, ArrayRef<TensorFactors> dims, SmallVectorImpl<ProjectedTensor> &tensors) {
       for (auto [value, tensor] : llvm::zip_equal(values, dims)) {
-        sdy::TensorShardingAttr attr = shardingOf(value);
+        sdy::TensorShardingAttr attr = shardingInRegion(value);
         std::optional<TensorSharding> sharding;
         if (attr && attr.getRank() == int64_t(tensor.size())) {
           sdy::MeshAttr here = attr.getMesh(op);
@@ -232,7 +227,7 @@ private:
           mesh = here;
           name = attr.getMeshOrRef();
           sharding = fromAttr(attr, mesh);
-          conflict |= !sharding->unreduced.empty();
+          pending.append(sharding->unreduced.begin(), sharding->unreduced.end());
         }
         tensors.push_back(sharding::project(sharding ? &*sharding : nullptr, tensor, rule.factors));
       }
@@ -251,21 +246,36 @@ private:
     SmallVector<Axes> assigned = assignFactors(projection, rule.factors, elements);
     moveToWholeFactors(projection, rule.factors, assigned);
     keepWholeParts(rule, assigned);
-    auto attrFor = [&](const TensorFactors &dims) {
-      return toAttr(sharding::shardingOf(dims, rule.factors, assigned), name, mesh);
+    // Along such axes nothing else can be split; what the operation itself leaves to be summed, its result says.
+    for (auto [factor, axes] : llvm::zip_equal(rule.factors, assigned))
+      for (const Axis &axis : axes)
+        if (factor.kind != FactorKind::Reduction && llvm::any_of(pending, [&](const Axis &each) { return each.overlaps(axis); }))
+          return;
+    auto attrFor = [&](const TensorFactors &dims, sdy::TensorShardingAttr old) {
+      sdy::TensorShardingAttr made = toAttr(sharding::shardingOf(dims, rule.factors, assigned), name, mesh);
+      return !old || old.getUnreducedAxes().empty()
+                 ? made
+                 : sdy::TensorShardingAttr::get(made.getContext(), made.getMeshOrRef(), made.getDimShardings(), made.getReplicatedAxes(),
+                                                old.getUnreducedAxes(), old.getReductionOp());
     };
-    for (auto [operand, dims] : llvm::zip_equal(op->getOpOperands(), rule.operands))
-      reshardUse(operand, attrFor(dims), name);
     Axes reduced;
     for (auto [factor, axes] : llvm::zip_equal(rule.factors, assigned))
       if (factor.kind == FactorKind::Reduction)
-        llvm::append_range(reduced, axes);
+        for (const Axis &axis : axes) {
+          bool isLeft = llvm::any_of(pending, [&](const Axis &each) { return each.contains(axis); });
+          if (!isLeft && llvm::any_of(pending, [&](const Axis &each) { return each.overlaps(axis); }))
+            return;
+          if (!isLeft)
+            reduced.push_back(axis);
+        }
     llvm::sort(reduced);
+    for (auto [operand, dims] : llvm::zip_equal(op->getOpOperands(), rule.operands))
+      reshardUse(operand, attrFor(dims, shardingInRegion(operand.get())), name);
     builder.setInsertionPointAfter(op);
     for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results)) {
       if (!isa<RankedTensorType>(result.getType()))
         continue;
-      sdy::TensorShardingAttr wanted = shardingOf(result), made = attrFor(dims);
+      sdy::TensorShardingAttr wanted = shardingInRegion(result), made = attrFor(dims, wanted);
       SmallPtrSet<Operation *, 2> own;
       Value value = result;
       sdy::ReductionOp kind = reductionOf(op).value_or(sdy::ReductionOp::Sum);
@@ -300,21 +310,21 @@ private:
 
   func::FuncOp function;
   OpBuilder builder;
-  bool everywhere, markPartial;
+  bool everywhere, markPartial, avoidCalls;
 };
 
 struct InsertExplicitReshards : impl::InsertExplicitReshardsPassBase<InsertExplicitReshards> {
   using Base::Base;
   void runOnOperation() override {
     if (!getOperation().isExternal())
-      Inserter(getOperation(), everywhere, markPartial).run();
+      Inserter(getOperation(), everywhere, markPartial, avoidCalls || avoidCallsOld).run();
   }
 };
 
 struct TempExplicitReshards : impl::TempExplicitReshardsForOptimizationsPassBase<TempExplicitReshards> {
   void runOnOperation() override {
     if (!getOperation().isExternal())
-      Inserter(getOperation(), false, false).run();
+      Inserter(getOperation(), false, false, false).run();
   }
 };
 

@@ -17,9 +17,14 @@ namespace millrace::sharding {
 namespace {
 
 struct OptimizeCollectives : impl::OptimizeCollectivesPassBase<OptimizeCollectives> {
+  using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     sdy::populateCollectivePatterns(patterns);
+    if (!reshards)
+      llvm::erase_if(patterns.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {
+        return pattern->getRootKind() && pattern->getRootKind()->getStringRef() == sdy::ReshardOp::getOperationName();
+      });
     // Nothing else: constants stay where propagation has put them.
     GreedyRewriteConfig config;
     config.enableFolding(false).enableConstantCSE(false);

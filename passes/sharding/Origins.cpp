@@ -210,6 +210,15 @@ void attachSteps(ModuleGraph &graph) {
   // Of every operation; of a function all that happened at its results, which stands at the first of them.
   llvm::MapVector<Operation *, SmallVector<sdy::PropagationOneStepAttr>> steps;
   llvm::SmallPtrSet<Operation *, 4> functions;
+  // Constraints that were applied before have written down the first steps.
+  int64_t before = 0;
+  graph.getModule().walk([&](Operation *op) {
+    auto known = op->getAttrOfType<sdy::PropagationEdgesAttr>(sdy::propagationEdgesAttrName);
+    for (sdy::PropagationOneStepAttr step : known ? known.getValue() : ArrayRef<sdy::PropagationOneStepAttr>()) {
+      steps[op].push_back(step);
+      before = std::max(before, step.getStepIndex() + 1);
+    }
+  });
   for (const GraphStep &step : graph.graph.steps) {
     Operation *op = graph.operation(step.node);
     size_t operands = 1;
@@ -253,7 +262,7 @@ void attachSteps(ModuleGraph &graph) {
       };
       return key(a.getAxisName()) < key(b.getAxisName());
     });
-    ofOp.push_back(sdy::PropagationOneStepAttr::get(context, step.number, entries));
+    ofOp.push_back(sdy::PropagationOneStepAttr::get(context, before + step.number, entries));
   }
   for (auto &[op, list] : steps) {
     if (list.empty())

@@ -20,8 +20,14 @@ namespace millrace::sharding {
 struct PipelineOptions {
   /// Also sdy-insert-explicit-reshards: what a partitioner that reads sdy.all_reduce needs, or every change of sharding.
   enum class Reshards { None, Needed, All } reshards = Reshards::None;
-  /// Also sdy-reshard-to-collectives.
-  bool collectives = false;
+  /// Also sdy-reshard-to-collectives, after sdy-split-resharding-dimensions.
+  bool collectives = false, splitDimensions = true;
+  /// Also sdy-remove-all-gather-reduce-scatter-for-cmv1 then.
+  bool leaveProducts = false;
+  /// As in sdy-insert-explicit-reshards.
+  bool markPartial = false, avoidCalls = false;
+  /// What propagation wrote down about itself goes.
+  bool dropDebugInfo = false;
   /// Inputs and outputs keep only axes that divide them.
   bool evenInputsAndOutputs = true;
   /// Inputs and outputs keep only whole axes.

@@ -98,11 +98,16 @@ def AddFuncDataFlowEdgesPass : Sharding_Pass<"sdy-add-func-data-flow-edges", "::
   let summary = "Insert sdy.func_data_flow_edge at arguments of functions that are called and at results of calls";
 }
 
-def ApplyShardingConstraintsPass : Sharding_Pass<"sdy-apply-sharding-constraints", "::mlir::func::FuncOp"> {
+def ApplyShardingConstraintsPass : Sharding_Pass<"sdy-apply-sharding-constraints", "::mlir::ModuleOp"> {
   let summary = "Let a constraint say how its input is sharded, if nobody else does";
   let description = [{ The input of a constraint, or of a manual computation, gets the constraint's sharding if it has none,
-    comes from no data-flow edge, the sharding is closed, and no other constraint disagrees. Later uses of a value that is
-    constrained once use the constrained value. }];
+    comes from no data-flow edge, the sharding is closed, and no other constraint disagrees. Where several constraints follow one
+    another, later uses of a value that had no sharding use the last one's result. }];
+  let options = [
+    Option<"origins", "debug-sharding-origins", "bool", "false",
+           "for propagation with this option, which knows constraints' inputs by their constraints; nothing is written down here">,
+    Option<"edges", "debug-propagation-edge-sharding", "bool", "false",
+           "say on constraints that their axes came to their inputs, as the first steps of propagation">];
 }
 
 def ShardingGroupImportPass : Sharding_Pass<"sdy-sharding-group-import", "::mlir::ModuleOp"> {
@@ -227,7 +232,9 @@ def InsertExplicitReshardsPass : Sharding_Pass<"sdy-insert-explicit-reshards", "
   let options = [
     Option<"everywhere", "enable-full-version", "bool", "false", "at all operations">,
     Option<"markPartial", "mark-partial-result-with-unreduced-axes", "bool", "false",
-           "what an all_reduce follows says so: its sharding has the axes of the sum as unreduced">];
+           "what an all_reduce follows says so: its sharding has the axes of the sum as unreduced">,
+    Option<"avoidCalls", "avoid-reshards-on-calls", "bool", "false", "operands of calls and named computations stay as they are">,
+    Option<"avoidCallsOld", "avoid-reshards-on-named-computations", "bool", "false", "avoid-reshards-on-calls under its older name">];
 }
 
 def TempExplicitReshardsForOptimizationsPass : Sharding_Pass<"sdy-temp-explicit-reshards-for-optimizations", "::mlir::func::FuncOp"> {

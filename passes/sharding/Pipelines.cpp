@@ -27,7 +27,7 @@ struct Dump {
   }
 };
 
-void addImport(OpPassManager &pm, Dump &dump, bool inlineAll = false) {
+void addImport(OpPassManager &pm, Dump &dump, bool inlineAll = false, const ApplyShardingConstraintsPassOptions &constraints = {}) {
   if (inlineAll) {
     calls::InlineCallsPassOptions all;
     all.keepFrom = ~0u;
@@ -47,14 +47,15 @@ void addImport(OpPassManager &pm, Dump &dump, bool inlineAll = false) {
   dump.add(pm, "before_propagation");
   pm.addPass(createAddDataFlowEdgesPass());
   // After edges: a value that an edge stands for is the edge's to shard.
-  pm.addNestedPass<func::FuncOp>(createApplyShardingConstraintsPass());
+  pm.addPass(createApplyShardingConstraintsPass(constraints));
   // After constraints: members of a group may have got different shardings.
   pm.addPass(createShardingGroupImportPass());
 }
 
 void addExport(OpPassManager &pm, const PipelineOptions &options, Dump &dump, bool oneFunctionPerName = false) {
   pm.addNestedPass<func::FuncOp>(createConstantOrScalarMergerPass());
-  pm.addPass(createRemoveShardingGroupsPass());
+  if (options.constraintsToReshards || options.reshards != PipelineOptions::Reshards::None)
+    pm.addPass(createRemoveShardingGroupsPass());
   if (options.constraintsToReshards)
     pm.addNestedPass<func::FuncOp>(createShardingConstraintToReshardPass());
   pm.addNestedPass<func::FuncOp>(createSinkDataFlowEdgesPass());
@@ -66,16 +67,27 @@ void addExport(OpPassManager &pm, const PipelineOptions &options, Dump &dump, bo
   dump.add(pm, "after_propagation");
   if (options.reshards != PipelineOptions::Reshards::None) {
     bool everywhere = options.reshards == PipelineOptions::Reshards::All;
-    pm.addNestedPass<func::FuncOp>(createInsertExplicitReshardsPass({.everywhere = everywhere}));
+    pm.addNestedPass<func::FuncOp>(createInsertExplicitReshardsPass(
+        {.everywhere = everywhere, .markPartial = options.markPartial, .avoidCalls = options.avoidCalls}));
     dump.add(pm, everywhere ? "after_explicit_reshards" : "after_post_propagation_optimizations");
+    // Two reshards in a row are one, before either becomes collectives; else they stay as they were written.
+    pm.addNestedPass<func::FuncOp>(createOptimizeCollectivesPass({.reshards = options.collectives}));
   }
   if (options.collectives) {
+    if (options.splitDimensions)
+      pm.addNestedPass<func::FuncOp>(createSplitReshardingDimensionsPass());
     pm.addNestedPass<func::FuncOp>(createReshardToCollectivesPass());
+    // An all_reduce from above and a slice from here are one reduce_scatter.
+    pm.addNestedPass<func::FuncOp>(createOptimizeCollectivesPass());
+    if (options.leaveProducts)
+      pm.addNestedPass<func::FuncOp>(createRemoveAllGatherReduceScatterForCMV1Pass());
     dump.add(pm, "after_reshard_to_collectives");
   }
   // Behind everything that reduces on purpose.
   if (options.reshards != PipelineOptions::Reshards::None)
     pm.addNestedPass<func::FuncOp>(createVerifyUnreducedAxesPass());
+  if (options.dropDebugInfo)
+    pm.addPass(createRemovePropagationDebugInfoPass());
   if (options.dropRules)
     pm.addNestedPass<func::FuncOp>(createDropShardingRulesPass());
   pm.addPass(createExportNamedComputationsPass({.dedupFunctionsFully = oneFunctionPerName}));
@@ -113,23 +125,47 @@ struct ImportFlags : PassPipelineOptions<ImportFlags> {
 
 struct ExportFlags : PassPipelineOptions<ExportFlags> {
   Option<std::string> dump{*this, "module-dump-directory", llvm::cl::desc("write the module to this folder on the way")};
+  Option<std::string> newerDump{*this, "dump-directory", llvm::cl::desc("module-dump-directory under its newer name")};
   Option<bool> collectives{*this, "enable-insert-explicit-collectives",
                            llvm::cl::desc("make every change of sharding an sdy collective"), llvm::cl::init(false)};
   Option<bool> subAxes{*this, "remove-sub-axes-in-input-output-shardings",
                        llvm::cl::desc("inputs and outputs are split by whole axes"), llvm::cl::init(false)};
   Option<bool> keepConstraints{*this, "skip-convert-to-reshard", llvm::cl::desc("constraints stay"), llvm::cl::init(false)};
+  Option<bool> keepAll{*this, "avoid-export-for-partitioning", llvm::cl::desc("constraints and groups stay, no reshards: may be propagated again"),
+                       llvm::cl::init(false)};
+  Option<bool> evenSignatures{*this, "update-non-divisible-input-output-shardings",
+                              llvm::cl::desc("inputs and outputs keep only axes that divide them"), llvm::cl::init(true)};
+  Option<bool> markPartial{*this, "mark-partial-result-with-unreduced-axes", llvm::cl::desc("as in sdy-insert-explicit-reshards"),
+                           llvm::cl::init(false)};
+  Option<bool> avoidCalls{*this, "avoid-reshards-on-calls", llvm::cl::desc("as in sdy-insert-explicit-reshards"), llvm::cl::init(false)};
+  Option<bool> oneByOne{*this, "disable-split-resharding-dimensions", llvm::cl::desc("without sdy-split-resharding-dimensions"),
+                        llvm::cl::init(false)};
+  Option<bool> leaveProducts{*this, "remove-all-gather-reduce-scatter-for-cmv1",
+                             llvm::cl::desc("also sdy-remove-all-gather-reduce-scatter-for-cmv1"), llvm::cl::init(false)};
+  Option<bool> dumpOrigins{*this, "dump-sharding-origins", llvm::cl::desc("in dumped modules, where axes come from; not in the result"),
+                           llvm::cl::init(false)};
+  Option<bool> dumpEdges{*this, "dump-propagation-edges", llvm::cl::desc("in dumped modules, through what axes came; not in the result"),
+                         llvm::cl::init(false)};
   Option<bool> keepRules{*this, "keep-sharding-rules", llvm::cl::desc("rules stay on operations"), llvm::cl::init(false)};
   Option<bool> dedup{*this, "dedup-functions-fully", llvm::cl::desc("as in sdy-export-named-computations"), llvm::cl::init(false)};
 
   PipelineOptions get() const {
     PipelineOptions options;
-    options.reshards = collectives ? PipelineOptions::Reshards::All : PipelineOptions::Reshards::Needed;
-    options.collectives = collectives;
+    if (!keepAll)
+      options.reshards = collectives ? PipelineOptions::Reshards::All : PipelineOptions::Reshards::Needed;
+    options.collectives = collectives && !keepAll;
+    options.markPartial = markPartial;
+    options.avoidCalls = avoidCalls;
+    options.splitDimensions = !oneByOne;
+    options.leaveProducts = leaveProducts;
+    options.evenInputsAndOutputs = evenSignatures;
     options.wholeAxes = subAxes;
-    options.constraintsToReshards = !keepConstraints;
+    options.constraintsToReshards = !keepConstraints && !keepAll;
+    options.dropDebugInfo = dumpOrigins || dumpEdges;
     options.dropRules = !keepRules;
     return options;
   }
+  std::string dumpTo() const { return dump.empty() ? newerDump : dump; }
 };
 
 struct PropagationFlags : ExportFlags {
@@ -148,6 +184,16 @@ struct PropagationFlags : ExportFlags {
 } // namespace
 
 void registerShardingPipelines() {
+  // Shardy's older names.
+  PassPipelineRegistration<>("sdy-constant-merger", "sdy-constant-or-scalar-merger under its older name", [](OpPassManager &pm) {
+    pm.addNestedPass<func::FuncOp>(createConstantOrScalarMergerPass());
+  });
+  PassPipelineRegistration<>("sdy-sharding-group-cleanup", "sdy-remove-sharding-groups under its older name",
+                             [](OpPassManager &pm) { pm.addPass(createRemoveShardingGroupsPass()); });
+  PassPipelineRegistration<>("sdy-group-canonicalization", "sdy-sharding-group-import under its older name",
+                             [](OpPassManager &pm) { pm.addPass(createShardingGroupImportPass()); });
+  PassPipelineRegistration<>("sdy-equilise-call-and-func-result-shardings", "sdy-propagate-sharding-from-func-to-call under its older name",
+                             [](OpPassManager &pm) { pm.addPass(createPropagateShardingFromFuncToCallPass()); });
   PassPipelineRegistration<ImportFlags>("sdy-import-pipeline", "Prepare a module for sharding propagation",
                                         [](OpPassManager &pm, const ImportFlags &flags) {
                                           Dump dump{flags.dump};
@@ -155,7 +201,7 @@ void registerShardingPipelines() {
                                         });
   PassPipelineRegistration<ExportFlags>("sdy-export-pipeline", "Undo what sharding propagation needed",
                                         [](OpPassManager &pm, const ExportFlags &flags) {
-                                          Dump dump{flags.dump};
+                                          Dump dump{flags.dumpTo()};
                                           addExport(pm, flags.get(), dump, flags.dedup);
                                         });
   PassPipelineRegistration<PropagationFlags>(
@@ -165,8 +211,8 @@ void registerShardingPipelines() {
         propagation.conservative = flags.conservative;
         propagation.debugShardingOrigins = flags.origins;
         propagation.debugEdgeSourceSharding = flags.edges || flags.newerEdges;
-        Dump dump{flags.dump};
-        addImport(pm, dump, !flags.late);
+        Dump dump{flags.dumpTo()};
+        addImport(pm, dump, !flags.late, {.origins = flags.origins, .edges = propagation.debugEdgeSourceSharding});
         pm.addPass(createUserPriorityPropagationPass(propagation));
         addExport(pm, flags.get(), dump, flags.dedup || flags.nonFlat);
       });

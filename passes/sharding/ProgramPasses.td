@@ -44,6 +44,28 @@ def DeduplicateConstantsPass : ShardingProgram_Pass<"sdy-deduplicate-constants",
 def OptimizeCollectivesPass : ShardingProgram_Pass<"sdy-optimize-collectives", "::mlir::func::FuncOp"> {
   let summary = "Drop sdy collectives that move nothing, and join those that are one together";
   let description = [{ all_reduce and all_slice become reduce_scatter, two all_to_all one, all_gather and all_slice nothing. }];
+  let options = [Option<"reshards", "fuse-reshards", "bool", "true", "reshards of one value in a row become one, too">];
+}
+
+def SplitReshardingDimensionsPass : ShardingProgram_Pass<"sdy-split-resharding-dimensions", "::mlir::func::FuncOp"> {
+  let summary = "Reshard with dimensions of their own for axes that go different ways";
+  let description = [{ A dimension whose axes are to be in several others, or come from several, is split by a reshape: what is left
+    between two reshapes are exchanges between whole dimensions, without a permutation of devices before. }];
+}
+
+def RemoveAllGatherReduceScatterForCMV1Pass
+    : ShardingProgram_Pass<"sdy-remove-all-gather-reduce-scatter-for-cmv1", "::mlir::func::FuncOp"> {
+  let summary = "Leave all_gather before and reduce_scatter behind products to a partitioner that overlaps them with the product";
+}
+
+def PropagateUnreducedAcrossCallBoundariesPass
+    : ShardingProgram_Pass<"sdy-propagate-unreduced-across-call-boundaries", "::mlir::ModuleOp"> {
+  let summary = "What is to be summed later is so in functions and for their callers, too";
+}
+
+def PropagateCallShardingToFuncResultsPass
+    : ShardingProgram_Pass<"sdy-propagate-call-sharding-to-func-results", "::mlir::ModuleOp"> {
+  let summary = "Give results of functions the shardings that their calls say, or none";
 }
 
 def SaveModulePass : ShardingProgram_Pass<"sdy-save-module", "::mlir::ModuleOp"> {

@@ -7,9 +7,7 @@
 using namespace llvm;
 
 namespace millrace::sharding {
-namespace {
 
-/// Cuts the axes of both sides where one of the other side begins or ends, so that what overlaps is equal.
 void align(DimAxes &a, DimAxes &b) {
   SmallVector<Axis> all;
   for (const DimAxes *side : {&a, &b})
@@ -36,6 +34,8 @@ void align(DimAxes &a, DimAxes &b) {
       axes = cut;
     }
 }
+
+namespace {
 
 size_t commonPrefix(AxesRef a, AxesRef b) {
   size_t length = 0;

@@ -11,6 +11,9 @@ namespace millrace::sharding {
 /// Axes of every dimension, major to minor.
 using DimAxes = llvm::SmallVector<Axes, 4>;
 
+/// Cuts the axes of both sides where one of the other side begins or ends, so that what overlaps is equal.
+void align(DimAxes &a, DimAxes &b);
+
 struct ReshardStep {
   enum class Kind { Slice, Permute, Exchange, Gather } kind;
   DimAxes axes;         ///< Slice: added, Gather: taken away, by dimension

@@ -2,7 +2,8 @@
 //===- ReshardToCollectives.cpp - Reshards become collectives of sdy ------===//
 // Input:   %1 = sdy.reshard %0 <@mesh, [{}, {"x"}]>                 // %0 is sharded [{"x"}, {}]
 // Output:  %1 = sdy.all_to_all [{"x"}: 0->1] %0 out_sharding=<@mesh, [{}, {"x"}]>
-// Leaves alone reshards between meshes, to unreduced values, of pending maxima, and those that ReshardSteps.h knows no way for.
+// Leaves alone reshards between meshes, those that make values unreduced, and those that ReshardSteps.h knows no way for.
+#include "passes/sharding/DataFlow.h"
 #include "passes/sharding/ModuleGraph.h"
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/ReshardSteps.h"
@@ -35,9 +36,10 @@ sdy::ListOfAxisRefListsAttr listOf(const DimAxes &dims, sdy::MeshAttr mesh) {
 }
 
 void convert(sdy::ReshardOp op, bool keepRedundant) {
-  sdy::TensorShardingAttr after = op.getSharding(), before = sdy::getSharding(op.getInput());
+  sdy::TensorShardingAttr after = op.getSharding(), before = shardingInRegion(op.getInput());
   sdy::MeshAttr mesh = after.getMesh(op);
-  if (!mesh || mesh.isMaximal() || !after.getUnreducedAxes().empty())
+  auto isPendingBefore = [&](sdy::AxisRefAttr axis) { return before && llvm::is_contained(before.getUnreducedAxes(), axis); };
+  if (!mesh || mesh.isMaximal() || !llvm::all_of(after.getUnreducedAxes(), isPendingBefore))
     return;
   DimAxes from(after.getRank()), to;
   for (sdy::DimensionShardingAttr dim : after.getDimShardings())
@@ -55,23 +57,26 @@ void convert(sdy::ReshardOp op, bool keepRedundant) {
     op.emitRemark("stays: no sequence of collectives is known");
     return;
   }
-  bool isPending = before && !before.getUnreducedAxes().empty();
+  // What is summed here; the rest stays to be summed.
+  SmallVector<sdy::AxisRefAttr> summed;
+  for (sdy::AxisRefAttr axis : before ? before.getUnreducedAxes() : ArrayRef<sdy::AxisRefAttr>())
+    if (!llvm::is_contained(after.getUnreducedAxes(), axis))
+      summed.push_back(axis);
+  bool isPending = !summed.empty();
+  auto outSharding = [&](const DimAxes &dims) {
+    sdy::TensorShardingAttr closed = closedSharding(dims, after.getMeshOrRef(), mesh);
+    return sdy::TensorShardingAttr::get(op.getContext(), closed.getMeshOrRef(), closed.getDimShardings(), ArrayRef<sdy::AxisRefAttr>(),
+                                        after.getUnreducedAxes(), after.getUnreducedAxes().empty() ? sdy::ReductionOp::Sum : before.getReductionOp());
+  };
   if (keepRedundant && steps->empty() && !isPending)
     return;
   OpBuilder builder(op);
   Value value = op.getInput();
-  if (!before && !steps->empty()) {
-    // The collectives verify where they start from.
-    if (auto result = dyn_cast<OpResult>(value); !result && !isa<func::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp()))
-      return;
-    setSharding(value, closedSharding(from, after.getMeshOrRef(), mesh));
-  }
   if (isPending)
     value = sdy::AllReduceOp::create(builder, op.getLoc(), value.getType(), value,
-                                     sdy::AxisRefListAttr::get(op.getContext(), before.getUnreducedAxes()), before.getReductionOp(),
-                                     closedSharding(from, after.getMeshOrRef(), mesh));
+                                     sdy::AxisRefListAttr::get(op.getContext(), summed), before.getReductionOp(), outSharding(from));
   for (const ReshardStep &step : *steps) {
-    sdy::TensorShardingAttr out = closedSharding(step.result, after.getMeshOrRef(), mesh);
+    sdy::TensorShardingAttr out = outSharding(step.result);
     Location loc = op.getLoc();
     switch (step.kind) {
     case ReshardStep::Kind::Slice:

@@ -73,11 +73,18 @@ struct RoundTripImportOptions {
 };
 /// Adds passes from the form above to sdy. Tuples have to be gone.
 void addRoundTripImport(mlir::OpPassManager &pm, const RoundTripImportOptions &options = {});
+struct StablehloExportOptions {
+  ExportShardingsPassOptions shardings;
+  ExportOpsPassOptions operations;
+  bool allReduceScatter = false;   ///< of xla-sdy-stablehlo-export-manual-reduction-collectives
+  bool eraseManual = false;        ///< of xla-sdy-stablehlo-round-trip-shard-map-export
+  bool oneFunctionPerName = false; ///< of sdy-export-named-computations
+};
 /// Adds passes from sdy to mhlo.sharding strings and custom calls.
-void addStablehloExport(mlir::OpPassManager &pm, bool named = false);
+void addStablehloExport(mlir::OpPassManager &pm, const StablehloExportOptions &options = {});
 
 /// The pipelines by name: xla-sdy-round-trip-export-pipeline, xla-sdy-round-trip-import-pipeline,
-/// xla-sdy-stablehlo-export-pipeline.
+/// xla-sdy-stablehlo-export-pipeline, xla-sdy-stablehlo-import-pipeline; and passes under names that XLA had for them.
 void registerRoundTripPipelines();
 
 } // namespace millrace::sharding

@@ -72,7 +72,12 @@ struct RoundTripExportOps : impl::RoundTripExportOpsPassBase<RoundTripExportOps>
 };
 
 struct ExportOps : impl::ExportOpsPassBase<ExportOps> {
+  using Base::Base;
   void runOnOperation() override {
+    if (!asCalls || asCopies) {
+      getOperation().emitError("constraints become @Sharding calls: there is no mhlo.copy here");
+      return signalPassFailure();
+    }
     for (Operation *op : collect<sdy::ConstantOp, sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp,
                                  sdy::AllGatherOp, sdy::AllSliceOp, sdy::AllToAllOp, sdy::CollectivePermuteOp,
                                  sdy::ReduceScatterOp, sdy::AllReduceOp>(getOperation())) {

@@ -31,25 +31,49 @@ def RoundTripExportShardyAttrsPass
   let description = [{ HLO has no attributes at results: those of functions go to @xla.sdy.FuncResultSharding calls. }];
 }
 
+def ExportManualReductionCollectivesPass
+    : ShardingRoundTrip_Pass<"xla-sdy-stablehlo-export-manual-reduction-collectives", "::mlir::ModuleOp"> {
+  let summary = "Make pending sums, and what ends them, manual computations with collectives of StableHLO";
+  let description = [{ An sdy.all_reduce or sdy.reduce_scatter of what is said to be unreduced, and what makes a value unreduced, run on parts
+    inside of a manual computation of all axes. Transposes and reshapes whose results are unreduced have unreduced operands. }];
+  let options = [Option<"allReduceScatter", "export-all-reduce-scatter", "bool", "false",
+                        "every sdy.reduce_scatter: it says what of its operand is unreduced">];
+}
+
 def ExportShardingsPass : ShardingRoundTrip_Pass<"xla-sdy-stablehlo-export-shardings", "::mlir::ModuleOp"> {
   let summary = "Write shardings as mhlo.sharding strings, and remove meshes";
-  let options = [Option<"named", "enable-hlo-sharding-v3", "bool", "false", "axes of a named mesh instead of tiles">];
+  let options = [
+    Option<"named", "enable-hlo-sharding-v3", "bool", "false", "axes of a named mesh instead of tiles">,
+    Option<"simplify", "simplify-replicated-shardings", "bool", "false", "with names: of what is whole everywhere, no mesh is named">,
+    Option<"wholeReverse", "clear-reverse-op-sharding", "bool", "false", "nothing of reverses of split dimensions">,
+    Option<"controlFlow", "add-missing-sharding-to-control-flow", "bool", "false",
+           "loops and branches without shardings are replicated, and sends, receives and tokens on device 0">];
 }
 
 def ExportOpsPass : ShardingRoundTrip_Pass<"xla-sdy-export-ops", "::mlir::ModuleOp"> {
   let summary = "Turn what changes shardings into @Sharding calls, and constants of sdy into those of StableHLO";
   let description = [{ For a partitioner that reads mhlo.sharding: sdy collectives say where a value is to be, too, and an
     sdy.all_reduce is left to it. }];
+  let options = [
+    Option<"asCalls", "keep-hlo-sharding-constraints", "bool", "true", "refused if false: there is no mhlo.copy here">,
+    Option<"asCopies", "export-sharding-constraints-to-mhlo-copy", "bool", "false", "refused if true: there is no mhlo.copy here">];
 }
 
 def ShardMapExportPass : ShardingRoundTrip_Pass<"xla-sdy-stablehlo-round-trip-shard-map-export", "::mlir::ModuleOp"> {
   let summary = "Put manual computations between @SPMDFullToShardShape and @SPMDShardToFullShape";
+  let options = [Option<"eraseEmpty", "erase-manual-computations", "bool", "false", "without those calls where no axis is manual">];
 }
 
 //===-- Import ------------------------------------------------------------===//
 
 def ImportConstantsPass : ShardingRoundTrip_Pass<"xla-sdy-import-constants", "::mlir::func::FuncOp"> {
   let summary = "Turn constants of StableHLO into those of sdy, which nobody folds or merges";
+}
+
+def ImportShardingsPass : ShardingRoundTrip_Pass<"xla-sdy-import-shardings", "::mlir::ModuleOp"> {
+  let summary = "Turn all mhlo.sharding strings into shardings over one mesh, and meshes of single devices";
+  let description = [{ Axes are `_axis_0`, `_axis_1`, ..., or those of the first string that names a mesh. What is on device N is over
+    @single_device_N. }];
 }
 
 def RoundTripImportShardyAttrsPass

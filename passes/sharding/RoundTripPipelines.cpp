@@ -4,6 +4,7 @@
 
 #include "passes/calls/Passes.h"
 #include "passes/sharding/Passes.h"
+#include "passes/sharding/ProgramPasses.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -31,12 +32,14 @@ void addRoundTripImport(OpPassManager &pm, const RoundTripImportOptions &options
   }
 }
 
-void addStablehloExport(OpPassManager &pm, bool named) {
-  pm.addPass(createExportNamedComputationsPass());
-  pm.addPass(createExportOpsPass());
+void addStablehloExport(OpPassManager &pm, const StablehloExportOptions &options) {
+  // While collectives are sdy's, and their operands say what is to be summed.
+  pm.addPass(createExportManualReductionCollectivesPass({.allReduceScatter = options.allReduceScatter}));
+  pm.addPass(createExportNamedComputationsPass({.dedupFunctionsFully = options.oneFunctionPerName}));
+  pm.addPass(createExportOpsPass(options.operations));
   // After the operations above: inside of manual computations they are marked like all others.
-  pm.addPass(createShardMapExportPass());
-  pm.addPass(createExportShardingsPass({.named = named}));
+  pm.addPass(createShardMapExportPass({.eraseEmpty = options.eraseManual}));
+  pm.addPass(createExportShardingsPass(options.shardings));
 }
 
 namespace {
@@ -59,6 +62,26 @@ struct ExportFlags : PassPipelineOptions<ExportFlags> {
   Option<bool> keepMeshesInlined{*this, "keep-meshes-inlined", llvm::cl::desc("meshes inside of shardings stay there"),
                                  llvm::cl::init(false)};
   Option<bool> named{*this, namedFlag, llvm::cl::desc(namedText), llvm::cl::init(false)};
+};
+
+struct StablehloFlags : PassPipelineOptions<StablehloFlags> {
+  Option<bool> named{*this, namedFlag, llvm::cl::desc(namedText), llvm::cl::init(false)};
+  Option<bool> simplify{*this, "simplify-replicated-shardings", llvm::cl::desc("as in xla-sdy-stablehlo-export-shardings"), llvm::cl::init(false)};
+  Option<bool> wholeReverse{*this, "clear-reverse-op-sharding", llvm::cl::desc("as in xla-sdy-stablehlo-export-shardings"), llvm::cl::init(false)};
+  Option<bool> controlFlow{*this, "add-missing-sharding-to-control-flow", llvm::cl::desc("as in xla-sdy-stablehlo-export-shardings"),
+                           llvm::cl::init(true)};
+  Option<bool> asCalls{*this, "keep-hlo-sharding-constraints", llvm::cl::desc("as in xla-sdy-export-ops"), llvm::cl::init(true)};
+  Option<bool> asCopies{*this, "export-sharding-constraints-to-mhlo-copy", llvm::cl::desc("as in xla-sdy-export-ops"), llvm::cl::init(false)};
+  Option<bool> allReduceScatter{*this, "enable-reduce-scatter-export",
+                                llvm::cl::desc("every sdy.reduce_scatter becomes StableHLO's, in a manual computation"), llvm::cl::init(false)};
+  Option<bool> eraseManual{*this, "erase-manual-computations", llvm::cl::desc("as in xla-sdy-stablehlo-round-trip-shard-map-export"),
+                           llvm::cl::init(false)};
+  Option<bool> dedup{*this, "dedup-functions-fully", llvm::cl::desc("as in sdy-export-named-computations"), llvm::cl::init(false)};
+};
+
+/// Of passes that XLA had before Shardy.
+struct DedupFlag : PassPipelineOptions<DedupFlag> {
+  Option<bool> dedup{*this, "dedup-functions-fully", llvm::cl::desc("as in Shardy's pass"), llvm::cl::init(false)};
 };
 
 struct OnlyNamed : PassPipelineOptions<OnlyNamed> {
@@ -93,8 +116,40 @@ void registerRoundTripPipelines() {
       [](OpPassManager &pm, const ExportFlags &flags) {
         addRoundTripExport(pm, flags.keepMeshesInlined, flags.named);
       });
-  PassPipelineRegistration<OnlyNamed>("xla-sdy-stablehlo-export-pipeline", "Write sdy as mhlo.sharding strings, for partitioners of HLO",
-                                      [](OpPassManager &pm, const OnlyNamed &flags) { addStablehloExport(pm, flags.named); });
+  PassPipelineRegistration<StablehloFlags>(
+      "xla-sdy-stablehlo-export-pipeline", "Write sdy as mhlo.sharding strings, for partitioners of HLO",
+      [](OpPassManager &pm, const StablehloFlags &flags) {
+        StablehloExportOptions options;
+        options.shardings = {.named = flags.named, .simplify = flags.simplify, .wholeReverse = flags.wholeReverse, .controlFlow = flags.controlFlow};
+        options.operations = {.asCalls = flags.asCalls, .asCopies = flags.asCopies};
+        options.allReduceScatter = flags.allReduceScatter;
+        options.eraseManual = flags.eraseManual;
+        options.oneFunctionPerName = flags.dedup;
+        addStablehloExport(pm, options);
+      });
+  PassPipelineRegistration<>("xla-sdy-stablehlo-import-pipeline", "Read mhlo.sharding strings, and what is in frontend attributes",
+                             [](OpPassManager &pm) {
+                               pm.addPass(calls::createFlattenTuplesPass());
+                               pm.addPass(createImportShardingsPass());
+                               addRoundTripImport(pm);
+                             });
+  PassPipelineRegistration<>("xla-sdy-import-func-calls", "sdy-import-func-calls under XLA's name, without edges",
+                             [](OpPassManager &pm) { pm.addPass(createImportFuncCallsPass({.dataFlowEdges = false})); });
+  PassPipelineRegistration<>("xla-sdy-import-uninlineable-func-calls", "... of calls with the frontend attribute inlineable = \"false\"",
+                             [](OpPassManager &pm) {
+                               pm.addPass(createImportFuncCallsPass({.onlyUninlineable = true, .dataFlowEdges = false}));
+                             });
+  PassPipelineRegistration<DedupFlag>("xla-sdy-export-named-computations", "sdy-export-named-computations under XLA's name",
+                                      [](OpPassManager &pm, const DedupFlag &flags) {
+                                        pm.addPass(createExportNamedComputationsPass({.dedupFunctionsFully = flags.dedup}));
+                                      });
+  for (StringRef name : {"xla-sdy-flatten-call-graph", "xla-sdy-test-flatten-call-graph"})
+    PassPipelineRegistration<>(name, "sdy-flatten-call-graph under XLA's names",
+                               [](OpPassManager &pm) { pm.addPass(createFlattenCallGraphPass()); });
+  PassPipelineRegistration<DedupFlag>("xla-sdy-unflatten-call-graph", "sdy-unflatten-call-graph under XLA's name",
+                                      [](OpPassManager &pm, const DedupFlag &flags) {
+                                        pm.addPass(createUnflattenCallGraphPass({.dedupFunctionsFully = flags.dedup}));
+                                      });
   PassPipelineRegistration<OnlyNamed>("xla-sdy-round-trip-testing-pipeline",
                                       "xla-sdy-round-trip-export-pipeline and back, as if HLO were between",
                                       [](OpPassManager &pm, const OnlyNamed &flags) {

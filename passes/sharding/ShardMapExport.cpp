@@ -45,6 +45,7 @@ sdy::TensorShardingAttr without(sdy::TensorShardingAttr sharding, ArrayRef<Strin
 }
 
 struct ShardMapExport : impl::ShardMapExportPassBase<ShardMapExport> {
+  using Base::Base;
   void runOnOperation() override {
     SmallVector<sdy::ManualComputationOp> ops;
     getOperation().walk<WalkOrder::PreOrder>([&](sdy::ManualComputationOp op) { ops.push_back(op); });
@@ -124,6 +125,7 @@ struct ShardMapExport : impl::ShardMapExportPassBase<ShardMapExport> {
       mark(made, axes);
       return made->getResult(0);
     };
+    bool isErased = eraseEmpty && op.getManualAxes().empty(); // parts are the whole
     SmallVector<Value> local, global;
     for (auto [value, type, sharding] :
          llvm::zip_equal(op->getOperands(), body.getArgumentTypes(), op.getInShardings().getShardings())) {
@@ -132,7 +134,7 @@ struct ShardMapExport : impl::ShardMapExportPassBase<ShardMapExport> {
         continue;
       }
       Value placed = call(target::sharding, value.getType(), value, sharding, outer);
-      local.push_back(call(target::fullToShard, type, placed, sharding, inner));
+      local.push_back(isErased ? placed : call(target::fullToShard, type, placed, sharding, inner));
     }
     for (auto [argument, value] : llvm::zip_equal(body.getArguments(), local))
       argument.replaceAllUsesWith(value);
@@ -144,7 +146,7 @@ struct ShardMapExport : impl::ShardMapExportPassBase<ShardMapExport> {
         continue;
       }
       Value placed = call(target::sharding, value.getType(), value, sharding, inner);
-      global.push_back(call(target::shardToFull, result.getType(), placed, sharding, outer));
+      global.push_back(isErased ? placed : call(target::shardToFull, result.getType(), placed, sharding, outer));
     }
     op->replaceAllUsesWith(global);
     terminator->erase();

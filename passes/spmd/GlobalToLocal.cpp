@@ -40,37 +40,6 @@ bool GlobalToLocal::Info::isSplit() const {
   return false;
 }
 
-/// What the manual axes have cut is not there anymore inside.
-static sdy::TensorShardingAttr withoutManual(sdy::TensorShardingAttr sharding, ArrayRef<StringAttr> manual) {
-  if (!sharding)
-    return sharding;
-  SmallVector<sdy::DimensionShardingAttr> dims;
-  for (sdy::DimensionShardingAttr dim : sharding.getDimShardings()) {
-    SmallVector<sdy::AxisRefAttr> free;
-    for (sdy::AxisRefAttr axis : dim.getAxes())
-      if (llvm::none_of(manual, [&](StringAttr name) { return name.getValue() == axis.getName(); }))
-        free.push_back(axis);
-    dims.push_back(sdy::DimensionShardingAttr::get(sharding.getContext(), free, true, std::nullopt));
-  }
-  return sdy::TensorShardingAttr::get(sharding.getContext(), sharding.getMeshOrRef(), dims);
-}
-
-sdy::TensorShardingAttr shardingInRegion(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  Operation *parent = argument ? argument.getOwner()->getParentOp() : nullptr;
-  auto pick = [&](std::optional<sdy::TensorShardingPerValueAttr> all) {
-    return all && argument.getArgNumber() < all->getShardings().size() ? all->getShardings()[argument.getArgNumber()]
-                                                                       : sdy::TensorShardingAttr();
-  };
-  if (auto manual = dyn_cast_or_null<sdy::ManualComputationOp>(parent))
-    return withoutManual(pick(manual.getInShardings()), manual.getManualAxes());
-  if (auto named = dyn_cast_or_null<sdy::NamedComputationOp>(parent))
-    return pick(named.getInShardings());
-  if (Value owner = argument ? sharding::edgeOwner(value) : Value(); owner && owner != value)
-    return shardingInRegion(owner);
-  return sdy::getSharding(value);
-}
-
 FailureOr<GlobalToLocal::Info> GlobalToLocal::infoOf(Value value) {
   if (auto known = infos.find(value); known != infos.end())
     return known->second;
@@ -202,7 +171,7 @@ struct ConvertGlobalToLocal : impl::ConvertGlobalToLocalPassBase<ConvertGlobalTo
   using Base::Base;
   void runOnOperation() override {
     GlobalToLocalConfig config{.byReplica = replicaCount > 1 && partitionCount <= 1,
-                               .gatherByDim = perDimAllGather,
+                               .gatherByDim = perDimAllGather || perDimAllGatherOld,
                                .scatterTogether = combineReduceScatter || combineReduceScatterOld,
                                .groupsAsAxes = meshAxesGroups};
     GlobalToLocal converter(getOperation(), config);

@@ -6,15 +6,18 @@
 
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
-#include "passes/spmd/MeshPositions.h"
+#include "passes/sharding/DataFlow.h"
+#include "passes/sharding/MeshPositions.h"
+#include "passes/spmd/Placement.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace millrace::spmd {
 
-/// The sharding of any value; of a region's argument what its owner says, without what manual axes have cut. Null: whole.
-sdy::TensorShardingAttr shardingInRegion(mlir::Value value);
+using sharding::AxisRefs;
+using sharding::MeshPositions;
+using sharding::shardingInRegion;
 
 struct GlobalToLocalConfig {
   bool byReplica = false; ///< devices are replicas instead of partitions

@@ -41,6 +41,7 @@ def ConvertGlobalToLocalPass : Pass<"sdy-convert-global-to-local", "::mlir::Modu
     Option<"partitionCount", "partition-count", "int64_t", "0", "devices that are partitions: all of them unless there are replicas only">,
     Option<"perDimAllGather", "per-dim-all-gather", "bool", "false",
            "one all_gather per dimension, instead of one whose parts are put in place afterwards">,
+    Option<"perDimAllGatherOld", "per-dimension-all-gather", "bool", "false", "per-dim-all-gather under its older name">,
     Option<"combineReduceScatter", "combine-multi-dimensions-reduce-scatter", "bool", "false",
            "several dimensions are scattered by one reduce_scatter, instead of slices of an all_reduce">,
     Option<"combineReduceScatterOld", "combine-multi-dimension-reduce-scatter", "bool", "false",
@@ -63,6 +64,20 @@ def ResolvePermutationFactorsPass : Pass<"sdy-resolve-permutation-factors", "::m
     Option<"partitionCount", "partition-count", "int64_t", "1", "devices that are partitions: all of them unless there are replicas only">,
     Option<"unsafeRandom", "rng-bit-generator-unsafe", "bool", "false",
            "refused if true: devices would draw other bits than one device does">];
+}
+
+def PerInstructionPartitioningPass : Pass<"sdy-per-instruction-partitioning", "::mlir::ModuleOp"> {
+  let summary = "Selected operations run on parts, each in a manual computation of its own";
+  let description = [{
+    To find out which operation is partitioned wrongly: the rest of the program stays as it is. Operations over several meshes, and
+    those whose parts do not divide them, stay too.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
+  let options = [
+    Option<"filter", "filter", "std::string", "", "`selectLow=N`, `selectHigh=N`, `func=NAME` and parts of operations' names; all if empty">,
+    Option<"haloExchange", "enable-halo-exchange", "bool", "true", "as in sdy-resolve-permutation-factors">,
+    Option<"replicaCount", "replica-count", "int64_t", "1", "devices that are replicas">,
+    Option<"partitionCount", "partition-count", "int64_t", "1", "devices that are partitions">];
 }
 
 def PadForDivisibilityPass : Pass<"sdy-pad-for-divisibility", "::mlir::ModuleOp"> {

@@ -92,11 +92,11 @@ func.func @loop(%x: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
   return %0#0 : tensor<8xf32>
 }
 
-// A closed constraint speaks for its input; an open one does not. Later uses take the constrained value.
+// A closed constraint speaks for its input; an open one does not.
 // APPLY-LABEL: @constraints
 // APPLY: %[[A:.*]] = stablehlo.negate %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}]>]>}
-// APPLY: %[[C:.*]] = sdy.sharding_constraint %[[A]] <@mesh, [{"a"}]>
-// APPLY: %[[B:.*]] = stablehlo.sine %[[C]] : tensor<8xf32>
+// APPLY: sdy.sharding_constraint %[[A]] <@mesh, [{"a"}]>
+// APPLY: %[[B:.*]] = stablehlo.sine %[[A]] : tensor<8xf32>
 // APPLY: sdy.sharding_constraint %[[B]] <@mesh, [{"b", ?}]>
 func.func @constraints(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = stablehlo.negate %x : tensor<8xf32>
@@ -104,6 +104,29 @@ func.func @constraints(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %2 = stablehlo.sine %0 : tensor<8xf32>
   %3 = sdy.sharding_constraint %2 <@mesh, [{"b", ?}]> : tensor<8xf32>
   return %1, %3 : tensor<8xf32>, tensor<8xf32>
+}
+
+// Of two in a row the last holds for what comes later, but not for what is returned; nor where the value had a sharding of its own.
+// APPLY-LABEL: @chain
+// APPLY: %[[A:.*]] = stablehlo.negate %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}]>]>}
+// APPLY: %[[FIRST:.*]] = sdy.sharding_constraint %[[A]] <@mesh, [{"a"}]>
+// APPLY: stablehlo.cosine %[[A]]
+// APPLY: %[[LAST:.*]] = sdy.sharding_constraint %[[FIRST]] <@mesh, [{"b"}]>
+// APPLY: %[[SINE:.*]] = stablehlo.sine %[[LAST]]
+// APPLY: %[[OWN:.*]] = stablehlo.negate %arg0 {sdy.sharding
+// APPLY: %[[LATER:.*]] = stablehlo.sine %[[OWN]]
+// APPLY: return %[[A]], %{{.*}}, %[[SINE]], %[[LATER]]
+func.func @chain(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = stablehlo.negate %x : tensor<8xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"a"}]> : tensor<8xf32>
+  %2 = stablehlo.cosine %0 : tensor<8xf32>
+  %3 = sdy.sharding_constraint %1 <@mesh, [{"b"}]> : tensor<8xf32>
+  %4 = stablehlo.sine %0 : tensor<8xf32>
+  %5 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}]>]>} : tensor<8xf32>
+  %6 = sdy.sharding_constraint %5 <@mesh, [{"a"}]> : tensor<8xf32>
+  %7 = sdy.sharding_constraint %6 <@mesh, [{"b"}]> : tensor<8xf32>
+  %8 = stablehlo.sine %5 : tensor<8xf32>
+  return %0, %2, %4, %8 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
 // -----

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- PropagationTest.cpp - Propagation without IR -----------------------===//
 #include "passes/sharding/Assign.h"
+#include "passes/sharding/DimensionSplits.h"
 #include "passes/sharding/Graph.h"
 #include "passes/sharding/Obstacles.h"
 #include "passes/sharding/ReshardSteps.h"
@@ -419,6 +420,39 @@ TEST(ReshardSteps, ShrinkFirstGrowLast) {
   EXPECT_THAT(kinds({{a}, {c}}, {{c}, {a}}), ElementsAre(Permute));
   // Half of an axis goes elsewhere.
   EXPECT_THAT(kinds({{b}, {}}, {{b0}, {b1}}), ElementsAre(Exchange));
+}
+
+//===-- Dimensions that are split for a change of sharding ----------------===//
+
+TEST(DimensionSplits, AxesThatPartGetDimensionsOfTheirOwn) {
+  auto splits = splitsBetween({{a, b, c}, {}, {}}, {{b}, {a}, {c}});
+  ASSERT_EQ(splits.size(), 1u);
+  EXPECT_EQ(splits[0].dim, 0);
+  EXPECT_THAT(splits[0].from, ElementsAre(Axes{a}, Axes{b}, Axes{c}));
+  EXPECT_THAT(splits[0].to, ElementsAre(IsEmpty(), Axes{b}, IsEmpty()));
+  EXPECT_THAT(splits[0].lengths, ElementsAre(2, 4));
+}
+
+TEST(DimensionSplits, AxesThatMeetComeFromDimensionsOfTheirOwn) {
+  auto splits = splitsBetween({{b1}, {a}, {}}, {{}, {}, {a, b1}});
+  ASSERT_EQ(splits.size(), 1u);
+  EXPECT_EQ(splits[0].dim, 2);
+  EXPECT_THAT(splits[0].from, ElementsAre(IsEmpty(), IsEmpty()));
+  EXPECT_THAT(splits[0].to, ElementsAre(Axes{a}, Axes{b1}));
+}
+
+TEST(DimensionSplits, WhatComesInTakesThePlaceOfWhatGoes) {
+  auto splits = splitsBetween({{b, a}, {}}, {{c}, {a}});
+  ASSERT_EQ(splits.size(), 1u);
+  EXPECT_THAT(splits[0].to, ElementsAre(Axes{c}, IsEmpty()));
+  // "b" does not fit where "a" was.
+  EXPECT_THAT(splitsBetween({{a, c}, {}}, {{b}, {c}}), IsEmpty());
+}
+
+TEST(DimensionSplits, OthersStayWhole) {
+  EXPECT_THAT(splitsBetween({{a, b}, {}}, {{}, {a, b}}), IsEmpty());   // they stay together
+  EXPECT_THAT(splitsBetween({{a, b}, {c}}, {{c}, {b}}), IsEmpty());    // another dimension's axis comes in
+  EXPECT_THAT(splitsBetween({{a, b, c}, {}}, {{b}, {a, c}}), IsEmpty()); // "c" comes back to "a"
 }
 
 } // namespace

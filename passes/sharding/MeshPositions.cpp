@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- MeshPositions.cpp - Where devices are along axes of a mesh ---------===//
-#include "passes/spmd/MeshPositions.h"
+#include "passes/sharding/MeshPositions.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
-namespace millrace::spmd {
+namespace millrace::sharding {
 
 SmallVector<MeshPositions::Digit> MeshPositions::digits(AxisRefs axes) const {
   SmallVector<Digit> result;
@@ -53,9 +53,9 @@ SmallVector<int64_t> MeshPositions::restOfDevice(AxisRefs axes) const {
   return rest;
 }
 
-ReplicaGroups MeshPositions::groupsAlong(AxisRefs axes) const {
+std::vector<std::vector<int64_t>> MeshPositions::groupsAlong(AxisRefs axes) const {
   int64_t parts = partsAlong(axes);
-  ReplicaGroups groups(devices / parts);
+  std::vector<std::vector<int64_t>> groups(devices / parts);
   for (auto &group : groups)
     group.resize(parts);
   for (auto [device, both] : llvm::enumerate(llvm::zip_equal(restOfDevice(axes), partOfDevice(axes))))
@@ -63,4 +63,4 @@ ReplicaGroups MeshPositions::groupsAlong(AxisRefs axes) const {
   return groups;
 }
 
-} // namespace millrace::spmd
+} // namespace millrace::sharding

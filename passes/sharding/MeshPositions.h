@@ -3,9 +3,10 @@
 #pragma once
 
 #include "dialects/sdy/Dialect.h"
-#include "passes/spmd/Placement.h"
 
-namespace millrace::spmd {
+#include <vector>
+
+namespace millrace::sharding {
 
 using AxisRefs = llvm::ArrayRef<sdy::AxisRefAttr>;
 
@@ -21,7 +22,7 @@ public:
   /// The part of each device.
   llvm::SmallVector<int64_t> partOfDevice(AxisRefs axes) const;
   /// Devices that differ along `axes` only, in the order of their parts.
-  ReplicaGroups groupsAlong(AxisRefs axes) const;
+  std::vector<std::vector<int64_t>> groupsAlong(AxisRefs axes) const;
   /// The devices' positions apart from `axes`, counted without gaps.
   llvm::SmallVector<int64_t> restOfDevice(AxisRefs axes) const;
 
@@ -38,4 +39,4 @@ private:
   int64_t devices;
 };
 
-} // namespace millrace::spmd
+} // namespace millrace::sharding
