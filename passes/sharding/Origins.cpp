@@ -125,11 +125,8 @@ Origins::Origins(ModuleGraph &graph)
   }
   // Operations with shardings of their own, which Shardy has no names for.
   for (int tensor = 0; tensor < int(entries.size()); ++tensor)
-    if (Value value = graph.place(tensor).value; value && isa<OpResult>(value) && entries[tensor].empty()) {
+    if (Value value = graph.place(tensor).value; value && isa<OpResult>(value) && entries[tensor].empty())
       annotate(value, graph.attrOf(tensor), value.getDefiningOp(), describePlace(graph, tensor));
-      if (selves[tensor].empty())
-        selves[tensor] = describePlace(graph, tensor);
-    }
 }
 
 void Origins::annotate(Value value, sdy::TensorShardingAttr sharding, Operation *user, const std::string &from) {
@@ -191,6 +188,9 @@ void Origins::attach() {
     auto dictionary = [&, &list = list](const std::string &self) {
       NamedAttrList all;
       for (const Entry &entry : list) {
+        // An ordinary operation's own annotation goes without saying.
+        if (self.empty() && entry.from == describePlace(graph, tensor))
+          continue;
         std::string key = entry.name.getName().str();
         if (sdy::SubAxisInfoAttr sub = entry.name.getSubAxisInfo())
           key += ":(" + std::to_string(sub.getPreSize()) + ")" + std::to_string(sub.getSize());
@@ -198,7 +198,8 @@ void Origins::attach() {
       }
       return all.getDictionary(value.getContext());
     };
-    attachTo(value, dictionary(selves[tensor]));
+    if (DictionaryAttr all = dictionary(selves[tensor]); !all.empty())
+      attachTo(value, all);
     if (OpOperand *returned = returnOf(value))
       cast<func::FuncOp>(returned->getOwner()->getParentOp())
           .setResultAttr(returned->getOperandNumber(), kOrigins,
