@@ -15,6 +15,7 @@
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -74,16 +75,15 @@ bool fitTogether(Operation *a, Operation *b) {
   if (a->getName() != b->getName() || a->getAttr("replica_groups") != b->getAttr("replica_groups") ||
       a->hasAttr("channel_handle") != b->hasAttr("channel_handle") || a->getAttr("use_global_device_ids") != b->getAttr("use_global_device_ids"))
     return false;
+  // XLA's own operations, as which jaxlib prints a program, and concatenations have one element type.
+  if (getElementTypeOrSelf(a->getOperand(0)) != getElementTypeOrSelf(b->getOperand(0)))
+    return false;
   if (auto gather = dyn_cast<AllGatherOp>(a))
     return gather.getAllGatherDim() == cast<AllGatherOp>(b).getAllGatherDim();
   if (isa<AllToAllOp>(a))
     return llvm::all_of(llvm::ArrayRef<StringRef>{"split_dimension", "concat_dimension", "split_count"},
                         [&](StringRef name) { return a->getAttr(name) == b->getAttr(name); });
-  if (!sameComputation(a, b))
-    return false;
-  // Concatenated: of one element type.
-  return isa<AllReduceOp>(a) ||
-         cast<ShapedType>(a->getOperand(0).getType()).getElementType() == cast<ShapedType>(b->getOperand(0).getType()).getElementType();
+  return sameComputation(a, b);
 }
 
 /// What must not change places with its like.

@@ -118,6 +118,16 @@ def test_rows_of_different_counts():
     np.testing.assert_array_equal(np.asarray(gradient), np.where(np.arange(84)[None, :, None] < send.sum(1)[:, None, None], 3, 0) * np.ones_like(rows))
 
 
+def test_text_of_gathers_of_several_types(shardy):
+    mesh = grid(8)
+    split, whole = NamedSharding(mesh, P("x")), NamedSharding(mesh, P())
+    f = jax.jit(lambda x, y: (x * 2, y + 1, jnp.argmax(x)), in_shardings=(split, split), out_shardings=whole)
+    x, y = np.arange(64, dtype="f"), np.arange(64, dtype=np.int32)
+    assert "all-gather" in f.lower(x, y).compile().as_text()
+    for got, want in zip(f(x, y), (x * 2, y + 1, 63)):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_gradients_of_collectives():
     v = np.random.RandomState(2).randn(8, 8).astype("f")
     for f, out, times in ((lambda v: lax.all_gather(v, "x", tiled=True), P(None, "y"), 1), (lambda v: lax.ppermute(v, "x", [(0, 1), (1, 0), (2, 3), (3, 2)]), P("x", "y"), 1),

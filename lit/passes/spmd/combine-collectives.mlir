@@ -5,38 +5,39 @@
 
 #groups = dense<[[0, 1]]> : tensor<1x2xi64>
 
-// Of different shapes and types, with work in between that needs one of them.
+// Of different shapes, with work in between that needs one of them.
 // CHECK-LABEL: @gathers
 // CHECK: %[[G:.*]]:3 = "stablehlo.all_gather"(%arg0, %arg1, %arg2) <{all_gather_dim = 0 : i64, channel_handle
-// CHECK-SAME: (tensor<4x8xf32>, tensor<8xi8>, tensor<16xf32>) -> (tensor<8x8xf32>, tensor<16xi8>, tensor<32xf32>)
+// CHECK-SAME: (tensor<4x8xf32>, tensor<4xf32>, tensor<16xf32>) -> (tensor<8x8xf32>, tensor<8xf32>, tensor<32xf32>)
 // CHECK: %[[S:.*]] = stablehlo.sine %[[G]]#0
 // CHECK-NOT: all_gather
 // CHECK: return %[[S]], %[[G]]#1, %[[G]]#2
-// 256 and 16 bytes are one message of at most 320, 128 the next one.
+// 256 and 32 bytes are one message of at most 320, 128 the next one.
 // SMALL-LABEL: @gathers
 // SMALL: "stablehlo.all_gather"(%arg0, %arg1)
 // SMALL: "stablehlo.all_gather"(%arg2)
-func.func @gathers(%a: tensor<4x8xf32>, %b: tensor<8xi8>, %c: tensor<16xf32>) -> (tensor<8x8xf32>, tensor<16xi8>, tensor<32xf32>) {
+func.func @gathers(%a: tensor<4x8xf32>, %b: tensor<4xf32>, %c: tensor<16xf32>) -> (tensor<8x8xf32>, tensor<8xf32>, tensor<32xf32>) {
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = #groups, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x8xf32>) -> tensor<8x8xf32>
   %1 = stablehlo.sine %0 : tensor<8x8xf32>
-  %2 = "stablehlo.all_gather"(%b) <{all_gather_dim = 0 : i64, replica_groups = #groups, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, use_global_device_ids}> : (tensor<8xi8>) -> tensor<16xi8>
+  %2 = "stablehlo.all_gather"(%b) <{all_gather_dim = 0 : i64, replica_groups = #groups, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
   %3 = "stablehlo.all_gather"(%c) <{all_gather_dim = 0 : i64, replica_groups = #groups, channel_handle = #stablehlo.channel_handle<handle = 3, type = 1>, use_global_device_ids}> : (tensor<16xf32>) -> tensor<32xf32>
-  return %1, %2, %3 : tensor<8x8xf32>, tensor<16xi8>, tensor<32xf32>
+  return %1, %2, %3 : tensor<8x8xf32>, tensor<8xf32>, tensor<32xf32>
 }
 
 // -----
 
 #groups = dense<[[0, 1]]> : tensor<1x2xi64>
 
-// One needs the other; along another dimension; among other devices.
+// One needs the other; along another dimension; among other devices; of another type.
 // CHECK-LABEL: @gathers_apart
-// CHECK-COUNT-4: "stablehlo.all_gather"
-func.func @gathers_apart(%a: tensor<4x8xf32>) -> (tensor<16x8xf32>, tensor<4x16xf32>, tensor<8x8xf32>) {
+// CHECK-COUNT-5: "stablehlo.all_gather"
+func.func @gathers_apart(%a: tensor<4x8xf32>, %b: tensor<8xi8>) -> (tensor<16x8xf32>, tensor<4x16xf32>, tensor<8x8xf32>, tensor<16xi8>) {
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = #groups, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x8xf32>) -> tensor<8x8xf32>
   %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = #groups, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, use_global_device_ids}> : (tensor<8x8xf32>) -> tensor<16x8xf32>
   %2 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups = #groups, channel_handle = #stablehlo.channel_handle<handle = 3, type = 1>, use_global_device_ids}> : (tensor<4x8xf32>) -> tensor<4x16xf32>
   %3 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 4, type = 1>, use_global_device_ids}> : (tensor<4x8xf32>) -> tensor<8x8xf32>
-  return %1, %2, %3 : tensor<16x8xf32>, tensor<4x16xf32>, tensor<8x8xf32>
+  %4 = "stablehlo.all_gather"(%b) <{all_gather_dim = 0 : i64, replica_groups = #groups, channel_handle = #stablehlo.channel_handle<handle = 5, type = 1>, use_global_device_ids}> : (tensor<8xi8>) -> tensor<16xi8>
+  return %1, %2, %3, %4 : tensor<16x8xf32>, tensor<4x16xf32>, tensor<8x8xf32>, tensor<16xi8>
 }
 
 // -----

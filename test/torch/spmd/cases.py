@@ -703,6 +703,13 @@ def test_explain_page(tmp_path):
     assert "<summary>annotated (1)</summary>" in page
 
 
+def test_explain_one_tensor():
+    x = xs.mark_sharding(torch.randn(8, 8).to("xla"), grid(8, names=("data",)), ("data", None)).global_tensor
+    total = x.sum()
+    assert xs.explain(total) == xs.explain([total]) and xs.explain(total).count("all_reduce") == 1
+    assert xs.partitioned(total) == xs.partitioned([total])
+
+
 #===-- Mistakes ------------------------------------------------------------------===
 
 

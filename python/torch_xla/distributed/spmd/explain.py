@@ -14,19 +14,25 @@ _ARGUMENT = re.compile(r"\bargument (\d+) of @main\b")
 def explain(tensors=None, file=None, names=None):
     """Why every tensor is split as it is, or whole: its sharding and for every axis the annotation that it comes from, the operation it
     came through with the rule's factor, and the user's lines; for a dimension that an axis did not reach, what was in the way; then every
-    collective with its bytes, line and estimated time. Of the program that computes `tensors` (pending ones), or else of the one that was
+    collective with its bytes, line and estimated time. Of the program that computes `tensors` (a pending one or several), or else of the one that was
     compiled last. As text; `file`: an HTML file to write besides. Arguments are called by the expressions that were annotated, those of
     pending tensors' programs as `names` says: a module (its parameters and buffers) or a dict of tensors by name. RuntimeError if there
     is no program."""
     if names is not None and tensors is None:
         raise ValueError("explain: expects `names` together with pending tensors, but got names alone")
-    roots = None if tensors is None else list(tensors)
+    roots = _roots(tensors)
     text = _XLAC._spmd_explain(roots)
     text = _with_names(text, {} if names is None else _numbered(roots, names))
     if file is not None:
         with open(file, "w", encoding="utf-8") as out:
             out.write(explain_html(text))
     return text
+
+
+def _roots(tensors):
+    if tensors is None:
+        return None
+    return [unwrap_sharded_tensor(tensor) for tensor in ([tensors] if isinstance(tensors, torch.Tensor) else tensors)]
 
 
 def _numbered(roots, names):
@@ -52,4 +58,4 @@ def explain_html(text, title="Shardings"):
 
 def partitioned(tensors=None):
     """StableHLO text of the program that each device runs, with its collectives; of the same programs as explain()."""
-    return _XLAC._spmd_partitioned(None if tensors is None else list(tensors))
+    return _XLAC._spmd_partitioned(_roots(tensors))
