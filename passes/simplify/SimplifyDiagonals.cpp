@@ -64,6 +64,8 @@ struct SumOfDiagonal : OpRewritePattern<ReduceOp> {
     auto type = dyn_cast<RankedTensorType>(op.getInputs()[0].getType());
     if (!select || !type || !type.hasStaticShape() || type.getEncoding() || !isZero(select.getOnFalse()) || !isZero(op.getInitValues()[0]))
       return rewriter.notifyMatchFailure(op, "nothing selected, or something else than zeros around it");
+    if (cast<ShapedType>(op.getResult(0).getType()).getElementType() != type.getElementType())
+      return rewriter.notifyMatchFailure(op, "added up in another type");
     auto dims = diagonalOf(select.getPred());
     if (!dims || dims->second != dims->first + 1)
       return rewriter.notifyMatchFailure(op, "no diagonal of neighbouring dimensions");

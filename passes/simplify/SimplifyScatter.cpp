@@ -18,7 +18,7 @@ namespace {
 /// The one dimension, longer than 1, whose position every element of `value` is; -1 if there is none.
 int64_t countedDimension(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
+  if (!type || !type.hasStaticShape() || type.getNumElements() == 0 || !isa<IntegerType>(type.getElementType()))
     return -1;
   if (auto iota = value.getDefiningOp<IotaOp>())
     return iota.getIotaDimension();

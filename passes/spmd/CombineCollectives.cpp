@@ -17,6 +17,8 @@
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -31,15 +33,51 @@ namespace {
 /// Members of a message to be.
 struct Group {
   SmallVector<Operation *> members;
-  llvm::SmallPtrSet<Operation *, 16> dependents; ///< members, and what needs one of them
+  llvm::BitVector needs; ///< messages that have to be there before this one, by number
   int64_t bytes = 0;
   bool open = true;
+};
 
-  void add(Operation *op, int64_t size) {
-    members.push_back(op);
-    dependents.insert(op);
-    bytes += size;
+/// Which operations need which messages of a block, while these grow: one look at every operation is enough for all messages.
+class Messages {
+public:
+  SmallVector<Group> groups;
+
+  /// Messages of which `op`, whose operands were seen before, needs a member; itself and through others.
+  llvm::BitVector neededBy(ArrayRef<Operation *> operands) const {
+    llvm::BitVector direct = directly(operands), all = direct;
+    for (unsigned number : direct.set_bits())
+      all |= groups[number].needs;
+    return all;
   }
+  void saw(Operation *op, ArrayRef<Operation *> operands) {
+    if (llvm::BitVector direct = directly(operands); direct.any())
+      after[op] = std::move(direct);
+  }
+  /// `needs`: neededBy(), without `number`. Whoever needs the message needs what this member needs from now on.
+  void add(unsigned number, Operation *op, int64_t size, const llvm::BitVector &needs) {
+    for (auto [other, group] : llvm::enumerate(groups))
+      if (other == number || (number < group.needs.size() && group.needs.test(number)))
+        group.needs |= needs;
+    groups[number].members.push_back(op);
+    groups[number].bytes += size;
+    memberOf[op] = number;
+  }
+
+private:
+  llvm::BitVector directly(ArrayRef<Operation *> operands) const {
+    llvm::BitVector direct(groups.size());
+    for (Operation *made : operands) {
+      if (auto found = after.find(made); found != after.end())
+        direct |= found->second;
+      if (auto found = memberOf.find(made); found != memberOf.end())
+        direct.set(found->second);
+    }
+    return direct;
+  }
+
+  DenseMap<Operation *, llvm::BitVector> after; ///< not through other messages, which may still grow
+  DenseMap<Operation *, unsigned> memberOf;
 };
 
 int64_t bytesOfAll(TypeRange types) {
@@ -178,8 +216,7 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
-      while (combineOne(*block)) {
-      }
+      visit(*block);
   }
 
   /// Should: bytes of a message of its kind; 0 if there is nothing to join.
@@ -192,36 +229,45 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
     return scatter && isRowsOfParts(scatter) ? int64_t(maxScatterBytes) : 0;
   }
 
-  /// Joins the members of the first group that has several, which changes what is known of others. False if there is none.
-  bool combineOne(Block &block) {
-    SmallVector<Group> groups;
+  void visit(Block &block) {
+    Messages messages;
     for (Operation &op : block) {
       int64_t most = mostBytes(&op), size = most ? bytesOfMessage(&op) : 0;
-      bool joins = most && size < most, placed = false;
-      SmallVector<Operation *> before = groups.empty() ? SmallVector<Operation *>() : needed(op);
-      for (Group &group : groups) {
-        if (!group.open)
-          continue;
-        if (llvm::any_of(before, [&](Operation *made) { return group.dependents.contains(made); })) {
-          group.dependents.insert(&op);
-          group.open = !hasEffects(op);
-        } else if (joins && !placed && group.bytes + size <= most && fitTogether(group.members[0], &op)) {
-          group.add(&op, size);
-          placed = true;
-        }
-      }
-      if (joins && !placed)
-        groups.emplace_back().add(&op, size);
+      bool joins = most && size < most;
+      if (!joins && messages.groups.empty())
+        continue;
+      SmallVector<Operation *> operands = needed(op);
+      messages.saw(&op, operands);
+      bool isEffect = hasEffects(op);
+      if (!joins && !isEffect)
+        continue;
+      llvm::BitVector needs = messages.neededBy(operands);
+      if (isEffect)
+        for (unsigned number : needs.set_bits())
+          messages.groups[number].open = false;
+      if (!joins)
+        continue;
+      unsigned place = 0, count = messages.groups.size();
+      for (; place < count; ++place)
+        if (Group &group = messages.groups[place];
+            group.open && !needs.test(place) && group.bytes + size <= most && fitTogether(group.members[0], &op))
+          break;
+      if (place == count)
+        messages.groups.emplace_back();
+      messages.add(place, &op, size, needs);
     }
-    auto several = llvm::find_if(groups, [](const Group &group) { return group.members.size() > 1; });
-    if (several == groups.end())
-      return false;
-    if (isa<ReduceScatterOp>(several->members[0]))
-      combineRows(several->members);
-    else
-      combineOperands(several->members);
-    sortTopologically(&block);
-    return true;
+    bool changed = false;
+    for (Group &group : messages.groups) {
+      if (group.members.size() < 2)
+        continue;
+      changed = true;
+      if (isa<ReduceScatterOp>(group.members[0]))
+        combineRows(group.members);
+      else
+        combineOperands(group.members);
+    }
+    if (changed)
+      sortTopologically(&block);
   }
 };
 

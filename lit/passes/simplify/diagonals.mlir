@@ -64,3 +64,23 @@ func.func @kept(%x: tensor<6x7xf32>, %y: tensor<6x6xf32>) -> (tensor<f32>, tenso
   %3 = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x6xf32>, tensor<f32>) -> tensor<f32>
   return %0, %1, %2, %3 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// A sum in another type than the matrix's.
+// CHECK-LABEL: @wider
+// CHECK: stablehlo.reduce{{.*}}tensor<4xf32>
+func.func @wider(%x: tensor<4x4xbf16>) -> tensor<4xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<4x4xi32>
+  %j = stablehlo.iota dim = 1 : tensor<4x4xi32>
+  %p = stablehlo.compare EQ, %i, %j : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
+  %zeros = stablehlo.constant dense<0.0> : tensor<4x4xbf16>
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %s = stablehlo.select %p, %x, %zeros : tensor<4x4xi1>, tensor<4x4xbf16>
+  %0 = stablehlo.reduce(%s init: %zero) across dimensions = [1] : (tensor<4x4xbf16>, tensor<bf16>) -> tensor<4xf32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }
+  return %0 : tensor<4xf32>
+}

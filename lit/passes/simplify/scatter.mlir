@@ -57,3 +57,19 @@ func.func @kept(%x: tensor<5x9xf32>, %y: tensor<4x9xf32>, %i: tensor<4x1xi32>, %
   }) : (tensor<4x9xf32>, tensor<4x2xi32>, tensor<4x1xf32>) -> tensor<4x9xf32>
   return %0, %1, %2 : tensor<5x9xf32>, tensor<4x9xf32>, tensor<4x9xf32>
 }
+
+// -----
+
+// No positions at all.
+// CHECK-LABEL: @empty
+// CHECK-NOT: input_batching_dims
+// CHECK: return
+func.func @empty(%x: tensor<0x5xf32>, %i: tensor<0x1xi32>, %u: tensor<0xf32>) -> tensor<0x5xf32> {
+  %c = stablehlo.constant dense<> : tensor<0x1xi32>
+  %j = stablehlo.concatenate %c, %i, dim = 1 : (tensor<0x1xi32>, tensor<0x1xi32>) -> tensor<0x2xi32>
+  %0 = "stablehlo.scatter"(%x, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<0x5xf32>, tensor<0x2xi32>, tensor<0xf32>) -> tensor<0x5xf32>
+  return %0 : tensor<0x5xf32>
+}

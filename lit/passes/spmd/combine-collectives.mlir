@@ -122,3 +122,22 @@ func.func @exchanges(%a: tensor<4x8xf32>, %b: tensor<2x2xf32>) -> (tensor<8x4xf3
   %4 = "stablehlo.collective_permute"(%b) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 5, type = 1>}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
   return %0, %1, %2, %3, %4 : tensor<8x4xf32>, tensor<4x1xf32>, tensor<2x16xf32>, tensor<4x8xf32>, tensor<2x2xf32>
 }
+
+// -----
+
+// Two messages of which each would have to be there before the other one: the second needs the first through %b and %c, so that %d goes alone.
+// CHECK-LABEL: @crossed
+// CHECK: %[[A:.*]] = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0
+// CHECK: %[[S:.*]] = stablehlo.sine %[[A]]
+// CHECK: %[[BC:.*]]:2 = "stablehlo.all_gather"(%arg1, %[[S]]) <{all_gather_dim = 1
+// CHECK: %[[C:.*]] = stablehlo.cosine %[[BC]]#0
+// CHECK: "stablehlo.all_gather"(%[[C]]) <{all_gather_dim = 0
+func.func @crossed(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %a = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x8xf32>) -> tensor<8x8xf32>
+  %b = "stablehlo.all_gather"(%y) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, use_global_device_ids}> : (tensor<4x8xf32>) -> tensor<4x16xf32>
+  %s = stablehlo.sine %a : tensor<8x8xf32>
+  %c = "stablehlo.all_gather"(%s) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 3, type = 1>, use_global_device_ids}> : (tensor<8x8xf32>) -> tensor<8x16xf32>
+  %t = stablehlo.cosine %b : tensor<4x16xf32>
+  %d = "stablehlo.all_gather"(%t) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 4, type = 1>, use_global_device_ids}> : (tensor<4x16xf32>) -> tensor<8x16xf32>
+  return %c, %d : tensor<8x16xf32>, tensor<8x16xf32>
+}
