@@ -10,13 +10,20 @@ namespace millrace::sdy {
 
 //===-- Lists of axes -----------------------------------------------------===//
 
+static std::string axesOf(MeshAttr mesh) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::interleaveComma(mesh.getAxes(), out, [&](MeshAxisAttr axis) { out << '"' << axis.getName() << "\"=" << axis.getSize(); });
+  return text;
+}
+
 LogicalResult AxisListChecker::add(ArrayRef<AxisRefAttr> axes) {
   AxisRefAttr previous;
   for (AxisRefAttr axis : axes) {
     if (!mesh.getAxisSize(axis.getName()))
-      return emitError(Twine("unknown axis name: \"") + axis.getName() + "\"");
+      return emitError(Twine("unknown axis name: \"") + axis.getName() + "\", expected one of the mesh's axes: " + axesOf(mesh));
     if (llvm::is_contained(seen, axis))
-      return emitError("duplicate axis ref: " + axis.toString());
+      return emitError("duplicate axis ref: " + axis.toString() + ", expected every axis at most once in a sharding");
     if (previous && previous.canMerge(axis))
       return emitError("two consecutive sub-axes can be merged: " + previous.toString() + ", " + axis.toString());
     seen.push_back(axis);

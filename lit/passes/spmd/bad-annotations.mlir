@@ -11,7 +11,7 @@ func.func @rank(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]
 // -----
 
 sdy.mesh @mesh = <["a"=2, "b"=2]>
-// expected-error@+1 {{arg 0 - unknown axis name: "c"}}
+// expected-error@+1 {{arg 0 - unknown axis name: "c", expected one of the mesh's axes: "a"=2, "b"=2}}
 func.func @unknown(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"c"}]>}) {
   return
 }
@@ -19,7 +19,7 @@ func.func @unknown(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"c"}
 // -----
 
 sdy.mesh @mesh = <["a"=2, "b"=2]>
-// expected-error@+1 {{arg 0 - duplicate axis ref: "a"}}
+// expected-error@+1 {{arg 0 - duplicate axis ref: "a", expected every axis at most once in a sharding}}
 func.func @twice(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {"a"}]>}) {
   return
 }
