@@ -20,8 +20,11 @@ int64_t countedDimension(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape() || type.getNumElements() == 0 || !isa<IntegerType>(type.getElementType()))
     return -1;
-  if (auto iota = value.getDefiningOp<IotaOp>())
-    return iota.getIotaDimension();
+  if (auto iota = value.getDefiningOp<IotaOp>()) {
+    // In too few bits it begins anew.
+    int64_t bits = type.getElementTypeBitWidth(), last = type.getDimSize(iota.getIotaDimension()) - 1;
+    return bits >= 64 || last < int64_t(1) << (bits - 1) ? iota.getIotaDimension() : -1;
+  }
   if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>()) {
     int64_t inner = countedDimension(broadcast.getOperand());
     if (inner < 0)

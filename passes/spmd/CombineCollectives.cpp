@@ -108,10 +108,16 @@ bool sameComputation(Operation *a, Operation *b) {
   return OperationEquivalence::isRegionEquivalentTo(&a->getRegion(0), &b->getRegion(0), OperationEquivalence::IgnoreLocations);
 }
 
+/// Channels above 0 mean that partitions take part.
+bool hasChannel(Operation *op) {
+  auto channel = op->getAttrOfType<ChannelHandleAttr>("channel_handle");
+  return channel && channel.getHandle() > 0;
+}
+
 /// Can: one operation, among the same groups, with one computation for all operands.
 bool fitTogether(Operation *a, Operation *b) {
   if (a->getName() != b->getName() || a->getAttr("replica_groups") != b->getAttr("replica_groups") ||
-      a->hasAttr("channel_handle") != b->hasAttr("channel_handle") || a->getAttr("use_global_device_ids") != b->getAttr("use_global_device_ids"))
+      hasChannel(a) != hasChannel(b) || a->getAttr("use_global_device_ids") != b->getAttr("use_global_device_ids"))
     return false;
   // XLA's own operations, as which jaxlib prints a program, and concatenations have one element type.
   if (getElementTypeOrSelf(a->getOperand(0)) != getElementTypeOrSelf(b->getOperand(0)))

@@ -73,3 +73,19 @@ func.func @empty(%x: tensor<0x5xf32>, %i: tensor<0x1xi32>, %u: tensor<0xf32>) ->
   }) : (tensor<0x5xf32>, tensor<0x2xi32>, tensor<0xf32>) -> tensor<0x5xf32>
   return %0 : tensor<0x5xf32>
 }
+
+// -----
+
+// Numbers of 8 bits begin anew before row 128.
+// CHECK-LABEL: @wraps
+// CHECK-NOT: input_batching_dims
+// CHECK: return
+func.func @wraps(%x: tensor<129x5xf32>, %i: tensor<129x1xi8>, %u: tensor<129xf32>) -> tensor<129x5xf32> {
+  %c = stablehlo.iota dim = 0 : tensor<129x1xi8>
+  %j = stablehlo.concatenate %c, %i, dim = 1 : (tensor<129x1xi8>, tensor<129x1xi8>) -> tensor<129x2xi8>
+  %0 = "stablehlo.scatter"(%x, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<129x5xf32>, tensor<129x2xi8>, tensor<129xf32>) -> tensor<129x5xf32>
+  return %0 : tensor<129x5xf32>
+}

@@ -141,3 +141,14 @@ func.func @crossed(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x16xf32
   %d = "stablehlo.all_gather"(%t) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 4, type = 1>, use_global_device_ids}> : (tensor<4x16xf32>) -> tensor<8x16xf32>
   return %c, %d : tensor<8x16xf32>, tensor<8x16xf32>
 }
+
+// -----
+
+// Without a channel the first is among replicas, the second among replicas and partitions.
+// CHECK-LABEL: @channels
+// CHECK-COUNT-2: "stablehlo.all_gather"
+func.func @channels(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 0, type = 1>}> : (tensor<4xf32>) -> tensor<8xf32>
+  %1 = "stablehlo.all_gather"(%y) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>}> : (tensor<4xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
