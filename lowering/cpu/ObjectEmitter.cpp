@@ -3,6 +3,7 @@
 #include "lowering/cpu/ObjectEmitter.h"
 
 #include "lowering/cpu/InterleaveChains.h"
+#include "lowering/cpu/SingleLaneStores.h"
 
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -200,6 +201,8 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
       cleanUp = std::make_unique<CleanUp>(*machine);
     cleanUp->run(*ir);
   }
+  for (llvm::Function &function : *ir)
+    storeSingleLanes(function);
   if (options.interleave)
     for (llvm::Function &function : *ir)
       interleaveChains(function, wide || machine->getTargetTriple().isAArch64() ? 32 : 16);
