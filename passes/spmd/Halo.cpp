@@ -10,6 +10,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <optional>
+
 using namespace mlir;
 using namespace millrace::stablehlo;
 
@@ -20,27 +22,53 @@ namespace {
 struct Piece {
   int64_t from, to = 0;
   SmallVector<int64_t> source; ///< tile by device, -1 for none
-
-  bool isEmpty() const { return from >= to; }
 };
 
-/// The pieces that make up a window, in order; they meet at the tiles' boundaries.
+/// The pieces that make up a window, in order; they meet at the tiles' boundaries. Of a device's piece `number`, the tile is
+/// `anchors[device] + first + number`.
 struct Plan {
   SmallVector<Piece> pieces;
-  int64_t first = 0; ///< of the pieces, counted from the tile where a device's window begins
+  SmallVector<int64_t> anchors;
+  int64_t first = 0;
+  SmallVector<SmallVector<ReplicaGroups>> rounds; ///< of each piece, see roundsOf
+
+  int64_t length() const {
+    int64_t sum = 0;
+    for (const Piece &piece : pieces)
+      sum += piece.to - piece.from;
+    return sum;
+  }
+
+  /// Elements that a device is sent, at most.
+  int64_t received() const {
+    int64_t sum = 0;
+    for (auto [piece, exchanges] : llvm::zip_equal(pieces, rounds))
+      sum += int64_t(exchanges.size()) * (piece.to - piece.from);
+    return sum;
+  }
 };
 
-Plan planPieces(int64_t size, const Tiles &tiles, ArrayRef<int64_t> starts, int64_t width) {
-  int64_t tile = tileSize(size, tiles), most = 0;
-  for (int64_t start : starts)
-    most = std::max(most, llvm::divideFloorSigned(start + width - 1, tile) - llvm::divideFloorSigned(start, tile) + 1);
+Plan planPieces(int64_t size, const Tiles &tiles, ArrayRef<int64_t> starts, int64_t width, ArrayRef<int64_t> anchors) {
+  int64_t tile = tileSize(size, tiles), last = -1;
   Plan plan;
-  for (int64_t number = 0; number < most; ++number) {
+  plan.anchors.assign(anchors.begin(), anchors.end());
+  bool any = false;
+  for (auto [start, anchor] : llvm::zip_equal(starts, anchors)) {
+    int64_t begin = std::max(start, int64_t(0)), end = std::min(start + width, size);
+    if (begin >= end)
+      continue;
+    plan.first = any ? std::min(plan.first, begin / tile - anchor) : begin / tile - anchor;
+    last = any ? std::max(last, (end - 1) / tile - anchor) : (end - 1) / tile - anchor;
+    any = true;
+  }
+  if (!any)
+    return plan;
+  for (int64_t number = plan.first; number <= last; ++number) {
     Piece piece{tile, 0, {}};
-    for (int64_t start : starts) {
-      int64_t source = llvm::divideFloorSigned(start, tile) + number;
+    for (auto [start, anchor] : llvm::zip_equal(starts, anchors)) {
+      int64_t source = anchor + number;
       int64_t begin = std::max({start, source * tile, int64_t(0)}), end = std::min({start + width, (source + 1) * tile, size});
-      bool wanted = source >= 0 && source < tiles.count && begin < end;
+      bool wanted = begin < end;
       piece.source.push_back(wanted ? source : -1);
       if (wanted) {
         piece.from = std::min(piece.from, begin - source * tile);
@@ -48,12 +76,6 @@ Plan planPieces(int64_t size, const Tiles &tiles, ArrayRef<int64_t> starts, int6
       }
     }
     plan.pieces.push_back(piece);
-  }
-  while (!plan.pieces.empty() && plan.pieces.back().isEmpty())
-    plan.pieces.pop_back();
-  while (!plan.pieces.empty() && plan.pieces.front().isEmpty()) {
-    plan.pieces.erase(plan.pieces.begin());
-    ++plan.first;
   }
   for (auto [i, piece] : llvm::enumerate(plan.pieces)) {
     if (i + 1 < plan.pieces.size())
@@ -85,6 +107,31 @@ SmallVector<ReplicaGroups> roundsOf(const Piece &piece, const Tiles &tiles, cons
       rounds[round].push_back({source, device});
     }
   return rounds;
+}
+
+/// The plan that sends least, then the one with the shortest buffer. All devices have a piece in the same place of the buffer,
+/// and a piece is as wide as the widest that a device wants of it. So it matters which pieces share a place: those of the tiles
+/// where the windows begin suit windows that go elsewhere altogether (reversal), those at the same distance from the device's own
+/// tile suit windows that are the own tile but for some elements, on the left of one device and on the right of another (padding).
+Plan bestPlan(int64_t size, const Tiles &tiles, ArrayRef<int64_t> starts, int64_t width, const ReplicaGroups &groups) {
+  int64_t tile = tileSize(size, tiles);
+  SmallVector<int64_t> begins, own, mixed;
+  for (auto [device, start] : llvm::enumerate(starts)) {
+    int64_t at = tiles.at(device);
+    begins.push_back(llvm::divideFloorSigned(start, tile));
+    own.push_back(at);
+    bool touches = start < std::min((at + 1) * tile, size) && start + width > at * tile;
+    mixed.push_back(touches ? at : begins.back());
+  }
+  std::optional<Plan> best;
+  for (ArrayRef<int64_t> anchors : {ArrayRef<int64_t>(begins), ArrayRef<int64_t>(own), ArrayRef<int64_t>(mixed)}) {
+    Plan plan = planPieces(size, tiles, starts, width, anchors);
+    for (const Piece &piece : plan.pieces)
+      plan.rounds.push_back(roundsOf(piece, tiles, groups));
+    if (!best || std::pair(plan.received(), plan.length()) < std::pair(best->received(), best->length()))
+      best = std::move(plan);
+  }
+  return std::move(*best);
 }
 
 } // namespace
@@ -135,20 +182,14 @@ Value Resharder::window(OpBuilder &builder, Location loc, const Shard &shard, si
       if (i != dim)
         same.push_back(&other);
     ReplicaGroups groups = groupsFor(same, &tiles, shard.scope);
-    Plan plan = planPieces(size, tiles, starts, width);
-    SmallVector<SmallVector<ReplicaGroups>> rounds;
-    int64_t received = 0;
-    for (const Piece &piece : plan.pieces) {
-      rounds.push_back(roundsOf(piece, tiles, groups));
-      received += int64_t(rounds.back().size()) * (piece.to - piece.from);
-    }
-    if (plan.pieces.empty() || received >= (tiles.count - 1) * tile) {
+    Plan plan = bestPlan(size, tiles, starts, width, groups);
+    if (plan.received() >= (tiles.count - 1) * tile) {
       Shard all = shard;
       gather(builder, loc, all, dim, Tiles());
       buffer = all.value;
-    } else {
+    } else if (!plan.pieces.empty()) {
       SmallVector<Value> parts;
-      for (auto [piece, exchanges] : llvm::zip_equal(plan.pieces, rounds)) {
+      for (auto [piece, exchanges] : llvm::zip_equal(plan.pieces, plan.rounds)) {
         Value mine = cutOut(builder, loc, shard.value, dim, piece.from, piece.to), part;
         bool isOwn = false;
         for (int64_t device = 0; device < numDevices; ++device)
@@ -178,8 +219,8 @@ Value Resharder::window(OpBuilder &builder, Location loc, const Shard &shard, si
           shape[dim] += cast<RankedTensorType>(part.getType()).getDimSize(dim);
         buffer = ConcatenateOp::create(builder, loc, type.clone(shape), parts, uint64_t(dim));
       }
-      for (auto [begin, start] : llvm::zip_equal(begins, starts))
-        begin = (llvm::divideFloorSigned(start, tile) + plan.first) * tile + plan.pieces.front().from;
+      for (auto [begin, anchor] : llvm::zip_equal(begins, plan.anchors))
+        begin = (anchor + plan.first) * tile + plan.pieces.front().from;
     }
   }
   // Where the window lies in the buffer; anywhere if it has nothing of the whole.

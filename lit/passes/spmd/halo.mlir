@@ -67,3 +67,93 @@ module @two_dimensions attributes {mhlo.num_partitions = 4 : i32} {
     return %0 : tensor<4x4xf32>
   }
 }
+
+// -----
+
+// Tiles of the result begin elsewhere than the operand's: the second device lacks one row on its left, the third one on its right,
+// the outer ones nothing. No more than that is sent.
+module @pad attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  // CHECK-LABEL: module @pad
+  // CHECK: %[[LAST:.*]] = stablehlo.slice %arg0 [3:4, 0:3] : (tensor<4x3xf32>) -> tensor<1x3xf32>
+  // CHECK-NEXT: %[[LEFT:.*]] = "stablehlo.collective_permute"(%[[LAST]]) {{.*}}source_target_pairs = dense<{{\[\[}}0, 1]]>
+  // CHECK-NEXT: %[[FIRST:.*]] = stablehlo.slice %arg0 [0:1, 0:3] : (tensor<4x3xf32>) -> tensor<1x3xf32>
+  // CHECK-NEXT: %[[RIGHT:.*]] = "stablehlo.collective_permute"(%[[FIRST]]) {{.*}}source_target_pairs = dense<{{\[\[}}3, 2]]>
+  // CHECK-NEXT: stablehlo.concatenate %[[LEFT]], %arg0, %[[RIGHT]], dim = 0
+  // CHECK-NOT: collective_permute
+  // CHECK: return
+  func.func @main(%x: tensor<16x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> (tensor<20x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %x, %zero, low = [2, 0], high = [2, 0], interior = [0, 0] : (tensor<16x3xf32>, tensor<f32>) -> tensor<20x3xf32>
+    return %0 : tensor<20x3xf32>
+  }
+}
+
+// -----
+
+// Negative padding takes away: [1, 4), [4, 7), [7, 10) and [10, 13) of tiles of 4, so at most two rows of the left neighbour.
+module @negative_pad attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  // CHECK-LABEL: module @negative_pad
+  // CHECK: %[[LAST:.*]] = stablehlo.slice %arg0 [2:4] : (tensor<4xf32>) -> tensor<2xf32>
+  // CHECK-NEXT: "stablehlo.collective_permute"(%[[LAST]]) {{.*}}source_target_pairs = dense<{{\[\[}}1, 2], [2, 3]]>
+  // CHECK-NOT: collective_permute
+  // CHECK: return
+  func.func @main(%x: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %x, %zero, low = [-1], high = [-3], interior = [0] : (tensor<16xf32>, tensor<f32>) -> tensor<12xf32>
+    return %0 : tensor<12xf32>
+  }
+}
+
+// -----
+
+// Interior padding: 16 elements become 40 with one between neighbours. A device's tile of 10 has 5 of the operand, from [-2, 3) on.
+module @interior_pad attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  // CHECK-LABEL: module @interior_pad
+  // CHECK: %[[LAST:.*]] = stablehlo.slice %arg0 [3:4] : (tensor<4xf32>) -> tensor<1xf32>
+  // CHECK-NEXT: "stablehlo.collective_permute"(%[[LAST]]) {{.*}}source_target_pairs = dense<{{\[\[}}0, 1]]>
+  // CHECK-NEXT: %[[FIRST:.*]] = stablehlo.slice %arg0 [0:1] : (tensor<4xf32>) -> tensor<1xf32>
+  // CHECK-NEXT: "stablehlo.collective_permute"(%[[FIRST]]) {{.*}}source_target_pairs = dense<{{\[\[}}3, 2]]>
+  // CHECK-NOT: collective_permute
+  // CHECK: return
+  func.func @main(%x: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<40xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %x, %zero, low = [4], high = [5], interior = [1] : (tensor<16xf32>, tensor<f32>) -> tensor<40xf32>
+    return %0 : tensor<40xf32>
+  }
+}
+
+// -----
+
+// A slice: the same elements as with negative padding.
+module @slice attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  // CHECK-LABEL: module @slice
+  // CHECK: %[[LAST:.*]] = stablehlo.slice %arg0 [2:4] : (tensor<4xf32>) -> tensor<2xf32>
+  // CHECK-NEXT: "stablehlo.collective_permute"(%[[LAST]]) {{.*}}source_target_pairs = dense<{{\[\[}}1, 2], [2, 3]]>
+  // CHECK-NOT: collective_permute
+  // CHECK: return
+  func.func @main(%x: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %0 = stablehlo.slice %x [1:13] : (tensor<16xf32>) -> tensor<12xf32>
+    return %0 : tensor<12xf32>
+  }
+}
+
+// -----
+
+// Every second element of [3, 27), three for each device: [3, 8), [9, 14), [15, 20) and [21, 26) of tiles of 8, so at most three of
+// the left neighbour.
+module @strides attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  // CHECK-LABEL: module @strides
+  // CHECK: %[[LAST:.*]] = stablehlo.slice %arg0 [5:8] : (tensor<8xf32>) -> tensor<3xf32>
+  // CHECK-NEXT: "stablehlo.collective_permute"(%[[LAST]]) {{.*}}source_target_pairs = dense<{{\[\[}}1, 2], [2, 3]]>
+  // CHECK-NOT: collective_permute
+  // CHECK: return
+  func.func @main(%x: tensor<32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %0 = stablehlo.slice %x [3:27:2] : (tensor<32xf32>) -> tensor<12xf32>
+    return %0 : tensor<12xf32>
+  }
+}

@@ -167,6 +167,13 @@ def _(x):
     return lax.with_sharding_constraint(x * 3, NamedSharding(MESH, P("model", "data"))).sum(axis=0)
 
 
+@program("shifted_tiles", f32(64, 3), np.float32(2.5), shardings=[P(("data", "model"))], out=(P(("data", "model")),) * 5)
+def _(x, fill):
+    odd = lax.with_sharding_constraint(x[3:60], NamedSharding(MESH, P(("data", "model"))))
+    return (lax.pad(x, fill, [(4, 4, 0), (0, 0, 0)]), lax.pad(x, fill, [(-5, -3, 0), (1, 0, 0)]), lax.pad(x, fill, [(6, 3, 1), (0, 0, 0)]),
+            x[5:53:2], lax.pad(odd * 2, fill, [(9, -2, 0), (0, 0, 0)]))
+
+
 @program("no_shardings_on_arguments", f32(8, 16))
 def _(x):
     return lax.with_sharding_constraint(jnp.sin(x), NamedSharding(MESH, P("data", "model"))).T

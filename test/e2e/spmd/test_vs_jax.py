@@ -43,7 +43,7 @@ def test_equals_jax(exported, name):
     check(exported / f"{name}.mlir", exported, name)
 
 
-# All 30 programs do; these have manual computations, loops and parts that do not divide.
+# All 31 programs do; these have manual computations, loops and parts that do not divide.
 @pytest.mark.parametrize("exported", ["shardy"], indirect=True, scope="module")
 @pytest.mark.parametrize("name", ["nested_manual", "manual_among_others", "scan", "uneven_constraint"])
 @pytest.mark.parametrize("pipeline", ["xla-sdy-round-trip-export-pipeline", "xla-sdy-stablehlo-export-pipeline"])
