@@ -63,8 +63,12 @@ void callForLapack(CustomCallOp op) {
     return;
   auto letter = [&](StringRef name) -> char {
     auto value = config.getAs<IntegerAttr>(name);
-    return value ? char(value.getValue().getZExtValue()) : 0;
+    return value ? char(value.getValue().getLimitedValue(255)) : 0;
   };
+  auto isOneOf = [&](StringRef name, StringRef letters) { return letters.contains(letter(name)); };
+  // What is missing or wrong is the handler's to report.
+  if ((!isLu && !isOneOf("uplo", "LU")) || (isSolve && !(isOneOf("side", "LR") && isOneOf("diag", "NU") && isOneOf("trans_x", "NTC"))))
+    return;
   Builder b(op);
   if (isSolve && cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back() <= kTiny) {
     OpBuilder builder(op);
