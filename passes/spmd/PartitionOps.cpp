@@ -420,7 +420,8 @@ LogicalResult Partitioner::emitByRule(Operation &op) {
   if (isSum) {
     ReplicaGroups groups = groupsFor(kept, summed, scope);
     auto unreduced = pending ? std::nullopt : wantedPending(op);
-    if (unreduced && staysApart(*unreduced, combiner, groups, kept, scope) && (!reduce || (combiner && isNeutral(init, combiner)))) {
+    if (unreduced && staysApart(*unreduced, combiner, groups, kept, scope) && (!scatter || combiner) &&
+        (!reduce || (combiner && isNeutral(init, combiner)))) {
       isSum = false;
       pending = unreduced;
       pending->whole = scope;

@@ -114,8 +114,10 @@ std::optional<Pending> Partitioner::wantedPending(Operation &op) {
 /// The devices' sums over what `groups` say are exactly the summands that the annotation leaves apart.
 bool Partitioner::staysApart(const Pending &wanted, Operation *combiner, const ReplicaGroups &groups, ArrayRef<const Tiles *> kept,
                              const Scope &scope) {
-  bool fits = !combiner || (wanted.kind == sdy::ReductionOp::Sum && isa<AddOp>(combiner)) ||
-              (wanted.kind == sdy::ReductionOp::Max && isa<MaxOp>(combiner)) || (wanted.kind == sdy::ReductionOp::Min && isa<MinOp>(combiner));
+  // Products and gathers, which have no combiner, leave sums.
+  bool fits = (wanted.kind == sdy::ReductionOp::Sum && (!combiner || isa<AddOp>(combiner))) ||
+              (wanted.kind == sdy::ReductionOp::Max && isa_and_nonnull<MaxOp>(combiner)) ||
+              (wanted.kind == sdy::ReductionOp::Min && isa_and_nonnull<MinOp>(combiner));
   SmallVector<const Tiles *> all(kept);
   all.push_back(&wanted.parts);
   if (!fits || !isUniform(all, scope))
