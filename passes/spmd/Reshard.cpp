@@ -2,6 +2,8 @@
 //===- Reshard.cpp - Slices, all-gathers and all-reduces ------------------===//
 #include "passes/spmd/Reshard.h"
 
+#include "passes/spmd/ReshardPlan.h"
+
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -275,38 +277,8 @@ void Resharder::scatterSum(OpBuilder &builder, Shard &shard, const Placement &ta
   }
 }
 
-/// The placement of as many tiles as `now`, on other devices, from which one exchange between two dimensions leads towards the target. None
-/// where gathering brings less to every device than the devices' change of places and the exchange together, or where nothing is to be
-/// exchanged.
-static std::optional<Placement> placesToExchangeFrom(const Shard &shard, const Placement &target) {
-  const Placement &now = shard.placement;
-  ArrayRef<int64_t> shape = shard.shape;
-  for (size_t a = 0; a < now.size(); ++a)
-    for (size_t b = 0; b < now.size(); ++b) {
-      if (a == b || now[a].count <= 2 || now[a].count <= target[a].count || now[a].count % target[a].count != 0 ||
-          target[b].count != now[b].count * (now[a].count / target[a].count))
-        continue;
-      int32_t parts = now[a].count / target[a].count;
-      Placement places = now;
-      for (size_t dim = 0; dim < now.size(); ++dim)
-        if (dim != a && dim != b && now[dim].count == target[dim].count)
-          places[dim] = target[dim];
-      Tiles inner{parts, target[b].of}, outer{target[b].count / parts, target[b].of};
-      for (size_t device = 0; device < target[b].of.size(); ++device) {
-        inner.of[device] = target[b].of[device] % parts;
-        outer.of[device] = target[b].of[device] / parts;
-      }
-      places[a] = compose(target[a], inner);
-      places[b] = normal(outer);
-      if (subdivides(places[a], target[a], shape[a]) && subdivides(target[b], places[b], shape[b]) && isUniform(places, shard.scope))
-        return places;
-    }
-  return std::nullopt;
-}
-
 Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const Placement &target, bool lastUse) {
   Shard shard = from;
-  Placement &now = shard.placement;
   ArrayRef<int64_t> shape = from.shape;
   // Nothing to move, and collectives take no tensors without elements.
   auto type = cast<RankedTensorType>(shard.value.getType());
@@ -319,42 +291,26 @@ Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const
     return ConstantOp::create(builder, loc, wanted, constant.resizeSplat(wanted));
   if (auto broadcast = shard.value.getDefiningOp<BroadcastInDimOp>(); broadcast && broadcast.getBroadcastDimensions().empty())
     return BroadcastInDimOp::create(builder, loc, wanted, broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
-  if (llvm::all_of(llvm::zip_equal(now, target), [](auto pair) { return std::get<0>(pair).count == std::get<1>(pair).count; }))
-    return permute(builder, loc, shard, target);
-  // Slicing first makes what is gathered smaller, as long as the tiles still meet: a device that slices by the axis
-  // along which another dimension is still cut would not find its partners.
-  Placement sliced = now;
-  for (auto [dim, tiles] : llvm::enumerate(target)) {
-    if (!subdivides(tiles, sliced[dim], shape[dim]) || tiles == sliced[dim])
-      continue;
-    Tiles before = sliced[dim];
-    sliced[dim] = tiles;
-    if (!isUniform(sliced, shard.scope))
-      sliced[dim] = before;
+  for (const auto &[number, next] : llvm::enumerate(planReshard(from.placement, target, shape, from.scope))) {
+    switch (next.kind) {
+    case Move::Kind::Slice:
+      if (lastUse && number == 0)
+        scatterSum(builder, shard, next.result);
+      if (shard.placement != next.result)
+        slice(builder, loc, shard, next.result);
+      break;
+    case Move::Kind::Permute:
+      shard.value = permute(builder, loc, shard, next.result);
+      shard.placement = next.result;
+      break;
+    case Move::Kind::Exchange:
+      exchange(builder, loc, shard, next.from, next.to, next.result);
+      break;
+    case Move::Kind::Gather:
+      gather(builder, loc, shard, next.from, next.result[next.from]);
+      break;
+    }
   }
-  if (lastUse && sliced != now)
-    scatterSum(builder, shard, sliced);
-  if (sliced != now)
-    slice(builder, loc, shard, sliced);
-  // Other devices first, where dimensions can be exchanged then instead of gathered.
-  bool isGathered = llvm::any_of(llvm::zip_equal(now, target, shape), [](auto each) {
-    auto &[tiles, wanted, size] = each;
-    return !subdivides(wanted, tiles, size) && !subdivides(tiles, wanted, size);
-  });
-  if (auto places = isGathered ? placesToExchangeFrom(shard, target) : std::nullopt; places && *places != now) {
-    shard.value = permute(builder, loc, shard, *places);
-    shard.placement = *places;
-  }
-  for (size_t a = 0; a < now.size(); ++a)
-    for (size_t b = 0; b < now.size(); ++b)
-      if (a != b && now[a] != target[a] && now[b] != target[b] && subdivides(now[a], target[a], shape[a]) &&
-          subdivides(target[b], now[b], shape[b]) && within(now[a], target[a]) == within(target[b], now[b]))
-        exchange(builder, loc, shard, a, b, target);
-  for (auto [dim, tiles] : llvm::enumerate(target))
-    if (!subdivides(tiles, now[dim], shape[dim]))
-      gather(builder, loc, shard, dim, subdivides(now[dim], tiles, shape[dim]) ? tiles : Tiles());
-  if (now != target)
-    slice(builder, loc, shard, target);
   return shard.value;
 }
 
