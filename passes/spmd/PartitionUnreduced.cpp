@@ -149,6 +149,11 @@ std::optional<Pending> Partitioner::passedOn(Operation &op) {
   }
   if (!found)
     return std::nullopt;
+  // Devices with the same summand work among themselves: they have all parts of the other operands.
+  Scope inner = found->whole.splitBy(found->parts.of);
+  for (Value operand : op.getOperands())
+    if (const Shard &shard = shards[operand]; !shard.pending && !isUniform(shard.placement, inner))
+      return std::nullopt;
   auto isFloat = [](Value value) { return isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType()); };
   bool moves = isa<TransposeOp, ReshapeOp, BroadcastInDimOp, SliceOp, ReverseOp>(op);
   bool isLinear = llvm::TypeSwitch<Operation *, bool>(&op)
