@@ -52,8 +52,7 @@ void Explanation::begin(const ModuleGraph &graph) {
     annotations.push_back(tensor.sharding);
 }
 
-/// The innermost file and line.
-static std::string lineOf(Location loc) {
+std::string lineOf(Location loc) {
   std::string text;
   loc->walk([&](Location each) {
     auto file = dyn_cast<FileLineColLoc>(each);

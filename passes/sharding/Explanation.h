@@ -10,6 +10,9 @@
 
 namespace millrace::sharding {
 
+/// The innermost file and line, `model.py:12`; empty if there is none.
+std::string lineOf(mlir::Location loc);
+
 /// Of one program, from the user's annotations to what propagation made of them.
 class Explanation {
 public:

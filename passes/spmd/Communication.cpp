@@ -3,6 +3,7 @@
 #include "passes/spmd/Communication.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "passes/sharding/Explanation.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -62,18 +63,6 @@ std::optional<Cost> communicationOf(Operation *op) {
   return cost;
 }
 
-static std::string lineOf(Location loc) {
-  std::string text;
-  loc->walk([&](Location each) {
-    auto file = dyn_cast<FileLineColLoc>(each);
-    if (!file)
-      return WalkResult::advance();
-    text = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
-    return WalkResult::interrupt();
-  });
-  return text;
-}
-
 void printCommunication(ModuleOp module, llvm::raw_ostream &os) {
   int64_t bytes = 0, count = 0;
   double time = 0;
@@ -85,7 +74,7 @@ void printCommunication(ModuleOp module, llvm::raw_ostream &os) {
     llvm::interleaveComma(op->getResultTypes(), os);
     os << " among " << cost->devices << ": " << cost->received << " bytes, about "
        << llvm::format("%.1f", cost->microseconds) << " us";
-    if (std::string line = lineOf(op->getLoc()); !line.empty())
+    if (std::string line = sharding::lineOf(op->getLoc()); !line.empty())
       os << "  (" << line << ")";
     os << "\n";
     bytes += cost->received;

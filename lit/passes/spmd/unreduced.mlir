@@ -101,3 +101,20 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %0, %1 : tensor<8x6xf32>, tensor<8x6xf32>
   }
 }
+
+// -----
+
+// Sums that are to be left as candidates for a maximum are added up first: no device's summand is a candidate.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["a"=2]>
+  // CHECK-LABEL: func.func @sums_as_candidates
+  // CHECK: dot_general
+  // CHECK: "stablehlo.all_reduce"
+  // CHECK: stablehlo.add
+  // CHECK-NOT: stablehlo.maximum
+  // CHECK: return
+  func.func @sums_as_candidates(%x: tensor<2x32xf32>, %w: tensor<32x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> tensor<2x2xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced=max{"a"}>]>} : (tensor<2x32xf32>, tensor<32x2xf32>) -> tensor<2x2xf32>
+    return %0 : tensor<2x2xf32>
+  }
+}

@@ -97,8 +97,8 @@ PyObject *useSpmd(PyObject *, PyObject *args) {
 
 PyObject *partitions(PyObject *, PyObject *) { return PyLong_FromLongLong(Session::get().partitions()); }
 
-/// (tensor, text, mesh or None): from now on, also after it has been written to.
-PyObject *mark(PyObject *, PyObject *args) {
+/// `change` with the tensor and the sharding that (tensor, text, mesh or None) mean; the tensor has no annotation meanwhile.
+template <typename Change> PyObject *withSharding(PyObject *args, Change change) {
   PyObject *object, *mesh;
   const char *spec;
   if (!PyArg_ParseTuple(args, "OsO", &object, &spec, &mesh))
@@ -110,34 +110,28 @@ PyObject *mark(PyObject *, PyObject *args) {
     {
       WithoutGil released;
       std::lock_guard lock(Session::get().mutex);
+      ShardingPtr before = annotationOf(tensor);
       setAnnotation(tensor, nullptr);
-      setValue(tensor, annotate(valueOf(tensor), sharding));
-      if (!sharding->isManual())
-        setAnnotation(tensor, sharding);
+      change(tensor, sharding, before);
     }
     Py_RETURN_NONE;
   });
 }
 
+/// (tensor, text, mesh or None): from now on, also after it has been written to.
+PyObject *mark(PyObject *, PyObject *args) {
+  return withSharding(args, [](const Tensor &tensor, const ShardingPtr &sharding, const ShardingPtr &) {
+    setValue(tensor, annotate(valueOf(tensor), sharding));
+    if (!sharding->isManual())
+      setAnnotation(tensor, sharding);
+  });
+}
+
 /// (tensor, text, mesh or None): of the value that it has now, where that is used; nothing is moved.
 PyObject *annotateValue(PyObject *, PyObject *args) {
-  PyObject *object, *mesh;
-  const char *spec;
-  if (!PyArg_ParseTuple(args, "OsO", &object, &spec, &mesh))
-    return nullptr;
-  return guarded([&]() -> PyObject * {
-    const Tensor &tensor = xlaTensor(object);
-    ShardingPtr sharding = shardingOf(spec, size_t(tensor.dim()), mesh);
-    noteFrame();
-    {
-      WithoutGil released;
-      std::lock_guard lock(Session::get().mutex);
-      ShardingPtr kept = annotationOf(tensor);
-      setAnnotation(tensor, nullptr);
-      setValue(tensor, annotated(valueOf(tensor), sharding));
-      setAnnotation(tensor, std::move(kept));
-    }
-    Py_RETURN_NONE;
+  return withSharding(args, [](const Tensor &tensor, const ShardingPtr &sharding, const ShardingPtr &before) {
+    setValue(tensor, annotated(valueOf(tensor), sharding));
+    setAnnotation(tensor, before);
   });
 }
 
