@@ -10,6 +10,7 @@ import torch_xla.core.dynamo_bridge as bridge
 import torch_xla.core.xla_model as xm
 import torch_xla.debug.metrics as met
 from torch_xla import _XLAC
+from torch_xla._dynamo import dynamo_bridge
 from torch_xla.experimental import eager_mode, eager_mode_context, is_eager_mode
 
 
@@ -161,6 +162,29 @@ def test_open_sizes_are_one_program():
     for n in (50, 60):
         assert h(on_device(n)).shape == (n,)
     assert met.counter_value("DynamoStaticShapes") == 2  # random numbers: a program per size
+
+
+def test_sizes_that_come_often_get_programs_of_their_own(monkeypatch):
+    monkeypatch.setattr(dynamo_bridge, "_MOST_OWN_PROGRAMS", 2)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+    moved = copy.deepcopy(model).to("xla")
+    g = torch.compile(lambda x: (moved(x), x.shape[0] * 2), backend="openxla", dynamic=True)
+
+    def call(n):
+        x = torch.randn(n, 4)
+        with torch.no_grad():
+            y, number = g(x.to("xla"))
+            torch.testing.assert_close(y.cpu(), model(x), rtol=1e-4, atol=1e-5)
+        assert number == 2 * n
+    for n in (5, 7, 5, 9, 5):
+        call(n)
+    assert samples("CompileTime") == 1 and met.counter_value("DynamoOftenUsedShapes") is None
+    for n in (5, 5, 7, 7, 7, 5):
+        call(n)
+    assert samples("CompileTime") == 3 and met.counter_value("DynamoOftenUsedShapes") == 2
+    for n in (9, 9, 9, 9, 11):  # no more than that
+        call(n)
+    assert samples("CompileTime") == 3 and met.counter_value("DynamoOftenUsedShapes") == 2
 
 
 def test_random_numbers_differ_between_calls():

@@ -82,6 +82,10 @@ class DynamicProgram:
             raise NotDynamic("the graph draws random numbers")
         return text, order
 
+    def sizes_of(self, args):
+        """The open sizes of these arguments."""
+        return tuple(args[i].shape[dim] for i, dim, *_ in self.symbols.values())
+
     def __call__(self, *args):
         tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
         computed = iter(_XLAC._run_program(self.program, [tensors[position] for position in self.order]))

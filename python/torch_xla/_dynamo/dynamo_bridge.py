@@ -93,6 +93,10 @@ def _take_donations(graph):
     return made
 
 
+# A program for all sizes leaves sizes that come more often to programs of their own, up to so many.
+_FEW_CALLS, _MOST_OWN_PROGRAMS, _MOST_COUNTED = 3, 16, 1000
+
+
 class _Graph:
     """One graph of torch.compile and its programs."""
 
@@ -102,6 +106,7 @@ class _Graph:
         self.was_called = False
         self.held = _held_tensors(graph)
         self.parts = None
+        self.calls, self.own_programs = {}, 0  # of a program for all sizes: how often it ran with which
         self.spec = None
         self.sizes, self.is_static = open_sizes(graph), False
         self.compiled = _XLAC.CompiledGraph(self.trace)
@@ -113,13 +118,11 @@ class _Graph:
             return _Interpreter(self.graph, held).run(*stand_ins[:count])
 
     def trace(self, *args):
-        """The program for arguments like these; of a graph in parts, a tuple of its results."""
-        if self.parts is not None:
-            return (self.parts(*args),)
+        """The program for arguments like these; of a graph in parts, or of a program for all sizes, a tuple of its results."""
         if self.sizes is not None:
             self.make_dynamic()
-            if self.parts is not None:
-                return (self.parts(*args),)
+        if self.parts is not None and not (isinstance(self.parts, DynamicProgram) and self.comes_often(args)):
+            return (self.parts(*args),)
         if self.is_static:
             _XLAC._count("DynamoStaticShapes")
         _XLAC._set_sync_cause("mark_step when dynamo processing input graphs")
@@ -145,6 +148,20 @@ class _Graph:
                    f"{_describe(results)}\n  programs compiled so far: {_XLAC._compilations()} ({_XLAC._compilations() - before} now)")
             _debug(f"StableHLO:\n{_XLAC._graph_text(made)}")
         return made
+
+    def comes_often(self, args):
+        """Whether these sizes get a program of their own, whose kernels know them: it is ten times as fast and more."""
+        if self.own_programs == _MOST_OWN_PROGRAMS:
+            return False
+        sizes = self.parts.sizes_of(args)
+        if sizes not in self.calls and len(self.calls) == _MOST_COUNTED:
+            self.calls.clear()
+        self.calls[sizes] = self.calls.get(sizes, 0) + 1
+        if self.calls[sizes] <= _FEW_CALLS:
+            return False
+        self.own_programs += 1
+        _XLAC._count("DynamoOftenUsedShapes")
+        return True
 
     def make_dynamic(self):
         """One program for all sizes, if there is one; else every size has its own, and a counter for it."""
