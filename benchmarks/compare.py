@@ -60,7 +60,11 @@ class Worker:
             self.process.stdin.close()
         except BrokenPipeError:
             pass
-        self.process.wait(timeout=60)
+        try:
+            self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:  # it has answered everything; beside other work its end may take longer than we wait
+            self.process.kill()
+            self.process.wait()
         self.stderr.close()
 
 

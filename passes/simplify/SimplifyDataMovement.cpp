@@ -470,11 +470,27 @@ struct GatherAtPosition : OpRewritePattern<GatherOp> {
   }
 };
 
+/// Input:  gather at a reshape that only adds the dimension of its one index per position     Output: gather without that dimension
+struct GatherOfUnitReshape : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+    RankedTensorType indices = typeOf(op.getStartIndices());
+    int64_t last = indices.getRank() - 1;
+    auto reshape = op.getStartIndices().getDefiningOp<ReshapeOp>();
+    if (!reshape || numbers.getIndexVectorDim() != last || typeOf(reshape.getOperand()).getShape() != indices.getShape().drop_back() ||
+        indices.getDimSize(last) != 1)
+      return rewriter.notifyMatchFailure(op, "indices without a last dimension of their own");
+    rewriter.modifyOpInPlace(op, [&] { op.getStartIndicesMutable().assign(reshape.getOperand()); });
+    return success();
+  }
+};
+
 } // namespace
 
 void populateDataMovementSimplifications(RewritePatternSet &patterns) {
   patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, ElementwiseOfUnitReshapes, GatherAtPosition,
-               GatherToSlice, NegativePadToSlice, ReduceOfUnits, ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast,
+               GatherOfUnitReshape, GatherToSlice, NegativePadToSlice, ReduceOfUnits, ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast,
                SliceOfConcatenate, SliceOfSlice, SliceOfUnitReshape, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
 }
 

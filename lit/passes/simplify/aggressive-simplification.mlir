@@ -214,6 +214,19 @@ func.func @dot_of_repeated_stays(%a: tensor<2x5x3xf32>, %c: tensor<5x7x2x3xf32>,
   return %0, %1 : tensor<5x2x4xf32>, tensor<5x7x2x4xf32>
 }
 
+// One index per position needs no dimension of its own at the end.
+// CHECK-LABEL: @gather_of_unit_reshape
+// CHECK: %[[FRONT:.*]] = stablehlo.reshape %arg1 : (tensor<6x4xi32>) -> tensor<1x6x4xi32>
+// CHECK: "stablehlo.gather"(%arg0, %arg1) <{{.*}}index_vector_dim = 2{{.*}} : (tensor<6x5xf32>, tensor<6x4xi32>) -> tensor<6x4xf32>
+// CHECK: "stablehlo.gather"(%arg0, %[[FRONT]])
+func.func @gather_of_unit_reshape(%x: tensor<6x5xf32>, %i: tensor<6x4xi32>) -> (tensor<6x4xf32>, tensor<6x4xf32>) {
+  %last = stablehlo.reshape %i : (tensor<6x4xi32>) -> tensor<6x4x1xi32>
+  %front = stablehlo.reshape %i : (tensor<6x4xi32>) -> tensor<1x6x4xi32>
+  %0 = "stablehlo.gather"(%x, %last) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x4x1xi32>) -> tensor<6x4xf32>
+  %1 = "stablehlo.gather"(%x, %front) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1], index_vector_dim = 0>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<1x6x4xi32>) -> tensor<6x4xf32>
+  return %0, %1 : tensor<6x4xf32>, tensor<6x4xf32>
+}
+
 // The first index is the row itself, as take_along_axis has it; one that counts along another dimension stays.
 // CHECK-LABEL: @gather_at_position
 // CHECK: %[[BOTH:.*]] = stablehlo.concatenate %arg1

@@ -515,21 +515,22 @@ Value PointEvaluator::readAt(const Node &node, const Read &read, ArrayRef<Value>
     return fromStorage(loaded, read.access.elementType);
   }
   auto type = vectorOf(b.getIndexType());
-  Value addresses = arith::AddIOp::create(b, location, perLane, splat(at));
   if (step) {
     SmallVector<int64_t> offsets;
     for (int64_t lane = 0; lane < width; ++lane)
       offsets.push_back(lane * step);
-    addresses = arith::AddIOp::create(b, location, addresses, number(DenseIntElementsAttr::get(type, ArrayRef<int64_t>(offsets))));
+    perLane = arith::AddIOp::create(b, location, perLane, number(DenseIntElementsAttr::get(type, ArrayRef<int64_t>(offsets))));
   }
-  if (mask) // Lanes that do not exist read the first element.
-    addresses = arith::SelectOp::create(b, location, mask, addresses, splat(constant(0)));
-  SmallVector<Value> elements;
-  for (int64_t lane = 0; lane < width; ++lane) {
-    Value index = vector::ExtractOp::create(b, location, addresses, lane);
-    elements.push_back(memref::LoadOp::create(b, location, memref, ValueRange{index}));
+  if (mask) { // Lanes that do not exist read the first element.
+    perLane = arith::AddIOp::create(b, location, perLane, splat(at));
+    perLane = arith::SelectOp::create(b, location, mask, perLane, splat(constant(0)));
+    at = constant(0);
   }
-  return fromStorage(vector::FromElementsOp::create(b, location, vectorOf(stored), elements), read.access.elementType);
+  // LLVM takes it apart for processors whose gathers are slow, and for elements that none gathers.
+  VectorType loaded = vectorOf(stored);
+  Value all = number(DenseElementsAttr::get(vectorOf(b.getI1Type()), true)), none = number(cast<TypedAttr>(b.getZeroAttr(loaded)));
+  Value elements = vector::GatherOp::create(b, location, loaded, memref, ValueRange{at}, perLane, all, none);
+  return fromStorage(elements, read.access.elementType);
 }
 
 /// The atoms that a value of a body depends on; none if it depends on the body's arguments.
