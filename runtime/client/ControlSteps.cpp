@@ -8,6 +8,8 @@ namespace millrace::runtime {
 
 Status Executor::runStep(Frame &frame, const LoopStep &s) {
   const Plan::Loop &loop = plan.loops.find(&s)->second;
+  if (loop.small && !profile)
+    return runSmallLoop(frame, s, loop);
   uint32_t here = location;
   bool odd = false;
   ++openLoops;
@@ -36,6 +38,68 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
       }
   if (odd)
     bindViews(frame, loop.views);
+  return Status();
+}
+
+/// What the calls return, and the step of the one that failed.
+static int32_t runCalls(const std::vector<SmallLoop::Call> &calls, void **places, const Step *&step) {
+  for (const SmallLoop::Call &call : calls) {
+    void **own = places + call.firstPlace;
+    if (!call.function) {
+      std::memmove(own[1], own[0], size_t(call.count));
+    } else if (int32_t code = call.function(own, nullptr, 0, call.count)) [[unlikely]] {
+      step = call.step;
+      return code;
+    }
+  }
+  return kKernelOk;
+}
+
+Status Executor::runSmallLoop(Frame &frame, const LoopStep &s, const Plan::Loop &loop) {
+  const SmallLoop &small = *loop.small;
+  size_t count = small.places.size();
+  void *scratch = small.scratchBytes ? threadScratch(small.scratchBytes) : nullptr;
+  if (small.scratchBytes && !scratch)
+    return resourceExhausted("no memory for the scratch of a loop's kernels");
+  auto exchange = [&] {
+    for (size_t i = 0; i < s.carried.size(); ++i)
+      if (loop.carries[i] == Plan::Loop::Carry::Swap)
+        std::swap(frame.pointers[s.carried[i].state], frame.pointers[s.carried[i].next]);
+    bindViews(frame, loop.views);
+  };
+  void **even = static_cast<void **>(__builtin_alloca(2 * count * sizeof(void *))), **odd = even;
+  auto lookUp = [&](void **places) {
+    for (size_t i = 0; i < count; ++i)
+      places[i] = small.places[i] == SmallLoop::scratch ? scratch : frame.pointers[small.places[i]];
+  };
+  lookUp(even);
+  if (small.exchanges) {
+    odd = even + count;
+    exchange();
+    lookUp(odd);
+    exchange();
+  }
+  void **now = even, **then = odd;
+  const Step *failed = nullptr;
+  while (true) {
+    int32_t code = runCalls(small.cond, now, failed);
+    if (code == kKernelOk) {
+      if (*static_cast<const uint8_t *>(now[small.predicate]) == 0)
+        break;
+      code = runCalls(small.body, now, failed);
+    }
+    if (code != kKernelOk) [[unlikely]] {
+      location = failed->location;
+      return kernelError(std::get<KernelStep>(failed->body), code);
+    }
+    std::swap(now, then);
+    if (target.context)
+      target.context->tick(target.replica * target.context->numPartitions + target.partition);
+  }
+  if (now != even) // the states lie where the next values belong
+    for (size_t i = 0; i < s.carried.size(); ++i)
+      if (loop.carries[i] == Plan::Loop::Carry::Swap)
+        std::memcpy(frame.pointers[s.carried[i].state], frame.pointers[s.carried[i].next], frame.function->slots[s.carried[i].state].bytes);
   return Status();
 }
 

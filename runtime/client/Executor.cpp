@@ -289,9 +289,9 @@ struct KernelRange {
 /// Kernels that stream through more than a core's cache holds take turns: each begins where the one before ended, which the caches still have.
 /// 0: from the first iteration to the last one; else so many at a time, the last ones first.
 int64_t Executor::backwardStep(const KernelStep &s, int64_t end) {
-  constexpr double kLarge = 1 << 20, kPart = 256 << 10, kMuchWork = 16; // bytes, bytes, operations per byte
+  constexpr double kPart = 256 << 10; // bytes
   const Kernel &kernel = program.kernels[s.kernel];
-  if (kernel.bytesAccessed < kLarge || kernel.flops > kMuchWork * kernel.bytesAccessed)
+  if (!streams(kernel))
     return 0;
   goesBackward = !goesBackward;
   if (goesBackward)

@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/base/ThreadPool.h"
 #include "runtime/buffer/Memory.h"
+#include "runtime/client/SmallLoop.h"
 #include "runtime/collective/Collective.h"
 #include "runtime/kernels/CustomCall.h"
 #include "runtime/loader/Loader.h"
@@ -29,6 +30,7 @@ struct Plan {
     bool staged = false; ///< copies go through a temporary: a next slot is the state of another pair
     bool hasDims = false;
     uint64_t stagingBytes = 0;
+    std::optional<SmallLoop> small; ///< how it runs where nobody measures its steps
   };
   struct FunctionPlan {
     bool hasCells = false;

@@ -164,7 +164,19 @@ private:
         result.views.push_back(id);
     if (result.staged)
       plan.stagingBytes = std::max(plan.stagingBytes, result.stagingBytes);
+    else if (!result.hasDims)
+      result.small = planSmallLoop(program, *plan.code, f, loop, copiesOf(loop, result));
     plan.loops.emplace(&loop, std::move(result));
+  }
+
+  static LoopCopies copiesOf(const LoopStep &loop, const Plan::Loop &planned) {
+    LoopCopies result;
+    for (size_t i = 0; i < loop.carried.size(); ++i)
+      if (planned.carries[i] == Plan::Loop::Carry::Copy)
+        result.copies.push_back(loop.carried[i]);
+      else
+        result.exchanges |= planned.carries[i] == Plan::Loop::Carry::Swap;
+    return result;
   }
 
   static void callees(const Steps &steps, std::vector<uint32_t> &list) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ExecutorTest.cpp - Programs run by the client -----------------------===//
 #include "TestPrograms.h"
+#include "runtime/client/Executor.h"
 #include "runtime/kernels/CustomCall.h"
 
 #include <chrono>
@@ -144,6 +145,94 @@ TEST(Executor, LoopsCarryByExchangeAndByCopy) {
       EXPECT_EQ(run<float>(*client, doublingLoop(swaps).program, {toDevice<float>(*client, DType::F32, {}, {start})}),
                 std::vector<float>{expected})
           << swaps << " " << start;
+}
+
+/// Whether the first loop of `program` is a list of calls.
+bool hasSmallLoop(const Program &program) {
+  auto code = LoadedCode::load(program, {});
+  EXPECT_TRUE(code.ok()) << code.status().toString();
+  auto plan = code.ok() ? Plan::create(std::make_shared<Program>(program), *code) : code.status();
+  EXPECT_TRUE(plan.ok()) << plan.status().toString();
+  return plan.ok() && (*plan)->loops.begin()->second.small.has_value();
+}
+
+TEST(Executor, LoopsOfSmallKernelsAreListsOfCalls) {
+  for (bool swaps : {true, false}) {
+    Program program = doublingLoop(swaps).program;
+    EXPECT_TRUE(hasSmallLoop(program)) << swaps;
+    // What threads may share, what streams through memory, and a shape of run time need the executor.
+    auto changed = [&](auto change) {
+      Program other = program;
+      change(other, std::get<KernelStep>(std::get<LoopStep>(other.functions[0].steps[1].body).body[0].body));
+      return hasSmallLoop(other);
+    };
+    auto shared = [](uint64_t picoseconds) {
+      return [=](Program &, KernelStep &kernel) { kernel.end = DimExpr::constant(2), kernel.picosecondsPerIteration = picoseconds; };
+    };
+    EXPECT_FALSE(changed(shared(ThreadPool::leastPieceAwake))) << swaps;
+    EXPECT_TRUE(changed(shared(ThreadPool::leastPieceAwake - 1))) << swaps;
+    EXPECT_FALSE(changed([](Program &other, KernelStep &) { other.kernels[0].bytesAccessed = 1 << 20; })) << swaps;
+    EXPECT_FALSE(changed([](Program &other, KernelStep &kernel) { other.functions[0].numDims = 1, kernel.dims = {0}; })) << swaps;
+  }
+}
+
+// (s, n) := (s + 1 through scratch, copy of s) until s == limit: both parities of the exchanged pair, a copy, scratch.
+TEST(Executor, SmallLoopsHaveScratchAndCopies) {
+  auto client = makeClient();
+  for (float limit : {0.f, 1.f, 2.f, 7.f, 8.f}) {
+    Builder b;
+    SlotId x = b.argument(DType::F32, {}), s = b.arena(DType::F32, {}), next = b.arena(DType::F32, {}), last = b.arena(DType::F32, {}),
+           p = b.arena(DType::I1, {}), end = b.constant<float>(DType::F32, {}, {limit}), z = b.result(DType::F32, {2});
+    b.code(R"(
+typedef long long i64;
+int one_more(void **b, const i64 *d, i64 begin, i64 end) {
+  float *scratch = b[2];
+  scratch[7] = *(float *)b[0] + 1;
+  *(float *)b[1] = scratch[7];
+  return 0;
+}
+int less(void **b, const i64 *d, i64 begin, i64 end) { *(unsigned char *)b[2] = *(float *)b[0] < *(float *)b[1]; return 0; }
+int both(void **b, const i64 *d, i64 begin, i64 end) {
+  ((float *)b[2])[0] = *(float *)b[0], ((float *)b[2])[1] = *(float *)b[1];
+  return 0;
+})",
+           {"one_more", "less", "both"});
+    b.push({CopyStep{x, s}, kNone});
+    b.push({CopyStep{x, last}, kNone});
+    LoopStep loop;
+    loop.cond = {Builder::kernel(1, {s, end}, {p}, 1)};
+    loop.predicate = p;
+    loop.body = {{CopyStep{s, last}, kNone}, Builder::kernel(0, {s}, {next}, 1)};
+    std::get<KernelStep>(loop.body[1].body).scratchBytes = 64;
+    loop.carried = {{s, next}};
+    b.push({loop, kNone});
+    b.push(Builder::kernel(2, {s, last}, {z}, 1));
+    EXPECT_TRUE(hasSmallLoop(b.program));
+    EXPECT_EQ(run<float>(*client, b.program, {toDevice<float>(*client, DType::F32, {}, {0})}),
+              (std::vector<float>{limit, std::max(0.f, limit - 1)}));
+  }
+}
+
+TEST(Executor, SmallLoopsTellTheStepThatFails) {
+  Builder b;
+  SlotId x = b.argument(DType::F32, {}), s = b.arena(DType::F32, {}), n = b.arena(DType::F32, {}), p = b.arena(DType::I1, {}),
+         limit = b.constant<float>(DType::F32, {}, {100}), z = b.result(DType::F32, {});
+  b.code(floatKernels, {"add", "less", "fail"});
+  uint32_t here = b.location("model.py:7");
+  b.push({CopyStep{x, s}, kNone});
+  LoopStep loop;
+  loop.cond = {Builder::kernel(1, {s, limit}, {p}, 1)};
+  loop.predicate = p;
+  loop.body = {Builder::kernel(0, {s, s}, {n}, 1), Builder::kernel(2, {}, {}, 1)};
+  loop.body[1].location = here;
+  loop.carried = {{s, n}};
+  b.push({loop, kNone});
+  b.push({CopyStep{s, z}, kNone});
+  EXPECT_TRUE(hasSmallLoop(b.program));
+  auto client = makeClient();
+  std::string message = runStatus(*client, b.program, {toDevice<float>(*client, DType::F32, {}, {1})}).toString();
+  EXPECT_NE(message.find("kernel 'fail' failed: an index is out of bounds"), std::string::npos) << message;
+  EXPECT_NE(message.find("model.py:7"), std::string::npos) << message;
 }
 
 // Fibonacci: (a, b) := (b, a + b). The next value of a is the state b.
