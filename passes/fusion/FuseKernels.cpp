@@ -89,6 +89,7 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
       } else {
         splitScatters(block); // the parts are put together by sums
         splitReductions(block);
+        splitStacks(block);
         composePieces(block);
         // Attention first: copies of its operations would only be in its way.
         std::vector<Cluster> settled = findAttention(block, isAttention);

@@ -46,6 +46,9 @@ void repeatCheapOperations(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
 /// Lets concatenations of parts of concatenations read what these were made of. Before planFusion.
 void composePieces(mlir::Block &block);
 
+/// Computes of stacked values part by part what others take apart again (SplitStacks.cpp). Before composePieces.
+void splitStacks(mlir::Block &block);
+
 /// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
 void splitReductions(mlir::Block &block);
 /// Scatters of much to little in parts (SplitScatters.cpp).

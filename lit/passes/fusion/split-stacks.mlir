@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is computed of a stack and taken apart again is computed part by part.
+// RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s
+
+// Half a step of a differential equation: nobody makes the stack %k, and only its parts are added.
+// CHECK-LABEL: func.func @taken_apart
+// CHECK-NOT:     concatenate
+// CHECK:         call @multiply{{.*}} : (tensor<1000xf32>, tensor<1000xf32>, tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+// CHECK-NOT:     concatenate
+// CHECK-COUNT-2: stablehlo.add {{.*}} : tensor<1000xf32>
+// CHECK-NOT:     concatenate
+func.func @taken_apart(%x: tensor<2x1000xf32>, %a: tensor<1000xf32>, %b: tensor<1000xf32>) -> tensor<1000xf32> {
+  %0 = stablehlo.reshape %a : (tensor<1000xf32>) -> tensor<1x1000xf32>
+  %1 = stablehlo.reshape %b : (tensor<1000xf32>) -> tensor<1x1000xf32>
+  %k = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1x1000xf32>, tensor<1x1000xf32>) -> tensor<2x1000xf32>
+  %y = stablehlo.add %x, %k : tensor<2x1000xf32>
+  %2 = stablehlo.slice %y [0:1, 0:1000] : (tensor<2x1000xf32>) -> tensor<1x1000xf32>
+  %3 = stablehlo.reshape %2 : (tensor<1x1000xf32>) -> tensor<1000xf32>
+  %4 = stablehlo.slice %y [1:2, 0:1000] : (tensor<2x1000xf32>) -> tensor<1x1000xf32>
+  %5 = stablehlo.reshape %4 : (tensor<1x1000xf32>) -> tensor<1000xf32>
+  %6 = stablehlo.multiply %3, %5 : tensor<1000xf32>
+  return %6 : tensor<1000xf32>
+}
+
+// -----
+
+// The sum is returned as a whole, too: it is stacked behind its parts, in a kernel that only joins.
+// CHECK-LABEL: func.func @also_whole
+// CHECK:         %[[WHOLE:.*]] = call @concatenate
+// CHECK:         return %[[WHOLE]], %
+func.func @also_whole(%x: tensor<4x300xf32>, %a: tensor<1x300xf32>, %b: tensor<3x300xf32>) -> (tensor<4x300xf32>, tensor<2x300xf32>) {
+  %k = stablehlo.concatenate %a, %b, dim = 0 : (tensor<1x300xf32>, tensor<3x300xf32>) -> tensor<4x300xf32>
+  %y = stablehlo.add %x, %k : tensor<4x300xf32>
+  %0 = stablehlo.slice %y [2:4, 0:300] : (tensor<4x300xf32>) -> tensor<2x300xf32>
+  %1 = stablehlo.tanh %0 : tensor<2x300xf32>
+  return %y, %1 : tensor<4x300xf32>, tensor<2x300xf32>
+}
+
+// -----
+
+// Too large to be written twice.
+// CHECK-LABEL: func.func @also_whole_and_large
+// CHECK:         call @add{{.*}} -> tensor<4x30000xf32>
+// CHECK:         call @tanh{{.*}}(tensor<4x30000xf32>) -> tensor<2x30000xf32>
+func.func @also_whole_and_large(%x: tensor<4x30000xf32>, %a: tensor<1x30000xf32>, %b: tensor<3x30000xf32>) -> (tensor<4x30000xf32>, tensor<2x30000xf32>) {
+  %k = stablehlo.concatenate %a, %b, dim = 0 : (tensor<1x30000xf32>, tensor<3x30000xf32>) -> tensor<4x30000xf32>
+  %y = stablehlo.add %x, %k : tensor<4x30000xf32>
+  %0 = stablehlo.slice %y [2:4, 0:30000] : (tensor<4x30000xf32>) -> tensor<2x30000xf32>
+  %1 = stablehlo.tanh %0 : tensor<2x30000xf32>
+  return %y, %1 : tensor<4x30000xf32>, tensor<2x30000xf32>
+}
+
+// -----
+
+// Nobody takes the sum apart: one kernel makes the stack, as before.
+// CHECK-LABEL: func.func @read_as_whole
+// CHECK-NOT:     stablehlo.slice
+// CHECK:         call @{{.*}} -> tensor<2x1000xf32>
+// CHECK:         return
+func.func @read_as_whole(%x: tensor<2x1000xf32>, %a: tensor<1x1000xf32>, %b: tensor<1x1000xf32>) -> tensor<2x1000xf32> {
+  %k = stablehlo.concatenate %a, %b, dim = 0 : (tensor<1x1000xf32>, tensor<1x1000xf32>) -> tensor<2x1000xf32>
+  %y = stablehlo.add %x, %k : tensor<2x1000xf32>
+  return %y : tensor<2x1000xf32>
+}
+
+// -----
+
+// A slice across two parts, and parts that do not lie side by side, stay as they are.
+// CHECK-LABEL: func.func @across
+// CHECK:         call @concatenate
+// CHECK:         return
+func.func @across(%x: tensor<2x1000xf32>, %a: tensor<2x500xf32>, %b: tensor<2x500xf32>) -> tensor<2x10xf32> {
+  %k = stablehlo.concatenate %a, %b, dim = 1 : (tensor<2x500xf32>, tensor<2x500xf32>) -> tensor<2x1000xf32>
+  %y = stablehlo.add %x, %k : tensor<2x1000xf32>
+  %0 = stablehlo.slice %y [0:2, 0:10] : (tensor<2x1000xf32>) -> tensor<2x10xf32>
+  return %0 : tensor<2x10xf32>
+}

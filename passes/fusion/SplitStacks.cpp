@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SplitStacks.cpp - What is computed of stacked values, part by part ===//
+// Input:   %k = concatenate(reshape(%a), reshape(%b)), dim = 0 : 2x1000 ; %y = add %x, %k ; %0 = reshape(slice(%y, [0:1])) ; %1 = ...
+// Output:  %0 = add (reshape (slice %x, [0:1])), %a ; %1 = ... ; no %k, %y only where somebody reads it as a whole (concatenate(%0, %1))
+//          So are systems of differential equations written, rotations, colors: a stack of components that the next operations take
+//          apart again. Part by part all of them share kernels; a stack is memory between two.
+// Leaves alone stacks along inner dimensions (their parts do not lie side by side), those of which nobody reads a part, large ones that are
+// read as a whole too, small values (they share a kernel anyway), and more parts and operations than a kernel takes.
+//===----------------------------------------------------------------------===//
+#include "passes/fusion/FusionPlan.h"
+#include "passes/fusion/FusionPolicy.h"
+
+#include "dialects/stablehlo/Ops.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::fusion {
+namespace {
+
+constexpr size_t kMostParts = 8;
+constexpr size_t kMostOps = 96;      ///< after splitting
+constexpr int64_t kSmall = 256;      ///< elements of a value that needs no help
+constexpr int64_t kCached = 64 << 10; ///< elements of a value that may be stacked behind its parts: it has not left the caches
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// How all values of one group are cut.
+struct Cut {
+  RankedTensorType whole; ///< its shape
+  int64_t dim;
+  SmallVector<int64_t> bounds; ///< of the parts, along `dim`
+  size_t parts() const { return bounds.size() - 1; }
+
+  /// Without `dim` where it has one element: what is stacked has no such dimension.
+  SmallVector<int64_t> shapeOf(size_t part) const {
+    SmallVector<int64_t> shape(whole.getShape());
+    shape[dim] = bounds[part + 1] - bounds[part];
+    if (shape[dim] == 1)
+      shape.erase(shape.begin() + dim);
+    return shape;
+  }
+};
+
+/// Stacks that are put together alike, and what is computed of them element by element.
+class Group {
+public:
+  Group(ConcatenateOp first) : block(first->getBlock()), cut(cutOf(first)) {}
+
+  /// Parts of a value lie side by side in memory.
+  static bool canStart(ConcatenateOp concat) {
+    auto type = typeOf(concat);
+    return hasPlainNumbers(concat) && concat.getInputs().size() >= 2 && concat.getInputs().size() <= kMostParts && type.getNumElements() > kSmall &&
+           llvm::all_of(type.getShape().take_front(concat.getDimension()), [](int64_t size) { return size == 1; }) &&
+           llvm::none_of(concat.getInputs(), [](Value part) { return typeOf(part).getNumElements() == 0; });
+  }
+
+  void grow(ConcatenateOp first) {
+    SmallVector<Operation *> open{first};
+    members.insert(first);
+    auto add = [&](Operation *op) {
+      if (op->getBlock() == block && isMember(op) && members.insert(op))
+        open.push_back(op);
+    };
+    while (!open.empty() && members.size() <= kMostOps) {
+      Operation *op = open.pop_back_val();
+      for (Operation *user : op->getUsers())
+        add(user);
+      if (!isa<ConcatenateOp>(op))
+        for (Value operand : op->getOperands())
+          if (Operation *maker = operand.getDefiningOp(); maker && isa<ConcatenateOp>(maker))
+            add(maker);
+    }
+  }
+
+  bool contains(Operation *op) const { return members.contains(op); }
+
+  bool pays() const {
+    bool isTakenApart = false, isReadWhole = false;
+    size_t computed = 0;
+    for (Operation *op : members) {
+      computed += !isa<ConcatenateOp>(op);
+      for (Operation *user : op->getUsers()) {
+        bool isPart = partReadBy(user).has_value();
+        isTakenApart |= isPart;
+        isReadWhole |= !isPart && !members.contains(user);
+      }
+    }
+    return isTakenApart && computed > 0 && computed * cut.parts() <= kMostOps && (!isReadWhole || cut.whole.getNumElements() <= kCached);
+  }
+
+  void split() {
+    for (Operation &op : llvm::make_early_inc_range(*block)) { // makers before users
+      if (!members.contains(&op))
+        continue;
+      OpBuilder b(&op);
+      SmallVector<Value> &parts = partsOf[op.getResult(0)];
+      for (size_t i = 0; i < cut.parts(); ++i)
+        parts.push_back(isa<ConcatenateOp>(op) ? shaped(b, op.getOperand(i), cut.shapeOf(i)) : partOf(b, &op, i));
+    }
+    for (Operation *op : members)
+      replaceReaders(op->getResult(0));
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+      if ((members.contains(&op) || isa<ReshapeOp>(op)) && op.use_empty()) // reshapes of what was stacked: they would count as readers
+        op.erase();
+  }
+
+private:
+  static Cut cutOf(ConcatenateOp concat) {
+    Cut cut{typeOf(concat), int64_t(concat.getDimension()), {0}};
+    for (Value part : concat.getInputs())
+      cut.bounds.push_back(cut.bounds.back() + typeOf(part).getDimSize(cut.dim));
+    return cut;
+  }
+
+  bool isMember(Operation *op) const {
+    if (auto concat = dyn_cast<ConcatenateOp>(op))
+      return canStart(concat) && typeOf(concat).getShape() == cut.whole.getShape() && int64_t(concat.getDimension()) == cut.dim &&
+             cutOf(concat).bounds == cut.bounds;
+    return classify(op) == OpRole::Elementwise && hasPlainNumbers(op) && op->getNumRegions() == 0 &&
+           typeOf(op->getResult(0)).getShape() == cut.whole.getShape() && llvm::all_of(op->getOperands(), [&](Value operand) {
+             return typeOf(operand).getRank() == 0 || typeOf(operand).getShape() == cut.whole.getShape();
+           });
+  }
+
+  /// The part that `user`, a slice of a member's result, is or lies in.
+  std::optional<size_t> partReadBy(Operation *user) const {
+    auto slice = dyn_cast<SliceOp>(user);
+    if (!slice)
+      return std::nullopt;
+    for (size_t i = 0; i < cut.parts(); ++i)
+      if (slice.getStartIndices()[cut.dim] >= cut.bounds[i] && slice.getLimitIndices()[cut.dim] <= cut.bounds[i + 1])
+        return i;
+    return std::nullopt;
+  }
+
+  static Value shaped(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
+    if (typeOf(value).getShape() == shape)
+      return value;
+    if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && typeOf(reshape.getOperand()).getShape() == shape)
+      return reshape.getOperand();
+    return ReshapeOp::create(b, value.getLoc(), typeOf(value).clone(shape), value);
+  }
+
+  /// Part `i` of what `op` computes.
+  Value partOf(OpBuilder &b, Operation *op, size_t i) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (typeOf(operand).getRank() != 0 && !mapping.contains(operand))
+        mapping.map(operand, operandPart(b, operand, i));
+    Operation *copy = b.clone(*op, mapping);
+    copy->getResult(0).setType(typeOf(op->getResult(0)).clone(cut.shapeOf(i)));
+    return copy->getResult(0);
+  }
+
+  Value operandPart(OpBuilder &b, Value value, size_t i) {
+    if (auto known = partsOf.find(value); known != partsOf.end())
+      return known->second[i];
+    Value &part = outside[{value, i}];
+    if (!part)
+      part = cutOut(b, value, i);
+    return part;
+  }
+
+  Value cutOut(OpBuilder &b, Value value, size_t i) {
+    RankedTensorType type = typeOf(value).clone(cut.shapeOf(i));
+    if (auto constant = value.getDefiningOp<ConstantOp>())
+      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+        return ConstantOp::create(b, value.getLoc(), splat.resizeSplat(type));
+    if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>(); broadcast && typeOf(broadcast.getOperand()).getRank() == 0)
+      return BroadcastInDimOp::create(b, value.getLoc(), type, broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
+    SmallVector<int64_t> start(cut.whole.getRank(), 0), limit(cut.whole.getShape()), steps(cut.whole.getRank(), 1);
+    start[cut.dim] = cut.bounds[i], limit[cut.dim] = cut.bounds[i + 1];
+    SmallVector<int64_t> shape(cut.whole.getShape());
+    shape[cut.dim] = limit[cut.dim] - start[cut.dim];
+    Value slice = SliceOp::create(b, value.getLoc(), typeOf(value).clone(shape), value, b.getDenseI64ArrayAttr(start), b.getDenseI64ArrayAttr(limit),
+                                  b.getDenseI64ArrayAttr(steps));
+    return shaped(b, slice, cut.shapeOf(i));
+  }
+
+  void replaceReaders(Value whole) {
+    const SmallVector<Value> &parts = partsOf.find(whole)->second;
+    for (OpOperand &use : llvm::make_early_inc_range(whole.getUses())) {
+      std::optional<size_t> part = partReadBy(use.getOwner());
+      if (!part || members.contains(use.getOwner()))
+        continue;
+      auto slice = cast<SliceOp>(use.getOwner());
+      OpBuilder b(slice);
+      SmallVector<int64_t> shape(cut.whole.getShape());
+      shape[cut.dim] = cut.bounds[*part + 1] - cut.bounds[*part];
+      Value own = parts[*part];
+      if (typeOf(slice).getShape() == ArrayRef(shape)) {
+        // Often a reshape drops the dimension that stacking has added: no trace of both remains.
+        for (Operation *user : llvm::make_early_inc_range(slice->getUsers()))
+          if (auto reshape = dyn_cast<ReshapeOp>(user); reshape && reshape.getType() == own.getType())
+            reshape.getResult().replaceAllUsesWith(own), reshape.erase();
+        if (!slice->use_empty())
+          slice.getResult().replaceAllUsesWith(shaped(b, own, shape));
+      } else {
+        SmallVector<int64_t> start(slice.getStartIndices()), limit(slice.getLimitIndices());
+        start[cut.dim] -= cut.bounds[*part], limit[cut.dim] -= cut.bounds[*part];
+        Value inner = SliceOp::create(b, slice.getLoc(), slice.getType(), shaped(b, own, shape), b.getDenseI64ArrayAttr(start),
+                                      b.getDenseI64ArrayAttr(limit), slice.getStridesAttr());
+        slice.getResult().replaceAllUsesWith(inner);
+      }
+      slice.erase();
+    }
+    // Who reads the whole gets a stack of the parts, put together once.
+    if (isa<ConcatenateOp>(whole.getDefiningOp()) || llvm::all_of(whole.getUsers(), [&](Operation *user) { return members.contains(user); }))
+      return;
+    OpBuilder b(whole.getContext());
+    b.setInsertionPointAfter(whole.getDefiningOp());
+    SmallVector<Value> stacked;
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      SmallVector<int64_t> shape(cut.whole.getShape());
+      shape[cut.dim] = cut.bounds[i + 1] - cut.bounds[i];
+      stacked.push_back(shaped(b, part, shape));
+    }
+    Value joined = ConcatenateOp::create(b, whole.getLoc(), whole.getType(), stacked, uint64_t(cut.dim));
+    whole.replaceUsesWithIf(joined, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
+  }
+
+  Block *block;
+  Cut cut;
+  llvm::SetVector<Operation *> members;
+  llvm::DenseMap<Value, SmallVector<Value>> partsOf;
+  llvm::DenseMap<std::pair<Value, size_t>, Value> outside; ///< parts of operands that are no members
+};
+
+} // namespace
+
+void splitStacks(Block &block) {
+  llvm::SetVector<Operation *> open;
+  for (auto concat : block.getOps<ConcatenateOp>())
+    if (Group::canStart(concat))
+      open.insert(concat);
+  while (!open.empty()) {
+    auto first = cast<ConcatenateOp>(open.pop_back_val());
+    Group group(first);
+    group.grow(first);
+    open.remove_if([&](Operation *op) { return group.contains(op); });
+    if (group.pays())
+      group.split();
+  }
+}
+
+} // namespace millrace::fusion
