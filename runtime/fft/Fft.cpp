@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Fft.cpp - Discrete Fourier transforms --------------------------------===//
-// One axis after the other. Groups of neighbouring lines run in the lanes of vectors (LineKernels.h). A line too long for that, or
-// alone, is cut into a matrix of n1 rows and n2 columns: transforms of the columns, a turn of every element, transforms of the rows,
-// which both are many short lines. A real line of even length is a complex one of half the length.
+// One axis after the other. Groups of neighbouring lines run in the lanes of vectors (LineKernels.h). A line that would leave the first
+// cache with all its lanes, or is alone, is cut into a matrix of n1 rows and n2 columns: transforms of the columns, a turn of every element,
+// transforms of the rows, which both are many short lines. A real line of even length is a complex one of half the length.
 #include "runtime/fft/Fft.h"
 #include "runtime/base/FftPlan.h"
 #include "runtime/base/ThreadPool.h"
@@ -42,49 +42,44 @@ const Implementation<T> &implementation() {
   return best;
 }
 
-/// Lines longer than this would leave the second-level cache with all their lanes.
-constexpr int64_t kLongLine = 8192;
+/// Lines of so many bytes stay in the first-level cache twice, or less: one thread does the whole line.
+constexpr int64_t kShortLine = 32 << 10;
+/// Lines of one tensor that are worth handing out as they are.
+constexpr int64_t kManyLines = 4;
+/// Lanes, empty ones among them, of rows and columns for each point: with more of them whole lines side by side are faster.
+constexpr double kMostLanes = 1.12;
+/// Lines whose points lie apart come by groups as neighbours; longer ones would leave the second-level cache with all their lanes.
+constexpr int64_t kLongColumn = 8192;
 
-/// Transforms of lines of one length.
 template <typename T>
 class AxisPlan {
 public:
   AxisPlan(int64_t n, bool isReal) : length(n), isHalved(isReal && n % 2 == 0), points(isHalved ? n / 2 : n), whole(points, hasManyRegisters()) {
-    int64_t rows = 1;
-    for (int64_t factor : fftRadices(points)) // the largest product of factors up to the square root
-      if (factor <= largestRadix && rows * factor * rows * factor <= points * 2)
-        rows *= factor;
-    if (rows < 8 || points / rows < 8 || whole.convolution)
+    if (whole.convolution)
       return;
-    columnPlan = std::make_unique<LinePlan<T>>(rows, hasManyRegisters());
-    rowPlan = std::make_unique<LinePlan<T>>(points / rows, hasManyRegisters());
+    if (int64_t rows = bestRows()) {
+      columnPlan = std::make_unique<LinePlan<T>>(rows, hasManyRegisters());
+      rowPlan = std::make_unique<LinePlan<T>>(points / rows, hasManyRegisters());
+    }
   }
 
   /// The lines of `lines` (its plan is set here), each of this length. An error code is "no memory".
   int32_t run(Lines<T> lines) {
     using Ends = typename Lines<T>::Ends;
-    if (!columnPlan || (points <= kLongLine && lines.lines >= 4)) {
+    bool isOdd = lines.ends == Ends::OddReal || lines.ends == Ends::OddOut;
+    bool isTogether = lines.inStep == 2 && lines.outStep == 2; // its points lie side by side
+    if (!columnPlan || isOdd || (!(isTogether && fillsLanes) && points <= kLongColumn && lines.lines >= kManyLines)) {
       lines.plan = &whole;
       return runGroups(lines);
     }
-    if (lines.ends == Ends::RealIn) {
-      lines.ends = Ends::Complex;
-      if (int32_t code = runCut(lines))
+    makeTurns();
+    if (lines.lines >= kManyLines || 2 * points * int64_t(sizeof(T)) <= kShortLine)
+      return runLines(lines);
+    std::unique_ptr<T[]> between(new T[size_t(2 * points)]), joined(lines.ends == Ends::RealOut ? new T[size_t(2 * points)] : nullptr);
+    for (int64_t line = 0; line < lines.lines; ++line)
+      if (int32_t code = runLine(lines, line, between.get(), joined.get(), [](const Lines<T> &parts) { return runGroups(parts); }))
         return code;
-      for (int64_t line = 0; line < lines.lines; ++line)
-        splitLine(lines.out + line * lines.outOuter);
-      return 0;
-    }
-    if (lines.ends == Ends::RealOut) {
-      std::unique_ptr<T[]> joined(new T[size_t(2 * points * lines.lines)]);
-      for (int64_t line = 0; line < lines.lines; ++line)
-        joinLine(lines.in + line * lines.inOuter, joined.get() + 2 * points * line);
-      lines.ends = Ends::Complex;
-      lines.in = joined.get(), lines.inOuter = 2 * points;
-      lines.swapIn = lines.swapOut = true;
-      return runCut(lines);
-    }
-    return runCut(lines);
+    return 0;
   }
 
   const int64_t length;
@@ -94,31 +89,21 @@ public:
 private:
   static bool hasManyRegisters() { return implementation<T>().lanes * sizeof(T) == 64; }
 
-  struct Number {
-    T re, im;
-  };
-  static Number turned(Number x, T re, T im) { return {x.re * re - x.im * im, x.re * im + x.im * re}; }
-
-  /// What LineKernels.h calls splitReal and joinReal, of one line with its parts side by side.
-  void splitLine(T *z) const {
-    const T *re = whole.halves.data(), *im = re + points + 1;
-    z[2 * points] = z[0], z[2 * points + 1] = z[1];
-    for (int64_t k = 0, l = points; k <= l; ++k, --l) {
-      Number a{z[2 * k], z[2 * k + 1]}, b{z[2 * l], z[2 * l + 1]};
-      Number even{T(0.5) * (a.re + b.re), T(0.5) * (a.im - b.im)};
-      Number odd = turned({T(0.5) * (a.im + b.im), T(0.5) * (b.re - a.re)}, re[k], im[k]);
-      z[2 * l] = even.re - odd.re, z[2 * l + 1] = odd.im - even.im;
-      z[2 * k] = even.re + odd.re, z[2 * k + 1] = even.im + odd.im;
+  /// The number of rows for which the fewest lanes stay empty, rather near the square root; 0 if lines are too short for rows and columns
+  /// that fill vectors.
+  int64_t bestRows() {
+    int64_t lanes = implementation<T>().lanes, best = 0;
+    double least = 0;
+    auto groups = [&](int64_t lines) { return (lines + lanes - 1) / lanes * lanes; };
+    for (int64_t rows = lanes; rows * lanes <= points; ++rows) {
+      int64_t columns = points / rows;
+      if (rows * columns != points)
+        continue;
+      double cost = double(groups(rows) * columns + groups(columns) * rows) * (1 + 0.05 * std::abs(std::log2(double(rows) / double(columns))));
+      if (!best || cost < least)
+        best = rows, least = cost, fillsLanes = double(groups(rows) * columns + groups(columns) * rows) <= kMostLanes * 2 * double(points);
     }
-  }
-  void joinLine(const T *x, T *z) const {
-    const T *re = whole.halves.data(), *im = re + points + 1;
-    for (int64_t k = 0; k < points; ++k) {
-      int64_t l = points - k;
-      Number a{x[2 * k], k ? x[2 * k + 1] : T(0)}, b{x[2 * l], k ? x[2 * l + 1] : T(0)};
-      Number odd = turned({a.re - b.re, a.im + b.im}, re[k], -im[k]);
-      z[2 * k] = a.re + b.re - odd.im, z[2 * k + 1] = a.im - b.im + odd.re;
-    }
+    return best;
   }
 
   static int32_t runGroups(const Lines<T> &lines) {
@@ -138,10 +123,9 @@ private:
     return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(groups))), piece, const_cast<Lines<T> *>(&lines));
   }
 
-  /// Element j1 * n2 + j2 of the line is row j1, column j2; point k1 + n1 * k2 comes from row k1 of the transformed columns.
-  int32_t runCut(const Lines<T> &lines) {
-    int64_t n1 = columnPlan->n, n2 = rowPlan->n;
+  void makeTurns() {
     std::call_once(turnsMade, [&] {
+      int64_t n1 = columnPlan->n, n2 = rowPlan->n;
       ComplexTable roots = rootsOfUnity(points);
       turns.resize(size_t(2 * points));
       for (int64_t k = 0; k < n1; ++k)
@@ -150,29 +134,71 @@ private:
           turns[size_t(points + k * n2 + j)] = T(roots.im[size_t(k * j)]);
         }
     });
-    std::unique_ptr<T[]> between(new T[size_t(2 * points)]);
-    for (int64_t line = 0; line < lines.lines; ++line) {
-      Lines<T> columns = lines, rows = lines;
-      columns.plan = columnPlan.get(), rows.plan = rowPlan.get();
-      columns.in = lines.in + line / lines.inner * lines.inOuter + line % lines.inner * lines.inInner;
-      columns.lines = columns.inner = n2;
-      columns.inInner = lines.inStep, columns.inStep = n2 * lines.inStep;
-      columns.out = between.get(), columns.outInner = 2, columns.outStep = 2 * n2;
-      columns.swapOut = false, columns.scale = 1, columns.turns = turns.data();
-      if (int32_t code = runGroups(columns))
-        return code;
-      rows.in = between.get();
-      rows.lines = rows.inner = n1;
-      rows.inInner = 2 * n2, rows.inStep = 2, rows.swapIn = false;
-      rows.out = lines.out + line / lines.inner * lines.outOuter + line % lines.inner * lines.outInner;
-      rows.outInner = lines.outStep, rows.outStep = n1 * lines.outStep;
-      if (int32_t code = runGroups(rows))
-        return code;
+  }
+
+  /// One line of many after the other, each by one thread.
+  int32_t runLines(const Lines<T> &lines) {
+    struct Job {
+      AxisPlan &plan;
+      const Lines<T> &lines;
+    } job{*this, lines};
+    auto piece = [](void *context, int64_t begin, int64_t end) -> int32_t {
+      auto [plan, lines] = *static_cast<Job *>(context);
+      const Implementation<T> &implementation = fft::implementation<T>();
+      size_t numbers = size_t(2 * plan.points + 15) / 16 * 16;
+      size_t inside = size_t(std::max(plan.columnPlan->scratch(implementation.lanes), plan.rowPlan->scratch(implementation.lanes)));
+      T *between = static_cast<T *>(threadScratch((2 * numbers + inside) * sizeof(T)));
+      if (!between)
+        return 1;
+      T *joined = between + numbers, *scratch = joined + numbers;
+      for (int64_t line = begin; line < end; ++line)
+        plan.runLine(lines, line, between, joined, [&](Lines<T> parts) {
+          parts.overlaps = true;
+          implementation.transform(parts, 0, (parts.lines + implementation.lanes - 1) / implementation.lanes, scratch);
+          return 0;
+        });
+      return 0;
+    };
+    uint64_t picoseconds = uint64_t(double(points) * (std::log2(double(points)) + 4) * 100);
+    ThreadPool &pool = ThreadPool::global();
+    return pool.run(lines.lines, pieceSize(lines.lines, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(lines.lines))), piece, &job);
+  }
+
+  /// Element j1 * n2 + j2 of the line is row j1, column j2; point k1 + n1 * k2 comes from row k1 of the transformed columns. `between` and,
+  /// for half a spectrum to real numbers, `joined` have room for the line; `transform` runs all groups of what it is given.
+  template <typename TransformAll>
+  int32_t runLine(const Lines<T> &lines, int64_t line, T *between, T *joined, TransformAll transform) const {
+    using Ends = typename Lines<T>::Ends;
+    int64_t n1 = columnPlan->n, n2 = rowPlan->n;
+    Lines<T> columns = lines, rows = lines;
+    columns.ends = rows.ends = Ends::Complex;
+    columns.plan = columnPlan.get(), rows.plan = rowPlan.get();
+    columns.in = lines.in + line / lines.inner * lines.inOuter + line % lines.inner * lines.inInner;
+    rows.out = lines.out + line / lines.inner * lines.outOuter + line % lines.inner * lines.outInner;
+    if (lines.ends == Ends::RealOut) {
+      implementation<T>().join(whole, columns.in, joined);
+      columns.in = joined;
+      columns.swapIn = rows.swapOut = true;
     }
+    columns.lines = columns.inner = n2;
+    columns.inInner = lines.inStep, columns.inStep = n2 * lines.inStep;
+    columns.out = between, columns.outInner = 2, columns.outStep = 2 * n2;
+    columns.swapOut = false, columns.scale = 1, columns.turns = turns.data();
+    if (int32_t code = transform(columns))
+      return code;
+    rows.in = between;
+    rows.lines = rows.inner = n1;
+    rows.inInner = 2 * n2, rows.inStep = 2, rows.swapIn = false;
+    rows.outInner = lines.outStep, rows.outStep = n1 * lines.outStep;
+    if (int32_t code = transform(rows))
+      return code;
+    if (lines.ends == Ends::RealIn)
+      implementation<T>().split(whole, rows.out);
     return 0;
   }
 
   LinePlan<T> whole;
+  bool fillsLanes = false; ///< groups of rows and of columns
   std::unique_ptr<LinePlan<T>> columnPlan, rowPlan;
   std::once_flag turnsMade;
   std::vector<T> turns; ///< e^(-2 pi i k1 j2 / n), [n1][n2]

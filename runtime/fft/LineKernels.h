@@ -34,6 +34,8 @@ struct Group {
   static MILLRACE_INLINE Number sub(Number a, Number b) { return {a.re - b.re, a.im - b.im}; }
   static MILLRACE_INLINE Number mul(Number a, T re, T im) { return {a.re * re - a.im * im, a.re * im + a.im * re}; }
   static MILLRACE_INLINE Number scaled(Number a, T by) { return {a.re * by, a.im * by}; }
+  /// a + by b, one operation per part where the processor has it.
+  static MILLRACE_INLINE Number plus(Number a, Number b, T by) { return {a.re + b.re * by, a.im + b.im * by}; }
   static MILLRACE_INLINE Number minusI(Number a) { return {a.im, -a.re}; } ///< -i a
   static MILLRACE_INLINE V load(const T *from) {
     V value;
@@ -84,8 +86,8 @@ struct Group {
       x[0] = add(even, odd), x[1] = add(cross, turned), x[2] = sub(even, odd), x[3] = sub(cross, turned);
     } else if constexpr (radix == 3) {
       constexpr T s = T(0.86602540378443864676);
-      Number sum = add(x[1], x[2]), turned = scaled(minusI(sub(x[1], x[2])), s), middle = sub(x[0], scaled(sum, T(0.5)));
-      x[0] = add(x[0], sum), x[1] = add(middle, turned), x[2] = sub(middle, turned);
+      Number sum = add(x[1], x[2]), turned = minusI(sub(x[1], x[2])), middle = plus(x[0], sum, T(-0.5));
+      x[0] = add(x[0], sum), x[1] = plus(middle, turned, s), x[2] = plus(middle, turned, -s);
     } else if constexpr (radix == 8) {
       constexpr T s = T(0.70710678118654752440);
       Number even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
@@ -100,8 +102,8 @@ struct Group {
       constexpr T c1 = T(0.30901699437494742410), c2 = T(-0.80901699437494742410), s1 = T(0.95105651629515357212),
                   s2 = T(0.58778525229247312917);
       Number p = add(x[1], x[4]), q = add(x[2], x[3]), d = minusI(sub(x[1], x[4])), e = minusI(sub(x[2], x[3]));
-      Number a = add(x[0], add(scaled(p, c1), scaled(q, c2))), b = add(x[0], add(scaled(p, c2), scaled(q, c1)));
-      Number u = add(scaled(d, s1), scaled(e, s2)), v = sub(scaled(d, s2), scaled(e, s1));
+      Number a = plus(plus(x[0], p, c1), q, c2), b = plus(plus(x[0], p, c2), q, c1);
+      Number u = plus(scaled(d, s1), e, s2), v = plus(scaled(d, s2), e, -s1);
       x[0] = add(x[0], add(p, q));
       x[1] = add(a, u), x[4] = sub(a, u), x[2] = add(b, v), x[3] = sub(b, v);
     }
@@ -144,8 +146,8 @@ struct Group {
         for (int64_t j = 1; j <= half; ++j) {
           Number even = first, odd = {};
           for (int64_t k = 1, turn = j; k <= half; ++k, turn = turn + j >= radix ? turn + j - radix : turn + j) {
-            even = add(even, scaled(sums[k], own[turn]));
-            odd = add(odd, scaled(differences[k], -own[radix + turn]));
+            even = plus(even, sums[k], own[turn]);
+            odd = plus(odd, differences[k], -own[radix + turn]);
           }
           int64_t a = p * stride * j, b = p * stride * (radix - j);
           to.store(target + stride * j, mul(add(even, odd), roots[a], roots[n + a]));
@@ -234,13 +236,28 @@ struct Group {
 
   Group(const Lines<T> &lines, int64_t group) : job(lines) {
     int64_t first = group * lanes;
+    if (job.overlaps && first + lanes > job.lines && job.lines >= lanes)
+      first = job.lines - lanes;
+    turnsOf = first;
     count = job.lines - first < lanes ? job.lines - first : lanes;
-    for (int64_t l = 0; l < lanes; ++l) {
-      int64_t line = first + (l < count ? l : count - 1);
-      in[l] = job.in + line / job.inner * job.inOuter + line % job.inner * job.inInner;
-      out[l] = job.out + line / job.inner * job.outOuter + line % job.inner * job.outInner;
+    int64_t o = first / job.inner, i = first - o * job.inner; // divisions take as long as a short line
+    bool isWhole = count == lanes && i + lanes <= job.inner;
+    const T *firstIn = job.in + o * job.inOuter + i * job.inInner;
+    T *firstOut = job.out + o * job.outOuter + i * job.outInner;
+    if (isWhole || job.inner == 1) {
+      int64_t inNext = isWhole ? job.inInner : job.inOuter, outNext = isWhole ? job.outInner : job.outOuter;
+      for (int64_t l = 0; l < lanes; ++l) {
+        int64_t own = l < count ? l : count - 1;
+        in[l] = firstIn + own * inNext, out[l] = firstOut + own * outNext;
+      }
+    } else {
+      for (int64_t l = 0; l < lanes; ++l) {
+        in[l] = job.in + o * job.inOuter + i * job.inInner;
+        out[l] = job.out + o * job.outOuter + i * job.outInner;
+        if (l + 1 < count && ++i == job.inner)
+          i = 0, ++o;
+      }
     }
-    bool isWhole = count == lanes && first / job.inner == (first + lanes - 1) / job.inner;
     sideBySide = isWhole && job.inInner == 2, outSideBySide = isWhole && job.outInner == 2;
   }
 
@@ -478,14 +495,13 @@ struct Group {
     }
   }
 
-  void run(int64_t group, T *scratch) {
+  void run(T *scratch) {
     using Ends = typename Lines<T>::Ends;
     const LinePlan<T> &plan = *job.plan;
     int64_t n = plan.n, size = (plan.convolution ? plan.convolution : n) + 1;
     V *memory = reinterpret_cast<V *>(scratch);
     Place from = {memory, memory + size}, spare = {memory + 2 * size, memory + 3 * size};
     bool starts = canStart(plan), ends = canEnd(plan);
-    turnsOf = group * lanes;
     if (starts)
       start(plan, from);
     else
@@ -496,7 +512,7 @@ struct Group {
     if (ends)
       return finish(plan, done, job.swapOut != (job.ends == Ends::RealOut));
     if (job.turns)
-      turn(done, group * lanes);
+      turn(done, turnsOf);
     switch (job.ends) {
     case Ends::Complex: return storeComplex(done, n);
     case Ends::RealIn: splitReal(plan, done); return storeComplex(done, n + 1);
@@ -533,8 +549,68 @@ struct Group {
 
   static void transformGroups(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch) {
     for (int64_t group = begin; group < end; ++group)
-      Group(lines, group).run(group, scratch);
+      Group(lines, group).run(scratch);
   }
+
+  // One line with its parts side by side.
+  template <int... i>
+  static MILLRACE_INLINE V reversed(V a, std::integer_sequence<int, i...>) {
+    return __builtin_shufflevector(a, a, (lanes - 1 - i)...);
+  }
+  static MILLRACE_INLINE Number loadPoints(const T *from) { return split(load(from), load(from + lanes), Sequence()); }
+  static MILLRACE_INLINE Number loadReversed(const T *from) {
+    Number x = loadPoints(from);
+    return {reversed(x.re, Sequence()), reversed(x.im, Sequence())};
+  }
+  static MILLRACE_INLINE void storePoints(Number x, T *to) {
+    store(joinLow(x.re, x.im, Sequence()), to);
+    store(joinHigh(x.re, x.im, Sequence()), to + lanes);
+  }
+
+  /// Points k and l = n - k of the result, from those of z.
+  static MILLRACE_INLINE void splitPoints(const T *z, int64_t k, int64_t l, const T *re, const T *im, T *x) {
+    T even[2] = {T(0.5) * (z[2 * k] + z[2 * l]), T(0.5) * (z[2 * k + 1] - z[2 * l + 1])};
+    T odd[2] = {T(0.5) * (z[2 * k + 1] + z[2 * l + 1]), T(0.5) * (z[2 * l] - z[2 * k])};
+    T turned[2] = {odd[0] * re[k] - odd[1] * im[k], odd[0] * im[k] + odd[1] * re[k]};
+    x[2 * l] = even[0] - turned[0], x[2 * l + 1] = turned[1] - even[1];
+    x[2 * k] = even[0] + turned[0], x[2 * k + 1] = even[1] + turned[1];
+  }
+  static void splitLine(const LinePlan<T> &plan, T *z) {
+    int64_t n = plan.n, k = 0;
+    const T *re = plan.halves.data(), *im = re + n + 1;
+    z[2 * n] = z[0], z[2 * n + 1] = z[1];
+    for (; 2 * (k + lanes) <= n + 1; k += lanes) {
+      T *first = z + 2 * k, *last = z + 2 * (n - k - lanes + 1);
+      Number a = loadPoints(first), b = loadReversed(last);
+      Number even = {T(0.5) * (a.re + b.re), T(0.5) * (a.im - b.im)}, odd = {T(0.5) * (a.im + b.im), T(0.5) * (b.re - a.re)};
+      V c = load(re + k), s = load(im + k);
+      Number turned = {odd.re * c - odd.im * s, odd.re * s + odd.im * c};
+      storePoints(add(even, turned), first);
+      storePoints({reversed(even.re - turned.re, Sequence()), reversed(turned.im - even.im, Sequence())}, last);
+    }
+    for (int64_t l = n - k; k <= l; ++k, --l)
+      splitPoints(z, k, l, re, im, z);
+  }
+  static void joinLine(const LinePlan<T> &plan, const T *x, T *z) {
+    int64_t n = plan.n, k = 1;
+    const T *re = plan.halves.data(), *im = re + n + 1;
+    auto point = [&](int64_t k, T a, T ai, T b, T bi) MILLRACE_INLINE_LAMBDA {
+      T odd[2] = {(a - b) * re[k] + (ai + bi) * im[k], (ai + bi) * re[k] - (a - b) * im[k]};
+      z[2 * k] = a + b - odd[1], z[2 * k + 1] = ai - bi + odd[0];
+    };
+    point(0, x[0], T(0), x[2 * n], T(0));
+    for (; k + lanes <= n; k += lanes) {
+      Number a = loadPoints(x + 2 * k), b = loadReversed(x + 2 * (n - k - lanes + 1));
+      V c = load(re + k), s = load(im + k);
+      Number difference = {a.re - b.re, a.im + b.im};
+      Number odd = {difference.re * c + difference.im * s, difference.im * c - difference.re * s};
+      storePoints({a.re + b.re - odd.im, a.im - b.im + odd.re}, z + 2 * k);
+    }
+    for (; k < n; ++k)
+      point(k, x[2 * k], x[2 * k + 1], x[2 * (n - k)], x[2 * (n - k) + 1]);
+  }
+
+  static constexpr Implementation<T> implementation{lanes, transformGroups, splitLine, joinLine};
 };
 
 #undef MILLRACE_INLINE_LAMBDA

@@ -3,6 +3,8 @@
 #include "runtime/base/FftPlan.h"
 #include "runtime/fft/Lines.h"
 
+#include <algorithm>
+
 namespace millrace::runtime::fft {
 namespace {
 
@@ -13,8 +15,9 @@ std::vector<T> partsOf(const ComplexTable &table) {
   return parts;
 }
 
-/// Fewer passes with eight points at a time, where registers hold them.
+/// Fewer passes with eight points at a time, where registers hold them. First a pass that reads whole vectors of neighbouring points.
 std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
+  const int64_t points = n, block = 8;
   std::vector<int64_t> radices = fftRadices(n);
   if (!hasManyRegisters)
     return radices;
@@ -31,6 +34,12 @@ std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
   for (int64_t radix : radices)
     if (radix % 2)
       passes.push_back(radix);
+  auto best = passes.end();
+  for (auto it = passes.begin(); it != passes.end(); ++it)
+    if (*it <= 8 && points / *it >= block && (best == passes.end() || *it > *best))
+      best = it;
+  if (best != passes.end())
+    std::rotate(passes.begin(), best, best + 1);
   return passes;
 }
 

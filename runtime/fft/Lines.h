@@ -43,6 +43,7 @@ struct Lines {
   int64_t outOuter = 0, outInner = 0, outStep = 2;
   bool swapIn = false, swapOut = false; ///< real and imaginary parts exchanged: an inverse transform does both
   T scale = 1;
+  bool overlaps = false; ///< the last group takes lines of the one before rather than be short: input and output are apart, one thread does all
   /// Point k of line l is multiplied by number k * lines + l of these; real parts, then imaginary ones. May be null.
   const T *turns = nullptr;
 };
@@ -51,10 +52,19 @@ struct Lines {
 template <typename T>
 using TransformGroups = void (*)(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch);
 
+/// One line of plan.n points with its parts side by side. Of the transform of x(2j) + i x(2j + 1), in place: that of x, one point more;
+/// and the way back without the factor 1/2.
+template <typename T>
+using SplitLine = void (*)(const LinePlan<T> &plan, T *z);
+template <typename T>
+using JoinLine = void (*)(const LinePlan<T> &plan, const T *x, T *z);
+
 template <typename T>
 struct Implementation {
   int lanes;
   TransformGroups<T> transform;
+  SplitLine<T> split;
+  JoinLine<T> join;
 };
 
 /// For vectors of 128, 256 and 512 bits; the last two only on processors of that kind.

@@ -4,7 +4,7 @@
 
 namespace millrace::runtime::fft {
 
-Implementation<float> avx2Float() { return {8, Group<float, 8>::transformGroups}; }
-Implementation<double> avx2Double() { return {4, Group<double, 4>::transformGroups}; }
+Implementation<float> avx2Float() { return Group<float, 8>::implementation; }
+Implementation<double> avx2Double() { return Group<double, 4>::implementation; }
 
 } // namespace millrace::runtime::fft

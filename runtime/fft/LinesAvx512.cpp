@@ -4,7 +4,7 @@
 
 namespace millrace::runtime::fft {
 
-Implementation<float> avx512Float() { return {16, Group<float, 16>::transformGroups}; }
-Implementation<double> avx512Double() { return {8, Group<double, 8>::transformGroups}; }
+Implementation<float> avx512Float() { return Group<float, 16>::implementation; }
+Implementation<double> avx512Double() { return Group<double, 8>::implementation; }
 
 } // namespace millrace::runtime::fft

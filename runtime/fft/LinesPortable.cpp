@@ -4,7 +4,7 @@
 
 namespace millrace::runtime::fft {
 
-Implementation<float> portableFloat() { return {4, Group<float, 4>::transformGroups}; }
-Implementation<double> portableDouble() { return {2, Group<double, 2>::transformGroups}; }
+Implementation<float> portableFloat() { return Group<float, 4>::implementation; }
+Implementation<double> portableDouble() { return Group<double, 2>::implementation; }
 
 } // namespace millrace::runtime::fft
