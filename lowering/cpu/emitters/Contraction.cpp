@@ -359,6 +359,8 @@ bool ContractionEmitter::emit() {
     packedB = scratch.take(packType, (tile.ahead ? 2 : 1) * tile.packedPanels * panelElements() + 2 * lanes * tile.nr());
   if (kBlocks > 1)
     partials = scratch.take(accType, tile.blockRows * tile.groupPanels * tile.nr());
+  else if (tile.parts > 1)
+    partials = scratch.take(accType, tile.chunkRows * tile.nr());
   // Functions and the like: cheaper consumers are better off with the sums in registers (2 % of ResNet-50).
   if (matrixUnit || (tile.mr > 2 && consumerCost() >= 24))
     finished = scratch.take(accType, tile.mr * tile.nr());
@@ -484,6 +486,21 @@ bool ContractionEmitter::emit() {
       emitTile(at, mr, rowLoop.getInductionVar(), isFirst, isLast);
     at.leave();
   };
+  partBegin = at.constant(0);
+  partEnd = at.constant(packedK);
+  if (tile.parts > 1) {
+    scf::ForOp parts = openLoop(at, at.constant(0), at.constant(tile.parts), 1);
+    at.enterLoop(parts);
+    partBegin = at.mulConstant(parts.getInductionVar(), partK());
+    partEnd = at.addConstant(partBegin, partK());
+    OpBuilder builder = at.builder();
+    auto isPart = [&](int64_t number, Value &isBlock) {
+      Value is = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, parts.getInductionVar(), at.constant(number));
+      isBlock = isBlock ? arith::AndIOp::create(builder, at.loc(), isBlock, is).getResult() : is;
+    };
+    isPart(0, isFirst);
+    isPart(tile.parts - 1, isLast);
+  }
   if (tile.shortTiles == 0) {
     emitTiles(chunkBegin, chunkEnd, tile.mr);
   } else {

@@ -39,6 +39,7 @@ private:
   /// The last tile begins earlier than it would: rows are computed twice.
   bool overlaps() const { return tile.shortTiles == 0 && rows() % tile.mr != 0; }
   void emitMatrixTile(PointEvaluator &panel, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
+  void forEachOfPart(PointEvaluator &at, KBody body);
   void configureUnit(PointEvaluator &at, mlir::Value memory);
   void releaseUnit();
   mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
@@ -70,6 +71,7 @@ private:
   } ahead;
   mlir::Value kBegin, kEnd; ///< of the innermost k atom in the current block
   mlir::Value splitBegin;   ///< of the outermost packed k atom
+  mlir::Value partBegin, partEnd; ///< of the current part of the block, among the packed k; may be past the last one
 };
 
 } // namespace millrace::lowering

@@ -317,13 +317,14 @@ bool ContractionPlan::chooseRuns(SmallVector<int> order) {
 void ContractionPlan::chooseBlocks() {
   // k: the atoms that are contiguous in a innermost; blocks of up to about 2000 in total, the innermost atom in equal
   // chunks.
+  constexpr int64_t kMostOfPart = 640, kWantedOfPart = 512;
   SmallVector<int> order = outermostFirst(model, kAtoms);
   llvm::erase(order, kInner);
   if (kInner >= 0) {
     int64_t size = model.atomSizes[kInner];
     // Longer than the level 1 cache would like: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
-    // The matrix unit would wait for them.
-    int64_t most = matrixUnit ? 640 : 1024, wanted = matrixUnit ? 512 : 768;
+    // The matrix unit would wait for them, and takes parts of a block.
+    int64_t most = !matrixUnit ? 1024 : order.empty() ? 2048 : kMostOfPart, wanted = !matrixUnit ? 768 : order.empty() ? 2048 : kWantedOfPart;
     tile.kChunks = size <= most ? 1 : llvm::divideCeil(size, wanted);
     tile.kc = llvm::divideCeil(size, tile.kChunks);
     if (tile.kChunks > 1)
@@ -331,6 +332,10 @@ void ContractionPlan::chooseBlocks() {
     tile.kChunks = llvm::divideCeil(size, tile.kc);
   }
   packedK = tile.kStride = tile.kc;
+  if (matrixUnit && packedK > kMostOfPart && order.empty()) {
+    tile.parts = llvm::divideCeil(packedK, kWantedOfPart);
+    tile.parts = llvm::divideCeil(packedK, partK());
+  }
   const int64_t mostPacked = matrixUnit ? 768 : 2400;
   if (chooseRuns(order))
     order.clear();
@@ -423,10 +428,15 @@ void ContractionPlan::chooseUnits() {
   int64_t atOnce = llvm::divideCeil(kVectorsAhead, tile.nv);
   bool canBeAhead = canPackAhead() && !wholeRows;
   auto isAhead = [&] { return canBeAhead && tile.blockRows <= std::max(limit, align) && shouldPackAhead(atOnce); };
+  // The matrix unit is done with panels sooner than the far cache brings the next ones: those that several chunks of rows pass stay near.
+  int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8;
+  int64_t nearGroups = matrixUnit && b.packed ? llvm::divideCeil(tile.panels, std::max<int64_t>(1, target.l2Bytes / 2 / panelBytes)) : 1;
   for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
     cutRows(blocks);
-    for (int64_t groups = 1; groups <= (wholeRows ? 1 : std::min(tile.panels, kMostGroups)); ++groups) {
+    for (int64_t groups = 1; groups <= (wholeRows ? 1 : std::min(tile.panels, std::max(kMostGroups, nearGroups))); ++groups) {
       cutPanels(groups);
+      if (tile.blockRows > std::max(limit, align) && groups < nearGroups)
+        continue;
       double columns = double(tile.groupPanels * tile.nr());
       double cycles = kPerUnit + double(tile.blockRows) * columns * k / productsPerCycle();
       if (a.packed)
@@ -454,6 +464,8 @@ void ContractionPlan::chooseUnits() {
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
   }
   int64_t chunks = llvm::divideCeil(tile.blockRows, std::max(limit, align));
+  if (matrixUnit && b.packed && chunks > 1)
+    chunks = llvm::divideCeil(tile.blockRows, std::max(limit / 2, align));
   tile.chunkRows = llvm::alignTo(llvm::divideCeil(tile.blockRows, chunks), align);
   if (wholeRows)
     tile.chunkRows = std::min<int64_t>(tile.blockRows, llvm::alignTo(a.packed ? 4 * tile.mr : tile.mr, align));

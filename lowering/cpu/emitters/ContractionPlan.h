@@ -25,6 +25,7 @@ struct Tiling {
   int64_t kc = 1;         ///< of the innermost k atom, per block
   int64_t kStride = 1;    ///< kc and a gap: from one index of the next k atom to the next among packed factors
   int64_t kChunks = 1;
+  int64_t parts = 1;      ///< of a block's k, between which the matrix unit puts aside the sums of one panel
   int64_t splits = 1, splitLength = 1; ///< parts of the outermost k atom that is packed
   int64_t blockRows = 1, mBlocks = 1;
   int64_t chunkRows = 1;  ///< of a block, that stay in the level 2 cache while the panels of a group pass
@@ -89,6 +90,8 @@ struct ContractionPlan {
   int64_t rowTiles() const { return llvm::divideCeil(tile.blockRows, tile.mr); }
   /// k that one multiplication of the matrix unit takes.
   int64_t matrixDepth() const { return kMatrixRows * group; }
+  /// k of a part, the last one may have less.
+  int64_t partK() const { return llvm::alignTo(llvm::divideCeil(packedK, tile.parts), matrixDepth()); }
   /// Packed factors have no gaps: k of a block can be counted instead of nested.
   bool isDense() const { return kMiddle.empty() || (tile.kStride == tile.kc && model.atomSizes[kInner] % tile.kc == 0); }
 

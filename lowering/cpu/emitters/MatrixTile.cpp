@@ -77,7 +77,20 @@ void ContractionEmitter::releaseUnit() {
   callUnit(builder, shell.getLoc(), "tilerelease", {});
 }
 
-/// The `mr` rows from `row` of one panel over the k of one block.
+/// Loops over the k of the current part.
+void ContractionEmitter::forEachOfPart(PointEvaluator &at, KBody body) {
+  OpBuilder builder = at.builder();
+  Value length = arith::SubIOp::create(builder, at.loc(), kEnd, kBegin);
+  Value end = arith::MinUIOp::create(builder, at.loc(), partEnd, length);
+  scf::ForOp loop = openLoop(at, partBegin, end, matrixDepth());
+  at.enterLoop(loop);
+  Value packedIndex = loop.getInductionVar(), k = at.add(kBegin, packedIndex);
+  at.bindIndex(kInner, k);
+  body(at, packedIndex, k, {});
+  at.leave();
+}
+
+/// The `mr` rows from `row` of one panel over the k of one part of a block.
 void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value row, Value isFirst, Value isLast) {
   int64_t rowTiles = tile.mr / kMatrixRows;
   auto sumRegister = [&](int64_t r, int64_t v) { return r * tile.nv + v; };
@@ -113,8 +126,10 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value row, Value 
   };
   if (partials) {
     builder = at.builder();
-    Value ofBlock = arith::SubIOp::create(builder, at.loc(), row, rowBegin);
-    partialBase = at.add(at.mulConstant(panelInGroup, tile.blockRows * tile.nr()), at.mulConstant(ofBlock, tile.nr()));
+    Value local = arith::SubIOp::create(builder, at.loc(), row, kBlocks() > 1 ? rowBegin : chunkBegin);
+    partialBase = at.mulConstant(local, tile.nr());
+    if (kBlocks() > 1)
+      partialBase = at.add(partialBase, at.mulConstant(panelInGroup, tile.blockRows * tile.nr()));
     builder = at.builder();
     auto branch = scf::IfOp::create(builder, at.loc(), isFirst, /*withElseRegion=*/true);
     PointEvaluator inside = at;
@@ -133,7 +148,7 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value row, Value 
   // The panel is read again for every tile of rows. Where both together exceed the level 1 cache, it stays only if the rows pass it by
   // (1930 GF/s instead of 1490).
   constexpr int64_t kNear = 48 << 10;
-  bool isTooMuch = (tile.mr + tile.nr()) * packedK * packType.getIntOrFloatBitWidth() / 8 > kNear;
+  bool isTooMuch = (tile.mr + tile.nr()) * partK() * packType.getIntOrFloatBitWidth() / 8 > kNear;
   auto addProducts = [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value>) -> SmallVector<Value> {
     Value kOffset = a.packed ? packedIndex : point.terms(inPlace, inBlock);
     Value from = point.add(rowBase, kOffset), column = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));
@@ -153,7 +168,9 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value row, Value 
     }
     return {};
   };
-  if (a.packed && isDense())
+  if (tile.parts > 1)
+    forEachOfPart(at, addProducts);
+  else if (a.packed && isDense())
     forEachPacked(at, matrixDepth(), {}, addProducts);
   else
     forEachK(at, matrixDepth(), {}, addProducts);

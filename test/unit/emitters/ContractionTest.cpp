@@ -111,6 +111,14 @@ TEST(Contraction, Bf16Transposed) {
       EXPECT_EQ(check(matmul(m, n, k, transposeA, true, "bf16", "f32"), Path::Contraction, 1e-4), "")
           << m << "x" << n << "x" << k;
 }
+// More k than the matrix unit takes at once: whole parts, a short last one, several blocks; several chunks of rows pass the same panels.
+TEST(Contraction, PartsOfK) {
+  for (auto [m, n, k] : {Shape{64, 96, 672}, {100, 70, 1024}, {700, 1100, 1024}, {65, 129, 2080}, {33, 40, 4128}}) {
+    EXPECT_EQ(check(matmul(m, n, k, false, false, "bf16", "f32"), Path::Contraction, 1e-3), "") << m << "x" << n << "x" << k;
+    EXPECT_EQ(check(matmul(m, n, k, true, true, "i8", "i32"), Path::Contraction, 0), "") << m << "x" << n << "x" << k;
+  }
+}
+
 TEST(Contraction, F16ToF32) {
   for (auto [m, n, k] : kShapes)
     EXPECT_EQ(check(matmul(m, n, k, false, true, "f16", "f32"), Path::Contraction, 1e-4), "")

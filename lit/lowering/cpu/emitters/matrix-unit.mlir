@@ -77,3 +77,26 @@ func.func private @long_panels(%a: tensor<64x512xbf16>, %b: tensor<512x128xbf16>
   %c = linalg.matmul ins(%a, %b : tensor<64x512xbf16>, tensor<512x128xbf16>) outs(%f : tensor<64x128xf32>) -> tensor<64x128xf32>
   return %c : tensor<64x128xf32>
 }
+
+// -----
+
+// 1024 k are two parts that the rows and a part of the panel pass one after the other; between them the sums of all rows of one panel wait in memory.
+// CHECK-LABEL: func.func private @parts_of_k_range(
+// CHECK:         scf.for %[[PART:.*]] = %{{.*}} to %c2{{.*}} step
+// CHECK:           arith.cmpi eq, %[[PART]], %c0
+// CHECK:           arith.cmpi eq, %[[PART]], %c1
+// CHECK:           scf.if
+// CHECK-COUNT-4:     call_intrinsic "llvm.x86.tilezero"
+// CHECK:           else
+// CHECK-COUNT-4:     call_intrinsic "llvm.x86.tileloadd64"
+// CHECK-COUNT-4:   call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-NOT:       tdpbf16ps
+// CHECK-COUNT-8:   call_intrinsic "llvm.x86.tilestored64"
+// CHECK:         return
+func.func private @parts_of_k(%a: tensor<64x1024xbf16>, %b: tensor<1024x128xbf16>) -> tensor<64x128xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<64x1024xbf16>, tensor<1024x128xbf16>) outs(%f : tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %c : tensor<64x128xf32>
+}
