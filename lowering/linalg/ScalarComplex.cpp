@@ -30,8 +30,28 @@ Value emitSign(ScalarBuilder &b, Value x) {
   return b.select(isZero, x, unit);
 }
 
-/// A call rather than complex.log, which MLIR folds with complex.exp: log(exp(z)) is z only up to a multiple of 2 pi i.
+/// log|x| and the angle. The square of |x| is the rounded sum of two squares that are exact in f64, and what the sum was rounded by, which
+/// counts where it is close to one.
+Value emitLogF32(ScalarBuilder &b, Value x) {
+  Type f32 = b.builder.getF32Type(), f64 = b.builder.getF64Type();
+  Value re = b.absf(b.extf(b.re(x), f64)), im = b.absf(b.extf(b.im(x), f64));
+  Value isLarger = b.cmpf(CmpFPredicate::OGT, re, im);
+  Value large = b.select(isLarger, re, im), small = b.select(isLarger, im, re);
+  Value first = b.mulf(large, large), second = b.mulf(small, small);
+  Value sum = b.addf(first, second), lost = b.subf(second, b.subf(sum, first));
+  Value inf = b.inf(f64), zero = b.f(0.0, f64);
+  Value isUsual = b.andi(b.cmpf(CmpFPredicate::OGT, sum, zero), b.cmpf(CmpFPredicate::OLT, sum, inf));
+  Value more = b.select(isUsual, b.divf(lost, sum), zero);
+  Value magnitude = b.mulf(b.addf(math::LogOp::create(b.builder, b.loc, sum), more), b.f(0.5, f64));
+  // Infinite even if the other part is NaN.
+  Value isInf = b.ori(b.cmpf(CmpFPredicate::OEQ, re, inf), b.cmpf(CmpFPredicate::OEQ, im, inf));
+  return b.complex(b.truncf(b.select(isInf, inf, magnitude), f32), math::Atan2Op::create(b.builder, b.loc, b.im(x), b.re(x)));
+}
+
+/// Not complex.log, which MLIR folds with complex.exp: log(exp(z)) is z only up to a multiple of 2 pi i.
 Value emitLog(ScalarBuilder &b, Value x) {
+  if (cast<ComplexType>(x.getType()).getElementType().isF32())
+    return emitLogF32(b, x);
   if (Value result = emitComplexCall(b, "log", x))
     return result;
   return complex::LogOp::create(b.builder, b.loc, x); // a region that no module contains yet

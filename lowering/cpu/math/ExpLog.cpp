@@ -5,6 +5,8 @@
 // minimax polynomial for the rest of log(1 + f) behind f - f^2/2. Coefficients: Remez exchange on these intervals.
 #include "lowering/cpu/math/Functions.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using CmpF = arith::CmpFPredicate;
 
@@ -19,15 +21,96 @@ static Value expPolynomial(MathBuilder &b, Value r) {
   return b.fma(b.fma(q, r, one), r, one);
 }
 
-Value expF32(MathBuilder &b, Value x) {
-  if (b.canScale(x.getType())) {
-    // Below -104 the result is 0. Such lanes, masks of attention above all, are left out: a product that rounds to 0 takes a hundred cycles.
-    Value isLeft = b.cmpf(CmpF::UGE, x, -104.0);
-    x = b.select(b.cmpf(CmpF::OGT, x, 176.0), b.f(176.0, x.getType()), x);
-    Value number = b.round(x, kLog2e);
-    Value r = b.fma(number, -0x1.62e43p-1, x);
-    return b.scale(expPolynomial(b, b.fma(number, 0x1.05c61p-29, r)), number, isLeft);
+/// x = n ln2 + r: e^r.
+static Value expPolynomialF64(MathBuilder &b, Value x, Value number) {
+  Value r = b.fma(number, -0x1.62e42fefa39efp-1, x);
+  r = b.fma(number, -0x1.abc9e3b39803fp-56, r);
+  Value q = b.poly(r, {5.00000000000001221e-01, 1.66666666666663854e-01, 4.16666666665191504e-02, 8.33333333350765731e-03,
+                       1.38888889469198631e-03, 1.98412694861707992e-04, 2.48014893523380822e-05, 2.75575971783462077e-06,
+                       2.76316873294273342e-07, 2.49989953280675099e-08});
+  return b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
+}
+
+namespace {
+
+/// e^x = power 2^number where canScale(), `usual` if that is no smaller than a normal number, else 0.
+struct Exponential {
+  Value x, power, number, isNormal, usual;
+};
+
+} // namespace
+
+static Exponential exponentialF32(MathBuilder &b, Value x) {
+  Value limited = b.select(b.cmpf(CmpF::OGT, x, 176.0), b.f(176.0, x.getType()), x);
+  Value number = b.round(limited, kLog2e);
+  Value r = b.fma(number, -0x1.62e43p-1, limited);
+  Value power = expPolynomial(b, b.fma(number, 0x1.05c61p-29, r)), isNormal = b.cmpf(CmpF::UGE, x, -87.3);
+  return {x, power, number, isNormal, b.scale(power, number, isNormal)};
+}
+
+static Exponential exponentialF64(MathBuilder &b, Value x) {
+  Value limited = b.select(b.cmpf(CmpF::OGT, x, 1024.0), b.f(1024.0, x.getType()), x);
+  Value number = b.round(limited, kLog2e);
+  Value power = expPolynomialF64(b, limited, number), isNormal = b.cmpf(CmpF::UGE, x, -708.3);
+  return {x, power, number, isNormal, b.scale(power, number, isNormal)};
+}
+
+/// Rounded as an integer in units of the least number: it is the bits of the result.
+static Value withSubnormals(MathBuilder &b, const Exponential &e, Value isSmall) {
+  Type type = e.x.getType();
+  bool wide = b.isF64(e.x);
+  int units = wide ? 1074 : 149, mantissa = wide ? 52 : 23;
+  double one = std::ldexp(1.0, mantissa);
+  Value scaled = b.scale(e.power, b.addf(e.number, double(units)), isSmall);
+  Value rounded = b.subi(b.bits(b.addf(scaled, one)), b.bits(b.f(one, type)));
+  // Normal after all: the exponent alone changes.
+  Value lowered = b.subi(b.bits(scaled), int64_t(units) << mantissa);
+  Value small = b.bitcast(b.select(b.cmpf(CmpF::OLT, scaled, one), rounded, lowered), type);
+  return b.select(isSmall, small, e.usual);
+}
+
+SmallVector<Value> expTogether(MathBuilder &b, ArrayRef<Value> numbers) {
+  bool wide = b.isF64(numbers[0]);
+  SmallVector<Exponential> all;
+  for (Value x : numbers)
+    all.push_back(wide ? exponentialF64(b, x) : exponentialF32(b, x));
+  SmallVector<Value> usual;
+  Value areNormal;
+  for (const Exponential &e : all) {
+    usual.push_back(e.usual);
+    areNormal = areNormal ? b.andi(areNormal, e.isNormal) : e.isNormal;
   }
+  auto branchOn = [&](vector::CombiningKind kind, Value lanes) {
+    Value condition = vector::ReductionOp::create(b.builder, b.loc, kind, lanes);
+    return scf::IfOp::create(b.builder, b.loc, ValueRange(usual).getTypes(), condition, /*withElseRegion=*/true);
+  };
+  auto branch = branchOn(vector::CombiningKind::AND, areNormal);
+  OpBuilder::InsertionGuard guard(b.builder);
+  b.builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b.builder, b.loc, usual);
+  b.builder.setInsertionPointToStart(branch.elseBlock());
+  // Most of such numbers are masks, far below.
+  SmallVector<Value> isSmall;
+  Value areSmall;
+  for (const Exponential &e : all) {
+    isSmall.push_back(b.andi(b.cmpf(CmpF::OGT, e.x, wide ? -746.0 : -104.0), b.not1(e.isNormal)));
+    areSmall = areSmall ? b.ori(areSmall, isSmall.back()) : isSmall.back();
+  }
+  auto rare = branchOn(vector::CombiningKind::OR, areSmall);
+  scf::YieldOp::create(b.builder, b.loc, rare.getResults());
+  b.builder.setInsertionPointToStart(rare.elseBlock());
+  scf::YieldOp::create(b.builder, b.loc, usual);
+  b.builder.setInsertionPointToStart(rare.thenBlock());
+  SmallVector<Value> rounded;
+  for (auto [e, mask] : llvm::zip_equal(all, isSmall))
+    rounded.push_back(withSubnormals(b, e, mask));
+  scf::YieldOp::create(b.builder, b.loc, rounded);
+  return SmallVector<Value>(branch.getResults());
+}
+
+Value expF32(MathBuilder &b, Value x, bool isBounded) {
+  if (b.canScale(x.getType()))
+    return isBounded ? exponentialF32(b, x).usual : expTogether(b, x)[0];
   // Below -104 the result is 0, above 89 infinity, as the product with 2^130 is, however large r becomes. At -176 both halves of the scale
   // are 0: products that round to 0 take several times as long on some processors, and masks are far below.
   x = b.select(b.cmpf(CmpF::OLT, x, -176.0), b.f(-176.0, x.getType()), x);
@@ -79,15 +162,20 @@ static Value logEdges(MathBuilder &b, Value x, Value result) {
   return b.select(b.cmpf(CmpF::OEQ, x, 0.0), b.inf(type, /*negative=*/true), result);
 }
 
-/// exponent ln2 + log(1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1].
+/// (log(1 + f) - f + f^2/2) / f^3, f in [sqrt(1/2) - 1, sqrt(2) - 1].
+static Value logPolynomial(MathBuilder &b, Value f) {
+  return b.poly(f, {3.333331347e-01, -2.500000894e-01, 2.000211775e-01, -1.666799635e-01, 1.421956271e-01,
+                    -1.240557209e-01, 1.188809127e-01, -1.167578176e-01, 6.746946275e-02});
+}
+
+/// exponent ln2 + log(1 + f). Both parts of ln2 are positive: sums of infinite exponents are infinite.
 static Value logSum(MathBuilder &b, Value f, Value exponent) {
-  Value p = b.poly(f, {3.333331347e-01, -2.500000894e-01, 2.000211775e-01, -1.666799635e-01, 1.421956271e-01,
-                       -1.240557209e-01, 1.188809127e-01, -1.167578176e-01, 6.746946275e-02});
+  Value p = logPolynomial(b, f);
   Value z = b.mulf(f, f);
   Value y = b.mulf(b.mulf(p, f), z);
-  y = b.fma(exponent, -2.12194440e-4, y);
+  y = b.fma(exponent, 0x1.7f7d1cp-20, y);
   y = b.fma(z, -0.5, y);
-  return b.fma(exponent, 0.693359375, b.addf(f, y));
+  return b.fma(exponent, 0x1.62e4p-1, b.addf(f, y));
 }
 
 /// `x` made normal, and what its exponent lost by that.
@@ -100,6 +188,10 @@ static std::pair<Value, Value> normalize(MathBuilder &b, Value x) {
 }
 
 Value logF32(MathBuilder &b, Value x) {
+  if (b.canScale(x.getType())) {
+    auto [m, e] = b.splitAny(x);
+    return logSum(b, b.subf(m, 1.0), e);
+  }
   auto [normal, shift] = normalize(b, x);
   auto [m, e] = b.split(normal);
   Value exponent = b.sitofp(b.subi(e, shift), x.getType());
@@ -112,6 +204,12 @@ Value log1pF32(MathBuilder &b, Value x) {
   // The rounding error of 1 + x (Knuth's two-sum), scaled like the significand.
   Value back = b.subf(u, one);
   Value lost = b.addf(b.subf(one, b.subf(u, back)), b.subf(x, back));
+  if (b.canScale(x.getType())) {
+    auto [m, e] = b.splitAny(u);
+    Value isUsual = b.andi(b.cmpf(CmpF::OGT, u, 0.0), b.cmpf(CmpF::OLT, u, b.inf(x.getType())));
+    Value f = b.addf(b.subf(m, one), b.scale(lost, b.negf(e), isUsual));
+    return b.keepZero(x, logSum(b, f, e));
+  }
   auto [m, e] = b.split(u);
   Value limited = arith::MinSIOp::create(b.builder, b.loc, e, b.i(126, e.getType()));
   Value scale = b.pow2(b.subi(b.i(0, e.getType()), limited));
@@ -122,7 +220,28 @@ Value log1pF32(MathBuilder &b, Value x) {
   return b.keepZero(x, result);
 }
 
+/// The logarithm of another base in f32 alone: products with its constants in two parts.
+static Value scaledLogF32(MathBuilder &b, Value x, bool base10) {
+  auto [m, e] = b.splitAny(x);
+  Value f = b.subf(m, 1.0), z = b.mulf(f, f);
+  Value rest = b.fma(b.mulf(logPolynomial(b, f), f), z, b.mulf(z, -0.5));
+  // log(1 + f) in two parts, and e times the logarithm of 2, of which the first part is exact.
+  Value high = b.addf(f, rest), low = b.subf(rest, b.subf(high, f));
+  double scale = base10 ? 0x1.bcb7b2p-2 : 0x1.715476p0, scaleLow = base10 ? -0x1.5b235ep-27 : 0x1.4ae0cp-26;
+  double two = base10 ? 0x1.344p-2 : 1.0, twoLow = base10 ? 0x1.3509f8p-18 : 0.0;
+  Value whole = base10 ? b.mulf(e, two) : e;
+  Value correction = b.fma(high, scaleLow, b.mulf(low, scale));
+  if (base10)
+    correction = b.fma(e, twoLow, correction);
+  Value sum = b.fma(high, scale, whole);
+  Value lost = b.fma(high, scale, b.subf(whole, sum));
+  // Of infinities nothing is lost.
+  return b.select(b.isNan(lost), sum, b.addf(sum, b.addf(lost, correction)));
+}
+
 Value log2F32(MathBuilder &b, Value x, bool base10) {
+  if (b.canScale(x.getType()))
+    return scaledLogF32(b, x, base10);
   // Every f32 is normal in f64.
   Value wide = b.extf(x, b.f64Like(x.getType()));
   Value result = log2Lite(b, wide);
@@ -131,23 +250,9 @@ Value log2F32(MathBuilder &b, Value x, bool base10) {
   return b.truncf(logEdges(b, wide, result), x.getType());
 }
 
-/// x = n ln2 + r: e^r.
-static Value expPolynomialF64(MathBuilder &b, Value x, Value number) {
-  Value r = b.fma(number, -0x1.62e42fefa39efp-1, x);
-  r = b.fma(number, -0x1.abc9e3b39803fp-56, r);
-  Value q = b.poly(r, {5.00000000000001221e-01, 1.66666666666663854e-01, 4.16666666665191504e-02, 8.33333333350765731e-03,
-                       1.38888889469198631e-03, 1.98412694861707992e-04, 2.48014893523380822e-05, 2.75575971783462077e-06,
-                       2.76316873294273342e-07, 2.49989953280675099e-08});
-  return b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
-}
-
-Value expF64(MathBuilder &b, Value x) {
-  if (b.canScale(x.getType())) {
-    Value isLeft = b.cmpf(CmpF::UGE, x, -746.0); // as above
-    x = b.select(b.cmpf(CmpF::OGT, x, 1024.0), b.f(1024.0, x.getType()), x);
-    Value number = b.round(x, kLog2e);
-    return b.scale(expPolynomialF64(b, x, number), number, isLeft);
-  }
+Value expF64(MathBuilder &b, Value x, bool isBounded) {
+  if (b.canScale(x.getType()))
+    return isBounded ? exponentialF64(b, x).usual : expTogether(b, x)[0];
   // Below -746 the result is 0, above 710 infinity. At -1418 both halves of the scale are 0, as above.
   x = b.clamp(x, -1418.0, 710.0);
   auto [number, biased] = b.roundProductBiased(x, kLog2e, 2);
@@ -178,10 +283,8 @@ Value expm1F64(MathBuilder &b, Value x) {
   return b.select(isTiny, x, result);
 }
 
-Value logF64(MathBuilder &b, Value x) {
-  auto [normal, shift] = normalize(b, x);
-  auto [m, e] = b.split(normal);
-  Value exponent = b.sitofp(b.subi(e, shift), x.getType());
+/// exponent ln2 + log(m).
+static Value logSumF64(MathBuilder &b, Value m, Value exponent) {
   // log(m) = 2 atanh(s), s = f / (2 + f), written as f - (f^2/2 - s (f^2/2 + R)) so that f, which is exact, comes last.
   Value f = b.subf(m, 1.0);
   Value s = b.divf(f, b.addf(f, 2.0));
@@ -194,8 +297,17 @@ Value logF64(MathBuilder &b, Value x) {
   Value correction = b.mulf(s, b.addf(halfSquare, rest));
   correction = b.fma(exponent, 1.90821492927058770002e-10, correction);
   Value low = b.subf(halfSquare, correction);
-  Value result = b.fma(exponent, 6.93147180369123816490e-01, b.subf(f, low));
-  return logEdges(b, x, result);
+  return b.fma(exponent, 6.93147180369123816490e-01, b.subf(f, low));
+}
+
+Value logF64(MathBuilder &b, Value x) {
+  if (b.canScale(x.getType())) {
+    auto [m, e] = b.splitAny(x);
+    return logSumF64(b, m, e);
+  }
+  auto [normal, shift] = normalize(b, x);
+  auto [m, e] = b.split(normal);
+  return logEdges(b, x, logSumF64(b, m, b.sitofp(b.subi(e, shift), x.getType())));
 }
 
 Value log1pF64(MathBuilder &b, Value x) {

@@ -14,6 +14,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -210,82 +212,16 @@ Value expandFloatCast(MathBuilder &b, Operation *op) {
   return {};
 }
 
-Value expandComplexDivision(MathBuilder &b, Value x, Value y) {
-  Type part = cast<ComplexType>(x.getType()).getElementType();
-  if (!part.isF32())
-    return emitComplexCall(b, "div", {x, y});
-  // Products of f32 are exact in f64, whose range neither overflows nor underflows here.
-  Type f64 = b.builder.getF64Type();
-  auto wide = [&](Value value) { return b.extf(value, f64); };
-  Value xr = wide(b.re(x)), xi = wide(b.im(x)), yr = wide(b.re(y)), yi = wide(b.im(y));
-  Value denominator = b.addf(b.mulf(yr, yr), b.mulf(yi, yi));
-  auto quotient = [&](Value a, Value c, Value d) {
-    return std::pair(b.addf(b.mulf(a, yr), b.mulf(c, yi)), b.subf(b.mulf(c, yr), b.mulf(a, yi)));
-  };
-  auto [real, imaginary] = quotient(xr, xi, denominator);
-  Value re = b.divf(real, denominator), im = b.divf(imaginary, denominator);
-  // Not a number by these formulas: zero divisors and infinities take the rules of C99, annex G.
-  Value bothNan = b.andi(b.isNan(re), b.isNan(im));
-  Value inf = b.inf(f64), zero = b.f(0.0, f64), one = b.f(1.0, f64);
-  auto isInf = [&](Value v) { return b.cmpf(CmpF::OEQ, b.absf(v), inf); };
-  auto isFinite = [&](Value v) { return b.cmpf(CmpF::OLT, b.absf(v), inf); };
-  auto boxed = [&](Value v) { return b.copysign(b.select(isInf(v), one, zero), v); };
-  Value byZero = b.cmpf(CmpF::OEQ, denominator, 0.0);
-  Value signedInf = b.copysign(inf, yr);
-  Value yFinite = b.andi(isFinite(yr), isFinite(yi)), xFinite = b.andi(isFinite(xr), isFinite(xi));
-  Value infByFinite = b.andi(b.ori(isInf(xr), isInf(xi)), yFinite);
-  Value finiteByInf = b.andi(xFinite, b.ori(isInf(yr), isInf(yi)));
-  auto [infReal, infImaginary] = quotient(boxed(xr), boxed(xi), denominator);
-  Value br = boxed(yr), bi = boxed(yi);
-  Value zeroReal = b.mulf(zero, b.addf(b.mulf(xr, br), b.mulf(xi, bi)));
-  Value zeroImaginary = b.mulf(zero, b.subf(b.mulf(xi, br), b.mulf(xr, bi)));
-  auto repair = [&](Value plain, Value numerator, Value infinite, Value vanishing) {
-    Value value = b.select(finiteByInf, vanishing, plain);
-    value = b.select(infByFinite, b.mulf(inf, infinite), value);
-    value = b.select(byZero, b.mulf(signedInf, numerator), value);
-    return b.select(bothNan, value, plain);
-  };
-  return b.complex(b.truncf(repair(re, xr, infReal, zeroReal), part),
-                   b.truncf(repair(im, xi, infImaginary, zeroImaginary), part));
-}
-
-Value expandComplexAbs(MathBuilder &b, Value x) {
-  Value re = b.re(x), im = b.im(x);
-  if (re.getType().isF64())
-    return callLibrary(b, "hypot", {re, im});
-  Type f64 = b.builder.getF64Type();
-  Value wideRe = b.extf(re, f64), wideIm = b.extf(im, f64), inf = b.inf(f64);
-  Value result = b.sqrt(b.addf(b.mulf(wideRe, wideRe), b.mulf(wideIm, wideIm)));
-  // The absolute value is infinite even if the other part is NaN.
-  Value isInf = b.ori(b.cmpf(CmpF::OEQ, b.absf(wideRe), inf), b.cmpf(CmpF::OEQ, b.absf(wideIm), inf));
-  return b.truncf(b.select(isInf, inf, result), re.getType());
-}
-
-/// In f64, where an exponential that is too large for f32 can still become a number when it is multiplied by a small sine.
-Value expandComplexExp(MathBuilder &b, Value z) {
-  Value x = b.re(z), y = b.im(z);
-  if (!x.getType().isF32())
-    return emitComplexCall(b, "exp", z);
-  Type f32 = x.getType(), f64 = b.builder.getF64Type();
-  auto [sine, cosine] = sinCosF32(b, y);
-  Value e = expF64(b, b.extf(x, f64));
-  Value real = b.truncf(b.mulf(e, b.extf(cosine, f64)), f32), imaginary = b.truncf(b.mulf(e, b.extf(sine, f64)), f32);
-  // C99, annex G: real numbers stay real; infinite x with y that has no angle.
-  imaginary = b.select(b.cmpf(CmpF::OEQ, y, 0.0), y, imaginary);
-  Value hasAngle = b.cmpf(CmpF::OLT, b.absf(y), b.inf(f32)), zero = b.f(0.0, f32);
-  Value vanishes = b.andi(b.cmpf(CmpF::OEQ, x, b.inf(f32, /*negative=*/true)), b.not1(hasAngle));
-  Value explodes = b.andi(b.cmpf(CmpF::OEQ, x, b.inf(f32)), b.not1(hasAngle));
-  real = b.select(vanishes, zero, b.select(explodes, x, real));
-  return b.complex(real, b.select(vanishes, b.copysign(zero, y), imaginary));
-}
-
 Value expandComplex(MathBuilder &b, Operation *op) {
   auto call = [&](StringRef name) { return emitComplexCall(b, name, op->getOperands()); };
+  auto parts = [&](unsigned i) { return ComplexParts{b.re(op->getOperand(i)), b.im(op->getOperand(i))}; };
+  auto join = [&](ComplexParts result) { return b.complex(result.re, result.im); };
+  auto isF32 = [&] { return cast<ComplexType>(op->getOperand(0).getType()).getElementType().isF32(); };
   return TypeSwitch<Operation *, Value>(op)
-      .Case<complex::AbsOp>([&](auto) { return expandComplexAbs(b, op->getOperand(0)); })
-      .Case<complex::DivOp>([&](auto) { return expandComplexDivision(b, op->getOperand(0), op->getOperand(1)); })
+      .Case<complex::AbsOp>([&](auto) { return complexAbs(b, parts(0)); })
+      .Case<complex::DivOp>([&](auto) { return isF32() ? join(complexDivision(b, parts(0), parts(1))) : call("div"); })
       .Case<complex::CosOp>([&](auto) { return call("cos"); })
-      .Case<complex::ExpOp>([&](auto) { return expandComplexExp(b, op->getOperand(0)); })
+      .Case<complex::ExpOp>([&](auto) { return join(complexExp(b, parts(0))); })
       .Case<complex::Expm1Op>([&](auto) { return call("expm1"); })
       .Case<complex::LogOp>([&](auto) { return call("log"); })
       .Case<complex::Log1pOp>([&](auto) { return call("log1p"); })
@@ -414,6 +350,94 @@ void roundSquare(arith::BitcastOp head) {
   rest.replaceAllUsesWith(added);
 }
 
+/// The sine of a number whose cosine is computed in the same block, too: one angle for both.
+void joinWaves(math::SinOp sine) {
+  Value x = sine.getOperand();
+  math::CosOp cosine;
+  for (Operation *user : x.getUsers())
+    if (auto other = dyn_cast<math::CosOp>(user); other && other->getBlock() == sine->getBlock())
+      cosine = other;
+  if (!cosine || !getElementTypeOrSelf(x.getType()).isF32())
+    return;
+  OpBuilder builder(sine->isBeforeInBlock(cosine) ? sine.getOperation() : cosine.getOperation());
+  MathBuilder b(builder, sine.getLoc());
+  auto [first, second] = sinCosF32(b, x);
+  sine.replaceAllUsesWith(first);
+  cosine.replaceAllUsesWith(second);
+  sine.erase();
+  cosine.erase();
+}
+
+/// Exponentials of vectors that follow each other in a block, none of which needs another one: computed together, so that they share a branch
+/// and their steps stay in one block. What needs one of them moves behind the last.
+class ExpGroups {
+public:
+  explicit ExpGroups(Block &block) : block(block) {}
+  void run() {
+    // Expansion inserts operations: those that are there now.
+    SmallVector<Operation *> ops;
+    for (Operation &op : block)
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      add(op);
+    finish();
+  }
+
+private:
+  static constexpr size_t kMost = 8;
+
+  void add(Operation *op) {
+    auto exp = dyn_cast<math::ExpOp>(op);
+    OpBuilder builder(op);
+    bool isWanted = exp && MathBuilder(builder, op->getLoc(), /*avx512=*/true).canScale(exp.getType());
+    bool needsOne = false;
+    op->walk([&](Operation *inside) {
+      needsOne |= llvm::any_of(inside->getOperands(), [&](Value operand) { return behind.contains(operand); });
+    });
+    bool isOther = isWanted && !group.empty() && (exp.getType() != group[0].getType() || group.size() == kMost);
+    if ((needsOne && (isWanted || !isMemoryEffectFree(op))) || isOther) {
+      finish();
+      needsOne = false;
+    }
+    if (isWanted) {
+      group.push_back(exp);
+      behind.insert(exp.getResult());
+    } else if (needsOne) {
+      users.push_back(op);
+      behind.insert(op->result_begin(), op->result_end());
+    }
+  }
+
+  void finish() {
+    if (!group.empty()) {
+      Operation *last = group.back();
+      Operation *end = last;
+      for (Operation *user : users)
+        if (user->isBeforeInBlock(last)) {
+          user->moveAfter(end);
+          end = user;
+        }
+      SmallVector<Value> numbers;
+      for (math::ExpOp exp : group)
+        numbers.push_back(exp.getOperand());
+      OpBuilder builder(last);
+      MathBuilder b(builder, last->getLoc(), /*avx512=*/true);
+      for (auto [exp, result] : llvm::zip_equal(group, expTogether(b, numbers))) {
+        exp.getResult().replaceAllUsesWith(result);
+        exp.erase();
+      }
+    }
+    group.clear();
+    users.clear();
+    behind.clear();
+  }
+
+  Block &block;
+  SmallVector<math::ExpOp> group;
+  SmallVector<Operation *> users;
+  llvm::DenseSet<Value> behind; ///< what needs one of the group
+};
+
 struct ExpandMath : impl::ExpandMathPassBase<ExpandMath> {
   using ExpandMathPassBase::ExpandMathPassBase;
 
@@ -423,9 +447,32 @@ struct ExpandMath : impl::ExpandMathPassBase<ExpandMath> {
     llvm::SetVector<Operation *> ops;
   };
 
+  void groupExponentials() {
+    SmallVector<math::ExpOp> all;
+    getOperation().walk([&](math::ExpOp exp) { all.push_back(exp); });
+    llvm::SetVector<Block *> blocks;
+    for (math::ExpOp exp : all) {
+      blocks.insert(exp->getBlock());
+      auto isNarrow = [](Type type) { return type.isBF16() || type.isF16(); };
+      if (!hasElement(exp.getOperand(), isNarrow))
+        continue;
+      OpBuilder builder(exp);
+      MathBuilder b(builder, exp.getLoc(), avx512);
+      exp.replaceAllUsesWith(widen(b, exp, isNarrow));
+      exp.erase();
+    }
+    for (Block *block : blocks)
+      ExpGroups(*block).run();
+  }
+
   void runOnOperation() override {
     if (avx512)
       getOperation().walk([](arith::BitcastOp head) { roundSquare(head); });
+    if (avx512)
+      groupExponentials();
+    SmallVector<math::SinOp> sines;
+    getOperation().walk([&](math::SinOp sine) { sines.push_back(sine); });
+    llvm::for_each(sines, joinWaves);
     Worklist worklist;
     getOperation().walk([&](Operation *op) { worklist.ops.insert(op); });
     while (!worklist.ops.empty()) {

@@ -9,14 +9,18 @@
 namespace millrace::lowering {
 
 // ExpLog.cpp
-mlir::Value expF32(MathBuilder &b, mlir::Value x);
+/// Of several vectors of f32 or f64 where canScale(). Products that become subnormal take the processor a hundred cycles: they are left out,
+/// and what of them is no zero is computed in a branch that all vectors share.
+mlir::SmallVector<mlir::Value> expTogether(MathBuilder &b, mlir::ArrayRef<mlir::Value> numbers);
+/// `isBounded`: the result is a normal number.
+mlir::Value expF32(MathBuilder &b, mlir::Value x, bool isBounded = false);
 mlir::Value exp2F32(MathBuilder &b, mlir::Value x);
 mlir::Value expm1F32(MathBuilder &b, mlir::Value x);
 /// For |x| < 80 or NaN.
 mlir::Value expm1LiteF32(MathBuilder &b, mlir::Value x);
 mlir::Value logF32(MathBuilder &b, mlir::Value x);
 mlir::Value log1pF32(MathBuilder &b, mlir::Value x);
-mlir::Value expF64(MathBuilder &b, mlir::Value x);
+mlir::Value expF64(MathBuilder &b, mlir::Value x, bool isBounded = false);
 mlir::Value expm1F64(MathBuilder &b, mlir::Value x);
 mlir::Value log1pF64(MathBuilder &b, mlir::Value x);
 mlir::Value logF64(MathBuilder &b, mlir::Value x);
@@ -52,6 +56,16 @@ mlir::Value rsqrt(MathBuilder &b, mlir::Value x);
 // Remainder.cpp
 /// x - n y, exact, with the sign of x and n the quotient without its fraction. `far` computes it where the quotient is large or none.
 mlir::Value remainder(MathBuilder &b, mlir::Value x, mlir::Value y, llvm::function_ref<mlir::Value()> far);
+
+// Complex.cpp
+/// A complex number, or one per lane.
+struct ComplexParts {
+  mlir::Value re, im;
+};
+mlir::Value complexAbs(MathBuilder &b, ComplexParts x);
+ComplexParts complexExp(MathBuilder &b, ComplexParts z);
+/// Of complex<f32>; null for others.
+ComplexParts complexDivision(MathBuilder &b, ComplexParts x, ComplexParts y);
 
 // Double arithmetic with at least 2^-33 relative accuracy, for f32 results. Arguments are finite f64 values.
 /// 2^x for x in [-1000, 1000].

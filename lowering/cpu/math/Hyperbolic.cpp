@@ -28,7 +28,7 @@ Value tanhF64(MathBuilder &b, Value x) {
                          -2.76986784305420574e-06});
   Value small = b.fma(b.mulf(x, z), odd, x);
   // 1 - 2e / (1 + e) with e = e^-2|x|; from 19.1 on the result is 1.
-  Value e = expF64(b, b.mulf(b.clamp(a, 0.0, 22.0), -2.0));
+  Value e = expF64(b, b.mulf(b.clamp(a, 0.0, 22.0), -2.0), /*isBounded=*/true);
   Value one = b.f(1.0, x.getType());
   Value large = b.subf(one, b.divf(b.addf(e, e), b.addf(e, one)));
   large = b.copysign(large, x);
@@ -70,7 +70,7 @@ Value erfF32(MathBuilder &b, Value x) {
   Value limited = b.clamp(a, 0.0, 3.95);
   Value g = b.poly(limited, {1.663753501e-04, -1.129474640e+00, -6.334292293e-01, -1.081887558e-01, 2.505990677e-02,
                              -4.148301668e-03, 4.297355772e-04, -2.068393769e-05});
-  Value large = b.copysign(b.subf(b.f(1.0, x.getType()), expF32(b, g)), x);
+  Value large = b.copysign(b.subf(b.f(1.0, x.getType()), expF32(b, g, /*isBounded=*/true)), x);
   return b.keepZero(x, b.select(b.cmpf(CmpF::OLT, a, 0.9), small, large));
 }
 

@@ -110,6 +110,27 @@ public:
     return mlir::LLVM::CallIntrinsicOp::create(builder, loc, a.getType(), name, mlir::ValueRange{a, a, i(-1, builder.getI16Type())}).getResult(0);
   }
 
+  /// |a| = significand * 2^exponent of any number where canScale(): significand in [sqrt(1/2), sqrt(2)), NaN below zero; exponent a float. Of
+  /// 0 and infinity the significand is 1, the exponent infinite.
+  struct Scaled {
+    Value significand, exponent;
+  };
+  Scaled splitAny(Value a) {
+    Type type = a.getType();
+    int64_t lanes = mlir::cast<mlir::VectorType>(type).getNumElements();
+    std::string suffix = lanes == 16 ? ".ps.512" : ".pd.512";
+    Value zero = f(0.0, type), all = i(-1, builder.getIntegerType(unsigned(lanes))), currentRounding = i(4, builder.getI32Type());
+    auto call = [&](llvm::StringRef name, mlir::ValueRange operands) {
+      auto intrinsic = builder.getStringAttr("llvm.x86.avx512.mask." + name.str() + suffix);
+      return mlir::LLVM::CallIntrinsicOp::create(builder, loc, type, intrinsic, operands).getResult(0);
+    };
+    Value exponent = call("getexp", {a, zero, all, currentRounding});
+    // In [1, 2); NaN for negative numbers, 1 for zeros.
+    Value significand = call("getmant", {a, i(0b1100, builder.getI32Type()), zero, all, currentRounding});
+    Value isHigh = cmpf(CmpF::OGT, significand, 1.4142135623730951);
+    return {select(isHigh, mulf(significand, 0.5), significand), select(isHigh, addf(exponent, 1.0), exponent)};
+  }
+
   /// 2^n as a float as wide as the integer n, for n in the range of normal numbers.
   Value pow2(Value n) {
     bool wide = widthOf(n) == 64;

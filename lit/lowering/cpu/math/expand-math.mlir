@@ -9,9 +9,47 @@
 // AVX512-COUNT-9: math.fma %{{.*}} : vector<16xf32>
 // AVX512-NOT: arith.shli
 // AVX512: %[[POWER:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-// AVX512-NEXT: return %[[POWER]]
+// AVX512: %[[ALL:.*]] = vector.reduction <and>
+// AVX512: %[[RESULT:.*]] = scf.if %[[ALL]]
+// AVX512-NEXT: scf.yield %[[POWER]]
+// Results that are subnormal are rounded as integers, if there are any.
+// AVX512: scf.if
+// AVX512: "llvm.x86.avx512.mask.scalef.ps.512"
+// AVX512: arith.subi {{.*}} : vector<16xi32>
+// AVX512: return %[[RESULT]]
 func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+
+// -----
+
+// Exponentials of a block share the branch, and what needs one of them follows; one of another one is computed after it.
+// AVX512-LABEL: func.func @exps(
+// AVX512-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// AVX512: %[[BOTH:.*]]:2 = scf.if
+// AVX512: %[[DOUBLE:.*]] = arith.addf %[[BOTH]]#0, %[[BOTH]]#0
+// AVX512: %[[LAST:.*]] = scf.if
+// AVX512: return %[[DOUBLE]], %[[BOTH]]#1, %[[LAST]]
+func.func @exps(%x: vector<16xf32>, %y: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+  %0 = math.exp %x : vector<16xf32>
+  %1 = arith.addf %0, %0 : vector<16xf32>
+  %2 = math.exp %y : vector<16xf32>
+  %3 = math.exp %1 : vector<16xf32>
+  return %1, %2, %3 : vector<16xf32>, vector<16xf32>, vector<16xf32>
+}
+
+// -----
+
+// Significand and exponent are an instruction each; zeros, infinities, negative and subnormal numbers need no choice.
+// AVX512-LABEL: func.func @log(
+// AVX512: "llvm.x86.avx512.mask.getexp.ps.512"
+// AVX512: "llvm.x86.avx512.mask.getmant.ps.512"
+// AVX512-COUNT-1: arith.select
+// AVX512-NOT: arith.cmpf oeq
+// AVX512: return
+func.func @log(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.log %x : vector<16xf32>
   return %0 : vector<16xf32>
 }
 

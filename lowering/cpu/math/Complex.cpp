@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Complex.cpp - Functions of complex numbers in their parts ----------===//
+// In operations on real numbers that have vectors. Infinities and NaN as C99's annex G has them.
+#include "lowering/cpu/math/Functions.h"
+
+using namespace mlir;
+using CmpF = arith::CmpFPredicate;
+
+namespace millrace::lowering {
+
+/// sqrt(re^2 + im^2) of parts divided by the power of two of the larger one.
+Value complexAbs(MathBuilder &b, ComplexParts x) {
+  Type type = x.re.getType();
+  bool wide = b.isF64(x.re);
+  Value re = b.absf(x.re), im = b.absf(x.im);
+  // Exponents as bits: of the larger part, neither so small nor so large that it has no reciprocal.
+  int64_t one = wide ? int64_t(1023) << 52 : int64_t(127) << 23, least = wide ? int64_t(1) << 52 : int64_t(1) << 23;
+  Value bits = arith::MaxUIOp::create(b.builder, b.loc, b.bits(re), b.bits(im));
+  Value exponent = b.andi(bits, wide ? 0x7ff0000000000000 : 0x7f800000);
+  exponent = arith::MaxUIOp::create(b.builder, b.loc, exponent, b.i(least, exponent.getType()));
+  exponent = arith::MinUIOp::create(b.builder, b.loc, exponent, b.i(2 * one - least, exponent.getType()));
+  Value scale = b.bitcast(b.subi(b.i(2 * one, exponent.getType()), exponent), type);
+  Value a = b.mulf(re, scale), c = b.mulf(im, scale);
+  Value root = b.mulf(b.sqrt(b.fma(a, a, b.mulf(c, c))), b.bitcast(exponent, type));
+  // Infinite even if the other part is NaN.
+  Value inf = b.inf(type);
+  return b.select(b.ori(b.cmpf(CmpF::OEQ, re, inf), b.cmpf(CmpF::OEQ, im, inf)), inf, root);
+}
+
+ComplexParts complexExp(MathBuilder &b, ComplexParts z) {
+  Value x = z.re, y = z.im;
+  Type type = x.getType();
+  bool wide = b.isF64(x);
+  Value sine = math::SinOp::create(b.builder, b.loc, y), cosine = math::CosOp::create(b.builder, b.loc, y);
+  // An exponential that is too large for its type can still become a number when it is multiplied by a small sine.
+  Value isBig = b.cmpf(CmpF::OGT, x, wide ? 700.0 : 80.0), one = b.f(1.0, type), zero = b.f(0.0, type);
+  double shift = wide ? 355.0 : 44.0;
+  Value e = math::ExpOp::create(b.builder, b.loc, b.subf(x, b.select(isBig, b.f(shift, type), zero)));
+  Value rest = b.select(isBig, b.f(std::exp(shift), type), one);
+  Value real = b.mulf(b.mulf(e, cosine), rest), imaginary = b.mulf(b.mulf(e, sine), rest);
+  // Real numbers stay real; infinite x with y that has no angle.
+  imaginary = b.select(b.cmpf(CmpF::OEQ, y, 0.0), y, imaginary);
+  Value hasNoAngle = b.not1(b.cmpf(CmpF::OLT, b.absf(y), b.inf(type)));
+  Value vanishes = b.andi(b.cmpf(CmpF::OEQ, x, b.inf(type, /*negative=*/true)), hasNoAngle);
+  Value explodes = b.andi(b.cmpf(CmpF::OEQ, x, b.inf(type)), hasNoAngle);
+  return {b.select(vanishes, zero, b.select(explodes, x, real)), b.select(vanishes, b.copysign(zero, y), imaginary)};
+}
+
+ComplexParts complexDivision(MathBuilder &b, ComplexParts x, ComplexParts y) {
+  Type part = x.re.getType();
+  if (b.isF64(x.re))
+    return {};
+  // Products of f32 are exact in f64, whose range neither overflows nor underflows here.
+  Type f64 = b.f64Like(part);
+  Value xr = b.extf(x.re, f64), xi = b.extf(x.im, f64), yr = b.extf(y.re, f64), yi = b.extf(y.im, f64);
+  Value denominator = b.addf(b.mulf(yr, yr), b.mulf(yi, yi));
+  auto quotient = [&](Value a, Value c) {
+    return std::pair(b.addf(b.mulf(a, yr), b.mulf(c, yi)), b.subf(b.mulf(c, yr), b.mulf(a, yi)));
+  };
+  auto [real, imaginary] = quotient(xr, xi);
+  Value re = b.divf(real, denominator), im = b.divf(imaginary, denominator);
+  // Not a number by these formulas: zero divisors and infinities.
+  Value bothNan = b.andi(b.isNan(re), b.isNan(im));
+  Value inf = b.inf(f64), zero = b.f(0.0, f64), one = b.f(1.0, f64);
+  auto isInf = [&](Value v) { return b.cmpf(CmpF::OEQ, b.absf(v), inf); };
+  auto isFinite = [&](Value v) { return b.cmpf(CmpF::OLT, b.absf(v), inf); };
+  auto boxed = [&](Value v) { return b.copysign(b.select(isInf(v), one, zero), v); };
+  Value byZero = b.cmpf(CmpF::OEQ, denominator, 0.0);
+  Value signedInf = b.copysign(inf, yr);
+  Value yFinite = b.andi(isFinite(yr), isFinite(yi)), xFinite = b.andi(isFinite(xr), isFinite(xi));
+  Value infByFinite = b.andi(b.ori(isInf(xr), isInf(xi)), yFinite);
+  Value finiteByInf = b.andi(xFinite, b.ori(isInf(yr), isInf(yi)));
+  auto [infReal, infImaginary] = quotient(boxed(xr), boxed(xi));
+  Value br = boxed(yr), bi = boxed(yi);
+  Value zeroReal = b.mulf(zero, b.addf(b.mulf(xr, br), b.mulf(xi, bi)));
+  Value zeroImaginary = b.mulf(zero, b.subf(b.mulf(xi, br), b.mulf(xr, bi)));
+  auto repair = [&](Value plain, Value numerator, Value infinite, Value vanishing) {
+    Value value = b.select(finiteByInf, vanishing, plain);
+    value = b.select(infByFinite, b.mulf(inf, infinite), value);
+    value = b.select(byZero, b.mulf(signedInf, numerator), value);
+    return b.select(bothNan, value, plain);
+  };
+  return {b.truncf(repair(re, xr, infReal, zeroReal), part), b.truncf(repair(im, xi, infImaginary, zeroImaginary), part)};
+}
+
+} // namespace millrace::lowering
