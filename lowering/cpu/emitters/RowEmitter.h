@@ -83,6 +83,7 @@ private:
   bool maySplit(const Node &node) const;
   mlir::Value keptMemory(mlir::Value value, unsigned slot, mlir::Type type, int64_t elements);
   bool isExtremum(const Node &node, const RowGroup &group) const;
+  bool isExtremum(const Node &node) const;
   unsigned carriedBy(const Node &node, const RowGroup &group) const { return isExtremum(node, group) ? 3 : node.op->getNumResults(); }
   mlir::SmallVector<mlir::Value> startExtremum(PointEvaluator &at, const Node &node);
   void stepExtremum(mlir::MutableArrayRef<PointEvaluator> points, const Node &node, mlir::MutableArrayRef<mlir::Value> carried, unsigned slot);

@@ -73,10 +73,15 @@ SmallVector<Value> RowEmitter::finishReduction(PointEvaluator &at, const Node &n
   return values;
 }
 
-/// The greatest or least float of a row. What orders NaN and zeros as the operation does takes six instructions, each waiting for the one before.
+/// The greatest or least float of a row, or of the columns in the lanes. What orders NaN and zeros as the operation does takes six
+/// instructions, each waiting for the one before.
 /// Carried are instead the greatest of those that are comparable, all signs, which tell zeros apart, and where there was a NaN.
 bool RowEmitter::isExtremum(const Node &node, const RowGroup &group) const {
-  if (plan_.column || !hasLanes(group) || !knowsIdentity(node))
+  return !plan_.tiled && hasLanes(group) && isExtremum(node);
+}
+
+bool RowEmitter::isExtremum(const Node &node) const {
+  if (!node.reduction || !knowsIdentity(node))
     return false;
   Value element;
   Operation *combine = matchCombiner(node.body, node.inputs.size(), element);
@@ -143,10 +148,10 @@ void RowEmitter::stepExtremum(MutableArrayRef<PointEvaluator> points, const Node
     Value &best = carried[number * perPoint + slot], &signs = carried[number * perPoint + slot + 1], &flags = carried[number * perPoint + slot + 2];
     best = extremum.better(b, values[number], best);
     signs = extremum.bothSigns(b, signs, arith::BitcastOp::create(b, point.loc(), signs.getType(), values[number]));
-    if (number % 2)
+    if (number % 2 && !plan_.column)
       continue;
-    // One comparison finds the NaN of two vectors.
-    Value other = values[std::min(number + 1, values.size() - 1)];
+    // One comparison finds the NaN of two vectors of a row.
+    Value other = plan_.column ? values[number] : values[std::min(number + 1, values.size() - 1)];
     Value found = arith::CmpFOp::create(b, point.loc(), arith::CmpFPredicate::UNO, values[number], other);
     if (found.getType() != flags.getType())
       found = arith::ExtSIOp::create(b, point.loc(), flags.getType(), found);
@@ -159,26 +164,34 @@ Value RowEmitter::finishExtremum(PointEvaluator &at, const Node &node, ArrayRef<
   Extremum extremum = extremumOf(node, element);
   OpBuilder b = at.builder();
   Value best = slots[0][0], signs = slots[0][1], flags = slots[0][2];
+  bool isColumn = plan_.column; // every lane has a result of its own
   for (const SmallVector<Value> &slot : slots.drop_front()) {
     best = extremum.better(b, best, slot[0]);
     signs = extremum.bothSigns(b, signs, slot[1]);
     flags = arith::OrIOp::create(b, at.loc(), flags, slot[2]);
   }
   auto zeroOf = [&](Value like) { return at.number(cast<TypedAttr>(b.getZeroAttr(like.getType()))); };
-  auto reduce = [&](vector::CombiningKind kind, Value lanes) -> Value { return vector::ReductionOp::create(b, at.loc(), kind, lanes); };
+  auto reduce = [&](vector::CombiningKind kind, Value lanes) -> Value {
+    return isColumn ? lanes : vector::ReductionOp::create(b, at.loc(), kind, lanes).getResult();
+  };
   Value isNegative = reduce(extremum.isGreatest() ? vector::CombiningKind::AND : vector::CombiningKind::OR,
                             arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::slt, signs, zeroOf(signs)));
   if (!getElementTypeOrSelf(flags.getType()).isInteger(1))
     flags = arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::ne, flags, zeroOf(flags));
   Value isNan = reduce(vector::CombiningKind::OR, flags);
-  Value result = foldLanes(at, {best}, [&](ArrayRef<Value> left, ArrayRef<Value> right) {
-    OpBuilder b = at.builder();
-    return SmallVector<Value>{extremum.better(b, left[0], right[0])};
-  })[0];
+  Value result = best;
+  if (!isColumn)
+    result = foldLanes(at, {best}, [&](ArrayRef<Value> left, ArrayRef<Value> right) {
+      OpBuilder b = at.builder();
+      return SmallVector<Value>{extremum.better(b, left[0], right[0])};
+    })[0];
   if (extremum.carried() != extremum.type())
-    result = arith::TruncFOp::create(b, at.loc(), extremum.type(), result);
+    result = arith::TruncFOp::create(b, at.loc(), isColumn ? Type(at.vectorOf(extremum.type())) : extremum.type(), result);
   const llvm::fltSemantics &semantics = cast<FloatType>(extremum.type()).getFloatSemantics();
-  auto number = [&](const APFloat &value) { return at.number(b.getFloatAttr(extremum.type(), value)); };
+  auto number = [&](const APFloat &value) {
+    Value scalar = at.number(b.getFloatAttr(extremum.type(), value));
+    return isColumn ? at.splat(scalar) : scalar;
+  };
   Value zero = number(APFloat::getZero(semantics));
   Value signedZero = arith::SelectOp::create(b, at.loc(), isNegative, number(APFloat::getZero(semantics, /*Negative=*/true)), zero);
   Value isZero = arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OEQ, result, zero);
@@ -378,8 +391,12 @@ void RowEmitter::emitGroups(Points &points) {
         auto combineHalves = [&](ArrayRef<Value> left, ArrayRef<Value> right) { return combine(points[0], *node, left, right); };
         finishReduction(points[0], *node, foldLanes(points[0], live[0], combineHalves));
       } else {
-        for (unsigned slot = 0; slot < slots; ++slot)
-          finishReduction(points[slot], *node, slotValues(slot));
+        for (unsigned slot = 0; slot < slots; ++slot) {
+          SmallVector<Value> values = slotValues(slot);
+          if (isExtremum(*node, group))
+            values = {finishExtremum(points[slot], *node, ArrayRef<SmallVector<Value>>(values))};
+          finishReduction(points[slot], *node, values);
+        }
       }
       offset += count;
     }

@@ -274,6 +274,10 @@ LogicalResult RowEmitter::plan() {
     else if (reduced)
       while (plan_.strips > 1 && size * model.product(plan_.parallel) < plan_.strips * plan_.width * 2 * target.threads)
         plan_.strips /= 2;
+    // Of extrema three vectors are carried.
+    constexpr int kMostExtrema = 4;
+    if (llvm::any_of(model.nodes, [&](const Node &node) { return isExtremum(node); }))
+      plan_.strips = std::min(plan_.strips, kMostExtrema);
     plan_.strips = std::clamp<int64_t>(llvm::divideCeil(size, plan_.width), 1, plan_.strips);
     int64_t strip = plan_.strips * plan_.width;
     if (reduced) {
