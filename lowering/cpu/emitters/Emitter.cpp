@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/Emitter.h"
 
+#include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/SplitComplex.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -24,6 +27,15 @@ using namespace mlir;
 namespace millrace::lowering {
 
 FailureOr<EmittedKernel> emitKernel(func::FuncOp fn, const KernelTarget &target) {
+  if (usesComplex(fn)) {
+    std::string why;
+    FailureOr<func::FuncOp> parts = splitComplex(fn, why);
+    if (failed(parts))
+      return refuse(fn, "complex", why);
+    FailureOr<EmittedKernel> kernel = emitKernel(*parts, target);
+    parts->erase();
+    return kernel;
+  }
   for (auto emitter : {emitWindowReduce, emitWindowScatter, emitWindowScatterRows, emitAttention, emitContraction, emitDataMovement, emitIndependentParts, emitRowKernel}) {
     FailureOr<EmittedKernel> kernel = emitter(fn, target);
     if (succeeded(kernel))

@@ -257,6 +257,15 @@ Value PointEvaluator::loadVector(Value memref, Value address, int64_t stride, Ty
   return vector::FromElementsOp::create(b, location, type, elements);
 }
 
+/// The element's place in its group of `stride`, where the buffer consists of such groups: parts of complex numbers, colours. What reads other
+/// places of the groups then loads the same vectors.
+static std::optional<int64_t> phaseOf(const Access &access, int64_t stride) {
+  if (stride <= 1 || access.numElements % stride || !access.guards.empty() ||
+      llvm::any_of(access.address.terms, [&](auto term) { return term.second % stride; }))
+    return std::nullopt;
+  return ((access.address.offset % stride) + stride) % stride;
+}
+
 Value PointEvaluator::load(const Access &access) {
   OpBuilder b = builder();
   Type stored = cast<MemRefType>(buffer(access.buffer).getType()).getElementType();
@@ -304,6 +313,12 @@ Value PointEvaluator::load(const Access &access) {
     Value safe = arith::SelectOp::create(b, location, uniform, at, constant(0));
     Value present = loadVector(buffer(access.buffer), safe, stride, stored, {}, {});
     loaded = arith::SelectOp::create(b, location, uniform, present, padding(vectorOf(stored)));
+  } else if (std::optional<int64_t> phase = phaseOf(access, stride);
+             phase && hasShuffles(vectorOf(stored), stride) && (!mask || stored.getIntOrFloatBitWidth() >= 32)) {
+    Value nothing = mask ? number(cast<TypedAttr>(b.getZeroAttr(vectorOf(stored)))) : Value();
+    Value group = addConstant(at, -*phase);
+    b = builder();
+    loaded = loadStrided(b, location, vectorOf(stored), buffer(access.buffer), group, stride, Beyond::Exists, mask, nothing, *phase);
   } else if (stride || perLane) {
     Value guard = perLane;
     if (uniform) {
@@ -365,7 +380,10 @@ void PointEvaluator::storeAll(ArrayRef<const Output *> outputs, ArrayRef<Value> 
   SmallVector<bool> isStored(outputs.size(), false);
   for (auto [first, output] : llvm::enumerate(outputs)) {
     const Access &place = output->store;
-    int64_t stride = vectorAtom >= 0 && !mask && !laneCount ? place.address.coefficient(vectorAtom) : 0;
+    // Masks take parts of vectors of single bytes and words apart.
+    std::optional<int64_t> count = laneCount ? getConstantIntValue(OpFoldResult(laneCount)) : std::optional<int64_t>(width);
+    bool isVector = (!mask && !laneCount) || (count && place.elementType.getIntOrFloatBitWidth() >= 32);
+    int64_t stride = vectorAtom >= 0 && isVector ? place.address.coefficient(vectorAtom) : 0;
     // The outputs for the elements between two lanes'.
     SmallVector<int64_t> turns;
     if (!isStored[first] && stride > 1 && stride <= int64_t(outputs.size()))
@@ -390,7 +408,7 @@ void PointEvaluator::storeAll(ArrayRef<const Output *> outputs, ArrayRef<Value> 
     }
     Value at = address(place);
     OpBuilder b = builder();
-    storeInterleaved(b, location, vectors, buffer(place.buffer), at);
+    storeInterleaved(b, location, vectors, buffer(place.buffer), at, count);
   }
 }
 

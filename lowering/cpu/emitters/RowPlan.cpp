@@ -45,6 +45,17 @@ bool RowEmitter::maySplit(const Node &node) const {
                    }));
 }
 
+/// Another access finds its elements between those of this one: parts of the same vectors.
+static bool isInterleaved(const KernelModel &model, const Access &access, int64_t stride) {
+  bool found = false;
+  model.forEachAccess([&](const Access &other, bool) {
+    int64_t distance = std::abs(other.address.offset - access.address.offset);
+    found |= other.buffer == access.buffer && distance > 0 && distance < stride && other.address.terms.size() == access.address.terms.size() &&
+             llvm::all_of(access.address.terms, [&](auto term) { return other.address.coefficient(term.first) == term.second; });
+  });
+  return found;
+}
+
 /// The atom along which most bytes are contiguous, less those that would be gathered.
 int RowEmitter::chooseLane(AtomSet candidates) const {
   double best = 0;
@@ -57,6 +68,8 @@ int RowEmitter::chooseLane(AtomSet candidates) const {
       // Short strides are vectors and shuffles (VectorStride.h), others single elements.
       if (coefficient == 1)
         score += bytes;
+      else if (coefficient > 1 && coefficient <= 4 && isInterleaved(model, access, coefficient))
+        score += bytes / double(coefficient);
       else if (coefficient && (isStore || coefficient < 0 || coefficient > 4))
         score -= bytes / 2;
     });

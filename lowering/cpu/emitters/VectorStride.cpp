@@ -55,7 +55,8 @@ SmallVector<Value> laneByLane(OpBuilder &b, Location loc, ArrayRef<Value> vector
 bool hasShuffles(VectorType type, int64_t stride) { return stride <= std::min(kLongestShuffle, type.getDimSize(0)); }
 
 Value loadStrided(OpBuilder &b, Location loc, VectorType type, Value memref, Value at, int64_t stride, Beyond beyond, Value mask,
-                  Value passThrough) {
+                  Value passThrough, int64_t phase) {
+  assert((phase == 0 || (beyond == Beyond::Exists && hasShuffles(type, stride))) && "what is there before the first lane?");
   int64_t lanes = type.getDimSize(0);
   auto shifted = [&](int64_t by) -> Value {
     return by ? arith::AddIOp::create(b, loc, at, arith::ConstantIndexOp::create(b, loc, by)).getResult() : at;
@@ -67,7 +68,8 @@ Value loadStrided(OpBuilder &b, Location loc, VectorType type, Value memref, Val
       elements.push_back(memref::LoadOp::create(b, loc, memref, ValueRange{shifted(lane * stride)}));
     return vector::FromElementsOp::create(b, loc, type, elements);
   }
-  auto partOf = [&](int64_t lane) { return lane * stride / lanes; };
+  auto elementOf = [&](int64_t lane) { return lane * stride + phase; };
+  auto partOf = [&](int64_t lane) { return elementOf(lane) / lanes; };
   // The last vector may have to end with the last lane's element.
   bool isShort = beyond == Beyond::Unknown && !mask;
   auto beginOf = [&](int64_t part) { return isShort && part > 0 && part + 1 == stride ? (lanes - 1) * (stride - 1) : part * lanes; };
@@ -78,25 +80,25 @@ Value loadStrided(OpBuilder &b, Location loc, VectorType type, Value memref, Val
     SmallVector<int64_t> order(lanes, lanes);
     for (int64_t lane = 0; lane < lanes; ++lane)
       if (partOf(lane) == part)
-        order[lane * stride - begin] = lane;
+        order[elementOf(lane) - begin] = lane;
     auto bits = cast<VectorType>(mask.getType());
     Value off = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(bits)));
     Value here = stride == 1 ? mask : vector::ShuffleOp::create(b, loc, mask, off, order).getResult();
     return vector::MaskedLoadOp::create(b, loc, type, memref, ValueRange{shifted(begin)}, here, passThrough);
   };
-  // The lanes of earlier parts hold what they should; those of the first stand at 0, stride, ... as they were loaded.
+  // The lanes of earlier parts hold what they should; those of the first stand where they were loaded.
   Value result = loadPart(0);
   for (int64_t part = 1; part < stride; ++part) {
     Value next = loadPart(part);
     SmallVector<int64_t> order;
     for (int64_t lane = 0; lane < lanes; ++lane)
-      order.push_back(partOf(lane) == part ? lanes + lane * stride - beginOf(part) : partOf(lane) == 0 && part == 1 ? lane * stride : lane);
+      order.push_back(partOf(lane) == part ? lanes + elementOf(lane) - beginOf(part) : partOf(lane) == 0 && part == 1 ? elementOf(lane) : lane);
     result = vector::ShuffleOp::create(b, loc, result, next, order);
   }
   return result;
 }
 
-void storeInterleaved(OpBuilder &b, Location loc, ArrayRef<Value> vectors, Value memref, Value at) {
+void storeInterleaved(OpBuilder &b, Location loc, ArrayRef<Value> vectors, Value memref, Value at, std::optional<int64_t> count) {
   auto type = cast<VectorType>(vectors[0].getType());
   SmallVector<Value> parts(vectors);
   // Small floats as the integers they are stored as: LLVM takes shuffles of them apart where the processor has no arithmetic on them.
@@ -109,10 +111,21 @@ void storeInterleaved(OpBuilder &b, Location loc, ArrayRef<Value> vectors, Value
   castAll(type.clone(b.getIntegerType(type.getElementTypeBitWidth())));
   parts = laneByLane(b, loc, parts);
   castAll(type);
+  int64_t lanes = type.getDimSize(0), left = count.value_or(lanes) * int64_t(vectors.size());
   for (auto [number, part] : llvm::enumerate(parts)) {
-    Value by = arith::ConstantIndexOp::create(b, loc, number * type.getDimSize(0));
+    Value by = arith::ConstantIndexOp::create(b, loc, number * lanes);
     Value to = number ? arith::AddIOp::create(b, loc, at, by).getResult() : at;
-    vector::StoreOp::create(b, loc, part, memref, ValueRange{to});
+    int64_t here = std::min(lanes, left - int64_t(number) * lanes);
+    if (here == lanes) {
+      vector::StoreOp::create(b, loc, part, memref, ValueRange{to});
+      continue;
+    }
+    if (here <= 0)
+      break;
+    SmallVector<bool> bits(lanes, false);
+    std::fill_n(bits.begin(), here, true);
+    Value mask = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type.clone(b.getI1Type()), bits));
+    vector::MaskedStoreOp::create(b, loc, memref, ValueRange{to}, mask, part);
   }
 }
 
