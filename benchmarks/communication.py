@@ -3,6 +3,7 @@
 
   python -m benchmarks.communication [--out=communication.md] [--only=REGEX] [--no-xla]
   python -m benchmarks.communication --memory [--plot=docs/spatial-memory.svg]  # bytes per device of ResNet-50 whose images' rows are apart
+  python -m benchmarks.communication --limit=300000000 --batch=32  # runs it on 1, 2 and 4 devices that have no more memory than that
   python -m benchmarks.communication --compile-time    # a partitioned BERT of twelve layers on eight devices, against XLA:CPU
 
 Every program is traced by JAX for eight devices, partitioned by us (xla-compile --explain-sharding) and by XLA:CPU (its compiled
@@ -127,6 +128,16 @@ def cases():
     rows = shape(data, P("data"), 8192, 128)
     found.append(Case("fsdp", "weights in parts: gathered for use, in one message, gradients scattered", fsdp, [rows, *parts],
                       named(data, P("data", None), P("data", None)), {"all_gather": 1, "reduce_scatter": 2}))
+
+    found.append(Case("slice_inside", "the middle half of rows that are apart: two other devices have what one is to get, at places that differ by device",
+                      lambda x: x[1000:3000], [shape(data, P("data"), 4096, 64)], NamedSharding(data, P("data")), {"collective_permute": 2}))
+
+    def uneven(x):
+        halves = jax.lax.with_sharding_constraint(jnp.tanh(x[:1001]), NamedSharding(both, P("data")))
+        parts = jax.lax.with_sharding_constraint(halves, NamedSharding(both, P(("data", "model"))))
+        return jnp.sin(parts).sum()
+    found.append(Case("uneven_finer", "1001 rows on 2, then on 8, whose tiles begin elsewhere: one device lacks rows; their sum", uneven,
+                      [shape(both, P(), 1008, 64)], NamedSharding(both, P()), {"collective_permute": 1, "all_reduce": 1}))
 
     def layers(mesh, axis, count, width=768, inner=3072, heads=12):
         return [([shape(mesh, P(None, axis, None), width, heads, width // heads)] * 3, shape(mesh, P(axis, None, None), heads, width // heads, width),
@@ -268,6 +279,34 @@ def memory_plot(rows, limit):
     return "\n".join(["<!-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->", *out, "</svg>", ""])
 
 
+def run_under_limit(batch, counts=(1, 2, 4), size=224):
+    """(devices, error or None, largest difference to one device that runs an eighth of the images at a time): ResNet-50 on devices whose memory
+    is limited (MILLRACE_MEMORY_LIMIT), images split by rows."""
+    import jax
+    import numpy as np
+    from jax.sharding import NamedSharding, PartitionSpec as P
+    from benchmarks.model import resnet
+
+    if "millrace" not in jax.devices()[0].client.platform_version.lower():
+        raise SystemExit("--limit needs JAX on Millrace, but JAX is on " + jax.devices()[0].client.platform_version.split("\n")[0]
+                         + ": pip install ./python/millrace_jax")
+
+    weights, images = resnet.resnet50(batch, size=size).inputs(0)
+    part = max(1, batch // 8)
+    function = resnet.resnet50(part, size=size).function
+
+    def run(images, count):
+        mesh = mesh_of(count)
+        put = lambda a, spec: jax.device_put(a, NamedSharding(mesh, spec))
+        return np.asarray(jax.jit(function)(jax.tree.map(lambda w: put(w, P()), weights), put(images, P(None, "data"))))
+    want = np.concatenate([run(images[i:i + part], 1) for i in range(0, batch, part)])
+    for count in counts:
+        try:
+            yield count, None, float(np.abs(run(images, count) - want).max() / np.abs(want).max())
+        except jax.errors.JaxRuntimeError as error:
+            yield count, str(error), None
+
+
 def compile_times():
     """Lines of a table: BERT base, weights by heads and features on eight devices."""
     import jax
@@ -303,7 +342,11 @@ def main():
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--plot", help="with --memory: write the rows as a picture (SVG) to this file")
     parser.add_argument("--compile-time", action="store_true")
+    parser.add_argument("--limit", type=int, help="run ResNet-50 on devices that may use this many bytes")
+    parser.add_argument("--batch", type=int, default=32, help="of --limit")
     arguments = parser.parse_args()
+    if arguments.limit:
+        os.environ.update(MILLRACE_JAX="1", MILLRACE_MEMORY_LIMIT=str(arguments.limit))
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
 
@@ -315,6 +358,10 @@ def main():
         if arguments.plot:
             with open(arguments.plot, "w") as file:
                 file.write(memory_plot(rows, MEMORY_LIMIT))
+        return 0
+    if arguments.limit:
+        for count, error, difference in run_under_limit(arguments.batch):
+            print(f"{arguments.batch} images on {count} device{'s' if count > 1 else ''}: {error or f'runs, relative difference {difference:.1e}'}", flush=True)
         return 0
     if arguments.compile_time:
         for line in compile_times():

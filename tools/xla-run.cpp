@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
   flags.add("out", &options.out, "write the results to this .npy or .npz");
   flags.add("repeat", &options.repeat, "executions; prints times");
   flags.add("num-devices", &options.numDevices, "virtual devices");
+  flags.add("memory-limit", &options.memoryLimit, "bytes that a device may use: more is an error (default: no limit)");
   flags.add("mesh", &options.mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
   flags.add("entry", &options.entry, "function to run (default: @main, else the only one)");
   flags.add("backend", &backend, "compiled (default) or interpreter");

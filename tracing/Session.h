@@ -109,7 +109,9 @@ public:
 
   /// The program that sync(roots) would run, as StableHLO text.
   runtime::StatusOr<std::string> programText(const std::vector<Value> &roots);
+  /// Null if the session could not start; why: startStatus().
   const std::shared_ptr<runtime::Client> &client() const { return runtimeClient; }
+  const runtime::Status &startStatus() const { return startError; }
   /// A persistent cache folder other than the environment's; before the first compilation.
   runtime::Status setCacheFolder(const std::string &folder, bool readOnly);
   uint64_t compilations() const { return compiled; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Dialect.cpp - Registration of sdy; checks of attributes on other dialects' operations -===//
+#include "dialects/sdy/Locations.h"
 #include "dialects/sdy/Ops.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -38,25 +39,35 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op, NamedAttribute
   return verifyPropagationEdges(op, attr);
 }
 
+Location locationOfArgument(FunctionOpInterface function, unsigned index) {
+  if (!function.isExternal() && index < function.front().getNumArguments())
+    if (Location own = function.getArgument(index).getLoc(); own->findInstanceOf<FileLineColLoc>())
+      return own;
+  return function.getLoc();
+}
+
 static LogicalResult verifyFunctionValue(Operation *function, NamedAttribute attr, Type type, unsigned index,
-                                         StringRef kind) {
+                                         StringRef kind, Location location) {
   if (attr.getName() != shardingAttrName)
     return success();
-  auto emitError = [&](const Twine &message) { return function->emitOpError(kind) << " " << index << " - " << message; };
   auto sharding = dyn_cast<TensorShardingAttr>(attr.getValue());
   if (!sharding)
-    return emitError("should have a sharding attribute of type TensorShardingAttr");
+    return function->emitOpError(kind) << " " << index << " - should have a sharding attribute of type TensorShardingAttr";
+  auto emitError = [&](const Twine &message) {
+    return mlir::emitError(location) << "'" << function->getName() << "' op " << kind << " " << index << " - " << message;
+  };
   return verifySharding(sharding, type, function, emitError);
 }
 
 LogicalResult SdyDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attr) {
   auto function = dyn_cast<FunctionOpInterface>(op);
-  return function ? verifyFunctionValue(op, attr, function.getArgumentTypes()[index], index, "arg") : success();
+  return function ? verifyFunctionValue(op, attr, function.getArgumentTypes()[index], index, "arg", locationOfArgument(function, index))
+                  : success();
 }
 
 LogicalResult SdyDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attr) {
   auto function = dyn_cast<FunctionOpInterface>(op);
-  return function ? verifyFunctionValue(op, attr, function.getResultTypes()[index], index, "result") : success();
+  return function ? verifyFunctionValue(op, attr, function.getResultTypes()[index], index, "result", op->getLoc()) : success();
 }
 
 TensorShardingAttr getSharding(Value value) {

@@ -137,8 +137,8 @@ LogicalResult verifySharding(TensorShardingAttr sharding, Type type, Operation *
   if (!shaped.hasRank())
     return emitError("only ranked tensors can have a sharding. type: ") << type;
   if (sharding.getRank() != shaped.getRank()) // (C2)
-    return emitError("sharding doesn't match tensor rank: " + Twine(sharding.getRank()) + " != " +
-                     Twine(shaped.getRank()));
+    return emitError("sharding doesn't match tensor rank: " + Twine(sharding.getRank()) + " != " + Twine(shaped.getRank()))
+           << ", expected an entry for each dimension of " << type << ", but got " << sharding;
   AxisListChecker checker(mesh, emitError);
   for (auto [i, dim] : llvm::enumerate(sharding.getDimShardings())) {
     if (dim.getPriority() && *dim.getPriority() < 0) // (C3)

@@ -8,6 +8,7 @@
 #include "passes/spmd/FunctionValues.h"
 #include "passes/spmd/Passes.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -170,6 +171,14 @@ namespace {
 struct ConvertGlobalToLocal : impl::ConvertGlobalToLocalPassBase<ConvertGlobalToLocal> {
   using Base::Base;
   void runOnOperation() override {
+    // What one device computes, all have to get.
+    OpPassManager singles(ModuleOp::getOperationName());
+    ResolveSingleDeviceShardingPassOptions counts;
+    counts.replicaCount = replicaCount;
+    counts.partitionCount = partitionCount;
+    singles.addNestedPass<func::FuncOp>(createResolveSingleDeviceShardingPass(counts));
+    if (failed(runPipeline(singles, getOperation())))
+      return signalPassFailure();
     GlobalToLocalConfig config{.byReplica = replicaCount > 1 && partitionCount <= 1,
                                .gatherByDim = perDimAllGather || perDimAllGatherOld,
                                .scatterTogether = combineReduceScatter || combineReduceScatterOld,

@@ -9,6 +9,7 @@
 #include "passes/spmd/Partitioner.h"
 #include "passes/spmd/Passes.h"
 
+#include "dialects/sdy/Locations.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/sharding/Explanation.h"
@@ -41,21 +42,21 @@ void dropShardings(NamedAttrList &attrs) {
 } // namespace
 
 FailureOr<Target> Partitioner::signatureTarget(func::FuncOp function, DictionaryAttr attrs, Type type,
-                                               const Twine &what) {
+                                               EmitError emitError) {
   Target target{wholeOf(type), {}, {}};
   // Nothing said: whatever is convenient.
   target.open.assign(target.placement.size(), true);
   FailureOr<Target> found = target;
   if (auto sharding = attrs.getAs<sdy::TensorShardingAttr>(sdy::shardingAttrName))
-    found = targetOf(sharding, type, function, currentScope, what.str());
+    found = targetOf(sharding, type, function, currentScope, emitError);
   else if (auto string = attrs.getAs<StringAttr>(kHloSharding))
-    found = targetOf(string.getValue(), type, function, what.str());
+    found = targetOf(string.getValue(), type, function, emitError);
   if (failed(found))
     return failure();
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     for (size_t dim = 0; dim < found->placement.size(); ++dim)
       if (tensor.isDynamicDim(dim)) {
-        function.emitError("UNIMPLEMENTED: partitioning of dynamic shapes: ") << what << " is " << type;
+        emitError() << "UNIMPLEMENTED: partitioning of dynamic shapes, but got " << type;
         return failure();
       }
   // Strings, which is what clients read, know sums only. Equal values have their maximum already.
@@ -173,8 +174,9 @@ LogicalResult Partitioner::run(func::FuncOp function) {
   SmallVector<Shard> arguments;
   for (auto [i, argument] : llvm::enumerate(old.getArguments())) {
     DictionaryAttr attrs = function.getArgAttrDict(i);
-    auto target = signatureTarget(function, attrs ? attrs : builder.getDictionaryAttr({}), argument.getType(),
-                                  "argument " + Twine(i));
+    auto target = signatureTarget(function, attrs ? attrs : builder.getDictionaryAttr({}), argument.getType(), [&, i = i] {
+      return std::move(mlir::emitError(sdy::locationOfArgument(function, i)) << "argument " << i << ": ");
+    });
     if (failed(target))
       return failure();
     Value local = block->addArgument(localType(argument.getType(), target->placement), argument.getLoc());
@@ -186,7 +188,11 @@ LogicalResult Partitioner::run(func::FuncOp function) {
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
     DictionaryAttr attrs = function.getResultAttrDict(i);
     targets.push_back(
-        signatureTarget(function, attrs ? attrs : builder.getDictionaryAttr({}), type, "result " + Twine(i)));
+        signatureTarget(function, attrs ? attrs : builder.getDictionaryAttr({}), type, [&, i = i] {
+          InFlightDiagnostic diagnostic = function.emitError("result ") << i << ": ";
+          diagnostic.attachNote(old.getTerminator()->getOperand(i).getLoc()) << "the value that is returned";
+          return diagnostic;
+        }));
     if (failed(targets.back()))
       return failure();
   }

@@ -9,17 +9,18 @@ using namespace mlir;
 namespace millrace::spmd {
 
 FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type type, Operation *op, const Scope &scope,
-                                        StringRef what) {
+                                        EmitError emitError) {
+  auto report = [&] { return emitError ? emitError() : op->emitOpError(); };
   Target target{wholeOf(type), {}, {}};
   target.open.resize(target.placement.size());
   sdy::MeshAttr mesh = sharding.getMesh(op);
   if (!mesh) {
-    op->emitError("unknown mesh: ") << sharding.getMeshOrRef();
+    report() << "unknown mesh: " << sharding.getMeshOrRef();
     return failure();
   }
   if (mesh.isMaximal() && mesh.getDeviceIds()[0] >= numDevices) {
-    op->emitError(what) << (what.empty() ? "" : ": ") << "expects one of the program's " << numDevices
-                        << " devices (mhlo.num_partitions), but got device " << mesh.getDeviceIds()[0] << ": " << sharding;
+    report() << "expects one of the program's " << numDevices << " devices (mhlo.num_partitions), but got device "
+             << mesh.getDeviceIds()[0] << ": " << sharding;
     return failure();
   }
   if (sharding.getRank() != int64_t(target.placement.size()))
@@ -27,8 +28,8 @@ FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type t
   bool used = false;
   sharding.walkAxes([&](sdy::AxisRefAttr) { used = true; });
   if (used && mesh.getTotalSize() != numDevices) {
-    op->emitError(what) << (what.empty() ? "" : ": ") << "expects a mesh of the program's "
-        << numDevices << " devices (mhlo.num_partitions), but got one of " << mesh.getTotalSize() << ": " << sharding;
+    report() << "expects a mesh of the program's " << numDevices << " devices (mhlo.num_partitions), but got one of "
+             << mesh.getTotalSize() << ": " << sharding;
     return failure();
   }
   for (auto [dim, attr] : llvm::enumerate(sharding.getDimShardings())) {
@@ -39,7 +40,7 @@ FailureOr<Target> Partitioner::targetOf(sdy::TensorShardingAttr sharding, Type t
   return target;
 }
 
-FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op, StringRef what) {
+FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op, EmitError emitError) {
   Target target{wholeOf(type), {}, {}};
   std::string error;
   auto sharding = sdy::parseHloSharding(text, error);
@@ -50,7 +51,7 @@ FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op
     SmallVector<sdy::AxisRefAttr> manual;
     auto attr = sdy::toSdy(*sharding, target.placement.size(), module.getContext(), manual, error);
     if (attr) {
-      auto result = targetOf(attr, type, op, currentScope, what);
+      auto result = targetOf(attr, type, op, currentScope, emitError);
       if (succeeded(result) && !manual.empty())
         result->manualKey = tilesOfAxes(manual, cast<sdy::MeshAttr>(attr.getMeshOrRef())).of;
       return result;
@@ -59,7 +60,7 @@ FailureOr<Target> Partitioner::targetOf(StringRef text, Type type, Operation *op
   }
   if (!sharding || !fromHloSharding(*sharding, target.placement.size(), numDevices, target.placement, target.manualKey,
                                     error)) {
-    op->emitError(what) << (what.empty() ? "" : ": ") << "mhlo.sharding: " << error;
+    (emitError ? emitError() : op->emitOpError()) << "mhlo.sharding: " << error;
     return failure();
   }
   target.open.resize(target.placement.size());

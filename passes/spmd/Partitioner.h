@@ -39,16 +39,16 @@ public:
 
 private:
   // PartitionFunction.cpp: the signature.
-  mlir::FailureOr<Target> signatureTarget(mlir::func::FuncOp function, mlir::DictionaryAttr attrs, mlir::Type type,
-                                          const llvm::Twine &what);
+  /// `emitError` begins errors about tensors that are no operation's.
+  using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+  mlir::FailureOr<Target> signatureTarget(mlir::func::FuncOp function, mlir::DictionaryAttr attrs, mlir::Type type, EmitError emitError);
   void describeSignature(mlir::func::FuncOp function, llvm::ArrayRef<Shard> arguments, llvm::ArrayRef<Shard> results);
   void keepAliases(mlir::func::FuncOp function, llvm::MutableArrayRef<mlir::FailureOr<Target>> results);
 
   // PartitionShardings.cpp: what annotations mean.
-  /// `what` names the tensor in errors where the operation does not.
   mlir::FailureOr<Target> targetOf(sdy::TensorShardingAttr sharding, mlir::Type type, mlir::Operation *op,
-                                   const Scope &scope, llvm::StringRef what = "");
-  mlir::FailureOr<Target> targetOf(llvm::StringRef sharding, mlir::Type type, mlir::Operation *op, llvm::StringRef what = "");
+                                   const Scope &scope, EmitError emitError = nullptr);
+  mlir::FailureOr<Target> targetOf(llvm::StringRef sharding, mlir::Type type, mlir::Operation *op, EmitError emitError = nullptr);
   Placement choose(const Shard &shard, Target target, mlir::Operation *op);
   std::optional<Placement> wantedPlacement(mlir::OpResult result, const Scope &scope);
   void dropPointless(Target &target, mlir::Type type);

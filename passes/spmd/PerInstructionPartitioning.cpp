@@ -144,6 +144,10 @@ struct PerInstructionPartitioning : impl::PerInstructionPartitioningPassBase<Per
     }
     OwningOpRef<ModuleOp> alone = outline(op, inputs, in, out);
     PassManager pm(&getContext());
+    // Operands that do not fit what the operation computes on its parts, and sums that it leaves, say so first.
+    sharding::InsertExplicitReshardsPassOptions reshards;
+    reshards.everywhere = true;
+    pm.addNestedPass<func::FuncOp>(sharding::createInsertExplicitReshardsPass(reshards));
     ResolvePermutationFactorsPassOptions resolve;
     resolve.haloExchange = haloExchange;
     resolve.replicaCount = replicaCount;

@@ -212,6 +212,16 @@ void Resharder::slice(OpBuilder &builder, Location loc, Shard &shard, const Plac
   shard.value = DynamicSliceOp::create(builder, loc, type, value, starts, builder.getDenseI64ArrayAttr(shape));
 }
 
+/// Cuts a dimension elsewhere: each device gets what it wants from those that have it.
+void Resharder::fetch(OpBuilder &builder, Location loc, Shard &shard, size_t dim, const Tiles &target) {
+  int64_t width = tileSize(shard.shape[dim], target);
+  SmallVector<int64_t> starts;
+  for (int64_t device = 0; device < numDevices; ++device)
+    starts.push_back(target.at(device) * width);
+  shard.value = window(builder, loc, shard, dim, starts, width, spoil ? spoilOf(builder, loc, shard.value) : Value());
+  shard.placement[dim] = target;
+}
+
 /// `value` is defined in `block` or around it. Code is emitted in order, so what is there is before the end of the block.
 static bool isVisible(Value value, Block *block) {
   for (; block; block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr)
@@ -308,6 +318,9 @@ Value Resharder::move(OpBuilder &builder, Location loc, const Shard &from, const
       break;
     case Move::Kind::Gather:
       gather(builder, loc, shard, next.from, next.result[next.from]);
+      break;
+    case Move::Kind::Fetch:
+      fetch(builder, loc, shard, next.from, next.result[next.from]);
       break;
     }
   }

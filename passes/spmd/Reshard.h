@@ -12,6 +12,9 @@
 
 namespace millrace::spmd {
 
+struct Piece;
+struct Transfer;
+
 /// Along `parts` every device of a group of `whole` holds a summand of the value, or a candidate of its maximum or minimum.
 struct Pending {
   Tiles parts;
@@ -74,8 +77,8 @@ public:
   /// The values of the devices of each group, one behind the other along `dim`.
   mlir::Value gatherAlong(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, size_t dim, const ReplicaGroups &groups);
 
-  /// Along `dim`, elements [starts[device], starts[device] + width) of the whole, from whoever holds them: neighbours exchange
-  /// what is missing, or all of it is gathered where that moves less. `starts` depends on the device's tile of `dim` only.
+  /// Along `dim`, elements [starts[device], starts[device] + width) of the whole, from whoever holds them: devices exchange
+  /// what is missing, or all of it is gathered where that moves less.
   /// Elements outside of the whole are `fill`, a scalar; undefined without one.
   mlir::Value window(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, size_t dim,
                      llvm::ArrayRef<int64_t> starts, int64_t width, mlir::Value fill = {});
@@ -116,6 +119,13 @@ private:
   void gather(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, size_t dim, const Tiles &target);
   void exchange(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, size_t from, size_t to, const Placement &target);
   void slice(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, const Placement &target);
+  void fetch(mlir::OpBuilder &builder, mlir::Location loc, Shard &shard, size_t dim, const Tiles &target);
+  // The parts of window().
+  mlir::Value join(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, size_t dim, llvm::ArrayRef<Piece> pieces);
+  mlir::Value transfer(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, size_t dim, llvm::ArrayRef<Transfer> transfers,
+                       llvm::ArrayRef<int64_t> starts, int64_t width, mlir::Value fill);
+  mlir::Value windowOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer, size_t dim, llvm::ArrayRef<int64_t> begins,
+                       llvm::ArrayRef<int64_t> starts, int64_t width, int64_t size, mlir::Value fill);
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, const Shard &shard, const Placement &target);
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, const ReplicaGroups &pairs);
 

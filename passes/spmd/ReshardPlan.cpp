@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ReshardPlan.cpp - Which collectives change a placement -------------===//
-// Two plans, of which the cheaper one counts. One looks at the tiles alone and takes every placement, filled up tiles and
-// devices in any order included. The other knows the tiles as axes of a mesh, which it can move one by one.
+// Several plans, of which the cheapest one counts. One looks at the tiles alone and takes every placement, filled up tiles and
+// devices in any order included. Another knows the tiles as axes of a mesh, which it can move one by one. Where that fails because tiles
+// are filled up, so that parts of tiles are no tiles, a search finds the cheapest way on which every dimension is as at the start, as at
+// the end, or whole.
 #include "passes/spmd/ReshardPlan.h"
 
+#include "passes/sharding/ReshardSteps.h"
+#include "passes/spmd/WindowPlan.h"
+
 #include "llvm/ADT/STLExtras.h"
+
+#include <map>
+#include <set>
 
 using namespace llvm;
 
@@ -161,21 +169,25 @@ std::optional<std::vector<Move>> planByAxes(const Placement &from, const Placeme
         tiles = compose(tiles, known.digits[axis.axis]);
     if (!areFull(result))
       return std::nullopt;
-    if (step.kind != Move::Kind::Gather) {
-      moves.push_back({step.kind, result, size_t(step.from), size_t(step.to)});
-    } else {
+    using Kind = sharding::ReshardStep::Kind;
+    if (step.kind == Kind::Gather) {
       for (size_t dim = 0; dim < result.size(); ++dim)
         if (now[dim] != result[dim]) {
           now[dim] = result[dim];
-          moves.push_back({step.kind, now, dim});
+          moves.push_back({Move::Kind::Gather, now, dim});
         }
+    } else {
+      moves.push_back({step.kind == Kind::Slice     ? Move::Kind::Slice
+                       : step.kind == Kind::Permute ? Move::Kind::Permute
+                                                    : Move::Kind::Exchange,
+                       result, size_t(step.from), size_t(step.to)});
     }
     now = result;
   }
   return moves;
 }
 
-//===-- The cheaper one ---------------------------------------------------===//
+//===-- What plans cost ---------------------------------------------------===//
 
 int64_t elements(const Placement &placement, ArrayRef<int64_t> shape) {
   int64_t count = 1;
@@ -184,39 +196,146 @@ int64_t elements(const Placement &placement, ArrayRef<int64_t> shape) {
   return count;
 }
 
-/// Elements that come to a device from others.
-int64_t received(ArrayRef<Move> moves, const Placement &from, ArrayRef<int64_t> shape) {
+int64_t receivedBy(const Move &move, const Placement &before, ArrayRef<int64_t> shape, const Scope &scope) {
+  int64_t had = elements(before, shape), has = elements(move.result, shape);
+  switch (move.kind) {
+  case Move::Kind::Slice:
+    return 0;
+  case Move::Kind::Permute:
+    return has;
+  case Move::Kind::Exchange:
+    return had / tileSize(shape[move.to], before[move.to]) * tileSize(shape[move.to], move.result[move.to]) *
+           (move.result[move.to].count / before[move.to].count - 1);
+  case Move::Kind::Gather:
+    return had * (before[move.from].count / move.result[move.from].count - 1);
+  case Move::Kind::Fetch: {
+    SmallVector<const Tiles *> others;
+    for (auto [dim, tiles] : enumerate(before))
+      if (dim != move.from)
+        others.push_back(&tiles);
+    const Tiles &tiles = before[move.from], &target = move.result[move.from];
+    int64_t size = shape[move.from], width = tileSize(size, target);
+    SmallVector<int64_t> starts;
+    for (size_t device = 0; device < scope.group.size(); ++device)
+      starts.push_back(target.at(device) * width);
+    return planWindow(size, tiles, starts, width, groupsFor(others, &tiles, scope)).received * (had / tileSize(size, tiles));
+  }
+  }
+  llvm_unreachable("all kinds are there");
+}
+
+//===-- The cheapest way between few placements ---------------------------===//
+
+/// A shortest path: of every dimension that changes, the tiles at the start, those at the end, and none are tried in all combinations.
+struct Search {
+  const Placement &from, &target;
+  ArrayRef<int64_t> shape;
+  const Scope &scope;
+
+  /// What one move leads to.
+  std::vector<Move> movesFrom(const Placement &now) const {
+    std::vector<Move> moves;
+    auto add = [&](Move::Kind kind, Placement result, size_t a, size_t b) {
+      if (result != now && isUniform(result, scope))
+        moves.push_back({kind, std::move(result), a, b});
+    };
+    Placement permuted = now;
+    for (size_t a = 0; a < now.size(); ++a) {
+      if (from[a] == target[a])
+        continue;
+      for (const Tiles &tiles : {from[a], target[a], Tiles()}) {
+        if (tiles == now[a])
+          continue;
+        Placement result = now;
+        result[a] = tiles;
+        bool isFiner = subdivides(tiles, now[a], shape[a]), isCoarser = subdivides(now[a], tiles, shape[a]);
+        add(isFiner ? Move::Kind::Slice : isCoarser ? Move::Kind::Gather : Move::Kind::Fetch, result, a, 0);
+        if (!isCoarser)
+          continue;
+        for (size_t b = 0; b < now.size(); ++b)
+          for (const Tiles &others : {from[b], target[b]})
+            if (a != b && others != now[b] && subdivides(others, now[b], shape[b]) && within(now[a], tiles) == within(others, now[b])) {
+              Placement both = result;
+              both[b] = others;
+              add(Move::Kind::Exchange, both, a, b);
+            }
+      }
+      if (now[a].count == target[a].count)
+        permuted[a] = target[a];
+    }
+    add(Move::Kind::Permute, permuted, 0, 0);
+    return moves;
+  }
+
+  std::vector<Move> run() const {
+    auto key = [](const Placement &placement) {
+      std::vector<std::vector<int32_t>> result;
+      for (const Tiles &tiles : placement)
+        result.push_back(tiles.of);
+      return result;
+    };
+    using Key = decltype(key(from));
+    struct Reached {
+      std::pair<int64_t, size_t> cost; ///< elements, then moves
+      std::vector<Move> moves;
+    };
+    std::map<Key, Reached> reached{{key(from), {}}};
+    std::set<std::pair<std::pair<int64_t, size_t>, Key>> open{{{0, 0}, key(from)}};
+    while (!open.empty()) {
+      Reached current = reached[open.begin()->second];
+      open.erase(open.begin());
+      const Placement &now = current.moves.empty() ? from : current.moves.back().result;
+      if (now == target)
+        return current.moves;
+      for (Move &move : movesFrom(now)) {
+        Key next = key(move.result);
+        std::pair cost(current.cost.first + receivedBy(move, now, shape, scope), current.cost.second + 1);
+        auto [it, isNew] = reached.try_emplace(next);
+        if (!isNew && it->second.cost <= cost)
+          continue;
+        if (!isNew)
+          open.erase({it->second.cost, next});
+        it->second = {cost, current.moves};
+        it->second.moves.push_back(std::move(move));
+        open.insert({cost, next});
+      }
+    }
+    llvm_unreachable("everything can be gathered and cut again");
+  }
+};
+
+/// Slices that follow each other are one.
+std::vector<Move> joinSlices(std::vector<Move> moves) {
+  std::vector<Move> joined;
+  for (Move &move : moves)
+    if (!joined.empty() && joined.back().kind == Move::Kind::Slice && move.kind == Move::Kind::Slice)
+      joined.back() = std::move(move);
+    else
+      joined.push_back(std::move(move));
+  return joined;
+}
+
+} // namespace
+
+int64_t received(ArrayRef<Move> moves, const Placement &from, ArrayRef<int64_t> shape, const Scope &scope) {
   int64_t total = 0;
   const Placement *before = &from;
   for (const Move &move : moves) {
-    int64_t had = elements(*before, shape), has = elements(move.result, shape);
-    switch (move.kind) {
-    case Move::Kind::Slice:
-      break;
-    case Move::Kind::Permute:
-      total += has;
-      break;
-    case Move::Kind::Exchange:
-      total += has - has / (move.result[move.to].count / (*before)[move.to].count);
-      break;
-    case Move::Kind::Gather:
-      total += has - had;
-      break;
-    }
+    total += receivedBy(move, *before, shape, scope);
     before = &move.result;
   }
   return total;
 }
 
-} // namespace
-
 std::vector<Move> planReshard(const Placement &from, const Placement &target, ArrayRef<int64_t> shape, const Scope &scope) {
-  std::vector<Move> byTiles = planByTiles(from, target, shape, scope);
-  auto byAxes = planByAxes(from, target, shape, scope);
-  if (!byAxes)
-    return byTiles;
-  int64_t more = received(byTiles, from, shape), less = received(*byAxes, from, shape);
-  return less < more ? *byAxes : byTiles;
+  std::vector<Move> moves = planByTiles(from, target, shape, scope);
+  int64_t least = received(moves, from, shape, scope);
+  if (least == 0)
+    return moves;
+  auto other = planByAxes(from, target, shape, scope);
+  if (!other)
+    other = joinSlices(Search{from, target, shape, scope}.run());
+  return received(*other, from, shape, scope) < least ? *other : moves;
 }
 
 } // namespace millrace::spmd

@@ -71,7 +71,7 @@ public:
     auto rule = sharding::strictRuleOf(op);
     if (!rule || isa<sdy::ReshardOp>(op))
       return;
-    if (!exchanges || !isExchanged(op, *rule) || failed(exchange(op)))
+    if (!exchanges || !isExchanged(op, *rule) || failed(exchange(op, *rule)))
       gather(op, *rule);
   }
 
@@ -102,7 +102,7 @@ private:
     return moves;
   }
 
-  LogicalResult exchange(Operation *op);
+  LogicalResult exchange(Operation *op, const sharding::Rule &rule);
   void gather(Operation *op, const sharding::Rule &rule);
 
   ModuleOp module;
@@ -111,8 +111,24 @@ private:
   int64_t channels = 0;
 };
 
-/// The operation alone is a program, which is partitioned. Its body is what each device does.
-LogicalResult Resolver::exchange(Operation *op) {
+/// The axes along which devices have summands of the results.
+sharding::Axes summedAxes(Operation *op, const sharding::Rule &rule, ArrayRef<sdy::TensorShardingAttr> operands, sdy::MeshAttr mesh) {
+  sharding::Axes axes;
+  for (auto [attr, dims] : llvm::zip_equal(operands, rule.operands)) {
+    sharding::TensorSharding sharding = sharding::fromAttr(attr, mesh);
+    for (const sharding::FactorAxes &each : sharding::project(&sharding, dims, rule.factors).factors)
+      if (rule.factors[each.factor].kind == sharding::FactorKind::Reduction)
+        for (const sharding::Axis &axis : each.axes)
+          if (!llvm::is_contained(axes, axis))
+            axes.push_back(axis);
+  }
+  llvm::sort(axes);
+  return axes;
+}
+
+/// The operation alone is a program, which is partitioned. Its body is what each device does. What devices have to sum stays apart: others
+/// sum it.
+LogicalResult Resolver::exchange(Operation *op, const sharding::Rule &rule) {
   Location loc = op->getLoc();
   MLIRContext *context = op->getContext();
   Attribute name;
@@ -140,6 +156,14 @@ LogicalResult Resolver::exchange(Operation *op) {
   }
   ArrayRef<sdy::TensorShardingAttr> in = ArrayRef(given).take_front(operands), out = ArrayRef(given).drop_front(operands);
 
+  SmallVector<sdy::TensorShardingAttr> apart(out);
+  if (sharding::Axes summed = summedAxes(op, rule, in, mesh); !summed.empty())
+    for (sdy::TensorShardingAttr &attr : apart) {
+      sharding::TensorSharding sharding = sharding::fromAttr(attr, mesh);
+      sharding.unreduced = summed;
+      attr = sharding::toAttr(sharding, name, mesh);
+    }
+
   OwningOpRef<ModuleOp> alone = ModuleOp::create(loc);
   (*alone)->setAttr("mhlo.num_partitions", builder.getI32IntegerAttr(mesh.getTotalSize()));
   builder.setInsertionPointToStart(alone->getBody());
@@ -149,12 +173,12 @@ LogicalResult Resolver::exchange(Operation *op) {
   Block *body = function.addEntryBlock();
   for (auto [i, sharding] : llvm::enumerate(in))
     function.setArgAttr(i, sdy::shardingAttrName, sharding);
-  for (auto [i, sharding] : llvm::enumerate(out))
+  for (auto [i, sharding] : llvm::enumerate(apart))
     function.setResultAttr(i, sdy::shardingAttrName, sharding);
   builder.setInsertionPointToStart(body);
   Operation *copy = builder.clone(*op);
   copy->setOperands(body->getArguments());
-  copy->setAttr(sdy::shardingAttrName, sdy::TensorShardingPerValueAttr::get(context, out));
+  copy->setAttr(sdy::shardingAttrName, sdy::TensorShardingPerValueAttr::get(context, apart));
   func::ReturnOp::create(builder, loc, copy->getResults());
   {
     // What it cannot do is gathered, without complaint.

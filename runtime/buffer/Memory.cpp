@@ -57,15 +57,40 @@ uint64_t Allocator::classOf(uint64_t bytes, uint64_t &capacity) {
 Allocator::~Allocator() { trim(); }
 
 StatusOr<void *> Allocator::allocate(uint64_t bytes) {
+  StatusOr<void *> data = tryAllocate(bytes);
+  if (data || (limit && bytes > limit)) // however much is given back
+    return data;
+  std::lock_guard lock(reclaimMutex);
+  for (auto &[number, release] : reclaimers) {
+    release();
+    data = tryAllocate(bytes);
+    if (data)
+      break;
+  }
+  return data;
+}
+
+uint64_t Allocator::addReclaimer(std::function<void()> release) {
+  std::lock_guard lock(reclaimMutex);
+  reclaimers.emplace(++lastReclaimer, std::move(release));
+  return lastReclaimer;
+}
+
+void Allocator::removeReclaimer(uint64_t number) {
+  std::lock_guard lock(reclaimMutex);
+  reclaimers.erase(number);
+}
+
+StatusOr<void *> Allocator::tryAllocate(uint64_t bytes) {
   if (bytes > (uint64_t(1) << 46))
     return resourceExhausted("cannot allocate " + std::to_string(bytes) + " bytes");
   uint64_t capacity;
   uint64_t index = classOf(bytes, capacity);
   {
     std::lock_guard lock(mutex);
-    if (limit && counters.inUse + bytes > limit)
+    if (limit && (bytes > limit || counters.inUse > limit - bytes))
       return resourceExhausted("cannot allocate " + std::to_string(bytes) + " bytes: " +
-                               std::to_string(counters.inUse) + " of " + std::to_string(limit) + " are in use");
+                               std::to_string(counters.inUse) + " are in use, and the limit is " + std::to_string(limit));
     counters.inUse += bytes;
     counters.peak = std::max(counters.peak, counters.inUse);
     counters.largest = std::max(counters.largest, bytes);

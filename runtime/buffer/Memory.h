@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -44,12 +45,21 @@ public:
   /// Returns all free memory to the system.
   void trim();
 
+  /// Memory that its owner can do without, such as that of programs that are not running: where a request would fail, `release` is called, on
+  /// the thread that asks, and the request tried again. Returns a number for removeReclaimer, which waits for calls that have begun.
+  uint64_t addReclaimer(std::function<void()> release);
+  void removeReclaimer(uint64_t number);
+
 private:
   static uint64_t classOf(uint64_t bytes, uint64_t &capacity);
+  StatusOr<void *> tryAllocate(uint64_t bytes);
   const uint64_t limit, poolLimit;
   mutable std::mutex mutex;
   AllocatorStats counters;                    ///< guarded by mutex
   std::vector<std::vector<void *>> freeLists; ///< guarded by mutex; one per size class
+  std::mutex reclaimMutex;                    ///< held while reclaimers run, never together with `mutex` by those who hold that first
+  std::map<uint64_t, std::function<void()>> reclaimers; ///< guarded by reclaimMutex
+  uint64_t lastReclaimer = 0;                           ///< likewise
 };
 
 /// A piece of memory with its owner; always held by shared_ptr. Freed when the last reference goes.

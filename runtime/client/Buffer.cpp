@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Buffer.cpp - Tensors on devices, to and from the host ---------------===//
 #include "runtime/client/Buffer.h"
+#include "runtime/client/DeviceErrors.h"
 
 #include <cstring>
 
@@ -181,9 +182,9 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
   if (result->shapeIsKnown)
     result->dims = (*held)->dims;
   result->ready = source.event();
-  auto copy = [v = *held, result, source, allocator = target.device->allocator]() mutable {
+  auto copy = [v = *held, result, source, allocator = target.device->allocator, device = target.device->id()]() mutable {
     StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, v->storage->size());
-    Status status = storage.status();
+    Status status = onDevice(device, storage.status());
     if (status.ok()) {
       if (v->storage->size())
         std::memcpy((*storage)->data(), v->storage->data(), v->storage->size());
@@ -234,7 +235,8 @@ StatusOr<BufferPtr> Client::bufferFromHost(const void *data, DType dtype, const 
   value->dtype = dtype;
   value->dims = dims;
   bool dense = isDense(dtype, dims, byteStrides);
-  bool zeroCopy = semantics == HostSemantics::ImmutableZeroCopy || semantics == HostSemantics::MutableZeroCopy;
+  // With a limit all that a device works on counts, so it has to be the device's.
+  bool zeroCopy = (semantics == HostSemantics::ImmutableZeroCopy || semantics == HostSemantics::MutableZeroCopy) && !settings.memoryLimit;
   if (zeroCopy && dense && uintptr_t(data) % kAlignment == 0 && data) {
     value->storage = Storage::import(const_cast<void *>(data), *bytes, semantics == HostSemantics::MutableZeroCopy,
                                      std::move(done));
@@ -242,7 +244,7 @@ StatusOr<BufferPtr> Client::bufferFromHost(const void *data, DType dtype, const 
   }
   StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(memory.device->allocator, *bytes);
   if (!storage)
-    return storage.status();
+    return onDevice(memory.device->id(), storage.status());
   if (*bytes && dense)
     std::memcpy((*storage)->data(), data, *bytes);
   else if (*bytes)
@@ -274,7 +276,7 @@ StatusOr<BufferPtr> Client::uninitialized(DType dtype, const std::vector<int64_t
     return bytes.status();
   StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(memory.device->allocator, *bytes);
   if (!storage)
-    return storage.status();
+    return onDevice(memory.device->id(), storage.status());
   auto value = std::make_shared<Buffer::Value>();
   value->dtype = dtype;
   value->dims = dims;

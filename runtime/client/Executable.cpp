@@ -2,6 +2,7 @@
 //===- Executable.cpp - Loading and launching programs ---------------------===//
 #include "runtime/base/Hash.h"
 #include "runtime/client/Buffer.h"
+#include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
 #include "runtime/program/Cost.h"
 
@@ -52,7 +53,13 @@ struct Executable::State {
   std::mutex mutex;
   /// Kept for the next execution; guarded by mutex.
   std::vector<std::pair<const Allocator *, std::unique_ptr<Workspace>>> idle;
+  /// Allocators that may ask for the idle ones' memory; guarded by mutex.
+  std::vector<std::pair<std::shared_ptr<Allocator>, uint64_t>> asked;
 
+  ~State() {
+    for (auto &[allocator, number] : asked)
+      allocator->removeReclaimer(number);
+  }
   StatusOr<std::unique_ptr<Workspace>> takeWorkspace(const std::shared_ptr<Allocator> &allocator) {
     {
       std::lock_guard lock(mutex);
@@ -67,8 +74,23 @@ struct Executable::State {
     return Workspace::create(*plan, allocator);
   }
   void giveWorkspace(const std::shared_ptr<Allocator> &allocator, std::unique_ptr<Workspace> workspace) {
+    {
+      std::lock_guard lock(mutex);
+      idle.emplace_back(allocator.get(), std::move(workspace));
+      if (std::any_of(asked.begin(), asked.end(), [&](const auto &each) { return each.first == allocator; }))
+        return;
+      asked.emplace_back(allocator, 0);
+    }
+    // Without the mutex, which the allocator's call takes.
+    uint64_t number = allocator->addReclaimer([this, of = allocator.get()] { dropIdle(of); });
     std::lock_guard lock(mutex);
-    idle.emplace_back(allocator.get(), std::move(workspace));
+    std::find_if(asked.begin(), asked.end(), [&](const auto &each) { return each.first == allocator; })->second = number;
+  }
+
+private:
+  void dropIdle(const Allocator *allocator) {
+    std::lock_guard lock(mutex);
+    std::erase_if(idle, [&](const auto &entry) { return entry.first == allocator; });
   }
 };
 
@@ -96,6 +118,7 @@ struct Executable::Launch {
     } catch (const std::bad_alloc &) {
       status = resourceExhausted("out of memory");
     }
+    status = onDevice(device, status);
     if (context)
       context->finish(replica * context->numPartitions + partition, status);
     arguments.clear(); // before anybody is told: a donation that follows can reuse the memory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- LateBuffers.cpp - Buffers whose value comes from elsewhere ----------===//
 #include "runtime/client/Buffer.h"
+#include "runtime/client/DeviceErrors.h"
 
 namespace millrace::runtime {
 namespace {
@@ -73,7 +74,7 @@ StatusOr<PromisedBuffer> Client::promise(DType dtype, const std::vector<int64_t>
     return bytes.status();
   StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(memory.device->allocator, *bytes);
   if (!storage)
-    return storage.status();
+    return onDevice(memory.device->id(), storage.status());
   PromisedBuffer promised;
   auto value = std::make_shared<Buffer::Value>();
   value->dtype = dtype;

@@ -46,6 +46,23 @@ def test_memory_info_follows_tensors():
     assert xm.get_memory_info()["bytes_used"] < after["bytes_used"]
 
 
+@pytest.mark.parametrize("limit, expected", [("1000000", "1000000: CpuDevice(id=0): cannot allocate 4194304 bytes: "), ("", "no limit"), ("1 GB", "expects a number of bytes, but got '1 GB'")])
+def test_memory_limit(limit, expected):
+    """MILLRACE_MEMORY_LIMIT is the device's limit; what takes more is an error."""
+    code = """
+import os, torch, torch_xla, torch_xla.core.xla_model as xm
+limit = None
+try:
+    limit = xm.get_memory_info()["bytes_limit"]
+    x = torch.ones(1 << 20, device="xla") * 1.5
+    print(x.sum().item() if limit == 1000000 else "no limit")
+except RuntimeError as error:
+    print(limit, error, sep=": ")
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ, MILLRACE_MEMORY_LIMIT=limit))
+    assert expected in ran.stdout, ran.stdout + ran.stderr
+
+
 def test_virtual_devices_of_the_runtime():
     code = "import torch_xla.runtime as xr; print(xr.global_runtime_device_count(), xr.addressable_device_count(), xr.world_size())"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ, CPU_NUM_DEVICES="4"))

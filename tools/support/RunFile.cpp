@@ -278,7 +278,7 @@ int runFile(const RunFileOptions &options) {
     arguments.push_back(std::move(array));
 
   auto outcome = runProgram(program, options.verify ? arguments : std::move(arguments), options.numDevices, options.repeat, options.rngSeed,
-                            !options.profile.empty(), [&](unsigned run) {
+                            options.memoryLimit, !options.profile.empty(), [&](unsigned run) {
     progress.show("execution " + std::to_string(run + 1) + " of " + std::to_string(options.repeat));
   });
   if (!outcome)

@@ -16,6 +16,7 @@ struct RunFileOptions {
   std::string mesh;    ///< sizes of the mesh's axes; empty: as the program says
   uint64_t seed = 0;
   uint64_t rngSeed = 0; ///< of stablehlo.rng; 0: new numbers in every run
+  uint64_t memoryLimit = 0; ///< bytes per device; 0: none
   unsigned repeat = 1; ///< executions; more than one prints times
   unsigned numDevices = 0; ///< 0: as many as the program wants
   unsigned threads = 0;

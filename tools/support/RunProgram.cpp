@@ -36,12 +36,13 @@ StatusOr<Array> download(Buffer &buffer, const std::string &name) {
 } // namespace
 
 StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vector<Array> arguments,
-                                unsigned numDevices, unsigned repeat, uint64_t rngSeed, bool profile,
+                                unsigned numDevices, unsigned repeat, uint64_t rngSeed, uint64_t memoryLimit, bool profile,
                                 const std::function<void(unsigned)> &onRepeat) {
   RunOutcome outcome;
   ClientOptions clientOptions;
   unsigned wanted = program->numReplicas * program->numPartitions;
   clientOptions.numDevices = std::max(numDevices, wanted);
+  clientOptions.memoryLimit = memoryLimit;
   if (rngSeed)
     clientOptions.rngSeed = rngSeed;
   auto client = Client::create(clientOptions);

@@ -157,3 +157,36 @@ module @strides attributes {mhlo.num_partitions = 4 : i32} {
     return %0 : tensor<12xf32>
   }
 }
+
+// -----
+
+// The middle half: windows lie inside of others' tiles at places that differ by device. Each is sent what it wants: 500 elements and 452,
+// of which the fourth device, whose window is inside of its own tile, gets none.
+module @inside attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=4]>
+  // CHECK-LABEL: module @inside
+  // CHECK: %[[SENT:.*]] = stablehlo.dynamic_slice %arg0, %{{.*}}, sizes = [500] : (tensor<1024xf32>, tensor<i32>) -> tensor<500xf32>
+  // CHECK-NEXT: %[[ARRIVED:.*]] = "stablehlo.collective_permute"(%[[SENT]]) {{.*}}source_target_pairs = dense<{{\[\[}}2, 1], [3, 2], [1, 0]]>
+  // CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[ARRIVED]]
+  // CHECK: "stablehlo.collective_permute"{{.*}}source_target_pairs = dense<{{\[\[}}2, 0]]> {{.*}} : (tensor<452xf32>)
+  // CHECK-NOT: collective_permute
+  // CHECK: return
+  func.func @main(%x: tensor<4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<2000xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
+    %0 = stablehlo.slice %x [2000:4000] : (tensor<4096xf32>) -> tensor<2000xf32>
+    return %0 : tensor<2000xf32>
+  }
+}
+
+// -----
+
+// Ten elements in tiles of five become tiles of three: only the second device lacks one.
+module @finer attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a"=2, "b"=2]>
+  // CHECK-LABEL: module @finer
+  // CHECK: "stablehlo.collective_permute"{{.*}}source_target_pairs = dense<{{\[\[}}{{[23]}}, 1]]> {{.*}} : (tensor<1xf32>)
+  // CHECK-NOT: collective_permute
+  // CHECK: return
+  func.func @main(%x: tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "b"}]>}) {
+    return %x : tensor<10xf32>
+  }
+}

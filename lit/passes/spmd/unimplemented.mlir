@@ -53,8 +53,9 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 // -----
 
 module attributes {mhlo.num_partitions = 2 : i32} {
-  // expected-error@+1 {{UNIMPLEMENTED: partitioning of dynamic shapes: result 0 is 'tensor<?xf32>'}}
+  // expected-error@+1 {{result 0: UNIMPLEMENTED: partitioning of dynamic shapes, but got 'tensor<?xf32>'}}
   func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}, %n: tensor<1xi32>) -> tensor<?xf32> {
+    // expected-note@+1 {{the value that is returned}}
     %0 = stablehlo.dynamic_reshape %x, %n : (tensor<8xf32>, tensor<1xi32>) -> tensor<?xf32>
     return %0 : tensor<?xf32>
   }

@@ -95,10 +95,10 @@ def is_xla_tensor(tensor):
 
 
 def get_memory_info(device=None):
-    """MemoryInfo of the device: bytes_used, bytes_limit (the host's memory), peak_bytes_used."""
+    """MemoryInfo of the device: bytes_used, bytes_limit (MILLRACE_MEMORY_LIMIT, else the host's memory), peak_bytes_used."""
     _check_device(device)
-    used, peak = _XLAC._memory_stats()
-    return MemoryInfo(bytes_used=used, bytes_limit=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), peak_bytes_used=peak)
+    used, peak, limit = _XLAC._memory_stats()
+    return MemoryInfo(bytes_used=used, bytes_limit=limit or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), peak_bytes_used=peak)
 
 
 #===-- The step barrier ------------------------------------------------------===

@@ -54,7 +54,7 @@ PyObject *deviceType(PyObject *, PyObject *) {
 const std::shared_ptr<runtime::Client> &client() {
   chooseDevice();
   const std::shared_ptr<runtime::Client> &made = Session::get().client();
-  TORCH_CHECK(made, "the device cannot be used");
+  TORCH_CHECK(made, "the device cannot be used: ", Session::get().startStatus().message());
   return made;
 }
 
@@ -65,7 +65,7 @@ PyObject *runtimeDeviceCount(PyObject *, PyObject *) {
 PyObject *memoryStats(PyObject *, PyObject *) {
   return guarded([&]() -> PyObject * {
     runtime::AllocatorStats stats = client()->devices()[0]->memoryStats();
-    return Py_BuildValue("(KK)", (unsigned long long)stats.inUse, (unsigned long long)stats.peak);
+    return Py_BuildValue("(KKK)", (unsigned long long)stats.inUse, (unsigned long long)stats.peak, (unsigned long long)stats.limit);
   });
 }
 
@@ -212,7 +212,7 @@ PyMethodDef apiMethods[] = {
     {"_default_device_was_said", defaultDeviceWasSaid, METH_NOARGS, "Whether a tensor was made without PJRT_DEVICE, which a line said."},
     {"_device_type", deviceType, METH_NOARGS, "The device that PJRT_DEVICE asks for; an error if there is none."},
     {"_runtime_device_count", runtimeDeviceCount, METH_NOARGS, "Devices of the runtime's client."},
-    {"_memory_stats", memoryStats, METH_NOARGS, "(bytes in use, largest number of bytes in use)"},
+    {"_memory_stats", memoryStats, METH_NOARGS, "(bytes in use, largest number of bytes in use, bytes that may be, 0 for any number)"},
     {"_check_tensor_need_materialization", needMaterialization, METH_O, "Whether each tensor still has to be computed."},
     {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},
     {"_xla_optimization_barrier_", optimizationBarrier, METH_O, "Nothing that uses these tensors moves before all of them."},

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- WindowPlan.cpp - Who sends which elements of a split dimension to whom -===//
+#include "passes/spmd/WindowPlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <optional>
+
+using namespace llvm;
+
+namespace millrace::spmd {
+namespace {
+
+/// What every device wants.
+struct Request {
+  int64_t size, tile;
+  const Tiles &tiles;
+  ArrayRef<int64_t> starts;
+  int64_t width;
+  const ReplicaGroups &groups;
+
+  /// Elements [begin, end) of tile `number` that a device wants.
+  std::pair<int64_t, int64_t> wantedOf(int64_t number, int64_t start) const {
+    return {std::max({start, number * tile, int64_t(0)}), std::min({start + width, (number + 1) * tile, size})};
+  }
+};
+
+/// A plan with what it costs: elements that all messages bring together, and those that the device brings home that gets most.
+struct Costed {
+  WindowPlan plan;
+  int64_t most = 0;
+};
+
+//===-- Pieces ------------------------------------------------------------===//
+
+/// Permutations, each with one target per source and one source per target.
+SmallVector<ReplicaGroups> roundsOf(const Piece &piece, const Request &request) {
+  SmallVector<ReplicaGroups> rounds;
+  SmallVector<std::vector<bool>> sends;
+  for (const auto &group : request.groups)
+    for (int64_t device : group) {
+      int64_t tile = piece.source[device];
+      if (tile < 0 || tile == request.tiles.at(device))
+        continue;
+      int64_t source = group[tile];
+      size_t round = 0;
+      while (round < rounds.size() && sends[round][source])
+        ++round;
+      if (round == rounds.size()) {
+        rounds.emplace_back();
+        sends.emplace_back(request.tiles.of.size());
+      }
+      sends[round][source] = true;
+      rounds[round].push_back({source, device});
+    }
+  return rounds;
+}
+
+/// The pieces that make up a window, in order; they meet at the tiles' boundaries. Of a device's piece `number`, the tile is
+/// `anchors[device]` + the number of the first one + `number`.
+WindowPlan planPieces(const Request &request, ArrayRef<int64_t> anchors) {
+  int64_t first = 0, last = -1;
+  WindowPlan plan;
+  plan.way = WindowPlan::Way::Pieces;
+  plan.begins.assign(anchors.size(), 0);
+  bool any = false;
+  for (auto [start, anchor] : zip_equal(request.starts, anchors)) {
+    int64_t begin = std::max(start, int64_t(0)), end = std::min(start + request.width, request.size);
+    if (begin >= end)
+      continue;
+    int64_t low = begin / request.tile - anchor, high = (end - 1) / request.tile - anchor;
+    first = any ? std::min(first, low) : low;
+    last = any ? std::max(last, high) : high;
+    any = true;
+  }
+  if (!any)
+    return plan;
+  for (int64_t number = first; number <= last; ++number) {
+    Piece piece{request.tile, 0, {}, {}};
+    for (auto [start, anchor] : zip_equal(request.starts, anchors)) {
+      int64_t source = anchor + number;
+      auto [begin, end] = request.wantedOf(source, start);
+      bool wanted = begin < end;
+      piece.source.push_back(wanted ? source : -1);
+      if (wanted) {
+        piece.from = std::min(piece.from, begin - source * request.tile);
+        piece.to = std::max(piece.to, end - source * request.tile);
+      }
+    }
+    plan.pieces.push_back(piece);
+  }
+  for (auto [i, piece] : enumerate(plan.pieces)) {
+    if (i + 1 < plan.pieces.size())
+      piece.to = request.tile;
+    if (i > 0)
+      piece.from = 0;
+    piece.rounds = roundsOf(piece, request);
+    plan.received += int64_t(piece.rounds.size()) * piece.size();
+  }
+  for (auto [begin, anchor] : zip_equal(plan.begins, anchors))
+    begin = (anchor + first) * request.tile + plan.pieces.front().from;
+  return plan;
+}
+
+int64_t lengthOf(const WindowPlan &plan) {
+  int64_t sum = 0;
+  for (const Piece &piece : plan.pieces)
+    sum += piece.size();
+  return sum;
+}
+
+/// The plan that sends least, then the one with the shortest buffer. It matters which pieces share a place: those of the tiles
+/// where the windows begin suit windows that go elsewhere altogether (reversal), those at the same distance from the device's own
+/// tile suit windows that are the own tile but for some elements, on the left of one device and on the right of another (padding).
+Costed bestPieces(const Request &request) {
+  SmallVector<int64_t> begins, own, mixed;
+  for (auto [device, start] : enumerate(request.starts)) {
+    int64_t at = request.tiles.at(device);
+    begins.push_back(divideFloorSigned(start, request.tile));
+    own.push_back(at);
+    bool touches = start < std::min((at + 1) * request.tile, request.size) && start + request.width > at * request.tile;
+    mixed.push_back(touches ? at : begins.back());
+  }
+  std::optional<WindowPlan> best;
+  for (ArrayRef<int64_t> anchors : {ArrayRef<int64_t>(begins), ArrayRef<int64_t>(own), ArrayRef<int64_t>(mixed)}) {
+    WindowPlan plan = planPieces(request, anchors);
+    if (!best || std::pair(plan.received, lengthOf(plan)) < std::pair(best->received, lengthOf(*best)))
+      best = std::move(plan);
+  }
+  std::vector<int64_t> arrives(request.starts.size());
+  for (const Piece &piece : best->pieces)
+    for (const ReplicaGroups &round : piece.rounds)
+      for (const auto &pair : round)
+        arrives[pair[1]] += piece.size();
+  return {std::move(*best), *max_element(arrives)};
+}
+
+//===-- Transfers ---------------------------------------------------------===//
+
+/// What one device wants of another one's tile.
+struct Part {
+  int64_t source, target, tile, begin, end;
+
+  int64_t size() const { return end - begin; }
+};
+
+/// In which message each part goes. Nobody sends twice or gets twice in one, and there are as many as somebody has to send or get: a part for
+/// which no message is left makes two messages change places along a path of parts that lead from one device to the next.
+class Messages {
+public:
+  explicit Messages(ArrayRef<Part> parts, size_t devices) : parts(parts), numbers(parts.size(), -1) {
+    std::vector<size_t> sends(devices), gets(devices);
+    for (const Part &part : parts)
+      count = std::max({count, ++sends[part.source], ++gets[part.target]});
+    for (auto &side : taken)
+      side.assign(devices, std::vector<int>(count, -1));
+    for (int part = 0; part < int(parts.size()); ++part)
+      add(part);
+  }
+
+  size_t count = 0;
+  int numberOf(size_t part) const { return numbers[part]; }
+
+private:
+  int64_t end(int part, int side) const { return side == 0 ? parts[part].source : parts[part].target; }
+  void set(int part, int number) {
+    numbers[part] = number;
+    for (int side : {0, 1})
+      taken[side][end(part, side)][number] = part;
+  }
+  int free(int part, int side) const { return int(find(taken[side][end(part, side)], -1) - taken[side][end(part, side)].begin()); }
+
+  void add(int part) {
+    for (int number = 0; number < int(count); ++number)
+      if (taken[0][end(part, 0)][number] < 0 && taken[1][end(part, 1)][number] < 0)
+        return set(part, number);
+    int mine = free(part, 0), other = free(part, 1), number = mine, side = 1;
+    std::vector<int> path;
+    for (int next = taken[1][end(part, 1)][mine]; next >= 0; next = taken[side][end(path.back(), side)][number]) {
+      path.push_back(next);
+      side = 1 - side;
+      number = number == mine ? other : mine;
+    }
+    for (int each : path)
+      for (int i : {0, 1})
+        taken[i][end(each, i)][numbers[each]] = -1;
+    for (int each : path)
+      set(each, numbers[each] == mine ? other : mine);
+    set(part, mine);
+  }
+
+  ArrayRef<Part> parts;
+  std::vector<int> numbers;
+  std::vector<std::vector<int>> taken[2]; ///< parts by side, device and message
+};
+
+/// Every device is sent what it wants of each tile that is another's. A message is as wide as its longest part; a shorter one takes some of
+/// what lies beside it along.
+Costed planTransfers(const Request &request) {
+  std::vector<Part> parts;
+  for (const auto &group : request.groups)
+    for (int64_t device : group) {
+      int64_t start = request.starts[device], begin = std::max(start, int64_t(0)), end = std::min(start + request.width, request.size);
+      for (int64_t tile = begin / request.tile; tile * request.tile < end; ++tile)
+        if (auto [from, to] = request.wantedOf(tile, start); from < to && tile != request.tiles.at(device))
+          parts.push_back({group[tile], device, tile, from, to});
+    }
+  // The longest ones first: what is as long goes together.
+  stable_sort(parts, [](const Part &a, const Part &b) { return a.size() > b.size(); });
+  size_t devices = request.starts.size();
+  Messages messages(parts, devices);
+  Costed costed;
+  costed.plan.way = WindowPlan::Way::Transfers;
+  costed.plan.transfers.resize(messages.count);
+  for (auto [i, part] : enumerate(parts)) {
+    Transfer &transfer = costed.plan.transfers[messages.numberOf(i)];
+    transfer.width = std::max(transfer.width, part.size());
+  }
+  for (Transfer &transfer : costed.plan.transfers) {
+    transfer.froms.assign(devices, 0);
+    transfer.places.assign(devices, request.width);
+    costed.plan.received += transfer.width;
+  }
+  std::vector<int64_t> arrives(devices);
+  for (auto [i, part] : enumerate(parts)) {
+    Transfer &transfer = costed.plan.transfers[messages.numberOf(i)];
+    int64_t from = std::min(part.begin - part.tile * request.tile, request.tile - transfer.width);
+    transfer.pairs.push_back({part.source, part.target});
+    transfer.froms[part.source] = from;
+    transfer.places[part.target] = part.tile * request.tile + from - request.starts[part.target];
+    arrives[part.target] += transfer.width;
+  }
+  costed.most = *max_element(arrives);
+  return costed;
+}
+
+} // namespace
+
+WindowPlan planWindow(int64_t size, const Tiles &tiles, ArrayRef<int64_t> starts, int64_t width, const ReplicaGroups &groups) {
+  Request request{size, tileSize(size, tiles), tiles, starts, width, groups};
+  WindowPlan all;
+  all.received = (tiles.count - 1) * request.tile;
+  Costed pieces = bestPieces(request), transfers = planTransfers(request);
+  // Pieces need less work where they arrive, and a gather is a single message.
+  constexpr size_t kMostTransfers = 8;
+  bool isLess = transfers.plan.received <= pieces.plan.received && transfers.most < pieces.most && transfers.plan.transfers.size() <= kMostTransfers;
+  WindowPlan &least = isLess ? transfers.plan : pieces.plan;
+  return least.received < all.received ? std::move(least) : all;
+}
+
+} // namespace millrace::spmd
