@@ -415,25 +415,31 @@ void ContractionPlan::chooseUnits() {
   // the last thread is late.
   constexpr double kPackedRow = 8, kPackedColumn = 11, kPackedAhead = 5, kPerUnit = 1000, kLate = 0.05;
   constexpr int64_t kMostGroups = 32, kMoreBlocks = 16;
-  // Sums of few products take less time than writing them: whole rows after one another, as prefetchers like them, instead of panels.
-  constexpr int64_t kFewProducts = 48, kLeastTiles = 16;
-  bool wholeRows = model.product(kAtoms) <= kFewProducts && packedK * tile.panels * tile.nr() * bytes <= target.l2Bytes / 4 &&
-                   tile.panels > 1 && panelAtom < 0 && rows() >= kLeastTiles * tile.mr;
+  // Sums of few products take less time than writing them: whole rows after one another, as prefetchers like them, instead of panels. Sums of
+  // more products too, if the near cache has no room for the results by far: few rows at a time pass the panels of a group, which stay there.
+  constexpr int64_t kFewProducts = 48, kMoreProducts = 256, kLeastTiles = 16;
+  int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8, wholeGroups = 1;
+  bool canBeWhole = tile.panels > 1 && panelAtom < 0 && rows() >= kLeastTiles * tile.mr;
+  bool hasFewProducts = model.product(kAtoms) <= kFewProducts, wholeRows = canBeWhole && hasFewProducts && tile.panels * panelBytes <= target.l2Bytes / 4;
+  if (!hasFewProducts && canBeWhole && !matrixUnit && b.packed && kBlocks() == 1 && model.product(kAtoms) <= kMoreProducts &&
+      rows() * tile.panels * tile.nr() * bytes >= 3 * target.l2Bytes) {
+    wholeRows = true;
+    wholeGroups = std::min<int64_t>(tile.panels, llvm::divideCeil(tile.panels * panelBytes, target.l2Bytes / 2));
+  }
   double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
   int64_t outer = model.product(outerAtoms());
   int64_t least = llvm::divideCeil(rows(), std::max(limit, tile.mr) * (b.packed ? kMostChunks : 1)), most = std::max<int64_t>(least, llvm::divideCeil(rows(), 4 * tile.mr));
-  int64_t bestBlocks = least, bestGroups = 1;
+  int64_t bestBlocks = least, bestGroups = wholeGroups;
   // Pieces of rows that are long enough for memory, and few enough for two of them to stay in the level 2 cache.
   constexpr int64_t kVectorsAhead = 6;
   int64_t atOnce = llvm::divideCeil(kVectorsAhead, tile.nv);
   bool canBeAhead = canPackAhead() && !wholeRows;
   auto isAhead = [&] { return canBeAhead && tile.blockRows <= std::max(limit, align) && shouldPackAhead(atOnce); };
   // The matrix unit is done with panels sooner than the far cache brings the next ones: those that several chunks of rows pass stay near.
-  int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8;
   int64_t nearGroups = matrixUnit && b.packed ? llvm::divideCeil(tile.panels, std::max<int64_t>(1, target.l2Bytes / 2 / panelBytes)) : 1;
   for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
     cutRows(blocks);
-    for (int64_t groups = 1; groups <= (wholeRows ? 1 : std::min(tile.panels, std::max(kMostGroups, nearGroups))); ++groups) {
+    for (int64_t groups = wholeRows ? wholeGroups : 1; groups <= (wholeRows ? wholeGroups : std::min(tile.panels, std::max(kMostGroups, nearGroups))); ++groups) {
       cutPanels(groups);
       if (tile.blockRows > std::max(limit, align) && groups < nearGroups)
         continue;
@@ -468,7 +474,7 @@ void ContractionPlan::chooseUnits() {
     chunks = llvm::divideCeil(tile.blockRows, std::max(limit / 2, align));
   tile.chunkRows = llvm::alignTo(llvm::divideCeil(tile.blockRows, chunks), align);
   if (wholeRows)
-    tile.chunkRows = std::min<int64_t>(tile.blockRows, llvm::alignTo(a.packed ? 4 * tile.mr : tile.mr, align));
+    tile.chunkRows = std::min<int64_t>(tile.blockRows, llvm::alignTo(a.packed || !hasFewProducts ? 4 * tile.mr : tile.mr, align));
   tile.ahead = isAhead();
   if (tile.ahead)
     tile.packedPanels = atOnce;

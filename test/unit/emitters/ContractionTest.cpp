@@ -111,6 +111,13 @@ TEST(Contraction, Bf16Transposed) {
       EXPECT_EQ(check(matmul(m, n, k, transposeA, true, "bf16", "f32"), Path::Contraction, 1e-4), "")
           << m << "x" << n << "x" << k;
 }
+// More results than caches keep: few rows at a time pass all panels of a group; a last group with fewer panels, a last panel with fewer columns.
+TEST(Contraction, FewRowsAtATime) {
+  for (auto [m, n, k] : {Shape{130, 12300, 50}, {603, 2700, 130}})
+    for (bool transposed : {false, true})
+      EXPECT_EQ(check(matmul(m, n, k, transposed, false, "f32", "f32"), Path::Contraction, 1e-4), "") << m << "x" << n << "x" << k;
+}
+
 // More k than the matrix unit takes at once: whole parts, a short last one, several blocks; several chunks of rows pass the same panels.
 TEST(Contraction, PartsOfK) {
   for (auto [m, n, k] : {Shape{64, 96, 672}, {100, 70, 1024}, {700, 1100, 1024}, {65, 129, 2080}, {33, 40, 4128}}) {
