@@ -12,6 +12,7 @@
 #include "passes/layout/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/simplify/Passes.h"
+#include "passes/simplify/SplitComplexDots.h"
 #include "passes/spmd/Passes.h"
 #include "passes/xla/Passes.h"
 
@@ -63,6 +64,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
     calls::CallRuntimePassOptions byRuntime;
     byRuntime.matrixUnit = kernelTarget(options.target).amxInt8;
     pm.addNestedPass<func::FuncOp>(calls::createCallRuntimePass(byRuntime));
+    // Before layouts and fusion, which know real products.
+    pm.addNestedPass<func::FuncOp>(simplify::createSplitComplexDotsPass());
   }
   // Before layouts: reshapes would hold them up.
   pm.addNestedPass<func::FuncOp>(layout::createMergeGroupsPass());
