@@ -12,7 +12,6 @@
 #include "passes/layout/Passes.h"
 #include "passes/loops/Passes.h"
 #include "passes/simplify/Passes.h"
-#include "passes/simplify/SplitComplexDots.h"
 #include "passes/spmd/Passes.h"
 #include "passes/xla/Passes.h"
 

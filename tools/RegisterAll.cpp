@@ -21,7 +21,6 @@
 #include "passes/sharding/ProgramPasses.h"
 #include "passes/sharding/RoundTrip.h"
 #include "passes/simplify/Passes.h"
-#include "passes/simplify/SplitComplexDots.h"
 #include "passes/vhlo/Passes.h"
 #include "passes/spmd/Passes.h"
 #include "passes/xla/Passes.h"
@@ -60,7 +59,6 @@ void millrace::registerAllPasses() {
   chlo::registerChloPipelines();
   interpreter::registerInterpreterPasses();
   lowering::registerEmitKernelsPass();
-  simplify::registerSplitComplexDotsPass();
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();
   lowering::registerOutlineReducersPass();

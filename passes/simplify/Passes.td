@@ -118,6 +118,14 @@ def ShareRollsPass : Pass<"xla-share-rolls", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def SplitComplexDotsPass : Pass<"xla-split-complex-dots", "::mlir::func::FuncOp"> {
+  let summary = "Make products of complex matrices products of real ones";
+  let description = [{
+    One product of the parts of both: `[re b, im b; -im b, re b]` behind the parts of `a`, side by side. Small products stay.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 //===-- Static shapes -----------------------------------------------------===//
 
 def StablehloRefineArgumentsPass : Pass<"stablehlo-refine-arguments", "::mlir::ModuleOp"> {

@@ -8,16 +8,17 @@
 //          whose result tensor<256x192x2xf32> has the parts of r side by side. The smaller operand is the one that is repeated.
 // Leaves alone small products, products of which nothing is summed or with an algorithm, run-time shapes.
 //===----------------------------------------------------------------------===//
-#include "passes/simplify/SplitComplexDots.h"
+#include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
 namespace millrace::simplify {
+#define GEN_PASS_DEF_SPLITCOMPLEXDOTSPASS
+#include "passes/simplify/Passes.h.inc"
 
 namespace {
 
@@ -116,13 +117,7 @@ void split(DotGeneralOp op) {
   op.erase();
 }
 
-struct SplitComplexDots : PassWrapper<SplitComplexDots, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitComplexDots)
-
-  StringRef getArgument() const override { return "xla-split-complex-dots"; }
-  StringRef getDescription() const override { return "Make products of complex matrices products of real ones"; }
-  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<StablehloDialect>(); }
-
+struct SplitComplexDots : impl::SplitComplexDotsPassBase<SplitComplexDots> {
   void runOnOperation() override {
     SmallVector<DotGeneralOp> found;
     getOperation()->walk([&](DotGeneralOp op) {
@@ -134,8 +129,5 @@ struct SplitComplexDots : PassWrapper<SplitComplexDots, OperationPass<func::Func
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createSplitComplexDotsPass() { return std::make_unique<SplitComplexDots>(); }
-void registerSplitComplexDotsPass() { PassRegistration<SplitComplexDots>(); }
 
 } // namespace millrace::simplify
