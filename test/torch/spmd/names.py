@@ -306,6 +306,98 @@ def test_linear_layers_keep_dims_apart(mesh, how):
         close(got, want, rtol=1e-3, atol=1e-3)
 
 
+def test_patched_linear(mesh):
+    """XLAPatchedLinear itself: value and gradients with one leading dim, with none, with and without a bias, in half precision under autocast."""
+    torch.manual_seed(0)
+    weight, bias = torch.randn(4, 12), torch.randn(4)
+    for x in (VALUE / 50, VALUE[0] / 50, torch.randn(2, 3, 5, 12)):
+        for with_bias in (True, False):
+            given = [t for t in (x, weight, bias if with_bias else None) if t is not None]
+            on = [t.to("xla").requires_grad_() for t in given]
+            host = [t.clone().requires_grad_() for t in given]
+            y, want = xs.XLAPatchedLinear.apply(*on), nn.functional.linear(*host)
+            close(y, want, rtol=1e-4, atol=1e-4)
+            y.sin().sum().backward(), want.sin().sum().backward()
+            for got, expected in zip(on, host):
+                close(got.grad, expected.grad, rtol=1e-4, atol=1e-4)
+    x, w = split(mesh, "x", None).global_tensor, weight.to("xla").requires_grad_()
+    with torch.autocast("xla", dtype=torch.bfloat16):
+        y = xs.XLAPatchedLinear.apply(x, w)
+    assert y.dtype == torch.bfloat16
+    y.sum().backward()
+    assert w.grad.dtype == torch.float32
+    close(w.grad, VALUE.sum(0).expand(4, 12), rtol=1e-2, atol=1e-2)
+    x = torch.rand(3, 12, device="xla", requires_grad=True)
+    xs.XLAPatchedLinear.apply(x, weight.to("xla")).sum().backward()
+    close(x.grad, weight.sum(0).expand(3, 12), rtol=1e-4, atol=1e-4)
+
+
+#===-- Tools of the implementation that others import ----------------------------===
+
+
+def test_shard(mesh):
+    """What an XLAShard says of tensors whose parts are filled up, and of whole ones."""
+    value = torch.arange(1., 61.).reshape(5, 12)
+    shards = split(mesh, "y", "x", value=value).local_shards
+    assert all(isinstance(shard, xs.XLAShard) for shard in shards) and [shard.shard_device for shard in shards] == [f"CPU:{i}" for i in range(8)]
+    # Rows in four parts of two, of which the third has one and the fourth none; columns in two.
+    for device, shard in enumerate(shards):
+        column, row = divmod(device, 4)
+        part = value[2 * row:2 * row + 2, 6 * column:6 * column + 6]
+        assert shard.data.shape == (2, 6) and torch.equal(shard.unpadded_data, part) and shard.replica_id == 0
+        assert shard.data.sum() == part.sum(), "the rest is zeros"
+    made = xs.XLAShard(torch.zeros(2, 6), [slice(4, 5, 1), slice(0, 6, 1)], "CPU:2", 0)
+    made.unpadded_data = torch.ones(1, 6)
+    assert made.data.tolist() == [[1.] * 6, [0.] * 6]
+    everywhere = split(mesh, None, None).local_shards[3]
+    assert everywhere.indices is Ellipsis and everywhere.replica_id == 3 and torch.equal(everywhere.unpadded_data, VALUE)
+
+
+def test_with_xla_turns_spmd_on():
+    """In a process of its own, where SPMD is off."""
+    import subprocess
+    import sys
+    code = """
+import torch_xla.runtime as xr
+from torch_xla.distributed.spmd import api
+
+@api.with_xla
+def run(a, *, b):
+    'What it says.'
+    return a, b, xr.is_spmd()
+
+assert not xr.is_spmd()
+assert run(1, b=2) == (1, 2, True) and xr.is_spmd()
+assert run(1, b=2) == (1, 2, True), "once more, where it is on"
+assert run.__name__ == "run" and run.__doc__ == "What it says."
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=200)
+
+
+def test_no_dispatch():
+    """Within it __torch_dispatch__ of subclasses is not asked."""
+    from torch_xla.distributed.spmd.xla_sharded_tensor import no_dispatch
+
+    class Counted(torch.Tensor):
+        seen = 0
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            Counted.seen += 1
+            with no_dispatch():
+                return func(*args, **(kwargs or {}))
+
+    x = torch.ones(3).as_subclass(Counted)
+    y = x + 1
+    assert Counted.seen == 1 and y.tolist() == [2.] * 3
+    seen = Counted.seen
+    with no_dispatch():
+        x + 1
+    assert Counted.seen == seen
+    x + 1
+    assert Counted.seen == seen + 1
+
+
 #===-- The environment --------------------------------------------------------------===
 
 
