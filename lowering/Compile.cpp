@@ -74,7 +74,6 @@ std::string findEntry(ModuleOp module) {
 
 llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &options, CompileReport *report) {
   Stopwatch watch(report);
-  loadCompilerDialects(*module.getContext());
   std::string entry = options.entry.empty() ? findEntry(module) : options.entry;
   if (entry.empty() || !module.lookupSymbol<func::FuncOp>(entry))
     return llvm::createStringError(entry.empty() ? "the module has neither @main nor a single function to run"
@@ -110,6 +109,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   dump("partitioned");
   if (llvm::Error error = run(lowering::addSimplifyPasses, "simplified"))
     return std::move(error);
+  // Not before: the canonicalizers of simplification would collect the patterns of all dialects that are there.
+  loadCompilerDialects(*module.getContext());
   if (llvm::Error error = run(lowering::addFusionPasses, "fused"))
     return std::move(error);
 

@@ -13,7 +13,8 @@
 
 namespace millrace::lowering {
 
-CpuTarget CpuTarget::host() {
+/// What this machine says about itself: each question leaves a virtual machine.
+static CpuTarget askHost() {
   CpuTarget target;
   target.triple = llvm::sys::getProcessTriple();
   target.cpu = llvm::sys::getHostCPUName().str();
@@ -22,6 +23,11 @@ CpuTarget CpuTarget::host() {
       target.features.push_back(feature.first().str());
   std::sort(target.features.begin(), target.features.end());
   return target;
+}
+
+CpuTarget CpuTarget::host() {
+  static const CpuTarget host = askHost();
+  return host;
 }
 
 llvm::Expected<CpuTarget> CpuTarget::named(llvm::StringRef name) {

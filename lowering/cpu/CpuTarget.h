@@ -21,6 +21,7 @@ struct CpuTarget {
   static llvm::Expected<CpuTarget> named(llvm::StringRef name);
 
   bool has(llvm::StringRef feature) const;
+  bool operator==(const CpuTarget &) const = default;
 };
 
 } // namespace millrace::lowering

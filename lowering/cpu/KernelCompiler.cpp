@@ -2,6 +2,7 @@
 //===- KernelCompiler.cpp - Kernel functions to object code ---------------===//
 #include "lowering/cpu/KernelCompiler.h"
 
+#include "lowering/cpu/EmitterPool.h"
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/LowerToLLVM.h"
 #include "lowering/cpu/emitters/Emitter.h"
@@ -62,6 +63,10 @@ FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target)
 class Worker {
 public:
   Worker(const KernelOptions &options, std::mutex &dumpMutex) : options(options), dumpMutex(dumpMutex) {}
+  ~Worker() {
+    if (emitter)
+      EmitterPool::ofProcess().give(std::move(emitter));
+  }
 
   /// From memory, else from the store, else anew.
   llvm::Expected<CompiledKernel> obtain(const KernelRequest &request) {
@@ -139,12 +144,6 @@ private:
   }
 
   llvm::Expected<runtime::KernelEntry> compile(func::FuncOp kernel, StringRef symbol) {
-    if (!emitter) {
-      auto created = ObjectEmitter::create(options.target);
-      if (!created)
-        return created.takeError();
-      emitter = std::move(*created);
-    }
     runtime::KernelEntry result;
     result.symbol = symbol.str();
     // Between passes only where someone looks at the stops: it takes a quarter of the time.
@@ -194,6 +193,12 @@ private:
     objectOptions.quick = buffered->emitter != "generic";
     objectOptions.inOrder = buffered->emitter == "contraction";
     objectOptions.interleave = buffered->emitter == "row";
+    if (!emitter) {
+      auto taken = EmitterPool::ofProcess().take(options.target);
+      if (!taken)
+        return taken.takeError();
+      emitter = std::move(*taken);
+    }
     auto object = emitter->emit(*module, objectOptions, bool(options.onStop));
     if (!object)
       return object.takeError();
@@ -284,6 +289,27 @@ std::string fingerprintKernel(func::FuncOp kernel) {
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
+namespace {
+
+/// Contexts of clients are for one thread, which costs no locks; while this lives, they are for several.
+class ManyThreads {
+public:
+  explicit ManyThreads(MLIRContext &context) : context(context), wasForMany(context.isMultithreadingEnabled()) {
+    if (!wasForMany)
+      context.enableMultithreading();
+  }
+  ~ManyThreads() {
+    if (!wasForMany)
+      context.disableMultithreading();
+  }
+
+private:
+  MLIRContext &context;
+  bool wasForMany;
+};
+
+} // namespace
+
 /// A guess at how long a kernel takes to compile, for the order: contractions are ten times a row of operations.
 static size_t compileWeight(func::FuncOp kernel) {
   size_t weight = 0;
@@ -325,7 +351,8 @@ llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<KernelReques
     }
   };
   unsigned threads = std::min<size_t>(options.threads, kernels.size());
-  if (threads > 1 && func::FuncOp(kernels.front().function).getContext()->isMultithreadingEnabled()) {
+  if (threads > 1) {
+    ManyThreads allowed(*func::FuncOp(kernels.front().function).getContext());
     std::vector<std::thread> helpers;
     for (unsigned t = 1; t < threads; ++t)
       helpers.emplace_back(work);

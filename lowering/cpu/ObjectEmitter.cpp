@@ -32,8 +32,8 @@ static std::string missingFeatures(const llvm::Target &description, const llvm::
   // Only this machine's features are known by name; another architecture's model has what it has.
   if (!model || triple.getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch())
     return features;
-  // Of those that a processor can be asked for: the model has others, which only tune.
-  llvm::StringMap<bool> askable = llvm::sys::getHostCPUFeatures();
+  // Of those that a processor can be asked for: the model has others, which only tune. Asking takes long in virtual machines.
+  static const llvm::StringMap<bool> askable = llvm::sys::getHostCPUFeatures();
   for (const llvm::SubtargetFeatureKV &feature : model->getEnabledProcessorFeatures())
     if (askable.contains(feature.Key) && !target.has(feature.Key))
       features += (features.empty() ? "-" : ",-") + std::string(feature.Key);

@@ -43,6 +43,8 @@ public:
   /// `module` needs the translation interfaces of the dialects LLVM and builtin (registerTranslations).
   llvm::Expected<ObjectResult> emit(mlir::ModuleOp module, const ObjectOptions &options, bool wantTexts = false);
 
+  const CpuTarget &cpu() const { return target; }
+
 private:
   ObjectEmitter();
   CpuTarget target;

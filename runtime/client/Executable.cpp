@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <numeric>
+#include <optional>
 #include <set>
 
 namespace millrace::runtime {
@@ -42,6 +44,21 @@ std::string argumentTitle(const Program &program, size_t k) {
   if (!program.arguments[k].name.empty())
     text += " ('" + program.arguments[k].name + "')";
   return text;
+}
+
+/// A donated argument and another one that is the same buffer.
+std::optional<std::pair<size_t, size_t>> donatedTwice(const std::vector<BufferPtr> &arguments, const std::vector<uint8_t> &consumes) {
+  if (std::find(consumes.begin(), consumes.end(), 1) == consumes.end())
+    return std::nullopt;
+  std::vector<size_t> order(arguments.size());
+  std::iota(order.begin(), order.end(), 0);
+  // Equal ones side by side, donated ones first.
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return arguments[a] != arguments[b] ? arguments[a] < arguments[b] : consumes[a] != consumes[b] ? consumes[a] > consumes[b] : a < b;
+  });
+  auto found = std::adjacent_find(order.begin(), order.end(),
+                                  [&](size_t a, size_t b) { return consumes[a] && arguments[a] == arguments[b]; });
+  return found == order.end() ? std::nullopt : std::optional(std::pair(*found, *std::next(found)));
 }
 
 } // namespace
@@ -305,28 +322,24 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
       return invalidArgument("expects " + std::to_string(p.arguments.size()) + " arguments, but got " +
                              std::to_string(arguments[d].size()));
     for (size_t k = 0; k < arguments[d].size(); ++k) {
-      std::string title = argumentTitle(p, k);
       const BufferPtr &buffer = arguments[d][k];
       if (!buffer)
-        return invalidArgument(title + " is missing");
+        return invalidArgument(argumentTitle(p, k) + " is missing");
       StatusOr<std::shared_ptr<Buffer::Value>> value = buffer->get();
       if (!value)
-        return value.status().withContext(title);
+        return value.status().withContext(argumentTitle(p, k));
       if (&buffer->device() != devices[d])
-        return invalidArgument("expects " + title + " on device " + std::to_string(devices[d]->id()) +
+        return invalidArgument("expects " + argumentTitle(p, k) + " on device " + std::to_string(devices[d]->id()) +
                                ", but it is on device " + std::to_string(buffer->device().id()));
       if ((*value)->dtype != p.arguments[k].dtype ||
           ((*value)->shapeIsKnown && !shapeMatches(p.arguments[k], (*value)->dims)))
-        return invalidArgument("expects " + title + " to be " + typeText(p.arguments[k].dtype, p.arguments[k].dims) +
+        return invalidArgument("expects " + argumentTitle(p, k) + " to be " + typeText(p.arguments[k].dtype, p.arguments[k].dims) +
                                ", but got " + typeText((*value)->dtype, (*value)->dims));
       values[d].push_back(std::move(*value));
     }
-    for (size_t k = 0; k < consumes.size(); ++k)
-      if (consumes[k])
-        for (size_t other = 0; other < consumes.size(); ++other)
-          if (other != k && arguments[d][other] == arguments[d][k])
-            return invalidArgument("the buffer of argument " + std::to_string(k) + " is donated, but is argument " +
-                                   std::to_string(other) + " too");
+    if (auto twice = donatedTwice(arguments[d], consumes))
+      return invalidArgument("the buffer of argument " + std::to_string(twice->first) + " is donated, but is argument " +
+                             std::to_string(twice->second) + " too");
   }
 
   double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
