@@ -32,12 +32,13 @@ ComplexParts complexExp(MathBuilder &b, ComplexParts z) {
   Type type = x.getType();
   bool wide = b.isF64(x);
   Value sine = math::SinOp::create(b.builder, b.loc, y), cosine = math::CosOp::create(b.builder, b.loc, y);
-  // An exponential that is too large for its type can still become a number when it is multiplied by a small sine.
+  // An exponential that is too large for its type can still become a number when it is multiplied by a small sine: two factors of it are
+  // multiplied apart, one before and one behind. The difference is exact.
   Value isBig = b.cmpf(CmpF::OGT, x, wide ? 700.0 : 80.0), one = b.f(1.0, type), zero = b.f(0.0, type);
-  double shift = wide ? 355.0 : 44.0;
-  Value e = math::ExpOp::create(b.builder, b.loc, b.subf(x, b.select(isBig, b.f(shift, type), zero)));
-  Value rest = b.select(isBig, b.f(std::exp(shift), type), one);
-  Value real = b.mulf(b.mulf(e, cosine), rest), imaginary = b.mulf(b.mulf(e, sine), rest);
+  double part = wide ? 500.0 : 66.0;
+  Value e = math::ExpOp::create(b.builder, b.loc, b.subf(x, b.select(isBig, b.f(2 * part, type), zero)));
+  Value rest = b.select(isBig, b.f(std::exp(part), type), one);
+  Value real = b.mulf(b.mulf(b.mulf(cosine, rest), e), rest), imaginary = b.mulf(b.mulf(b.mulf(sine, rest), e), rest);
   // Real numbers stay real; infinite x with y that has no angle.
   imaginary = b.select(b.cmpf(CmpF::OEQ, y, 0.0), y, imaginary);
   Value hasNoAngle = b.not1(b.cmpf(CmpF::OLT, b.absf(y), b.inf(type)));
