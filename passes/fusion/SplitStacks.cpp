@@ -13,6 +13,7 @@
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -104,8 +105,9 @@ public:
     }
     for (Operation *op : members)
       replaceReaders(op->getResult(0));
+    // What was stacked, reshapes of it, which would count as readers, and parts that nobody reads. Other stacks have their turn later.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
-      if ((members.contains(&op) || isa<ReshapeOp>(op)) && op.use_empty()) // reshapes of what was stacked: they would count as readers
+      if (isOpTriviallyDead(&op) && (members.contains(&op) || !isa<ConcatenateOp>(op)))
         op.erase();
   }
 

@@ -38,6 +38,20 @@ func.func @also_whole(%x: tensor<4x300xf32>, %a: tensor<1x300xf32>, %b: tensor<3
 
 // -----
 
+// Nobody reads the second part: it is not computed.
+// CHECK-LABEL: func.func @one_part
+// CHECK-COUNT-1: stablehlo.tanh {{.*}} : tensor<1000xf32>
+// CHECK-NOT:     stablehlo.tanh
+func.func @one_part(%x: tensor<2x1000xf32>, %a: tensor<1x1000xf32>, %b: tensor<1x1000xf32>) -> tensor<1x1000xf32> {
+  %k = stablehlo.concatenate %a, %b, dim = 0 : (tensor<1x1000xf32>, tensor<1x1000xf32>) -> tensor<2x1000xf32>
+  %y = stablehlo.add %x, %k : tensor<2x1000xf32>
+  %z = stablehlo.tanh %y : tensor<2x1000xf32>
+  %0 = stablehlo.slice %z [0:1, 0:1000] : (tensor<2x1000xf32>) -> tensor<1x1000xf32>
+  return %0 : tensor<1x1000xf32>
+}
+
+// -----
+
 // Too large to be written twice.
 // CHECK-LABEL: func.func @also_whole_and_large
 // CHECK:         call @add{{.*}} -> tensor<4x30000xf32>
