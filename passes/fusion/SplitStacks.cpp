@@ -184,6 +184,16 @@ private:
     return shaped(b, slice, cut.shapeOf(i));
   }
 
+  /// Also where `from` is a part itself: what is stacked may have been taken apart before.
+  void replace(Value from, Value to) {
+    from.replaceAllUsesWith(to);
+    for (auto &[value, parts] : partsOf)
+      llvm::replace(parts, from, to);
+    for (auto &[key, part] : outside)
+      if (part == from)
+        part = to;
+  }
+
   void replaceReaders(Value whole) {
     const SmallVector<Value> &parts = partsOf.find(whole)->second;
     for (OpOperand &use : llvm::make_early_inc_range(whole.getUses())) {
@@ -199,15 +209,14 @@ private:
         // Often a reshape drops the dimension that stacking has added: no trace of both remains.
         for (Operation *user : llvm::make_early_inc_range(slice->getUsers()))
           if (auto reshape = dyn_cast<ReshapeOp>(user); reshape && reshape.getType() == own.getType())
-            reshape.getResult().replaceAllUsesWith(own), reshape.erase();
-        if (!slice->use_empty())
-          slice.getResult().replaceAllUsesWith(shaped(b, own, shape));
+            replace(reshape.getResult(), own), reshape.erase();
+        replace(slice.getResult(), shaped(b, own, shape));
       } else {
         SmallVector<int64_t> start(slice.getStartIndices()), limit(slice.getLimitIndices());
         start[cut.dim] -= cut.bounds[*part], limit[cut.dim] -= cut.bounds[*part];
         Value inner = SliceOp::create(b, slice.getLoc(), slice.getType(), shaped(b, own, shape), b.getDenseI64ArrayAttr(start),
                                       b.getDenseI64ArrayAttr(limit), slice.getStridesAttr());
-        slice.getResult().replaceAllUsesWith(inner);
+        replace(slice.getResult(), inner);
       }
       slice.erase();
     }

@@ -89,3 +89,27 @@ func.func @across(%x: tensor<2x1000xf32>, %a: tensor<2x500xf32>, %b: tensor<2x50
   %0 = stablehlo.slice %y [0:2, 0:10] : (tensor<2x1000xf32>) -> tensor<2x10xf32>
   return %0 : tensor<2x10xf32>
 }
+
+// -----
+
+// What a stack is made of are parts of another one, which others, cut elsewhere, read too: all of them find the parts themselves.
+// CHECK-LABEL: func.func @stacked_again
+// CHECK-NOT:     stablehlo.slice %{{.*}} : (tensor<4x300xf32>) -> tensor<2x300xf32>
+// CHECK:         return
+func.func @stacked_again(%x: tensor<4x300xf32>, %a: tensor<2x300xf32>, %b: tensor<2x300xf32>, %c: tensor<1x300xf32>, %d: tensor<3x300xf32>) -> (tensor<2x300xf32>, tensor<1x300xf32>, tensor<2x300xf32>, tensor<2x300xf32>, tensor<4x300xf32>) {
+  %k = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x300xf32>, tensor<2x300xf32>) -> tensor<4x300xf32>
+  %y = stablehlo.add %x, %k : tensor<4x300xf32>
+  %s0 = stablehlo.slice %y [0:2, 0:300] : (tensor<4x300xf32>) -> tensor<2x300xf32>
+  %s1 = stablehlo.slice %y [2:4, 0:300] : (tensor<4x300xf32>) -> tensor<2x300xf32>
+  %k2 = stablehlo.concatenate %s1, %s0, dim = 0 : (tensor<2x300xf32>, tensor<2x300xf32>) -> tensor<4x300xf32>
+  %z = stablehlo.multiply %y, %k2 : tensor<4x300xf32>
+  %r0 = stablehlo.slice %z [0:2, 0:300] : (tensor<4x300xf32>) -> tensor<2x300xf32>
+  %k3 = stablehlo.concatenate %b, %a, dim = 0 : (tensor<2x300xf32>, tensor<2x300xf32>) -> tensor<4x300xf32>
+  %w = stablehlo.subtract %k3, %k : tensor<4x300xf32>
+  %w0 = stablehlo.slice %w [0:2, 0:300] : (tensor<4x300xf32>) -> tensor<2x300xf32>
+  %w1 = stablehlo.slice %w [2:4, 0:300] : (tensor<4x300xf32>) -> tensor<2x300xf32>
+  %k4 = stablehlo.concatenate %c, %d, dim = 0 : (tensor<1x300xf32>, tensor<3x300xf32>) -> tensor<4x300xf32>
+  %v = stablehlo.add %k4, %k2 : tensor<4x300xf32>
+  %v0 = stablehlo.slice %v [0:1, 0:300] : (tensor<4x300xf32>) -> tensor<1x300xf32>
+  return %r0, %v0, %w0, %w1, %k2 : tensor<2x300xf32>, tensor<1x300xf32>, tensor<2x300xf32>, tensor<2x300xf32>, tensor<4x300xf32>
+}
