@@ -30,6 +30,8 @@ def _client_options():
         count = int(flag[-1]) if flag else 1
     options = {"num_devices": count}
     if limit := os.environ.get("MILLRACE_MEMORY_LIMIT"):
+        if not re.fullmatch(r"[0-9]+", limit):
+            raise ValueError(f"MILLRACE_MEMORY_LIMIT: expects a number of bytes, but got '{limit}'")
         options["memory_limit"] = int(limit)
     return options
 

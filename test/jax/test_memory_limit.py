@@ -36,6 +36,12 @@ def test_four_devices_run_what_one_cannot():
     assert ran.stdout.splitlines() == ["1 RESOURCE_EXHAUSTED: CpuDevice(id=0):", "4 equal"], ran.stdout + ran.stderr
 
 
+def test_a_limit_that_is_no_number():
+    ran = subprocess.run([sys.executable, "-c", "import jax; jax.devices()"], capture_output=True, text=True, timeout=300,
+                         env=dict(os.environ, MILLRACE_MEMORY_LIMIT="1 GB"))
+    assert ran.returncode != 0 and "MILLRACE_MEMORY_LIMIT: expects a number of bytes, but got '1 GB'" in ran.stderr, ran.stderr
+
+
 def test_resnet_under_a_limit():
     """ResNet-50, 8 images of 224 x 224: 102 MB of weights and 58 MB of temporaries do not fit 140 MB; with their rows on four devices, 16 MB
     of temporaries do. The message has the device, what it asked for, and the limit."""
