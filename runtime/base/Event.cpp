@@ -48,16 +48,18 @@ bool Event::awaitFor(double seconds) const {
 }
 
 void Event::onReady(std::function<void(const Status &)> callback) const {
-  if (state) {
-    std::unique_lock lock(state->mutex);
-    if (!state->done.load(std::memory_order_acquire)) {
-      state->waiting.push_back(std::move(callback));
+  // Callbacks destroy the event that they were given to (PJRT's clients do), here or, once the mutex is free, on another thread.
+  const Event kept = *this;
+  if (kept.state) {
+    std::unique_lock lock(kept.state->mutex);
+    if (!kept.state->done.load(std::memory_order_acquire)) {
+      kept.state->waiting.push_back(std::move(callback));
       lock.unlock();
-      beginWork();
+      kept.beginWork();
       return;
     }
   }
-  callback(state ? state->status : Status());
+  callback(kept.state ? kept.state->status : Status());
 }
 
 EventSource::EventSource(std::shared_ptr<Event::Worker> worker) : guard(std::make_shared<Guard>()) {
@@ -70,7 +72,10 @@ EventSource::Guard::~Guard() {
     EventSource::set(*state, Status(Code::Cancelled, "the operation was dropped before it ran"));
 }
 
-void EventSource::set(Status status) const { set(*guard->state, std::move(status)); }
+void EventSource::set(Status status) const {
+  const std::shared_ptr<Event::State> kept = guard->state; // callbacks may destroy this source
+  set(*kept, std::move(status));
+}
 
 void EventSource::set(Event::State &state, Status status) {
   std::vector<std::function<void(const Status &)>> callbacks;

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 using namespace millrace::runtime;
 
@@ -115,6 +116,61 @@ TEST(Event, SetFromAnotherThread) {
     });
     EXPECT_TRUE(source.event().await().ok());
     EXPECT_EQ(value, 42);
+    setter.join();
+  }
+}
+
+/// Sets its event as soon as somebody looks at it.
+struct Eager : Event::Worker {
+  explicit Eager(bool &isGone) : isGone(isGone) {}
+  ~Eager() override { isGone = true; }
+  bool workOnce() override { return false; }
+  void begin() override {
+    std::unique_ptr<EventSource> last = std::move(source);
+    last->set();
+    last.reset();
+    wasAliveAfterSet = !isGone;
+  }
+  bool &isGone;
+  std::unique_ptr<EventSource> source;
+  inline static bool wasAliveAfterSet;
+};
+
+TEST(Event, CallbacksMayDestroyTheEvent) {
+  bool isGone = false;
+  auto worker = std::make_shared<Eager>(isGone);
+  worker->source = std::make_unique<EventSource>(worker);
+  auto *event = new Event(worker->source->event());
+  worker.reset(); // the event's state holds it
+  event->onReady([&](const Status &) { delete event; });
+  EXPECT_TRUE(Eager::wasAliveAfterSet);
+  EXPECT_TRUE(isGone);
+
+  event = new Event(Event::ready(internalError("a message that is too long to lie inside of a string")));
+  event->onReady([&](const Status &status) {
+    delete event;
+    EXPECT_EQ(status.message(), "a message that is too long to lie inside of a string");
+  });
+}
+
+TEST(Event, CallbacksMayDestroyTheSource) {
+  auto *source = new EventSource();
+  std::string messages;
+  for (int i = 0; i < 2; ++i)
+    source->event().onReady([&](const Status &status) {
+      delete std::exchange(source, nullptr);
+      messages += status.message();
+    });
+  source->set(internalError("a message that is too long to lie inside of a string;"));
+  EXPECT_EQ(messages.size(), 2 * std::strlen("a message that is too long to lie inside of a string;"));
+}
+
+TEST(Event, DestroyedByItsCallbackOnAnotherThread) {
+  for (int i = 0; i < 2000; ++i) {
+    EventSource source;
+    auto *event = new Event(source.event());
+    std::thread setter([&] { source.set(); });
+    event->onReady([event](const Status &) { delete event; });
     setter.join();
   }
 }
