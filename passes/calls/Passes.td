@@ -59,7 +59,7 @@ def PrepareCollectivesPass : Pass<"xla-prepare-collectives", "::mlir::ModuleOp">
 def SelectTopKPass : Pass<"xla-select-top-k", "::mlir::func::FuncOp"> {
   let summary = "Select the first few elements instead of sorting all";
   let description = [{
-    A sort of values and their positions along the last dimension, of which at most a quarter is used and of which
+    A sort of values, with their positions or without, along the last dimension, of which at most a quarter is used and of which
     everybody uses the same prefix, becomes a call of the runtime's `millrace_top_k`. Sorts of less than 512 elements stay.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];

@@ -2,11 +2,14 @@
 //===- SelectTopK.cpp - Select the first few instead of sorting all -------===//
 // Input:   %s:2 = stablehlo.sort(%x, iota) by x descending; stablehlo.slice %s#0 [0:10]; stablehlo.slice %s#1 [0:10]
 // Output:  %0:2 = stablehlo.custom_call @millrace_top_k(%x) {largest = true, ...}   // one pass over the elements
+// A sort whose positions nobody wants may have lost them: the call makes them, and nobody reads them.
 // Leaves alone sorts of which more than a quarter is used, short ones (a kernel sorts them at once), sorts along another
 // dimension than the last, and comparators that look at something else than the first operand.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/Passes.h"
 #include "passes/calls/SortOrder.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -50,18 +53,21 @@ struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
 
   static void select(SortOp op) {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    if (op->getNumOperands() != 2 || !type.hasStaticShape() || !hasOrderedBits(type.getElementType()))
+    bool hasPositions = op->getNumOperands() == 2;
+    if (op->getNumOperands() > 2 || !type.hasStaticShape() || !hasOrderedBits(type.getElementType()))
       return;
     int64_t last = type.getRank() - 1;
     if (int64_t(op.getDimension()) != last || type.getDimSize(last) < kShortestSort ||
         (type.getDimSize(last) < kShortSort && type.getNumElements() <= kFewElements) ||
         type.getDimSize(last) > std::numeric_limits<int32_t>::max())
       return;
-    auto positions = cast<RankedTensorType>(op->getOperand(1).getType());
-    // Equal elements stay in order because their positions are; the sort need not be a stable one.
-    bool isIndex = positions.getElementType().isSignlessInteger(32) || positions.getElementType().isSignlessInteger(64);
-    if (!isIndex || !countsUp(op->getOperand(1), last))
-      return;
+    Type position = IntegerType::get(op.getContext(), 32);
+    if (hasPositions) {
+      // Equal elements stay in order because their positions are; the sort need not be a stable one.
+      position = getElementTypeOrSelf(op->getOperand(1).getType());
+      if (!(position.isSignlessInteger(32) || position.isSignlessInteger(64)) || !countsUp(op->getOperand(1), last))
+        return;
+    }
     std::optional<SmallVector<OrderKey>> order = orderOf(op.getComparator().front());
     std::optional<int64_t> count = takenPrefix(op);
     if (!order || order->size() != 1 || order->front().operand != 0 || !count || *count * 4 > type.getDimSize(last))
@@ -75,16 +81,16 @@ struct SelectTopK : impl::SelectTopKPassBase<SelectTopK> {
                                    builder.getNamedAttr("has_side_effect", builder.getBoolAttr(false)),
                                    builder.getNamedAttr("mhlo.backend_config", builder.getDictionaryAttr(config))};
     SmallVector<Type> results = {RankedTensorType::get(shape, type.getElementType()),
-                                 RankedTensorType::get(shape, positions.getElementType())};
+                                 RankedTensorType::get(shape, position)};
     auto call = CustomCallOp::create(builder, op.getLoc(), results, op->getOperand(0), attributes);
-    for (auto [sorted, selected] : llvm::zip_equal(op->getResults(), call->getResults()))
+    for (auto [sorted, selected] : llvm::zip(op->getResults(), call->getResults()))
       for (Operation *slice : llvm::make_early_inc_range(sorted.getUsers())) {
         slice->getResult(0).replaceAllUsesWith(selected);
         slice->erase();
       }
-    Operation *counting = op->getOperand(1).getDefiningOp();
+    Operation *counting = hasPositions ? op->getOperand(1).getDefiningOp() : nullptr;
     op.erase();
-    if (counting->use_empty())
+    if (counting && counting->use_empty())
       counting->erase();
   }
 };

@@ -1,39 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- TopK.cpp - The k largest or smallest elements of every row ----------===//
-// Elements become unsigned keys whose order is the one asked for (OrderKey.h). The best k so far are a heap with the worst on
-// top: a row costs one comparison per element, and few of them go further.
+// Elements become unsigned keys whose order is the one asked for (OrderKey.h). Vectors of elements are compared with
+// the worst of the best k so far, and few of them go further: into a list that is in order, into a heap where k is large.
 #include "runtime/kernels/TopK.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/kernels/OrderKey.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <new>
 
 namespace millrace::runtime {
 namespace {
 
-template <typename Bits, typename Position, typename KeyOf>
-void selectRow(const Bits *row, int64_t n, int64_t k, KeyOf key, Bits *values, Position *positions,
-               std::vector<std::pair<Bits, int32_t>> &heap) {
-  std::less<std::pair<Bits, int32_t>> before; // by key, equal ones by position
-  heap.clear();
-  for (int64_t i = 0; i < k; ++i)
-    heap.emplace_back(key(row[i]), int32_t(i));
-  std::make_heap(heap.begin(), heap.end(), before);
-  Bits worst = heap.front().first;
-  for (int64_t i = k; i < n; ++i) {
-    Bits candidate = key(row[i]);
-    if (candidate >= worst) // an equal one comes too late
-      continue;
-    std::pop_heap(heap.begin(), heap.end(), before);
-    heap.back() = {candidate, int32_t(i)};
-    std::push_heap(heap.begin(), heap.end(), before);
-    worst = heap.front().first;
-  }
-  std::sort_heap(heap.begin(), heap.end(), before);
-  for (int64_t i = 0; i < k; ++i)
-    values[i] = row[heap[i].second], positions[i] = heap[i].second;
+#if defined(__x86_64__)
+#define MILLRACE_FOR_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define MILLRACE_FOR_WIDE_VECTORS
+#endif
+
+constexpr int64_t kLanes = 16;
+constexpr int64_t kFew = 16; ///< up to here the best are kept in order
+typedef bool LaneMask __attribute__((ext_vector_type(kLanes)));
+
+template <typename Bits>
+struct Ranked {
+  Bits key;
+  int32_t position; ///< equal elements in the order of their positions
+  bool operator<(const Ranked &other) const { return key != other.key ? key < other.key : position < other.position; }
+};
+
+/// The functions below are instantiated here: Clang emits nothing that only clones for other targets call.
+template <typename Bits>
+void replaceInHeap(Ranked<Bits> *best, int64_t k, Bits key, int32_t position) {
+  std::pop_heap(best, best + k);
+  best[k - 1] = {key, position};
+  std::push_heap(best, best + k);
+}
+template void replaceInHeap(Ranked<uint8_t> *, int64_t, uint8_t, int32_t);
+template void replaceInHeap(Ranked<uint16_t> *, int64_t, uint16_t, int32_t);
+template void replaceInHeap(Ranked<uint32_t> *, int64_t, uint32_t, int32_t);
+template void replaceInHeap(Ranked<uint64_t> *, int64_t, uint64_t, int32_t);
+
+/// Something better than the worst of `best` comes in, the worst leaves.
+template <typename Bits>
+__attribute__((always_inline)) inline void replaceWorst(Ranked<Bits> *best, int64_t k, Bits key, int32_t position) {
+  if (k > kFew)
+    return replaceInHeap(best, k, key, position);
+  int64_t hole = k - 1;
+  for (; hole > 0 && key < best[hole - 1].key; --hole)
+    best[hole] = best[hole - 1];
+  best[hole].key = key;
+  best[hole].position = position;
+}
+
+/// The best so far as the functions below expect them.
+template <typename Bits>
+void startWith(const Bits *row, int64_t k, const ElementOrder &order, Ranked<Bits> *best) {
+  order.withKey<Bits>([&](auto key) {
+    for (int64_t i = 0; i < k; ++i)
+      best[i] = {key(row[i]), int32_t(i)};
+    return 0;
+  });
+  k <= kFew ? std::sort(best, best + k) : std::make_heap(best, best + k);
+}
+
+template <typename Bits>
+__attribute__((always_inline)) inline void restOf(const Bits *row, int64_t n, int64_t k, const ElementOrder &order, Ranked<Bits> *best) {
+  typedef Bits Lanes __attribute__((ext_vector_type(kLanes)));
+  order.withKey<Bits>([&](auto key) __attribute__((always_inline)) {
+    const Bits &worst = best[k <= kFew ? k - 1 : 0].key;
+    int64_t i = k;
+    for (; i + kLanes <= n; i += kLanes) {
+      Lanes keys;
+#pragma clang loop unroll(full)
+      for (int64_t lane = 0; lane < kLanes; ++lane)
+        keys[lane] = key(row[i + lane]);
+      auto bits = std::bit_cast<uint16_t>(__builtin_convertvector(keys < worst, LaneMask));
+      for (; bits; bits &= uint16_t(bits - 1)) {
+        int lane = std::countr_zero(bits);
+        if (Bits candidate = key(row[i + lane]); candidate < worst) // an equal one comes too late
+          replaceWorst(best, k, candidate, int32_t(i + lane));
+      }
+    }
+    for (; i < n; ++i)
+      if (Bits candidate = key(row[i]); candidate < worst)
+        replaceWorst(best, k, candidate, int32_t(i));
+    return 0;
+  });
+}
+
+MILLRACE_FOR_WIDE_VECTORS void rest(const uint8_t *row, int64_t n, int64_t k, const ElementOrder &order, Ranked<uint8_t> *best) {
+  restOf(row, n, k, order, best);
+}
+MILLRACE_FOR_WIDE_VECTORS void rest(const uint16_t *row, int64_t n, int64_t k, const ElementOrder &order, Ranked<uint16_t> *best) {
+  restOf(row, n, k, order, best);
+}
+MILLRACE_FOR_WIDE_VECTORS void rest(const uint32_t *row, int64_t n, int64_t k, const ElementOrder &order, Ranked<uint32_t> *best) {
+  restOf(row, n, k, order, best);
+}
+MILLRACE_FOR_WIDE_VECTORS void rest(const uint64_t *row, int64_t n, int64_t k, const ElementOrder &order, Ranked<uint64_t> *best) {
+  restOf(row, n, k, order, best);
 }
 
 template <typename Bits, typename Position>
@@ -51,14 +119,18 @@ Status select(const CustomCall &call, const ElementOrder &order) {
   auto rows = [](void *context, int64_t begin, int64_t end) -> int32_t {
     auto &work = *static_cast<Work *>(context);
     try {
-      std::vector<std::pair<Bits, int32_t>> heap;
-      heap.reserve(size_t(work.k));
-      work.order.template withKey<Bits>([&](auto key) {
-        for (int64_t row = begin; row < end; ++row)
-          selectRow(work.from + row * work.n, work.n, work.k, key, work.values + row * work.k,
-                    work.positions + row * work.k, heap);
-        return 0;
-      });
+      std::vector<Ranked<Bits>> ranked(static_cast<size_t>(work.k));
+      for (int64_t row = begin; row < end; ++row) {
+        const Bits *from = work.from + row * work.n;
+        startWith(from, work.k, work.order, ranked.data());
+        rest(from, work.n, work.k, work.order, ranked.data());
+        if (work.k > kFew)
+          std::sort_heap(ranked.begin(), ranked.end());
+        for (int64_t i = 0; i < work.k; ++i) {
+          work.values[row * work.k + i] = from[ranked[size_t(i)].position];
+          work.positions[row * work.k + i] = ranked[size_t(i)].position;
+        }
+      }
       return 0;
     } catch (const std::bad_alloc &) {
       return 1;
@@ -66,8 +138,8 @@ Status select(const CustomCall &call, const ElementOrder &order) {
   };
   ThreadPool &pool = ThreadPool::global();
   int64_t count = n ? x.elements() / n : 0;
-  // About a nanosecond per element, and a heap operation for some of the first.
-  uint64_t picoseconds = uint64_t(n) * 1000 + uint64_t(double(k) * std::log2(double(n) + 1) * 20000);
+  // A nanosecond per vector of elements, and a heap operation for some of the first.
+  uint64_t picoseconds = uint64_t(n) * 200 + uint64_t(double(k) * std::log2(double(n) + 1) * 5000);
   int32_t code = k == 0 ? 0 : pool.run(count, pieceSize(count, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(count))), rows, &work);
   return code == 0 ? Status() : resourceExhausted("no memory for the selection");
 }

@@ -67,6 +67,17 @@ def test_every_type_of_key(tmp_path):
     check(sorts, *arguments, tmp_path=tmp_path, compare=same_bits)
 
 
+@pytest.mark.parametrize("k", [1, 5, 16, 17, 120])
+def test_the_first_few(k, tmp_path):
+    """The largest elements with their positions and without, every type; few are kept in order, more in a heap; odd ends of rows."""
+    arguments = [keys(dtype, *shape) for dtype in FLOATS + INTEGERS for shape in ((3, 601), (1, 5000))]
+
+    def selections(*xs):
+        return [made for x in xs for made in (*lax.top_k(x, k), lax.top_k(x[:, ::-1], k)[0], lax.top_k(x, k)[1])]
+
+    check(selections, *arguments, tmp_path=tmp_path, compare=same_bits)
+
+
 @pytest.mark.parametrize("length", [2, 7, 16, 33, 100, 255])
 def test_short_lines_side_by_side(length, tmp_path):
     """Lines in the lanes of vectors, a rest of them, and few that are not worth it; along the last dimension and another one."""

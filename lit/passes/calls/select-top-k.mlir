@@ -68,3 +68,18 @@ func.func @nan_first(%x: tensor<1000xf32>) -> tensor<5xi64> {
   %p = stablehlo.slice %s#1 [0:5] : (tensor<1000xi64>) -> tensor<5xi64>
   return %p : tensor<5xi64>
 }
+
+// -----
+
+// Positions that nobody wants are gone already.
+// CHECK-LABEL: func.func @values_only
+// CHECK: stablehlo.custom_call @millrace_top_k(%arg0) {mhlo.backend_config = {largest = false, total_order = true}} : (tensor<1000xf32>) -> (tensor<5xf32>, tensor<5xi32>)
+func.func @values_only(%x: tensor<1000xf32>) -> tensor<5xf32> {
+  %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %0 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %0 : tensor<i1>
+  }) : (tensor<1000xf32>) -> tensor<1000xf32>
+  %v = stablehlo.slice %s [0:5] : (tensor<1000xf32>) -> tensor<5xf32>
+  return %v : tensor<5xf32>
+}
