@@ -9,10 +9,9 @@
 // of f64 over several dimensions: who asks for that many digits gets them as the specification's order of a window gives them.
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/WindowReduce.h"
-#include "lowering/cpu/emitters/EmitterShell.h"
 #include "lowering/cpu/emitters/VectorStride.h"
+#include "lowering/cpu/emitters/WindowEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -28,10 +27,9 @@ constexpr int64_t kStrip = 4;
 /// Wider windows are a loop instead of as many written-out steps.
 constexpr int64_t kMostSteps = 16;
 
-class WindowReduceEmitter {
+class WindowReduceEmitter : WindowEmitter {
 public:
-  WindowReduceEmitter(func::FuncOp kernel, const WindowReduce &what, const KernelTarget &target)
-      : kernel(kernel), what(what), target(target), loc(kernel.getLoc()) {}
+  WindowReduceEmitter(func::FuncOp kernel, const WindowReduce &what, const KernelTarget &target) : WindowEmitter(kernel, target), what(what) {}
   FailureOr<EmittedKernel> run();
 
 private:
@@ -46,12 +44,6 @@ private:
   Value widened(OpBuilder &b, Value stored);
   Value narrowed(OpBuilder &b, Value computed);
 
-  Value constant(int64_t value) {
-    OpBuilder b(kernel.getContext());
-    b.setInsertionPointToStart(&shell.getBody().front());
-    Value &made = constants[value];
-    return made ? made : made = arith::ConstantIndexOp::create(b, loc, value);
-  }
   Value splat(VectorType type) {
     OpBuilder b(kernel.getContext());
     b.setInsertionPointToStart(&shell.getBody().front());
@@ -61,9 +53,6 @@ private:
     Value stored = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(cast<ShapedType>(storedType), ArrayRef<Attribute>{what.init}));
     return made = type == storedType ? stored : widened(b, stored);
   }
-  Value add(OpBuilder &b, Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value sub(OpBuilder &b, Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
-  Value times(OpBuilder &b, Value x, int64_t y) { return y == 1 ? x : arith::MulIOp::create(b, loc, x, constant(y)).getResult(); }
   Value atLeast(OpBuilder &b, Value x, Value y) { return arith::MaxSIOp::create(b, loc, x, y); }
   Value atMost(OpBuilder &b, Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
   Value maskOf(OpBuilder &b, Value count) {
@@ -79,20 +68,14 @@ private:
     return loop.getResult(0);
   }
 
-  func::FuncOp kernel;
   const WindowReduce &what;
-  const KernelTarget &target;
-  Location loc;
-  std::string why;
   ArrayRef<int64_t> shape, resultShape;
   SmallVector<int64_t> inStrides;
   int64_t last = 0;
   Type element, computed;
   VectorType storedType, vectorType;
-  int64_t lanes = 1, piece = 0, pieces = 1, segment = 0, front = 0, scratchBytes = 0;
-  func::FuncOp shell;
+  int64_t piece = 0, pieces = 1, segment = 0, front = 0;
   Value row; ///< in scratch
-  DenseMap<int64_t, Value> constants;
   DenseMap<Type, Value> splats;
   struct Leading {
     int64_t dim;

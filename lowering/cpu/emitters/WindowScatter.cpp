@@ -7,10 +7,8 @@
 //          element of the result is written once. What lies outside of the operand is passed over, or replaced, by branches.
 // Leaves alone windows along the last dimension, windows of many elements, unknown sizes.
 //===----------------------------------------------------------------------===//
-#include "lowering/linalg/WindowScatter.h"
-#include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/WindowEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -19,13 +17,9 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Code for each of them is written out.
-constexpr int64_t kMostElements = 32;
-
-class WindowScatterEmitter {
+class WindowScatterEmitter : WindowScatterBase {
 public:
-  WindowScatterEmitter(func::FuncOp kernel, const WindowScatter &what, const KernelTarget &target)
-      : kernel(kernel), what(what), target(target), loc(kernel.getLoc()) {}
+  using WindowScatterBase::WindowScatterBase;
   FailureOr<EmittedKernel> run();
 
 private:
@@ -36,40 +30,12 @@ private:
   /// The numbers chosen by one vector of windows, in scratch.
   Value chosenAt(OpBuilder &b, Value source, int64_t v) { return add(b, times(b, source, perUnit()), add(b, step, constant(v * lanes))); }
   int64_t perUnit() const { return lanes * unroll * steps; }
-  scf::ForOp loop(OpBuilder &b, int64_t size) {
-    return scf::ForOp::create(b, loc, constant(0), constant(size), constant(1));
-  }
-  Value constant(int64_t value) {
-    OpBuilder b(kernel.getContext());
-    b.setInsertionPointToStart(&shell.getBody().front());
-    Value &made = constants[value];
-    return made ? made : made = arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value number(OpBuilder &b, TypedAttr attr) {
-    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(cast<ShapedType>(vectorType), ArrayRef<Attribute>{attr}));
-  }
-  Value add(OpBuilder &b, Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value times(OpBuilder &b, Value x, int64_t y) { return y == 1 ? x : arith::MulIOp::create(b, loc, x, constant(y)).getResult(); }
   Value load(OpBuilder &b, unsigned buffer, Value at);
   void store(OpBuilder &b, Value value, Value at);
-  bool reachesOut(int64_t dim) const {
-    return what.low[dim] > 0 || (sourceShape[dim] - 1) * what.strides[dim] + what.window[dim] - what.low[dim] > shape[dim];
-  }
 
-  func::FuncOp kernel;
-  const WindowScatter &what;
-  const KernelTarget &target;
-  Location loc;
-  std::string why;
-  ArrayRef<int64_t> shape, sourceShape;
-  SmallVector<int64_t> strides, sourceStrides, windowed, plain;
-  Type element;
-  VectorType vectorType, indexType;
-  int64_t lanes = 1, unroll = 1, steps = 1, blocks = 1; ///< a unit is `steps` times `unroll` vectors of channels
+  SmallVector<int64_t> windowed, plain;
+  int64_t unroll = 1, steps = 1, blocks = 1; ///< a unit is `steps` times `unroll` vectors of channels
   int64_t windows = 1;  ///< of one channel
-  int64_t scratchBytes = 0;
-  func::FuncOp shell;
-  DenseMap<int64_t, Value> constants;
   Value base, sourceBase; ///< addresses of the iteration's channels
   Value chosen;           ///< i8: the number of each window's selected element, windows before channels
   Value step;             ///< the first channel at hand, from the unit's first
@@ -77,45 +43,20 @@ private:
 };
 
 LogicalResult WindowScatterEmitter::match() {
-  auto type = cast<RankedTensorType>(kernel.getArgument(0).getType());
-  auto source = cast<RankedTensorType>(kernel.getArgument(1).getType());
-  shape = type.getShape();
-  sourceShape = source.getShape();
-  element = type.getElementType();
-  if (type.getRank() < 2 || type.getNumElements() == 0 || source.getNumElements() == 0) {
-    why = "no elements or no channels";
+  if (!describe())
     return failure();
-  }
-  int64_t count = 1, rank = type.getRank();
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    bool isPlain = what.window[dim] == 1 && what.strides[dim] == 1 && what.low[dim] == 0 && shape[dim] == sourceShape[dim];
-    (isPlain ? plain : windowed).push_back(dim);
-    count *= what.window[dim];
-  }
+  int64_t rank = int64_t(shape.size());
+  for (int64_t dim = 0; dim < rank; ++dim)
+    (isPlain(dim) ? plain : windowed).push_back(dim);
   if (plain.empty() || plain.back() != rank - 1) {
     why = "a window along the last dimension";
     return failure();
   }
-  if (count > kMostElements) {
-    why = "a large window";
-    return failure();
-  }
-  lanes = target.vectorBits / element.getIntOrFloatBitWidth();
   int64_t channels = shape.back();
   if (channels * 4 < lanes) {
     why = "fewer channels than a quarter of a vector";
     return failure();
   }
-  vectorType = VectorType::get({lanes}, element);
-  indexType = VectorType::get({lanes}, IntegerType::get(kernel.getContext(), element.getIntOrFloatBitWidth()));
-  auto rowMajor = [](ArrayRef<int64_t> sizes) {
-    SmallVector<int64_t> result(sizes.size(), 1);
-    for (int64_t dim = int64_t(sizes.size()) - 2; dim >= 0; --dim)
-      result[dim] = result[dim + 1] * sizes[dim + 1];
-    return result;
-  };
-  strides = rowMajor(shape);
-  sourceStrides = rowMajor(sourceShape);
   for (int64_t dim : windowed)
     windows *= sourceShape[dim];
   // Whole rows of channels, if that leaves enough for the threads: memory is read in order.
@@ -139,8 +80,7 @@ Value WindowScatterEmitter::load(OpBuilder &b, unsigned buffer, Value at) {
   Value memory = shell.getArgument(buffer);
   if (!mask)
     return vector::LoadOp::create(b, loc, vectorType, memory, ValueRange{at});
-  Value zero = number(b, cast<TypedAttr>(b.getZeroAttr(element)));
-  return vector::MaskedLoadOp::create(b, loc, vectorType, memory, ValueRange{at}, mask, zero);
+  return vector::MaskedLoadOp::create(b, loc, vectorType, memory, ValueRange{at}, mask, zeros(b));
 }
 
 void WindowScatterEmitter::store(OpBuilder &b, Value value, Value at) {
@@ -158,7 +98,7 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
   Value number = constant(0), allExist;
   for (auto [index, dim] : llvm::zip(at, windowed)) {
     number = add(b, times(b, number, sourceShape[dim]), index);
-    Value start = arith::SubIOp::create(b, loc, times(b, index, what.strides[dim]), constant(what.low[dim]));
+    Value start = sub(b, times(b, index, what.strides[dim]), constant(what.low[dim]));
     places.emplace_back();
     for (int64_t offset = 0; offset < what.window[dim]; ++offset) {
       Value place = add(b, start, constant(offset)), exists;
@@ -185,10 +125,6 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
     elements = next;
   }
 
-  auto position = [&](OpBuilder &at, int64_t value) {
-    APInt number(indexType.getElementTypeBitWidth(), value, /*isSigned=*/true);
-    return arith::ConstantOp::create(at, loc, DenseElementsAttr::get(cast<ShapedType>(indexType), number)).getResult();
-  };
   auto chooseAmong = [&](OpBuilder &b, bool isInside) {
     for (int64_t v = 0; v < unroll; ++v) {
       Value best, chosenNumber;
@@ -200,19 +136,7 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
         auto select = [&](OpBuilder &in, Value x) -> SmallVector<Value> {
           if (!best)
             return {x, position(in, number)};
-          Value take;
-          if (isa<FloatType>(this->element)) {
-            // Not best >= x; a NaN that stays is not given up.
-            take = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::ULT, best, x);
-            if (what.keepsNan)
-              take = arith::AndIOp::create(in, loc, take, arith::CmpFOp::create(in, loc, arith::CmpFPredicate::ORD, best, best));
-          } else {
-            take = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::slt, best, x);
-          }
-          if (!isFound) {
-            Value none = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::slt, chosenNumber, position(in, 0));
-            take = arith::OrIOp::create(in, loc, take, none);
-          }
+          Value take = isBetter(in, best, chosenNumber, isFound, x);
           return {arith::SelectOp::create(in, loc, take, x, best), arith::SelectOp::create(in, loc, take, position(in, number), chosenNumber)};
         };
         if (isInside || !candidate.exists || what.beyond) {
@@ -223,7 +147,7 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
             auto either = scf::IfOp::create(b, loc, TypeRange{vectorType}, candidate.exists, /*withElseRegion=*/true);
             OpBuilder inside = either.getThenBodyBuilder(), otherwise = either.getElseBodyBuilder();
             scf::YieldOp::create(inside, loc, element(inside));
-            scf::YieldOp::create(otherwise, loc, this->number(otherwise, what.beyond));
+            scf::YieldOp::create(otherwise, loc, splat(otherwise, what.beyond));
             x = either.getResult(0);
           }
           SmallVector<Value> next = select(b, x);
@@ -233,7 +157,7 @@ void WindowScatterEmitter::choose(OpBuilder &b, ArrayRef<Value> at) {
           continue;
         }
         if (!best) {
-          best = this->number(b, cast<TypedAttr>(b.getZeroAttr(this->element)));
+          best = zeros(b);
           chosenNumber = position(b, -1);
         }
         auto branch = scf::IfOp::create(b, loc, TypeRange{vectorType, indexType}, candidate.exists, /*withElseRegion=*/true);
@@ -273,8 +197,8 @@ void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
     SmallVector<Window> next;
     SmallVector<std::tuple<Value, Value, Value>> along; // index, the element's place in the window, exists
     for (int64_t before = llvm::divideCeil(window, stride) - 1; before >= 0; --before) {
-      Value index = arith::SubIOp::create(b, loc, last, constant(before));
-      Value offset = arith::SubIOp::create(b, loc, shifted, times(b, index, stride));
+      Value index = sub(b, last, constant(before));
+      Value offset = sub(b, shifted, times(b, index, stride));
       Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, constant(sourceShape[dim]));
       if ((before + 1) * stride > window)
         exists = arith::AndIOp::create(b, loc, exists, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, offset, constant(window)));
@@ -287,7 +211,7 @@ void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
                         outer.exists ? arith::AndIOp::create(b, loc, outer.exists, exists).getResult() : exists});
     around = next;
   }
-  SmallVector<Value> sums(unroll, number(b, what.init));
+  SmallVector<Value> sums(unroll, splat(b, what.init));
   auto narrow = VectorType::get({lanes}, b.getI8Type());
   for (const Window &window : around) {
     // Windows of one element in every dimension: there is one around each element.
@@ -301,9 +225,7 @@ void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
       Value selected = vector::LoadOp::create(in, loc, narrow, chosen, ValueRange{chosenAt(in, window.index, v)});
       Value here = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::eq, selected, self);
       Value source = load(in, 1, add(in, window.source, constant(v * lanes)));
-      Value sum = isa<FloatType>(element) ? arith::AddFOp::create(in, loc, sums[v], source).getResult()
-                                          : arith::AddIOp::create(in, loc, sums[v], source).getResult();
-      next.push_back(arith::SelectOp::create(in, loc, here, sum, sums[v]));
+      next.push_back(arith::SelectOp::create(in, loc, here, sum(in, sums[v], source), sums[v]));
     }
     scf::YieldOp::create(in, loc, next);
     scf::YieldOp::create(otherwise, loc, sums);
@@ -314,14 +236,7 @@ void WindowScatterEmitter::gather(OpBuilder &b, ArrayRef<Value> at) {
 }
 
 void WindowScatterEmitter::emit() {
-  KernelModel model; // the buffers only
-  for (int64_t elements : {cast<ShapedType>(kernel.getArgument(0).getType()).getNumElements(),
-                           cast<ShapedType>(kernel.getArgument(1).getType()).getNumElements(),
-                           cast<ShapedType>(kernel.getArgument(0).getType()).getNumElements()}) {
-    model.bufferElements.push_back(elements);
-    model.bufferTypes.push_back(element);
-  }
-  shell = createShell(kernel, model);
+  makeShell();
   Scratch scratch(shell);
   chosen = scratch.take(IntegerType::get(kernel.getContext(), 8), windows * perUnit());
   scratchBytes = scratch.bytes();
@@ -340,20 +255,20 @@ void WindowScatterEmitter::emit() {
     sourceBase = add(b, sourceBase, times(b, index, sourceStrides[dim]));
   }
   if (shape.back() % lanes) {
-    Value left = arith::SubIOp::create(b, loc, constant(shape.back()), channel);
+    Value left = sub(b, constant(shape.back()), channel);
     mask = vector::CreateMaskOp::create(b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{left});
   }
   auto nest = [&](ArrayRef<int64_t> sizes, auto body) {
     OpBuilder inner = b;
     SmallVector<Value> at;
     for (int64_t dim : windowed) {
-      scf::ForOp along = loop(inner, sizes[dim]);
+      scf::ForOp along = loop(inner, constant(0), sizes[dim], 1);
       at.push_back(along.getInductionVar());
       inner.setInsertionPoint(along.getBody()->getTerminator());
     }
     step = constant(0);
     if (steps > 1) {
-      auto along = scf::ForOp::create(inner, loc, constant(0), constant(perUnit()), constant(unroll * lanes));
+      scf::ForOp along = loop(inner, constant(0), perUnit(), unroll * lanes);
       step = along.getInductionVar();
       inner.setInsertionPoint(along.getBody()->getTerminator());
     }

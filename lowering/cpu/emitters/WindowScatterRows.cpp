@@ -8,11 +8,9 @@
 //          outside by masks, in the vectors at both ends only.
 // Leaves alone windows of many elements, wide steps, unknown sizes, images that are not contiguous.
 //===----------------------------------------------------------------------===//
-#include "lowering/linalg/WindowScatter.h"
-#include "lowering/cpu/emitters/EmitterShell.h"
 #include "lowering/cpu/emitters/VectorStride.h"
+#include "lowering/cpu/emitters/WindowEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -21,14 +19,11 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
-/// Code for each of them is written out.
-constexpr int64_t kMostElements = 32;
 constexpr int64_t kLongestRow = 4096;
 
-class WindowScatterRowsEmitter {
+class WindowScatterRowsEmitter : WindowScatterBase {
 public:
-  WindowScatterRowsEmitter(func::FuncOp kernel, const WindowScatter &what, const KernelTarget &target)
-      : kernel(kernel), what(what), target(target), loc(kernel.getLoc()) {}
+  using WindowScatterBase::WindowScatterBase;
   FailureOr<EmittedKernel> run();
 
 private:
@@ -54,41 +49,8 @@ private:
   Choice better(OpBuilder &b, Choice before, Value x, Value number, Value mask);
   Choice betterBeyond(OpBuilder &b, Choice before) { return better(b, before, splat(b, what.beyond), position(b, -1), {}); }
 
-  Value constant(int64_t value) {
-    OpBuilder b(kernel.getContext());
-    b.setInsertionPointToStart(&shell.getBody().front());
-    Value &made = constants[value];
-    return made ? made : made = arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value splat(OpBuilder &b, TypedAttr attr) {
-    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(cast<ShapedType>(vectorType), ArrayRef<Attribute>{attr}));
-  }
-  Value position(OpBuilder &b, int64_t value) {
-    APInt number(indexType.getElementTypeBitWidth(), value, /*isSigned=*/true);
-    return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(cast<ShapedType>(indexType), number));
-  }
-  Value add(OpBuilder &b, Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value times(OpBuilder &b, Value x, int64_t y) { return y == 1 ? x : arith::MulIOp::create(b, loc, x, constant(y)).getResult(); }
-  scf::ForOp loop(OpBuilder &b, Value begin, int64_t end, int64_t step) {
-    return scf::ForOp::create(b, loc, begin, constant(end), constant(step));
-  }
-  int64_t lowest(int64_t dim) const { return -what.low[dim]; }
-  int64_t highest(int64_t dim) const { return (sourceShape[dim] - 1) * what.strides[dim] + what.window[dim] - 1 - what.low[dim]; }
-  bool reachesOut(int64_t dim) const { return lowest(dim) < 0 || highest(dim) >= shape[dim]; }
-
-  func::FuncOp kernel;
-  const WindowScatter &what;
-  const KernelTarget &target;
-  Location loc;
-  std::string why;
-  ArrayRef<int64_t> shape, sourceShape;
-  SmallVector<int64_t> strides, sourceStrides, windowed; ///< windowed: leading dimensions from the first with a window on
+  SmallVector<int64_t> windowed; ///< leading dimensions from the first with a window on
   int64_t last = 0, first = 0, images = 1, imageSize = 1, sourceSize = 1;
-  Type element;
-  VectorType vectorType, indexType;
-  int64_t lanes = 1, scratchBytes = 0;
-  func::FuncOp shell;
-  DenseMap<int64_t, Value> constants;
   SmallVector<Value> copies; ///< rows of the operand
   Value places;              ///< what is selected, from each window's first element on; -1: nothing
   SmallVector<Row> rows;
@@ -96,44 +58,23 @@ private:
 };
 
 LogicalResult WindowScatterRowsEmitter::match() {
-  auto type = cast<RankedTensorType>(kernel.getArgument(0).getType());
-  auto source = cast<RankedTensorType>(kernel.getArgument(1).getType());
-  shape = type.getShape();
-  sourceShape = source.getShape();
-  element = type.getElementType();
-  last = type.getRank() - 1;
-  if (last < 0 || type.getNumElements() == 0 || source.getNumElements() == 0) {
-    why = "no elements";
+  if (!describe())
     return failure();
-  }
-  int64_t count = 1;
-  auto isPlain = [&](int64_t dim) {
-    return what.window[dim] == 1 && what.strides[dim] == 1 && what.low[dim] == 0 && shape[dim] == sourceShape[dim];
-  };
+  last = int64_t(shape.size()) - 1;
   while (first <= last && isPlain(first))
     images *= shape[first++];
   if (first > last || isPlain(last)) {
     why = "no window along the last dimension";
     return failure();
   }
-  for (int64_t dim = 0; dim <= last; ++dim)
-    count *= what.window[dim];
-  if (count > kMostElements || what.strides[last] > 4) {
-    why = "a large window";
+  if (what.strides[last] > 4) {
+    why = "wide steps";
     return failure();
   }
   if (shape[last] > kLongestRow || sourceShape[last] > kLongestRow) {
     why = "long rows";
     return failure();
   }
-  auto rowMajor = [](ArrayRef<int64_t> sizes) {
-    SmallVector<int64_t> result(sizes.size(), 1);
-    for (int64_t dim = int64_t(sizes.size()) - 2; dim >= 0; --dim)
-      result[dim] = result[dim + 1] * sizes[dim + 1];
-    return result;
-  };
-  strides = rowMajor(shape);
-  sourceStrides = rowMajor(sourceShape);
   for (int64_t dim = first; dim <= last; ++dim) {
     imageSize *= shape[dim];
     sourceSize *= sourceShape[dim];
@@ -144,9 +85,6 @@ LogicalResult WindowScatterRowsEmitter::match() {
     why = "images of more elements than positions have numbers";
     return failure();
   }
-  lanes = target.vectorBits / element.getIntOrFloatBitWidth();
-  vectorType = VectorType::get({lanes}, element);
-  indexType = VectorType::get({lanes}, IntegerType::get(kernel.getContext(), element.getIntOrFloatBitWidth()));
   return success();
 }
 
@@ -201,19 +139,7 @@ WindowScatterRowsEmitter::Choice WindowScatterRowsEmitter::better(OpBuilder &b, 
     return {x, number, true};
   if (!before.chosen)
     return {x, arith::SelectOp::create(b, loc, mask, number, position(b, -1)), false};
-  Value take;
-  if (isa<FloatType>(element)) {
-    // Not before >= x; a NaN that stays is not given up.
-    take = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ULT, before.best, x);
-    if (what.keepsNan)
-      take = arith::AndIOp::create(b, loc, take, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, before.best, before.best));
-  } else {
-    take = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, before.best, x);
-  }
-  if (!before.isFound) {
-    Value nothing = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, before.chosen, position(b, 0));
-    take = arith::OrIOp::create(b, loc, take, nothing);
-  }
+  Value take = isBetter(b, before.best, before.chosen, before.isFound, x);
   if (mask)
     take = arith::AndIOp::create(b, loc, take, mask);
   return {arith::SelectOp::create(b, loc, take, x, before.best), arith::SelectOp::create(b, loc, take, number, before.chosen),
@@ -235,7 +161,7 @@ void WindowScatterRowsEmitter::choose(OpBuilder &b, Value first, std::optional<i
     }
     Choice before = now;
     if (!before.chosen && !what.beyond)
-      before = {splat(b, cast<TypedAttr>(b.getZeroAttr(element))), position(b, -1), false};
+      before = {zeros(b), position(b, -1), false};
     auto branch = scf::IfOp::create(b, loc, TypeRange{vectorType, indexType}, row.exists, /*withElseRegion=*/true);
     OpBuilder inside = branch.getThenBodyBuilder(), otherwise = branch.getElseBodyBuilder();
     // Where nothing was selected before, the first element of this row is, whatever it holds.
@@ -271,9 +197,7 @@ void WindowScatterRowsEmitter::scatter(OpBuilder &b, Value to, Value from) {
     Value address = add(in, add(in, to, times(in, window, what.strides[last])), offset);
     Value source = memref::LoadOp::create(in, loc, shell.getArgument(1), ValueRange{add(in, from, window)});
     Value old = memref::LoadOp::create(in, loc, shell.getArgument(2), ValueRange{address});
-    Value sum = isa<FloatType>(element) ? arith::AddFOp::create(in, loc, old, source).getResult()
-                                        : arith::AddIOp::create(in, loc, old, source).getResult();
-    memref::StoreOp::create(in, loc, sum, shell.getArgument(2), ValueRange{address});
+    memref::StoreOp::create(in, loc, sum(in, old, source), shell.getArgument(2), ValueRange{address});
   };
   constexpr int64_t unroll = 4;
   int64_t size = sourceShape[last], whole = size / unroll * unroll;
@@ -293,7 +217,7 @@ void WindowScatterRowsEmitter::emitRow(OpBuilder &b, ArrayRef<Value> at) {
   rows.assign(1, Row());
   for (auto [index, dim] : llvm::zip(at, windowed)) {
     from = add(b, from, times(b, index, sourceStrides[dim]));
-    Value start = arith::SubIOp::create(b, loc, times(b, index, what.strides[dim]), constant(what.low[dim]));
+    Value start = sub(b, times(b, index, what.strides[dim]), constant(what.low[dim]));
     to = add(b, to, times(b, start, strides[dim]));
     SmallVector<Row> next;
     for (const Row &outer : rows)
@@ -350,12 +274,7 @@ void WindowScatterRowsEmitter::emitRow(OpBuilder &b, ArrayRef<Value> at) {
 }
 
 void WindowScatterRowsEmitter::emit() {
-  KernelModel model; // the buffers only
-  for (int64_t elements : {llvm::product_of(shape), llvm::product_of(sourceShape), llvm::product_of(shape)}) {
-    model.bufferElements.push_back(elements);
-    model.bufferTypes.push_back(element);
-  }
-  shell = createShell(kernel, model);
+  makeShell();
   Scratch scratch(shell);
   int64_t rowCount = 1, padded = llvm::alignTo(sourceShape[last], lanes), front = std::max<int64_t>(what.low[last], 0);
   for (int64_t dim : windowed)
