@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs scripts/bench: its peers in turns, one program after the other (benchmarks/arguments.py says how to call it)."""
 import datetime
+import functools
 import hashlib
 import json
 import os
@@ -133,9 +134,12 @@ class Workers:
         self.running = {}
 
 
-def kept_programs(keep):
-    """Where texts and inputs are kept that this state of what makes them has made."""
-    sources = ["benchmarks", "tracing", "python"]
+@functools.cache
+def kept_programs(keep, recorded):
+    """Where texts and inputs are kept that this state of what makes them has made; `recorded`: from PyTorch, by our device."""
+    sources = [f"benchmarks/{name}" for name in ("model", "op", "more", "catalog.py", "program.py", "tools.py")]
+    if recorded:
+        sources += ["benchmarks/torch_text.py", "benchmarks/torch_programs.py", "examples", "tracing", "python"]
     state = git("rev-parse", *(f"HEAD:{path}" for path in sources)) + git("diff", "HEAD", "--", *sources)
     return os.path.join(keep, "programs-" + hashlib.sha256(state.encode()).hexdigest()[:16])
 
@@ -143,7 +147,7 @@ def kept_programs(keep):
 def make(item, group, folder, keep):
     """Writes text and inputs of a program to `folder`, or links the kept ones; what went wrong, else None."""
     files = [item.name + ".mlir", item.name + ".npz"]
-    store = kept_programs(keep) if keep else None
+    store = kept_programs(keep, item.torch_program is not None) if keep else None
     if not store or not all(os.path.exists(os.path.join(store, name)) for name in files):
         made = subprocess.run([sys.executable, "-m", "benchmarks.catalog", group, item.name, folder], cwd=tools.ROOT, capture_output=True,
                               text=True, env=dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu"))
@@ -250,7 +254,7 @@ def main():
         if not arguments.keep:
             parser.error("--prepare needs --keep=FOLDER")
         failed = max(prepare(chosen, arguments, count) for count in threads)
-        print(f"bench: {len(chosen) - failed} of {len(chosen)} programs are in {kept_programs(arguments.keep)}")
+        print(f"bench: {len(chosen) - failed} of {len(chosen)} programs are in {arguments.keep}")
         sys.exit(failed > 0)
     path = arguments.json or os.path.join(tools.BUILD, "profile.json" if arguments.profile else "bench.json")
     found = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "commit": git("rev-parse", "HEAD"),

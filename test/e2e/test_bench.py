@@ -2,6 +2,7 @@
 """scripts/bench end to end on a tiny program: the figures are there and consistent; no figure is compared with a limit."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,18 @@ def test_prepares_and_stops(tmp_path):
     assert measured.returncode == 0, measured.stderr
     assert json.loads(path.read_text())["results"][0]["peers"]["millrace"]["runs"] >= 2
     assert "stablehlo.multiply" in text.read_text()  # the kept text was taken, not made again
+
+
+def test_layers_compile_once_and_programs_are_ready_from_the_cache():
+    process = subprocess.run([sys.executable, "-m", "benchmarks.compile_time", "--layers=2,6", "--width=96", "--rounds=1", "lstm_scan_t64_16x256_f32"],
+                             cwd=tools.ROOT, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in process.stdout.splitlines() if re.match(r"\| [0-9a-z]", line)]
+    growth = {(row[0], row[1]): int(row[3]) for row in rows if len(row) == 5 and row[0].isdigit()}
+    for kind in ("func.call", "flat text"):
+        assert growth["6", kind] == growth["2", kind] > 3, "six equal layers have the kernels of two"
+    (cold, cached, artifact), = ([float(cell) for cell in row[1:]] for row in rows if row[0].startswith("lstm"))
+    assert artifact > 0 and cached < cold / 2
 
 
 def test_profiles(tmp_path):

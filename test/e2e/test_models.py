@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each model of benchmarks/model runs compiled and equals JAX's CPU result, computed here, within its dtype's tolerance."""
+"""Each model of benchmarks/model runs compiled and equals JAX's CPU result, computed here, within its dtype's tolerance; on any number of threads and in
+every execution with the same bits."""
 import subprocess
 import sys
 
@@ -24,6 +25,10 @@ def test_equals_jax(name):
     assert all(np.isfinite(w).all() for w in want) and any(np.abs(w).max() > 1e-3 for w in want)
     got, process = tools.run_file(bench.model_path(model), bench.flatten(inputs), "--backend=compiled")
     assert bench.disagreement(model, want, got) is None
+    for threads, repeat in ((1, 2), (5, 3)):
+        again, _ = tools.run_file(bench.model_path(model), bench.flatten(inputs), f"--repeat={repeat}",
+                                  environment={"MILLRACE_NUM_THREADS": str(threads)})
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(again, got, strict=True)), f"other bits on {threads} threads in execution {repeat}"
     other = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(model.function)(*model.inputs(8)))]
     assert bench.disagreement(model, other, got) is not None, "the comparison accepts results of other inputs"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each program of benchmarks/op runs compiled and equals JAX's CPU result, computed here, within its tolerance."""
+"""Each program of benchmarks/op runs compiled and equals JAX's CPU result, computed here, within its tolerance; on any number of threads and in
+every execution with the same bits."""
 import numpy as np
 import pytest
 
@@ -23,5 +24,8 @@ def test_equals_jax(name, tmp_path):
     path.write_text(bench.export_text(op))
     got, process = tools.run_file(str(path), bench.flatten(inputs), "--backend=compiled")
     assert bench.disagreement(op, want, got) is None
+    for threads, repeat in ((1, 2), (5, 3)):
+        again, _ = tools.run_file(str(path), bench.flatten(inputs), f"--repeat={repeat}", environment={"MILLRACE_NUM_THREADS": str(threads)})
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(again, got, strict=True)), f"other bits on {threads} threads in execution {repeat}"
     other = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(op.function)(*op.inputs(8)))]
     assert bench.disagreement(op, other, got) is not None, "the comparison accepts results of other inputs"
