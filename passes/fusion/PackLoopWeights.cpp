@@ -4,9 +4,11 @@
 // Output:  %p = call @pack(%w) : 64x256x16 ; while { call @k(%h, %p) }   with @k { reshape(dot_general(%h, %p)) ; ... }
 //          Each of the 64 panels holds 16 columns of the product as the kernel streams them; else it would bring them into this order in
 //          every iteration.
+//          A kernel that reads equal parts of the product's columns becomes one with it (ColumnParts.cpp).
 // Leaves alone weights that change in the loop or that the kernel reads for something else, too; products of one row (bound by
 // memory, which rows of the weights suit as well) or of batches; columns that are no whole number of panels.
 //===----------------------------------------------------------------------===//
+#include "passes/fusion/ColumnParts.h"
 #include "passes/fusion/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -83,7 +85,7 @@ public:
           calls.push_back(call);
       });
     for (func::CallOp call : calls)
-      if (callsOf[call.getCallee()] == 1)
+      if (!erased.contains(call) && callsOf[call.getCallee()] == 1)
         pack(call);
   }
 
@@ -99,13 +101,22 @@ private:
     WhileOp loop = loopAround(call, weights);
     if (!loop)
       return;
-    int64_t width = panelWidth(product->rows, product->columns, typeOf(weights).getElementType());
+    std::optional<ColumnParts> parts = findColumnParts(call, symbols);
+    int64_t columns = parts ? parts->width : product->columns;
+    int64_t width = panelWidth(product->rows, columns, typeOf(weights).getElementType());
+    // Threads share the panels of a part.
+    if (parts && (width == 0 || columns < 2 * width || columns % width)) {
+      parts.reset();
+      width = panelWidth(product->rows, product->columns, typeOf(weights).getElementType());
+    }
     // One panel with k outermost lies as it should.
     if (width == 0 || product->columns % width || (width == product->columns && product->summed == 0))
       return;
     Value packed = packedBefore(loop, weights, product->summed, width);
     call->setOperand(product->argument, packed);
     readPanels(kernel, *product, typeOf(packed));
+    if (parts)
+      joinColumnParts(*parts, product->argument, symbols, erased);
   }
 
   /// `weights` in panels of `width` columns, computed before the loop, once.
@@ -157,6 +168,7 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   const PanelWidth &panelWidth;
+  llvm::SmallPtrSet<Operation *, 8> erased;
   DenseMap<std::pair<std::pair<Operation *, Value>, std::pair<int64_t, int64_t>>, Value> made;
 };
 

@@ -53,3 +53,63 @@ func.func @others(%h: tensor<96x96xf32>, %r: tensor<1x96xf32>, %w: tensor<96x96x
     }
   return %0#1, %0#2, %0#3 : tensor<96x96xf32>, tensor<1x96xf32>, tensor<96x9xf32>
 }
+
+// -----
+
+// A kernel that reads equal parts of the product's columns becomes one with it: a product for each part, with some of the panels.
+// CHECK-LABEL: func.func @gates
+// CHECK: %[[P:.*]] = call @pack(%arg1) : (tensor<96x32xf32>) -> tensor<6x32x16xf32>
+// CHECK: stablehlo.while
+// CHECK-NOT: func.call @dot_general
+// CHECK: func.call @multiply_{{[0-9]*}}(%[[P]], %{{.*}}, %arg2) : (tensor<6x32x16xf32>, tensor<3x32xf32>, tensor<96xf32>) -> tensor<3x32xf32>
+// CHECK: return %{{.*}} : tensor<3x32xf32>
+// CHECK: func.func private @multiply_
+// CHECK: %[[A:.*]] = stablehlo.slice %arg0 [0:2, 0:32, 0:16] : (tensor<6x32x16xf32>) -> tensor<2x32x16xf32>
+// CHECK: stablehlo.dot_general %arg1, %[[A]], contracting_dims = [1] x [1] : (tensor<3x32xf32>, tensor<2x32x16xf32>) -> tensor<3x2x16xf32>
+// CHECK: %[[C:.*]] = stablehlo.slice %arg2 [0:32] : (tensor<96xf32>) -> tensor<32xf32>
+// CHECK: stablehlo.broadcast_in_dim %[[C]], dims = [1] : (tensor<32xf32>) -> tensor<3x32xf32>
+// CHECK: stablehlo.slice %arg0 [4:6, 0:32, 0:16] : (tensor<6x32x16xf32>) -> tensor<2x32x16xf32>
+// CHECK: stablehlo.slice %arg2 [64:96] : (tensor<96xf32>) -> tensor<32xf32>
+func.func @gates(%h: tensor<3x32xf32>, %w: tensor<96x32xf32>, %b: tensor<96xf32>, %n: tensor<i32>) -> tensor<3x32xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %h) : tensor<i32>, tensor<3x32xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<3x32xf32>, tensor<96x32xf32>) -> tensor<3x96xf32>
+      %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<96xf32>) -> tensor<3x96xf32>
+      %d = stablehlo.add %a, %c : tensor<3x96xf32>
+      %e = stablehlo.slice %d [0:3, 0:32] : (tensor<3x96xf32>) -> tensor<3x32xf32>
+      %f = stablehlo.slice %d [0:3, 64:96] : (tensor<3x96xf32>) -> tensor<3x32xf32>
+      %g = stablehlo.multiply %e, %f : tensor<3x32xf32>
+      stablehlo.return %j, %g : tensor<i32>, tensor<3x32xf32>
+    }
+  return %0#1 : tensor<3x32xf32>
+}
+
+// -----
+
+// Parts that overlap are no equal parts: the product keeps a kernel of its own.
+// CHECK-LABEL: func.func @overlapping
+// CHECK: %[[D:.*]] = func.call @dot_general_{{[0-9]*}}(
+// CHECK: func.call @multiply_{{[0-9]*}}(%[[D]])
+func.func @overlapping(%h: tensor<3x32xf32>, %w: tensor<96x32xf32>, %n: tensor<i32>) -> tensor<3x32xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %h) : tensor<i32>, tensor<3x32xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<3x32xf32>, tensor<96x32xf32>) -> tensor<3x96xf32>
+      %e = stablehlo.slice %d [0:3, 0:32] : (tensor<3x96xf32>) -> tensor<3x32xf32>
+      %f = stablehlo.slice %d [0:3, 16:48] : (tensor<3x96xf32>) -> tensor<3x32xf32>
+      %g = stablehlo.multiply %e, %f : tensor<3x32xf32>
+      stablehlo.return %j, %g : tensor<i32>, tensor<3x32xf32>
+    }
+  return %0#1 : tensor<3x32xf32>
+}

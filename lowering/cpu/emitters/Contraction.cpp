@@ -52,9 +52,11 @@ PointEvaluator ContractionEmitter::columnPoint(PointEvaluator &panel, Value colu
   return column;
 }
 
-/// The outputs where the sum of products is `sum`.
-SmallVector<Value> ContractionEmitter::outputsOf(PointEvaluator &point, Value sum) {
-  point.bind(node->op->getResult(0), finishSum(point, products, sum));
+/// The outputs where the sums of products are `ofSums`.
+SmallVector<Value> ContractionEmitter::outputsOf(PointEvaluator &point, ArrayRef<Value> ofSums) {
+  point.bind(node->op->getResult(0), finishSum(point, products, ofSums.front()));
+  for (auto [other, sum] : llvm::zip(siblings, ofSums.drop_front()))
+    point.bind(other.node->op->getResult(0), finishSum(point, other.products, sum));
   SmallVector<Value> values;
   for (const Output &output : model.outputs)
     values.push_back(point.evaluate(output.value));
@@ -105,6 +107,12 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
     Value left = arith::SubIOp::create(builder, panel.loc(), panel.constant(rows()), row);
     count = arith::MinUIOp::create(builder, panel.loc(), left, count);
   }
+  finishRows(panel, row, count, columnBegin);
+}
+
+/// Consumers and stores of `count` rows from `row`, whose sums stand in memory.
+void ContractionEmitter::finishRows(PointEvaluator &panel, Value row, Value count, Value columnBegin) {
+  int64_t lanes = tile.lanes;
   SmallVector<PointEvaluator, 4> points;
   for (int64_t v = 0; v < tile.nv; ++v)
     points.push_back(columnPoint(panel, columnBegin, v));
@@ -120,10 +128,13 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
     if (v)
       for (int atom : mOrder)
         point.bindIndex(atom, first.index(atom));
-    Value from = point.addConstant(base, v * lanes);
-    OpBuilder builder = point.builder();
-    Value sum = vector::LoadOp::create(builder, point.loc(), VectorType::get({lanes}, accType), finished, ValueRange{from});
-    values.push_back(outputsOf(point, sum));
+    SmallVector<Value> ofSums;
+    for (int64_t number = 0; number < sums(); ++number) {
+      Value from = point.addConstant(base, number * sumElements() + static_cast<int64_t>(v) * lanes);
+      OpBuilder builder = point.builder();
+      ofSums.push_back(vector::LoadOp::create(builder, point.loc(), VectorType::get({lanes}, accType), finished, ValueRange{from}));
+    }
+    values.push_back(outputsOf(point, ofSums));
   }
   for (auto [point, ofPoint] : llvm::zip(points, values))
     for (auto [output, value] : llvm::zip(model.outputs, ofPoint))
@@ -190,6 +201,8 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
       rowBases.push_back(point.mulConstant(local, aRowStride));
     else
       rowBases.push_back(point.addConstant(point.terms(inPlace, ~inBlock), inPlace.offset));
+    if (!siblings.empty())
+      partialBases.push_back(point.addConstant(point.mulConstant(local, tile.nr()), sibling * sumElements()));
     if (partials) {
       builder = point.builder();
       Value ofBlock = arith::SubIOp::create(builder, point.loc(), index, rowBegin);
@@ -290,6 +303,15 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   else
     sums = forEachK(at, step, sums, addStep);
 
+  if (!siblings.empty()) {
+    builder = panel.builder();
+    for (int64_t r = 0; r < mr; ++r)
+      for (int64_t v = 0; v < tile.nv; ++v) {
+        Value offset = arith::AddIOp::create(builder, panel.loc(), partialBases[r], panel.constant(v * lanes));
+        vector::StoreOp::create(builder, panel.loc(), sums[r * tile.nv + v], finished, ValueRange{offset});
+      }
+    return;
+  }
   if (!partials) {
     finishPanel(panel, row, points, columnBegin, sums);
     return;
@@ -306,6 +328,29 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   inside.enterRegion(branch, branch.thenBlock());
   finishPanel(inside, row, points, columnBegin, sums);
   inside.leave();
+}
+
+/// All sums of the chunk's rows in a panel, one after another, and then what follows from them.
+void ContractionEmitter::emitSiblings(PointEvaluator &panel, llvm::function_ref<void()> emitAllTiles, Value chunkEnd) {
+  Sibling own{node, products, a, b, kAtoms, kInner};
+  auto use = [&](const Sibling &which) {
+    node = which.node;
+    products = which.products;
+    a = which.a;
+    b = which.b;
+    kAtoms = which.kAtoms;
+    kInner = which.kInner;
+  };
+  emitAllTiles();
+  for (const Sibling &other : siblings) {
+    ++sibling;
+    use(other);
+    emitAllTiles();
+  }
+  use(own);
+  OpBuilder builder = panel.builder();
+  Value count = arith::SubIOp::create(builder, panel.loc(), chunkEnd, chunkBegin);
+  finishRows(panel, chunkBegin, count, columnBegin);
 }
 
 /// Enters a block of k.
@@ -362,7 +407,9 @@ bool ContractionEmitter::emit() {
   else if (tile.parts > 1)
     partials = scratch.take(accType, tile.chunkRows * tile.nr());
   // Functions and the like: cheaper consumers are better off with the sums in registers (2 % of ResNet-50).
-  if (matrixUnit || (tile.mr > 2 && consumerCost() >= 24))
+  if (!siblings.empty())
+    finished = scratch.take(accType, sums() * sumElements());
+  else if (matrixUnit || (tile.mr > 2 && consumerCost() >= 24))
     finished = scratch.take(accType, tile.mr * tile.nr());
   Value format = matrixUnit ? scratch.take(IntegerType::get(kernel.getContext(), 8), 64) : Value();
   scratchBytes = scratch.bytes();
@@ -501,14 +548,20 @@ bool ContractionEmitter::emit() {
     isPart(0, isFirst);
     isPart(tile.parts - 1, isLast);
   }
-  if (tile.shortTiles == 0) {
-    emitTiles(chunkBegin, chunkEnd, tile.mr);
-  } else {
+  auto emitAllTiles = [&] {
+    if (tile.shortTiles == 0) {
+      emitTiles(chunkBegin, chunkEnd, tile.mr);
+      return;
+    }
     int64_t before = rows() - tile.shortTiles * (tile.mr - 1);
     if (before)
       emitTiles(at.constant(0), at.constant(before), tile.mr);
     emitTiles(at.constant(before), at.constant(rows()), tile.mr - 1, before / tile.mr);
-  }
+  };
+  if (siblings.empty())
+    emitAllTiles();
+  else
+    emitSiblings(at, emitAllTiles, chunkEnd);
   if (matrixUnit)
     releaseUnit();
   return !at.broken();
@@ -523,7 +576,7 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
     return failure();
   out->rangeEnd = model.product(outerAtoms()) * tile.groups * tile.mBlocks;
   out->scratchBytesPerTask = scratchBytes;
-  double products = double(model.product(node->iteration)) / out->rangeEnd;
+  double products = double(sums()) * double(model.product(node->iteration)) / out->rangeEnd;
   out->nanosPerIteration = products / (productsPerCycle() * target.gigahertz * 0.9);
   return out;
 }
@@ -532,10 +585,9 @@ FailureOr<EmittedKernel> emitContraction(func::FuncOp fn, const KernelTarget &ta
   FailureOr<KernelModel> model = modelFor(fn, "contraction");
   if (failed(model))
     return failure();
-  if (model->hasComputedReads())
-    return refuse(fn, "contraction", "reads at computed indices");
-  if (FailureOr<EmittedKernel> kernel = emitFewRows(fn, *model, target); succeeded(kernel))
-    return kernel;
+  if (!model->hasComputedReads())
+    if (FailureOr<EmittedKernel> kernel = emitFewRows(fn, *model, target); succeeded(kernel))
+      return kernel;
   return ContractionEmitter(fn, *model, target).run();
 }
 

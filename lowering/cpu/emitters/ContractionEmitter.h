@@ -46,16 +46,20 @@ private:
   // Consumers and stores.
   double consumerCost() const;
   PointEvaluator columnPoint(PointEvaluator &panel, mlir::Value columnBegin, int64_t v);
-  mlir::SmallVector<mlir::Value> outputsOf(PointEvaluator &point, mlir::Value sum);
+  mlir::SmallVector<mlir::Value> outputsOf(PointEvaluator &point, mlir::ArrayRef<mlir::Value> ofSums);
   void finishTile(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
                   mlir::ArrayRef<mlir::Value> sums);
   void finishPanel(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
                    mlir::ArrayRef<mlir::Value> sums);
   void finishRowByRow(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value columnBegin, mlir::ArrayRef<mlir::Value> sums);
+  void finishRows(PointEvaluator &panel, mlir::Value row, mlir::Value count, mlir::Value columnBegin);
+  void emitSiblings(PointEvaluator &panel, llvm::function_ref<void()> emitAllTiles, mlir::Value chunkEnd);
 
   mlir::func::FuncOp shell;
   mlir::Value packedA, packedB, partials;
-  mlir::Value finished; ///< the sums of a tile, if consumers take them row by row
+  mlir::Value finished; ///< the sums of a tile, if consumers take them row by row; with siblings those of a chunk and a panel, one after another
+  int64_t sumElements() const { return tile.chunkRows * tile.nr(); }
+  int64_t sibling = 0; ///< the one that is written now; 0: `node`
   int64_t panelElements() const { return packedK * tile.nr(); }
   int64_t aRowStride = 0, aKStride = 1, scratchBytes = 0;
   mlir::Value rowBegin, chunkBegin; ///< of the block, and of the chunk: packed rows begin there

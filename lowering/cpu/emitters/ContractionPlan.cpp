@@ -21,11 +21,14 @@ LogicalResult ContractionPlan::match() {
   for (const Node &candidate : model.nodes) {
     if (!candidate.reduction)
       continue;
-    if (node) {
-      why = "more than one reduction";
+    if (!candidate.reads.empty()) {
+      why = "a reduction of what it reads at computed indices";
       return failure();
     }
-    node = &candidate;
+    if (node)
+      siblings.emplace_back().node = &candidate;
+    else
+      node = &candidate;
   }
   if (!node) {
     why = "no reduction";
@@ -36,6 +39,58 @@ LogicalResult ContractionPlan::match() {
   static_cast<Factor &>(a) = products.a;
   static_cast<Factor &>(b) = products.b;
   accType = products.accType;
+  if (readsComputed(*a.operand) || readsComputed(*b.operand)) {
+    why = "a factor at computed indices";
+    return failure();
+  }
+  return success();
+}
+
+bool ContractionPlan::readsComputed(const Operand &operand) const {
+  if (operand.kind != Operand::Intermediate)
+    return false;
+  const Node &source = model.nodeOf(operand);
+  return !source.reads.empty() || llvm::any_of(source.inputs, [&](const Operand &input) { return readsComputed(input); }) ||
+         llvm::any_of(source.captured, [&](const auto &captured) { return readsComputed(captured.second); });
+}
+
+/// All sums have the same rows as factors, in one buffer, and what they are multiplied with lies in another, at other places for each.
+LogicalResult ContractionPlan::matchSiblings() {
+  if (siblings.empty())
+    return success();
+  if (a.packed || b.packed || matrixUnit || group != 1 || kBlocks() != 1 || !kMiddle.empty() || kInner < 0) {
+    why = "several sums whose factors are not read in place, all k at once";
+    return failure();
+  }
+  auto isLike = [&](const Side &factor, const Factor &other, int k) {
+    const Operand &mine = *factor.operand, &its = *other.operand;
+    if (its.kind != Operand::Buffer || !its.access.guards.empty() || its.access.buffer != mine.access.buffer || its.elementType != mine.elementType || other.converts)
+      return false;
+    for (int atom : members(mine.access.address.atoms() | its.access.address.atoms()))
+      if (its.access.address.coefficient(atom) != (atom == k ? mine.access.address.coefficient(kInner) : atom == kInner ? 0 : mine.access.address.coefficient(atom)))
+        return false;
+    return its.access.address.coefficient(k) == mine.access.address.coefficient(kInner);
+  };
+  for (Sibling &sibling : siblings) {
+    if (failed(matchSumOfProducts(*sibling.node, sibling.products, why)))
+      return failure();
+    sibling.kAtoms = sibling.node->reduced();
+    why = "several sums of other k, for other elements, or in other types";
+    if (llvm::popcount(sibling.kAtoms) != 1 || sibling.node->kept != node->kept || sibling.products.accType != accType)
+      return failure();
+    sibling.kInner = members(sibling.kAtoms).front();
+    if (model.atomSizes[sibling.kInner] != model.atomSizes[kInner])
+      return failure();
+    why = "several sums that differ in more than the columns of a factor";
+    sibling.a = a;
+    sibling.b = b;
+    static_cast<Factor &>(sibling.a) = sibling.products.a;
+    static_cast<Factor &>(sibling.b) = sibling.products.b;
+    if (!isLike(a, sibling.a, sibling.kInner))
+      std::swap(static_cast<Factor &>(sibling.a), static_cast<Factor &>(sibling.b));
+    if (!isLike(a, sibling.a, sibling.kInner) || !isLike(b, sibling.b, sibling.kInner))
+      return failure();
+  }
   return success();
 }
 
@@ -324,7 +379,8 @@ void ContractionPlan::chooseBlocks() {
     int64_t size = model.atomSizes[kInner];
     // Longer than the level 1 cache would like: panels of b come from level 2 in time, and blocks cost partial sums and the ends of tiles.
     // The matrix unit would wait for them, and takes parts of a block.
-    int64_t most = !matrixUnit ? 1024 : order.empty() ? 2048 : kMostOfPart, wanted = !matrixUnit ? 768 : order.empty() ? 2048 : kWantedOfPart;
+    // Several sums have no place for partial ones.
+    int64_t most = !siblings.empty() ? size : !matrixUnit ? 1024 : order.empty() ? 2048 : kMostOfPart, wanted = !matrixUnit ? 768 : order.empty() ? 2048 : kWantedOfPart;
     tile.kChunks = size <= most ? 1 : llvm::divideCeil(size, wanted);
     tile.kc = llvm::divideCeil(size, tile.kChunks);
     if (tile.kChunks > 1)
@@ -444,7 +500,7 @@ void ContractionPlan::chooseUnits() {
       if (tile.blockRows > std::max(limit, align) && groups < nearGroups)
         continue;
       double columns = double(tile.groupPanels * tile.nr());
-      double cycles = kPerUnit + double(tile.blockRows) * columns * k / productsPerCycle();
+      double cycles = kPerUnit + double(sums()) * double(tile.blockRows) * columns * k / productsPerCycle();
       if (a.packed)
         cycles += double(tile.blockRows) * k / lanes * kPackedRow;
       double waiting = columns;
@@ -505,7 +561,7 @@ LogicalResult ContractionPlan::make() {
   chooseInstructions();
   chooseTile();
   chooseBlocks();
-  return success();
+  return matchSiblings();
 }
 
 } // namespace millrace::lowering

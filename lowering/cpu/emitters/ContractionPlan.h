@@ -63,9 +63,19 @@ struct ContractionPlan {
   const KernelTarget &target;
   std::string why;
 
+  /// One of several sums over the same rows and other columns of a factor (the gates of a recurrent network): `node` and what it says of it.
+  struct Sibling {
+    const Node *node = nullptr;
+    SumOfProducts products;
+    Side a, b;
+    AtomSet kAtoms = 0;
+    int kInner = -1;
+  };
+
   const Node *node = nullptr;
   SumOfProducts products;
   Side a, b;
+  llvm::SmallVector<Sibling, 0> siblings; ///< of `node`; the consumers see all sums of a panel at once
   AtomSet batch = 0, mAtoms = 0, nAtoms = 0, kAtoms = 0;
   mlir::SmallVector<int> batchOrder, mOrder, nOuter, kOuter, kMiddle;
   int nLane = -1, kInner = -1;
@@ -105,9 +115,14 @@ protected:
     return b.lane == nLane && !runs && panelAtom < 0 && tile.groupPanels >= 2 && (last == 0 || last >= kPanelsAtOnce);
   }
 
+  /// `node` and its siblings.
+  int64_t sums() const { return 1 + static_cast<int64_t>(siblings.size()); }
+
 private:
   mlir::LogicalResult match();
   mlir::LogicalResult classify();
+  mlir::LogicalResult matchSiblings();
+  bool readsComputed(const Operand &operand) const;
   void chooseInnermost();
   void chooseInstructions();
   void chooseTile();
