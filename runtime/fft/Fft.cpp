@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Fft.cpp - Discrete Fourier transforms --------------------------------===//
-// One axis after the other. Groups of neighbouring lines run in the lanes of vectors (LineKernels.h). A line that would leave the first
+// One axis after the other. Contiguous lines whose lengths suit it have neighbouring points in the lanes of vectors (PointKernels.h). Groups of neighbouring lines run in the lanes of vectors (LineKernels.h). A line that would leave the first
 // cache with all its lanes, or is alone, is cut into a matrix of n1 rows and n2 columns: transforms of the columns, a turn of every element,
 // transforms of the rows, which both are many short lines. A real line of even length is a complex one of half the length.
 #include "runtime/fft/Fft.h"
@@ -50,11 +50,15 @@ constexpr int64_t kManyLines = 4;
 constexpr double kMostLanes = 1.12;
 /// Lines whose points lie apart come by groups as neighbours; longer ones would leave the second-level cache with all their lanes.
 constexpr int64_t kLongColumn = 8192;
+/// Longer lines are cut into rows and columns.
+constexpr int64_t kLongestAlong = 8192;
 
 template <typename T>
 class AxisPlan {
 public:
-  AxisPlan(int64_t n, bool isReal) : length(n), isHalved(isReal && n % 2 == 0), points(isHalved ? n / 2 : n), whole(points, hasManyRegisters()) {
+  AxisPlan(int64_t n, bool isReal)
+      : length(n), isHalved(isReal && n % 2 == 0), points(isHalved ? n / 2 : n), whole(points, hasManyRegisters()),
+        alongLines(points <= kLongestAlong ? points : 1, implementation<T>().lanes, hasManyRegisters()) {
     if (whole.convolution)
       return;
     if (int64_t rows = bestRows()) {
@@ -68,6 +72,8 @@ public:
     using Ends = typename Lines<T>::Ends;
     bool isOdd = lines.ends == Ends::OddReal || lines.ends == Ends::OddOut;
     bool isTogether = lines.inStep == 2 && lines.outStep == 2; // its points lie side by side
+    if (isTogether && lines.inner == 1 && !isOdd && !alongLines.radices.empty())
+      return runAlongLines(lines);
     if (!columnPlan || isOdd || (!(isTogether && fillsLanes) && points <= kLongColumn && lines.lines >= kManyLines)) {
       lines.plan = &whole;
       return runGroups(lines);
@@ -121,6 +127,23 @@ private:
     uint64_t picoseconds = uint64_t(size * (std::log2(size + 1) + 4) * implementation.lanes * 100);
     ThreadPool &pool = ThreadPool::global();
     return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(groups))), piece, const_cast<Lines<T> *>(&lines));
+  }
+
+  int32_t runAlongLines(Lines<T> lines) {
+    lines.plan = &whole, lines.points = &alongLines;
+    if (lines.ends == Lines<T>::Ends::RealOut)
+      lines.swapIn = lines.swapOut = true;
+    auto piece = [](void *context, int64_t begin, int64_t end) -> int32_t {
+      const auto &lines = *static_cast<const Lines<T> *>(context);
+      void *scratch = threadScratch(size_t(lines.points->scratch()) * sizeof(T));
+      if (!scratch)
+        return 1;
+      implementation<T>().transformPoints(lines, begin, end, static_cast<T *>(scratch));
+      return 0;
+    };
+    uint64_t picoseconds = uint64_t(double(points) * (std::log2(double(points)) + 4) * 50);
+    ThreadPool &pool = ThreadPool::global();
+    return pool.run(lines.lines, pieceSize(lines.lines, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(lines.lines))), piece, &lines);
   }
 
   void makeTurns() {
@@ -198,6 +221,7 @@ private:
   }
 
   LinePlan<T> whole;
+  PointPlan<T> alongLines;
   bool fillsLanes = false; ///< groups of rows and of columns
   std::unique_ptr<LinePlan<T>> columnPlan, rowPlan;
   std::once_flag turnsMade;

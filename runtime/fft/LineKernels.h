@@ -609,8 +609,6 @@ struct Group {
     for (; k < n; ++k)
       point(k, x[2 * k], x[2 * k + 1], x[2 * (n - k)], x[2 * (n - k) + 1]);
   }
-
-  static constexpr Implementation<T> implementation{lanes, transformGroups, splitLine, joinLine};
 };
 
 #undef MILLRACE_INLINE_LAMBDA

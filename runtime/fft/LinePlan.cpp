@@ -65,6 +65,70 @@ LinePlan<T>::LinePlan(int64_t n, bool hasManyRegisters) : n(n), radices(passesOf
   halves = partsOf<T>(circle);
 }
 
+namespace {
+
+/// At least this part of the lanes works.
+constexpr double kBusyLanes = 0.75;
+
+/// The radices of a line in vectors, or nothing if its length does not suit them.
+std::vector<int64_t> pointRadices(int64_t n, int64_t lanes, bool hasManyRegisters) {
+  int64_t largest = hasManyRegisters ? 8 : 4;
+  while (largest > 1 && n / largest < lanes)
+    largest /= 2;
+  int twos = 0;
+  int64_t odd = n;
+  for (; odd % 2 == 0; odd /= 2)
+    ++twos;
+  if (largest < 4)
+    return {}; // more passes than a line is long
+  std::vector<int64_t> radices;
+  while (largest == 8 && (twos >= 5 || twos == 3))
+    radices.push_back(8), twos -= 3;
+  for (; largest >= 4 && twos >= 2; twos -= 2)
+    radices.push_back(4);
+  for (; twos; --twos)
+    radices.push_back(2);
+  for (int64_t radix : {5, 3})
+    for (; odd % radix == 0; odd /= radix)
+      radices.push_back(radix);
+  int64_t stride = 1;
+  double vectors = 0, least = 0;
+  for (int64_t radix : radices) {
+    int64_t line = stride < lanes ? n / radix : stride, whole = (line + lanes - 1) / lanes;
+    bool isWoven = stride < lanes && radix % 2 == 0, isCut = stride < lanes && stride >= (radix == 3 ? 4 : 2) && lanes % stride == 0;
+    if (line < lanes || (stride < lanes && !isWoven && !isCut))
+      return {};
+    vectors += double(whole) / double(line), least += 1 / double(lanes);
+    stride *= radix;
+  }
+  return odd == 1 && stride / radices.back() >= lanes && least >= kBusyLanes * vectors ? radices : std::vector<int64_t>();
+}
+
+} // namespace
+
+template <typename T>
+PointPlan<T>::PointPlan(int64_t n, int64_t lanes, bool hasManyRegisters) : n(n), radices(pointRadices(n, lanes, hasManyRegisters)) {
+  ComplexTable table = radices.empty() ? ComplexTable() : rootsOfUnity(n);
+  int64_t stride = 1;
+  for (int64_t radix : radices) {
+    std::vector<T> &own = roots.emplace_back();
+    int64_t count = n / radix;
+    auto at = [&](int64_t p, int64_t j) { return size_t(p * stride * j); };
+    if (stride < lanes)
+      for (int64_t j = 1; j < radix; ++j)
+        for (const std::vector<double> &part : {table.re, table.im})
+          for (int64_t i = 0; i < count; ++i)
+            own.push_back(T(part[at(i / stride, j)]));
+    else
+      for (int64_t p = 0; p < count / stride; ++p)
+        for (int64_t j = 1; j < radix; ++j)
+          own.push_back(T(table.re[at(p, j)])), own.push_back(T(table.im[at(p, j)]));
+    stride *= radix;
+  }
+}
+
+template struct PointPlan<float>;
+template struct PointPlan<double>;
 template struct LinePlan<float>;
 template struct LinePlan<double>;
 

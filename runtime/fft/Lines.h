@@ -23,6 +23,19 @@ struct LinePlan {
   int64_t scratch(int64_t lanes) const { return 4 * lanes * ((convolution ? convolution : n) + 1); }
 };
 
+/// How a contiguous line is transformed whose neighbouring points share vectors (PointKernels.h).
+template <typename T>
+struct PointPlan {
+  /// No radices if the passes of this length would not fill vectors of so many lanes.
+  PointPlan(int64_t n, int64_t lanes, bool hasManyRegisters);
+  int64_t n = 1;
+  std::vector<int64_t> radices;      ///< powers of two first
+  std::vector<std::vector<T>> roots; ///< of each pass, in the order in which it reads them
+  /// Lines that go through a pass together, and the numbers of type T of scratch memory for them.
+  int64_t together() const { return n < 1024 ? 1024 / n : 1; }
+  int64_t scratch() const { return 6 * n * together(); }
+};
+
 /// Lines of one tensor and where their transforms go. Line l = o * inner + i begins at o * inOuter + i * inInner, its elements
 /// are inStep apart; everything counts real numbers (a complex one is two). A group is `lanes` lines that run in vectors.
 template <typename T>
@@ -35,6 +48,7 @@ struct Lines {
     OddOut,   ///< the other way round
   };
   const LinePlan<T> *plan = nullptr;
+  const PointPlan<T> *points = nullptr; ///< for TransformPoints
   Ends ends = Ends::Complex;
   const T *in = nullptr;
   T *out = nullptr;
@@ -52,6 +66,10 @@ struct Lines {
 template <typename T>
 using TransformGroups = void (*)(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch);
 
+/// Transforms lines [begin, end) of which each is contiguous, no odd real ones; `scratch` holds points->scratch() numbers.
+template <typename T>
+using TransformPoints = void (*)(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch);
+
 /// One line of plan.n points with its parts side by side. Of the transform of x(2j) + i x(2j + 1), in place: that of x, one point more;
 /// and the way back without the factor 1/2.
 template <typename T>
@@ -65,6 +83,7 @@ struct Implementation {
   TransformGroups<T> transform;
   SplitLine<T> split;
   JoinLine<T> join;
+  TransformPoints<T> transformPoints;
 };
 
 /// For vectors of 128, 256 and 512 bits; the last two only on processors of that kind.

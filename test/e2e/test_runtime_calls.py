@@ -163,9 +163,10 @@ def test_another_comparator_stays(tmp_path):
     np.testing.assert_array_equal(got[0], np.take_along_axis(x, order, 1))
 
 
-# Lines of groups and the rest of one; along the last axis and before it; cut into matrices; with a large prime factor.
+# Lines of groups and the rest of one; with neighbouring points in vectors; along the last axis and before it; cut into matrices; with a large prime factor.
 SHAPES = [((19, 24), 1), ((24, 19), 0), ((3, 100, 21), 1), ((5, 77), 1), ((1, 4096), 1), ((1, 9240), 1), ((2, 16384), 1), ((9, 67), 1),
-          ((1, 2018), 1), ((17, 1), 1), ((8, 125), 1), ((19, 512), 1), ((33, 64), 1), ((64, 48), 0), ((20, 1000), 1), ((5, 160), 1)]
+          ((1, 2018), 1), ((17, 1), 1), ((8, 125), 1), ((19, 512), 1), ((33, 64), 1), ((64, 48), 0), ((20, 1000), 1), ((5, 160), 1),
+          ((21, 128), 1), ((5, 240), 1), ((7, 200), 1), ((3, 400), 1), ((18, 256), 1), ((2, 1536), 1), ((3, 2048), 1), ((1, 6000), 1), ((2, 8192), 1)]
 
 
 @pytest.mark.parametrize("dtype", (np.float32, np.float64))
