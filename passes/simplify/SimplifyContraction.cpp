@@ -3,6 +3,7 @@
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -173,10 +174,80 @@ struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
   }
 };
 
+/// Whether `value` is a product without batching dimensions, or elementwise operations on one and on what their shapes repeat.
+bool isOfProduct(Value value, unsigned depth = 8) {
+  Operation *op = value.getDefiningOp();
+  if (auto dot = dyn_cast_or_null<DotGeneralOp>(op))
+    return dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty();
+  return depth > 0 && op && op->hasTrait<mlir::OpTrait::Elementwise>() &&
+         llvm::any_of(op->getOperands(), [&](Value operand) { return isOfProduct(operand, depth - 1); });
+}
+
+/// Input:  add(reshape(dot_general(a, b) : 1024x96) : 64x16x96, broadcast_in_dim(bias : 96))
+/// Output: reshape(add(dot_general(a, b), broadcast_in_dim(bias : 96) : 1024x96)): the product's kernel adds the bias
+/// Leaves alone reshapes that change more than how rows are counted, and other operands than those, numbers and rows that are repeated.
+struct ElementwiseOfReshapedProduct : RewritePattern {
+  ElementwiseOfReshapedProduct(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa_and_present<StablehloDialect>(op->getDialect()) || !op->hasTrait<mlir::OpTrait::Elementwise>() || op->getNumRegions() != 0 ||
+        op->getNumResults() != 1 || op->getNumOperands() == 0)
+      return rewriter.notifyMatchFailure(op, "not elementwise");
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    auto isPlain = [](Value value) {
+      auto tensor = dyn_cast<RankedTensorType>(value.getType());
+      return tensor && tensor.hasStaticShape() && !isa<quant::QuantizedType>(tensor.getElementType());
+    };
+    if (!type || type.getRank() < 3 || !isPlain(op->getResult(0)) || !llvm::all_of(op->getOperands(), isPlain))
+      return rewriter.notifyMatchFailure(op, "no more than rows and columns, dynamic or quantized");
+    SmallVector<int64_t> shape{type.getNumElements() / std::max<int64_t>(1, type.getShape().back()), type.getShape().back()};
+    SmallVector<Value> operands;
+    bool hasProduct = false;
+    for (Value operand : op->getOperands()) {
+      auto tensor = cast<RankedTensorType>(operand.getType());
+      DenseElementsAttr number;
+      if (tensor.getShape() != type.getShape())
+        return rewriter.notifyMatchFailure(op, "an operand of another shape");
+      if (auto reshape = operand.getDefiningOp<ReshapeOp>()) {
+        if (cast<RankedTensorType>(reshape.getOperand().getType()).getShape() != ArrayRef(shape) || !isOfProduct(reshape.getOperand()))
+          return rewriter.notifyMatchFailure(op, "a reshape of something else than rows of a product");
+        hasProduct = true;
+        operands.push_back(reshape.getOperand());
+      } else if (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>()) {
+        ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
+        if (!dims.empty() && dims != ArrayRef<int64_t>{type.getRank() - 1})
+          return rewriter.notifyMatchFailure(op, "a broadcast of more than columns");
+        operands.push_back(operand);
+      } else if (matchPattern(operand, m_Constant(&number)) && number.isSplat()) {
+        operands.push_back(operand);
+      } else {
+        return rewriter.notifyMatchFailure(op, "an operand that is neither of a product nor the same for all rows");
+      }
+    }
+    if (!hasProduct)
+      return rewriter.notifyMatchFailure(op, "no product");
+    for (Value &operand : operands) {
+      auto tensor = cast<RankedTensorType>(operand.getType());
+      DenseElementsAttr number;
+      if (tensor.getShape() == ArrayRef(shape))
+        continue;
+      if (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>()) {
+        SmallVector<int64_t> dims(broadcast.getBroadcastDimensions().size(), 1);
+        operand = BroadcastInDimOp::create(rewriter, broadcast.getLoc(), tensor.clone(shape), broadcast.getOperand(), rewriter.getDenseI64ArrayAttr(dims));
+      } else if (matchPattern(operand, m_Constant(&number))) {
+        operand = ConstantOp::create(rewriter, op->getLoc(), number.resizeSplat(tensor.clone(shape)));
+      }
+    }
+    OperationState state(op->getLoc(), op->getName(), operands, {type.clone(shape)}, op->getAttrs());
+    Operation *flat = rewriter.create(state);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, flat->getResult(0));
+    return success();
+  }
+};
+
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfRepeated, DotOfTranspose, ReduceOfTranspose>(patterns.getContext());
+  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfRepeated, DotOfTranspose, ElementwiseOfReshapedProduct, ReduceOfTranspose>(patterns.getContext());
 }
 
 } // namespace millrace::simplify
