@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Fft.cpp - Discrete Fourier transforms --------------------------------===//
-// One axis after the other. Contiguous lines whose lengths suit it have neighbouring points in the lanes of vectors (PointKernels.h). Groups of neighbouring lines run in the lanes of vectors (LineKernels.h). A line that would leave the first
-// cache with all its lanes, or is alone, is cut into a matrix of n1 rows and n2 columns: transforms of the columns, a turn of every element,
-// transforms of the rows, which both are many short lines. A real line of even length is a complex one of half the length.
+// One axis after the other. Contiguous lines of 16 points or more go by runs of neighbouring points (RunKernels.h), others by groups of
+// neighbouring lines in the lanes of vectors (LineKernels.h). A line that would leave the caches so, or is alone, is cut into a matrix of n1
+// rows and n2 columns: transforms of the columns, a turn of every element, transforms of the rows, which both are many short lines. A real
+// line of even length is a complex one of half the length.
 #include "runtime/fft/Fft.h"
 #include "runtime/base/FftPlan.h"
 #include "runtime/base/ThreadPool.h"
@@ -50,20 +51,18 @@ constexpr int64_t kManyLines = 4;
 constexpr double kMostLanes = 1.12;
 /// Lines whose points lie apart come by groups as neighbours; longer ones would leave the second-level cache with all their lanes.
 constexpr int64_t kLongColumn = 8192;
-/// Longer lines are cut into rows and columns.
-constexpr int64_t kLongestAlong = 8192;
+/// Longer contiguous lines are faster as rows and columns.
+constexpr int64_t kLongRun = 4096;
 
 template <typename T>
 class AxisPlan {
 public:
-  AxisPlan(int64_t n, bool isReal)
-      : length(n), isHalved(isReal && n % 2 == 0), points(isHalved ? n / 2 : n), whole(points, hasManyRegisters()),
-        alongLines(points <= kLongestAlong ? points : 1, implementation<T>().lanes, hasManyRegisters()) {
+  AxisPlan(int64_t n, bool isReal) : length(n), isHalved(isReal && n % 2 == 0), points(isHalved ? n / 2 : n), whole(points, lanes()) {
     if (whole.convolution)
       return;
     if (int64_t rows = bestRows()) {
-      columnPlan = std::make_unique<LinePlan<T>>(rows, hasManyRegisters());
-      rowPlan = std::make_unique<LinePlan<T>>(points / rows, hasManyRegisters());
+      columnPlan = std::make_unique<LinePlan<T>>(rows, lanes());
+      rowPlan = std::make_unique<LinePlan<T>>(points / rows, lanes());
     }
   }
 
@@ -72,18 +71,20 @@ public:
     using Ends = typename Lines<T>::Ends;
     bool isOdd = lines.ends == Ends::OddReal || lines.ends == Ends::OddOut;
     bool isTogether = lines.inStep == 2 && lines.outStep == 2; // its points lie side by side
-    if (isTogether && lines.inner == 1 && !isOdd && !alongLines.radices.empty())
-      return runAlongLines(lines);
+    if (isTogether && !isOdd && whole.run && points <= kLongRun && lines.lines >= kManyLines) {
+      lines.plan = &whole;
+      return runGroups(lines, implementation<T>().transformRuns, lanes() / whole.run, whole.runScratch(lanes()));
+    }
     if (!columnPlan || isOdd || (!(isTogether && fillsLanes) && points <= kLongColumn && lines.lines >= kManyLines)) {
       lines.plan = &whole;
-      return runGroups(lines);
+      return runInLanes(lines);
     }
     makeTurns();
     if (lines.lines >= kManyLines || 2 * points * int64_t(sizeof(T)) <= kShortLine)
       return runLines(lines);
     std::unique_ptr<T[]> between(new T[size_t(2 * points)]), joined(lines.ends == Ends::RealOut ? new T[size_t(2 * points)] : nullptr);
     for (int64_t line = 0; line < lines.lines; ++line)
-      if (int32_t code = runLine(lines, line, between.get(), joined.get(), [](const Lines<T> &parts) { return runGroups(parts); }))
+      if (int32_t code = runLine(lines, line, between.get(), joined.get(), [](const Lines<T> &parts) { return runInLanes(parts); }))
         return code;
     return 0;
   }
@@ -93,12 +94,12 @@ public:
   const int64_t points;
 
 private:
-  static bool hasManyRegisters() { return implementation<T>().lanes * sizeof(T) == 64; }
+  static int64_t lanes() { return implementation<T>().lanes; }
 
   /// The number of rows for which the fewest lanes stay empty, rather near the square root; 0 if lines are too short for rows and columns
   /// that fill vectors.
   int64_t bestRows() {
-    int64_t lanes = implementation<T>().lanes, best = 0;
+    int64_t lanes = AxisPlan::lanes(), best = 0;
     double least = 0;
     auto groups = [&](int64_t lines) { return (lines + lanes - 1) / lanes * lanes; };
     for (int64_t rows = lanes; rows * lanes <= points; ++rows) {
@@ -112,38 +113,31 @@ private:
     return best;
   }
 
-  static int32_t runGroups(const Lines<T> &lines) {
+  static int32_t runInLanes(const Lines<T> &lines) {
     const Implementation<T> &implementation = fft::implementation<T>();
-    int64_t groups = (lines.lines + implementation.lanes - 1) / implementation.lanes;
+    return runGroups(lines, implementation.transform, implementation.lanes, lines.plan->scratch(implementation.lanes));
+  }
+
+  /// All groups of `together` lines, by all threads; `scratch` numbers for each thread.
+  static int32_t runGroups(const Lines<T> &lines, TransformGroups<T> transform, int64_t together, int64_t scratch) {
+    struct Job {
+      const Lines<T> &lines;
+      TransformGroups<T> transform;
+      int64_t scratch;
+    } job{lines, transform, scratch};
     auto piece = [](void *context, int64_t begin, int64_t end) -> int32_t {
-      const auto &lines = *static_cast<const Lines<T> *>(context);
-      void *scratch = threadScratch(size_t(lines.plan->scratch(fft::implementation<T>().lanes)) * sizeof(T));
-      if (!scratch)
+      const Job &job = *static_cast<const Job *>(context);
+      void *memory = threadScratch(size_t(job.scratch) * sizeof(T));
+      if (!memory)
         return 1;
-      fft::implementation<T>().transform(lines, begin, end, static_cast<T *>(scratch));
+      job.transform(job.lines, begin, end, static_cast<T *>(memory));
       return 0;
     };
     double size = double(lines.plan->convolution ? 4 * lines.plan->convolution : lines.plan->n);
-    uint64_t picoseconds = uint64_t(size * (std::log2(size + 1) + 4) * implementation.lanes * 100);
+    uint64_t picoseconds = uint64_t(size * (std::log2(size + 1) + 4) * double(together) * 100);
+    int64_t groups = (lines.lines + together - 1) / together;
     ThreadPool &pool = ThreadPool::global();
-    return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(groups))), piece, const_cast<Lines<T> *>(&lines));
-  }
-
-  int32_t runAlongLines(Lines<T> lines) {
-    lines.plan = &whole, lines.points = &alongLines;
-    if (lines.ends == Lines<T>::Ends::RealOut)
-      lines.swapIn = lines.swapOut = true;
-    auto piece = [](void *context, int64_t begin, int64_t end) -> int32_t {
-      const auto &lines = *static_cast<const Lines<T> *>(context);
-      void *scratch = threadScratch(size_t(lines.points->scratch()) * sizeof(T));
-      if (!scratch)
-        return 1;
-      implementation<T>().transformPoints(lines, begin, end, static_cast<T *>(scratch));
-      return 0;
-    };
-    uint64_t picoseconds = uint64_t(double(points) * (std::log2(double(points)) + 4) * 50);
-    ThreadPool &pool = ThreadPool::global();
-    return pool.run(lines.lines, pieceSize(lines.lines, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(lines.lines))), piece, &lines);
+    return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(groups))), piece, &job);
   }
 
   void makeTurns() {
@@ -221,7 +215,6 @@ private:
   }
 
   LinePlan<T> whole;
-  PointPlan<T> alongLines;
   bool fillsLanes = false; ///< groups of rows and of columns
   std::unique_ptr<LinePlan<T>> columnPlan, rowPlan;
   std::once_flag turnsMade;

@@ -51,14 +51,34 @@ struct Group {
     V high = __builtin_shufflevector(a, b, (i & distance ? lanes + i : i + distance)...);
     a = low, b = high;
   }
-  template <int distance>
+  /// Within each four elements: of a and b in turns the first two, or the last two, elements (size 1) or halves (size 2).
+  template <int size, bool isHigh, int... i>
+  static MILLRACE_INLINE V zip(V a, V b, std::integer_sequence<int, i...>) {
+    return __builtin_shufflevector(a, b, (i / 4 * 4 + i % size + (i % 4 / size / 2 + isHigh * 2 / size) * size + i / size % 2 * lanes)...);
+  }
+  template <int distance, int count = lanes>
   static MILLRACE_INLINE void exchangeAll(V *rows) {
+    if constexpr (distance == 2 && sizeof(T) == 4) { // an instruction each; exchanging neighbours would take two
 #pragma clang loop unroll(full)
-    for (int v = 0; v < lanes; ++v)
+      for (int v = 0; v < count; v += 4) {
+        V low[2], high[2];
+        for (int i = 0; i < 2; ++i) {
+          low[i] = zip<1, false>(rows[v + 2 * i], rows[v + 2 * i + 1], std::make_integer_sequence<int, lanes>());
+          high[i] = zip<1, true>(rows[v + 2 * i], rows[v + 2 * i + 1], std::make_integer_sequence<int, lanes>());
+        }
+        rows[v] = zip<2, false>(low[0], low[1], std::make_integer_sequence<int, lanes>());
+        rows[v + 1] = zip<2, true>(low[0], low[1], std::make_integer_sequence<int, lanes>());
+        rows[v + 2] = zip<2, false>(high[0], high[1], std::make_integer_sequence<int, lanes>());
+        rows[v + 3] = zip<2, true>(high[0], high[1], std::make_integer_sequence<int, lanes>());
+      }
+      return;
+    }
+#pragma clang loop unroll(full)
+    for (int v = 0; v < count; ++v)
       if (!(v & distance))
         exchange<distance>(rows[v], rows[v + distance], std::make_integer_sequence<int, lanes>());
     if constexpr (distance > 1)
-      exchangeAll<distance / 2>(rows);
+      exchangeAll<distance / 2, count>(rows);
   }
 
   // Complex numbers side by side in two vectors; their parts in two others.
@@ -109,13 +129,13 @@ struct Group {
     }
   }
 
-  /// One pass: m * stride butterflies of a transform of length n.
+  /// One pass: m * stride butterflies of a transform of length n. Of `unit` neighbouring points there is one number of them all.
   template <int radix>
-  static void pass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride) {
+  static void pass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t unit) {
     for (int64_t p = 0; p < m; ++p) {
       T re[radix], im[radix];
       for (int j = 1; j < radix; ++j)
-        re[j] = roots[p * stride * j], im[j] = roots[n + p * stride * j];
+        re[j] = roots[p * stride * unit * j], im[j] = roots[n + p * stride * unit * j];
       for (int64_t q = 0; q < stride; ++q) {
         Number x[radix];
         for (int k = 0; k < radix; ++k)
@@ -130,7 +150,7 @@ struct Group {
   }
 
   /// The same for any odd radix up to 61, by pairs of conjugated roots.
-  static void oddPass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t radix, const T *own) {
+  static void oddPass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t unit, int64_t radix, const T *own) {
     Number sums[31], differences[31];
     int64_t half = radix / 2;
     for (int64_t p = 0; p < m; ++p)
@@ -149,7 +169,7 @@ struct Group {
             even = plus(even, sums[k], own[turn]);
             odd = plus(odd, differences[k], -own[radix + turn]);
           }
-          int64_t a = p * stride * j, b = p * stride * (radix - j);
+          int64_t a = p * stride * unit * j, b = p * stride * unit * (radix - j);
           to.store(target + stride * j, mul(add(even, odd), roots[a], roots[n + a]));
           to.store(target + stride * (radix - j), mul(sub(even, odd), roots[b], roots[n + b]));
         }
@@ -158,18 +178,20 @@ struct Group {
 
   /// A mixed-radix transform of length n in `from`; returns which of the places holds the result. `begin` and `end` leave out passes
   /// that happen elsewhere: `stride` is the product of the radices before.
-  static Place mixedRadix(const LinePlan<T> &plan, int64_t n, Place from, Place spare, std::size_t begin, std::size_t end, int64_t stride = 1) {
+  static MILLRACE_INLINE Place mixedRadix(const LinePlan<T> &plan, const std::vector<int64_t> &radices, int64_t n, Place from, Place spare, std::size_t begin,
+                          std::size_t end, int64_t stride = 1, int64_t unit = 1) {
     int64_t current = n / stride;
+    stride /= unit;
     const T *roots = plan.roots.data();
     for (std::size_t number = begin; number < end; ++number) {
-      int64_t radix = plan.radices[number], m = current / radix;
+      int64_t radix = radices[number], m = current / radix;
       switch (radix) {
-      case 2: pass<2>(from, spare, roots, n, m, stride); break;
-      case 3: pass<3>(from, spare, roots, n, m, stride); break;
-      case 4: pass<4>(from, spare, roots, n, m, stride); break;
-      case 5: pass<5>(from, spare, roots, n, m, stride); break;
-      case 8: pass<8>(from, spare, roots, n, m, stride); break;
-      default: oddPass(from, spare, roots, n, m, stride, radix, plan.small[std::size_t(radix)].data()); break;
+      case 2: pass<2>(from, spare, roots, n, m, stride, unit); break;
+      case 3: pass<3>(from, spare, roots, n, m, stride, unit); break;
+      case 4: pass<4>(from, spare, roots, n, m, stride, unit); break;
+      case 5: pass<5>(from, spare, roots, n, m, stride, unit); break;
+      case 8: pass<8>(from, spare, roots, n, m, stride, unit); break;
+      default: oddPass(from, spare, roots, n, m, stride, unit, radix, plan.small[std::size_t(radix)].data()); break;
       }
       Place last = from;
       from = spare, spare = last;
@@ -182,18 +204,18 @@ struct Group {
   static Place transform(const LinePlan<T> &plan, Place from, Place spare) {
     int64_t n = plan.n, length = plan.convolution;
     if (!length)
-      return mixedRadix(plan, n, from, spare, 0, plan.radices.size());
+      return mixedRadix(plan, plan.radices, n, from, spare, 0, plan.radices.size());
     const T *chirp = plan.chirp.data(), *spectrum = plan.spectrum.data();
     for (int64_t k = 0; k < n; ++k)
       from.store(k, mul(from.load(k), chirp[k], chirp[n + k]));
     for (int64_t k = n; k < length; ++k)
       from.store(k, {});
-    Place there = mixedRadix(plan, length, from, spare, 0, plan.radices.size());
+    Place there = mixedRadix(plan, plan.radices, length, from, spare, 0, plan.radices.size());
     for (int64_t k = 0; k < length; ++k)
       there.store(k, mul(there.load(k), spectrum[k], spectrum[length + k]));
     // The inverse transform is the forward one with the parts exchanged.
     Place other = there.re == from.re ? spare : from;
-    Place back = mixedRadix(plan, length, there.swapped(), other.swapped(), 0, plan.radices.size()).swapped();
+    Place back = mixedRadix(plan, plan.radices, length, there.swapped(), other.swapped(), 0, plan.radices.size()).swapped();
     for (int64_t k = 0; k < n; ++k)
       back.store(k, mul(back.load(k), chirp[k], chirp[n + k]));
     return back;
@@ -508,7 +530,7 @@ struct Group {
       fetch(plan, from, spare);
     int64_t stride = starts ? plan.radices[0] : 1;
     Place done = plan.convolution ? transform(plan, from, spare)
-                                  : mixedRadix(plan, n, from, spare, starts, plan.radices.size() - ends, stride);
+                                  : mixedRadix(plan, plan.radices, n, from, spare, starts, plan.radices.size() - ends, stride);
     if (ends)
       return finish(plan, done, job.swapOut != (job.ends == Ends::RealOut));
     if (job.turns)

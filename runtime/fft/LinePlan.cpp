@@ -4,6 +4,7 @@
 #include "runtime/fft/Lines.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace millrace::runtime::fft {
 namespace {
@@ -15,12 +16,8 @@ std::vector<T> partsOf(const ComplexTable &table) {
   return parts;
 }
 
-/// Fewer passes with eight points at a time, where registers hold them. First a pass that reads whole vectors of neighbouring points.
-std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
-  const int64_t points = n, block = 8;
-  std::vector<int64_t> radices = fftRadices(n);
-  if (!hasManyRegisters)
-    return radices;
+/// Fewer passes with eight points at a time: factors of two, the largest first.
+std::vector<int64_t> passesOfTwos(int64_t n) {
   int twos = 0;
   for (; n % 2 == 0; n /= 2)
     ++twos;
@@ -31,6 +28,16 @@ std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
     passes.push_back(4);
   if (twos)
     passes.push_back(2);
+  return passes;
+}
+
+/// Where registers hold eight points. First a pass that reads whole vectors of neighbouring points.
+std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
+  const int64_t points = n, block = 8;
+  std::vector<int64_t> radices = fftRadices(n);
+  if (!hasManyRegisters)
+    return radices;
+  std::vector<int64_t> passes = passesOfTwos(n);
   for (int64_t radix : radices)
     if (radix % 2)
       passes.push_back(radix);
@@ -43,10 +50,26 @@ std::vector<int64_t> passesOf(int64_t n, bool hasManyRegisters) {
   return passes;
 }
 
+/// First `run`, last the largest radix that has a butterfly of its own: the last pass turns nothing.
+std::vector<int64_t> passesOfRuns(int64_t n, int64_t run) {
+  std::vector<int64_t> twos = passesOfTwos(n / run), passes;
+  if (twos == std::vector<int64_t>{4, 4})
+    twos = {8, 2};
+  for (int64_t radix : fftRadices(n / run))
+    if (radix % 2)
+      passes.push_back(radix);
+  std::sort(passes.begin(), passes.end(), std::greater<>());
+  passes.insert(passes.begin(), run);
+  passes.insert(passes.end(), twos.rbegin(), twos.rend());
+  return passes;
+}
+
 } // namespace
 
 template <typename T>
-LinePlan<T>::LinePlan(int64_t n, bool hasManyRegisters) : n(n), radices(passesOf(n, hasManyRegisters)) {
+LinePlan<T>::LinePlan(int64_t n, int64_t lanes) : n(n) {
+  const bool hasManyRegisters = lanes * int64_t(sizeof(T)) == 64;
+  radices = passesOf(n, hasManyRegisters);
   if (!radices.empty() && radices.back() > largestRadix) {
     convolution = chirpLength(n);
     radices = passesOf(convolution, hasManyRegisters);
@@ -59,76 +82,33 @@ LinePlan<T>::LinePlan(int64_t n, bool hasManyRegisters) : n(n), radices(passesOf
       small.resize(std::size_t(radix) + 1);
       small.back() = partsOf<T>(rootsOfUnity(radix));
     }
+  for (int64_t points : {8, 4})
+    if (!run && !convolution && points <= lanes && n % points == 0 && n / points >= points)
+      run = points;
+  if (run) {
+    runRadices = passesOfRuns(n, run);
+    std::size_t places = std::size_t(n / run);
+    for (std::size_t j = 1; j < std::size_t(run); ++j)
+      for (std::size_t part : {std::size_t(0), std::size_t(n)})
+        for (std::size_t p = 0; p < places; ++p)
+          firstTurns.push_back(roots[part + p * j]);
+    int64_t stride = 1;
+    for (int64_t radix : runRadices) {
+      std::vector<T> &own = runRoots.emplace_back();
+      int64_t m = n / stride / radix;
+      for (int64_t p = 0; p < m && stride > 1; ++p)
+        for (int64_t j = 1; j < radix; ++j)
+          for (int64_t part : {int64_t(0), n})
+            own.push_back(roots[std::size_t(part + p * stride * j)]);
+      stride *= radix;
+    }
+  }
   ComplexTable circle = rootsOfUnity(2 * n);
   circle.re.resize(std::size_t(n) + 1);
   circle.im.resize(std::size_t(n) + 1);
   halves = partsOf<T>(circle);
 }
 
-namespace {
-
-/// At least this part of the lanes works.
-constexpr double kBusyLanes = 0.75;
-
-/// The radices of a line in vectors, or nothing if its length does not suit them.
-std::vector<int64_t> pointRadices(int64_t n, int64_t lanes, bool hasManyRegisters) {
-  int64_t largest = hasManyRegisters ? 8 : 4;
-  while (largest > 1 && n / largest < lanes)
-    largest /= 2;
-  int twos = 0;
-  int64_t odd = n;
-  for (; odd % 2 == 0; odd /= 2)
-    ++twos;
-  if (largest < 4)
-    return {}; // more passes than a line is long
-  std::vector<int64_t> radices;
-  while (largest == 8 && (twos >= 5 || twos == 3))
-    radices.push_back(8), twos -= 3;
-  for (; largest >= 4 && twos >= 2; twos -= 2)
-    radices.push_back(4);
-  for (; twos; --twos)
-    radices.push_back(2);
-  for (int64_t radix : {5, 3})
-    for (; odd % radix == 0; odd /= radix)
-      radices.push_back(radix);
-  int64_t stride = 1;
-  double vectors = 0, least = 0;
-  for (int64_t radix : radices) {
-    int64_t line = stride < lanes ? n / radix : stride, whole = (line + lanes - 1) / lanes;
-    bool isWoven = stride < lanes && radix % 2 == 0, isCut = stride < lanes && stride >= (radix == 3 ? 4 : 2) && lanes % stride == 0;
-    if (line < lanes || (stride < lanes && !isWoven && !isCut))
-      return {};
-    vectors += double(whole) / double(line), least += 1 / double(lanes);
-    stride *= radix;
-  }
-  return odd == 1 && stride / radices.back() >= lanes && least >= kBusyLanes * vectors ? radices : std::vector<int64_t>();
-}
-
-} // namespace
-
-template <typename T>
-PointPlan<T>::PointPlan(int64_t n, int64_t lanes, bool hasManyRegisters) : n(n), radices(pointRadices(n, lanes, hasManyRegisters)) {
-  ComplexTable table = radices.empty() ? ComplexTable() : rootsOfUnity(n);
-  int64_t stride = 1;
-  for (int64_t radix : radices) {
-    std::vector<T> &own = roots.emplace_back();
-    int64_t count = n / radix;
-    auto at = [&](int64_t p, int64_t j) { return size_t(p * stride * j); };
-    if (stride < lanes)
-      for (int64_t j = 1; j < radix; ++j)
-        for (const std::vector<double> &part : {table.re, table.im})
-          for (int64_t i = 0; i < count; ++i)
-            own.push_back(T(part[at(i / stride, j)]));
-    else
-      for (int64_t p = 0; p < count / stride; ++p)
-        for (int64_t j = 1; j < radix; ++j)
-          own.push_back(T(table.re[at(p, j)])), own.push_back(T(table.im[at(p, j)]));
-    stride *= radix;
-  }
-}
-
-template struct PointPlan<float>;
-template struct PointPlan<double>;
 template struct LinePlan<float>;
 template struct LinePlan<double>;
 

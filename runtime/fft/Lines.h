@@ -10,7 +10,8 @@ namespace millrace::runtime::fft {
 /// How a complex line of length n is transformed: tables, made once per program.
 template <typename T>
 struct LinePlan {
-  LinePlan(int64_t n, bool hasManyRegisters);
+  /// For vectors of `lanes` numbers.
+  LinePlan(int64_t n, int64_t lanes);
   int64_t n = 1;
   std::vector<int64_t> radices;        ///< of n, or of `convolution` where that is not 0
   std::vector<T> roots;                ///< e^(-2 pi i k / n) for all k, or of the convolution: real parts, then imaginary ones
@@ -19,21 +20,16 @@ struct LinePlan {
   std::vector<T> chirp, spectrum;      ///< of it; real parts, then imaginary ones
   std::vector<T> halves;               ///< e^(-2 pi i k / 2n), k <= n: what joins the halves of a real line of length 2n
 
+  // Runs of neighbouring points in vectors (RunKernels.h).
+  int64_t run = 0;                     ///< points of a run, 8 or 4; 0 where n is no multiple of them or has too few runs
+  std::vector<int64_t> runRadices;     ///< `run` is the first
+  std::vector<std::vector<T>> runRoots; ///< of each later pass, place by place: of its results 1, 2, ..., real and imaginary parts in turns
+  std::vector<T> firstTurns;           ///< of the first pass: those of result j, 0 < j < run, at all n / run places, real before imaginary
+
   /// Lines in scratch memory, of `lanes` elements per point each, that a transform needs: numbers of type T.
   int64_t scratch(int64_t lanes) const { return 4 * lanes * ((convolution ? convolution : n) + 1); }
-};
-
-/// How a contiguous line is transformed whose neighbouring points share vectors (PointKernels.h).
-template <typename T>
-struct PointPlan {
-  /// No radices if the passes of this length would not fill vectors of so many lanes.
-  PointPlan(int64_t n, int64_t lanes, bool hasManyRegisters);
-  int64_t n = 1;
-  std::vector<int64_t> radices;      ///< powers of two first
-  std::vector<std::vector<T>> roots; ///< of each pass, in the order in which it reads them
-  /// Lines that go through a pass together, and the numbers of type T of scratch memory for them.
-  int64_t together() const { return n < 1024 ? 1024 / n : 1; }
-  int64_t scratch() const { return 6 * n * together(); }
+  /// The same for runs: two places for the points of all lines of a vector, and those lines joined.
+  int64_t runScratch(int64_t lanes) const { return 6 * n * (lanes / run); }
 };
 
 /// Lines of one tensor and where their transforms go. Line l = o * inner + i begins at o * inOuter + i * inInner, its elements
@@ -48,7 +44,6 @@ struct Lines {
     OddOut,   ///< the other way round
   };
   const LinePlan<T> *plan = nullptr;
-  const PointPlan<T> *points = nullptr; ///< for TransformPoints
   Ends ends = Ends::Complex;
   const T *in = nullptr;
   T *out = nullptr;
@@ -62,13 +57,9 @@ struct Lines {
   const T *turns = nullptr;
 };
 
-/// Transforms the lines of groups [begin, end); `scratch` holds plan->scratch(lanes) numbers, aligned to 64 bytes.
+/// Transforms the lines of groups [begin, end); `scratch` holds plan->scratch(lanes) numbers, or runScratch(lanes), aligned to 64 bytes.
 template <typename T>
 using TransformGroups = void (*)(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch);
-
-/// Transforms lines [begin, end) of which each is contiguous, no odd real ones; `scratch` holds points->scratch() numbers.
-template <typename T>
-using TransformPoints = void (*)(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch);
 
 /// One line of plan.n points with its parts side by side. Of the transform of x(2j) + i x(2j + 1), in place: that of x, one point more;
 /// and the way back without the factor 1/2.
@@ -81,9 +72,9 @@ template <typename T>
 struct Implementation {
   int lanes;
   TransformGroups<T> transform;
+  TransformGroups<T> transformRuns; ///< the same for contiguous lines, lanes / plan->run in a group
   SplitLine<T> split;
   JoinLine<T> join;
-  TransformPoints<T> transformPoints;
 };
 
 /// For vectors of 128, 256 and 512 bits; the last two only on processors of that kind.

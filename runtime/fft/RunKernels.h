@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RunKernels.h - Fourier transforms of contiguous lines ----------------===//
+// Every vector holds runs of eight neighbouring points, or of four: of one line or of as many as it has room for. The first pass has that
+// radix, so that its results for so many places become such runs by one transposition in registers; for all later passes the lanes are
+// neighbours that go through the same steps. Against lines in lanes (LineKernels.h) that is five shuffles per vector instead of eight, and
+// a few lines at a time stay in the first cache where sixteen do not.
+// Included by one file per vector width; see LineKernels.h for what such a file may use.
+#pragma once
+#include "runtime/fft/LineKernels.h"
+
+namespace millrace::runtime::fft {
+
+#define MILLRACE_INLINE __attribute__((always_inline)) inline
+
+template <typename T, int lanes, int run>
+struct Runs {
+  using G = Group<T, lanes>;
+  using V = typename G::V;
+  using Number = typename G::Number;
+  using Place = typename G::Place;
+  using Sequence = typename G::Sequence;
+  static constexpr int64_t together = lanes / run; ///< lines in a vector
+  static_assert(together == 1 || together == 2 || together == 4);
+  typedef T Half __attribute__((ext_vector_type(lanes / 2)));
+
+  template <int... i>
+  static MILLRACE_INLINE V loadHalves(const T *first, const T *second, std::integer_sequence<int, i...>) {
+    Half a, b;
+    __builtin_memcpy(&a, first, sizeof a);
+    __builtin_memcpy(&b, second, sizeof b);
+    return __builtin_shufflevector(a, b, i...);
+  }
+  template <int... i>
+  static MILLRACE_INLINE void storeHalves(V x, T *first, T *second, std::integer_sequence<int, i...>) {
+    Half a = __builtin_shufflevector(x, x, i...), b = __builtin_shufflevector(x, x, (lanes / 2 + i)...);
+    __builtin_memcpy(first, &a, sizeof a);
+    __builtin_memcpy(second, &b, sizeof b);
+  }
+  /// A run of points of each line, `at` numbers from their begin: two vectors.
+  static MILLRACE_INLINE Number load(const T *const *lines, int64_t at) {
+    if constexpr (together == 4)
+      return G::split(loadHalves(lines[0] + at, lines[1] + at, Sequence()), loadHalves(lines[2] + at, lines[3] + at, Sequence()), Sequence());
+    else
+      return G::split(G::load(lines[0] + at), G::load(together == 2 ? lines[1] + at : lines[0] + at + lanes), Sequence());
+  }
+  static MILLRACE_INLINE void store(Number x, T *const *lines, int64_t at) {
+    V low = G::joinLow(x.re, x.im, Sequence()), high = G::joinHigh(x.re, x.im, Sequence());
+    if constexpr (together == 4) {
+      using HalfSequence = std::make_integer_sequence<int, lanes / 2>;
+      storeHalves(low, lines[0] + at, lines[1] + at, HalfSequence());
+      storeHalves(high, lines[2] + at, lines[3] + at, HalfSequence());
+    } else {
+      G::store(low, lines[0] + at);
+      G::store(high, together == 2 ? lines[1] + at : lines[0] + at + lanes);
+    }
+  }
+  /// A run of numbers, the same for each line.
+  template <int... i>
+  static MILLRACE_INLINE V repeat(const T *from, std::integer_sequence<int, i...>) {
+    typedef T Run __attribute__((ext_vector_type(run)));
+    Run value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return __builtin_shufflevector(value, value, (i % run)...);
+  }
+
+  /// An inverse transform is the forward one with the parts exchanged before and behind, and scaled.
+  template <bool isInverse>
+  static void firstPass(const LinePlan<T> &plan, const T *const *in, Place to) {
+    int64_t m = plan.n / run;
+    const T *turns = plan.firstTurns.data();
+    for (int64_t next = 0; next < m; next += run) {
+      int64_t first = next + run <= m ? next : m - run; // some once more rather than one by one
+      Number x[run];
+      for (int64_t k = 0; k < run; ++k) {
+        Number z = load(in, 2 * (first + m * k));
+        x[k] = isInverse ? Number{z.im, z.re} : z;
+      }
+      G::template butterfly<run>(x);
+      V re[run], im[run];
+      re[0] = x[0].re, im[0] = x[0].im;
+      for (int64_t j = 1; j < run; ++j) {
+        const T *at = turns + 2 * m * (j - 1) + first;
+        V c = repeat(at, Sequence()), s = repeat(at + m, Sequence());
+        re[j] = x[j].re * c - x[j].im * s, im[j] = x[j].re * s + x[j].im * c;
+      }
+      G::template exchangeAll<run / 2, run>(re);
+      G::template exchangeAll<run / 2, run>(im);
+      for (int64_t p = 0; p < run; ++p)
+        to.store(first + p, {re[p], im[p]});
+    }
+  }
+
+  /// Places `first` to `first + m` of the lanes' points go through one set of roots each; those lie in the order in which they are read.
+  template <int radix>
+  static void pass(Place from, Place to, const T *roots, int64_t m, int64_t stride) {
+    for (int64_t p = 0; p < m; ++p, roots += 2 * (radix - 1)) {
+      T re[radix], im[radix];
+      for (int j = 1; j < radix; ++j)
+        re[j] = roots[2 * j - 2], im[j] = roots[2 * j - 1];
+      for (int64_t q = 0; q < stride; ++q) {
+        Number x[radix];
+        for (int k = 0; k < radix; ++k)
+          x[k] = from.load(q + stride * (p + m * k));
+        G::template butterfly<radix>(x);
+        int64_t target = q + stride * radix * p;
+        to.store(target, x[0]);
+        for (int j = 1; j < radix; ++j)
+          to.store(target + stride * j, G::mul(x[j], re[j], im[j]));
+      }
+    }
+  }
+
+  template <bool isInverse>
+  static MILLRACE_INLINE Number result(Number x, T scale) {
+    return isInverse ? Number{x.im * scale, x.re * scale} : x;
+  }
+  template <bool isInverse, int radix>
+  static void lastPass(const LinePlan<T> &plan, Place from, T *const *out, T scale) {
+    int64_t stride = plan.n / radix / run;
+    for (int64_t q = 0; q < stride; ++q) {
+      Number x[radix];
+      for (int k = 0; k < radix; ++k)
+        x[k] = from.load(q + stride * k);
+      G::template butterfly<radix>(x);
+      for (int j = 0; j < radix; ++j)
+        store(result<isInverse>(x[j], scale), out, 2 * run * (q + stride * j));
+    }
+  }
+
+  static bool hasOwnButterfly(int64_t radix) { return radix <= 5 || radix == 8; }
+
+  /// A line each from `in` to `out`.
+  template <bool isInverse>
+  static void transform(const LinePlan<T> &plan, const T *const *in, T *const *out, T scale, T *scratch) {
+    const std::vector<int64_t> &radices = plan.runRadices;
+    int64_t vectors = plan.n / run;
+    V *memory = reinterpret_cast<V *>(scratch);
+    Place from = {memory, memory + vectors}, spare = {memory + 2 * vectors, memory + 3 * vectors};
+    firstPass<isInverse>(plan, in, from);
+    int64_t last = radices[radices.size() - 1];
+    bool ends = hasOwnButterfly(last);
+    int64_t current = vectors, stride = 1;
+    for (std::size_t number = 1; number < radices.size() - ends; ++number) {
+      int64_t radix = radices[number], m = current / radix;
+      const T *roots = plan.runRoots[number].data();
+      switch (radix) {
+      case 2: pass<2>(from, spare, roots, m, stride); break;
+      case 3: pass<3>(from, spare, roots, m, stride); break;
+      case 4: pass<4>(from, spare, roots, m, stride); break;
+      case 5: pass<5>(from, spare, roots, m, stride); break;
+      case 8: pass<8>(from, spare, roots, m, stride); break;
+      default: G::oddPass(from, spare, plan.roots.data(), plan.n, m, stride, run, radix, plan.small[std::size_t(radix)].data()); break;
+      }
+      Place last = from;
+      from = spare, spare = last;
+      current = m, stride *= radix;
+    }
+    Place done = from;
+    if (!ends) {
+      for (int64_t v = 0; v < vectors; ++v)
+        store(result<isInverse>(done.load(v), scale), out, 2 * run * v);
+      return;
+    }
+    switch (last) {
+    case 2: return lastPass<isInverse, 2>(plan, done, out, scale);
+    case 3: return lastPass<isInverse, 3>(plan, done, out, scale);
+    case 4: return lastPass<isInverse, 4>(plan, done, out, scale);
+    case 5: return lastPass<isInverse, 5>(plan, done, out, scale);
+    default: return lastPass<isInverse, 8>(plan, done, out, scale);
+    }
+  }
+
+  static void transformGroups(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch) {
+    using Ends = typename Lines<T>::Ends;
+    const LinePlan<T> &plan = *lines.plan;
+    bool joins = lines.ends == Ends::RealOut;
+    for (int64_t group = begin; group < end; ++group) {
+      const T *in[together];
+      T *out[together];
+      for (int64_t i = 0; i < together; ++i) {
+        int64_t line = group * together + i < lines.lines ? group * together + i : lines.lines - 1; // the last one once more
+        in[i] = lines.in + line * lines.inOuter, out[i] = lines.out + line * lines.outOuter;
+        if (joins) {
+          T *joined = scratch + (4 * together + 2 * i) * plan.n;
+          G::joinLine(plan, in[i], joined);
+          in[i] = joined;
+        }
+      }
+      if (lines.swapIn || joins)
+        transform<true>(plan, in, out, lines.scale, scratch);
+      else
+        transform<false>(plan, in, out, lines.scale, scratch);
+      for (int64_t i = 0; lines.ends == Ends::RealIn && i < together && group * together + i < lines.lines; ++i)
+        G::splitLine(plan, out[i]);
+    }
+  }
+};
+
+#undef MILLRACE_INLINE
+
+/// Contiguous lines of a plan with runs.
+template <typename T, int lanes>
+void transformRuns(const Lines<T> &lines, int64_t begin, int64_t end, T *scratch) {
+  if constexpr (lanes >= 8)
+    if (lines.plan->run == 8)
+      return Runs<T, lanes, 8>::transformGroups(lines, begin, end, scratch);
+  if constexpr (lanes >= 4)
+    Runs<T, lanes, 4>::transformGroups(lines, begin, end, scratch);
+}
+
+template <typename T, int lanes>
+constexpr Implementation<T> implementationOf{lanes, Group<T, lanes>::transformGroups, transformRuns<T, lanes>, Group<T, lanes>::splitLine,
+                                             Group<T, lanes>::joinLine};
+
+} // namespace millrace::runtime::fft
