@@ -5,6 +5,7 @@
 //          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}
 //          reduce_window over all elements before: stablehlo.custom_call @millrace_scan(%z, %init) {...}
 //          of several operations: the same along a dimension that has vectors behind it (ScanColumns.cpp)
+//          products with constant matrices that are zero nearly everywhere: FewTerms.cpp
 //          triangular systems and factorizations: RealMatrices.cpp
 //          lapack_ssyevd_ffi with mode 'V' and no use of the vectors: mode 'N'
 // Leaves alone dynamic shapes, other comparators, sorts of lines of at most 16 elements unless there are many of them.
@@ -221,7 +222,7 @@ struct CallRuntime : impl::CallRuntimePassBase<CallRuntime> {
       else if (auto fft = dyn_cast<FftOp>(op))
         callFft(fft);
       else if (auto dot = dyn_cast<DotGeneralOp>(op))
-        callDot(dot, matrixUnit);
+        callFewTerms(dot) ? void() : callDot(dot, matrixUnit);
       else if (auto scan = dyn_cast<ReduceWindowOp>(op))
         callScan(scan);
       else {

@@ -12,6 +12,9 @@ stablehlo::CustomCallOp callRuntime(mlir::OpBuilder &builder, mlir::Location loc
 /// All operands and results are tensors of known size.
 bool hasStaticShapes(mlir::Operation *op);
 
+/// FewTerms.cpp: products with a constant matrix of zeros, mostly. False if `op` stays.
+bool callFewTerms(stablehlo::DotGeneralOp op);
+
 /// RealMatrices.cpp: triangular systems, Cholesky and LU factors of f32 and f64.
 void callMatrices(mlir::Operation *op);
 

@@ -4,6 +4,7 @@
 #include "runtime/fft/Fft.h"
 #include "runtime/kernels/Checks.h"
 #include "runtime/kernels/DotI8.h"
+#include "runtime/kernels/FewTerms.h"
 #include "runtime/kernels/Scan.h"
 #include "runtime/kernels/Sort.h"
 #include "runtime/kernels/SparseProduct.h"
@@ -30,6 +31,7 @@ struct Registry {
       handlers.emplace(target, always(handler));
     handlers.emplace("cpu_csr_sparse_dense_ffi", always(sparseProduct));
     handlers.emplace("millrace_dot_i8", always(dotI8));
+    handlers.emplace("millrace_few_terms", always(fewTerms));
     handlers.emplace("millrace_fft", makeFft);
     handlers.emplace("millrace_scan", always(scan));
     handlers.emplace("millrace_sort", always(sort));

@@ -196,6 +196,29 @@ def test_transforms(dtype, tmp_path):
         close(np.asarray(a), expected)
 
 
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_few_terms(dtype, tmp_path):
+    """Images made larger and smaller, their gradients, rows of every width; a NaN and infinities spoil what they would in a product."""
+    spoiled = RANDOM.standard_normal((3, 20, 24, 19)).astype(dtype)
+    spoiled[1, 3, 5, 7], spoiled[1, 9, 2, 3], spoiled[2, 19, 23, 18] = np.nan, np.inf, -np.inf
+    arguments = [RANDOM.standard_normal(shape).astype(dtype) for shape in ((2, 28, 33, 16), (2, 28, 33, 85), (1, 64, 64, 8))] + [spoiled]
+
+    def resized(*xs):
+        made = []
+        for x in xs:
+            n, h, w, c = x.shape
+            shapes = (n, 2 * h, 3 * w, c), (n, h + 7, w - 5, c)
+            methods = ("bilinear",) if x is xs[-1] else ("bilinear", "cubic")  # which cubic weights are zeros, XLA says otherwise
+            made += [jax.image.resize(x, shape, method) for shape in shapes for method in methods]
+            made += [jax.grad(lambda y: (jax.image.resize(y, shapes[0], "bilinear") ** 2).sum())(x)]
+        return made
+
+    def close(got, want):
+        np.testing.assert_allclose(got, want, rtol=0, atol=2e-4 if dtype == np.float32 else 1e-12)
+
+    check(resized, *arguments, tmp_path=tmp_path, compare=close)
+
+
 def test_lines_do_not_touch_each_other(tmp_path):
     """A NaN or a huge number in one real line leaves the others as they are."""
     x = RANDOM.standard_normal((16, 64)).astype(np.float32)

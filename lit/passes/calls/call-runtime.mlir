@@ -252,3 +252,36 @@ func.func @tiny_triangles(%a: tensor<100x3x3xf32>, %b: tensor<100x3x2xf32>) -> t
     operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<[1, 2, 0]> : tensor<3xindex>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]} : (tensor<100x3x3xf32>, tensor<100x3x2xf32>) -> tensor<100x3x2xf32>
   return %0 : tensor<100x3x2xf32>
 }
+
+// -----
+
+// Two numbers of a column are not zero; what the program transposes is in order already.
+// CHECK-LABEL: func.func @few_terms
+// CHECK-DAG: %[[P:.*]] = stablehlo.constant dense<{{\[\[}}0, 0, 4], [0, 1, 7]]> : tensor<2x3xi32>
+// CHECK-DAG: %[[W:.*]] = stablehlo.constant dense<{{\[\[}}2.000000e+00, 3.000000e+00, 5.000000e+00], [0.000000e+00, 4.000000e+00, 6.000000e+00]]> : tensor<2x3xf32>
+// CHECK: %[[Y:.*]] = stablehlo.custom_call @millrace_few_terms(%arg0, %[[P]], %[[W]]) {mhlo.backend_config = {sizes = array<i64: 100, 8, 64>}} : (tensor<100x8x64xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<100x3x64xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @few_terms(%x: tensor<100x8x64xf32>) -> tensor<100x3x64xf32> {
+  %w = stablehlo.constant dense<[[2.0, 3.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 6.0]]> : tensor<8x3xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<100x8x64xf32>, tensor<8x3xf32>) -> tensor<100x64x3xf32>
+  %1 = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<100x64x3xf32>) -> tensor<100x3x64xf32>
+  return %1 : tensor<100x3x64xf32>
+}
+
+// -----
+
+// Columns come first, and somebody else wants them there; terms along the last dimension and dense matrices stay.
+// CHECK-LABEL: func.func @few_terms_left
+// CHECK: stablehlo.custom_call @millrace_few_terms({{.*}}) -> tensor<100x3x64xf32>
+// CHECK: stablehlo.transpose %{{.*}}, dims = [1, 0, 2] : (tensor<100x3x64xf32>) -> tensor<3x100x64xf32>
+// CHECK: stablehlo.dot_general
+// CHECK: stablehlo.dot_general
+// CHECK-NOT: millrace_few_terms
+func.func @few_terms_left(%x: tensor<100x8x64xf32>, %y: tensor<800x64x8xf32>) -> (tensor<3x100x64xf32>, tensor<800x64x3xf32>, tensor<100x64x3xf32>) {
+  %w = stablehlo.constant dense<[[2.0, 3.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 6.0]]> : tensor<8x3xf32>
+  %v = stablehlo.constant dense<1.5> : tensor<8x3xf32>
+  %0 = stablehlo.dot_general %w, %x, contracting_dims = [0] x [1] : (tensor<8x3xf32>, tensor<100x8x64xf32>) -> tensor<3x100x64xf32>
+  %1 = stablehlo.dot_general %y, %w, contracting_dims = [2] x [0] : (tensor<800x64x8xf32>, tensor<8x3xf32>) -> tensor<800x64x3xf32>
+  %2 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<100x8x64xf32>, tensor<8x3xf32>) -> tensor<100x64x3xf32>
+  return %0, %1, %2 : tensor<3x100x64xf32>, tensor<800x64x3xf32>, tensor<100x64x3xf32>
+}
