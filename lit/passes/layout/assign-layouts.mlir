@@ -31,6 +31,24 @@ func.func @short(%x: tensor<1x1x400xf32>, %k: tensor<32x1x10xf32>) -> tensor<1x3
   return %0 : tensor<1x32x79xf32>
 }
 
+// A signal of many steps and more products per sum: its steps are as good lanes as the outputs.
+// CHECK-LABEL: @signal
+func.func @signal(%x: tensor<2x80x100xf32>, %k: tensor<64x80x3xf32>) -> tensor<2x64x100xf32> {
+  // CHECK-NOT: transpose
+  // CHECK: stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0]
+  // CHECK-NEXT: return
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x80x100xf32>, tensor<64x80x3xf32>) -> tensor<2x64x100xf32>
+  return %0 : tensor<2x64x100xf32>
+}
+
+// Of so many products per sum that moving the result hardly counts.
+// CHECK-LABEL: @deep_signal
+// CHECK: stablehlo.convolution({{.*}} dim_numbers = [b, 0, f]x
+func.func @deep_signal(%x: tensor<2x240x100xf32>, %k: tensor<64x240x3xf32>) -> tensor<2x64x100xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x240x100xf32>, tensor<64x240x3xf32>) -> tensor<2x64x100xf32>
+  return %0 : tensor<2x64x100xf32>
+}
+
 // Some more of them where windows step by one: lanes go along the image's rows.
 // CHECK-LABEL: @short_along_rows
 func.func @short_along_rows(%x: tensor<1x3x40x40xf32>, %k: tensor<16x3x3x3xf32>) -> tensor<1x16x38x38xf32> {
