@@ -73,6 +73,8 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   // After layouts are assigned: its reshapes know one only.
   pm.addNestedPass<func::FuncOp>(layout::createSplitDilatedConvolutionsPass());
   pm.addNestedPass<func::FuncOp>(layout::createPadConvolutionsPass());
+  // After layouts are assigned: whether channels are last decides.
+  pm.addNestedPass<func::FuncOp>(layout::createSpreadWindowsPass());
   // What layouts brought into loops: transposes of weights.
   pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
   pm.addPass(createCSEPass());

@@ -2,8 +2,8 @@
 //===- WindowReduce.cpp - Kernels that are one reduce_window --------------===//
 // Input:   a kernel of constants and "stablehlo.reduce_window"(%arg0, %constant) ({maximum})
 // Output:  the attribute `millrace.window_reduce` at the kernel, for the emitter; the body is lowered like any other
-// Leaves alone other reducers, sums that do not start from zero, several operands, dilated operands, cumulative forms, unknown
-// sizes, booleans and types that are stored as others.
+// Leaves alone other reducers, sums that do not start from zero, several operands, cumulative forms, unknown sizes,
+// booleans and types that are stored as others.
 #include "lowering/linalg/WindowReduce.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -12,6 +12,7 @@
 #include "lowering/linalg/Windows.h"
 #include "passes/calls/Cumulative.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -58,8 +59,6 @@ void noteWindowReduce(func::FuncOp kernel) {
       init.getElementType() != element || getElementTypeOrSelf(op.getBody().getArgument(0).getType()) != element)
     return;
   int64_t rank = type.getRank();
-  if (llvm::any_of(orOnes(op.getBaseDilations(), rank), [](int64_t by) { return by != 1; }))
-    return;
   StringRef kind;
   switch (classifyReducer(op.getBody())) {
   case Reducer::Add: {
@@ -89,6 +88,7 @@ void noteWindowReduce(func::FuncOp kernel) {
   kernel->setAttr(kAttr, b.getDictionaryAttr({b.getNamedAttr("dilation", b.getDenseI64ArrayAttr(orOnes(op.getWindowDilations(), rank))),
                                               b.getNamedAttr("init", start), b.getNamedAttr("kind", b.getStringAttr(kind)),
                                               b.getNamedAttr("low", b.getDenseI64ArrayAttr(low)),
+                                              b.getNamedAttr("spread", b.getDenseI64ArrayAttr(orOnes(op.getBaseDilations(), rank))),
                                               b.getNamedAttr("strides", b.getDenseI64ArrayAttr(orOnes(op.getWindowStrides(), rank))),
                                               b.getNamedAttr("unsigned", b.getBoolAttr(isUnsignedElement(element))),
                                               b.getNamedAttr("window", b.getDenseI64ArrayAttr(op.getWindowDimensions()))}));
@@ -106,7 +106,25 @@ std::optional<WindowReduce> windowReduceOf(func::FuncOp kernel) {
                       numbers("strides"),
                       numbers("dilation"),
                       numbers("low"),
+                      numbers("spread"),
                       cast<TypedAttr>(noted.get("init"))};
+}
+
+Value combineElements(OpBuilder &b, Location loc, const WindowReduce &what, Value x, Value y) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(x.getType()));
+  switch (what.kind) {
+  case WindowReduce::Sum:
+    return isFloat ? arith::AddFOp::create(b, loc, x, y).getResult() : arith::AddIOp::create(b, loc, x, y).getResult();
+  case WindowReduce::Minimum:
+    return isFloat           ? arith::MinimumFOp::create(b, loc, x, y).getResult()
+           : what.isUnsigned ? arith::MinUIOp::create(b, loc, x, y).getResult()
+                             : arith::MinSIOp::create(b, loc, x, y).getResult();
+  case WindowReduce::Maximum:
+    return isFloat           ? arith::MaximumFOp::create(b, loc, x, y).getResult()
+           : what.isUnsigned ? arith::MaxUIOp::create(b, loc, x, y).getResult()
+                             : arith::MaxSIOp::create(b, loc, x, y).getResult();
+  }
+  llvm_unreachable("all kinds are handled");
 }
 
 } // namespace millrace::lowering

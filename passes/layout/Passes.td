@@ -28,6 +28,15 @@ def PadConvolutionsPass : Pass<"xla-pad-convolutions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def SpreadWindowsPass : Pass<"xla-spread-windows", "::mlir::func::FuncOp"> {
+  let summary = "Let windows pass over what padding puts between and around elements";
+  let description = [{
+    Gradients of mean pooling spread an image with zeros and add up windows of the result, which is as large as four images. Windows
+    that know of the distance read the elements alone.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
+}
+
 def MergeGroupsPass : Pass<"xla-merge-groups", "::mlir::func::FuncOp"> {
   let summary = "Reduce groups of channels in two steps, whole images first, and keep the images' shape";
   let description = [{

@@ -76,6 +76,9 @@ mlir::FailureOr<EmittedKernel> emitDataMovement(mlir::func::FuncOp fn, const Ker
 /// Pooling with windows along the last dimension.
 mlir::FailureOr<EmittedKernel> emitWindowReduce(mlir::func::FuncOp fn, const KernelTarget &target);
 
+/// Gradients of mean pooling, channels last.
+mlir::FailureOr<EmittedKernel> emitSpreadWindow(mlir::func::FuncOp fn, const KernelTarget &target);
+
 /// Gradients of max pooling, channels last.
 mlir::FailureOr<EmittedKernel> emitWindowScatter(mlir::func::FuncOp fn, const KernelTarget &target);
 /// Gradients of max pooling, columns last.

@@ -40,7 +40,7 @@ private:
   /// Vectors of the argument at `column`, `count` of them, combined over the windows of the leading dimensions.
   SmallVector<Value> column(OpBuilder &b, Value from, int64_t count, Value mask);
   Value window(OpBuilder &b, Value at);
-  Value combine(OpBuilder &b, Value x, Value y);
+  Value combine(OpBuilder &b, Value x, Value y) { return combineElements(b, loc, what, x, y); }
   Value widened(OpBuilder &b, Value stored);
   Value narrowed(OpBuilder &b, Value computed);
 
@@ -95,6 +95,10 @@ LogicalResult WindowReduceEmitter::match() {
     why = "no elements";
     return failure();
   }
+  if (what.isSpread()) {
+    why = "elements of the argument lie apart";
+    return failure();
+  }
   if (what.window[last] == 1 && what.strides[last] == 1 && what.low[last] == 0 && shape[last] == resultShape[last]) {
     why = "no window along the last dimension";
     return failure();
@@ -126,23 +130,6 @@ LogicalResult WindowReduceEmitter::match() {
   if (pieces == 1)
     segment = std::max(segment + front - what.low[last], shape[last] + front);
   return success();
-}
-
-Value WindowReduceEmitter::combine(OpBuilder &b, Value x, Value y) {
-  bool isFloat = isa<FloatType>(computed);
-  switch (what.kind) {
-  case WindowReduce::Sum:
-    return isFloat ? arith::AddFOp::create(b, loc, x, y).getResult() : arith::AddIOp::create(b, loc, x, y).getResult();
-  case WindowReduce::Minimum:
-    return isFloat           ? arith::MinimumFOp::create(b, loc, x, y).getResult()
-           : what.isUnsigned ? arith::MinUIOp::create(b, loc, x, y).getResult()
-                             : arith::MinSIOp::create(b, loc, x, y).getResult();
-  case WindowReduce::Maximum:
-    return isFloat           ? arith::MaximumFOp::create(b, loc, x, y).getResult()
-           : what.isUnsigned ? arith::MaxUIOp::create(b, loc, x, y).getResult()
-                             : arith::MaxSIOp::create(b, loc, x, y).getResult();
-  }
-  llvm_unreachable("all kinds are handled");
 }
 
 Value WindowReduceEmitter::widened(OpBuilder &b, Value stored) {

@@ -18,9 +18,13 @@ namespace {
 constexpr double kHalfPi = 1.57079632679489661923;
 constexpr double kPi = 3.14159265358979323846;
 
-/// x = quadrant pi/2 + high + low, |high| <= pi/4 (a little more at the borders); only the lowest bits of the integer count.
+/// x = quadrant pi/2 + high + low, |high| <= pi/4 (a little more at the borders); only the lowest bits of the integer count. `low` is small beside
+/// `high` wherever that is not tiny.
 struct Reduced {
   Value high, low, quadrant;
+
+  /// (high + low)^2, rounded about once.
+  Value square(MathBuilder &b) const { return low ? b.fma(high, high, b.mulf(high, b.addf(low, low))) : b.mulf(high, high); }
 };
 
 /// pi/2 in three parts; arguments below `reach` have few enough quadrants n that x - n parts[0] is exact: a multiple of the last place of
@@ -33,20 +37,19 @@ constexpr Parts kWide = {{0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976
 
 const Parts &partsFor(MathBuilder &b, Value x) { return b.isF64(x) ? kWide : kNarrow; }
 
-/// For |x| < reach or NaN. `low` is what `high` was rounded by, if wanted; without it the angle is right to its last place.
+/// For |x| < reach or NaN, with `low` if wanted; without it the angle is right to its last place.
 Reduced reduceNear(MathBuilder &b, Value x, bool wantLow) {
   auto [c1, c2, c3] = partsFor(b, x).parts;
   auto [number, quadrant] = b.roundProductBiased(x, 0.63661977236758134308, /*times=*/0);
   Value r = b.fma(number, -c1, x);
   if (!wantLow)
     return {b.fma(number, -c3, b.fma(number, -c2, r)), {}, quadrant};
-  // r - n c2 with everything that is lost: of the product, of the sum (Knuth's).
+  // r - n c2 with everything that is lost: of the product, and of the sum (Dekker's: r is a multiple of parts[0]'s last place, which is above
+  // that of the product).
   Value product = b.mulf(number, -c2), lost = b.fma(number, -c2, b.negf(product));
-  Value sum = b.addf(r, product), back = b.subf(sum, r);
-  lost = b.addf(b.addf(b.subf(r, b.subf(sum, back)), b.subf(product, back)), lost);
-  lost = b.fma(number, -c3, lost);
-  Value high = b.addf(sum, lost);
-  return {high, b.addf(b.subf(sum, high), lost), quadrant};
+  Value sum = b.addf(r, product);
+  lost = b.addf(b.subf(product, b.subf(sum, r)), lost);
+  return {sum, b.fma(number, -c3, lost), quadrant};
 }
 
 /// 2/pi 2^(24 k) modulo 4 in three parts of at most 29 bits.
@@ -129,18 +132,15 @@ struct Waves {
   Value sine, cosine, quadrant;
 
   Waves(MathBuilder &b, Reduced reduced) : quadrant(reduced.quadrant) {
-    Value r = reduced.high, z = b.mulf(r, r);
+    Value r = reduced.high, z = reduced.square(b);
     Type type = r.getType();
     if (b.isF64(r)) {
-      // With what r was rounded by, and what 1 - z/2 is.
-      Value one = b.f(1.0, type), half = b.mulf(z, 0.5), down = b.subf(one, half);
       Value odd = b.poly(z, {-0.1666666666666663, 0.008333333333322063, -0.00019841269829542612, 2.7557313604527764e-06,
                              -2.5050745038045423e-08, 1.5896067523650042e-10});
-      Value even = b.poly(z, {0.041666666666666595, -0.0013888888888872975, 2.4801587288800025e-05, -2.755731416397642e-07,
-                              2.087569870858128e-09, -1.1358423521865225e-11});
-      sine = b.addf(r, b.fma(b.mulf(r, z), odd, b.fma(b.negf(half), reduced.low, reduced.low)));
-      Value rest = b.fma(b.mulf(z, z), even, b.negf(b.mulf(r, reduced.low)));
-      cosine = b.addf(down, b.addf(b.subf(b.subf(one, down), half), rest));
+      sine = b.addf(r, b.fma(b.mulf(r, z), odd, reduced.low));
+      // Each product adds what it was rounded by at the place of a smaller number.
+      cosine = b.poly(z, {1.0, -0.5, 0.041666666666666595, -0.0013888888888872975, 2.4801587288800025e-05, -2.755731416397642e-07,
+                          2.087569870858128e-09, -1.1358423521865225e-11});
       return;
     }
     sine = b.fma(b.mulf(r, z), b.poly(z, {-1.666666716e-01, 8.333329111e-03, -1.983929687e-04, 2.717940106e-06}), r);
@@ -178,21 +178,21 @@ Value tanF32(MathBuilder &b, Value x) {
   Value r = reduced.high, z = b.mulf(r, r);
   Value p = b.poly(z, {0.33333349227905273, 0.1333266645669937, 0.05406050756573677, 0.021275939419865608, 0.010858024470508099,
                        5.545491512748413e-05, 0.004395467694848776});
-  // r^3 p without what z was rounded by, and what the angle was.
+  // r^3 p without what z was rounded by, and the derivative times what the angle was.
   Value u = b.fma(z, p, b.mulf(b.fma(r, r, b.negf(z)), p));
   Value near = b.fma(r, u, r);
   Value rest = b.fma(r, u, b.fma(b.mulf(near, near), reduced.low, reduced.low));
   Value high = b.addf(r, rest), low = b.addf(b.subf(r, high), rest);
   // -1 / (high + low); where it is used, high is far from zero.
-  Value inverse;
+  Value one = b.f(1.0, x.getType()), inverse;
   if (b.canGuess(x.getType())) {
-    inverse = b.negf(b.roughly("rcp14", high));
-    inverse = b.fma(inverse, b.fma(high, inverse, b.f(1.0, x.getType())), inverse);
+    Value guess = b.roughly("rcp14", high), negative = b.negf(guess);
+    Value error = b.fma(negative, low, b.fma(negative, high, one));
+    inverse = b.fma(negative, b.fma(error, error, error), negative);
   } else {
     inverse = b.divf(b.f(-1.0, x.getType()), high);
+    inverse = b.fma(inverse, b.fma(low, inverse, b.fma(high, inverse, one)), inverse);
   }
-  Value error = b.fma(low, inverse, b.fma(high, inverse, b.f(1.0, x.getType())));
-  inverse = b.fma(inverse, error, inverse);
   Value isOdd = b.cmpi(CmpI::ne, b.andi(reduced.quadrant, 1), 0);
   return b.keepZero(x, b.select(isOdd, inverse, high));
 }

@@ -67,3 +67,20 @@ func.func private @line_in_f64(%x: tensor<12x45xf64>) -> tensor<12x44xf64> attri
   }) : (tensor<12x45xf64>, tensor<f64>) -> tensor<12x44xf64>
   return %0 : tensor<12x44xf64>
 }
+
+// Elements that lie apart: whole vectors of channels, of the elements that a window holds.
+// CHECK-LABEL: func.func private @spread_range
+// CHECK-SAME: millrace.emitter = "window_reduce", millrace.range_end = 16
+// CHECK: scf.for
+// CHECK: vector.load {{.*}} : memref<640xf32>, vector<8xf32>
+// CHECK: arith.addf {{.*}} : vector<8xf32>
+// CHECK: vector.maskedstore {{.*}} : memref<2560xf32>, vector<8xi1>, vector<8xf32>
+func.func private @spread(%x: tensor<2x4x4x20xf32>) -> tensor<2x8x8x20xf32> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{base_dilations = array<i64: 1, 2, 2, 1>, padding = dense<[[0, 0], [1, 2], [1, 2], [0, 0]]> : tensor<4x2xi64>, window_dimensions = array<i64: 1, 3, 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<2x4x4x20xf32>, tensor<f32>) -> tensor<2x8x8x20xf32>
+  return %0 : tensor<2x8x8x20xf32>
+}

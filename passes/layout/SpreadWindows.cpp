@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SpreadWindows.cpp - Windows without inserted zeros -----------------===//
+// Input:   %p = stablehlo.pad %g, 0, low = [0, 1, 1, 0], high = [0, 2, 2, 0], interior = [0, 1, 1, 0]
+//          %r = reduce_window(%p, 0) {add}, window 1x3x3x1: the gradient of mean pooling
+// Output:  %r = reduce_window(%g, 0) {add}, the same window, base_dilations 1x2x2x1, padding [[0, 0], [1, 2], [1, 2], [0, 0]]
+// Leaves alone pads that put nothing between elements, what is padded with other numbers than those that the reduction starts from, windows
+// along the last dimension and with distances of their own (kernels for them read rows as they lie in memory), unknown sizes.
+#include "passes/layout/Layout.h"
+#include "passes/layout/Passes.h"
+
+#include "dialects/stablehlo/TensorTypes.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::layout {
+
+#define GEN_PASS_DEF_SPREADWINDOWSPASS
+#include "passes/layout/Passes.h.inc"
+
+namespace {
+
+/// Fewer elements behind the windows are no vector.
+constexpr int64_t kFewChannels = 16;
+
+bool isOnes(std::optional<ArrayRef<int64_t>> values) {
+  return !values || llvm::all_of(*values, [](int64_t by) { return by == 1; });
+}
+
+/// Whether combining with the number `start` once more changes nothing, where the reduction begins with it.
+bool isNeutral(ReduceWindowOp op, Attribute start) {
+  Block &body = op.getBody().front();
+  Operation &step = body.front();
+  if (std::distance(body.begin(), body.end()) != 2 || step.getNumOperands() != 2 || body.getTerminator()->getOperand(0) != step.getResult(0) ||
+      step.getOperand(0) != body.getArgument(0) || step.getOperand(1) != body.getArgument(1))
+    return false;
+  if (isa<MaxOp, MinOp>(step))
+    return true;
+  auto number = dyn_cast<FloatAttr>(start);
+  return isa<AddOp>(step) && number && number.getValue().isPosZero();
+}
+
+bool isZeros(ArrayRef<int64_t> interior) {
+  return llvm::all_of(interior, [](int64_t by) { return by == 0; });
+}
+
+/// Elements that one place of a window has: dimensions from the last on that neither the window nor the padding touches.
+int64_t channelsOf(ReduceWindowOp op, PadOp pad) {
+  ArrayRef<int64_t> shape = typeOf(pad.getOperand()).getShape(), result = typeOf(op.getResult(0)).getShape();
+  int64_t channels = 1;
+  for (size_t dim = shape.size(); dim > 0; --dim) {
+    size_t d = dim - 1;
+    if (op.getWindowDimensions()[d] != 1 || shape[d] != result[d] || pad.getEdgePaddingLow()[d] != 0 || pad.getInteriorPadding()[d] != 0)
+      break;
+    channels *= shape[d];
+  }
+  return channels;
+}
+
+/// The padding before `op`, if windows can pass over it.
+PadOp passableInput(ReduceWindowOp op) {
+  auto pad = op.getInputs().size() == 1 ? op.getInputs()[0].getDefiningOp<PadOp>() : PadOp();
+  if (!pad || isZeros(pad.getInteriorPadding()))
+    return {};
+  if (!typeOf(pad.getOperand()).hasStaticShape() || !typeOf(op.getResult(0)).hasStaticShape())
+    return {};
+  // Distances would have to be multiplied.
+  if (!isOnes(op.getBaseDilations()) || !isOnes(op.getWindowDilations()))
+    return {};
+  // A second padding that cuts off what the first one added.
+  if (op.getPadding() && llvm::any_of(op.getPadding()->getValues<APInt>(), [](const APInt &by) { return by.isNegative(); }))
+    return {};
+  DenseElementsAttr between, start;
+  if (!matchPattern(pad.getPaddingValue(), m_Constant(&between)) || !matchPattern(op.getInitValues()[0], m_Constant(&start)) || between != start ||
+      !isNeutral(op, start.getSplatValue<Attribute>()))
+    return {};
+  return channelsOf(op, pad) >= kFewChannels ? pad : PadOp();
+}
+
+void passOver(ReduceWindowOp op, PadOp pad) {
+  Builder b(op.getContext());
+  size_t rank = pad.getInteriorPadding().size();
+  SmallVector<int64_t> padding(2 * rank, 0), spread;
+  if (auto own = op.getPadding())
+    for (auto [i, value] : llvm::enumerate(own->getValues<APInt>()))
+      padding[i] = value.getSExtValue();
+  for (size_t d = 0; d < rank; ++d) {
+    padding[2 * d] += pad.getEdgePaddingLow()[d];
+    padding[2 * d + 1] += pad.getEdgePaddingHigh()[d];
+    spread.push_back(pad.getInteriorPadding()[d] + 1);
+  }
+  op.getInputsMutable().assign(pad.getOperand());
+  op.setBaseDilationsAttr(b.getDenseI64ArrayAttr(spread));
+  op.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(rank), 2}, b.getI64Type()), padding));
+  if (pad->use_empty())
+    pad->erase();
+}
+
+struct SpreadWindows : impl::SpreadWindowsPassBase<SpreadWindows> {
+  void runOnOperation() override {
+    getOperation().walk([](ReduceWindowOp op) {
+      if (PadOp pad = passableInput(op))
+        passOver(op, pad);
+    });
+  }
+};
+
+} // namespace
+} // namespace millrace::layout
