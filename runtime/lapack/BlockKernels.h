@@ -166,6 +166,44 @@ struct BlockKernels {
   /// A square in scratch memory, rows of whole vectors; what lies behind a row's end is 0.
   static MILLRACE_INLINE int64_t rowLength(int64_t n) { return rowLengthOf<T>(n, lanes); }
 
+  /// a = u^T u, row by row, a matrix per lane; those beyond the last one are the last one.
+  static void choleskyInLanes(const T *a, T *factors, int *info, int64_t n, bool lower, int64_t count, T *scratch) {
+    auto place = [&](int64_t i, int64_t j) { return scratch + (i * n + j) * lanes; };
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = i; j < n; ++j) {
+        const T *from = a + (lower ? j * n + i : i * n + j);
+        T *to = place(i, j);
+#pragma clang loop unroll(full)
+        for (int64_t l = 0; l < lanes; ++l)
+          to[l] = from[(l < count ? l : count - 1) * n * n];
+      }
+    decltype(V{} > V{}) status = {};
+    for (int64_t i = 0; i < n; ++i) {
+      V pivot = load(place(i, i));
+      for (int64_t k = 0; k < i; ++k) {
+        V x = load(place(k, i));
+        pivot -= x * x;
+      }
+      status = ((status == 0) & ~(pivot > 0)) ? i + 1 : status;
+      V root = __builtin_elementwise_sqrt(pivot), over = T(1) / root;
+      store(root, place(i, i));
+      for (int64_t j = i + 1; j < n; ++j) {
+        V sum = load(place(i, j));
+        for (int64_t k = 0; k < i; ++k)
+          sum -= load(place(k, i)) * load(place(k, j));
+        store(sum * over, place(i, j));
+      }
+    }
+    for (int64_t l = 0; l < count; ++l) {
+      T *to = factors + l * n * n;
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j)
+          to[i * n + j] = lower ? (j <= i ? place(j, i)[l] : 0) : (j >= i ? place(i, j)[l] : 0);
+      if (info)
+        info[l] = int(status[l]);
+    }
+  }
+
   /// a = u^T u: rows of u from the first one down, a tile's at a time.
   static int cholesky(const T *a, T *factor, int64_t n, bool lower, T *scratch) {
     int64_t length = rowLength(n), used = (n + lanes - 1) / lanes * lanes;
@@ -447,7 +485,7 @@ struct BlockKernels {
     return lu.status;
   }
 
-  static Blocks<T> blocks() { return {lanes, solve, cholesky, lu}; }
+  static Blocks<T> blocks() { return {lanes, solve, cholesky, choleskyInLanes, lu}; }
 };
 
 } // namespace millrace::runtime::lapack

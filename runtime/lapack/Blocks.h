@@ -39,6 +39,9 @@ struct Blocks {
   /// a [n, n] -> its factor, zeros in the other triangle; 0 or the number (from 1) of the first pivot that is not positive. Only the
   /// triangle `lower` names is read. `scratch` holds squareScratch numbers; so for the next one.
   int (*cholesky)(const T *a, T *factor, int64_t n, bool lower, T *scratch);
+  /// The same of `count` small matrices one behind the other, at most as many as lanes, each of which is one; info may be null. `scratch`
+  /// holds n * n * lanes numbers.
+  void (*choleskyInLanes)(const T *a, T *factors, int *info, int64_t n, bool lower, int64_t count, T *scratch);
   /// a [m, n] -> lower and upper factor in one, row exchanges (from 1); 0 or the number of the first pivot that is 0.
   /// Large products are handed to `share`, if there is one: the numbers are the same.
   int (*lu)(const T *a, T *factors, int *exchanges, int64_t m, int64_t n, T *scratch, Share share);

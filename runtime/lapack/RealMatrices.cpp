@@ -13,6 +13,9 @@
 namespace millrace::runtime::lapack {
 namespace {
 
+/// Of matrices up to this size several run in the lanes of vectors.
+constexpr int64_t kSmall = 16;
+
 /// What forMatrices counts with, operations of the library on small matrices, for one matrix (or strip) here: they are cheaper, but none
 /// costs nothing.
 double costOf(double flops) { return flops / 8 + 80; }
@@ -88,6 +91,14 @@ Status cholesky(const CustomCall &call) {
   if (a.rows != a.cols || factor.rows != n || factor.cols != n)
     return invalidArgument("expects square matrices of one size");
   const Blocks<T> &best = blocks<T>();
+  if (n <= kSmall && a.count * 2 >= best.lanes) {
+    int64_t lanes = best.lanes;
+    return forMatrices((a.count + lanes - 1) / lanes, costOf(8 * (double(n) * n * n / 3 + double(n * n * lanes))), [&](int64_t begin, int64_t end) {
+      T *scratch = scratchOf<T>(n * n * lanes);
+      for (int64_t i = begin * lanes; i < std::min(end * lanes, a.count); i += lanes)
+        best.choleskyInLanes(a[i], factor[i], info.data ? info[i] : nullptr, n, lower, std::min(lanes, a.count - i), scratch);
+    });
+  }
   return forMatrices(a.count, costOf(double(n) * n * n / 3), [&](int64_t begin, int64_t end) {
     T *scratch = scratchOf<T>(best.squareScratch(n, n));
     for (int64_t i = begin; i < end; ++i) {

@@ -75,6 +75,19 @@ def test_cholesky(tmp_path):
         close(np.triu(lower, 1), np.zeros_like(a), dtype)
 
 
+@pytest.mark.parametrize("n", [1, 3, 8, 16, 17])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_small_cholesky(n, dtype, tmp_path):
+    """Matrices in the lanes of vectors and a rest of them; one that has no factor spoils nothing but its own. Both triangles."""
+    a = positive((37, n, n), dtype)
+    a[20, n // 2, n // 2] = -1
+    for symmetrize in (True, False):
+        lower = run(lambda x: jax.lax.linalg.cholesky(x, symmetrize_input=symmetrize), a, tmp_path=tmp_path, target="potrf_ffi")
+        assert np.isnan(lower[20][np.tril_indices(n)]).all()
+        rest = np.delete(np.arange(37), 20)
+        close(lower[rest], np.linalg.cholesky(a[rest].astype(np.float64)).astype(dtype), dtype)
+
+
 def test_cholesky_of_an_indefinite_matrix_is_nan(tmp_path):
     a = np.stack([-np.eye(4), np.eye(4)]).astype(np.float32)
     lower = run(jax.lax.linalg.cholesky, a, tmp_path=tmp_path)
