@@ -5,6 +5,7 @@
 #include "lowering/CacheKey.h"
 #include "lowering/Compile.h"
 #include "passes/vhlo/PortableArtifact.h"
+#include "runtime/base/Progress.h"
 #include "runtime/cache/CachedProgram.h"
 #include "runtime/embedding/Objects.h"
 
@@ -51,6 +52,8 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   for (auto &[name, value] : cacheKeyParts(*module, options))
     key.add(name, value);
   auto found = runtime::cachedProgram(**cache, key, [&]() -> runtime::StatusOr<runtime::Program> {
+    runtime::Progress progress("compiling " + module->getName().value_or("a program").str());
+    options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
     llvm::Expected<runtime::Program> program = compile(*module, options);
     if (program)
       return std::move(*program);

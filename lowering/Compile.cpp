@@ -83,7 +83,12 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
       options.onStop(stop, "", textOf(module));
   };
 
+  auto tell = [&](StringRef what) {
+    if (options.onProgress)
+      options.onProgress(what);
+  };
   auto run = [&](auto addPasses, StringRef stop) -> llvm::Error {
+    tell(stop == "fused" ? "fusion" : "simplification");
     PassManager pm(module.getContext(), ModuleOp::getOperationName());
     // Between passes only where someone looks at the stops: a third of the time of simplification.
     pm.enableVerifier(bool(options.onStop));
@@ -94,6 +99,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     dump(stop);
     return llvm::Error::success();
   };
+  tell("partitioning");
   calls::prepareCollectives(module);
   if (failed(lowering::dropShardings(module)))
     return llvm::createStringError("compilation stopped at 'partitioned'");

@@ -15,6 +15,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
+#include "runtime/base/Progress.h"
 #include "runtime/cache/CachedProgram.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -258,6 +259,8 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
                                         llvm::join(shardings.results, ";"));
   compiled->fingerprint = key.digest();
   auto found = rt::cachedProgram(**cache, key, [&]() -> rt::StatusOr<rt::Program> {
+    rt::Progress progress("compiling " + module->getName().value_or("a program").str());
+    options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
     llvm::Expected<rt::Program> program = compile(*module, options);
     if (!program)
       return session.error(llvm::toString(program.takeError()));

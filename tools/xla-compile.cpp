@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-compile.cpp - StableHLO in, program or any stop out ------------===//
 #include "lowering/Compile.h"
+#include "runtime/base/Progress.h"
 #include "tools/support/CompileCached.h"
 #include "tools/support/Explanation.h"
 #include "tools/support/Flags.h"
 #include "tools/support/MeshFlag.h"
-#include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
 #include "tools/support/Source.h"
 #include "tools/support/TextOutput.h"
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   if (emit == "stablehlo")
     stream << *module << "\n";
 
-  tools::Progress progress;
+  runtime::Progress progress;
   if (llvm::Expected<lowering::CpuTarget> cpu = lowering::CpuTarget::named(target))
     options.target = *cpu;
   else
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
   options.entry = entry.empty() ? findEntry(*module) : entry; // as xla-run, for the same cache entries
   options.fuse = !noFusion;
   options.fold = !noFold;
-  options.onProgress = [&](llvm::StringRef what) { progress.show(what); };
+  options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
   if (emit != "object" && emit != "stablehlo")
     options.onStop = [&](llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef content) {
       if (stop != emit)

@@ -6,6 +6,7 @@
 #include "lowering/Compile.h"
 #include "lowering/hlo/HloText.h"
 #include "passes/chlo/Passes.h"
+#include "runtime/base/Progress.h"
 #include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
@@ -135,6 +136,8 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
     key.add(name, value);
   auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
     CompileReport report;
+    runtime::Progress progress("compiling a step");
+    options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
     llvm::Expected<runtime::Program> program = compile(*module, options, &report);
     if (program) {
       size_t found = report.kernelsFromMemory + report.kernelsFromDisk;

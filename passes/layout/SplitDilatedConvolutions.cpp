@@ -62,7 +62,9 @@ public:
   void split() {
     Phase whole;
     whole.lhs = op.getLhs();
-    whole.kernel = op.getRhs();
+    whole.limits.assign(typeOf(op.getRhs()).getShape().begin(), typeOf(op.getRhs()).getShape().end());
+    whole.starts.assign(whole.limits.size(), 0);
+    whole.steps.assign(whole.limits.size(), 1);
     whole.dilation = lhsDilation;
     whole.padding = padding;
     op.getResult().replaceAllUsesWith(make(whole, 0));
@@ -72,7 +74,8 @@ public:
 private:
   /// What is left to compute after some dimensions were split.
   struct Phase {
-    Value lhs, kernel;
+    Value lhs;
+    SmallVector<int64_t> starts, limits, steps; ///< the elements of the kernel that meet it
     SmallVector<int64_t> dilation, padding;
     bool isEmpty = false; ///< no element of the kernel meets an element of the input
     SmallVector<int64_t> sizes; ///< of the result, for the dimensions split
@@ -89,7 +92,7 @@ private:
       next.sizes.push_back(outputs);
       return make(next, dim + 1);
     }
-    int64_t window = typeOf(phase.kernel).getDimSize(kernelDim), r = rhsDilation[dim], low = padding[2 * dim];
+    int64_t window = typeOf(op.getRhs()).getDimSize(kernelDim), r = rhsDilation[dim], low = padding[2 * dim];
     int64_t inputs = typeOf(op.getLhs()).getDimSize(dims.getInputSpatialDimensions()[dim]), count = ceilDiv(outputs, d);
     SmallVector<Value> parts;
     for (int64_t p = 0; p < std::min(d, outputs); ++p) {
@@ -105,7 +108,9 @@ private:
       } else {
         // A reversed window counts the kernel's elements from its end.
         int64_t start = reversal[dim] ? window - 1 - first - d * (taps - 1) : first;
-        next.kernel = sliced(phase.kernel, kernelDim, start, start + d * (taps - 1) + 1, taps == 1 ? 1 : d);
+        next.starts[kernelDim] = start;
+        next.limits[kernelDim] = start + d * (taps - 1) + 1;
+        next.steps[kernelDim] = taps == 1 ? 1 : d;
         int64_t before = -((p + first * r - low) / d);
         next.padding[2 * dim] = before;
         next.padding[2 * dim + 1] = count + r * (taps - 1) - before - inputs;
@@ -122,8 +127,9 @@ private:
     RankedTensorType type = typeOf(op.getResult()).clone(shape);
     if (phase.isEmpty)
       return ConstantOp::create(builder, op.getLoc(), cast<ElementsAttr>(builder.getZeroAttr(type)));
+    Value kernel = sliced(op.getRhs(), phase.starts, phase.limits, phase.steps);
     auto copy = cast<ConvolutionOp>(builder.clone(*op.getOperation()));
-    copy->setOperands({phase.lhs, phase.kernel});
+    copy->setOperands({phase.lhs, kernel});
     copy.setLhsDilationAttr(builder.getDenseI64ArrayAttr(phase.dilation));
     auto rows = RankedTensorType::get({int64_t(phase.sizes.size()), 2}, builder.getI64Type());
     copy.setPaddingAttr(DenseIntElementsAttr::get(rows, phase.padding));
@@ -131,15 +137,13 @@ private:
     return copy.getResult();
   }
 
-  Value sliced(Value value, int64_t dim, int64_t start, int64_t limit, int64_t step) {
+  Value sliced(Value value, ArrayRef<int64_t> starts, ArrayRef<int64_t> limits, ArrayRef<int64_t> steps) {
     RankedTensorType type = typeOf(value);
-    SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), steps(type.getRank(), 1), shape(type.getShape());
-    if (start == 0 && limit == limits[dim] && step == 1)
+    SmallVector<int64_t> shape;
+    for (auto [start, limit, step] : llvm::zip_equal(starts, limits, steps))
+      shape.push_back(ceilDiv(limit - start, step));
+    if (ArrayRef(shape) == type.getShape())
       return value;
-    starts[dim] = start;
-    limits[dim] = limit;
-    steps[dim] = step;
-    shape[dim] = ceilDiv(limit - start, step);
     return SliceOp::create(builder, op.getLoc(), type.clone(shape), value, builder.getDenseI64ArrayAttr(starts),
                            builder.getDenseI64ArrayAttr(limits), builder.getDenseI64ArrayAttr(steps));
   }
@@ -147,7 +151,7 @@ private:
   /// parts[p][.., q, ..] at position p + q * parts.size() of `dim`, cut to `size` positions.
   Value interleaved(ArrayRef<Value> parts, int64_t dim, int64_t size) {
     if (parts.size() == 1)
-      return sliced(parts[0], dim, 0, size, 1);
+      return cut(parts[0], dim, size);
     RankedTensorType type = typeOf(parts[0]);
     SmallVector<int64_t> wide(type.getShape());
     wide.insert(wide.begin() + dim + 1, 1);
@@ -158,7 +162,14 @@ private:
     Value joined = ConcatenateOp::create(builder, op.getLoc(), type.clone(wide), widened, dim + 1);
     SmallVector<int64_t> shape(type.getShape());
     shape[dim] *= parts.size();
-    return sliced(ReshapeOp::create(builder, op.getLoc(), type.clone(shape), joined), dim, 0, size, 1);
+    return cut(ReshapeOp::create(builder, op.getLoc(), type.clone(shape), joined), dim, size);
+  }
+
+  /// The first `size` positions of `dim`.
+  Value cut(Value value, int64_t dim, int64_t size) {
+    SmallVector<int64_t> limits(typeOf(value).getShape());
+    limits[dim] = size;
+    return sliced(value, SmallVector<int64_t>(limits.size(), 0), limits, SmallVector<int64_t>(limits.size(), 1));
   }
 
   ConvolutionOp op;

@@ -11,13 +11,13 @@
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
 #include "passes/xla/Passes.h"
+#include "runtime/base/Progress.h"
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
 #include "tools/support/LegalizeChlo.h"
 #include "tools/support/MeshFlag.h"
 #include "tools/support/PlantBug.h"
 #include "tools/support/ProfileReport.h"
-#include "tools/support/Progress.h"
 #include "tools/support/Reports.h"
 #include "tools/support/RunProgram.h"
 #include "tools/support/ShardedArrays.h"
@@ -192,7 +192,7 @@ LogicalResult giveXlaSemantics(ModuleOp module) {
 int runFile(const RunFileOptions &options) {
   auto opened = std::chrono::steady_clock::now();
   Session session;
-  Progress progress;
+  runtime::Progress progress;
   std::shared_ptr<const runtime::Program> program;
   std::vector<Array> hoisted;
   std::vector<std::vector<int64_t>> argumentShapes, resultShapes;
@@ -247,7 +247,7 @@ int runFile(const RunFileOptions &options) {
     compileOptions.fuse = options.fuse;
     compileOptions.relaxed = options.relaxed;
     compileOptions.threads = options.threads;
-    compileOptions.onProgress = [&](llvm::StringRef what) { progress.show(what); };
+    compileOptions.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
     CompileReport report;
     CacheUse cache = options.cacheDir == "off" ? CacheUse::Off : CacheUse::On;
     auto compiled = compileCached(*module, compileOptions, {cache, options.cacheDir, options.stats || options.time}, report);

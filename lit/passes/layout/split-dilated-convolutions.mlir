@@ -33,3 +33,15 @@ func.func @stays(%x: tensor<1x4x8xf32>, %k: tensor<3x8x8xf32>) -> (tensor<1x3x8x
   %1 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = [[0, 0]], lhs_dilate = [2], rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x8xf32>, tensor<3x8x8xf32>) -> tensor<1x3x8xf32>
   return %0, %1 : tensor<1x3x8xf32>, tensor<1x3x8xf32>
 }
+
+// Two dilated dimensions: each phase takes its elements of the kernel in one slice.
+// CHECK-LABEL: @two_dimensions
+// CHECK-DAG: stablehlo.slice %arg1 [0:3:2, 0:3:2, 0:4, 0:4] {{.*}} -> tensor<2x2x4x4xf32>
+// CHECK-DAG: stablehlo.slice %arg1 [0:3:2, 1:2, 0:4, 0:4] {{.*}} -> tensor<2x1x4x4xf32>
+// CHECK-DAG: stablehlo.slice %arg1 [1:2, 0:3:2, 0:4, 0:4] {{.*}} -> tensor<1x2x4x4xf32>
+// CHECK-DAG: stablehlo.slice %arg1 [1:2, 1:2, 0:4, 0:4] {{.*}} -> tensor<1x1x4x4xf32>
+// CHECK: return
+func.func @two_dimensions(%x: tensor<1x4x4x4xf32>, %k: tensor<3x3x4x4xf32>) -> tensor<1x8x8x4xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[2, 1], [2, 1]], lhs_dilate = [2, 2], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x4xf32>, tensor<3x3x4x4xf32>) -> tensor<1x8x8x4xf32>
+  return %0 : tensor<1x8x8x4xf32>
+}
