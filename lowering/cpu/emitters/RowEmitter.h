@@ -5,6 +5,7 @@
 #pragma once
 
 #include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/SumOfProducts.h"
 
 #include <map>
 
@@ -63,6 +64,7 @@ private:
   void emitGroups(Points &points);
   mlir::SmallVector<mlir::Value> nest(Points &points, mlir::ArrayRef<int> loops, const RowGroup &group, mlir::SmallVector<mlir::Value> carried);
   mlir::SmallVector<mlir::Value> sweep(PointEvaluator &row, const RowGroup &group, mlir::SmallVector<mlir::Value> carried);
+  bool addsProducts(const Node &node, mlir::Value accumulator, SumOfProducts &products) const;
   void step(mlir::MutableArrayRef<PointEvaluator> points, const RowGroup &group, mlir::MutableArrayRef<mlir::Value> carried);
   void columnPieces(PointEvaluator &row, mlir::Value begin, mlir::Value end, bool last);
   /// A piece of the lane atom: whole strips, and the rest if there is one and it is the last.

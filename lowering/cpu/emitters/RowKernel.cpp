@@ -215,6 +215,14 @@ void RowEmitter::askAhead(PointEvaluator &point, const RowGroup &group, int64_t 
   }
 }
 
+/// A matrix product's sum, which is rounded once per step as in kernels of its own (512x512 by a vector, 50 times: 0.54 to 0.46 ms).
+bool RowEmitter::addsProducts(const Node &node, Value accumulator, SumOfProducts &products) const {
+  std::string why;
+  Type type = getElementTypeOrSelf(accumulator.getType());
+  return target.fma && isa<VectorType>(accumulator.getType()) && (type.isF32() || type.isF64()) &&
+         succeeded(matchSumOfProducts(node, products, why)) && products.accType == type;
+}
+
 /// One vector (or scalar) of a sweep at each of `points`: all reductions' steps, kept values, outputs. Stores come after everything
 /// else, so that the computations of all points can take turns (InterleaveChains.h).
 void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const RowGroup &group, MutableArrayRef<Value> carried) {
@@ -238,10 +246,17 @@ void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const RowGroup &gr
         slot += carriedBy(*node, group);
         continue;
       }
-      SmallVector<Value> args = point.inputsOf(*node);
       unsigned results = node->op->getNumResults();
-      args.append(accumulators.begin() + slot, accumulators.begin() + slot + results);
-      SmallVector<Value> next = point.cloneBody(*node, args);
+      SmallVector<Value> next;
+      if (SumOfProducts products; addsProducts(*node, accumulators[slot], products)) {
+        Type type = accumulators[slot].getType();
+        Value x = point.broadcastTo(factorAt(point, products, products.a), type), y = point.broadcastTo(factorAt(point, products, products.b), type);
+        next = {accumulateProduct(point, x, y, accumulators[slot], target.fma)};
+      } else {
+        SmallVector<Value> args = point.inputsOf(*node);
+        args.append(accumulators.begin() + slot, accumulators.begin() + slot + results);
+        next = point.cloneBody(*node, args);
+      }
       for (unsigned i = 0; i < results; ++i) {
         Value before = accumulators[slot + i];
         Value after = point.broadcastTo(next[i], before.getType());
