@@ -2,7 +2,7 @@
 //===- CallRuntime.cpp - Sorts, scans, transforms by the runtime -----------===//
 // Input:   %s:2 = stablehlo.sort(%x, iota), dimension 1, by x ascending; stablehlo.fft %y, type = RFFT, length = [400]
 // Output:  %s:2 = stablehlo.custom_call @millrace_sort(%x) {dimension = 1, keys = [0], descending = [0], total = [0],
-//          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]}
+//          results = [0, -1]}; stablehlo.custom_call @millrace_fft(%y) {type = "RFFT", length = [400]} (FourierCalls.cpp)
 //          reduce_window over all elements before: stablehlo.custom_call @millrace_scan(%z, %init) {...}
 //          of several operations: the same along a dimension that has vectors behind it (ScanColumns.cpp)
 //          products with constant matrices that are zero nearly everywhere: FewTerms.cpp
@@ -106,23 +106,6 @@ void callSort(SortOp op) {
   for (Value input : inputs)
     if (Operation *maker = input.getDefiningOp(); maker && isOpTriviallyDead(maker))
       maker->erase();
-}
-
-void callFft(FftOp op) {
-  if (!hasStaticShapes(op))
-    return;
-  if (llvm::is_contained(op.getFftLength(), 0))
-    return;
-  OpBuilder b(op);
-  Type element = getElementTypeOrSelf(op.getOperand().getType());
-  if (auto complex = dyn_cast<ComplexType>(element))
-    element = complex.getElementType();
-  NamedAttribute config[] = {b.getNamedAttr("type", b.getStringAttr(stringifyFftType(op.getFftType()))),
-                             b.getNamedAttr("wide", b.getBoolAttr(element.isF64())),
-                             b.getNamedAttr("length", b.getDenseI64ArrayAttr(op.getFftLength()))};
-  auto call = callRuntime(b, op.getLoc(), "millrace_fft", op->getResultTypes(), op.getOperand(), config);
-  op->replaceAllUsesWith(call);
-  op.erase();
 }
 
 void callScan(ReduceWindowOp op) {

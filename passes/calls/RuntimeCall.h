@@ -15,6 +15,9 @@ bool hasStaticShapes(mlir::Operation *op);
 /// FewTerms.cpp: products with a constant matrix of zeros, mostly. False if `op` stays.
 bool callFewTerms(stablehlo::DotGeneralOp op);
 
+/// FourierCalls.cpp: transforms, along whatever axes.
+void callFft(stablehlo::FftOp op);
+
 /// RealMatrices.cpp: triangular systems, Cholesky and LU factors of f32 and f64.
 void callMatrices(mlir::Operation *op);
 

@@ -9,6 +9,7 @@
 #include "runtime/base/ThreadPool.h"
 #include "runtime/fft/Lines.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -73,7 +74,8 @@ public:
     bool isTogether = lines.inStep == 2 && lines.outStep == 2; // its points lie side by side
     if (isTogether && !isOdd && whole.run && points <= kLongRun && lines.lines >= kManyLines) {
       lines.plan = &whole;
-      return runGroups(lines, implementation<T>().transformRuns, lanes() / whole.run, whole.runScratch(lanes()));
+      int64_t together = lanes() / whole.run;
+      return runGroups(lines, implementation<T>().transformRuns, together, (lines.lines + together - 1) / together, whole.runScratch(lanes()));
     }
     if (!columnPlan || isOdd || (!(isTogether && fillsLanes) && points <= kLongColumn && lines.lines >= kManyLines)) {
       lines.plan = &whole;
@@ -115,11 +117,11 @@ private:
 
   static int32_t runInLanes(const Lines<T> &lines) {
     const Implementation<T> &implementation = fft::implementation<T>();
-    return runGroups(lines, implementation.transform, implementation.lanes, lines.plan->scratch(implementation.lanes));
+    return runGroups(lines, implementation.transform, implementation.lanes, lines.groups(implementation.lanes), lines.plan->scratch(implementation.lanes));
   }
 
   /// All groups of `together` lines, by all threads; `scratch` numbers for each thread.
-  static int32_t runGroups(const Lines<T> &lines, TransformGroups<T> transform, int64_t together, int64_t scratch) {
+  static int32_t runGroups(const Lines<T> &lines, TransformGroups<T> transform, int64_t together, int64_t groups, int64_t scratch) {
     struct Job {
       const Lines<T> &lines;
       TransformGroups<T> transform;
@@ -135,7 +137,6 @@ private:
     };
     double size = double(lines.plan->convolution ? 4 * lines.plan->convolution : lines.plan->n);
     uint64_t picoseconds = uint64_t(size * (std::log2(size + 1) + 4) * double(together) * 100);
-    int64_t groups = (lines.lines + together - 1) / together;
     ThreadPool &pool = ThreadPool::global();
     return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(groups))), piece, &job);
   }
@@ -170,8 +171,8 @@ private:
       T *joined = between + numbers, *scratch = joined + numbers;
       for (int64_t line = begin; line < end; ++line)
         plan.runLine(lines, line, between, joined, [&](Lines<T> parts) {
-          parts.overlaps = true;
-          implementation.transform(parts, 0, (parts.lines + implementation.lanes - 1) / implementation.lanes, scratch);
+          parts.mayOverwrite = true;
+          implementation.transform(parts, 0, parts.groups(implementation.lanes), scratch);
           return 0;
         });
       return 0;
@@ -226,7 +227,7 @@ enum class Type { FFT, IFFT, RFFT, IRFFT };
 template <typename T>
 class Transform {
 public:
-  Transform(Type type, const std::vector<int64_t> &lengths) : type(type) {
+  Transform(Type type, const std::vector<int64_t> &lengths, const std::vector<int64_t> &places) : type(type), places(places) {
     for (size_t i = 0; i < lengths.size(); ++i)
       axes.push_back(std::make_unique<AxisPlan<T>>(lengths[i], isReal() && i + 1 == lengths.size()));
   }
@@ -234,6 +235,7 @@ public:
   Status run(const CustomCall &call) {
     const TensorView &x = call.arguments[0], &y = call.results[0];
     size_t rank = y.dims.size(), first = rank - axes.size();
+    auto place = [&](size_t i) { return places.empty() ? first + i : size_t(places[i]); };
     if (y.elements() == 0)
       return Status();
     const T *from = static_cast<const T *>(x.data);
@@ -250,7 +252,7 @@ public:
     }
     const std::vector<int64_t> &dims = type == Type::RFFT ? y.dims : x.dims;
     for (size_t i = axes.size() - (isReal() ? 1 : 0); i-- > 0 && !code; from = to)
-      code = complexAxis(from, to, dims, first + i, *axes[i], isInverse);
+      code = complexAxis(from, to, dims, place(i), *axes[i], isInverse);
     if (type == Type::IRFFT && !code)
       code = realAxis(from, static_cast<T *>(y.data), y.elements() / axes.back()->length, false);
     return code == 0 ? Status() : resourceExhausted("no memory for the transform");
@@ -290,26 +292,33 @@ private:
   }
 
   Type type;
+  std::vector<int64_t> places; ///< of the axes; empty: the last ones
   std::vector<std::unique_ptr<AxisPlan<T>>> axes;
 };
 
 template <typename T>
-CustomCallHandler handlerOf(Type type, const std::vector<int64_t> &lengths, DType real, DType complex) {
-  auto transform = std::make_shared<Transform<T>>(type, lengths);
+CustomCallHandler handlerOf(Type type, const std::vector<int64_t> &lengths, const std::vector<int64_t> &places, DType real, DType complex) {
+  auto transform = std::make_shared<Transform<T>>(type, lengths, places);
   return [=](const CustomCall &call) -> Status {
     bool fits = call.arguments.size() == 1 && call.results.size() == 1 && call.arguments[0].dims.size() >= lengths.size() &&
                 call.arguments[0].dtype == (type == Type::RFFT ? real : complex) &&
                 call.results[0].dtype == (type == Type::IRFFT ? real : complex) &&
                 call.results[0].dims.size() == call.arguments[0].dims.size();
-    for (size_t i = 0; fits && i < call.arguments[0].dims.size(); ++i) {
-      size_t rank = call.arguments[0].dims.size(), position = i + lengths.size() - rank;
-      int64_t length = i + lengths.size() < rank ? call.arguments[0].dims[i] : lengths[position];
-      int64_t half = i + 1 == rank ? length / 2 + 1 : length;
-      fits = call.arguments[0].dims[i] == (type == Type::IRFFT ? half : length) &&
-             call.results[0].dims[i] == (type == Type::RFFT ? half : length);
+    if (fits) {
+      // What the transform reads and writes: sizes of whole axes, of half a spectrum's last one.
+      size_t rank = call.arguments[0].dims.size(), first = rank - lengths.size();
+      std::vector<int64_t> whole = call.arguments[0].dims;
+      for (size_t i = 0; fits && i < lengths.size(); ++i) {
+        size_t place = places.empty() ? first + i : size_t(places[i]);
+        if ((fits = place < rank))
+          whole[place] = lengths[i];
+      }
+      std::vector<int64_t> half = whole;
+      half.back() = half.back() / 2 + 1;
+      fits = fits && call.arguments[0].dims == (type == Type::IRFFT ? half : whole) && call.results[0].dims == (type == Type::RFFT ? half : whole);
     }
     if (!fits)
-      return invalidArgument("expects one operand and one result whose last axes have the lengths of the transform");
+      return invalidArgument("expects one operand and one result whose transformed axes have the lengths of the transform");
     try {
       return transform->run(call);
     } catch (const std::bad_alloc &) {
@@ -328,7 +337,7 @@ StatusOr<CustomCallHandler> makeFft(const CustomCallStep &step) {
         return &attribute;
     return nullptr;
   };
-  const Attribute *type = find("type"), *length = find("length"), *wide = find("wide");
+  const Attribute *type = find("type"), *length = find("length"), *wide = find("wide"), *axes = find("axes");
   const char *const names[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
   for (int i = 0; i < 4; ++i) {
     if (!type || !length || length->ints.empty() || type->string != names[i])
@@ -336,9 +345,16 @@ StatusOr<CustomCallHandler> makeFft(const CustomCallStep &step) {
     for (int64_t n : length->ints)
       if (n < 1)
         return invalidArgument("millrace_fft expects lengths of at least 1");
+    std::vector<int64_t> places = axes ? axes->ints : std::vector<int64_t>();
+    if (axes) {
+      std::vector<int64_t> sorted = places;
+      std::sort(sorted.begin(), sorted.end());
+      if (i > 1 || places.size() != length->ints.size() || sorted.front() < 0 || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+        return invalidArgument("millrace_fft expects as many different axes as lengths, and none of real transforms");
+    }
     if (wide && !wide->ints.empty() && wide->ints[0])
-      return fft::handlerOf<double>(fft::Type(i), length->ints, DType::F64, DType::C128);
-    return fft::handlerOf<float>(fft::Type(i), length->ints, DType::F32, DType::C64);
+      return fft::handlerOf<double>(fft::Type(i), length->ints, places, DType::F64, DType::C128);
+    return fft::handlerOf<float>(fft::Type(i), length->ints, places, DType::F32, DType::C64);
   }
   return invalidArgument("millrace_fft expects the attributes type (FFT, IFFT, RFFT or IRFFT) and length");
 }

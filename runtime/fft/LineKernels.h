@@ -251,18 +251,29 @@ struct Group {
 
   const Lines<T> &job;
   int64_t count = lanes; ///< lines of this group
+  int64_t first = 0;     ///< the first one's number
   const T *in[lanes];
   T *out[lanes];
   bool sideBySide = false, outSideBySide = false;
-  int64_t turnsOf = 0; ///< the first line's place among the turns
+  int64_t done = 0; ///< lines at the begin that the group before writes; side by side only
 
   Group(const Lines<T> &lines, int64_t group) : job(lines) {
-    int64_t first = group * lanes;
-    if (job.overlaps && first + lanes > job.lines && job.lines >= lanes)
-      first = job.lines - lanes;
-    turnsOf = first;
+    int64_t o = 0, i = 0;
+    if (job.areColumns(lanes)) {
+      int64_t blocks = (job.inner + lanes - 1) / lanes;
+      o = group / blocks, i = (group - o * blocks) * lanes;
+      if (i + lanes > job.inner) {
+        done = job.mayOverwrite ? 0 : i + lanes - job.inner;
+        i = job.inner - lanes;
+      }
+      first = o * job.inner + i;
+    } else {
+      first = group * lanes;
+      if (job.mayOverwrite && first + lanes > job.lines && job.lines >= lanes)
+        first = job.lines - lanes;
+      o = first / job.inner, i = first - o * job.inner; // divisions take as long as a short line
+    }
     count = job.lines - first < lanes ? job.lines - first : lanes;
-    int64_t o = first / job.inner, i = first - o * job.inner; // divisions take as long as a short line
     bool isWhole = count == lanes && i + lanes <= job.inner;
     const T *firstIn = job.in + o * job.inOuter + i * job.inInner;
     T *firstOut = job.out + o * job.outOuter + i * job.outInner;
@@ -281,6 +292,19 @@ struct Group {
       }
     }
     sideBySide = isWhole && job.inInner == 2, outSideBySide = isWhole && job.outInner == 2;
+  }
+
+  /// One point of lines side by side.
+  MILLRACE_INLINE void storeColumns(Number x, T *at) const {
+    V low = joinLow(x.re, x.im, Sequence()), high = joinHigh(x.re, x.im, Sequence());
+    if (!done) {
+      store(low, at), store(high, at + lanes);
+      return;
+    }
+    T both[2 * lanes];
+    store(low, both), store(high, both + lanes);
+    for (int64_t i = 2 * done; i < 2 * lanes; ++i)
+      at[i] = both[i];
   }
 
   /// Contiguous lines of `numbers` real numbers: visit(i, vector) for all i.
@@ -355,8 +379,7 @@ struct Group {
       int64_t at = k * job.outStep;
       Number x = from.load(k);
       if (outSideBySide) {
-        store(joinLow(x.re, x.im, Sequence()), out[0] + at);
-        store(joinHigh(x.re, x.im, Sequence()), out[0] + at + lanes);
+        storeColumns(x, out[0] + at);
         continue;
       }
       for (int64_t l = 0; l < count; ++l)
@@ -407,13 +430,13 @@ struct Group {
       return;
     }
     for (int64_t next = 0; next < m; next += block) {
-      int64_t first = next + block <= m ? next : m - block; // some once more rather than one by one
+      int64_t place = next + block <= m ? next : m - block; // some once more rather than one by one
       V rows[radix][lanes];
       for (int k = 0; k < radix; ++k) {
         V turned[lanes];
 #pragma clang loop unroll(full)
         for (int l = 0; l < lanes; ++l)
-          turned[l] = load(in[l] + 2 * (first + m * k));
+          turned[l] = load(in[l] + 2 * (place + m * k));
         exchangeAll<lanes / 2>(turned);
 #pragma clang loop unroll(full)
         for (int l = 0; l < lanes; ++l)
@@ -423,14 +446,14 @@ struct Group {
         Number x[radix];
         for (int k = 0; k < radix; ++k)
           x[k] = given(rows[k][2 * i], rows[k][2 * i + 1]);
-        combine(first + i, x);
+        combine(place + i, x);
       }
     }
   }
 
   template <int radix>
   void lastPass(const LinePlan<T> &plan, Place from, bool isSwapped) const {
-    int64_t n = plan.n, stride = n / radix, group = job.turns ? turnsOf : 0;
+    int64_t n = plan.n, stride = n / radix, group = job.turns ? first : 0;
     T scale = job.scale;
     auto combine = [&](int64_t q, Number *x) MILLRACE_INLINE_LAMBDA {
       for (int k = 0; k < radix; ++k)
@@ -452,20 +475,17 @@ struct Group {
       for (int64_t q = 0; q < stride; ++q) {
         Number x[radix];
         combine(q, x);
-        for (int j = 0; j < radix; ++j) {
-          T *at = out[0] + (q + stride * j) * job.outStep;
-          store(joinLow(x[j].re, x[j].im, Sequence()), at);
-          store(joinHigh(x[j].re, x[j].im, Sequence()), at + lanes);
-        }
+        for (int j = 0; j < radix; ++j)
+          storeColumns(x[j], out[0] + (q + stride * j) * job.outStep);
       }
       return;
     }
     for (int64_t next = 0; next < stride; next += block) {
-      int64_t first = next + block <= stride ? next : stride - block;
+      int64_t place = next + block <= stride ? next : stride - block;
       V rows[radix][lanes];
       for (int64_t i = 0; i < block; ++i) {
         Number x[radix];
-        combine(first + i, x);
+        combine(place + i, x);
         for (int j = 0; j < radix; ++j)
           rows[j][2 * i] = x[j].re, rows[j][2 * i + 1] = x[j].im;
       }
@@ -478,7 +498,7 @@ struct Group {
         // Lines beyond the last one are the last one.
 #pragma clang loop unroll(full)
         for (int l = 0; l < lanes; ++l)
-          store(turned[l], out[l] + 2 * (first + stride * j));
+          store(turned[l], out[l] + 2 * (place + stride * j));
       }
     }
   }
@@ -502,7 +522,7 @@ struct Group {
     }
   }
 
-  void turn(Place z, int64_t first) const {
+  void turn(Place z) const {
     int64_t n = job.plan->n;
     const T *re = job.turns, *im = re + n * job.lines;
     for (int64_t k = 0; k < n; ++k) {
@@ -529,18 +549,18 @@ struct Group {
     else
       fetch(plan, from, spare);
     int64_t stride = starts ? plan.radices[0] : 1;
-    Place done = plan.convolution ? transform(plan, from, spare)
+    Place result = plan.convolution ? transform(plan, from, spare)
                                   : mixedRadix(plan, plan.radices, n, from, spare, starts, plan.radices.size() - ends, stride);
     if (ends)
-      return finish(plan, done, job.swapOut != (job.ends == Ends::RealOut));
+      return finish(plan, result, job.swapOut != (job.ends == Ends::RealOut));
     if (job.turns)
-      turn(done, turnsOf);
+      turn(result);
     switch (job.ends) {
-    case Ends::Complex: return storeComplex(done, n);
-    case Ends::RealIn: splitReal(plan, done); return storeComplex(done, n + 1);
-    case Ends::RealOut: return storeComplex(done.swapped(), n);
-    case Ends::OddReal: return storeComplex(done, n / 2 + 1);
-    case Ends::OddOut: return storeRows(n, [&](int64_t k) { return done.im[k] * job.scale; });
+    case Ends::Complex: return storeComplex(result, n);
+    case Ends::RealIn: splitReal(plan, result); return storeComplex(result, n + 1);
+    case Ends::RealOut: return storeComplex(result.swapped(), n);
+    case Ends::OddReal: return storeComplex(result, n / 2 + 1);
+    case Ends::OddOut: return storeRows(n, [&](int64_t k) { return result.im[k] * job.scale; });
     }
   }
 

@@ -52,7 +52,13 @@ struct Lines {
   int64_t outOuter = 0, outInner = 0, outStep = 2;
   bool swapIn = false, swapOut = false; ///< real and imaginary parts exchanged: an inverse transform does both
   T scale = 1;
-  bool overlaps = false; ///< the last group takes lines of the one before rather than be short: input and output are apart, one thread does all
+  bool mayOverwrite = false; ///< a group may write lines of the one before once more: input and output are apart, one thread does all
+  /// Neighbouring lines lie side by side, enough of them for a group: none then goes over the end of such neighbours, the last one takes
+  /// some that the one before has, too.
+  bool areColumns(int64_t lanes) const { return inInner == 2 && outInner == 2 && inner >= lanes; }
+  int64_t groups(int64_t lanes) const {
+    return areColumns(lanes) ? lines / inner * ((inner + lanes - 1) / lanes) : (lines + lanes - 1) / lanes;
+  }
   /// Point k of line l is multiplied by number k * lines + l of these; real parts, then imaginary ones. May be null.
   const T *turns = nullptr;
 };

@@ -94,6 +94,25 @@ func.func @fft(%x: tensor<3x8x12xf64>) -> tensor<3x8x7xcomplex<f64>> {
 
 // -----
 
+// Transposed, transformed and transposed back: the axes of the operand itself. A user who wants another order keeps the transposes.
+// CHECK-LABEL: func.func @fft_of_other_axes
+// CHECK: %[[Y:.*]] = stablehlo.custom_call @millrace_fft(%arg0) {mhlo.backend_config = {axes = array<i64: 2, 0>, length = array<i64: 6, 4>, type = "IFFT", wide = false}} : (tensor<4x5x6xcomplex<f32>>) -> tensor<4x5x6xcomplex<f32>>
+// CHECK: %[[T:.*]] = stablehlo.transpose %arg0, dims = [2, 1, 0]
+// CHECK: %[[Z:.*]] = stablehlo.custom_call @millrace_fft(%[[T]]) {mhlo.backend_config = {length = array<i64: 4>, type = "FFT", wide = false}}
+// CHECK: %[[B:.*]] = stablehlo.transpose %[[Z]], dims = [0, 2, 1]
+// CHECK: return %[[Y]], %[[B]]
+func.func @fft_of_other_axes(%x: tensor<4x5x6xcomplex<f32>>) -> (tensor<4x5x6xcomplex<f32>>, tensor<6x4x5xcomplex<f32>>) {
+  %0 = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<4x5x6xcomplex<f32>>) -> tensor<5x6x4xcomplex<f32>>
+  %1 = stablehlo.fft %0, type = IFFT, length = [6, 4] : (tensor<5x6x4xcomplex<f32>>) -> tensor<5x6x4xcomplex<f32>>
+  %2 = stablehlo.transpose %1, dims = [2, 0, 1] : (tensor<5x6x4xcomplex<f32>>) -> tensor<4x5x6xcomplex<f32>>
+  %3 = stablehlo.transpose %x, dims = [2, 1, 0] : (tensor<4x5x6xcomplex<f32>>) -> tensor<6x5x4xcomplex<f32>>
+  %4 = stablehlo.fft %3, type = FFT, length = [4] : (tensor<6x5x4xcomplex<f32>>) -> tensor<6x5x4xcomplex<f32>>
+  %5 = stablehlo.transpose %4, dims = [0, 2, 1] : (tensor<6x5x4xcomplex<f32>>) -> tensor<6x4x5xcomplex<f32>>
+  return %2, %5 : tensor<4x5x6xcomplex<f32>>, tensor<6x4x5xcomplex<f32>>
+}
+
+// -----
+
 // Sums of at least a few thousand numbers; narrow integers are a kernel's.
 // CHECK-LABEL: func.func @running_sums
 // CHECK: stablehlo.custom_call @millrace_scan(%arg0, %{{.*}}) {mhlo.backend_config = {dimension = 1 : i64, reduction = "add", reverse = true}} : (tensor<64x100xf32>, tensor<f32>) -> tensor<64x100xf32>
