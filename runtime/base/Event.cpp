@@ -16,8 +16,10 @@ Event Event::ready(Status status) {
 }
 
 void Event::beginWork() const {
-  if (state && state->worker)
-    state->worker->begin();
+  // The work may be done before begin() returns, and its callbacks destroy the event that they were given to.
+  const std::shared_ptr<State> kept = state;
+  if (kept && kept->worker)
+    kept->worker->begin();
 }
 
 bool Event::isReady() const {
@@ -30,21 +32,25 @@ bool Event::isReady() const {
 Status Event::await() const {
   if (!state)
     return Status();
-  while (state->worker && !state->done.load(std::memory_order_acquire) && state->worker->workOnce()) {
+  if (state->done.load(std::memory_order_acquire))
+    return state->status;
+  const std::shared_ptr<State> kept = state; // as in beginWork()
+  while (kept->worker && !kept->done.load(std::memory_order_acquire) && kept->worker->workOnce()) {
   }
-  if (!state->done.load(std::memory_order_acquire)) {
-    std::unique_lock lock(state->mutex);
-    state->changed.wait(lock, [&] { return state->done.load(std::memory_order_acquire); });
+  if (!kept->done.load(std::memory_order_acquire)) {
+    std::unique_lock lock(kept->mutex);
+    kept->changed.wait(lock, [&] { return kept->done.load(std::memory_order_acquire); });
   }
-  return state->status;
+  return kept->status;
 }
 
 bool Event::awaitFor(double seconds) const {
+  const std::shared_ptr<State> kept = state; // as in beginWork()
   if (isReady())
     return true;
-  std::unique_lock lock(state->mutex);
-  return state->changed.wait_for(lock, std::chrono::duration<double>(seconds),
-                                 [&] { return state->done.load(std::memory_order_acquire); });
+  std::unique_lock lock(kept->mutex);
+  return kept->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                [&] { return kept->done.load(std::memory_order_acquire); });
 }
 
 void Event::onReady(std::function<void(const Status &)> callback) const {

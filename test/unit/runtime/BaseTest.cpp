@@ -129,9 +129,12 @@ struct Eager : Event::Worker {
     std::unique_ptr<EventSource> last = std::move(source);
     last->set();
     last.reset();
+    if (later)
+      std::exchange(later, nullptr)();
     wasAliveAfterSet = !isGone;
   }
   bool &isGone;
+  std::function<void()> later; ///< what a callback on another thread does
   std::unique_ptr<EventSource> source;
   inline static bool wasAliveAfterSet;
 };
@@ -151,6 +154,48 @@ TEST(Event, CallbacksMayDestroyTheEvent) {
     delete event;
     EXPECT_EQ(status.message(), "a message that is too long to lie inside of a string");
   });
+}
+
+/// Sets its event while somebody waits for it.
+struct Helpful : Event::Worker {
+  explicit Helpful(bool &isGone) : isGone(isGone) {}
+  ~Helpful() override { isGone = true; }
+  bool workOnce() override {
+    std::unique_ptr<EventSource> last = std::move(source);
+    last->set(internalError("a message that is too long to lie inside of a string"));
+    last.reset();
+    wasAliveAfterSet = !isGone;
+    return true;
+  }
+  bool &isGone;
+  std::unique_ptr<EventSource> source;
+  inline static bool wasAliveAfterSet;
+};
+
+TEST(Event, CallbacksMayDestroyTheEventThatTheirThreadWaitsFor) {
+  bool isGone = false;
+  auto worker = std::make_shared<Helpful>(isGone);
+  worker->source = std::make_unique<EventSource>(worker);
+  auto *event = new Event(worker->source->event());
+  worker.reset();
+  event->onReady([&](const Status &) { delete event; });
+  EXPECT_EQ(event->await().message(), "a message that is too long to lie inside of a string");
+  EXPECT_TRUE(Helpful::wasAliveAfterSet);
+  EXPECT_TRUE(isGone);
+
+  // Whoever only looks lets the work begin.
+  for (bool isTimed : {false, true}) {
+    isGone = false;
+    auto eager = std::make_shared<Eager>(isGone);
+    eager->source = std::make_unique<EventSource>(eager);
+    Event kept = eager->source->event();
+    event = new Event(kept);
+    eager->later = [&] { delete event, kept = Event(); };
+    eager.reset();
+    isTimed ? event->awaitFor(60) : event->isReady();
+    EXPECT_TRUE(Eager::wasAliveAfterSet);
+    EXPECT_TRUE(isGone);
+  }
 }
 
 TEST(Event, CallbacksMayDestroyTheSource) {
