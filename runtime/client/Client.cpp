@@ -16,12 +16,20 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kAtOnce = std::chrono::microseconds(20);
 constexpr int kManyWaits = 4;
 
+/// While this thread runs a task of some device.
+struct InsideTask {
+  InsideTask() { ++depth; }
+  InsideTask(const InsideTask &) = delete;
+  ~InsideTask() { --depth; }
+  static inline thread_local int depth = 0;
+};
+
 } // namespace
 
 /// Waking the thread costs its client more than 10 microseconds, and whoever works on its processor as much. So clients that have waited at
 /// once for what they launched, several times in a row, are left to compute it themselves; the thread is woken when somebody looks at an
 /// event without waiting, or launches more.
-/// The thread holds its queue, not the device: the last reference to a client may go away on a device's own thread.
+/// The thread holds its queue, not the device: the last reference to a client may go away in a task, on any thread.
 struct Device::Queue final : Event::Worker {
   struct Task {
     std::function<void()> run;
@@ -45,8 +53,7 @@ struct Device::Queue final : Event::Worker {
         return;
       std::function<void()> task = self->takeFirst();
       lock.unlock();
-      task();
-      task = nullptr;
+      runAndDrop(task);
       lock.lock();
       self->busy = false;
       self->changed.notify_all();
@@ -63,8 +70,7 @@ struct Device::Queue final : Event::Worker {
       waits = Clock::now() - tasks.front().when < kAtOnce ? waits + 1 : 0;
       task = takeFirst();
     }
-    task();
-    task = nullptr;
+    runAndDrop(task);
     finishOnOtherThread();
     return true;
   }
@@ -77,6 +83,12 @@ struct Device::Queue final : Event::Worker {
         return;
     }
     changed.notify_all();
+  }
+
+  static void runAndDrop(std::function<void()> &task) {
+    InsideTask inside;
+    task();
+    task = nullptr;
   }
 
   std::function<void()> takeFirst() {
@@ -117,7 +129,8 @@ Device::~Device() {
     return;
   std::thread thread = std::move(queue->thread);
   lock.unlock();
-  if (thread.get_id() == std::this_thread::get_id())
+  // A task whose callbacks gave up the client cannot wait for its own end, nor for other devices, which may have to meet its own.
+  if (InsideTask::depth)
     thread.detach();
   else
     thread.join();
@@ -154,7 +167,10 @@ bool Device::tryInline(const std::function<void()> &task) {
     queue->busy = true;
   }
   std::shared_ptr<Queue> held = queue;
-  task();
+  {
+    InsideTask inside;
+    task();
+  }
   held->finishOnOtherThread();
   return true;
 }

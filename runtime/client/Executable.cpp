@@ -61,6 +61,9 @@ std::optional<std::pair<size_t, size_t>> donatedTwice(const std::vector<BufferPt
   return found == order.end() ? std::nullopt : std::optional(std::pair(*found, *std::next(found)));
 }
 
+/// Held while an execution whose devices meet is enqueued: two of them stand in the same order in all queues, or both would wait for ever.
+std::mutex meetings;
+
 } // namespace
 
 struct Executable::State {
@@ -169,6 +172,7 @@ private:
         // Overwriting needs: the caller gave it up, and nobody else reads it or owns the memory.
         if (consumed[spec.aliasArgument] && argument.use_count() == 1 && argument->storage.use_count() == 1 &&
             argument->storage->isMutable()) {
+          std::atomic_thread_fence(std::memory_order_acquire); // whoever read it has let go of it: use_count() alone orders nothing
           storages[r] = argument->storage;
         } else {
           StatusOr<std::shared_ptr<Storage>> copy = Storage::allocate(allocator, argument->storage->size());
@@ -344,8 +348,12 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
 
   double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
   std::shared_ptr<RunContext> context;
-  if (state->plan->meetsOthers)
+  std::unique_lock inOrder(meetings, std::defer_lock);
+  if (state->plan->meetsOthers) {
     context = std::make_shared<RunContext>(p.numReplicas, p.numPartitions, timeout);
+    if (devices.size() > 1)
+      inOrder.lock();
+  }
   static std::atomic<int64_t> executions{0};
   int64_t number = ++executions;
   const uint64_t execution[2] = {client->rngSeed, client->executions++};

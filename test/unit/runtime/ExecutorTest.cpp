@@ -653,6 +653,84 @@ TEST(Executor, CollectivesOverEightDevices) {
   }
 }
 
+// Executions whose devices meet stand in one order in all queues, however many threads launch them: else two wait for each other.
+TEST(Executor, ThreadsLaunchProgramsThatMeet) {
+  const uint32_t n = 8;
+  auto client = makeClient(n, 10);
+  auto executable = client->load(allReduce(n, CollectiveStep::Kind::AllReduce, {4}, {4}).program);
+  ASSERT_TRUE(executable.ok()) << executable.status().toString();
+  std::vector<std::vector<BufferPtr>> arguments;
+  for (uint32_t d = 0; d < n; ++d)
+    arguments.push_back({toDevice<float>(*client, DType::F32, {4}, {1, 2, 3, 4}, d)});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      std::vector<Event> done;
+      for (int i = 0; i < 200 && !::testing::Test::HasFailure(); ++i) {
+        auto result = (*executable)->execute(arguments);
+        ASSERT_TRUE(result.ok()) << result.status().toString();
+        done.insert(done.end(), result->done.begin(), result->done.end());
+        if (i % 4 != 3)
+          continue;
+        Status status = whenAll(done).await();
+        EXPECT_TRUE(status.ok()) << status.toString();
+        done.clear();
+      }
+    });
+  for (std::thread &t : threads)
+    t.join();
+}
+
+// The last references to a client go away in a callback, which runs where the work was done: on a thread that waits for it, on the
+// device's own, on one of several devices.
+TEST(Executor, CallbacksMayGiveUpTheClient) {
+  struct Held {
+    std::shared_ptr<Client> client;
+    std::shared_ptr<Executable> executable;
+    std::vector<std::vector<BufferPtr>> arguments, results;
+  };
+  for (uint32_t devices : {1, 3})
+    for (bool waits : {true, false})
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        auto *held = new Held;
+        held->client = makeClient(devices);
+        Builder b = devices > 1 ? allReduce(devices, CollectiveStep::Kind::AllReduce, {3}, {3}) : addTwice(3);
+        for (Step &s : b.main().steps)
+          if (auto *kernel = std::get_if<KernelStep>(&s.body))
+            kernel->picosecondsPerIteration = 1'000'000'000; // much work, so that nothing runs at the launch
+        auto executable = held->client->load(b.program);
+        ASSERT_TRUE(executable.ok()) << executable.status().toString();
+        held->executable = *executable;
+        for (uint32_t d = 0; d < devices; ++d)
+          held->arguments.emplace_back(b.program.arguments.size(), toDevice<float>(*held->client, DType::F32, {3}, {1, 2, 3}, d));
+        if (devices == 1)
+          for (int i = 0; i < 20; ++i) // from now on the work is left to those who wait
+            EXPECT_TRUE((*held->executable->execute(held->arguments)).done[0].await().ok());
+        auto result = held->executable->execute(held->arguments);
+        ASSERT_TRUE(result.ok());
+        held->results = std::move(result->results);
+        Event done = result->done[0];
+        result = StatusOr<ExecuteResult>(ExecuteResult());
+        *executable = nullptr;
+        EventSource gone;
+        auto giveUp = [held, gone](const Status &) {
+          delete held;
+          gone.set();
+        };
+        Event value = held->results[0][0]->ready();
+        done.onReady(giveUp);
+        std::thread waiting([&] {
+          if (waits)
+            EXPECT_TRUE(value.await().ok());
+        });
+        if (!gone.event().awaitFor(60)) {
+          std::fprintf(stderr, "a device waits for itself\n");
+          std::abort(); // its thread never ends
+        }
+        waiting.join();
+      }
+}
+
 // One device fails before the collective: the others get an error that names it, at once.
 TEST(Executor, FailureOfOneDeviceEndsTheOthers) {
   Builder b = allReduce(2, CollectiveStep::Kind::AllReduce, {1}, {1});
