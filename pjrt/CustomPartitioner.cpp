@@ -16,7 +16,9 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 using namespace mlir;
 
@@ -243,18 +245,21 @@ bool readSharding(std::string_view bytes, sdy::HloSharding &sharding) {
 class Registry : public spmd::CallPartitioner {
 public:
   void add(std::string name, Callbacks *callbacks) {
+    // Who is being called stays until it returns, and is destroyed without the mutex: it may take the interpreter's lock.
+    std::shared_ptr<Callbacks> replaced;
     std::lock_guard lock(mutex);
-    Callbacks *&entry = entries[std::move(name)];
-    if (entry && entry != callbacks)
-      entry->destroy(entry);
-    entry = callbacks;
+    std::shared_ptr<Callbacks> &entry = entries[std::move(name)];
+    if (entry.get() == callbacks)
+      return;
+    replaced = std::exchange(entry, std::shared_ptr<Callbacks>(callbacks, [](Callbacks *gone) { gone->destroy(gone); }));
   }
 
   bool knows(StringRef target) const override { return find(target) != nullptr; }
 
   FailureOr<spmd::CallPartition> partition(Operation *op, ArrayRef<std::string> operands, ArrayRef<std::string> results) override {
     auto call = cast<stablehlo::CustomCallOp>(op);
-    Callbacks *callbacks = find(call.getCallTargetName());
+    const std::shared_ptr<Callbacks> held = find(call.getCallTargetName());
+    Callbacks *callbacks = held.get();
     auto config = dyn_cast_or_null<StringAttr>(op->getAttr("backend_config"));
     std::deque<std::string> kept; // what the arguments point at
     auto bytes = [&](std::string text) {
@@ -310,7 +315,7 @@ public:
   }
 
 private:
-  Callbacks *find(StringRef target) const {
+  std::shared_ptr<Callbacks> find(StringRef target) const {
     std::lock_guard lock(mutex);
     auto entry = entries.find(target.str());
     return entry == entries.end() ? nullptr : entry->second;
@@ -340,7 +345,7 @@ private:
   }
 
   mutable std::mutex mutex;
-  std::map<std::string, Callbacks *> entries; // never destroyed: clients' functions may be gone at the end of the process
+  std::map<std::string, std::shared_ptr<Callbacks>> entries; // never destroyed: clients' functions may be gone at the end of the process
 };
 
 Registry &registry() {
