@@ -30,6 +30,8 @@ def command_line():
     parser.add_argument("--json")
     parser.add_argument("--resume", action="store_true", help="go on with the programs that are not in the JSON file yet")
     parser.add_argument("--minutes", type=float, help="measure no further program after this time")
+    parser.add_argument("--patience", type=float, default=900,
+                        help="seconds for which a peer may compile, or run, before it is ended: IREE sorts a million numbers for hours")
     parser.add_argument("--prepare", action="store_true", help="make what --keep keeps, measure nothing")
     parser.add_argument("--keep", help="folder for texts, inputs and what IREE and Inductor compile, for runs that do not ask for their compile time")
     parser.add_argument("--profile", action="store_true")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import select
 import shutil
 import statistics
 import subprocess
@@ -26,7 +27,8 @@ ALONE = ("millrace", "xla_cpu")  # their compile time counts: nothing else runs 
 class Worker:
     """A benchmarks.peers process; `ask` sends a line and waits for the answer."""
 
-    def __init__(self, peer, threads, keep, folder):
+    def __init__(self, peer, threads, keep, folder, patience):
+        self.patience = patience
         environment = dict(os.environ, PYTHONPATH=tools.ROOT, JAX_PLATFORMS="cpu", OMP_NUM_THREADS=str(threads))
         if keep:
             environment.update(MILLRACE_BENCH_KEEP=keep, TORCHINDUCTOR_CACHE_DIR=os.path.join(keep, "inductor"))
@@ -45,6 +47,12 @@ class Worker:
             pass  # the answer says so
 
     def answer(self):
+        # Nothing is read ahead: every question has one line as its answer.
+        if not select.select([self.process.stdout], [], [], self.patience)[0]:
+            self.process.kill()
+            self.process.wait()
+            self.alive = False
+            return {"error": f"no answer within {self.patience:g} s"}
         line = self.process.stdout.readline()
         if not line:
             self.alive = False
@@ -104,8 +112,8 @@ def start_up_ms():
 class Workers:
     """The processes of all peers. A model gets new ones, so that memory and compile time are its own; operations share theirs."""
 
-    def __init__(self, peers, threads, keep):
-        self.peers, self.threads, self.keep, self.running = peers, threads, keep, {}
+    def __init__(self, peers, threads, keep, patience):
+        self.peers, self.threads, self.keep, self.patience, self.running = peers, threads, keep, patience, {}
         self.folder = tempfile.TemporaryDirectory(prefix="millrace-bench-cache-")
 
     def open(self, group, item, folder):
@@ -125,7 +133,7 @@ class Workers:
 
     def of(self, peer):
         if peer not in self.running or not self.running[peer].alive:
-            self.running[peer] = Worker(peer, self.threads, self.keep, self.folder.name)
+            self.running[peer] = Worker(peer, self.threads, self.keep, self.folder.name, self.patience)
         return self.running[peer]
 
     def close(self):
@@ -167,7 +175,7 @@ def make(item, group, folder, keep):
 def prepare(chosen, arguments, threads):
     """Makes what --keep keeps; returns the number of programs without a text."""
     slow = [p for p in arguments.peers if p not in ALONE and p != "torch_eager"]
-    failed, workers = 0, Workers(slow, threads, arguments.keep)
+    failed, workers = 0, Workers(slow, threads, arguments.keep, arguments.patience)
     for group, item in chosen:
         with tempfile.TemporaryDirectory(prefix="millrace-bench-") as folder:
             error = make(item, group, folder, arguments.keep)
@@ -276,7 +284,7 @@ def main():
     done = {row["name"] for row in found["results"]}
     started, left = time.time(), 0
     for count in threads:
-        workers = Workers(arguments.peers, count, arguments.keep)
+        workers = Workers(arguments.peers, count, arguments.keep, arguments.patience)
         for group, item in chosen:
             if f"{item.name}_t{count}" in done:
                 continue

@@ -49,6 +49,14 @@ def test_compares_and_plots(tmp_path):
     assert row["name"] in (tmp_path / "result.svg").read_text()
 
 
+def test_ends_peers_that_take_too_long(tmp_path):
+    path = tmp_path / "result.json"
+    process = bench("add_8_f32", "add_4096_f32", "--peers=xla_cpu", "--patience=0.01", "--rounds=1", f"--json={path}")
+    assert process.returncode == 0, process.stderr
+    rows = json.loads(path.read_text())["results"]
+    assert [row["peers"]["xla_cpu"] for row in rows] == 2 * [{"error": "no answer within 0.01 s"}]  # the second got a process of its own
+
+
 def test_prepares_and_stops(tmp_path):
     keep, path = tmp_path / "keep", tmp_path / "result.json"
     common = ("add_8_f32", "--peers=millrace", f"--keep={keep}", f"--json={path}")
