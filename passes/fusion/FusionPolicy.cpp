@@ -18,6 +18,7 @@ namespace millrace::fusion {
 namespace {
 
 constexpr int64_t kTinyElements = 256;
+constexpr int64_t kTinyFunctions = 16;
 constexpr int64_t kTinyContractionSteps = 32768;
 constexpr unsigned kMaxClusterOps = 96;
 constexpr unsigned kMaxIntegerOps = 320; // random bits: each operation is an instruction
@@ -200,8 +201,14 @@ OpRole classify(Operation *op) {
   return OpRole::Alone;
 }
 
+/// A function of dozens of operations on each of many elements: loops without vectors would cost more than several kernels do.
+static bool isLongFunction(Operation *op) {
+  return isa<ExpOp, Expm1Op, LogOp, Log1pOp, TanhOp, LogisticOp, SineOp, CosineOp, TanOp, PowOp, Atan2Op, CbrtOp>(op) &&
+         tensorType(op->getResult(0)).getNumElements() > kTinyFunctions;
+}
+
 bool isTiny(Operation *op) {
-  if (!hasTinyValues(op) || isa<WhileOp>(op))
+  if (!hasTinyValues(op) || isa<WhileOp>(op) || isLongFunction(op))
     return false;
   if (isa<DotOp, DotGeneralOp, ConvolutionOp>(op))
     return contractionSteps(op) <= kTinyContractionSteps;
