@@ -118,6 +118,14 @@ LogicalResult Splitter::addScalar(OpBuilder &builder, Operation &op) {
         ComplexParts result = complexExp(b, operand(0));
         return define({result.re, result.im});
       })
+      .Case([&](complex::SqrtOp) {
+        ComplexParts result = complexSqrt(b, operand(0));
+        return result.re ? define({result.re, result.im}) : fail("square root of complex<f64>");
+      })
+      .Case([&](complex::TanhOp) {
+        ComplexParts result = complexTanh(b, operand(0));
+        return result.re ? define({result.re, result.im}) : fail("tanh of complex<f64>");
+      })
       .Case([&](complex::DivOp) {
         ComplexParts result = complexDivision(b, operand(0), operand(1));
         return result.re ? define({result.re, result.im}) : fail("division of complex<f64>");

@@ -47,6 +47,45 @@ ComplexParts complexExp(MathBuilder &b, ComplexParts z) {
   return {b.select(vanishes, zero, b.select(explodes, x, real)), b.select(vanishes, b.copysign(zero, y), imaginary)};
 }
 
+ComplexParts complexSqrt(MathBuilder &b, ComplexParts z) {
+  Type part = z.re.getType();
+  if (b.isF64(z.re))
+    return {};
+  // Squares of f32 are exact in f64, whose range neither overflows nor underflows here.
+  Type f64 = b.f64Like(part);
+  Value x = b.extf(z.re, f64), y = b.extf(z.im, f64), a = b.absf(x), c = b.absf(y), inf = b.inf(f64), zero = b.f(0.0, f64);
+  Value radius = b.sqrt(b.fma(a, a, b.mulf(c, c)));
+  // The larger part of the root, and the other one: their product is |y| / 2. Infinite even if y is not a number.
+  Value larger = b.select(b.cmpf(CmpF::OEQ, a, inf), inf, b.sqrt(b.mulf(b.addf(a, radius), 0.5)));
+  Value smaller = b.select(b.cmpf(CmpF::OEQ, larger, 0.0), zero, b.divf(b.mulf(c, 0.5), larger));
+  Value isLeft = b.cmpf(CmpF::OLT, x, 0.0), isTall = b.cmpf(CmpF::OEQ, c, inf);
+  Value re = b.select(isTall, inf, b.select(isLeft, smaller, larger));
+  Value im = b.select(isTall, inf, b.select(isLeft, larger, smaller));
+  return {b.truncf(re, part), b.truncf(b.copysign(im, y), part)};
+}
+
+/// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y): nothing cancels.
+ComplexParts complexTanh(MathBuilder &b, ComplexParts z) {
+  Type part = z.re.getType();
+  if (b.isF64(z.re))
+    return {};
+  Type f64 = b.f64Like(part);
+  Value x = b.extf(z.re, f64), y = b.extf(z.im, f64), a = b.absf(x), one = b.f(1.0, f64);
+  // From there on the result is 1 and a zero of f32.
+  Value limited = b.select(b.cmpf(CmpF::OGT, a, 100.0), b.f(100.0, f64), a);
+  Value e = math::ExpM1Op::create(b.builder, b.loc, limited), inverse = b.divf(one, b.addf(e, 1.0));
+  Value sinh = b.mulf(b.fma(e, inverse, e), 0.5), cosh = b.addf(sinh, inverse);
+  Value sine = math::SinOp::create(b.builder, b.loc, y), cosine = math::CosOp::create(b.builder, b.loc, y);
+  Value scale = b.divf(one, b.fma(sinh, sinh, b.mulf(cosine, cosine)));
+  Value re = b.mulf(b.mulf(sinh, cosh), scale), im = b.mulf(b.mulf(sine, cosine), scale);
+  // Angles that are none: of infinite x they do not matter, nor does the real part of what is imaginary.
+  Value hasNoAngle = b.not1(b.cmpf(CmpF::OLT, b.absf(y), b.inf(f64)));
+  Value vanishes = b.andi(b.cmpf(CmpF::OEQ, a, b.inf(f64)), hasNoAngle);
+  re = b.select(vanishes, one, b.select(b.cmpf(CmpF::OEQ, x, 0.0), a, re));
+  im = b.select(vanishes, b.copysign(b.f(0.0, f64), y), b.keepZero(y, im));
+  return {b.truncf(b.copysign(re, x), part), b.truncf(im, part)};
+}
+
 ComplexParts complexDivision(MathBuilder &b, ComplexParts x, ComplexParts y) {
   Type part = x.re.getType();
   if (b.isF64(x.re))

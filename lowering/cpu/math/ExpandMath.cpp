@@ -228,9 +228,9 @@ Value expandComplex(MathBuilder &b, Operation *op) {
       .Case<complex::PowOp>([&](auto) { return call("pow"); })
       .Case<complex::RsqrtOp>([&](auto) { return call("rsqrt"); })
       .Case<complex::SinOp>([&](auto) { return call("sin"); })
-      .Case<complex::SqrtOp>([&](auto) { return call("sqrt"); })
+      .Case<complex::SqrtOp>([&](auto) { return isF32() ? join(complexSqrt(b, parts(0))) : call("sqrt"); })
       .Case<complex::TanOp>([&](auto) { return call("tan"); })
-      .Case<complex::TanhOp>([&](auto) { return call("tanh"); })
+      .Case<complex::TanhOp>([&](auto) { return isF32() ? join(complexTanh(b, parts(0))) : call("tanh"); })
       .Default([](Operation *) { return Value(); });
 }
 

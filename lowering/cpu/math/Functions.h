@@ -65,6 +65,8 @@ struct ComplexParts {
 mlir::Value complexAbs(MathBuilder &b, ComplexParts x);
 ComplexParts complexExp(MathBuilder &b, ComplexParts z);
 /// Of complex<f32>; null for others.
+ComplexParts complexSqrt(MathBuilder &b, ComplexParts z);
+ComplexParts complexTanh(MathBuilder &b, ComplexParts z);
 ComplexParts complexDivision(MathBuilder &b, ComplexParts x, ComplexParts y);
 
 // Double arithmetic with at least 2^-33 relative accuracy, for f32 results. Arguments are finite f64 values.
