@@ -52,6 +52,8 @@ constexpr int64_t kManyLines = 4;
 constexpr double kMostLanes = 1.12;
 /// Lines whose points lie apart come by groups as neighbours; longer ones would leave the second-level cache with all their lanes.
 constexpr int64_t kLongColumn = 8192;
+/// Images of several axes up to so many bytes are transformed one by one.
+constexpr int64_t kSmallImage = 1 << 20;
 /// Longer contiguous lines are faster as rows and columns.
 constexpr int64_t kLongRun = 4096;
 
@@ -234,39 +236,70 @@ public:
 
   Status run(const CustomCall &call) {
     const TensorView &x = call.arguments[0], &y = call.results[0];
-    size_t rank = y.dims.size(), first = rank - axes.size();
-    auto place = [&](size_t i) { return places.empty() ? first + i : size_t(places[i]); };
     if (y.elements() == 0)
       return Status();
-    const T *from = static_cast<const T *>(x.data);
-    T *to = static_cast<T *>(y.data);
-    bool isInverse = type == Type::IFFT || type == Type::IRFFT;
-    int32_t code = 0;
-    std::unique_ptr<T[]> spectrum;
-    if (type == Type::RFFT) {
-      code = realAxis(from, to, x.elements() / axes.back()->length, true);
-      from = to;
-    } else if (type == Type::IRFFT && axes.size() > 1) {
-      spectrum.reset(new T[size_t(2 * x.elements())]);
-      to = spectrum.get();
-    }
-    const std::vector<int64_t> &dims = type == Type::RFFT ? y.dims : x.dims;
-    for (size_t i = axes.size() - (isReal() ? 1 : 0); i-- > 0 && !code; from = to)
-      code = complexAxis(from, to, dims, place(i), *axes[i], isInverse);
-    if (type == Type::IRFFT && !code)
-      code = realAxis(from, static_cast<T *>(y.data), y.elements() / axes.back()->length, false);
-    return code == 0 ? Status() : resourceExhausted("no memory for the transform");
+    Images images(*this, x, y);
+    auto piece = [](void *context, int64_t begin, int64_t end) { return static_cast<Images *>(context)->run(begin, end); };
+    // All axes of an image that stays in the second-level cache, one image after the other, rather than one axis of all images.
+    ThreadPool &pool = ThreadPool::global();
+    bool isOneByOne = axes.size() > 1 && images.count >= pool.size() && images.bytes() <= kSmallImage;
+    return (isOneByOne ? pool.run(images.count, 1, piece, &images) : images.run(0, images.count)) ? resourceExhausted("no memory for the transform") : Status();
   }
 
 private:
   bool isReal() const { return type == Type::RFFT || type == Type::IRFFT; }
 
-  static int32_t complexAxis(const T *from, T *to, const std::vector<int64_t> &dims, size_t axis, AxisPlan<T> &plan, bool isInverse) {
+  /// An image is what the transformed axes and those between and behind them hold; images lie one after the other.
+  struct Images {
+    Images(const Transform &transform, const TensorView &x, const TensorView &y)
+        : transform(transform), from(static_cast<const T *>(x.data)), to(static_cast<T *>(y.data)), type(transform.type) {
+      const std::vector<int64_t> &places = transform.places, &all = type == Type::RFFT ? y.dims : x.dims;
+      size_t first = all.size() - transform.axes.size(), least = places.empty() ? first : size_t(*std::min_element(places.begin(), places.end()));
+      for (size_t d = 0; d < least; ++d)
+        count *= all[d];
+      dims.assign(all.begin() + int64_t(least), all.end());
+      for (size_t i = 0; i < transform.axes.size(); ++i)
+        axes.push_back(places.empty() ? i : size_t(places[i]) - least);
+      inSize = x.elements() / count * (type == Type::RFFT ? 1 : 2);
+      outSize = y.elements() / count * (type == Type::IRFFT ? 1 : 2);
+      if (type == Type::IRFFT && axes.size() > 1)
+        spectrum.reset(new T[size_t(inSize * count)]);
+    }
+    int64_t bytes() const { return std::max(inSize, outSize) * int64_t(sizeof(T)); }
+
+    int32_t run(int64_t begin, int64_t end) const {
+      const T *source = from + begin * inSize;
+      T *target = to + begin * outSize, *result = spectrum ? spectrum.get() + begin * inSize : target;
+      size_t complex = axes.size() - (transform.isReal() ? 1 : 0);
+      int32_t code = 0;
+      if (type == Type::RFFT) {
+        code = transform.realAxis(source, result, (end - begin) * inSize / transform.axes.back()->length, true);
+        source = result;
+      }
+      for (size_t i = complex; i-- > 0 && !code; source = result)
+        code = complexAxis(source, result, end - begin, dims, axes[i], *transform.axes[i], type == Type::IFFT || type == Type::IRFFT);
+      if (type == Type::IRFFT && !code)
+        code = transform.realAxis(source, target, (end - begin) * outSize / transform.axes.back()->length, false);
+      return code;
+    }
+
+    const Transform &transform;
+    const T *from;
+    T *to;
+    Type type;
+    int64_t count = 1;
+    std::vector<int64_t> dims;
+    std::vector<size_t> axes;
+    int64_t inSize, outSize; ///< numbers of an image
+    std::unique_ptr<T[]> spectrum;
+  };
+
+  static int32_t complexAxis(const T *from, T *to, int64_t images, const std::vector<int64_t> &dims, size_t axis, AxisPlan<T> &plan, bool isInverse) {
     Lines<T> lines;
     lines.in = from, lines.out = to;
     for (size_t d = axis + 1; d < dims.size(); ++d)
       lines.inner *= dims[d];
-    lines.lines = lines.inner;
+    lines.lines = images * lines.inner;
     for (size_t d = 0; d < axis; ++d)
       lines.lines *= dims[d];
     lines.inInner = lines.outInner = 2;
@@ -278,7 +311,7 @@ private:
   }
 
   /// The last axis, between real numbers and half a spectrum.
-  int32_t realAxis(const T *from, T *to, int64_t count, bool isForward) {
+  int32_t realAxis(const T *from, T *to, int64_t count, bool isForward) const {
     using Ends = typename Lines<T>::Ends;
     AxisPlan<T> &plan = *axes.back();
     Lines<T> lines;

@@ -9,6 +9,7 @@
 #pragma once
 #include "runtime/fft/Lines.h"
 
+#include <type_traits>
 #include <utility>
 
 namespace millrace::runtime::fft {
@@ -294,10 +295,11 @@ struct Group {
     sideBySide = isWhole && job.inInner == 2, outSideBySide = isWhole && job.outInner == 2;
   }
 
-  /// One point of lines side by side.
+  /// One point of lines side by side; isPartial: of those that are not done.
+  template <bool isPartial>
   MILLRACE_INLINE void storeColumns(Number x, T *at) const {
     V low = joinLow(x.re, x.im, Sequence()), high = joinHigh(x.re, x.im, Sequence());
-    if (!done) {
+    if constexpr (!isPartial) {
       store(low, at), store(high, at + lanes);
       return;
     }
@@ -379,7 +381,7 @@ struct Group {
       int64_t at = k * job.outStep;
       Number x = from.load(k);
       if (outSideBySide) {
-        storeColumns(x, out[0] + at);
+        done ? storeColumns<true>(x, out[0] + at) : storeColumns<false>(x, out[0] + at);
         continue;
       }
       for (int64_t l = 0; l < count; ++l)
@@ -455,11 +457,11 @@ struct Group {
   void lastPass(const LinePlan<T> &plan, Place from, bool isSwapped) const {
     int64_t n = plan.n, stride = n / radix, group = job.turns ? first : 0;
     T scale = job.scale;
-    auto combine = [&](int64_t q, Number *x) MILLRACE_INLINE_LAMBDA {
+    auto combine = [&](int64_t q, Number *x, auto isPlain) MILLRACE_INLINE_LAMBDA {
       for (int k = 0; k < radix; ++k)
         x[k] = from.load(q + stride * k);
       butterfly<radix>(x);
-      for (int j = 0; j < radix; ++j) {
+      for (int j = 0; j < radix && !isPlain(); ++j) {
         if (job.turns) {
           const T *re = job.turns + (q + stride * j) * job.lines + group, *im = re + n * job.lines;
           V c = load(re), s = load(im);
@@ -471,21 +473,24 @@ struct Group {
           x[j] = {x[j].im, x[j].re};
       }
     };
-    if (writesPoints()) {
+    std::true_type yes;
+    std::false_type no;
+    auto columns = [&](auto isPartial, auto isPlain) MILLRACE_INLINE_LAMBDA {
       for (int64_t q = 0; q < stride; ++q) {
         Number x[radix];
-        combine(q, x);
+        combine(q, x, isPlain);
         for (int j = 0; j < radix; ++j)
-          storeColumns(x[j], out[0] + (q + stride * j) * job.outStep);
+          storeColumns<isPartial()>(x[j], out[0] + (q + stride * j) * job.outStep);
       }
-      return;
-    }
+    };
+    if (writesPoints())
+      return done ? columns(yes, no) : job.turns || scale != 1 || isSwapped ? columns(no, no) : columns(no, yes); // no branches in the last
     for (int64_t next = 0; next < stride; next += block) {
       int64_t place = next + block <= stride ? next : stride - block;
       V rows[radix][lanes];
       for (int64_t i = 0; i < block; ++i) {
         Number x[radix];
-        combine(place + i, x);
+        combine(place + i, x, no);
         for (int j = 0; j < radix; ++j)
           rows[j][2 * i] = x[j].re, rows[j][2 * i + 1] = x[j].im;
       }
