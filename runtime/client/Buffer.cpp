@@ -2,6 +2,7 @@
 //===- Buffer.cpp - Tensors on devices, to and from the host ---------------===//
 #include "runtime/client/Buffer.h"
 #include "runtime/client/DeviceErrors.h"
+#include "runtime/client/Executor.h"
 
 #include <cstring>
 
@@ -197,7 +198,10 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
   };
   // A source that is still being computed is copied by whoever finishes it. The target's queue would be wrong then: a program
   // that reads the copy may already wait at its head, and the copy would wait behind that program for ever.
-  if (isThere)
+  // Nor may a custom call (a Python callback that uses JAX) wait for the queue at whose head it runs.
+  if (isThere && insideCustomCall())
+    copy();
+  else if (isThere)
     target.device->enqueue(std::move(copy), /*onAnyThread=*/true);
   else
     (*held)->ready.onReady([copy = std::move(copy), source](const Status &ready) mutable {

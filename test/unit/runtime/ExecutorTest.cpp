@@ -444,6 +444,30 @@ TEST(Executor, CustomCalls) {
             "f.py:3: custom call target 'test.negat' is not registered; did you mean 'test.negate'?");
 }
 
+// A Python callback that uses JAX may copy a buffer to the device on whose thread it runs.
+TEST(Executor, CustomCallsMayCopyToTheirDevice) {
+  auto client = makeClient(2);
+  BufferPtr elsewhere = toDevice<float>(*client, DType::F32, {3}, {7, 8, 9}, 1);
+  registerCustomCall("test.fetch", [&](const CustomCall &call) -> Status {
+    auto copy = elsewhere->copyTo(client->devices()[0]->memories()[0]);
+    if (!copy)
+      return copy.status();
+    if (!(*copy)->ready().awaitFor(20)) {
+      std::fprintf(stderr, "the copy waits for the call that waits for it\n");
+      std::abort();
+    }
+    return (*copy)->toHost(call.results[0].data, 12).await();
+  });
+  Builder b;
+  SlotId z = b.result(DType::F32, {3});
+  CustomCallStep call;
+  call.target = "test.fetch";
+  call.results = {z};
+  b.program.customCallTargets = {"test.fetch"};
+  b.push({call, kNone});
+  EXPECT_EQ(run<float>(*client, b.program, {}), (std::vector<float>{7, 8, 9}));
+}
+
 TEST(Executor, CheckCustomCalls) {
   auto client = makeClient();
   auto check = [&](const char *target, DType type, auto actual, auto expected) {
