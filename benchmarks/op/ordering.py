@@ -32,7 +32,7 @@ def programs():
         case("sort_1048576_s32", lambda x: jnp.sort(x), integers(2**31 - 1, 1048576), source="keys",
              torch_function=in_torch(lambda torch, F, x: torch.sort(x).values)),
         case("argsort_256x4096_f32", lambda x: jnp.argsort(x, axis=-1), (256, 4096), source="ranking",
-             torch_function=in_torch(lambda torch, F, x: torch.argsort(x, -1, stable=True).int())),
+             torch_function=in_torch(lambda torch, F, x: torch.argsort(x, dim=-1, stable=True).int())),
         case("sort_columns_1009x257_f32", lambda x: jnp.sort(x, axis=0), (1009, 257), source="prime sizes, along columns",
              torch_function=in_torch(lambda torch, F, x: torch.sort(x, 0).values)),
         case("top_k_64x32000_k50_f32", lambda x: lax.top_k(x, 50), (64, 32000), source="Llama 2 sampling",
