@@ -107,16 +107,16 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
     Value left = arith::SubIOp::create(builder, panel.loc(), panel.constant(rows()), row);
     count = arith::MinUIOp::create(builder, panel.loc(), left, count);
   }
-  finishRows(panel, row, count, columnBegin);
+  finishRows(panel, row, panel.constant(0), count, columnBegin);
 }
 
-/// Consumers and stores of `count` rows from `row`, whose sums stand in memory.
-void ContractionEmitter::finishRows(PointEvaluator &panel, Value row, Value count, Value columnBegin) {
+/// Consumers and stores of the rows from `row` + `begin` to `row` + `end`, the sums of which stand in memory from `row` on.
+void ContractionEmitter::finishRows(PointEvaluator &panel, Value row, Value begin, Value end, Value columnBegin) {
   int64_t lanes = tile.lanes;
   SmallVector<PointEvaluator, 4> points;
   for (int64_t v = 0; v < tile.nv; ++v)
     points.push_back(columnPoint(panel, columnBegin, v));
-  scf::ForOp loop = openLoop(panel, panel.constant(0), count, 1);
+  scf::ForOp loop = openLoop(panel, begin, end, 1);
   for (PointEvaluator &point : points)
     point.enterLoop(loop);
   PointEvaluator &first = points.front();
@@ -350,7 +350,7 @@ void ContractionEmitter::emitSiblings(PointEvaluator &panel, llvm::function_ref<
   use(own);
   OpBuilder builder = panel.builder();
   Value count = arith::SubIOp::create(builder, panel.loc(), chunkEnd, chunkBegin);
-  finishRows(panel, chunkBegin, count, columnBegin);
+  finishRows(panel, chunkBegin, panel.constant(0), count, columnBegin);
 }
 
 /// Enters a block of k.
@@ -528,10 +528,12 @@ bool ContractionEmitter::emit() {
       packAhead(at, at.addConstant(at.add(number, ofRows), tilesBefore));
     }
     if (matrixUnit)
-      emitMatrixTile(at, rowLoop.getInductionVar(), isFirst, isLast);
+      emitMatrixTile(at, begin, rowLoop.getInductionVar(), isFirst, isLast);
     else
       emitTile(at, mr, rowLoop.getInductionVar(), isFirst, isLast);
     at.leave();
+    if (matrixUnit && finishedPerStep())
+      finishLast(at, begin, end, isLast);
   };
   partBegin = at.constant(0);
   partEnd = at.constant(packedK);

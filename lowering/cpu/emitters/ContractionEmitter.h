@@ -38,7 +38,9 @@ private:
   void emitTile(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
   /// The last tile begins earlier than it would: rows are computed twice.
   bool overlaps() const { return tile.shortTiles == 0 && rows() % tile.mr != 0; }
-  void emitMatrixTile(PointEvaluator &panel, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
+  void emitMatrixTile(PointEvaluator &panel, mlir::Value begin, mlir::Value row, mlir::Value isFirst, mlir::Value isLast);
+  int64_t finishedPerStep() const;
+  void finishLast(PointEvaluator &panel, mlir::Value begin, mlir::Value end, mlir::Value isLast);
   void forEachOfPart(PointEvaluator &at, KBody body);
   void configureUnit(PointEvaluator &at, mlir::Value memory);
   void releaseUnit();
@@ -52,7 +54,7 @@ private:
   void finishPanel(PointEvaluator &panel, mlir::Value row, mlir::MutableArrayRef<PointEvaluator> rows, mlir::Value columnBegin,
                    mlir::ArrayRef<mlir::Value> sums);
   void finishRowByRow(PointEvaluator &panel, int64_t mr, mlir::Value row, mlir::Value columnBegin, mlir::ArrayRef<mlir::Value> sums);
-  void finishRows(PointEvaluator &panel, mlir::Value row, mlir::Value count, mlir::Value columnBegin);
+  void finishRows(PointEvaluator &panel, mlir::Value row, mlir::Value begin, mlir::Value end, mlir::Value columnBegin);
   void emitSiblings(PointEvaluator &panel, llvm::function_ref<void()> emitAllTiles, mlir::Value chunkEnd);
 
   mlir::func::FuncOp shell;

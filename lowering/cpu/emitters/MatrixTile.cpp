@@ -90,8 +90,35 @@ void ContractionEmitter::forEachOfPart(PointEvaluator &at, KBody body) {
   at.leave();
 }
 
-/// The `mr` rows from `row` of one panel over the k of one part of a block.
-void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value row, Value isFirst, Value isLast) {
+/// Rows whose consumers are computed in each step of the tile after theirs: the matrix unit multiplies meanwhile. 0: steps are too few, or not
+/// all alike, and consumers come after their own tile.
+int64_t ContractionEmitter::finishedPerStep() const {
+  constexpr int64_t kMostPerStep = 4;
+  if (tile.parts == 1 || kBlocks() > 1)
+    return 0;
+  int64_t steps = llvm::divideCeil(packedK - (tile.parts - 1) * partK(), matrixDepth()), perStep = llvm::divideCeil(tile.mr, steps);
+  return perStep <= kMostPerStep ? perStep : 0;
+}
+
+/// Consumers of the last tile of the rows from `begin` to `end`.
+void ContractionEmitter::finishLast(PointEvaluator &panel, Value begin, Value end, Value isLast) {
+  OpBuilder builder = panel.builder();
+  Location loc = panel.loc();
+  Value isAny = arith::AndIOp::create(builder, loc, isLast, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, begin, end));
+  auto branch = scf::IfOp::create(builder, loc, isAny, /*withElseRegion=*/false);
+  PointEvaluator inside = panel;
+  inside.enterRegion(branch, branch.thenBlock());
+  builder = inside.builder();
+  Value mr = inside.constant(tile.mr), one = inside.constant(1);
+  Value length = arith::SubIOp::create(builder, loc, end, begin);
+  Value before = arith::SubIOp::create(builder, loc, arith::CeilDivUIOp::create(builder, loc, length, mr), one);
+  before = arith::MulIOp::create(builder, loc, before, mr);
+  finishRowByRow(inside, tile.mr, arith::AddIOp::create(builder, loc, begin, before), columnBegin, {});
+  inside.leave();
+}
+
+/// The `mr` rows from `row` of one panel over the k of one part of a block. `begin`: of the rows that have tiles one after another.
+void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Value row, Value isFirst, Value isLast) {
   int64_t rowTiles = tile.mr / kMatrixRows;
   auto sumRegister = [&](int64_t r, int64_t v) { return r * tile.nv + v; };
   int64_t firstOfA = rowTiles * tile.nv, firstOfB = firstOfA + rowTiles;
@@ -168,7 +195,35 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value row, Value 
     }
     return {};
   };
-  if (tile.parts > 1)
+  // The tile before was finished in the same part: its consumers take turns with these products.
+  int64_t perStep = finishedPerStep();
+  auto addAndFinish = [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value> none) -> SmallVector<Value> {
+    addProducts(point, packedIndex, k, none);
+    OpBuilder inner = point.builder();
+    Location loc = point.loc();
+    Value step = arith::DivUIOp::create(inner, loc, arith::SubIOp::create(inner, loc, packedIndex, partBegin), point.constant(matrixDepth()));
+    Value mr = point.constant(tile.mr);
+    Value from = point.mulConstant(step, perStep), to = point.addConstant(from, perStep);
+    inner = point.builder();
+    to = arith::MinUIOp::create(inner, loc, to, mr);
+    Value isAny = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ugt, row, begin);
+    to = arith::SelectOp::create(inner, loc, isAny, to, from);
+    finishRows(point, arith::SubIOp::create(inner, loc, row, mr), from, to, columnBegin);
+    return {};
+  };
+  if (perStep) {
+    builder = at.builder();
+    auto branch = scf::IfOp::create(builder, at.loc(), isLast, /*withElseRegion=*/true);
+    for (bool last : {true, false}) {
+      PointEvaluator inside = at;
+      inside.enterRegion(branch, last ? branch.thenBlock() : branch.elseBlock());
+      if (last)
+        forEachOfPart(inside, addAndFinish);
+      else
+        forEachOfPart(inside, addProducts);
+      inside.leave();
+    }
+  } else if (tile.parts > 1)
     forEachOfPart(at, addProducts);
   else if (a.packed && isDense())
     forEachPacked(at, matrixDepth(), {}, addProducts);
@@ -179,7 +234,8 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value row, Value 
     forEachSum([&](int64_t number, int64_t element) {
       moveRegister(point, Move::Store, number, finished, point.constant(element), tile.nr());
     });
-    finishRowByRow(point, tile.mr, row, columnBegin, {});
+    if (!perStep)
+      finishRowByRow(point, tile.mr, row, columnBegin, {});
   };
   if (!partials) {
     finish(at);

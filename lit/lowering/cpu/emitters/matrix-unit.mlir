@@ -89,9 +89,22 @@ func.func private @long_panels(%a: tensor<64x512xbf16>, %b: tensor<512x128xbf16>
 // CHECK-COUNT-4:     call_intrinsic "llvm.x86.tilezero"
 // CHECK:           else
 // CHECK-COUNT-4:     call_intrinsic "llvm.x86.tileloadd64"
-// CHECK-COUNT-4:   call_intrinsic "llvm.x86.tdpbf16ps"
+// In the last part the rows of the tile before are finished between the products, two of 32 in each of 16 steps; those of the last tile behind it.
+// CHECK:           scf.if
+// CHECK:             scf.for
+// CHECK-COUNT-4:       call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-NOT:           tdpbf16ps
+// CHECK:               scf.for
+// CHECK:                 vector.store
+// CHECK:             else
+// CHECK:             scf.for
+// CHECK-COUNT-4:       call_intrinsic "llvm.x86.tdpbf16ps"
 // CHECK-NOT:       tdpbf16ps
+// CHECK-NOT:       vector.store
 // CHECK-COUNT-8:   call_intrinsic "llvm.x86.tilestored64"
+// CHECK:           scf.if
+// CHECK:             scf.for
+// CHECK:               vector.store
 // CHECK:         return
 func.func private @parts_of_k(%a: tensor<64x1024xbf16>, %b: tensor<1024x128xbf16>) -> tensor<64x128xf32> attributes {millrace.kernel} {
   %zero = arith.constant 0.0 : f32
