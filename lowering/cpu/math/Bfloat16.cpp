@@ -51,8 +51,13 @@ Value extendBf16(MathBuilder &b, Value x) {
 Value roundToBf16(MathBuilder &b, Value x) {
   Type type = x.getType();
   Value bits = b.bits(x);
-  Value odd = b.andi(b.shrui(bits, 16), 1);
-  Value rounded = b.addi(b.addi(bits, odd), 0x7fff);
+  Value rounded;
+  if (b.canScale(type)) { // Where masks have registers, the choice of a number is one operation less.
+    Value isOdd = b.cmpi(MathBuilder::CmpI::ne, b.andi(bits, 0x10000), 0);
+    rounded = b.addi(bits, b.select(isOdd, b.i(0x8000, bits.getType()), b.i(0x7fff, bits.getType())));
+  } else {
+    rounded = b.addi(b.addi(bits, b.andi(b.shrui(bits, 16), 1)), 0x7fff);
+  }
   // Rounding up could turn a NaN into an infinity or zero: make it quiet instead.
   if (!onlyHasShortNans(x))
     rounded = b.select(b.isNan(x), b.ori(bits, 0x400000), rounded);

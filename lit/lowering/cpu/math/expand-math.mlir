@@ -252,3 +252,19 @@ func.func @head(%a: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
   %rest = arith.mulf %minus, %plus : vector<16xf32>
   return %square, %rest : vector<16xf32>, vector<16xf32>
 }
+
+// -----
+
+// What rounding to even adds: by a mask where masks have registers, else out of the bits.
+// CHECK-LABEL: @round_to_bf16
+// CHECK: arith.shrui
+// CHECK-NOT: arith.select
+// CHECK: return
+// AVX512-LABEL: @round_to_bf16
+// AVX512: %[[ODD:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : vector<16xi32>
+// AVX512: arith.select %[[ODD]], %{{.*}}, %{{.*}} : vector<16xi1>, vector<16xi32>
+func.func @round_to_bf16(%x: vector<16xi32>) -> vector<16xbf16> {
+  %0 = arith.sitofp %x : vector<16xi32> to vector<16xf32>
+  %1 = arith.truncf %0 : vector<16xf32> to vector<16xbf16>
+  return %1 : vector<16xbf16>
+}
