@@ -90,13 +90,13 @@ struct Runs {
     }
   }
 
-  /// Places `first` to `first + m` of the lanes' points go through one set of roots each; those lie in the order in which they are read.
-  template <int radix>
+  /// m sets of roots, in the order in which they are read. The last of all passes has none but 1.
+  template <int radix, bool isLast = false>
   static void pass(Place from, Place to, const T *roots, int64_t m, int64_t stride) {
     for (int64_t p = 0; p < m; ++p, roots += 2 * (radix - 1)) {
       T re[radix], im[radix];
       for (int j = 1; j < radix; ++j)
-        re[j] = roots[2 * j - 2], im[j] = roots[2 * j - 1];
+        re[j] = isLast ? T(1) : roots[2 * j - 2], im[j] = isLast ? T(0) : roots[2 * j - 1];
       for (int64_t q = 0; q < stride; ++q) {
         Number x[radix];
         for (int k = 0; k < radix; ++k)
@@ -105,9 +105,30 @@ struct Runs {
         int64_t target = q + stride * radix * p;
         to.store(target, x[0]);
         for (int j = 1; j < radix; ++j)
-          to.store(target + stride * j, G::mul(x[j], re[j], im[j]));
+          to.store(target + stride * j, isLast ? x[j] : G::mul(x[j], re[j], im[j]));
       }
     }
+  }
+
+  /// The passes [1, end).
+  static MILLRACE_INLINE Place middlePasses(const LinePlan<T> &plan, Place from, Place spare, std::size_t end) {
+    int64_t current = plan.n / run, stride = 1;
+    for (std::size_t number = 1; number < end; ++number) {
+      int64_t radix = plan.runRadices[number], m = current / radix;
+      const T *roots = plan.runRoots[number].data();
+      switch (radix) {
+      case 2: pass<2>(from, spare, roots, m, stride); break;
+      case 3: pass<3>(from, spare, roots, m, stride); break;
+      case 4: pass<4>(from, spare, roots, m, stride); break;
+      case 5: pass<5>(from, spare, roots, m, stride); break;
+      case 8: pass<8>(from, spare, roots, m, stride); break;
+      default: G::oddPass(from, spare, plan.roots.data(), plan.n, m, stride, run, radix, plan.small[std::size_t(radix)].data()); break;
+      }
+      Place last = from;
+      from = spare, spare = last;
+      current = m, stride *= radix;
+    }
+    return from;
   }
 
   template <bool isInverse>
@@ -139,23 +160,7 @@ struct Runs {
     firstPass<isInverse>(plan, in, from);
     int64_t last = radices[radices.size() - 1];
     bool ends = hasOwnButterfly(last);
-    int64_t current = vectors, stride = 1;
-    for (std::size_t number = 1; number < radices.size() - ends; ++number) {
-      int64_t radix = radices[number], m = current / radix;
-      const T *roots = plan.runRoots[number].data();
-      switch (radix) {
-      case 2: pass<2>(from, spare, roots, m, stride); break;
-      case 3: pass<3>(from, spare, roots, m, stride); break;
-      case 4: pass<4>(from, spare, roots, m, stride); break;
-      case 5: pass<5>(from, spare, roots, m, stride); break;
-      case 8: pass<8>(from, spare, roots, m, stride); break;
-      default: G::oddPass(from, spare, plan.roots.data(), plan.n, m, stride, run, radix, plan.small[std::size_t(radix)].data()); break;
-      }
-      Place last = from;
-      from = spare, spare = last;
-      current = m, stride *= radix;
-    }
-    Place done = from;
+    Place done = middlePasses(plan, from, spare, radices.size() - ends);
     if (!ends) {
       for (int64_t v = 0; v < vectors; ++v)
         store(result<isInverse>(done.load(v), scale), out, 2 * run * v);
@@ -167,6 +172,47 @@ struct Runs {
     case 4: return lastPass<isInverse, 4>(plan, done, out, scale);
     case 5: return lastPass<isInverse, 5>(plan, done, out, scale);
     default: return lastPass<isInverse, 8>(plan, done, out, scale);
+    }
+  }
+
+  /// Of each line's run that begins with a[0], in b: b[0] and what is before it, backwards: b[0], a[run - 1], a[run - 2], ..., a[1].
+  template <int... i>
+  static MILLRACE_INLINE V backwards(V a, V b, std::integer_sequence<int, i...>) {
+    return __builtin_shufflevector(a, b, (i % run ? i / run * run + run - i % run : lanes + i)...);
+  }
+  template <int... i>
+  static MILLRACE_INLINE V reversed(V a, std::integer_sequence<int, i...>) {
+    return __builtin_shufflevector(a, a, (i / run * run + run - 1 - i % run)...);
+  }
+
+  /// Real lines of 2n numbers: the transform of their halves, and from it n + 1 points (Group::splitReal).
+  static void transformReal(const LinePlan<T> &plan, const T *const *in, T *const *out, T *scratch) {
+    int64_t n = plan.n, vectors = n / run;
+    V *memory = reinterpret_cast<V *>(scratch);
+    Place from = {memory, memory + vectors}, spare = {memory + 2 * vectors, memory + 3 * vectors};
+    firstPass<false>(plan, in, from);
+    std::size_t last = plan.runRadices.size() - 1;
+    Place z = middlePasses(plan, from, spare, last), other = z.re == from.re ? spare : from;
+    int64_t stride = vectors / plan.runRadices[last];
+    switch (plan.runRadices[last]) {
+    case 2: pass<2, true>(z, other, nullptr, 1, stride); break;
+    case 3: pass<3, true>(z, other, nullptr, 1, stride); break;
+    case 4: pass<4, true>(z, other, nullptr, 1, stride); break;
+    case 5: pass<5, true>(z, other, nullptr, 1, stride); break;
+    case 8: pass<8, true>(z, other, nullptr, 1, stride); break;
+    default: G::oddPass(z, other, plan.roots.data(), n, 1, stride, run, plan.runRadices[last], plan.small[std::size_t(plan.runRadices[last])].data()); break;
+    }
+    // Points k of a run together with n - k; where both meet in the middle some come twice, and the later ones stay.
+    const T *turns = plan.halves.data();
+    for (int64_t v = 0; run * v <= n / 2; ++v) {
+      Number a = other.load(v), before = other.load(vectors - 1 - v), at = other.load(v ? vectors - v : 0);
+      Number b = {backwards(before.re, at.re, Sequence()), backwards(before.im, at.im, Sequence())};
+      constexpr T half = T(0.5);
+      Number even = {half * (a.re + b.re), half * (a.im - b.im)}, odd = {half * (a.im + b.im), half * (b.re - a.re)};
+      V c = repeat(turns + run * v, Sequence()), s = repeat(turns + n + 1 + run * v, Sequence());
+      Number turned = {odd.re * c - odd.im * s, odd.re * s + odd.im * c};
+      store(G::add(even, turned), out, 2 * run * v);
+      store({reversed(even.re - turned.re, Sequence()), reversed(turned.im - even.im, Sequence())}, out, 2 * (n - run * v - run + 1));
     }
   }
 
@@ -186,12 +232,12 @@ struct Runs {
           in[i] = joined;
         }
       }
-      if (lines.swapIn || joins)
+      if (lines.ends == Ends::RealIn)
+        transformReal(plan, in, out, scratch);
+      else if (lines.swapIn || joins)
         transform<true>(plan, in, out, lines.scale, scratch);
       else
         transform<false>(plan, in, out, lines.scale, scratch);
-      for (int64_t i = 0; lines.ends == Ends::RealIn && i < together && group * together + i < lines.lines; ++i)
-        G::splitLine(plan, out[i]);
     }
   }
 };
