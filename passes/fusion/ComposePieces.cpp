@@ -2,7 +2,7 @@
 //===- ComposePieces.cpp - Parts of a concatenation are parts of its operands ===//
 // Input:   %a = concatenate(slice(%x, 3:9), slice(%x, 0:3)), dim = 0 ; %b = concatenate(slice(%a, [5:8]), slice(%a, [0:5])), dim = 1
 // Output:  %b = concatenate(concatenate(slice(%x, ...), slice(%x, ...)), concatenate(...)): four parts of %x, no %a in between
-//          Rolls and mirrored borders along several dimensions are written so, one dimension after the other.
+//          Rolls, mirrored borders and borders that repeat the last elements along several dimensions are written so, one dimension after the other.
 // Leaves alone a concatenation that somebody reads who is no concatenation, or of which many parts would be made.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionPlan.h"
@@ -31,7 +31,22 @@ struct Box {
   }
 };
 
-/// The part of `value` that `box` names, read from as far back as slices, reverses and concatenations are.
+/// A broadcast that repeats elements along dimensions of size one and moves nothing; null for everything else.
+BroadcastInDimOp repeatOf(Operation *op) {
+  auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(op);
+  if (!broadcast || !hasPlainNumbers(broadcast) || typeOf(broadcast.getOperand()).getRank() != typeOf(broadcast.getResult()).getRank() ||
+      !llvm::equal(broadcast.getBroadcastDimensions(), llvm::seq<int64_t>(0, typeOf(broadcast.getResult()).getRank())))
+    return {};
+  return broadcast;
+}
+
+Value repeat(OpBuilder &b, Location loc, Value value, RankedTensorType type) {
+  if (type == value.getType())
+    return value;
+  return BroadcastInDimOp::create(b, loc, type, value, b.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))));
+}
+
+/// The part of `value` that `box` names, read from as far back as slices, reverses, repeats and concatenations are.
 Value partOf(OpBuilder &b, Value value, const Box &box) {
   Location loc = value.getLoc();
   RankedTensorType type = typeOf(value).clone(box.shape());
@@ -54,6 +69,13 @@ Value partOf(OpBuilder &b, Value value, const Box &box) {
       mirrored.limit[d] = size - box.start[d];
     }
     return ReverseOp::create(b, loc, partOf(b, reverse.getOperand(), mirrored), reverse.getDimensionsAttr());
+  }
+  if (BroadcastInDimOp broadcast = repeatOf(value.getDefiningOp())) {
+    Box once = box;
+    for (auto [d, size] : llvm::enumerate(typeOf(broadcast.getOperand()).getShape()))
+      if (size == 1)
+        once.start[d] = 0, once.limit[d] = once.strides[d] = 1;
+    return repeat(b, loc, partOf(b, broadcast.getOperand(), once), type);
   }
   if (auto concat = value.getDefiningOp<ConcatenateOp>(); concat && box.strides[concat.getDimension()] == 1) {
     int64_t dim = concat.getDimension(), offset = 0;
@@ -93,13 +115,29 @@ Value reversed(OpBuilder &b, Value value, ArrayRef<int64_t> dims) {
   return ReverseOp::create(b, value.getLoc(), value, b.getDenseI64ArrayAttr(dims));
 }
 
-/// The concatenation that alone reads `value`, perhaps reversed; null if there is none.
+/// `value` repeated so that it has `type`: of a concatenation along a dimension of that size the operands are.
+Value repeated(OpBuilder &b, Value value, RankedTensorType type) {
+  if (BroadcastInDimOp inner = repeatOf(value.getDefiningOp()))
+    return repeated(b, inner.getOperand(), type);
+  auto concat = value.getDefiningOp<ConcatenateOp>();
+  if (!concat || typeOf(value).getDimSize(concat.getDimension()) != type.getDimSize(concat.getDimension()))
+    return repeat(b, value.getLoc(), value, type);
+  SmallVector<Value> parts;
+  for (Value input : concat.getInputs()) {
+    SmallVector<int64_t> shape(type.getShape());
+    shape[concat.getDimension()] = typeOf(input).getDimSize(concat.getDimension());
+    parts.push_back(repeated(b, input, type.clone(shape)));
+  }
+  return ConcatenateOp::create(b, value.getLoc(), type, parts, concat.getDimension());
+}
+
+/// The concatenation that alone reads `value`, perhaps reversed or repeated; null if there is none.
 ConcatenateOp onlyReader(Value value) {
   if (!value.hasOneUse())
     return {};
   Operation *user = *value.getUsers().begin();
-  if (auto reverse = dyn_cast<ReverseOp>(user))
-    return reverse->hasOneUse() ? dyn_cast<ConcatenateOp>(*reverse->getUsers().begin()) : ConcatenateOp();
+  if (isa<ReverseOp>(user) || repeatOf(user))
+    return user->hasOneUse() ? dyn_cast<ConcatenateOp>(*user->getUsers().begin()) : ConcatenateOp();
   return dyn_cast<ConcatenateOp>(user);
 }
 
@@ -110,6 +148,8 @@ size_t countPieces(Value value) {
     return 1;
   if (auto reverse = dyn_cast<ReverseOp>(op))
     return countPieces(reverse.getOperand());
+  if (BroadcastInDimOp broadcast = repeatOf(op); broadcast && broadcast.getOperand().getDefiningOp<SliceOp>())
+    return 1;
   auto concat = dyn_cast<ConcatenateOp>(op);
   if (!concat) {
     OpRole role = classify(op);
@@ -150,6 +190,10 @@ void compose(ConcatenateOp concat) {
       b.setInsertionPoint(reverse);
       reverse.getResult().replaceAllUsesWith(reversed(b, part, reverse.getDimensions()));
       reverse.erase();
+    } else if (BroadcastInDimOp broadcast = repeatOf(*slice->getUsers().begin())) {
+      b.setInsertionPoint(broadcast);
+      broadcast.getResult().replaceAllUsesWith(repeated(b, part, typeOf(broadcast.getResult())));
+      broadcast.erase();
     } else {
       slice.getResult().replaceAllUsesWith(part);
     }
@@ -164,7 +208,7 @@ void composePieces(Block &block) {
   for (ConcatenateOp concat : found)
     compose(concat);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isa<ConcatenateOp, SliceOp, ReverseOp>(op) && op.use_empty())
+    if (isa<ConcatenateOp, SliceOp, ReverseOp, BroadcastInDimOp>(op) && op.use_empty())
       op.erase();
 }
 

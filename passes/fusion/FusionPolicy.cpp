@@ -105,7 +105,7 @@ bool isPiece(Operation *op) {
     return true;
   if (isa<ConcatenateOp>(op))
     return isa<ConcatenateOp>(*op->user_begin());
-  return (isElementwise(op) || isa<ReverseOp>(op)) && llvm::all_of(op->getOperands(), [](Value operand) {
+  return (isElementwise(op) || isa<ReverseOp, BroadcastInDimOp>(op)) && llvm::all_of(op->getOperands(), [](Value operand) {
            Operation *source = operand.getDefiningOp();
            return source && (classify(source) == OpRole::Duplicated || (isa<SliceOp>(source) && isPiece(source)));
          });

@@ -194,6 +194,41 @@ struct ReshapeOfScalarBroadcast : OpRewritePattern<ReshapeOp> {
   }
 };
 
+/// Input:  reshape(broadcast_in_dim(x: 16x1x100 to 16x1x3x100)) to 16x3x100      Output: broadcast_in_dim(x) to 16x3x100
+struct ReshapeOfBroadcast : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto broadcast = op.getOperand().getDefiningOp<BroadcastInDimOp>();
+    auto to = dyn_cast<RankedTensorType>(op.getType());
+    if (!broadcast || !broadcast->hasOneUse() || !to || !to.hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "no broadcast of its own");
+    auto from = dyn_cast<RankedTensorType>(broadcast.getType());
+    if (!from || !from.hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "dynamic shapes");
+    std::optional<SmallVector<int64_t>> kept = addedUnits(to.getShape(), from.getShape());
+    if (!kept)
+      return rewriter.notifyMatchFailure(op, "not only dimensions of size one disappear");
+    SmallVector<int64_t> dims, lost;
+    for (auto [i, d] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
+      const int64_t *at = llvm::find(*kept, d);
+      dims.push_back(at == kept->end() ? -1 : at - kept->begin());
+      if (at == kept->end())
+        lost.push_back(int64_t(i));
+    }
+    // What has one element only may stand for a dimension beside it that is new.
+    for (int64_t i : lost) {
+      int64_t behind = llvm::lower_bound(*kept, broadcast.getBroadcastDimensions()[i]) - kept->begin();
+      for (int64_t d : {behind, behind - 1})
+        if (dims[i] < 0 && d >= 0 && d < to.getRank() && !llvm::is_contained(dims, d))
+          dims[i] = d;
+      if (dims[i] < 0)
+        return rewriter.notifyMatchFailure(op, "no place for a dimension of the operand");
+    }
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, to, broadcast.getOperand(), rewriter.getDenseI64ArrayAttr(dims));
+    return success();
+  }
+};
+
 /// Input:  slice(slice(x))      Output: slice(x)
 struct SliceOfSlice : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -490,7 +525,7 @@ struct GatherOfUnitReshape : OpRewritePattern<GatherOp> {
 
 void populateDataMovementSimplifications(RewritePatternSet &patterns) {
   patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, ElementwiseOfUnitReshapes, GatherAtPosition,
-               GatherOfUnitReshape, GatherToSlice, NegativePadToSlice, ReduceOfUnits, ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast,
+               GatherOfUnitReshape, GatherToSlice, NegativePadToSlice, ReduceOfUnits, ReshapeOfBroadcast, ReshapeOfScalarBroadcast, ReverseOfReverse, SliceOfBroadcast,
                SliceOfConcatenate, SliceOfSlice, SliceOfUnitReshape, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
 }
 

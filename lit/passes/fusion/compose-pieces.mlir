@@ -33,6 +33,25 @@ func.func @mirror(%x: tensor<40x50xf32>) -> tensor<42x52xf32> {
   return %6 : tensor<42x52xf32>
 }
 
+// Borders that repeat the last elements, corners along both dimensions.
+// CHECK-LABEL: func.func @edge
+// CHECK-COUNT-1: call @
+// CHECK-NOT:     call @
+// CHECK:         return
+func.func @edge(%x: tensor<40x50xf32>) -> tensor<46x56xf32> {
+  %0 = stablehlo.slice %x [0:1, 0:50] : (tensor<40x50xf32>) -> tensor<1x50xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<1x50xf32>) -> tensor<3x50xf32>
+  %2 = stablehlo.slice %x [39:40, 0:50] : (tensor<40x50xf32>) -> tensor<1x50xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<1x50xf32>) -> tensor<3x50xf32>
+  %4 = stablehlo.concatenate %1, %x, %3, dim = 0 : (tensor<3x50xf32>, tensor<40x50xf32>, tensor<3x50xf32>) -> tensor<46x50xf32>
+  %5 = stablehlo.slice %4 [0:46, 0:1] : (tensor<46x50xf32>) -> tensor<46x1xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1] : (tensor<46x1xf32>) -> tensor<46x3xf32>
+  %7 = stablehlo.slice %4 [0:46, 49:50] : (tensor<46x50xf32>) -> tensor<46x1xf32>
+  %8 = stablehlo.broadcast_in_dim %7, dims = [0, 1] : (tensor<46x1xf32>) -> tensor<46x3xf32>
+  %9 = stablehlo.concatenate %6, %4, %8, dim = 1 : (tensor<46x3xf32>, tensor<46x50xf32>, tensor<46x3xf32>) -> tensor<46x56xf32>
+  return %9 : tensor<46x56xf32>
+}
+
 // Somebody else reads the concatenation: it is made as a whole.
 // CHECK-LABEL: func.func @read_elsewhere
 // CHECK:         %[[WHOLE:.*]] = call @{{.*}} -> tensor<40x50xf32>

@@ -303,3 +303,23 @@ func.func @slice_of_merging_reshape(%x: tensor<16x8xf32>) -> tensor<2x8x4xf32> {
   %1 = stablehlo.slice %0 [0:2, 0:8, 2:6] : (tensor<2x8x8xf32>) -> tensor<2x8x4xf32>
   return %1 : tensor<2x8x4xf32>
 }
+
+// As JAX repeats an element along a dimension: the dimension of size one is the one that grows.
+// CHECK-LABEL: func.func @reshape_of_broadcast
+// CHECK-NEXT: %[[R:.*]] = stablehlo.broadcast_in_dim %arg0, dims = [0, 1, 2] : (tensor<16x1x100xf32>) -> tensor<16x3x100xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @reshape_of_broadcast(%x: tensor<16x1x100xf32>) -> tensor<16x3x100xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1, 3] : (tensor<16x1x100xf32>) -> tensor<16x1x3x100xf32>
+  %1 = stablehlo.reshape %0 : (tensor<16x1x3x100xf32>) -> tensor<16x3x100xf32>
+  return %1 : tensor<16x3x100xf32>
+}
+
+// Elements that change their order among repeated ones.
+// CHECK-LABEL: func.func @reshape_of_other_broadcast
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK: stablehlo.reshape
+func.func @reshape_of_other_broadcast(%x: tensor<16x100xf32>) -> tensor<48x100xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<16x100xf32>) -> tensor<16x3x100xf32>
+  %1 = stablehlo.reshape %0 : (tensor<16x3x100xf32>) -> tensor<48x100xf32>
+  return %1 : tensor<48x100xf32>
+}
