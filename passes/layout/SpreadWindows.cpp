@@ -68,9 +68,13 @@ PadOp passableInput(ReduceWindowOp op) {
   // Distances would have to be multiplied.
   if (!isOnes(op.getBaseDilations()) || !isOnes(op.getWindowDilations()))
     return {};
-  // A second padding that cuts off what the first one added.
-  if (op.getPadding() && llvm::any_of(op.getPadding()->getValues<APInt>(), [](const APInt &by) { return by.isNegative(); }))
-    return {};
+  // One padding that cuts off what the other one adds, or adds numbers where the other one cut elements off.
+  if (auto own = op.getPadding())
+    for (auto [i, by] : llvm::enumerate(own->getValues<APInt>())) {
+      int64_t first = (i % 2 ? pad.getEdgePaddingHigh() : pad.getEdgePaddingLow())[i / 2];
+      if (by.isNegative() || (first < 0 && !by.isZero()))
+        return {};
+    }
   DenseElementsAttr between, start;
   if (!matchPattern(pad.getPaddingValue(), m_Constant(&between)) || !matchPattern(op.getInitValues()[0], m_Constant(&start)) || between != start ||
       !isNeutral(op, start.getSplatValue<Attribute>()))

@@ -43,3 +43,18 @@ func.func @stays(%g: tensor<4x32xf32>) -> (tensor<5x32xf32>, tensor<7x61xf32>, t
   }) : (tensor<6x32xf32>, tensor<f32>) -> tensor<4x32xf32>
   return %0, %1, %2 : tensor<5x32xf32>, tensor<7x61xf32>, tensor<4x32xf32>
 }
+
+// The padding cuts off an element, at whose place the window's own padding puts a zero.
+// CHECK-LABEL: @cut
+// CHECK: stablehlo.pad
+// CHECK-NOT: base_dilations
+func.func @cut(%g: tensor<4x32xf32>) -> tensor<8x32xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %g, %zero, low = [-1, 0], high = [2, 0], interior = [1, 0] : (tensor<4x32xf32>, tensor<f32>) -> tensor<8x32xf32>
+  %1 = "stablehlo.reduce_window"(%0, %zero) <{padding = dense<[[2, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<8x32xf32>, tensor<f32>) -> tensor<8x32xf32>
+  return %1 : tensor<8x32xf32>
+}
