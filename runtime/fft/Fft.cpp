@@ -54,6 +54,8 @@ constexpr double kMostLanes = 1.12;
 constexpr int64_t kLongColumn = 8192;
 /// Images of several axes up to so many bytes are transformed one by one.
 constexpr int64_t kSmallImage = 1 << 20;
+/// Tiny ones as many at a time as have so many bytes together.
+constexpr int64_t kFewImages = 128 << 10;
 /// Longer contiguous lines are faster as rows and columns.
 constexpr int64_t kLongRun = 4096;
 
@@ -69,22 +71,23 @@ public:
     }
   }
 
-  /// The lines of `lines` (its plan is set here), each of this length. An error code is "no memory".
-  int32_t run(Lines<T> lines) {
+  /// The lines of `lines` (its plan is set here), each of this length; `all`: of the whole tensor, which decide how they are transformed, so
+  /// that the number of threads changes no result. An error code is "no memory".
+  int32_t run(Lines<T> lines, int64_t all) {
     using Ends = typename Lines<T>::Ends;
     bool isOdd = lines.ends == Ends::OddReal || lines.ends == Ends::OddOut;
     bool isTogether = lines.inStep == 2 && lines.outStep == 2; // its points lie side by side
-    if (isTogether && !isOdd && whole.run && points <= kLongRun && lines.lines >= kManyLines) {
+    if (isTogether && !isOdd && whole.run && points <= kLongRun && all >= kManyLines) {
       lines.plan = &whole;
       int64_t together = lanes() / whole.run;
       return runGroups(lines, implementation<T>().transformRuns, together, (lines.lines + together - 1) / together, whole.runScratch(lanes()));
     }
-    if (!columnPlan || isOdd || (!(isTogether && fillsLanes) && points <= kLongColumn && lines.lines >= kManyLines)) {
+    if (!columnPlan || isOdd || (!(isTogether && fillsLanes) && points <= kLongColumn && all >= kManyLines)) {
       lines.plan = &whole;
       return runInLanes(lines);
     }
     makeTurns();
-    if (lines.lines >= kManyLines || 2 * points * int64_t(sizeof(T)) <= kShortLine)
+    if (all >= kManyLines || 2 * points * int64_t(sizeof(T)) <= kShortLine)
       return runLines(lines);
     std::unique_ptr<T[]> between(new T[size_t(2 * points)]), joined(lines.ends == Ends::RealOut ? new T[size_t(2 * points)] : nullptr);
     for (int64_t line = 0; line < lines.lines; ++line)
@@ -239,11 +242,20 @@ public:
     if (y.elements() == 0)
       return Status();
     Images images(*this, x, y);
-    auto piece = [](void *context, int64_t begin, int64_t end) { return static_cast<Images *>(context)->run(begin, end); };
-    // All axes of an image that stays in the second-level cache, one image after the other, rather than one axis of all images.
+    auto piece = [](void *context, int64_t begin, int64_t end) -> int32_t {
+      try {
+        return static_cast<Images *>(context)->run(begin, end);
+      } catch (const std::bad_alloc &) {
+        return 1; // a thread of the pool has nobody who catches it
+      }
+    };
+    // All axes of images that stay in the second-level cache, one image after the other, rather than one axis of all images. Tiny ones go
+    // together: a single one would leave lanes empty.
     ThreadPool &pool = ThreadPool::global();
     bool isOneByOne = axes.size() > 1 && images.count >= pool.size() && images.bytes() <= kSmallImage;
-    return (isOneByOne ? pool.run(images.count, 1, piece, &images) : images.run(0, images.count)) ? resourceExhausted("no memory for the transform") : Status();
+    int64_t together = std::clamp<int64_t>(kFewImages / images.bytes(), 1, std::max<int64_t>(1, images.count / (4 * pool.size())));
+    int32_t code = isOneByOne ? pool.run(images.count, together, piece, &images) : images.run(0, images.count);
+    return code == 0 ? Status() : resourceExhausted("no memory for the transform");
   }
 
 private:
@@ -273,14 +285,46 @@ private:
       size_t complex = axes.size() - (transform.isReal() ? 1 : 0);
       int32_t code = 0;
       if (type == Type::RFFT) {
-        code = transform.realAxis(source, result, (end - begin) * inSize / transform.axes.back()->length, true);
+        code = realAxis(source, result, end - begin, inSize, true);
         source = result;
       }
       for (size_t i = complex; i-- > 0 && !code; source = result)
-        code = complexAxis(source, result, end - begin, dims, axes[i], *transform.axes[i], type == Type::IFFT || type == Type::IRFFT);
+        code = complexAxis(source, result, end - begin, axes[i], *transform.axes[i]);
       if (type == Type::IRFFT && !code)
-        code = transform.realAxis(source, target, (end - begin) * outSize / transform.axes.back()->length, false);
+        code = realAxis(source, target, end - begin, outSize, false);
       return code;
+    }
+
+    int32_t complexAxis(const T *source, T *target, int64_t images, size_t axis, AxisPlan<T> &plan) const {
+      bool isInverse = type == Type::IFFT || type == Type::IRFFT;
+      Lines<T> lines;
+      lines.in = source, lines.out = target;
+      for (size_t d = axis + 1; d < dims.size(); ++d)
+        lines.inner *= dims[d];
+      int64_t ofImage = lines.inner;
+      for (size_t d = 0; d < axis; ++d)
+        ofImage *= dims[d];
+      lines.lines = images * ofImage;
+      lines.inInner = lines.outInner = 2;
+      lines.inStep = lines.outStep = 2 * lines.inner;
+      lines.inOuter = lines.outOuter = 2 * lines.inner * plan.length;
+      lines.swapIn = lines.swapOut = isInverse;
+      lines.scale = isInverse ? T(1.0 / double(plan.length)) : T(1);
+      return plan.run(lines, count * ofImage);
+    }
+
+    /// The last axis, between `size` real numbers of an image and half a spectrum.
+    int32_t realAxis(const T *source, T *target, int64_t images, int64_t size, bool isForward) const {
+      using Ends = typename Lines<T>::Ends;
+      AxisPlan<T> &plan = *transform.axes.back();
+      Lines<T> lines;
+      lines.in = source, lines.out = target;
+      lines.lines = images * size / plan.length;
+      int64_t half = 2 * (plan.length / 2 + 1);
+      lines.inOuter = isForward ? plan.length : half, lines.outOuter = isForward ? half : plan.length;
+      lines.ends = isForward ? (plan.isHalved ? Ends::RealIn : Ends::OddReal) : (plan.isHalved ? Ends::RealOut : Ends::OddOut);
+      lines.scale = isForward ? T(1) : T(1.0 / double(plan.length));
+      return plan.run(lines, count * size / plan.length);
     }
 
     const Transform &transform;
@@ -293,36 +337,6 @@ private:
     int64_t inSize, outSize; ///< numbers of an image
     std::unique_ptr<T[]> spectrum;
   };
-
-  static int32_t complexAxis(const T *from, T *to, int64_t images, const std::vector<int64_t> &dims, size_t axis, AxisPlan<T> &plan, bool isInverse) {
-    Lines<T> lines;
-    lines.in = from, lines.out = to;
-    for (size_t d = axis + 1; d < dims.size(); ++d)
-      lines.inner *= dims[d];
-    lines.lines = images * lines.inner;
-    for (size_t d = 0; d < axis; ++d)
-      lines.lines *= dims[d];
-    lines.inInner = lines.outInner = 2;
-    lines.inStep = lines.outStep = 2 * lines.inner;
-    lines.inOuter = lines.outOuter = 2 * lines.inner * plan.length;
-    lines.swapIn = lines.swapOut = isInverse;
-    lines.scale = isInverse ? T(1.0 / double(plan.length)) : T(1);
-    return plan.run(lines);
-  }
-
-  /// The last axis, between real numbers and half a spectrum.
-  int32_t realAxis(const T *from, T *to, int64_t count, bool isForward) const {
-    using Ends = typename Lines<T>::Ends;
-    AxisPlan<T> &plan = *axes.back();
-    Lines<T> lines;
-    lines.in = from, lines.out = to;
-    lines.lines = count;
-    int64_t half = 2 * (plan.length / 2 + 1);
-    lines.inOuter = isForward ? plan.length : half, lines.outOuter = isForward ? half : plan.length;
-    lines.ends = isForward ? (plan.isHalved ? Ends::RealIn : Ends::OddReal) : (plan.isHalved ? Ends::RealOut : Ends::OddOut);
-    lines.scale = isForward ? T(1) : T(1.0 / double(plan.length));
-    return plan.run(lines);
-  }
 
   Type type;
   std::vector<int64_t> places; ///< of the axes; empty: the last ones

@@ -197,6 +197,28 @@ def test_transforms(dtype, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_transforms_of_images(dtype, tmp_path):
+    """Tiny images, several at a time, and larger ones, a few and many: the number of threads changes nothing. Along other axes, too."""
+    shapes = [(1001, 4, 4), (9, 1, 100), (3, 9, 1, 100), (5, 600, 2), (2, 2, 64), (1, 3, 128), (3, 3, 128), (40, 3, 5, 4), (2, 2, 4096), (37, 17, 12)]
+    arguments = [(RANDOM.standard_normal(shape) + 1j * RANDOM.standard_normal(shape)).astype(np.result_type(dtype, 1j)) for shape in shapes]
+
+    def transforms(*xs):
+        made = []
+        for x in xs:
+            size = 2 * x.shape[-1]
+            made += [jnp.fft.fft2(x), jnp.fft.ifft2(x, axes=(-3, -1)), jnp.fft.rfft2(x.real), jnp.fft.irfft2(x, s=(x.shape[-2], size))]
+        return made
+
+    path = program(transforms, arguments, tmp_path)
+    want = [np.asarray(w) for w in jax.jit(transforms)(*[x.astype(np.complex128) for x in arguments])]
+    results = [tools.run_file(path, arguments, environment={"MILLRACE_NUM_THREADS": str(threads)})[0] for threads in (1, 2, 3, 8)]
+    for expected, *got in zip(want, *results):
+        assert all(np.array_equal(got[0], other) for other in got[1:])
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(np.asarray(got[0]) / scale, expected / scale, rtol=0, atol=2e-6 if dtype == np.float32 else 1e-13)
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
 def test_few_terms(dtype, tmp_path):
     """Images made larger and smaller, their gradients, rows of every width; a NaN and infinities spoil what they would in a product."""
     spoiled = RANDOM.standard_normal((3, 20, 24, 19)).astype(dtype)
