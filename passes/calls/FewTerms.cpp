@@ -5,7 +5,7 @@
 //          %x, then a transposition if others than dimensions of size 1 move; one that followed is part of it
 // What resizing an image along one dimension comes to. A product of zero and what is not finite stays NaN: the runtime looks for it.
 // Leaves alone matrices with more than a quarter of other numbers in a column, small products, contractions of the last dimension (their
-// terms do not lie side by side) and matrices that hold infinities or NaNs.
+// terms do not lie side by side), matrices that hold infinities or NaNs, and products whose algorithm rounds the factors.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/RuntimeCall.h"
 
@@ -64,7 +64,7 @@ std::optional<Terms> fewTerms(DenseElementsAttr matrix, int64_t contracted) {
 bool callFewTerms(DotGeneralOp op) {
   auto numbers = op.getDotDimensionNumbers();
   auto result = cast<RankedTensorType>(op.getType());
-  if (!hasStaticShapes(op) || !numbers.getLhsBatchingDimensions().empty() || numbers.getLhsContractingDimensions().size() != 1)
+  if (!hasStaticShapes(op) || op.getAlgorithm() || !numbers.getLhsBatchingDimensions().empty() || numbers.getLhsContractingDimensions().size() != 1)
     return false;
   DenseElementsAttr matrix;
   bool isLeft = matchPattern(op.getLhs(), m_Constant(&matrix));

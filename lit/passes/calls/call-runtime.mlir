@@ -289,6 +289,18 @@ func.func @few_terms(%x: tensor<100x8x64xf32>) -> tensor<100x3x64xf32> {
 
 // -----
 
+// An algorithm that rounds the factors.
+// CHECK-LABEL: func.func @few_terms_rounded
+// CHECK-NOT: millrace_few_terms
+// CHECK: stablehlo.dot_general {{.*}}algorithm =
+func.func @few_terms_rounded(%x: tensor<100x8x64xf32>) -> tensor<100x64x3xf32> {
+  %w = stablehlo.constant dense<[[2.0, 3.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 6.0]]> : tensor<8x3xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<100x8x64xf32>, tensor<8x3xf32>) -> tensor<100x64x3xf32>
+  return %0 : tensor<100x64x3xf32>
+}
+
+// -----
+
 // Columns come first, and somebody else wants them there; terms along the last dimension and dense matrices stay.
 // CHECK-LABEL: func.func @few_terms_left
 // CHECK: stablehlo.custom_call @millrace_few_terms({{.*}}) -> tensor<100x3x64xf32>
