@@ -130,13 +130,13 @@ struct Group {
     }
   }
 
-  /// One pass: m * stride butterflies of a transform of length n. Of `unit` neighbouring points there is one number of them all.
+  /// One pass: m * stride butterflies of a transform of length n.
   template <int radix>
-  static void pass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t unit) {
+  static void pass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride) {
     for (int64_t p = 0; p < m; ++p) {
       T re[radix], im[radix];
       for (int j = 1; j < radix; ++j)
-        re[j] = roots[p * stride * unit * j], im[j] = roots[n + p * stride * unit * j];
+        re[j] = roots[p * stride * j], im[j] = roots[n + p * stride * j];
       for (int64_t q = 0; q < stride; ++q) {
         Number x[radix];
         for (int k = 0; k < radix; ++k)
@@ -150,7 +150,7 @@ struct Group {
     }
   }
 
-  /// The same for any odd radix up to 61, by pairs of conjugated roots.
+  /// The same for any odd radix up to 61, by pairs of conjugated roots; of `unit` neighbouring points there may be one number of them all.
   static void oddPass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t unit, int64_t radix, const T *own) {
     Number sums[31], differences[31];
     int64_t half = radix / 2;
@@ -179,20 +179,19 @@ struct Group {
 
   /// A mixed-radix transform of length n in `from`; returns which of the places holds the result. `begin` and `end` leave out passes
   /// that happen elsewhere: `stride` is the product of the radices before.
-  static MILLRACE_INLINE Place mixedRadix(const LinePlan<T> &plan, const std::vector<int64_t> &radices, int64_t n, Place from, Place spare, std::size_t begin,
-                          std::size_t end, int64_t stride = 1, int64_t unit = 1) {
+  static MILLRACE_INLINE Place mixedRadix(const LinePlan<T> &plan, int64_t n, Place from, Place spare, std::size_t begin, std::size_t end,
+                                          int64_t stride = 1) {
     int64_t current = n / stride;
-    stride /= unit;
     const T *roots = plan.roots.data();
     for (std::size_t number = begin; number < end; ++number) {
-      int64_t radix = radices[number], m = current / radix;
+      int64_t radix = plan.radices[number], m = current / radix;
       switch (radix) {
-      case 2: pass<2>(from, spare, roots, n, m, stride, unit); break;
-      case 3: pass<3>(from, spare, roots, n, m, stride, unit); break;
-      case 4: pass<4>(from, spare, roots, n, m, stride, unit); break;
-      case 5: pass<5>(from, spare, roots, n, m, stride, unit); break;
-      case 8: pass<8>(from, spare, roots, n, m, stride, unit); break;
-      default: oddPass(from, spare, roots, n, m, stride, unit, radix, plan.small[std::size_t(radix)].data()); break;
+      case 2: pass<2>(from, spare, roots, n, m, stride); break;
+      case 3: pass<3>(from, spare, roots, n, m, stride); break;
+      case 4: pass<4>(from, spare, roots, n, m, stride); break;
+      case 5: pass<5>(from, spare, roots, n, m, stride); break;
+      case 8: pass<8>(from, spare, roots, n, m, stride); break;
+      default: oddPass(from, spare, roots, n, m, stride, 1, radix, plan.small[std::size_t(radix)].data()); break;
       }
       Place last = from;
       from = spare, spare = last;
@@ -205,18 +204,18 @@ struct Group {
   static Place transform(const LinePlan<T> &plan, Place from, Place spare) {
     int64_t n = plan.n, length = plan.convolution;
     if (!length)
-      return mixedRadix(plan, plan.radices, n, from, spare, 0, plan.radices.size());
+      return mixedRadix(plan, n, from, spare, 0, plan.radices.size());
     const T *chirp = plan.chirp.data(), *spectrum = plan.spectrum.data();
     for (int64_t k = 0; k < n; ++k)
       from.store(k, mul(from.load(k), chirp[k], chirp[n + k]));
     for (int64_t k = n; k < length; ++k)
       from.store(k, {});
-    Place there = mixedRadix(plan, plan.radices, length, from, spare, 0, plan.radices.size());
+    Place there = mixedRadix(plan, length, from, spare, 0, plan.radices.size());
     for (int64_t k = 0; k < length; ++k)
       there.store(k, mul(there.load(k), spectrum[k], spectrum[length + k]));
     // The inverse transform is the forward one with the parts exchanged.
     Place other = there.re == from.re ? spare : from;
-    Place back = mixedRadix(plan, plan.radices, length, there.swapped(), other.swapped(), 0, plan.radices.size()).swapped();
+    Place back = mixedRadix(plan, length, there.swapped(), other.swapped(), 0, plan.radices.size()).swapped();
     for (int64_t k = 0; k < n; ++k)
       back.store(k, mul(back.load(k), chirp[k], chirp[n + k]));
     return back;
@@ -555,7 +554,7 @@ struct Group {
       fetch(plan, from, spare);
     int64_t stride = starts ? plan.radices[0] : 1;
     Place result = plan.convolution ? transform(plan, from, spare)
-                                  : mixedRadix(plan, plan.radices, n, from, spare, starts, plan.radices.size() - ends, stride);
+                                  : mixedRadix(plan, n, from, spare, starts, plan.radices.size() - ends, stride);
     if (ends)
       return finish(plan, result, job.swapOut != (job.ends == Ends::RealOut));
     if (job.turns)

@@ -96,7 +96,7 @@ LinePlan<T>::LinePlan(int64_t n, int64_t lanes) : n(n) {
     for (int64_t radix : runRadices) {
       std::vector<T> &own = runRoots.emplace_back();
       int64_t m = n / stride / radix;
-      for (int64_t p = 0; p < m && stride > 1; ++p)
+      for (int64_t p = 0; p < m && stride > 1 && m > 1; ++p) // the first pass has its own, the last none
         for (int64_t j = 1; j < radix; ++j)
           for (int64_t part : {int64_t(0), n})
             own.push_back(roots[std::size_t(part + p * stride * j)]);

@@ -148,8 +148,6 @@ struct Runs {
     }
   }
 
-  static bool hasOwnButterfly(int64_t radix) { return radix <= 5 || radix == 8; }
-
   /// A line each from `in` to `out`.
   template <bool isInverse>
   static void transform(const LinePlan<T> &plan, const T *const *in, T *const *out, T scale, T *scratch) {
@@ -159,7 +157,7 @@ struct Runs {
     Place from = {memory, memory + vectors}, spare = {memory + 2 * vectors, memory + 3 * vectors};
     firstPass<isInverse>(plan, in, from);
     int64_t last = radices[radices.size() - 1];
-    bool ends = hasOwnButterfly(last);
+    bool ends = G::hasOwnButterfly(last);
     Place done = middlePasses(plan, from, spare, radices.size() - ends);
     if (!ends) {
       for (int64_t v = 0; v < vectors; ++v)

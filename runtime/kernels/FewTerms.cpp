@@ -4,6 +4,7 @@
 // matrix of x that a thread computes, it looks whether all of the matrix is finite; if not, zeros count, too.
 #include "runtime/kernels/FewTerms.h"
 #include "runtime/base/ThreadPool.h"
+#include "runtime/kernels/WideVectors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,11 +13,6 @@
 namespace millrace::runtime {
 namespace {
 
-#if defined(__x86_64__)
-#define MILLRACE_FOR_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define MILLRACE_FOR_WIDE_VECTORS
-#endif
 #define MILLRACE_INLINE __attribute__((always_inline)) inline
 
 template <typename T, typename Bits>

@@ -6,6 +6,7 @@
 #include "runtime/kernels/Sort.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/kernels/OrderKey.h"
+#include "runtime/kernels/WideVectors.h"
 
 #include <algorithm>
 #include <bit>
@@ -88,12 +89,6 @@ T *sortKeys(T *data, T *spare, int64_t n) {
   }
   return n < kWideDigits ? radixSort<T, 8>(data, spare, n) : radixSort<T, 11>(data, spare, n);
 }
-
-#if defined(__x86_64__)
-#define MILLRACE_FOR_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define MILLRACE_FOR_WIDE_VECTORS
-#endif
 
 typedef uint8_t Lanes8 __attribute__((ext_vector_type(kLanes)));
 typedef uint16_t Lanes16 __attribute__((ext_vector_type(kLanes)));

@@ -5,6 +5,7 @@
 #include "runtime/kernels/TopK.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/kernels/OrderKey.h"
+#include "runtime/kernels/WideVectors.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,12 +14,6 @@
 
 namespace millrace::runtime {
 namespace {
-
-#if defined(__x86_64__)
-#define MILLRACE_FOR_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define MILLRACE_FOR_WIDE_VECTORS
-#endif
 
 constexpr int64_t kLanes = 16;
 constexpr int64_t kFew = 16; ///< up to here the best are kept in order

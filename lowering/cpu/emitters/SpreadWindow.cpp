@@ -5,10 +5,9 @@
 //          combined in the window's order. What lies between elements is neither stored nor read.
 // Leaves alone windows along the last dimension, those whose own elements lie apart where the argument's do, too, and few channels.
 //===----------------------------------------------------------------------===//
-#include "lowering/cpu/emitters/EmitterShell.h"
+#include "lowering/cpu/emitters/WindowEmitter.h"
 #include "lowering/linalg/WindowReduce.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -20,10 +19,9 @@ namespace {
 /// Vectors in flight.
 constexpr int64_t kStrip = 4;
 
-class SpreadWindowEmitter {
+class SpreadWindowEmitter : WindowEmitter {
 public:
-  SpreadWindowEmitter(func::FuncOp kernel, const WindowReduce &what, const KernelTarget &target)
-      : kernel(kernel), what(what), target(target), loc(kernel.getLoc()) {}
+  SpreadWindowEmitter(func::FuncOp kernel, const WindowReduce &what, const KernelTarget &target) : WindowEmitter(kernel, target), what(what) {}
   FailureOr<EmittedKernel> run();
 
 private:
@@ -41,12 +39,6 @@ private:
   void strip(OpBuilder &b, ArrayRef<Range> ranges, Value channel, Value to, int64_t count, Value mask);
   Value combine(OpBuilder &b, Value x, Value y) { return combineElements(b, loc, what, x, y); }
 
-  Value constant(int64_t number) {
-    OpBuilder b(shell.getContext());
-    b.setInsertionPointToStart(&shell.getBody().front());
-    Value &made = numbers[number];
-    return made ? made : made = arith::ConstantIndexOp::create(b, loc, number);
-  }
   Value splat(VectorType type) {
     OpBuilder b(shell.getContext());
     b.setInsertionPointToStart(&shell.getBody().front());
@@ -56,8 +48,6 @@ private:
     Value stored = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(cast<ShapedType>(storedType), ArrayRef<Attribute>{what.init}));
     return made = type == storedType ? stored : arith::ExtFOp::create(b, loc, vectorType, stored).getResult();
   }
-  Value add(OpBuilder &b, Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value times(OpBuilder &b, Value x, int64_t by) { return by == 1 ? x : arith::MulIOp::create(b, loc, x, constant(by)).getResult(); }
   Value atLeast(OpBuilder &b, Value x, int64_t y) { return arith::MaxSIOp::create(b, loc, x, constant(y)); }
   Value atMost(OpBuilder &b, Value x, int64_t y) { return arith::MinSIOp::create(b, loc, x, constant(y)); }
   /// The whole part of x / by, for x >= least.
@@ -70,19 +60,13 @@ private:
     return whole ? add(b, result, constant(-whole)) : result;
   }
 
-  func::FuncOp kernel, shell;
   const WindowReduce &what;
-  const KernelTarget &target;
-  Location loc;
-  std::string why;
   ArrayRef<int64_t> shape, resultShape;
   SmallVector<int64_t> inStrides;
   int64_t columns = 0;  ///< the last dimension with windows
   int64_t channels = 1; ///< elements behind it
-  int64_t lanes = 0;
   Type element, computed;
   VectorType storedType, vectorType;
-  DenseMap<int64_t, Value> numbers;
   DenseMap<Type, Value> splats;
 };
 
@@ -129,8 +113,8 @@ SpreadWindowEmitter::Range SpreadWindowEmitter::range(OpBuilder &b, int64_t dim,
   Value start = add(b, times(b, index, what.strides[dim]), constant(-low));
   if (spread == 1) {
     // Steps of the window that begin at 0 or later, and those before the end.
-    Value from = quotient(b, add(b, atLeast(b, arith::SubIOp::create(b, loc, constant(0), start), 0), constant(dilation - 1)), dilation, 0);
-    Value left = atLeast(b, arith::SubIOp::create(b, loc, constant(shape[dim] + dilation - 1), start), 0);
+    Value from = quotient(b, add(b, atLeast(b, sub(b, constant(0), start), 0), constant(dilation - 1)), dilation, 0);
+    Value left = atLeast(b, sub(b, constant(shape[dim] + dilation - 1), start), 0);
     return {dim, start, from, atMost(b, quotient(b, left, dilation, 0), size), dilation};
   }
   // Element k lies at k * spread.
