@@ -130,6 +130,10 @@ LogicalResult Splitter::addScalar(OpBuilder &builder, Operation &op) {
         ComplexParts result = complexDivision(b, operand(0), operand(1));
         return result.re ? define({result.re, result.im}) : fail("division of complex<f64>");
       })
+      .Case([&](complex::PowOp) {
+        ComplexParts result = complexPower(b, operand(0), operand(1));
+        return result.re ? define({result.re, result.im}) : fail("power of complex<f64>");
+      })
       .Case([&](tensor::ExtractOp extract) {
         SmallVector<Value> indices;
         for (Value index : extract.getIndices())

@@ -123,4 +123,29 @@ ComplexParts complexDivision(MathBuilder &b, ComplexParts x, ComplexParts y) {
   return {b.truncf(repair(re, xr, infReal, zeroReal), part), b.truncf(repair(im, xi, infImaginary, zeroImaginary), part)};
 }
 
+/// exp(y log x), and 1 for y = 0, 0 for zeros x to powers above 0.
+ComplexParts complexPower(MathBuilder &b, ComplexParts x, ComplexParts y) {
+  Type part = x.re.getType();
+  if (b.isF64(x.re))
+    return {};
+  // Squares of f32 are exact in f64, whose range neither overflows nor underflows here.
+  Type f64 = b.f64Like(part);
+  Value xr = b.extf(x.re, f64), xi = b.extf(x.im, f64), yr = b.extf(y.re, f64), yi = b.extf(y.im, f64), inf = b.inf(f64), zero = b.f(0.0, f64);
+  Value square = b.addf(b.mulf(xr, xr), b.mulf(xi, xi));
+  Value logarithm = b.mulf(math::LogOp::create(b.builder, b.loc, square), 0.5);
+  // Infinite even if the other part is NaN.
+  Value isInf = b.ori(b.cmpf(CmpF::OEQ, b.absf(xr), inf), b.cmpf(CmpF::OEQ, b.absf(xi), inf));
+  logarithm = b.select(isInf, inf, logarithm);
+  Value angle = angleOf(b, xi, xr);
+  Value magnitude = math::ExpOp::create(b.builder, b.loc, b.subf(b.mulf(yr, logarithm), b.mulf(yi, angle)));
+  Value phase = b.addf(b.mulf(yi, logarithm), b.mulf(yr, angle));
+  Value re = b.mulf(magnitude, math::CosOp::create(b.builder, b.loc, phase)), im = b.mulf(magnitude, math::SinOp::create(b.builder, b.loc, phase));
+  Value isReal = b.cmpf(CmpF::OEQ, yi, 0.0);
+  Value isOne = b.andi(isReal, b.cmpf(CmpF::OEQ, yr, 0.0));
+  Value isZero = b.andi(b.cmpf(CmpF::OEQ, square, 0.0), b.andi(isReal, b.cmpf(CmpF::OGT, yr, 0.0)));
+  re = b.select(isOne, b.f(1.0, f64), b.select(isZero, zero, re));
+  im = b.select(b.ori(isOne, isZero), zero, im);
+  return {b.truncf(re, part), b.truncf(im, part)};
+}
+
 } // namespace millrace::lowering

@@ -225,7 +225,7 @@ Value expandComplex(MathBuilder &b, Operation *op) {
       .Case<complex::Expm1Op>([&](auto) { return call("expm1"); })
       .Case<complex::LogOp>([&](auto) { return call("log"); })
       .Case<complex::Log1pOp>([&](auto) { return call("log1p"); })
-      .Case<complex::PowOp>([&](auto) { return call("pow"); })
+      .Case<complex::PowOp>([&](auto) { return isF32() ? join(complexPower(b, parts(0), parts(1))) : call("pow"); })
       .Case<complex::RsqrtOp>([&](auto) { return call("rsqrt"); })
       .Case<complex::SinOp>([&](auto) { return call("sin"); })
       .Case<complex::SqrtOp>([&](auto) { return isF32() ? join(complexSqrt(b, parts(0))) : call("sqrt"); })

@@ -44,6 +44,8 @@ mlir::Value tanF32(MathBuilder &b, mlir::Value x);
 mlir::Value atanF32(MathBuilder &b, mlir::Value x);
 mlir::Value atanF64(MathBuilder &b, mlir::Value x);
 mlir::Value atan2F32(MathBuilder &b, mlir::Value y, mlir::Value x);
+/// The same of f64 operands that came from f32, to f64's accuracy.
+mlir::Value angleOf(MathBuilder &b, mlir::Value y, mlir::Value x);
 mlir::Value asinF32(MathBuilder &b, mlir::Value x);
 mlir::Value acosF32(MathBuilder &b, mlir::Value x);
 
@@ -68,6 +70,7 @@ ComplexParts complexExp(MathBuilder &b, ComplexParts z);
 ComplexParts complexSqrt(MathBuilder &b, ComplexParts z);
 ComplexParts complexTanh(MathBuilder &b, ComplexParts z);
 ComplexParts complexDivision(MathBuilder &b, ComplexParts x, ComplexParts y);
+ComplexParts complexPower(MathBuilder &b, ComplexParts x, ComplexParts y);
 
 // Double arithmetic with at least 2^-33 relative accuracy, for f32 results. Arguments are finite f64 values.
 /// 2^x for x in [-1000, 1000].

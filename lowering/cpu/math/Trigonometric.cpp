@@ -206,23 +206,6 @@ Value atanLite(MathBuilder &b, Value t) {
   return b.fma(b.mulf(t, z), p, t);
 }
 
-/// The angle of (x, y), f64 operands that came from f32.
-static Value atan2Wide(MathBuilder &b, Value y, Value x) {
-  Type type = x.getType();
-  Value ax = b.absf(x), ay = b.absf(y);
-  Value isSteep = b.cmpf(CmpF::OGT, ay, ax);
-  Value high = b.select(isSteep, ay, ax), low = b.select(isSteep, ax, ay);
-  Value t = b.divf(low, high);
-  t = b.select(b.cmpf(CmpF::OEQ, high, 0.0), b.f(0.0, type), t);
-  t = b.select(b.cmpf(CmpF::OEQ, low, b.inf(type)), b.f(1.0, type), t);
-  Value angle = atanLite(b, t);
-  angle = b.select(isSteep, b.subf(b.f(kHalfPi, type), angle), angle);
-  Value isLeft = b.cmpi(CmpI::slt, b.bits(x), 0);
-  angle = b.select(isLeft, b.subf(b.f(kPi, type), angle), angle);
-  angle = b.copysign(angle, y);
-  return b.select(b.cmpf(CmpF::UNO, x, y), b.nan(type), angle);
-}
-
 /// atan(x) = center + atan(t): t = x up to 1/2, (x - 1) / (x + 1) up to 2, -1 / x beyond.
 static Value atanCentered(MathBuilder &b, Value x, ArrayRef<double> coefficients) {
   Type type = x.getType();
@@ -254,6 +237,31 @@ Value atanF64(MathBuilder &b, Value x) {
   return atanCentered(b, x, {-0.3333333333333298, 0.19999999999902782, -0.14285714276357311, 0.11111110658395378, -0.09090896213576598,
                              0.07692073423081118, -0.06663805603286845, 0.058582649032266815, -0.05121854252718585, 0.04186078151874213,
                              -0.027428091704920828, 0.010112035513674901});
+}
+
+/// The angle of (x, y), f64 operands that came from f32; `arc` is the arc tangent of [0, 1].
+static Value atan2By(MathBuilder &b, Value y, Value x, function_ref<Value(Value)> arc) {
+  Type type = x.getType();
+  Value ax = b.absf(x), ay = b.absf(y);
+  Value isSteep = b.cmpf(CmpF::OGT, ay, ax);
+  Value high = b.select(isSteep, ay, ax), low = b.select(isSteep, ax, ay);
+  Value t = b.divf(low, high);
+  t = b.select(b.cmpf(CmpF::OEQ, high, 0.0), b.f(0.0, type), t);
+  t = b.select(b.cmpf(CmpF::OEQ, low, b.inf(type)), b.f(1.0, type), t);
+  Value angle = arc(t);
+  angle = b.select(isSteep, b.subf(b.f(kHalfPi, type), angle), angle);
+  Value isLeft = b.cmpi(CmpI::slt, b.bits(x), 0);
+  angle = b.select(isLeft, b.subf(b.f(kPi, type), angle), angle);
+  angle = b.copysign(angle, y);
+  return b.select(b.cmpf(CmpF::UNO, x, y), b.nan(type), angle);
+}
+
+static Value atan2Wide(MathBuilder &b, Value y, Value x) {
+  return atan2By(b, y, x, [&](Value t) { return atanLite(b, t); });
+}
+
+Value angleOf(MathBuilder &b, Value y, Value x) {
+  return atan2By(b, y, x, [&](Value t) { return atanF64(b, t); });
 }
 
 Value atan2F32(MathBuilder &b, Value y, Value x) {
