@@ -33,12 +33,14 @@ Value generateElements(LoopBuilder &l, RankedTensorType type, ArrayRef<OpFoldRes
 
 namespace {
 
-/// An index within [0, room]. Of 32 bits with a sign, in these: vectors of them are half as long as those of `index`.
+/// An index within [0, room]. Of 32 bits in these: vectors of them are half as long as those of `index`.
 Value clampedStart(LoopBuilder &l, Value stored, Type element, Value room) {
   auto most = getConstantIntValue(OpFoldResult(room));
-  if (!stored.getType().isInteger(32) || isUnsignedElement(element) || !most || *most > std::numeric_limits<int32_t>::max())
+  if (!stored.getType().isInteger(32) || !most || *most > std::numeric_limits<int32_t>::max())
     return l.clamp(l.toIndex(stored, element), l.index(0), room);
   auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(l.b, l.loc, stored.getType(), value); };
+  if (isUnsignedElement(element)) // what is left has no sign: it is extended like others
+    return arith::IndexCastOp::create(l.b, l.loc, l.b.getIndexType(), arith::MinUIOp::create(l.b, l.loc, stored, number(*most)));
   return l.toIndex(l.clamp(stored, number(0), number(*most)), element);
 }
 

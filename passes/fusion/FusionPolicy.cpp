@@ -21,7 +21,7 @@ constexpr int64_t kTinyElements = 256;
 constexpr int64_t kTinyFunctions = 16;
 constexpr int64_t kTinyContractionSteps = 32768;
 constexpr unsigned kMaxClusterOps = 96;
-constexpr unsigned kMaxIntegerOps = 320; // random bits: each operation is an instruction
+constexpr unsigned kMaxIntegerOps = 320; // random bits, searches: each operation is an instruction
 
 RankedTensorType tensorType(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
@@ -273,7 +273,8 @@ void ClusterSummary::add(Operation *producer) {
 bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, StringRef &why) {
   bool isOfIntegers = (isElementwise(producer) || isa<BroadcastInDimOp>(producer)) &&
                       isa<IntegerType>(getElementTypeOrSelf(producer->getResult(0).getType()));
-  if (cluster.numOps >= (isOfIntegers ? kMaxIntegerOps : kMaxClusterOps)) {
+  bool isOneInstruction = isOfIntegers || isa<SelectOp, GatherOp>(producer);
+  if (cluster.numOps >= (isOneInstruction ? kMaxIntegerOps : kMaxClusterOps)) {
     why = "the kernel is large enough";
     return false;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- UnrollLoops.cpp - Tiny loops become their iterations ---------------===//
 // Input:   a while loop with known trip count n, and n times its body has at most max-ops operations; four times as many if it is a short
-//          sequence of integer operations on tensors (random bits), which then is one kernel instead of some per iteration
+//          sequence of integer operations on tensors (random bits), which then is one kernel instead of some per iteration, eight times
+//          as many if it is one of choices between elements of a table (a binary search)
 // Output:  n copies of the body
 // Leaves alone all other loops.
 //===----------------------------------------------------------------------===//
@@ -40,15 +41,21 @@ struct UnrollLoops : impl::UnrollLoopsPassBase<UnrollLoops> {
     if (tripCount > maxOps)
       return false;
     int64_t ops = 0;
-    bool isOfIntegers = true;
+    bool isOfIntegers = true, isSearch = true, reads = false;
     loop.getBody().walk([&](Operation *op) {
       ops += !isa<shlo::ConstantOp>(op);
+      reads |= isa<shlo::GatherOp>(op);
+      bool isChoice = isa<shlo::CompareOp, shlo::ConstantOp, shlo::ConvertOp, shlo::BroadcastInDimOp, shlo::GatherOp, shlo::ReshapeOp, shlo::ReturnOp,
+                          shlo::SelectOp>(op);
+      bool isCount = isa<shlo::AddOp, shlo::DivOp, shlo::ShiftRightArithmeticOp, shlo::ShiftRightLogicalOp, shlo::SubtractOp>(op) &&
+                     isa<IntegerType>(getElementTypeOrSelf(op->getResult(0)));
+      isSearch &= isChoice || isCount;
       isOfIntegers &= isa<shlo::AddOp, shlo::AndOp, shlo::BroadcastInDimOp, shlo::ConstantOp, shlo::ConvertOp, shlo::MulOp, shlo::NotOp, shlo::OrOp,
                           shlo::ReshapeOp, shlo::ReturnOp, shlo::ShiftLeftOp, shlo::ShiftRightLogicalOp, shlo::SliceOp, shlo::SubtractOp,
                           shlo::XorOp>(op) &&
                       llvm::all_of(op->getResultTypes(), [](Type type) { return isa<IntegerType>(getElementTypeOrSelf(type)); });
     });
-    return ops * tripCount <= (isOfIntegers ? 4 : 1) * maxOps;
+    return ops * tripCount <= (isSearch && reads ? 8 : isOfIntegers ? 4 : 1) * maxOps;
   }
 
   static void unroll(shlo::WhileOp loop, int64_t tripCount) {

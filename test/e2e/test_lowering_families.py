@@ -146,6 +146,23 @@ case("take_along", lambda x, i: jnp.take_along_axis(x, i, axis=1), f32(5, 9), in
 case("gather_nd", lambda x, i: x[i[:, 0], :, i[:, 1]], f32(5, 6, 7), ints(0, 5, 8, 2))
 case("gather_vmap", jax.vmap(lambda x, i: lax.dynamic_slice(x, (i, np.int32(0)), (2, 3))), f32(4, 6, 5), ints(-3, 9, 4))
 case("gather_u8_index", lambda x, i: x.at[i].get(mode="promise_in_bounds"), f32(200, 2), ints(0, 199, 9, dtype=np.uint8))
+case("gather_u32_index", lambda x, i: x.at[i].get(mode="clip"), f32(200), np.array([0, 199, 200, 2**31 - 1, 2**31, 2**32 - 1, 7] * 9, np.uint32))
+# Binary searches, in tables of one to some thousand numbers.
+EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5.0], np.float32)
+for length in (1, 2, 7, 64, 1000, 5000):
+    table, wanted = np.sort(f32(length)), np.concatenate([f32(509), EDGES])
+    for side in ("left", "right"):
+        case(f"search_{side}_{length}", lambda t, x, s=side: jnp.searchsorted(t, x, side=s), table, np.concatenate([wanted, table[:50]]))
+ORDERED = EDGES[np.abs(EDGES) != np.float32(1e-40)]  # XLA:CPU takes subnormal numbers for zeros
+case("search_edges", lambda t, x: jnp.searchsorted(t, x), np.sort(np.concatenate([f32(40), ORDERED])), np.concatenate([f32(300), ORDERED]))
+case("search_zeros", lambda t, x: jnp.searchsorted(t, x, side="right"), np.array([-1, -0.0, 0.0, 0.0, 1], np.float32), np.array([0.0, -0.0, 1, -1, 2], np.float32))
+case("search_one", lambda t, x: jnp.searchsorted(t, x), np.sort(f32(1000)), np.float32(0.1))
+case("search_s32", lambda t, x: jnp.searchsorted(t, x), np.sort(ints(-50, 50, 300)), ints(-60, 60, 1013))
+case("search_f64", lambda t, x: jnp.searchsorted(t, x), np.sort(f64(300)), f64(1013))
+case("search_bf16", lambda t, x: jnp.searchsorted(t.astype(jnp.bfloat16), x.astype(jnp.bfloat16)), np.sort(f32(300)), f32(1013))
+case("digitize", lambda x, t: jnp.digitize(x, t), f32(17, 61), np.sort(f32(33)))
+case("histogram_floats", lambda x: jnp.histogram(x, 17)[0], f32(3001))
+case("interpolate", lambda x, a, b: jnp.interp(x, a, b), f32(1013), np.sort(f32(70)), f32(70))
 for mode in ("drop", "clip"):
     for name in ("set", "add", "multiply", "min", "max"):
         # Unique rows: the order of duplicate `set` is not defined.

@@ -25,3 +25,15 @@ func.func @unsigned(%x: tensor<50xf32>, %i: tensor<20x1xui64>) -> tensor<20xf32>
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<50xf32>, tensor<20x1xui64>) -> tensor<20xf32>
   return %0 : tensor<20xf32>
 }
+
+// -----
+
+// Of 32 bits: the smaller one of it and the last has no sign.
+// CHECK-LABEL: @unsigned32
+// CHECK: %[[I:.*]] = arith.minui {{.*}} : i32
+// CHECK-NEXT: arith.index_cast %[[I]]
+// CHECK-NOT: arith.maxsi
+func.func @unsigned32(%x: tensor<50xf32>, %i: tensor<20x1xui32>) -> tensor<20xf32> {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<50xf32>, tensor<20x1xui32>) -> tensor<20xf32>
+  return %0 : tensor<20xf32>
+}

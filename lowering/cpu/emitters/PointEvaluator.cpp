@@ -465,7 +465,25 @@ Value PointEvaluator::splat(Value scalar) {
 
 Value PointEvaluator::evaluateVector(const Operand &operand) { return splat(evaluate(operand)); }
 
+/// What an operation on constants gives: a divisor, for example, that is none only where it is zero. Null if it depends on the point.
+static TypedAttr foldNumber(Operation *op, ArrayRef<Value> operands) {
+  if (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumResults() != 1 || op->getResult(0).getType().isIndex())
+    return {};
+  SmallVector<Attribute> numbers(operands.size());
+  for (auto [operand, number] : llvm::zip_equal(operands, numbers))
+    if (!matchPattern(operand, m_Constant(&number)))
+      return {};
+  SmallVector<OpFoldResult> folded;
+  if (numbers.empty() || failed(op->fold(numbers, folded)) || folded.size() != 1)
+    return {};
+  if (auto value = dyn_cast<Value>(folded[0]))
+    return dyn_cast<TypedAttr>(numbers[std::distance(op->operand_begin(), llvm::find(op->getOperands(), value))]);
+  return dyn_cast<TypedAttr>(cast<Attribute>(folded[0]));
+}
+
 Value PointEvaluator::cloneOn(Operation *op, ArrayRef<Value> operands) {
+  if (TypedAttr known = foldNumber(op, operands))
+    return number(known);
   bool anyVector = llvm::any_of(operands, [](Value v) { return isa<VectorType>(v.getType()); });
   IRMapping map;
   OpBuilder b = builder();

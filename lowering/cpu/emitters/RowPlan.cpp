@@ -177,6 +177,14 @@ void RowEmitter::chooseKept() {
   }
 }
 
+/// Another read of the same elements is among those that the group asks for ahead.
+static bool isAskedFor(const RowGroup &group, const Access &access) {
+  return llvm::any_of(group.ahead, [&](const RowGroup::Ahead &other) {
+    return other.access->buffer == access.buffer && other.access->address.offset == access.address.offset &&
+           other.access->address.terms == access.address.terms;
+  });
+}
+
 /// Several sweeps: the first waits for memory, which later ones find in the cache. The one that computes most has time to ask for the next
 /// row.
 void RowEmitter::chooseAhead() {
@@ -194,10 +202,7 @@ void RowEmitter::chooseAhead() {
     if (isStore || !access.guards.empty() || inner != longest->inner || access.address.coefficient(longest->lane) != 1 ||
         access.address.coefficient(next) == 0)
       return;
-    if (llvm::any_of(longest->ahead, [&](const RowGroup::Ahead &other) {
-          return other.access->buffer == access.buffer && other.access->address.offset == access.address.offset &&
-                 other.access->address.terms == access.address.terms;
-        }))
+    if (isAskedFor(*longest, access))
       return;
     bytes += model.product(inner) * access.elementType.getIntOrFloatBitWidth() / 8;
     longest->ahead.push_back({&access, access.address.coefficient(next), false});
@@ -213,7 +218,7 @@ void RowEmitter::chooseLater(double costPerPoint) {
   if (costPerPoint < kMuch || plan_.groups.size() != 1 || model.atomSizes[plan_.lane] < 8 * kDistance)
     return;
   model.forEachAccess([&](const Access &access, bool isStore) {
-    if (access.guards.empty() && access.address.coefficient(plan_.lane) == 1)
+    if (access.guards.empty() && access.address.coefficient(plan_.lane) == 1 && !isAskedFor(plan_.groups[0], access))
       plan_.groups[0].ahead.push_back({&access, kDistance * 8 / storageType(access.elementType).getIntOrFloatBitWidth(), isStore});
   });
 }
