@@ -126,7 +126,7 @@ Value exp2F32(MathBuilder &b, Value x) {
   return b.truncf(exp2Lite(b, wide), f32);
 }
 
-Value expm1LiteF32(MathBuilder &b, Value x) {
+std::pair<Value, Value> expAroundOneF32(MathBuilder &b, Value x) {
   auto [number, biased] = b.roundProductBiased(x, kLog2e, 1);
   Value r = b.fma(number, -0x1.62e43p-1, x);
   r = b.fma(number, 0x1.05c61p-29, r);
@@ -134,7 +134,7 @@ Value expm1LiteF32(MathBuilder &b, Value x) {
                        1.991568279e-04});
   Value p = b.fma(q, b.mulf(r, r), r); // e^r - 1
   Value s = b.pow2Biased(biased);
-  return b.fma(s, p, b.addf(s, -1.0));
+  return {b.fma(s, p, b.addf(s, -1.0)), b.fma(s, p, b.addf(s, 1.0))};
 }
 
 Value expm1F32(MathBuilder &b, Value x) {

@@ -16,8 +16,8 @@ mlir::SmallVector<mlir::Value> expTogether(MathBuilder &b, mlir::ArrayRef<mlir::
 mlir::Value expF32(MathBuilder &b, mlir::Value x, bool isBounded = false);
 mlir::Value exp2F32(MathBuilder &b, mlir::Value x);
 mlir::Value expm1F32(MathBuilder &b, mlir::Value x);
-/// For |x| < 80 or NaN.
-mlir::Value expm1LiteF32(MathBuilder &b, mlir::Value x);
+/// e^x - 1 and e^x + 1, for |x| < 80 or NaN.
+std::pair<mlir::Value, mlir::Value> expAroundOneF32(MathBuilder &b, mlir::Value x);
 mlir::Value logF32(MathBuilder &b, mlir::Value x);
 mlir::Value log1pF32(MathBuilder &b, mlir::Value x);
 mlir::Value expF64(MathBuilder &b, mlir::Value x, bool isBounded = false);

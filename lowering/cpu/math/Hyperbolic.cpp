@@ -9,14 +9,12 @@ using CmpF = arith::CmpFPredicate;
 namespace millrace::lowering {
 
 Value tanhF32(MathBuilder &b, Value x) {
-  // t / (t + 2) with t = e^(2|x|) - 1, which is accurate near zero too. From 9.1 on the result is 1.
+  // (1 - e) / (1 + e) with e = e^(-2|x|), which is accurate near zero too. From 9.1 on the result is 1.
   Value a = b.absf(x);
   Type type = x.getType();
   Value limited = b.select(b.cmpf(CmpF::OGT, a, 10.0), b.f(10.0, type), a);
-  Value t = expm1LiteF32(b, b.addf(limited, limited));
-  // The quotient has no sign: the argument's is put there.
-  Value sign = b.andi(b.bits(x), b.i(0x80000000, b.bitsOf(type)));
-  return b.bitcast(b.ori(b.bits(b.divf(t, b.addf(t, 2.0))), sign), type);
+  auto [difference, sum] = expAroundOneF32(b, b.mulf(limited, -2.0));
+  return b.copysign(b.divf(difference, sum), x);
 }
 
 Value tanhF64(MathBuilder &b, Value x) {

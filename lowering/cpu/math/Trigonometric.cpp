@@ -178,10 +178,10 @@ Value tanF32(MathBuilder &b, Value x) {
   Value r = reduced.high, z = b.mulf(r, r);
   Value p = b.poly(z, {0.33333349227905273, 0.1333266645669937, 0.05406050756573677, 0.021275939419865608, 0.010858024470508099,
                        5.545491512748413e-05, 0.004395467694848776});
-  // r^3 p without what z was rounded by, and the derivative times what the angle was.
-  Value u = b.fma(z, p, b.mulf(b.fma(r, r, b.negf(z)), p));
-  Value near = b.fma(r, u, r);
-  Value rest = b.fma(r, u, b.fma(b.mulf(near, near), reduced.low, reduced.low));
+  // r^3 with what z was rounded by, times p, and the derivative times what the angle was.
+  Value cube = b.fma(r, z, b.mulf(r, b.fma(r, r, b.negf(z))));
+  Value near = b.fma(cube, p, r);
+  Value rest = b.fma(cube, p, b.fma(b.mulf(near, near), reduced.low, reduced.low));
   Value high = b.addf(r, rest), low = b.addf(b.subf(r, high), rest);
   // -1 / (high + low); where it is used, high is far from zero.
   Value one = b.f(1.0, x.getType()), inverse;
