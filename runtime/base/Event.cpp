@@ -99,27 +99,26 @@ void EventSource::set(Event::State &state, Status status) {
 
 namespace {
 
-/// Whoever waits for all works for any.
+/// Whoever waits for all works for those that are missing; what else stands in their queues may wait for the one who waits here.
 struct Workers : Event::Worker {
-  std::vector<std::shared_ptr<Event::Worker>> all;
+  std::vector<Event> events;
   bool workOnce() override {
-    return std::any_of(all.begin(), all.end(), [](const std::shared_ptr<Event::Worker> &worker) { return worker->workOnce(); });
+    return std::any_of(events.begin(), events.end(), [](const Event &event) { return !event.isReady() && event.worker()->workOnce(); });
   }
   void begin() override {
-    for (const std::shared_ptr<Event::Worker> &worker : all)
-      worker->begin();
+    for (const Event &event : events)
+      event.worker()->begin();
   }
 };
 
 std::shared_ptr<Event::Worker> workersOf(const std::vector<Event> &events) {
   auto workers = std::make_shared<Workers>();
   for (const Event &event : events)
-    if (std::shared_ptr<Event::Worker> worker = event.worker();
-        worker && !event.isReady() && std::find(workers->all.begin(), workers->all.end(), worker) == workers->all.end())
-      workers->all.push_back(std::move(worker));
-  if (workers->all.empty())
+    if (event.worker() && !event.isReady())
+      workers->events.push_back(event);
+  if (workers->events.empty())
     return nullptr;
-  return workers->all.size() == 1 ? workers->all.front() : workers;
+  return workers;
 }
 
 } // namespace

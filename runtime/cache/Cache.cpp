@@ -6,9 +6,11 @@
 #include "runtime/cache/Entry_generated.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
@@ -72,6 +74,39 @@ std::vector<EntryFile> listEntries(const std::string &folder, bool kernels) {
                      int64_t(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec});
   }
   return files;
+}
+
+/// What the folder holds, in its file `usage`: looking at every entry takes half a second where there are a hundred thousand. Processes write it
+/// without locks and may lose what another one added; counting anew once a day makes good for that.
+struct Usage {
+  uint64_t bytes = 0;
+  int64_t counted = 0; ///< seconds since 1970
+};
+
+int64_t secondsNow() { return int64_t(::time(nullptr)); }
+
+std::string usageFile(const std::string &folder) { return folder + "/usage"; }
+
+/// Nothing if the entries must be counted.
+std::optional<Usage> readUsage(const std::string &folder) {
+  StatusOr<FileContent> content = readWholeFile(usageFile(folder));
+  if (!content)
+    return std::nullopt;
+  Usage usage;
+  const char *begin = content->bytes.data(), *end = begin + content->bytes.size();
+  auto bytes = std::from_chars(begin, end, usage.bytes);
+  if (bytes.ec != std::errc() || bytes.ptr == end || *bytes.ptr != ' ')
+    return std::nullopt;
+  auto counted = std::from_chars(bytes.ptr + 1, end, usage.counted);
+  constexpr int64_t day = 24 * 3600;
+  if (counted.ec != std::errc() || usage.counted > secondsNow() || usage.counted < secondsNow() - day || usage.bytes > (uint64_t(1) << 60))
+    return std::nullopt;
+  return usage;
+}
+
+/// A failure only makes others count.
+void writeUsage(const std::string &folder, const Usage &usage) {
+  (void)writeFileAtomically(usageFile(folder), std::to_string(usage.bytes) + " " + std::to_string(usage.counted) + "\n");
 }
 
 /// Temporary files of writers that died; an hour is longer than any write.
@@ -278,16 +313,32 @@ void Cache::store(const CacheKey &key, std::string_view value, EntryKind kind) {
     warn("the cache entry cannot be written: " + std::string(status.message()));
     return;
   }
-  bool scan;
+  count(bytes.size(), /*tellOthers=*/kind == EntryKind::Program, file);
+}
+
+void Cache::count(uint64_t bytes, bool tellOthers, const std::string &justWritten) {
+  bool scan = false;
   {
     std::lock_guard lock(mutex);
     ++counters.writes;
-    if (estimatedBytes)
-      *estimatedBytes += bytes.size();
-    scan = !estimatedBytes || *estimatedBytes > settings.sizeLimit;
+    untoldBytes += bytes;
+    // Kernels come by the hundred: their bytes are told with those of their program.
+    if (!estimatedBytes || tellOthers) {
+      if (std::optional<Usage> usage = readUsage(settings.folder)) {
+        usage->bytes += untoldBytes;
+        untoldBytes = 0;
+        estimatedBytes = usage->bytes;
+        writeUsage(settings.folder, *usage);
+      } else {
+        scan = true;
+      }
+    } else {
+      *estimatedBytes += bytes;
+    }
+    scan |= estimatedBytes && *estimatedBytes > settings.sizeLimit;
   }
   if (scan)
-    evict(file);
+    evict(justWritten);
 }
 
 void Cache::evict(const std::string &justWritten) {
@@ -311,6 +362,8 @@ void Cache::evict(const std::string &justWritten) {
   }
   std::lock_guard lock(mutex);
   estimatedBytes = total;
+  untoldBytes = 0;
+  writeUsage(settings.folder, {total, secondsNow()});
   counters.evicted += removed;
 }
 

@@ -2,7 +2,7 @@
 //===- Cache.h - Persistent compilation cache ------------------------------===//
 // A folder of files, one per entry, shared by any number of processes without locks: entries are written to temporary
 // files and renamed, and checked completely (checksum, flatbuffers verifier, key) when they are read.
-//   <folder>/<first two digits of the key>/<key>.mrc for programs, .mrk for single kernels
+//   <folder>/<first two digits of the key>/<key>.mrc for programs, .mrk for single kernels; <folder>/usage: how much there is
 // The key is the hash of named parts (program, options, devices, CPU features, versions, ...). A miss is explained by
 // comparing with the stored entries: which parts of the most similar one differ.
 #pragma once
@@ -84,12 +84,15 @@ public:
 private:
   std::string path(const std::string &digest, EntryKind kind) const;
   std::string explain(const CacheKey &key) const;
+  /// `bytes` more are in the folder; removes entries if these are too many. `tellOthers`: processes, too.
+  void count(uint64_t bytes, bool tellOthers, const std::string &justWritten);
   void evict(const std::string &justWritten);
 
   CacheOptions settings;
   mutable std::mutex mutex;
   CacheStats counters;                     ///< guarded by mutex
   std::optional<uint64_t> estimatedBytes;  ///< guarded by mutex; size of the folder as this process knows it
+  uint64_t untoldBytes = 0;                ///< guarded by mutex; of these, what is not in the folder's `usage` yet
 };
 
 } // namespace millrace::runtime

@@ -42,7 +42,7 @@ protected:
     std::vector<fs::path> list;
     if (fs::exists(folder))
       for (const auto &entry : fs::recursive_directory_iterator(folder))
-        if (entry.is_regular_file())
+        if (entry.is_regular_file() && entry.path().filename() != "usage")
           list.push_back(entry.path());
     return list;
   }
@@ -150,6 +150,29 @@ TEST_F(CacheTest, LeastRecentlyUsedGoesFirst) {
   EXPECT_FALSE(cache.find(key("b")));
   EXPECT_TRUE(cache.find(key("c")));
   EXPECT_TRUE(cache.find(key("d")));
+}
+
+TEST_F(CacheTest, EntriesAreCountedAnewWhenNobodyKnowsTheirSize) {
+  const std::string kilobyte(1024, 'x');
+  Cache(options()).store(key("a"), kilobyte);
+  CacheOptions o = options();
+  o.sizeLimit = fs::file_size(files().at(0)) * 3 / 2; // one entry fits
+  auto evictedAfter = [&](const std::string &usage) {
+    std::ofstream(o.folder + "/usage") << usage;
+    Cache cache(o);
+    cache.store(key("b"), kilobyte);
+    return cache.stats().evicted;
+  };
+  std::string now = std::to_string(std::time(nullptr));
+  EXPECT_EQ(evictedAfter("10 " + now), 0u); // trusted: nobody looks
+  EXPECT_EQ(evictedAfter("10 1000"), 1u);   // long ago
+  for (const char *damaged : {"", "ten", "10", "-1 5", "99999999999999999999999 1", "10 99999999999999"}) {
+    Cache(options()).store(key("a"), kilobyte);
+    EXPECT_EQ(evictedAfter(damaged), 1u) << damaged;
+  }
+  Cache(options()).store(key("a"), kilobyte);
+  EXPECT_EQ(evictedAfter("100000 " + now), 1u); // too much
+  EXPECT_EQ(evictedAfter("10 " + now), 0u);
 }
 
 TEST_F(CacheTest, ReadOnlyAndOff) {
