@@ -76,8 +76,10 @@ class Jax:
         from jax._src import compiler
         from jax.interpreters import mlir
         from jaxlib import xla_client
+        from jaxlib.cpu import _lapack
         from jaxlib.mlir import ir
 
+        _lapack.initialize()  # JAX does it when it traces cholesky and the like; a text that calls them needs it, too
         jax.config.update("jax_enable_x64", True)  # else device_put makes small integers of large ones
         device = jax.devices("cpu")[0]
         text, arguments, _ = given(program, folder)
