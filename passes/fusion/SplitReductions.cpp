@@ -7,7 +7,8 @@
 //          the same for tensor<25x125x96xf32> -> tensor<25x96xf32>, and then for tensor<800x3xf32>: vectors are full, and threads share them
 //          A kernel's range is never cut inside of a sum, so that threads do not change results: one number is one thread's work. Where
 //          the parts begin depends on the shape alone. What lies in memory already, or is computed from that element by element, is cut
-//          evenly, by a reshape.
+//          evenly, by a reshape; of 1000003 numbers, which nothing divides, the last 3 are added to the start: %s = reduce(%p init: %rest).
+//          The same for the inner product of two large vectors, whose products are added up so.
 //          The same for sums down a few columns over rows of several dimensions, which a thread should read from one end to the other.
 // Leaves alone small operands, combiners without a neutral number, sums of narrow floats (the parts would be rounded), other results of
 // several numbers, which threads can share, and shapes that have no dimensions to cut at.
@@ -81,6 +82,7 @@ namespace {
 
 constexpr int64_t kFewElements = 65536;
 constexpr int64_t kFewestParts = 16;   ///< a few for each of several threads
+constexpr int64_t kUnevenParts = 64;   ///< where no number divides all elements
 constexpr int64_t kMostEvenParts = 128; ///< so few that their sum is no kernel of its own
 constexpr int64_t kMostParts = 65536;
 constexpr int64_t kShortestPart = 256;
@@ -109,6 +111,7 @@ bool canReshape(Value value, unsigned &budget) {
 /// Reshapes that are there already: kernels that read the same find each other.
 using Reshaped = llvm::DenseMap<std::pair<Value, Type>, Value>;
 
+/// The elements of `value` in another shape: all of them, or as many as it has room for, the first ones for two dimensions and the last ones for one.
 Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &known) {
   auto type = cast<RankedTensorType>(value.getType()).clone(shape);
   Value &result = known[{value, type}];
@@ -120,8 +123,16 @@ Value reshape(OpBuilder &b, Value value, ArrayRef<int64_t> shape, Reshaped &know
     return ConstantOp::create(b, value.getLoc(), attr.resizeSplat(type));
   if (auto broadcast = dyn_cast_or_null<BroadcastInDimOp>(source); broadcast && isOneNumber(value))
     return BroadcastInDimOp::create(b, value.getLoc(), type, broadcast.getOperand(), b.getDenseI64ArrayAttr({}));
-  if (isInMemory(value))
-    return result = ReshapeOp::create(b, value.getLoc(), type, value);
+  if (isInMemory(value)) {
+    int64_t all = cast<RankedTensorType>(value.getType()).getNumElements(), some = type.getNumElements();
+    if (some < all) {
+      int64_t first = shape.size() == 1 ? all - some : 0;
+      Value line = value.getType() == type.clone({all}) ? value : ReshapeOp::create(b, value.getLoc(), type.clone({all}), value).getResult();
+      value = SliceOp::create(b, value.getLoc(), type.clone({some}), line, b.getDenseI64ArrayAttr({first}), b.getDenseI64ArrayAttr({first + some}),
+                              b.getDenseI64ArrayAttr({1}));
+    }
+    return result = value.getType() == type ? value : ReshapeOp::create(b, value.getLoc(), type, value).getResult();
+  }
   IRMapping mapping;
   for (Value operand : source->getOperands())
     mapping.map(operand, reshape(b, operand, shape, known));
@@ -256,7 +267,13 @@ void split(ReduceOp reduce, Reshaped &known) {
     }
   bool hasParts = !first.empty() && parts >= kFewestParts && parts <= (isOne ? kMostParts : kMostEvenParts) && elements / parts >= kShortestPart;
   unsigned budget = kFewOperations;
+  int64_t rest = 0;
+  if (!even && isOne && !hasParts)
+    even = kUnevenParts, rest = elements % even;
+  Value start = reduce.getInitValues().front();
   if (even && (isInMemory(operand) || (!hasParts && canReshape(operand, budget)))) {
+    if (rest) // where the sum of the parts begins
+      start = reduceParts(b, reduce, reshape(b, operand, {rest}, known), start, {0}).getResult(0);
     operand = reshape(b, operand, {even, elements / even}, known);
     first = {1};
     second = {0};
@@ -267,10 +284,10 @@ void split(ReduceOp reduce, Reshaped &known) {
                                                                              ArrayRef<Attribute>{neutral}));
   Value partial = reduceParts(b, reduce, operand, none, first).getResult(0);
   // The dimensions that are left keep their order; those of the first reduction are gone.
-  SmallVector<int64_t> rest;
+  SmallVector<int64_t> left;
   for (int64_t dim : second)
-    rest.push_back(dim - llvm::count_if(first, [&](int64_t gone) { return gone < dim; }));
-  ReduceOp last = reduceParts(b, reduce, partial, reduce.getInitValues().front(), rest);
+    left.push_back(dim - llvm::count_if(first, [&](int64_t gone) { return gone < dim; }));
+  ReduceOp last = reduceParts(b, reduce, partial, start, left);
   Value result = last.getResult(0);
   if (result.getType() != reduce.getResult(0).getType())
     result = ReshapeOp::create(b, reduce.getLoc(), reduce.getResult(0).getType(), result);
@@ -285,13 +302,37 @@ void split(ReduceOp reduce, Reshaped &known) {
   sink(last);
 }
 
+/// The inner product of two large vectors as a sum, which can be cut; nothing for other products.
+ReduceOp asSum(DotGeneralOp dot) {
+  auto type = cast<RankedTensorType>(dot.getLhs().getType()), result = cast<RankedTensorType>(dot.getType());
+  DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  bool isSum = result.getRank() == 0 && dot.getRhs().getType() == type && type.getElementType() == result.getElementType() &&
+               numbers.getLhsContractingDimensions() == numbers.getRhsContractingDimensions() && !dot.getAlgorithm();
+  if (!isSum || !(type.getElementType().isF32() || type.getElementType().isF64()) || type.getNumElements() < kFewElements)
+    return {};
+  OpBuilder b(dot);
+  Value products = MulOp::create(b, dot.getLoc(), dot.getLhs(), dot.getRhs());
+  Value zero = ConstantOp::create(b, dot.getLoc(), DenseElementsAttr::get(result, ArrayRef<Attribute>{b.getZeroAttr(result.getElementType())}));
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  auto reduce = ReduceOp::create(b, dot.getLoc(), TypeRange{result}, ValueRange{products}, ValueRange{zero}, b.getDenseI64ArrayAttr(all));
+  Block *body = b.createBlock(&reduce.getBody(), {}, {result, result}, {dot.getLoc(), dot.getLoc()});
+  ReturnOp::create(b, dot.getLoc(), AddOp::create(b, dot.getLoc(), body->getArgument(0), body->getArgument(1))->getResults());
+  dot.getResult().replaceAllUsesWith(reduce.getResult(0));
+  dot.erase();
+  return reduce;
+}
+
 } // namespace
 
 void splitReductions(Block &block) {
   Reshaped known;
-  for (Operation &op : llvm::make_early_inc_range(block))
-    if (auto reduce = dyn_cast<ReduceOp>(op))
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (auto dot = dyn_cast<DotGeneralOp>(op))
+      reduce = asSum(dot);
+    if (reduce)
       split(reduce, known);
+  }
 }
 
 } // namespace millrace::fusion

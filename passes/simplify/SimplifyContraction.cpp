@@ -95,6 +95,64 @@ struct DotOfRepeated : OpRewritePattern<DotGeneralOp> {
   }
 };
 
+/// Input:  dot_general(a, b) that contracts nothing, and perhaps a transpose behind it
+/// Output: multiply(broadcast_in_dim(a), broadcast_in_dim(b)), in the transpose's order: fused as what stands element by element is
+/// Leaves alone what converts its operands, algorithms, numbers of one bit.
+struct ProductWithoutSums : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
+    DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!numbers.getLhsContractingDimensions().empty() || op.getAlgorithm() || !type || !type.hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "sums, an algorithm, or dynamic");
+    Type element = type.getElementType();
+    bool isNumber = isa<FloatType>(element) || (isa<IntegerType>(element) && element.getIntOrFloatBitWidth() > 1);
+    auto lhs = dyn_cast<RankedTensorType>(op.getLhs().getType()), rhs = dyn_cast<RankedTensorType>(op.getRhs().getType());
+    if (!isNumber || !lhs || !rhs || !lhs.hasStaticShape() || !rhs.hasStaticShape() || lhs.getElementType() != element || rhs.getElementType() != element)
+      return rewriter.notifyMatchFailure(op, "other types than the result's, or dynamic");
+    // The result has the batching dimensions first, then the rest of the first operand, then the rest of the second one.
+    int64_t next = numbers.getLhsBatchingDimensions().size();
+    auto places = [&](RankedTensorType operand, ArrayRef<int64_t> batch) {
+      SmallVector<int64_t> found(operand.getRank());
+      for (auto [place, dim] : llvm::enumerate(batch))
+        found[dim] = place;
+      for (int64_t dim = 0; dim != operand.getRank(); ++dim)
+        if (!llvm::is_contained(batch, dim))
+          found[dim] = next++;
+      return found;
+    };
+    SmallVector<int64_t> left = places(lhs, numbers.getLhsBatchingDimensions()), right = places(rhs, numbers.getRhsBatchingDimensions());
+    auto transpose = op->hasOneUse() ? dyn_cast<TransposeOp>(*op->user_begin()) : TransposeOp();
+    if (transpose) {
+      SmallVector<int64_t> inverse(type.getRank());
+      for (auto [to, from] : llvm::enumerate(transpose.getPermutation()))
+        inverse[from] = to;
+      for (SmallVector<int64_t> *dims : {&left, &right})
+        for (int64_t &dim : *dims)
+          dim = inverse[dim];
+      type = cast<RankedTensorType>(transpose.getType());
+      rewriter.setInsertionPoint(transpose);
+    }
+    auto spread = [&](Value operand, SmallVector<int64_t> &dims) -> Value {
+      auto from = cast<RankedTensorType>(operand.getType());
+      if (!llvm::is_sorted(dims)) { // a broadcast keeps the order
+        SmallVector<int64_t> order(llvm::to_vector(llvm::seq<int64_t>(0, from.getRank()))), shape;
+        llvm::sort(order, [&](int64_t a, int64_t b) { return dims[a] < dims[b]; });
+        for (int64_t dim : order)
+          shape.push_back(from.getDimSize(dim));
+        llvm::sort(dims);
+        operand = TransposeOp::create(rewriter, op.getLoc(), from.clone(shape), operand, order);
+      }
+      return BroadcastInDimOp::create(rewriter, op.getLoc(), type, operand, dims);
+    };
+    Value product = MulOp::create(rewriter, op.getLoc(), spread(op.getLhs(), left), spread(op.getRhs(), right));
+    rewriter.replaceOp(transpose ? transpose.getOperation() : op.getOperation(), product);
+    if (transpose)
+      rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// Input:  reduce(transpose(x))       Output: reduce(x), dimensions renumbered
 /// Leaves alone a transpose that changes the order of the dimensions that stay.
 struct ReduceOfTranspose : OpRewritePattern<ReduceOp> {
@@ -247,7 +305,8 @@ struct ElementwiseOfReshapedProduct : RewritePattern {
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfRepeated, DotOfTranspose, ElementwiseOfReshapedProduct, ReduceOfTranspose>(patterns.getContext());
+  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfRepeated, DotOfTranspose, ElementwiseOfReshapedProduct, ProductWithoutSums,
+               ReduceOfTranspose>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

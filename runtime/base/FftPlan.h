@@ -20,7 +20,7 @@ ComplexTable rootsOfUnity(int64_t n);
 std::vector<int64_t> fftRadices(int64_t n);
 
 /// Radices beyond this are not worth their quadratic butterfly: such lengths go through a chirp (Bluestein).
-inline constexpr int64_t largestRadix = 61;
+inline constexpr int64_t largestRadix = 89;
 
 /// Length of the power-of-two convolution of Bluestein's algorithm for length n: at least 2n - 1.
 int64_t chirpLength(int64_t n);

@@ -3,7 +3,8 @@
 // One axis after the other. Contiguous lines of 16 points or more go by runs of neighbouring points (RunKernels.h), others by groups of
 // neighbouring lines in the lanes of vectors (LineKernels.h). A line that would leave the caches so, or is alone, is cut into a matrix of n1
 // rows and n2 columns: transforms of the columns, a turn of every element, transforms of the rows, which both are many short lines. A real
-// line of even length is a complex one of half the length.
+// line of even length is a complex one of half the length. What has a large prime factor is a convolution, of lines in lanes or, where there
+// are few of them, of one line after the other by rows and columns.
 #include "runtime/fft/Fft.h"
 #include "runtime/base/FftPlan.h"
 #include "runtime/base/ThreadPool.h"
@@ -58,13 +59,18 @@ constexpr int64_t kSmallImage = 1 << 20;
 constexpr int64_t kFewImages = 128 << 10;
 /// Longer contiguous lines are faster as rows and columns.
 constexpr int64_t kLongRun = 4096;
+/// A few lines that are convolutions of at least this length go by rows and columns.
+constexpr int64_t kLongConvolution = 1024;
 
 template <typename T>
 class AxisPlan {
 public:
   AxisPlan(int64_t n, bool isReal) : length(n), isHalved(isReal && n % 2 == 0), points(isHalved ? n / 2 : n), whole(points, lanes()) {
-    if (whole.convolution)
+    if (whole.convolution) {
+      if (whole.convolution >= kLongConvolution)
+        convolution = std::make_unique<AxisPlan>(whole.convolution, false);
       return;
+    }
     if (int64_t rows = bestRows()) {
       columnPlan = std::make_unique<LinePlan<T>>(rows, lanes());
       rowPlan = std::make_unique<LinePlan<T>>(points / rows, lanes());
@@ -76,6 +82,10 @@ public:
   int32_t run(Lines<T> lines, int64_t all) {
     using Ends = typename Lines<T>::Ends;
     bool isOdd = lines.ends == Ends::OddReal || lines.ends == Ends::OddOut;
+    if (all < kManyLines && convolution && !isOdd)
+      return runConvolutions(lines);
+    if (all < kManyLines && isOdd && (convolution || columnPlan))
+      return runOddLines(lines);
     bool isTogether = lines.inStep == 2 && lines.outStep == 2; // its points lie side by side
     if (isTogether && !isOdd && whole.run && points <= kLongRun && all >= kManyLines) {
       lines.plan = &whole;
@@ -146,6 +156,82 @@ private:
     return pool.run(groups, pieceSize(groups, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(groups))), piece, &job);
   }
 
+  /// The elements that a line of `lines` begins with.
+  static const T *inOf(const Lines<T> &lines, int64_t line) { return lines.in + line / lines.inner * lines.inOuter + line % lines.inner * lines.inInner; }
+  static T *outOf(const Lines<T> &lines, int64_t line) { return lines.out + line / lines.inner * lines.outOuter + line % lines.inner * lines.outInner; }
+  /// One line of contiguous complex numbers, as a tensor of its own.
+  int32_t runAlone(const T *in, T *out, bool isInverse, T scale) {
+    Lines<T> line;
+    line.in = in, line.out = out;
+    line.lines = 1;
+    line.swapIn = line.swapOut = isInverse;
+    line.scale = scale;
+    return run(line, 1);
+  }
+
+  /// A few odd real lines: complex ones, by rows and columns, instead of one lane each.
+  int32_t runOddLines(const Lines<T> &lines) {
+    const bool isForward = lines.ends == Lines<T>::Ends::OddReal;
+    size_t n = size_t(points);
+    std::unique_ptr<T[]> from(new T[2 * n]), to(new T[2 * n]);
+    for (int64_t line = 0; line < lines.lines; ++line) {
+      const T *in = inOf(lines, line);
+      T *out = outOf(lines, line);
+      for (size_t k = 0; k < n; ++k)
+        if (isForward)
+          from[2 * k] = in[k], from[2 * k + 1] = 0;
+        else if (k <= n / 2)
+          from[2 * k] = in[2 * k], from[2 * k + 1] = k ? in[2 * k + 1] : 0;
+        else // the rest of the spectrum is the conjugated one backwards
+          from[2 * k] = in[2 * (n - k)], from[2 * k + 1] = -in[2 * (n - k) + 1];
+      if (int32_t code = runAlone(from.get(), to.get(), !isForward, lines.scale))
+        return code;
+      if (isForward)
+        std::copy_n(to.get(), 2 * (n / 2 + 1), out);
+      else
+        for (size_t k = 0; k < n; ++k)
+          out[k] = to[2 * k];
+    }
+    return 0;
+  }
+
+  /// A few lines with a large prime factor: the two transforms of each convolution go by rows and columns.
+  int32_t runConvolutions(const Lines<T> &lines) {
+    using Ends = typename Lines<T>::Ends;
+    size_t n = size_t(points), all = size_t(whole.convolution);
+    std::unique_ptr<T[]> a(new T[2 * all]), b(new T[2 * all]), joined(lines.ends == Ends::RealOut ? new T[2 * n] : nullptr);
+    const T *chirp = whole.chirp.data(), *spectrum = whole.spectrum.data();
+    auto multiply = [](T re, T im, T byRe, T byIm, T *to) { to[0] = re * byRe - im * byIm, to[1] = re * byIm + im * byRe; };
+    for (int64_t line = 0; line < lines.lines; ++line) {
+      const T *in = inOf(lines, line);
+      T *out = outOf(lines, line);
+      size_t inStep = size_t(lines.inStep), outStep = size_t(lines.outStep);
+      bool swapIn = lines.swapIn, swapOut = lines.swapOut;
+      if (lines.ends == Ends::RealOut) {
+        implementation<T>().join(whole, in, joined.get());
+        in = joined.get();
+        swapIn = swapOut = true;
+      }
+      for (size_t k = 0; k < n; ++k)
+        multiply(in[k * inStep + swapIn], in[k * inStep + !swapIn], chirp[k], chirp[n + k], &a[2 * k]);
+      std::fill_n(&a[2 * n], 2 * (all - n), T(0));
+      if (int32_t code = convolution->runAlone(a.get(), b.get(), false, 1))
+        return code;
+      for (size_t k = 0; k < all; ++k)
+        multiply(b[2 * k], b[2 * k + 1], spectrum[k], spectrum[all + k], &b[2 * k]);
+      if (int32_t code = convolution->runAlone(b.get(), a.get(), true, 1))
+        return code;
+      for (size_t k = 0; k < n; ++k) {
+        T value[2];
+        multiply(a[2 * k], a[2 * k + 1], chirp[k], chirp[n + k], value);
+        out[k * outStep] = value[swapOut] * lines.scale, out[k * outStep + 1] = value[!swapOut] * lines.scale;
+      }
+      if (lines.ends == Ends::RealIn)
+        implementation<T>().split(whole, out);
+    }
+    return 0;
+  }
+
   void makeTurns() {
     std::call_once(turnsMade, [&] {
       int64_t n1 = columnPlan->n, n2 = rowPlan->n;
@@ -196,8 +282,8 @@ private:
     Lines<T> columns = lines, rows = lines;
     columns.ends = rows.ends = Ends::Complex;
     columns.plan = columnPlan.get(), rows.plan = rowPlan.get();
-    columns.in = lines.in + line / lines.inner * lines.inOuter + line % lines.inner * lines.inInner;
-    rows.out = lines.out + line / lines.inner * lines.outOuter + line % lines.inner * lines.outInner;
+    columns.in = inOf(lines, line);
+    rows.out = outOf(lines, line);
     if (lines.ends == Ends::RealOut) {
       implementation<T>().join(whole, columns.in, joined);
       columns.in = joined;
@@ -223,6 +309,7 @@ private:
   LinePlan<T> whole;
   bool fillsLanes = false; ///< groups of rows and of columns
   std::unique_ptr<LinePlan<T>> columnPlan, rowPlan;
+  std::unique_ptr<AxisPlan> convolution; ///< of the convolution's length, for a few lines
   std::once_flag turnsMade;
   std::vector<T> turns; ///< e^(-2 pi i k1 j2 / n), [n1][n2]
 };

@@ -7,6 +7,7 @@
 // Where it can, the first pass reads the tensor itself, and the last one writes it: a line that does not stay in the first cache comes
 // through it twice less.
 #pragma once
+#include "runtime/base/FftPlan.h"
 #include "runtime/fft/Lines.h"
 
 #include <type_traits>
@@ -150,9 +151,9 @@ struct Group {
     }
   }
 
-  /// The same for any odd radix up to 61, by pairs of conjugated roots; of `unit` neighbouring points there may be one number of them all.
+  /// The same for any odd radix up to the largest one, by pairs of conjugated roots; of `unit` neighbouring points there may be one number of them all.
   static void oddPass(Place from, Place to, const T *roots, int64_t n, int64_t m, int64_t stride, int64_t unit, int64_t radix, const T *own) {
-    Number sums[31], differences[31];
+    Number sums[largestRadix / 2 + 1], differences[largestRadix / 2 + 1];
     int64_t half = radix / 2;
     for (int64_t p = 0; p < m; ++p)
       for (int64_t q = 0; q < stride; ++q) {

@@ -67,20 +67,54 @@ func.func @keeps_one(%x: tensor<131072x1xi32>) -> tensor<1xi32> {
 
 // -----
 
-// Sums of bf16 would round every part; few elements are one thread's; a prime number cannot be cut; several results are shared anyway.
+// Sums of bf16 would round every part; few elements are one thread's; several results are shared anyway.
 // CHECK-LABEL: func.func @left_alone
-// CHECK-COUNT-4: call @
+// CHECK-COUNT-3: call @
 // CHECK-NOT: call @
 // CHECK: return
-func.func @left_alone(%a: tensor<1024x1024xbf16>, %b: tensor<100x100xf32>, %c: tensor<1000003xf32>, %d: tensor<2x1024x1024xf32>)
-    -> (tensor<bf16>, tensor<f32>, tensor<f32>, tensor<2xf32>) {
+func.func @left_alone(%a: tensor<1024x1024xbf16>, %b: tensor<100x100xf32>, %d: tensor<2x1024x1024xf32>)
+    -> (tensor<bf16>, tensor<f32>, tensor<2xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %narrow = stablehlo.constant dense<0.0> : tensor<bf16>
   %0 = stablehlo.reduce(%a init: %narrow) applies stablehlo.add across dimensions = [0, 1] : (tensor<1024x1024xbf16>, tensor<bf16>) -> tensor<bf16>
   %1 = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<100x100xf32>, tensor<f32>) -> tensor<f32>
-  %2 = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000003xf32>, tensor<f32>) -> tensor<f32>
-  %3 = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<2x1024x1024xf32>, tensor<f32>) -> tensor<2xf32>
-  return %0, %1, %2, %3 : tensor<bf16>, tensor<f32>, tensor<f32>, tensor<2xf32>
+  %2 = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<2x1024x1024xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0, %1, %2 : tensor<bf16>, tensor<f32>, tensor<2xf32>
+}
+
+// -----
+
+// A prime number of elements: what is left over is where the sum of the parts begins.
+// CHECK-LABEL: func.func @prime
+// CHECK: %[[SLICE:.*]] = call @{{.*}}(%arg0) : (tensor<1000003xf32>) -> tensor<1000000xf32>
+// CHECK: %[[CUT:.*]] = stablehlo.reshape %[[SLICE]] : (tensor<1000000xf32>) -> tensor<64x15625xf32>
+// CHECK: %[[PARTS:.*]] = call @{{.*}}(%[[CUT]]) : (tensor<64x15625xf32>) -> tensor<64xf32>
+// CHECK: call @[[LAST:.*]](%arg0, %[[PARTS]])
+// CHECK-NOT: call @
+// CHECK: func.func private @[[LAST]]
+// CHECK: %[[THREE:.*]] = stablehlo.constant dense<3.000000e+00>
+// CHECK: %[[REST:.*]] = stablehlo.slice %arg0 [1000000:1000003]
+// CHECK: %[[START:.*]] = stablehlo.reduce(%[[REST]] init: %[[THREE]])
+// CHECK: stablehlo.reduce(%arg1 init: %[[START]])
+func.func @prime(%x: tensor<1000003xf32>) -> tensor<f32> {
+  %three = stablehlo.constant dense<3.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %three) applies stablehlo.add across dimensions = [0] : (tensor<1000003xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// The inner product of two vectors is a sum, too; one with rows or with bf16 is not.
+// CHECK-LABEL: func.func @inner_product
+// CHECK-DAG: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<1000000xf32>) -> tensor<125x8000xf32>
+// CHECK-DAG: %[[Y:.*]] = stablehlo.reshape %arg1 : (tensor<1000000xf32>) -> tensor<125x8000xf32>
+// CHECK: call @{{.*}}(%[[X]], %[[Y]]) : (tensor<125x8000xf32>, tensor<125x8000xf32>) -> tensor<125xf32>
+// CHECK: call @{{.*}}(%arg2) : (tensor<1000000xbf16>) -> tensor<bf16>
+// CHECK: call @{{.*}} : (tensor<125xf32>) -> tensor<f32>
+func.func @inner_product(%x: tensor<1000000xf32>, %y: tensor<1000000xf32>, %z: tensor<1000000xbf16>) -> (tensor<f32>, tensor<bf16>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<1000000xf32>, tensor<1000000xf32>) -> tensor<f32>
+  %1 = stablehlo.dot_general %z, %z, contracting_dims = [0] x [0] : (tensor<1000000xbf16>, tensor<1000000xbf16>) -> tensor<bf16>
+  return %0, %1 : tensor<f32>, tensor<bf16>
 }
 
 // -----
