@@ -218,10 +218,12 @@ Value FunctionBuilder::producedAs(Value value) const {
   // Those that work in an operand's memory say so.
   if (auto call = value.getDefiningOp<stablehlo::CustomCallOp>())
     return call.getOutputOperandAliasesAttr() && !call.getOutputOperandAliasesAttr().empty() ? Value() : value;
-  while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>()) {
-    if (!fusion::isAlias(reshape))
+  while (Operation *rename = value.getDefiningOp()) {
+    if (!isa<stablehlo::ReshapeOp, UnrealizedConversionCastOp>(rename))
+      break;
+    if (!fusion::isAlias(rename))
       return {};
-    value = reshape.getOperand();
+    value = rename->getOperand(0);
   }
   auto call = value.getDefiningOp<func::CallOp>();
   return call && context.kernels.contains(call.getCallee()) ? value : Value();

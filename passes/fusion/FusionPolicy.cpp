@@ -157,6 +157,8 @@ bool isAlias(Operation *op) {
     return true;
   if (isa<ReshapeOp>(op))
     return !isReshapedSlice(op) && tensorType(op->getOperand(0)).hasStaticShape() && tensorType(op->getResult(0)).hasStaticShape();
+  if (isa<UnrealizedConversionCastOp>(op)) // complex numbers and their parts (SplitComplexDots)
+    return op->getNumOperands() == 1 && op->getNumResults() == 1;
   return false;
 }
 

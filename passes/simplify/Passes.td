@@ -121,7 +121,8 @@ def ShareRollsPass : Pass<"xla-share-rolls", "::mlir::func::FuncOp"> {
 def SplitComplexDotsPass : Pass<"xla-split-complex-dots", "::mlir::func::FuncOp"> {
   let summary = "Make products of complex matrices products of real ones";
   let description = [{
-    One product of the parts of both: `[re b, im b; -im b, re b]` behind the parts of `a`, side by side. Small products stay.
+    One product of `a`, as the parts of its numbers lie in memory, and `[re b, im b; -im b, re b]`, or of the parts of `a` and `b` as it lies,
+    added up. Small products stay.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }

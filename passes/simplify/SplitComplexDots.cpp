@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- SplitComplexDots.cpp - Products of complex matrices as real ones ----===//
 // Input:   %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (256x128, 128x192) -> 256x192 of complex<f32>
-// Output:  one product of tensor<256x256xf32>, the parts of each of a's numbers side by side, and tensor<256x192x2xf32>, for each of them a row of
-//          b's parts:
+// Output:  one product of tensor<256x256xf32>, which is a as it lies in memory, and tensor<256x192x2xf32>, one row of b as it lies there and one
+//          of i b in turns:
 //            [ re b   im b ]
 //            [-im b   re b ]
-//          whose result tensor<256x192x2xf32> has the parts of r side by side. The smaller operand is the one that is repeated.
+//          whose result tensor<256x192x2xf32> is r as it lies in memory. What is another name for the same bytes is a
+//          builtin.unrealized_conversion_cast. If a is so small that b should not be repeated, one product of tensor<2x256x128xf32>, the parts of
+//          a, and b as it lies, and a kernel that adds what belongs together.
 // Leaves alone small products, products of which nothing is summed or with an algorithm, run-time shapes.
-//===----------------------------------------------------------------------===//
 #include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -22,11 +23,35 @@ namespace millrace::simplify {
 
 namespace {
 
-// Below, the kernels that place the parts cost more than they gain (64x64x64 0.018 ms before, 0.021 after; 16 of them 0.26, 0.21).
-constexpr int64_t kFewSteps = 1 << 20;    ///< multiply-adds
-constexpr int64_t kStepsPerNumber = 16;   ///< multiply-adds per number of the operands and the result
+// Below, the kernels that place the parts cost more than they gain.
+constexpr int64_t kFewSteps = 1 << 15;    ///< multiply-adds
+constexpr int64_t kStepsPerNumber = 2;    ///< multiply-adds per number that is placed
+constexpr int64_t kStepsPerResult = 8;    ///< multiply-adds per number of the result
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Which operand is read as it lies, and how many numbers of f32 or f64 are written for that.
+struct Plan {
+  enum { RepeatRight, RepeatLeft, TakeLeftApart } form;
+  bool turnsLeft; ///< the left operand is first transposed
+  int64_t placed;
+};
+
+Plan planFor(DotGeneralOp op) {
+  int64_t lhs = typeOf(op.getLhs()).getNumElements(), rhs = typeOf(op.getRhs()).getNumElements(), result = typeOf(op).getNumElements();
+  int64_t lhsLast = typeOf(op.getLhs()).getRank() - 1, rhsLast = typeOf(op.getRhs()).getRank() - 1;
+  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  // The parts of a number stand behind its last dimension: they can be steps of the sum if that is one, columns of the result if it is one.
+  bool isLhsSummed = llvm::is_contained(numbers.getLhsContractingDimensions(), lhsLast);
+  bool isRhsSummed = llvm::is_contained(numbers.getRhsContractingDimensions(), rhsLast);
+  bool isColumn = !isRhsSummed && !llvm::is_contained(numbers.getRhsBatchingDimensions(), rhsLast);
+  Plan best{Plan::RepeatRight, !isLhsSummed, 4 * rhs + (isLhsSummed ? 0 : 2 * lhs)};
+  if (Plan other{Plan::RepeatLeft, false, 4 * lhs + 2 * result}; isRhsSummed && other.placed < best.placed)
+    best = other;
+  if (Plan other{Plan::TakeLeftApart, false, 2 * lhs + 6 * result}; isColumn && other.placed < best.placed)
+    best = other;
+  return best;
+}
 
 /// Why a product stays as it is, or nothing.
 StringRef whyNot(DotGeneralOp op) {
@@ -43,78 +68,142 @@ StringRef whyNot(DotGeneralOp op) {
   int64_t steps = result.getNumElements();
   for (int64_t dim : op.getDotDimensionNumbers().getLhsContractingDimensions())
     steps *= lhs.getDimSize(dim);
-  int64_t elements = lhs.getNumElements() + rhs.getNumElements() + result.getNumElements();
-  return steps < std::max(kFewSteps, kStepsPerNumber * elements) ? "few steps" : "";
+  return steps < std::max({kFewSteps, kStepsPerNumber * planFor(op).placed, kStepsPerResult * result.getNumElements()}) ? "few steps" : "";
 }
 
-/// The tensors behind each other in a new dimension.
-Value stack(OpBuilder &b, Location loc, ArrayRef<Value> tensors, int64_t dim) {
-  RankedTensorType type = typeOf(tensors[0]);
+/// Another name for the bytes of `value`.
+Value renamed(OpBuilder &b, Location loc, Value value, RankedTensorType type) {
+  return UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
+}
+
+/// The parts behind the last dimension, as they lie.
+Value partsOf(OpBuilder &b, Location loc, Value value) {
+  RankedTensorType type = typeOf(value);
   SmallVector<int64_t> shape(type.getShape());
-  shape.insert(shape.begin() + dim, 1);
-  SmallVector<Value> parts;
-  for (Value tensor : tensors)
-    parts.push_back(ReshapeOp::create(b, loc, type.clone(shape), tensor));
-  shape[dim] = tensors.size();
-  return ConcatenateOp::create(b, loc, type.clone(shape), parts, dim);
+  shape.push_back(2);
+  return renamed(b, loc, value, RankedTensorType::get(shape, cast<ComplexType>(type.getElementType()).getElementType()));
 }
 
-/// The elements of the tensors in turns along a dimension that is as many times as long.
-Value takeTurns(OpBuilder &b, Location loc, ArrayRef<Value> tensors, int64_t dim) {
-  SmallVector<int64_t> shape(typeOf(tensors[0]).getShape());
-  shape[dim] *= tensors.size();
-  Value stacked = stack(b, loc, tensors, dim + 1);
-  return ReshapeOp::create(b, loc, typeOf(stacked).clone(shape), stacked);
+/// Dimensions `dim` and the next one as one.
+Value joinDims(OpBuilder &b, Location loc, Value value, int64_t dim) {
+  RankedTensorType type = typeOf(value);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] *= shape[dim + 1];
+  shape.erase(shape.begin() + dim + 1);
+  return ReshapeOp::create(b, loc, type.clone(shape), value);
+}
+
+/// What `first` and `second` make of x, behind each other in a new dimension `dim`: one kernel.
+Value bothOf(OpBuilder &b, Location loc, Value x, int64_t dim, llvm::function_ref<Value(Value)> first, llvm::function_ref<Value(Value)> second) {
+  RankedTensorType type = typeOf(x);
+  SmallVector<int64_t> shape(type.getShape()), dims;
+  shape.insert(shape.begin() + dim, 2);
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    dims.push_back(d + (d >= dim));
+  Value repeated = BroadcastInDimOp::create(b, loc, type.clone(shape), x, b.getDenseI64ArrayAttr(dims));
+  auto counts = RankedTensorType::get(shape, b.getI32Type());
+  Value number = IotaOp::create(b, loc, counts, dim), zero = ConstantOp::create(b, loc, DenseElementsAttr::get(counts, b.getI32IntegerAttr(0)));
+  Value isFirst = CompareOp::create(b, loc, number, zero, ComparisonDirection::EQ);
+  return SelectOp::create(b, loc, isFirst, first(repeated), second(repeated));
+}
+
+/// The steps of a sum with `step`, one of its dimensions, twice as many, for both parts of each result: [x, i x], or where the parts of a
+/// number would not stand behind `step`, [conj x, i conj x]; the parts of the result are the last dimension that is not summed. Moves `step`.
+Value repeat(OpBuilder &b, Location loc, Value x, int64_t &step) {
+  auto re = [&](Value v) -> Value { return RealOp::create(b, loc, v); };
+  auto im = [&](Value v) -> Value { return ImagOp::create(b, loc, v); };
+  auto minus = [&](Value v) -> Value { return NegOp::create(b, loc, v); };
+  auto number = [&](Value first, Value second) -> Value { return ComplexOp::create(b, loc, first, second); };
+  if (step + 1 != typeOf(x).getRank()) {
+    Value both = bothOf(b, loc, x, step + 1, [&](Value v) { return v; }, [&](Value v) { return number(minus(im(v)), re(v)); });
+    return joinDims(b, loc, partsOf(b, loc, both), step);
+  }
+  Value both = bothOf(b, loc, x, step, [&](Value v) { return number(re(v), minus(im(v))); }, [&](Value v) { return number(im(v), re(v)); });
+  return joinDims(b, loc, partsOf(b, loc, both), ++step);
+}
+
+/// What stands at `places`, pairs of a dimension and an index.
+Value partAt(OpBuilder &b, Location loc, Value value, ArrayRef<std::pair<int64_t, int64_t>> places) {
+  RankedTensorType type = typeOf(value);
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1), shape(type.getShape());
+  for (auto [dim, part] : places)
+    starts[dim] = part, limits[dim] = part + 1, shape[dim] = 1;
+  return SliceOp::create(b, loc, type.clone(shape), value, b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(limits),
+                         b.getDenseI64ArrayAttr(strides));
+}
+
+void repeatOne(OpBuilder &b, DotGeneralOp op, bool right) {
+  Location loc = op.getLoc();
+  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  SmallVector<int64_t> lhsContract(numbers.getLhsContractingDimensions()), rhsContract(numbers.getRhsContractingDimensions());
+  Value whole = right ? op.getLhs() : op.getRhs(), repeated = right ? op.getRhs() : op.getLhs();
+  int64_t last = typeOf(whole).getRank() - 1;
+  SmallVector<int64_t> &ofWhole = right ? lhsContract : rhsContract, &ofRepeated = right ? rhsContract : lhsContract;
+  whole = joinDims(b, loc, partsOf(b, loc, whole), last);
+  repeated = repeat(b, loc, repeated, ofRepeated[llvm::find(ofWhole, last) - ofWhole.begin()]);
+  auto renumbered = DotDimensionNumbersAttr::get(b.getContext(), numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions(), lhsContract, rhsContract);
+  RankedTensorType type = typeOf(op);
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t where = right ? type.getRank() : typeOf(op.getLhs()).getRank() - int64_t(lhsContract.size());
+  shape.insert(shape.begin() + where, 2);
+  auto dot = DotGeneralOp::create(b, loc, typeOf(whole).clone(shape), right ? whole : repeated, right ? repeated : whole, renumbered,
+                                  op.getPrecisionConfigAttr(), DotAlgorithmAttr());
+  Value result = right ? renamed(b, loc, dot, type)
+                       : ReshapeOp::create(b, loc, type, ComplexOp::create(b, loc, partAt(b, loc, dot, {{where, 0}}), partAt(b, loc, dot, {{where, 1}}))).getResult();
+  op.getResult().replaceAllUsesWith(result);
+  op.erase();
+}
+
+void takeLeftApart(OpBuilder &b, DotGeneralOp op) {
+  Location loc = op.getLoc();
+  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  // In front of what is left of a: in the result, batching dimensions come first.
+  int64_t where = numbers.getLhsBatchingDimensions().size();
+  auto shifted = [](ArrayRef<int64_t> dims) { return llvm::to_vector(llvm::map_range(dims, [](int64_t dim) { return dim + 1; })); };
+  Value lhs = bothOf(b, loc, op.getLhs(), 0, [&](Value x) { return RealOp::create(b, loc, x); }, [&](Value x) { return ImagOp::create(b, loc, x); });
+  Value rhs = partsOf(b, loc, op.getRhs());
+  auto renumbered = DotDimensionNumbersAttr::get(b.getContext(), shifted(numbers.getLhsBatchingDimensions()), numbers.getRhsBatchingDimensions(),
+                                                 shifted(numbers.getLhsContractingDimensions()), numbers.getRhsContractingDimensions());
+  RankedTensorType type = typeOf(op);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + where, 2);
+  shape.push_back(2);
+  auto dot = DotGeneralOp::create(b, loc, typeOf(lhs).clone(shape), lhs, rhs, renumbered, op.getPrecisionConfigAttr(), DotAlgorithmAttr());
+  auto part = [&](int64_t ofLeft, int64_t ofRight) { return partAt(b, loc, dot, {{where, ofLeft}, {int64_t(shape.size()) - 1, ofRight}}); };
+  Value re = SubtractOp::create(b, loc, part(0, 0), part(1, 1)), im = AddOp::create(b, loc, part(0, 1), part(1, 0));
+  op.getResult().replaceAllUsesWith(ReshapeOp::create(b, loc, type, ComplexOp::create(b, loc, re, im)));
+  op.erase();
+}
+
+/// Makes the last of the left operand's summed dimensions its last one.
+void turnLeft(OpBuilder &b, DotGeneralOp op) {
+  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+  int64_t rank = typeOf(op.getLhs()).getRank(), moved = numbers.getLhsContractingDimensions().back();
+  SmallVector<int64_t> permutation, shape;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != moved)
+      permutation.push_back(dim);
+  permutation.push_back(moved);
+  for (int64_t dim : permutation)
+    shape.push_back(typeOf(op.getLhs()).getDimSize(dim));
+  auto renumber = [&](ArrayRef<int64_t> dims) {
+    return llvm::to_vector(llvm::map_range(dims, [&](int64_t dim) { return dim == moved ? rank - 1 : dim - (dim > moved); }));
+  };
+  op.getLhsMutable().assign(TransposeOp::create(b, op.getLoc(), typeOf(op.getLhs()).clone(shape), op.getLhs(), b.getDenseI64ArrayAttr(permutation)));
+  op.setDotDimensionNumbersAttr(DotDimensionNumbersAttr::get(b.getContext(), renumber(numbers.getLhsBatchingDimensions()),
+                                                             numbers.getRhsBatchingDimensions(), renumber(numbers.getLhsContractingDimensions()),
+                                                             numbers.getRhsContractingDimensions()));
 }
 
 void split(DotGeneralOp op) {
   OpBuilder b(op);
-  Location loc = op.getLoc();
-  DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
-  RankedTensorType lhsType = typeOf(op.getLhs()), rhsType = typeOf(op.getRhs()), type = typeOf(op);
-  Type part = cast<ComplexType>(type.getElementType()).getElementType();
-  auto parts = [&](Value x) { return std::pair<Value, Value>(RealOp::create(b, loc, x), ImagOp::create(b, loc, x)); };
-  auto [ar, ai] = parts(op.getLhs());
-  auto [br, bi] = parts(op.getRhs());
-  // Two steps of the contraction for each of before.
-  int64_t lhsSteps = numbers.getLhsContractingDimensions().back(), rhsSteps = numbers.getRhsContractingDimensions().back();
-  SmallVector<int64_t> lhsContract(numbers.getLhsContractingDimensions());
-  // A repeated right operand leaves the result's parts where they belong.
-  bool repeatsRight = rhsType.getNumElements() <= 4 * lhsType.getNumElements();
-  int64_t where = type.getRank(); // the parts of the result
-  Value lhs, rhs;
-  if (repeatsRight) {
-    int64_t last = rhsType.getRank();
-    Value first = stack(b, loc, {br, bi}, last), second = stack(b, loc, {NegOp::create(b, loc, bi), br}, last);
-    lhs = takeTurns(b, loc, {ar, ai}, lhsSteps);
-    rhs = takeTurns(b, loc, {first, second}, rhsSteps);
-  } else {
-    // Behind what is left of a: in the result, batching dimensions come first, then what is left of a, then of b.
-    int64_t last = lhsType.getRank();
-    while (last > 0 && llvm::is_contained(lhsContract, last - 1))
-      --last;
-    Value first = takeTurns(b, loc, {ar, NegOp::create(b, loc, ai)}, lhsSteps), second = takeTurns(b, loc, {ai, ar}, lhsSteps);
-    lhs = stack(b, loc, {first, second}, last);
-    rhs = takeTurns(b, loc, {br, bi}, rhsSteps);
-    for (int64_t &dim : lhsContract)
-      dim += dim >= last;
-    where = lhsType.getRank() - int64_t(lhsContract.size());
-  }
-  auto renumbered = DotDimensionNumbersAttr::get(b.getContext(), numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions(),
-                                                 lhsContract, numbers.getRhsContractingDimensions());
-  SmallVector<int64_t> shape(type.getShape());
-  shape.insert(shape.begin() + where, 2);
-  auto dot = DotGeneralOp::create(b, loc, RankedTensorType::get(shape, part), lhs, rhs, renumbered, op.getPrecisionConfigAttr(), DotAlgorithmAttr());
-  auto slice = [&](int64_t number) -> Value {
-    SmallVector<int64_t> starts(shape.size(), 0), limits(shape), strides(shape.size(), 1), cut(shape);
-    starts[where] = number, limits[where] = number + 1, cut[where] = 1;
-    Value one = SliceOp::create(b, loc, RankedTensorType::get(cut, part), dot, b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(limits),
-                                b.getDenseI64ArrayAttr(strides));
-    return ReshapeOp::create(b, loc, RankedTensorType::get(type.getShape(), part), one);
-  };
-  Value re = slice(0);
-  op.getResult().replaceAllUsesWith(ComplexOp::create(b, loc, re, slice(1)));
-  op.erase();
+  Plan plan = planFor(op);
+  if (plan.turnsLeft)
+    turnLeft(b, op);
+  if (plan.form == Plan::TakeLeftApart)
+    takeLeftApart(b, op);
+  else
+    repeatOne(b, op, plan.form == Plan::RepeatRight);
 }
 
 struct SplitComplexDots : impl::SplitComplexDotsPassBase<SplitComplexDots> {

@@ -3,43 +3,75 @@
 // RUN: xla-opt %s -xla-split-complex-dots -cse | FileCheck %s
 
 // CHECK-LABEL: @product
-// CHECK-DAG: %[[AR:.*]] = stablehlo.real %arg0
-// CHECK-DAG: %[[AI:.*]] = stablehlo.imag %arg0
-// CHECK-DAG: %[[BR:.*]] = stablehlo.real %arg1
-// CHECK-DAG: %[[BI:.*]] = stablehlo.imag %arg1
-// CHECK-DAG: %[[NEG:.*]] = stablehlo.negate %[[BI]]
-// CHECK-DAG: stablehlo.concatenate {{.*}} -> tensor<128x192x2xf32>
-// CHECK-DAG: stablehlo.concatenate {{.*}} -> tensor<256x128x2xf32>
-// CHECK: %[[FOUR:.*]] = stablehlo.concatenate {{.*}} -> tensor<128x2x192x2xf32>
-// CHECK: stablehlo.reshape %[[FOUR]] : (tensor<128x2x192x2xf32>) -> tensor<256x192x2xf32>
-// CHECK: %[[DOT:.*]] = stablehlo.dot_general {{.*}}, contracting_dims = [1] x [0]{{.*}} (tensor<256x256xf32>, tensor<256x192x2xf32>) -> tensor<256x192x2xf32>
-// CHECK: stablehlo.slice %[[DOT]] [0:256, 0:192, 0:1]
-// CHECK: stablehlo.slice %[[DOT]] [0:256, 0:192, 1:2]
-// CHECK: stablehlo.complex
+// CHECK: %[[A:.*]] = builtin.unrealized_conversion_cast %arg0 : tensor<256x128xcomplex<f32>> to tensor<256x128x2xf32>
+// CHECK: %[[LHS:.*]] = stablehlo.reshape %[[A]] : (tensor<256x128x2xf32>) -> tensor<256x256xf32>
+// CHECK: %[[B:.*]] = stablehlo.broadcast_in_dim %arg1, dims = [0, 2]
+// CHECK: %[[FIRST:.*]] = stablehlo.compare  EQ
+// CHECK-DAG: %[[RE:.*]] = stablehlo.real %[[B]]
+// CHECK-DAG: %[[IM:.*]] = stablehlo.imag %[[B]]
+// CHECK-DAG: %[[NEG:.*]] = stablehlo.negate %[[IM]]
+// CHECK: %[[TURNED:.*]] = stablehlo.complex %[[NEG]], %[[RE]]
+// CHECK: %[[BOTH:.*]] = stablehlo.select %[[FIRST]], %[[B]], %[[TURNED]]
+// CHECK: %[[PARTS:.*]] = builtin.unrealized_conversion_cast %[[BOTH]] : tensor<128x2x192xcomplex<f32>> to tensor<128x2x192x2xf32>
+// CHECK: %[[RHS:.*]] = stablehlo.reshape %[[PARTS]] : (tensor<128x2x192x2xf32>) -> tensor<256x192x2xf32>
+// CHECK: %[[DOT:.*]] = stablehlo.dot_general %[[LHS]], %[[RHS]], contracting_dims = [1] x [0]
+// CHECK: builtin.unrealized_conversion_cast %[[DOT]] : tensor<256x192x2xf32> to tensor<256x192xcomplex<f32>>
 func.func @product(%a: tensor<256x128xcomplex<f32>>, %b: tensor<128x192xcomplex<f32>>) -> tensor<256x192xcomplex<f32>> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<256x128xcomplex<f32>>, tensor<128x192xcomplex<f32>>) -> tensor<256x192xcomplex<f32>>
   return %0 : tensor<256x192xcomplex<f32>>
 }
 
-// The large operand is not repeated: the parts of the result stand behind the rows of the other one.
+// The large operand is read as it lies, the parts of the other one behind each other.
 // CHECK-LABEL: @long
-// CHECK-COUNT-2: stablehlo.concatenate {{.*}} -> tensor<24x128x2xf64>
-// CHECK: stablehlo.concatenate {{.*}} -> tensor<24x2x256xf64>
-// CHECK: stablehlo.concatenate {{.*}} -> tensor<128x2x400xf64>
-// CHECK: stablehlo.dot_general {{.*}}, contracting_dims = [2] x [0]{{.*}} -> tensor<24x2x400xf64>
-func.func @long(%a: tensor<24x128xcomplex<f64>>, %b: tensor<128x400xcomplex<f64>>) -> tensor<24x400xcomplex<f64>> {
-  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<24x128xcomplex<f64>>, tensor<128x400xcomplex<f64>>) -> tensor<24x400xcomplex<f64>>
-  return %0 : tensor<24x400xcomplex<f64>>
+// CHECK: stablehlo.select {{.*}} : tensor<2x24x128xi1>, tensor<2x24x128xf64>
+// CHECK: %[[B:.*]] = builtin.unrealized_conversion_cast %arg1 : tensor<128x4000xcomplex<f64>> to tensor<128x4000x2xf64>
+// CHECK: %[[DOT:.*]] = stablehlo.dot_general {{.*}}, %[[B]], contracting_dims = [2] x [0]{{.*}} -> tensor<2x24x4000x2xf64>
+// CHECK-COUNT-4: stablehlo.slice %[[DOT]]
+// CHECK: stablehlo.complex
+func.func @long(%a: tensor<24x128xcomplex<f64>>, %b: tensor<128x4000xcomplex<f64>>) -> tensor<24x4000xcomplex<f64>> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<24x128xcomplex<f64>>, tensor<128x4000xcomplex<f64>>) -> tensor<24x4000xcomplex<f64>>
+  return %0 : tensor<24x4000xcomplex<f64>>
 }
 
-// Few steps, or few for each number, are not worth more kernels; real products are no business of this pass.
+// Batches, and what is summed last in both operands: rows for both parts of each number of the result.
+// CHECK-LABEL: @batches
+// CHECK: stablehlo.select {{.*}} : tensor<4x64x2x48xi1>, tensor<4x64x2x48xcomplex<f32>>
+// CHECK: stablehlo.dot_general {{.*}}, batching_dims = [0] x [0], contracting_dims = [2] x [3]{{.*}} (tensor<4x64x96xf32>, tensor<4x64x2x96xf32>) -> tensor<4x64x64x2xf32>
+func.func @batches(%a: tensor<4x64x48xcomplex<f32>>, %b: tensor<4x64x48xcomplex<f32>>) -> tensor<4x64x64xcomplex<f32>> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x64x48xcomplex<f32>>, tensor<4x64x48xcomplex<f32>>) -> tensor<4x64x64xcomplex<f32>>
+  return %0 : tensor<4x64x64xcomplex<f32>>
+}
+
+// Neither operand's last dimension is where parts can stand: the left one is transposed.
+// CHECK-LABEL: @turned
+// CHECK: %[[T:.*]] = stablehlo.transpose %arg0, dims = [0, 2, 1]
+// CHECK: builtin.unrealized_conversion_cast %[[T]] : tensor<2x96x128xcomplex<f32>> to tensor<2x96x128x2xf32>
+func.func @turned(%a: tensor<2x128x96xcomplex<f32>>, %b: tensor<128x90x2xcomplex<f32>>) -> tensor<2x96x90xcomplex<f32>> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [2], contracting_dims = [1] x [0] : (tensor<2x128x96xcomplex<f32>>, tensor<128x90x2xcomplex<f32>>) -> tensor<2x96x90xcomplex<f32>>
+  return %0 : tensor<2x96x90xcomplex<f32>>
+}
+
+// The smaller operand is repeated, here the left one; the parts of the result stand behind its rows.
+// CHECK-LABEL: @left
+// CHECK-DAG: stablehlo.select {{.*}} : tensor<8x2x128xi1>, tensor<8x2x128xcomplex<f32>>
+// CHECK-DAG: builtin.unrealized_conversion_cast %arg1
+// CHECK: %[[DOT:.*]] = stablehlo.dot_general {{.*}}, contracting_dims = [2] x [1]{{.*}} (tensor<8x2x256xf32>, tensor<128x256xf32>) -> tensor<8x2x128xf32>
+// CHECK: stablehlo.slice %[[DOT]] [0:8, 0:1, 0:128]
+// CHECK: stablehlo.slice %[[DOT]] [0:8, 1:2, 0:128]
+// CHECK: stablehlo.complex
+func.func @left(%a: tensor<8x128xcomplex<f32>>, %b: tensor<128x128xcomplex<f32>>) -> tensor<8x128xcomplex<f32>> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<8x128xcomplex<f32>>, tensor<128x128xcomplex<f32>>) -> tensor<8x128xcomplex<f32>>
+  return %0 : tensor<8x128xcomplex<f32>>
+}
+
+// Few steps, or few for each number that is placed (an outer product), are not worth more kernels; real products are no business of this pass.
 // CHECK-LABEL: @left_alone
-// CHECK-NOT: stablehlo.real
+// CHECK-NOT: unrealized_conversion_cast
 // CHECK-COUNT-3: stablehlo.dot_general
-// CHECK-NOT: stablehlo.complex
-func.func @left_alone(%a: tensor<4x4xcomplex<f32>>, %b: tensor<256x256xf32>, %v: tensor<1x2048xcomplex<f32>>, %m: tensor<2048x2048xcomplex<f32>>) -> (tensor<4x4xcomplex<f32>>, tensor<256x256xf32>, tensor<1x2048xcomplex<f32>>) {
+// CHECK-NOT: unrealized_conversion_cast
+func.func @left_alone(%a: tensor<4x4xcomplex<f32>>, %b: tensor<256x256xf32>, %v: tensor<1024x1xcomplex<f32>>, %m: tensor<1x2048xcomplex<f32>>) -> (tensor<4x4xcomplex<f32>>, tensor<256x256xf32>, tensor<1024x2048xcomplex<f32>>) {
   %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<4x4xcomplex<f32>>, tensor<4x4xcomplex<f32>>) -> tensor<4x4xcomplex<f32>>
   %1 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
-  %2 = stablehlo.dot_general %v, %m, contracting_dims = [1] x [0] : (tensor<1x2048xcomplex<f32>>, tensor<2048x2048xcomplex<f32>>) -> tensor<1x2048xcomplex<f32>>
-  return %0, %1, %2 : tensor<4x4xcomplex<f32>>, tensor<256x256xf32>, tensor<1x2048xcomplex<f32>>
+  %2 = stablehlo.dot_general %v, %m, contracting_dims = [1] x [0] : (tensor<1024x1xcomplex<f32>>, tensor<1x2048xcomplex<f32>>) -> tensor<1024x2048xcomplex<f32>>
+  return %0, %1, %2 : tensor<4x4xcomplex<f32>>, tensor<256x256xf32>, tensor<1024x2048xcomplex<f32>>
 }

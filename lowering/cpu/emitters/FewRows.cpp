@@ -129,6 +129,8 @@ LogicalResult FewRowsEmitter::match() {
     return failure();
   vectors = rows > 4 || alongK ? 1 : 2;
   lanes = target.vectorBits / products.accType.getIntOrFloatBitWidth();
+  if (model.atomSizes[lane] % (vectors * lanes))
+    vectors = 1;
   int64_t bytes = allK * model.atomSizes[lane] * b.operand->elementType.getIntOrFloatBitWidth() / 8;
   if (alongK && (allK < kLeastK || allK % lanes || bytes < kLeastBytesOfRows))
     return failure();
