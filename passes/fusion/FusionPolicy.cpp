@@ -118,6 +118,20 @@ bool isReshapedSlice(Operation *op) {
   return slice && slice->hasOneUse() && slice->getBlock() == op->getBlock() && hasPlainNumbers(slice);
 }
 
+/// What is computed of one tensor and of small ones, for one reader that puts it into another order: that one reads the tensor instead.
+bool isOnTheWay(Operation *op, ArrayRef<int64_t> shape) {
+  if (!op->hasOneUse() || !hasPlainNumbers(op) || op->getNumResults() != 1 || shapeOf(op->getResult(0)) != shape)
+    return false;
+  int64_t few = tensorType(op->getResult(0)).getNumElements() / 16;
+  if (isa<BroadcastInDimOp>(op))
+    return tensorType(op->getOperand(0)).getNumElements() <= few;
+  auto isSmall = [&](Value operand) {
+    Operation *source = operand.getDefiningOp();
+    return source && (classify(source) == OpRole::Duplicated || (isa<BroadcastInDimOp>(source) && isOnTheWay(source, shape)));
+  };
+  return isElementwise(op) && llvm::count_if(op->getOperands(), [&](Value operand) { return !isSmall(operand); }) <= 1;
+}
+
 } // namespace
 
 bool hasPlainNumbers(Operation *op) {
@@ -286,6 +300,8 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   // Borders are written by the copy that is made anyway.
   if (cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
+    return true;
+  if (cluster.transpose && !isa<PadOp>(*producer->user_begin()) && isOnTheWay(producer, shapeOf(cluster.transpose->getOperand(0))))
     return true;
   if (cluster.joinsPieces && isPiece(producer))
     return true;

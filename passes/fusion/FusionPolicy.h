@@ -46,7 +46,7 @@ struct ClusterSummary {
   bool tiny = true;
   bool closed = false;             ///< an Alone root: takes no producers unless tiny
   mlir::Operation *contraction = nullptr;
-  mlir::Operation *transpose = nullptr; ///< the only operation
+  mlir::Operation *transpose = nullptr; ///< the root
   bool joinsPieces = false;        ///< a concatenation: pieces of other values are read where they lie
   bool columnReduction = false;    ///< the root reduces leading dimensions: only its own producers may join
   llvm::SmallVector<int64_t> domain; ///< iteration space; mlir::ShapedType::kDynamic for unknown sizes
