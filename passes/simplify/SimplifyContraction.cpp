@@ -153,6 +153,54 @@ struct ProductWithoutSums : OpRewritePattern<DotGeneralOp> {
   }
 };
 
+/// Input:  transpose(dot_general(g, x))   // 128x64, 128x512 by their rows, as jax.grad writes a weight's gradient: 64x512 -> 512x64
+/// Output: dot_general(x, g)
+/// Leaves alone a product that others read as it is, and one whose second factor would have to be packed along its rows instead of across:
+/// turning the factor costs as much as turning the result.
+struct TransposeOfDot : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto dot = op.getOperand().getDefiningOp<DotGeneralOp>();
+    if (!dot || !dot->hasOneUse())
+      return rewriter.notifyMatchFailure(op, "no product, or one that others read");
+    auto lhs = dyn_cast<RankedTensorType>(dot.getLhs().getType()), rhs = dyn_cast<RankedTensorType>(dot.getRhs().getType());
+    if (!lhs || !rhs || isa<quant::QuantizedType>(lhs.getElementType()) || isa<quant::QuantizedType>(rhs.getElementType()) || dot.getAlgorithmAttr())
+      return rewriter.notifyMatchFailure(op, "unranked, quantized, or an algorithm that names its sides");
+    DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+    ArrayRef<int64_t> lhsContract = numbers.getLhsContractingDimensions(), rhsContract = numbers.getRhsContractingDimensions();
+    ArrayRef<int64_t> lhsBatch = numbers.getLhsBatchingDimensions(), rhsBatch = numbers.getRhsBatchingDimensions();
+    int64_t batches = lhsBatch.size(), rank = op.getPermutation().size();
+    int64_t lhsKept = lhs.getRank() - batches - lhsContract.size(), rhsKept = rank - batches - lhsKept;
+    // Batching dimensions may come in any order, as long as they come first.
+    SmallVector<int64_t> lhsOrder, rhsOrder, turned;
+    for (int64_t dim : op.getPermutation().take_front(batches)) {
+      if (dim >= batches)
+        return rewriter.notifyMatchFailure(op, "a batching dimension does not stay in front");
+      lhsOrder.push_back(lhsBatch[dim]);
+      rhsOrder.push_back(rhsBatch[dim]);
+    }
+    for (int64_t dim = 0; dim != rhsKept; ++dim)
+      turned.push_back(batches + lhsKept + dim);
+    for (int64_t dim = 0; dim != lhsKept; ++dim)
+      turned.push_back(batches + dim);
+    if (lhsKept == 0 || rhsKept == 0 || op.getPermutation().drop_front(batches) != ArrayRef(turned))
+      return rewriter.notifyMatchFailure(op, "the two factors' dimensions do not change places as they are");
+    auto alongRows = [](RankedTensorType type, ArrayRef<int64_t> contract) { return llvm::is_contained(contract, type.getRank() - 1); };
+    if (alongRows(lhs, lhsContract) && !alongRows(rhs, rhsContract))
+      return rewriter.notifyMatchFailure(op, "the second factor would be packed along its rows");
+    auto swapped = DotDimensionNumbersAttr::get(rewriter.getContext(), rhsOrder, lhsOrder, rhsContract, lhsContract);
+    ArrayAttr precision = dot.getPrecisionConfigAttr();
+    if (precision && precision.size() == 2)
+      precision = rewriter.getArrayAttr({precision[1], precision[0]});
+    rewriter.setInsertionPoint(dot);
+    auto other = DotGeneralOp::create(rewriter, dot.getLoc(), op.getType(), dot.getRhs(), dot.getLhs(), swapped, precision, nullptr);
+    other->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
+    rewriter.replaceOp(op, other);
+    rewriter.eraseOp(dot);
+    return success();
+  }
+};
+
 /// Input:  reduce(transpose(x))       Output: reduce(x), dimensions renumbered
 /// Leaves alone a transpose that changes the order of the dimensions that stay.
 struct ReduceOfTranspose : OpRewritePattern<ReduceOp> {
@@ -306,7 +354,7 @@ struct ElementwiseOfReshapedProduct : RewritePattern {
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
   patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfRepeated, DotOfTranspose, ElementwiseOfReshapedProduct, ProductWithoutSums,
-               ReduceOfTranspose>(patterns.getContext());
+               ReduceOfTranspose, TransposeOfDot>(patterns.getContext());
 }
 
 } // namespace millrace::simplify

@@ -183,6 +183,44 @@ func.func @keeps_transpose(%a: tensor<2x5x3xf32>, %b: tensor<3x4xf32>) -> tensor
   return %1 : tensor<5x2x4xf32>
 }
 
+// A weight's gradient as jax.grad writes it: its factors change places.
+// CHECK-LABEL: @transpose_of_dot
+// CHECK-NEXT: %[[R:.*]] = stablehlo.dot_general %arg1, %arg0, contracting_dims = [0] x [0], precision = [HIGHEST, DEFAULT] : (tensor<8x4xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @transpose_of_dot(%g: tensor<8x3xf32>, %x: tensor<8x4xf32>) -> tensor<4x3xf32> {
+  %0 = stablehlo.dot_general %g, %x, contracting_dims = [0] x [0], precision = [DEFAULT, HIGHEST] : (tensor<8x3xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  return %1 : tensor<4x3xf32>
+}
+
+// Batching dimensions change their order with the result's, of several kept dimensions each factor keeps its own.
+// CHECK-LABEL: @transpose_of_batched_dot
+// CHECK-NEXT: %[[R:.*]] = stablehlo.dot_general %arg1, %arg0, batching_dims = [3, 0] x [1, 0], contracting_dims = [2] x [2] : (tensor<7x6x3x5xf32>, tensor<7x5x3x2x4xf32>) -> tensor<5x7x6x2x4xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @transpose_of_batched_dot(%a: tensor<7x5x3x2x4xf32>, %b: tensor<7x6x3x5xf32>) -> tensor<5x7x6x2x4xf32> {
+  %0 = stablehlo.dot_general %a, %b, batching_dims = [0, 1] x [0, 3], contracting_dims = [2] x [2] : (tensor<7x5x3x2x4xf32>, tensor<7x6x3x5xf32>) -> tensor<7x5x2x4x6xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0, 4, 2, 3] : (tensor<7x5x2x4x6xf32>) -> tensor<5x7x6x2x4xf32>
+  return %1 : tensor<5x7x6x2x4xf32>
+}
+
+// Nothing happens where the product has another reader, where a factor's own dimensions change their order, where a batching dimension leaves
+// the front, and where the second factor would have to be packed along its rows.
+// CHECK-LABEL: @keeps_transpose_of_dot
+// CHECK-COUNT-4: stablehlo.transpose
+// CHECK: return
+func.func @keeps_transpose_of_dot(%g: tensor<8x3xf32>, %x: tensor<8x4xf32>, %y: tensor<5x8xf32>, %z: tensor<8x4x6xf32>, %b: tensor<8x5x4xf32>)
+    -> (tensor<3x4xf32>, tensor<4x3xf32>, tensor<6x4x3xf32>, tensor<6x8x5xf32>, tensor<4x5xf32>) {
+  %0 = stablehlo.dot_general %g, %x, contracting_dims = [0] x [0] : (tensor<8x3xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %2 = stablehlo.dot_general %g, %z, contracting_dims = [0] x [0] : (tensor<8x3xf32>, tensor<8x4x6xf32>) -> tensor<3x4x6xf32>
+  %3 = stablehlo.transpose %2, dims = [2, 1, 0] : (tensor<3x4x6xf32>) -> tensor<6x4x3xf32>
+  %4 = stablehlo.dot_general %b, %z, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x5x4xf32>, tensor<8x4x6xf32>) -> tensor<8x5x6xf32>
+  %5 = stablehlo.transpose %4, dims = [2, 0, 1] : (tensor<8x5x6xf32>) -> tensor<6x8x5xf32>
+  %6 = stablehlo.dot_general %y, %x, contracting_dims = [1] x [0] : (tensor<5x8xf32>, tensor<8x4xf32>) -> tensor<5x4xf32>
+  %7 = stablehlo.transpose %6, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  return %0, %1, %3, %5, %7 : tensor<3x4xf32>, tensor<4x3xf32>, tensor<6x4x3xf32>, tensor<6x8x5xf32>, tensor<4x5xf32>
+}
+
 // CHECK-LABEL: @reduce_of_transpose
 // CHECK: stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [0]
 func.func @reduce_of_transpose(%x: tensor<2x3xf32>, %z: tensor<f32>) -> tensor<3xf32> {

@@ -6,7 +6,8 @@
 //            the products with all keys, to scratch: scores of the tile, of which nothing ever leaves the cache;
 //            one sweep along each row per reduction, and one that leaves the weights where the scores were;
 //            the products with the values, in pieces of n, and the result's consumers.
-//          All reductions see whole rows, so that every element is what separate kernels compute; nothing is rescaled.
+//          All reductions see whole rows, so that every element is what separate kernels compute; nothing is rescaled. Weights that are
+//          subnormal numbers count as zeros in the products.
 // Indices that only q has (heads that share keys) count as rows.
 // Leaves alone: everything else.
 //===----------------------------------------------------------------------===//
@@ -212,6 +213,21 @@ void AttentionEmitter::isZero(PointEvaluator &at, Value number) {
   maskedIsZero = arith::AndIOp::create(b, at.loc(), maskedIsZero, equal);
 }
 
+/// Zeros instead of subnormal numbers. As a factor such a weight takes processors up to a thousand times as long as another (masks of -100
+/// leave e^-100, biases that fall along a row leave all of them), and adds less than 2^-126 of a value to a sum.
+static Value withoutSubnormals(PointEvaluator &at, Value weights) {
+  auto element = cast<FloatType>(getElementTypeOrSelf(weights.getType()));
+  auto limit = [&](bool isNegative) {
+    OpBuilder b = at.builder();
+    return at.splat(at.number(b.getFloatAttr(element, APFloat::getSmallestNormalized(element.getFloatSemantics(), isNegative))));
+  };
+  Value below = limit(false), above = limit(true), zero = at.splat(at.number(at.builder().getFloatAttr(element, 0.0)));
+  OpBuilder b = at.builder();
+  Value isBelow = arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OLT, weights, below);
+  Value isAbove = arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OGT, weights, above);
+  return arith::SelectOp::create(b, at.loc(), arith::AndIOp::create(b, at.loc(), isBelow, isAbove), zero, weights);
+}
+
 /// Puts each product's weights into its slot.
 void AttentionEmitter::leaveWeights(PointEvaluator &row, Value rowBase) {
   // Weights that are what a slot holds stay there.
@@ -249,7 +265,7 @@ void AttentionEmitter::leaveWeights(PointEvaluator &row, Value rowBase) {
     bindHeld(point, rowBase);
     SmallVector<Value> vectors;
     for (const Product *product : wanted)
-      vectors.push_back(factorAt(point, product->sum, product->weights));
+      vectors.push_back(withoutSubnormals(point, point.splat(factorAt(point, product->sum, product->weights))));
     for (auto [slot, vector] : llvm::zip(places, vectors))
       hold(point, rowBase, slot, vector);
   });

@@ -16,7 +16,11 @@
 // One sweep per reduction, in place, and one for the weights.
 // CHECK:           arith.maximumf {{.*}} vector<8xf32>
 // CHECK:           math.exp {{.*}} vector<8xf32>
-// CHECK:           arith.divf {{.*}} vector<8xf32>
+// CHECK:           %[[WEIGHT:.*]] = arith.divf {{.*}} vector<8xf32>
+// CHECK:           %[[BELOW:.*]] = arith.cmpf olt, %[[WEIGHT]]
+// CHECK:           %[[ABOVE:.*]] = arith.cmpf ogt, %[[WEIGHT]]
+// CHECK:           %[[TINY:.*]] = arith.andi %[[BELOW]], %[[ABOVE]]
+// CHECK:           arith.select %[[TINY]], %{{.*}}, %[[WEIGHT]]
 // The second product.
 // CHECK:           scf.for {{.*}} iter_args
 // CHECK-COUNT-12:    vector.fma
