@@ -18,13 +18,13 @@ static Expr expOfNegatedSquare(Expr a) {
   return exp(-(head * head)) * exp((head - a) * (head + a));
 }
 
-/// e^(sign v + rest) in f32 as significand 2^(n + bias): sign v in [-122, 0], rest below 1/20. Splitting v = n ln2 + r loses nothing.
+/// e^(sign v + rest) in f32 as (1 + growth) 2^n: sign v in [-122, 0], rest below 1/20. Splitting v = n ln2 + r loses nothing.
 struct Exponential {
-  Expr significand, bits; ///< an f32; an i32 with n + bias + 127 in its low bits
+  Expr growth, bits; ///< an f32; an i32 with n + bias + 127 in its low bits
   /// 2^(n + bias), if that is a normal number.
   Expr power() const {
     Expr exponent = bits.binary<stablehlo::ShiftLeftOp>(bits.constant(23));
-    return significand.with(stablehlo::BitcastConvertOp::create(bits.getBuilder(), bits.getLoc(), significand.getType(), exponent.get()));
+    return growth.with(stablehlo::BitcastConvertOp::create(bits.getBuilder(), bits.getLoc(), growth.getType(), exponent.get()));
   }
 };
 static Expr bitsOf(Expr x) {
@@ -41,7 +41,7 @@ static Exponential exponential(Expr v, int sign, const Expr *rest, int bias) {
   Expr square = r * r;
   auto pair = [&](int first) { return multiplyAdd(r, r.constant(kExpFloat[first]), r.constant(kExpFloat[first + 1])); };
   Expr q = multiplyAdd(multiplyAdd(square, r.constant(kExpFloat[0]), pair(1)), square, pair(3));
-  return {multiplyAdd(q, square, r) + 1.0, bitsOf(sum)};
+  return {multiplyAdd(q, square, r), bitsOf(sum)};
 }
 
 /// erf of |x| < 1 in f64.
@@ -61,7 +61,7 @@ static Expr erfFloat(Expr x) {
   // From 3.92 on the result is 1.
   Expr g = polynomial(select(a > 3.95, a.constant(3.95), a), kErfcLogFloat);
   Exponential e = exponential(g, 1, nullptr, 0);
-  Expr rest = e.significand * e.power();
+  Expr power = e.power(), rest = multiplyAdd(e.growth, power, power);
   return select(a < 0.92, small, select(x < 0.0, rest - 1.0, 1.0 - rest));
 }
 
@@ -77,15 +77,9 @@ static Expr erfcFloat(Expr x) {
     part.get().getDefiningOp()->setAttr(kSquareAttr, a.getBuilder().getUnitAttr());
   constexpr int bias = 64;
   Exponential e = exponential(square, -1, &rest, bias);
-  Expr quotient = polynomial(a, kErfcFloatP) / polynomial(a, kErfcFloatQ);
-  // Times 2^-bias, or 2 minus that where x has a sign; for -0 both are 1.
-  Expr large = e.significand * (quotient * e.power()), sign = bitsOf(x);
-  auto asFloat = [&](Expr bits) {
-    return x.with(stablehlo::BitcastConvertOp::create(x.getBuilder(), x.getLoc(), x.getType(), bits.get()));
-  };
-  Expr scale = asFloat((sign & sign.constant(int32_t(0x80000000))) | bitsOf(x.constant(std::ldexp(1.0, -bias))));
-  Expr base = asFloat(sign.binary<stablehlo::ShiftRightArithmeticOp>(sign.constant(31)) & bitsOf(x.constant(2.0)));
-  return multiplyAdd(large, scale, base);
+  Expr scale = polynomial(a, kErfcFloatP) / polynomial(a, kErfcFloatQ) * e.power();
+  Expr result = multiplyAdd(e.growth, scale, scale) * std::ldexp(1.0, -bias), sign = bitsOf(x);
+  return select(sign < sign.constant(0), 2.0 - result, result);
 }
 
 static Expr erfReal(Expr x) {

@@ -130,7 +130,9 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
       Value left = arith::SubIOp::create(builder, at.loc(), at.constant(rows() - 1), row);
       ahead = at.mulConstant(arith::MinUIOp::create(builder, at.loc(), left, at.constant(rowsAhead)), stride);
     }
-  forEachK(at, alongRows ? 1 : lanes, {},
+  // The matrix unit has whole cache lines of k.
+  int64_t pieces = matrixUnit && !alongRows ? group : 1;
+  forEachK(at, alongRows ? 1 : pieces * lanes, {},
            [&](PointEvaluator &point, Value packedIndex, Value k, SmallVector<Value>) -> SmallVector<Value> {
              if (!alongRows && kInner >= 0) {
                Value mask, count;
@@ -149,10 +151,16 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
                memref::PrefetchOp::create(inner, point.loc(), point.buffer(a.operand->access.buffer), ValueRange{from}, /*isWrite=*/false,
                                           /*localityHint=*/3, /*isDataCache=*/true);
              }
-             Value value = packedFactor(point, a);
-             Value to = point.add(base, point.mulConstant(packedIndex, aKStride));
-             OpBuilder inner = point.builder();
-             vector::StoreOp::create(inner, point.loc(), value, packedA, ValueRange{to});
+             for (int64_t piece = 0; piece < pieces; ++piece) {
+               PointEvaluator one = point;
+               one.enter(point.block());
+               if (piece)
+                 one.bindIndex(kInner, one.addConstant(k, piece * lanes));
+               Value value = packedFactor(one, a);
+               Value to = one.addConstant(one.add(base, one.mulConstant(packedIndex, aKStride)), piece * lanes * aKStride);
+               OpBuilder inner = one.builder();
+               vector::StoreOp::create(inner, one.loc(), value, packedA, ValueRange{to});
+             }
              return {};
            });
   at.leave();
@@ -185,7 +193,7 @@ void ContractionEmitter::enterPanel(PointEvaluator &at, Value panel, Value first
 
 /// The panels in [begin, end) to scratch, some at a time: wide pieces of b's rows. `firstPacked` is the first one in scratch.
 void ContractionEmitter::packManyPanels(PointEvaluator &block, Value begin, Value end, int64_t most, Value firstPanel, Value firstPacked) {
-  int64_t count = packsWide() ? std::min(most, kPanelsAtOnce) : 1;
+  int64_t count = std::min(most, panelsAtOnce());
   PointEvaluator at = block;
   scf::ForOp loop = openLoop(at, begin, end, count);
   at.enterLoop(loop);

@@ -453,9 +453,9 @@ void ContractionPlan::chooseUnits() {
   // sums wait together.
   constexpr int64_t kMostChunks = 8;
   int64_t bytes = accType.getIntOrFloatBitWidth() / 8;
-  int64_t limit = std::max<int64_t>(64, target.l2Bytes * 11 / 20 / (packedK * packType.getIntOrFloatBitWidth() / 8));
+  int64_t limit = std::max<int64_t>(64, nearBytes() * 11 / 20 / (packedK * packType.getIntOrFloatBitWidth() / 8));
   // The windows of a convolution share elements.
-  if (!a.packed && a.operand->access.numElements * packType.getIntOrFloatBitWidth() / 8 <= target.l2Bytes * 11 / 20)
+  if (!a.packed && a.operand->access.numElements * packType.getIntOrFloatBitWidth() / 8 <= nearBytes() * 11 / 20)
     limit = std::max(limit, rows());
   // Rows along lanes of several m atoms: blocks begin where no vector crosses from one atom to the next.
   int64_t align = a.packed && a.lane != kInner && mOrder.size() > 1 ? std::lcm(tile.mr, tile.lanes) : tile.mr;
@@ -491,8 +491,11 @@ void ContractionPlan::chooseUnits() {
   int64_t atOnce = llvm::divideCeil(kVectorsAhead, tile.nv);
   bool canBeAhead = canPackAhead() && !wholeRows;
   auto isAhead = [&] { return canBeAhead && tile.blockRows <= std::max(limit, align) && shouldPackAhead(atOnce); };
-  // The matrix unit is done with panels sooner than the far cache brings the next ones: those that several chunks of rows pass stay near.
-  int64_t nearGroups = matrixUnit && b.packed ? llvm::divideCeil(tile.panels, std::max<int64_t>(1, target.l2Bytes / 2 / panelBytes)) : 1;
+  // The matrix unit is done with panels sooner than the far cache brings the next ones: those that several chunks of rows pass stay near, in
+  // half of it where not all of them do.
+  int64_t nearGroups = 1;
+  if (matrixUnit && b.packed && tile.panels * panelBytes > nearBytes())
+    nearGroups = llvm::divideCeil(tile.panels, std::max<int64_t>(1, nearBytes() / 2 / panelBytes));
   for (int64_t blocks = least; blocks <= std::min(most, least + kMoreBlocks); ++blocks) {
     cutRows(blocks);
     for (int64_t groups = wholeRows ? wholeGroups : 1; groups <= (wholeRows ? wholeGroups : std::min(tile.panels, std::max(kMostGroups, nearGroups))); ++groups) {
@@ -536,8 +539,8 @@ void ContractionPlan::chooseUnits() {
     tile.packedPanels = atOnce;
   else if (b.packed && tile.chunkRows < tile.blockRows)
     tile.packedPanels = tile.groupPanels;
-  else if (b.packed && packsWide())
-    tile.packedPanels = llvm::divideCeil(tile.groupPanels, llvm::divideCeil(tile.groupPanels, kPanelsAtOnce));
+  else if (b.packed && panelsAtOnce() > 1)
+    tile.packedPanels = llvm::divideCeil(tile.groupPanels, llvm::divideCeil(tile.groupPanels, panelsAtOnce()));
   if (!matrixUnit && tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
     tile.shortTiles = shortTilesOf(rows(), tile.mr);
 }

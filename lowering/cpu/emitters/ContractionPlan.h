@@ -106,14 +106,20 @@ struct ContractionPlan {
   bool isDense() const { return kMiddle.empty() || (tile.kStride == tile.kc && model.atomSizes[kInner] % tile.kc == 0); }
 
 protected:
-  /// Panels that are packed side by side, where b has rows that several of them are pieces of.
-  static constexpr int64_t kPanelsAtOnce = 4;
   static constexpr int64_t kMatrixRows = 16; ///< of a register of the matrix unit, each a vector
-  /// All groups have enough of them.
-  bool packsWide() const {
+  /// Panels that are packed side by side, where b has rows that several of them are pieces of: all groups have enough of them. 1 where not.
+  int64_t panelsAtOnce() const {
+    if (b.lane != nLane || runs || panelAtom >= 0 || tile.groupPanels < 2)
+      return 1;
+    // Narrow factors that several chunks of rows pass: as many bytes of a row.
     int64_t last = tile.panels % tile.groupPanels;
-    return b.lane == nLane && !runs && panelAtom < 0 && tile.groupPanels >= 2 && (last == 0 || last >= kPanelsAtOnce);
+    for (int64_t count : {8, 4})
+      if ((count == 4 || (matrixUnit && tile.chunkRows < tile.blockRows)) && (last == 0 || last >= count))
+        return std::min(count, tile.groupPanels);
+    return 1;
   }
+  /// What a processor keeps near each of its cores; those with a matrix unit have 2 MB.
+  int64_t nearBytes() const { return matrixUnit ? std::max<int64_t>(target.l2Bytes, 2 << 20) : target.l2Bytes; }
 
   /// `node` and its siblings.
   int64_t sums() const { return 1 + static_cast<int64_t>(siblings.size()); }

@@ -320,6 +320,26 @@ Value expand(MathBuilder &b, Operation *op) {
   return element.isF32() ? expandF32(b, op) : element.isF64() ? expandF64(b, op) : Value();
 }
 
+/// (p - square) + (q + rest), where p is exact, being a multiple of a short number: p - a * a is rounded once without the rest.
+void sumOfSquare(MathBuilder &b, Value square, Value rest, Value a) {
+  auto other = [](arith::AddFOp sum, Value part) { return sum.getLhs() == part ? sum.getRhs() : sum.getLhs(); };
+  auto onlyUser = [](Value value) { return value.hasOneUse() ? dyn_cast<arith::AddFOp>(*value.user_begin()) : arith::AddFOp(); };
+  auto low = onlyUser(rest);
+  auto sum = low ? onlyUser(low) : arith::AddFOp();
+  auto high = sum ? other(sum, low).getDefiningOp<arith::AddFOp>() : arith::AddFOp();
+  if (!high || !high->hasOneUse())
+    return;
+  for (Value part : high.getOperands())
+    if (auto negative = part.getDefiningOp<arith::NegFOp>(); negative && negative.getOperand() == square) {
+      OpBuilder::InsertionGuard guard(b.builder);
+      b.builder.setInsertionPoint(sum);
+      Value difference = b.fma(b.negf(a), a, other(high, part)), q = other(low, rest);
+      auto factors = q.getDefiningOp<arith::MulFOp>();
+      sum.replaceAllUsesWith(factors ? b.fma(factors.getLhs(), factors.getRhs(), difference) : b.addf(q, difference));
+      return;
+    }
+}
+
 /// A square in two parts, head^2 and (head - a) * (head + a), of which only the difference matters (chlo::kSquareAttr; here the flag afn):
 /// a * a and what its rounding added, in two operations instead of six.
 void roundSquare(arith::BitcastOp head) {
@@ -346,8 +366,9 @@ void roundSquare(arith::BitcastOp head) {
   if (!square || !rest || a.getParentBlock() != head->getBlock() || (a.getDefiningOp() && !a.getDefiningOp()->isBeforeInBlock(head)))
     return;
   Value product = b.mulf(a, a), added = b.fma(b.negf(a), a, product);
-  square.replaceAllUsesWith(product);
   rest.replaceAllUsesWith(added);
+  sumOfSquare(b, square, added, a);
+  square.replaceAllUsesWith(product);
 }
 
 /// The sine of a number whose cosine is computed in the same block, too: one angle for both.

@@ -237,6 +237,36 @@ func.func @square(%a: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
 
 // -----
 
+// What is subtracted from a short product is a * a itself, rounded with it.
+// AVX512-LABEL: func.func @sum_of_square(
+// AVX512-SAME: %[[A:[^:]*]]: vector<16xf32>, %[[N:[^:]*]]: vector<16xf32>)
+// AVX512: %[[P:.*]] = arith.mulf %[[N]], %{{.*}} fastmath<contract>
+// AVX512: %[[MINUS:.*]] = arith.negf %[[A]]
+// AVX512: %[[EXACT:.*]] = math.fma %[[MINUS]], %[[A]], %[[P]]
+// AVX512: %[[SUM:.*]] = math.fma %[[N]], %{{.*}}, %[[EXACT]]
+// AVX512: return %[[SUM]]
+func.func @sum_of_square(%a: vector<16xf32>, %n: vector<16xf32>) -> vector<16xf32> {
+  %mask = arith.constant dense<-4096> : vector<16xi32>
+  %high = arith.constant dense<-0.693359375> : vector<16xf32>
+  %low = arith.constant dense<2.12194440e-4> : vector<16xf32>
+  %bits = arith.bitcast %a : vector<16xf32> to vector<16xi32>
+  %masked = arith.andi %bits, %mask : vector<16xi32>
+  %head = arith.bitcast %masked : vector<16xi32> to vector<16xf32>
+  %square = arith.mulf %head, %head fastmath<afn> : vector<16xf32>
+  %minus = arith.subf %head, %a : vector<16xf32>
+  %plus = arith.addf %head, %a : vector<16xf32>
+  %rest = arith.mulf %minus, %plus fastmath<afn> : vector<16xf32>
+  %negative = arith.negf %square : vector<16xf32>
+  %p = arith.mulf %n, %high fastmath<contract> : vector<16xf32>
+  %first = arith.addf %p, %negative fastmath<contract> : vector<16xf32>
+  %q = arith.mulf %n, %low fastmath<contract> : vector<16xf32>
+  %second = arith.addf %q, %rest fastmath<contract> : vector<16xf32>
+  %sum = arith.addf %first, %second : vector<16xf32>
+  return %sum : vector<16xf32>
+}
+
+// -----
+
 // Unmarked, each part counts.
 // AVX512-LABEL: func.func @head(
 // AVX512-NOT: math.fma
