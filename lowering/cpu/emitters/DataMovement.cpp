@@ -172,7 +172,7 @@ int TransposeEmitter::besideFew(AtomSet all) const {
     bool isNext = few <= kFew;
     model.forEachAccess([&](const Access &access, bool isStore) {
       int64_t step = access.address.coefficient(atom);
-      isNext &= access.guards.empty() && (step == few || (!isStore && step == 0));
+      isNext &= access.guards.empty() && (step == few || (!isStore && std::abs(step) <= kFew));
     });
     if (isNext)
       return atom;

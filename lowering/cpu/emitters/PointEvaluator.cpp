@@ -221,9 +221,12 @@ Value PointEvaluator::loadVector(Value memref, Value address, int64_t stride, Ty
       return vector::LoadOp::create(b, location, type, memref, ValueRange{address});
     return vector::MaskedLoadOp::create(b, location, type, memref, ValueRange{address}, guard, passThrough);
   }
-  if (stride == -1 && !guard) {
-    Value first = addConstant(address, 1 - width);
-    Value loaded = vector::LoadOp::create(b, location, type, memref, ValueRange{first});
+  // Backwards: from the last lane on, then turned around.
+  if (stride < 0 && !guard && hasShuffles(type, -stride)) {
+    Value first = addConstant(address, (width - 1) * stride);
+    b = builder();
+    Value loaded = stride == -1 ? vector::LoadOp::create(b, location, type, memref, ValueRange{first}).getResult()
+                                : loadStrided(b, location, type, memref, first, -stride, Beyond::Unknown);
     SmallVector<int64_t> reversed;
     for (int64_t lane = width - 1; lane >= 0; --lane)
       reversed.push_back(lane);
