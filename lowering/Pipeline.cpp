@@ -83,6 +83,11 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
 void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   fusion::FuseKernelsPassOptions fusionOptions;
   fusionOptions.single = !options.fuse;
+  if (!options.genericOnly) {
+    KernelTarget target = kernelTarget(options.target);
+    fusionOptions.matrixBf16 = target.amxBf16;
+    fusionOptions.matrixInt8 = target.amxInt8;
+  }
   fusion::KernelCheck isAttention = [](func::FuncOp) { return false; };
   pm.addPass(fusion::createFuseKernelsPass(fusionOptions, options.genericOnly ? isAttention : attentionCheck(options.target)));
   if (!options.genericOnly)

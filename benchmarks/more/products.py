@@ -125,5 +125,18 @@ def programs():
              (2, 16, 16, 64), (2, 2, 64, 32), source="segmentation", **NEAR),
         case("conv3x3_1x28x28x128_f64", convolution(), double(1, 28, 28, 128), double(3, 3, 128, 32), source="double precision",
              torch_function=torch_convolution(), **NEAR),
+        case("gemm_129x515x131_bf16_f32", lambda a, b: jnp.dot(a, b, preferred_element_type=np.float32), bf16(129, 515), bf16(515, 131),
+             source="mixed precision, odd sizes", **NEAR),
+        case("gemm_batched_33x65x67x69_bf16", lambda a, b: a @ b, bf16(33, 65, 67), bf16(33, 67, 69), source="mixed precision, odd sizes",
+             torch_function=in_torch(lambda torch, F, a, b: a @ b), rtol=2e-2, atol=2e-1),
+        case("conv3x3_nchw_2x33x28x28x65_bf16", lambda x, k: first(x, k, 2, ("NCHW", "OIHW", "NCHW")), bf16(2, 33, 28, 28), bf16(65, 33, 3, 3),
+             source="mixed precision, odd sizes", torch_function=in_torch(lambda torch, F, x, k: F.conv2d(x, k, padding=1)), rtol=2e-2, atol=5e-1),
+        case("conv3x3_2x28x28x32x64_s8", lambda x, k: lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                                                                              preferred_element_type=np.int32),
+             int8(2, 28, 28, 32), int8(3, 3, 32, 64), source="a quantized ResNet", rtol=0, atol=0),
+        case("einsum_ir_jr_ijr_101x103x33_f32", lambda a, b: jnp.einsum("ir,jr->ijr", a, b), (101, 33), (103, 33), source="tensor decomposition",
+             torch_function=in_torch(lambda torch, F, a, b: torch.einsum("ir,jr->ijr", a, b)), **NEAR),
+        case("inner_product_1000003_f32", jnp.vdot, (1000003,), (1000003,), source="a prime number of elements",
+             torch_function=in_torch(lambda torch, F, a, b: torch.dot(a, b)), rtol=1e-3, atol=1e-1),
     ]
     return found

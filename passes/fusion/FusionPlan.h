@@ -51,6 +51,13 @@ void splitStacks(mlir::Block &block);
 
 /// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
 void splitReductions(mlir::Block &block);
+/// Which narrow numbers the target multiplies in tiles.
+struct MatrixUnit {
+  bool bf16 = false, int8 = false;
+};
+/// Gives sums of products lengths that the matrix unit takes (PadSums.cpp). Leaves alone what `settled` clusters hold.
+void padSums(mlir::Block &block, llvm::ArrayRef<Cluster> settled, const MatrixUnit &unit);
+
 /// Scatters of much to little in parts (SplitScatters.cpp).
 void splitScatters(mlir::Block &block);
 

@@ -14,6 +14,8 @@ def FuseKernelsPass : Pass<"xla-fuse-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"single", "single", "bool", "false", "give every operation a kernel of its own (for tests)">,
+    Option<"matrixBf16", "matrix-bf16", "bool", "false", "the target multiplies bf16 in tiles of 32 terms">,
+    Option<"matrixInt8", "matrix-int8", "bool", "false", "the target multiplies integers of 8 bits in tiles of 64 terms">,
   ];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }

@@ -15,9 +15,9 @@ func.func @fft(%x: tensor<12xcomplex<f32>>) -> tensor<12xcomplex<f32>> {
 // A large prime length is a convolution of power-of-two length with a chirp.
 // CHECK-LABEL: @chirp
 // CHECK: bufferization.alloc_tensor() : tensor<256xf64>
-func.func @chirp(%x: tensor<67xcomplex<f64>>) -> tensor<67xcomplex<f64>> {
-  %0 = stablehlo.fft %x, type = FFT, length = [67] : (tensor<67xcomplex<f64>>) -> tensor<67xcomplex<f64>>
-  return %0 : tensor<67xcomplex<f64>>
+func.func @chirp(%x: tensor<97xcomplex<f64>>) -> tensor<97xcomplex<f64>> {
+  %0 = stablehlo.fft %x, type = FFT, length = [97] : (tensor<97xcomplex<f64>>) -> tensor<97xcomplex<f64>>
+  return %0 : tensor<97xcomplex<f64>>
 }
 
 // -----
