@@ -369,10 +369,11 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
   return code == 0 ? Status() : kernelError(s, code);
 }
 
-/// Large values are copied by several threads: one cannot use what the memory can deliver.
+/// Large values are copied and filled by several threads, in pieces: one cannot use what the memory can deliver.
+constexpr uint64_t movedPiece = 256 << 10, largeMove = 4 * movedPiece;
+
 static void copyBytes(ThreadPool &pool, char *to, const char *from, uint64_t bytes) {
-  constexpr uint64_t piece = 256 << 10, large = 4 * piece;
-  if (bytes < large || (from < to + bytes && to < from + bytes)) {
+  if (bytes < largeMove || (from < to + bytes && to < from + bytes)) {
     std::memmove(to, from, bytes);
     return;
   }
@@ -382,14 +383,48 @@ static void copyBytes(ThreadPool &pool, char *to, const char *from, uint64_t byt
     uint64_t bytes;
   } copy{to, from, bytes};
   pool.run(
-      int64_t((bytes + piece - 1) / piece), 1,
+      int64_t((bytes + movedPiece - 1) / movedPiece), 1,
       [](void *context, int64_t begin, int64_t end) -> int32_t {
         const Copy &copy = *static_cast<const Copy *>(context);
-        uint64_t first = uint64_t(begin) * piece, last = std::min(copy.bytes, uint64_t(end) * piece);
+        uint64_t first = uint64_t(begin) * movedPiece, last = std::min(copy.bytes, uint64_t(end) * movedPiece);
         std::memcpy(copy.to + first, copy.from + first, last - first);
         return 0;
       },
       &copy);
+}
+
+/// The size of `pattern` is a power of two up to 16 (what elements have).
+static void fillBytes(ThreadPool &pool, char *to, const std::vector<uint8_t> &pattern, uint64_t bytes) {
+  struct Fill {
+    char *to;
+    uint64_t bytes;
+    bool isOneByte;
+    alignas(64) uint8_t block[4096]; ///< whole elements, read from the nearest cache
+    void run(uint64_t first, uint64_t last) const {
+      if (isOneByte)
+        std::memset(to + first, block[0], last - first);
+      else
+        for (uint64_t at = first; at < last; at += sizeof block)
+          std::memcpy(to + at, block, std::min<uint64_t>(sizeof block, last - at));
+    }
+  } fill;
+  fill.to = to;
+  fill.bytes = bytes;
+  fill.isOneByte = std::all_of(pattern.begin(), pattern.end(), [&](uint8_t byte) { return byte == pattern[0]; });
+  for (uint64_t at = 0; at < (fill.isOneByte ? 1 : std::min<uint64_t>(bytes, sizeof fill.block)); at += pattern.size())
+    std::memcpy(fill.block + at, pattern.data(), pattern.size());
+  if (bytes < largeMove) {
+    fill.run(0, bytes);
+    return;
+  }
+  pool.run(
+      int64_t((bytes + movedPiece - 1) / movedPiece), 1,
+      [](void *context, int64_t begin, int64_t end) -> int32_t {
+        const Fill &fill = *static_cast<const Fill *>(context);
+        fill.run(uint64_t(begin) * movedPiece, std::min(fill.bytes, uint64_t(end) * movedPiece));
+        return 0;
+      },
+      &fill);
 }
 
 Status Executor::runStep(Frame &frame, const CopyStep &s) {
@@ -412,12 +447,8 @@ Status Executor::runStep(Frame &frame, const FillStep &s) {
   MILLRACE_TRY(bytesOf(frame, s.destination, bytes));
   if (frame.cells)
     MILLRACE_TRY(prepareOutput(frame, s.destination));
-  char *data = static_cast<char *>(frame.pointers[s.destination]);
-  uint64_t done = std::min<uint64_t>(bytes, s.pattern.size());
-  if (done)
-    std::memcpy(data, s.pattern.data(), done);
-  for (; done < bytes; done *= 2)
-    std::memcpy(data + done, data, std::min(done, bytes - done));
+  if (bytes)
+    fillBytes(*target.pool, static_cast<char *>(frame.pointers[s.destination]), s.pattern, bytes);
   return Status();
 }
 

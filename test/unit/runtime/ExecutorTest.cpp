@@ -258,6 +258,19 @@ TEST(Executor, LoopPermutesStates) {
             std::vector<float>{55});
 }
 
+TEST(Executor, FillsOfAllSizesAreWhole) {
+  auto client = makeClient();
+  for (int64_t size : {1, 3, 1023, 1024, 1025, 262143, 262144, 1000003}) // floats: a block has 1024, a thread's piece 65536, from 262144 on
+    for (float value : {0.f, 1.5f}) {
+      Builder b;
+      SlotId z = b.result(DType::F32, {size});
+      std::vector<uint8_t> pattern(4);
+      std::memcpy(pattern.data(), &value, 4);
+      b.push({FillStep{z, pattern}, kNone});
+      EXPECT_EQ(run<float>(*client, b.program, {}), std::vector<float>(size, value)) << size;
+    }
+}
+
 TEST(Executor, BranchesByIndexAndByPredicate) {
   auto client = makeClient();
   for (int32_t index : {-1, 0, 1, 2, 7}) {
