@@ -14,6 +14,7 @@
 #include "lowering/cpu/emitters/Attention.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -216,6 +217,8 @@ void AttentionEmitter::isZero(PointEvaluator &at, Value number) {
 /// Zeros instead of subnormal numbers. As a factor such a weight takes processors up to a thousand times as long as another (masks of -100
 /// leave e^-100, biases that fall along a row leave all of them), and adds less than 2^-126 of a value to a sum.
 static Value withoutSubnormals(PointEvaluator &at, Value weights) {
+  if (weights.getDefiningOp<arith::DivFOp>())
+    return weights; // divideNoSubnormals
   auto element = cast<FloatType>(getElementTypeOrSelf(weights.getType()));
   auto limit = [&](bool isNegative) {
     OpBuilder b = at.builder();
@@ -226,6 +229,26 @@ static Value withoutSubnormals(PointEvaluator &at, Value weights) {
   Value isBelow = arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OLT, weights, below);
   Value isAbove = arith::CmpFOp::create(b, at.loc(), arith::CmpFPredicate::OGT, weights, above);
   return arith::SelectOp::create(b, at.loc(), arith::AndIOp::create(b, at.loc(), isBelow, isAbove), zero, weights);
+}
+
+/// Likewise quotients by 1 or more, as of exponentials and their sum: the division of a subnormal number takes as long, too.
+static void divideNoSubnormals(Operation *sweeps) {
+  sweeps->walk([](arith::DivFOp division) {
+    auto vector = dyn_cast<VectorType>(division.getType());
+    if (!vector)
+      return;
+    OpBuilder b(division);
+    Location loc = division.getLoc();
+    const llvm::fltSemantics &semantics = cast<FloatType>(vector.getElementType()).getFloatSemantics();
+    auto all = [&](const APFloat &number) { return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vector, number)).getResult(); };
+    Value x = division.getLhs(), y = division.getRhs(), zero = all(APFloat::getZero(semantics));
+    // The same for all of a row where y is.
+    Value isLarge = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, y, all(APFloat(semantics, 1)));
+    Value least = arith::MulFOp::create(b, loc, y, all(APFloat::getSmallestNormalized(semantics)));
+    least = arith::SelectOp::create(b, loc, isLarge, least, zero);
+    Value isTiny = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, loc, x), least);
+    division.setOperand(0, arith::SelectOp::create(b, loc, isTiny, zero, x));
+  });
 }
 
 /// Puts each product's weights into its slot.
@@ -309,6 +332,7 @@ Value AttentionEmitter::sweepRows(PointEvaluator &tile, Value rowBegin, Value ro
   if (mask)
     yieldFrom(loop, {maskedIsZero});
   row.leave();
+  divideNoSubnormals(loop);
   return mask ? loop.getResult(0) : Value();
 }
 

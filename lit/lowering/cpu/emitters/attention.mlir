@@ -16,11 +16,13 @@
 // One sweep per reduction, in place, and one for the weights.
 // CHECK:           arith.maximumf {{.*}} vector<8xf32>
 // CHECK:           math.exp {{.*}} vector<8xf32>
-// CHECK:           %[[WEIGHT:.*]] = arith.divf {{.*}} vector<8xf32>
-// CHECK:           %[[BELOW:.*]] = arith.cmpf olt, %[[WEIGHT]]
-// CHECK:           %[[ABOVE:.*]] = arith.cmpf ogt, %[[WEIGHT]]
-// CHECK:           %[[TINY:.*]] = arith.andi %[[BELOW]], %[[ABOVE]]
-// CHECK:           arith.select %[[TINY]], %{{.*}}, %[[WEIGHT]]
+// CHECK:           %[[LARGE:.*]] = arith.cmpf oge, %[[SUM:.*]], %{{.*}} : vector<8xf32>
+// CHECK:           %[[LEAST:.*]] = arith.mulf %[[SUM]], %{{.*}} : vector<8xf32>
+// CHECK:           %[[LIMIT:.*]] = arith.select %[[LARGE]], %[[LEAST]], %[[ZERO:.*]] : vector<8xi1>, vector<8xf32>
+// CHECK:           %[[SIZE:.*]] = math.absf %[[EXP:.*]] : vector<8xf32>
+// CHECK:           %[[TINY:.*]] = arith.cmpf olt, %[[SIZE]], %[[LIMIT]]
+// CHECK:           %[[X:.*]] = arith.select %[[TINY]], %[[ZERO]], %[[EXP]]
+// CHECK:           arith.divf %[[X]], %[[SUM]] : vector<8xf32>
 // The second product.
 // CHECK:           scf.for {{.*}} iter_args
 // CHECK-COUNT-12:    vector.fma
