@@ -52,6 +52,7 @@ struct ClusterSummary {
   llvm::SmallVector<int64_t> domain; ///< iteration space; mlir::ShapedType::kDynamic for unknown sizes
   bool domainKnown = false;
   int64_t rowRank = -1;            ///< dimensions [0, rowRank) of the domain index rows; -1 while there is no reduction
+  mlir::Operation *reduction = nullptr; ///< one of more than a few elements
   unsigned numOps = 0;
 
   /// Starts the summary with the root operation.

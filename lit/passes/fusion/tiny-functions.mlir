@@ -48,3 +48,34 @@ func.func @sums_of_more(%x: tensor<41xf32>) -> tensor<41xf32> {
   %3 = stablehlo.add %1, %x : tensor<41xf32>
   return %3 : tensor<41xf32>
 }
+
+// -----
+
+// Sums of more than a few elements along different dimensions have kernels of their own: rows of one are no rows of the other.
+// CHECK-LABEL: func.func @two_directions
+// CHECK: %[[D:.*]] = call @reduce_{{.*}}(%arg0) : (tensor<8x8x3xf32>) -> tensor<8x8xf32>
+// CHECK: call @{{.*}}%[[D]]{{.*}} -> tensor<8x3xf32>
+// CHECK-NEXT: return
+func.func @two_directions(%x: tensor<8x8x3xf32>) -> tensor<8x3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<8x8x3xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<8x8xf32>) -> tensor<8x8x3xf32>
+  %2 = stablehlo.divide %x, %1 : tensor<8x8x3xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x8x3xf32>, tensor<f32>) -> tensor<8x3xf32>
+  return %3 : tensor<8x3xf32>
+}
+
+// -----
+
+// Of few elements: one kernel.
+// CHECK-LABEL: func.func @few
+// CHECK-NEXT: %[[R:.*]] = call
+// CHECK-NEXT: return %[[R]]
+func.func @few(%x: tensor<4x4x3xf32>) -> tensor<4x3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x4x3xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<4x4xf32>) -> tensor<4x4x3xf32>
+  %2 = stablehlo.divide %x, %1 : tensor<4x4x3xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  return %3 : tensor<4x3xf32>
+}
