@@ -72,6 +72,8 @@ def programs():
         both("fft_1024x1000_c64", jnp.fft.fft, lambda d: (d.normal(1024, 1000) + 1j * d.normal(1024, 1000)).astype(np.complex64), rtol=1e-2, atol=1e-2,
              torch=lambda t, F, x: t.fft.fft(x)),
         both("rfft_64x16000_f32", jnp.fft.rfft, (64, 16000), torch=lambda t, F, x: t.fft.rfft(x), rtol=1e-2, atol=1e-1),
+        both("pad_8x99x101x3_u8", lambda x: jnp.pad(x, ((0, 0), (2, 3), (2, 3), (0, 0))), lambda d: d.random.integers(0, 256, (8, 99, 101, 3)).astype(np.uint8),
+             torch=lambda t, F, x: F.pad(x, (0, 0, 2, 3, 2, 3))),
         both("fft_convolve_10007_501_f32", lambda x, k: jax.scipy.signal.fftconvolve(x, k, mode="same"), (10007,), (501,), rtol=1e-2, atol=1e-1),
         both("fft_1x10007_c64", jnp.fft.fft, lambda d: (d.normal(1, 10007) + 1j * d.normal(1, 10007)).astype(np.complex64), rtol=1e-2, atol=1e-1,
              torch=lambda t, F, x: t.fft.fft(x)),

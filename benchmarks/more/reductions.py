@@ -101,6 +101,7 @@ def programs():
         both("logcumsumexp_64x1000_f32", lambda x: lax.cumlogsumexp(x, 1), (64, 1000), torch=lambda t, F, x: x.logcumsumexp(1)),
         both("median_512x255_f32", lambda x: jnp.median(x, 1), (512, 255), torch=lambda t, F, x: x.median(1).values),
         both("top_k_1000x1000_k5_f32", lambda x: lax.top_k(x, 5), (1000, 1000), torch=lambda t, F, x: x.topk(5)),
+        both("top_k_20011_k5000_f32", lambda x: lax.top_k(x, 5000), (20011,), torch=lambda t, F, x: x.topk(5000)),
         both("top_1_8x128256_f32", lambda x: lax.top_k(x, 1), (8, 128256), torch=lambda t, F, x: x.topk(1)),
         both("sort_10000x16_f32", lambda x: jnp.sort(x, 1), (10000, 16), torch=lambda t, F, x: x.sort(1).values),
         both("sort_100000_bf16", lambda x: jnp.sort(x), bf16(100000), torch=lambda t, F, x: x.sort().values),

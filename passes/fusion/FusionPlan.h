@@ -51,6 +51,8 @@ void splitStacks(mlir::Block &block);
 
 /// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
 void splitReductions(mlir::Block &block);
+/// Gives images with few channels their borders row by row (MergePads.cpp).
+void mergePads(mlir::Block &block);
 /// Which narrow numbers the target multiplies in tiles.
 struct MatrixUnit {
   bool bf16 = false, int8 = false;

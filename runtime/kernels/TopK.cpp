@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- TopK.cpp - The k largest or smallest elements of every row ----------===//
 // Elements become unsigned keys whose order is the one asked for (OrderKey.h). Vectors of elements are compared with
-// the worst of the best k so far, and few of them go further: into a list that is in order, into a heap where k is large.
+// the worst of the best k so far, and few of them go further: into a list that is in order, into a heap where k is large. Where k is a good
+// part of a row, the k-th key is found by counting digits, and what is no worse is sorted by its digits.
 #include "runtime/kernels/TopK.h"
 #include "runtime/base/ThreadPool.h"
 #include "runtime/kernels/OrderKey.h"
@@ -11,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <new>
+#include <utility>
 
 namespace millrace::runtime {
 namespace {
@@ -99,6 +101,77 @@ MILLRACE_FOR_WIDE_VECTORS void rest(const uint64_t *row, int64_t n, int64_t k, c
   restOf(row, n, k, order, best);
 }
 
+/// So many of `n` that the heap would turn over again and again.
+bool areMany(int64_t n, int64_t k) {
+  constexpr int64_t kFewest = 64, kShare = 64;
+  return k > kFewest && k >= n / kShare;
+}
+
+constexpr int kDigitBits = 8;
+constexpr int64_t kDigits = 1 << kDigitBits;
+
+template <typename Bits>
+int64_t digitOf(Bits key, int shift) {
+  return int64_t(key >> shift) & (kDigits - 1);
+}
+
+/// Among many: the k-th key digit by digit from the top, then all better ones and the first of its equals, sorted by digits from the bottom,
+/// which keeps equal ones in the order of their positions.
+template <typename Bits>
+struct ManySelection {
+  std::vector<Bits> keys, candidates;
+  std::vector<Ranked<Bits>> spare;
+  ManySelection(int64_t n, int64_t k) : keys(size_t(n)), candidates(size_t(n)), spare(size_t(k)) {}
+
+  /// `best` has room for k + 1.
+  void select(const Bits *row, int64_t n, int64_t k, const ElementOrder &order, std::vector<Ranked<Bits>> &best) {
+    order.withKey<Bits>([&](auto key) {
+      for (int64_t i = 0; i < n; ++i)
+        keys[size_t(i)] = key(row[i]);
+      return 0;
+    });
+    candidates = keys;
+    Bits last = 0;
+    int64_t left = k; // so many of the candidates are among the best
+    size_t count = size_t(n);
+    for (int shift = int(sizeof(Bits)) * 8 - kDigitBits; shift >= 0; shift -= kDigitBits) {
+      int64_t counts[kDigits] = {}, digit = 0;
+      for (size_t i = 0; i < count; ++i)
+        ++counts[digitOf(candidates[i], shift)];
+      for (; counts[digit] < left; ++digit)
+        left -= counts[digit];
+      last = Bits(last | Bits(Bits(digit) << shift));
+      size_t kept = 0;
+      for (size_t i = 0; i < count; ++i) {
+        Bits candidate = candidates[i];
+        candidates[kept] = candidate;
+        kept += digitOf(candidate, shift) == digit;
+      }
+      count = kept;
+    }
+    size_t found = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      Bits key = keys[size_t(i)];
+      bool isEqual = key == last && left > 0;
+      left -= isEqual;
+      best[found] = {key, int32_t(i)};
+      found += key < last || isEqual;
+    }
+    for (int shift = 0; shift < int(sizeof(Bits)) * 8; shift += kDigitBits) {
+      int64_t counts[kDigits] = {}, begin = 0;
+      for (size_t i = 0; i < size_t(k); ++i)
+        ++counts[digitOf(best[i].key, shift)];
+      if (counts[digitOf(best[0].key, shift)] == k)
+        continue; // all have the same one
+      for (int64_t &number : counts)
+        begin += std::exchange(number, begin);
+      for (size_t i = 0; i < size_t(k); ++i)
+        spare[size_t(counts[digitOf(best[i].key, shift)]++)] = best[i];
+      std::copy(spare.begin(), spare.end(), best.begin());
+    }
+  }
+};
+
 template <typename Bits, typename Position>
 Status select(const CustomCall &call, const ElementOrder &order) {
   const TensorView &x = call.arguments[0];
@@ -114,13 +187,19 @@ Status select(const CustomCall &call, const ElementOrder &order) {
   auto rows = [](void *context, int64_t begin, int64_t end) -> int32_t {
     auto &work = *static_cast<Work *>(context);
     try {
-      std::vector<Ranked<Bits>> ranked(static_cast<size_t>(work.k));
+      const bool isMany = areMany(work.n, work.k);
+      std::vector<Ranked<Bits>> ranked(static_cast<size_t>(work.k + isMany));
+      ManySelection<Bits> many(isMany ? work.n : 0, isMany ? work.k : 0);
       for (int64_t row = begin; row < end; ++row) {
         const Bits *from = work.from + row * work.n;
-        startWith(from, work.k, work.order, ranked.data());
-        rest(from, work.n, work.k, work.order, ranked.data());
-        if (work.k > kFew)
-          std::sort_heap(ranked.begin(), ranked.end());
+        if (isMany) {
+          many.select(from, work.n, work.k, work.order, ranked);
+        } else {
+          startWith(from, work.k, work.order, ranked.data());
+          rest(from, work.n, work.k, work.order, ranked.data());
+          if (work.k > kFew)
+            std::sort_heap(ranked.begin(), ranked.end());
+        }
         for (int64_t i = 0; i < work.k; ++i) {
           work.values[row * work.k + i] = from[ranked[size_t(i)].position];
           work.positions[row * work.k + i] = ranked[size_t(i)].position;
@@ -133,8 +212,9 @@ Status select(const CustomCall &call, const ElementOrder &order) {
   };
   ThreadPool &pool = ThreadPool::global();
   int64_t count = n ? x.elements() / n : 0;
-  // A nanosecond per vector of elements, and a heap operation for some of the first.
-  uint64_t picoseconds = uint64_t(n) * 200 + uint64_t(double(k) * std::log2(double(n) + 1) * 5000);
+  // A nanosecond per vector of elements, and a heap operation for some of the first; or some passes over all elements and over the best.
+  uint64_t picoseconds = areMany(n, k) ? uint64_t(n) * 3000 + uint64_t(k) * sizeof(Bits) * 2000
+                                       : uint64_t(n) * 200 + uint64_t(double(k) * std::log2(double(n) + 1) * 5000);
   int32_t code = k == 0 ? 0 : pool.run(count, pieceSize(count, picoseconds, 1, pool.size(), pool.leastPiece(false, picoseconds * uint64_t(count))), rows, &work);
   return code == 0 ? Status() : resourceExhausted("no memory for the selection");
 }

@@ -140,3 +140,40 @@ def test_equals_jax(name, tmp_path):
     for mine, theirs in zip(got, want):
         assert mine.shape == theirs.shape
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8"])
+def test_narrow_sums_of_any_length(dtype, tmp_path):
+    """Products and convolutions of narrow numbers whose sums the matrix unit does not take as they are; infinities stay where they belong."""
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+    import ml_dtypes
+
+    kind = {"bfloat16": ml_dtypes.bfloat16, "int8": np.int8}[dtype]
+    wide = np.float32 if dtype == "bfloat16" else np.int32
+    shapes = [((65, 131), (131, 71)), ((3, 33, 97), (3, 97, 40)), ((2, 15, 17, 37), (3, 3, 37, 41)), ((2, 15, 17, 40), (1, 1, 40, 33)), ((1, 13, 30, 20), (2, 3, 20, 50))]
+
+    def products(*xs):
+        made = []
+        for a, b in zip(xs[::2], xs[1::2]):
+            if a.ndim < 4:
+                made += [jnp.matmul(a, b, preferred_element_type=wide), jnp.matmul(jnp.swapaxes(b, -1, -2), jnp.swapaxes(a, -1, -2), preferred_element_type=wide)]
+            else:
+                made += [lax.conv_general_dilated(a, b, (stride, 1), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"), preferred_element_type=wide)
+                         for stride, padding in ((1, "SAME"), (2, "VALID"))]
+        return made
+
+    draw = np.random.default_rng(5)
+    inputs = [(draw.standard_normal(shape) if dtype == "bfloat16" else draw.integers(-128, 128, shape)).astype(kind) for pair in shapes for shape in pair]
+    if dtype == "bfloat16":
+        inputs[0][3, 7], inputs[4][0, 3, 4, 5] = np.inf, -np.inf
+    lowered = jax.jit(products).lower(*inputs)
+    # XLA:CPU's own products of bf16 may round between; of wider numbers these are exact enough.
+    want = [np.asarray(leaf) for leaf in jax.jit(products)(*[x.astype(wide) for x in inputs])]
+    path = tmp_path / "program.mlir"
+    path.write_text(lowered.as_text())
+    got, _ = tools.run_file(str(path), inputs, "--backend=compiled")
+    for mine, theirs in zip(got, want):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4 if dtype == "bfloat16" else 0, atol=1e-3 if dtype == "bfloat16" else 0)

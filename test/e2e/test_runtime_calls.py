@@ -67,9 +67,10 @@ def test_every_type_of_key(tmp_path):
     check(sorts, *arguments, tmp_path=tmp_path, compare=same_bits)
 
 
-@pytest.mark.parametrize("k", [1, 5, 16, 17, 120])
+@pytest.mark.parametrize("k", [1, 5, 16, 17, 65, 120, 601])
 def test_the_first_few(k, tmp_path):
-    """The largest elements with their positions and without, every type; few are kept in order, more in a heap; odd ends of rows."""
+    """The largest elements with their positions and without, every type; few are kept in order, more in a heap, a good part of a row is found by
+    counting digits; odd ends of rows."""
     arguments = [keys(dtype, *shape) for dtype in FLOATS + INTEGERS for shape in ((3, 601), (1, 5000))]
 
     def selections(*xs):
