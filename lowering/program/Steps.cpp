@@ -31,6 +31,10 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
     for (auto [operand, opResult] : llvm::zip_equal(op->getOperands(), op->getResults()))
       if (isTensor(operand)) {
         slots[opResult] = use(operand);
+        // Other steps than kernels look at types.
+        auto type = cast<RankedTensorType>(opResult.getType());
+        if (isa<UnrealizedConversionCastOp>(op) && result.slots[slots[opResult]].dtype != dtypeOf(type.getElementType()))
+          slots[opResult] = viewOf(slots[opResult], 0, type);
         if (auto it = dynamicDims.find(operand); it != dynamicDims.end())
           dynamicDims[opResult] = Dims(it->second);
       }

@@ -8,6 +8,7 @@
 //          whose result tensor<256x192x2xf32> is r as it lies in memory. What is another name for the same bytes is a
 //          builtin.unrealized_conversion_cast. If a is so small that b should not be repeated, one product of tensor<2x256x128xf32>, the parts of
 //          a, and b as it lies, and a kernel that adds what belongs together.
+//          The real and imaginary parts of a tensor side by side in a new last dimension, as rotary embeddings end, are another name, too.
 // Leaves alone small products, products of which nothing is summed or with an algorithm, run-time shapes.
 #include "passes/simplify/Passes.h"
 
@@ -206,6 +207,22 @@ void split(DotGeneralOp op) {
     repeatOne(b, op, plan.form == Plan::RepeatRight);
 }
 
+/// The tensor whose parts `op` puts side by side in a last dimension of two, or null.
+Value partsSideBySide(ConcatenateOp op) {
+  RankedTensorType type = typeOf(op);
+  if (op.getInputs().size() != 2 || !type.hasStaticShape() || type.getEncoding() || int64_t(op.getDimension()) != type.getRank() - 1 || type.getShape().back() != 2)
+    return {};
+  auto source = [&](unsigned part) -> Operation * {
+    auto reshape = op.getInputs()[part].getDefiningOp<ReshapeOp>();
+    bool addsLast = reshape && typeOf(reshape).getShape().drop_back() == typeOf(reshape.getOperand()).getShape();
+    return addsLast ? reshape.getOperand().getDefiningOp() : nullptr;
+  };
+  auto re = dyn_cast_or_null<RealOp>(source(0));
+  auto im = dyn_cast_or_null<ImagOp>(source(1));
+  // Of a real tensor the parts are itself and zeros.
+  return re && im && re.getOperand() == im.getOperand() && isa<ComplexType>(typeOf(re.getOperand()).getElementType()) ? re.getOperand() : Value();
+}
+
 struct SplitComplexDots : impl::SplitComplexDotsPassBase<SplitComplexDots> {
   void runOnOperation() override {
     SmallVector<DotGeneralOp> found;
@@ -214,6 +231,16 @@ struct SplitComplexDots : impl::SplitComplexDotsPassBase<SplitComplexDots> {
         found.push_back(op);
     });
     llvm::for_each(found, split);
+    SmallVector<ConcatenateOp> stacks;
+    getOperation()->walk([&](ConcatenateOp op) {
+      if (partsSideBySide(op))
+        stacks.push_back(op);
+    });
+    for (ConcatenateOp op : stacks) {
+      OpBuilder b(op);
+      op.getResult().replaceAllUsesWith(partsOf(b, op.getLoc(), partsSideBySide(op)));
+      op.erase();
+    }
   }
 };
 

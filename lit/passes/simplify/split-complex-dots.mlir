@@ -75,3 +75,21 @@ func.func @left_alone(%a: tensor<4x4xcomplex<f32>>, %b: tensor<256x256xf32>, %v:
   %2 = stablehlo.dot_general %v, %m, contracting_dims = [1] x [0] : (tensor<1024x1xcomplex<f32>>, tensor<1x2048xcomplex<f32>>) -> tensor<1024x2048xcomplex<f32>>
   return %0, %1, %2 : tensor<4x4xcomplex<f32>>, tensor<256x256xf32>, tensor<1024x2048xcomplex<f32>>
 }
+
+// Real and imaginary parts side by side are the numbers as they lie; in another order, or of two tensors, they are not.
+// CHECK-LABEL: @stacks
+// CHECK: %[[PARTS:.*]] = builtin.unrealized_conversion_cast %arg0 : tensor<8x4xcomplex<f32>> to tensor<8x4x2xf32>
+// CHECK-COUNT-2: stablehlo.concatenate
+// CHECK: return %[[PARTS]]
+func.func @stacks(%a: tensor<8x4xcomplex<f32>>, %b: tensor<8x4xcomplex<f32>>) -> (tensor<8x4x2xf32>, tensor<8x4x2xf32>, tensor<8x4x2xf32>) {
+  %re = stablehlo.real %a : (tensor<8x4xcomplex<f32>>) -> tensor<8x4xf32>
+  %im = stablehlo.imag %a : (tensor<8x4xcomplex<f32>>) -> tensor<8x4xf32>
+  %other = stablehlo.imag %b : (tensor<8x4xcomplex<f32>>) -> tensor<8x4xf32>
+  %0 = stablehlo.reshape %re : (tensor<8x4xf32>) -> tensor<8x4x1xf32>
+  %1 = stablehlo.reshape %im : (tensor<8x4xf32>) -> tensor<8x4x1xf32>
+  %2 = stablehlo.reshape %other : (tensor<8x4xf32>) -> tensor<8x4x1xf32>
+  %3 = stablehlo.concatenate %0, %1, dim = 2 : (tensor<8x4x1xf32>, tensor<8x4x1xf32>) -> tensor<8x4x2xf32>
+  %4 = stablehlo.concatenate %1, %0, dim = 2 : (tensor<8x4x1xf32>, tensor<8x4x1xf32>) -> tensor<8x4x2xf32>
+  %5 = stablehlo.concatenate %0, %2, dim = 2 : (tensor<8x4x1xf32>, tensor<8x4x1xf32>) -> tensor<8x4x2xf32>
+  return %3, %4, %5 : tensor<8x4x2xf32>, tensor<8x4x2xf32>, tensor<8x4x2xf32>
+}
