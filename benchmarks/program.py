@@ -83,7 +83,7 @@ def text_and_arguments(program: Program):
     from benchmarks import torch_text
 
     text, values = torch_text.trace(program.torch_program())
-    return text, [value.numpy() for value in values]
+    return text, [torch_text.to_numpy(value) for value in values]
 
 
 _TYPES = {"i1": "bool", "bf16": "bfloat16", **{f"f{n}": f"float{n}" for n in (16, 32, 64)}, **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},

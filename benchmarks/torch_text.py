@@ -117,6 +117,13 @@ class Adam:
         return torch.optim.Adam(parameters, lr=self.rate)
 
 
+def to_numpy(tensor):
+    """Also of bfloat16, which NumPy does not know."""
+    import ml_dtypes
+
+    return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16) if tensor.dtype == torch.bfloat16 else tensor.numpy()
+
+
 def trace(program):
     """(StableHLO text, the values of its parameters in order). Nothing is computed; the device only records."""
     sys.path.insert(0, os.path.join(ROOT, "python"))
