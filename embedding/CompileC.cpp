@@ -3,9 +3,8 @@
 // The rest of the ABI is in runtime/embedding: this file alone needs the compiler. One MLIR context per call.
 #include "dialects/bytecode/Validate.h"
 #include "lowering/CacheKey.h"
-#include "lowering/Compile.h"
+#include "lowering/CompileForClient.h"
 #include "passes/vhlo/PortableArtifact.h"
-#include "runtime/base/Progress.h"
 #include "runtime/cache/CachedProgram.h"
 #include "runtime/embedding/Objects.h"
 
@@ -52,9 +51,7 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   for (auto &[name, value] : cacheKeyParts(*module, options))
     key.add(name, value);
   auto found = runtime::cachedProgram(**cache, key, [&]() -> runtime::StatusOr<runtime::Program> {
-    runtime::Progress progress("compiling " + module->getName().value_or("a program").str());
-    options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
-    llvm::Expected<runtime::Program> program = compile(*module, options);
+    llvm::Expected<runtime::Program> program = compileForClient(*module, options, module->getName().value_or("a program"));
     if (program)
       return std::move(*program);
     std::string summary = llvm::toString(program.takeError());

@@ -86,7 +86,7 @@ std::vector<std::pair<std::string, std::string>> cacheKeyParts(ModuleOp module, 
   std::string text;
   llvm::raw_string_ostream(text) << "entry=" << options.entry << " fold=" << options.fold
                                  << " generic=" << options.genericOnly << " fuse=" << options.fuse
-                                 << " xla=" << options.xlaSemantics << " relaxed=" << options.relaxed;
+                                 << " xla=" << options.xlaSemantics << " relaxed=" << options.relaxed << " quick=" << options.quick;
   parts.push_back({"options", text});
   auto count = [&](llvm::StringRef name) {
     auto attr = module->getAttrOfType<IntegerAttr>(name);

@@ -128,6 +128,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   kernelOptions.threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   kernelOptions.onStop = options.onStop;
   kernelOptions.onProgress = options.onProgress;
+  kernelOptions.quick = options.quick;
+  kernelOptions.onLateKernel = options.onLateKernel;
   kernelOptions.store = options.kernelStore;
   kernelOptions.versions = compilerVersions();
 

@@ -2,6 +2,7 @@
 //===- Compile.h - StableHLO module to runtime program --------------------===//
 #pragma once
 
+#include "lowering/cpu/LateKernel.h"
 #include "lowering/cpu/ObjectEmitter.h"
 #include "runtime/base/ByteStore.h"
 #include "runtime/program/Program.h"
@@ -35,12 +36,16 @@ struct CompileOptions {
   bool relaxed = false;
   /// Kernels that other programs and processes compiled; runtime::kernelStore() is one. A process also remembers its own.
   runtime::ByteStore kernelStore;
+  /// Machine code without LLVM's optimizations: made in two thirds of the time, several times slower, the same bits of results.
+  bool quick = false;
   unsigned threads = 0;     ///< of the compiler; 0 = what the process may use
   /// Receives the program at each stop (docs/tour.md): "sharded", "partitioned", "simplified", "fused" with the kernel
   /// name empty, then "linalg", "vector", "llvm", "asm" per kernel, then "program".
   std::function<void(llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef text)> onStop;
   /// Called from time to time with a line for a waiting person: "kernel 12 of 40".
   std::function<void(llvm::StringRef)> onProgress;
+  /// If set: kernels that are nowhere yet are compiled as if `quick`, and what makes their better code is given here. One call at a time.
+  std::function<void(lowering::LateKernel)> onLateKernel;
 };
 
 /// Where compile time went, in milliseconds.

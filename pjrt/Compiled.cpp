@@ -5,6 +5,7 @@
 #include "pjrt/EntryLayouts.h"
 #include "runtime/base/Hash.h"
 #include "runtime/program/Cost.h"
+#include "runtime/program/KernelUpgrades.h"
 
 #include <algorithm>
 #include <cstring>
@@ -124,7 +125,12 @@ rt::Status Compiled::finish() {
 }
 
 rt::StatusOr<std::string> serializeCompiled(const Compiled &compiled) {
-  rt::StatusOr<std::string> program = rt::serialize(*compiled.program);
+  std::shared_ptr<const rt::Program> whole = compiled.program;
+  if (whole->upgrades) { // a tiered program is kept as it ends
+    whole->upgrades->await();
+    whole = std::make_shared<const rt::Program>(rt::upgraded(*whole, whole->upgrades->published()));
+  }
+  rt::StatusOr<std::string> program = rt::serialize(*whole);
   if (!program)
     return program.status();
   std::string body;

@@ -6,7 +6,7 @@
 #include "dialects/sdy/HloSharding.h"
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/CacheKey.h"
-#include "lowering/Compile.h"
+#include "lowering/CompileForClient.h"
 #include "lowering/DropShardings.h"
 #include "lowering/Pipeline.h"
 #include "lowering/program/ProgramTypes.h"
@@ -15,7 +15,6 @@
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
-#include "runtime/base/Progress.h"
 #include "runtime/cache/CachedProgram.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -259,9 +258,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
                                         llvm::join(shardings.results, ";"));
   compiled->fingerprint = key.digest();
   auto found = rt::cachedProgram(**cache, key, [&]() -> rt::StatusOr<rt::Program> {
-    rt::Progress progress("compiling " + module->getName().value_or("a program").str());
-    options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
-    llvm::Expected<rt::Program> program = compile(*module, options);
+    llvm::Expected<rt::Program> program = compileForClient(*module, options, module->getName().value_or("a program"));
     if (!program)
       return session.error(llvm::toString(program.takeError()));
     shardings.restore(*program);

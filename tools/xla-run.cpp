@@ -31,6 +31,8 @@ int main(int argc, char **argv) {
   flags.add("plant-bug", &options.plantBug, "for testing the fuzzer: miscompile the first operation of this family");
   flags.add("xla-semantics", &options.xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
   flags.add("relaxed", &options.relaxed, "regroup sums and products of floats where that is faster; the default keeps the specification's order");
+  flags.add("tiered", &options.tiered, "begin with machine code that is made quickly, kernel by kernel replaced by better code while the program runs");
+  flags.add("quick", &options.quick, "for tests: only the machine code that --tiered begins with");
   flags.add("quiet", &options.quiet, "print no results");
   int status;
   if (!flags.parse(argc, argv, status))

@@ -3,10 +3,9 @@
 #include "tracing/Compile.h"
 
 #include "lowering/CacheKey.h"
-#include "lowering/Compile.h"
+#include "lowering/CompileForClient.h"
 #include "lowering/hlo/HloText.h"
 #include "passes/chlo/Passes.h"
-#include "runtime/base/Progress.h"
 #include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
@@ -136,9 +135,7 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
     key.add(name, value);
   auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
     CompileReport report;
-    runtime::Progress progress("compiling a step");
-    options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
-    llvm::Expected<runtime::Program> program = compile(*module, options, &report);
+    llvm::Expected<runtime::Program> program = compileForClient(*module, options, "a step", &report);
     if (program) {
       size_t found = report.kernelsFromMemory + report.kernelsFromDisk;
       Metrics::get().count("KernelCacheHit", found);

@@ -62,7 +62,8 @@ FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target)
 /// Compiles the kernels that one thread takes.
 class Worker {
 public:
-  Worker(const KernelOptions &options, std::mutex &dumpMutex) : options(options), dumpMutex(dumpMutex) {}
+  Worker(const KernelOptions &options, std::mutex &dumpMutex, std::mutex &lateMutex)
+      : options(options), dumpMutex(dumpMutex), lateMutex(lateMutex) {}
   ~Worker() {
     if (emitter)
       EmitterPool::ofProcess().give(std::move(emitter));
@@ -81,12 +82,12 @@ public:
       result.source = KernelSource::Memory;
     } else {
       llvm::Error error = make(request, key, result);
-      if (error) {
-        if (reuse)
-          cache.abandon(text);
+      // Code for the time being is nothing to keep: who asks meanwhile makes its own.
+      if (reuse && (error || result.isLate))
+        cache.abandon(text);
+      if (error)
         return std::move(error);
-      }
-      if (reuse)
+      if (reuse && !result.isLate)
         cache.insert(text, std::make_shared<const runtime::KernelEntry>(result));
     }
     func::FuncOp(request.function).walk([&](Operation *op) {
@@ -108,10 +109,42 @@ private:
     auto compiled = compile(request.function, request.symbol);
     if (!compiled)
       return compiled.takeError();
-    static_cast<runtime::KernelEntry &>(result) = std::move(*compiled);
-    if (options.store.store)
+    static_cast<runtime::KernelEntry &>(result) = compiled->entry;
+    if (options.onLateKernel) {
+      result.isLate = true;
+      std::lock_guard<std::mutex> lock(lateMutex);
+      options.onLateKernel(lateKernel(std::move(*compiled), key));
+    } else if (options.store.store) {
       options.store.store(key, runtime::serializeKernel(result));
+    }
     return llvm::Error::success();
+  }
+
+  /// What compile() makes.
+  struct Compiled {
+    runtime::KernelEntry entry;
+    ObjectOptions options;
+    std::string bitcode; ///< if unfinished
+  };
+
+  LateKernel lateKernel(Compiled compiled, const runtime::ByteStore::Key &key) const {
+    std::string symbol = compiled.entry.symbol;
+    compiled.entry.object.clear();
+    return {symbol, [compiled = std::move(compiled), key, target = options.target, store = options.store]() -> llvm::Expected<runtime::KernelEntry> {
+              auto emitter = EmitterPool::ofProcess().take(target);
+              if (!emitter)
+                return emitter.takeError();
+              auto object = (*emitter)->finish(compiled.bitcode, compiled.options);
+              EmitterPool::ofProcess().give(std::move(*emitter));
+              if (!object)
+                return object.takeError();
+              runtime::KernelEntry entry = compiled.entry;
+              entry.object = std::move(*object);
+              KernelCache::ofProcess().insert(textOfKey(key), std::make_shared<const runtime::KernelEntry>(entry));
+              if (store.store)
+                store.store(key, runtime::serializeKernel(entry));
+              return entry;
+            }};
   }
 
   runtime::ByteStore::Key keyOf(const KernelRequest &request) const {
@@ -119,7 +152,7 @@ private:
     key.push_back({"kernel", request.fingerprint});
     key.push_back({"symbol", request.symbol});
     key.push_back({"options", std::string(options.genericOnly ? "generic " : "") + (options.contract ? "contract " : "") +
-                                 (options.relaxed ? "relaxed" : "")});
+                                 (options.relaxed ? "relaxed " : "") + (options.quick ? "quick" : "")});
     key.push_back({"cpu", options.target.triple + " " + options.target.cpu});
     key.push_back({"cpu features", llvm::join(options.target.features, ",")});
     return key;
@@ -143,9 +176,9 @@ private:
     return std::move(*entry);
   }
 
-  llvm::Expected<runtime::KernelEntry> compile(func::FuncOp kernel, StringRef symbol) {
-    runtime::KernelEntry result;
-    result.symbol = symbol.str();
+  llvm::Expected<Compiled> compile(func::FuncOp kernel, StringRef symbol) {
+    Compiled result;
+    result.entry.symbol = symbol.str();
     // Between passes only where someone looks at the stops: it takes a quarter of the time.
     bool verifyEach = bool(options.onStop);
 
@@ -188,11 +221,12 @@ private:
       return fail("stop llvm");
     if (buffered->emitter == "generic")
       promiseDistinctBuffers(*module, (symbol + "_body").str());
-    ObjectOptions objectOptions;
+    ObjectOptions &objectOptions = result.options;
     objectOptions.vectorizeLoops = buffered->heavyLoops;
     objectOptions.quick = buffered->emitter != "generic";
     objectOptions.inOrder = buffered->emitter == "contraction";
     objectOptions.interleave = buffered->emitter == "row";
+    objectOptions.unfinished = options.quick || options.onLateKernel;
     if (!emitter) {
       auto taken = EmitterPool::ofProcess().take(options.target);
       if (!taken)
@@ -207,12 +241,13 @@ private:
       options.onStop("llvm", symbol, object->llvmIr);
       options.onStop("asm", symbol, object->assembly);
     }
-    result.object = std::move(object->object);
-    result.emitter = buffered->emitter;
-    result.rangeEnd = buffered->rangeEnd;
-    result.granularity = buffered->granularity;
-    result.scratchBytes = buffered->scratchBytes;
-    result.picosPerIteration = buffered->picosPerIteration;
+    result.bitcode = std::move(object->bitcode);
+    result.entry.object = std::move(object->object);
+    result.entry.emitter = buffered->emitter;
+    result.entry.rangeEnd = buffered->rangeEnd;
+    result.entry.granularity = buffered->granularity;
+    result.entry.scratchBytes = buffered->scratchBytes;
+    result.entry.picosPerIteration = buffered->picosPerIteration;
     return result;
   }
 
@@ -260,7 +295,7 @@ private:
   };
 
   const KernelOptions &options;
-  std::mutex &dumpMutex;
+  std::mutex &dumpMutex, &lateMutex;
   std::unique_ptr<Lowerings> lowerings;
   std::unique_ptr<ObjectEmitter> emitter;
 };
@@ -322,7 +357,7 @@ static size_t compileWeight(func::FuncOp kernel) {
 
 llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<KernelRequest> kernels, const KernelOptions &options) {
   std::vector<CompiledKernel> results(kernels.size());
-  std::mutex dumpMutex, errorMutex, progressMutex;
+  std::mutex dumpMutex, lateMutex, errorMutex, progressMutex;
   std::string firstError;
   std::atomic<size_t> next{0};
   // The longest first: none is left for one thread in the end.
@@ -332,7 +367,7 @@ llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<KernelReques
     weights.push_back(compileWeight(kernel.function));
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
   auto work = [&] {
-    Worker worker(options, dumpMutex);
+    Worker worker(options, dumpMutex, lateMutex);
     for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
       if (options.onProgress) {
         std::lock_guard<std::mutex> lock(progressMutex);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lowering/cpu/KernelCache.h"
+#include "lowering/cpu/LateKernel.h"
 #include "lowering/cpu/ObjectEmitter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,11 +20,13 @@ struct KernelOptions {
   bool genericOnly = false; ///< no emitters: the reference path
   bool contract = false;    ///< a multiplication and the addition of its result may round once (FMA)
   bool relaxed = false;     ///< CompileOptions::relaxed
+  bool quick = false;       ///< CompileOptions::quick
   unsigned threads = 1;
   /// Receives the text of each kernel at the stops "linalg", "vector", "llvm", "asm" if set. One call at a time.
   std::function<void(llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef text)> onStop;
   /// Told before each kernel: "kernel 12 of 40". One call at a time.
   std::function<void(llvm::StringRef)> onProgress;
+  std::function<void(LateKernel)> onLateKernel; ///< CompileOptions::onLateKernel
   /// Where kernels of other programs and processes are, and these go. Not looked at when `onStop` wants to see how they are made.
   runtime::ByteStore store;
   /// Everything besides a kernel and these options that its machine code depends on: the versions of the compiler.
@@ -33,6 +36,7 @@ struct KernelOptions {
 struct CompiledKernel : runtime::KernelEntry {
   std::vector<std::string> ops; ///< stablehlo operations inside
   KernelSource source = KernelSource::Compiled;
+  bool isLate = false; ///< onLateKernel was told
   double milliseconds = 0;
 };
 

@@ -2,11 +2,14 @@
 //===- ObjectEmitter.cpp - LLVM dialect to relocatable object code --------===//
 #include "lowering/cpu/ObjectEmitter.h"
 
+#include "lowering/cpu/FuseProducts.h"
 #include "lowering/cpu/InterleaveChains.h"
 #include "lowering/cpu/SingleLaneStores.h"
 
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Pass.h"
@@ -191,8 +194,6 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
       function.addFnAttr("prefer-vector-width", "512");
   }
 
-  machine->setOptLevel(options.quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
-
   if (options.vectorizeLoops) {
     Optimizer optimizer(*machine, /*vectorizeLoops=*/true);
     optimizer.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*ir, optimizer.mam);
@@ -201,8 +202,11 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
       cleanUp = std::make_unique<CleanUp>(*machine);
     cleanUp->run(*ir);
   }
-  for (llvm::Function &function : *ir)
+  bool hasFma = wide || target.has("fma") || machine->getTargetTriple().isAArch64();
+  for (llvm::Function &function : *ir) {
     storeSingleLanes(function);
+    fuseProducts(function, hasFma);
+  }
   if (options.interleave)
     for (llvm::Function &function : *ir)
       interleaveChains(function, wide || machine->getTargetTriple().isAArch64() ? 32 : 16);
@@ -212,25 +216,47 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
     llvm::raw_string_ostream stream(result.llvmIr);
     ir->print(stream, nullptr);
   }
-  auto generate = [&](llvm::Module &input, llvm::CodeGenFileType kind, std::string &output) -> llvm::Error {
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream stream(bytes);
-    CodegenPasses codegen(options);
-    if (machine->addPassesToEmitFile(codegen, stream, nullptr, kind))
-      return llvm::createStringError("this target emits no object files");
-    codegen.run(input);
-    output.assign(bytes.begin(), bytes.end());
-    return llvm::Error::success();
-  };
+  if (options.unfinished) {
+    llvm::raw_string_ostream stream(result.bitcode);
+    llvm::WriteBitcodeToFile(*ir, stream, /*ShouldPreserveUseListOrder=*/true);
+  }
   if (wantTexts) {
     // Code generation changes the module, so assembly is printed from a copy.
     std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*ir);
-    if (llvm::Error error = generate(*copy, llvm::CodeGenFileType::AssemblyFile, result.assembly))
+    if (llvm::Error error = generate(*copy, options, /*asText=*/true, result.assembly))
       return std::move(error);
   }
-  if (llvm::Error error = generate(*ir, llvm::CodeGenFileType::ObjectFile, result.object))
+  if (llvm::Error error = generate(*ir, options, /*asText=*/false, result.object))
     return std::move(error);
   return result;
+}
+
+llvm::Expected<std::string> ObjectEmitter::finish(llvm::StringRef bitcode, ObjectOptions options) {
+  options.unfinished = false;
+  llvm::LLVMContext context;
+  auto ir = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context);
+  if (!ir)
+    return ir.takeError();
+  std::string object;
+  if (llvm::Error error = generate(**ir, options, /*asText=*/false, object))
+    return std::move(error);
+  return object;
+}
+
+llvm::Error ObjectEmitter::generate(llvm::Module &ir, const ObjectOptions &options, bool asText, std::string &output) {
+  using Level = llvm::CodeGenOptLevel;
+  machine->setOptLevel(options.unfinished ? Level::None : options.quick ? Level::Less : Level::Default);
+  // Without optimizations, too, instructions are selected by the selection that fuses multiply-adds where they are to be fused.
+  machine->setO0WantsFastISel(false);
+  machine->setFastISel(false);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  CodegenPasses codegen(options);
+  if (machine->addPassesToEmitFile(codegen, stream, nullptr, asText ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile))
+    return llvm::createStringError("this target emits no object files");
+  codegen.run(ir);
+  output.assign(bytes.begin(), bytes.end());
+  return llvm::Error::success();
 }
 
 } // namespace millrace::lowering

@@ -11,6 +11,7 @@
 #include <string>
 
 namespace llvm {
+class Module;
 class TargetMachine;
 } // namespace llvm
 
@@ -25,12 +26,15 @@ struct ObjectOptions {
   /// first makes sums wait in memory.
   bool inOrder = false;
   bool interleave = false; ///< several vectors are computed one after the other: they are to take turns (InterleaveChains.h)
+  /// Machine code for the time being: no optimization after LLVM IR, and bitcode for ObjectEmitter::finish().
+  bool unfinished = false;
 };
 
 /// What came out of one module, with the intermediate texts on request.
 struct ObjectResult {
   std::string object;
   std::string llvmIr, assembly; ///< filled if wanted
+  std::string bitcode;          ///< filled if unfinished
 };
 
 /// Translates modules in the LLVM dialect to ELF objects. One emitter per thread: owns an LLVMContext-free target
@@ -43,10 +47,16 @@ public:
   /// `module` needs the translation interfaces of the dialects LLVM and builtin (registerTranslations).
   llvm::Expected<ObjectResult> emit(mlir::ModuleOp module, const ObjectOptions &options, bool wantTexts = false);
 
+  /// The object that emit() would have made, had `options` not said unfinished, from its bitcode. Results of both have the same bits.
+  llvm::Expected<std::string> finish(llvm::StringRef bitcode, ObjectOptions options);
+
   const CpuTarget &cpu() const { return target; }
 
 private:
   ObjectEmitter();
+  /// Changes `ir`.
+  llvm::Error generate(llvm::Module &ir, const ObjectOptions &options, bool asText, std::string &output);
+
   CpuTarget target;
   std::unique_ptr<llvm::TargetMachine> machine;
   struct CleanUp;

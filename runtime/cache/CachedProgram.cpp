@@ -2,6 +2,8 @@
 //===- CachedProgram.cpp - A program from the cache, else from the compiler ===//
 #include "runtime/cache/CachedProgram.h"
 
+#include "runtime/program/KernelUpgrades.h"
+
 namespace millrace::runtime {
 
 StatusOr<Cache *> processCache() {
@@ -59,13 +61,23 @@ StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const s
   StatusOr<Program> program = compile();
   if (!program)
     return program.status();
-  if (cache.options().mode == CacheMode::ReadWrite) {
-    StatusOr<std::string> bytes = serialize(*program);
-    if (!bytes)
-      return bytes.status();
-    cache.store(key, *bytes);
-  }
   result.program = std::make_shared<const Program>(std::move(*program));
+  if (cache.options().mode != CacheMode::ReadWrite)
+    return result;
+  if (std::shared_ptr<KernelUpgrades> upgrades = result.program->upgrades) {
+    // Stored when its machine code is what another process would compile. Not kept alive by what it waits for.
+    Program later = *result.program;
+    later.upgrades = nullptr;
+    upgrades->whenWhole([&cache, key, later = std::move(later)](const std::vector<KernelEntry> &kernels) {
+      if (StatusOr<std::string> bytes = serialize(upgraded(later, kernels)))
+        cache.store(key, *bytes);
+    });
+    return result;
+  }
+  StatusOr<std::string> bytes = serialize(*result.program);
+  if (!bytes)
+    return bytes.status();
+  cache.store(key, *bytes);
   return result;
 }
 

@@ -22,7 +22,8 @@ struct CachedProgram {
 };
 
 /// The program stored under `key`; else what `compile` returns, which is stored. An entry that cannot be read is
-/// reported through the cache's warnings and compiled anew. `explain`: find out why there was no hit.
+/// reported through the cache's warnings and compiled anew. A program with upgrades is stored when it has them all: `cache` must live so long.
+/// `explain`: find out why there was no hit.
 StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile,
                                       bool explain = false);
 

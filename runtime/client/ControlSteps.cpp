@@ -45,9 +45,9 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
 static int32_t runCalls(const std::vector<SmallLoop::Call> &calls, void **places, const Step *&step) {
   for (const SmallLoop::Call &call : calls) {
     void **own = places + call.firstPlace;
-    if (!call.function) {
+    if (!call.kernel) {
       std::memmove(own[1], own[0], size_t(call.count));
-    } else if (int32_t code = call.function(own, nullptr, 0, call.count)) [[unlikely]] {
+    } else if (int32_t code = call.kernel->load(std::memory_order_acquire)(own, nullptr, 0, call.count)) [[unlikely]] {
       step = call.step;
       return code;
     }

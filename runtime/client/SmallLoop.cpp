@@ -66,7 +66,7 @@ private:
     if (s.scratchBytes)
       slots.push_back(SmallLoop::scratch);
     loop.scratchBytes = std::max(loop.scratchBytes, s.scratchBytes);
-    calls.push_back({code.kernel(s.kernel), place(slots), count, &step});
+    calls.push_back({&code.slot(s.kernel), place(slots), count, &step});
     return true;
   }
 

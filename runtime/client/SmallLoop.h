@@ -14,7 +14,7 @@ namespace millrace::runtime {
 /// up once when the loop begins. Twice that, where pairs of slots exchange theirs: all iterations of one parity have the same.
 struct SmallLoop {
   struct Call {
-    KernelFunction function = nullptr; ///< null: a copy from the first place to the second
+    const KernelSlot *kernel = nullptr; ///< null: a copy from the first place to the second
     uint32_t firstPlace = 0;
     int64_t count = 0;                 ///< iterations, or bytes
     const Step *step = nullptr;        ///< whose error it is; null: the loop's own copies

@@ -5,6 +5,7 @@
 #include "runtime/base/Cpu.h"
 #include "runtime/base/File.h"
 #include "runtime/kernels/Symbols.h"
+#include "runtime/program/KernelUpgrades.h"
 
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
@@ -220,6 +221,7 @@ StatusOr<std::shared_ptr<LoadedCode>> LoadedCode::load(const Program &program, c
     if (Error error = session.layer->add(library, std::move(buffer)))
       return invalidArgument("object " + std::to_string(i) + " of the program: " + toString(std::move(error)));
   }
+  code->kernels = std::make_unique<KernelSlot[]>(program.kernels.size());
   SymbolLookupSet wanted;
   for (const Kernel &kernel : program.kernels)
     wanted.add(session.session->intern(kernel.symbol));
@@ -234,15 +236,44 @@ StatusOr<std::shared_ptr<LoadedCode>> LoadedCode::load(const Program &program, c
       std::string summary = toString(found.takeError());
       return notFound("cannot link the program: " + (reasons.empty() ? summary : reasons));
     }
-    for (const Kernel &kernel : program.kernels) {
-      auto it = found->find(session.session->intern(kernel.symbol));
+    for (size_t i = 0; i < program.kernels.size(); ++i) {
+      auto it = found->find(session.session->intern(program.kernels[i].symbol));
       if (it == found->end())
-        return notFound("kernel symbol '" + kernel.symbol + "' is not defined by the program");
-      code->kernels.push_back(it->second.getAddress().toPtr<KernelFunction>());
+        return notFound("kernel symbol '" + program.kernels[i].symbol + "' is not defined by the program");
+      code->kernels[i] = it->second.getAddress().toPtr<KernelFunction>();
     }
   }
   code->bytes = session.observer->takeBytes(&library);
+  if (program.upgrades) {
+    for (const Kernel &kernel : program.kernels)
+      code->symbols.push_back(kernel.symbol);
+    code->target = program.target;
+    program.upgrades->listen([loaded = std::weak_ptr(code), options](const KernelEntry &kernel) {
+      if (std::shared_ptr<LoadedCode> code = loaded.lock())
+        code->upgrade(kernel, options);
+    });
+  }
   return code;
+}
+
+void LoadedCode::upgrade(const KernelEntry &kernel, const LoaderOptions &options) {
+  // A program of one kernel, in a library of its own: the symbol is defined here already.
+  Program one;
+  one.name = "upgrade";
+  one.target = target;
+  one.kernels.emplace_back().symbol = kernel.symbol;
+  one.objects.push_back(Constant::copy(kernel.object.data(), kernel.object.size()));
+  StatusOr<std::shared_ptr<LoadedCode>> loaded = load(one, options);
+  if (!loaded)
+    return;
+  bytes += (*loaded)->codeBytes();
+  {
+    std::lock_guard lock(mutex);
+    better.push_back(*loaded);
+  }
+  for (size_t i = 0; i < symbols.size(); ++i)
+    if (symbols[i] == kernel.symbol)
+      kernels[i].store((*loaded)->kernel(0), std::memory_order_release);
 }
 
 LoadedCode::~LoadedCode() {

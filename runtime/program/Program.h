@@ -361,6 +361,8 @@ struct Target {
   bool operator==(const Target &) const = default;
 };
 
+class KernelUpgrades;
+
 struct Program {
   std::string producer; ///< "millrace 0.1.0 (LLVM 22.1.8)"
   std::string name;     ///< module name
@@ -380,6 +382,8 @@ struct Program {
   std::vector<std::string> customCallTargets; ///< distinct; resolved when the program is loaded
   MemoryStats memory;
   std::vector<std::pair<std::string, std::string>> metadata; ///< free: compile times, options, optimized module text
+  /// Where better machine code will come from, else null: the tiered mode. Objects are in the order of kernels then. Not serialized.
+  std::shared_ptr<KernelUpgrades> upgrades;
 };
 
 /// Bytes of a `.mr` file. The program must be valid: validate() is called and its error returned.

@@ -29,6 +29,10 @@ def test_equals_jax(name):
         again, _ = tools.run_file(bench.model_path(model), bench.flatten(inputs), f"--repeat={repeat}",
                                   environment={"MILLRACE_NUM_THREADS": str(threads)})
         assert all(a.tobytes() == b.tobytes() for a, b in zip(again, got, strict=True)), f"other bits on {threads} threads in execution {repeat}"
+    # As JAX and PyTorch compile it, where products and sums may round once; and both tiers of that.
+    fused, quick = (tools.run_file(bench.model_path(model), bench.flatten(inputs), "--xla-semantics", *flags)[0] for flags in ((), ("--quick",)))
+    assert bench.disagreement(model, want, fused) is None
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(quick, fused, strict=True)), "other bits of the first tier"
     other = [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jax.jit(model.function)(*model.inputs(8)))]
     assert bench.disagreement(model, other, got) is not None, "the comparison accepts results of other inputs"
 

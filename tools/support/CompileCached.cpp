@@ -3,6 +3,7 @@
 #include "tools/support/CompileCached.h"
 
 #include "lowering/CacheKey.h"
+#include "lowering/CompileForClient.h"
 #include "runtime/cache/CachedProgram.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -15,7 +16,7 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
                                                                       CompileReport &report) {
   CompileOptions chosen = options;
   auto compileNow = [&]() -> runtime::StatusOr<runtime::Program> {
-    auto program = compile(module, chosen, &report);
+    auto program = cache.tiered ? compileTiered(module, chosen, &report) : compile(module, chosen, &report);
     if (!program)
       return runtime::invalidArgument(llvm::toString(program.takeError()));
     return std::move(*program);
@@ -33,7 +34,9 @@ llvm::Expected<std::shared_ptr<const runtime::Program>> compileCached(mlir::Modu
     return std::make_shared<const runtime::Program>(std::move(*program));
   }
 
-  runtime::Cache store(*settings);
+  // Never destroyed: upgrades of a tiered program are stored while the process ends.
+  static auto &stores = *new std::vector<std::unique_ptr<runtime::Cache>>;
+  runtime::Cache &store = *stores.emplace_back(std::make_unique<runtime::Cache>(*settings));
   if (!cache.folder.empty() && settings->mode == runtime::CacheMode::ReadWrite)
     if (runtime::Status status = store.checkWritable(); !status.ok())
       return llvm::createStringError(std::string(status.message()));

@@ -15,6 +15,7 @@ struct CacheSettings {
   CacheUse use = CacheUse::On;
   std::string folder;   ///< empty: MILLRACE_CACHE_DIR, else the user's cache folder
   bool explain = false; ///< print hit, or miss with the part that differs and how many kernels were there
+  bool tiered = false;  ///< compileTiered() instead of compile()
 };
 
 /// compile() with the persistent cache in front. `report` is empty after a hit.

@@ -12,6 +12,7 @@
 #include "passes/spmd/Partition.h"
 #include "passes/xla/Passes.h"
 #include "runtime/base/Progress.h"
+#include "runtime/program/KernelUpgrades.h"
 #include "tools/support/Arguments.h"
 #include "tools/support/CompileCached.h"
 #include "tools/support/LegalizeChlo.h"
@@ -245,12 +246,14 @@ int runFile(const RunFileOptions &options) {
     compileOptions.fold = !checks && !options.verify;
     compileOptions.genericOnly = options.generic;
     compileOptions.fuse = options.fuse;
+    compileOptions.xlaSemantics = options.xlaSemantics;
     compileOptions.relaxed = options.relaxed;
+    compileOptions.quick = options.quick;
     compileOptions.threads = options.threads;
     compileOptions.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
     CompileReport report;
     CacheUse cache = options.cacheDir == "off" ? CacheUse::Off : CacheUse::On;
-    auto compiled = compileCached(*module, compileOptions, {cache, options.cacheDir, options.stats || options.time}, report);
+    auto compiled = compileCached(*module, compileOptions, {cache, options.cacheDir, options.stats || options.time, options.tiered}, report);
     if (!compiled)
       return fail(kTool, llvm::toString(compiled.takeError()));
     program = *compiled;
@@ -296,6 +299,8 @@ int runFile(const RunFileOptions &options) {
     if (runtime::Status status = verifyAgainstEvaluator(*original, entry, arguments, *whole); !status.ok())
       return fail(kTool, status.message());
   }
+  if (options.stats && program->upgrades)
+    llvm::outs() << "tiers: " << program->upgrades->published().size() << " of " << program->kernels.size() << " kernels have got better code\n";
   if (options.stats) {
     printExecutedOps(*program, llvm::outs());
     printMemory(*program, llvm::outs());

@@ -27,6 +27,8 @@ struct RunFileOptions {
   bool generic = false;     ///< no emitters
   bool xlaSemantics = false; ///< passes/xla, for the evaluator too
   bool relaxed = false;      ///< CompileOptions::relaxed
+  bool quick = false;        ///< CompileOptions::quick
+  bool tiered = false;       ///< compileTiered()
   bool fuse = true;
   bool quiet = false;       ///< print no results
   std::string profile;      ///< where the time of a run goes: a JSON file, or - for a table

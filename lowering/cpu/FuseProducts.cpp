@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- FuseProducts.cpp - Which products and sums round once ---------------===//
+// Input:   %p = fmul contract %x, %y    %s = fadd contract %p, %z
+// Output:  %s = llvm.fma(%x, %y, %z); fsub accordingly, with a negated factor or summand, which costs nothing
+#include "lowering/cpu/FuseProducts.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace millrace::lowering {
+
+/// `value` as a product that may be part of a sum, and is of no use beside that.
+static BinaryOperator *productIn(Value *value) {
+  auto *product = dyn_cast<BinaryOperator>(value);
+  return product && product->getOpcode() == Instruction::FMul && product->hasAllowContract() && product->hasOneUse() ? product : nullptr;
+}
+
+static void fuse(BinaryOperator &sum) {
+  Value *left = sum.getOperand(0), *right = sum.getOperand(1);
+  BinaryOperator *product = productIn(left);
+  bool isLeft = product;
+  if (!product)
+    product = productIn(right);
+  if (!product)
+    return;
+  IRBuilder<> builder(&sum);
+  FastMathFlags flags = sum.getFastMathFlags();
+  flags.setAllowContract(false);
+  builder.setFastMathFlags(flags);
+  Value *x = product->getOperand(0), *y = product->getOperand(1), *rest = isLeft ? right : left;
+  if (sum.getOpcode() == Instruction::FSub)
+    (isLeft ? rest : x) = builder.CreateFNeg(isLeft ? rest : x);
+  Value *fused = builder.CreateIntrinsic(Intrinsic::fma, {sum.getType()}, {x, y, rest});
+  fused->takeName(&sum);
+  sum.replaceAllUsesWith(fused);
+  sum.eraseFromParent();
+  product->eraseFromParent();
+}
+
+void fuseProducts(Function &function, bool hasFma) {
+  SmallVector<BinaryOperator *> sums; // a product, which goes, may be anywhere
+  for (Instruction &instruction : instructions(function)) {
+    auto *sum = dyn_cast<BinaryOperator>(&instruction);
+    if (!hasFma || !sum || (sum->getOpcode() != Instruction::FAdd && sum->getOpcode() != Instruction::FSub) || !sum->hasAllowContract())
+      continue;
+    Type *type = sum->getType()->getScalarType();
+    if (type->isFloatTy() || type->isDoubleTy())
+      sums.push_back(sum);
+  }
+  for (BinaryOperator *sum : sums)
+    fuse(*sum);
+  for (Instruction &instruction : instructions(function))
+    if (isa<BinaryOperator, UnaryOperator>(instruction) && isa<FPMathOperator>(instruction)) {
+      FastMathFlags flags = instruction.getFastMathFlags();
+      flags.setAllowContract(false);
+      flags.setAllowReassoc(false);
+      instruction.copyFastMathFlags(flags);
+    }
+}
+
+} // namespace millrace::lowering

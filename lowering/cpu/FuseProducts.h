@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- FuseProducts.h - Which products and sums round once -----------------===//
+#pragma once
+
+namespace llvm {
+class Function;
+}
+
+namespace millrace::lowering {
+
+/// Sums whose operand is a product that nobody else uses become fused operations where both allow that (contract), of f32 and f64. LLVM's code
+/// generation would decide it block by block, otherwise without optimizations than with them: afterwards no operation has a flag by
+/// which it would change results. `hasFma`: the processor has such an operation, else only the flags go.
+void fuseProducts(llvm::Function &function, bool hasFma);
+
+} // namespace millrace::lowering

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Background.cpp - Work that can wait ---------------------------------===//
+#include "runtime/base/Background.h"
+
+#include <cstdlib>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <system_error>
+#include <utility>
+
+namespace millrace::runtime {
+
+Background &Background::ofProcess() {
+  static Background &background = *[] {
+    auto *created = new Background; // never destroyed; stop() ends its thread
+    pthread_atfork([] { ofProcess().beforeFork(); }, [] { ofProcess().afterFork(); }, [] { ofProcess().inChild(); });
+    return created;
+  }();
+  return background;
+}
+
+void Background::add(Job job) {
+  {
+    std::lock_guard lock(mutex);
+    if (!isOver && isRunning)
+      return jobs.push_back(std::move(job));
+    if (thread)
+      thread->join(); // its work() has nothing left to do but return
+    thread.reset();
+    try {
+      if (!isOver)
+        thread = std::make_unique<std::thread>([this] { work(); });
+    } catch (const std::system_error &) {
+    }
+    if (thread) {
+      isRunning = true;
+      jobs.push_back(std::move(job));
+      // The latest registration is called first: before what this thread uses is destroyed.
+      std::atexit([] { ofProcess().stop(); });
+      return;
+    }
+  }
+  job(true);
+}
+
+void Background::work() {
+  ::setpriority(PRIO_PROCESS, 0, 10); // on Linux: of this thread
+  for (;;) {
+    Job *job;
+    {
+      std::lock_guard lock(mutex);
+      if (jobs.empty()) {
+        isRunning = false;
+        return;
+      }
+      job = &jobs.front(); // stays where it is while others are added behind it
+    }
+    std::lock_guard atWork(step);
+    bool isLast = isOver;
+    if ((*job)(isLast) && !isLast)
+      continue;
+    std::lock_guard lock(mutex);
+    Job done = std::move(jobs.front());
+    jobs.pop_front();
+  }
+}
+
+void Background::stop() {
+  isOver = true;
+  std::unique_ptr<std::thread> last;
+  {
+    std::lock_guard lock(mutex);
+    last = std::move(thread);
+  }
+  if (last)
+    last->join();
+}
+
+void Background::beforeFork() {
+  step.lock();
+  mutex.lock();
+}
+
+void Background::afterFork() {
+  mutex.unlock();
+  step.unlock();
+}
+
+void Background::inChild() {
+  (void)thread.release(); // of the parent: it can be neither joined nor destroyed
+  isRunning = false;
+  jobs.clear();
+  afterFork();
+}
+
+} // namespace millrace::runtime
