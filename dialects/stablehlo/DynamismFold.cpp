@@ -91,7 +91,7 @@ struct StaticSlice : OpRewritePattern<RealDynamicSliceOp> {
       if (start[i] < 0 || start[i] > limit[i] || strides[i] <= 0 ||
           (!type.isDynamicDim(i) && limit[i] > type.getDimSize(i)))
         return rewriter.notifyMatchFailure(op, "the bounds do not fit the operand");
-      if (result.getDimSize(i) != llvm::divideCeil(limit[i] - start[i], strides[i]))
+      if (result.getDimSize(i) != int64_t(llvm::divideCeil(limit[i] - start[i], strides[i])))
         return rewriter.notifyMatchFailure(op, "the result type does not follow from the bounds");
     }
     rewriter.replaceOpWithNewOp<SliceOp>(op, result, op.getOperand(), rewriter.getDenseI64ArrayAttr(start),

@@ -136,7 +136,7 @@ Speculation::Speculatability RealDynamicSliceOp::getSpeculatability() { return s
 
 Speculation::Speculatability DynamicIotaOp::getSpeculatability() {
   return speculation::speculatableIf(matchPattern(getOutputShape(), m_Constant()) ||
-                                     cast<ShapedType>(getType()).getNumDynamicDims() == cast<ShapedType>(getType()).getRank());
+                                     int64_t(cast<ShapedType>(getType()).getNumDynamicDims()) == cast<ShapedType>(getType()).getRank());
 }
 
 Speculation::Speculatability DynamicPadOp::getSpeculatability() {

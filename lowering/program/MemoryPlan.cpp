@@ -33,7 +33,7 @@ uint64_t largestSum(const std::vector<Lifetime> &lifetimes, bool whole) {
 /// First fit in a given order.
 class FirstFit {
 public:
-  explicit FirstFit(const std::vector<Lifetime> &lifetimes) : lifetimes(lifetimes), offsets(lifetimes.size()) {}
+  explicit FirstFit(const std::vector<Lifetime> &lifetimes) : offsets(lifetimes.size()), lifetimes(lifetimes) {}
 
   void place(const std::vector<uint32_t> &order) {
     placed.clear();

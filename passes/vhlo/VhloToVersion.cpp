@@ -35,7 +35,7 @@ static Operation *convertOp(Operation *op, Version target, const IRMapping &valu
   }
   if (converted && isLegal(converted, target, why))
     return converted;
-  reportIllegal(op, why);
+  (void)reportIllegal(op, why);
   return nullptr;
 }
 

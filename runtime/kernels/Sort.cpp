@@ -529,7 +529,7 @@ bool describe(Sorting &sorting) {
 } // namespace
 
 Status sort(const CustomCall &call) {
-  Sorting sorting{call};
+  Sorting sorting{call, {}, {}};
   if (!describe(sorting))
     return invalidArgument("expects operands and results of one shape with the attributes dimension, keys, descending, total, results");
   if (sorting.length == 0 || sorting.lines == 0)

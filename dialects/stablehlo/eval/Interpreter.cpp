@@ -183,7 +183,7 @@ llvm::Error Interpreter::runBlock(Block &block, ArrayRef<Value> arguments, Small
     return llvm::make_error<EvalError>(block.getParentOp()->getLoc(),
                                        "calls and regions are nested deeper than " + std::to_string(options.maxDepth));
   ++depth;
-  auto leave = llvm::make_scope_exit([&] { --depth; });
+  llvm::scope_exit leave([&] { --depth; });
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments)) scope.set(argument, value);
   SmallVector<Value, 4> operands, opResults;
   for (Operation &op : block) {
