@@ -136,13 +136,14 @@ ObjectEmitter::ObjectEmitter() = default;
 ObjectEmitter::~ObjectEmitter() = default;
 
 /// Code generation without loop strength reduction, if `quick`, and without moving instructions, if `inOrder`. LLVM has switches for that, but
-/// for the whole process.
+/// for the whole process. What prepares loops for that reduction alone would look at every induction in vain: a fifth of code generation.
 class CodegenPasses : public llvm::legacy::PassManager {
 public:
   explicit CodegenPasses(const ObjectOptions &options) : options(options) {}
   void add(llvm::Pass *pass) override {
     llvm::StringRef name = pass->getPassName();
-    if ((options.quick && name == "Loop Strength Reduction") || (options.inOrder && name == "Machine Instruction Scheduler"))
+    bool forReduction = name == "Loop Strength Reduction" || name == "Canonicalize Freeze Instructions in Loops";
+    if ((options.quick && forReduction) || (options.inOrder && name == "Machine Instruction Scheduler"))
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);

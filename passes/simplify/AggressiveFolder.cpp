@@ -77,19 +77,14 @@ struct EvaluateOp : RewritePattern {
         return rewriter.notifyMatchFailure(op, "floats are not to be folded");
       largest = std::max(largest, *elements);
     }
-    SmallVector<eval::Value> operands;
+    SmallVector<DenseElementsAttr> constantOperands;
     for (Value operand : op->getOperands()) {
       DenseElementsAttr value;
       if (!staticElements(operand.getType()) || !matchPattern(operand, m_Constant(&value)))
         return rewriter.notifyMatchFailure(op, "an operand is no constant");
       // A splat is small however many elements it has, but the evaluator unpacks it.
       largest = std::max(largest, value.getNumElements());
-      llvm::Expected<eval::Tensor> tensor = eval::Tensor::fromAttr(value);
-      if (!tensor) {
-        llvm::consumeError(tensor.takeError());
-        return rewriter.notifyMatchFailure(op, "an operand that the evaluator cannot hold");
-      }
-      operands.push_back(std::move(*tensor));
+      constantOperands.push_back(value);
     }
     if (largest > limits.elements)
       return rewriter.notifyMatchFailure(op, "more elements than fold-op-element-limit");
@@ -104,6 +99,16 @@ struct EvaluateOp : RewritePattern {
       });
     if (capturing)
       return rewriter.notifyMatchFailure(op, "the body reads values from outside");
+    // Not before all else is known: unpacking the numbers takes longer than every question above.
+    SmallVector<eval::Value> operands;
+    for (DenseElementsAttr value : constantOperands) {
+      llvm::Expected<eval::Tensor> tensor = eval::Tensor::fromAttr(value);
+      if (!tensor) {
+        llvm::consumeError(tensor.takeError());
+        return rewriter.notifyMatchFailure(op, "an operand that the evaluator cannot hold");
+      }
+      operands.push_back(std::move(*tensor));
+    }
     eval::Options options;
     options.maxSteps = 1 << 20;
     auto results = eval::evaluateOp(op, operands, options);
