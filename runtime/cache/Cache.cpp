@@ -13,6 +13,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,12 +60,12 @@ struct EntryFile {
   int64_t used = 0; ///< nanoseconds
 };
 
-/// Those of programs, or all.
-std::vector<EntryFile> listEntries(const std::string &folder, bool kernels) {
-  std::vector<EntryFile> files;
+/// Appends the entries below `folder`: those of programs, or all. How many names it went through.
+size_t appendEntries(const fs::path &folder, bool kernels, std::vector<EntryFile> &files) {
+  size_t names = 0;
   std::error_code error;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
-  for (; !error && it != end; it.increment(error)) {
+  for (; !error && it != end; it.increment(error), ++names) {
     if (it->path().extension() != programExtension && !(kernels && it->path().extension() == kernelExtension))
       continue;
     struct stat info;
@@ -73,6 +74,28 @@ std::vector<EntryFile> listEntries(const std::string &folder, bool kernels) {
     files.push_back({it->path(), uint64_t(info.st_size),
                      int64_t(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec});
   }
+  return names;
+}
+
+std::vector<EntryFile> listEntries(const std::string &folder) {
+  std::vector<EntryFile> files;
+  appendEntries(folder, /*kernels=*/true, files);
+  return files;
+}
+
+/// Programs from the folders that were written to last, until `names` names of files are looked at: a full cache has a hundred thousand.
+std::vector<EntryFile> listRecentPrograms(const std::string &folder, size_t names) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> folders;
+  std::error_code error, ignored;
+  fs::directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
+  for (; !error && it != end; it.increment(error))
+    if (it->is_directory(ignored))
+      folders.push_back({it->last_write_time(ignored), it->path()});
+  std::sort(folders.begin(), folders.end(), std::greater<>());
+  std::vector<EntryFile> files;
+  size_t seen = 0;
+  for (size_t i = 0; i < folders.size() && seen < names; ++i)
+    seen += appendEntries(folders[i].second, /*kernels=*/false, files);
   return files;
 }
 
@@ -241,7 +264,7 @@ std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot, 
 
 /// Looks at the newest entries only: this is for people, and must not read gigabytes.
 std::string Cache::explain(const CacheKey &key) const {
-  std::vector<EntryFile> files = listEntries(settings.folder, /*kernels=*/false);
+  std::vector<EntryFile> files = listRecentPrograms(settings.folder, /*names=*/4096);
   if (files.empty())
     return "the cache is empty";
   std::sort(files.begin(), files.end(), [](const EntryFile &a, const EntryFile &b) { return a.used > b.used; });
@@ -343,7 +366,7 @@ void Cache::count(uint64_t bytes, bool tellOthers, const std::string &justWritte
 
 void Cache::evict(const std::string &justWritten) {
   removeStaleTemporaries(settings.folder);
-  std::vector<EntryFile> files = listEntries(settings.folder, /*kernels=*/true);
+  std::vector<EntryFile> files = listEntries(settings.folder);
   uint64_t total = 0, removed = 0;
   for (const EntryFile &file : files)
     total += file.bytes;
