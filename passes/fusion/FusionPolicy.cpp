@@ -320,6 +320,10 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   if (cluster.transpose && cluster.numOps == 1 && isa<PadOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
       producer->getResult(0) == cluster.transpose->getOperand(0))
     return true;
+  // So is a part of a tensor read where it lies.
+  if (cluster.transpose && cluster.numOps == 1 && isa<SliceOp>(producer) && producer->hasOneUse() && hasPlainNumbers(producer) &&
+      producer->getResult(0) == cluster.transpose->getOperand(0))
+    return true;
   if (cluster.transpose && !isa<PadOp>(*producer->user_begin()) && isOnTheWay(producer, shapeOf(cluster.transpose->getOperand(0))))
     return true;
   if (cluster.joinsPieces && isPiece(producer))

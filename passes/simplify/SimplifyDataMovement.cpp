@@ -283,6 +283,48 @@ struct SliceOfUnitReshape : OpRewritePattern<SliceOp> {
   }
 };
 
+/// Input:  reshape(slice(x: 8x64x576 -> 8x64x192) -> 8x64x6x32), which is then transposed: heads of attention
+/// Output: slice(reshape(x -> 8x64x18x32) -> 8x64x6x32)
+/// Leaves alone cuts inside of the new dimensions, and reshapes that do more than divide one dimension.
+struct DividedSlice : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto slice = op.getOperand().getDefiningOp<SliceOp>();
+    if (!slice || !slice->hasOneUse() || !llvm::all_of(op->getUsers(), [](Operation *user) { return isa<TransposeOp>(user); }))
+      return rewriter.notifyMatchFailure(op, "no slice that is only transposed");
+    RankedTensorType whole = typeOf(slice.getOperand()), part = typeOf(slice), to = typeOf(op);
+    if (!whole.hasStaticShape() || !to.hasStaticShape() || part.getNumElements() == 0 || isa<quant::QuantizedType>(whole.getElementType()))
+      return rewriter.notifyMatchFailure(op, "dynamic, empty or quantized");
+    ArrayRef<int64_t> from = part.getShape(), divided = to.getShape();
+    int64_t added = int64_t(divided.size()) - int64_t(from.size()), dim = 0;
+    if (added <= 0 || llvm::is_contained(divided, 1))
+      return rewriter.notifyMatchFailure(op, "no dimensions added, or such of size one");
+    while (dim + 1 < int64_t(from.size()) && from[dim] == divided[dim])
+      ++dim;
+    if (from.drop_front(dim + 1) != divided.drop_front(dim + 1 + added))
+      return rewriter.notifyMatchFailure(op, "more than one dimension divided");
+    int64_t inner = from[dim] / divided[dim], start = slice.getStartIndices()[dim];
+    if (slice.getStrides()[dim] != 1 || start % inner != 0 || whole.getDimSize(dim) % inner != 0)
+      return rewriter.notifyMatchFailure(op, "cut inside of the new dimensions");
+    auto insert = [&](ArrayRef<int64_t> values, int64_t first, bool isSize) {
+      SmallVector<int64_t> result(values.take_front(dim));
+      result.push_back(first);
+      for (int64_t i = 1; i <= added; ++i)
+        result.push_back(isSize ? divided[dim + i] : 0);
+      llvm::append_range(result, values.drop_front(dim + 1));
+      return result;
+    };
+    SmallVector<int64_t> strides = insert(slice.getStrides(), 1, /*isSize=*/false);
+    for (int64_t i = 1; i <= added; ++i)
+      strides[dim + i] = 1;
+    Value source = ReshapeOp::create(rewriter, op.getLoc(), whole.clone(insert(whole.getShape(), whole.getDimSize(dim) / inner, /*isSize=*/true)), slice.getOperand());
+    rewriter.replaceOpWithNewOp<SliceOp>(op, to, source, rewriter.getDenseI64ArrayAttr(insert(slice.getStartIndices(), start / inner, /*isSize=*/false)),
+                                         rewriter.getDenseI64ArrayAttr(insert(slice.getLimitIndices(), start / inner + divided[dim], /*isSize=*/true)),
+                                         rewriter.getDenseI64ArrayAttr(strides));
+    return success();
+  }
+};
+
 /// Input:  slice(concatenate(a, b, c)) that touches only b      Output: slice(b)
 struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -562,7 +604,7 @@ struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void populateDataMovementSimplifications(RewritePatternSet &patterns) {
-  patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, ElementwiseOfUnitReshapes, GatherAtPosition,
+  patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, DividedSlice, ElementwiseOfUnitReshapes, GatherAtPosition,
                GatherOfUnitReshape, GatherToSlice, NegativePadToSlice, ReduceOfUnits, ReshapeOfBroadcast, ReshapeOfGather, ReshapeOfScalarBroadcast, ReverseOfReverse,
                SliceOfBroadcast, SliceOfConcatenate, SliceOfSlice, SliceOfUnitReshape, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
 }

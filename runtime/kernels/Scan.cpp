@@ -7,11 +7,13 @@
 #include "runtime/base/ThreadPool.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <new>
 #include <numeric>
+#include <span>
 #include <type_traits>
 
 namespace millrace::runtime {
@@ -40,10 +42,11 @@ struct Extreme {
   T operator()(T a, T b) const {
     if constexpr (std::is_floating_point_v<T>) {
       using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-      Bits x = std::bit_cast<Bits>(a), y = std::bit_cast<Bits>(b);
-      T equal = std::bit_cast<T>(Bits(isMaximum ? x & y : x | y));
-      bool isFirst = (isMaximum ? a > b : a < b) || a != a;
-      return isFirst ? a : a == b ? equal : b;
+      // The instruction takes its second operand where neither is less: asked both ways, it gives both zeros, or the NaN and the number.
+      Bits x = std::bit_cast<Bits>(isMaximum ? (a > b ? a : b) : (a < b ? a : b));
+      Bits y = std::bit_cast<Bits>(isMaximum ? (b > a ? b : a) : (b < a ? b : a));
+      constexpr Bits quiet = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+      return std::bit_cast<T>(isMaximum ? Bits((x & y) | ((a != a) | (b != b) ? quiet : Bits(0))) : Bits(x | y));
     } else {
       return (isMaximum ? a > b : a < b) ? a : b;
     }
@@ -143,6 +146,32 @@ void scanLine(const T *from, T *to, T before, int64_t n, int64_t step) {
     to[i * step] = T(sum = U(combine(sum, U(from[i * step]))));
 }
 
+/// Where four elements from the i-th on lie; the other way round if `step` is -1.
+template <typename T>
+T *at(T *line, int64_t i, int64_t step) {
+  return step > 0 ? line + i : line - i - 3;
+}
+
+/// Four by four numbers of 32 bits: from(k)[i] becomes to(i)[k]; `readsBack`, `writesBack`: i or k counts from the other end there.
+template <typename T, typename From, typename To>
+void transpose4(From from, To to, bool readsBack, bool writesBack) {
+  typedef uint32_t Vector __attribute__((vector_size(16)));
+  Vector v[4];
+#pragma clang loop unroll(full)
+  for (int k = 0; k < 4; ++k)
+    std::memcpy(&v[k], from(k), sizeof(Vector));
+  Vector a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5), b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+  Vector c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7), d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+  Vector r[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7), __builtin_shufflevector(c, d, 0, 1, 4, 5),
+                 __builtin_shufflevector(c, d, 2, 3, 6, 7)};
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 4; ++i) {
+    if (writesBack)
+      r[i] = __builtin_shufflevector(r[i], r[i], 3, 2, 1, 0);
+    std::memcpy(to(readsBack ? 3 - i : i), &r[i], sizeof(Vector));
+  }
+}
+
 /// `count` lines of `n` elements, side by side; `running` holds what is before them.
 template <typename T, typename Op>
 void scanTogether(const T *const *from, T *const *to, T *running, int64_t count, int64_t n, int64_t step) {
@@ -158,15 +187,22 @@ void scanTogether(const T *const *from, T *const *to, T *running, int64_t count,
     std::copy_n(running, kTogether, sums);
     for (int64_t first = 0; first < n; first += kTile) {
       int64_t size = std::min(kTile, n - first);
+      int64_t whole = sizeof(T) == 4 ? size / 4 * 4 : 0;
+      for (int64_t i = 0; i < whole; i += 4)
+        for (int64_t l = 0; l < kTogether; l += 4)
+          transpose4<T>([&](int64_t k) { return at(from[l + k], first + i, step); }, [&](int64_t k) { return &tile[i + k][l]; }, step < 0, false);
       for (int64_t l = 0; l < kTogether; ++l)
-        for (int64_t i = 0; i < size; ++i)
+        for (int64_t i = whole; i < size; ++i)
           tile[i][l] = from[l][(first + i) * step];
       for (int64_t i = 0; i < size; ++i)
 #pragma clang loop unroll(full)
         for (int64_t l = 0; l < kTogether; ++l)
           tile[i][l] = sums[l] = op(sums[l], tile[i][l]);
+      for (int64_t i = 0; i < whole; i += 4)
+        for (int64_t l = 0; l < kTogether; l += 4)
+          transpose4<T>([&](int64_t k) { return &tile[i + k][l]; }, [&](int64_t k) { return at(to[l + k], first + i, step); }, false, step < 0);
       for (int64_t l = 0; l < kTogether; ++l)
-        for (int64_t i = 0; i < size; ++i)
+        for (int64_t i = whole; i < size; ++i)
           to[l][(first + i) * step] = tile[i][l];
     }
     return;
@@ -223,13 +259,13 @@ int32_t totalBlocks(void *context, int64_t begin, int64_t end) {
   Op op;
   const T *first = w.from + (w.step < 0 ? w.length - 1 : 0);
   for (int64_t block = begin; block < end; ++block) {
-    const T *from = first + block * kBlock * w.step;
+    // From the end, lanes are the other way round: what is combined with what is the same.
+    const T *from = first + block * kBlock * w.step - (w.step < 0 ? kTogether - 1 : 0);
     T sums[kTogether];
-    for (int64_t l = 0; l < kTogether; ++l)
-      sums[l] = from[l * w.step];
+    std::copy_n(from, kTogether, sums);
     for (int64_t i = kTogether; i < kBlock; i += kTogether)
       for (int64_t l = 0; l < kTogether; ++l)
-        sums[l] = op(sums[l], from[(i + l) * w.step]);
+        sums[l] = op(sums[l], from[i * w.step + l]);
     for (int64_t width = kTogether / 2; width; width /= 2)
       for (int64_t l = 0; l < width; ++l)
         sums[l] = op(sums[l], sums[l + width]);
@@ -273,6 +309,23 @@ void scanAll(Work<T> w) {
   std::vector<T> totals(size_t(blocks), w.init);
   for (int64_t line = 0; line < w.lines; ++line, w.from += w.length, w.to += w.length) {
     w.totals = totals.data();
+    constexpr bool isAnyOrder = std::is_integral_v<T> && (std::is_same_v<Op, Add<T>> || std::is_same_v<Op, Multiply<T>>);
+    if (isAnyOrder && pool.size() == 1) {
+      int64_t first = w.step < 0 ? w.length - 1 : 0;
+      scanTogether<T, Op>(std::array{w.from + first}.data(), std::array{w.to + first}.data(), &w.init, 1, w.length, w.step);
+      continue;
+    }
+    if (pool.size() == 1) { // the same operations, but the second time an element is read, it is in the cache
+      T sum = w.init;
+      for (int64_t block = 0; block < blocks; block += kTogether) {
+        int64_t end = std::min(block + kTogether, blocks);
+        totalBlocks<T, Op>(&w, block, std::min(end, blocks - 1));
+        for (T &total : std::span(totals).subspan(size_t(block), size_t(end - block)))
+          sum = Op()(sum, std::exchange(total, sum));
+        scanBlocks<T, Op>(&w, block / kTogether, block / kTogether + 1);
+      }
+      continue;
+    }
     run(blocks - 1, kBlock, totalBlocks<T, Op>);
     T sum = w.init;
     for (T &total : totals)

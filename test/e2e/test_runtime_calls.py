@@ -260,7 +260,8 @@ def test_scans(tmp_path):
     """Lines side by side and a rest of them, along other dimensions, from the end, long ones in blocks, every type."""
     reals = [keys(dtype, *shape) for dtype in (np.float32, np.float64) for shape in ((19, 130), (70, 19))]
     whole = [RANDOM.integers(-2**30, 2**30, shape).astype(dtype) for dtype in (np.int32, np.uint64) for shape in ((19, 130), (5, 70, 3))]
-    long_lines = [RANDOM.integers(-2**30, 2**30, 70001).astype(np.int32)]
+    long_lines = [RANDOM.integers(-2**30, 2**30, 70001).astype(np.int32), RANDOM.integers(-2**60, 2**60, (2, 69632)).astype(np.int64),
+                  keys(np.float32, 70003), keys(np.float64, 2, 65537), RANDOM.standard_normal(73728).astype(np.float32)]
 
     def scans(*xs):
         made = []

@@ -298,3 +298,13 @@ func.func @round_to_bf16(%x: vector<16xi32>) -> vector<16xbf16> {
   %1 = arith.truncf %0 : vector<16xf32> to vector<16xbf16>
   return %1 : vector<16xbf16>
 }
+
+// A root of f16 is the root in f32, rounded again: f32 has enough bits for that, and its roots are faster.
+// CHECK-LABEL: func.func @f16_root(
+// CHECK: arith.extf
+// CHECK-NEXT: math.sqrt %{{.*}} : vector<32xf32>
+// CHECK-NEXT: arith.truncf
+func.func @f16_root(%x: vector<32xf16>) -> vector<32xf16> {
+  %0 = math.sqrt %x : vector<32xf16>
+  return %0 : vector<32xf16>
+}
