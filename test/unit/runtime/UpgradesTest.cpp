@@ -25,6 +25,12 @@ KernelEntry valueKernel(int number) {
   return entry;
 }
 
+KernelEntry named(std::string symbol) {
+  KernelEntry entry;
+  entry.symbol = std::move(symbol);
+  return entry;
+}
+
 /// A program of one kernel, which writes 1 to its result, and is to be upgraded.
 Program upgradable() {
   Builder b;
@@ -56,10 +62,10 @@ TEST(KernelUpgrades, ListenersGetWhatWasAndWhatComes) {
   size_t whole = 0;
   upgrades.listen([&](const KernelEntry &kernel) { early.push_back(kernel.symbol); });
   upgrades.whenWhole([&](const std::vector<KernelEntry> &kernels) { whole += kernels.size(); });
-  upgrades.publish({"a"});
+  upgrades.publish(named("a"));
   upgrades.listen([&](const KernelEntry &kernel) { late.push_back(kernel.symbol); });
   EXPECT_EQ(late, std::vector<std::string>{"a"});
-  upgrades.publish({"b"});
+  upgrades.publish(named("b"));
   EXPECT_EQ(whole, 0u);
   upgrades.finish(true);
   EXPECT_EQ(early, (std::vector<std::string>{"a", "b"}));
@@ -74,7 +80,7 @@ TEST(KernelUpgrades, PartsAreNotWhole) {
   KernelUpgrades upgrades;
   bool called = false;
   upgrades.whenWhole([&](const std::vector<KernelEntry> &) { called = true; });
-  upgrades.publish({"a"});
+  upgrades.publish(named("a"));
   auto awaited = std::async(std::launch::async, [&] { return upgrades.await(); });
   upgrades.finish(false);
   EXPECT_FALSE(awaited.get());
