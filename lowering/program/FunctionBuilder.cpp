@@ -100,7 +100,9 @@ SlotId FunctionBuilder::slotFor(Value value) {
       dynamicDims.try_emplace(value, freshDims(type));
     slot = newTemporary(type, dimsOf(value));
   }
-  slots[value] = slot;
+  // A result may be another name for what is made: other steps than kernels look at types.
+  bool isSameType = result.slots[slot].dtype == dtypeOf(type.getElementType());
+  slots[value] = isSameType ? slot : viewOf(slot, 0, type);
   touch(slot);
   return slot;
 }

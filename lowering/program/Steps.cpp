@@ -30,11 +30,16 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
   if (fusion::isAlias(op)) {
     for (auto [operand, opResult] : llvm::zip_equal(op->getOperands(), op->getResults()))
       if (isTensor(operand)) {
-        slots[opResult] = use(operand);
+        SlotId slot = use(operand);
         // Other steps than kernels look at types.
         auto type = cast<RankedTensorType>(opResult.getType());
-        if (isa<UnrealizedConversionCastOp>(op) && result.slots[slots[opResult]].dtype != dtypeOf(type.getElementType()))
-          slots[opResult] = viewOf(slots[opResult], 0, type);
+        auto hasType = [&](SlotId each) { return result.slots[each].dtype == dtypeOf(type.getElementType()); };
+        if (isa<UnrealizedConversionCastOp>(op) && !hasType(slot)) {
+          const Slot &named = result.slots[slot];
+          bool isName = named.kind == Slot::Kind::View && named.offset == 0 && hasType(named.index); // of what has the type
+          slot = isName ? named.index : viewOf(slot, 0, type);
+        }
+        slots[opResult] = slot;
         if (auto it = dynamicDims.find(operand); it != dynamicDims.end())
           dynamicDims[opResult] = Dims(it->second);
       }

@@ -240,7 +240,7 @@ bool isTiny(Operation *op) {
     if (!hasTinyValues(inner))
       return WalkResult::interrupt();
     OpRole role = classify(inner);
-    bool ok = role != OpRole::TopLevel || isAlias(inner) || isa<ConstantOp>(inner);
+    bool ok = role != OpRole::TopLevel || (isAlias(inner) && !isa<UnrealizedConversionCastOp>(inner)) || isa<ConstantOp>(inner);
     return ok && isTiny(inner) ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();

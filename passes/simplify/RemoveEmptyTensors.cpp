@@ -25,11 +25,11 @@ bool isEmpty(Type type) {
 struct RemoveEmptyTensors : impl::RemoveEmptyTensorsPassBase<RemoveEmptyTensors> {
   void runOnOperation() override {
     SmallVector<Operation *> empty;
-    getOperation().walk([&](Operation *op) {
-      if (op->getNumResults() == 0 || isa<stablehlo::ConstantOp>(op) || !isMemoryEffectFree(op))
-        return;
-      if (llvm::all_of(op->getResultTypes(), isEmpty))
-        empty.push_back(op);
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op->getNumResults() == 0 || isa<stablehlo::ConstantOp>(op) || !isMemoryEffectFree(op) || !llvm::all_of(op->getResultTypes(), isEmpty))
+        return WalkResult::advance();
+      empty.push_back(op);
+      return WalkResult::skip(); // its branches go with it
     });
     for (Operation *op : empty) {
       OpBuilder builder(op);

@@ -100,6 +100,14 @@ def test_values_behind_the_mask(number, tmp_path):
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+def test_f16_weights_among_many(tmp_path):
+    """Each of 20480 nearly equal weights is a subnormal f16; together they are 1."""
+    inputs = [(0.05 * each).astype(np.float16) for each in normal(heads(1, 16, 20480, 16, 16))]
+    inputs[2] += np.float16(1)
+    got, _ = run(plain, inputs, tmp_path)
+    np.testing.assert_allclose(got, np.broadcast_to(inputs[2].mean(2, dtype=np.float64)[:, :, None], got.shape), rtol=0.02)
+
+
 def test_keys_behind_the_mask(tmp_path):
     """A choice does not look at what it leaves."""
     inputs = normal(heads(1, 270, 270, 8, 8))

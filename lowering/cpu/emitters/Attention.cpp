@@ -7,7 +7,7 @@
 //            one sweep along each row per reduction, and one that leaves the weights where the scores were;
 //            the products with the values, in pieces of n, and the result's consumers.
 //          All reductions see whole rows, so that every element is what separate kernels compute; nothing is rescaled. Weights that are
-//          subnormal numbers count as zeros in the products.
+//          subnormal numbers count as zeros in the products, those of f16 excepted.
 // Indices that only q has (heads that share keys) count as rows.
 // Leaves alone: everything else.
 //===----------------------------------------------------------------------===//
@@ -214,12 +214,17 @@ void AttentionEmitter::isZero(PointEvaluator &at, Value number) {
   maskedIsZero = arith::AndIOp::create(b, at.loc(), maskedIsZero, equal);
 }
 
+/// Those of f16 are large enough to count (each weight among 20000 equal ones is one), and are ordinary numbers in the f32 that is computed in.
+static bool areSubnormalsTiny(const llvm::fltSemantics &semantics) { return APFloat::semanticsMinExponent(semantics) <= -126; }
+
 /// Zeros instead of subnormal numbers. As a factor such a weight takes processors up to a thousand times as long as another (masks of -100
 /// leave e^-100, biases that fall along a row leave all of them), and adds less than 2^-126 of a value to a sum.
 static Value withoutSubnormals(PointEvaluator &at, Value weights) {
   if (weights.getDefiningOp<arith::DivFOp>())
     return weights; // divideNoSubnormals
   auto element = cast<FloatType>(getElementTypeOrSelf(weights.getType()));
+  if (!areSubnormalsTiny(element.getFloatSemantics()))
+    return weights;
   auto limit = [&](bool isNegative) {
     OpBuilder b = at.builder();
     return at.splat(at.number(b.getFloatAttr(element, APFloat::getSmallestNormalized(element.getFloatSemantics(), isNegative))));
@@ -235,7 +240,7 @@ static Value withoutSubnormals(PointEvaluator &at, Value weights) {
 static void divideNoSubnormals(Operation *sweeps) {
   sweeps->walk([](arith::DivFOp division) {
     auto vector = dyn_cast<VectorType>(division.getType());
-    if (!vector)
+    if (!vector || !areSubnormalsTiny(cast<FloatType>(vector.getElementType()).getFloatSemantics()))
       return;
     OpBuilder b(division);
     Location loc = division.getLoc();
