@@ -176,10 +176,13 @@ private:
         live.set(i);
         need(body.getTerminator()->getOperand(i));
       }
+    // Most loops need all that they carry, which is known before the whole body has been looked at.
+    if (live.all())
+      return live;
     for (Operation &inner : body.without_terminator())
       if (!isMemoryEffectFree(&inner))
         visitOperands(inner, need);
-    while (!work.empty()) {
+    while (!work.empty() && !live.all()) {
       Value value = work.pop_back_val();
       if (auto argument = dyn_cast<BlockArgument>(value)) {
         unsigned index = argument.getArgNumber();
