@@ -35,8 +35,6 @@ void Background::add(Job job) {
     if (thread) {
       isRunning = true;
       jobs.push_back(std::move(job));
-      // The latest registration is called first: before what this thread uses is destroyed.
-      std::atexit([] { ofProcess().stop(); });
       return;
     }
   }
@@ -55,7 +53,11 @@ void Background::work() {
       }
       job = &jobs.front(); // stays where it is while others are added behind it
     }
+    // The latest registration is called first: before what earlier steps and who gave the job constructed is destroyed.
+    std::atexit([] { ofProcess().stop(); });
+    std::unique_lock isNext(turn); // who forks comes before the next step
     std::lock_guard atWork(step);
+    isNext.unlock();
     bool isLast = isOver;
     if ((*job)(isLast) && !isLast)
       continue;
@@ -77,6 +79,7 @@ void Background::stop() {
 }
 
 void Background::beforeFork() {
+  turn.lock();
   step.lock();
   mutex.lock();
 }
@@ -84,6 +87,7 @@ void Background::beforeFork() {
 void Background::afterFork() {
   mutex.unlock();
   step.unlock();
+  turn.unlock();
 }
 
 void Background::inChild() {

@@ -31,6 +31,7 @@ private:
   void afterFork();
   void inChild();
 
+  std::mutex turn;      ///< of who takes `step` next; before it. Without, the thread has `step` again before who waits for it wakes up
   std::mutex step;      ///< held during a step; before `mutex`
   std::mutex mutex;     ///< guards the next three
   std::deque<Job> jobs; ///< the first one is at work
