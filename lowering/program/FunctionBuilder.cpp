@@ -220,6 +220,7 @@ Value FunctionBuilder::producedAs(Value value) const {
   // Those that work in an operand's memory say so.
   if (auto call = value.getDefiningOp<stablehlo::CustomCallOp>())
     return call.getOutputOperandAliasesAttr() && !call.getOutputOperandAliasesAttr().empty() ? Value() : value;
+  Type wanted = getElementTypeOrSelf(value.getType());
   while (Operation *rename = value.getDefiningOp()) {
     if (!isa<stablehlo::ReshapeOp, UnrealizedConversionCastOp>(rename))
       break;
@@ -228,7 +229,12 @@ Value FunctionBuilder::producedAs(Value value) const {
     value = rename->getOperand(0);
   }
   auto call = value.getDefiningOp<func::CallOp>();
-  return call && context.kernels.contains(call.getCallee()) ? value : Value();
+  auto kernel = call ? context.kernels.find(call.getCallee()) : context.kernels.end();
+  if (kernel == context.kernels.end())
+    return {};
+  // What a kernel updates is copied there first, by a step that looks at types.
+  bool isOtherType = getElementTypeOrSelf(value.getType()) != wanted;
+  return isOtherType && !kernel->second.inPlace.empty() ? Value() : value;
 }
 
 LogicalResult FunctionBuilder::build() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parts as another name for a complex number that other results are or come from: the name is returned first, is returned twice, is made in
-// small branches, which are one kernel.
+// small branches, which are one kernel, is of a number that is updated in place.
 // RUN: xla-run %s --verify --quiet --cache-dir=off
-func.func @main(%a: tensor<5xcomplex<f32>>, %p: tensor<i1>) -> (tensor<5x2xf32>, tensor<5x2xf32>, tensor<5xcomplex<f32>>, tensor<5xcomplex<f32>>, tensor<5x2xf32>, tensor<5xcomplex<f32>>) {
+func.func @main(%a: tensor<5xcomplex<f32>>, %p: tensor<i1>) -> (tensor<5x2xf32>, tensor<5x2xf32>, tensor<5xcomplex<f32>>, tensor<5xcomplex<f32>>, tensor<5x2xf32>, tensor<5xcomplex<f32>>, tensor<5x2xf32>) {
   %e = stablehlo.exponential %a : tensor<5xcomplex<f32>>
   %re0 = stablehlo.real %e : (tensor<5xcomplex<f32>>) -> tensor<5xf32>
   %im0 = stablehlo.imag %e : (tensor<5xcomplex<f32>>) -> tensor<5xf32>
@@ -26,5 +26,13 @@ func.func @main(%a: tensor<5xcomplex<f32>>, %p: tensor<i1>) -> (tensor<5x2xf32>,
     %parts2 = stablehlo.concatenate %first2, %second2, dim = 1 : (tensor<5x1xf32>, tensor<5x1xf32>) -> tensor<5x2xf32>
     stablehlo.return %parts2, %n : tensor<5x2xf32>, tensor<5xcomplex<f32>>
   }) : (tensor<i1>) -> (tensor<5x2xf32>, tensor<5xcomplex<f32>>)
-  return %parts0, %parts0, %e, %t, %b#0, %b#1 : tensor<5x2xf32>, tensor<5x2xf32>, tensor<5xcomplex<f32>>, tensor<5xcomplex<f32>>, tensor<5x2xf32>, tensor<5xcomplex<f32>>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %some = stablehlo.slice %t [1:3] : (tensor<5xcomplex<f32>>) -> tensor<2xcomplex<f32>>
+  %u = stablehlo.dynamic_update_slice %a, %some, %zero : (tensor<5xcomplex<f32>>, tensor<2xcomplex<f32>>, tensor<i32>) -> tensor<5xcomplex<f32>>
+  %re3 = stablehlo.real %u : (tensor<5xcomplex<f32>>) -> tensor<5xf32>
+  %im3 = stablehlo.imag %u : (tensor<5xcomplex<f32>>) -> tensor<5xf32>
+  %first3 = stablehlo.reshape %re3 : (tensor<5xf32>) -> tensor<5x1xf32>
+  %second3 = stablehlo.reshape %im3 : (tensor<5xf32>) -> tensor<5x1xf32>
+  %parts3 = stablehlo.concatenate %first3, %second3, dim = 1 : (tensor<5x1xf32>, tensor<5x1xf32>) -> tensor<5x2xf32>
+  return %parts0, %parts0, %e, %t, %b#0, %b#1, %parts3 : tensor<5x2xf32>, tensor<5x2xf32>, tensor<5xcomplex<f32>>, tensor<5xcomplex<f32>>, tensor<5x2xf32>, tensor<5xcomplex<f32>>, tensor<5x2xf32>
 }
