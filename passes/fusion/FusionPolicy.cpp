@@ -97,10 +97,16 @@ int64_t rowRankBehind(Operation *op, ArrayRef<int64_t> domain, unsigned depth = 
   return -1;
 }
 
+/// Complex numbers in a static shape.
+bool isComplex(Operation *op) {
+  RankedTensorType type = tensorType(op->getResult(0));
+  return type && type.hasStaticShape() && isa<ComplexType>(type.getElementType());
+}
+
 /// A part of some value, perhaps turned around or with a little arithmetic, or a concatenation of such, for one reader: that reads it
 /// where it lies.
 bool isPiece(Operation *op) {
-  if (!op->hasOneUse() || !hasPlainNumbers(op))
+  if (!op->hasOneUse() || !(hasPlainNumbers(op) || (isa<SliceOp, ConcatenateOp>(op) && isComplex(op))))
     return false;
   if (isa<SliceOp>(op))
     return true;
@@ -267,7 +273,7 @@ void ClusterSummary::start(Operation *root) {
   tiny = isTiny(root);
   OpRole role = classify(root);
   transpose = isa<TransposeOp>(root) ? root : nullptr;
-  joinsPieces = isa<ConcatenateOp>(root) && hasPlainNumbers(root);
+  joinsPieces = isa<ConcatenateOp>(root) && (hasPlainNumbers(root) || isComplex(root));
   closed = role == OpRole::Alone && !isReshapedSlice(root) && !(isa<GatherOp, DynamicSliceOp>(root) && hasPlainNumbers(root));
   if (role == OpRole::Contraction)
     contraction = root;
