@@ -31,6 +31,7 @@ static void fuse(BinaryOperator &sum) {
   IRBuilder<> builder(&sum);
   FastMathFlags flags = sum.getFastMathFlags();
   flags.setAllowContract(false);
+  flags.setAllowReassoc(false);
   builder.setFastMathFlags(flags);
   Value *x = product->getOperand(0), *y = product->getOperand(1), *rest = isLeft ? right : left;
   if (sum.getOpcode() == Instruction::FSub)
@@ -42,14 +43,14 @@ static void fuse(BinaryOperator &sum) {
   product->eraseFromParent();
 }
 
-void fuseProducts(Function &function, bool hasFma) {
+void fuseProducts(Function &function, bool hasFma, bool hasHalfFma) {
   SmallVector<BinaryOperator *> sums; // a product, which goes, may be anywhere
   for (Instruction &instruction : instructions(function)) {
     auto *sum = dyn_cast<BinaryOperator>(&instruction);
     if (!hasFma || !sum || (sum->getOpcode() != Instruction::FAdd && sum->getOpcode() != Instruction::FSub) || !sum->hasAllowContract())
       continue;
     Type *type = sum->getType()->getScalarType();
-    if (type->isFloatTy() || type->isDoubleTy())
+    if (type->isFloatTy() || type->isDoubleTy() || (hasHalfFma && type->isHalfTy()))
       sums.push_back(sum);
   }
   for (BinaryOperator *sum : sums)

@@ -13,11 +13,21 @@ KernelCache &KernelCache::ofProcess() {
 std::shared_ptr<const runtime::KernelEntry> KernelCache::findOrClaim(llvm::StringRef key) {
   std::unique_lock lock(mutex);
   settled.wait(lock, [&] { return !claimed.contains(key); });
-  auto it = byKey.find(key);
-  if (it == byKey.end()) {
+  std::shared_ptr<const runtime::KernelEntry> found = lookUp(key);
+  if (!found)
     claimed.insert(key);
+  return found;
+}
+
+std::shared_ptr<const runtime::KernelEntry> KernelCache::find(llvm::StringRef key) {
+  std::lock_guard lock(mutex);
+  return lookUp(key);
+}
+
+std::shared_ptr<const runtime::KernelEntry> KernelCache::lookUp(llvm::StringRef key) {
+  auto it = byKey.find(key);
+  if (it == byKey.end())
     return nullptr;
-  }
   kept.splice(kept.begin(), kept, it->second);
   return it->second->entry;
 }

@@ -27,6 +27,8 @@ public:
   /// told to make it in turn if it was abandoned.
   std::shared_ptr<const runtime::KernelEntry> findOrClaim(llvm::StringRef key);
   void abandon(llvm::StringRef key);
+  /// Null if there is none, also where someone makes it.
+  std::shared_ptr<const runtime::KernelEntry> find(llvm::StringRef key);
   /// Keeps `entry`, unless it alone is larger than the limit, and drops those not used for longest.
   void insert(llvm::StringRef key, std::shared_ptr<const runtime::KernelEntry> entry);
   size_t bytes() const;
@@ -37,6 +39,9 @@ private:
     std::shared_ptr<const runtime::KernelEntry> entry;
     size_t size() const { return key.size() + entry->object.size() + sizeof(runtime::KernelEntry); }
   };
+  /// find() with `mutex` held.
+  std::shared_ptr<const runtime::KernelEntry> lookUp(llvm::StringRef key);
+
   const size_t byteLimit;
   mutable std::mutex mutex;
   std::condition_variable settled;

@@ -131,6 +131,9 @@ private:
     std::string symbol = compiled.entry.symbol;
     compiled.entry.object.clear();
     return {symbol, [compiled = std::move(compiled), key, target = options.target, store = options.store]() -> llvm::Expected<runtime::KernelEntry> {
+              std::string text = textOfKey(key);
+              if (std::shared_ptr<const runtime::KernelEntry> known = KernelCache::ofProcess().find(text)) // finished for another program
+                return *known;
               auto emitter = EmitterPool::ofProcess().take(target);
               if (!emitter)
                 return emitter.takeError();
@@ -140,7 +143,7 @@ private:
                 return object.takeError();
               runtime::KernelEntry entry = compiled.entry;
               entry.object = std::move(*object);
-              KernelCache::ofProcess().insert(textOfKey(key), std::make_shared<const runtime::KernelEntry>(entry));
+              KernelCache::ofProcess().insert(text, std::make_shared<const runtime::KernelEntry>(entry));
               if (store.store)
                 store.store(key, runtime::serializeKernel(entry));
               return entry;

@@ -203,10 +203,10 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
       cleanUp = std::make_unique<CleanUp>(*machine);
     cleanUp->run(*ir);
   }
-  bool hasFma = wide || target.has("fma") || machine->getTargetTriple().isAArch64();
+  bool hasFma = wide || target.has("fma") || machine->getTargetTriple().isAArch64(), hasHalfFma = target.has("avx512fp16") || target.has("fullfp16");
   for (llvm::Function &function : *ir) {
     storeSingleLanes(function);
-    fuseProducts(function, hasFma);
+    fuseProducts(function, hasFma, hasHalfFma);
   }
   if (options.interleave)
     for (llvm::Function &function : *ir)

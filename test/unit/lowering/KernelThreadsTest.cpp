@@ -45,6 +45,35 @@ TEST(KernelThreads, KernelsOfAContextForOneThreadAreSpreadOverThreads) {
   EXPECT_FALSE(context.isMultithreadingEnabled());
 }
 
+// Programs that are compiled one after the other have kernels in common, as a training step and an evaluation.
+TEST(KernelThreads, ALateKernelOfTwoProgramsIsFinishedOnce) {
+  mlir::DialectRegistry registry;
+  registerCompilerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  size_t stored = 0;
+  std::vector<lowering::LateKernel> late;
+  CompileOptions options;
+  options.kernelStore.store = [&](const runtime::ByteStore::Key &, std::string_view) { ++stored; };
+  options.onLateKernel = [&](lowering::LateKernel kernel) { late.push_back(std::move(kernel)); };
+  for (int i = 0; i < 2; ++i) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+      func.func @main(%x: tensor<23x43xf32>) -> tensor<23x43xf32> {
+        %0 = stablehlo.log_plus_one %x : tensor<23x43xf32>
+        return %0 : tensor<23x43xf32>
+      })", &context);
+    ASSERT_TRUE(module);
+    auto program = compile(*module, options);
+    ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
+  }
+  ASSERT_EQ(late.size(), 2u);
+  EXPECT_EQ(stored, 0u);
+  auto first = late[0].finish(), second = late[1].finish();
+  ASSERT_TRUE(bool(first)) << llvm::toString(first.takeError());
+  ASSERT_TRUE(bool(second)) << llvm::toString(second.takeError());
+  EXPECT_EQ(first->object, second->object);
+  EXPECT_EQ(stored, 1u);
+}
+
 // Whatever compiles kernels finds its dialects in the context: to load one, or to add to the registry, while other threads compile is a race.
 TEST(KernelThreads, ThreadsLoadNoDialects) {
   for (bool genericOnly : {false, true}) {

@@ -33,14 +33,14 @@ std::string assemblyFor(std::vector<std::string> features) {
   return result->assembly;
 }
 
-/// The LLVM IR of `body`, a function of x, y, z that may return any of its values, as code generation gets it.
-std::string irOf(const std::string &body, std::vector<std::string> features) {
+/// The LLVM IR of `body`, a function of x, y, z of `type` that may return any of its values, as code generation gets it.
+std::string irOf(const std::string &body, std::vector<std::string> features, const std::string &type = "f32") {
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
   mlir::MLIRContext context(registry);
   context.loadDialect<mlir::LLVM::LLVMDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>("llvm.func @f(%x: f32, %y: f32, %z: f32) -> f32 {\n" + body + "}", &context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>("llvm.func @f(%x: " + type + ", %y: " + type + ", %z: " + type + ") -> " + type + " {\n" + body + "}", &context);
   EXPECT_TRUE(module);
   auto emitter = ObjectEmitter::create({"x86_64-pc-linux-gnu", "x86-64", std::move(features)});
   EXPECT_TRUE(bool(emitter)) << llvm::toString(emitter.takeError());
@@ -98,6 +98,18 @@ TEST(ObjectEmitter, ProductsAndSumsThatMayRoundOnceAreFusedBeforeCodeGeneration)
       llvm.return %2 : f32)", {"64bit", "avx", "fma"});
   EXPECT_EQ(count(two, "call float @llvm.fma"), 1u) << two;
   EXPECT_EQ(count(two, "fmul"), 1u) << two;
+}
+
+TEST(ObjectEmitter, ProductsAndSumsOfHalvesAreFusedWhereTheProcessorCan) {
+  const std::string sum = R"(
+      %0 = llvm.fmul %x, %y {fastmathFlags = #llvm.fastmath<contract, reassoc>} : f16
+      %1 = llvm.fadd %z, %0 {fastmathFlags = #llvm.fastmath<contract, reassoc>} : f16
+      llvm.return %1 : f16)";
+  std::string fused = irOf(sum, {"64bit", "avx512bw", "avx512dq", "avx512f", "avx512fp16", "avx512vl"}, "f16");
+  EXPECT_NE(fused.find("call half @llvm.fma.f16(half %0, half %1, half %2)"), std::string::npos) << fused; // no flag is left
+  EXPECT_EQ(count(fused, "fmul") + count(fused, "fadd"), 0u) << fused;
+  std::string separate = irOf(sum, {"64bit", "avx", "f16c", "fma"}, "f16");
+  EXPECT_EQ(count(separate, "@llvm.fma") + count(separate, "contract") + count(separate, "reassoc"), 0u) << separate;
 }
 #endif
 
