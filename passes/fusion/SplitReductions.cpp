@@ -308,7 +308,7 @@ ReduceOp asSum(DotGeneralOp dot) {
   DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   bool isSum = result.getRank() == 0 && dot.getRhs().getType() == type && type.getElementType() == result.getElementType() &&
                numbers.getLhsContractingDimensions() == numbers.getRhsContractingDimensions() && !dot.getAlgorithm();
-  if (!isSum || !(type.getElementType().isF32() || type.getElementType().isF64()) || type.getNumElements() < kFewElements)
+  if (!isSum || !type.hasStaticShape() || !(type.getElementType().isF32() || type.getElementType().isF64()) || type.getNumElements() < kFewElements)
     return {};
   OpBuilder b(dot);
   Value products = MulOp::create(b, dot.getLoc(), dot.getLhs(), dot.getRhs());

@@ -180,3 +180,15 @@ func.func @shared_constant(%x: tensor<131072xf32>) -> tensor<f32> {
   %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<131072xf32>, tensor<f32>) -> tensor<f32>
   return %2 : tensor<f32>
 }
+
+// -----
+
+// Nobody knows yet how many products there are.
+// CHECK-LABEL: func.func @inner_product_of_run_time_size
+// CHECK: %[[SUM:.*]] = call @{{.*}} : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<f32>
+// CHECK-NEXT: return %[[SUM]]
+// CHECK: stablehlo.dot_general
+func.func @inner_product_of_run_time_size(%a: tensor<?x3xf32>, %b: tensor<?x3xf32>) -> tensor<f32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0, 1] x [0, 1] : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
