@@ -3,13 +3,14 @@
 // Links the relocatable objects of a program into memory with JITLink. Code pages are never writable and executable at
 // the same time. The only symbols that code can reach outside its program are those of runtime/kernels/Symbols.h.
 #pragma once
-#include "runtime/program/KernelEntry.h"
 #include "runtime/program/Program.h"
 
 #include <atomic>
 #include <mutex>
 
 namespace millrace::runtime {
+
+struct KernelEntry;
 
 using KernelFunction = int32_t (*)(void **buffers, const int64_t *dims, int64_t begin, int64_t end);
 /// Where the code of a kernel is: it may change to better code at any time.
