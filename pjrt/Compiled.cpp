@@ -127,7 +127,8 @@ rt::Status Compiled::finish() {
 rt::StatusOr<std::string> serializeCompiled(const Compiled &compiled) {
   std::shared_ptr<const rt::Program> whole = compiled.program;
   if (whole->upgrades) { // a tiered program is kept as it ends
-    whole->upgrades->await();
+    if (!whole->upgrades->await())
+      return rt::Status(rt::Code::Unavailable, "not all kernels of the tiered program got their better code: compile it again to serialize it");
     whole = std::make_shared<const rt::Program>(rt::upgraded(*whole, whole->upgrades->published()));
   }
   rt::StatusOr<std::string> program = rt::serialize(*whole);
