@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace millrace::runtime {
@@ -19,7 +20,20 @@ Background &Background::ofProcess() {
   return background;
 }
 
+/// Before anything that is destroyed at exit and is there by now; on the main thread, before all of it: exit() begins with the objects of the
+/// thread that calls it.
+void Background::stopAtExit() {
+  struct Stopper {
+    ~Stopper() { ofProcess().stop(); }
+  };
+  if (::gettid() == ::getpid()) {
+    static thread_local Stopper ofMainThread;
+  }
+  std::atexit([] { ofProcess().stop(); }); // the latest registration is called first
+}
+
 void Background::add(Job job) {
+  stopAtExit();
   {
     std::lock_guard lock(mutex);
     if (!isOver && isRunning)
@@ -53,8 +67,7 @@ void Background::work() {
       }
       job = &jobs.front(); // stays where it is while others are added behind it
     }
-    // The latest registration is called first: before what earlier steps and who gave the job constructed is destroyed.
-    std::atexit([] { ofProcess().stop(); });
+    stopAtExit(); // before what earlier steps constructed is destroyed
     std::unique_lock isNext(turn); // who forks comes before the next step
     std::lock_guard atWork(step);
     isNext.unlock();

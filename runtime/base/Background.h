@@ -27,6 +27,7 @@ public:
 private:
   void work();
   void stop();
+  void stopAtExit();
   void beforeFork();
   void afterFork();
   void inChild();

@@ -285,6 +285,20 @@ TEST(Background, WhoForksWaitsForOneStep) {
 }
 #endif
 
+TEST(BackgroundDeathTest, WhoEndsTheProcessAtOnceWaits) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        Background::ofProcess().add([](bool isOver) {
+          if (isOver)
+            std::fputs("told", stderr);
+          return !isOver;
+        });
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "told");
+}
+
 /// A process of its own: exit() is what is looked at.
 TEST(BackgroundDeathTest, WhoEndsTheProcessWaitsForOneStep) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
