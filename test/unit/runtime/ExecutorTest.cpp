@@ -119,25 +119,6 @@ TEST(Executor, CopiesLargeValues) {
   EXPECT_EQ(run<float>(*client, b.program, {toDevice(*client, DType::F32, {n}, values)}), values);
 }
 
-/// s = x; while (s < limit) s = s + s, in the given slots.
-Builder doublingLoop(bool swaps) {
-  Builder b;
-  SlotId x = b.argument(DType::F32, {}), s = b.arena(DType::F32, {}), n = b.arena(DType::F32, {}),
-         p = b.arena(DType::I1, {}), limit = b.constant<float>(DType::F32, {}, {100}), z = b.result(DType::F32, {});
-  b.code(floatKernels, {"add", "less"});
-  b.push({CopyStep{x, s}, kNone});
-  LoopStep loop;
-  loop.cond = {Builder::kernel(1, {s, limit}, {p}, 1)};
-  loop.predicate = p;
-  loop.body = {Builder::kernel(0, {s, s}, {n}, 1)};
-  loop.carried = {{s, n}};
-  if (!swaps) // a view of the state forbids exchanging addresses
-    b.add({Slot::Kind::View, s, 0, 4, DType::F32, {}});
-  b.push({loop, kNone});
-  b.push({CopyStep{s, z}, kNone});
-  return b;
-}
-
 TEST(Executor, LoopsCarryByExchangeAndByCopy) {
   auto client = makeClient();
   for (bool swaps : {true, false})

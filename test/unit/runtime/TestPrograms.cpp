@@ -31,6 +31,24 @@ int less(void **b, const i64 *d, i64 begin, i64 end) {
 int fail(void **b, const i64 *d, i64 begin, i64 end) { return 1; }
 )";
 
+Builder doublingLoop(bool swaps) {
+  Builder b;
+  SlotId x = b.argument(DType::F32, {}), s = b.arena(DType::F32, {}), n = b.arena(DType::F32, {}),
+         p = b.arena(DType::I1, {}), limit = b.constant<float>(DType::F32, {}, {100}), z = b.result(DType::F32, {});
+  b.code(floatKernels, {"add", "less"});
+  b.push({CopyStep{x, s}, kNone});
+  LoopStep loop;
+  loop.cond = {Builder::kernel(1, {s, limit}, {p}, 1)};
+  loop.predicate = p;
+  loop.body = {Builder::kernel(0, {s, s}, {n}, 1)};
+  loop.carried = {{s, n}};
+  if (!swaps) // a view of the state forbids exchanging addresses
+    b.add({Slot::Kind::View, s, 0, 4, DType::F32, {}});
+  b.push({loop, kNone});
+  b.push({CopyStep{s, z}, kNone});
+  return b;
+}
+
 Constant compileC(const std::string &source) {
   static std::mutex mutex; // tests build programs on several threads
   std::lock_guard lock(mutex);

@@ -92,6 +92,9 @@ struct Builder {
 /// float kernels: add, twice (out = in * 2), less (out[0] = in[0] < in[1]), fail (returns 1).
 extern const char *const floatKernels;
 
+/// s = x; while (s < 100) s = s + s, of floatKernels; `swaps`: the state exchanges addresses with its next value.
+Builder doublingLoop(bool swaps);
+
 std::shared_ptr<Client> makeClient(uint32_t devices = 1, double timeoutSeconds = 20);
 
 template <typename T>

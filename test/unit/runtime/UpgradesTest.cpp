@@ -157,19 +157,7 @@ TEST(Upgrades, ProgramsThatRunChange) {
 }
 
 TEST(Upgrades, SmallLoopsChange) {
-  Builder b;
-  SlotId x = b.argument(DType::F32, {}), s = b.arena(DType::F32, {}), n = b.arena(DType::F32, {}), p = b.arena(DType::I1, {}),
-         limit = b.constant<float>(DType::F32, {}, {100}), z = b.result(DType::F32, {});
-  b.code("int add(void **b, const long *d, long i, long e) { *(float *)b[2] = *(float *)b[0] + *(float *)b[1]; return 0; }", {"add"});
-  b.code("int less(void **b, const long *d, long i, long e) { *(char *)b[2] = *(float *)b[0] < *(float *)b[1]; return 0; }", {"less"});
-  b.push({CopyStep{x, s}, kNone});
-  LoopStep loop;
-  loop.cond = {Builder::kernel(1, {s, limit}, {p}, 1)};
-  loop.predicate = p;
-  loop.body = {Builder::kernel(0, {s, s}, {n}, 1)};
-  loop.carried = {{s, n}};
-  b.push({loop, kNone});
-  b.push({CopyStep{s, z}, kNone});
+  Builder b = doublingLoop(/*swaps=*/true);
   b.program.upgrades = std::make_shared<KernelUpgrades>();
   auto client = makeClient();
   auto executable = client->load(std::make_shared<Program>(b.program));
