@@ -128,9 +128,8 @@ private:
   };
 
   LateKernel lateKernel(Compiled compiled, const runtime::ByteStore::Key &key) const {
-    std::string symbol = compiled.entry.symbol;
     compiled.entry.object.clear();
-    return {symbol, [compiled = std::move(compiled), key, target = options.target, store = options.store]() -> llvm::Expected<runtime::KernelEntry> {
+    return {[compiled = std::move(compiled), key, target = options.target, store = options.store]() -> llvm::Expected<runtime::KernelEntry> {
               std::string text = textOfKey(key);
               if (std::shared_ptr<const runtime::KernelEntry> known = KernelCache::ofProcess().find(text)) // finished for another program
                 return *known;

@@ -6,13 +6,11 @@
 #include "llvm/Support/Error.h"
 
 #include <functional>
-#include <string>
 
 namespace millrace::lowering {
 
 /// A kernel whose machine code was made quickly, without LLVM's optimizations.
 struct LateKernel {
-  std::string symbol;
   /// Makes the code that it should have, and keeps that for other programs as the compiler does. Owns all that it needs; for one thread.
   std::function<llvm::Expected<runtime::KernelEntry>()> finish;
 };

@@ -73,7 +73,7 @@ def test_same_bits_before_and_after(program):
     assert as_bytes(want) == as_bytes(first) == as_bytes(last)
 
 
-def test_quick_code_is_quick_code(program, tmp_path):
+def test_quick_code_is_quick_code(program):
     """Not the same machine code: what would be compared otherwise?"""
     sizes = []
     for flags in ((), ("--quick",)):
