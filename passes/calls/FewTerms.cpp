@@ -2,15 +2,21 @@
 //===- FewTerms.cpp - Products with constant matrices of zeros, mostly -----===//
 // Input:   %y = stablehlo.dot_general %w, %x, contracting_dims = [0] x [1]   // %w constant, two of 56 numbers of a column are not zero
 // Output:  %y = stablehlo.custom_call @millrace_few_terms(%x, %positions, %weights) {sizes = [1, 56, 896]}, its result in the order of
-//          %x, then a transposition if others than dimensions of size 1 move; one that followed is part of it
+//          %x, then a transposition if others than dimensions of size 1 move; one that followed is part of it, and so are those before
 // What resizing an image along one dimension comes to. A product of zero and what is not finite stays NaN: the runtime looks for it.
-// Leaves alone matrices with more than a quarter of other numbers in a column, small products, contractions of the last dimension (their
-// terms do not lie side by side), matrices that hold infinities or NaNs, and products whose algorithm rounds the factors.
+// A matrix that is too large for the folder, as those of large images are, is evaluated here, if it may hold zeros.
+// Leaves alone matrices with more than a quarter of other numbers in a column, small products, matrices that hold infinities or NaNs, and
+// products whose algorithm rounds the factors.
 //===----------------------------------------------------------------------===//
 #include "passes/calls/RuntimeCall.h"
 
+#include "dialects/stablehlo/eval/Evaluator.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -18,8 +24,9 @@ using namespace millrace::stablehlo;
 namespace millrace::calls {
 namespace {
 
-constexpr int64_t kLeastRow = 8, kMostTerms = 16, kZerosPerTerm = 4;
+constexpr int64_t kMostTerms = 64, kZerosPerTerm = 4;
 constexpr int64_t kManyProducts = 1 << 16;
+constexpr int64_t kMostEvaluated = 8 << 20; ///< elements of all operations that lead to a matrix: a tenth of a second
 
 struct Terms {
   SmallVector<int32_t> positions; ///< [count][columns]
@@ -28,19 +35,20 @@ struct Terms {
 };
 
 /// The numbers of each column of `matrix`, whose dimension `contracted` is summed up, that are not zero.
+template <typename Number>
 std::optional<Terms> fewTerms(DenseElementsAttr matrix, int64_t contracted) {
   auto type = cast<RankedTensorType>(matrix.getType());
   int64_t depth = type.getDimSize(contracted), columns = type.getDimSize(1 - contracted);
-  auto values = matrix.getValues<APFloat>();
+  auto values = matrix.getValues<Number>();
   SmallVector<SmallVector<int32_t>> places(columns);
-  auto at = [&](int64_t k, int64_t n) -> APFloat { return values[contracted == 0 ? k * columns + n : n * depth + k]; };
+  auto at = [&](int64_t k, int64_t n) -> Number { return values[contracted == 0 ? k * columns + n : n * depth + k]; };
   Terms terms;
   for (int64_t n = 0; n < columns; ++n) {
     for (int64_t k = 0; k < depth; ++k) {
-      APFloat value = at(k, n);
-      if (!value.isFinite())
+      Number value = at(k, n);
+      if (!std::isfinite(value))
         return std::nullopt;
-      if (!value.isZero())
+      if (value != 0)
         places[n].push_back(int32_t(k));
     }
     terms.count = std::max(terms.count, int64_t(places[n].size()));
@@ -49,14 +57,80 @@ std::optional<Terms> fewTerms(DenseElementsAttr matrix, int64_t contracted) {
   }
   if (terms.count == 0)
     return std::nullopt;
-  const auto &semantics = cast<FloatType>(type.getElementType()).getFloatSemantics();
   for (int64_t t = 0; t < terms.count; ++t)
     for (int64_t n = 0; n < columns; ++n) {
       bool isThere = t < int64_t(places[n].size());
       terms.positions.push_back(isThere ? places[n][t] : places[n].empty() ? 0 : places[n].back());
-      terms.weights.push_back(isThere ? at(places[n][t], n) : APFloat::getZero(semantics));
+      terms.weights.push_back(APFloat(isThere ? at(places[n][t], n) : Number(0)));
     }
   return terms;
+}
+
+/// The value of `matrix`, which operations on constants make, some of them larger than the folder wants; null if they are too many, or
+/// nothing among them makes zeros (tables of sines, say), so that looking at all numbers would be in vain.
+DenseElementsAttr evaluated(Value matrix) {
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  Operation *last = matrix.getDefiningOp();
+  if (!last || failed(getBackwardSlice(last, &slice, options)))
+    return nullptr;
+  bool makesZeros = false;
+  int64_t elements = 0;
+  for (Operation *op : slice) {
+    if (op->getBlock() != last->getBlock() || !isMemoryEffectFree(op) || !hasStaticShapes(op) || op->getNumResults() != 1 ||
+        !(isa<ConstantOp, IotaOp, BroadcastInDimOp, ReshapeOp, TransposeOp, ReduceOp, ConvertOp, SelectOp, CompareOp>(op) ||
+          op->hasTrait<OpTrait::Elementwise>()))
+      return nullptr;
+    makesZeros |= isa<SelectOp, MaxOp, ClampOp>(op) || (isa<ConvertOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isInteger(1));
+    int64_t largest = cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
+    for (Value operand : op->getOperands())
+      largest = std::max(largest, cast<RankedTensorType>(operand.getType()).getNumElements());
+    elements += isa<ConstantOp>(op) ? 0 : largest;
+    // What a body reads from outside is no operand.
+    bool isCapturing = false;
+    for (Region &region : op->getRegions())
+      region.walk([&](Operation *inner) { isCapturing |= llvm::any_of(inner->getOperands(), [&](Value v) { return !region.isAncestor(v.getParentRegion()); }); });
+    if (isCapturing)
+      return nullptr;
+  }
+  if (!makesZeros || elements > kMostEvaluated)
+    return nullptr;
+  DenseMap<Value, eval::Value> known;
+  for (Operation *op : slice) { // operands come before their users
+    SmallVector<eval::Value> operands;
+    for (Value operand : op->getOperands()) {
+      auto it = known.find(operand);
+      if (it == known.end())
+        return nullptr; // an argument
+      operands.push_back(it->second);
+    }
+    auto results = eval::evaluateOp(op, operands);
+    if (!results) {
+      llvm::consumeError(results.takeError());
+      return nullptr;
+    }
+    known.try_emplace(op->getResult(0), std::move((*results)[0]));
+  }
+  DenseElementsAttr value = known.find(matrix)->second.tensor().toAttr();
+  return value.getType() == matrix.getType() ? value : nullptr;
+}
+
+/// `value`, the operand of an operation that is erased, and what nobody else needs of what made it.
+void eraseUnused(Value value) {
+  SmallVector<Operation *> dead(1, value.getDefiningOp());
+  while (!dead.empty()) {
+    Operation *op = dead.pop_back_val();
+    if (!op || !isOpTriviallyDead(op))
+      continue;
+    SmallVector<Value> operands(op->getOperands());
+    op->erase();
+    llvm::SmallSetVector<Operation *, 4> makers;
+    for (Value operand : operands)
+      makers.insert(operand.getDefiningOp());
+    dead.append(makers.begin(), makers.end());
+  }
 }
 
 } // namespace
@@ -66,25 +140,45 @@ bool callFewTerms(DotGeneralOp op) {
   auto result = cast<RankedTensorType>(op.getType());
   if (!hasStaticShapes(op) || op.getAlgorithm() || !numbers.getLhsBatchingDimensions().empty() || numbers.getLhsContractingDimensions().size() != 1)
     return false;
+  auto isMadeOfConstants = [](Value value, DenseElementsAttr &matrix) {
+    if (matchPattern(value, m_Constant(&matrix)))
+      return true;
+    matrix = nullptr;
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.getRank() == 2 && (type.getElementType().isF32() || type.getElementType().isF64()) && (matrix = evaluated(value));
+  };
   DenseElementsAttr matrix;
-  bool isLeft = matchPattern(op.getLhs(), m_Constant(&matrix));
-  if (!isLeft && !matchPattern(op.getRhs(), m_Constant(&matrix)))
+  bool isLeft = isMadeOfConstants(op.getLhs(), matrix);
+  if (!isLeft && !isMadeOfConstants(op.getRhs(), matrix))
     return false;
-  Value x = isLeft ? op.getRhs() : op.getLhs();
-  auto type = cast<RankedTensorType>(x.getType());
+  Value x = isLeft ? op.getRhs() : op.getLhs(), w = isLeft ? op.getLhs() : op.getRhs();
   int64_t contracted = numbers.getLhsContractingDimensions()[0], dimension = numbers.getRhsContractingDimensions()[0];
   if (!isLeft)
     std::swap(contracted, dimension);
+  int64_t rank = cast<RankedTensorType>(x.getType()).getRank();
+  // Columns come first or last.
+  SmallVector<int64_t> order;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != dimension)
+      order.push_back(d);
+  order.insert(isLeft ? order.begin() : order.end(), dimension);
+  while (auto transpose = x.getDefiningOp<TransposeOp>()) {
+    for (int64_t &d : order)
+      d = transpose.getPermutation()[d];
+    dimension = transpose.getPermutation()[dimension];
+    x = transpose.getOperand();
+  }
+  auto type = cast<RankedTensorType>(x.getType());
   Type element = result.getElementType();
   if (!(element.isF32() || element.isF64()) || type.getElementType() != element || cast<RankedTensorType>(matrix.getType()).getRank() != 2 ||
       matrix.getElementType() != element)
     return false;
-  int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1 - contracted), rank = type.getRank(), row = 1;
+  int64_t columns = cast<RankedTensorType>(matrix.getType()).getDimSize(1 - contracted), row = 1;
   for (int64_t d = dimension + 1; d < rank; ++d)
     row *= type.getDimSize(d);
-  if (row < kLeastRow || type.getNumElements() * columns < kManyProducts)
+  if (type.getNumElements() * columns < kManyProducts)
     return false;
-  std::optional<Terms> terms = fewTerms(matrix, contracted);
+  std::optional<Terms> terms = element.isF32() ? fewTerms<float>(matrix, contracted) : fewTerms<double>(matrix, contracted);
   if (!terms)
     return false;
 
@@ -94,12 +188,6 @@ bool callFewTerms(DotGeneralOp op) {
   auto positions = RankedTensorType::get({terms->count, columns}, b.getI32Type()), weights = RankedTensorType::get({terms->count, columns}, element);
   Value operands[] = {x, ConstantOp::create(b, op.getLoc(), DenseElementsAttr::get(positions, ArrayRef<int32_t>(terms->positions))),
                       ConstantOp::create(b, op.getLoc(), DenseElementsAttr::get(weights, ArrayRef<APFloat>(terms->weights)))};
-  // Columns come first or last.
-  SmallVector<int64_t> order;
-  for (int64_t d = 0; d < rank; ++d)
-    if (d != dimension)
-      order.push_back(d);
-  order.insert(isLeft ? order.begin() : order.end(), dimension);
   Operation *last = op;
   if (op->hasOneUse())
     if (auto transpose = dyn_cast<TransposeOp>(*op->user_begin())) {
@@ -122,9 +210,13 @@ bool callFewTerms(DotGeneralOp op) {
   if (!isInOrder)
     made = TransposeOp::create(b, op.getLoc(), wanted, made, b.getDenseI64ArrayAttr(order));
   last->getResult(0).replaceAllUsesWith(made);
+  Value factor = isLeft ? op.getRhs() : op.getLhs();
   last->erase();
   if (last != op)
     op.erase();
+  eraseUnused(w);
+  if (factor != x)
+    eraseUnused(factor);
   return true;
 }
 

@@ -243,6 +243,32 @@ def test_few_terms(dtype, tmp_path):
     check(resized, *arguments, tmp_path=tmp_path, compare=close)
 
 
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_few_terms_of_short_rows(dtype, tmp_path):
+    """One to fifteen channels, or none, behind what is resized; 1 to 70 images side by side; many terms, tables that are evaluated, dots alone."""
+    shapes = [(3, 20, 45, c) for c in (1, 2, 3, 4, 15)] + [(2, 5, 37, 41), (70, 1, 50, 1), (1, 1, 300, 260)]
+    arguments = [RANDOM.standard_normal(shape).astype(dtype) for shape in shapes]
+
+    def resized(*xs):
+        made = []
+        for x in xs:
+            first = 1 if x.shape[1] == 20 else 2
+            for scale, more in ((.3, 0), (1, 7)):
+                size = tuple(int(s * scale) + more if d in (first, first + 1) else s for d, s in enumerate(x.shape))
+                made.append(jax.image.resize(x, size, "bilinear"))
+        return made
+
+    def close(got, want):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-4 if dtype == np.float32 else 1e-12)
+
+    check(resized, *arguments, tmp_path=tmp_path, compare=close)
+    spoiled = arguments[2].copy()  # every place of the four numbers that are loaded at once, a row of the last, shorter tile
+    for place, value in (((0, 1, 2, 0), np.nan), ((1, 5, 13, 1), np.inf), ((2, 19, 44, 2), -np.inf), ((2, 7, 0, 0), np.nan)):
+        spoiled[place] = value
+    check(lambda x: (jax.image.resize(x, (3, 20, 20, 3), "bilinear"), jax.image.resize(x, (3, 30, 91, 3), "bilinear")), spoiled, tmp_path=tmp_path,
+          compare=close)
+
+
 def test_lines_do_not_touch_each_other(tmp_path):
     """A NaN or a huge number in one real line leaves the others as they are."""
     x = RANDOM.standard_normal((16, 64)).astype(np.float32)

@@ -301,18 +301,57 @@ func.func @few_terms_rounded(%x: tensor<100x8x64xf32>) -> tensor<100x64x3xf32> {
 
 // -----
 
-// Columns come first, and somebody else wants them there; terms along the last dimension and dense matrices stay.
+// Columns come first, and somebody else wants them there; dense matrices stay.
 // CHECK-LABEL: func.func @few_terms_left
 // CHECK: stablehlo.custom_call @millrace_few_terms({{.*}}) -> tensor<100x3x64xf32>
 // CHECK: stablehlo.transpose %{{.*}}, dims = [1, 0, 2] : (tensor<100x3x64xf32>) -> tensor<3x100x64xf32>
 // CHECK: stablehlo.dot_general
-// CHECK: stablehlo.dot_general
 // CHECK-NOT: millrace_few_terms
-func.func @few_terms_left(%x: tensor<100x8x64xf32>, %y: tensor<800x64x8xf32>) -> (tensor<3x100x64xf32>, tensor<800x64x3xf32>, tensor<100x64x3xf32>) {
+func.func @few_terms_left(%x: tensor<100x8x64xf32>) -> (tensor<3x100x64xf32>, tensor<100x64x3xf32>) {
   %w = stablehlo.constant dense<[[2.0, 3.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 6.0]]> : tensor<8x3xf32>
   %v = stablehlo.constant dense<1.5> : tensor<8x3xf32>
   %0 = stablehlo.dot_general %w, %x, contracting_dims = [0] x [1] : (tensor<8x3xf32>, tensor<100x8x64xf32>) -> tensor<3x100x64xf32>
-  %1 = stablehlo.dot_general %y, %w, contracting_dims = [2] x [0] : (tensor<800x64x8xf32>, tensor<8x3xf32>) -> tensor<800x64x3xf32>
-  %2 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<100x8x64xf32>, tensor<8x3xf32>) -> tensor<100x64x3xf32>
-  return %0, %1, %2 : tensor<3x100x64xf32>, tensor<800x64x3xf32>, tensor<100x64x3xf32>
+  %1 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<100x8x64xf32>, tensor<8x3xf32>) -> tensor<100x64x3xf32>
+  return %0, %1 : tensor<3x100x64xf32>, tensor<100x64x3xf32>
+}
+
+// -----
+
+// Two dimensions, one after the other, as JAX resizes images: the second product reads what the first one made in its order.
+// CHECK-LABEL: func.func @few_terms_twice
+// CHECK: %[[Y:.*]] = stablehlo.custom_call @millrace_few_terms(%arg0, {{.*}}) {mhlo.backend_config = {sizes = array<i64: 3200, 8, 3>}} : {{.*}} -> tensor<400x8x3x3xf32>
+// CHECK-NOT: stablehlo.transpose
+// CHECK: %[[Z:.*]] = stablehlo.custom_call @millrace_few_terms(%[[Y]], {{.*}}) {mhlo.backend_config = {sizes = array<i64: 400, 8, 9>}} : {{.*}} -> tensor<400x3x3x3xf32>
+// CHECK-NEXT: return %[[Z]]
+func.func @few_terms_twice(%x: tensor<400x8x8x3xf32>) -> tensor<400x3x3x3xf32> {
+  %w = stablehlo.constant dense<[[2.0, 3.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 6.0]]> : tensor<8x3xf32>
+  %0 = stablehlo.dot_general %w, %x, contracting_dims = [0] x [2] : (tensor<8x3xf32>, tensor<400x8x8x3xf32>) -> tensor<3x400x8x3xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [2] x [0] : (tensor<3x400x8x3xf32>, tensor<8x3xf32>) -> tensor<3x400x3x3xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 3, 0, 2] : (tensor<3x400x3x3xf32>) -> tensor<400x3x3x3xf32>
+  return %2 : tensor<400x3x3x3xf32>
+}
+
+// -----
+
+// A matrix too large for the folder, whose zeros a maximum makes, along the last dimension. One of sines, or of an argument, stays.
+// CHECK-LABEL: func.func @few_terms_evaluated
+// CHECK-NOT: stablehlo.abs
+// CHECK: stablehlo.custom_call @millrace_few_terms(%arg0, {{.*}}) {mhlo.backend_config = {sizes = array<i64: 5, 400, 1>}} : (tensor<5x400xf32>, tensor<1x200xi32>, tensor<1x200xf32>) -> tensor<5x200xf32>
+// CHECK: stablehlo.dot_general
+// CHECK: stablehlo.dot_general
+func.func @few_terms_evaluated(%x: tensor<5x400xf32>, %m: tensor<400x200xf32>) -> (tensor<5x200xf32>, tensor<5x200xf32>, tensor<5x200xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<400x200xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<400x200xf32>
+  %row = stablehlo.iota dim = 0 : tensor<400x200xf32>
+  %column = stablehlo.iota dim = 1 : tensor<400x200xf32>
+  %0 = stablehlo.subtract %row, %column : tensor<400x200xf32>
+  %1 = stablehlo.abs %0 : tensor<400x200xf32>
+  %2 = stablehlo.subtract %one, %1 : tensor<400x200xf32>
+  %3 = stablehlo.maximum %2, %zero : tensor<400x200xf32>
+  %4 = stablehlo.dot_general %x, %3, contracting_dims = [1] x [0] : (tensor<5x400xf32>, tensor<400x200xf32>) -> tensor<5x200xf32>
+  %5 = stablehlo.sine %row : tensor<400x200xf32>
+  %6 = stablehlo.dot_general %x, %5, contracting_dims = [1] x [0] : (tensor<5x400xf32>, tensor<400x200xf32>) -> tensor<5x200xf32>
+  %7 = stablehlo.maximum %m, %zero : tensor<400x200xf32>
+  %8 = stablehlo.dot_general %x, %7, contracting_dims = [1] x [0] : (tensor<5x400xf32>, tensor<400x200xf32>) -> tensor<5x200xf32>
+  return %4, %6, %8 : tensor<5x200xf32>, tensor<5x200xf32>, tensor<5x200xf32>
 }
