@@ -3,6 +3,7 @@
 #include "passes/simplify/SimplifyPatterns.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "passes/simplify/Builders.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -150,6 +151,63 @@ struct ProductWithoutSums : OpRewritePattern<DotGeneralOp> {
     if (transpose)
       rewriter.eraseOp(op);
     return success();
+  }
+};
+
+/// The one number that `value` repeats, as a tensor of rank 0; null if it is not made so.
+Value repeatedNumber(OpBuilder &b, Value value) {
+  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
+    return cast<ShapedType>(broadcast.getOperand().getType()).getRank() == 0 ? broadcast.getOperand() : Value();
+  SplatElementsAttr number;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !matchPattern(value, m_Constant(&number)))
+    return {};
+  return ConstantOp::create(b, value.getLoc(), number.resizeSplat(RankedTensorType::get({}, type.getElementType())));
+}
+
+/// Input:  dot_general(a, b), where a repeats one number   // ones: the gradient of a loss that adds up everything
+/// Output: broadcast_in_dim(sum of multiply(a's number, b) along the contracted dimensions); a and b change places where b repeats one
+/// Sums of bf16 and f16 are made in f32, as a product makes them.
+/// Leaves alone products that contract nothing, algorithms, run-time shapes, results whose dimensions would come in another order.
+struct DotOfOneNumber : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
+    DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+    auto type = dyn_cast<RankedTensorType>(op.getType()), lhs = dyn_cast<RankedTensorType>(op.getLhs().getType()), rhs = dyn_cast<RankedTensorType>(op.getRhs().getType());
+    if (numbers.getLhsContractingDimensions().empty() || op.getAlgorithm() || !type || !lhs || !rhs || !type.hasStaticShape() || !lhs.hasStaticShape() || !rhs.hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "no sums, an algorithm, or dynamic");
+    Type element = type.getElementType(), factors = lhs.getElementType(), sums = element.isBF16() || element.isF16() ? rewriter.getF32Type() : element;
+    bool isFloat = (sums.isF32() || sums.isF64()) && (factors == sums || factors.isBF16() || factors.isF16());
+    bool isInteger = isa<IntegerType>(sums) && isa<IntegerType>(factors) && factors.getIntOrFloatBitWidth() > 1 && factors.getIntOrFloatBitWidth() <= sums.getIntOrFloatBitWidth();
+    if (!(isFloat || isInteger) || rhs.getElementType() != factors || type.getEncoding() || lhs.getEncoding() || rhs.getEncoding())
+      return rewriter.notifyMatchFailure(op, "types that neither factors nor sums are made of here");
+    int64_t batches = numbers.getLhsBatchingDimensions().size(), lhsKept = lhs.getRank() - batches - numbers.getLhsContractingDimensions().size();
+    for (bool isLeft : {true, false}) {
+      Value other = isLeft ? op.getRhs() : op.getLhs();
+      ArrayRef<int64_t> batch = isLeft ? numbers.getRhsBatchingDimensions() : numbers.getLhsBatchingDimensions();
+      ArrayRef<int64_t> contract = isLeft ? numbers.getRhsContractingDimensions() : numbers.getLhsContractingDimensions();
+      // Where the dimensions that `other` keeps stand in the result: a broadcast does not change their order.
+      SmallVector<int64_t> dims;
+      int64_t next = isLeft ? batches + lhsKept : batches;
+      for (int64_t dim = 0, rank = cast<RankedTensorType>(other.getType()).getRank(); dim != rank; ++dim)
+        if (const auto *place = llvm::find(batch, dim); place != batch.end())
+          dims.push_back(place - batch.begin());
+        else if (!llvm::is_contained(contract, dim))
+          dims.push_back(next++);
+      if (!llvm::is_sorted(dims))
+        continue;
+      Value number = repeatedNumber(rewriter, isLeft ? op.getLhs() : op.getRhs());
+      if (!number)
+        continue;
+      Location loc = op.getLoc();
+      Value terms = convertTo(rewriter, loc, other, sums);
+      if (!matchPattern(number, m_OneFloat()) && !matchPattern(number, m_One()))
+        terms = MulOp::create(rewriter, loc, terms, BroadcastInDimOp::create(rewriter, loc, terms.getType(), convertTo(rewriter, loc, number, sums), ArrayRef<int64_t>()));
+      Value sum = convertTo(rewriter, loc, reduceSum(rewriter, loc, terms, contract), element);
+      rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, type, sum, dims);
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no operand that repeats one number, or the result would be transposed");
   }
 };
 
@@ -353,7 +411,7 @@ struct ElementwiseOfReshapedProduct : RewritePattern {
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfRepeated, DotOfTranspose, ElementwiseOfReshapedProduct, ProductWithoutSums,
+  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfOneNumber, DotOfRepeated, DotOfTranspose, ElementwiseOfReshapedProduct, ProductWithoutSums,
                ReduceOfTranspose, TransposeOfDot>(patterns.getContext());
 }
 
