@@ -331,6 +331,10 @@ private:
         // Times one number.
         isKept = isOneNumber(op->getOperand(1)) || (isa<MulOp>(op) && isOneNumber(op->getOperand(0)));
         next = isOneNumber(op->getOperand(1)) ? 0 : 1;
+      } else if (auto convert = dyn_cast<ConvertOp>(op)) {
+        // Numbers of bf16 or f16 as f32: packing reads half of the bytes.
+        Type from = cast<RankedTensorType>(convert.getOperand().getType()).getElementType();
+        isKept = (from.isBF16() || from.isF16()) && cast<RankedTensorType>(convert.getType()).getElementType().isF32();
       } else {
         isKept = false;
       }

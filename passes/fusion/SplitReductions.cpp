@@ -9,6 +9,9 @@
 //          the parts begin depends on the shape alone. What lies in memory already, or is computed from that element by element, is cut
 //          evenly, by a reshape; of 1000003 numbers, which nothing divides, the last 3 are added to the start: %s = reduce(%p init: %rest).
 //          The same for the inner product of two large vectors, whose products are added up so.
+//          Products of long and narrow matrices, as weights' gradients and Gram matrices are, in 4 to 16 parts of the sum:
+//          %p = dot_general(%x, %g, batching_dims = [0] x [0], contracting_dims = [1] x [1]) : (tensor<16x512x128xf32>, tensor<16x512x10xf32>)
+//          %s = reduce(%p init: %zero) applies add across dimensions = [0] : tensor<16x128x10xf32> -> tensor<128x10xf32>
 //          The same for sums down a few columns over rows of several dimensions, which a thread should read from one end to the other.
 // Leaves alone small operands, combiners without a neutral number, sums of narrow floats (the parts would be rounded), other results of
 // several numbers, which threads can share, and shapes that have no dimensions to cut at.
@@ -322,14 +325,121 @@ ReduceOp asSum(DotGeneralOp dot) {
   return reduce;
 }
 
+/// The dimensions that are added up stand together in order, before all others or behind them: where they begin; -1 where they do not.
+int64_t placeOfSum(RankedTensorType type, ArrayRef<int64_t> dims) {
+  int64_t first = dims.empty() ? -1 : dims.front();
+  for (auto [index, dim] : llvm::enumerate(dims))
+    if (dim != first + int64_t(index))
+      return -1;
+  return first == 0 || first + int64_t(dims.size()) == type.getRank() ? first : -1;
+}
+
+/// How many parts of `length` terms each; 0 if sums of `terms` terms are not to be cut.
+int64_t partsOfProduct(int64_t terms, int64_t rows, int64_t columns, bool mustBeEven) {
+  constexpr int64_t kShortest = 512, kFewest = 4, kMost = 16, kFewestProducts = 1 << 20, kMostResults = 1 << 15;
+  int64_t most = std::min(kMost, terms / kShortest);
+  // What the parts write and their sum reads is little beside the factors.
+  most = std::min(most, terms * (rows + columns) / (8 * rows * columns));
+  if (most < kFewest || rows * columns > kMostResults || terms * rows * columns < kFewestProducts)
+    return 0;
+  for (int64_t parts = most / 2 * 2; parts >= kFewest; parts -= 2)
+    if (terms % parts == 0)
+      return parts;
+  return mustBeEven ? 0 : most / 2 * 2;
+}
+
+/// A product of matrices that are much longer, along the sum, than they are wide: threads share the sum, whose few results they could not.
+bool splitProduct(DotGeneralOp dot, Reshaped &known) {
+  auto result = cast<RankedTensorType>(dot.getType());
+  Type element = result.getElementType();
+  DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  if (dot.getAlgorithm() || !(element.isF32() || element.isF64()) || !result.hasStaticShape() || result.getRank() == 0 ||
+      !numbers.getLhsBatchingDimensions().empty() || numbers.getLhsContractingDimensions().empty())
+    return false;
+  struct Factor {
+    Value value;
+    RankedTensorType type;
+    int64_t place, others;
+  };
+  int64_t terms = 1;
+  auto factorOf = [&](Value value, ArrayRef<int64_t> dims) {
+    auto type = cast<RankedTensorType>(value.getType());
+    terms = 1;
+    for (int64_t dim : dims)
+      terms *= type.getDimSize(dim);
+    return Factor{value, type, placeOfSum(type, dims), terms > 0 ? type.getNumElements() / terms : 0};
+  };
+  auto isPlain = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.hasStaticShape() && type.getElementType() == element;
+  };
+  if (!isPlain(dot.getLhs()) || !isPlain(dot.getRhs()))
+    return false;
+  Factor factors[] = {factorOf(dot.getLhs(), numbers.getLhsContractingDimensions()), factorOf(dot.getRhs(), numbers.getRhsContractingDimensions())};
+  int64_t dims = numbers.getLhsContractingDimensions().size();
+  bool mustBeEven = false;
+  for (const Factor &factor : factors) {
+    unsigned budget = kFewOperations;
+    if (factor.place < 0 || factor.others == 0 || !canReshape(factor.value, budget))
+      return false;
+    mustBeEven |= factor.place != 0 || dims != 1 || !isInMemory(factor.value);
+  }
+  int64_t parts = partsOfProduct(terms, factors[0].others, factors[1].others, mustBeEven);
+  if (parts == 0)
+    return false;
+  OpBuilder b(dot);
+  Location loc = dot.getLoc();
+  int64_t length = terms / parts, rest = terms % parts;
+  SmallVector<Value> cut, ends;
+  for (Factor &factor : factors) {
+    SmallVector<int64_t> shape{factor.type.getShape()};
+    shape.erase(shape.begin() + factor.place, shape.begin() + factor.place + dims);
+    shape.insert(shape.begin() + factor.place, {parts, length});
+    cut.push_back(reshape(b, factor.value, shape, known));
+    if (!rest)
+      continue;
+    SmallVector<int64_t> low(factor.type.getRank(), 0), high(factor.type.getShape()), step(factor.type.getRank(), 1);
+    low[0] = terms - rest;
+    SmallVector<int64_t> ofRest{factor.type.getShape()};
+    ofRest[0] = rest;
+    ends.push_back(SliceOp::create(b, loc, factor.type.clone(ofRest), factor.value, b.getDenseI64ArrayAttr(low), b.getDenseI64ArrayAttr(high),
+                                   b.getDenseI64ArrayAttr(step)));
+  }
+  auto cutNumbers = DotDimensionNumbersAttr::get(b.getContext(), {factors[0].place}, {factors[1].place}, {factors[0].place + 1}, {factors[1].place + 1});
+  SmallVector<int64_t> shape{parts};
+  llvm::append_range(shape, result.getShape());
+  Value products = DotGeneralOp::create(b, loc, result.clone(shape), cut[0], cut[1], cutNumbers, dot.getPrecisionConfigAttr(), DotAlgorithmAttr());
+  Value zero = ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({}, element), ArrayRef<Attribute>{b.getZeroAttr(element)}));
+  auto reduce = ReduceOp::create(b, loc, TypeRange{result}, ValueRange{products}, ValueRange{zero}, b.getDenseI64ArrayAttr({0}));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    auto number = RankedTensorType::get({}, element);
+    Block *body = b.createBlock(&reduce.getBody(), {}, {number, number}, {loc, loc});
+    ReturnOp::create(b, loc, AddOp::create(b, loc, body->getArgument(0), body->getArgument(1))->getResults());
+  }
+  Value sum = reduce.getResult(0);
+  if (rest) {
+    Value last = DotGeneralOp::create(b, loc, result, ends[0], ends[1], numbers, dot.getPrecisionConfigAttr(), DotAlgorithmAttr());
+    sum = AddOp::create(b, loc, sum, last);
+  }
+  dot.getResult().replaceAllUsesWith(sum);
+  dot.erase();
+  for (Factor &factor : factors)
+    eraseUnused(factor.value);
+  return true;
+}
+
 } // namespace
 
 void splitReductions(Block &block) {
   Reshaped known;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto reduce = dyn_cast<ReduceOp>(op);
-    if (auto dot = dyn_cast<DotGeneralOp>(op))
+    if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+      if (splitProduct(dot, known))
+        continue;
       reduce = asSum(dot);
+    }
     if (reduce)
       split(reduce, known);
   }

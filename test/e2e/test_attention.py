@@ -126,6 +126,46 @@ def test_added_mask(low, key, tmp_path):
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+def narrow(function, wide_weights):
+    """Of bf16: scores of f32, as jax.nn.dot_product_attention has them, and weights of bf16 or f32."""
+    def of(q, k, v):
+        import jax.numpy as jnp
+        from jax import lax
+        x = jnp.einsum("bhqd,bhkd->bhqk", q, k, preferred_element_type=np.float32) * np.float32(0.3)
+        if function == "causal":
+            row, column = (lax.broadcasted_iota(np.int32, x.shape[2:], d) for d in (0, 1))
+            x = jnp.where(row >= column, x, np.float32(-1e30))
+        weights = softmax(x)
+        return jnp.einsum("bhqk,bhkd->bhqd", weights, v.astype(np.float32)) if wide_weights else \
+            jnp.einsum("bhqk,bhkd->bhqd", weights.astype(v.dtype), v, preferred_element_type=np.float32)
+    return of
+
+
+@pytest.mark.parametrize("wide_weights", [True, False])
+@pytest.mark.parametrize("function", ["plain", "causal"])
+@pytest.mark.parametrize("shapes", [heads(3, 50, 37, 16, 19), heads(1, 300, 300, 33, 24), heads(2, 270, 290, 64, 64), heads(2, 17, 17, 40, 72)])
+def test_bf16(shapes, function, wide_weights, tmp_path):
+    """The matrix unit's sums are as exact as the vectors': weights of f32 are not rounded. Narrow weights are, one in 2^9."""
+    import jax.numpy as jnp
+    inputs = [np.asarray(jnp.asarray(each, jnp.bfloat16)) for each in normal(shapes)]
+    got, want = run(narrow(function, wide_weights), inputs, tmp_path)
+    bound = 2e-6 if wide_weights else 2.0**-9
+    np.testing.assert_allclose(got, want, rtol=bound, atol=bound * np.abs(want).max())
+
+
+@pytest.mark.parametrize("function", ["plain", "causal"])
+@pytest.mark.parametrize("wide_weights", [True, False])
+@pytest.mark.parametrize("number", [np.inf, np.nan, 1e30])
+def test_bf16_values_beyond_numbers(number, wide_weights, function, tmp_path):
+    """An infinite value is infinite in every row that sees it: no part of a weight is 0 there."""
+    import jax.numpy as jnp
+    inputs = [np.array(jnp.asarray(each, jnp.bfloat16)) for each in normal(heads(1, 270, 270, 32, 8))]
+    inputs[0][0, 0, 5] = 0  # equal weights, some of which are powers of two
+    inputs[2][0, 0, 3, 3] = number
+    got, want = run(narrow(function, wide_weights), inputs, tmp_path)
+    np.testing.assert_allclose(got, want, rtol=2e-2, atol=1e-2)
+
+
 def gradients(function):
     """Of queries, keys and values, for a gradient of the result."""
     def backward(g, *inputs):

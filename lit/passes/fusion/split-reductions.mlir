@@ -192,3 +192,38 @@ func.func @inner_product_of_run_time_size(%a: tensor<?x3xf32>, %b: tensor<?x3xf3
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [0, 1] x [0, 1] : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// The gradient of narrow weights: sixteen parts of the sum, of which each has all results.
+// CHECK-LABEL: func.func @weight_gradient
+// CHECK-DAG: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<8192x128xf32>) -> tensor<16x512x128xf32>
+// CHECK-DAG: %[[G:.*]] = stablehlo.reshape %arg1 : (tensor<8192x10xf32>) -> tensor<16x512x10xf32>
+// CHECK: %[[PARTS:.*]] = call @{{.*}}(%[[X]], %[[G]]) : (tensor<16x512x128xf32>, tensor<16x512x10xf32>) -> tensor<16x128x10xf32>
+// CHECK: call @{{.*}}(%[[PARTS]]) : (tensor<16x128x10xf32>) -> tensor<128x10xf32>
+func.func @weight_gradient(%x: tensor<8192x128xf32>, %g: tensor<8192x10xf32>) -> tensor<128x10xf32> {
+  %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<8192x128xf32>, tensor<8192x10xf32>) -> tensor<128x10xf32>
+  return %0 : tensor<128x10xf32>
+}
+
+// -----
+
+// What no number divides: the rest of the sum is a product of its own.
+// CHECK-LABEL: func.func @odd_length
+// CHECK-DAG: (tensor<16x3126x17xf32>, tensor<16x3126x5xf32>) -> tensor<16x17x5xf32>
+// CHECK-DAG: tensor<5x17xf32>
+func.func @odd_length(%x: tensor<50021x17xf32>, %g: tensor<50021x5xf32>) -> tensor<17x5xf32> {
+  %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<50021x17xf32>, tensor<50021x5xf32>) -> tensor<17x5xf32>
+  return %0 : tensor<17x5xf32>
+}
+
+// -----
+
+// Wide enough for threads to share the results.
+// CHECK-LABEL: func.func @wide
+// CHECK: %[[R:.*]] = call @{{.*}}(%arg0, %arg1) : (tensor<1024x512xf32>, tensor<1024x512xf32>) -> tensor<512x512xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @wide(%x: tensor<1024x512xf32>, %g: tensor<1024x512xf32>) -> tensor<512x512xf32> {
+  %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<1024x512xf32>, tensor<1024x512xf32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}

@@ -7,11 +7,12 @@
 //            one sweep along each row per reduction, and one that leaves the weights where the scores were;
 //            the products with the values, in pieces of n, and the result's consumers.
 //          All reductions see whole rows, so that every element is what separate kernels compute; nothing is rescaled. Weights that are
-//          subnormal numbers count as zeros in the products, those of f16 excepted.
+//          subnormal numbers count as zeros in the products, those of f16 excepted. Products of bf16 are the matrix unit's (AttentionUnit.cpp).
 // Indices that only q has (heads that share keys) count as rows.
 // Leaves alone: everything else.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/Attention.h"
+#include "lowering/cpu/emitters/MatrixUnit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -392,8 +393,21 @@ void AttentionEmitter::takeScratch() {
     rows.memory = scratch.take(type, rowsInMemory * rows.stride);
     return rows;
   };
+  Type narrow = BFloat16Type::get(type.getContext());
+  // Whole cache lines, an odd number of them.
+  auto narrowRowsOf = [&](int64_t width) {
+    Matrix rows;
+    rows.stride = (llvm::divideCeil(width, kUnitDepth) | 1) * kUnitDepth;
+    rows.memory = scratch.take(narrow, llvm::alignTo(tileRows, kUnitRows) * rows.stride);
+    return rows;
+  };
   for (Source &source : sources) {
     int64_t depth = model.atomSizes[source.k];
+    if (source.inUnit) {
+      source.packedKeys = scratch.take(narrow, llvm::alignTo(length, kUnitColumns) * llvm::alignTo(depth, kUnitDepth));
+      source.queryRows = narrowRowsOf(depth);
+      continue;
+    }
     source.packedKeys = scratch.take(type, llvm::alignTo(length, scoreWidth) * depth + lanes * scoreWidth);
     source.queryRows = rowsOf(llvm::alignTo(depth, lanes));
   }
@@ -407,11 +421,19 @@ void AttentionEmitter::takeScratch() {
     int64_t width = product.tile.vectors * lanes, columns = llvm::alignTo(model.atomSizes[product.d], width);
     if (product.isSumOfRows)
       product.valueRows = rowsOf(columns);
-    else
+    else if (product.inUnit) {
+      int64_t padded = llvm::alignTo(length, kUnitDepth);
+      product.narrowWeights = narrowRowsOf(product.parts * padded);
+      product.packedValues = scratch.take(narrow, columns * padded);
+      if (product.parts > 1)
+        product.wideValues = scratch.take(type, columns * length + lanes * width);
+    } else
       product.packedValues = scratch.take(type, columns * length + lanes * width);
     product.sums.stride = columns;
     product.sums.memory = scratch.take(type, (product.isSumOfRows ? length + product.tile.rows : rowsInMemory) * columns);
   }
+  if (usesUnit())
+    unitFormat = scratch.take(IntegerType::get(type.getContext(), 8), matrix::kRowBytes);
   scratchBytes = scratch.bytes();
 }
 
@@ -420,6 +442,8 @@ bool AttentionEmitter::emit() {
   takeScratch();
   int64_t rows = model.product(rowAtoms), length = model.atomSizes[n];
   PointEvaluator at(model, shell, lanes);
+  if (unitFormat)
+    matrix::configure(at, unitFormat);
   scf::ForOp units = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(units);
   at.bindTask();
@@ -438,13 +462,14 @@ bool AttentionEmitter::emit() {
   }
   bindLinear(at, unit, batchOrder);
   for (const Source &source : sources)
-    packColumns(at, source.sum, source.keys, n, source.k, source.packedKeys, scoreTile.vectors);
-  for (const Product &product : products) {
+    if (source.inUnit)
+      packPairs(at, *narrowOf(source.keys), n, source.k, source.packedKeys);
+    else
+      packColumns(at, source.sum, source.keys, n, source.k, source.packedKeys, scoreTile.vectors);
+  for (const Product &product : products)
     if (product.isSumOfRows)
       clear(at, product.sums, (length + product.tile.rows) * product.sums.stride);
-    else
-      packColumns(at, product.sum, product.values, product.d, n, product.packedValues, product.tile.vectors);
-  }
+  packValues(at);
   Value areNumbers = mask ? areUnitsOrdinary(at) : Value();
   scf::ForOp tiles = openLoop(at, rowBegin, rowEnd, tileRows);
   at.enterLoop(tiles);
@@ -454,7 +479,10 @@ bool AttentionEmitter::emit() {
     here = least(here, arith::SubIOp::create(b, at.loc(), rowEnd, first));
   }
   for (const Source &source : sources)
-    packRows(at, first, here, source.sum, source.query, source.k, source.queryRows);
+    if (source.inUnit)
+      packNarrowRows(at, first, here, *narrowOf(source.query), source.k, source.queryRows);
+    else
+      packRows(at, first, here, source.sum, source.query, source.k, source.queryRows);
   for (const Product &product : products)
     if (product.isSumOfRows)
       packRows(at, first, here, product.sum, product.values, product.d, product.valueRows);
@@ -467,6 +495,8 @@ bool AttentionEmitter::emit() {
   for (const Product &product : products)
     if (product.isSumOfRows)
       finish(at, product, at.constant(length), [&](PointEvaluator &row, Value index) { row.bindIndex(n, index); });
+  if (unitFormat)
+    matrix::release(shell);
   return !at.broken();
 }
 

@@ -12,6 +12,9 @@ namespace millrace::lowering::attention {
 /// Vectors of a row at a time: sums do not wait for each other.
 constexpr int64_t kStrip = 2;
 
+/// Rows and columns of a tile in the matrix unit, and terms of its sums that one instruction adds: pairs of bf16 in a row of a register.
+constexpr int64_t kUnitRows = 32, kUnitColumns = 32, kUnitDepth = 32;
+
 /// Rows and vectors of columns whose sums are in registers.
 struct RegisterTile {
   int64_t rows = 1, vectors = 1;
@@ -38,6 +41,7 @@ struct Source {
   SumOfProducts sum;
   Factor query, keys;
   int k = -1; ///< summed up
+  bool inUnit = false; ///< bf16, in the matrix unit: keys and queries are packed as it reads them
   mlir::Value packedKeys;
   Matrix queryRows; ///< of a tile
 };
@@ -48,6 +52,8 @@ struct Product {
   Factor weights, values;
   int d = -1;          ///< the values' own index
   bool isSumOfRows = false; ///< summed over the rows: grows with each tile; else over the keys
+  bool inUnit = false;      ///< bf16 values, in the matrix unit, which reads `narrowWeights`
+  int64_t parts = 1;        ///< inUnit: of a weight, three of bf16 where it is f32, whose sum it is
   mlir::SmallVector<const Output *> outputs;
   RegisterTile tile;
   int64_t piece = 1;
@@ -55,6 +61,9 @@ struct Product {
   mlir::Value packedValues; ///< along the keys
   Matrix valueRows;         ///< isSumOfRows: of a tile
   Matrix sums;              ///< of a tile, or isSumOfRows: of all keys
+  Matrix narrowWeights;     ///< inUnit: of a tile, parts side by side
+  mlir::Value wideValues;   ///< parts > 1: along the keys, for values that are no ordinary numbers; 0 times infinity is not 0
+  RegisterTile wideTile;    ///< and how these are multiplied
 };
 
 inline bool haveSameWeights(const Product &a, const Product &b) {
@@ -97,6 +106,15 @@ private:
   RegisterTile chooseTile(int64_t rows, int64_t columns) const;
   void chooseSlots();
   void chooseBlocks();
+  // AttentionUnit.cpp
+  const Operand *narrowOf(const Factor &factor) const;
+  void chooseUnit();
+  bool usesUnit() const;
+  void packPairs(PointEvaluator &unit, const Operand &operand, int column, int depth, mlir::Value memory);
+  void packNarrowRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows, const Operand &operand, int atom, const Matrix &to);
+  void narrowWeights(PointEvaluator &tile, mlir::Value rows, const Product &product);
+  void multiplyInUnit(PointEvaluator &tile, mlir::Value rows, const Matrix &a, int64_t parts, mlir::Value panels, mlir::Value columnsEnd,
+                      mlir::Value depthEnd, int64_t depth, const Matrix &c);
   mlir::SmallVector<mlir::Value> liveAfter(int level) const;
   void matchMask();
   bool areScores(const Operand &operand) const;
@@ -120,7 +138,9 @@ private:
   void multiply(PointEvaluator &at, const RegisterTile &tile, const Matrix &a, mlir::Value aBase, const Matrix &panel, mlir::Value panelBase,
                 mlir::Value kBegin, mlir::Value kEnd, const Matrix &c, mlir::Value cBase, bool isSumming);
   void multiplyTile(PointEvaluator &tile, mlir::Value rows, const Source &source, const Matrix &to);
+  void packValues(PointEvaluator &unit);
   void multiplyValues(PointEvaluator &tile, mlir::Value rows, const Product &product);
+  void multiplyWideValues(PointEvaluator &tile, mlir::Value rows, const Product &product);
   void multiplyRows(PointEvaluator &tile, mlir::Value rows, const Product &product);
   mlir::Value sweepRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
   void atMaskedPoints(PointEvaluator &row, llvm::function_ref<void(PointEvaluator &)> check);
@@ -162,6 +182,8 @@ private:
   mlir::Value keysEnd;   ///< the keys of the current tile are [0, keysEnd): all, or a multiple of `keyStep`
   int64_t keyStep = 1;
   mlir::Value maskedIsZero; ///< i1: so far, keys from keysEnd on change nothing in the current row
+  mlir::Value areParts;   ///< i1: values are ordinary numbers, so that weights can be multiplied in parts; null where none are
+  mlir::Value unitFormat; ///< of the matrix unit, if it is used
   int64_t scratchBytes = 0;
 };
 

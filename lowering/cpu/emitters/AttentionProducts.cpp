@@ -71,9 +71,18 @@ void AttentionEmitter::chooseBlocks() {
   int64_t most = std::clamp<int64_t>(left / (length * bytes * slots.size()), 12, 96);
   int64_t tiles = llvm::divideCeil(groupRows, most);
   tileRows = llvm::divideCeil(groupRows, tiles);
+  chooseUnit();
+  if (usesUnit())
+    tileRows = llvm::alignTo(tileRows, kUnitRows);
   scoreTile = chooseTile(tileRows, length);
+  if (usesUnit()) // all that depends on its columns counts keys in steps of both
+    scoreTile = {int64_t(llvm::divideCeil(tileRows, llvm::divideCeil(tileRows, 12))), kUnitColumns / lanes};
   for (Product &product : products) {
     product.tile = chooseTile(product.isSumOfRows ? length : tileRows, model.atomSizes[product.d]);
+    if (product.inUnit) {
+      product.tile = {kUnitRows, kUnitColumns / lanes};
+      product.wideTile = {scoreTile.rows, product.tile.vectors};
+    }
     // Values of a piece stay in the level 1 cache while the rows of the tile pass.
     product.piece = std::max<int64_t>(64, target.l1Bytes / 2 / (product.tile.vectors * lanes * bytes));
   }
@@ -171,6 +180,34 @@ void AttentionEmitter::packRows(PointEvaluator &tile, Value rowBegin, Value rows
   at.leave();
 }
 
+/// The values of all products over the keys.
+void AttentionEmitter::packValues(PointEvaluator &unit) {
+  for (const Product &product : products) {
+    if (product.isSumOfRows)
+      continue;
+    if (!product.inUnit) {
+      packColumns(unit, product.sum, product.values, product.d, n, product.packedValues, product.tile.vectors);
+      continue;
+    }
+    packPairs(unit, *narrowOf(product.values), product.d, n, product.packedValues);
+    if (product.parts == 1)
+      continue;
+    Value here = areOrdinary(unit, {product.packedValues, 0}, unit.constant(1), product.sums.stride * llvm::alignTo(model.atomSizes[n], kUnitDepth));
+    OpBuilder b = unit.builder();
+    areParts = areParts ? arith::AndIOp::create(b, unit.loc(), areParts, here).getResult() : here;
+  }
+  if (!areParts)
+    return;
+  OpBuilder b = unit.builder();
+  auto branch = scf::IfOp::create(b, unit.loc(), arith::XOrIOp::create(b, unit.loc(), areParts, unit.number(b.getBoolAttr(true))), /*withElseRegion=*/false);
+  PointEvaluator inside = unit;
+  inside.enterRegion(branch, branch.thenBlock());
+  for (const Product &product : products)
+    if (product.wideValues)
+      packColumns(inside, product.sum, product.values, product.d, n, product.wideValues, product.wideTile.vectors);
+  inside.leave();
+}
+
 /// The first key that none of the rows reaches.
 Value AttentionEmitter::reachOfRows(PointEvaluator &tile, Value rowBegin, Value rows) {
   PointEvaluator at = tile;
@@ -206,10 +243,10 @@ Value AttentionEmitter::areUnitsOrdinary(PointEvaluator &unit) {
   };
   for (const Product &product : products)
     if (!product.isSumOfRows)
-      check(product.packedValues, product.sums.stride * model.atomSizes[n]);
+      check(product.packedValues, product.sums.stride * (product.inUnit ? llvm::alignTo(model.atomSizes[n], kUnitDepth) : model.atomSizes[n]));
   for (const Source &source : sources)
     if (&source == mask->other || mask->isSum)
-      check(source.packedKeys, llvm::alignTo(model.atomSizes[n], scoreTile.vectors * lanes) * model.atomSizes[source.k]);
+      check(source.packedKeys, llvm::alignTo(model.atomSizes[n], scoreTile.vectors * lanes) * llvm::alignTo(model.atomSizes[source.k], source.inUnit ? kUnitDepth : 1));
   return all;
 }
 
@@ -242,7 +279,10 @@ Value AttentionEmitter::areOrdinary(PointEvaluator &unit, const Matrix &numbers,
   at.enterLoop(inner);
   Value from = at.add(base, inner.getInductionVar());
   b = at.builder();
-  Value vector = vector::LoadOp::create(b, at.loc(), vectorType, numbers.memory, ValueRange{from});
+  Type element = cast<MemRefType>(numbers.memory.getType()).getElementType();
+  Value vector = vector::LoadOp::create(b, at.loc(), at.vectorOf(element), numbers.memory, ValueRange{from});
+  if (element != type)
+    vector = arith::ExtFOp::create(b, at.loc(), vectorType, vector);
   Value magnitude = math::AbsFOp::create(b, at.loc(), vector);
   yieldFrom(inner, {arith::MaximumFOp::create(b, at.loc(), inner.getRegionIterArg(0), magnitude).getResult()});
   at.leave();
@@ -304,6 +344,11 @@ void AttentionEmitter::multiply(PointEvaluator &at, const RegisterTile &tile, co
 /// The products of a tile of rows and all keys.
 void AttentionEmitter::multiplyTile(PointEvaluator &tile, Value rows, const Source &source, const Matrix &to) {
   int64_t width = scoreTile.vectors * lanes, depth = model.atomSizes[source.k];
+  if (source.inUnit) {
+    int64_t padded = llvm::alignTo(depth, kUnitDepth);
+    multiplyInUnit(tile, rows, source.queryRows, 1, source.packedKeys, keysEnd, tile.constant(padded), padded, to);
+    return;
+  }
   PointEvaluator at = tile;
   scf::ForOp panels = openLoop(at, at.constant(0), keysEnd, width);
   at.enterLoop(panels);
@@ -319,17 +364,45 @@ void AttentionEmitter::multiplyTile(PointEvaluator &tile, Value rows, const Sour
 
 /// The products of a tile's weights and the values.
 void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows, const Product &product) {
-  int64_t width = product.tile.vectors * lanes, length = model.atomSizes[n], piece = product.piece;
+  if (!product.inUnit) {
+    multiplyWideValues(tile, rows, product);
+    return;
+  }
+  auto inUnit = [&](PointEvaluator &at) {
+    narrowWeights(at, rows, product);
+    multiplyInUnit(at, rows, product.narrowWeights, product.parts, product.packedValues, at.constant(model.atomSizes[product.d]), keysEnd,
+                   llvm::alignTo(model.atomSizes[n], kUnitDepth), product.sums);
+  };
+  if (product.parts == 1) {
+    inUnit(tile);
+    return;
+  }
+  OpBuilder b = tile.builder();
+  auto branch = scf::IfOp::create(b, tile.loc(), areParts, /*withElseRegion=*/true);
+  PointEvaluator inside = tile;
+  inside.enterRegion(branch, branch.thenBlock());
+  inUnit(inside);
+  inside.leave();
+  inside.enterRegion(branch, branch.elseBlock());
+  multiplyWideValues(inside, rows, product);
+  inside.leave();
+}
+
+/// The same by vectors.
+void AttentionEmitter::multiplyWideValues(PointEvaluator &tile, Value rows, const Product &product) {
+  const RegisterTile &registers = product.inUnit ? product.wideTile : product.tile;
+  Value packedValues = product.inUnit ? product.wideValues : product.packedValues;
+  int64_t width = registers.vectors * lanes, length = model.atomSizes[n], piece = product.piece;
   const Matrix &weights = slots[product.slot];
   auto panelsOf = [&](Value begin, Value end, bool isSumming) {
     PointEvaluator at = tile;
     scf::ForOp panels = openLoop(at, at.constant(0), at.constant(model.atomSizes[product.d]), width);
     at.enterLoop(panels);
     Value column = panels.getInductionVar(), panelBase = at.mulConstant(column, length);
-    scf::ForOp loop = openLoop(at, at.constant(0), rows, product.tile.rows);
+    scf::ForOp loop = openLoop(at, at.constant(0), rows, registers.rows);
     at.enterLoop(loop);
     Value row = loop.getInductionVar();
-    multiply(at, product.tile, weights, at.mulConstant(row, weights.stride), {product.packedValues, width}, panelBase, begin, end, product.sums,
+    multiply(at, registers, weights, at.mulConstant(row, weights.stride), {packedValues, width}, panelBase, begin, end, product.sums,
              at.add(at.mulConstant(row, product.sums.stride), column), isSumming);
     at.leave();
     at.leave();

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/ContractionEmitter.h"
 #include "lowering/cpu/emitters/FewRows.h"
+#include "lowering/cpu/emitters/MatrixUnit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -416,7 +417,7 @@ bool ContractionEmitter::emit() {
 
   PointEvaluator at(model, shell, lanes);
   if (matrixUnit)
-    configureUnit(at, format);
+    matrix::configure(at, format);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   at.bindTask();
@@ -565,7 +566,7 @@ bool ContractionEmitter::emit() {
   else
     emitSiblings(at, emitAllTiles, chunkEnd);
   if (matrixUnit)
-    releaseUnit();
+    matrix::release(shell);
   return !at.broken();
 }
 
@@ -579,7 +580,10 @@ FailureOr<EmittedKernel> ContractionEmitter::run() {
   out->rangeEnd = model.product(outerAtoms()) * tile.groups * tile.mBlocks;
   out->scratchBytesPerTask = scratchBytes;
   double products = double(sums()) * double(model.product(node->iteration)) / out->rangeEnd;
-  out->nanosPerIteration = products / (productsPerCycle() * target.gigahertz * 0.9);
+  // Large factors of few products come no faster than from the far cache.
+  constexpr double kBytesPerNanosecond = 20;
+  double bytes = model.totalBytes() / out->rangeEnd;
+  out->nanosPerIteration = std::max(products / (productsPerCycle() * target.gigahertz * 0.9), bytes / kBytesPerNanosecond);
   return out;
 }
 

@@ -21,6 +21,7 @@ private:
   bool emit();
   // Packing.
   void packRows(PointEvaluator &block, mlir::Value begin, mlir::Value end);
+  void packRowsOfEachK(PointEvaluator &block, mlir::Value begin, mlir::Value end);
   void packPanels(PointEvaluator &panel, mlir::Value columnBegin, int64_t count = 1);
   void packColumns(PointEvaluator &panel, mlir::Value columnBegin);
   void packRuns(PointEvaluator &panel, mlir::Value columnBegin);
@@ -42,8 +43,6 @@ private:
   int64_t finishedPerStep() const;
   void finishLast(PointEvaluator &panel, mlir::Value begin, mlir::Value end, mlir::Value isLast);
   void forEachOfPart(PointEvaluator &at, KBody body);
-  void configureUnit(PointEvaluator &at, mlir::Value memory);
-  void releaseUnit();
   mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
   // Consumers and stores.
   double consumerCost() const;

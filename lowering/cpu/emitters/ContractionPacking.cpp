@@ -102,6 +102,10 @@ SmallVector<Value> ContractionEmitter::forEachK(PointEvaluator &at, int64_t step
 void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end) {
   bool alongRows = a.lane != kInner;
   int64_t lanes = tile.lanes;
+  if (alongRows && mOrder.size() == 1) {
+    packRowsOfEachK(block, begin, end);
+    return;
+  }
   PointEvaluator at = block;
   scf::ForOp loop = openLoop(at, begin, end, alongRows ? lanes : 1);
   at.enterLoop(loop);
@@ -164,6 +168,33 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
              return {};
            });
   at.leave();
+}
+
+/// The same where all rows of one k follow each other in memory: they are read in this order.
+void ContractionEmitter::packRowsOfEachK(PointEvaluator &block, Value begin, Value end) {
+  int64_t lanes = tile.lanes;
+  PointEvaluator at = block;
+  forEachK(at, 1, {}, [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value>) -> SmallVector<Value> {
+    Value base = point.mulConstant(packedIndex, aKStride);
+    scf::ForOp loop = openLoop(point, begin, end, lanes);
+    point.enterLoop(loop);
+    Value row = loop.getInductionVar(), mask, count;
+    point.bindIndex(mOrder.back(), row);
+    if (rows() % lanes) {
+      OpBuilder builder = point.builder();
+      Value left = arith::SubIOp::create(builder, point.loc(), point.constant(rows()), row);
+      count = arith::MinUIOp::create(builder, point.loc(), left, point.constant(lanes));
+      mask = vector::CreateMaskOp::create(builder, point.loc(), point.vectorOf(builder.getI1Type()), ValueRange{left});
+    }
+    point.setLanes(a.lane, mask, count);
+    Value value = packedFactor(point, a);
+    OpBuilder builder = point.builder();
+    Value to = point.add(base, arith::SubIOp::create(builder, point.loc(), row, begin));
+    builder = point.builder();
+    vector::StoreOp::create(builder, point.loc(), value, packedA, ValueRange{to});
+    point.leave();
+    return {};
+  });
 }
 
 /// Mask of vector number `vector` of the panel; null if all its columns are known to exist.

@@ -419,6 +419,10 @@ void ContractionPlan::chooseBlocks() {
   int64_t tiles = llvm::divideCeil(rows(), tile.mr);
   a.packed = !plainBuffer(a) ||
              (kInner >= 0 && a.operand->access.address.coefficient(kInner) != 1 && (group > 1 || rows() > 16));
+  // Few rows that follow each other in memory, few columns: packing would cost as much as the products.
+  constexpr int64_t kFewRows = 64, kFewPanels = 2;
+  if (a.packed && plainBuffer(a) && group == 1 && mOrder.size() == 1 && rows() <= kFewRows && tile.panels <= kFewPanels && panelAtom < 0)
+    a.packed = a.operand->access.address.coefficient(mOrder.back()) != 1;
   // The matrix unit reads rows that are equally far apart, all of a tile, and a line of each at once.
   if (matrixUnit && !a.packed)
     a.packed = rows() % tile.mr != 0 || !isStraight(tile.mr) ||

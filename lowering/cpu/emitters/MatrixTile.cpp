@@ -6,76 +6,18 @@
 // Denormal bf16 count as 0, as in the pair products of vectors.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/ContractionEmitter.h"
+#include "lowering/cpu/emitters/MatrixUnit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace millrace::lowering {
 namespace {
 
-constexpr int64_t kRegisterRowBytes = 64;
-constexpr int kRegisters = 8;
-
-void callUnit(OpBuilder &builder, Location loc, StringRef name, ValueRange operands) {
-  LLVM::CallIntrinsicOp::create(builder, loc, builder.getStringAttr("llvm.x86." + name.str()), operands);
-}
-
-Value registerName(OpBuilder &builder, Location loc, int64_t number) {
-  return LLVM::ConstantOp::create(builder, loc, builder.getI8Type(), builder.getI8IntegerAttr(int8_t(number)));
-}
-
-/// The address of element `index` of a flat buffer.
-Value pointerTo(PointEvaluator &at, Value memory, Value index) {
-  int64_t bytes = cast<MemRefType>(memory.getType()).getElementTypeBitWidth() / 8;
-  Value offset = at.mulConstant(index, bytes);
-  OpBuilder builder = at.builder();
-  Value begin = memref::ExtractAlignedPointerAsIndexOp::create(builder, at.loc(), memory);
-  Value address = arith::AddIOp::create(builder, at.loc(), begin, offset);
-  Value number = arith::IndexCastOp::create(builder, at.loc(), builder.getI64Type(), address);
-  return LLVM::IntToPtrOp::create(builder, at.loc(), LLVM::LLVMPointerType::get(builder.getContext()), number);
-}
-
-enum class Move { Load, LoadOnce, Store };
-
-/// Register `number` from or to 16 rows, `stride` elements apart, the first at element `index`. What is loaded once leaves the level 1 cache to others.
-void moveRegister(PointEvaluator &at, Move move, int64_t number, Value memory, Value index, int64_t stride) {
-  int64_t bytes = cast<MemRefType>(memory.getType()).getElementTypeBitWidth() / 8;
-  Value pointer = pointerTo(at, memory, index);
-  OpBuilder builder = at.builder();
-  Value distance = LLVM::ConstantOp::create(builder, at.loc(), builder.getI64Type(), builder.getI64IntegerAttr(stride * bytes));
-  callUnit(builder, at.loc(), move == Move::Store ? "tilestored64" : move == Move::Load ? "tileloadd64" : "tileloaddt164", {registerName(builder, at.loc(), number), pointer, distance});
-}
-
 bool isSigned(const Side &side) { return isa<arith::ExtSIOp>(side.element.getDefiningOp()); }
 
 } // namespace
-
-/// All registers whole: 16 rows of 64 bytes. Once per call of the kernel.
-void ContractionEmitter::configureUnit(PointEvaluator &at, Value memory) {
-  SmallVector<int8_t> bytes(kRegisterRowBytes);
-  bytes[0] = 1; // the only format there is
-  for (int number = 0; number < kRegisters; ++number) {
-    bytes[16 + 2 * number] = kRegisterRowBytes;
-    bytes[48 + number] = kMatrixRows;
-  }
-  auto type = VectorType::get({kRegisterRowBytes}, IntegerType::get(kernel.getContext(), 8));
-  Value format = at.number(DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)));
-  OpBuilder builder = at.builder();
-  vector::StoreOp::create(builder, at.loc(), format, memory, ValueRange{at.constant(0)});
-  Value pointer = pointerTo(at, memory, at.constant(0));
-  builder = at.builder();
-  callUnit(builder, at.loc(), "ldtilecfg", {pointer});
-}
-
-/// Threads that sleep with its registers in use would have them saved.
-void ContractionEmitter::releaseUnit() {
-  OpBuilder builder(shell.getBody().front().getTerminator());
-  callUnit(builder, shell.getLoc(), "tilerelease", {});
-}
 
 /// Loops over the k of the current part.
 void ContractionEmitter::forEachOfPart(PointEvaluator &at, KBody body) {
@@ -147,8 +89,7 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
   Value partialBase;
   auto clear = [&](PointEvaluator &point) {
     forEachSum([&](int64_t number, int64_t) {
-      OpBuilder inner = point.builder();
-      callUnit(inner, point.loc(), "tilezero", {registerName(inner, point.loc(), number)});
+      matrix::clear(point, number);
     });
   };
   if (partials) {
@@ -165,7 +106,7 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
     inside.leave();
     inside.enterRegion(branch, branch.elseBlock());
     forEachSum([&](int64_t number, int64_t element) {
-      moveRegister(inside, Move::Load, number, partials, inside.addConstant(partialBase, element), tile.nr());
+      matrix::move(inside, matrix::Move::Load, number, partials, inside.addConstant(partialBase, element), tile.nr());
     });
     inside.leave();
   } else {
@@ -180,18 +121,14 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
     Value kOffset = a.packed ? packedIndex : point.terms(inPlace, inBlock);
     Value from = point.add(rowBase, kOffset), column = point.add(packedBase, point.mulConstant(packedIndex, tile.nr()));
     for (int64_t v = 0; v < tile.nv; ++v)
-      moveRegister(point, Move::Load, firstOfB + v, packedB, point.addConstant(column, v * tile.lanes * group), tile.nr() * group);
+      matrix::move(point, matrix::Move::Load, firstOfB + v, packedB, point.addConstant(column, v * tile.lanes * group), tile.nr() * group);
     StringRef multiply = "tdpbf16ps";
     if (group == 4)
       multiply = isSigned(a) ? (isSigned(b) ? "tdpbssd" : "tdpbsud") : isSigned(b) ? "tdpbusd" : "tdpbuud";
     for (int64_t r = 0; r < rowTiles; ++r) {
-      moveRegister(point, isTooMuch ? Move::LoadOnce : Move::Load, firstOfA + r, rowsOfA, point.addConstant(from, r * kMatrixRows * rowStride), rowStride);
-      for (int64_t v = 0; v < tile.nv; ++v) {
-        OpBuilder inner = point.builder();
-        callUnit(inner, point.loc(), multiply,
-                 {registerName(inner, point.loc(), sumRegister(r, v)), registerName(inner, point.loc(), firstOfA + r),
-                  registerName(inner, point.loc(), firstOfB + v)});
-      }
+      matrix::move(point, isTooMuch ? matrix::Move::LoadOnce : matrix::Move::Load, firstOfA + r, rowsOfA, point.addConstant(from, r * kMatrixRows * rowStride), rowStride);
+      for (int64_t v = 0; v < tile.nv; ++v)
+        matrix::multiply(point, multiply, sumRegister(r, v), firstOfA + r, firstOfB + v);
     }
     return {};
   };
@@ -232,7 +169,7 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
 
   auto finish = [&](PointEvaluator &point) {
     forEachSum([&](int64_t number, int64_t element) {
-      moveRegister(point, Move::Store, number, finished, point.constant(element), tile.nr());
+      matrix::move(point, matrix::Move::Store, number, finished, point.constant(element), tile.nr());
     });
     if (!perStep)
       finishRowByRow(point, tile.mr, row, columnBegin, {});
@@ -246,7 +183,7 @@ void ContractionEmitter::emitMatrixTile(PointEvaluator &panel, Value begin, Valu
   PointEvaluator inside = at;
   inside.enterRegion(branch, branch.elseBlock());
   forEachSum([&](int64_t number, int64_t element) {
-    moveRegister(inside, Move::Store, number, partials, inside.addConstant(partialBase, element), tile.nr());
+    matrix::move(inside, matrix::Move::Store, number, partials, inside.addConstant(partialBase, element), tile.nr());
   });
   inside.leave();
   inside.enterRegion(branch, branch.thenBlock());

@@ -1,4 +1,4 @@
-// RUN: xla-opt %s -xla-emit-kernels=target=sapphirerapids -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-lower-to-linalg -xla-emit-kernels=target=sapphirerapids -split-input-file | FileCheck %s
 
 // bf16: four registers of sums, rows and columns of 32 each, pairs of k side by side; consumers take the sums from memory.
 // CHECK-LABEL: func.func private @bf16_range(
@@ -112,4 +112,43 @@ func.func private @parts_of_k(%a: tensor<64x1024xbf16>, %b: tensor<1024x128xbf16
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x128xf32>) -> tensor<64x128xf32>
   %c = linalg.matmul ins(%a, %b : tensor<64x1024xbf16>, tensor<1024x128xbf16>) outs(%f : tensor<64x128xf32>) -> tensor<64x128xf32>
   return %c : tensor<64x128xf32>
+}
+
+// -----
+
+// Attention: pairs of the keys' 40 terms, filled with zeros to 64; scores are four registers, which go to scratch. Weights of f32 are three
+// numbers of bf16 each; values that are no ordinary numbers are multiplied by vectors.
+// CHECK-LABEL: func.func private @attention_range(
+// CHECK:         call_intrinsic "llvm.x86.ldtilecfg"
+// CHECK:         scf.for
+// CHECK:           vector.bitcast {{.*}} : vector<32xbf16> to vector<16xi32>
+// CHECK:           vector.interleave
+// CHECK:           %[[ORDINARY:.*]] = arith.cmpf olt
+// CHECK-COUNT-4:   call_intrinsic "llvm.x86.tilezero"
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %c64
+// CHECK-COUNT-4:     call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-COUNT-4:   call_intrinsic "llvm.x86.tilestored64"
+// CHECK:           math.exp
+// CHECK:           scf.if %[[ORDINARY]]
+// CHECK-COUNT-3:     arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
+// CHECK:             tilezero
+// CHECK-COUNT-12:    call_intrinsic "llvm.x86.tdpbf16ps"
+// CHECK-NOT:         tdpbf16ps
+// CHECK:           } else {
+// CHECK:             vector.fma
+// CHECK:         call_intrinsic "llvm.x86.tilerelease"
+func.func private @attention(%q: tensor<4x128x40xbf16>, %k: tensor<4x128x40xbf16>, %w: tensor<4x128x64xbf16>) -> tensor<4x128x64xf32> attributes {millrace.kernel} {
+  %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %v = stablehlo.convert %w : (tensor<4x128x64xbf16>) -> tensor<4x128x64xf32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x40xbf16>, tensor<4x128x40xbf16>) -> tensor<4x128x128xf32>
+  %2 = stablehlo.reduce(%0 init: %lowest) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+  %4 = stablehlo.subtract %0, %3 : tensor<4x128x128xf32>
+  %5 = stablehlo.exponential %4 : tensor<4x128x128xf32>
+  %6 = stablehlo.reduce(%5 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+  %7 = stablehlo.broadcast_in_dim %6, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+  %8 = stablehlo.divide %5, %7 : tensor<4x128x128xf32>
+  %9 = stablehlo.dot_general %8, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf32>, tensor<4x128x64xf32>) -> tensor<4x128x64xf32>
+  return %9 : tensor<4x128x64xf32>
 }
