@@ -301,3 +301,37 @@ def test_subnormal_factors_of_bf16(k, target, tmp_path):
     has_own_products = target == "host" and any(f in pathlib.Path("/proc/cpuinfo").read_text() for f in (" amx_bf16", " avx512_bf16"))
     allowed = (0, exact) if has_own_products else (exact,)
     assert all(any(math.isclose(v, each, rel_tol=1e-5) for each in allowed) for v in np.unique(got)), (np.unique(got), exact)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("target", ["host", "avx2"])
+def test_quotients_by_constants(dtype, target, tmp_path):
+    """Every bit of x / c, where products stand for it: of bytes, of sums with a constant, of anything, edges and tiny numbers among them."""
+    numpy = FLOATS[dtype]
+    random = np.random.default_rng(7)
+    divisors = [255.0, 0.229, 0.224, 127.5, 3.7, -1e-3, 1.0000001, 16777215.0, 1 / 3, 7.0]
+    info = np.finfo(numpy)
+    edges = np.array([0, -0.0, np.inf, -np.inf, np.nan, info.tiny, -info.tiny / 4, info.max, -info.max, 1e-30, 1e-38, 0.45, 0.22], numpy)
+    with np.errstate(all="ignore"):
+        x = np.concatenate([edges, random.standard_normal(997).astype(numpy), (0.22 * random.integers(-9, 9, 512)).astype(numpy),
+                            np.ldexp(random.standard_normal(500), random.integers(-160, 120, 500)).astype(numpy)])
+    u = np.tile(np.arange(256, dtype=np.uint8), 5)
+    floats, bytes_, wide = f"tensor<{x.size}x{dtype}>", f"tensor<{u.size}xui8>", f"tensor<{u.size}x{dtype}>"
+    body, want, results = f"  %n = stablehlo.convert %b : ({bytes_}) -> {wide}\n", [], []
+    number = u.astype(numpy)
+    for k, c in enumerate(divisors):
+        d = numpy(c)
+        body += f"  %c{k} = stablehlo.constant dense<{float(d)!r}> : {floats}\n  %d{k} = stablehlo.constant dense<{float(d)!r}> : {wide}\n"
+        body += f"  %h{k} = stablehlo.constant dense<0.45> : {floats}\n  %s{k} = stablehlo.subtract %a, %h{k} : {floats}\n"
+        body += f"  %r{3 * k} = stablehlo.divide %a, %c{k} : {floats}\n  %r{3 * k + 1} = stablehlo.divide %s{k}, %c{k} : {floats}\n"
+        body += f"  %r{3 * k + 2} = stablehlo.divide %n, %d{k} : {wide}\n"
+        with np.errstate(all="ignore"):
+            want += [x / d, (x - numpy(0.45)) / d, number / d]
+        results += [floats, floats, wide]
+    path, artifact = tmp_path / "quotients.mlir", tmp_path / "quotients.mr"
+    path.write_text(program("quotients", [("a", floats), ("b", bytes_)], results, body))
+    subprocess.run([tools.tool("xla-compile"), str(path), "-o", str(artifact), f"--target={target}"], check=True)
+    bits = np.dtype(f"u{np.dtype(numpy).itemsize}")
+    for k, (got, expected) in enumerate(zip(tools.run_file(str(artifact), [x, u])[0], want, strict=True)):
+        wrong = np.nonzero((got.view(bits) != expected.view(bits)) & ~(np.isnan(got) & np.isnan(expected)))[0]
+        assert wrong.size == 0, f"{k}: {[(got[i], expected[i]) for i in wrong[:5]]}"

@@ -234,48 +234,6 @@ Value expandComplex(MathBuilder &b, Operation *op) {
       .Default([](Operation *) { return Value(); });
 }
 
-/// `a / b` in a loop that does not change b: products with 1 / b, corrected twice by what they leave of a. The first correction makes the
-/// quotient one of both numbers next to the true one, what that leaves is a number, and the second one rounds as the division does (P. Markstein,
-/// "Computation of elementary functions on the IBM RISC System/6000 processor", 1990), if nothing underflows or overflows on the way. Other
-/// vectors are divided.
-Value expandDivision(MathBuilder &b, arith::DivFOp op) {
-  Type type = op.getType();
-  auto spread = op.getRhs().getDefiningOp<vector::BroadcastOp>();
-  auto loop = op->getParentOfType<scf::ForOp>();
-  if (op.getFastmath() != arith::FastMathFlags::none || !b.canScale(type) || !loop || !spread || !spread.getSource().getType().isF32() || !loop.isDefinedOutsideOfLoop(spread.getSource()))
-    return {};
-  Value divisor, reciprocal, count;
-  // Lanes between these exponents, and divisors between theirs: all numbers on the way are normal.
-  constexpr int kLane = 100, kDivisor = 24;
-  auto exponent = [](int e) { return int64_t(e + 127) << 23; };
-  auto magnitude = [&](Value x) { return b.andi(b.bits(x), 0x7fffffff); };
-  {
-    OpBuilder::InsertionGuard guard(b.builder);
-    b.builder.setInsertionPoint(loop);
-    Value x = spread.getSource(), one = b.f(1.0, x.getType());
-    Value isUsual = b.cmpi(arith::CmpIPredicate::ult, b.subi(magnitude(x), exponent(-kDivisor)), exponent(kDivisor) - exponent(-kDivisor));
-    Type integer = b.bitsOf(x.getType());
-    Value lanes = b.select(isUsual, b.i(exponent(kLane) - exponent(-kLane), integer), b.i(0, integer));
-    auto splat = [&](Value value) { return vector::BroadcastOp::create(b.builder, b.loc, ScalarBuilder::typeLike(type, value.getType()), value); };
-    divisor = splat(x);
-    reciprocal = splat(LLVM::FDivOp::create(b.builder, b.loc, one, x));
-    count = splat(lanes);
-  }
-  Value a = op.getLhs();
-  Value isUsual = b.cmpi(arith::CmpIPredicate::ult, b.subi(magnitude(a), exponent(-kLane)), count);
-  Value all = vector::ReductionOp::create(b.builder, b.loc, vector::CombiningKind::AND, isUsual);
-  auto branch = scf::IfOp::create(b.builder, b.loc, type, all, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b.builder);
-  b.builder.setInsertionPointToStart(branch.thenBlock());
-  Value quotient = b.mulf(a, reciprocal), negative = b.negf(divisor);
-  for (int step = 0; step < 2; ++step)
-    quotient = b.fma(b.fma(negative, quotient, a), reciprocal, quotient);
-  scf::YieldOp::create(b.builder, b.loc, quotient);
-  b.builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b.builder, b.loc, LLVM::FDivOp::create(b.builder, b.loc, a, divisor).getResult());
-  return branch.getResult(0);
-}
-
 /// Operations that move bits and need no arithmetic.
 bool onlyMoves(Operation *op) {
   return isa<arith::ConstantOp, arith::BitcastOp, arith::SelectOp, math::AbsFOp, math::CopySignOp, arith::NegFOp>(op);
@@ -304,7 +262,7 @@ Value expand(MathBuilder &b, Operation *op) {
   if (isa<arith::MinimumFOp>(op))
     return LLVM::MinimumOp::create(b.builder, b.loc, op->getOperand(0), op->getOperand(1));
   if (auto division = dyn_cast<arith::DivFOp>(op))
-    return expandDivision(b, division);
+    return divideFloats(b, division);
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
     return divideIntegers(b, op);
   bool isRemainder = isa<arith::RemFOp>(op);

@@ -55,6 +55,10 @@ mlir::Value cbrtF32(MathBuilder &b, mlir::Value x);
 mlir::Value cbrtF64(MathBuilder &b, mlir::Value x);
 mlir::Value rsqrt(MathBuilder &b, mlir::Value x);
 
+// FloatDivision.cpp
+/// Quotients of vectors by a constant or by what a loop does not change, without dividing; null where that would be wrong or not worth it.
+mlir::Value divideFloats(MathBuilder &b, mlir::arith::DivFOp op);
+
 // Remainder.cpp
 /// x - n y, exact, with the sign of x and n the quotient without its fraction. `far` computes it where the quotient is large or none.
 mlir::Value remainder(MathBuilder &b, mlir::Value x, mlir::Value y, llvm::function_ref<mlir::Value()> far);

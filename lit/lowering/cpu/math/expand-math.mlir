@@ -213,6 +213,59 @@ func.func @other_divisors(%x: memref<64xf32>, %s: f32) {
 
 // -----
 
+// Quotients by a constant: two products, of numbers that are never tiny (integers, sums with a constant) without a question.
+// CHECK-LABEL: func.func @constant_divisor(
+// CHECK: %[[LOW:.*]] = arith.mulf %{{.*}}, %{{.*}} : vector<8xf32>
+// CHECK: %[[Q:.*]] = math.fma %{{.*}}, %{{.*}}, %[[LOW]] : vector<8xf32>
+// CHECK: %[[D:.*]] = arith.subf %[[Q]]
+// CHECK: %[[LOW2:.*]] = arith.mulf %[[D]]
+// CHECK: math.fma %[[D]], %{{.*}}, %[[LOW2]]
+// CHECK-NOT: divf
+// CHECK: return
+func.func @constant_divisor(%x: vector<8xi32>) -> vector<8xf32> {
+  %a = arith.constant dense<255.0> : vector<8xf32>
+  %b = arith.constant dense<0.45> : vector<8xf32>
+  %c = arith.constant dense<0.22> : vector<8xf32>
+  %0 = arith.uitofp %x : vector<8xi32> to vector<8xf32>
+  %1 = arith.divf %0, %a : vector<8xf32>
+  %2 = arith.subf %1, %b : vector<8xf32>
+  %3 = arith.divf %2, %c : vector<8xf32>
+  return %3 : vector<8xf32>
+}
+
+// -----
+
+// Of any numbers in a loop if none of a vector is tiny; of others, and by a divisor that is too far from 1, not.
+// AVX512-LABEL: func.func @constant_divisor_of_any(
+// AVX512: arith.divf {{.*}} : vector<8xf64>
+// AVX512: scf.for
+// AVX512:   arith.divf {{.*}} : vector<8xf64>
+// AVX512:   vector.reduction <and>
+// AVX512:   scf.if
+// AVX512:     math.fma
+// AVX512:   else
+// AVX512:     llvm.fdiv {{.*}} : vector<8xf64>
+// CHECK-LABEL: func.func @constant_divisor_of_any(
+// CHECK-NOT: math.fma
+// CHECK: return
+func.func @constant_divisor_of_any(%x: memref<64xf64>, %y: vector<8xf64>) -> vector<8xf64> {
+  %begin = arith.constant 0 : index
+  %end = arith.constant 64 : index
+  %step = arith.constant 8 : index
+  %c = arith.constant dense<3.7> : vector<8xf64>
+  %far = arith.constant dense<3.7e40> : vector<8xf64>
+  %0 = arith.divf %y, %c : vector<8xf64>
+  scf.for %i = %begin to %end step %step {
+    %v = vector.load %x[%i] : memref<64xf64>, vector<8xf64>
+    %w = arith.divf %v, %far : vector<8xf64>
+    %q = arith.divf %w, %c : vector<8xf64>
+    vector.store %q, %x[%i] : memref<64xf64>, vector<8xf64>
+  }
+  return %0 : vector<8xf64>
+}
+
+// -----
+
 // A square in two parts of which only the difference matters: rounded, and what rounding added.
 // AVX512-LABEL: func.func @square(
 // AVX512-SAME:    %[[A:.*]]: vector<16xf32>
