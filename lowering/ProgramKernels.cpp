@@ -118,8 +118,11 @@ llvm::Error ProgramKernels::compile(ArrayRef<KernelRequest> requests) {
     KernelCost cost = kernelCost(function);
     described.flops = cost.flops;
     described.bytesAccessed = cost.bytes;
-    program.memory.code += kernel.object.size();
-    program.objects.push_back(runtime::Constant::copy(kernel.object.data(), kernel.object.size()));
+    // Kernels that share code come with the same object. Where code is replaced later, objects are in the order of kernels.
+    if (options.onLateKernel || objects.insert(kernel.object).second) {
+      program.memory.code += kernel.object.size();
+      program.objects.push_back(runtime::Constant::copy(kernel.object.data(), kernel.object.size()));
+    }
     program.metadata.emplace_back("emitter " + kernel.symbol, kernel.emitter);
     if (report) {
       report->kernels.push_back({described.name, kernel.emitter, kernel.milliseconds});

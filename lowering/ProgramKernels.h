@@ -6,6 +6,8 @@
 #include "lowering/cpu/KernelCompiler.h"
 #include "lowering/program/BuildProgram.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace millrace::lowering {
 
 /// The kernels of one program: those with the same meaning share machine code, and what nobody calls has none. What only cuts out or joins
@@ -31,6 +33,7 @@ private:
   CompileReport *report;
   std::vector<KernelRequest> first, later;
   llvm::StringMap<KernelSummary> summaries;
+  llvm::StringSet<> objects; ///< those of `program`
 };
 
 } // namespace millrace::lowering

@@ -50,18 +50,24 @@ public:
 
   Value constant(int64_t value) { return LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); }
 
-private:
   Value nextDim() {
     auto ptr = LLVM::LLVMPointerType::get(b.getContext());
     Value address = LLVM::GEPOp::create(b, loc, ptr, b.getI64Type(), dims, ArrayRef<LLVM::GEPArg>{nextDimIndex++});
     return LLVM::LoadOp::create(b, loc, b.getI64Type(), address);
   }
 
+private:
   OpBuilder &b;
   Location loc;
   Value dims;
   int32_t nextDimIndex = 0;
 };
+
+LLVM::LLVMFunctionType entryType(MLIRContext *context) {
+  auto ptr = LLVM::LLVMPointerType::get(context);
+  Type i64 = IntegerType::get(context, 64), i32 = IntegerType::get(context, 32);
+  return LLVM::LLVMFunctionType::get(i32, {ptr, ptr, i64, i64});
+}
 
 } // namespace
 
@@ -70,9 +76,8 @@ void addEntryPoint(const BufferKernel &kernel, StringRef symbol) {
   OpBuilder builder(body);
   Location loc = body.getLoc();
   auto ptr = LLVM::LLVMPointerType::get(builder.getContext());
-  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
 
-  auto entry = LLVM::LLVMFuncOp::create(builder, loc, symbol, LLVM::LLVMFunctionType::get(i32, {ptr, ptr, i64, i64}));
+  auto entry = LLVM::LLVMFuncOp::create(builder, loc, symbol, entryType(builder.getContext()));
   Block *block = entry.addEntryBlock(builder);
   builder.setInsertionPointToStart(block);
   Value buffers = block->getArgument(0);
@@ -95,9 +100,40 @@ void addEntryPoint(const BufferKernel &kernel, StringRef symbol) {
   arguments.push_back(descriptors.cast(scratchType, scratch, {descriptors.constant(kernel.scratchBytes)}));
   for (unsigned i : {2, 3})
     arguments.push_back(UnrealizedConversionCastOp::create(builder, loc, builder.getIndexType(), block->getArgument(i)).getResult(0));
+  for (unsigned i = 0; i < kernel.numNumbers; ++i) // static shapes: there are no run-time dimensions beside them
+    arguments.push_back(UnrealizedConversionCastOp::create(builder, loc, builder.getIndexType(), descriptors.nextDim()).getResult(0));
   func::CallOp::create(builder, loc, body, arguments);
   Value zero = LLVM::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
   LLVM::ReturnOp::create(builder, loc, zero);
+}
+
+void addSharedEntryPoints(const BufferKernel &kernel, ArrayRef<SharedEntry> entries) {
+  std::string shared = entries.front().symbol + "_shared";
+  addEntryPoint(kernel, shared);
+  func::FuncOp body = kernel.body;
+  auto module = cast<ModuleOp>(body->getParentOp());
+  auto all = module.lookupSymbol<LLVM::LLVMFuncOp>(shared);
+  OpBuilder builder(body);
+  Location loc = body.getLoc();
+  all.setPassthroughAttr(builder.getArrayAttr({builder.getStringAttr(kSharedAttr)}));
+  auto ptr = LLVM::LLVMPointerType::get(builder.getContext());
+  for (const SharedEntry &entry : entries) {
+    builder.setInsertionPointToEnd(module.getBody());
+    std::vector<int64_t> list = entry.numbers;
+    if (list.empty())
+      list.push_back(0); // nobody reads it
+    auto size = static_cast<int64_t>(list.size());
+    auto values = DenseElementsAttr::get(RankedTensorType::get({size}, builder.getI64Type()), ArrayRef<int64_t>(list));
+    auto numbers = LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI64Type(), size), /*isConstant=*/true,
+                                          LLVM::Linkage::Internal, entry.symbol + "_numbers", values);
+    auto function = LLVM::LLVMFuncOp::create(builder, loc, entry.symbol, entryType(builder.getContext()), LLVM::Linkage::WeakODR);
+    Block *block = function.addEntryBlock(builder);
+    builder.setInsertionPointToStart(block);
+    Value address = LLVM::AddressOfOp::create(builder, loc, ptr, numbers.getSymName());
+    auto call = LLVM::CallOp::create(builder, loc, all, ValueRange{block->getArgument(0), address, block->getArgument(2), block->getArgument(3)});
+    call.setTailCallKind(LLVM::TailCallKind::Tail);
+    LLVM::ReturnOp::create(builder, loc, call.getResult());
+  }
 }
 
 } // namespace millrace::lowering

@@ -2,6 +2,8 @@
 //===- KernelCache.cpp - Kernels that were compiled before ----------------===//
 #include "lowering/cpu/KernelCache.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace millrace::lowering {
 
 KernelCache &KernelCache::ofProcess() {
@@ -17,6 +19,13 @@ std::shared_ptr<const runtime::KernelEntry> KernelCache::findOrClaim(llvm::Strin
   if (!found)
     claimed.insert(key);
   return found;
+}
+
+void KernelCache::claim(llvm::ArrayRef<std::string> keys) {
+  std::unique_lock lock(mutex);
+  settled.wait(lock, [&] { return llvm::none_of(keys, [&](const std::string &key) { return claimed.contains(key); }); });
+  for (const std::string &key : keys)
+    claimed.insert(key);
 }
 
 std::shared_ptr<const runtime::KernelEntry> KernelCache::find(llvm::StringRef key) {

@@ -5,6 +5,7 @@
 #include "runtime/base/ByteStore.h"
 #include "runtime/program/KernelEntry.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -27,6 +28,9 @@ public:
   /// told to make it in turn if it was abandoned.
   std::shared_ptr<const runtime::KernelEntry> findOrClaim(llvm::StringRef key);
   void abandon(llvm::StringRef key);
+  /// All of `keys`, as soon as nobody else makes one of them; the caller makes them and calls insert() or abandon() for each. Who claims
+  /// several must do so at once: two who wait for each other's would wait for ever.
+  void claim(llvm::ArrayRef<std::string> keys);
   /// Null if there is none, also where someone makes it.
   std::shared_ptr<const runtime::KernelEntry> find(llvm::StringRef key);
   /// Keeps `entry`, unless it alone is larger than the limit, and drops those not used for longest.

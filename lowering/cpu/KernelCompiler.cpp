@@ -5,6 +5,7 @@
 #include "lowering/cpu/EmitterPool.h"
 #include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/LowerToLLVM.h"
+#include "lowering/cpu/SharedCode.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/emitters/SliceUpdate.h"
 #include "lowering/cpu/math/Passes.h"
@@ -24,7 +25,9 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -59,6 +62,12 @@ FailureOr<BufferKernel> tryEmitters(func::FuncOp fn, const KernelTarget &target)
   return kernel;
 }
 
+/// A kernel in buffer form, in a module of its own.
+struct Prepared {
+  OwningOpRef<ModuleOp> module;
+  BufferKernel kernel;
+};
+
 /// Compiles the kernels that one thread takes.
 class Worker {
 public:
@@ -71,7 +80,7 @@ public:
 
   /// From memory, else from the store, else anew.
   llvm::Expected<CompiledKernel> obtain(const KernelRequest &request) {
-    auto start = std::chrono::steady_clock::now();
+    Watch watch;
     CompiledKernel result;
     runtime::ByteStore::Key key = keyOf(request);
     std::string text = textOfKey(key);
@@ -90,15 +99,120 @@ public:
       if (reuse && !result.isLate)
         cache.insert(text, std::make_shared<const runtime::KernelEntry>(result));
     }
-    func::FuncOp(request.function).walk([&](Operation *op) {
-      if (op->getDialect() && op->getDialect()->getNamespace() == "stablehlo" && !op->hasTrait<OpTrait::IsTerminator>())
-        result.ops.push_back(op->getName().getStringRef().str());
-    });
-    result.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    result.ops = opsOf(request);
+    result.milliseconds = watch.milliseconds();
     return result;
   }
 
+  /// A kernel that may share machine code with others: in the end `result`, meanwhile the rest of this.
+  struct Pending {
+    CompiledKernel result;
+    runtime::ByteStore::Key key;
+    std::string text; ///< of the key
+    Prepared prepared; ///< where there is a module: it has to be compiled
+    std::optional<KernelSkeleton> skeleton;
+  };
+
+  /// From memory, else from the store, else as far as the buffer form.
+  llvm::Error look(const KernelRequest &request, Pending &out) {
+    Watch watch;
+    out.key = keyOf(request);
+    out.text = textOfKey(out.key);
+    out.result.ops = opsOf(request);
+    if (std::shared_ptr<const runtime::KernelEntry> known = KernelCache::ofProcess().find(out.text)) {
+      take(out, *known, KernelSource::Memory);
+    } else if (std::optional<runtime::KernelEntry> stored = readStored(request, out.key)) {
+      take(out, *stored, KernelSource::Disk);
+      KernelCache::ofProcess().insert(out.text, std::make_shared<const runtime::KernelEntry>(out.result));
+    } else {
+      auto prepared = prepare(request.function, request.symbol);
+      if (!prepared)
+        return prepared.takeError();
+      out.prepared = std::move(*prepared);
+      out.skeleton = skeletonOf(out.prepared.kernel);
+    }
+    out.result.milliseconds = watch.milliseconds();
+    return llvm::Error::success();
+  }
+
+  /// The machine code of kernels whose skeletons have the same form, or of one kernel.
+  llvm::Error make(ArrayRef<KernelRequest> kernels, ArrayRef<size_t> alike, std::vector<Pending> &pending) {
+    Watch watch;
+    KernelCache &cache = KernelCache::ofProcess();
+    Pending &first = pending[alike.front()];
+    std::vector<std::string> keys;
+    for (size_t i : alike)
+      keys.push_back(pending[i].text);
+    cache.claim(keys);
+    llvm::Error error = makeClaimed(kernels, alike, pending);
+    for (size_t i : alike) {
+      if (error) {
+        cache.abandon(pending[i].text);
+        continue;
+      }
+      cache.insert(pending[i].text, std::make_shared<const runtime::KernelEntry>(pending[i].result));
+      if (options.store.store)
+        options.store.store(pending[i].key, runtime::serializeKernel(pending[i].result));
+    }
+    first.result.milliseconds += watch.milliseconds();
+    return error;
+  }
+
 private:
+  class Watch {
+  public:
+    double milliseconds() const { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count(); }
+
+  private:
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  };
+
+  static void take(Pending &out, const runtime::KernelEntry &entry, KernelSource source) {
+    static_cast<runtime::KernelEntry &>(out.result) = entry;
+    out.result.source = source;
+  }
+
+  llvm::Error makeClaimed(ArrayRef<KernelRequest> kernels, ArrayRef<size_t> alike, std::vector<Pending> &pending) {
+    // Made for another program meanwhile.
+    size_t found = 0;
+    for (size_t i : alike)
+      if (std::shared_ptr<const runtime::KernelEntry> known = KernelCache::ofProcess().find(pending[i].text)) {
+        take(pending[i], *known, KernelSource::Memory);
+        ++found;
+      }
+    if (found == alike.size())
+      return llvm::Error::success();
+    Pending &first = pending[alike.front()];
+    std::vector<SharedEntry> shared;
+    if (alike.size() > 1) {
+      SmallVector<const KernelSkeleton *> skeletons;
+      for (size_t i : alike)
+        skeletons.push_back(&*pending[i].skeleton);
+      std::vector<std::vector<int64_t>> numbers = shareCode(first.prepared.kernel, skeletons);
+      for (auto [i, list] : llvm::zip_equal(alike, numbers))
+        shared.push_back({kernels[i].symbol, std::move(list)});
+    }
+    auto compiled = finish(first.prepared, kernels[alike.front()].symbol, shared);
+    if (!compiled)
+      return compiled.takeError();
+    for (size_t i : alike) {
+      static_cast<runtime::KernelEntry &>(pending[i].result) = entryOf(pending[i].prepared.kernel, kernels[i].symbol);
+      pending[i].result.source = KernelSource::Compiled;
+      pending[i].result.object = compiled->entry.object;
+      pending[i].prepared.module = nullptr;
+    }
+    return llvm::Error::success();
+  }
+
+  static std::vector<std::string> opsOf(const KernelRequest &request) {
+    std::vector<std::string> ops;
+    func::FuncOp(request.function).walk([&](Operation *op) {
+      if (op->getDialect() && op->getDialect()->getNamespace() == "stablehlo" && !op->hasTrait<OpTrait::IsTerminator>())
+        ops.push_back(op->getName().getStringRef().str());
+    });
+    return ops;
+  }
+
   /// From the store, else anew.
   llvm::Error make(const KernelRequest &request, const runtime::ByteStore::Key &key, CompiledKernel &result) {
     if (std::optional<runtime::KernelEntry> stored = options.onStop ? std::nullopt : readStored(request, key)) {
@@ -106,7 +220,7 @@ private:
       result.source = KernelSource::Disk;
       return llvm::Error::success();
     }
-    auto compiled = compile(request.function, request.symbol);
+    auto compiled = compile(request);
     if (!compiled)
       return compiled.takeError();
     static_cast<runtime::KernelEntry &>(result) = compiled->entry;
@@ -178,34 +292,32 @@ private:
     return std::move(*entry);
   }
 
-  llvm::Expected<Compiled> compile(func::FuncOp kernel, StringRef symbol) {
-    Compiled result;
-    result.entry.symbol = symbol.str();
-    // Between passes only where someone looks at the stops: it takes a quarter of the time.
-    bool verifyEach = bool(options.onStop);
+  static llvm::Error failure(StringRef symbol, StringRef stop) {
+    return llvm::createStringError("kernel " + symbol + " could not be compiled (stop " + stop + ")");
+  }
 
-    OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
-    OpBuilder builder(module->getBodyRegion());
+  void dump(ModuleOp module, StringRef symbol, StringRef stop) const {
+    if (!options.onStop)
+      return;
+    std::string text = textOf(module.getOperation());
+    std::lock_guard<std::mutex> lock(dumpMutex);
+    options.onStop(stop, symbol, text);
+  }
+
+  llvm::Expected<Prepared> prepare(func::FuncOp kernel, StringRef symbol) {
+    Prepared result;
+    result.module = ModuleOp::create(kernel.getLoc());
+    ModuleOp module = *result.module;
+    OpBuilder builder(module.getBodyRegion());
     auto fn = cast<func::FuncOp>(builder.clone(*kernel.getOperation()));
     fn.setName(symbol);
-    auto fail = [&](StringRef stage) {
-      return llvm::createStringError("kernel " + symbol + " could not be compiled (" + stage + ")");
-    };
-    auto dump = [&](StringRef stop) {
-      if (!options.onStop)
-        return;
-      std::string text = textOf(module->getOperation());
-      std::lock_guard<std::mutex> lock(dumpMutex);
-      options.onStop(stop, symbol, text);
-    };
-
     if (!lowerings)
-      lowerings = std::make_unique<Lowerings>(module->getContext(), verifyEach, kernelTarget(options.target).avx512);
-    if (failed(lowerings->toLinalg.run(*module)))
-      return fail("stop linalg");
-    dump("linalg");
-    fn = module->lookupSymbol<func::FuncOp>(symbol);
-    FailureOr<BufferKernel> buffered = failure();
+      lowerings = std::make_unique<Lowerings>(module.getContext(), verifyEach(), kernelTarget(options.target).avx512);
+    if (failed(lowerings->toLinalg.run(module)))
+      return failure(symbol, "linalg");
+    dump(module, symbol, "linalg");
+    fn = module.lookupSymbol<func::FuncOp>(symbol);
+    FailureOr<BufferKernel> buffered = mlir::failure();
     if (!options.genericOnly)
       buffered = tryEmitters(fn, kernelTarget(options.target));
     if (failed(buffered)) {
@@ -214,21 +326,36 @@ private:
         fn.emitWarning("attention was fused, but has no emitter: it will be slow");
       buffered = lowerings->generic.run(fn);
     }
-    if (failed(buffered) || failed(verify(*module)))
-      return fail("stop vector");
-    dump("vector");
-    addEntryPoint(*buffered, symbol);
-    allowRounding(*module);
+    if (failed(buffered) || failed(verify(module)))
+      return failure(symbol, "vector");
+    dump(module, symbol, "vector");
+    result.kernel = std::move(*buffered);
+    return result;
+  }
+
+  /// From the buffer form to machine code. `shared`: the entry points, if several kernels have this code.
+  llvm::Expected<Compiled> finish(Prepared &prepared, StringRef symbol, ArrayRef<SharedEntry> shared = {}) {
+    ModuleOp module = *prepared.module;
+    const BufferKernel &kernel = prepared.kernel;
+    Compiled result;
+    result.entry = entryOf(kernel, symbol);
+    if (!lowerings)
+      lowerings = std::make_unique<Lowerings>(module.getContext(), verifyEach(), kernelTarget(options.target).avx512);
+    if (shared.empty())
+      addEntryPoint(kernel, symbol);
+    else
+      addSharedEntryPoints(kernel, shared);
+    allowRounding(module);
     // What comes out is verified as LLVM's IR, in emit().
-    if (failed(lowerings->expandMath.run(*module)) || failed(lowerings->toLLVM.run(*module, verifyEach)))
-      return fail("stop llvm");
-    if (buffered->emitter == "generic")
-      promiseDistinctBuffers(*module, (symbol + "_body").str());
+    if (failed(lowerings->expandMath.run(module)) || failed(lowerings->toLLVM.run(module, verifyEach())))
+      return failure(symbol, "llvm");
+    if (kernel.emitter == "generic")
+      promiseDistinctBuffers(module, (symbol + "_body").str());
     ObjectOptions &objectOptions = result.options;
-    objectOptions.vectorizeLoops = buffered->heavyLoops;
-    objectOptions.quick = buffered->emitter != "generic";
-    objectOptions.inOrder = buffered->emitter == "contraction";
-    objectOptions.interleave = buffered->emitter == "row";
+    objectOptions.vectorizeLoops = kernel.heavyLoops;
+    objectOptions.quick = kernel.emitter != "generic";
+    objectOptions.inOrder = kernel.emitter == "contraction";
+    objectOptions.interleave = kernel.emitter == "row";
     objectOptions.unfinished = options.quick || options.onLateKernel;
     if (!emitter) {
       auto taken = EmitterPool::ofProcess().take(options.target);
@@ -236,7 +363,7 @@ private:
         return taken.takeError();
       emitter = std::move(*taken);
     }
-    auto object = emitter->emit(*module, objectOptions, bool(options.onStop));
+    auto object = emitter->emit(module, objectOptions, bool(options.onStop));
     if (!object)
       return object.takeError();
     if (options.onStop) {
@@ -246,13 +373,30 @@ private:
     }
     result.bitcode = std::move(object->bitcode);
     result.entry.object = std::move(object->object);
-    result.entry.emitter = buffered->emitter;
-    result.entry.rangeEnd = buffered->rangeEnd;
-    result.entry.granularity = buffered->granularity;
-    result.entry.scratchBytes = buffered->scratchBytes;
-    result.entry.picosPerIteration = buffered->picosPerIteration;
     return result;
   }
+
+  llvm::Expected<Compiled> compile(const KernelRequest &request) {
+    auto prepared = prepare(request.function, request.symbol);
+    if (!prepared)
+      return prepared.takeError();
+    return finish(*prepared, request.symbol);
+  }
+
+  /// But for the object.
+  static runtime::KernelEntry entryOf(const BufferKernel &kernel, StringRef symbol) {
+    runtime::KernelEntry entry;
+    entry.symbol = symbol.str();
+    entry.emitter = kernel.emitter;
+    entry.rangeEnd = kernel.rangeEnd;
+    entry.granularity = kernel.granularity;
+    entry.scratchBytes = kernel.scratchBytes;
+    entry.picosPerIteration = kernel.picosPerIteration;
+    return entry;
+  }
+
+  /// Between passes only where someone looks at the stops: it takes a quarter of the time.
+  bool verifyEach() const { return bool(options.onStop); }
 
   /// Buffers of a call do not overlap (one that is updated in place is one argument), which lets LLVM move loads out of loops. The
   /// lowering of memrefs drops the attribute. Kernels of the row emitter may get a donated operand as their output.
@@ -358,51 +502,159 @@ static size_t compileWeight(func::FuncOp kernel) {
   return weight;
 }
 
-llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<KernelRequest> kernels, const KernelOptions &options) {
-  std::vector<CompiledKernel> results(kernels.size());
+namespace {
+
+/// What the threads that compile the kernels of one program have in common.
+class Compilation {
+public:
+  Compilation(ArrayRef<KernelRequest> kernels, const KernelOptions &options) : kernels(kernels), options(options), results(kernels.size()) {}
+
+  llvm::Expected<std::vector<CompiledKernel>> run() {
+    // The longest first: none is left for one thread in the end.
+    std::vector<size_t> weights;
+    order.resize(kernels.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (const KernelRequest &kernel : kernels)
+      weights.push_back(compileWeight(kernel.function));
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
+    // Code for the time being is replaced kernel by kernel, and who looks at the stops sees them kernel by kernel.
+    if (options.onStop || options.onLateKernel || options.quick || options.genericOnly) {
+      inThreads([&](Worker &worker) { takeOneByOne(worker); });
+    } else {
+      pending.resize(kernels.size());
+      std::barrier together(static_cast<std::ptrdiff_t>(threads()), [&]() noexcept { findAlike(); });
+      inThreads([&](Worker &worker) {
+        look(worker);
+        together.arrive_and_wait();
+        makeAlike(worker);
+      });
+      for (auto [result, done] : llvm::zip_equal(results, pending))
+        result = std::move(done.result);
+    }
+    if (!firstError.empty())
+      return llvm::createStringError(firstError);
+    return std::move(results);
+  }
+
+private:
+  unsigned threads() const { return std::max<size_t>(1, std::min<size_t>(options.threads, kernels.size())); }
+
+  void inThreads(llvm::function_ref<void(Worker &)> work) {
+    auto begin = [&] {
+      Worker worker(options, dumpMutex, lateMutex);
+      work(worker);
+    };
+    if (threads() == 1)
+      return begin();
+    ManyThreads allowed(*func::FuncOp(kernels.front().function).getContext());
+    std::vector<std::thread> helpers;
+    for (unsigned t = 1; t < threads(); ++t)
+      helpers.emplace_back(begin);
+    begin();
+    for (std::thread &helper : helpers)
+      helper.join();
+  }
+
+  void takeOneByOne(Worker &worker) {
+    for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
+      tell(1);
+      auto compiled = worker.obtain(kernels[order[i]]);
+      if (compiled)
+        results[order[i]] = std::move(*compiled);
+      else
+        fail(compiled.takeError());
+    }
+  }
+
+  /// As far as the buffer form.
+  void look(Worker &worker) {
+    for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
+      Worker::Pending &kernel = pending[order[i]];
+      if (llvm::Error error = worker.look(kernels[order[i]], kernel))
+        fail(std::move(error));
+      else if (!kernel.prepared.module)
+        tell(1);
+    }
+  }
+
+  /// The kernels that are left, in groups that share code; the longest first.
+  void findAlike() {
+    std::map<std::vector<uint64_t>, size_t> byForm;
+    std::vector<size_t> sizes;
+    for (size_t i : order) {
+      Worker::Pending &kernel = pending[i];
+      if (!kernel.prepared.module)
+        continue;
+      bool isNew = true;
+      size_t group = groups.size();
+      if (kernel.skeleton) {
+        auto [known, added] = byForm.try_emplace(std::move(kernel.skeleton->form), group);
+        isNew = added;
+        group = known->second;
+      }
+      if (isNew) {
+        groups.emplace_back();
+        size_t operations = 0;
+        kernel.prepared.module->walk([&](Operation *) { ++operations; });
+        sizes.push_back(operations);
+      }
+      groups[group].push_back(i);
+    }
+    std::vector<size_t> longest(groups.size());
+    std::iota(longest.begin(), longest.end(), 0);
+    std::stable_sort(longest.begin(), longest.end(), [&](size_t a, size_t b) { return sizes[a] > sizes[b]; });
+    std::vector<std::vector<size_t>> sorted;
+    for (size_t group : longest)
+      sorted.push_back(std::move(groups[group]));
+    groups = std::move(sorted);
+    bool failed = !firstError.empty();
+    next = failed ? groups.size() : 0;
+  }
+
+  void makeAlike(Worker &worker) {
+    for (size_t i; (i = next.fetch_add(1)) < groups.size();) {
+      tell(groups[i].size());
+      // In the order of the program: machine code does not depend on who came first.
+      llvm::sort(groups[i]);
+      if (llvm::Error error = worker.make(kernels, groups[i], pending))
+        fail(std::move(error));
+    }
+  }
+
+  void tell(size_t count) {
+    if (!options.onProgress)
+      return;
+    std::lock_guard<std::mutex> lock(progressMutex);
+    told += count;
+    options.onProgress("kernel " + std::to_string(told) + " of " + std::to_string(kernels.size()));
+  }
+
+  void fail(llvm::Error error) {
+    std::lock_guard<std::mutex> lock(errorMutex);
+    std::string message = llvm::toString(std::move(error));
+    if (firstError.empty())
+      firstError = message;
+    next = kernels.size();
+  }
+
+  ArrayRef<KernelRequest> kernels;
+  const KernelOptions &options;
+  std::vector<CompiledKernel> results;
   std::mutex dumpMutex, lateMutex, errorMutex, progressMutex;
   std::string firstError;
   std::atomic<size_t> next{0};
-  // The longest first: none is left for one thread in the end.
-  std::vector<size_t> order(kernels.size()), weights;
-  std::iota(order.begin(), order.end(), 0);
-  for (const KernelRequest &kernel : kernels)
-    weights.push_back(compileWeight(kernel.function));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
-  auto work = [&] {
-    Worker worker(options, dumpMutex, lateMutex);
-    for (size_t i; (i = next.fetch_add(1)) < kernels.size();) {
-      if (options.onProgress) {
-        std::lock_guard<std::mutex> lock(progressMutex);
-        options.onProgress("kernel " + std::to_string(i + 1) + " of " + std::to_string(kernels.size()));
-      }
-      auto compiled = worker.obtain(kernels[order[i]]);
-      if (compiled) {
-        results[order[i]] = std::move(*compiled);
-        continue;
-      }
-      std::lock_guard<std::mutex> lock(errorMutex);
-      std::string message = llvm::toString(compiled.takeError());
-      if (firstError.empty())
-        firstError = message;
-      next = kernels.size();
-    }
-  };
-  unsigned threads = std::min<size_t>(options.threads, kernels.size());
-  if (threads > 1) {
-    ManyThreads allowed(*func::FuncOp(kernels.front().function).getContext());
-    std::vector<std::thread> helpers;
-    for (unsigned t = 1; t < threads; ++t)
-      helpers.emplace_back(work);
-    work();
-    for (std::thread &helper : helpers)
-      helper.join();
-  } else {
-    work();
-  }
-  if (!firstError.empty())
-    return llvm::createStringError(firstError);
-  return results;
+  size_t told = 0;
+  std::vector<size_t> order;
+  std::vector<Worker::Pending> pending;
+  std::vector<std::vector<size_t>> groups;
+};
+
+} // namespace
+
+llvm::Expected<std::vector<CompiledKernel>> compileKernels(ArrayRef<KernelRequest> kernels, const KernelOptions &options) {
+  if (kernels.empty())
+    return std::vector<CompiledKernel>();
+  return Compilation(kernels, options).run();
 }
 
 } // namespace millrace::lowering

@@ -16,6 +16,7 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <string>
+#include <vector>
 
 namespace millrace::lowering {
 
@@ -30,6 +31,7 @@ struct BufferKernel {
   double picosPerIteration = 0; ///< estimate; 0 = unknown, not worth threads
   bool heavyLoops = false;      ///< scalar loops over many elements: worth LLVM's vectorizer
   std::string emitter;          ///< "contraction", "row", "movement" or "generic": for --time and remarks
+  unsigned numNumbers = 0;      ///< further arguments of the body, index: code for several kernels (SharedCode.h)
 };
 
 /// Canonicalization that keeps while loops as the lowering made them: the condition passes every carried value on. The
@@ -53,5 +55,17 @@ private:
 ///   int32_t symbol(void **buffers, const int64_t *dims, int64_t begin, int64_t end),
 /// that unpacks the buffers and run-time dimensions (in the order of the `?` of inputs, then outputs) and calls the body.
 void addEntryPoint(const BufferKernel &kernel, llvm::StringRef symbol);
+
+/// An entry point of its own for one of the kernels that share code.
+struct SharedEntry {
+  std::string symbol;
+  std::vector<int64_t> numbers; ///< BufferKernel::numNumbers of them
+};
+
+/// Adds the entry points of kernels that have the same code. Another object of a program may define some of them, too: any of them is right.
+void addSharedEntryPoints(const BufferKernel &kernel, llvm::ArrayRef<SharedEntry> entries);
+
+/// Attribute of the LLVM function that all of them call.
+inline constexpr llvm::StringLiteral kSharedAttr = "millrace-shared";
 
 } // namespace millrace::lowering

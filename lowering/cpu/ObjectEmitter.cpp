@@ -3,6 +3,7 @@
 #include "lowering/cpu/ObjectEmitter.h"
 
 #include "lowering/cpu/FuseProducts.h"
+#include "lowering/cpu/KernelForm.h"
 #include "lowering/cpu/InterleaveChains.h"
 #include "lowering/cpu/SingleLaneStores.h"
 
@@ -153,7 +154,7 @@ private:
   const ObjectOptions &options;
 };
 
-/// The entry is what nobody calls. What it calls is its own: internal, inlined if that is the only call. The buffers of
+/// The entry is what nobody calls, or what several kernels' entries call. What it calls is its own: internal, inlined if that is the only call. The buffers of
 /// the kernel's body do not overlap (KernelForm.h), which descriptors, (allocated, aligned, offset, ..), cannot say.
 static void hideBodies(llvm::Module &module) {
   for (llvm::Function &function : module) {
@@ -164,7 +165,7 @@ static void hideBodies(llvm::Module &module) {
     if (!call)
       continue;
     function.addFnAttr(llvm::Attribute::AlwaysInline);
-    if (!call->getFunction()->use_empty())
+    if (!call->getFunction()->use_empty() && !call->getFunction()->hasFnAttribute(kSharedAttr))
       continue;
     for (unsigned i = 0; i + 1 < function.arg_size(); ++i)
       if (function.getArg(i)->getType()->isPointerTy() && function.getArg(i + 1)->getType()->isPointerTy())

@@ -73,4 +73,26 @@ TEST(KernelCache, AnEntryAboveTheLimitHoldsNobodyUp) {
   EXPECT_FALSE(cache.findOrClaim("whale"));
 }
 
+TEST(KernelCache, WhoClaimsSeveralGetsAllOfThemAtOnce) {
+  KernelCache cache(4096);
+  std::atomic<int> holders{0}, most{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      std::vector<std::string> keys = t % 2 ? std::vector<std::string>{"a", "b"} : std::vector<std::string>{"b", "a"};
+      for (int i = 0; i < 200; ++i) {
+        cache.claim(keys);
+        most = std::max<int>(most, ++holders);
+        std::this_thread::yield();
+        --holders;
+        for (const std::string &key : keys)
+          cache.abandon(key);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(cache.findOrClaim("a"), nullptr);
+}
+
 } // namespace

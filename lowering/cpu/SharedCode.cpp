@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- SharedCode.cpp - Kernels that differ in numbers only ----------------===//
+// Input:   for %k = 0 to 2 { %a = %k * 512 ; for %c = 0 to 64 { load x[%a + %c] .. } }    // a convolution over a distance of 8 points
+//          for %k = 0 to 2 { %a = %k * 1024 ; for %c = 0 to 64 { load x[%a + %c] .. } }   // over 16
+// Output:  (%n) { for %k = 0 to 2 { %a = %k * %n ; for %c = 0 to 64 { load x[%a + %c] .. } } }   with %n = 512, 1024
+// Leaves alone what divisions and long innermost loops know: machine code is better off with a constant there.
+//===----------------------------------------------------------------------===//
+#include "lowering/cpu/SharedCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace millrace::lowering {
+namespace {
+
+/// Of an index constant, else none.
+std::optional<int64_t> numberOf(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  if (!constant || !value.getType().isIndex())
+    return std::nullopt;
+  return cast<IntegerAttr>(constant.getValue()).getInt();
+}
+
+bool isFlat(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && memref.getRank() == 1 && memref.getLayout().isIdentity() && !memref.getMemorySpace();
+}
+
+/// Their code does not depend on the size of a flat buffer.
+bool ignoresSize(Operation *op) {
+  return isa<memref::LoadOp, memref::StoreOp, memref::PrefetchOp, memref::ViewOp, vector::LoadOp, vector::StoreOp, vector::MaskedLoadOp,
+             vector::MaskedStoreOp, vector::GatherOp>(op);
+}
+
+bool isLoop(Operation *op) { return isa<LoopLikeOpInterface>(op); }
+
+/// Where an operation stands.
+struct Place {
+  int depth = 0;          ///< loops around it
+  bool innermost = false; ///< in a loop without loops: what does not change in it will be moved out
+  bool isBusy = false;    ///< with products, or of many operations: it fills the processor
+};
+
+/// Walks one kernel; calls `visitUse` for every use of an index constant.
+class Reader {
+public:
+  Reader(const BufferKernel &kernel, KernelSkeleton &skeleton, SmallVectorImpl<OpOperand *> *uses) : kernel(kernel), out(skeleton), uses(uses) {}
+
+  bool read() {
+    func::FuncOp body = kernel.body;
+    for (BlockArgument argument : body.getArguments())
+      define(argument);
+    add(kernel.numInputs);
+    add(kernel.numOutputs);
+    add(kernel.scratchBytes != 0);
+    add(kernel.heavyLoops);
+    return readBlock(body.getBody().front(), {});
+  }
+
+private:
+  void add(uint64_t word) { out.form.push_back(word); }
+  void add(const void *unique) { add(uint64_t(reinterpret_cast<uintptr_t>(unique))); }
+
+  void define(Value value) {
+    numbers[value] = unsigned(numbers.size());
+    Type type = value.getType();
+    // The code that reads them ignores their sizes; who makes others than views says what it needs.
+    bool anySize = isFlat(type) && (isa<BlockArgument>(value) || value.getDefiningOp<memref::ViewOp>());
+    add(anySize ? cast<MemRefType>(type).getElementType().getAsOpaquePointer() : type.getAsOpaquePointer());
+  }
+
+  bool readBlock(Block &block, Place place) {
+    for (Operation &op : block)
+      if (!readOperation(op, place))
+        return false;
+    return true;
+  }
+
+  bool readOperation(Operation &op, Place place) {
+    if (op.getNumResults() == 1 && numberOf(op.getResult(0)))
+      return true; // its uses tell
+    if (!ignoresSize(&op) && llvm::any_of(op.getOperandTypes(), isFlat))
+      return false;
+    if (place.innermost) {
+      auto isChanging = [&](Value operand) { return changing.contains(operand); };
+      if (!isa<arith::ArithDialect>(op.getDialect()) || llvm::any_of(op.getOperands(), isChanging))
+        changing.insert_range(op.getResults());
+      else
+        place.innermost = false;
+    }
+    add(op.getName().getAsOpaquePointer());
+    add(op.getAttrDictionary().getAsOpaquePointer());
+    for (OpOperand &use : op.getOpOperands()) {
+      std::optional<int64_t> number = numberOf(use.get());
+      if (!number) {
+        auto known = numbers.find(use.get());
+        if (known == numbers.end())
+          return false;
+        add(uint64_t(known->second) << 2);
+      } else if (mayDiffer(use, place)) {
+        add(uint64_t(1));
+        out.numbers.push_back(*number);
+        if (uses)
+          uses->push_back(&use);
+      } else {
+        add(uint64_t(2));
+        add(uint64_t(*number));
+      }
+    }
+    for (Value result : op.getResults())
+      define(result);
+    Place inside = place;
+    if (isLoop(&op)) {
+      constexpr int kMany = 80;
+      bool packs = kernel.emitter == "contraction";
+      bool hasLoops = false, hasProducts = false;
+      int operations = 0;
+      op.walk([&](Operation *inner) {
+        hasLoops |= inner != &op && isLoop(inner);
+        hasProducts |= isa<vector::FMAOp, math::FmaOp, arith::MulFOp>(inner) || inner->getDialect()->getNamespace().starts_with("llvm");
+        ++operations;
+      });
+      inside = {place.depth + 1, !hasLoops, packs ? hasProducts : operations > kMany};
+    }
+    for (Region &region : op.getRegions()) {
+      add(uint64_t(region.getBlocks().size()) << 2 | 3);
+      if (region.getBlocks().size() > 1)
+        return false;
+      for (Block &block : region) {
+        for (BlockArgument argument : block.getArguments()) {
+          define(argument);
+          if (inside.innermost)
+            changing.insert(argument);
+        }
+        if (!readBlock(block, inside))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// A number in memory or a register instead of a constant: paid for once per call, unit, or pass of a loop that has loops in it.
+  bool mayDiffer(OpOperand &use, Place place) const {
+    Operation *op = use.getOwner();
+    // Loops' bounds are read before the loop.
+    if (isa<scf::ForOp>(op))
+      return use.getOperandNumber() < 2;
+    // Where elements are only moved, addresses are not what takes time.
+    if (place.innermost)
+      return !place.isBusy && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::CmpIOp>(op);
+    // A division by a constant is a multiplication.
+    constexpr double kLongIteration = 2e6; // picoseconds
+    if (isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp>(op))
+      return place.depth == 0 || (place.depth == 1 && kernel.picosPerIteration >= kLongIteration);
+    return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinUIOp, arith::MaxUIOp, arith::MinSIOp, arith::MaxSIOp, arith::CmpIOp,
+               arith::SelectOp, memref::ViewOp, memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp>(op);
+  }
+
+  const BufferKernel &kernel;
+  KernelSkeleton &out;
+  SmallVectorImpl<OpOperand *> *uses;
+  DenseMap<Value, unsigned> numbers;
+  DenseSet<Value> changing; ///< from one pass of an innermost loop to the next
+};
+
+} // namespace
+
+std::optional<KernelSkeleton> skeletonOf(const BufferKernel &kernel) {
+  if (kernel.emitter == "generic" || !llvm::hasSingleElement(cast<ModuleOp>(kernel.body->getParentOp()).getOps()))
+    return std::nullopt;
+  KernelSkeleton skeleton;
+  for (char letter : kernel.emitter)
+    skeleton.form.push_back(uint64_t(letter));
+  if (!Reader(kernel, skeleton, nullptr).read())
+    return std::nullopt;
+  return skeleton;
+}
+
+std::vector<std::vector<int64_t>> shareCode(BufferKernel &kernel, ArrayRef<const KernelSkeleton *> alike) {
+  KernelSkeleton own;
+  SmallVector<OpOperand *> uses;
+  Reader(kernel, own, &uses).read();
+  std::vector<std::vector<int64_t>> values(alike.size());
+  std::map<std::vector<int64_t>, Value> arguments;
+  func::FuncOp body = kernel.body;
+  SmallVector<Type> types(body.getArgumentTypes());
+  for (auto [place, use] : llvm::enumerate(uses)) {
+    std::vector<int64_t> column;
+    for (const KernelSkeleton *skeleton : alike)
+      column.push_back(skeleton->numbers[place]);
+    if (llvm::all_equal(column))
+      continue;
+    Value &argument = arguments[column];
+    if (!argument) {
+      Type index = IndexType::get(body.getContext());
+      argument = body.getBody().front().addArgument(index, body.getLoc());
+      types.push_back(index);
+      for (auto [list, value] : llvm::zip_equal(values, column))
+        list.push_back(value);
+    }
+    use->set(argument);
+  }
+  body.setFunctionType(FunctionType::get(body.getContext(), types, {}));
+  kernel.numNumbers = arguments.size();
+  return values;
+}
+
+} // namespace millrace::lowering
