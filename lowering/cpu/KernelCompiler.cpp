@@ -238,7 +238,7 @@ private:
   struct Compiled {
     runtime::KernelEntry entry;
     ObjectOptions options;
-    std::string bitcode; ///< if unfinished
+    std::string bitcode; ///< for onLateKernel
   };
 
   LateKernel lateKernel(Compiled compiled, const runtime::ByteStore::Key &key) const {
@@ -356,7 +356,8 @@ private:
     objectOptions.quick = kernel.emitter != "generic";
     objectOptions.inOrder = kernel.emitter == "contraction";
     objectOptions.interleave = kernel.emitter == "row";
-    objectOptions.unfinished = options.quick || options.onLateKernel;
+    objectOptions.keepBitcode = bool(options.onLateKernel);
+    objectOptions.unfinished = options.quick || objectOptions.keepBitcode;
     if (!emitter) {
       auto taken = EmitterPool::ofProcess().take(options.target);
       if (!taken)

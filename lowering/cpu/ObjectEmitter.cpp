@@ -218,7 +218,7 @@ llvm::Expected<ObjectResult> ObjectEmitter::emit(mlir::ModuleOp module, const Ob
     llvm::raw_string_ostream stream(result.llvmIr);
     ir->print(stream, nullptr);
   }
-  if (options.unfinished) {
+  if (options.keepBitcode) {
     llvm::raw_string_ostream stream(result.bitcode);
     llvm::WriteBitcodeToFile(*ir, stream, /*ShouldPreserveUseListOrder=*/true);
   }

@@ -26,15 +26,15 @@ struct ObjectOptions {
   /// first makes sums wait in memory.
   bool inOrder = false;
   bool interleave = false; ///< several vectors are computed one after the other: they are to take turns (InterleaveChains.h)
-  /// Machine code for the time being: no optimization after LLVM IR, and bitcode for ObjectEmitter::finish().
-  bool unfinished = false;
+  bool unfinished = false; ///< machine code for the time being: no optimization after LLVM IR
+  bool keepBitcode = false; ///< for ObjectEmitter::finish()
 };
 
 /// What came out of one module, with the intermediate texts on request.
 struct ObjectResult {
   std::string object;
   std::string llvmIr, assembly; ///< filled if wanted
-  std::string bitcode;          ///< filled if unfinished
+  std::string bitcode;          ///< filled if kept
 };
 
 /// Translates modules in the LLVM dialect to ELF objects. One emitter per thread: owns an LLVMContext-free target
