@@ -25,10 +25,14 @@ void setUserData(Memory *memory, const void *key, void *data, void (*destroy)(vo
 }
 constexpr MemoryFunctions memoryFunctions = {sizeof(MemoryFunctions), nullptr, sizeof(Memory), getUserData, setUserData};
 
-/// Options of Client_Create: num_devices, memory_limit (bytes per device), timeout (seconds), rng_seed. Those of several processes
-/// are accepted as long as there is one.
+/// Options of Client_Create: num_devices, memory_limit (bytes per device; else that of the environment), timeout (seconds), rng_seed.
+/// Those of several processes are accepted as long as there is one.
 rt::StatusOr<rt::ClientOptions> clientOptionsFrom(const NamedValue *values, size_t count) {
   rt::ClientOptions options;
+  rt::StatusOr<uint64_t> limit = rt::memoryLimitFromEnvironment();
+  if (!limit)
+    return limit.status();
+  options.memoryLimit = *limit;
   for (size_t i = 0; i < count; ++i) {
     std::string_view name = nameOf(values[i]);
     if (name != "num_devices" && name != "memory_limit" && name != "timeout" && name != "rng_seed" &&

@@ -12,10 +12,8 @@
 #include "tracing/StoredTypes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 
 namespace millrace::tracing {
@@ -34,13 +32,12 @@ Session::Session() {
   runtime::ClientOptions options;
   if (const char *count = std::getenv("CPU_NUM_DEVICES"))
     options.numDevices = uint32_t(std::max(1l, std::strtol(count, nullptr, 10)));
-  if (const char *limit = std::getenv("MILLRACE_MEMORY_LIMIT"); limit && *limit) {
-    const char *end = limit + std::strlen(limit);
-    if (auto [at, error] = std::from_chars(limit, end, options.memoryLimit); error != std::errc() || at != end) {
-      startError = runtime::invalidArgument(std::string("MILLRACE_MEMORY_LIMIT: expects a number of bytes, but got '") + limit + "'");
-      return;
-    }
+  runtime::StatusOr<uint64_t> limit = runtime::memoryLimitFromEnvironment();
+  if (!limit) {
+    startError = limit.status();
+    return;
   }
+  options.memoryLimit = *limit;
   runtime::StatusOr<std::shared_ptr<runtime::Client>> made = runtime::Client::create(options);
   startError = made.status();
   if (made)

@@ -21,19 +21,14 @@ def is_active():
 
 
 def _client_options():
-    """Read when JAX makes its client: the number of virtual devices, as XLA:CPU takes it, and the bytes that each may use."""
+    """Read when JAX makes its client: the number of virtual devices, as XLA:CPU takes it."""
     from jax._src import xla_bridge
 
     count = xla_bridge.num_cpu_devices.value
     if count < 0:
         flag = re.findall(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
         count = int(flag[-1]) if flag else 1
-    options = {"num_devices": count}
-    if limit := os.environ.get("MILLRACE_MEMORY_LIMIT"):
-        if not re.fullmatch(r"[0-9]+", limit):
-            raise ValueError(f"MILLRACE_MEMORY_LIMIT: expects a number of bytes, but got '{limit}'")
-        options["memory_limit"] = int(limit)
-    return options
+    return {"num_devices": count}
 
 
 def initialize():

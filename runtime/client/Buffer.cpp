@@ -199,10 +199,12 @@ StatusOr<BufferPtr> Buffer::copyTo(const MemorySpace &target) const {
   // A source that is still being computed is copied by whoever finishes it. The target's queue would be wrong then: a program
   // that reads the copy may already wait at its head, and the copy would wait behind that program for ever.
   // Nor may a custom call (a Python callback that uses JAX) wait for the queue at whose head it runs.
+  bool isImported = isThere && (*held)->storage->isImported(); // its owner may be told, who may wait for others
+  result->comesByItself = (*held)->comesByItself;
   if (isThere && insideCustomCall())
     copy();
   else if (isThere)
-    target.device->enqueue(std::move(copy), /*onAnyThread=*/true);
+    result->comesByItself = target.device->enqueue(std::move(copy), /*onAnyThread=*/true, /*endsByItself=*/!isImported);
   else
     (*held)->ready.onReady([copy = std::move(copy), source](const Status &ready) mutable {
       if (ready.ok())
@@ -246,9 +248,9 @@ StatusOr<BufferPtr> Client::bufferFromHost(const void *data, DType dtype, const 
                                      std::move(done));
     return std::make_shared<Buffer>(shared_from_this(), &memory, std::move(value));
   }
-  StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(memory.device->allocator, *bytes);
+  StatusOr<std::shared_ptr<Storage>> storage = memory.device->allocate(*bytes);
   if (!storage)
-    return onDevice(memory.device->id(), storage.status());
+    return storage.status();
   if (*bytes && dense)
     std::memcpy((*storage)->data(), data, *bytes);
   else if (*bytes)
@@ -278,9 +280,9 @@ StatusOr<BufferPtr> Client::uninitialized(DType dtype, const std::vector<int64_t
   StatusOr<uint64_t> bytes = denseBytes(dtype, dims);
   if (!bytes)
     return bytes.status();
-  StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(memory.device->allocator, *bytes);
+  StatusOr<std::shared_ptr<Storage>> storage = memory.device->allocate(*bytes);
   if (!storage)
-    return onDevice(memory.device->id(), storage.status());
+    return storage.status();
   auto value = std::make_shared<Buffer::Value>();
   value->dtype = dtype;
   value->dims = dims;

@@ -13,6 +13,7 @@ struct Buffer::Value {
   std::vector<int64_t> dims;        ///< if !shapeIsKnown: written before `ready` is set
   std::shared_ptr<Storage> storage; ///< written before `ready` is set
   bool hasMemory = false;           ///< storage is there from the beginning, only its content comes later
+  bool comesByItself = false;       ///< of an execution that ends without its caller (Device::enqueue)
   Event ready;
 };
 

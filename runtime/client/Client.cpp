@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Client.cpp - Devices and their threads ------------------------------===//
 #include "runtime/client/Client.h"
+#include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <random>
 #include <thread>
@@ -33,14 +38,17 @@ struct InsideTask {
 struct Device::Queue final : Event::Worker {
   struct Task {
     std::function<void()> run;
-    bool onAnyThread;
+    bool onAnyThread, endsByItself;
     Clock::time_point when = Clock::now();
   };
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Task> tasks;
   bool busy = false; ///< somebody runs a task, on the thread or inline
+  bool runningEndsByItself = false; ///< that task
   bool stopping = false;
+  unsigned waitingForMemory = 0; ///< threads in awaitEnd()
+  uint64_t begun = 0, ended = 0; ///< tasks that came, and that were run
   int waits = 0; ///< launches in a row whose client waited at once
   bool threadStarted = false;
   std::thread thread;
@@ -56,6 +64,7 @@ struct Device::Queue final : Event::Worker {
       runAndDrop(task);
       lock.lock();
       self->busy = false;
+      ++self->ended;
       self->changed.notify_all();
     }
   }
@@ -93,6 +102,7 @@ struct Device::Queue final : Event::Worker {
 
   std::function<void()> takeFirst() {
     std::function<void()> task = std::move(tasks.front().run);
+    runningEndsByItself = tasks.front().endsByItself;
     tasks.pop_front();
     busy = true;
     return task;
@@ -103,17 +113,35 @@ struct Device::Queue final : Event::Worker {
     {
       std::lock_guard lock(mutex);
       busy = false;
-      waiting = !tasks.empty() || stopping;
+      ++ended;
+      waiting = !tasks.empty() || stopping || waitingForMemory;
     }
     if (waiting)
       changed.notify_all();
+  }
+
+  bool allEndByThemselves() const {
+    return (!busy || runningEndsByItself) && std::all_of(tasks.begin(), tasks.end(), [](const Task &task) { return task.endsByItself; });
+  }
+
+  /// Waits until more than `before` tasks have ended; false if the next one does not end by itself, or there is none, or at `deadline`.
+  bool awaitEnd(uint64_t before, Clock::time_point deadline) {
+    begin();
+    std::unique_lock lock(mutex);
+    ++waitingForMemory;
+    changed.wait_until(lock, deadline, [&] {
+      bool isPromised = busy ? runningEndsByItself : !tasks.empty() && tasks.front().endsByItself;
+      return ended > before || !isPromised;
+    });
+    --waitingForMemory;
+    return ended > before;
   }
 };
 
 std::shared_ptr<Event::Worker> Device::worker() const { return queue; }
 
 Device::Device(Client *owner, uint32_t ordinal, const ClientOptions &options)
-    : owner(owner), ordinal(ordinal), timeoutSeconds(options.timeoutSeconds),
+    : owner(owner), ordinal(ordinal), memoryLimit(options.memoryLimit), timeoutSeconds(options.timeoutSeconds),
       allocator(std::make_shared<Allocator>(options.memoryLimit)), channels(std::make_shared<HostChannels>()),
       queue(std::make_shared<Queue>()) {
   const char *const kinds[] = {"device", "pinned_host", "unpinned_host"};
@@ -143,12 +171,14 @@ const MemorySpace *Device::memory(std::string_view kind) const {
   return nullptr;
 }
 
-void Device::enqueue(std::function<void()> task, bool onAnyThread) {
+bool Device::enqueue(std::function<void()> task, bool onAnyThread, bool endsByItself) {
   {
     std::lock_guard lock(queue->mutex);
-    queue->tasks.push_back({std::move(task), onAnyThread});
+    endsByItself = endsByItself && queue->allEndByThemselves();
+    queue->tasks.push_back({std::move(task), onAnyThread, endsByItself});
+    ++queue->begun;
     if (onAnyThread && queue->waits >= kManyWaits && queue->tasks.size() == 1 && !queue->busy)
-      return;
+      return endsByItself;
     if (queue->tasks.size() > 1)
       queue->waits = 0;
     if (!queue->threadStarted) {
@@ -157,14 +187,22 @@ void Device::enqueue(std::function<void()> task, bool onAnyThread) {
     }
   }
   queue->changed.notify_all();
+  return endsByItself;
 }
 
-bool Device::tryInline(const std::function<void()> &task) {
+bool Device::endsByItself() const {
+  std::lock_guard lock(queue->mutex);
+  return queue->allEndByThemselves();
+}
+
+bool Device::tryInline(const std::function<void()> &task, bool endsByItself) {
   {
     std::lock_guard lock(queue->mutex);
     if (queue->busy || !queue->tasks.empty())
       return false;
     queue->busy = true;
+    queue->runningEndsByItself = endsByItself;
+    ++queue->begun;
   }
   std::shared_ptr<Queue> held = queue;
   {
@@ -175,6 +213,25 @@ bool Device::tryInline(const std::function<void()> &task) {
   return true;
 }
 
+StatusOr<std::shared_ptr<Storage>> Device::allocate(uint64_t bytes) {
+  auto counts = [&] {
+    std::lock_guard lock(queue->mutex);
+    return std::pair(queue->begun, queue->ended);
+  };
+  // Inside of a task nobody may wait for others, and without a limit nobody would.
+  bool mayWait = memoryLimit && bytes <= memoryLimit && !InsideTask::depth;
+  uint64_t last = mayWait ? counts().first : 0;
+  Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeoutSeconds));
+  while (true) {
+    uint64_t ended = mayWait ? counts().second : 0; // before the attempt: what ends meanwhile is a reason for another one
+    StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, bytes);
+    if (storage)
+      return storage;
+    if (ended >= last || !queue->awaitEnd(ended, deadline))
+      return onDevice(ordinal, storage.status());
+  }
+}
+
 void Device::feed(std::vector<std::string> tensors) { channels->push(HostChannels::infeed, std::move(tensors)); }
 void Device::sendToProgram(int64_t channel, std::vector<std::string> tensors) {
   channels->push(channel, std::move(tensors));
@@ -182,6 +239,17 @@ void Device::sendToProgram(int64_t channel, std::vector<std::string> tensors) {
 StatusOr<std::vector<std::string>> Device::takeOutfeed() { return channels->pop(HostChannels::outfeed, timeoutSeconds); }
 StatusOr<std::vector<std::string>> Device::receiveFromProgram(int64_t channel) {
   return channels->pop(channel, timeoutSeconds);
+}
+
+StatusOr<uint64_t> memoryLimitFromEnvironment() {
+  const char *text = std::getenv("MILLRACE_MEMORY_LIMIT");
+  if (!text || !*text)
+    return uint64_t(0);
+  uint64_t limit = 0;
+  const char *end = text + std::strlen(text);
+  if (auto [at, error] = std::from_chars(text, end, limit); error != std::errc() || at != end)
+    return invalidArgument(std::string("MILLRACE_MEMORY_LIMIT: expects a number of bytes, but got '") + text + "'");
+  return limit;
 }
 
 static uint64_t freshSeed() {

@@ -22,7 +22,8 @@ struct Plan;
 
 struct ClientOptions {
   uint32_t numDevices = 1;
-  uint64_t memoryLimit = 0;      ///< bytes per device, 0 = none
+  /// Bytes per device, 0 = none. What a new buffer lacks is waited for as long as executions in flight may give it back.
+  uint64_t memoryLimit = 0;
   double timeoutSeconds = 300;   ///< of rendezvous and host transfers
   /// Of stablehlo.rng: the same executions in the same order draw the same numbers. Without one they are new every time.
   std::optional<uint64_t> rngSeed = std::nullopt;
@@ -61,13 +62,19 @@ private:
   struct Queue;
   Device(Client *owner, uint32_t ordinal, const ClientOptions &options);
   /// Runs `task` after those before it, on the device's thread or, with `onAnyThread`, on one that waits for it first (worker()).
-  void enqueue(std::function<void()> task, bool onAnyThread);
+  /// `endsByItself`: it waits for nothing that a thread of the client has yet to do. Returns whether that holds with the tasks before it.
+  bool enqueue(std::function<void()> task, bool onAnyThread, bool endsByItself);
+  /// All tasks that are there end by themselves.
+  bool endsByItself() const;
   std::shared_ptr<Event::Worker> worker() const;
+  /// For clients' threads. Where the limit leaves no memory, waits for tasks that are there and end by themselves: they may give some back.
+  StatusOr<std::shared_ptr<Storage>> allocate(uint64_t bytes);
   /// Runs `task` on this thread if the device is idle.
-  bool tryInline(const std::function<void()> &task);
+  bool tryInline(const std::function<void()> &task, bool endsByItself);
 
   Client *owner;
   uint32_t ordinal;
+  uint64_t memoryLimit;
   double timeoutSeconds;
   std::vector<MemorySpace> spaces;
   std::shared_ptr<Allocator> allocator;
@@ -228,6 +235,9 @@ private:
   std::atomic<uint64_t> executions{0};
   std::vector<std::unique_ptr<Device>> all;
 };
+
+/// MILLRACE_MEMORY_LIMIT of the environment, in bytes; 0 without it. InvalidArgument if it is no number.
+StatusOr<uint64_t> memoryLimitFromEnvironment();
 
 /// Bytes of a dense tensor; InvalidArgument for negative sizes or overflow.
 StatusOr<uint64_t> denseBytes(DType dtype, const std::vector<int64_t> &dims);

@@ -62,7 +62,13 @@ std::optional<std::pair<size_t, size_t>> donatedTwice(const std::vector<BufferPt
 }
 
 /// Held while an execution whose devices meet is enqueued: two of them stand in the same order in all queues, or both would wait for ever.
+/// Also where one does not end by itself, so that none gets between those of one meeting that do.
 std::mutex meetings;
+
+/// `value` is there, or an execution that ends without its caller makes it; and nobody but us is told when its memory goes.
+bool comesByItself(const Buffer::Value &value) {
+  return value.comesByItself || (value.ready.isReady() && value.ready.await().ok() && !value.storage->isImported());
+}
 
 } // namespace
 
@@ -286,7 +292,7 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
   executable->state = std::make_shared<Executable::State>();
   executable->state->plan = std::move(*plan);
   // Up to 100 microseconds the hand-over to the device's thread would cost more than it gains.
-  executable->state->onAnyThread = needed == 1 && !executable->state->plan->mayBlock;
+  executable->state->onAnyThread = needed == 1 && !executable->state->plan->mayBlock();
   executable->state->runsInline = executable->state->onAnyThread && executable->state->plan->picoseconds < 100'000'000;
   for (uint32_t id : assignment)
     executable->assigned.push_back(all[id].get());
@@ -349,11 +355,18 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
   std::shared_ptr<RunContext> context;
   std::unique_lock inOrder(meetings, std::defer_lock);
-  if (state->plan->meetsOthers) {
+  if (state->plan->meetsOthers)
     context = std::make_shared<RunContext>(p.numReplicas, p.numPartitions, timeout);
-    if (devices.size() > 1)
-      inOrder.lock();
-  }
+  // Asked for under a limit only, where allocate() counts on it.
+  bool endsByItself = client->options().memoryLimit && !state->plan->mayWaitForCaller;
+  for (const auto &ofDevice : values)
+    endsByItself = endsByItself && std::all_of(ofDevice.begin(), ofDevice.end(), [](const auto &value) { return comesByItself(*value); });
+  // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
+  bool isNested = insideCustomCall() && devices.size() == 1;
+  if ((context && devices.size() > 1) || (client->options().memoryLimit && !endsByItself && !isNested))
+    inOrder.lock();
+  for (Device *device : devices)
+    endsByItself = endsByItself && device->endsByItself();
   static std::atomic<int64_t> executions{0};
   int64_t number = ++executions;
   const uint64_t execution[2] = {client->rngSeed, client->executions++};
@@ -384,7 +397,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
       if (value->shapeIsKnown)
         value->dims = spec.dims;
       value->ready = launch->ready.event();
-      if (state->plan->mayBlock && value->shapeIsKnown && spec.aliasArgument == kNone) {
+      if (state->plan->mayWaitForCaller && value->shapeIsKnown && spec.aliasArgument == kNone) {
         StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
         StatusOr<std::shared_ptr<Storage>> storage =
             bytes ? Storage::allocate(launch->allocator, *bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
@@ -397,17 +410,18 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
       launch->results.push_back(std::move(value));
     }
     result.done.push_back(launch->done.event());
-    // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
-    if (insideCustomCall() && devices.size() == 1) {
+    if (isNested) {
       launch->run();
       continue;
     }
-    if (state->runsInline &&
+    if (state->runsInline && (endsByItself || !client->options().memoryLimit) && // else it stands in the queue, where all can see it
         std::all_of(launch->arguments.begin(), launch->arguments.end(),
                     [](const std::shared_ptr<Buffer::Value> &v) { return v->ready.isReady(); }) &&
-        devices[d]->tryInline([&] { launch->run(); }))
+        devices[d]->tryInline([&] { launch->run(); }, endsByItself))
       continue;
-    devices[d]->enqueue([launch] { launch->run(); }, state->onAnyThread);
+    if (devices[d]->enqueue([launch] { launch->run(); }, state->onAnyThread, endsByItself))
+      for (const BufferPtr &buffer : buffers) // nobody else has them yet
+        buffer->value->comesByItself = true;
   }
   return result;
 }

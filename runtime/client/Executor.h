@@ -46,7 +46,8 @@ struct Plan {
   std::unordered_map<const CustomCallStep *, CustomCallHandler> customCalls;
   uint64_t stagingBytes = 0;
   bool meetsOthers = false; ///< has collectives, sends or receives
-  bool mayBlock = false;    ///< meetsOthers, or infeed, outfeed, foreign custom calls
+  bool mayWaitForCaller = false; ///< has infeed, outfeed, foreign custom calls
+  bool mayBlock() const { return meetsOthers || mayWaitForCaller; }
   /// Rough cost of one execution without loops and run-time ranges, in picoseconds; ~0 when unknown.
   uint64_t picoseconds = 0;
 };

@@ -69,20 +69,13 @@ StatusOr<BufferPtr> Buffer::donateAfter(Event dependency) {
 }
 
 StatusOr<PromisedBuffer> Client::promise(DType dtype, const std::vector<int64_t> &dims, const MemorySpace &memory) {
-  StatusOr<uint64_t> bytes = denseBytes(dtype, dims);
-  if (!bytes)
-    return bytes.status();
-  StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(memory.device->allocator, *bytes);
-  if (!storage)
-    return onDevice(memory.device->id(), storage.status());
+  StatusOr<BufferPtr> buffer = uninitialized(dtype, dims, memory);
+  if (!buffer)
+    return buffer.status();
   PromisedBuffer promised;
-  auto value = std::make_shared<Buffer::Value>();
-  value->dtype = dtype;
-  value->dims = dims;
-  value->storage = *storage;
-  value->ready = promised.ready.event();
-  promised.buffer = std::make_shared<Buffer>(shared_from_this(), &memory, std::move(value));
-  promised.storage = std::move(*storage);
+  promised.storage = (*buffer)->value->storage;
+  (*buffer)->value->ready = promised.ready.event();
+  promised.buffer = std::move(*buffer);
   return promised;
 }
 

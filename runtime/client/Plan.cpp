@@ -106,7 +106,7 @@ private:
         for (const Steps &branch : cond->branches)
           MILLRACE_TRY(planSteps(f, branch));
       } else if (const auto *call = std::get_if<CustomCallStep>(&s.body)) {
-        plan.mayBlock |= isForeignCustomCall(call->target);
+        plan.mayWaitForCaller |= isForeignCustomCall(call->target);
         // A factory may call foreign code; its error gets the location as one of findCustomCall does.
         StatusOr<CustomCallFactory> factory = findCustomCall(call->target);
         StatusOr<CustomCallHandler> handler =
@@ -116,10 +116,9 @@ private:
                                                        : handler.status();
         plan.customCalls.emplace(call, *handler);
       } else if (std::holds_alternative<CollectiveStep>(s.body)) {
-        plan.meetsOthers = plan.mayBlock = true;
+        plan.meetsOthers = true;
       } else if (const auto *transfer = std::get_if<TransferStep>(&s.body)) {
-        plan.mayBlock = true;
-        plan.meetsOthers |= !transfer->isHostTransfer;
+        (transfer->isHostTransfer ? plan.mayWaitForCaller : plan.meetsOthers) = true;
       }
     }
     return Status();

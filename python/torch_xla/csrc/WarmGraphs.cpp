@@ -6,6 +6,7 @@
 #include "python/torch_xla/csrc/Trace.h"
 
 #include <cstring>
+#include <thread>
 
 namespace millrace::torch_shim {
 namespace {
@@ -227,14 +228,16 @@ PyObject *onReady(PyObject *, PyObject *args) {
     Py_INCREF(callback);
     {
       WithoutGil released; // the value may be there: then it is called now
+      // On a thread of its own: the function may wait for those who wait for the device.
       buffer->ready().onReady([callback](const runtime::Status &) {
-        PyGILState_STATE gil = takeGil();
-        PyObject *result = PyObject_CallNoArgs(callback);
-        if (!result)
-          PyErr_WriteUnraisable(callback);
-        Py_XDECREF(result);
-        Py_DECREF(callback);
-        PyGILState_Release(gil);
+        std::thread([callback] {
+          WithGil gil;
+          PyObject *result = PyObject_CallNoArgs(callback);
+          if (!result)
+            PyErr_WriteUnraisable(callback);
+          Py_XDECREF(result);
+          Py_DECREF(callback);
+        }).detach();
       });
     }
     Py_RETURN_NONE;
