@@ -77,17 +77,17 @@ int interpret(ModuleOp module, const RunFileOptions &options) {
   if (!entry)
     return options.entry.empty() ? 1 : fail(kTool, "the module has no function @" + options.entry);
   SmallVector<eval::Value> values;
-  if (!options.args.empty()) {
-    std::vector<runtime::Argument> specs = argumentSpecs(entry);
-    auto arrays = loadArguments(options.args, specs);
-    if (!arrays)
-      return fail(kTool, arrays.status().message());
-    if (runtime::Status status = checkArguments(*arrays, specs); !status.ok())
-      return fail(kTool, status.message());
-    for (auto [array, type] : llvm::zip_equal(*arrays, entry.getArgumentTypes())) {
-      auto tensorType = RankedTensorType::get(array.dims, cast<RankedTensorType>(type).getElementType());
-      values.push_back(eval::Tensor::fromBytes(tensorType, ArrayRef<char>(array.bytes.data(), array.bytes.size())));
-    }
+  std::vector<runtime::Argument> specs = argumentSpecs(entry);
+  if (specs.size() != entry.getNumArguments())
+    return fail(kTool, "the evaluator is given tensors only, and @" + entry.getName().str() + " has other arguments");
+  auto arrays = options.args.empty() ? runtime::StatusOr<std::vector<Array>>(randomArguments(specs, options.seed)) : loadArguments(options.args, specs);
+  if (!arrays)
+    return fail(kTool, arrays.status().message());
+  if (runtime::Status status = checkArguments(*arrays, specs); !status.ok())
+    return fail(kTool, status.message());
+  for (auto [array, type] : llvm::zip_equal(*arrays, entry.getArgumentTypes())) {
+    auto tensorType = RankedTensorType::get(array.dims, cast<RankedTensorType>(type).getElementType());
+    values.push_back(eval::Tensor::fromBytes(tensorType, ArrayRef<char>(array.bytes.data(), array.bytes.size())));
   }
   auto results = eval::evaluate(entry, values);
   if (!results) {
@@ -181,6 +181,26 @@ runtime::StatusOr<std::vector<Array>> joinResults(const RunOutcome &outcome, con
   return whole;
 }
 
+/// What the flags ask for and cannot be had; empty if all can.
+std::string contradiction(const RunFileOptions &options, bool isCompiled) {
+  StringRef out = options.out;
+  if (!out.empty() && !out.ends_with(".npy") && !out.ends_with(".npz"))
+    return "--out expects a name that ends in .npy or .npz, but got '" + options.out + "'";
+  if (options.quick && options.tiered)
+    return "expects --quick or --tiered, but got both";
+  if (!isCompiled)
+    return "";
+  if (options.interpreter || options.verify)
+    return "a compiled program cannot be evaluated: give the StableHLO file";
+  const std::pair<bool, StringRef> late[] = {{!options.entry.empty(), "entry"}, {!options.mesh.empty(), "mesh"}, {options.xlaSemantics, "xla-semantics"},
+                                             {options.relaxed, "relaxed"}, {options.quick, "quick"}, {options.tiered, "tiered"},
+                                             {options.generic, "generic"}, {!options.fuse, "no-fusion"}, {!options.plantBug.empty(), "plant-bug"}};
+  for (auto [isSet, name] : late)
+    if (isSet)
+      return ("--" + name + " is for the compiler, and this program is compiled: give the StableHLO file").str();
+  return "";
+}
+
 /// Both backends see the rewritten program, so that --verify compares like with like.
 LogicalResult giveXlaSemantics(ModuleOp module) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
@@ -201,13 +221,14 @@ int runFile(const RunFileOptions &options) {
   std::string entry;
   bool checks = false;
 
-  if (isCompiledProgram(options.path)) {
+  bool isCompiled = isCompiledProgram(options.path);
+  if (std::string message = contradiction(options, isCompiled); !message.empty())
+    return fail(kTool, message);
+  if (isCompiled) {
     auto loaded = runtime::readFile(options.path);
     if (!loaded)
       return fail(kTool, loaded.status().message());
     program = std::make_shared<runtime::Program>(std::move(*loaded));
-    if (options.interpreter || options.verify)
-      return fail(kTool, "a compiled program cannot be evaluated: give the StableHLO file");
   } else {
     module = session.load(options.path);
     if (!module)

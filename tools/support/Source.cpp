@@ -20,6 +20,17 @@ using namespace mlir;
 
 namespace millrace::tools {
 
+static constexpr llvm::StringLiteral kCompiledMagic = "MILLRACE";
+
+/// Why `bytes` are no StableHLO module; empty where the parser may look at them.
+static llvm::StringRef notAModule(llvm::StringRef bytes) {
+  if (bytes.starts_with(kCompiledMagic))
+    return "this is a compiled program: xla-run runs it; here StableHLO is expected";
+  if (!bytecode::isBytecode(bytes) && bytes.take_front(4096).contains('\0'))
+    return "this is no StableHLO: neither text nor MLIR's bytecode";
+  return "";
+}
+
 Session::Session() {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -38,6 +49,10 @@ OwningOpRef<ModuleOp> Session::load(const std::string &path) {
     llvm::WithColor::error(llvm::errs()) << error << "\n";
     return nullptr;
   }
+  if (llvm::StringRef why = notAModule(file->getBuffer()); !why.empty()) {
+    llvm::WithColor::error(llvm::errs(), path) << why << "\n";
+    return nullptr;
+  }
   file = bytecode::checkedBuffer(std::move(file), error);
   if (!file) {
     llvm::WithColor::error(llvm::errs(), path) << error << "\n";
@@ -50,9 +65,9 @@ OwningOpRef<ModuleOp> Session::load(const std::string &path) {
 
 bool isCompiledProgram(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
-  char magic[8] = {};
+  char magic[kCompiledMagic.size()] = {};
   file.read(magic, sizeof(magic));
-  return file && llvm::StringRef(magic, sizeof(magic)) == "MILLRACE";
+  return file && llvm::StringRef(magic, sizeof(magic)) == kCompiledMagic;
 }
 
 int fail(llvm::StringRef tool, llvm::StringRef message) {
