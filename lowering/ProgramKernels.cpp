@@ -17,6 +17,9 @@ using namespace mlir;
 namespace millrace::lowering {
 namespace {
 
+/// Attributes that name a function.
+constexpr StringRef kCalls[] = {"callee", kReducerAttr};
+
 /// What `entry` calls, itself and through others, kernels or not.
 llvm::DenseSet<StringAttr> namesCalledFrom(StringAttr entry, ModuleOp module) {
   SymbolTable symbols(module);
@@ -24,7 +27,7 @@ llvm::DenseSet<StringAttr> namesCalledFrom(StringAttr entry, ModuleOp module) {
   SmallVector<StringAttr> open{entry};
   while (!open.empty())
     symbols.lookup(open.pop_back_val())->walk([&](Operation *op) {
-      for (StringRef attr : {StringRef("callee"), StringRef(kReducerAttr)})
+      for (StringRef attr : kCalls)
         if (auto symbol = op->getAttrOfType<FlatSymbolRefAttr>(attr); symbol && symbols.lookup(symbol.getAttr()) && called.insert(symbol.getAttr()).second)
           open.push_back(symbol.getAttr());
     });
@@ -53,16 +56,12 @@ std::vector<KernelRequest> shareEqualKernels(ModuleOp module, StringRef entry) {
       duplicates.push_back(function);
     }
   }
-  module.walk([&](func::CallOp call) {
-    auto it = renamed.find(call.getCalleeAttr().getAttr());
-    if (it != renamed.end())
-      call.setCalleeAttr(FlatSymbolRefAttr::get(it->second));
-  });
-  module.walk([&](Operation *collective) {
-    auto reducer = collective->getAttrOfType<FlatSymbolRefAttr>(kReducerAttr);
-    auto it = reducer ? renamed.find(reducer.getAttr()) : renamed.end();
-    if (it != renamed.end())
-      collective->setAttr(kReducerAttr, FlatSymbolRefAttr::get(it->second));
+  module.walk([&](Operation *op) {
+    for (StringRef attr : kCalls) {
+      auto symbol = op->getAttrOfType<FlatSymbolRefAttr>(attr);
+      if (auto it = symbol ? renamed.find(symbol.getAttr()) : renamed.end(); it != renamed.end())
+        op->setAttr(attr, FlatSymbolRefAttr::get(it->second));
+    }
   });
   for (func::FuncOp function : duplicates)
     function.erase();

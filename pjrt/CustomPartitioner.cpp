@@ -7,6 +7,7 @@
 
 #include "dialects/bytecode/Validate.h"
 #include "dialects/sdy/HloSharding.h"
+#include "dialects/sdy/ProtoBytes.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "pjrt/Objects.h"
@@ -101,17 +102,8 @@ struct Releaser {
 
 //===-- Messages ----------------------------------------------------------===//
 
-void appendVarint(std::string &out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    out.push_back(char(value | 0x80));
-  out.push_back(char(value));
-}
-
-void appendBytes(std::string &out, int field, const std::string &bytes) {
-  appendVarint(out, field << 3 | 2);
-  appendVarint(out, bytes.size());
-  out += bytes;
-}
+using sdy::appendBytes;
+using sdy::appendVarint;
 
 /// Values of XLA's PrimitiveType; 0 for types that it does not have.
 int primitiveType(Type type) {

@@ -3,24 +3,12 @@
 // XLA's OpSharding: type 1, tile_assignment_dimensions 3, tile_assignment_devices 4, tuple_shardings 5,
 // replicate_on_last_tile_dim 6, last_tile_dims 8, iota_reshape_dims 9, iota_transpose_perm 10.
 #include "dialects/sdy/HloSharding.h"
+#include "dialects/sdy/ProtoBytes.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
 namespace millrace::sdy {
 namespace {
-
-void appendVarint(std::string &out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    out.push_back(char(value | 0x80));
-  out.push_back(char(value));
-}
-
-/// A field of bytes, or of packed numbers.
-void appendBytes(std::string &out, int field, const std::string &bytes) {
-  appendVarint(out, field << 3 | 2);
-  appendVarint(out, bytes.size());
-  out += bytes;
-}
 
 template <typename Numbers> void appendPacked(std::string &out, int field, const Numbers &numbers) {
   std::string bytes;

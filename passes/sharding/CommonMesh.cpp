@@ -117,4 +117,16 @@ sdy::TensorShardingAttr sayIn(sdy::TensorShardingAttr sharding, FlatSymbolRefAtt
                                       inOrder(sharding.getUnreducedAxes()), sharding.getReductionOp());
 }
 
+MeshAdder::MeshAdder(ModuleOp module) : symbols(module), builder(OpBuilder::atBlockBegin(module.getBody())) {}
+
+FlatSymbolRefAttr MeshAdder::add(StringRef name, sdy::MeshAttr mesh) {
+  auto op = sdy::MeshOp::create(builder, symbols.getOp()->getLoc(), name, mesh);
+  symbols.insert(op);
+  return FlatSymbolRefAttr::get(op.getSymNameAttr());
+}
+
+FlatSymbolRefAttr MeshAdder::add(StringRef name, int64_t device) {
+  return add((name + Twine(device)).str(), sdy::MeshAttr::get(builder.getContext(), {}, device));
+}
+
 } // namespace millrace::sharding

@@ -7,6 +7,8 @@
 #include "dialects/sdy/HloSharding.h"
 #include "dialects/sdy/Ops.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 #include <memory>
 #include <set>
@@ -35,6 +37,20 @@ bool isChain(const Strides &strides);
 
 /// The mesh with an axis between any two neighbours of a chain, named `prefix` and a number.
 sdy::MeshAttr meshWith(const Strides &strides, llvm::StringRef prefix, llvm::ArrayRef<int64_t> devices, mlir::MLIRContext *context);
+
+/// Puts meshes in front of a module, under names that it does not have yet.
+class MeshAdder {
+public:
+  explicit MeshAdder(mlir::ModuleOp module);
+  /// The name that it got: `name`, or that with a number.
+  mlir::FlatSymbolRefAttr add(llvm::StringRef name, sdy::MeshAttr mesh);
+  /// Of one device, with `name` and its number.
+  mlir::FlatSymbolRefAttr add(llvm::StringRef name, int64_t device);
+
+private:
+  mlir::SymbolTable symbols;
+  mlir::OpBuilder builder;
+};
 
 /// Appends the axes of `mesh`, or parts of them, that are where `axis` is in `from`.
 void appendIn(llvm::SmallVectorImpl<sdy::AxisRefAttr> &axes, sdy::AxisRefAttr axis, sdy::MeshAttr from, sdy::MeshAttr mesh);

@@ -219,19 +219,13 @@ struct ImportHloShardings : impl::ImportHloShardingsPassBase<ImportHloShardings>
   //===-- Writing ---------------------------------------------------------===//
 
   void makeMeshes(ModuleOp module) {
-    SymbolTable symbols(module);
-    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    auto add = [&](StringRef name, sdy::MeshAttr mesh) {
-      auto op = sdy::MeshOp::create(builder, module.getLoc(), name, mesh);
-      symbols.insert(op);
-      return FlatSymbolRefAttr::get(op.getSymNameAttr());
-    };
+    MeshAdder meshes(module);
     for (Order &order : orders) {
       order.mesh = meshWith(order.strides, "axis_", order.ids, &getContext());
-      order.name = add("mesh", order.mesh);
+      order.name = meshes.add("mesh", order.mesh);
     }
     for (auto &[device, name] : singles)
-      name = add("maximal_mesh_" + std::to_string(device), sdy::MeshAttr::get(&getContext(), {}, device));
+      name = meshes.add("maximal_mesh_", device);
   }
 
   sdy::TensorShardingAttr convert(const HloSharding &sharding, Type type, ArrayRef<int64_t> open = {}) {

@@ -35,17 +35,11 @@ struct ImportShardings : impl::ImportShardingsPassBase<ImportShardings> {
       return signalPassFailure();
     if (!named && strides.empty() && singles.empty())
       return;
-    SymbolTable symbols(module);
-    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    auto add = [&](StringRef name, sdy::MeshAttr mesh) {
-      auto op = sdy::MeshOp::create(builder, module.getLoc(), name, mesh);
-      symbols.insert(op);
-      return FlatSymbolRefAttr::get(op.getSymNameAttr());
-    };
+    MeshAdder meshes(module);
     mesh = named ? named : meshWith(strides, "_axis_", {}, &getContext());
-    meshName = add("mesh", mesh);
+    meshName = meshes.add("mesh", mesh);
     for (auto &[device, name] : singles)
-      name = add("single_device_" + std::to_string(device), sdy::MeshAttr::get(&getContext(), {}, device));
+      name = meshes.add("single_device_", device);
     for (auto function : module.getOps<func::FuncOp>())
       rewriteSignature(function);
     module.walk([&](Operation *op) {

@@ -7,7 +7,6 @@
 #include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "passes/simplify/TypeRewrite.h"
 
@@ -66,20 +65,10 @@ struct ConvertToSignless : impl::StablehloConvertToSignlessPassBase<ConvertToSig
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     SignlessTypes types;
-    ConversionTarget target(*context);
-    target.markUnknownOpDynamicallyLegal([&](Operation *op) {
-      if (auto function = dyn_cast<func::FuncOp>(op))
-        return types.isSignatureLegal(function.getFunctionType()) && types.isLegal(&function.getBody());
-      return types.isLegal(op) &&
-             llvm::all_of(op->getRegions(), [&](Region &region) { return types.isLegal(region.getArgumentTypes()); });
-    });
     RewritePatternSet patterns(context);
     patterns.add<ConvertConstant>(types, context);
     patterns.add<ConvertTypes>(types, context);
-    populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, types);
-    populateCallOpTypeConversionPattern(patterns, types);
-    populateReturnOpTypeConversionPattern(patterns, types);
-    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+    if (failed(convertAllTypes(getOperation(), types, std::move(patterns))))
       signalPassFailure();
   }
 };

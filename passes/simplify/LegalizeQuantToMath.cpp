@@ -6,7 +6,6 @@
 #include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
-#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "passes/simplify/TypeRewrite.h"
@@ -179,20 +178,10 @@ struct LegalizeQuantToMath : impl::StablehloLegalizeQuantToMathPassBase<Legalize
       return signalPassFailure();
 
     StorageTypes types;
-    ConversionTarget target(*context);
-    target.markUnknownOpDynamicallyLegal([&](Operation *op) {
-      if (auto function = dyn_cast<func::FuncOp>(op))
-        return types.isSignatureLegal(function.getFunctionType()) && types.isLegal(&function.getBody());
-      return types.isLegal(op) &&
-             llvm::all_of(op->getRegions(), [&](Region &region) { return types.isLegal(region.getArgumentTypes()); });
-    });
     RewritePatternSet patterns(context);
     patterns.add<ConvertConstant, ConvertDequantize, ConvertQuantize>(types, context);
     patterns.add<ConvertTypes>(types, context);
-    populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, types);
-    populateCallOpTypeConversionPattern(patterns, types);
-    populateReturnOpTypeConversionPattern(patterns, types);
-    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+    if (failed(convertAllTypes(getOperation(), types, std::move(patterns))))
       signalPassFailure();
   }
 };

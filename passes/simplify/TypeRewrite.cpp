@@ -2,6 +2,9 @@
 //===- TypeRewrite.cpp - The same operation with other types --------------===//
 #include "passes/simplify/TypeRewrite.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+
 using namespace mlir;
 namespace millrace::simplify {
 
@@ -20,6 +23,19 @@ FailureOr<Operation *> convertTypes(Operation *op, ValueRange operands, const Ty
       return rewriter.notifyMatchFailure(op, "a parameter type has no conversion");
   }
   return converted;
+}
+
+LogicalResult convertAllTypes(Operation *root, const TypeConverter &types, RewritePatternSet patterns) {
+  ConversionTarget target(*root->getContext());
+  target.markUnknownOpDynamicallyLegal([&](Operation *op) {
+    if (auto function = dyn_cast<func::FuncOp>(op))
+      return types.isSignatureLegal(function.getFunctionType()) && types.isLegal(&function.getBody());
+    return types.isLegal(op) && llvm::all_of(op->getRegions(), [&](Region &region) { return types.isLegal(region.getArgumentTypes()); });
+  });
+  populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, types);
+  populateCallOpTypeConversionPattern(patterns, types);
+  populateReturnOpTypeConversionPattern(patterns, types);
+  return applyFullConversion(root, target, std::move(patterns));
 }
 
 } // namespace millrace::simplify

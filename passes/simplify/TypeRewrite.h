@@ -11,4 +11,8 @@ mlir::FailureOr<mlir::Operation *> convertTypes(mlir::Operation *op, mlir::Value
                                                 const mlir::TypeConverter &converter,
                                                 mlir::ConversionPatternRewriter &rewriter);
 
+/// Converts every operation under `root` whose types `types` changes, functions and calls included; the others by `patterns`. Fails, with a
+/// diagnostic, if one is left.
+mlir::LogicalResult convertAllTypes(mlir::Operation *root, const mlir::TypeConverter &types, mlir::RewritePatternSet patterns);
+
 } // namespace millrace::simplify
