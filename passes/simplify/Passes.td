@@ -122,7 +122,8 @@ def SplitComplexDotsPass : Pass<"xla-split-complex-dots", "::mlir::func::FuncOp"
   let summary = "Make products of complex matrices products of real ones";
   let description = [{
     One product of `a`, as the parts of its numbers lie in memory, and `[re b, im b; -im b, re b]`, or of the parts of `a` and `b` as it lies,
-    added up. Small products stay. Parts put side by side are another name for the numbers.
+    added up. Small products stay. Parts put side by side are another name for the numbers, as are bytes that become numbers; sums of columns are
+    sums of the parts.
   }];
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }

@@ -8,13 +8,17 @@
 //          whose result tensor<256x192x2xf32> is r as it lies in memory. What is another name for the same bytes is a
 //          builtin.unrealized_conversion_cast. If a is so small that b should not be repeated, one product of tensor<2x256x128xf32>, the parts of
 //          a, and b as it lies, and a kernel that adds what belongs together.
-//          The real and imaginary parts of a tensor side by side in a new last dimension, as rotary embeddings end, are another name, too.
+//          The real and imaginary parts of a tensor side by side in a new last dimension, as rotary embeddings end, are another name, too, and so
+//          is a bitcast_convert between elements of different sizes. Sums over some of the dimensions of what no kernel computes (arguments,
+//          transforms) are sums of the parts as they lie.
 // Leaves alone small products, products of which nothing is summed or with an algorithm, run-time shapes.
 #include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/simplify/Builders.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -223,6 +227,62 @@ Value partsSideBySide(ConcatenateOp op) {
   return re && im && re.getOperand() == im.getOperand() && isa<ComplexType>(typeOf(re.getOperand()).getElementType()) ? re.getOperand() : Value();
 }
 
+/// Below, another kernel costs more than it gains.
+constexpr int64_t kFewNumbers = 1 << 12;
+
+/// Bytes under the name of other bytes: elements of several bytes that are joined or taken apart.
+bool isOtherName(BitcastConvertOp op) {
+  auto from = dyn_cast<RankedTensorType>(op.getOperand().getType()), to = dyn_cast<RankedTensorType>(op.getType());
+  auto isWhole = [](RankedTensorType type) {
+    Type element = type ? type.getElementType() : Type();
+    return element && type.hasStaticShape() && !type.getEncoding() && element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0;
+  };
+  return isWhole(from) && isWhole(to) && from.getElementTypeBitWidth() != to.getElementTypeBitWidth() &&
+         from.getNumElements() >= kFewNumbers;
+}
+
+constexpr int64_t kLongRow = 256; ///< below, sums of rows by shuffles are faster than those of two columns
+
+/// A sum of complex numbers whose parts are columns of their own.
+bool isSumOfParts(ReduceOp op) {
+  if (op.getInputs().size() != 1 || op.getDimensions().empty())
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op.getInputs()[0].getType());
+  Operation *made = op.getInputs()[0].getDefiningOp();
+  DenseElementsAttr init;
+  if (!type || !isa<ComplexType>(type.getElementType()) || !type.hasStaticShape() || type.getEncoding() || type.getNumElements() < kFewNumbers ||
+      int64_t(op.getDimensions().size()) == type.getRank() || (made && !isa<CustomCallOp, UnrealizedConversionCastOp, FftOp, DotGeneralOp>(made)) ||
+      !matchPattern(op.getInitValues()[0], m_Constant(&init)))
+    return false;
+  if (llvm::is_contained(op.getDimensions(), type.getRank() - 1) && type.getShape().back() < kLongRow)
+    return false;
+  auto isZero = [](const APFloat &part) { return part.isPosZero(); };
+  auto zero = *init.getValues<std::complex<APFloat>>().begin();
+  Operation &sum = op.getBody().front().front();
+  auto sums = dyn_cast<AddOp>(sum);
+  Block &body = op.getBody().front();
+  bool isPlain = sums && sum.getNextNode() == body.getTerminator() && body.getTerminator()->getOperand(0) == sums.getResult() &&
+                 ((sums.getLhs() == body.getArgument(0) && sums.getRhs() == body.getArgument(1)) ||
+                  (sums.getLhs() == body.getArgument(1) && sums.getRhs() == body.getArgument(0)));
+  return isPlain && isZero(zero.real()) && isZero(zero.imag());
+}
+
+void sumParts(ReduceOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto result = cast<RankedTensorType>(op.getResult(0).getType());
+  Value parts = partsOf(b, loc, op.getInputs()[0]);
+  if (int64_t last = typeOf(parts).getRank() - 2; !llvm::is_contained(op.getDimensions(), last))
+    parts = joinDims(b, loc, parts, last);
+  Value summed = reduceSum(b, loc, parts, op.getDimensions());
+  SmallVector<int64_t> shape(result.getShape());
+  shape.push_back(2);
+  if (typeOf(summed).getShape() != ArrayRef<int64_t>(shape))
+    summed = ReshapeOp::create(b, loc, typeOf(summed).clone(shape), summed);
+  op.getResult(0).replaceAllUsesWith(renamed(b, loc, summed, result));
+  op.erase();
+}
+
 struct SplitComplexDots : impl::SplitComplexDotsPassBase<SplitComplexDots> {
   void runOnOperation() override {
     SmallVector<DotGeneralOp> found;
@@ -241,6 +301,21 @@ struct SplitComplexDots : impl::SplitComplexDotsPassBase<SplitComplexDots> {
       op.getResult().replaceAllUsesWith(partsOf(b, op.getLoc(), partsSideBySide(op)));
       op.erase();
     }
+    SmallVector<Operation *> others;
+    getOperation()->walk([&](Operation *op) {
+      auto bits = dyn_cast<BitcastConvertOp>(op);
+      auto sum = dyn_cast<ReduceOp>(op);
+      if ((bits && isOtherName(bits)) || (sum && isSumOfParts(sum)))
+        others.push_back(op);
+    });
+    for (Operation *op : others)
+      if (auto bits = dyn_cast<BitcastConvertOp>(op)) {
+        OpBuilder b(op);
+        bits.getResult().replaceAllUsesWith(renamed(b, op->getLoc(), bits.getOperand(), typeOf(bits)));
+        op->erase();
+      } else {
+        sumParts(cast<ReduceOp>(op));
+      }
   }
 };
 

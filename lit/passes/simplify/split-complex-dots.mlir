@@ -93,3 +93,41 @@ func.func @stacks(%a: tensor<8x4xcomplex<f32>>, %b: tensor<8x4xcomplex<f32>>) ->
   %5 = stablehlo.concatenate %0, %2, dim = 2 : (tensor<8x4x1xf32>, tensor<8x4x1xf32>) -> tensor<8x4x2xf32>
   return %3, %4, %5 : tensor<8x4x2xf32>, tensor<8x4x2xf32>, tensor<8x4x2xf32>
 }
+
+// Bytes joined to numbers are the numbers; few of them, and elements of the same size, stay with the kernel that needs them.
+// CHECK-LABEL: @bytes
+// CHECK: %[[ALL:.*]] = builtin.unrealized_conversion_cast %arg0 : tensor<4000x4xui8> to tensor<4000xf32>
+// CHECK-COUNT-2: stablehlo.bitcast_convert
+// CHECK: return %[[ALL]]
+func.func @bytes(%a: tensor<4000x4xui8>, %b: tensor<4x4xui8>, %c: tensor<8000xf32>) -> (tensor<4000xf32>, tensor<4xf32>, tensor<8000xi32>) {
+  %0 = stablehlo.bitcast_convert %a : (tensor<4000x4xui8>) -> tensor<4000xf32>
+  %1 = stablehlo.bitcast_convert %b : (tensor<4x4xui8>) -> tensor<4xf32>
+  %2 = stablehlo.bitcast_convert %c : (tensor<8000xf32>) -> tensor<8000xi32>
+  return %0, %1, %2 : tensor<4000xf32>, tensor<4xf32>, tensor<8000xi32>
+}
+
+// Sums of columns of complex numbers are sums of twice as many columns, sums of long rows have two; of short rows, of all, of what a kernel computes, and products stay.
+// CHECK-LABEL: @sums
+// CHECK: %[[PARTS:.*]] = builtin.unrealized_conversion_cast %arg0 : tensor<100x50xcomplex<f32>> to tensor<100x50x2xf32>
+// CHECK: %[[WIDE:.*]] = stablehlo.reshape %[[PARTS]] : (tensor<100x50x2xf32>) -> tensor<100x100xf32>
+// CHECK: %[[SUM:.*]] = stablehlo.reduce(%[[WIDE]] init: %{{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<100x100xf32>, tensor<f32>) -> tensor<100xf32>
+// CHECK: %[[TWO:.*]] = stablehlo.reshape %[[SUM]] : (tensor<100xf32>) -> tensor<50x2xf32>
+// CHECK: builtin.unrealized_conversion_cast %[[TWO]] : tensor<50x2xf32> to tensor<50xcomplex<f32>>
+// CHECK: %[[LONG:.*]] = builtin.unrealized_conversion_cast %arg1
+// CHECK: %[[ROWS:.*]] = stablehlo.reduce(%[[LONG]] init: %{{.*}}) applies stablehlo.add across dimensions = [1] : (tensor<100x300x2xf32>, tensor<f32>) -> tensor<100x2xf32>
+// CHECK-NEXT: builtin.unrealized_conversion_cast %[[ROWS]] : tensor<100x2xf32> to tensor<100xcomplex<f32>>
+// CHECK-NOT: unrealized_conversion_cast
+// CHECK-COUNT-4: stablehlo.reduce
+// CHECK-NOT: unrealized_conversion_cast
+func.func @sums(%a: tensor<100x50xcomplex<f32>>, %b: tensor<100x300xcomplex<f32>>) -> (tensor<50xcomplex<f32>>, tensor<100xcomplex<f32>>, tensor<100xcomplex<f32>>, tensor<complex<f32>>, tensor<50xcomplex<f32>>, tensor<50xcomplex<f32>>) {
+  %zero = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+  %one = stablehlo.constant dense<(1.0, 0.0)> : tensor<complex<f32>>
+  %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<100x50xcomplex<f32>>, tensor<complex<f32>>) -> tensor<50xcomplex<f32>>
+  %1 = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x300xcomplex<f32>>, tensor<complex<f32>>) -> tensor<100xcomplex<f32>>
+  %6 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<100x50xcomplex<f32>>, tensor<complex<f32>>) -> tensor<100xcomplex<f32>>
+  %5 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<100x50xcomplex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
+  %2 = stablehlo.exponential %a : tensor<100x50xcomplex<f32>>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<100x50xcomplex<f32>>, tensor<complex<f32>>) -> tensor<50xcomplex<f32>>
+  %4 = stablehlo.reduce(%a init: %one) applies stablehlo.multiply across dimensions = [0] : (tensor<100x50xcomplex<f32>>, tensor<complex<f32>>) -> tensor<50xcomplex<f32>>
+  return %0, %1, %6, %5, %3, %4 : tensor<50xcomplex<f32>>, tensor<100xcomplex<f32>>, tensor<100xcomplex<f32>>, tensor<complex<f32>>, tensor<50xcomplex<f32>>, tensor<50xcomplex<f32>>
+}
