@@ -3,7 +3,7 @@
 // Input:   for %k = 0 to 2 { %a = %k * 512 ; for %c = 0 to 64 { load x[%a + %c] .. } }    // a convolution over a distance of 8 points
 //          for %k = 0 to 2 { %a = %k * 1024 ; for %c = 0 to 64 { load x[%a + %c] .. } }   // over 16
 // Output:  (%n) { for %k = 0 to 2 { %a = %k * %n ; for %c = 0 to 64 { load x[%a + %c] .. } } }   with %n = 512, 1024
-// Leaves alone what divisions and long innermost loops know: machine code is better off with a constant there.
+// Leaves alone what divisions and innermost loops of products know: machine code is better off with a constant there.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/SharedCode.h"
 
@@ -119,7 +119,7 @@ private:
     Place inside = place;
     if (isLoop(&op)) {
       constexpr int kMany = 80;
-      bool packs = kernel.emitter == "contraction";
+      bool moves = kernel.emitter == "movement", packs = kernel.emitter == "contraction";
       bool hasLoops = false, hasProducts = false;
       int operations = 0;
       op.walk([&](Operation *inner) {
@@ -127,7 +127,7 @@ private:
         hasProducts |= isa<vector::FMAOp, math::FmaOp, arith::MulFOp>(inner) || inner->getDialect()->getNamespace().starts_with("llvm");
         ++operations;
       });
-      inside = {place.depth + 1, !hasLoops, packs ? hasProducts : operations > kMany};
+      inside = {place.depth + 1, !hasLoops, moves ? false : packs ? hasProducts : operations > kMany};
     }
     for (Region &region : op.getRegions()) {
       add(uint64_t(region.getBlocks().size()) << 2 | 3);
@@ -156,7 +156,7 @@ private:
     if (place.innermost)
       return !place.isBusy && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::CmpIOp>(op);
     // A division by a constant is a multiplication.
-    constexpr double kLongIteration = 2e6; // picoseconds
+    constexpr double kLongIteration = 5e5; // picoseconds
     if (isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp>(op))
       return place.depth == 0 || (place.depth == 1 && kernel.picosPerIteration >= kLongIteration);
     return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinUIOp, arith::MaxUIOp, arith::MinSIOp, arith::MaxSIOp, arith::CmpIOp,
@@ -183,12 +183,37 @@ std::optional<KernelSkeleton> skeletonOf(const BufferKernel &kernel) {
   return skeleton;
 }
 
+/// (x + 3) * n in an innermost loop, as 3 * n before all loops and x * n, which other addresses have in common with this one.
+static void spreadProduct(arith::MulIOp product, BlockArgument number) {
+  Value other = product.getLhs() == number ? product.getRhs() : product.getLhs();
+  auto sum = other.getDefiningOp<arith::AddIOp>();
+  auto loop = product->getParentOfType<LoopLikeOpInterface>();
+  if (!sum || !loop || loop->walk([&](Operation *op) { return op != loop && isLoop(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted())
+    return;
+  Value term = sum.getRhs(), base = sum.getLhs();
+  if (!numberOf(term))
+    std::swap(term, base);
+  std::optional<int64_t> distance = numberOf(term);
+  if (!distance)
+    return;
+  OpBuilder builder(product.getContext());
+  builder.setInsertionPointToStart(number.getOwner());
+  Location loc = product.getLoc();
+  Value constant = arith::ConstantIndexOp::create(builder, loc, *distance);
+  Value known = arith::MulIOp::create(builder, loc, constant, number);
+  builder.setInsertionPoint(product);
+  Value changing = arith::MulIOp::create(builder, loc, base, number);
+  product.replaceAllUsesWith(arith::AddIOp::create(builder, loc, changing, known).getResult());
+  product.erase();
+}
+
 std::vector<std::vector<int64_t>> shareCode(BufferKernel &kernel, ArrayRef<const KernelSkeleton *> alike) {
   KernelSkeleton own;
   SmallVector<OpOperand *> uses;
   Reader(kernel, own, &uses).read();
   std::vector<std::vector<int64_t>> values(alike.size());
   std::map<std::vector<int64_t>, Value> arguments;
+  std::vector<std::pair<arith::MulIOp, Value>> products;
   func::FuncOp body = kernel.body;
   SmallVector<Type> types(body.getArgumentTypes());
   for (auto [place, use] : llvm::enumerate(uses)) {
@@ -206,7 +231,11 @@ std::vector<std::vector<int64_t>> shareCode(BufferKernel &kernel, ArrayRef<const
         list.push_back(value);
     }
     use->set(argument);
+    if (auto product = dyn_cast<arith::MulIOp>(use->getOwner()))
+      products.emplace_back(product, argument);
   }
+  for (auto [product, argument] : products)
+    spreadProduct(product, cast<BlockArgument>(argument));
   body.setFunctionType(FunctionType::get(body.getContext(), types, {}));
   kernel.numNumbers = arguments.size();
   return values;

@@ -94,6 +94,49 @@ TEST_F(SharedCode, EqualNumbersAreOneArgument) {
   EXPECT_EQ(shareCode(first, {&*a, &*b}), (std::vector<std::vector<int64_t>>{{64}, {128}}));
 }
 
+// Rows of a block lie at multiples of the number: those are known before the loop, and one product in it is left.
+TEST_F(SharedCode, MultiplesAreComputedBeforeTheLoop) {
+  auto copy = [&](int distance) {
+    modules.push_back(mlir::parseSourceString<mlir::ModuleOp>(R"(
+      func.func private @f(%x: memref<4096xf32>, %out: memref<4096xf32>, %scratch: memref<?xi8>, %begin: index, %end: index) {
+        %c1 = arith.constant 1 : index
+        %c3 = arith.constant 3 : index
+        %distance = arith.constant )" + std::to_string(distance) + R"( : index
+        scf.for %i = %begin to %end step %c1 {
+          %first = arith.muli %i, %distance : index
+          %i3 = arith.addi %i, %c3 : index
+          %third = arith.muli %i3, %distance : index
+          %a = memref.load %x[%first] : memref<4096xf32>
+          memref.store %a, %out[%third] : memref<4096xf32>
+        }
+        return
+      })", &context));
+    BufferKernel result;
+    result.body = *modules.back()->getOps<mlir::func::FuncOp>().begin();
+    result.numInputs = result.numOutputs = 1;
+    result.emitter = "movement";
+    return result;
+  };
+  BufferKernel first = copy(40), second = copy(56);
+  auto a = skeletonOf(first), b = skeletonOf(second);
+  ASSERT_TRUE(a && b);
+  ASSERT_EQ(a->form, b->form);
+  EXPECT_EQ(shareCode(first, {&*a, &*b}), (std::vector<std::vector<int64_t>>{{40}, {56}}));
+  EXPECT_TRUE(mlir::succeeded(mlir::verify(*modules[0])));
+  mlir::Value index = first.body.getBody().front().back().getPrevNode()->getRegion(0).getArgument(0), number = first.body.getArguments().back();
+  int before = 0, inside = 0;
+  first.body.walk([&](mlir::Operation *op) {
+    if (op->getName().getStringRef() != "arith.muli")
+      return;
+    EXPECT_EQ(op->getOperand(1), number);
+    bool isBefore = op->getBlock() == &first.body.getBody().front();
+    ++(isBefore ? before : inside);
+    EXPECT_EQ(op->getOperand(0) == index, !isBefore);
+  });
+  EXPECT_EQ(before, 1);
+  EXPECT_EQ(inside, 2); // the same twice: LLVM's first pass leaves one
+}
+
 // It would be an addition per product, or a multiplication, instead of a part of an address.
 TEST_F(SharedCode, InnermostLoopsOfProductsKnowTheirNumbers) {
   auto a = skeletonOf(kernel(2, 64, 4)), b = skeletonOf(kernel(2, 64, 8));
