@@ -311,6 +311,15 @@ void ClusterSummary::add(Operation *producer) {
   }
 }
 
+/// Every element becomes the same number in more bits of f32, which processors do in an instruction.
+static bool isWidening(Operation *op) {
+  auto convert = dyn_cast<ConvertOp>(op);
+  if (!convert || !hasPlainNumbers(op))
+    return false;
+  Type from = getElementTypeOrSelf(convert.getOperand().getType());
+  return getElementTypeOrSelf(convert.getType()).isF32() && (from.isBF16() || from.isF16() || from.isSignlessInteger(8) || from.isUnsignedInteger(8));
+}
+
 bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, StringRef &why) {
   bool isOfIntegers = (isElementwise(producer) || isa<BroadcastInDimOp>(producer)) &&
                       isa<IntegerType>(getElementTypeOrSelf(producer->getResult(0).getType()));
@@ -340,6 +349,10 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   }
   // It has no other reader than the reshape, which is here.
   if (isa<DynamicSliceOp>(producer) && producer->hasOneUse() && isReshapedSlice(*producer->user_begin()))
+    return true;
+  // Narrow numbers are widened where the product reads them: their bytes are fewer.
+  if (isReadFromMemory && cluster.contraction && isWidening(producer) && producer->hasOneUse() && *producer->user_begin() == cluster.contraction &&
+      isa<DotGeneralOp>(cluster.contraction))
     return true;
   if (isReadFromMemory) {
     why = "contractions, gathers and slices read their operands from memory";

@@ -334,9 +334,13 @@ int64_t placeOfSum(RankedTensorType type, ArrayRef<int64_t> dims) {
   return first == 0 || first + int64_t(dims.size()) == type.getRank() ? first : -1;
 }
 
-/// How many parts of `length` terms each; 0 if sums of `terms` terms are not to be cut.
-int64_t partsOfProduct(int64_t terms, int64_t rows, int64_t columns, bool mustBeEven) {
-  constexpr int64_t kShortest = 512, kFewest = 4, kMost = 16, kFewestProducts = 1 << 20, kMostResults = 1 << 15;
+/// How many parts sums of `terms` terms are cut into; 0 if they are not. `isUpright`: both factors' rows are the terms.
+int64_t partsOfProduct(int64_t terms, int64_t rows, int64_t columns, bool isUpright, bool mustBeEven) {
+  constexpr int64_t kShortest = 512, kFewest = 4, kMost = 16, kFewestProducts = 1 << 20, kMostResults = 1 << 15, kNarrow = 64;
+  // Few rows times a large matrix are read once, and threads share its columns.
+  int64_t least = std::min(rows, columns), widest = std::max(rows, columns);
+  if (terms < 4 * widest || (widest > kNarrow && (!isUpright || least == 1)))
+    return 0;
   int64_t most = std::min(kMost, terms / kShortest);
   // What the parts write and their sum reads is little beside the factors.
   most = std::min(most, terms * (rows + columns) / (8 * rows * columns));
@@ -377,14 +381,15 @@ bool splitProduct(DotGeneralOp dot, Reshaped &known) {
     return false;
   Factor factors[] = {factorOf(dot.getLhs(), numbers.getLhsContractingDimensions()), factorOf(dot.getRhs(), numbers.getRhsContractingDimensions())};
   int64_t dims = numbers.getLhsContractingDimensions().size();
-  bool mustBeEven = false;
+  bool mustBeEven = false, isUpright = true;
   for (const Factor &factor : factors) {
     unsigned budget = kFewOperations;
     if (factor.place < 0 || factor.others == 0 || !canReshape(factor.value, budget))
       return false;
+    isUpright &= factor.place == 0;
     mustBeEven |= factor.place != 0 || dims != 1 || !isInMemory(factor.value);
   }
-  int64_t parts = partsOfProduct(terms, factors[0].others, factors[1].others, mustBeEven);
+  int64_t parts = partsOfProduct(terms, factors[0].others, factors[1].others, isUpright, mustBeEven);
   if (parts == 0)
     return false;
   OpBuilder b(dot);

@@ -191,3 +191,28 @@ func.func @pad_and_transpose(%x: tensor<20x30x8xf32>, %y: tensor<20x30x8xf32>) -
   %3 = stablehlo.transpose %2, dims = [1, 0, 2] : (tensor<20x32x8xf32>) -> tensor<32x20x8xf32>
   return %1, %2, %3 : tensor<32x20x8xf32>, tensor<20x32x8xf32>, tensor<32x20x8xf32>
 }
+
+// -----
+
+// Weights of few bits are widened where the product reads them.
+// CHECK-LABEL: func.func @widened_weights
+// CHECK: %[[R:.*]] = call @{{.*}}(%arg1, %arg0) : (tensor<2048x2048xi8>, tensor<4x2048xf32>) -> tensor<4x2048xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @widened_weights(%x: tensor<4x2048xf32>, %w: tensor<2048x2048xi8>) -> tensor<4x2048xf32> {
+  %0 = stablehlo.convert %w : (tensor<2048x2048xi8>) -> tensor<2048x2048xf32>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<4x2048xf32>, tensor<2048x2048xf32>) -> tensor<4x2048xf32>
+  return %1 : tensor<4x2048xf32>
+}
+
+// -----
+
+// Not for two products, which would widen them twice.
+// CHECK-LABEL: func.func @widened_for_two
+// CHECK: %[[W:.*]] = call @{{.*}}(%arg1) : (tensor<512x512xbf16>) -> tensor<512x512xf32>
+// CHECK: call @{{.*}}(%{{.*}}, %[[W]])
+func.func @widened_for_two(%x: tensor<4x512xf32>, %w: tensor<512x512xbf16>) -> tensor<4x512xf32> {
+  %0 = stablehlo.convert %w : (tensor<512x512xbf16>) -> tensor<512x512xf32>
+  %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<4x512xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>
+  %2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [1] : (tensor<4x512xf32>, tensor<512x512xf32>) -> tensor<4x512xf32>
+  return %2 : tensor<4x512xf32>
+}

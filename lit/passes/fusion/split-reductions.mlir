@@ -227,3 +227,14 @@ func.func @wide(%x: tensor<1024x512xf32>, %g: tensor<1024x512xf32>) -> tensor<51
   %0 = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<1024x512xf32>, tensor<1024x512xf32>) -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
 }
+
+// -----
+
+// Few rows times a large matrix, which threads share by its columns.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: %[[R:.*]] = call @{{.*}}(%arg0, %arg1) : (tensor<4x8192xf32>, tensor<8192x2048xf32>) -> tensor<4x2048xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @few_rows(%x: tensor<4x8192xf32>, %w: tensor<8192x2048xf32>) -> tensor<4x2048xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8192xf32>, tensor<8192x2048xf32>) -> tensor<4x2048xf32>
+  return %0 : tensor<4x2048xf32>
+}

@@ -7,7 +7,7 @@
 //            one sweep along each row per reduction, and one that leaves the weights where the scores were;
 //            the products with the values, in pieces of n, and the result's consumers.
 //          All reductions see whole rows, so that every element is what separate kernels compute; nothing is rescaled. Weights that are
-//          subnormal numbers count as zeros in the products, those of f16 excepted. Products of bf16 are the matrix unit's (AttentionUnit.cpp).
+//          subnormal numbers count as zeros in the products, those of f16 excepted, and so do sums with values that are. Products of bf16 are the matrix unit's (AttentionUnit.cpp).
 // Indices that only q has (heads that share keys) count as rows.
 // Leaves alone: everything else.
 //===----------------------------------------------------------------------===//
@@ -432,6 +432,7 @@ void AttentionEmitter::takeScratch() {
     product.sums.stride = columns;
     product.sums.memory = scratch.take(type, (product.isSumOfRows ? length + product.tile.rows : rowsInMemory) * columns);
   }
+  floatControl = scratch.take(IntegerType::get(type.getContext(), 32), 2);
   if (usesUnit())
     unitFormat = scratch.take(IntegerType::get(type.getContext(), 8), matrix::kRowBytes);
   scratchBytes = scratch.bytes();

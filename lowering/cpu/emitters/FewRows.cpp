@@ -49,6 +49,7 @@ private:
   void addRows(PointEvaluator &at, Value begin, Value end, int64_t ofB);
   void addAllRows(PointEvaluator &at);
   bool isFlat(const Factor &factor) const;
+  const Operand &memoryOf(const Factor &factor) const;
   void bindK(PointEvaluator &at, Value index);
   void copyRows(PointEvaluator &at);
   void multiplyColumns(PointEvaluator &at);
@@ -77,6 +78,21 @@ private:
   Value stripBegin, stripEnd;
   int64_t scratchBytes = 0;
 };
+
+/// What is read for the factor, where it is converted element by element on the way.
+const Operand &FewRowsEmitter::memoryOf(const Factor &factor) const {
+  const Operand *operand = factor.operand;
+  while (operand->kind == Operand::Intermediate) {
+    const Node &node = model.nodeOf(*operand);
+    Operation *yield = node.body ? node.body->getTerminator() : nullptr;
+    Operation *convert = yield ? yield->getOperand(0).getDefiningOp() : nullptr;
+    bool isConversion = convert && convert->getNumOperands() == 1 && isa<BlockArgument>(convert->getOperand(0)) && isa<CastOpInterface>(convert);
+    if (node.reduction || !node.reads.empty() || node.inputs.size() != 1 || (node.body && !isConversion))
+      break;
+    operand = &node.inputs.front();
+  }
+  return *operand;
+}
 
 LogicalResult FewRowsEmitter::match() {
   const Node *node = nullptr;
@@ -110,28 +126,30 @@ LogicalResult FewRowsEmitter::match() {
   lane = members(columns).front();
   allK = model.product(summed);
   kOrder.assign(members(summed));
-  if (b.operand->kind != Operand::Buffer)
+  const Operand &numbers = memoryOf(b);
+  if (numbers.kind != Operand::Buffer)
     return failure();
-  llvm::sort(kOrder, [&](int x, int y) { return b.operand->access.address.coefficient(x) > b.operand->access.address.coefficient(y); });
+  llvm::sort(kOrder, [&](int x, int y) { return numbers.access.address.coefficient(x) > numbers.access.address.coefficient(y); });
   k = kOrder.back();
   for (const Output &output : model.outputs)
     if (output.store.address.atoms() != kept || output.store.address.coefficient(lane) != 1)
       return failure();
-  auto isContiguous = [](const Factor &factor, int atom) {
-    return factor.operand->kind == Operand::Buffer && factor.operand->access.guards.empty() && factor.operand->access.address.coefficient(atom) == 1;
+  auto isContiguous = [&](const Factor &factor, int atom) {
+    const Operand &memory = memoryOf(factor);
+    return memory.kind == Operand::Buffer && memory.access.guards.empty() && memory.access.address.coefficient(atom) == 1;
   };
   alongK = !isContiguous(b, lane);
-  if (alongK ? !isContiguous(b, k) || !isFlat(b) || a.operand->kind != Operand::Buffer || !a.operand->access.guards.empty() : kOrder.size() != 1)
+  if (alongK ? !isContiguous(b, k) || !isFlat(b) || memoryOf(a).kind != Operand::Buffer || !memoryOf(a).access.guards.empty() : kOrder.size() != 1)
     return failure();
   copies = alongK && !isFlat(a);
   // What is copied is far less than what is read.
-  if (copies && (a.converts || rows * 8 > model.atomSizes[lane]))
+  if (copies && (a.converts || &memoryOf(a) != a.operand || rows * 8 > model.atomSizes[lane]))
     return failure();
   vectors = rows > 4 || alongK ? 1 : 2;
   lanes = target.vectorBits / products.accType.getIntOrFloatBitWidth();
   if (model.atomSizes[lane] % (vectors * lanes))
     vectors = 1;
-  int64_t bytes = allK * model.atomSizes[lane] * b.operand->elementType.getIntOrFloatBitWidth() / 8;
+  int64_t bytes = allK * model.atomSizes[lane] * numbers.elementType.getIntOrFloatBitWidth() / 8;
   if (alongK && (allK < kLeastK || allK % lanes || bytes < kLeastBytesOfRows))
     return failure();
   // Sums of `rowsAtOnce` x `columnsAtOnce`, a vector of each column, one of a row.
@@ -224,7 +242,7 @@ void FewRowsEmitter::addAllRows(PointEvaluator &at) {
 bool FewRowsEmitter::isFlat(const Factor &factor) const {
   int64_t distance = 1;
   for (int atom : llvm::reverse(kOrder)) {
-    if (factor.operand->access.address.coefficient(atom) != distance)
+    if (memoryOf(factor).access.address.coefficient(atom) != distance)
       return false;
     distance *= model.atomSizes[atom];
   }
@@ -245,13 +263,13 @@ void FewRowsEmitter::copyRows(PointEvaluator &at) {
   Value to = at.mulConstant(loop.getInductionVar(), allK);
   // Neighbours of a innermost.
   SmallVector<int> order = kOrder;
-  const LinearExpr &address = a.operand->access.address;
+  const LinearExpr &address = memoryOf(a).access.address;
   llvm::stable_sort(order, [&](int x, int y) { return address.coefficient(x) > address.coefficient(y); });
   for (int atom : order) {
     scf::ForOp inner = openLoop(at, at.constant(0), at.constant(model.atomSizes[atom]), 1);
     at.enterLoop(inner);
     at.bindIndex(atom, inner.getInductionVar());
-    to = at.add(to, at.mulConstant(inner.getInductionVar(), b.operand->access.address.coefficient(atom)));
+    to = at.add(to, at.mulConstant(inner.getInductionVar(), memoryOf(b).access.address.coefficient(atom)));
   }
   Value element = factorAt(at, products, a);
   OpBuilder builder = at.builder();
