@@ -338,13 +338,32 @@ struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
   }
 };
 
+/// Operations followed from a value to a product: an expanded erf has 60, most of them near to it through some operand.
+constexpr unsigned kMostSteps = 128;
+
+/// Whether each element of the result depends on the operands' elements at its place; operands of other shapes are the caller's matter.
+bool isMapped(Operation *op) {
+  return op->hasTrait<mlir::OpTrait::Elementwise>() || isa<SelectOp, ClampOp, BitcastConvertOp>(op);
+}
+
 /// Whether `value` is a product without batching dimensions, or elementwise operations on one and on what their shapes repeat.
-bool isOfProduct(Value value, unsigned depth = 8) {
-  Operation *op = value.getDefiningOp();
-  if (auto dot = dyn_cast_or_null<DotGeneralOp>(op))
-    return dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty();
-  return depth > 0 && op && op->hasTrait<mlir::OpTrait::Elementwise>() &&
-         llvm::any_of(op->getOperands(), [&](Value operand) { return isOfProduct(operand, depth - 1); });
+bool isOfProduct(Value value) {
+  SmallVector<Operation *> open{value.getDefiningOp()};
+  SmallPtrSet<Operation *, 16> seen;
+  // The nearest ones first: what was flattened before has an operand that is nearly the product.
+  for (unsigned next = 0; next != open.size() && next != kMostSteps; ++next) {
+    Operation *op = open[next];
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+      if (dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty())
+        return true;
+    } else if (isMapped(op)) {
+      for (Value operand : op->getOperands())
+        open.push_back(operand.getDefiningOp());
+    }
+  }
+  return false;
 }
 
 /// Input:  add(reshape(dot_general(a, b) : 1024x96) : 64x16x96, broadcast_in_dim(bias : 96))
@@ -353,7 +372,7 @@ bool isOfProduct(Value value, unsigned depth = 8) {
 struct ElementwiseOfReshapedProduct : RewritePattern {
   ElementwiseOfReshapedProduct(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa_and_present<StablehloDialect>(op->getDialect()) || !op->hasTrait<mlir::OpTrait::Elementwise>() || op->getNumRegions() != 0 ||
+    if (!isa_and_present<StablehloDialect>(op->getDialect()) || !isMapped(op) || op->getNumRegions() != 0 ||
         op->getNumResults() != 1 || op->getNumOperands() == 0)
       return rewriter.notifyMatchFailure(op, "not elementwise");
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
