@@ -22,7 +22,7 @@ struct Plan;
 
 struct ClientOptions {
   uint32_t numDevices = 1;
-  /// Bytes per device, 0 = none. What a new buffer lacks is waited for as long as executions in flight may give it back.
+  /// Bytes per device, 0 = none. What new buffers and executions lack is waited for as long as executions in flight may give it back.
   uint64_t memoryLimit = 0;
   double timeoutSeconds = 300;   ///< of rendezvous and host transfers
   /// Of stablehlo.rng: the same executions in the same order draw the same numbers. Without one they are new every time.

@@ -65,6 +65,12 @@ std::optional<std::pair<size_t, size_t>> donatedTwice(const std::vector<BufferPt
 /// Also where one does not end by itself, so that none gets between those of one meeting that do.
 std::mutex meetings;
 
+/// Memory that an execution on one device is given before it is enqueued: nothing where it is to look for it itself.
+struct Provision {
+  std::unique_ptr<Workspace> workspace;
+  std::vector<std::shared_ptr<Storage>> results; ///< null for those of unknown size, or in the memory of an argument
+};
+
 /// `value` is there, or an execution that ends without its caller makes it; and nobody but us is told when its memory goes.
 bool comesByItself(const Buffer::Value &value) {
   return value.comesByItself || (value.ready.isReady() && value.ready.await().ok() && !value.storage->isImported());
@@ -87,17 +93,19 @@ struct Executable::State {
       allocator->removeReclaimer(number);
   }
   StatusOr<std::unique_ptr<Workspace>> takeWorkspace(const std::shared_ptr<Allocator> &allocator) {
-    {
-      std::lock_guard lock(mutex);
-      for (auto &entry : idle)
-        if (entry.first == allocator.get()) {
-          std::unique_ptr<Workspace> workspace = std::move(entry.second);
-          entry = std::move(idle.back());
-          idle.pop_back();
-          return workspace;
-        }
-    }
-    return Workspace::create(*plan, allocator);
+    std::unique_ptr<Workspace> workspace = takeIdle(allocator.get());
+    return workspace ? StatusOr<std::unique_ptr<Workspace>>(std::move(workspace)) : Workspace::create(*plan, allocator);
+  }
+  /// Null if there is none.
+  std::unique_ptr<Workspace> takeIdle(const Allocator *allocator) {
+    std::lock_guard lock(mutex);
+    auto entry = std::find_if(idle.begin(), idle.end(), [&](const auto &each) { return each.first == allocator; });
+    if (entry == idle.end())
+      return nullptr;
+    std::unique_ptr<Workspace> workspace = std::move(entry->second);
+    *entry = std::move(idle.back());
+    idle.pop_back();
+    return workspace;
   }
   void giveWorkspace(const std::shared_ptr<Allocator> &allocator, std::unique_ptr<Workspace> workspace) {
     {
@@ -133,6 +141,7 @@ struct Executable::Launch {
   std::vector<std::shared_ptr<Buffer::Value>> arguments;
   std::vector<uint8_t> consumed; ///< per argument: donated by the caller
   std::vector<std::shared_ptr<Buffer::Value>> results;
+  Provision provision;
   EventSource ready, done;
 
   explicit Launch(const std::shared_ptr<Event::Worker> &worker) : ready(worker), done(worker) {}
@@ -149,6 +158,7 @@ struct Executable::Launch {
       context->finish(replica * context->numPartitions + partition, status);
     arguments.clear(); // before anybody is told: a donation that follows can reuse the memory
     results.clear();
+    provision = {}; // what an error left
     ready.set(status);
     done.set(status);
   }
@@ -191,6 +201,8 @@ private:
         }
       } else if (results[r]->hasMemory) {
         storages[r] = results[r]->storage;
+      } else if (!provision.results.empty()) {
+        storages[r] = std::move(provision.results[r]);
       } else {
         StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
         if (!bytes)
@@ -202,7 +214,9 @@ private:
       }
       boundResults[r].data = storages[r]->data();
     }
-    StatusOr<std::unique_ptr<Workspace>> workspace = state->takeWorkspace(allocator);
+    StatusOr<std::unique_ptr<Workspace>> workspace = std::move(provision.workspace);
+    if (!*workspace)
+      workspace = state->takeWorkspace(allocator);
     if (!workspace)
       return workspace.status();
     ExecutionTarget target{&ThreadPool::global(), allocator, context.get(), channels.get(),
@@ -361,6 +375,38 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   bool endsByItself = client->options().memoryLimit && !state->plan->mayWaitForCaller;
   for (const auto &ofDevice : values)
     endsByItself = endsByItself && std::all_of(ofDevice.begin(), ofDevice.end(), [](const auto &value) { return comesByItself(*value); });
+  for (Device *device : devices)
+    endsByItself = endsByItself && device->endsByItself();
+  // Else new buffers would take what it is going to need. All of it or nothing: two threads that have one part each would both go without.
+  std::vector<Provision> provisions(devices.size());
+  auto provide = [&](Device &device, Provision &provision) {
+    provision.workspace = state->takeIdle(device.allocator.get());
+    if (!provision.workspace) {
+      if (!device.allocate(Workspace::bytes(*state->plan)))
+        return false;
+      StatusOr<std::unique_ptr<Workspace>> workspace = state->takeWorkspace(device.allocator); // there is room now
+      if (!workspace)
+        return false;
+      provision.workspace = std::move(*workspace);
+    }
+    for (const Result &spec : p.results) {
+      std::shared_ptr<Storage> &storage = provision.results.emplace_back();
+      if (!isStatic(spec) || spec.aliasArgument != kNone)
+        continue;
+      StatusOr<uint64_t> bytes = denseBytes(spec.dtype, spec.dims);
+      StatusOr<std::shared_ptr<Storage>> made = bytes ? device.allocate(*bytes) : StatusOr<std::shared_ptr<Storage>>(bytes.status());
+      if (!made)
+        return false;
+      storage = std::move(*made);
+    }
+    return true;
+  };
+  for (size_t d = 0; d < devices.size() && endsByItself; ++d)
+    if (!provide(*devices[d], provisions[d])) { // the execution looks for memory itself, and fails if there is still none
+      for (Provision &each : provisions)
+        each = {};
+      break;
+    }
   // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
   bool isNested = insideCustomCall() && devices.size() == 1;
   if ((context && devices.size() > 1) || (client->options().memoryLimit && !endsByItself && !isNested))
@@ -386,6 +432,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     launch->rngSeed = rngSeed;
     launch->arguments = std::move(values[d]);
     launch->consumed = consumes;
+    launch->provision = std::move(provisions[d]);
     for (size_t k = 0; k < consumes.size(); ++k)
       if (consumes[k])
         arguments[d][k]->release();

@@ -83,6 +83,8 @@ struct ExecutionTarget {
 class Workspace {
 public:
   static StatusOr<std::unique_ptr<Workspace>> create(const Plan &plan, std::shared_ptr<Allocator> allocator);
+  /// That create() allocates.
+  static uint64_t bytes(const Plan &plan);
 
 private:
   friend class Executor;

@@ -283,4 +283,9 @@ StatusOr<std::unique_ptr<Workspace>> Workspace::create(const Plan &plan, std::sh
   return workspace;
 }
 
+uint64_t Workspace::bytes(const Plan &plan) {
+  uint32_t entry = plan.program->entry;
+  return plan.program->functions[entry].arenaBytes + plan.functions[entry].stackBytes + plan.stagingBytes;
+}
+
 } // namespace millrace::runtime

@@ -36,6 +36,25 @@ def test_four_devices_run_what_one_cannot():
     assert ran.stdout.splitlines() == ["1 RESOURCE_EXHAUSTED: CpuDevice(id=0):", "4 equal"], ran.stdout + ran.stderr
 
 
+LOOP = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+f = jax.jit(lambda x, a: (jnp.tanh(x @ a) @ a).sum())
+a = jax.device_put(np.eye(1024, dtype=np.float32))
+sums = [f(jax.device_put(np.full((1024, 1024), i, np.float32)), a) for i in range(12)]
+print(all(np.allclose(s, 2**20 * np.tanh(i), rtol=1e-3) for i, s in enumerate(sums)))
+"""
+
+
+def test_batches_wait_for_steps_in_flight():
+    """Batches of 4 MB, uploaded far faster than steps run: all of them do not fit, those in flight give theirs back."""
+    ran = subprocess.run([sys.executable, "-c", LOOP], capture_output=True, text=True, timeout=300,
+                         env=dict(os.environ, MILLRACE_MEMORY_LIMIT="24000000"))
+    assert ran.stdout == "True\n", ran.stdout + ran.stderr
+
+
 def test_a_limit_that_is_no_number():
     ran = subprocess.run([sys.executable, "-c", "import jax; jax.devices()"], capture_output=True, text=True, timeout=300,
                          env=dict(os.environ, MILLRACE_MEMORY_LIMIT="1 GB"))

@@ -95,6 +95,28 @@ TEST(MemoryLimit, UploadsWaitForExecutionsInFlight) {
   }
 }
 
+// An upload does not take what an execution in flight will need for its temporaries and results.
+TEST(MemoryLimit, UploadsLeaveMemoryToExecutions) {
+  Builder b;
+  SlotId x = b.argument(DType::F32, {kElements}), t = b.arena(DType::F32, {kElements}), z = b.result(DType::F32, {kElements});
+  b.code(floatKernels, {"twice"});
+  b.push(Builder::kernel(0, {x}, {t}, kElements));
+  b.push(Builder::kernel(0, {t}, {z}, kElements));
+  auto client = limitedClient(4 * kBytes);
+  auto executable = client->load(b.program);
+  ASSERT_TRUE(executable.ok()) << executable.status().toString();
+  std::vector<Event> done;
+  for (int i = 0; i < 50; ++i) {
+    auto buffer = tryUpload(*client, float(i));
+    ASSERT_TRUE(buffer.ok()) << buffer.status().toString();
+    auto result = (*executable)->execute({{*buffer}});
+    ASSERT_TRUE(result.ok()) << result.status().toString();
+    done.push_back(result->done[0]);
+  }
+  for (const Event &each : done)
+    EXPECT_TRUE(each.await().ok()) << each.await().toString();
+}
+
 // What is held by others than executions does not come back.
 TEST(MemoryLimit, FailsWhenNothingInFlightHelps) {
   auto client = limitedClient(2 * kBytes + kBytes / 2);
