@@ -325,6 +325,53 @@ struct DividedSlice : OpRewritePattern<ReshapeOp> {
   }
 };
 
+/// One position of a last dimension with a few.
+bool isComponent(SliceOp op) {
+  constexpr int64_t most = 8;
+  RankedTensorType whole = typeOf(op.getOperand());
+  return whole.hasStaticShape() && !whole.getEncoding() && whole.getRank() >= 2 && whole.getShape().back() > 1 && whole.getShape().back() <= most &&
+         typeOf(op).getShape().back() == 1;
+}
+
+/// Input:  slices of op(a, b), nothing else, each one position of a short last dimension (x and y of corners of boxes, say)
+/// Output: op(slice(a), slice(b)): what was computed with x and y in turns is computed with vectors of x, and nothing is written in between
+struct ComponentOfElementwise : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    Operation *made = op.getOperand().getDefiningOp();
+    RankedTensorType whole = typeOf(op.getOperand()), part = typeOf(op);
+    bool isElementwise = made && (made->hasTrait<OpTrait::Elementwise>() || isa<SelectOp, ClampOp, CompareOp, ConvertOp>(made));
+    if (!isElementwise || made->getNumResults() != 1 || made->getNumRegions() != 0 || !isMemoryEffectFree(made))
+      return rewriter.notifyMatchFailure(op, "not of an elementwise operation");
+    if (!isComponent(op))
+      return rewriter.notifyMatchFailure(op, "no short last dimension of known size");
+    int64_t taken = 0;
+    for (Operation *user : made->getUsers()) {
+      auto slice = dyn_cast<SliceOp>(user);
+      if (!slice || typeOf(slice).getShape().back() != 1)
+        return rewriter.notifyMatchFailure(op, "somebody needs more than one component");
+      taken += typeOf(slice).getNumElements();
+    }
+    if (taken > whole.getNumElements())
+      return rewriter.notifyMatchFailure(op, "components would be computed again");
+    SmallVector<Value> operands;
+    for (Value operand : made->getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (!type || type.getEncoding() || isa<quant::QuantizedType>(type.getElementType()) || (type.getRank() != 0 && type.getShape() != whole.getShape()))
+        return rewriter.notifyMatchFailure(op, "an operand of another shape");
+      operands.push_back(operand);
+    }
+    for (Value &operand : operands)
+      if (RankedTensorType type = typeOf(operand); type.getRank() != 0)
+        operand = SliceOp::create(rewriter, op.getLoc(), type.clone(part.getShape()), operand, op.getStartIndicesAttr(), op.getLimitIndicesAttr(),
+                                  op.getStridesAttr());
+    OperationState state(made->getLoc(), made->getName().getStringRef(), operands, part, made->getAttrs());
+    state.propertiesAttr = made->getPropertiesAsAttribute();
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
 /// Input:  slice(concatenate(a, b, c)) that touches only b      Output: slice(b)
 struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -353,18 +400,32 @@ struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
 };
 
 /// Input:  slice(broadcast_in_dim(x)) where x is repeated     Output: broadcast_in_dim(x), smaller
-/// Leaves alone a slice of dimensions that x has.
+/// Of one position of a short last dimension: broadcast_in_dim(slice(x)). Leaves alone a slice of other dimensions that x has.
 struct SliceOfBroadcast : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
     auto broadcast = op.getOperand().getDefiningOp<BroadcastInDimOp>();
     if (!broadcast || !typeOf(op).hasStaticShape() || isa<quant::QuantizedType>(typeOf(op).getElementType()))
       return rewriter.notifyMatchFailure(op, "no broadcast");
-    for (auto [dim, target] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-      if (typeOf(broadcast.getOperand()).getDimSize(dim) != 1 &&
-          typeOf(op).getDimSize(target) != typeOf(broadcast).getDimSize(target))
+    Value source = broadcast.getOperand();
+    SmallVector<int64_t> starts, limits, strides, shape;
+    bool isCut = false;
+    for (auto [dim, target] : llvm::enumerate(broadcast.getBroadcastDimensions())) {
+      int64_t size = typeOf(source).getDimSize(dim);
+      bool cuts = size != 1 && typeOf(op).getDimSize(target) != typeOf(broadcast).getDimSize(target);
+      isCut |= cuts;
+      starts.push_back(cuts ? op.getStartIndices()[target] : 0);
+      limits.push_back(cuts ? op.getLimitIndices()[target] : size);
+      strides.push_back(cuts ? op.getStrides()[target] : 1);
+      shape.push_back(cuts ? typeOf(op).getDimSize(target) : size);
+    }
+    if (isCut) {
+      if (!isComponent(op) || typeOf(source).getNumElements() == typeOf(broadcast).getNumElements())
         return rewriter.notifyMatchFailure(op, "cuts the operand of the broadcast");
-    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), broadcast.getOperand(),
+      source = SliceOp::create(rewriter, op.getLoc(), typeOf(source).clone(shape), source, rewriter.getDenseI64ArrayAttr(starts),
+                               rewriter.getDenseI64ArrayAttr(limits), rewriter.getDenseI64ArrayAttr(strides));
+    }
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), source,
                                                   broadcast.getBroadcastDimensionsAttr());
     return success();
   }
@@ -604,7 +665,7 @@ struct ReshapeOfGather : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void populateDataMovementSimplifications(RewritePatternSet &patterns) {
-  patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ConcatenateOfSlices, DividedSlice, ElementwiseOfUnitReshapes, GatherAtPosition,
+  patterns.add<BroadcastOfReshape, BroadcastToReshape, BroadcastToTranspose, ComponentOfElementwise, ConcatenateOfSlices, DividedSlice, ElementwiseOfUnitReshapes, GatherAtPosition,
                GatherOfUnitReshape, GatherToSlice, NegativePadToSlice, ReduceOfUnits, ReshapeOfBroadcast, ReshapeOfGather, ReshapeOfScalarBroadcast, ReverseOfReverse,
                SliceOfBroadcast, SliceOfConcatenate, SliceOfSlice, SliceOfUnitReshape, TransposeOfBroadcast, TransposeToReshape>(patterns.getContext());
 }
