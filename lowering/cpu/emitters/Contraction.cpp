@@ -20,6 +20,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -36,9 +37,25 @@ Value ContractionEmitter::addPairs(PointEvaluator &at, Value x, Value y, Value s
 /// The scalar operations that consumers of the sums take per element.
 double ContractionEmitter::consumerCost() const {
   double cost = 0;
-  for (const Node &consumer : model.nodes)
-    if (!consumer.reduction && (consumer.depends & kInsideTask))
+  SmallVector<const Operand *> open;
+  llvm::SmallPtrSet<const Node *, 8> seen;
+  for (const Output &output : model.outputs)
+    open.push_back(&output.value);
+  while (!open.empty()) {
+    const Operand &operand = *open.pop_back_val();
+    if (operand.kind != Operand::Intermediate)
+      continue;
+    const Node &consumer = model.nodeOf(operand);
+    if (consumer.reduction || !seen.insert(&consumer).second)
+      continue;
+    // What other buffers have for each row and column is computed with the sum; a function of rows or columns alone further out.
+    if ((consumer.depends & kInsideTask) || ((consumer.depends & mAtoms) && (consumer.depends & nAtoms)))
       cost += consumer.cost;
+    for (const Operand &input : consumer.inputs)
+      open.push_back(&input);
+    for (const auto &captured : consumer.captured)
+      open.push_back(&captured.second);
+  }
   return cost;
 }
 

@@ -101,3 +101,37 @@ func.func private @one_row(%a: tensor<1x128xf32>, %b: tensor<128x128xf32>) -> te
   %c = linalg.matmul ins(%a, %b : tensor<1x128xf32>, tensor<128x128xf32>) outs(%f : tensor<1x128xf32>) -> tensor<1x128xf32>
   return %c : tensor<1x128xf32>
 }
+
+// -----
+
+// A gate that another buffer has: its function is computed row by row of a tile, not for all sums of the tile while they fill the registers.
+// CHECK-LABEL: func.func private @gated_range(
+// CHECK-COUNT-24: vector.fma
+// CHECK:       scf.for
+// CHECK-COUNT-3: math.exp
+// CHECK-NOT:   math.exp
+func.func private @gated(%a: tensor<256x256xf32>, %b: tensor<256x96xf32>, %gate: tensor<256x96xf32>) -> tensor<256x96xf32>
+    attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<256x96xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x96xf32>) -> tensor<256x96xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<256x256xf32>, tensor<256x96xf32>) outs(%f : tensor<256x96xf32>) -> tensor<256x96xf32>
+  %open = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+    ins(%gate : tensor<256x96xf32>) outs(%e : tensor<256x96xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %n = arith.negf %x : f32
+      %exp = math.exp %n : f32
+      %d = arith.addf %exp, %one : f32
+      %q = arith.divf %one, %d : f32
+      linalg.yield %q : f32
+  } -> tensor<256x96xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%c, %open : tensor<256x96xf32>, tensor<256x96xf32>) outs(%e : tensor<256x96xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      linalg.yield %p : f32
+  } -> tensor<256x96xf32>
+  return %r : tensor<256x96xf32>
+}
