@@ -119,17 +119,16 @@ DenseElementsAttr evaluated(Value matrix) {
 
 /// `value`, the operand of an operation that is erased, and what nobody else needs of what made it.
 void eraseUnused(Value value) {
-  SmallVector<Operation *> dead(1, value.getDefiningOp());
-  while (!dead.empty()) {
-    Operation *op = dead.pop_back_val();
+  llvm::SmallSetVector<Operation *, 8> open; // each once: what several operations read is erased with the last of them
+  open.insert(value.getDefiningOp());
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val();
     if (!op || !isOpTriviallyDead(op))
       continue;
     SmallVector<Value> operands(op->getOperands());
     op->erase();
-    llvm::SmallSetVector<Operation *, 4> makers;
     for (Value operand : operands)
-      makers.insert(operand.getDefiningOp());
-    dead.append(makers.begin(), makers.end());
+      open.insert(operand.getDefiningOp());
   }
 }
 
@@ -215,7 +214,7 @@ bool callFewTerms(DotGeneralOp op) {
   if (last != op)
     op.erase();
   eraseUnused(w);
-  if (factor != x)
+  if (factor != x && factor != w)
     eraseUnused(factor);
   return true;
 }

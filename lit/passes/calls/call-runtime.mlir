@@ -355,3 +355,25 @@ func.func @few_terms_evaluated(%x: tensor<5x400xf32>, %m: tensor<400x200xf32>) -
   %8 = stablehlo.dot_general %x, %7, contracting_dims = [1] x [0] : (tensor<5x400xf32>, tensor<400x200xf32>) -> tensor<5x200xf32>
   return %4, %6, %8 : tensor<5x200xf32>, tensor<5x200xf32>, tensor<5x200xf32>
 }
+
+// -----
+
+// What two operations read is erased once, with the second of them.
+// CHECK-LABEL: func.func @few_terms_of_a_shared_value
+// CHECK-NOT: stablehlo.iota
+// CHECK: stablehlo.custom_call @millrace_few_terms(%arg0,
+// CHECK-NEXT: return
+func.func @few_terms_of_a_shared_value(%x: tensor<400x64xf32>) -> tensor<200x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<400x200xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<400x200xf32>
+  %row = stablehlo.iota dim = 0 : tensor<400x200xf32>
+  %column = stablehlo.iota dim = 1 : tensor<400x200xf32>
+  %0 = stablehlo.subtract %row, %column : tensor<400x200xf32>
+  %1 = stablehlo.abs %0 : tensor<400x200xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<400x200xf32>
+  %3 = stablehlo.abs %2 : tensor<400x200xf32>
+  %4 = stablehlo.subtract %one, %3 : tensor<400x200xf32>
+  %5 = stablehlo.maximum %4, %zero : tensor<400x200xf32>
+  %6 = stablehlo.dot_general %5, %x, contracting_dims = [0] x [0] : (tensor<400x200xf32>, tensor<400x64xf32>) -> tensor<200x64xf32>
+  return %6 : tensor<200x64xf32>
+}

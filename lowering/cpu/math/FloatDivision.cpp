@@ -30,7 +30,7 @@ std::optional<double> constantOf(Value value) {
 }
 
 /// Where each lane of `value` is zero, infinite, NaN or at least 2^e in magnitude: e. Sums with a constant are never tiny: what is left of numbers
-/// of its size is a multiple of a last place of half of it.
+/// of its size is a multiple of a last place of half of it, or of half of it in twice the digits, where a product and a sum round once.
 std::optional<int> leastExponent(Value value, int depth = 0) {
   constexpr int most = 12;
   Operation *op = value.getDefiningOp();
@@ -55,7 +55,8 @@ std::optional<int> leastExponent(Value value, int depth = 0) {
         std::optional<int> e = exponentOf(constantOf(op->getOperand(1)));
         if (!e)
           e = exponentOf(constantOf(op->getOperand(0)));
-        return e ? normal(*e - digits - 1) : std::nullopt;
+        bool mayFuse = llvm::any_of(op->getOperands(), [](Value operand) { return isa_and_present<arith::MulFOp>(operand.getDefiningOp()); });
+        return e ? normal(*e - (mayFuse ? 2 * digits : digits) - 1) : std::nullopt;
       })
       .Case<arith::MulFOp>([&](auto) -> std::optional<int> {
         for (unsigned i : {0u, 1u})
