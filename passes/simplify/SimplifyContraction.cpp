@@ -96,6 +96,71 @@ struct DotOfRepeated : OpRewritePattern<DotGeneralOp> {
   }
 };
 
+/// Input:  dot_general(q : 12x1x64, multiply(transpose(reshape(broadcast_in_dim(k : 4x1000x64) : 4x3x1000x64) : 12x1000x64), number))
+/// Output: reshape(dot_general(reshape(q) : 4x3x64, transpose(multiply(k, number)))): heads that share keys are rows of one product, and the
+///         keys, or values, are neither repeated nor turned
+/// Leaves alone several rows per head, which attention finds as they are, and one group only: that product has no batching dimension.
+struct DotOfSharedHeads : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
+    DotDimensionNumbersAttr numbers = op.getDotDimensionNumbers();
+    auto lhs = dyn_cast<RankedTensorType>(op.getLhs().getType()), rhs = dyn_cast<RankedTensorType>(op.getRhs().getType());
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!lhs || !rhs || !type || !lhs.hasStaticShape() || !rhs.hasStaticShape() || lhs.getRank() != 3 || rhs.getRank() != 3 || lhs.getDimSize(1) != 1 || type.getEncoding())
+      return rewriter.notifyMatchFailure(op, "not one row per head");
+    if (numbers.getLhsBatchingDimensions() != ArrayRef<int64_t>{0} || numbers.getRhsBatchingDimensions() != ArrayRef<int64_t>{0} ||
+        numbers.getLhsContractingDimensions() != ArrayRef<int64_t>{2} || isa<quant::QuantizedType>(rhs.getElementType()))
+      return rewriter.notifyMatchFailure(op, "heads are not the first dimension, or quantized");
+    // From the factor back to what is repeated: transposes within a head and products with a number change places with repeating.
+    SmallVector<Operation *> between;
+    Value value = op.getRhs();
+    SplatElementsAttr number;
+    for (Operation *maker = value.getDefiningOp(); maker && maker->hasOneUse(); maker = value.getDefiningOp()) {
+      auto transpose = dyn_cast<TransposeOp>(maker);
+      if (!(transpose && transpose.getPermutation()[0] == 0) && !(isa<MulOp>(maker) && matchPattern(maker->getOperand(1), m_Constant(&number))))
+        break;
+      between.push_back(maker);
+      value = maker->getOperand(0);
+    }
+    auto reshape = value.getDefiningOp<ReshapeOp>();
+    auto repeated = reshape ? reshape.getOperand().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
+    if (!repeated || !reshape->hasOneUse())
+      return rewriter.notifyMatchFailure(op, "nothing repeated");
+    auto merged = cast<RankedTensorType>(reshape.getType()), whole = cast<RankedTensorType>(repeated.getType()), once = cast<RankedTensorType>(repeated.getOperand().getType());
+    // Dimensions of size one do not count: sequences and groups of heads, the heads of a group, two dimensions within a head.
+    SmallVector<int64_t> sizes, places;
+    for (auto [dim, size] : llvm::enumerate(whole.getShape()))
+      if (size != 1)
+        sizes.push_back(size), places.push_back(dim);
+    int64_t inner = (int64_t)sizes.size() - 2, heads = inner < 2 ? 0 : sizes[inner - 1];
+    if (heads == 0 || merged.getRank() != 3 || merged.getShape().drop_front() != ArrayRef(sizes).drop_front(inner))
+      return rewriter.notifyMatchFailure(op, "not heads of a group");
+    SmallVector<int64_t> kept;
+    for (auto [dim, size] : llvm::zip(repeated.getBroadcastDimensions(), once.getShape()))
+      if (size != 1)
+        kept.push_back(dim);
+    int64_t groups = merged.getDimSize(0) / heads;
+    places.erase(places.begin() + inner - 1);
+    if (kept != places)
+      return rewriter.notifyMatchFailure(op, "something else is repeated than heads");
+
+    Location loc = op.getLoc();
+    Value factor = ReshapeOp::create(rewriter, loc, merged.clone({groups, sizes[inner], sizes[inner + 1]}), repeated.getOperand());
+    // Numbers first, so that the product's kernel reads what is turned as it lies.
+    for (Operation *step : llvm::reverse(between))
+      if (auto product = dyn_cast<MulOp>(step); product && matchPattern(product->getOperand(1), m_Constant(&number)))
+        factor = MulOp::create(rewriter, loc, factor, ConstantOp::create(rewriter, loc, number.resizeSplat(cast<ShapedType>(factor.getType()))));
+    for (Operation *step : llvm::reverse(between))
+      if (auto transpose = dyn_cast<TransposeOp>(step))
+        factor = TransposeOp::create(rewriter, loc, rhs.clone({groups, transpose.getType().getDimSize(1), transpose.getType().getDimSize(2)}), factor, transpose.getPermutation());
+    Value rows = ReshapeOp::create(rewriter, loc, lhs.clone({groups, heads, lhs.getDimSize(2)}), op.getLhs());
+    auto dot = DotGeneralOp::create(rewriter, loc, type.clone({groups, heads, type.getDimSize(2)}), rows, factor, numbers, op.getPrecisionConfigAttr(), op.getAlgorithmAttr());
+    dot->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, dot);
+    return success();
+  }
+};
+
 /// Input:  dot_general(a, b) that contracts nothing, and perhaps a transpose behind it
 /// Output: multiply(broadcast_in_dim(a), broadcast_in_dim(b)), in the transpose's order: fused as what stands element by element is
 /// Leaves alone what converts its operands, algorithms, numbers of one bit.
@@ -430,7 +495,7 @@ struct ElementwiseOfReshapedProduct : RewritePattern {
 } // namespace
 
 void populateContractionSimplifications(RewritePatternSet &patterns) {
-  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfOneNumber, DotOfRepeated, DotOfTranspose, ElementwiseOfReshapedProduct, ProductWithoutSums,
+  patterns.add<ConvolutionOfReverse, ConvolutionOfTranspose, DotOfOneNumber, DotOfRepeated, DotOfSharedHeads, DotOfTranspose, ElementwiseOfReshapedProduct, ProductWithoutSums,
                ReduceOfTranspose, TransposeOfDot>(patterns.getContext());
 }
 
