@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -36,22 +37,42 @@ template <typename T>
 struct Multiply {
   T operator()(T a, T b) const { return T(Wrapping<T>(a) * Wrapping<T>(b)); }
 };
-/// Of floats, a NaN wins, and -0 is less than 0.
+/// The less or the greater of two numbers that are no NaN; -0 is less than 0. What it gives for a NaN is a NaN, but with other bits.
 template <typename T, bool isMaximum>
-struct Extreme {
+struct ExtremeNumber {
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-      // The instruction takes its second operand where neither is less: asked both ways, it gives both zeros, or the NaN and the number.
-      Bits x = std::bit_cast<Bits>(isMaximum ? (a > b ? a : b) : (a < b ? a : b));
-      Bits y = std::bit_cast<Bits>(isMaximum ? (b > a ? b : a) : (b < a ? b : a));
-      constexpr Bits quiet = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
-      return std::bit_cast<T>(isMaximum ? Bits((x & y) | ((a != a) | (b != b) ? quiet : Bits(0))) : Bits(x | y));
-    } else {
-      return (isMaximum ? a > b : a < b) ? a : b;
-    }
+    // The instruction takes its second operand where neither is less: asked both ways, it gives both zeros.
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    Bits x = std::bit_cast<Bits>(isMaximum ? (a > b ? a : b) : (a < b ? a : b));
+    Bits y = std::bit_cast<Bits>(isMaximum ? (b > a ? b : a) : (b < a ? b : a));
+    constexpr Bits quiet = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+    return std::bit_cast<T>(isMaximum ? Bits((x & y) | ((a != a) | (b != b) ? quiet : Bits(0))) : Bits(x | y));
   }
 };
+/// A NaN wins, with its sign and payload: a total order sees them.
+template <typename T, bool isMaximum>
+struct ExtremeFloat {
+  using OfNumbers = ExtremeNumber<T, isMaximum>;
+  T operator()(T a, T b) const { return std::isunordered(a, b) ? a + b : OfNumbers()(a, b); }
+};
+template <typename T, bool isMaximum>
+struct ExtremeInteger {
+  T operator()(T a, T b) const { return (isMaximum ? a > b : a < b) ? a : b; }
+};
+template <typename T, bool isMaximum>
+using Extreme = std::conditional_t<std::is_floating_point_v<T>, ExtremeFloat<T, isMaximum>, ExtremeInteger<T, isMaximum>>;
+
+/// compute(operation) leaves running results of `count` lines in `results`: first as if there were numbers alone, which takes two thirds of
+/// the time, and again where a NaN is met, which a running extreme keeps to its end.
+template <typename Op, typename T, typename Compute>
+void numbersFirst(const T *results, int64_t count, const Compute &compute) {
+  if constexpr (requires { typename Op::OfNumbers; }) {
+    compute(typename Op::OfNumbers());
+    if (std::none_of(results, results + count, [](T result) { return result != result; }))
+      return;
+  }
+  compute(Op());
+}
 
 template <typename T>
 struct Work {
@@ -180,7 +201,6 @@ void scanTogether(const T *const *from, T *const *to, T *running, int64_t count,
       scanLine<T, Op>(from[l], to[l], running[l], n, step);
     return;
   }
-  Op op;
   if (count == kTogether) {
     // A tile of every line at a time, in a place of its own: lines a multiple of 4 KiB apart would displace each other in the cache.
     T tile[kTile][kTogether], sums[kTogether];
@@ -188,16 +208,21 @@ void scanTogether(const T *const *from, T *const *to, T *running, int64_t count,
     for (int64_t first = 0; first < n; first += kTile) {
       int64_t size = std::min(kTile, n - first);
       int64_t whole = sizeof(T) == 4 ? size / 4 * 4 : 0;
-      for (int64_t i = 0; i < whole; i += 4)
-        for (int64_t l = 0; l < kTogether; l += 4)
-          transpose4<T>([&](int64_t k) { return at(from[l + k], first + i, step); }, [&](int64_t k) { return &tile[i + k][l]; }, step < 0, false);
-      for (int64_t l = 0; l < kTogether; ++l)
-        for (int64_t i = whole; i < size; ++i)
-          tile[i][l] = from[l][(first + i) * step];
-      for (int64_t i = 0; i < size; ++i)
-#pragma clang loop unroll(full)
+      T before[kTogether];
+      std::copy_n(sums, kTogether, before);
+      numbersFirst<Op>(sums, kTogether, [&](auto op) {
+        std::copy_n(before, kTogether, sums);
+        for (int64_t i = 0; i < whole; i += 4)
+          for (int64_t l = 0; l < kTogether; l += 4)
+            transpose4<T>([&](int64_t k) { return at(from[l + k], first + i, step); }, [&](int64_t k) { return &tile[i + k][l]; }, step < 0, false);
         for (int64_t l = 0; l < kTogether; ++l)
-          tile[i][l] = sums[l] = op(sums[l], tile[i][l]);
+          for (int64_t i = whole; i < size; ++i)
+            tile[i][l] = from[l][(first + i) * step];
+        for (int64_t i = 0; i < size; ++i)
+#pragma clang loop unroll(full)
+          for (int64_t l = 0; l < kTogether; ++l)
+            tile[i][l] = sums[l] = op(sums[l], tile[i][l]);
+      });
       for (int64_t i = 0; i < whole; i += 4)
         for (int64_t l = 0; l < kTogether; l += 4)
           transpose4<T>([&](int64_t k) { return &tile[i + k][l]; }, [&](int64_t k) { return at(to[l + k], first + i, step); }, false, step < 0);
@@ -210,7 +235,7 @@ void scanTogether(const T *const *from, T *const *to, T *running, int64_t count,
   for (int64_t l = 0; l < count; ++l) {
     T sum = running[l];
     for (int64_t i = 0; i < n; ++i)
-      to[l][i * step] = sum = op(sum, from[l][i * step]);
+      to[l][i * step] = sum = Op()(sum, from[l][i * step]);
   }
 }
 
@@ -256,19 +281,20 @@ int32_t scanColumns(void *context, int64_t begin, int64_t end) {
 template <typename T, typename Op>
 int32_t totalBlocks(void *context, int64_t begin, int64_t end) {
   auto &w = *static_cast<const Work<T> *>(context);
-  Op op;
   const T *first = w.from + (w.step < 0 ? w.length - 1 : 0);
   for (int64_t block = begin; block < end; ++block) {
     // From the end, lanes are the other way round: what is combined with what is the same.
     const T *from = first + block * kBlock * w.step - (w.step < 0 ? kTogether - 1 : 0);
     T sums[kTogether];
-    std::copy_n(from, kTogether, sums);
-    for (int64_t i = kTogether; i < kBlock; i += kTogether)
-      for (int64_t l = 0; l < kTogether; ++l)
-        sums[l] = op(sums[l], from[i * w.step + l]);
-    for (int64_t width = kTogether / 2; width; width /= 2)
-      for (int64_t l = 0; l < width; ++l)
-        sums[l] = op(sums[l], sums[l + width]);
+    numbersFirst<Op>(sums, 1, [&](auto op) {
+      std::copy_n(from, kTogether, sums);
+      for (int64_t i = kTogether; i < kBlock; i += kTogether)
+        for (int64_t l = 0; l < kTogether; ++l)
+          sums[l] = op(sums[l], from[i * w.step + l]);
+      for (int64_t width = kTogether / 2; width; width /= 2)
+        for (int64_t l = 0; l < width; ++l)
+          sums[l] = op(sums[l], sums[l + width]);
+    });
     w.totals[block] = sums[0];
   }
   return 0;

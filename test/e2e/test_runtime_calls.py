@@ -309,6 +309,21 @@ def test_scans(tmp_path):
                            lax.cumsum(line, reverse=True)), x, line, tmp_path=tmp_path, compare=close)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("shape", [(70, 1019), (70003,)])
+def test_a_nan_among_running_extremes_keeps_its_bits(shape, sign, tmp_path):
+    """Sign and payload: what sorts in a total order afterwards sees them."""
+    x = RANDOM.standard_normal(shape)
+    x[..., 11:] = np.where(RANDOM.random(x[..., 11:].shape) < 0.01, np.nan, x[..., 11:])
+    bits = x.view(np.int64)
+    bits[np.isnan(x)] = np.array(np.copysign(np.nan, sign)).view(np.int64) | 0x1234
+    path = program(lambda x: [f(x, axis=x.ndim - 1, reverse=back) for f in (lax.cummax, lax.cummin) for back in (False, True)], [x], tmp_path)
+    results, process = tools.run_file(path, [x], "--stats")
+    assert "custom_call" in process.stdout + process.stderr
+    for got in results:
+        assert set(got[np.isnan(got)].view(np.int64)) == set(bits[np.isnan(x)])
+
+
 def test_products_that_leave_the_range_in_parts(tmp_path):
     """0 * 1000^31 is 0 and 1e-20 * 1e20 * 1e20 is 1e20, whatever the last factors give without the first."""
     lines = np.ones((40, 700), np.float32)
