@@ -230,6 +230,14 @@ Value partsSideBySide(ConcatenateOp op) {
 /// Below, another kernel costs more than it gains.
 constexpr int64_t kFewNumbers = 1 << 12;
 
+/// A slice becomes a view, which begins at any of its elements: wider ones would not lie where they may.
+bool mayBeginAnywhere(Value bytes) {
+  Operation *made = bytes.getDefiningOp();
+  while (isa_and_present<ReshapeOp, BitcastConvertOp, UnrealizedConversionCastOp>(made))
+    made = made->getOperand(0).getDefiningOp();
+  return isa_and_present<SliceOp>(made);
+}
+
 /// Bytes under the name of other bytes: elements of several bytes that are joined or taken apart.
 bool isOtherName(BitcastConvertOp op) {
   auto from = dyn_cast<RankedTensorType>(op.getOperand().getType()), to = dyn_cast<RankedTensorType>(op.getType());
@@ -238,7 +246,8 @@ bool isOtherName(BitcastConvertOp op) {
     return element && type.hasStaticShape() && !type.getEncoding() && element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0;
   };
   return isWhole(from) && isWhole(to) && from.getElementTypeBitWidth() != to.getElementTypeBitWidth() &&
-         from.getNumElements() >= kFewNumbers;
+         from.getNumElements() >= kFewNumbers &&
+         (from.getElementTypeBitWidth() > to.getElementTypeBitWidth() || !mayBeginAnywhere(op.getOperand()));
 }
 
 constexpr int64_t kLongRow = 256; ///< below, sums of rows by shuffles are faster than those of two columns
