@@ -320,12 +320,10 @@ Value log1pF64(MathBuilder &b, Value x) {
 }
 
 Value exp2Lite(MathBuilder &b, Value x) {
-  auto [number, n] = b.round(x);
-  Value r = b.mulf(b.subf(x, number), 0.69314718055994530942);
-  Value q = b.poly(r, {5.00000007160571025e-01, 1.66666658161672865e-01, 4.16662804188309907e-02, 8.33350443859016271e-03,
-                       1.39457492234640649e-03, 1.97889671125868884e-04});
-  Value p = b.addf(b.fma(q, b.mulf(r, r), r), 1.0);
-  return b.mulf(p, b.pow2(n));
+  auto [number, biased] = b.roundProductBiased(x, 1.0, 1);
+  Value p = b.poly(b.subf(x, number), {1.0, 0.6931471807045331, 0.24022651066563205, 0.05550410365989318, 0.009618038131713058,
+                                       0.001333393505625479, 0.00015466756438292894, 1.5196156642310917e-05});
+  return b.mulf(p, b.pow2Biased(biased));
 }
 
 Value log2Lite(MathBuilder &b, Value x) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Power.cpp - pow, cbrt and rsqrt ------------------------------------===//
-// pow: 2^(y log2 |x|) in f64, whose logarithm is exact enough for |y log2 x| < 160; then the cases of IEEE 754.
+// pow: 2^(y log2 |x|) in f64, whose logarithm is exact enough for |y log2 x| < 160; then, where any lane has one, the cases of IEEE 754.
 // cbrt: an exponent divided by three and two steps of Halley's method in f64.
 #include "lowering/cpu/math/Functions.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using CmpF = arith::CmpFPredicate;
@@ -10,15 +12,19 @@ using CmpI = arith::CmpIPredicate;
 
 namespace millrace::lowering {
 
-Value powF32(MathBuilder &b, Value x, Value y) {
-  Type f32 = x.getType(), f64 = b.f64Like(f32);
+/// 2^(y log), rounded to f32.
+static Value powerOf(MathBuilder &b, Value y, Value log) {
+  Value exponent = b.clamp(b.mulf(b.extf(y, log.getType()), log), -200.0, 200.0);
+  return b.truncf(exp2Lite(b, exponent), y.getType());
+}
+
+/// Any number to any power; `log`: log2 |x| where x is neither zero nor infinite nor a NaN.
+static Value powerWithEdges(MathBuilder &b, Value x, Value y, Value log) {
+  Type f32 = x.getType(), f64 = log.getType();
   Value ax = b.absf(x);
-  Value wide = b.extf(ax, f64);
-  Value log = log2Lite(b, wide);
-  log = b.select(b.cmpf(CmpF::OEQ, wide, 0.0), b.inf(f64, /*negative=*/true), log);
-  log = b.select(b.cmpf(CmpF::OLT, wide, b.inf(f64)), log, wide); // inf, NaN
-  Value exponent = b.clamp(b.mulf(b.extf(y, f64), log), -200.0, 200.0);
-  Value result = b.truncf(exp2Lite(b, exponent), f32);
+  log = b.select(b.cmpf(CmpF::OEQ, ax, 0.0), b.inf(f64, /*negative=*/true), log);
+  log = b.select(b.cmpf(CmpF::OLT, ax, b.inf(f32)), log, b.extf(ax, f64)); // inf, NaN
+  Value result = powerOf(b, y, log);
 
   Value isInteger = b.cmpf(CmpF::OEQ, b.floor(y), y);
   Value half = b.mulf(y, 0.5);
@@ -33,6 +39,24 @@ Value powF32(MathBuilder &b, Value x, Value y) {
   Value isOne = b.ori(b.cmpf(CmpF::OEQ, x, 1.0), b.cmpf(CmpF::OEQ, y, 0.0));
   Value unitToInf = b.andi(b.cmpf(CmpF::OEQ, ax, 1.0), b.cmpf(CmpF::OEQ, b.absf(y), b.inf(f32)));
   return b.select(b.ori(isOne, unitToInf), b.f(1.0, f32), result);
+}
+
+Value powF32(MathBuilder &b, Value x, Value y) {
+  Type f32 = x.getType();
+  Value log = log2Lite(b, b.extf(b.absf(x), b.f64Like(f32)));
+  // Positive numbers to finite powers have no edges: 2^(y 0) and 2^(0 log) are 1. Nearly all powers are such, and edges are a third of the time.
+  Value isUsual = b.andi(b.cmpf(CmpF::OGT, x, 0.0), b.cmpf(CmpF::OLT, x, b.inf(f32)));
+  isUsual = b.andi(isUsual, b.cmpf(CmpF::OLT, b.absf(y), b.inf(f32)));
+  Value all = isUsual;
+  if (isa<VectorType>(f32))
+    all = vector::ReductionOp::create(b.builder, b.loc, vector::CombiningKind::AND, isUsual);
+  auto branch = scf::IfOp::create(b.builder, b.loc, f32, all, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b.builder);
+  b.builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b.builder, b.loc, powerOf(b, y, log));
+  b.builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b.builder, b.loc, powerWithEdges(b, x, y, log));
+  return branch.getResult(0);
 }
 
 /// The cube root of a positive normal f64 below 2^1000, nearly exact: an exponent divided by three, then Halley's method.
