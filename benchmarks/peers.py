@@ -138,7 +138,7 @@ class Iree:
         module = next(m for n, m in context.modules.items() if n != "hal")
         self.main = module["main"]
         try:
-            self.inputs = [iree.runtime.asdevicearray(config.device, a) for a in arguments]
+            self.arguments, self.inputs = arguments, [iree.runtime.asdevicearray(config.device, a) for a in arguments]
         except KeyError as error:
             raise CannotRun(f"IREE's runtime has no arrays of NumPy's type {error}") from error
 
@@ -168,7 +168,11 @@ class Iree:
         return list(out) if isinstance(out, (tuple, list)) else [out]
 
     def results(self):
-        return bench.typed([np.asarray(r.to_host()) for r in self.call()], self.types)
+        results = [np.asarray(r.to_host()) for r in self.call()]
+        changed = bench.changed(self.arguments, [np.asarray(x.to_host()) for x in self.inputs])
+        if changed is not None:  # an update in place that nobody asked for: its time is not that of the program
+            raise CannotRun(f"IREE overwrites argument {changed} of the program")
+        return bench.typed(results, self.types)
 
     def run(self, count):
         return timed(self.call, count)  # the synchronous call: it returns after the fence has been reached

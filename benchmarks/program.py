@@ -100,6 +100,11 @@ def signature(text):
     return kinds[0], kinds[1]
 
 
+def changed(before, after):
+    """The number of the first array whose bytes are no longer what they were, or None."""
+    return next((i for i, (a, b) in enumerate(zip(before, after, strict=True)) if np.asarray(a).tobytes() != np.asarray(b).tobytes()), None)
+
+
 def typed(arrays, types):
     """`arrays` with the types that NumPy's files do not know (bfloat16: raw bytes of its size) given back to them."""
     import ml_dtypes

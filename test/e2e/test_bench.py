@@ -129,6 +129,13 @@ def test_best_peer_ignores_wrong_results():
     assert plot.speed_against_best(row) == (1.5, "b")
 
 
+def test_who_overwrites_an_argument_is_found():
+    before = [np.array([1.0, np.nan]), np.array(3), np.zeros((2, 0))]
+    assert programs.changed(before, [a.copy() for a in before]) is None
+    assert programs.changed(before, [before[0], np.array(4), before[2]]) == 1
+    assert programs.changed(before, [-before[0], before[1], before[2]]) == 0
+
+
 def test_types_of_a_program():
     text = ("module {\n  func.func public @main(%arg0: tensor<2x3xbf16> {jax.arg = \"x\"}, %arg1: tensor<i32>, %arg2: tensor<4xcomplex<f32>>) -> "
             "(tensor<2xui8> {jax.result_info = \"y\"}, tensor<f16>) {\n    %0 = stablehlo.add %a, %b : tensor<f64>\n")
