@@ -77,6 +77,9 @@ def tables(folder):
     if os.path.exists(os.path.join(folder, "bench.json")):
         bench = load(folder, "bench.json")
         made |= {"summary": summary(bench), "models": programs(bench, "model"), "operations": programs(bench, "op")}
+    if os.path.exists(os.path.join(folder, "bench_one_thread.json")):
+        bench = load(folder, "bench_one_thread.json")
+        made |= {"summary_one_thread": summary(bench), "models_one_thread": programs(bench, "model"), "operations_one_thread": programs(bench, "op")}
     return made
 
 
