@@ -69,6 +69,17 @@ static Value withSubnormals(MathBuilder &b, const Exponential &e, Value isSmall)
   return b.select(isSmall, small, e.usual);
 }
 
+/// What of numbers below the normal ones is no zero.
+static Value isSubnormal(MathBuilder &b, const Exponential &e) {
+  return b.andi(b.cmpf(CmpF::OGT, e.x, b.isF64(e.x) ? -746.0 : -104.0), b.not1(e.isNormal));
+}
+
+Value scaleExp(MathBuilder &b, Value x, Value power, Value number) {
+  Value isNormal = b.cmpf(CmpF::UGE, x, -87.3);
+  Exponential e = {x, power, number, isNormal, b.scale(power, number, isNormal)};
+  return withSubnormals(b, e, isSubnormal(b, e));
+}
+
 SmallVector<Value> expTogether(MathBuilder &b, ArrayRef<Value> numbers) {
   bool wide = b.isF64(numbers[0]);
   SmallVector<Exponential> all;
@@ -93,7 +104,7 @@ SmallVector<Value> expTogether(MathBuilder &b, ArrayRef<Value> numbers) {
   SmallVector<Value> isSmall;
   Value areSmall;
   for (const Exponential &e : all) {
-    isSmall.push_back(b.andi(b.cmpf(CmpF::OGT, e.x, wide ? -746.0 : -104.0), b.not1(e.isNormal)));
+    isSmall.push_back(isSubnormal(b, e));
     areSmall = areSmall ? b.ori(areSmall, isSmall.back()) : isSmall.back();
   }
   auto rare = branchOn(vector::CombiningKind::OR, areSmall);

@@ -15,6 +15,8 @@ mlir::SmallVector<mlir::Value> expTogether(MathBuilder &b, mlir::ArrayRef<mlir::
 /// `isBounded`: the result is a normal number.
 mlir::Value expF32(MathBuilder &b, mlir::Value x, bool isBounded = false);
 mlir::Value exp2F32(MathBuilder &b, mlir::Value x);
+/// power 2^floor(number) where canScale(), |power| in [1/2, 2], subnormal results, too; e^x is about as large.
+mlir::Value scaleExp(MathBuilder &b, mlir::Value x, mlir::Value power, mlir::Value number);
 mlir::Value expm1F32(MathBuilder &b, mlir::Value x);
 /// e^x - 1 and e^x + 1, for |x| < 80 or NaN.
 std::pair<mlir::Value, mlir::Value> expAroundOneF32(MathBuilder &b, mlir::Value x);

@@ -116,6 +116,12 @@ public:
     Value significand, exponent;
   };
   Scaled splitAny(Value a) {
+    auto [significand, exponent] = splitAbove1(a, /*ofMagnitude=*/false);
+    Value isHigh = cmpf(CmpF::OGT, significand, 1.4142135623730951);
+    return {select(isHigh, mulf(significand, 0.5), significand), select(isHigh, addf(exponent, 1.0), exponent)};
+  }
+  /// The same with a significand in [1, 2), below zero NaN or, `ofMagnitude`, that of |a|.
+  Scaled splitAbove1(Value a, bool ofMagnitude) {
     Type type = a.getType();
     int64_t lanes = mlir::cast<mlir::VectorType>(type).getNumElements();
     std::string suffix = lanes == 16 ? ".ps.512" : ".pd.512";
@@ -125,10 +131,22 @@ public:
       return mlir::LLVM::CallIntrinsicOp::create(builder, loc, type, intrinsic, operands).getResult(0);
     };
     Value exponent = call("getexp", {a, zero, all, currentRounding});
-    // In [1, 2); NaN for negative numbers, 1 for zeros.
-    Value significand = call("getmant", {a, i(0b1100, builder.getI32Type()), zero, all, currentRounding});
-    Value isHigh = cmpf(CmpF::OGT, significand, 1.4142135623730951);
-    return {select(isHigh, mulf(significand, 0.5), significand), select(isHigh, addf(exponent, 1.0), exponent)};
+    Value sign = i(ofMagnitude ? 0b0100 : 0b1100, builder.getI32Type());
+    return {call("getmant", {a, sign, zero, all, currentRounding}), exponent};
+  }
+  /// The number of a table of 16 or 32 that the low bits of `index` tell, for 16 lanes where canScale().
+  Value lookUp(llvm::ArrayRef<float> table, Value index) {
+    auto type = mlir::VectorType::get({16}, builder.getF32Type());
+    auto part = [&](llvm::ArrayRef<float> numbers) -> Value {
+      return mlir::arith::ConstantOp::create(builder, loc, mlir::DenseElementsAttr::get(type, numbers));
+    };
+    bool isLong = table.size() == 32;
+    assert((isLong || table.size() == 16) && "one or two registers");
+    auto name = builder.getStringAttr(isLong ? "llvm.x86.avx512.vpermi2var.ps.512" : "llvm.x86.avx512.permvar.sf.512");
+    llvm::SmallVector<Value> operands{part(table.take_front(16)), index};
+    if (isLong)
+      operands.push_back(part(table.drop_front(16)));
+    return mlir::LLVM::CallIntrinsicOp::create(builder, loc, type, name, operands).getResult(0);
   }
 
   /// 2^n as a float as wide as the integer n, for n in the range of normal numbers.

@@ -194,6 +194,35 @@ TEST(Accuracy, BinaryF32) {
   checkBinaryF32("math.atan2", std::atan2, 1.0);
 }
 
+/// Powers of any size of numbers around 1, of powers of two and of any others: where the logarithm is smallest its errors count most.
+TEST(Accuracy, PowersF32) {
+  MathKernel kernel("math.powf", "f32", 2, 16);
+  ASSERT_EQ(kernel.error, "");
+  std::vector<float> x(kCount), w(kCount), y(kCount);
+  std::mt19937_64 random(6);
+  auto uniform = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+  Worst normal, subnormal;
+  for (int round = 0; round < 400; ++round) {
+    for (int64_t i = 0; i < kCount; ++i) {
+      float near1 = 1 + std::ldexp(uniform(-1, 1), -int(random() % 24));
+      x[i] = round % 4 == 0 ? std::bit_cast<float>(uint32_t(random()) >> 1) : round % 4 == 1 ? uniform(0.9, 1.1) : near1;
+      if (round % 4 == 3)
+        x[i] = std::ldexp(x[i], int(random() % 5) - 2);
+      // Every fourth round has vectors with numbers that are not usual.
+      double exponent = random() % 4 ? uniform(-87, 87) : std::copysign(uniform(80, 86.9), uniform(-1, 1));
+      w[i] = (round / 4 % 4 == 3 && random() % 16 == 0 ? uniform(-110, 90) : exponent) / std::log(double(x[i]));
+    }
+    kernel.run(x.data(), w.data(), y.data());
+    for (int64_t i = 0; i < kCount; ++i) {
+      double want = std::pow(double(x[i]), double(w[i]));
+      (want < std::numeric_limits<float>::min() ? subnormal : normal).add(ulps<float, double>(y[i], want), x[i], w[i]);
+    }
+  }
+  std::printf("%-12s f32  %6.3f ULP at %.9g, %.9g; subnormal %.3f\n", "powers", normal.error, normal.at, normal.at2, subnormal.error);
+  EXPECT_LE(normal.error, 0.6) << normal.at << ", " << normal.at2;
+  EXPECT_LE(subnormal.error, 1.0) << subnormal.at << ", " << subnormal.at2;
+}
+
 /// Remainders are exact. Quotients of a vector that are all small take another way than any others.
 template <typename T>
 void checkRemainder(const std::string &element, unsigned lanes) {

@@ -361,3 +361,23 @@ func.func @f16_root(%x: vector<32xf16>) -> vector<32xf16> {
   %0 = math.sqrt %x : vector<32xf16>
   return %0 : vector<32xf16>
 }
+
+// -----
+
+// With registers for tables powers are computed in pairs of f32; tables of reciprocals and of their logarithms, then of powers of two.
+// CHECK-LABEL: func.func @powers(
+// CHECK: arith.extf {{.*}} : vector<16xf32> to vector<16xf64>
+// CHECK-NOT: llvm.call_intrinsic
+// AVX512-LABEL: func.func @powers(
+// AVX512-NOT: f64
+// AVX512-COUNT-3: "llvm.x86.avx512.vpermi2var.ps.512"
+// AVX512: scf.if
+// AVX512-COUNT-2: "llvm.x86.avx512.permvar.sf.512"
+// AVX512: else
+// AVX512-COUNT-2: "llvm.x86.avx512.permvar.sf.512"
+// AVX512-NOT: f64
+// AVX512: return
+func.func @powers(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.powf %x, %y : vector<16xf32>
+  return %0 : vector<16xf32>
+}
