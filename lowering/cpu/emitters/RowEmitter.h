@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RowEmitter.h - The state of emitRowKernel() ------------------------===//
-// RowPlan.cpp decides what goes along lanes and in which order, RowKernel.cpp writes the code, RowTiles.cpp that of wide sums down columns.
+// RowPlan.cpp decides what goes along lanes and in which order, RowKernel.cpp writes the code, RowTiles.cpp that of wide sums down columns,
+// ShortRows.cpp that of rows shorter than a vector.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -35,6 +36,7 @@ struct RowPlan {
   mlir::SmallVector<int> rows; ///< of these, loops of an iteration, outermost first
   int lane = -1;
   bool column = false;
+  int element = -1; ///< column mode: the index along rows that are shorter than a vector
   int64_t width = 1;
   int strips = 4;
   int64_t chunk = 0;  ///< column mode: lane elements per iteration
@@ -58,6 +60,7 @@ private:
   void chooseLater(double costPerPoint);
   int evenStrips(int64_t vectors, int64_t others) const;
   bool suitsTiles(AtomSet reduced, double costPerPoint) const;
+  int rowsAsLanes(AtomSet parallel, AtomSet reduced) const;
   bool emit();
 
   using Points = mlir::SmallVector<PointEvaluator, 4>;
@@ -66,6 +69,12 @@ private:
   mlir::SmallVector<mlir::Value> sweep(PointEvaluator &row, const RowGroup &group, mlir::SmallVector<mlir::Value> carried);
   bool addsProducts(const Node &node, mlir::Value accumulator, SumOfProducts &products) const;
   void step(mlir::MutableArrayRef<PointEvaluator> points, const RowGroup &group, mlir::MutableArrayRef<mlir::Value> carried);
+  void readShortRows(const PointEvaluator &at, int64_t lanes);
+  void writeShortRows(const PointEvaluator &at, int64_t lanes);
+  void eachElement(const PointEvaluator &at, const Access &access, const ScratchRow &tile, int64_t count, int64_t rows,
+                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value, mlir::Value)> body);
+  ScratchRow shortTile(const Access &access);
+  bool isShortRow(const Output &output) const;
   void columnPieces(PointEvaluator &row, mlir::Value begin, mlir::Value end, bool last);
   /// A piece of the lane atom: whole strips, and the rest if there is one and it is the last.
   struct Piece {
@@ -100,6 +109,8 @@ private:
   mlir::func::FuncOp shell;
   std::unique_ptr<Scratch> scratch;
   std::map<std::pair<void *, unsigned>, mlir::Value> kept;
+  std::map<const Access *, mlir::Value> shortTiles;
+  mlir::SmallVector<std::pair<const Access *, ScratchRow>> shortReads; ///< of the rows in the lanes
   std::string why;
 };
 

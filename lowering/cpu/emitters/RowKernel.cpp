@@ -7,7 +7,8 @@
 //   row     the lane atom is reduced (or only some outputs have it): sweeps along it, accumulators are combined
 //           across lanes at the end, in a fixed order: strips pairwise, then lane l with lane l + width/2, ...
 //   column  the lane atom is kept by all reductions and outputs: an iteration is a piece of it, reduced atoms are loops.
-//           Elementwise kernels are this case without loops, wide sums have a way of their own (RowTiles.cpp).
+//           Elementwise kernels are this case without loops, wide sums have a way of their own (RowTiles.cpp), so have short rows
+//           (ShortRows.cpp).
 // Leaves alone: reductions of which results still depend on an index that another reduction sums over.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/RowEmitter.h"
@@ -274,7 +275,17 @@ void RowEmitter::step(MutableArrayRef<PointEvaluator> points, const RowGroup &gr
   for (auto [point, values] : llvm::zip(points, computed)) {
     for (auto [value, stored] : llvm::zip(group.keep, values))
       point.storeKept(value, stored);
-    point.storeAll(group.outputs, ArrayRef<Value>(values).drop_front(group.keep.size()));
+    SmallVector<const Output *> direct;
+    SmallVector<Value> stored;
+    for (auto [output, value] : llvm::zip_equal(group.outputs, ArrayRef<Value>(values).drop_front(group.keep.size()))) {
+      if (isShortRow(*output)) {
+        point.storeScratch(shortTile(output->store), value);
+        continue;
+      }
+      direct.push_back(output);
+      stored.push_back(value);
+    }
+    point.storeAll(direct, stored);
   }
 }
 
@@ -328,6 +339,9 @@ SmallVector<Value> RowEmitter::nest(Points &points, ArrayRef<int> loops, const R
   for (PointEvaluator &point : points) {
     point.enterLoop(loop);
     point.bindIndex(loops[0], loop.getInductionVar());
+    if (loops[0] == plan_.element)
+      for (auto &[access, tile] : shortReads)
+        point.bindLoad(*access, point.loadScratch(tile, access->elementType));
   }
   SmallVector<Value> next =
       nest(points, loops.drop_front(), group, SmallVector<Value>(loop.getRegionIterArgs()));
@@ -435,7 +449,11 @@ void RowEmitter::columnPieces(PointEvaluator &row, Value begin, Value end, bool 
   auto emitAt = [&](Value base, int64_t lanes) {
     Points points;
     columnPoints(row, base, lanes, points);
+    if (plan_.element >= 0)
+      readShortRows(points.front(), lanes);
     emitGroups(points);
+    if (plan_.element >= 0)
+      writeShortRows(points.front(), lanes);
   };
   int64_t strip = plan_.strips * width, rest = size % strip;
   if (last) {

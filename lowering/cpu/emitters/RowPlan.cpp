@@ -263,6 +263,11 @@ LogicalResult RowEmitter::plan() {
   if (plan_.lane >= 0 && (parallel & atomBit(plan_.lane))) {
     plan_.column = true;
     plan_.parallel &= ~atomBit(plan_.lane);
+  } else if (int rows = rowsAsLanes(parallel, reduced); rows >= 0) {
+    plan_.element = members(reduced).front();
+    plan_.lane = rows;
+    plan_.column = true;
+    plan_.parallel &= ~atomBit(rows);
   }
   if (!plan_.column && llvm::any_of(model.nodes, [&](const Node &node) { return node.reduction && !maySplit(node); })) {
     why = "reduction with a combiner that cannot be split into lanes";
@@ -273,6 +278,14 @@ LogicalResult RowEmitter::plan() {
     costPerPoint += node.cost;
   plan_.strips = costPerPoint <= 16 ? 4 : costPerPoint <= 320 ? 2 : 1;
   collectGroups();
+  if (plan_.element >= 0) {
+    int64_t size = model.atomSizes[plan_.lane];
+    plan_.strips = 1;
+    plan_.chunk = llvm::alignTo(std::min<int64_t>(size, 4096 / model.atomSizes[plan_.element]), plan_.width);
+    plan_.chunks = llvm::divideCeil(size, plan_.chunk);
+    chooseKept();
+    return success();
+  }
   if (plan_.column && suitsTiles(reduced, costPerPoint)) {
     // As wide as the cache allows, as many as threads can share evenly.
     int64_t size = model.atomSizes[plan_.lane], strip = plan_.strips * plan_.width;
