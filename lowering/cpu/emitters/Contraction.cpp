@@ -93,14 +93,14 @@ void ContractionEmitter::finishTile(PointEvaluator &panel, Value row, MutableArr
     SmallVector<Value> values;
   };
   std::vector<Pending> pending;
-  for (int64_t v = 0; v < tile.nv; ++v) {
+  for (int64_t v = 0; v < vectors; ++v) {
     PointEvaluator column = columnPoint(panel, columnBegin, v);
     for (auto [r, rowPoint] : llvm::enumerate(rowPoints)) {
       PointEvaluator point = column;
       point.enter(panel.block());
       for (int atom : mOrder)
         point.bindIndex(atom, rowPoint.index(atom));
-      SmallVector<Value> values = outputsOf(point, sums[r * tile.nv + v]);
+      SmallVector<Value> values = outputsOf(point, sums[r * vectors + v]);
       pending.push_back({point, values});
     }
   }
@@ -116,7 +116,8 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
   int64_t lanes = tile.lanes;
   for (auto [i, sum] : llvm::enumerate(sums)) {
     OpBuilder builder = panel.builder();
-    vector::StoreOp::create(builder, panel.loc(), sum, finished, ValueRange{panel.constant(i * lanes)});
+    int64_t place = static_cast<int64_t>(i) / vectors * tile.nr() + static_cast<int64_t>(i) % vectors * lanes;
+    vector::StoreOp::create(builder, panel.loc(), sum, finished, ValueRange{panel.constant(place)});
   }
   // Each row once: the last tile may have fewer.
   Value count = panel.constant(mr);
@@ -132,7 +133,7 @@ void ContractionEmitter::finishRowByRow(PointEvaluator &panel, int64_t mr, Value
 void ContractionEmitter::finishRows(PointEvaluator &panel, Value row, Value begin, Value end, Value columnBegin) {
   int64_t lanes = tile.lanes;
   SmallVector<PointEvaluator, 4> points;
-  for (int64_t v = 0; v < tile.nv; ++v)
+  for (int64_t v = 0; v < vectors; ++v)
     points.push_back(columnPoint(panel, columnBegin, v));
   scf::ForOp loop = openLoop(panel, begin, end, 1);
   for (PointEvaluator &point : points)
@@ -232,7 +233,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   auto sumType = VectorType::get({lanes}, accType);
   OpBuilder builder = panel.builder();
   Value zero = panel.number(cast<TypedAttr>(builder.getZeroAttr(sumType)));
-  SmallVector<Value> sums(mr * tile.nv, zero);
+  SmallVector<Value> sums(mr * vectors, zero);
   if (partials) {
     SmallVector<Type> types(sums.size(), sumType);
     builder = panel.builder();
@@ -242,7 +243,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
     OpBuilder later = branch.getElseBodyBuilder();
     SmallVector<Value> loaded;
     for (int64_t r = 0; r < mr; ++r)
-      for (int64_t v = 0; v < tile.nv; ++v) {
+      for (int64_t v = 0; v < vectors; ++v) {
         Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
         loaded.push_back(vector::LoadOp::create(later, panel.loc(), sumType, partials, ValueRange{offset}));
       }
@@ -251,9 +252,9 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   }
 
   // The masks of columns that are read in place.
-  SmallVector<Value> masks(tile.nv), counts(tile.nv);
+  SmallVector<Value> masks(vectors), counts(vectors);
   if (!b.packed)
-    for (int64_t v = 0; v < tile.nv; ++v)
+    for (int64_t v = 0; v < vectors; ++v)
       masks[v] = columnMask(panel, columnBegin, v, counts[v]);
 
   PointEvaluator at = panel;
@@ -265,7 +266,7 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
         SmallVector<Value> columns;
         Value base = b.packed ? point.add(packedBase, point.mulConstant(packedIndex, tile.nr())) : Value();
         int64_t laterInA = later * (a.packed ? aKStride : kInner < 0 ? 0 : a.operand->access.address.coefficient(kInner));
-        for (int64_t v = 0; v < tile.nv; ++v) {
+        for (int64_t v = 0; v < vectors; ++v) {
           if (b.packed) {
             Value from = point.addConstant(base, later * tile.nr() + v * lanes * group);
             OpBuilder inner = point.builder();
@@ -292,16 +293,16 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
             Value number = vector::ExtractOp::create(inner, point.loc(), one, int64_t(0));
             Value all = vector::BroadcastOp::create(inner, point.loc(), point.vectorOf(inner.getI32Type()), number);
             Value factorPairs = vector::BitCastOp::create(inner, point.loc(), pairType, all);
-            for (int64_t v = 0; v < tile.nv; ++v) {
-              Value &sum = current[r * tile.nv + v];
+            for (int64_t v = 0; v < vectors; ++v) {
+              Value &sum = current[r * vectors + v];
               sum = addPairs(point, factorPairs, columns[v], sum);
             }
             continue;
           }
           Value element = memref::LoadOp::create(inner, point.loc(), memory, ValueRange{from});
           Value spread = point.splat(element);
-          for (int64_t v = 0; v < tile.nv; ++v) {
-            Value &sum = current[r * tile.nv + v];
+          for (int64_t v = 0; v < vectors; ++v) {
+            Value &sum = current[r * vectors + v];
             sum = accumulateProduct(point, spread, columns[v], sum, target.fma);
           }
         }
@@ -324,9 +325,9 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   if (!siblings.empty()) {
     builder = panel.builder();
     for (int64_t r = 0; r < mr; ++r)
-      for (int64_t v = 0; v < tile.nv; ++v) {
+      for (int64_t v = 0; v < vectors; ++v) {
         Value offset = arith::AddIOp::create(builder, panel.loc(), partialBases[r], panel.constant(v * lanes));
-        vector::StoreOp::create(builder, panel.loc(), sums[r * tile.nv + v], finished, ValueRange{offset});
+        vector::StoreOp::create(builder, panel.loc(), sums[r * vectors + v], finished, ValueRange{offset});
       }
     return;
   }
@@ -338,9 +339,9 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
   auto branch = scf::IfOp::create(builder, panel.loc(), isLast, /*withElseRegion=*/true);
   OpBuilder later = branch.getElseBodyBuilder();
   for (int64_t r = 0; r < mr; ++r)
-    for (int64_t v = 0; v < tile.nv; ++v) {
+    for (int64_t v = 0; v < vectors; ++v) {
       Value offset = arith::AddIOp::create(later, panel.loc(), partialBases[r], panel.constant(v * lanes));
-      vector::StoreOp::create(later, panel.loc(), sums[r * tile.nv + v], partials, ValueRange{offset});
+      vector::StoreOp::create(later, panel.loc(), sums[r * vectors + v], partials, ValueRange{offset});
     }
   PointEvaluator inside = panel;
   inside.enterRegion(branch, branch.thenBlock());
@@ -395,6 +396,7 @@ void ContractionEmitter::bindBlock(PointEvaluator &at, Value block) {
 
 bool ContractionEmitter::emit() {
   shell = createShell(kernel, model);
+  vectors = tile.nv;
   Scratch scratch(shell);
   int64_t lanes = tile.lanes;
   int64_t kBlocks = this->kBlocks();
@@ -578,10 +580,23 @@ bool ContractionEmitter::emit() {
       emitTiles(at.constant(0), at.constant(before), tile.mr);
     emitTiles(at.constant(before), at.constant(rows()), tile.mr - 1, before / tile.mr);
   };
-  if (siblings.empty())
-    emitAllTiles();
-  else
+  int64_t ofLast = lastVectors();
+  if (!siblings.empty()) {
     emitSiblings(at, emitAllTiles, chunkEnd);
+  } else if (ofLast == tile.nv) {
+    emitAllTiles();
+  } else {
+    OpBuilder builder = at.builder();
+    Value isLastPanel = arith::CmpIOp::create(builder, at.loc(), arith::CmpIPredicate::eq, panelLoop.getInductionVar(), at.constant(tile.panels - 1));
+    auto branch = scf::IfOp::create(builder, at.loc(), isLastPanel, /*withElseRegion=*/true);
+    for (bool narrow : {true, false}) {
+      at.enterRegion(branch, narrow ? branch.thenBlock() : branch.elseBlock());
+      vectors = narrow ? ofLast : tile.nv;
+      emitAllTiles();
+      at.leave();
+    }
+    vectors = tile.nv;
+  }
   if (matrixUnit)
     matrix::release(shell);
   return !at.broken();

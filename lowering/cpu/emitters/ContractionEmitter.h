@@ -64,6 +64,7 @@ private:
   int64_t panelElements() const { return packedK * tile.nr(); }
   int64_t aRowStride = 0, aKStride = 1, scratchBytes = 0;
   mlir::Value rowBegin, chunkBegin; ///< of the block, and of the chunk: packed rows begin there
+  int64_t vectors = 1; ///< of the panels for which code is written now
   bool panelIsWhole = false; ///< what is written now is for panels whose columns all exist
   mlir::Value columnBegin, panelInGroup, packedBase; ///< of the panel; where it is in packedB
   mlir::Value packedBuffer; ///< where the panels are in packedB that are multiplied

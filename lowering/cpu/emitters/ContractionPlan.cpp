@@ -17,6 +17,9 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
+/// So many register tiles of rows read b in place.
+static constexpr int64_t kUnpackedTiles = 2;
+
 LogicalResult ContractionPlan::match() {
   for (const Node &candidate : model.nodes) {
     if (!candidate.reduction)
@@ -255,7 +258,14 @@ static int64_t shortTilesOf(int64_t rows, int64_t mr) {
   return mr > 2 && rows <= kMostRows && missing * kWorth >= rows ? missing : 0;
 }
 
-RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads) {
+/// Vectors that have columns in the last of the panels, whose others have none: worth code of its own if it saves a twentieth.
+static int64_t lastVectorsOf(int64_t columns, int64_t lanes, int64_t nv) {
+  constexpr int64_t kWorth = 20;
+  int64_t panels = llvm::divideCeil(columns, nv * lanes), vectors = llvm::divideCeil(columns, lanes), missing = panels * nv - vectors;
+  return panels > 1 && missing * kWorth >= vectors ? nv - missing : nv;
+}
+
+RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads, bool cutsLast) {
   // Half cycles per k, twice: two multiply-adds, two loads, at least the latency of one multiply-add and what it takes to hide it: nothing where
   // few rows wait for the right factor, which passes once. There a panel of three vectors would be one and a half cache lines. First of
   // equals wins.
@@ -271,13 +281,17 @@ RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, in
     // Few panels are best as many as threads share evenly: half of the weight, because one thread may have to do.
     constexpr int64_t kFewPanels = 16, kShared = 160;
     int64_t panels = llvm::divideCeil(columns, nv * lanes), shared = panels;
-    if (registers == 32 && panels > 1 && panels <= kFewPanels && rows <= kShared)
+    bool sharesPanels = registers == 32 && panels > 1 && panels <= kFewPanels && rows <= kShared;
+    if (sharesPanels)
       shared = llvm::alignTo(panels, threads);
     // Wide vectors: tiles of less than 24 sums, short ones among them, wait between steps. One of 8x3 instead makes 128x1024x1024 a tenth faster.
     bool wide = registers == 32;
     int64_t shortTiles = wide ? 0 : shortTilesOf(rows, mr);
-    auto cyclesOf = [&](int64_t ofRows) { return std::max({ofRows * nv, ofRows + nv, latency}) + (wide ? 2 : 0); };
-    int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr) + (shortTiles ? shortTiles * cyclesOf(mr - 1) : 0)) * (panels + shared);
+    auto cyclesOf = [&](int64_t ofRows, int64_t vectors) { return std::max({ofRows * vectors, ofRows + vectors, latency}) + (wide ? 2 : 0); };
+    int64_t cycles = ((tiles - shortTiles) * cyclesOf(mr, nv) + (shortTiles ? shortTiles * cyclesOf(mr - 1, nv) : 0)) * (panels + shared);
+    // A panel of fewer vectors is done sooner, which gains nothing where another thread has a whole one meanwhile.
+    if (int64_t last = lastVectorsOf(columns, lanes, nv); cutsLast && last < nv && tiles > kUnpackedTiles)
+      cycles -= tiles * (cyclesOf(mr, nv) - cyclesOf(mr, last)) * (sharesPanels && threads > 1 ? 1 : 2);
     if (cycles < best.cycles)
       best = {mr, nv, cycles};
   }
@@ -290,7 +304,7 @@ int64_t choosePanelWidth(int64_t rows, int64_t columns, Type element, const Kern
     if (columns % (nv * lanes))
       continue;
     // As the plan will see it: the columns of one panel.
-    RegisterTile tile = chooseRegisterTile(rows, nv * lanes, lanes, target.vectorRegisters, target.threads);
+    RegisterTile tile = chooseRegisterTile(rows, nv * lanes, lanes, target.vectorRegisters, target.threads, /*cutsLast=*/false);
     int64_t cycles = tile.cycles * (columns / (nv * lanes));
     if (tile.nv != nv || cycles >= least)
       continue;
@@ -309,7 +323,7 @@ void ContractionPlan::chooseTile() {
     tile.mr = rows() > kMatrixRows ? 2 * kMatrixRows : kMatrixRows;
     tile.nv = columns > tile.lanes ? 2 : 1;
   } else {
-    RegisterTile best = chooseRegisterTile(rows(), columns, tile.lanes, registers, target.threads);
+    RegisterTile best = chooseRegisterTile(rows(), columns, tile.lanes, registers, target.threads, cutsLast());
     tile.mr = best.mr;
     tile.nv = best.nv;
   }
@@ -434,7 +448,7 @@ void ContractionPlan::chooseBlocks() {
   // So do the short pieces of rows that a group of channels has.
   if (!a.packed && !kMiddle.empty() && !mOrder.empty() && rows() > 64 && model.atomSizes[kInner] <= 16)
     a.packed = a.operand->access.address.coefficient(mOrder.back()) * packType.getIntOrFloatBitWidth() / 8 % 1024 == 0;
-  b.packed = group > 1 || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > 2 && !isPanel(b));
+  b.packed = group > 1 || runs || !plainBuffer(b) || b.operand->access.address.coefficient(nLane) != 1 || (tiles > kUnpackedTiles && !isPanel(b));
   a.lane = kInner;
   if (a.packed && !mOrder.empty() && group == 1) {
     // Rows along lanes only if no vector crosses from one m atom to the next.
@@ -547,6 +561,12 @@ void ContractionPlan::chooseUnits() {
     tile.packedPanels = llvm::divideCeil(tile.groupPanels, llvm::divideCeil(tile.groupPanels, panelsAtOnce()));
   if (!matrixUnit && tile.mBlocks == 1 && tile.chunkRows >= tile.blockRows)
     tile.shortTiles = shortTilesOf(rows(), tile.mr);
+}
+
+int64_t ContractionPlan::lastVectors() const {
+  if (!cutsLast() || panelAtom >= 0 || !b.packed)
+    return tile.nv;
+  return lastVectorsOf(model.atomSizes[nLane], tile.lanes, tile.nv);
 }
 
 double ContractionPlan::productsPerCycle() const {

@@ -35,11 +35,12 @@ struct Tiling {
   int64_t nr() const { return lanes * nv; }
 };
 
-/// Rows and vectors of a register tile, and four times the cycles that products of `rows` x `columns` take per k.
+/// Rows and vectors of a register tile, and four times the cycles that products of `rows` x `columns` take per k. `cutsLast`: the last panel has
+/// code of its own where that is worth it.
 struct RegisterTile {
   int64_t mr, nv, cycles;
 };
-RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads);
+RegisterTile chooseRegisterTile(int64_t rows, int64_t columns, int64_t lanes, int64_t registers, int64_t threads, bool cutsLast);
 
 /// Columns of the panels in which the plan for `rows` x `columns` reads a factor without packing it; 0 if they do not divide `columns`.
 int64_t choosePanelWidth(int64_t rows, int64_t columns, mlir::Type element, const KernelTarget &target);
@@ -54,6 +55,10 @@ struct ContractionPlan {
   /// What an iteration has one index of, beside blocks of rows and groups of panels.
   AtomSet outerAtoms() const { return batch | (nAtoms & ~atomBit(nLane) & ~atomBit(panelAtom)); }
   bool columnsMasked() const { return model.atomSizes[nLane] % tile.nr() != 0; }
+  /// Whether the last panel may have code of its own. Without mask registers finishPanel() cuts code in two already.
+  bool cutsLast() const { return target.avx512 && !matrixUnit && siblings.empty(); }
+  /// Vectors of the last panel that have columns, if it is worth code of its own, else all of them.
+  int64_t lastVectors() const;
   /// Blocks of k: partial sums wait between them.
   int64_t kBlocks() const;
   double productsPerCycle() const;

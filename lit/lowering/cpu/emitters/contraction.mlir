@@ -91,6 +91,25 @@ func.func private @transposed_weights(%a: tensor<64x32xf32>, %b: tensor<96x32xf3
 
 // -----
 
+// Seven vectors of columns: the last of two panels has three of them and code of its own, with fewer products.
+// CHECK-LABEL: func.func private @narrow_panel_range(
+// CHECK:         scf.if
+// CHECK-COUNT-18:  vector.fma
+// CHECK-NOT:       vector.fma
+// CHECK:         else
+// CHECK-COUNT-24:  vector.fma
+// CHECK-NOT:       vector.fma
+func.func private @narrow_panel(%a: tensor<200x100xf32>, %b: tensor<100x100xf32>) -> tensor<200x100xf32>
+    attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<200x100xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<200x100xf32>) -> tensor<200x100xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<200x100xf32>, tensor<100x100xf32>) outs(%f : tensor<200x100xf32>) -> tensor<200x100xf32>
+  return %c : tensor<200x100xf32>
+}
+
+// -----
+
 // One row is bandwidth-bound: a dot product per column, by the row emitter.
 // CHECK-LABEL: func.func private @one_row_range(
 // CHECK-SAME:    millrace.emitter = "row"
