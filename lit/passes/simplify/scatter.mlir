@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An index that counts along a dimension of the positions is one of a batch.
+// An index that counts along a dimension of the positions is one of a batch; one window at a known place is a part of the operand.
 // RUN: xla-opt %s -stablehlo-aggressive-simplification -split-input-file | FileCheck %s
 
 // CHECK-LABEL: @along_rows
@@ -88,4 +88,74 @@ func.func @wraps(%x: tensor<129x5xf32>, %i: tensor<129x1xi8>, %u: tensor<129xf32
     stablehlo.return %b : tensor<f32>
   }) : (tensor<129x5xf32>, tensor<129x2xi8>, tensor<129xf32>) -> tensor<129x5xf32>
   return %0 : tensor<129x5xf32>
+}
+
+// -----
+
+// One window at a known place is a part of the operand: combined with the update, and put back.
+// CHECK-LABEL: @window
+// CHECK: %[[OLD:.*]] = stablehlo.slice %arg0 [1:9, 2:12]
+// CHECK: %[[NEW:.*]] = stablehlo.subtract %[[OLD]], %arg1
+// CHECK: stablehlo.dynamic_update_slice %arg0, %[[NEW]], %{{.*}}, %{{.*}} :
+func.func @window(%x: tensor<9x12xf32>, %u: tensor<8x10xf32>) -> tensor<9x12xf32> {
+  %at = stablehlo.constant dense<[2, 1]> : tensor<2xi32>
+  %0 = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [1, 0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.subtract %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<9x12xf32>, tensor<2xi32>, tensor<8x10xf32>) -> tensor<9x12xf32>
+  return %0 : tensor<9x12xf32>
+}
+
+// -----
+
+// A row that is replaced, of however few elements.
+// CHECK-LABEL: @row
+// CHECK: %[[ROW:.*]] = stablehlo.reshape %arg1 : (tensor<3xf32>) -> tensor<1x3xf32>
+// CHECK: stablehlo.dynamic_update_slice %arg0, %[[ROW]], %{{.*}}, %{{.*}} :
+func.func @row(%x: tensor<9x3xf32>, %u: tensor<3xf32>) -> tensor<9x3xf32> {
+  %at = stablehlo.constant dense<8> : tensor<1xi64>
+  %0 = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<9x3xf32>, tensor<1xi64>, tensor<3xf32>) -> tensor<9x3xf32>
+  return %0 : tensor<9x3xf32>
+}
+
+// -----
+
+// Left alone: partly outside of the operand; before it, in few bits; few elements that are combined; two windows; several operations.
+// CHECK-LABEL: @no_window
+// CHECK-COUNT-5: "stablehlo.scatter"
+func.func @no_window(%x: tensor<300x12xf32>, %u: tensor<8x10xf32>, %v: tensor<12xf32>, %w: tensor<2x12xf32>)
+    -> (tensor<300x12xf32>, tensor<300x12xf32>, tensor<300x12xf32>, tensor<300x12xf32>, tensor<300x12xf32>) {
+  %outside = stablehlo.constant dense<[0, 3]> : tensor<2xi32>
+  %before = stablehlo.constant dense<-1> : tensor<1xi8>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %two = stablehlo.constant dense<[[1], [2]]> : tensor<2x1xi32>
+  %zeros = stablehlo.constant dense<0> : tensor<2xi32>
+  %0 = "stablehlo.scatter"(%x, %outside, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<300x12xf32>, tensor<2xi32>, tensor<8x10xf32>) -> tensor<300x12xf32>
+  %1 = "stablehlo.scatter"(%x, %before, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<300x12xf32>, tensor<1xi8>, tensor<12xf32>) -> tensor<300x12xf32>
+  %2 = "stablehlo.scatter"(%x, %one, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<300x12xf32>, tensor<1xi32>, tensor<12xf32>) -> tensor<300x12xf32>
+  %3 = "stablehlo.scatter"(%x, %two, %w) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<300x12xf32>, tensor<2x1xi32>, tensor<2x12xf32>) -> tensor<300x12xf32>
+  %4 = "stablehlo.scatter"(%x, %zeros, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    %t = stablehlo.tanh %s : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : (tensor<300x12xf32>, tensor<2xi32>, tensor<8x10xf32>) -> tensor<300x12xf32>
+  return %0, %1, %2, %3, %4 : tensor<300x12xf32>, tensor<300x12xf32>, tensor<300x12xf32>, tensor<300x12xf32>, tensor<300x12xf32>
 }
