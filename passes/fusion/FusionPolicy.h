@@ -54,6 +54,7 @@ struct ClusterSummary {
   int64_t rowRank = -1;            ///< dimensions [0, rowRank) of the domain index rows; -1 while there is no reduction
   mlir::Operation *reduction = nullptr; ///< one of more than a few elements
   unsigned numOps = 0;
+  int64_t functions = 0;           ///< numbers that functions of dozens of operations give, before there is a reduction
 
   /// Starts the summary with the root operation.
   void start(mlir::Operation *root);

@@ -79,3 +79,39 @@ func.func @few(%x: tensor<4x4x3xf32>) -> tensor<4x3xf32> {
   %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
   return %3 : tensor<4x3xf32>
 }
+
+// -----
+
+// Functions of what many rows give are vectors in a kernel of their own, behind sums and behind products with a vector.
+// CHECK-LABEL: func.func @functions_of_rows
+// CHECK: call @reduce
+// CHECK: call @log
+// CHECK: call @dot_general
+// CHECK: call @tanh
+// CHECK: return
+func.func @functions_of_rows(%x: tensor<600x10xf32>, %v: tensor<10xf32>) -> (tensor<600xf32>, tensor<600xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<600x10xf32>, tensor<f32>) -> tensor<600xf32>
+  %1 = stablehlo.log %0 : tensor<600xf32>
+  %2 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<600x10xf32>, tensor<10xf32>) -> tensor<600xf32>
+  %3 = stablehlo.tanh %2 : tensor<600xf32>
+  return %1, %3 : tensor<600xf32>, tensor<600xf32>
+}
+
+// -----
+
+// Those of few rows, and those that the rows need again, stay with them.
+// CHECK-LABEL: func.func @rows_with_functions
+// CHECK-COUNT-2: call @
+// CHECK-NOT: call @
+// CHECK: return
+func.func @rows_with_functions(%x: tensor<400x10xf32>, %y: tensor<600x10xf32>) -> (tensor<400xf32>, tensor<600x10xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<400x10xf32>, tensor<f32>) -> tensor<400xf32>
+  %1 = stablehlo.log %0 : tensor<400xf32>
+  %2 = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<600x10xf32>, tensor<f32>) -> tensor<600xf32>
+  %3 = stablehlo.log %2 : tensor<600xf32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0] : (tensor<600xf32>) -> tensor<600x10xf32>
+  %5 = stablehlo.subtract %y, %4 : tensor<600x10xf32>
+  return %1, %5 : tensor<400xf32>, tensor<600x10xf32>
+}
