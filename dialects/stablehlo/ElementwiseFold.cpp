@@ -26,6 +26,11 @@ static bool isSplatOne(Attribute attr) {
   auto value = splatInt(attr);
   return value && value->isOne();
 }
+/// 1 in floats: x * 1 and x / 1 are x, zeros, infinities, subnormal numbers and quiet NaNs included.
+static bool isFloatOne(Attribute attr) {
+  auto elements = dyn_cast_or_null<DenseFPElementsAttr>(attr);
+  return elements && elements.isSplat() && elements.getSplatValue<APFloat>().isExactlyValue(1.0);
+}
 static bool isSplatAllOnes(Attribute attr) {
   auto value = splatInt(attr);
   return value && value->isAllOnes();
@@ -102,9 +107,9 @@ OpFoldResult SubtractOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
-  if (isSplatOne(adaptor.getRhs()))
+  if (isSplatOne(adaptor.getRhs()) || isFloatOne(adaptor.getRhs()))
     return as(getLhs(), getType());
-  if (isSplatOne(adaptor.getLhs()))
+  if (isSplatOne(adaptor.getLhs()) || isFloatOne(adaptor.getLhs()))
     return as(getRhs(), getType());
   if (isSplatZero(adaptor.getRhs()))
     return as(adaptor.getRhs(), getType());
@@ -114,7 +119,7 @@ OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
-  return isSplatOne(adaptor.getRhs()) ? as(getLhs(), getType()) : nullptr;
+  return isSplatOne(adaptor.getRhs()) || isFloatOne(adaptor.getRhs()) ? as(getLhs(), getType()) : nullptr;
 }
 
 OpFoldResult AndOp::fold(FoldAdaptor adaptor) {

@@ -44,6 +44,23 @@ func.func @divide(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
+// Floats, too: x * 1 and x / 1 are x for zeros, infinities and NaN. x * -1 and x + 0 are not.
+// CHECK-LABEL: @ones
+// CHECK: %[[NEGATIVE:.*]] = stablehlo.multiply
+// CHECK: %[[SUM:.*]] = stablehlo.add
+// CHECK: return %arg0, %arg0, %arg0, %[[NEGATIVE]], %[[SUM]]
+func.func @ones(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %minus = stablehlo.constant dense<-1.0> : tensor<4xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %0 = stablehlo.multiply %x, %one : tensor<4xf32>
+  %1 = stablehlo.multiply %one, %x : tensor<4xf32>
+  %2 = stablehlo.divide %x, %one : tensor<4xf32>
+  %3 = stablehlo.multiply %x, %minus : tensor<4xf32>
+  %4 = stablehlo.add %x, %zero : tensor<4xf32>
+  return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
 // CHECK-LABEL: @power
 // CHECK: stablehlo.multiply %arg0, %arg0
 // CHECK: stablehlo.power %arg0
