@@ -12,6 +12,7 @@
 // Leaves alone: everything else.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/Attention.h"
+#include "lowering/cpu/emitters/FloatControl.h"
 #include "lowering/cpu/emitters/MatrixUnit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -432,7 +433,7 @@ void AttentionEmitter::takeScratch() {
     product.sums.stride = columns;
     product.sums.memory = scratch.take(type, (product.isSumOfRows ? length + product.tile.rows : rowsInMemory) * columns);
   }
-  floatControl = scratch.take(IntegerType::get(type.getContext(), 32), 2);
+  floatControl = scratch.take(IntegerType::get(type.getContext(), 32), kFloatControlWords);
   if (usesUnit())
     unitFormat = scratch.take(IntegerType::get(type.getContext(), 8), matrix::kRowBytes);
   scratchBytes = scratch.bytes();

@@ -140,7 +140,6 @@ private:
   void multiplyTile(PointEvaluator &tile, mlir::Value rows, const Source &source, const Matrix &to);
   void packValues(PointEvaluator &unit);
   void multiplyValues(PointEvaluator &tile, mlir::Value rows, const Product &product);
-  void flushSubnormals(PointEvaluator &at, bool isOn);
   void multiplyWideValues(PointEvaluator &tile, mlir::Value rows, const Product &product);
   void multiplyRows(PointEvaluator &tile, mlir::Value rows, const Product &product);
   mlir::Value sweepRows(PointEvaluator &tile, mlir::Value rowBegin, mlir::Value rows);
@@ -184,7 +183,7 @@ private:
   int64_t keyStep = 1;
   mlir::Value maskedIsZero; ///< i1: so far, keys from keysEnd on change nothing in the current row
   mlir::Value areParts;   ///< i1: values are ordinary numbers, so that weights can be multiplied in parts; null where none are
-  mlir::Value floatControl; ///< two words for flushSubnormals()
+  mlir::Value floatControl; ///< for FloatControl.h
   mlir::Value unitFormat; ///< of the matrix unit, if it is used
   int64_t scratchBytes = 0;
 };

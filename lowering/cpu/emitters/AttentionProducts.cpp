@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- AttentionProducts.cpp - Packed operands and register tiles of attention -===//
 #include "lowering/cpu/emitters/Attention.h"
+#include "lowering/cpu/emitters/FloatControl.h"
 #include "lowering/cpu/emitters/VectorTranspose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -363,40 +364,18 @@ void AttentionEmitter::multiplyTile(PointEvaluator &tile, Value rows, const Sour
   at.leave();
 }
 
-/// Between these two calls sums and products that are subnormal numbers count as zeros: of weights that fall along a row (biases) some have such
-/// with every value, each of which takes a hundred cycles. `floatControl` holds what was set before, and what is set.
-void AttentionEmitter::flushSubnormals(PointEvaluator &at, bool isOn) {
-  if (!target.avx512 || !(type.isF32() || type.isF64()))
-    return;
-  constexpr int32_t kFlush = 0x8040; // results, and factors
-  constexpr int64_t kWordBytes = 4;
-  OpBuilder b = at.builder();
-  Location loc = at.loc();
-  auto callControl = [&](StringRef name, int64_t word) {
-    Value begin = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, floatControl);
-    begin = arith::AddIOp::create(b, loc, begin, arith::ConstantIndexOp::create(b, loc, word * kWordBytes));
-    Value number = arith::IndexCastOp::create(b, loc, b.getI64Type(), begin);
-    Value pointer = LLVM::IntToPtrOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()), number);
-    LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr(name), ValueRange{pointer});
-  };
-  if (!isOn) {
-    callControl("llvm.x86.sse.ldmxcsr", 0);
-    return;
-  }
-  callControl("llvm.x86.sse.stmxcsr", 0);
-  Value first = arith::ConstantIndexOp::create(b, loc, 0), second = arith::ConstantIndexOp::create(b, loc, 1);
-  Value before = memref::LoadOp::create(b, loc, floatControl, ValueRange{first});
-  Value flush = arith::OrIOp::create(b, loc, before, arith::ConstantIntOp::create(b, loc, kFlush, 32));
-  memref::StoreOp::create(b, loc, flush, floatControl, ValueRange{second});
-  callControl("llvm.x86.sse.ldmxcsr", 1);
-}
-
 /// The products of a tile's weights and the values.
 void AttentionEmitter::multiplyValues(PointEvaluator &tile, Value rows, const Product &product) {
   if (!product.inUnit) {
-    flushSubnormals(tile, true);
+    // Of weights that fall along a row (biases) some have subnormal sums and products with every value. All go through memory.
+    bool flushes = target.avx512 && (type.isF32() || type.isF64());
+    if (flushes) {
+      saveFloatControl(tile, floatControl);
+      flushSubnormals(tile, floatControl);
+    }
     multiplyWideValues(tile, rows, product);
-    flushSubnormals(tile, false);
+    if (flushes)
+      keepSubnormals(tile, floatControl);
     return;
   }
   auto inUnit = [&](PointEvaluator &at) {

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/ContractionEmitter.h"
 #include "lowering/cpu/emitters/FewRows.h"
+#include "lowering/cpu/emitters/FloatControl.h"
 #include "lowering/cpu/emitters/MatrixUnit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,28 @@ Value ContractionEmitter::addPairs(PointEvaluator &at, Value x, Value y, Value s
                                        builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
                                        ValueRange{sum, x, y})
       .getResult(0);
+}
+
+/// Subnormal factors and sums count as zeros: a network that nobody trained may have nothing else, and would take a hundred times as long. What
+/// comes before and behind the products, short stretches of them, and all of f64 keep them; the products of bf16 never see them. The loops only
+/// multiply and add: factors that are read in place are not converted there. Depends on nothing that threads have a say in.
+bool ContractionEmitter::flushes() const {
+  // A stretch that takes less than some thousand cycles would notice the two switches. One with consumers is a tile.
+  constexpr int64_t kLeastVectors = 9216, kVectorsOfTile = 48, kVectorsOfPanel = 4, kRows = 48;
+  if (!target.avx512 || !accType.isF32() || group > 1)
+    return false;
+  int64_t rows = model.product(mAtoms), columns = llvm::divideCeil(model.product(nAtoms), tile.lanes);
+  int64_t stretch = std::min(rows * columns, kVectorsOfTile);
+  if (onlyStores()) // all rows of a panel, which is narrow where several sums share it
+    stretch = std::min(rows, kRows) * (siblings.empty() ? std::min(columns, kVectorsOfPanel) : sums());
+  return stretch * model.product(kAtoms) >= kLeastVectors;
+}
+
+/// Tiles have no consumers.
+bool ContractionEmitter::onlyStores() const {
+  return !siblings.empty() || llvm::all_of(model.outputs, [&](const Output &output) {
+    return output.value.kind == Operand::Intermediate && output.value.value == node->op->getResult(0);
+  });
 }
 
 /// The scalar operations that consumers of the sums take per element.
@@ -317,10 +340,15 @@ void ContractionEmitter::emitTile(PointEvaluator &panel, int64_t mr, Value row, 
       current = addProducts(point, packedIndex, later, current);
     return current;
   };
+  bool flushesHere = floatControl && !onlyStores();
+  if (flushesHere)
+    flushSubnormals(at, floatControl);
   if (a.packed && b.packed && isDense())
     sums = forEachPacked(at, step, sums, addStep);
   else
     sums = forEachK(at, step, sums, addStep);
+  if (flushesHere)
+    sums = keepSubnormals(at, floatControl, sums);
 
   if (!siblings.empty()) {
     builder = panel.builder();
@@ -360,6 +388,8 @@ void ContractionEmitter::emitSiblings(PointEvaluator &panel, llvm::function_ref<
     kAtoms = which.kAtoms;
     kInner = which.kInner;
   };
+  if (floatControl)
+    flushSubnormals(panel, floatControl);
   emitAllTiles();
   for (const Sibling &other : siblings) {
     ++sibling;
@@ -367,6 +397,8 @@ void ContractionEmitter::emitSiblings(PointEvaluator &panel, llvm::function_ref<
     emitAllTiles();
   }
   use(own);
+  if (floatControl)
+    keepSubnormals(panel, floatControl);
   OpBuilder builder = panel.builder();
   Value count = arith::SubIOp::create(builder, panel.loc(), chunkEnd, chunkBegin);
   finishRows(panel, chunkBegin, panel.constant(0), count, columnBegin);
@@ -431,12 +463,16 @@ bool ContractionEmitter::emit() {
     finished = scratch.take(accType, sums() * sumElements());
   else if (matrixUnit || (tile.mr > 2 && consumerCost() >= 24))
     finished = scratch.take(accType, tile.mr * tile.nr());
+  if (flushes())
+    floatControl = scratch.take(IntegerType::get(kernel.getContext(), 32), kFloatControlWords);
   Value format = matrixUnit ? scratch.take(IntegerType::get(kernel.getContext(), 8), 64) : Value();
   scratchBytes = scratch.bytes();
 
   PointEvaluator at(model, shell, lanes);
   if (matrixUnit)
     matrix::configure(at, format);
+  if (floatControl)
+    saveFloatControl(at, floatControl);
   scf::ForOp loop = openLoop(at, rangeBegin(shell), rangeEndArg(shell), 1);
   at.enterLoop(loop);
   at.bindTask();
@@ -537,6 +573,8 @@ bool ContractionEmitter::emit() {
       packPanels(at, columnBegin);
   }
   auto emitTiles = [&](Value begin, Value end, int64_t mr, int64_t tilesBefore = 0) {
+    if (flushesRows())
+      flushSubnormals(at, floatControl);
     scf::ForOp rowLoop = openLoop(at, begin, end, mr);
     at.enterLoop(rowLoop);
     if (tile.ahead) {
@@ -552,6 +590,8 @@ bool ContractionEmitter::emit() {
     else
       emitTile(at, mr, rowLoop.getInductionVar(), isFirst, isLast);
     at.leave();
+    if (flushesRows())
+      keepSubnormals(at, floatControl);
     if (matrixUnit && finishedPerStep())
       finishLast(at, begin, end, isLast);
   };

@@ -44,6 +44,10 @@ private:
   void finishLast(PointEvaluator &panel, mlir::Value begin, mlir::Value end, mlir::Value isLast);
   void forEachOfPart(PointEvaluator &at, KBody body);
   mlir::Value addPairs(PointEvaluator &at, mlir::Value x, mlir::Value y, mlir::Value sum);
+  bool flushes() const;
+  bool onlyStores() const;
+  /// All tiles of a panel together, where nothing else is computed between them: what is packed ahead is copied.
+  bool flushesRows() const { return floatControl && siblings.empty() && onlyStores(); }
   // Consumers and stores.
   double consumerCost() const;
   PointEvaluator columnPoint(PointEvaluator &panel, mlir::Value columnBegin, int64_t v);
@@ -58,6 +62,7 @@ private:
 
   mlir::func::FuncOp shell;
   mlir::Value packedA, packedB, partials;
+  mlir::Value floatControl; ///< for FloatControl.h, if the products count subnormal numbers as zeros
   mlir::Value finished; ///< the sums of a tile, if consumers take them row by row; with siblings those of a chunk and a panel, one after another
   int64_t sumElements() const { return tile.chunkRows * tile.nr(); }
   int64_t sibling = 0; ///< the one that is written now; 0: `node`

@@ -154,3 +154,78 @@ func.func private @gated(%a: tensor<256x256xf32>, %b: tensor<256x96xf32>, %gate:
   } -> tensor<256x96xf32>
   return %r : tensor<256x96xf32>
 }
+
+// -----
+
+// While products are added up subnormal numbers are zeros: not before, where factors are computed, and not in the consumers.
+// CHECK-LABEL: func.func private @flushes_tiles_range(
+// CHECK:         call_intrinsic "llvm.x86.sse.stmxcsr"
+// CHECK:         scf.for
+// CHECK:           arith.divf
+// CHECK:           call_intrinsic "llvm.x86.sse.ldmxcsr"
+// CHECK:           scf.for
+// CHECK-COUNT-24:    vector.fma
+// CHECK:           llvm.inline_asm has_side_effects "", "=v,0"
+// CHECK:           call_intrinsic "llvm.x86.sse.ldmxcsr"
+// CHECK-COUNT-24:  llvm.inline_asm has_side_effects "", "=v,0"
+// CHECK-NOT:       llvm.inline_asm
+// CHECK:           arith.mulf
+// CHECK-NOT:       mxcsr
+func.func private @flushes_tiles(%a: tensor<24x192xf32>, %b: tensor<192x32xf32>) -> tensor<24x32xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %three = arith.constant 3.0 : f32
+  %n = tensor.empty() : tensor<192x32xf32>
+  %e = tensor.empty() : tensor<24x32xf32>
+  %part = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+    ins(%b : tensor<192x32xf32>) outs(%n : tensor<192x32xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %q = arith.divf %x, %three : f32
+      linalg.yield %q : f32
+  } -> tensor<192x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<24x32xf32>) -> tensor<24x32xf32>
+  %c = linalg.matmul ins(%a, %part : tensor<24x192xf32>, tensor<192x32xf32>) outs(%f : tensor<24x32xf32>) -> tensor<24x32xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+    ins(%c : tensor<24x32xf32>) outs(%e : tensor<24x32xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %p = arith.mulf %x, %three : f32
+      linalg.yield %p : f32
+  } -> tensor<24x32xf32>
+  return %r : tensor<24x32xf32>
+}
+
+// -----
+
+// Tiles without consumers follow each other in one such stretch.
+// CHECK-LABEL: func.func private @flushes_panels_range(
+// CHECK:         call_intrinsic "llvm.x86.sse.stmxcsr"
+// CHECK:           call_intrinsic "llvm.x86.sse.ldmxcsr"
+// CHECK:           scf.for
+// CHECK-NOT:         mxcsr
+// CHECK:             scf.for
+// CHECK:               vector.fma
+// CHECK-NOT:         mxcsr
+// CHECK:             vector.store
+// CHECK:           call_intrinsic "llvm.x86.sse.ldmxcsr"
+// CHECK-NOT:       mxcsr
+func.func private @flushes_panels(%a: tensor<96x48xf32>, %b: tensor<48x64xf32>) -> tensor<96x64xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<96x64xf32>) -> tensor<96x64xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<96x48xf32>, tensor<48x64xf32>) outs(%f : tensor<96x64xf32>) -> tensor<96x64xf32>
+  return %c : tensor<96x64xf32>
+}
+
+// -----
+
+// Short stretches keep them.
+// CHECK-LABEL: func.func private @keeps_subnormals_range(
+// CHECK-NOT:     mxcsr
+// CHECK:         vector.fma
+// CHECK-NOT:     mxcsr
+func.func private @keeps_subnormals(%a: tensor<8x63xf32>, %b: tensor<63x32xf32>) -> tensor<8x32xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<8x63xf32>, tensor<63x32xf32>) outs(%f : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %c : tensor<8x32xf32>
+}
