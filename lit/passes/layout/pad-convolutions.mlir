@@ -28,6 +28,19 @@ func.func @depthwise(%x: tensor<2x16x9x7xf32>, %k: tensor<16x1x3x3xf32>) -> tens
   return %0 : tensor<2x16x9x7xf32>
 }
 
+// Depthwise with channels as lanes: a short window's kernel loads each element of a row once, border or not. Longer windows, fewer channels, and
+// dilated windows, whose elements no neighbour shares, get their border before.
+// CHECK-LABEL: @depthwise_channels_last
+// CHECK: stablehlo.convolution(%arg0, %arg1) {{.*}}pad = {{\[\[}}1, 1], [1, 1]]
+// CHECK-COUNT-3: stablehlo.pad
+func.func @depthwise_channels_last(%x: tensor<2x9x7x16xf32>, %k: tensor<3x3x1x16xf32>, %long: tensor<9x9x1x16xf32>, %y: tensor<2x9x7x8xf32>, %l: tensor<3x3x1x8xf32>) -> (tensor<2x9x7x16xf32>, tensor<2x9x7x16xf32>, tensor<2x9x7x8xf32>, tensor<2x9x7x16xf32>) {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x9x7x16xf32>, tensor<3x3x1x16xf32>) -> tensor<2x9x7x16xf32>
+  %1 = stablehlo.convolution(%x, %long) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[4, 4], [4, 4]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x9x7x16xf32>, tensor<9x9x1x16xf32>) -> tensor<2x9x7x16xf32>
+  %2 = stablehlo.convolution(%y, %l) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<2x9x7x8xf32>, tensor<3x3x1x8xf32>) -> tensor<2x9x7x8xf32>
+  %3 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[2, 2], [2, 2]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x9x7x16xf32>, tensor<3x3x1x16xf32>) -> tensor<2x9x7x16xf32>
+  return %0, %1, %2, %3 : tensor<2x9x7x16xf32>, tensor<2x9x7x16xf32>, tensor<2x9x7x8xf32>, tensor<2x9x7x16xf32>
+}
+
 // Groups of some channels, here two of eight: they become the outer part of the batch.
 // CHECK-LABEL: @groups
 // CHECK: %[[SPLIT:.*]] = stablehlo.reshape %arg0 : (tensor<2x9x7x16xf32>) -> tensor<2x9x7x2x8xf32>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RowEmitter.h - The state of emitRowKernel() ------------------------===//
 // RowPlan.cpp decides what goes along lanes and in which order, RowKernel.cpp writes the code, RowTiles.cpp that of wide sums down columns,
-// ShortRows.cpp that of rows shorter than a vector.
+// ShortRows.cpp that of rows shorter than a vector, RowBlocks.cpp that of sums of products which share a factor.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -43,6 +43,11 @@ struct RowPlan {
   int64_t chunks = 1;
   bool tiled = false; ///< column mode: an iteration takes some rows of its whole chunk at a time, its accumulators lie in scratch
   std::vector<RowGroup> groups;
+  int block = -1;          ///< column mode: the atom of which an iteration takes several indices, because they share a factor of their products
+  int64_t blockRows = 1;   ///< so many
+  int window = -1;         ///< the reduced atom of which each index is the same element for several of them: windows that overlap
+  int64_t windowStep = 0;  ///< from one's window to the next one's
+  AtomSet behindChunks = 0; ///< atoms of the range that count up faster than the pieces of the lane atom
 };
 
 class RowEmitter {
@@ -52,6 +57,7 @@ public:
   mlir::FailureOr<EmittedKernel> run();
 
 private:
+  using Points = mlir::SmallVector<PointEvaluator, 4>;
   mlir::LogicalResult plan();
   int chooseLane(AtomSet candidates) const;
   void collectGroups();
@@ -61,9 +67,15 @@ private:
   int evenStrips(int64_t vectors, int64_t others) const;
   bool suitsTiles(AtomSet reduced, double costPerPoint) const;
   int rowsAsLanes(AtomSet parallel, AtomSet reduced) const;
+  const Node *onlyReduction() const;
+  bool chooseBlock(AtomSet reduced);
+  void chooseWindow(const Factor &moving, AtomSet reduced);
+  void chooseBlockSizes();
+  mlir::SmallVector<int> rangeAtoms() const;
+  void blockPoints(PointEvaluator &first, mlir::Value base, int64_t rows, Points &points);
+  mlir::SmallVector<mlir::Value> slide(Points &points, const Node &node, mlir::SmallVector<mlir::Value> carried);
   bool emit();
 
-  using Points = mlir::SmallVector<PointEvaluator, 4>;
   void emitGroups(Points &points);
   mlir::SmallVector<mlir::Value> nest(Points &points, mlir::ArrayRef<int> loops, const RowGroup &group, mlir::SmallVector<mlir::Value> carried);
   mlir::SmallVector<mlir::Value> sweep(PointEvaluator &row, const RowGroup &group, mlir::SmallVector<mlir::Value> carried);
@@ -80,6 +92,8 @@ private:
   struct Piece {
     mlir::Value begin, end, isLast;
   };
+  static void inBranch(PointEvaluator &at, mlir::Value condition, llvm::function_ref<void()> body);
+  void emitBlocks(PointEvaluator &at, mlir::Value begin);
   void emitTiles(PointEvaluator &at, const Piece &piece);
   void tileRows(PointEvaluator &at, mlir::ArrayRef<int> loops, const RowGroup &group, const Piece &piece, mlir::ArrayRef<ScratchRow> sums);
   mlir::SmallVector<mlir::Type> accumulatorTypes(const RowGroup &group) const;

@@ -333,6 +333,8 @@ SmallVector<Value> RowEmitter::nest(Points &points, ArrayRef<int> loops, const R
     step(points, group, carried);
     return carried;
   }
+  if (loops[0] == plan_.window && !group.reductions.empty())
+    return slide(points, *group.reductions[0], carried);
   PointEvaluator &first = points[0];
   scf::ForOp loop =
       openLoop(first, first.constant(0), first.constant(model.atomSizes[loops[0]]), 1, carried);
@@ -388,7 +390,9 @@ void RowEmitter::emitGroups(Points &points) {
         point.keepIn(value, rowMemory);
       }
     SmallVector<int> loops =
-        outermostFirst(model, group.inner & ~atomBit(group.lane));
+        outermostFirst(model, group.inner & ~atomBit(group.lane) & ~atomBit(plan_.window));
+    if (group.inner & atomBit(plan_.window))
+      loops.push_back(plan_.window);
     SmallVector<Value> results = nest(points, loops, group, carried);
     for (Value value : group.keep)
       for (PointEvaluator &point : points)
@@ -470,6 +474,14 @@ void RowEmitter::columnPieces(PointEvaluator &row, Value begin, Value end, bool 
   row.leave();
 }
 
+void RowEmitter::inBranch(PointEvaluator &at, Value condition, llvm::function_ref<void()> body) {
+  OpBuilder b = at.builder();
+  auto branch = scf::IfOp::create(b, at.loc(), condition, /*withElseRegion=*/false);
+  at.enterRegion(branch, branch.thenBlock());
+  body();
+  at.leave();
+}
+
 bool RowEmitter::emit() {
   shell = createShell(kernel, model);
   scratch = std::make_unique<Scratch>(shell);
@@ -478,22 +490,30 @@ bool RowEmitter::emit() {
   at.enterLoop(loop);
   at.bindTask();
   Value iteration = loop.getInductionVar();
-  SmallVector<int> outer = outermostFirst(model, plan_.parallel);
-  llvm::erase_if(outer, [&](int atom) { return llvm::is_contained(plan_.rows, atom); });
+  SmallVector<int> outer = rangeAtoms();
   if (!plan_.column) {
     bindLinear(at, iteration, outer);
     Points points{at};
     emitGroups(points);
     return !at.broken();
   }
-  Value piece = at.constant(0);
-  if (plan_.chunks > 1) {
-    Value chunks = at.constant(plan_.chunks);
+  auto take = [&](int64_t count, bool isOutermost) {
+    if (isOutermost || count == 1)
+      return count == 1 ? at.constant(0) : iteration;
     OpBuilder b = at.builder();
-    piece = outer.empty() ? iteration : arith::RemUIOp::create(b, at.loc(), iteration, chunks).getResult();
-    iteration = outer.empty() ? iteration : arith::DivUIOp::create(b, at.loc(), iteration, chunks).getResult();
+    Value index = arith::RemUIOp::create(b, at.loc(), iteration, at.constant(count));
+    iteration = arith::DivUIOp::create(b, at.loc(), iteration, at.constant(count));
+    return index;
+  };
+  size_t behind = llvm::count_if(outer, [&](int atom) { return plan_.behindChunks & atomBit(atom); });
+  ArrayRef<int> outside = ArrayRef<int>(outer).drop_back(behind), inside = ArrayRef<int>(outer).take_back(behind);
+  for (size_t i = inside.size(); i-- > 0;) {
+    int64_t rows = inside[i] == plan_.block ? plan_.blockRows : 1;
+    Value index = take(llvm::divideCeil(model.atomSizes[inside[i]], rows), i == 0 && plan_.chunks == 1 && outside.empty());
+    at.bindIndex(inside[i], at.mulConstant(index, rows));
   }
-  bindLinear(at, iteration, outer);
+  Value piece = take(plan_.chunks, outside.empty());
+  bindLinear(at, iteration, outside);
   for (int atom : plan_.rows) {
     scf::ForOp along = openLoop(at, at.constant(0), at.constant(model.atomSizes[atom]), 1);
     at.enterLoop(along);
@@ -512,13 +532,10 @@ bool RowEmitter::emit() {
     emitTiles(at, {begin, arith::MinUIOp::create(b, at.loc(), end, at.constant(full)), isLast});
     return !at.broken();
   }
-  auto inBranch = [&](Value condition, auto body) {
-    OpBuilder b = at.builder();
-    auto branch = scf::IfOp::create(b, at.loc(), condition, /*withElseRegion=*/false);
-    at.enterRegion(branch, branch.thenBlock());
-    body();
-    at.leave();
-  };
+  if (plan_.block >= 0) {
+    emitBlocks(at, begin);
+    return !at.broken();
+  }
   // The loop over whole strips.
   if (full) {
     if (size % plan_.chunk && plan_.chunk != strip) {
@@ -528,13 +545,13 @@ bool RowEmitter::emit() {
     if (plan_.chunk == strip && rest) {
       OpBuilder b = at.builder();
       Value whole = arith::CmpIOp::create(b, at.loc(), arith::CmpIPredicate::ult, begin, at.constant(full));
-      inBranch(whole, [&] { columnPieces(at, begin, end, false); });
+      inBranch(at, whole, [&] { columnPieces(at, begin, end, false); });
     } else {
       columnPieces(at, begin, end, false);
     }
   }
   if (isLast)
-    inBranch(isLast, [&] { columnPieces(at, {}, {}, true); });
+    inBranch(at, isLast, [&] { columnPieces(at, {}, {}, true); });
   else if (rest)
     columnPieces(at, {}, {}, true);
   return !at.broken();
@@ -550,6 +567,8 @@ FailureOr<EmittedKernel> RowEmitter::run() {
   out->rangeEnd = model.product(plan_.parallel) * plan_.chunks;
   for (int atom : plan_.rows)
     out->rangeEnd /= model.atomSizes[atom];
+  if (plan_.block >= 0)
+    out->rangeEnd = out->rangeEnd / model.atomSizes[plan_.block] * llvm::divideCeil(model.atomSizes[plan_.block], plan_.blockRows);
   out->scratchBytesPerTask = scratch->bytes();
   double operations = model.totalOperations() / plan_.width;
   out->nanosPerIteration =

@@ -286,6 +286,8 @@ LogicalResult RowEmitter::plan() {
     chooseKept();
     return success();
   }
+  if (plan_.column && chooseBlock(reduced))
+    return success();
   if (plan_.column && suitsTiles(reduced, costPerPoint)) {
     // As wide as the cache allows, as many as threads can share evenly.
     int64_t size = model.atomSizes[plan_.lane], strip = plan_.strips * plan_.width;

@@ -1,4 +1,5 @@
 // RUN: xla-opt %s -xla-emit-kernels=target=avx512 -split-input-file | FileCheck %s
+// RUN: xla-opt %s -xla-emit-kernels=target=avx512 -split-input-file | FileCheck %s --check-prefix=LOADS
 
 #rc = affine_map<(d0, d1) -> (d0, d1)>
 #r = affine_map<(d0, d1) -> (d0)>
@@ -209,4 +210,64 @@ func.func private @short_rows(%x: tensor<64x3xf32>) -> tensor<64xf32> attributes
       linalg.yield %a : f32
   } -> tensor<64xf32>
   return %r : tensor<64xf32>
+}
+
+// -----
+
+#x = affine_map<(b, n, k) -> (b, k, n)>
+#w = affine_map<(b, n, k) -> (k, n)>
+#o = affine_map<(b, n, k) -> (b, n)>
+
+// Nothing of x is read again: one b after the other, although all share w.
+// CHECK-LABEL: func.func private @read_once_range(
+// CHECK:         scf.for {{.*}} iter_args
+// CHECK-COUNT-4:   vector.fma
+// CHECK-NOT:       vector.fma
+func.func private @read_once(%x: tensor<8x100x64xf32>, %w: tensor<100x64xf32>) -> tensor<8x64xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x64xf32>) -> tensor<8x64xf32>
+  %s = linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%x, %w : tensor<8x100x64xf32>, tensor<100x64xf32>) outs(%f : tensor<8x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %p = arith.mulf %a, %b : f32
+      %t = arith.addf %acc, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<8x64xf32>
+  return %s : tensor<8x64xf32>
+}
+
+// -----
+
+#x = affine_map<(n, q, c, r) -> (n, q + r, c)>
+#w = affine_map<(n, q, c, r) -> (r, c)>
+#o = affine_map<(n, q, c, r) -> (n, q, c)>
+
+// Depthwise: two vectors of channels at four neighbours, whose windows of three find most elements again: six loads of each vector of x, not 12,
+// and three of w. The two pieces of the 64 channels count up after the four blocks of a row, before the batch.
+// CHECK-LABEL: func.func private @depthwise_range(
+// CHECK-SAME:    millrace.emitter = "row", millrace.range_end = 24 : i64
+// CHECK:         %[[BLOCK:.*]] = arith.remui %[[I:.*]], %c4
+// CHECK:         %[[REST:.*]] = arith.divui %[[I]], %c4
+// CHECK:         arith.remui %[[REST]], %c2
+// CHECK-NOT:     scf.for
+// CHECK-COUNT-24: vector.fma
+// CHECK-NOT:     vector.fma
+// CHECK-COUNT-8: vector.store
+// CHECK-NOT:     vector.store
+// LOADS-LABEL: func.func private @depthwise_range(
+// LOADS-COUNT-18: vector.load
+// LOADS-NOT:     vector.load
+func.func private @depthwise(%x: tensor<3x18x64xf32>, %k: tensor<3x64xf32>) -> tensor<3x16x64xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x16x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x16x64xf32>) -> tensor<3x16x64xf32>
+  %s = linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+    ins(%x, %k : tensor<3x18x64xf32>, tensor<3x64xf32>) outs(%f : tensor<3x16x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %p = arith.mulf %a, %b : f32
+      %t = arith.addf %acc, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<3x16x64xf32>
+  return %s : tensor<3x16x64xf32>
 }
