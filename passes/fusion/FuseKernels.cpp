@@ -92,6 +92,7 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
         splitStacks(block);
         composePieces(block);
         mergePads(block);
+        moveBehindReshapes(block);
         // Attention first: copies of its operations would only be in its way.
         std::vector<Cluster> settled = findAttention(block, isAttention);
         llvm::append_range(settled, findPoolGradients(block));

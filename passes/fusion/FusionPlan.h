@@ -49,6 +49,9 @@ void composePieces(mlir::Block &block);
 /// Computes of stacked values part by part what others take apart again (SplitStacks.cpp). Before composePieces.
 void splitStacks(mlir::Block &block);
 
+/// Gives scale and shift of a normalization its shape (BehindReshapes.cpp). Before planFusion.
+void moveBehindReshapes(mlir::Block &block);
+
 /// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
 void splitReductions(mlir::Block &block);
 /// Gives images with few channels their borders row by row (MergePads.cpp).
