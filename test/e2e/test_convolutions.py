@@ -107,6 +107,7 @@ CASES = {
     "depthwise_seven": (gradients(("NHWC", "HWIO", "NHWC"), feature_group_count=64), (1, 14, 14, 64), (7, 7, 1, 64)),
     "depthwise_uneven_border": (convolution(("NHWC", "HWIO", "NHWC"), padding=((0, 3), (4, 0)), feature_group_count=40), (2, 6, 7, 40), (2, 4, 1, 40)),
     "depthwise_thirteen": (gradients(feature_group_count=24), (2, 24, 19, 21), (24, 1, 13, 13)),
+    "depthwise_thirty_one": (gradients(("NHWC", "HWIO", "NHWC"), feature_group_count=40), (1, 4, 37, 40), (2, 31, 1, 40)),
     "depthwise_dilated": (gradients(("NHWC", "HWIO", "NHWC"), rhs_dilation=3, feature_group_count=32), (2, 11, 13, 32), (3, 3, 1, 32)),
     "depthwise_audio": (gradients(("NCH", "OIH", "NCH"), window_strides=2, feature_group_count=20), (2, 20, 77), (20, 1, 5)),
     "depthwise_video": (gradients(("NDHWC", "DHWIO", "NDHWC"), feature_group_count=17), (2, 4, 6, 9, 17), (3, 3, 3, 1, 17)),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- RowBlocks.cpp - Sums of products down columns which share a factor -===//
 // Input:   depthwise convolution of x: 8x18x18x480 by w: 5x5x480, lanes along the channels.
-// Output:  an iteration takes several neighbours along a row of the image, for which each vector of w is loaded once; where the window's last
-//          dimension is short, its elements of x too: x[q + r] is loaded once for all neighbours q and elements r of the window. Iterations
-//          that read the same rows follow each other, so that a few channels of them stay in the cache; other channels come later.
+// Output:  an iteration takes several neighbours along a row of the image, for which each vector of w is loaded once, and each element of the
+//          row, too: x[q + r] is loaded once for all neighbours q and up to seven elements r of the window's last dimension. Iterations that
+//          read the same rows follow each other, so that a few channels of them stay in the cache; other channels come later.
 //          Each sum still adds its products in the order of the window.
 // Leaves alone: kernels with several reductions, other reductions than sums of products, products of which both factors change along every
 //          index but the lanes, or of which no sum reads what another reads.
@@ -11,6 +11,7 @@
 #include "lowering/cpu/emitters/RowEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -66,9 +67,8 @@ bool RowEmitter::chooseBlock(AtomSet reduced) {
   return true;
 }
 
-/// A short reduced atom (up to `kLongest`, as passes/layout/PadConvolutions.cpp knows) along which `moving` finds the elements that it finds some indices of the block later.
+/// A reduced atom along which `moving` finds the elements that it finds some indices of the block later.
 void RowEmitter::chooseWindow(const Factor &moving, AtomSet reduced) {
-  constexpr int64_t kLongest = 7;
   if (moving.operand->kind != Operand::Buffer)
     return;
   const Access &access = moving.operand->access;
@@ -76,7 +76,7 @@ void RowEmitter::chooseWindow(const Factor &moving, AtomSet reduced) {
   for (int atom : outermostFirst(model, reduced & access.address.atoms())) {
     int64_t step = along / access.address.coefficient(atom), size = model.atomSizes[atom];
     auto isSame = [&](const LinearExpr &index) { return index.coefficient(plan_.block) == step * index.coefficient(atom); };
-    if (step > 0 && step < size && size <= kLongest && isSame(access.address) &&
+    if (step > 0 && step < size && isSame(access.address) &&
         llvm::all_of(access.guards, [&](const Guard &guard) { return isSame(guard.index); })) {
       plan_.window = atom;
       plan_.windowStep = step;
@@ -84,12 +84,19 @@ void RowEmitter::chooseWindow(const Factor &moving, AtomSet reduced) {
   }
 }
 
+/// Elements of the window whose factors are kept in registers together: all, or equal parts of at most as many as PadConvolutions.cpp knows.
+int64_t RowEmitter::windowPiece() const {
+  constexpr int64_t kLongest = 7;
+  int64_t size = model.atomSizes[plan_.window];
+  return llvm::divideCeil(size, llvm::divideCeil(size, kLongest));
+}
+
 /// Vectors of the lane atom by indices of the block: as many sums as fill the multipliers and leave registers for the window. What does not
 /// fill a block is computed one index at a time.
 void RowEmitter::chooseBlockSizes() {
   int64_t vectors = llvm::divideCeil(model.atomSizes[plan_.lane], plan_.width), size = model.atomSizes[plan_.block];
   constexpr int64_t kOfWindows = 8; // enough to hide the latency; more are code that takes longer to make
-  int64_t window = plan_.window < 0 ? 1 : model.atomSizes[plan_.window], most = plan_.window < 0 ? target.vectorRegisters / 2 : kOfWindows;
+  int64_t window = plan_.window < 0 ? 1 : windowPiece(), most = plan_.window < 0 ? target.vectorRegisters / 2 : kOfWindows;
   // In products of one vector, for all vectors: loads of the other factor and of addresses, once for each block; cache lines of which few
   // neighbours are wanted.
   auto cost = [&](int64_t strips, int64_t rows) {
@@ -145,19 +152,38 @@ void RowEmitter::blockPoints(PointEvaluator &first, Value base, int64_t rows, Po
   }
 }
 
-/// All products along the window: each element of the factor that moves is loaded once.
-SmallVector<Value> RowEmitter::slide(Points &points, const Node &node, SmallVector<Value> carried) {
+/// All products along the window, a piece of it at a time.
+SmallVector<Value> RowEmitter::slideAll(Points &points, const Node &node, SmallVector<Value> carried) {
+  int64_t size = model.atomSizes[plan_.window], piece = windowPiece(), full = size / piece * piece;
+  PointEvaluator &first = points[0];
+  if (full == piece) {
+    carried = slide(points, node, first.constant(0), piece, carried);
+  } else {
+    scf::ForOp loop = openLoop(first, first.constant(0), first.constant(full), piece, carried);
+    for (PointEvaluator &point : points)
+      point.enterLoop(loop);
+    SmallVector<Value> next = slide(points, node, loop.getInductionVar(), piece, SmallVector<Value>(loop.getRegionIterArgs()));
+    yieldFrom(loop, next);
+    for (PointEvaluator &point : points)
+      point.leave();
+    carried.assign(loop.getResults().begin(), loop.getResults().end());
+  }
+  return full == size ? carried : slide(points, node, first.constant(full), size - full, carried);
+}
+
+/// The products of `size` elements of the window from `begin` on: each element of the factor that moves is loaded once.
+SmallVector<Value> RowEmitter::slide(Points &points, const Node &node, Value begin, int64_t size, SmallVector<Value> carried) {
   SumOfProducts products;
   std::string unused;
   [[maybe_unused]] bool isSum = succeeded(matchSumOfProducts(node, products, unused));
   assert(isSum && "chosen by chooseBlock()");
   bool movesA = model.depends(*products.a.operand) & atomBit(plan_.block);
   const Factor &moving = movesA ? products.a : products.b, &shared = movesA ? products.b : products.a;
-  int64_t size = model.atomSizes[plan_.window], strips = plan_.strips, rows = int64_t(points.size()) / strips;
+  int64_t strips = plan_.strips, rows = int64_t(points.size()) / strips;
   auto valueAt = [&](int64_t strip, const Factor &factor, int64_t index) {
     PointEvaluator at = points[strip];
     at.enter(at.block());
-    at.bindIndex(plan_.window, at.constant(index));
+    at.bindIndex(plan_.window, matchPattern(begin, m_Zero()) ? at.constant(index) : at.addConstant(begin, index));
     return at.broadcastTo(factorAt(at, products, factor), carried[strip].getType());
   };
   SmallVector<Value> window(strips * size);

@@ -73,7 +73,9 @@ private:
   void chooseBlockSizes();
   mlir::SmallVector<int> rangeAtoms() const;
   void blockPoints(PointEvaluator &first, mlir::Value base, int64_t rows, Points &points);
-  mlir::SmallVector<mlir::Value> slide(Points &points, const Node &node, mlir::SmallVector<mlir::Value> carried);
+  int64_t windowPiece() const;
+  mlir::SmallVector<mlir::Value> slideAll(Points &points, const Node &node, mlir::SmallVector<mlir::Value> carried);
+  mlir::SmallVector<mlir::Value> slide(Points &points, const Node &node, mlir::Value begin, int64_t size, mlir::SmallVector<mlir::Value> carried);
   bool emit();
 
   void emitGroups(Points &points);

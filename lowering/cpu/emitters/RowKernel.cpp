@@ -334,7 +334,7 @@ SmallVector<Value> RowEmitter::nest(Points &points, ArrayRef<int> loops, const R
     return carried;
   }
   if (loops[0] == plan_.window && !group.reductions.empty())
-    return slide(points, *group.reductions[0], carried);
+    return slideAll(points, *group.reductions[0], carried);
   PointEvaluator &first = points[0];
   scf::ForOp loop =
       openLoop(first, first.constant(0), first.constant(model.atomSizes[loops[0]]), 1, carried);

@@ -239,6 +239,34 @@ func.func private @read_once(%x: tensor<8x100x64xf32>, %w: tensor<100x64xf32>) -
 
 // -----
 
+#x = affine_map<(q, c, r) -> (q + r, c)>
+#w = affine_map<(q, c, r) -> (r, c)>
+#o = affine_map<(q, c, r) -> (q, c)>
+
+// A window of seventeen in parts: a loop of two parts of six, five products behind it.
+// CHECK-LABEL: func.func private @long_window_range(
+// CHECK:         scf.for {{.*}} = %c0 to %c12 step %c6 iter_args
+// CHECK-COUNT-48:  vector.fma
+// CHECK-NOT:       vector.fma
+// CHECK:           scf.yield
+// CHECK-COUNT-40: vector.fma
+// CHECK-NOT:     vector.fma
+func.func private @long_window(%x: tensor<32x64xf32>, %k: tensor<17x64xf32>) -> tensor<16x64xf32> attributes {millrace.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %s = linalg.generic {indexing_maps = [#x, #w, #o], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%x, %k : tensor<32x64xf32>, tensor<17x64xf32>) outs(%f : tensor<16x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %p = arith.mulf %a, %b : f32
+      %t = arith.addf %acc, %p : f32
+      linalg.yield %t : f32
+  } -> tensor<16x64xf32>
+  return %s : tensor<16x64xf32>
+}
+
+// -----
+
 #x = affine_map<(n, q, c, r) -> (n, q + r, c)>
 #w = affine_map<(n, q, c, r) -> (r, c)>
 #o = affine_map<(n, q, c, r) -> (n, q, c)>
