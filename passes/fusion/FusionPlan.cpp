@@ -76,6 +76,9 @@ private:
       bool isReadFromMemory = llvm::any_of(op->getUsers(), [&](Operation *user) {
         if (user == cluster.summary.contraction)
           return true;
+        // Zeros behind what a product adds up: it reads what they are added to.
+        if (isa<stablehlo::PadOp>(user) && user->hasOneUse() && *user->user_begin() == cluster.summary.contraction && llvm::is_contained(cluster.opsInReverse, user))
+          return true;
         if (!isa<stablehlo::GatherOp, stablehlo::SliceOp, stablehlo::DynamicSliceOp>(user) || !llvm::is_contained(cluster.opsInReverse, user))
           return false;
         return op->getResult(0) == user->getOperand(0) || op->getNumResults() > 1;

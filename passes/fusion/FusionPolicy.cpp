@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -342,6 +343,29 @@ static bool isOfMatrixAndVector(Operation *op) {
 /// has them one by one, each waiting for the last (800 numbers in f64: exponential 4 us, log_plus_one 30 us; as vectors 1.5 us together).
 static bool hasManyFunctionsOfRows(const ClusterSummary &cluster) { return cluster.rowRank < 0 && cluster.functions >= kFunctionsOfRows; }
 
+/// Zeros behind the terms that a product adds up, until they fill a row of the matrix unit, and nothing else.
+static bool fillsRow(Operation *producer, Operation *contraction) {
+  constexpr int64_t kRowBits = 512;
+  auto pad = dyn_cast<PadOp>(producer);
+  auto dot = dyn_cast<DotGeneralOp>(contraction);
+  if (!pad || !dot || !pad->hasOneUse() || *pad->user_begin() != contraction || !hasPlainNumbers(pad) ||
+      !(matchPattern(pad.getPaddingValue(), m_AnyZeroFloat()) || matchPattern(pad.getPaddingValue(), m_Zero())))
+    return false;
+  DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  ArrayRef<int64_t> summed = pad.getResult() == dot.getLhs() ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions();
+  auto isZero = [](int64_t size) { return size == 0; };
+  if (summed.size() != 1 || !llvm::all_of(pad.getEdgePaddingLow(), isZero) || !llvm::all_of(pad.getInteriorPadding(), isZero))
+    return false;
+  // Of rows that are packed along themselves each k would ask whether it exists.
+  if (pad.getResult() == dot.getLhs() && summed[0] != tensorType(pad).getRank() - 1)
+    return false;
+  int64_t bits = getElementTypeOrSelf(pad.getType()).getIntOrFloatBitWidth();
+  for (auto [dim, high] : llvm::enumerate(pad.getEdgePaddingHigh()))
+    if (int64_t(dim) == summed[0] ? high < 0 || high * bits >= kRowBits || shapeOf(pad.getResult())[dim] * bits % kRowBits != 0 : high != 0)
+      return false;
+  return bits <= 16;
+}
+
 bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadFromMemory, StringRef &why) {
   bool isOfIntegers = (isElementwise(producer) || isa<BroadcastInDimOp>(producer)) &&
                       isa<IntegerType>(getElementTypeOrSelf(producer->getResult(0).getType()));
@@ -375,6 +399,9 @@ bool shouldJoin(Operation *producer, const ClusterSummary &cluster, bool isReadF
   // Narrow numbers are widened where the product reads them: their bytes are fewer.
   if (isReadFromMemory && cluster.contraction && isWidening(producer) && producer->hasOneUse() && *producer->user_begin() == cluster.contraction &&
       isa<DotGeneralOp>(cluster.contraction))
+    return true;
+  // Zeros behind the terms of a sum (PadSums.cpp) are added where its factors are packed.
+  if (isReadFromMemory && cluster.contraction && fillsRow(producer, cluster.contraction))
     return true;
   if (isReadFromMemory) {
     why = "contractions, gathers and slices read their operands from memory";

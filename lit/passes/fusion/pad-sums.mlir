@@ -4,13 +4,32 @@
 // RUN: xla-opt %s -xla-fuse-kernels -split-input-file | FileCheck %s --check-prefix=NONE
 // NONE-NOT: low = [0, 0], high = [0, 29]
 
+// The product's kernel adds the zeros where it packs both factors.
 // CHECK-LABEL: func.func @product
-// CHECK: stablehlo.pad %arg0, {{.*}} low = [0, 0], high = [0, 29], interior = [0, 0] : (tensor<129x515xbf16>, tensor<bf16>) -> tensor<129x544xbf16>
-// CHECK: stablehlo.pad %arg0, {{.*}} low = [0, 0], high = [29, 0], interior = [0, 0] : (tensor<515x131xbf16>, tensor<bf16>) -> tensor<544x131xbf16>
-// CHECK: stablehlo.dot_general {{.*}} : (tensor<129x544xbf16>, tensor<544x131xbf16>) -> tensor<129x131xf32>
+// CHECK-DAG: stablehlo.pad %arg{{.*}}, {{.*}} low = [0, 0], high = [0, 29], interior = [0, 0] : (tensor<129x515xbf16>, tensor<bf16>) -> tensor<129x544xbf16>
+// CHECK-DAG: stablehlo.pad %arg{{.*}}, {{.*}} low = [0, 0], high = [29, 0], interior = [0, 0] : (tensor<515x131xbf16>, tensor<bf16>) -> tensor<544x131xbf16>
+// CHECK-NEXT: stablehlo.dot_general {{.*}} : (tensor<129x544xbf16>, tensor<544x131xbf16>) -> tensor<129x131xf32>
 func.func @product(%a: tensor<129x515xbf16>, %b: tensor<515x131xbf16>) -> tensor<129x131xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<129x515xbf16>, tensor<515x131xbf16>) -> tensor<129x131xf32>
   return %0 : tensor<129x131xf32>
+}
+
+// -----
+
+// What computes a factor stays outside, and so do the zeros of rows that are packed along themselves.
+// CHECK-LABEL: func.func @computed
+// CHECK-LABEL: func.func private @tanh
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NEXT: return
+// CHECK-LABEL: func.func private @pad
+// CHECK: return {{.*}} : tensor<320x300xbf16>
+// CHECK-LABEL: func.func private @dot_general
+// CHECK: stablehlo.pad
+// CHECK-NEXT: stablehlo.dot_general
+func.func @computed(%a: tensor<300x300xbf16>, %b: tensor<300x300xbf16>) -> tensor<300x300xf32> {
+  %0 = stablehlo.tanh %b : tensor<300x300xbf16>
+  %1 = stablehlo.dot_general %a, %0, contracting_dims = [0] x [0] : (tensor<300x300xbf16>, tensor<300x300xbf16>) -> tensor<300x300xf32>
+  return %1 : tensor<300x300xf32>
 }
 
 // -----
