@@ -107,6 +107,38 @@ Value divideByConstant(MathBuilder &b, arith::DivFOp op, T divisor) {
   return branch.getResult(0);
 }
 
+/// The same bits as the division of f32. Where a quotient is smaller than a normal number, a division takes processors a hundred cycles, and a
+/// softmax with masks of -100 has little else. If y is between 1 and 2^24, as sums of exponentials are, such lanes are divided as integers: a in
+/// units of 2^-149 has no fraction, and the rounded quotient is the bits of the result. No operation sees a subnormal number.
+Value divideWithTiny(MathBuilder &b, Value a, Value y) {
+  using arith::CmpFPredicate, arith::CmpIPredicate;
+  constexpr int kUnits = 149, kMantissa = 23, kMost = 24;
+  Type type = a.getType(), integer = b.bitsOf(type);
+  Value bits = b.bits(a), magnitude = b.andi(bits, 0x7fffffff);
+  Value isSum = b.andi(b.cmpf(CmpFPredicate::OGE, y, 1.0), b.cmpf(CmpFPredicate::OLT, y, std::ldexp(1.0, kMost)));
+  Value limit = b.select(isSum, b.subi(b.bits(b.mulf(b.select(isSum, y, b.f(1.0, type)), 0x1p-126)), 1), b.i(0, integer));
+  Value isTiny = b.cmpi(CmpIPredicate::ult, b.subi(magnitude, 1), limit); // not where a is 0
+  Value any = vector::ReductionOp::create(b.builder, b.loc, vector::CombiningKind::OR, isTiny);
+  auto branch = scf::IfOp::create(b.builder, b.loc, type, any, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b.builder);
+  b.builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b.builder, b.loc, LLVM::FDivOp::create(b.builder, b.loc, a, y).getResult());
+  b.builder.setInsertionPointToStart(branch.thenBlock());
+  Value isSubnormal = b.cmpi(CmpIPredicate::ult, magnitude, int64_t(1) << kMantissa);
+  Value units = b.select(isSubnormal, b.sitofp(magnitude, type), b.bitcast(b.addi(magnitude, int64_t(kUnits) << kMantissa), type));
+  Value numerator = b.select(isTiny, units, a);
+  Value quotient = LLVM::FDivOp::create(b.builder, b.loc, numerator, y);
+  // Rounded towards 0, if not by the division; what that leaves is a number, and tells which of both neighbours is nearer.
+  Value whole = b.fptosi(b.select(isTiny, quotient, b.f(0.0, type)), integer);
+  Value rest = b.fma(b.negf(b.sitofp(whole, type)), y, numerator), twice = b.addf(rest, rest);
+  Value isOdd = b.cmpi(CmpIPredicate::ne, b.andi(whole, 1), 0);
+  Value isMore = b.ori(b.cmpf(CmpFPredicate::OGT, twice, y), b.andi(b.cmpf(CmpFPredicate::OEQ, twice, y), isOdd));
+  Value rounded = b.select(isMore, b.addi(whole, 1), whole);
+  Value sign = b.subi(bits, magnitude);
+  scf::YieldOp::create(b.builder, b.loc, b.select(isTiny, b.bitcast(b.ori(rounded, sign), type), quotient));
+  return branch.getResult(0);
+}
+
 /// `a / b` in a loop that does not change b: products with 1 / b, corrected twice by what they leave of a. The first correction makes the
 /// quotient one of both numbers next to the true one, what that leaves is a number, and the second one rounds as the division does (P. Markstein,
 /// "Computation of elementary functions on the IBM RISC System/6000 processor", 1990), if nothing underflows or overflows on the way. Other
@@ -152,7 +184,7 @@ Value divideByInvariant(MathBuilder &b, arith::DivFOp op) {
     quotient = b.fma(b.fma(negative, quotient, a), reciprocal, quotient);
   scf::YieldOp::create(b.builder, b.loc, quotient);
   b.builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b.builder, b.loc, LLVM::FDivOp::create(b.builder, b.loc, a, divisor).getResult());
+  scf::YieldOp::create(b.builder, b.loc, divideWithTiny(b, a, divisor));
   return branch.getResult(0);
 }
 
