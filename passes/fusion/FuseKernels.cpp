@@ -96,6 +96,7 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
         // Attention first: copies of its operations would only be in its way.
         std::vector<Cluster> settled = findAttention(block, isAttention);
         llvm::append_range(settled, findPoolGradients(block));
+        llvm::append_range(settled, splitJoins(block, settled));
         padSums(block, settled, MatrixUnit{matrixBf16, matrixInt8}); // what attention does not take
         repeatCheapOperations(block, settled);
         plan = planFusion(block, settled);

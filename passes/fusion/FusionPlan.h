@@ -52,6 +52,10 @@ void splitStacks(mlir::Block &block);
 /// Gives scale and shift of a normalization its shape (BehindReshapes.cpp). Before planFusion.
 void moveBehindReshapes(mlir::Block &block);
 
+/// Computes of joined values part by part what is computed of them, and joins the results (ComputedJoins.cpp): kernels that are settled. Leaves alone
+/// what `settled` clusters hold.
+std::vector<Cluster> splitJoins(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
+
 /// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
 void splitReductions(mlir::Block &block);
 /// Gives images with few channels their borders row by row (MergePads.cpp).

@@ -54,7 +54,7 @@ func.func @one_part(%x: tensor<2x1000xf32>, %a: tensor<1x1000xf32>, %b: tensor<1
 
 // Too large to be written twice.
 // CHECK-LABEL: func.func @also_whole_and_large
-// CHECK:         call @add{{.*}} -> tensor<4x30000xf32>
+// CHECK:         call @concatenate{{.*}} -> tensor<4x30000xf32>
 // CHECK:         call @tanh{{.*}}(tensor<4x30000xf32>) -> tensor<2x30000xf32>
 func.func @also_whole_and_large(%x: tensor<4x30000xf32>, %a: tensor<1x30000xf32>, %b: tensor<3x30000xf32>) -> (tensor<4x30000xf32>, tensor<2x30000xf32>) {
   %k = stablehlo.concatenate %a, %b, dim = 0 : (tensor<1x30000xf32>, tensor<3x30000xf32>) -> tensor<4x30000xf32>
