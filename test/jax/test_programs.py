@@ -62,6 +62,15 @@ def test_array_library_in_64_bits(both):
     both("integers", np.arange(1, 40, 3), np.arange(2, 15))
 
 
+@pytest.mark.parametrize("shape", [(40, 64), (64, 7), (3, 1000)])
+def test_first_of_several_nan(both, shape):
+    x = rng.randn(*shape).astype(np.float32)
+    x[rng.rand(*shape) < 0.1] = np.nan
+    results = both("places_of_extrema", x)
+    for result, expected in zip(results, [f(x, axis) for f in (np.argmax, np.argmin) for axis in (0, 1, None)], strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
 def test_attention(both):
     q, k, v = (rng.randn(2, 16, 4, 8).astype(np.float32) for _ in range(3))
     both("attention", q, k, v, rtol=1e-4)

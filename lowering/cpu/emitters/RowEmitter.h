@@ -105,6 +105,7 @@ private:
   mlir::Value maskOf(PointEvaluator &at, int64_t lanes);
   mlir::Value start(PointEvaluator &at, const Node &node, int result, bool vector);
   mlir::SmallVector<mlir::Value> combine(PointEvaluator &at, const Node &node, mlir::ArrayRef<mlir::Value> left, mlir::ArrayRef<mlir::Value> right);
+  mlir::SmallVector<mlir::Value> combineLanes(PointEvaluator &at, const Node &node, mlir::ArrayRef<mlir::Value> left, mlir::ArrayRef<mlir::Value> right);
   mlir::SmallVector<mlir::Value> finishReduction(PointEvaluator &at, const Node &node, mlir::SmallVector<mlir::Value> values);
   bool knowsIdentity(const Node &node) const;
   bool maySplit(const Node &node) const;

@@ -63,6 +63,39 @@ SmallVector<Value> RowEmitter::combine(PointEvaluator &at, const Node &node, Arr
   return at.cloneBody(node, args);
 }
 
+/// The result of integers that the body compares with its element, as argmax does with places; -1 if there is none.
+static int placeOf(const Node &node) {
+  unsigned inputs = node.inputs.size();
+  for (unsigned i = 0; i < std::min(inputs, node.op->getNumResults()); ++i) {
+    BlockArgument element = node.body->getArgument(i), best = node.body->getArgument(inputs + i);
+    for (Operation *user : best.getUsers())
+      if (isa<arith::CmpIOp>(user) && llvm::is_contained(user->getOperands(), element))
+        return int(i);
+  }
+  return -1;
+}
+
+/// combine() of what two lanes found in a row: what lies further ahead in it is on the left, as if one had gone through all of it. Of several NaN
+/// argmax names the first.
+SmallVector<Value> RowEmitter::combineLanes(PointEvaluator &at, const Node &node, ArrayRef<Value> left, ArrayRef<Value> right) {
+  int place = knowsIdentity(node) ? -1 : placeOf(node);
+  if (place < 0)
+    return combine(at, node, left, right);
+  OpBuilder b = at.builder();
+  bool isUnsigned = llvm::any_of(node.body->getArgument(place).getUsers(), [](Operation *user) {
+    auto compare = dyn_cast<arith::CmpIOp>(user);
+    return compare && compare.getPredicate() >= arith::CmpIPredicate::ult;
+  });
+  auto order = isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  Value isAhead = arith::CmpIOp::create(b, at.loc(), order, right[place], left[place]);
+  SmallVector<Value> first, second;
+  for (auto [x, y] : llvm::zip_equal(left, right)) {
+    first.push_back(arith::SelectOp::create(b, at.loc(), isAhead, y, x));
+    second.push_back(arith::SelectOp::create(b, at.loc(), isAhead, x, y));
+  }
+  return combine(at, node, first, second);
+}
+
 /// Adds the initial value and makes the result known.
 SmallVector<Value> RowEmitter::finishReduction(PointEvaluator &at, const Node &node, SmallVector<Value> values) {
   if (knowsIdentity(node)) {
@@ -416,12 +449,12 @@ void RowEmitter::emitGroups(Points &points) {
         while (live.size() > 1) {
           SmallVector<SmallVector<Value>> half;
           for (size_t i = 0; i + 1 < live.size(); i += 2)
-            half.push_back(combine(points[0], *node, live[i], live[i + 1]));
+            half.push_back(combineLanes(points[0], *node, live[i], live[i + 1]));
           if (live.size() % 2)
             half.push_back(live.back());
           live = half;
         }
-        auto combineHalves = [&](ArrayRef<Value> left, ArrayRef<Value> right) { return combine(points[0], *node, left, right); };
+        auto combineHalves = [&](ArrayRef<Value> left, ArrayRef<Value> right) { return combineLanes(points[0], *node, left, right); };
         finishReduction(points[0], *node, foldLanes(points[0], live[0], combineHalves));
       } else {
         for (unsigned slot = 0; slot < slots; ++slot) {
