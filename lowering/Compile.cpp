@@ -6,6 +6,7 @@
 #include "lowering/DropShardings.h"
 #include "lowering/Pipeline.h"
 #include "lowering/ProgramKernels.h"
+#include "lowering/TensorSizes.h"
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/spmd/Partition.h"
@@ -99,6 +100,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     dump(stop);
     return llvm::Error::success();
   };
+  if (failed(lowering::checkCountableSizes(module)))
+    return llvm::createStringError("the program needs more memory than there can be");
   tell("partitioning");
   calls::prepareCollectives(module);
   if (failed(lowering::dropShardings(module)))

@@ -2,6 +2,7 @@
 //===- BuildProgram.cpp - A module of kernel calls to a runtime Program ---===//
 #include "lowering/program/BuildProgram.h"
 
+#include "lowering/TensorSizes.h"
 #include "lowering/program/FunctionBuilder.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/Passes.h"
@@ -116,6 +117,8 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
     return failure();
   ProgramContext context{kernels, program, {}, {}, {}, {}};
   for (func::FuncOp function : functions) {
+    if (failed(checkHeldSizes(function)))
+      return failure();
     FunctionBuilder builder(context, function, function == entry);
     if (failed(builder.build()))
       return failure();

@@ -3,7 +3,9 @@
 #include "runtime/client/Buffer.h"
 #include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
+#include "runtime/program/Limits.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace millrace::runtime {
@@ -70,17 +72,21 @@ bool isDense(DType dtype, const std::vector<int64_t> &dims, const std::vector<in
 StatusOr<uint64_t> denseBytes(DType dtype, const std::vector<int64_t> &dims) {
   if (dtype == DType::Invalid)
     return invalidArgument("invalid element type");
-  unsigned __int128 product = byteSize(dtype);
-  bool zero = false;
+  bool isEmpty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+  unsigned __int128 product = isEmpty ? 0 : byteSize(dtype);
   for (int64_t d : dims) {
     if (d < 0)
       return invalidArgument("expects dimensions of at least 0, but got " + std::to_string(d));
-    zero |= d == 0;
-    product *= uint64_t(d ? d : 1);
-    if (product > (uint64_t(1) << 46))
-      return invalidArgument("a tensor of more than 2^46 bytes");
+    product *= uint64_t(d);
+    if (product <= maxValueBytes)
+      continue;
+    std::string shape;
+    for (int64_t size : dims)
+      shape += (shape.empty() ? "" : ",") + std::to_string(size);
+    return invalidArgument("a tensor of shape " + std::string(name(dtype)) + "[" + shape + "] takes more than " +
+                           std::to_string(maxValueBytes) + " bytes");
   }
-  return zero ? uint64_t(0) : uint64_t(product);
+  return uint64_t(product);
 }
 
 Buffer::Buffer(std::shared_ptr<Client> client, const MemorySpace *space, std::shared_ptr<Value> value)

@@ -3,6 +3,7 @@
 // After validate() succeeds the executor indexes tables and memory without checks of its own, except for what depends
 // on run-time dims.
 #include "runtime/program/Format.h"
+#include "runtime/program/Limits.h"
 
 #include <algorithm>
 #include <map>
@@ -10,8 +11,6 @@
 
 namespace millrace::runtime {
 namespace {
-
-constexpr uint64_t maxBytes = uint64_t(1) << 46;
 
 std::string str(uint64_t value) { return std::to_string(value); }
 
@@ -94,19 +93,25 @@ private:
 
 /// dims * byteSize without overflow; false when it does not fit.
 bool staticBytes(const std::vector<Dim> &dims, DType dtype, uint64_t &bytes) {
-  unsigned __int128 product = byteSize(dtype);
-  bool zero = false;
+  bool isEmpty = std::any_of(dims.begin(), dims.end(), [](const Dim &d) { return d.value == 0; });
+  unsigned __int128 product = isEmpty ? 0 : byteSize(dtype);
   for (const Dim &d : dims) {
     if (d.value < 0)
       return false;
-    zero |= d.value == 0;
-    if (d.value != 0)
-      product *= uint64_t(d.value);
-    if (product > maxBytes)
+    product *= uint64_t(d.value);
+    if (product > maxValueBytes)
       return false;
   }
-  bytes = zero ? 0 : uint64_t(product);
+  bytes = uint64_t(product);
   return true;
+}
+
+/// "f32[2,3]".
+std::string shapeText(const Slot &s) {
+  std::string text = std::string(name(s.dtype)) + "[";
+  for (size_t d = 0; d < s.dims.size(); ++d)
+    text += (d ? "," : "") + std::to_string(s.dims[d].value);
+  return text + "]";
 }
 
 Status Checker::checkSlots() {
@@ -122,7 +127,9 @@ Status Checker::checkSlots() {
         return error(where + " has dimension " + std::to_string(d.value) + " out of range");
     if (s.isStatic()) {
       uint64_t bytes = 0;
-      if (!staticBytes(s.dims, s.dtype, bytes) || bytes != s.bytes)
+      if (!staticBytes(s.dims, s.dtype, bytes))
+        return error(where + " of shape " + shapeText(s) + " takes more than " + str(maxValueBytes) + " bytes");
+      if (bytes != s.bytes)
         return error(where + ": expects " + str(bytes) + " bytes for its shape, but got " + str(s.bytes));
     } else if (s.kind == Slot::Kind::Arena || s.kind == Slot::Kind::Constant || s.kind == Slot::Kind::View) {
       return error(where + " has run-time dims but a kind that is static");
@@ -203,7 +210,7 @@ Status Checker::check(const KernelStep &s, unsigned) {
       return error("kernel uses dim " + str(d) + " of " + str(f.numDims));
   if (s.granularity == 0)
     return error("kernel granularity is 0");
-  if (s.scratchBytes > maxBytes)
+  if (s.scratchBytes > maxValueBytes)
     return error("kernel scratch of " + str(s.scratchBytes) + " bytes");
   return checkExpr(s.end);
 }
@@ -405,8 +412,8 @@ Status Checker::checkPair(const CollectiveStep &s, std::map<uint32_t, const Coll
 }
 
 Status Checker::run() {
-  if (f.arenaBytes > maxBytes)
-    return error("arena of " + str(f.arenaBytes) + " bytes");
+  if (f.arenaBytes > maxValueBytes)
+    return error("temporaries of " + str(f.arenaBytes) + " bytes, at most " + str(maxValueBytes) + " are possible");
   if (f.numDims > (1u << 24))
     return error(str(f.numDims) + " run-time dims");
   MILLRACE_TRY(checkSlots());

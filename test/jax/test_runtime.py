@@ -22,6 +22,12 @@ def test_aligned_host_memory_is_used_in_place():
     np.testing.assert_array_equal(copy, shifted)
 
 
+def test_an_array_that_no_memory_can_hold():
+    # What 64 bits cannot count ends the process in jaxlib, before any plug-in sees it: lit/tools/xla-run/too-large.mlir.
+    with pytest.raises(jax.errors.JaxRuntimeError, match="'tensor<10000000x10000000xf32>' takes 400000000000000 bytes"):
+        jnp.ones((10**7, 10**7))
+
+
 @pytest.mark.parametrize("view", [lambda a: a, lambda a: a[1:], lambda a: a.reshape(8, 8).T, lambda a: a[::-2]],
                          ids=["whole", "unaligned", "transposed", "backwards"])
 def test_arrays_of_other_libraries(view):

@@ -238,4 +238,12 @@ TEST(MemoryLimit, ManyThreads) {
   EXPECT_GT(ran, 10);
 }
 
+TEST(MemoryLimit, SizesThatCannotBe) {
+  StatusOr<uint64_t> bytes = denseBytes(DType::F32, {int64_t(1) << 31, int64_t(1) << 31}); // 2^64 wrap to 0
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_EQ(bytes.status().message(), "a tensor of shape f32[2147483648,2147483648] takes more than 70368744177664 bytes");
+  EXPECT_EQ(*denseBytes(DType::F32, {int64_t(1) << 62, 0, int64_t(1) << 62}), 0u);
+  EXPECT_EQ(*denseBytes(DType::F32, {int64_t(1) << 44}), uint64_t(1) << 46);
+}
+
 } // namespace

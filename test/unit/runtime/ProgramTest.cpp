@@ -201,6 +201,13 @@ TEST(Program, SemanticErrors) {
   expectError("without entry function", [](Program &p) { p.entry = 2; });
   expectError("are not in the arena", [](Program &p) { p.functions[0].slots[2].offset = p.functions[0].arenaBytes; });
   expectError("bytes for its shape", [](Program &p) { p.functions[0].slots[2].bytes = 4; });
+  // 2^64 bytes wrap to 0.
+  expectError("of shape f32[2147483648,2147483648] takes more than 70368744177664 bytes", [](Program &p) {
+    p.functions[0].slots[2].dims = {Dim::constant(int64_t(1) << 31), Dim::constant(int64_t(1) << 31)};
+    p.functions[0].slots[2].bytes = 0;
+  });
+  expectError("temporaries of 70368744177728 bytes, at most 70368744177664 are possible",
+              [](Program &p) { p.functions[0].arenaBytes = (uint64_t(1) << 46) + 64; });
   expectError("read-only", [&](Program &p) { std::get<KernelStep>(step(p, 0)).outputs = {0}; });
   expectError("kernel 7 of 1", [&](Program &p) { std::get<KernelStep>(step(p, 0)).kernel = 7; });
   expectError("slot 99", [&](Program &p) { std::get<KernelStep>(step(p, 0)).inputs = {99}; });
