@@ -5,7 +5,8 @@
 //          x along u, transposed by shuffles, and f for each u along v.
 //   direct   what comes out of a square is stored at once.
 //   joined   v is a few elements and u the next index of y (pixels of two by two): vectors of x along u for every v, interleaved. So are
-//            colours: x as y, and something that only depends on v.
+//            colours: x as y, and something that only depends on v. Where nothing is computed, groups of v are one vector that is
+//            loaded, permuted and stored (pixels from right to left, red and blue exchanged).
 //   staged   where powers of two lie between rows: a tile of transposed squares is collected in scratch, so that whole cache lines of x
 //            are read and long pieces of y's rows written before they push each other out; also large results, which are then stored
 //            around the caches.
@@ -49,6 +50,7 @@ private:
   void chooseBlocks(AtomSet outside);
   bool suitsJoining() const;
   void chooseJoinedBlocks(AtomSet outside);
+  const Access *copiedGroups() const;
   bool maySkipCaches() const;
   bool emit();
   using Squares = SmallVector<SmallVector<Value>>; ///< per transposed access and u: a vector along v
@@ -58,6 +60,7 @@ private:
   void emitSquare(PointEvaluator &at, Value u0, Value v0);
   void emitStaged(PointEvaluator &at, Value begin, Value end);
   void emitJoined(PointEvaluator &at, Value begin, Value end);
+  void permuteGroups(PointEvaluator &at, Value u0);
   Value atMost(PointEvaluator &at, Value index, int64_t most);
 
   func::FuncOp kernel;
@@ -70,6 +73,7 @@ private:
   int64_t sizeV = 0;
   int64_t lanes = 1, block = 1, blocks = 1;
   bool isStaged = false, isStreamed = false, isJoined = false;
+  const Access *groups = nullptr; ///< joined, nothing is computed
   int64_t tile = 0;  ///< of u, staged
   int64_t pitch = 0; ///< from one u to the next in a tile
   int64_t scratchBytes = 0;
@@ -132,6 +136,9 @@ LogicalResult TransposeEmitter::match() {
   sizeV = model.atomSizes[v];
   isJoined = suitsJoining();
   if (isJoined) {
+    groups = copiedGroups();
+    while (groups && lanes * sizeV * groups->elementType.getIntOrFloatBitWidth() > target.vectorBits)
+      lanes /= 2;
     chooseJoinedBlocks(all & ~(atomBit(u) | atomBit(v)));
     return success();
   }
@@ -196,6 +203,33 @@ void TransposeEmitter::chooseJoinedBlocks(AtomSet outside) {
     iterations /= model.atomSizes[outer.back()];
     rows.insert(rows.begin(), outer.pop_back_val());
   }
+}
+
+/// What the result, unchanged, consists of: groups of v that lie next to each other there as here, where the processor permutes a vector of them
+/// in one instruction. Null otherwise.
+const Access *TransposeEmitter::copiedGroups() const {
+  if (model.outputs.size() != 1 || !target.avx512)
+    return nullptr;
+  const Access &store = model.outputs[0].store;
+  const Operand *value = &model.outputs[0].value;
+  while (value->kind == Operand::Intermediate) {
+    const Node &node = model.nodeOf(*value);
+    if (!node.body) {
+      value = &node.inputs[0];
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(node.body->getTerminator()->getOperand(0));
+    if (node.op->getNumResults() != 1 || !argument || argument.getOwner() != node.body || argument.getArgNumber() >= node.inputs.size())
+      return nullptr;
+    value = &node.inputs[argument.getArgNumber()];
+  }
+  const Access &access = value->access;
+  // Booleans may be stored as other bytes than 0 and 1.
+  if (value->kind != Operand::Buffer || !access.guards.empty() || access.elementType != store.elementType || !access.elementType.isIntOrFloat() ||
+      access.elementType.getIntOrFloatBitWidth() % 8 != 0)
+    return nullptr;
+  bool isGroups = std::abs(access.address.coefficient(v)) == 1 && std::abs(access.address.coefficient(u)) == sizeV;
+  return isGroups ? &access : nullptr;
 }
 
 void TransposeEmitter::chooseBlocks(AtomSet outside) {
@@ -349,6 +383,8 @@ void TransposeEmitter::emitJoined(PointEvaluator &at, Value begin, Value end) {
   Value u0 = loop.getInductionVar();
   if (sizeU % lanes)
     u0 = atMost(at, u0, sizeU - lanes);
+  if (groups)
+    return permuteGroups(at, u0);
   SmallVector<SmallVector<Value>> vectors(model.outputs.size());
   SmallVector<Value> places;
   for (int64_t element = 0; element < sizeV; ++element) {
@@ -370,6 +406,35 @@ void TransposeEmitter::emitJoined(PointEvaluator &at, Value begin, Value end) {
   OpBuilder b = at.builder();
   for (auto [output, parts, to] : llvm::zip_equal(model.outputs, vectors, places))
     storeInterleaved(b, at.loc(), parts, at.buffer(output.store.buffer), to);
+}
+
+void TransposeEmitter::permuteGroups(PointEvaluator &at, Value u0) {
+  const Access &from = *groups, &store = model.outputs[0].store;
+  bool isBackU = from.address.coefficient(u) < 0, isBackV = from.address.coefficient(v) < 0;
+  auto addressOf = [&](const Access &access, Value uAt, int64_t vAt) {
+    PointEvaluator point = at;
+    point.enter(at.block());
+    point.bindIndex(u, uAt);
+    point.bindIndex(v, point.constant(vAt));
+    return point.address(access);
+  };
+  Value first = addressOf(from, isBackU ? at.addConstant(u0, lanes - 1) : u0, isBackV ? sizeV - 1 : 0);
+  Value to = addressOf(store, u0, 0);
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    for (int64_t element = 0; element < sizeV; ++element)
+      order.push_back((isBackU ? lanes - 1 - lane : lane) * sizeV + (isBackV ? sizeV - 1 - element : element));
+  OpBuilder b = at.builder();
+  auto type = VectorType::get({lanes * sizeV}, from.elementType);
+  auto bits = type.clone(b.getIntegerType(from.elementType.getIntOrFloatBitWidth()));
+  Value vector = vector::LoadOp::create(b, at.loc(), type, at.buffer(from.buffer), ValueRange{first});
+  // As integers: LLVM takes shuffles of small floats apart.
+  if (bits != type)
+    vector = arith::BitcastOp::create(b, at.loc(), bits, vector);
+  vector = vector::ShuffleOp::create(b, at.loc(), vector, vector, order);
+  if (bits != type)
+    vector = arith::BitcastOp::create(b, at.loc(), type, vector);
+  vector::StoreOp::create(b, at.loc(), vector, at.buffer(store.buffer), ValueRange{to});
 }
 
 void TransposeEmitter::emitStaged(PointEvaluator &at, Value begin, Value end) {
