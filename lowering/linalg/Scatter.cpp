@@ -227,6 +227,11 @@ struct ScatterPattern : OpConversionPattern<stablehlo::ScatterOp> {
             Value update = toCompute(in.b, in.loc, in.extract(updates[i], from), updateElements[i]);
             arguments.push_back(convertElement(in, update, updateElements[i], resultElements[i]));
           }
+          // The next update of an element waits for this one: the processor's minimum looks at the sign of its first operand, which is better known
+          // before.
+          bool isExtreme = simple == Reducer::Minimum || simple == Reducer::Maximum;
+          if (isExtreme && isa<FloatType>(resultElements[0]))
+            std::swap(arguments[0], arguments[1]);
           auto results = emitScalarRegion(in.b, in.loc, computation, arguments);
           if (failed(results)) {
             failedBody = true;

@@ -19,6 +19,22 @@ func.func @scalars(%x: tensor<64xf32>, %i: tensor<9x1xi32>, %u: tensor<9xf32>) -
 
 // -----
 
+// The least of floats has the update first: what the next update of the same element waits for is then shorter.
+// CHECK-LABEL: @least
+// CHECK-DAG: %[[OLD:.*]] = tensor.extract %{{.*}}[%{{.*}}] : tensor<64xf32>
+// CHECK-DAG: %[[NEW:.*]] = tensor.extract %{{.*}}[%{{.*}}] : tensor<9xf32>
+// CHECK: arith.minimumf %[[NEW]], %[[OLD]]
+func.func @least(%x: tensor<64xf32>, %i: tensor<9x1xi32>, %u: tensor<9xf32>) -> tensor<64xf32> {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.minimum %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<64xf32>, tensor<9x1xi32>, tensor<9xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+// -----
+
 // Windows are clipped by loop bounds; the innermost loop has no test.
 // CHECK-LABEL: @windows
 // CHECK: scf.for
