@@ -265,7 +265,7 @@ runtime::StatusOr<std::vector<Value>> whileLoop(const Function &condition, const
 
 runtime::StatusOr<std::vector<Value>> scan(const Function &body, const std::vector<Value> &carried,
                                            const std::vector<Value> &sequences, int64_t length, bool isReverse,
-                                           const Value &key) {
+                                           const Value &key, const std::vector<Value> &outside) {
   size_t count = carried.size(), given = sequences.size();
   if (body.inputs.size() != 1 + count + given || body.results.size() < count)
     return runtime::invalidArgument("expects a scan to carry " + std::to_string(count) + " values, but its body has " +
@@ -322,7 +322,7 @@ runtime::StatusOr<std::vector<Value>> scan(const Function &body, const std::vect
   std::vector<Value> operands{key};
   operands.insert(operands.end(), carried.begin(), carried.end());
   operands.insert(operands.end(), sequences.begin(), sequences.end());
-  operands.insert(operands.end(), body.captured.begin(), body.captured.end());
+  operands.insert(operands.end(), outside.begin(), outside.end());
   std::vector<Shape> shapes = shapesOf(carried);
   shapes.insert(shapes.end(), stacked.begin(), stacked.end());
   return resultsOf(op, std::move(operands), std::move(shapes), 0);

@@ -35,9 +35,10 @@ runtime::StatusOr<std::vector<Value>> whileLoop(const Function &condition, const
 
 /// for x in slices of `sequences` along dim 0: carried, y = body(carried, x). Inputs of the body: key, carried, slices.
 /// Yields the last carried values, then every y, stacked. `length` is needed for sequences that are empty lists.
+/// `outside`: what the loop reads in place of body.captured, one each with equal types.
 runtime::StatusOr<std::vector<Value>> scan(const Function &body, const std::vector<Value> &carried,
                                            const std::vector<Value> &sequences, int64_t length, bool isReverse,
-                                           const Value &key);
+                                           const Value &key, const std::vector<Value> &outside);
 
 /// The two parts of a function that computes results and, from gradients of these, gradients of its arguments.
 struct GradientParts {

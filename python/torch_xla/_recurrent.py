@@ -74,7 +74,7 @@ class _Loop(torch.autograd.Function):
     def forward(ctx, plan, weight, *tensors):
         count = len(tensors) - len(plan.joint.variables)
         made = _XLAC._scan(plan.joint.forward, [t.detach() for t in tensors[:plan.states]],
-                           [t.detach() for t in tensors[plan.states:count]], plan.length, plan.reverse)
+                           [t.detach() for t in tensors[plan.states:count]], plan.length, plan.reverse, [weight.detach()])
         ctx.plan, ctx.inputs = plan, len(tensors)
         ctx.like = [(m.shape, m.dtype) for m in made[:plan.states + 1]]
         ctx.save_for_backward(weight, *tensors, *made[plan.states:])
@@ -90,7 +90,8 @@ class _Loop(torch.autograd.Function):
         full = [torch.zeros(shape, dtype=dtype, device="xla") if g is None else g
                 for g, (shape, dtype) in zip(gradients, ctx.like)]
         sums = [torch.zeros_like(variable) for variable in joint.variables]
-        made = _XLAC._scan(joint.backward, full[:states] + sums, full[states:] + saved, plan.length, not plan.reverse)
+        made = _XLAC._scan(joint.backward, full[:states] + sums, full[states:] + saved, plan.length, not plan.reverse,
+                           [weight.detach()])
         of_sequences = made[states + len(sums):]
         first = tensors[0].unsqueeze(0)
         before = torch.cat([outputs[1:], first] if plan.reverse else [first, outputs[:-1]])
@@ -112,6 +113,33 @@ def _differentiable_gradient(plan, tensors, gradients, needed):
         made = iter(torch.autograd.grad([o for o, _ in pairs], [t for t, wanted in zip(tensors, needed) if wanted],
                                         [g for _, g in pairs], create_graph=True, allow_unused=True))
     return [next(made) if wanted else None for wanted in needed]
+
+
+_joints = {}  # by what a loop's body depends on: the next step of a training finds it here
+_MOST_JOINTS = 256
+
+
+def _joint(kind, step, weight, projection, state, sequences):
+    """The body of the loop, with its gradient: without a projection, a function of the cell and of sizes and types alone."""
+    watched = torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack() > 0  # a mode is to see what is recorded
+    key = None
+    if projection is None and not watched:
+        key = (kind, *[(t.shape, t.dtype) for t in (weight, *state)], *[(s.shape[1:], s.dtype) for s in sequences])
+        known = _joints.get(key)
+        if known is not None:
+            _XLAC._body_begin(True, [])  # forgets the values of views, as recording does: every step makes the same program
+            return known
+    variable = None if projection is None else projection.detach().requires_grad_()
+
+    def like(shape, tensor):
+        return torch.empty(shape, dtype=tensor.dtype, device="xla", requires_grad=tensor.is_floating_point())
+    joint = Joint(lambda *now: step(now[-1], variable, *now[:-1]), [like(s.shape, s) for s in state],
+                  [like(s.shape[1:], s) for s in sequences], [weight])
+    if key is not None:
+        if len(_joints) >= _MOST_JOINTS:
+            _joints.clear()
+        _joints[key] = joint
+    return joint
 
 
 def _layer(kind, x, state, params, has_biases, reverse, mask):
@@ -154,12 +182,7 @@ def _layer(kind, x, state, params, has_biases, reverse, mask):
             made = _control_flow.scan(lambda *now: step(weight, projection, *now), list(state), sequences, length, reverse)
         else:
             plan = _Plan(step, kind.states, length, reverse, product=0 if kind.sums else 1)
-            constant, variable = weight.detach(), [] if projection is None else [projection.detach().requires_grad_()]
-
-            def like(tensor):
-                return tensor.detach().requires_grad_(tensor.is_floating_point())
-            plan.joint = Joint(lambda *now: step(constant, *(variable or [None]), *now), [like(s) for s in state],
-                               [like(s[0]) for s in sequences])
+            plan.joint = _joint(kind, step, weight, projection, state, sequences)
             made = _Loop.apply(plan, weight, *state, *sequences, *([] if projection is None else [projection]))
     return made[kind.states], list(made[:kind.states])
 

@@ -7,6 +7,7 @@ import torch
 import torch_xla
 import torch_xla.core.xla_model as xm
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch_xla import _recurrent
 
 LENGTHS = [7, 5, 5, 2]
 
@@ -43,6 +44,29 @@ def test_results_and_gradients(no_fallback, kind, packed, options):
     state = [torch.randn(slots, 4, module.proj_size or 5)] + [torch.randn(slots, 4, 5)] * (kind == "LSTM")
     for got, want in zip(run(module, x, state, packed, "xla"), run(module, x, state, packed, "cpu"), strict=True):
         torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_training_records_a_body_once(no_fallback, kind, monkeypatch):
+    """Two modules with equal sizes and a training of both: the recorded body reads the weights of its own loop and step."""
+    made, joint = [], _recurrent.Joint
+    monkeypatch.setattr(_recurrent, "Joint", lambda *args: made.append(args) or joint(*args))
+    monkeypatch.setattr(_recurrent, "_joints", {})
+
+    def train(device):
+        torch.manual_seed(0)
+        modules = torch.nn.ModuleList([getattr(torch.nn, kind)(5, 5, num_layers=2) for _ in range(2)]).to(device)
+        x = torch.randn(6, 3, 5).to(device)
+        optimizer = torch.optim.SGD(modules.parameters(), lr=.5)
+        for _ in range(4):
+            optimizer.zero_grad()
+            (modules[1](modules[0](x)[0])[0] - x).square().mean().backward()
+            optimizer.step()
+            torch_xla.sync()
+        return [p.detach().cpu() for p in modules.parameters()]
+    for got, want in zip(train("xla"), train("cpu"), strict=True):
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])

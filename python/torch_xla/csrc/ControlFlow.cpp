@@ -27,9 +27,15 @@ struct Write {
 
 struct BodyScope : TraceScope {
   std::shared_ptr<Outside> outside = std::make_shared<Outside>();
+  std::vector<Value> constants; ///< stand-ins for what is the same in all iterations; every loop has its own
   uint64_t firstSerial = 0;
   /// What is left of the body cannot be computed: its arguments have no values.
-  ~BodyScope() { forgetTraced(inputs, firstSerial); }
+  ~BodyScope() { forget(); }
+  void forget() {
+    std::vector<Value> made = inputs;
+    made.insert(made.end(), constants.begin(), constants.end());
+    forgetTraced(made, firstSerial);
+  }
 };
 
 struct BodyFunction {
@@ -37,6 +43,7 @@ struct BodyFunction {
   bool drawsNumbers = false;
   std::vector<Write> writes;
   std::shared_ptr<Outside> outside;
+  std::vector<Value> constants;
 };
 
 void leave(TraceScope *scope) {
@@ -57,12 +64,12 @@ const BodyFunction &functionOf(PyObject *capsule) {
 }
 
 
-/// New inputs of the body, with the sizes of `tensors`.
-PyObject *standIns(BodyScope &scope, const std::vector<Tensor> &tensors) {
+/// New inputs of the body, or constants, with the sizes of `tensors`.
+PyObject *standIns(std::vector<Value> &values, const std::vector<Tensor> &tensors) {
   PyObject *made = PyList_New(Py_ssize_t(tensors.size()));
   for (size_t i = 0; i < tensors.size(); ++i) {
-    scope.inputs.push_back(tracing::leaf(nullptr, {dtypeOf(tensors[i].scalar_type()), tensors[i].sizes().vec()}));
-    PyList_SET_ITEM(made, Py_ssize_t(i), pythonOf(wrap(scope.inputs.back())));
+    values.push_back(tracing::leaf(nullptr, {dtypeOf(tensors[i].scalar_type()), tensors[i].sizes().vec()}));
+    PyList_SET_ITEM(made, Py_ssize_t(i), pythonOf(wrap(values.back())));
   }
   return made;
 }
@@ -84,7 +91,7 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
     }
     if (isLoop)
       scope->inputs.push_back(scope->loopKey = tracing::leaf(nullptr, {runtime::DType::I64, {}}));
-    PyObject *made = standIns(*scope, tensors);
+    PyObject *made = standIns(scope->inputs, tensors);
     traceScopes().push_back(scope.get());
     scope->isActive = true;
     PyObject *capsule = PyCapsule_New(scope.release(), kScope, [](PyObject *self) {
@@ -102,8 +109,32 @@ PyObject *bodyMore(PyObject *, PyObject *args) {
     PyObject *capsule, *list;
     if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
       return nullptr;
-    return standIns(*scopeOf(capsule), tensorsOf(list));
+    return standIns(scopeOf(capsule)->inputs, tensorsOf(list));
   });
+}
+
+/// _body_constants(scope, tensors) -> stand-ins for what _scan() is given at each call, the same in all iterations
+PyObject *bodyConstants(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    PyObject *capsule, *list;
+    if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
+      return nullptr;
+    return standIns(scopeOf(capsule)->constants, tensorsOf(list));
+  });
+}
+
+/// What the body reads from outside: `given` in the places of its constants.
+std::vector<Value> withConstants(const BodyFunction &body, std::vector<Value> captured, const std::vector<Value> &given) {
+  TORCH_CHECK(given.size() == body.constants.size(), "expects ", body.constants.size(), " constants, but got ", given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Value &constant = body.constants[i];
+    TORCH_CHECK(given[i].shape() == constant.shape(), "expects constant ", i, " to be ", constant.shape().toString(),
+                ", but got ", given[i].shape().toString());
+    for (Value &value : captured)
+      if (value.node == constant.node)
+        value = given[i];
+  }
+  return captured;
 }
 
 /// The key that a loop starts with: a draw of its own only if its body draws, so that other numbers stay what they are.
@@ -197,14 +228,14 @@ PyObject *bodyAbort(PyObject *, PyObject *capsule) {
     BodyScope *scope = scopeOf(capsule);
     leave(scope);
     restoreOutside(*scope);
-    forgetTraced(scope->inputs, scope->firstSerial);
+    scope->forget();
     Py_RETURN_NONE;
   });
 }
 
 PyObject *capsuleOf(tracing::Function function, bool drawsNumbers, std::vector<Write> writes = {},
-                    std::shared_ptr<Outside> outside = nullptr) {
-  auto *made = new BodyFunction{std::move(function), drawsNumbers, std::move(writes), std::move(outside)};
+                    std::shared_ptr<Outside> outside = nullptr, std::vector<Value> constants = {}) {
+  auto *made = new BodyFunction{std::move(function), drawsNumbers, std::move(writes), std::move(outside), std::move(constants)};
   return PyCapsule_New(made, kFunction, [](PyObject *self) {
     delete static_cast<BodyFunction *>(PyCapsule_GetPointer(self, kFunction));
   });
@@ -239,8 +270,9 @@ PyObject *bodyEndSplit(PyObject *, PyObject *args) {
     refuseWrites(*scope);
     tracing::GradientParts parts =
         tracing::splitForGradient(scope->inputs, size_t(given) + 1, results, size_t(count), scope->outside->nodes);
-    PyObject *forward = capsuleOf(std::move(parts.forward), scope->drawn > 0);
-    return Py_BuildValue("(NNn)", forward, capsuleOf(std::move(parts.backward), false), Py_ssize_t(parts.saved));
+    PyObject *forward = capsuleOf(std::move(parts.forward), scope->drawn > 0, {}, nullptr, scope->constants);
+    PyObject *backward = capsuleOf(std::move(parts.backward), false, {}, nullptr, scope->constants);
+    return Py_BuildValue("(NNn)", forward, backward, Py_ssize_t(parts.saved));
   });
 }
 
@@ -275,20 +307,22 @@ PyObject *whileLoop(PyObject *, PyObject *args) {
   });
 }
 
-/// _scan(body, carried, sequences, length, isReverse) -> last carried values, stacked results
+/// _scan(body, carried, sequences, length, isReverse, constants=None) -> last carried values, stacked results
 PyObject *scan(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
-    PyObject *body, *carried, *sequences;
+    PyObject *body, *carried, *sequences, *constants = nullptr;
     long long length;
     int isReverse;
-    if (!PyArg_ParseTuple(args, "OOOLp", &body, &carried, &sequences, &length, &isReverse))
+    if (!PyArg_ParseTuple(args, "OOOLp|O", &body, &carried, &sequences, &length, &isReverse, &constants))
       return nullptr;
     const BodyFunction &step = functionOf(body);
     std::vector<Value> values = valuesOf(carried);
     const size_t count = values.size();
-    return wrapAll(assignWrites(valueOrRaise(tracing::scan(withWrites(step, step.writes, count + 1, count),
-                                                           valuesBefore(std::move(values), step.writes), valuesOf(sequences),
-                                                           length, isReverse, firstKey(step))),
+    const tracing::Function function = withWrites(step, step.writes, count + 1, count);
+    std::vector<Value> captured =
+        withConstants(step, function.captured, constants ? valuesOf(constants) : std::vector<Value>());
+    return wrapAll(assignWrites(valueOrRaise(tracing::scan(function, valuesBefore(std::move(values), step.writes),
+                                                           valuesOf(sequences), length, isReverse, firstKey(step), captured)),
                                 step.writes, count));
   });
 }
@@ -316,6 +350,7 @@ PyObject *branch(PyObject *, PyObject *args) {
 PyMethodDef controlFlowMethods[] = {
     {"_body_begin", bodyBegin, METH_VARARGS, "Starts to record the body of a loop or a branch: (scope, stand-ins)."},
     {"_body_more", bodyMore, METH_VARARGS, "Further inputs of the body under way: stand-ins."},
+    {"_body_constants", bodyConstants, METH_VARARGS, "What every call of _scan gives the body under way: stand-ins."},
     {"_body_end", bodyEnd, METH_VARARGS, "Ends it with its results: a function."},
     {"_body_end_split", bodyEndSplit, METH_VARARGS, "Ends a body with its gradients: two functions."},
     {"_call", callBody, METH_VARARGS, "Records all operations of a function at once."},

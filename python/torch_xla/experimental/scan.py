@@ -56,19 +56,22 @@ def _among(tensor, tensors):
 class Joint:
     """A function and its gradient, recorded together.
 
-    `carried` and `others` are arguments; run(*carried, *others) returns len(carried) new values and any number of others."""
+    `carried` and `others` are arguments; run(*carried, *others) returns len(carried) new values and any number of others.
+    With `constants`, tensors without gradients, it is run(*carried, *others, *constants) of stand-ins for these: _scan() takes
+    those of its loop, so that one Joint serves several loops."""
 
-    def __init__(self, run, carried, others):
+    def __init__(self, run, carried, others, constants=()):
         count = len(carried)
         arguments = list(carried) + list(others)
         scope, stand_ins = _XLAC._body_begin(True, [a.detach() for a in arguments])
         try:
+            fixed = _XLAC._body_constants(scope, [c.detach() for c in constants])
             with torch.enable_grad():
                 # A carried value may need no gradient at first, and depend on what needs one after the first iteration.
                 inputs = [s.detach().requires_grad_() if _wants_gradient(a) or (i < count and _can_have_gradient(a)) else s
                           for i, (s, a) in enumerate(zip(stand_ins, arguments))]
                 versions = [i._version for i in inputs]
-                outputs = [_to_device(o) for o in run(*inputs)]
+                outputs = [_to_device(o) for o in run(*inputs, *fixed)]
             if [i._version for i in inputs] != versions:
                 raise RuntimeError("an argument of the function was changed by an in-place operation: return the new value instead")
             self.carried, self.results = count, len(outputs) - count
