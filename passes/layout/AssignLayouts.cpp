@@ -3,6 +3,7 @@
 // Input:   stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], then relu, then pooling
 // Output:  stablehlo.convolution(transpose(%x), transpose(%k)) dim_numbers = [b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f], relu and
 //          pooling of the moved values, transposes where operations that know row-major order only read them
+//          Groups of few channels get them before the image instead: lanes run along its rows.
 // Leaves alone blocks without a convolution that would gain, values of unknown size, quantized values.
 #include "passes/layout/LayoutPlan.h"
 #include "passes/layout/Passes.h"

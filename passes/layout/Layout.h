@@ -42,9 +42,11 @@ struct ConvolutionLayouts {
   Layout lhs, rhs, result;
 };
 
-/// What suits the kernels: channels last; for gradients of weights (the window is an image) what was the batch is last in the
-/// left operand. Null if nothing would be gained.
+/// What suits the kernels: channels last, but before the image for groups of few of them; for gradients of weights (the window is an image) what was
+/// the batch is last in the left operand. Null if nothing would be gained.
 std::optional<ConvolutionLayouts> preferredLayouts(stablehlo::ConvolutionOp op);
+/// Groups of few channels: lanes along an image's rows are better.
+bool wantsChannelsFirst(stablehlo::ConvolutionOp op);
 /// The window has one element: a matrix product, good in any order.
 bool isPointwise(stablehlo::ConvolutionOp op);
 /// One input channel and one window per output channel: no product of matrices.

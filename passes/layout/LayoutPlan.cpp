@@ -89,8 +89,11 @@ void LayoutPlan::collectPreferences(Block &block) {
       preferred[op] = *layouts;
       isAnyWindow |= !isPointwise(op);
       // Steps between windows would leave gaps between the lanes.
-      isAnyProduct |= isDepthwise(op) ? op.getWindowStrides() && llvm::any_of(*op.getWindowStrides(), [](int64_t s) { return s != 1; })
-                                      : !isShort(op);
+      if (wantsChannelsFirst(op))
+        isAnyProduct |= !isIdentity(layouts->lhs) || !isIdentity(layouts->result);
+      else
+        isAnyProduct |= isDepthwise(op) ? op.getWindowStrides() && llvm::any_of(*op.getWindowStrides(), [](int64_t s) { return s != 1; })
+                                        : !isShort(op);
     }
   if (!isAnyWindow || !isAnyProduct)
     preferred.clear();

@@ -145,3 +145,34 @@ func.func @depthwise_in_steps(%x: tensor<2x16x9x7xf32>, %k: tensor<16x1x3x3xf32>
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x16x9x7xf32>, tensor<16x1x3x3xf32>) -> tensor<2x16x5x4xf32>
   return %0 : tensor<2x16x5x4xf32>
 }
+
+// Groups of two channels are no columns of a matrix product: lanes go along the image's rows, and what follows keeps that order.
+// CHECK-LABEL: @groups_of_few
+// CHECK: %[[X:.*]] = stablehlo.transpose %arg0, dims = [0, 3, 1, 2] : (tensor<2x9x8x32xf32>) -> tensor<2x32x9x8xf32>
+// CHECK: %[[Y:.*]] = stablehlo.convolution(%[[X]], %arg1) dim_numbers = [b, f, 0, 1]x[0, 1, i, o]->[b, f, 0, 1], {{.*}}pad = {{\[\[}}1, 1], [1, 1]]{{.*}} -> tensor<2x32x9x8xf32>
+// CHECK: %[[Z:.*]] = stablehlo.tanh %[[Y]] : tensor<2x32x9x8xf32>
+// CHECK: stablehlo.transpose %[[Z]], dims = [0, 2, 3, 1] : (tensor<2x32x9x8xf32>) -> tensor<2x9x8x32xf32>
+func.func @groups_of_few(%x: tensor<2x9x8x32xf32>, %k: tensor<3x3x2x32xf32>) -> tensor<2x9x8x32xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x9x8x32xf32>, tensor<3x3x2x32xf32>) -> tensor<2x9x8x32xf32>
+  %1 = stablehlo.tanh %0 : tensor<2x9x8x32xf32>
+  return %1 : tensor<2x9x8x32xf32>
+}
+
+// Four of bf16, too, which would be widened for each product.
+// CHECK-LABEL: @narrow_groups
+// CHECK: stablehlo.convolution({{.*}} dim_numbers = [b, f, 0, 1]x[0, 1, i, o]->[b, f, 0, 1]
+func.func @narrow_groups(%x: tensor<2x9x12x32xbf16>, %k: tensor<3x3x4x32xbf16>) -> tensor<2x9x12x32xbf16> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<2x9x12x32xbf16>, tensor<3x3x4x32xbf16>) -> tensor<2x9x12x32xbf16>
+  return %0 : tensor<2x9x12x32xbf16>
+}
+
+// Four of f32 are columns; rows that are too short; windows with steps.
+// CHECK-LABEL: @groups_that_stay
+// CHECK-NOT: transpose
+// CHECK: return
+func.func @groups_that_stay(%x: tensor<2x9x12x32xf32>, %k: tensor<3x3x4x32xf32>, %y: tensor<2x9x6x32xf32>, %l: tensor<3x3x2x32xf32>) -> (tensor<2x9x12x32xf32>, tensor<2x9x6x32xf32>, tensor<2x5x6x32xf32>) {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<2x9x12x32xf32>, tensor<3x3x4x32xf32>) -> tensor<2x9x12x32xf32>
+  %1 = stablehlo.convolution(%y, %l) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x9x6x32xf32>, tensor<3x3x2x32xf32>) -> tensor<2x9x6x32xf32>
+  %2 = stablehlo.convolution(%x, %l) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<2x9x12x32xf32>, tensor<3x3x2x32xf32>) -> tensor<2x5x6x32xf32>
+  return %0, %1, %2 : tensor<2x9x12x32xf32>, tensor<2x9x6x32xf32>, tensor<2x5x6x32xf32>
+}
