@@ -41,6 +41,29 @@ def test_threads_record_and_cut():
         torch.testing.assert_close(made, expected(index))
 
 
+def test_threads_train_recurrent_modules():
+    """A loop's body that one thread records neither hinders the steps of others nor takes their tensors for its own."""
+    def work(index, kind, device="xla"):
+        generator = torch.Generator().manual_seed(index)
+        model = kind(6, 5 + index)  # each records bodies of its own
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.3)
+        x = torch.randn(5, 2, 6, generator=generator).to(device)
+        model = model.to(device)
+        optimizer = torch.optim.SGD(model.parameters(), 0.2, momentum=0.9)
+        for _ in range(8):
+            optimizer.zero_grad(set_to_none=False)
+            model(x)[0].square().mean().backward()
+            optimizer.step()
+            if device == "xla":
+                torch_xla.sync()
+        return [parameter.detach().cpu() for parameter in model.parameters()]
+    for kind in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
+        for index, made in enumerate(side_by_side(lambda i: work(i, kind), count=6)):
+            torch.testing.assert_close(made, work(index, kind, "cpu"))
+
+
 def test_threads_train():
     def work(index):
         torch.manual_seed(0)

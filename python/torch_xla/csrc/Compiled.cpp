@@ -81,12 +81,6 @@ struct GraphScope : TraceScope {
   }
 };
 
-void leave(TraceScope *scope) {
-  if (scope->isActive)
-    std::erase(traceScopes(), scope);
-  scope->isActive = false;
-}
-
 GraphScope *scopeOf(PyObject *capsule) {
   auto *scope = static_cast<GraphScope *>(PyCapsule_GetPointer(capsule, kScope));
   TORCH_CHECK(scope, "expects what _graph_begin returned");
@@ -152,11 +146,10 @@ PyObject *graphBegin(PyObject *, PyObject *args) {
       PyList_SET_ITEM(list, i, scope->arguments[size_t(i)].defined()
                                    ? pythonOf(scope->arguments[size_t(i)])
                                    : Py_NewRef(PyTuple_GET_ITEM(args, i)));
-    traceScopes().push_back(scope.get());
-    scope->isActive = true;
+    enterTrace(*scope);
     PyObject *capsule = PyCapsule_New(scope.release(), kScope, [](PyObject *self) {
       auto *held = static_cast<GraphScope *>(PyCapsule_GetPointer(self, kScope));
-      leave(held);
+      leaveTrace(*held);
       delete held;
     });
     return Py_BuildValue("(NN)", capsule, list);
@@ -167,7 +160,7 @@ PyObject *graphBegin(PyObject *, PyObject *args) {
 PyObject *graphEnd(PyObject *, PyObject *capsule) {
   return guarded([&]() -> PyObject * {
     GraphScope *scope = scopeOf(capsule);
-    leave(scope);
+    leaveTrace(*scope);
     return PyUnicode_FromString(scope->refused.c_str());
   });
 }
@@ -196,7 +189,7 @@ PyObject *graphCompile(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OO!O!", &capsule, &PyList_Type, &results, &PyList_Type, &onCpu))
       return nullptr;
     GraphScope *scope = scopeOf(capsule);
-    leave(scope);
+    leaveTrace(*scope);
     auto made = std::make_unique<Specialization>();
     std::vector<Value> roots;
     std::unordered_map<const void *, uint32_t> storages, standIns;
@@ -279,7 +272,7 @@ PyObject *graphExport(PyObject *, PyObject *args) {
       TORCH_CHECK(isTensor(object) && isXla(tensorIn(object)), "expects results on the device");
       values.push_back(valueOf(tensorIn(object)));
     }
-    leave(scope);
+    leaveTrace(*scope);
     for (const Value &key : scope->randomKeys) // the numbers of an exported program are the same in every run
       key.node->bits = nextRandomKey().node->bits;
     tracing::ExportedFunction made = valueOrRaise(tracing::exportFunction(scope->inputs, values));
@@ -412,6 +405,7 @@ std::vector<Value> start(const Specialization &spec, PyObject *const *args) {
     Storage &storage = *storageOf(tensorIn(args[spec.firsts[index]]));
     storage.views.clear();
     storage.base = valueFrom(origin);
+    storage.writtenIn = currentTrace();
   }
   return results;
 }

@@ -46,12 +46,6 @@ struct BodyFunction {
   std::vector<Value> constants;
 };
 
-void leave(TraceScope *scope) {
-  if (scope->isActive)
-    std::erase(traceScopes(), scope);
-  scope->isActive = false;
-}
-
 BodyScope *scopeOf(PyObject *capsule) {
   auto *scope = static_cast<BodyScope *>(PyCapsule_GetPointer(capsule, kScope));
   TORCH_CHECK(scope, "expects what _body_begin returned");
@@ -92,11 +86,10 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
     if (isLoop)
       scope->inputs.push_back(scope->loopKey = tracing::leaf(nullptr, {runtime::DType::I64, {}}));
     PyObject *made = standIns(scope->inputs, tensors);
-    traceScopes().push_back(scope.get());
-    scope->isActive = true;
+    enterTrace(*scope);
     PyObject *capsule = PyCapsule_New(scope.release(), kScope, [](PyObject *self) {
       auto *held = static_cast<BodyScope *>(PyCapsule_GetPointer(self, kScope));
-      leave(held);
+      leaveTrace(*held);
       delete held;
     });
     return Py_BuildValue("(NN)", capsule, made);
@@ -142,18 +135,46 @@ Value firstKey(const BodyFunction &body) {
   return body.drawsNumbers ? nextRandomKey() : tracing::number(int64_t(0), /*isWeak=*/false);
 }
 
-/// The tensors from outside get back what they had: it is the loop that writes to them.
-std::vector<Write> restoreOutside(const BodyScope &scope) {
+/// What the tensors from outside that have another value now had before.
+std::vector<Write> changesOutside(const BodyScope &scope) {
   const std::unordered_map<uint64_t, Value> &before = scope.outside->values;
-  std::vector<Write> writes;
+  std::vector<Write> changes;
   for (const c10::intrusive_ptr<c10::StorageImpl> &held : liveStorages()) {
     Storage &storage = *static_cast<Storage *>(held.get());
     auto found = before.find(storage.serial);
     if (found == before.end() || (found->second.node == storage.base.node && found->second.index == storage.base.index) ||
         !storage.base.node->op)
       continue;
-    writes.push_back({held, found->second, std::exchange(storage.base, found->second)});
-    storage.views.clear();
+    changes.push_back({held, found->second, storage.base});
+  }
+  return changes;
+}
+
+/// The changes but those that other threads made meanwhile, for themselves. A body's gradients are computed by threads of PyTorch's: what they
+/// write depends on its inputs.
+std::vector<Write> writesOfBody(const BodyScope &scope, std::vector<Write> changes) {
+  auto isOurs = [&](const Write &change) { return change.target().writtenIn == scope.id; };
+  if (std::all_of(changes.begin(), changes.end(), isOurs))
+    return changes;
+  std::vector<Value> roots;
+  for (const Write &change : changes)
+    roots.push_back(change.after);
+  std::unordered_set<const tracing::Node *> traced;
+  for (const std::vector<Value> *standIns : {&scope.inputs, &scope.constants})
+    for (const Value &value : *standIns)
+      traced.insert(value.node.get());
+  traced = dependents(tracing::schedule(roots), std::move(traced));
+  std::erase_if(changes, [&](const Write &change) { return !isOurs(change) && !traced.count(change.after.node.get()); });
+  return changes;
+}
+
+/// The tensors from outside get back what they had: it is the loop that writes to them.
+std::vector<Write> restoreOutside(const BodyScope &scope) {
+  std::lock_guard lock(tracing::Session::get().mutex);
+  std::vector<Write> writes = writesOfBody(scope, changesOutside(scope));
+  for (const Write &write : writes) {
+    write.target().base = write.before;
+    write.target().views.clear();
   }
   return writes;
 }
@@ -218,6 +239,7 @@ std::vector<Value> assignWrites(std::vector<Value> results, const std::vector<Wr
     Storage &storage = writes[i].target();
     storage.views.clear();
     storage.base = results[at + i];
+    storage.writtenIn = currentTrace();
   }
   results.erase(results.begin() + long(at), results.begin() + long(at + writes.size()));
   return results;
@@ -226,7 +248,7 @@ std::vector<Value> assignWrites(std::vector<Value> results, const std::vector<Wr
 PyObject *bodyAbort(PyObject *, PyObject *capsule) {
   return guarded([&]() -> PyObject * {
     BodyScope *scope = scopeOf(capsule);
-    leave(scope);
+    leaveTrace(*scope);
     restoreOutside(*scope);
     scope->forget();
     Py_RETURN_NONE;
@@ -249,7 +271,7 @@ PyObject *bodyEnd(PyObject *, PyObject *args) {
       return nullptr;
     BodyScope *scope = scopeOf(capsule);
     std::vector<Value> results = valuesOf(list);
-    leave(scope);
+    leaveTrace(*scope);
     std::vector<Write> writes = takeWrites(*scope);
     return capsuleOf(tracing::function(scope->inputs, std::move(results), scope->outside->nodes), scope->drawn > 0,
                      std::move(writes), scope->outside);
@@ -266,7 +288,7 @@ PyObject *bodyEndSplit(PyObject *, PyObject *args) {
       return nullptr;
     BodyScope *scope = scopeOf(capsule);
     std::vector<Value> results = valuesOf(list);
-    leave(scope);
+    leaveTrace(*scope);
     refuseWrites(*scope);
     tracing::GradientParts parts =
         tracing::splitForGradient(scope->inputs, size_t(given) + 1, results, size_t(count), scope->outside->nodes);

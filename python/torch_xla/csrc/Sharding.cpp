@@ -468,6 +468,7 @@ void replaceBase(Storage &storage, Value value) {
     storage.held = parts ? parts->sharding : nullptr;
   }
   base = std::move(value);
+  storage.writtenIn = currentTrace();
   if (storage.sharding && Session::get().partitions() && storage.sharding->tiles.size() == base.shape().dims.size() &&
       shardingText(base) != storage.sharding->text)
     base = annotate(base, storage.sharding);

@@ -65,6 +65,7 @@ public:
   const bool isCaptured;    ///< made while a decomposition was recorded: holds no value of the user's program
   Storage *previous, *next; ///< all storages of the process, in the order in which they were made
   tracing::ShardingPtr sharding; ///< the user's, for whatever it will hold; or null
+  uint64_t writtenIn = 0; ///< the innermost function that was traced (Trace.h) where `base` was assigned; 0: none
   tracing::ShardingPtr held; ///< without one: of the parts that were there before what still has to be computed; or null
 };
 
@@ -95,6 +96,8 @@ Tensor toCpu(const Tensor &xla);
 /// Values of all live tensors that have not been computed yet; forgets the values of views.
 std::vector<Value> pendingValues();
 /// Forgets what tensors hold that were made in a traced function and need a value of its arguments `inputs`.
+/// `unknown`, and what of the plan depends on it.
+std::unordered_set<const tracing::Node *> dependents(const tracing::Schedule &plan, std::unordered_set<const tracing::Node *> unknown);
 void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial);
 uint64_t nextSerial(); ///< larger than those of all storages so far
 /// All storages that anybody holds, in the order in which they were made.

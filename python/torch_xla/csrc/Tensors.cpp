@@ -178,6 +178,28 @@ std::vector<c10::intrusive_ptr<c10::StorageImpl>> liveStorages() {
   return storages;
 }
 
+std::unordered_set<const tracing::Node *> dependents(const tracing::Schedule &plan, std::unordered_set<const tracing::Node *> unknown) {
+  for (const tracing::Node *node : plan.nodes)
+    for (const Value &operand : node->operands)
+      if (unknown.count(operand.node.get()))
+        unknown.insert(node);
+  return unknown;
+}
+
+/// What does not depend on stand-ins: other threads trace functions meanwhile.
+static std::vector<Value> withoutTraced(std::vector<Value> values) {
+  tracing::Schedule plan = tracing::schedule(values);
+  std::unordered_set<const tracing::Node *> unknown;
+  for (const Value &leaf : plan.leaves)
+    if (!leaf.node->isNumber() && !Session::hasMemory(leaf))
+      unknown.insert(leaf.node.get());
+  if (unknown.empty())
+    return values;
+  unknown = dependents(plan, std::move(unknown));
+  std::erase_if(values, [&](const Value &value) { return unknown.count(value.node.get()); });
+  return values;
+}
+
 void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial) {
   std::lock_guard lock(Session::get().mutex);
   std::vector<Storage *> suspects;
@@ -194,11 +216,7 @@ void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial) {
   std::unordered_set<const tracing::Node *> traced;
   for (const Value &input : inputs)
     traced.insert(input.node.get());
-  tracing::Schedule plan = tracing::schedule(roots);
-  for (const tracing::Node *node : plan.nodes)
-    for (const Value &operand : node->operands)
-      if (traced.count(operand.node.get()))
-        traced.insert(node);
+  traced = dependents(tracing::schedule(roots), std::move(traced));
   for (Storage *storage : suspects)
     if (traced.count(storage->base.node.get()))
       storage->base = tracing::leaf(nullptr, storage->base.shape());
@@ -217,7 +235,10 @@ void syncAll() {
     tracing::Timed time("DeviceLockWait");
     lock.lock();
   }
-  runtime::Status status = Session::get().sync(pendingValues(), tracing::Roots::All);
+  std::vector<Value> values = pendingValues();
+  if (isAnythingTraced())
+    values = withoutTraced(std::move(values));
+  runtime::Status status = Session::get().sync(std::move(values), tracing::Roots::All);
   if (!status.ok())
     raise(status);
 }
@@ -434,6 +455,7 @@ void resizeTo(const Tensor &xla, at::IntArrayRef sizes) {
                    {dtype, {needed}});
     storage.views.clear();
     storage.base = std::move(grown);
+    storage.writtenIn = currentTrace();
     storage.set_nbytes(size_t(needed) * impl->itemsize());
   }
   impl->set_sizes_contiguous(sizes);

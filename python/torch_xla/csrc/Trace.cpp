@@ -9,6 +9,24 @@ std::vector<TraceScope *> &traceScopes() {
   return scopes;
 }
 
+static std::atomic<int> scopesAlive{0};
+
+TraceScope::TraceScope() { ++scopesAlive; }
+TraceScope::~TraceScope() { --scopesAlive; }
+
+void enterTrace(TraceScope &scope) {
+  traceScopes().push_back(&scope);
+  scope.isActive = true;
+}
+
+void leaveTrace(TraceScope &scope) {
+  if (std::exchange(scope.isActive, false))
+    std::erase(traceScopes(), &scope);
+}
+
+uint64_t currentTrace() { return traceScopes().empty() ? 0 : traceScopes().back()->id; }
+bool isAnythingTraced() { return scopesAlive > 0; }
+
 void refuseInTrace(const std::string &what) {
   std::vector<TraceScope *> &scopes = traceScopes();
   if (scopes.empty())

@@ -21,8 +21,21 @@ struct TraceScope {
   Value loopKey;                 ///< of a Loop: what it draws from
   int64_t drawn = 0;
   std::string refused;           ///< what cannot be traced
+  const uint64_t id = nextSerial();
   bool isActive = false;
+  TraceScope();
+  ~TraceScope();
+  TraceScope(const TraceScope &) = delete;
+  TraceScope &operator=(const TraceScope &) = delete;
 };
+
+void enterTrace(TraceScope &scope);
+/// Does nothing for one that is left already.
+void leaveTrace(TraceScope &scope);
+/// Of the innermost scope of this thread; 0 if there is none.
+uint64_t currentTrace();
+/// Some thread traces a function, or holds what it traced: values that cannot be computed.
+bool isAnythingTraced();
 
 /// The scopes of this thread, innermost last.
 std::vector<TraceScope *> &traceScopes();
