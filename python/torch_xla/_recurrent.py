@@ -127,7 +127,7 @@ def _joint(kind, step, weight, projection, state, sequences):
         key = (kind, *[(t.shape, t.dtype) for t in (weight, *state)], *[(s.shape[1:], s.dtype) for s in sequences])
         known = _joints.get(key)
         if known is not None:
-            _XLAC._body_begin(True, [])  # forgets the values of views, as recording does: every step makes the same program
+            _XLAC._forget_views()  # as recording does: every step makes the same program
             return known
     variable = None if projection is None else projection.detach().requires_grad_()
 

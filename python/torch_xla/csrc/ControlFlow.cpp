@@ -6,7 +6,6 @@
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 
-
 namespace millrace::torch_shim {
 namespace {
 
@@ -96,25 +95,21 @@ PyObject *bodyBegin(PyObject *, PyObject *args) {
   });
 }
 
-/// _body_more(scope, tensors) -> stand-ins that are further inputs of the body under way
-PyObject *bodyMore(PyObject *, PyObject *args) {
+/// (scope, tensors) -> stand-ins that go to `values` of the body under way
+PyObject *furtherStandIns(PyObject *args, std::vector<Value> BodyScope::*values) {
   return guarded([&]() -> PyObject * {
     PyObject *capsule, *list;
     if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
       return nullptr;
-    return standIns(scopeOf(capsule)->inputs, tensorsOf(list));
+    return standIns(scopeOf(capsule)->*values, tensorsOf(list));
   });
 }
 
+/// _body_more(scope, tensors) -> stand-ins that are further inputs of the body under way
+PyObject *bodyMore(PyObject *, PyObject *args) { return furtherStandIns(args, &BodyScope::inputs); }
+
 /// _body_constants(scope, tensors) -> stand-ins for what _scan() is given at each call, the same in all iterations
-PyObject *bodyConstants(PyObject *, PyObject *args) {
-  return guarded([&]() -> PyObject * {
-    PyObject *capsule, *list;
-    if (!PyArg_ParseTuple(args, "OO", &capsule, &list))
-      return nullptr;
-    return standIns(scopeOf(capsule)->constants, tensorsOf(list));
-  });
-}
+PyObject *bodyConstants(PyObject *, PyObject *args) { return furtherStandIns(args, &BodyScope::constants); }
 
 /// What the body reads from outside: `given` in the places of its constants.
 std::vector<Value> withConstants(const BodyFunction &body, std::vector<Value> captured, const std::vector<Value> &given) {
@@ -245,6 +240,16 @@ std::vector<Value> assignWrites(std::vector<Value> results, const std::vector<Wr
   return results;
 }
 
+/// What a body that is recorded does to values of views, for a body that was recorded before.
+PyObject *forgetViews(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    std::lock_guard lock(tracing::Session::get().mutex);
+    for (const c10::intrusive_ptr<c10::StorageImpl> &held : liveStorages())
+      static_cast<Storage *>(held.get())->views.clear();
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject *bodyAbort(PyObject *, PyObject *capsule) {
   return guarded([&]() -> PyObject * {
     BodyScope *scope = scopeOf(capsule);
@@ -373,6 +378,7 @@ PyMethodDef controlFlowMethods[] = {
     {"_body_begin", bodyBegin, METH_VARARGS, "Starts to record the body of a loop or a branch: (scope, stand-ins)."},
     {"_body_more", bodyMore, METH_VARARGS, "Further inputs of the body under way: stand-ins."},
     {"_body_constants", bodyConstants, METH_VARARGS, "What every call of _scan gives the body under way: stand-ins."},
+    {"_forget_views", forgetViews, METH_NOARGS, "Views of tensors are read anew, as when a body has been recorded."},
     {"_body_end", bodyEnd, METH_VARARGS, "Ends it with its results: a function."},
     {"_body_end_split", bodyEndSplit, METH_VARARGS, "Ends a body with its gradients: two functions."},
     {"_call", callBody, METH_VARARGS, "Records all operations of a function at once."},

@@ -95,9 +95,9 @@ Tensor uploaded(const Tensor &cpu); ///< with the strides of `cpu`, as PyTorch c
 Tensor toCpu(const Tensor &xla);
 /// Values of all live tensors that have not been computed yet; forgets the values of views.
 std::vector<Value> pendingValues();
-/// Forgets what tensors hold that were made in a traced function and need a value of its arguments `inputs`.
 /// `unknown`, and what of the plan depends on it.
 std::unordered_set<const tracing::Node *> dependents(const tracing::Schedule &plan, std::unordered_set<const tracing::Node *> unknown);
+/// Forgets what tensors hold that were made in a traced function and need a value of its arguments `inputs`.
 void forgetTraced(const std::vector<Value> &inputs, uint64_t firstSerial);
 uint64_t nextSerial(); ///< larger than those of all storages so far
 /// All storages that anybody holds, in the order in which they were made.
