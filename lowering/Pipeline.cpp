@@ -5,6 +5,7 @@
 #include "lowering/cpu/AttentionCheck.h"
 #include "lowering/cpu/PanelWidth.h"
 #include "lowering/cpu/emitters/Emitter.h"
+#include "lowering/program/OrderSteps.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
@@ -95,6 +96,8 @@ void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(fusion::createMarkInPlacePass());
   // What fusion made kernels of is settled: these are called by collectives, not by the program.
   pm.addPass(createOutlineReducersPass());
+  // After everything that decides which kernels there are and what they update.
+  pm.addPass(createOrderStepsPass());
   // Last: only now it is known what runs by itself, and in which order.
   pm.addNestedPass<func::FuncOp>(spmd::createOverlapCollectivesPass());
 }

@@ -11,6 +11,7 @@
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
 #include "lowering/linalg/Passes.h"
+#include "lowering/program/OrderSteps.h"
 #include "lowering/program/OutlineReducers.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
@@ -61,6 +62,7 @@ void millrace::registerAllPasses() {
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();
+  lowering::registerOrderStepsPass();
   lowering::registerOutlineReducersPass();
   calls::registerCallsPasses();
   fusion::registerFusionPasses();

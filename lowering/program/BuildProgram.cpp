@@ -4,6 +4,7 @@
 
 #include "lowering/TensorSizes.h"
 #include "lowering/program/FunctionBuilder.h"
+#include "lowering/program/OrderSteps.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/Passes.h"
 
@@ -15,9 +16,7 @@ using namespace mlir;
 using namespace millrace::runtime;
 
 namespace millrace::lowering {
-namespace {
 
-/// Arguments and results of the entry function with what their attributes say.
 LogicalResult describeSignature(func::FuncOp entry, Program &program) {
   auto name = [](DictionaryAttr attrs, StringRef key) {
     auto text = attrs ? attrs.getAs<StringAttr>(key) : StringAttr();
@@ -69,6 +68,8 @@ LogicalResult describeSignature(func::FuncOp entry, Program &program) {
   }
   return success();
 }
+
+namespace {
 
 class CallGraph {
 public:
@@ -150,6 +151,10 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
       program.memory.aliased += bytes(ArrayRef<Result>(result));
   program.memory.temporaries = program.functions[program.entry].arenaBytes;
   program.metadata.emplace_back(kLiveBytesKey, std::to_string(context.liveBytes[program.entry]));
+  if (auto bytes = entry->getAttrOfType<DenseI64ArrayAttr>(kOrderBytesAttr); bytes && bytes.size() == 2) {
+    program.metadata.emplace_back(kGivenLiveBytesKey, std::to_string(bytes[0]));
+    program.metadata.emplace_back(kLeastLiveBytesKey, std::to_string(bytes[1]));
+  }
   for (const Constant &constant : program.constants)
     program.memory.constants += constant.size;
   program.memory.peak = program.memory.arguments + program.memory.results - program.memory.aliased +

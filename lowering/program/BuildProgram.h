@@ -4,6 +4,7 @@
 
 #include "runtime/program/Program.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -28,6 +29,9 @@ struct KernelSummary {
 
 /// Lets `step` call the kernel that `summary` describes.
 void setKernel(runtime::KernelStep &step, const KernelSummary &summary);
+
+/// Arguments and results of `entry` with what its attributes say, and which argument's memory each result has. Emits a diagnostic on failure.
+mlir::LogicalResult describeSignature(mlir::func::FuncOp entry, runtime::Program &program);
 
 /// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow,
 /// collectives, custom calls, constants, renames) to the functions of `program`, with memory planned. `kernels` maps the

@@ -85,7 +85,7 @@ void FunctionBuilder::assignDims(const Dims &to, const Dims &from, Location loc)
     emit({std::move(step)}, loc);
 }
 
-SlotId FunctionBuilder::slotFor(Value value) {
+SlotId FunctionBuilder::slotFor(Value value, SlotId reused) {
   auto type = cast<RankedTensorType>(value.getType());
   auto it = preferred.find(value);
   SlotId slot;
@@ -95,6 +95,8 @@ SlotId FunctionBuilder::slotFor(Value value) {
       dynamicDims[value] = Dims(result.slots[slot].dims.begin(), result.slots[slot].dims.end());
   } else if (SlotId place = placeInJoin(value); place != kNone) {
     slot = place;
+  } else if (reused != kNone) {
+    slot = reused;
   } else {
     if (!type.hasStaticShape())
       dynamicDims.try_emplace(value, freshDims(type));

@@ -42,7 +42,8 @@ private:
   Dims freshDims(mlir::RankedTensorType type); ///< a new run-time dim for each `?`
   /// Sets the run-time dims of `to` to the sizes `from`.
   void assignDims(const Dims &to, const Dims &from, mlir::Location loc);
-  SlotId slotFor(mlir::Value result);                ///< where the step that makes `result` writes
+  /// Where the step that makes `result` writes; if nothing is planned for it, to `reused` if that is not kNone.
+  SlotId slotFor(mlir::Value result, SlotId reused = runtime::kNone);
   SlotId use(mlir::Value value);                     ///< for a step that needs the address only
   SlotId useWithShape(mlir::Value value);                ///< for a step that looks at shape and type
   void touch(SlotId slot); ///< the memory is needed at this position, that of a view's base for a view
@@ -89,6 +90,9 @@ private:
   /// Plans when the memory of a donated argument receives the result that replaces it: by the kernel that makes the
   /// result where that is safe, right after it where nothing reads the argument any more, else when the function returns.
   void planReplacement(mlir::BlockArgument argument, mlir::Value value, SlotId target);
+  /// The memory of an operand that nobody reads any more once the kernel of `call` has read it, element by element, for `value`; kNone if there
+  /// is none. `taken`: of other results.
+  SlotId operandToOverwrite(mlir::func::CallOp call, mlir::Value value, const KernelSummary &kernel, llvm::ArrayRef<SlotId> taken) const;
 
   // Parts.cpp
   /// A view of static shape, `offset` bytes into `base` or into what that views.

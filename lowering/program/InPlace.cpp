@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- InPlace.cpp - Which values share the memory of those they replace ---===//
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/program/BlockGraph.h"
 #include "lowering/program/FunctionBuilder.h"
+#include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -107,8 +109,19 @@ void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
   }
 }
 
+/// `readers`, all of one piece of memory, have one among the operands of `call`, and the kernel reads an element of it for the same element
+/// of `result` only.
+static bool isPointwise(func::CallOp call, ArrayRef<OpOperand *> readers, Value result, const KernelSummary &kernel) {
+  auto isHere = [&](OpOperand *reader) { return reader->getOwner() == call; };
+  auto *here = llvm::find_if(readers, isHere);
+  return llvm::count_if(readers, isHere) == 1 && llvm::any_of(kernel.pointwise, [&](auto pair) {
+    return pair.first == (*here)->getOperandNumber() && call.getResult(pair.second) == result;
+  });
+}
+
 void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotId target) {
-  if (preferred.contains(value) || copiedWhenMade.contains(value))
+  value = producedAs(value);
+  if (!value || preferred.contains(value) || copiedWhenMade.contains(value))
     return;
   if (SmallVector<Value> updates = updatesOf(argument, value); !updates.empty()) {
     for (Value update : updates)
@@ -118,22 +131,51 @@ void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotI
   auto call = value.getDefiningOp<func::CallOp>();
   if (!call || !context.kernels.contains(call.getCallee()))
     return;
+  SmallVector<OpOperand *> readers;
+  readersOf(argument, readers);
   bool isRead = false;
-  for (Operation *user : argument.getUsers()) {
-    Operation *here = lastRead(argument, user);
-    if (fusion::isAlias(user) || user->hasTrait<OpTrait::IsTerminator>() || (here != call && !here->isBeforeInBlock(call)))
+  for (OpOperand *reader : readers) {
+    Operation *here = lastRead(argument, reader->getOwner());
+    if (here->hasTrait<OpTrait::IsTerminator>() || (here != call && !here->isBeforeInBlock(call)))
       return; // needed later: when the function returns, then
     isRead |= here == call;
   }
-  const KernelSummary &kernel = context.kernels.find(call.getCallee())->second;
-  bool isPointwise = llvm::count(call.getOperands(), argument) == 1 &&
-                     llvm::any_of(kernel.pointwise, [&](auto pair) {
-                       return call.getOperand(pair.first) == argument && call.getResult(pair.second) == value;
-                     });
-  if (isRead && !isPointwise)
+  if (isRead && !isPointwise(call, readers, value, context.kernels.find(call.getCallee())->second))
     copiedWhenMade[value] = target; // the kernel may read elements that it has overwritten
   else
     preferred[value] = target;
+}
+
+SlotId FunctionBuilder::operandToOverwrite(func::CallOp call, Value value, const KernelSummary &kernel, ArrayRef<SlotId> taken) const {
+  auto isKernel = [&](Operation *op, auto holds) {
+    auto made = dyn_cast_or_null<func::CallOp>(op);
+    auto found = made ? context.kernels.find(made.getCallee()) : context.kernels.end();
+    return found != context.kernels.end() && holds(found->second);
+  };
+  for (auto [operandIndex, resultIndex] : kernel.pointwise) {
+    if (call.getResult(resultIndex) != value)
+      continue;
+    Value root = rootOf(call.getOperand(operandIndex));
+    // Made here, so that no iteration before or behind has it, and alone in its memory.
+    bool isOwn = isKernel(root.getDefiningOp(), [](const KernelSummary &maker) { return maker.joined.empty() && !maker.part; });
+    if (!isOwn || root.getDefiningOp()->getBlock() != call->getBlock())
+      continue;
+    SlotId slot = slots.lookup(call.getOperand(operandIndex));
+    const Slot &memory = result.slots[slot];
+    if (memory.kind != Slot::Kind::Arena || memory.dtype != dtypeOf(getElementTypeOrSelf(value.getType())) || llvm::is_contained(exchanged, slot) ||
+        llvm::is_contained(taken, slot))
+      continue;
+    SmallVector<OpOperand *> readers;
+    readersOf(root, readers);
+    bool isLast = llvm::all_of(readers, [&](OpOperand *reader) {
+      Operation *here = lastRead(root, reader->getOwner());
+      bool isView = isKernel(reader->getOwner(), [](const KernelSummary &user) { return user.part.has_value(); }); // it may be read later
+      return here == call || (here->isBeforeInBlock(call) && !isView);
+    });
+    if (isLast && isPointwise(call, readers, value, kernel))
+      return slot;
+  }
+  return kNone;
 }
 
 } // namespace millrace::lowering

@@ -194,7 +194,7 @@ LogicalResult FunctionBuilder::visitCall(func::CallOp call) {
       step.inputs.push_back(updated[index] != kNone ? updated[index] : use(operand));
     for (Value value : call.getResults()) {
       bool sized = !cast<RankedTensorType>(value.getType()).hasStaticShape();
-      step.outputs.push_back(sized ? use(value) : slotFor(value));
+      step.outputs.push_back(sized ? use(value) : slotFor(value, operandToOverwrite(call, value, summary, step.outputs)));
     }
     for (ValueRange values : {ValueRange(call.getOperands()), ValueRange(call.getResults())})
       for (Value value : values)

@@ -3,6 +3,7 @@
 #include "tools/support/Reports.h"
 
 #include "lowering/program/MemoryPlan.h"
+#include "lowering/program/OrderSteps.h"
 
 #include "llvm/Support/Format.h"
 
@@ -34,9 +35,12 @@ void printMemory(const runtime::Program &program, llvm::raw_ostream &os) {
                              std::pair(m.temporaries, "temporaries"), std::pair(m.constants, "constants"),
                              std::pair(m.code, "code"), std::pair(m.peak, "peak")})
     os << llvm::format("%14llu  %s\n", (unsigned long long)value, what);
-  for (const auto &[key, value] : program.metadata)
-    if (key == lowering::kLiveBytesKey)
-      os << llvm::format("%14s  largest sum of live temporaries\n", value.c_str());
+  for (auto [wanted, what] : {std::pair(lowering::kLiveBytesKey, "largest sum of live temporaries"),
+                              std::pair(lowering::kGivenLiveBytesKey, "the same with steps in the order of the program"),
+                              std::pair(lowering::kLeastLiveBytesKey, "the same in no order less than")})
+    for (const auto &[key, value] : program.metadata)
+      if (key == wanted)
+        os << llvm::format("%14s  %s\n", value.c_str(), what);
 }
 
 void printExecutedOps(const runtime::Program &program, llvm::raw_ostream &os) {

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- BlockGraph.cpp - A block of kernel calls as a graph of steps --------===//
+#include "lowering/program/BlockGraph.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "lowering/program/Parts.h"
+#include "lowering/program/PointwisePairs.h"
+#include "lowering/program/ProgramTypes.h"
+#include "passes/fusion/FusionPolicy.h"
+#include "passes/fusion/Passes.h"
+#include "passes/spmd/Communication.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+namespace shlo = millrace::stablehlo;
+
+namespace millrace::lowering {
+
+/// The loop hands the operand on as it is.
+static bool isKept(shlo::WhileOp loop, unsigned index) {
+  Block &body = loop.getBody().front();
+  return body.getTerminator()->getOperand(index) == body.getArgument(index);
+}
+
+void readersOf(Value value, SmallVectorImpl<OpOperand *> &readers) {
+  for (OpOperand &use : value.getUses()) {
+    bool isAlias = fusion::isAlias(use.getOwner());
+    if (!isAlias)
+      readers.push_back(&use);
+    auto loop = dyn_cast<shlo::WhileOp>(use.getOwner());
+    if (isAlias || (loop && isKept(loop, use.getOperandNumber())))
+      readersOf(use.getOwner()->getResult(use.getOperandNumber()), readers);
+  }
+}
+
+Value rootOf(Value value) {
+  for (Operation *maker = value.getDefiningOp(); maker && fusion::isAlias(maker); maker = value.getDefiningOp())
+    value = maker->getOperand(cast<OpResult>(value).getResultNumber());
+  return value;
+}
+
+const KernelTraits::Kernel *KernelTraits::of(Operation *op) {
+  auto call = dyn_cast_or_null<func::CallOp>(op);
+  if (!call)
+    return nullptr;
+  StringAttr name = call.getCalleeAttr().getAttr();
+  auto [it, isNew] = known.try_emplace(name);
+  if (isNew) {
+    auto function = symbols.lookup<func::FuncOp>(name);
+    if (function && function->hasAttr(fusion::kKernelAttr)) {
+      it->second = std::make_unique<Kernel>();
+      Kernel &kernel = *it->second;
+      kernel.inPlace = fusion::inPlacePairs(function);
+      // Products do not read and write an element at a time.
+      bool hasProduct = llvm::any_of(function.getBody().front(), [](Operation &each) {
+        return isa<shlo::DotOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(each);
+      });
+      if (!hasProduct)
+        kernel.pointwise = pointwisePairs(function);
+      kernel.isPart = partOf(function).has_value();
+      kernel.isJoin = !partsOf(function).empty();
+    }
+  }
+  return it->second.get();
+}
+
+namespace {
+
+constexpr uint64_t kAlignment = 64; // of the memory plan
+
+bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+uint64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  uint64_t bytes = runtime::byteSize(dtypeOf(type.getElementType())) * type.getNumElements();
+  return (std::max<uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Others can see that it runs, and when: collectives, transfers, custom calls, calls of functions and regions that may hold such.
+bool isVisible(Operation *op, KernelTraits &kernels) {
+  if (kernels.of(op) || fusion::isAlias(op) ||
+      isa<shlo::ConstantOp, shlo::PartitionIdOp, shlo::ReplicaIdOp, shlo::AfterAllOp, shlo::CreateTokenOp>(op))
+    return false;
+  if (isa<shlo::WhileOp, shlo::CaseOp, shlo::IfOp>(op))
+    return llvm::any_of(op->getRegions(), [&](Region &region) {
+      return llvm::any_of(region.front().without_terminator(), [&](Operation &inner) { return isVisible(&inner, kernels); });
+    });
+  return true;
+}
+
+class Builder {
+public:
+  Builder(Block &block, const BlockTargets &targets, KernelTraits &kernels, llvm::function_ref<uint64_t(Operation *)> innerPeak)
+      : block(block), targets(targets), kernels(kernels), innerPeak(innerPeak) {}
+
+  std::optional<StepGraph> run() {
+    for (Operation &op : block.without_terminator()) {
+      for (Value value : op.getResults())
+        if (auto type = dyn_cast<RankedTensorType>(value.getType()); type && !type.hasStaticShape())
+          return std::nullopt;
+      steps[&op] = steps.size();
+    }
+    graph.steps.resize(steps.size());
+    placeResults();
+    Operation *visible = nullptr, *collective = nullptr;
+    for (Operation &op : block.without_terminator()) {
+      now = steps.lookup(&op);
+      readAll(&op);
+      visit(&op);
+      if (isVisible(&op, kernels)) {
+        if (visible)
+          comesAfter(visible);
+        visible = &op;
+      }
+      if (spmd::communicationOf(&op)) {
+        if (collective)
+          leaveWorkBetween(collective, &op);
+        collective = &op;
+      }
+    }
+    for (Value value : block.getTerminator()->getOperands())
+      if (auto it = buffers.find(value); it != buffers.end() && graph.buffers[it->second].readersOfReplaced.empty())
+        graph.buffers[it->second].isKept = true;
+    for (StepGraph::Step &step : graph.steps) {
+      for (std::vector<uint32_t> *list : {&step.after, &step.touches}) {
+        llvm::sort(*list);
+        list->erase(std::unique(list->begin(), list->end()), list->end());
+      }
+    }
+    return std::move(graph);
+  }
+
+private:
+  void comesAfter(Operation *first) {
+    auto it = steps.find(first);
+    if (it != steps.end() && it->second < now)
+      graph.steps[now].after.push_back(it->second);
+  }
+
+  void touch(Value value) {
+    if (auto it = buffers.find(value); it != buffers.end())
+      graph.steps[now].touches.push_back(it->second);
+  }
+
+  uint32_t newBuffer(uint64_t bytes) {
+    graph.buffers.push_back({bytes, false, {}});
+    graph.steps[now].touches.push_back(graph.buffers.size() - 1);
+    return graph.buffers.size() - 1;
+  }
+
+  void share(Value value, Value with) {
+    if (auto it = buffers.find(with); it != buffers.end()) {
+      buffers[value] = it->second;
+      touch(value);
+    }
+  }
+
+  /// Uses by the operation and by its regions.
+  void readAll(Operation *op) {
+    llvm::SetVector<Value> read(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), read);
+    for (Value value : read) {
+      if (Operation *maker = value.getDefiningOp())
+        comesAfter(maker);
+      touch(value);
+    }
+  }
+
+  /// Memory for the result of a step: of others, a part of a concatenation, that of an argument, or its own.
+  void make(Value value) {
+    if (!isTensor(value) || elsewhere.contains(value))
+      return;
+    if (Value joined = joinOf(value)) {
+      startedJoins.insert(joined);
+      if (elsewhere.contains(joined))
+        return;
+      if (!buffers.contains(joined))
+        buffers[joined] = newBuffer(bytesOf(joined));
+      isShared.insert(buffers.lookup(joined));
+      share(value, joined);
+      return;
+    }
+    uint32_t buffer = buffers[value] = newBuffer(bytesOf(value));
+    auto found = replacing.find(value);
+    if (found == replacing.end())
+      return;
+    SmallVector<OpOperand *> readers;
+    readersOf(found->second, readers);
+    for (OpOperand *reader : readers)
+      graph.buffers[buffer].readersOfReplaced.push_back(steps.lookup(block.findAncestorOpInBlock(*reader->getOwner())));
+    llvm::sort(graph.buffers[buffer].readersOfReplaced);
+    // It reads what it replaces, but not element by element: its result waits elsewhere for its end.
+    func::CallOp call = cast<func::CallOp>(value.getDefiningOp());
+    bool isRead = llvm::is_contained(graph.buffers[buffer].readersOfReplaced, now);
+    if (isRead && !isPointwise(call, readers, value))
+      graph.steps[now].extra += bytesOf(value);
+  }
+
+  /// `call` reads what `readers` read for one operand alone, an element for the same element of `result`.
+  bool isPointwise(func::CallOp call, ArrayRef<OpOperand *> readers, Value result) {
+    OpOperand *only = nullptr;
+    for (OpOperand *reader : readers)
+      if (reader->getOwner() == call) {
+        if (only)
+          return false;
+        only = reader;
+      }
+    return only && llvm::any_of(kernels.of(call)->pointwise, [&](auto pair) {
+      return pair.first == only->getOperandNumber() && call.getResult(pair.second) == result;
+    });
+  }
+
+  /// The concatenation that `value` is made into (FunctionBuilder::placeInJoin); null if there is none.
+  Value joinOf(Value value) {
+    if (!kernels.of(value.getDefiningOp()))
+      return {};
+    while (value.hasOneUse() && isa<shlo::ReshapeOp>(*value.user_begin()) && fusion::isAlias(*value.user_begin()))
+      value = value.user_begin()->getResult(0);
+    Operation *join = value.hasOneUse() ? *value.user_begin() : nullptr;
+    const KernelTraits::Kernel *kernel = kernels.of(join);
+    bool isJoined = kernel && kernel->isJoin && join->getBlock() == &block && !replacing.contains(join->getResult(0));
+    return isJoined ? join->getResult(0) : Value();
+  }
+
+  bool isReadByKernelsOnly(Value value) {
+    SmallVector<OpOperand *> readers;
+    readersOf(value, readers);
+    return llvm::all_of(readers, [&](OpOperand *reader) { return kernels.of(reader->getOwner()); });
+  }
+
+  /// `op` updates `value`: what reads it before does so still.
+  void updates(Value value) {
+    SmallVector<OpOperand *> readers;
+    readersOf(value, readers);
+    for (OpOperand *reader : readers)
+      if (Operation *here = block.findAncestorOpInBlock(*reader->getOwner()))
+        comesAfter(here);
+  }
+
+  /// What `second` needs is computed while `first` is on its way, where that was so: before anybody waits for the result of `first`.
+  void leaveWorkBetween(Operation *first, Operation *second) {
+    SmallVector<OpOperand *> readers;
+    for (Value result : first->getResults())
+      readersOf(result, readers);
+    for (Value operand : second->getOperands()) {
+      Operation *maker = rootOf(operand).getDefiningOp();
+      auto made = maker ? steps.find(maker) : steps.end();
+      for (OpOperand *reader : readers) {
+        auto read = steps.find(block.findAncestorOpInBlock(*reader->getOwner()));
+        if (made != steps.end() && read != steps.end() && made->second < read->second)
+          graph.steps[read->second].after.push_back(made->second);
+      }
+    }
+  }
+
+  void visit(Operation *op) {
+    if (fusion::isAlias(op)) {
+      for (auto [operand, renamed] : llvm::zip_equal(op->getOperands(), op->getResults()))
+        if (isTensor(operand))
+          share(renamed, operand);
+      return;
+    }
+    if (auto constant = dyn_cast<shlo::ConstantOp>(op))
+      return visitConstant(constant);
+    if (auto loop = dyn_cast<shlo::WhileOp>(op))
+      return visitLoop(loop);
+    if (const KernelTraits::Kernel *kernel = kernels.of(op))
+      return visitKernel(cast<func::CallOp>(op), *kernel);
+    graph.steps[now].extra += innerPeak(op);
+    for (Value value : op->getResults())
+      make(value);
+  }
+
+  /// Large ones are filled where they are used.
+  void visitConstant(shlo::ConstantOp op) {
+    constexpr uint64_t kLargestStoredSplat = 4096;
+    auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+    bool isStart = llvm::all_of(op->getUses(), [&](OpOperand &use) {
+      const KernelTraits::Kernel *kernel = kernels.of(use.getOwner());
+      return isa<shlo::WhileOp>(use.getOwner()) ||
+             (kernel && llvm::any_of(kernel->inPlace, [&](auto pair) { return pair.first == use.getOperandNumber(); }));
+    });
+    if (value && value.isSplat() && bytesOf(op->getResult(0)) > kLargestStoredSplat && !isStart)
+      make(op->getResult(0));
+  }
+
+  void visitKernel(func::CallOp call, const KernelTraits::Kernel &kernel) {
+    if (kernel.isPart && !elsewhere.contains(call.getResult(0)) && !replacing.contains(call.getResult(0)) &&
+        !isDonated(call.getOperand(0)) && isReadByKernelsOnly(call.getResult(0))) {
+      share(call.getResult(0), call.getOperand(0));
+      if (auto it = buffers.find(call.getResult(0)); it != buffers.end())
+        isShared.insert(it->second);
+      return;
+    }
+    if (kernel.isJoin && startedJoins.contains(call.getResult(0)))
+      return touch(call.getResult(0));
+    for (auto [operandIndex, resultIndex] : kernel.inPlace) {
+      Value operand = call.getOperand(operandIndex), result = call.getResult(resultIndex);
+      updates(operand);
+      bool dies = operand.hasOneUse() && kernels.of(operand.getDefiningOp()) && operand.getDefiningOp()->getBlock() == &block;
+      if (dies && buffers.contains(operand) && !elsewhere.contains(result) && !replacing.contains(result))
+        share(result, operand);
+    }
+    for (Value value : call.getResults())
+      if (!buffers.contains(value))
+        make(value);
+    llvm::SmallDenseSet<unsigned> overwritten, placed;
+    for (auto [operandIndex, resultIndex] : kernel.pointwise) {
+      Value operand = call.getOperand(operandIndex), result = call.getResult(resultIndex);
+      auto from = buffers.find(operand), to = buffers.find(result);
+      SmallVector<OpOperand *> readers;
+      if (from == buffers.end() || to == buffers.end() || from->second == to->second || isShared.contains(from->second) || isShared.contains(to->second))
+        continue;
+      readersOf(rootOf(operand), readers);
+      if (isPointwise(call, readers, result) && !overwritten.contains(operandIndex) && !placed.contains(resultIndex)) {
+        overwritten.insert(operandIndex);
+        placed.insert(resultIndex);
+        graph.steps[now].inPlace.push_back({from->second, to->second});
+      }
+    }
+  }
+
+  bool isDonated(Value value) {
+    return llvm::is_contained(targets.replaced, value);
+  }
+
+  void visitLoop(shlo::WhileOp loop) {
+    Block &body = loop.getBody().front();
+    graph.steps[now].extra += innerPeak(loop);
+    for (auto [index, init, result] : llvm::enumerate(loop->getOperands(), loop->getResults())) {
+      if (!isTensor(init))
+        continue;
+      Value next = body.getTerminator()->getOperand(index);
+      if (isKept(loop, index)) {
+        share(result, init);
+        continue;
+      }
+      updates(init);
+      bool isUpdated = isUpdateOf(next, body.getArgument(index));
+      bool ownsInit = init.hasOneUse() && isa_and_nonnull<func::CallOp>(init.getDefiningOp()) && init.getDefiningOp()->getBlock() == &block &&
+                      buffers.contains(init);
+      if (!isUpdated)
+        graph.steps[now].extra += bytesOf(result);
+      if (isUpdated && elsewhere.contains(result))
+        continue;
+      if (ownsInit)
+        share(result, init);
+      else
+        buffers[result] = newBuffer(bytesOf(result));
+      isShared.insert(buffers.lookup(result));
+    }
+  }
+
+  /// Kernels, or loops, make `value` of `state` by updates in its memory.
+  bool isUpdateOf(Value value, BlockArgument state) {
+    while (value != state) {
+      Value updated = updatedBy(value);
+      if (!updated || (updated != state && !updated.hasOneUse()))
+        return false;
+      value = updated;
+    }
+    return true;
+  }
+
+  Value updatedBy(Value value) {
+    auto made = dyn_cast<OpResult>(value);
+    if (!made)
+      return {};
+    if (auto loop = dyn_cast<shlo::WhileOp>(made.getOwner())) {
+      Block &body = loop.getBody().front();
+      Value next = body.getTerminator()->getOperand(made.getResultNumber());
+      BlockArgument state = body.getArgument(made.getResultNumber());
+      return isTensor(value) && next != state && isUpdateOf(next, state) ? loop->getOperand(made.getResultNumber()) : Value();
+    }
+    if (const KernelTraits::Kernel *kernel = kernels.of(made.getOwner()))
+      for (auto [operand, result] : kernel->inPlace)
+        if (result == made.getResultNumber())
+          return made.getOwner()->getOperand(operand);
+    return {};
+  }
+
+  /// What is made where the block's results go, or where an argument was.
+  void placeResults() {
+    if (targets.kind == BlockTargets::Elsewhere)
+      return;
+    for (auto [index, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
+      if (!isTensor(value))
+        continue;
+      BlockArgument argument = index < targets.replaced.size() ? targets.replaced[index] : BlockArgument();
+      Value made = producedAs(value);
+      if (!made || elsewhere.contains(made) || replacing.contains(made))
+        continue;
+      if (argument && !isUpdateOf(made, argument)) {
+        SmallVector<OpOperand *> readers;
+        readersOf(argument, readers);
+        bool isReturned = llvm::any_of(readers, [&](OpOperand *reader) { return reader->getOwner() == block.getTerminator(); });
+        if (!isReturned && readers.empty())
+          elsewhere.insert(made);
+        else if (!isReturned && kernels.of(made.getDefiningOp()))
+          replacing[made] = argument;
+        continue;
+      }
+      // And what is updated to become it.
+      for (Value each = made; each && each.getDefiningOp() && elsewhere.insert(each).second;) {
+        Value updated = updatedBy(each);
+        bool isMadeForIt = updated && updated.hasOneUse() && updated.getDefiningOp() && updated.getDefiningOp()->getBlock() == &block &&
+                           (isa<shlo::WhileOp>(updated.getDefiningOp()) || kernels.of(updated.getDefiningOp()));
+        each = isMadeForIt ? updated : Value();
+      }
+    }
+  }
+
+  /// FunctionBuilder::producedAs.
+  Value producedAs(Value value) {
+    Operation *maker = value.getDefiningOp();
+    if (targets.kind == BlockTargets::Inner)
+      return isa_and_nonnull<func::CallOp>(maker) && maker->getBlock() == &block ? value : Value();
+    while (maker && isa<shlo::ReshapeOp, UnrealizedConversionCastOp>(maker) && fusion::isAlias(maker)) {
+      value = maker->getOperand(0);
+      maker = value.getDefiningOp();
+    }
+    bool isMade = maker && maker->getBlock() == &block && !fusion::isAlias(maker) && !isa<shlo::ConstantOp, shlo::CaseOp, shlo::IfOp>(maker);
+    return isMade ? value : Value();
+  }
+
+  Block &block;
+  const BlockTargets &targets;
+  KernelTraits &kernels;
+  llvm::function_ref<uint64_t(Operation *)> innerPeak;
+  StepGraph graph;
+  uint32_t now = 0; ///< the step that is looked at
+  llvm::DenseMap<Operation *, uint32_t> steps;
+  llvm::DenseMap<Value, uint32_t> buffers; ///< of values that have memory in the arena
+  llvm::DenseSet<Value> elsewhere;         ///< made in memory that is there anyway
+  llvm::DenseMap<Value, BlockArgument> replacing;
+  llvm::DenseSet<uint32_t> isShared;       ///< buffers that no kernel reuses: of parts, of concatenations, of loops
+  llvm::DenseSet<Value> startedJoins; ///< concatenations into which a step has written
+};
+
+} // namespace
+
+std::optional<StepGraph> graphOf(Block &block, const BlockTargets &targets, KernelTraits &kernels,
+                                 llvm::function_ref<uint64_t(Operation *)> innerPeak) {
+  return Builder(block, targets, kernels, innerPeak).run();
+}
+
+} // namespace millrace::lowering
