@@ -22,6 +22,7 @@
 #include "passes/sharding/ProgramPasses.h"
 #include "passes/sharding/RoundTrip.h"
 #include "passes/simplify/Passes.h"
+#include "passes/testing/Passes.h"
 #include "passes/vhlo/Passes.h"
 #include "passes/spmd/Passes.h"
 #include "passes/xla/Passes.h"
@@ -77,6 +78,7 @@ void millrace::registerAllPasses() {
   sharding::registerShardingRoundTripPasses();
   sharding::registerRoundTripPipelines();
   spmd::registerSpmdPasses();
+  testing::registerHloTestPasses();
   xla_semantics::registerXlaSemanticsPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();

@@ -21,4 +21,24 @@ def LowerToLinalgPass : Pass<"xla-lower-to-linalg", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
+def StablehloLegalizeToLinalgPass : Pass<"stablehlo-legalize-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "Lower every stablehlo operation to linalg on tensors, under upstream's name";
+  let description = [{
+    xla-lower-to-linalg of all functions, then the forms that the options ask for. What an operation becomes is Millrace's
+    lowering: the same loops as upstream's for elementwise operations, reductions and contractions, its own for windows,
+    gather, scatter and sort.
+  }];
+  let options = [
+    Option<"enablePrimitiveOps", "enable-primitive-ops", "bool", "false",
+           "say linalg.map, linalg.reduce, linalg.transpose and linalg.broadcast where a generic operation is one">,
+    Option<"enableSparseOps", "enable-sparse-ops", "bool", "false", "take sparse tensors (not supported: an error)">,
+    Option<"captureScalarInputs", "capture-scalar-inputs", "bool", "true",
+           "take 0-d operands of generic operations as scalars from outside">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
+}
+
 #endif
