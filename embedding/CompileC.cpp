@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CompileC.cpp - millrace_compile of the C ABI ------------------------===//
-// The rest of the ABI is in runtime/embedding: this file alone needs the compiler. One MLIR context per call.
+// The rest of the ABI is in runtime/embedding: this file alone needs the compiler.
 #include "dialects/bytecode/Validate.h"
 #include "lowering/CacheKey.h"
 #include "lowering/CompileForClient.h"
+#include "lowering/CompilerSession.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "runtime/cache/CachedProgram.h"
 #include "runtime/embedding/Objects.h"
@@ -22,9 +23,8 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   if (!cache)
     return cache.status();
 
-  mlir::DialectRegistry registry;
-  registerCompilerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  CompilerSession session(code.size());
+  mlir::MLIRContext &context = session.context();
   std::string errors;
   mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
@@ -44,6 +44,7 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
     return runtime::invalidArgument(errors.empty() ? "the program cannot be parsed" : errors);
 
   CompileOptions options;
+  options.prepared = &session.passes();
   if (entry)
     options.entry = entry;
   options.kernelStore = runtime::kernelStore(**cache);

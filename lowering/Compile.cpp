@@ -3,8 +3,8 @@
 #include "lowering/Compile.h"
 
 #include "lowering/CacheKey.h"
+#include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
-#include "lowering/Pipeline.h"
 #include "lowering/ProgramKernels.h"
 #include "lowering/TensorSizes.h"
 #include "passes/calls/Passes.h"
@@ -19,6 +19,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 using namespace mlir;
@@ -88,12 +89,12 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     if (options.onProgress)
       options.onProgress(what);
   };
-  auto run = [&](auto addPasses, StringRef stop) -> llvm::Error {
+  std::optional<PreparedPasses> own;
+  PreparedPasses &prepared = options.prepared ? *options.prepared : own.emplace(*module.getContext());
+  auto run = [&](PassManager &pm, StringRef stop) -> llvm::Error {
     tell(stop == "fused" ? "fusion" : "simplification");
-    PassManager pm(module.getContext(), ModuleOp::getOperationName());
     // Between passes only where someone looks at the stops: a third of the time of simplification.
     pm.enableVerifier(bool(options.onStop));
-    addPasses(pm, options);
     if (failed(pm.run(module)) || failed(verify(module)))
       return llvm::createStringError("compilation stopped at '" + stop + "'");
     watch.lap(stop);
@@ -116,11 +117,11 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     return llvm::createStringError("compilation stopped at 'partitioned'");
   watch.lap("partitioned");
   dump("partitioned");
-  if (llvm::Error error = run(lowering::addSimplifyPasses, "simplified"))
+  if (llvm::Error error = run(prepared.simplification(options), "simplified"))
     return std::move(error);
   // Not before: the canonicalizers of simplification would collect the patterns of all dialects that are there.
   loadCompilerDialects(*module.getContext());
-  if (llvm::Error error = run(lowering::addFusionPasses, "fused"))
+  if (llvm::Error error = run(prepared.fusion(options), "fused"))
     return std::move(error);
 
   lowering::KernelOptions kernelOptions;
@@ -135,6 +136,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   kernelOptions.onLateKernel = options.onLateKernel;
   kernelOptions.store = options.kernelStore;
   kernelOptions.versions = compilerVersions();
+  kernelOptions.lowerings = &prepared.kernels;
 
   runtime::Program program;
   program.producer = "millrace 0.1.0 (LLVM " LLVM_VERSION_STRING ")";

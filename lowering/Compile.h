@@ -22,15 +22,25 @@ class MLIRContext;
 
 namespace millrace {
 
-struct CompileOptions {
+class PreparedPasses;
+
+/// The options that decide which passes a program goes through.
+struct PipelineOptions {
   lowering::CpuTarget target = lowering::CpuTarget::host();
-  std::string entry;        ///< function to run; empty: @main, else the only public function
   bool fold = true;         ///< evaluate constant subexpressions; off where machine code is what is to be tested
   bool genericOnly = false; ///< no emitters: the reference path of code generation
   bool fuse = true;         ///< off: one kernel per operation, for tests
   /// The meaning that XLA gives to programs where StableHLO's specification has another: scatter windows (passes/xla), and
   /// fused multiply-add. On for programs from JAX and PyTorch/XLA.
   bool xlaSemantics = false;
+
+  bool operator==(const PipelineOptions &) const = default;
+};
+
+struct CompileOptions : PipelineOptions {
+  std::string entry; ///< function to run; empty: @main, else the only public function
+  /// Passes that were prepared in the module's context (CompilerSession.h); null: they are made for this compilation.
+  PreparedPasses *prepared = nullptr;
   /// Sums and products of floats may be regrouped, divisions may be products with reciprocals, and zeros lose their sign: faster, and no
   /// longer the same bits as the specification's order gives. NaN and infinities stay what they are; results still do not depend on threads.
   bool relaxed = false;

@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace millrace::lowering {
 
-void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
+void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
   if (options.xlaSemantics)
     pm.addPass(xla_semantics::createPassTokensAsTensorsPass());
   pm.addPass(calls::createFlattenTuplesPass());
@@ -49,12 +49,12 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveSimplificationPass());
   if (options.fold)
     pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveFolderPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(simplify::createCanonicalizeProgramPass());
   pm.addPass(createCSEPass());
   // Again, now that constants are known. Unrolling first: what it leaves is worth hoisting out of.
   pm.addNestedPass<func::FuncOp>(loops::createUnrollLoopsPass());
   pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(simplify::createCanonicalizeProgramPass());
   pm.addPass(createCSEPass());
   // After everything that brings rolls of one value together.
   pm.addNestedPass<func::FuncOp>(simplify::createShareRollsPass());
@@ -81,7 +81,7 @@ void addSimplifyPasses(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCSEPass());
 }
 
-void addFusionPasses(OpPassManager &pm, const CompileOptions &options) {
+void addFusionPasses(OpPassManager &pm, const PipelineOptions &options) {
   fusion::FuseKernelsPassOptions fusionOptions;
   fusionOptions.single = !options.fuse;
   if (!options.genericOnly) {

@@ -8,7 +8,7 @@
 
 namespace millrace::lowering {
 
-void addSimplifyPasses(mlir::OpPassManager &pm, const CompileOptions &options);
-void addFusionPasses(mlir::OpPassManager &pm, const CompileOptions &options);
+void addSimplifyPasses(mlir::OpPassManager &pm, const PipelineOptions &options);
+void addFusionPasses(mlir::OpPassManager &pm, const PipelineOptions &options);
 
 } // namespace millrace::lowering

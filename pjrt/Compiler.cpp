@@ -7,8 +7,8 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/CacheKey.h"
 #include "lowering/CompileForClient.h"
+#include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
-#include "lowering/Pipeline.h"
 #include "lowering/program/ProgramTypes.h"
 #include "pjrt/CustomPartitioner.h"
 #include "pjrt/EntryLayouts.h"
@@ -30,20 +30,11 @@ using namespace mlir;
 namespace millrace::pjrt {
 namespace {
 
-const DialectRegistry &dialects() {
-  static const DialectRegistry *registry = [] {
-    auto *made = new DialectRegistry;
-    registerCompilerDialects(*made);
-    return made;
-  }();
-  return *registry;
-}
-
-/// A context for one compilation: what it interns is freed with it. Its errors are collected, with the user's line.
+/// One compilation in a context of the compiler's. Its errors are collected, with the user's line.
 class Session {
 public:
-  Session() : context(dialects(), MLIRContext::Threading::DISABLED) {
-    handler.emplace(&context, [this](Diagnostic &diagnostic) {
+  explicit Session(size_t programBytes) : session(programBytes) {
+    handler.emplace(&context(), [this](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
         collect(diagnostic);
       return success();
@@ -51,8 +42,8 @@ public:
   }
   OwningOpRef<ModuleOp> parse(StringRef code) {
     if (code.starts_with("ML\xefR"))
-      return vhlo::readPortableArtifact(code, context);
-    return bytecode::parseModule(code, ParserConfig(&context), "program");
+      return vhlo::readPortableArtifact(code, context());
+    return bytecode::parseModule(code, ParserConfig(&context()), "program");
   }
   /// The collected errors, else `otherwise`.
   rt::Status error(std::string otherwise, rt::Code code = rt::Code::InvalidArgument) const {
@@ -61,7 +52,8 @@ public:
     return rt::Status(code, otherwise.empty() ? errors : errors + "\n" + otherwise);
   }
 
-  MLIRContext context;
+  MLIRContext &context() { return session.context(); }
+  PreparedPasses &passes() { return session.passes(); }
 
 private:
   void collect(Diagnostic &diagnostic) {
@@ -75,6 +67,7 @@ private:
     for (Diagnostic &note : diagnostic.getNotes())
       stream << "\n  note: " << note.str();
   }
+  CompilerSession session;
   std::string errors;
   std::optional<ScopedDiagnosticHandler> handler;
 };
@@ -225,7 +218,8 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
     return cache.status();
   options.kernelStore = rt::kernelStore(**cache);
 
-  Session session;
+  Session session(code.code_size);
+  options.prepared = &session.passes();
   OwningOpRef<ModuleOp> module = session.parse({code.code, code.code_size});
   if (!module)
     return session.error("the program cannot be read");
@@ -273,15 +267,13 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
 }
 
 rt::StatusOr<std::string> optimizedModule(const std::string &source) {
-  Session session;
+  Session session(source.size());
   OwningOpRef<ModuleOp> module = session.parse(source);
   if (!module)
     return session.error("the program cannot be read");
   if (failed(lowering::dropShardings(*module)) || failed(spmd::partition(*module, {{}, &callPartitioner()})))
     return session.error("the program cannot be simplified");
-  PassManager passes(&session.context, ModuleOp::getOperationName());
-  lowering::addSimplifyPasses(passes, CompileOptions());
-  if (failed(passes.run(*module)))
+  if (failed(session.passes().simplification(PipelineOptions()).run(*module)))
     return session.error("the program cannot be simplified");
   std::string text;
   llvm::raw_string_ostream stream(text);

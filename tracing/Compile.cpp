@@ -4,6 +4,7 @@
 
 #include "lowering/CacheKey.h"
 #include "lowering/CompileForClient.h"
+#include "lowering/CompilerSession.h"
 #include "lowering/hlo/HloText.h"
 #include "passes/chlo/Passes.h"
 #include "runtime/cache/CachedProgram.h"
@@ -100,9 +101,8 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
   runtime::StatusOr<runtime::Cache *> cache = cacheInUse();
   if (!cache)
     return cache.status();
-  mlir::DialectRegistry registry;
-  registerCompilerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  CompilerSession session(text.size());
+  mlir::MLIRContext &context = session.context();
   std::string errors;
   mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
@@ -117,6 +117,7 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
   if (text.find("@mark_") != std::string::npos)
     removeMarks(*module);
   CompileOptions options;
+  options.prepared = &session.passes();
   options.xlaSemantics = true;
   options.relaxed = xlaFlag("xla_cpu_enable_fast_math") == "true";
   options.kernelStore = runtime::kernelStore(**cache);
@@ -160,9 +161,8 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
 }
 
 runtime::StatusOr<std::string> hloText(const std::string &text) {
-  mlir::DialectRegistry registry;
-  registerCompilerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  CompilerSession session(text.size());
+  mlir::MLIRContext &context = session.context();
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   std::string made;
   llvm::raw_string_ostream stream(made);

@@ -4,7 +4,7 @@
 
 #include "lowering/cpu/EmitterPool.h"
 #include "lowering/cpu/KernelForm.h"
-#include "lowering/cpu/LowerToLLVM.h"
+#include "lowering/cpu/KernelLowerings.h"
 #include "lowering/cpu/SharedCode.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/emitters/SliceUpdate.h"
@@ -76,6 +76,8 @@ public:
   ~Worker() {
     if (emitter)
       EmitterPool::ofProcess().give(std::move(emitter));
+    if (lowerings && isShared())
+      options.lowerings->give(std::move(lowerings));
   }
 
   /// From memory, else from the store, else anew.
@@ -311,8 +313,7 @@ private:
     OpBuilder builder(module.getBodyRegion());
     auto fn = cast<func::FuncOp>(builder.clone(*kernel.getOperation()));
     fn.setName(symbol);
-    if (!lowerings)
-      lowerings = std::make_unique<Lowerings>(module.getContext(), verifyEach(), kernelTarget(options.target).avx512);
+    takeLowerings(module.getContext());
     if (failed(lowerings->toLinalg.run(module)))
       return failure(symbol, "linalg");
     dump(module, symbol, "linalg");
@@ -339,8 +340,7 @@ private:
     const BufferKernel &kernel = prepared.kernel;
     Compiled result;
     result.entry = entryOf(kernel, symbol);
-    if (!lowerings)
-      lowerings = std::make_unique<Lowerings>(module.getContext(), verifyEach(), kernelTarget(options.target).avx512);
+    takeLowerings(module.getContext());
     if (shared.empty())
       addEntryPoint(kernel, symbol);
     else
@@ -427,24 +427,19 @@ private:
     });
   }
 
-  /// What is the same for all kernels, made with the first: without kept patterns half of the time goes into collecting them.
-  struct Lowerings {
-    Lowerings(MLIRContext *context, bool verifyEach, bool avx512)
-        : toLinalg(context, ModuleOp::getOperationName()), expandMath(context, ModuleOp::getOperationName()),
-          generic(context, verifyEach), toLLVM(context) {
-      toLinalg.enableVerifier(verifyEach);
-      addLinalgPasses(toLinalg);
-      expandMath.enableVerifier(verifyEach);
-      expandMath.addPass(createExpandMathPass({avx512}));
-    }
-    PassManager toLinalg, expandMath;
-    GenericLowering generic;
-    LlvmLowering toLLVM;
-  };
+  /// Whether the lowerings come from the context's pool and go back there: those there do not verify between passes.
+  bool isShared() const { return options.lowerings && !verifyEach(); }
+
+  void takeLowerings(MLIRContext *context) {
+    if (lowerings)
+      return;
+    bool avx512 = kernelTarget(options.target).avx512;
+    lowerings = isShared() ? options.lowerings->take(context, avx512) : std::make_unique<KernelLowerings>(context, verifyEach(), avx512);
+  }
 
   const KernelOptions &options;
   std::mutex &dumpMutex, &lateMutex;
-  std::unique_ptr<Lowerings> lowerings;
+  std::unique_ptr<KernelLowerings> lowerings;
   std::unique_ptr<ObjectEmitter> emitter;
 };
 

@@ -15,6 +15,8 @@
 
 namespace millrace::lowering {
 
+class KernelLoweringsPool;
+
 struct KernelOptions {
   CpuTarget target;
   bool genericOnly = false; ///< no emitters: the reference path
@@ -31,6 +33,8 @@ struct KernelOptions {
   runtime::ByteStore store;
   /// Everything besides a kernel and these options that its machine code depends on: the versions of the compiler.
   runtime::ByteStore::Key versions;
+  /// What lowers kernels of the requests' context; null: every thread makes its own.
+  KernelLoweringsPool *lowerings = nullptr;
 };
 
 struct CompiledKernel : runtime::KernelEntry {

@@ -133,15 +133,20 @@ private:
 
 struct AggressiveFolder : impl::StablehloAggressiveFolderPassBase<AggressiveFolder> {
   using Base::Base;
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateFolding(patterns, {foldOpElementLimit, optimizeFloat, assumeNoUndeclaredSideEffects});
-    for (RegisteredOperationName op : getContext().getRegisteredOperations())
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet owned(context);
+    populateFolding(owned, {foldOpElementLimit, optimizeFloat, assumeNoUndeclaredSideEffects});
+    for (RegisteredOperationName op : context->getRegisteredOperations())
       if (isa<StablehloDialect>(op.getDialect()))
-        op.getCanonicalizationPatterns(patterns, &getContext());
-    // Not reaching a fixed point only leaves something to fold.
-    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+        op.getCanonicalizationPatterns(owned, context);
+    patterns = std::move(owned);
+    return success();
   }
+  void runOnOperation() override {
+    // Not reaching a fixed point only leaves something to fold.
+    (void)applyPatternsGreedily(getOperation(), patterns);
+  }
+  FrozenRewritePatternSet patterns;
 };
 
 } // namespace

@@ -120,15 +120,19 @@ struct ExpandPattern : OpRewritePattern<OpTy> {
 };
 
 struct ExpandBatchNorm : impl::ExpandBatchNormPassBase<ExpandBatchNorm> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet owned(context);
+    owned.add<ExpandPattern<BatchNormGradOp>, ExpandPattern<BatchNormInferenceOp>, ExpandPattern<BatchNormTrainingOp>>(context);
+    patterns = std::move(owned);
+    return success();
+  }
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandPattern<BatchNormGradOp>, ExpandPattern<BatchNormInferenceOp>, ExpandPattern<BatchNormTrainingOp>>(
-        &getContext());
     GreedyRewriteConfig config;
     config.enableFolding(false).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
       signalPassFailure();
   }
+  FrozenRewritePatternSet patterns;
 };
 
 } // namespace

@@ -205,14 +205,17 @@ struct LegalizeTorchIndexSelect : OpRewritePattern<TorchIndexSelectOp> {
 
 struct LegalizeDeprecatedOps : impl::StablehloLegalizeDeprecatedOpsPassBase<LegalizeDeprecatedOps> {
   using Base::Base;
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet owned(context);
+    owned.add<LegalizeBroadcast, LegalizeCreateToken, LegalizeCrossReplicaSum, LegalizeDot, LegalizeEinsum,
+              LegalizeTorchIndexSelect, LegalizeUnaryEinsum>(context);
+    patterns = std::move(owned);
+    return success();
+  }
   void runOnOperation() override {
-    MLIRContext *context = &getContext();
-    RewritePatternSet patterns(context);
-    patterns.add<LegalizeBroadcast, LegalizeCreateToken, LegalizeCrossReplicaSum, LegalizeDot, LegalizeEinsum,
-                 LegalizeTorchIndexSelect, LegalizeUnaryEinsum>(context);
     GreedyRewriteConfig config;
     config.enableFolding(false).setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+    if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
       return signalPassFailure();
     if (!failOnUnused)
       return;
@@ -223,6 +226,7 @@ struct LegalizeDeprecatedOps : impl::StablehloLegalizeDeprecatedOpsPassBase<Lega
       signalPassFailure();
     });
   }
+  FrozenRewritePatternSet patterns;
 };
 
 } // namespace

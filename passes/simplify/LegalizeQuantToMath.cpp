@@ -167,8 +167,25 @@ struct ConvertTypes : ConversionPattern {
   }
 };
 
+/// Returns true if a value of `module` has quantized elements.
+bool hasQuantizedValues(ModuleOp module) {
+  auto isQuantized = [](Type type) { return bool(quantizedElement(type)); };
+  return module
+      ->walk([&](Operation *op) {
+        bool found = llvm::any_of(op->getResultTypes(), isQuantized);
+        for (Region &region : op->getRegions())
+          for (Block &block : region)
+            found |= llvm::any_of(block.getArgumentTypes(), isQuantized);
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 struct LegalizeQuantToMath : impl::StablehloLegalizeQuantToMathPassBase<LegalizeQuantToMath> {
   void runOnOperation() override {
+    // Most programs have none, and collecting the patterns takes longer than to see that.
+    if (!hasQuantizedValues(getOperation()))
+      return;
     MLIRContext *context = &getContext();
     RewritePatternSet qdq(context);
     populateQuantizedOpToQdqPatterns(qdq);

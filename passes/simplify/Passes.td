@@ -30,6 +30,14 @@ def StablehloCompatibilityExpanderPass : Pass<"stablehlo-compatibility-expander"
   let dependentDialects = ["::millrace::stablehlo::StablehloDialect"];
 }
 
+def CanonicalizeProgramPass : Pass<"xla-canonicalize-program", "::mlir::ModuleOp"> {
+  let summary = "Canonicalize with the patterns of the dialects that programs have before lowering";
+  let description = [{
+    MLIR's `canonicalize` collects the patterns of every loaded dialect; which dialects are loaded depends on what the context was used for
+    before. This pass takes those of func, stablehlo, chlo, shape, tensor and arith alone, whatever else is loaded.
+  }];
+}
+
 def SeedRngPass : Pass<"xla-seed-rng", "::mlir::func::FuncOp"> {
   let summary = "Let rng draw new numbers in every execution";
   let description = [{
