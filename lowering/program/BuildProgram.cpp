@@ -57,13 +57,17 @@ LogicalResult describeSignature(func::FuncOp entry, Program &program) {
     program.arguments.push_back(std::move(argument));
   }
   // jax.buffer_donor: any result of the same form may have the memory.
+  llvm::SmallDenseSet<uint32_t> taken;
+  for (const Result &result : program.results)
+    taken.insert(result.aliasArgument == kNone ? 0 : result.aliasArgument + 1);
   for (auto [i, argument] : llvm::enumerate(program.arguments)) {
-    bool isTaken = llvm::any_of(program.results, [&](const Result &result) { return result.aliasArgument == i; });
+    if (!argument.donated || taken.contains(i + 1))
+      continue;
     auto found = llvm::find_if(program.results, [&](const Result &result) {
       return result.aliasArgument == kNone && result.dims == argument.dims && result.dtype == argument.dtype &&
              result.memoryKind == argument.memoryKind;
     });
-    if (argument.donated && !isTaken && found != program.results.end())
+    if (found != program.results.end())
       found->aliasArgument = i;
   }
   return success();

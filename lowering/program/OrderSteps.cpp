@@ -106,7 +106,7 @@ private:
     }
     StepOrder found = orderSteps(*graph);
     if (inside.empty()) {
-      peaks = {found.given.peak, found.use.peak, leastPeak(*graph)};
+      peaks = {found.given.peak, found.use.peak, found.least};
     } else {
       std::vector<uint32_t> given(found.order.size());
       std::iota(given.begin(), given.end(), 0);

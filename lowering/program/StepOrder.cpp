@@ -442,9 +442,9 @@ MemoryUse memoryOf(const StepGraph &graph, const std::vector<uint32_t> &order) {
     if (isFree[index])
       continue;
     if (isKept)
-      last[index] = order.size() - 1;
+      last[index] = order.size();
     changes[first] += buffer.bytes;
-    changes[last[index] + 1] -= buffer.bytes;
+    changes[std::min<uint32_t>(last[index] + 1, order.size())] -= buffer.bytes;
   }
   MemoryUse use;
   int64_t live = 0;
@@ -495,7 +495,10 @@ uint64_t leastPeak(const StepGraph &graph) {
           least[w * 64 + std::countr_zero(live)] += buffer.bytes;
     }
   }
-  uint64_t most = 0;
+  uint64_t most = 0; // behind the last step there is what is kept
+  for (uint32_t index = 0; index < graph.buffers.size(); ++index)
+    if (graph.buffers[index].isKept && countsAt(graph.buffers[index]) && !touchers[index].empty())
+      most += graph.buffers[index].bytes;
   for (uint32_t step = 0; step < size; ++step) {
     uint64_t shared = sharedBy(graph, step);
     most = std::max(most, least[step] - std::min(least[step], shared));
@@ -508,26 +511,27 @@ StepOrder orderSteps(const StepGraph &graph) {
   result.order.resize(graph.steps.size());
   std::iota(result.order.begin(), result.order.end(), 0);
   result.use = result.given = memoryOf(graph, result.order);
-  if (graph.steps.size() < 3)
+  result.least = leastPeak(graph);
+  if (result.given.peak <= result.least)
     return result;
   Problem problem(graph);
-  bool isGiven = true;
   Order best = problem.order;
   MemoryUse bestUse = memoryOf(graph, best);
-  auto isBetter = [](const MemoryUse &a, const MemoryUse &b) { return std::pair(a.peak, a.sum) < std::pair(b.peak, b.sum); };
   auto offer = [&](Order order) {
     MemoryUse use = memoryOf(graph, order);
-    if (isBetter(use, bestUse)) {
-      best = std::move(order);
-      bestUse = use;
-      isGiven = false;
-    }
+    if (std::pair(use.peak, use.sum) >= std::pair(bestUse.peak, bestUse.sum))
+      return;
+    best = std::move(order);
+    bestUse = use;
   };
+  auto done = [&] { return bestUse.peak <= result.least; };
   for (bool isBackward : {false, true})
     for (Preference preference : {Preference::Releases, Preference::Smallest})
-      offer(ListSchedule(problem, isBackward, preference).run());
-  offer(Improvement(problem, best).run());
-  if (!isGiven)
+      if (!done())
+        offer(ListSchedule(problem, isBackward, preference).run());
+  if (!done())
+    offer(Improvement(problem, best).run());
+  if (!done())
     offer(Improvement(problem, problem.order).run());
   if (bestUse.peak < result.use.peak) {
     result.order = std::move(best);

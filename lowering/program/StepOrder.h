@@ -41,16 +41,18 @@ MemoryUse memoryOf(const StepGraph &graph, const std::vector<uint32_t> &order);
 /// No order has a smaller peak: while a step runs, its own buffers are in use, and so are those that a step before it must have touched and
 /// a step after it must touch still. In graphs of more than `kMostStepsOfExactBound` steps each step's own buffers alone are looked at.
 uint64_t leastPeak(const StepGraph &graph);
-inline constexpr uint32_t kMostStepsOfExactBound = 16384;
+inline constexpr uint32_t kMostStepsOfExactBound = 8192;
 
 struct StepOrder {
   std::vector<uint32_t> order;
   MemoryUse use, given; ///< of `order`, and of the order of StepGraph::steps
+  uint64_t least = 0;   ///< leastPeak
 };
 
-/// Looks for an order with a small peak, and among those that it finds for the smallest sum. Never worse than the given order, which stays as it
-/// is unless another has a smaller peak. Several list schedules, forwards and backwards; then single steps are moved to where they need less. Takes
-/// time in proportion to the edges, times a logarithm, and at most `kMovesPerStep` comparisons per step. Depends on the graph alone.
+/// Looks for an order with a small peak, and among those that it finds for the smallest sum, until the peak is leastPeak. Never worse than the given
+/// order, which stays as it is unless another has a smaller peak. Several list schedules, forwards and backwards; then single steps are moved to
+/// where they need less. Takes time in proportion to the edges, times a logarithm, and at most `kMovesPerStep` comparisons per step, beside what
+/// leastPeak takes. Depends on the graph alone.
 StepOrder orderSteps(const StepGraph &graph);
 inline constexpr uint64_t kMovesPerStep = 500;
 

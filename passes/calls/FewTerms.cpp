@@ -69,20 +69,17 @@ std::optional<Terms> fewTerms(DenseElementsAttr matrix, int64_t contracted) {
 /// The value of `matrix`, which operations on constants make, some of them larger than the folder wants; null if they are too many, or
 /// nothing among them makes zeros (tables of sines, say), so that looking at all numbers would be in vain.
 DenseElementsAttr evaluated(Value matrix) {
-  SetVector<Operation *> slice;
-  BackwardSliceOptions options;
-  options.inclusive = true;
-  options.omitBlockArguments = true;
   Operation *last = matrix.getDefiningOp();
-  if (!last || failed(getBackwardSlice(last, &slice, options)))
+  if (!last)
     return nullptr;
-  bool makesZeros = false;
+  bool makesZeros = false, isOther = false;
   int64_t elements = 0;
-  for (Operation *op : slice) {
+  auto accepts = [&](Operation *op) {
     if (op->getBlock() != last->getBlock() || !isMemoryEffectFree(op) || !hasStaticShapes(op) || op->getNumResults() != 1 ||
         !(isa<ConstantOp, IotaOp, BroadcastInDimOp, ReshapeOp, TransposeOp, ReduceOp, ConvertOp, SelectOp, CompareOp>(op) ||
-          op->hasTrait<OpTrait::Elementwise>()))
-      return nullptr;
+          op->hasTrait<OpTrait::Elementwise>()) ||
+        llvm::any_of(op->getOperands(), [](Value operand) { return isa<BlockArgument>(operand); }))
+      return false;
     makesZeros |= isa<SelectOp, MaxOp, ClampOp>(op) || (isa<ConvertOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isInteger(1));
     int64_t largest = cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
     for (Value operand : op->getOperands())
@@ -92,9 +89,19 @@ DenseElementsAttr evaluated(Value matrix) {
     bool isCapturing = false;
     for (Region &region : op->getRegions())
       region.walk([&](Operation *inner) { isCapturing |= llvm::any_of(inner->getOperands(), [&](Value v) { return !region.isAncestor(v.getParentRegion()); }); });
-    if (isCapturing)
-      return nullptr;
-  }
+    return !isCapturing && elements <= kMostEvaluated;
+  };
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  // One that does not belong there ends the search: behind it there may be the whole program.
+  options.filter = [&](Operation *op) {
+    isOther = isOther || !accepts(op);
+    return !isOther;
+  };
+  if (failed(getBackwardSlice(last, &slice, options)) || isOther)
+    return nullptr;
   if (!makesZeros || elements > kMostEvaluated)
     return nullptr;
   DenseMap<Value, eval::Value> known;
