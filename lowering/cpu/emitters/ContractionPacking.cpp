@@ -173,6 +173,9 @@ void ContractionEmitter::packRows(PointEvaluator &block, Value begin, Value end)
 /// The same where all rows of one k follow each other in memory: they are read in this order.
 void ContractionEmitter::packRowsOfEachK(PointEvaluator &block, Value begin, Value end) {
   int64_t lanes = tile.lanes;
+  // Blocks and chunks begin at multiples of the tile's rows, not of the lanes: the last vector of the last one may end behind the last row.
+  bool lastRowsNeedMask = rows() % lanes || (tile.mBlocks > 1 && tile.blockRows % lanes) ||
+                          (tile.chunkRows < tile.blockRows && tile.chunkRows % lanes);
   PointEvaluator at = block;
   forEachK(at, 1, {}, [&](PointEvaluator &point, Value packedIndex, Value, SmallVector<Value>) -> SmallVector<Value> {
     Value base = point.mulConstant(packedIndex, aKStride);
@@ -180,7 +183,7 @@ void ContractionEmitter::packRowsOfEachK(PointEvaluator &block, Value begin, Val
     point.enterLoop(loop);
     Value row = loop.getInductionVar(), mask, count;
     point.bindIndex(mOrder.back(), row);
-    if (rows() % lanes) {
+    if (lastRowsNeedMask) {
       OpBuilder builder = point.builder();
       Value left = arith::SubIOp::create(builder, point.loc(), point.constant(rows()), row);
       count = arith::MinUIOp::create(builder, point.loc(), left, point.constant(lanes));
