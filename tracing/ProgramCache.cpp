@@ -23,8 +23,7 @@ ProgramCache::Limits ProgramCache::Limits::ofEnvironment() {
 uint64_t LoadedProgram::bytes() const {
   constexpr uint64_t own = 32 << 10; // steps, symbols, the linker's tables: measured, 60 KB with a page or two of code
   runtime::MemoryStats memory = executable->cost().memory;
-  return own + memory.code + memory.constants + memory.temporaries * executable->devices().size() + text.size() +
-         summary.items.size() * sizeof(GraphSummary::Item);
+  return own + memory.code + memory.constants + text.size() + summary.items.size() * sizeof(GraphSummary::Item);
 }
 
 LoadedProgramPtr ProgramCache::find(const Digest &key) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ProgramCache.h - Programs that are ready to run ---------------------===//
 // Bounded by number (XLA_COMPILATION_CACHE_SIZE, 1024) and by bytes (MILLRACE_PROGRAM_CACHE_BYTES, a quarter of the machine's memory): a
-// program keeps its code, its constants, and the memory of its intermediate results for its next run. What was not used for the
-// longest time goes first and is compiled anew when it comes back (or read from the persistent cache). The counter
-// EvictedPrograms says how many went.
+// program keeps its code and its constants; the room for its intermediate results is the device's. What was not used for the longest time
+// goes first and is compiled anew when it comes back (or read from the persistent cache). The counter EvictedPrograms says how many went.
 #pragma once
 #include "tracing/Analysis.h"
 
@@ -22,7 +21,7 @@ struct LoadedProgram {
   /// Of a graph's program: the types of its results, and per leaf that of the number that it is, or Invalid.
   std::vector<Shape> shapes = {};
   std::vector<DType> numbers = {};
-  /// What the process holds for it, once it has run.
+  /// What the process holds for it.
   uint64_t bytes() const;
 };
 using LoadedProgramPtr = std::shared_ptr<LoadedProgram>;

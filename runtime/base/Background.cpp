@@ -32,60 +32,91 @@ void Background::stopAtExit() {
   std::atexit([] { ofProcess().stop(); }); // the latest registration is called first
 }
 
+bool Background::startThread() {
+  if (isOver)
+    return false;
+  if (isRunning)
+    return true;
+  if (thread)
+    thread->join(); // its work() has nothing left to do but return
+  thread.reset();
+  try {
+    thread = std::make_unique<std::thread>([this] { work(); });
+    isRunning = true;
+  } catch (const std::system_error &) {
+  }
+  return isRunning;
+}
+
 void Background::add(Job job) {
   stopAtExit();
   {
     std::lock_guard lock(mutex);
-    if (!isOver && isRunning)
-      return jobs.push_back(std::move(job));
-    if (thread)
-      thread->join(); // its work() has nothing left to do but return
-    thread.reset();
-    try {
-      if (!isOver)
-        thread = std::make_unique<std::thread>([this] { work(); });
-    } catch (const std::system_error &) {
-    }
-    if (thread) {
-      isRunning = true;
-      jobs.push_back(std::move(job));
+    if (startThread()) {
+      jobs.push_back({std::move(job), true});
+      changed->notify_one();
       return;
     }
   }
   job(true);
 }
 
+void Background::addLater(Job job, std::chrono::milliseconds delay) {
+  {
+    std::lock_guard lock(mutex);
+    if (!isRunning) // else somebody has registered it: a job that comes back every now and then would do so for ever
+      stopAtExit();
+    if (startThread()) {
+      later.emplace(Clock::now() + delay, std::move(job));
+      changed->notify_one();
+      return;
+    }
+  }
+  job(true);
+}
+
+void Background::takeDue() {
+  auto end = isOver ? later.end() : later.upper_bound(Clock::now());
+  for (auto due = later.begin(); due != end; due = later.erase(due))
+    jobs.push_back({std::move(due->second), false});
+}
+
 void Background::work() {
   ::setpriority(PRIO_PROCESS, 0, 10); // on Linux: of this thread
   for (;;) {
-    Job *job;
+    Item *job;
     {
-      std::lock_guard lock(mutex);
-      if (jobs.empty()) {
-        isRunning = false;
-        return;
+      std::unique_lock lock(mutex);
+      while (takeDue(), jobs.empty()) {
+        if (later.empty()) {
+          isRunning = false;
+          return;
+        }
+        changed->wait_until(lock, later.begin()->first);
       }
       job = &jobs.front(); // stays where it is while others are added behind it
     }
-    stopAtExit(); // before what earlier steps constructed is destroyed
+    if (job->constructs)
+      stopAtExit(); // before what earlier steps constructed is destroyed
     std::unique_lock isNext(turn); // who forks comes before the next step
     std::lock_guard atWork(step);
     isNext.unlock();
     bool isLast = isOver;
-    if ((*job)(isLast) && !isLast)
+    if (job->step(isLast) && !isLast)
       continue;
     std::lock_guard lock(mutex);
-    Job done = std::move(jobs.front());
+    Item done = std::move(jobs.front());
     jobs.pop_front();
   }
 }
 
 void Background::stop() {
-  isOver = true;
   std::unique_ptr<std::thread> last;
   {
     std::lock_guard lock(mutex);
+    isOver = true;
     last = std::move(thread);
+    changed->notify_one();
   }
   if (last)
     last->join();
@@ -104,9 +135,12 @@ void Background::afterFork() {
 }
 
 void Background::inChild() {
-  (void)thread.release(); // of the parent: it can be neither joined nor destroyed
+  (void)thread.release(); // of the parent: it can be neither joined nor destroyed, nor can what it waits for
+  (void)changed.release();
+  changed = std::make_unique<std::condition_variable>();
   isRunning = false;
   jobs.clear();
+  later.clear();
   afterFork();
 }
 

@@ -1,119 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Memory.cpp - Aligned memory: pooled, counted, shared ----------------===//
 #include "runtime/buffer/Memory.h"
+#include "runtime/base/Background.h"
+#include "runtime/buffer/Pages.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdlib>
-#include <sys/mman.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-#define MILLRACE_ASAN 1
-#endif
-#endif
 
 namespace millrace::runtime {
 namespace {
 
-constexpr uint64_t hugePage = uint64_t(2) << 20;
+/// What bit widths and sums can carry; no machine has more.
+constexpr uint64_t kMostBytes = uint64_t(1) << 46;
 
-/// Big blocks begin on a huge page: fewer TLB misses in every kernel that streams through them.
-void *systemAllocate(uint64_t capacity) {
-  if (capacity < 2 * hugePage)
-    return std::aligned_alloc(kAlignment, capacity);
-  uint64_t rounded = (capacity + hugePage - 1) / hugePage * hugePage;
-  void *data = std::aligned_alloc(hugePage, rounded);
-  if (data)
-    ::madvise(data, rounded, MADV_HUGEPAGE); // a hint: failure changes nothing
-  return data;
-}
-
-void poison([[maybe_unused]] void *data, [[maybe_unused]] uint64_t bytes, [[maybe_unused]] bool free) {
-#ifdef MILLRACE_ASAN
-  if (free)
-    __asan_poison_memory_region(data, bytes);
-  else
-    __asan_unpoison_memory_region(data, bytes);
-#endif
-}
+std::string cannot(uint64_t bytes) { return "cannot allocate " + std::to_string(bytes) + " bytes"; }
+Status noMemoryLeft(uint64_t bytes) { return resourceExhausted(cannot(bytes) + ": the system has no memory left"); }
 
 } // namespace
 
-// Capacities: 64, 128, ... 512, then eight steps per power of two, all multiples of 64.
-uint64_t Allocator::classOf(uint64_t bytes, uint64_t &capacity) {
-  uint64_t units = std::max<uint64_t>(1, (bytes + 63) / 64);
-  if (units <= 8) {
-    capacity = units * 64;
-    return units - 1;
+Allocator::Leaving::~Leaving() {
+  for (const FreeLists::Block &block : values) {
+    markUsed(block.data, block.capacity); // free() of marked memory would be reported
+    freeBlock(block.data, block.capacity);
   }
-  unsigned shift = unsigned(std::bit_width(units - 1)) - 4; // units - 1 has its top bit at position shift + 3
-  uint64_t steps = ((units - 1) >> shift) + 1;              // 9..16
-  capacity = (steps << shift) * 64;
-  return 8 + uint64_t(shift) * 8 + (steps - 9);
+  for (const ArenaBlockPtr &block : arenas) {
+    markUsed(block->data, block->touched);
+    unmapPages(block->data, block->capacity);
+  }
 }
 
 Allocator::~Allocator() { trim(); }
 
-StatusOr<void *> Allocator::allocate(uint64_t bytes) {
-  StatusOr<void *> data = tryAllocate(bytes);
-  if (data || (limit && bytes > limit)) // however much is given back
-    return data;
-  std::lock_guard lock(reclaimMutex);
-  for (auto &[number, release] : reclaimers) {
-    release();
-    data = tryAllocate(bytes);
-    if (data)
-      break;
+//===--- With the mutex held -----------------------------------------------===//
+
+Status Allocator::countIn(uint64_t bytes) {
+  if (bytes > kMostBytes)
+    return resourceExhausted(cannot(bytes));
+  if (limit && (bytes > limit || counters.inUse > limit - bytes))
+    return resourceExhausted(cannot(bytes) + ": " + std::to_string(counters.inUse) + " are in use, and the limit is " + std::to_string(limit));
+  counters.inUse += bytes;
+  counters.peak = std::max(counters.peak, counters.inUse);
+  counters.largest = std::max(counters.largest, bytes);
+  recentPeak = std::max(recentPeak, counters.inUse);
+  ++uses;
+  return Status();
+}
+
+void Allocator::boundValues(Leaving &leaving) {
+  uint64_t peak = std::max(recentPeak, earlierPeak), most = peak + std::max(kSpareBytes, peak / 4);
+  while (counters.inUse + pooled() > most && values.bytes())
+    leaving.values.push_back(values.takeOldest());
+}
+
+void Allocator::respectLimit(Leaving &leaving) {
+  while (limit && counters.inUse + pooled() > limit) {
+    uint64_t ofValues = values.oldestUse(), ofArenas = arenas.oldestUse();
+    if (ofValues < ofArenas)
+      leaving.values.push_back(values.takeOldest());
+    else if (ofArenas != ~uint64_t(0))
+      leaving.arenas.push_back(arenas.takeOldest());
+    else
+      return arenas.dropTails();
   }
-  return data;
 }
 
-uint64_t Allocator::addReclaimer(std::function<void()> release) {
-  std::lock_guard lock(reclaimMutex);
-  reclaimers.emplace(++lastReclaimer, std::move(release));
-  return lastReclaimer;
+bool Allocator::needsSweep() {
+  if (!sweeper.expired() || weak_from_this().expired())
+    return false;
+  return pooled() != 0;
 }
 
-void Allocator::removeReclaimer(uint64_t number) {
-  std::lock_guard lock(reclaimMutex);
-  reclaimers.erase(number);
-}
+//===--- Memory of values --------------------------------------------------===//
 
-StatusOr<void *> Allocator::tryAllocate(uint64_t bytes) {
-  if (bytes > (uint64_t(1) << 46))
-    return resourceExhausted("cannot allocate " + std::to_string(bytes) + " bytes");
-  uint64_t capacity;
-  uint64_t index = classOf(bytes, capacity);
+StatusOr<void *> Allocator::allocate(uint64_t bytes) {
+  uint64_t capacity, index;
   {
+    Leaving leaving;
     std::lock_guard lock(mutex);
-    if (limit && (bytes > limit || counters.inUse > limit - bytes))
-      return resourceExhausted("cannot allocate " + std::to_string(bytes) + " bytes: " +
-                               std::to_string(counters.inUse) + " are in use, and the limit is " + std::to_string(limit));
-    counters.inUse += bytes;
-    counters.peak = std::max(counters.peak, counters.inUse);
-    counters.largest = std::max(counters.largest, bytes);
+    MILLRACE_TRY(countIn(bytes));
+    capacity = FreeLists::capacityFor(bytes, index);
     ++counters.allocations;
-    if (index < freeLists.size() && !freeLists[index].empty()) {
-      void *data = freeLists[index].back();
-      freeLists[index].pop_back();
-      counters.pooled -= capacity;
+    void *data = values.take(index, uses);
+    if (!data)
+      boundValues(leaving);
+    respectLimit(leaving);
+    countHeld();
+    if (data) {
       ++counters.poolHits;
-      poison(data, capacity, false);
+      markUsed(data, capacity);
       return data;
     }
   }
-  void *data = systemAllocate(capacity);
+  void *data = allocateBlock(capacity);
   if (!data) {
     trim();
-    data = systemAllocate(capacity);
+    data = allocateBlock(capacity);
   }
   if (!data) {
     std::lock_guard lock(mutex);
     counters.inUse -= bytes;
     --counters.allocations;
-    return resourceExhausted("cannot allocate " + std::to_string(bytes) + " bytes: the system has no memory left");
+    return noMemoryLeft(bytes);
   }
   return data;
 }
@@ -121,26 +107,76 @@ StatusOr<void *> Allocator::tryAllocate(uint64_t bytes) {
 void Allocator::deallocate(void *data, uint64_t bytes) {
   if (!data)
     return;
-  uint64_t capacity;
-  uint64_t index = classOf(bytes, capacity);
+  uint64_t index, capacity = FreeLists::capacityFor(bytes, index);
+  Leaving leaving;
+  bool isFirst;
   {
     std::lock_guard lock(mutex);
     counters.inUse -= bytes;
-    if (counters.pooled + capacity <= poolLimit) {
-      if (freeLists.size() <= index)
-        freeLists.resize(index + 1);
-      freeLists[index].push_back(data);
-      counters.pooled += capacity;
-      poison(data, capacity, true);
-      return;
-    }
+    markFree(data, capacity);
+    values.put(index, data, ++uses);
+    boundValues(leaving);
+    respectLimit(leaving); // the capacity is more than what was in use
+    isFirst = needsSweep();
   }
-  std::free(data);
+  if (isFirst)
+    sweepLater();
 }
+
+//===--- Arenas ------------------------------------------------------------===//
+
+StatusOr<Arena> Allocator::lend(uint64_t bytes) {
+  ArenaBlock *block;
+  {
+    Leaving leaving;
+    std::lock_guard lock(mutex);
+    MILLRACE_TRY(countIn(bytes));
+    ++counters.arenas;
+    block = arenas.lend(bytes);
+    if (block)
+      ++counters.arenaHits;
+    else if (ArenaBlockPtr small = arenas.takeLargest())
+      leaving.arenas.push_back(std::move(small)); // its pages go before others are touched
+    respectLimit(leaving);
+    countHeld();
+  }
+  if (block)
+    return Arena(this, block);
+  uint64_t capacity = ArenaPool::capacityFor(bytes);
+  void *data = mapPages(capacity);
+  if (!data)
+    data = mapPages(capacity = wholePages(bytes)); // addresses may be limited, too
+  if (!data) {
+    trim();
+    data = mapPages(capacity);
+  }
+  std::lock_guard lock(mutex);
+  if (data)
+    return Arena(this, arenas.lendNew(data, capacity, bytes));
+  counters.inUse -= bytes;
+  --counters.arenas;
+  return noMemoryLeft(bytes);
+}
+
+void Allocator::takeBack(ArenaBlock *block) {
+  bool isFirst;
+  {
+    std::lock_guard lock(mutex);
+    counters.inUse -= block->lent;
+    arenas.giveBack(block, ++uses);
+    isFirst = needsSweep();
+  }
+  if (isFirst)
+    sweepLater();
+}
+
+//===--- Giving back -------------------------------------------------------===//
 
 AllocatorStats Allocator::stats() const {
   std::lock_guard lock(mutex);
   AllocatorStats result = counters;
+  result.pooled = pooled();
+  result.arenaBlocks = arenas.blocks();
   result.limit = limit;
   return result;
 }
@@ -148,24 +184,53 @@ AllocatorStats Allocator::stats() const {
 void Allocator::resetPeak() {
   std::lock_guard lock(mutex);
   counters.peak = counters.inUse;
+  counters.peakHeld = counters.inUse + pooled();
 }
 
 void Allocator::trim() {
-  std::vector<std::vector<void *>> lists;
+  Leaving leaving;
+  std::lock_guard lock(mutex);
+  leaving.values = values.takeAll();
+  leaving.arenas = arenas.takeAll();
+}
+
+bool Allocator::sweep() {
+  Leaving leaving;
+  std::lock_guard lock(mutex);
+  earlierPeak = recentPeak;
+  recentPeak = counters.inUse;
+  leaving.values = values.takeUnneeded();
+  leaving.arenas = arenas.takeUnneeded();
+  if (pooled())
+    return true;
+  sweeper.reset();
+  return false;
+}
+
+/// One job goes on for as long as there is something to sweep. A forked child, which has no jobs, finds that it is gone and begins another.
+void Allocator::sweepLater() {
+  struct Sweep {
+    std::weak_ptr<Allocator> of;
+    std::shared_ptr<int> alive;
+    std::chrono::milliseconds every;
+    bool operator()(bool isOver) {
+      std::shared_ptr<Allocator> allocator = of.lock();
+      if (allocator && !isOver && allocator->sweep())
+        Background::ofProcess().addLater(*this, every);
+      return false;
+    }
+  };
+  auto alive = std::make_shared<int>();
   {
     std::lock_guard lock(mutex);
-    lists.swap(freeLists);
-    counters.pooled = 0;
+    if (!sweeper.expired())
+      return; // another thread was first
+    sweeper = alive;
   }
-  for (uint64_t index = 0; index < lists.size(); ++index) {
-    // Inverse of classOf: free() of poisoned memory would be reported.
-    uint64_t capacity = index < 8 ? (index + 1) * 64 : ((index - 8) % 8 + 9) << ((index - 8) / 8) << 6;
-    for (void *data : lists[index]) {
-      poison(data, capacity, false);
-      std::free(data);
-    }
-  }
+  Background::ofProcess().addLater(Sweep{weak_from_this(), std::move(alive), idleTime}, idleTime);
 }
+
+//===--- Storage -----------------------------------------------------------===//
 
 Storage::~Storage() {
   if (allocator)

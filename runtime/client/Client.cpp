@@ -213,7 +213,8 @@ bool Device::tryInline(const std::function<void()> &task, bool endsByItself) {
   return true;
 }
 
-StatusOr<std::shared_ptr<Storage>> Device::allocate(uint64_t bytes) {
+template <typename Attempt>
+auto Device::awaitMemory(uint64_t bytes, Attempt attempt) -> decltype(attempt()) {
   auto counts = [&] {
     std::lock_guard lock(queue->mutex);
     return std::pair(queue->begun, queue->ended);
@@ -224,12 +225,32 @@ StatusOr<std::shared_ptr<Storage>> Device::allocate(uint64_t bytes) {
   Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeoutSeconds));
   while (true) {
     uint64_t ended = mayWait ? counts().second : 0; // before the attempt: what ends meanwhile is a reason for another one
-    StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, bytes);
-    if (storage)
-      return storage;
-    if (ended >= last || !queue->awaitEnd(ended, deadline))
-      return onDevice(ordinal, storage.status());
+    auto memory = attempt();
+    if (memory || ended >= last || !queue->awaitEnd(ended, deadline))
+      return memory;
   }
+}
+
+StatusOr<std::shared_ptr<Storage>> Device::allocate(uint64_t bytes) {
+  StatusOr<std::shared_ptr<Storage>> storage = awaitMemory(bytes, [&] { return Storage::allocate(allocator, bytes); });
+  return storage ? std::move(storage) : StatusOr<std::shared_ptr<Storage>>(onDevice(ordinal, storage.status()));
+}
+
+std::shared_ptr<Arena> Device::lendArena(uint64_t bytes, bool isQueued) {
+  return awaitMemory(bytes, [&]() -> std::shared_ptr<Arena> {
+    std::lock_guard lock(arenaMutex);
+    if (isQueued)
+      if (std::shared_ptr<Arena> queued = queuedArena.lock(); queued && queued->size() >= bytes)
+        return queued;
+    StatusOr<Arena> lent = allocator->lend(bytes);
+    if (!lent)
+      return nullptr;
+    // Its allocator lives as long: it may be the last thing that knows the device.
+    auto arena = std::shared_ptr<Arena>(new Arena(std::move(*lent)), [allocator = allocator](Arena *each) { delete each; });
+    if (isQueued)
+      queuedArena = arena;
+    return arena;
+  });
 }
 
 void Device::feed(std::vector<std::string> tensors) { channels->push(HostChannels::infeed, std::move(tensors)); }

@@ -69,6 +69,11 @@ private:
   std::shared_ptr<Event::Worker> worker() const;
   /// For clients' threads. Where the limit leaves no memory, waits for tasks that are there and end by themselves: they may give some back.
   StatusOr<std::shared_ptr<Storage>> allocate(uint64_t bytes);
+  /// Likewise, an arena of at least `bytes`; null if there is no memory. With `isQueued` it is for a task of the queue, where one after the
+  /// other uses it: those that wait there need no more than the largest of them.
+  std::shared_ptr<Arena> lendArena(uint64_t bytes, bool isQueued);
+  template <typename Attempt>
+  auto awaitMemory(uint64_t bytes, Attempt attempt) -> decltype(attempt());
   /// Runs `task` on this thread if the device is idle.
   bool tryInline(const std::function<void()> &task, bool endsByItself);
 
@@ -78,6 +83,8 @@ private:
   double timeoutSeconds;
   std::vector<MemorySpace> spaces;
   std::shared_ptr<Allocator> allocator;
+  std::mutex arenaMutex;
+  std::weak_ptr<Arena> queuedArena; ///< of the last task that lendArena() was called for; guarded by arenaMutex
   std::shared_ptr<HostChannels> channels;
   std::shared_ptr<Queue> queue;
 };

@@ -67,7 +67,7 @@ std::mutex meetings;
 
 /// Memory that an execution on one device is given before it is enqueued: nothing where it is to look for it itself.
 struct Provision {
-  std::unique_ptr<Workspace> workspace;
+  std::shared_ptr<Arena> arena; ///< others may have the same: executions on a device run one after the other
   std::vector<std::shared_ptr<Storage>> results; ///< null for those of unknown size, or in the memory of an argument
 };
 
@@ -82,50 +82,6 @@ struct Executable::State {
   std::shared_ptr<const Plan> plan;
   bool onAnyThread = false; ///< meets nobody and waits for nobody but the values of its arguments
   bool runsInline = false;
-  std::mutex mutex;
-  /// Kept for the next execution; guarded by mutex.
-  std::vector<std::pair<const Allocator *, std::unique_ptr<Workspace>>> idle;
-  /// Allocators that may ask for the idle ones' memory; guarded by mutex.
-  std::vector<std::pair<std::shared_ptr<Allocator>, uint64_t>> asked;
-
-  ~State() {
-    for (auto &[allocator, number] : asked)
-      allocator->removeReclaimer(number);
-  }
-  StatusOr<std::unique_ptr<Workspace>> takeWorkspace(const std::shared_ptr<Allocator> &allocator) {
-    std::unique_ptr<Workspace> workspace = takeIdle(allocator.get());
-    return workspace ? StatusOr<std::unique_ptr<Workspace>>(std::move(workspace)) : Workspace::create(*plan, allocator);
-  }
-  /// Null if there is none.
-  std::unique_ptr<Workspace> takeIdle(const Allocator *allocator) {
-    std::lock_guard lock(mutex);
-    auto entry = std::find_if(idle.begin(), idle.end(), [&](const auto &each) { return each.first == allocator; });
-    if (entry == idle.end())
-      return nullptr;
-    std::unique_ptr<Workspace> workspace = std::move(entry->second);
-    *entry = std::move(idle.back());
-    idle.pop_back();
-    return workspace;
-  }
-  void giveWorkspace(const std::shared_ptr<Allocator> &allocator, std::unique_ptr<Workspace> workspace) {
-    {
-      std::lock_guard lock(mutex);
-      idle.emplace_back(allocator.get(), std::move(workspace));
-      if (std::any_of(asked.begin(), asked.end(), [&](const auto &each) { return each.first == allocator; }))
-        return;
-      asked.emplace_back(allocator, 0);
-    }
-    // Without the mutex, which the allocator's call takes.
-    uint64_t number = allocator->addReclaimer([this, of = allocator.get()] { dropIdle(of); });
-    std::lock_guard lock(mutex);
-    std::find_if(asked.begin(), asked.end(), [&](const auto &each) { return each.first == allocator; })->second = number;
-  }
-
-private:
-  void dropIdle(const Allocator *allocator) {
-    std::lock_guard lock(mutex);
-    std::erase_if(idle, [&](const auto &entry) { return entry.first == allocator; });
-  }
 };
 
 /// One execution on one device.
@@ -214,16 +170,19 @@ private:
       }
       boundResults[r].data = storages[r]->data();
     }
-    StatusOr<std::unique_ptr<Workspace>> workspace = std::move(provision.workspace);
-    if (!*workspace)
-      workspace = state->takeWorkspace(allocator);
-    if (!workspace)
-      return workspace.status();
+    Arena own;
+    if (!provision.arena) {
+      StatusOr<Arena> lent = allocator->lend(ArenaLayout(plan).bytes);
+      if (!lent)
+        return lent.status();
+      own = std::move(*lent);
+    }
     ExecutionTarget target{&ThreadPool::global(), allocator, context.get(), channels.get(),
                            replica,               partition, device,        timeoutSeconds,
                            number,                rngSeed};
-    Status status = runtime::execute(plan, **workspace, target, boundArguments, boundResults);
-    state->giveWorkspace(allocator, std::move(*workspace));
+    Status status = runtime::execute(plan, provision.arena ? provision.arena->data() : own.data(), target, boundArguments, boundResults);
+    own = Arena(); // what follows may need its memory
+    provision.arena.reset();
     MILLRACE_TRY(status);
     for (size_t r = 0; r < results.size(); ++r) {
       if (storages[r]) {
@@ -377,18 +336,14 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     endsByItself = endsByItself && std::all_of(ofDevice.begin(), ofDevice.end(), [](const auto &value) { return comesByItself(*value); });
   for (Device *device : devices)
     endsByItself = endsByItself && device->endsByItself();
+  // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
+  bool isNested = insideCustomCall() && devices.size() == 1;
   // Else new buffers would take what it is going to need. All of it or nothing: two threads that have one part each would both go without.
   std::vector<Provision> provisions(devices.size());
   auto provide = [&](Device &device, Provision &provision) {
-    provision.workspace = state->takeIdle(device.allocator.get());
-    if (!provision.workspace) {
-      if (!device.allocate(Workspace::bytes(*state->plan)))
-        return false;
-      StatusOr<std::unique_ptr<Workspace>> workspace = state->takeWorkspace(device.allocator); // there is room now
-      if (!workspace)
-        return false;
-      provision.workspace = std::move(*workspace);
-    }
+    provision.arena = device.lendArena(ArenaLayout(*state->plan).bytes, /*isQueued=*/!isNested);
+    if (!provision.arena)
+      return false;
     for (const Result &spec : p.results) {
       std::shared_ptr<Storage> &storage = provision.results.emplace_back();
       if (!isStatic(spec) || spec.aliasArgument != kNone)
@@ -407,8 +362,6 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
         each = {};
       break;
     }
-  // Started by a custom call (a Python callback that uses JAX): the device's thread is this one and waits for us.
-  bool isNested = insideCustomCall() && devices.size() == 1;
   if ((context && devices.size() > 1) || (client->options().memoryLimit && !endsByItself && !isNested))
     inOrder.lock();
   for (Device *device : devices)

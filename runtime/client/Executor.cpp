@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Executor.cpp - Runs the steps of a program on one device ------------===//
 // A Frame is one activation of a function: slot addresses, cells of slots with run-time shape, dims. Frames lie on a
-// stack in the workspace, so neither calls nor loop iterations allocate; only growing cells do.
+// stack in the arena that it is lent, so neither calls nor loop iterations allocate; only growing cells do.
 #include "runtime/client/ExecutorState.h"
 
 #include "runtime/base/Hash.h"
@@ -517,9 +517,9 @@ Status Executor::run(const std::vector<BoundArgument> &arguments, std::vector<Bo
   return status.withContext(where());
 }
 
-Status execute(const Plan &plan, Workspace &workspace, const ExecutionTarget &target,
+Status execute(const Plan &plan, void *arena, const ExecutionTarget &target,
                const std::vector<BoundArgument> &arguments, std::vector<BoundResult> &results) {
-  Status status = Executor(plan, workspace, target).run(arguments, results);
+  Status status = Executor(plan, arena, target).run(arguments, results);
   if (!status.ok())
     for (BoundResult &r : results)
       if (r.cell.data) {

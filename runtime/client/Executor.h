@@ -19,7 +19,7 @@ struct DynamicCell {
   uint64_t capacity = 0;
 };
 
-/// Everything about a program that is worked out once, when it is loaded. Immutable afterwards, shared by devices.
+/// Everything about a program that is worked out once, when it is loaded. Immutable afterwards, but for a hint, and shared by devices.
 struct Plan {
   static StatusOr<std::shared_ptr<const Plan>> create(std::shared_ptr<const Program> program,
                                                       std::shared_ptr<LoadedCode> code);
@@ -48,6 +48,8 @@ struct Plan {
   bool meetsOthers = false; ///< has collectives, sends or receives
   bool mayWaitForCaller = false; ///< has infeed, outfeed, foreign custom calls
   bool mayBlock() const { return meetsOthers || mayWaitForCaller; }
+  /// How the next kernel that streams through memory goes (Executor::backwardStep). Kept between executions, which take turns like kernels.
+  mutable std::atomic<bool> goesBackward{false};
   /// Rough cost of one execution without loops and run-time ranges, in picoseconds; ~0 when unknown.
   uint64_t picoseconds = 0;
 };
@@ -78,18 +80,12 @@ struct ExecutionTarget {
   uint64_t rngSeed = 0; ///< of this execution, equal for all its devices
 };
 
-/// Memory that one execution needs besides arguments and results; kept between executions of the same plan. Not
-/// thread-safe: one execution at a time.
-class Workspace {
-public:
-  static StatusOr<std::unique_ptr<Workspace>> create(const Plan &plan, std::shared_ptr<Allocator> allocator);
-  /// That create() allocates.
-  static uint64_t bytes(const Plan &plan);
-
-private:
-  friend class Executor;
-  std::shared_ptr<Storage> arena, stack, staging;
-  bool goesBackward = false; ///< the next kernel that streams through memory
+/// How an execution divides the arena that it is lent (Allocator::lend): the arena of its entry function, the stack of its frames, and room for
+/// the states of loops that change places.
+struct ArenaLayout {
+  explicit ArenaLayout(const Plan &plan);
+  uint64_t stack = 0, staging = 0; ///< offsets; the entry function's arena comes first
+  uint64_t bytes = 0;
 };
 
 /// An argument of the entry function: memory and actual shape.
@@ -106,8 +102,9 @@ struct BoundResult {
   std::vector<int64_t> dims;
 };
 
-/// Runs the entry function. On error the contents of the results are undefined and cells of results are empty.
-Status execute(const Plan &plan, Workspace &workspace, const ExecutionTarget &target,
+/// Runs the entry function in `arena`, which holds ArenaLayout(plan).bytes bytes. On error the contents of the results are undefined and cells of
+/// results are empty.
+Status execute(const Plan &plan, void *arena, const ExecutionTarget &target,
                const std::vector<BoundArgument> &arguments, std::vector<BoundResult> &results);
 
 /// This thread is executing a custom call.

@@ -27,15 +27,18 @@ Profile *measuredProfile();
 /// One execution of a program on one device.
 class Executor {
 public:
-  Executor(const Plan &plan, Workspace &workspace, const ExecutionTarget &target)
-      : plan(plan), program(*plan.program), target(target), stack(static_cast<char *>(workspace.stack->data())),
-        arena(static_cast<char *>(workspace.arena->data())), staging(static_cast<char *>(workspace.staging->data())),
-        goesBackward(workspace.goesBackward), profile(target.device == 0 ? measuredProfile() : nullptr) {
+  Executor(const Plan &plan, void *memory, const ExecutionTarget &target)
+      : plan(plan), program(*plan.program), target(target), stack(static_cast<char *>(memory) + ArenaLayout(plan).stack),
+        arena(static_cast<char *>(memory)), staging(static_cast<char *>(memory) + ArenaLayout(plan).staging),
+        goesBackward(plan.goesBackward.load(std::memory_order_relaxed)), profile(target.device == 0 ? measuredProfile() : nullptr) {
     if (profile)
       profile->kernels.resize(program.kernels.size());
   }
 
-  ~Executor() { leaveMeetings(); } // where an exception passes by: the memory that others read is still there
+  ~Executor() {
+    leaveMeetings(); // where an exception passes by: the memory that others read is still there
+    plan.goesBackward.store(goesBackward, std::memory_order_relaxed);
+  }
 
   Status run(const std::vector<BoundArgument> &arguments, std::vector<BoundResult> &results);
 
@@ -99,7 +102,7 @@ private:
   char *stack;
   char *arena;
   char *staging;
-  bool &goesBackward; ///< Workspace::goesBackward
+  bool goesBackward; ///< the next kernel that streams through memory
   Profile *profile; ///< null: not measured
   uint32_t location = kNone;
   unsigned openLoops = 0; ///< an error ends the run: nobody counts on it then

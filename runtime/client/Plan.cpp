@@ -267,25 +267,12 @@ StatusOr<std::shared_ptr<const Plan>> Plan::create(std::shared_ptr<const Program
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 
-StatusOr<std::unique_ptr<Workspace>> Workspace::create(const Plan &plan, std::shared_ptr<Allocator> allocator) {
-  std::unique_ptr<Workspace> workspace(new Workspace);
+ArenaLayout::ArenaLayout(const Plan &plan) {
+  auto aligned = [](uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
   uint32_t entry = plan.program->entry;
-  auto make = [&](std::shared_ptr<Storage> &target, uint64_t bytes) -> Status {
-    StatusOr<std::shared_ptr<Storage>> storage = Storage::allocate(allocator, bytes);
-    if (!storage)
-      return storage.status();
-    target = std::move(*storage);
-    return Status();
-  };
-  MILLRACE_TRY(make(workspace->arena, plan.program->functions[entry].arenaBytes));
-  MILLRACE_TRY(make(workspace->stack, plan.functions[entry].stackBytes));
-  MILLRACE_TRY(make(workspace->staging, plan.stagingBytes));
-  return workspace;
-}
-
-uint64_t Workspace::bytes(const Plan &plan) {
-  uint32_t entry = plan.program->entry;
-  return plan.program->functions[entry].arenaBytes + plan.functions[entry].stackBytes + plan.stagingBytes;
+  stack = aligned(plan.program->functions[entry].arenaBytes);
+  staging = stack + plan.functions[entry].stackBytes;
+  bytes = staging + plan.stagingBytes;
 }
 
 } // namespace millrace::runtime

@@ -399,37 +399,6 @@ TEST(Allocator, CountsPoolsAndLimits) {
   EXPECT_EQ(allocator.stats().pooled, 0u);
 }
 
-TEST(Allocator, AsksForWhatOthersCanDoWithout) {
-  Allocator allocator(1000);
-  std::vector<void *> kept{*allocator.allocate(400), *allocator.allocate(400)};
-  int calls = 0;
-  auto giveBack = [&] {
-    ++calls;
-    if (kept.empty())
-      return;
-    allocator.deallocate(kept.back(), 400);
-    kept.pop_back();
-  };
-  uint64_t first = allocator.addReclaimer(giveBack), second = allocator.addReclaimer(giveBack);
-  auto small = allocator.allocate(100);
-  ASSERT_TRUE(small.ok());
-  EXPECT_EQ(calls, 0); // there was room
-  auto large = allocator.allocate(600);
-  ASSERT_TRUE(large.ok()) << large.status().toString();
-  EXPECT_EQ(calls, 2); // one was not enough
-  EXPECT_EQ(allocator.stats().inUse, 700u);
-  EXPECT_FALSE(allocator.allocate(1001).ok());
-  EXPECT_EQ(calls, 2); // nothing would help
-  EXPECT_FALSE(allocator.allocate(301).ok());
-  EXPECT_EQ(calls, 4);
-  allocator.removeReclaimer(first);
-  allocator.removeReclaimer(second);
-  EXPECT_FALSE(allocator.allocate(301).ok());
-  EXPECT_EQ(calls, 4);
-  allocator.deallocate(*small, 100);
-  allocator.deallocate(*large, 600);
-}
-
 TEST(Allocator, EverySizeIsWritable) {
   Allocator allocator;
   std::vector<std::pair<void *, uint64_t>> blocks;

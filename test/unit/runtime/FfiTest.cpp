@@ -518,6 +518,7 @@ TEST(Ffi, ExecutionsFromCustomCallsRunAtOnce) {
   auto result = (*outer)->execute({{toDevice<float>(*client, DType::F32, {2, 3}, {1, 2, 3, 4, 5, 6})}});
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(toHost<float>(result->results[0][0]), doubled);
+  EXPECT_EQ(client->devices()[0]->memoryStats().arenaBlocks, 2u); // the outer one still needs its own
 }
 
 } // namespace
