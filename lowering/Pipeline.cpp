@@ -51,6 +51,8 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
     pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveFolderPass());
   pm.addPass(simplify::createCanonicalizeProgramPass());
   pm.addPass(createCSEPass());
+  // After inlining and simplification, which bring updates and the selects between them together.
+  pm.addNestedPass<func::FuncOp>(loops::createNarrowSelectsPass());
   // Again, now that constants are known. Unrolling first: what it leaves is worth hoisting out of.
   pm.addNestedPass<func::FuncOp>(loops::createUnrollLoopsPass());
   pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
@@ -79,6 +81,8 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
   // What layouts brought into loops: transposes of weights.
   pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
   pm.addPass(createCSEPass());
+  // Last, for nothing behind it moves operations within a block without regard for updates.
+  pm.addNestedPass<func::FuncOp>(loops::createOrderReadsPass());
 }
 
 void addFusionPasses(OpPassManager &pm, const PipelineOptions &options) {

@@ -194,6 +194,12 @@ void forwardBuffers(func::FuncOp body) {
           argument.replaceAllUsesWith(init);
           result.replaceAllUsesWith(init);
         }
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op); loop && llvm::equal(loop.getConditionOp().getArgs(), loop.getBeforeArguments())) {
+      for (auto [result, before, after, init, next] :
+           llvm::zip_equal(loop.getResults(), loop.getBeforeArguments(), loop.getAfterArguments(), loop.getInits(), loop.getYieldOp().getOperands()))
+        if (isa<MemRefType>(result.getType()) && (next == after || next == init))
+          for (Value handedOn : {Value(before), Value(after), Value(result)})
+            handedOn.replaceAllUsesWith(init);
     } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && branch.getNumResults() > 0) {
       for (auto [result, left, right] : llvm::zip_equal(branch.getResults(), branch.thenYield().getOperands(), branch.elseYield().getOperands()))
         if (isa<MemRefType>(result.getType()) && left == right)

@@ -8,6 +8,7 @@
 #include "lowering/linalg/Loops.h"
 #include "lowering/linalg/PatternKinds.h"
 #include "passes/fusion/ScalarLoop.h"
+#include "passes/loops/ArrayUpdates.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -199,34 +200,59 @@ private:
 
   SmallVector<Type> resultTypes(Operation *op) {
     SmallVector<Type> types;
-    for (Value result : op->getResults())
-      types.append(cast<RankedTensorType>(result.getType()).getNumElements(), computeElementType(elementOf(result)));
+    for (Value result : op->getResults()) {
+      Value array = fusion::isFewScalars(result.getType()) ? Value() : loops::updatedValue(result);
+      if (array)
+        types.push_back(arrays[array].getType());
+      else
+        types.append(cast<RankedTensorType>(result.getType()).getNumElements(), computeElementType(elementOf(result)));
+    }
     return types;
   }
 
   LogicalResult emitBranches(Operation *op) {
     Location loc = op->getLoc();
     Value index = scalars[op->getOperand(0)][0];
-    Operation *made;
-    if (isa<IfOp>(op)) {
-      auto branch = scf::IfOp::create(builder, loc, resultTypes(op), index, /*addThenBlock=*/false, /*addElseBlock=*/false);
-      if (failed(emitBranch(branch.getThenRegion(), op->getRegion(0), loc)) ||
-          failed(emitBranch(branch.getElseRegion(), op->getRegion(1), loc)))
+    if (auto branch = dyn_cast<IfOp>(op)) {
+      auto made = scf::IfOp::create(builder, loc, resultTypes(op), index, /*addThenBlock=*/false, /*addElseBlock=*/false);
+      if (failed(emitBranch(made.getThenRegion(), branch.getTrueBranch(), loc)) || failed(emitBranch(made.getElseRegion(), branch.getFalseBranch(), loc)))
         return failure();
-      made = branch;
-    } else {
-      // The last branch also serves every index out of range.
-      int64_t last = int64_t(op->getNumRegions()) - 1;
-      index = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index);
-      SmallVector<int64_t> cases = llvm::to_vector(llvm::seq<int64_t>(0, last));
-      auto branch = scf::IndexSwitchOp::create(builder, loc, resultTypes(op), index, cases, cases.size());
-      for (int64_t i = 0; i <= last; ++i)
-        if (failed(emitBranch(i < last ? branch.getCaseRegions()[i] : branch.getDefaultRegion(), op->getRegion(i), loc)))
-          return failure();
-      made = branch;
+      bind(op->getResults(), made.getResults());
+      return success();
     }
-    bind(op->getResults(), made->getResults());
+    index = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index);
+    auto made = emitCases(op->getRegions(), 0, index, resultTypes(op), loc);
+    if (failed(made))
+      return failure();
+    bind(op->getResults(), *made);
     return success();
+  }
+
+  /// The branches from number `first` on as a tree of ifs; the last one also serves every index out of range. Not scf.index_switch, whose results
+  /// MLIR's bufferization does not take for the tensors that its branches yield.
+  FailureOr<SmallVector<Value>> emitCases(MutableArrayRef<Region> branches, int64_t first, Value index, TypeRange types, Location loc) {
+    if (branches.size() == 1) {
+      Block &only = branches.front().front();
+      if (failed(emitBlock(only)))
+        return failure();
+      return flatten(only.getTerminator()->getOperands());
+    }
+    int64_t half = branches.size() / 2;
+    Value bound = arith::ConstantIndexOp::create(builder, loc, first + half);
+    Value isLower = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, index, bound);
+    auto made = scf::IfOp::create(builder, loc, types, isLower, /*addThenBlock=*/false, /*addElseBlock=*/false);
+    auto fill = [&](MutableArrayRef<Region> part, int64_t from, Region &to) -> LogicalResult {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.createBlock(&to);
+      FailureOr<SmallVector<Value>> values = emitCases(part, from, index, types, loc);
+      if (succeeded(values))
+        scf::YieldOp::create(builder, loc, *values);
+      return values;
+    };
+    if (failed(fill(branches.take_front(half), first, made.getThenRegion())) ||
+        failed(fill(branches.drop_front(half), first + half, made.getElseRegion())))
+      return failure();
+    return SmallVector<Value>(made.getResults());
   }
 
   /// Start indices such that a slice of `sizes` fits into `shape`.
@@ -477,9 +503,10 @@ private:
     } else if (auto slice = dyn_cast<SliceOp>(op)) {
       emitMove(op, [&](Position position) {
         SmallVector<int64_t> from;
-        for (auto [at, start, stride] : llvm::zip_equal(position, slice.getStartIndices(), slice.getStrides()))
-          from.push_back(start + at * stride);
-        return element(slice.getOperand(), from);
+        for (auto [index, start, stride] : llvm::zip_equal(position, slice.getStartIndices(), slice.getStrides()))
+          from.push_back(start + index * stride);
+        auto array = arrays.find(slice.getOperand());
+        return array == arrays.end() ? element(slice.getOperand(), from) : read(l, array->second, at(l, from), elementOf(slice.getOperand()));
       });
     } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
       emitMove(op, [&](Position position) {

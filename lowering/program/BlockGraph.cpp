@@ -269,8 +269,11 @@ private:
     if (const KernelTraits::Kernel *kernel = kernels.of(op))
       return visitKernel(cast<func::CallOp>(op), *kernel);
     graph.steps[now].extra += innerPeak(op);
-    for (Value value : op->getResults())
+    for (Value value : op->getResults()) {
+      if (Value updated = isa<shlo::IfOp, shlo::CaseOp>(op) ? updatedBy(value) : Value())
+        updates(updated);
       make(value);
+    }
   }
 
   /// Large ones are filled where they are used.
@@ -357,7 +360,8 @@ private:
   bool isUpdateOf(Value value, BlockArgument state) {
     while (value != state) {
       Value updated = updatedBy(value);
-      if (!updated || (updated != state && !updated.hasOneUse()))
+      bool isInBranches = isa_and_nonnull<shlo::IfOp, shlo::CaseOp>(value.getDefiningOp());
+      if (!updated || (updated != state && !updated.hasOneUse() && !isInBranches))
         return false;
       value = updated;
     }
@@ -374,11 +378,27 @@ private:
       BlockArgument state = body.getArgument(made.getResultNumber());
       return isTensor(value) && next != state && isUpdateOf(next, state) ? loop->getOperand(made.getResultNumber()) : Value();
     }
+    if (isa<shlo::IfOp, shlo::CaseOp>(made.getOwner()))
+      return isTensor(value) ? updatedByBranches(made) : Value();
     if (const KernelTraits::Kernel *kernel = kernels.of(made.getOwner()))
       for (auto [operand, result] : kernel->inPlace)
         if (result == made.getResultNumber())
           return made.getOwner()->getOperand(operand);
     return {};
+  }
+
+  /// FunctionBuilder::updatedByBranches, as far as the order of steps does not matter.
+  Value updatedByBranches(OpResult made) {
+    Value array;
+    for (Region &region : made.getOwner()->getRegions()) {
+      Value first = region.front().getTerminator()->getOperand(made.getResultNumber());
+      while (first && first.getParentBlock() == &region.front())
+        first = updatedBy(first);
+      if (!first || (array && first != array))
+        return {};
+      array = first;
+    }
+    return array;
   }
 
   /// What is made where the block's results go, or where an argument was.

@@ -157,9 +157,12 @@ uint32_t FunctionBuilder::argumentWritten(SlotId slot) const {
   return isResult ? context.program.results[result.slots[slot].index].aliasArgument : kNone;
 }
 
+bool FunctionBuilder::isSameMemory(SlotId from, SlotId to) const {
+  return from == to || (result.slots[from].kind == Slot::Kind::Argument && argumentWritten(to) == argumentRead(from));
+}
+
 void FunctionBuilder::copy(SlotId from, SlotId to, Location loc) {
-  bool isSameMemory = result.slots[from].kind == Slot::Kind::Argument && argumentWritten(to) == argumentRead(from);
-  if (from == to || isSameMemory)
+  if (isSameMemory(from, to))
     return;
   touch(from);
   touch(to);

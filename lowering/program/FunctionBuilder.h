@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <optional>
+
 namespace millrace::lowering {
 
 /// What the builders of all functions of a program share.
@@ -67,6 +69,7 @@ private:
   /// The argument whose memory a slot reads, or that a result writes (its alias); kNone for other memory.
   uint32_t argumentRead(SlotId slot) const;
   uint32_t argumentWritten(SlotId slot) const;
+  bool isSameMemory(SlotId from, SlotId to) const; ///< what is read from one lies where the other is written
   mlir::LogicalResult visitWhile(mlir::Operation *op);
   mlir::LogicalResult visitBranches(mlir::Operation *op);
   mlir::LogicalResult visitCustomCall(mlir::Operation *op);
@@ -81,8 +84,14 @@ private:
   /// The values from `value` back to the first update of `state`, each an update in place of the next, all after everything that reads
   /// `state`: one buffer is enough for all of them. Empty if it is not.
   llvm::SmallVector<mlir::Value> updatesOf(mlir::BlockArgument state, mlir::Value value) const;
-  /// Where in the block of `value` `user` has read it: an asynchronous collective reads until it is done.
-  static mlir::Operation *lastRead(mlir::Value value, mlir::Operation *user);
+  /// The same for any `state` and the updates of it in `block`, none if `value` is `state`; nullopt if one buffer is not enough.
+  std::optional<llvm::SmallVector<mlir::Value>> updatesIn(mlir::Block &block, mlir::Value state, mlir::Value value) const;
+  /// What every branch of an if or case updates in place, or returns as it is, to make `made`; null if a branch makes it anew.
+  mlir::Value updatedByBranches(mlir::OpResult made) const;
+  /// Lets the branches of `op` update in place what has the memory of their results, or dies here.
+  void planBranches(mlir::Operation *op);
+  /// Where in `block` `user` has read its operands: an asynchronous collective reads until it is done. Null if it is elsewhere.
+  static mlir::Operation *lastRead(mlir::Block &block, mlir::Operation *user);
   /// `value` belongs at `slot`: so does everything that was made only to become `value` by updates in place.
   void preferUpdates(mlir::Value value, SlotId slot);
   /// The user writes these bytes to memory of its own and updates them there: a loop, or a kernel that works in place.

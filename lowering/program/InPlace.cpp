@@ -48,9 +48,9 @@ SmallVector<SlotId> FunctionBuilder::prepareInPlace(func::CallOp call, const Ker
   return updated;
 }
 
-Operation *FunctionBuilder::lastRead(Value value, Operation *user) {
-  Operation *here = value.getParentBlock()->findAncestorOpInBlock(*user);
-  if (isa<shlo::AsyncStartOp>(here) && !here->use_empty())
+Operation *FunctionBuilder::lastRead(Block &block, Operation *user) {
+  Operation *here = block.findAncestorOpInBlock(*user);
+  if (here && isa<shlo::AsyncStartOp>(here) && !here->use_empty())
     return *here->user_begin();
   return here;
 }
@@ -66,6 +66,8 @@ Value FunctionBuilder::updatedBy(Value value) const {
                      !updatesOf(body.getArgument(index), body.getTerminator()->getOperand(index)).empty();
     return isUpdated ? loop->getOperand(index) : Value();
   }
+  if (isa<shlo::IfOp, shlo::CaseOp>(made.getOwner()))
+    return updatedByBranches(made);
   auto call = dyn_cast<func::CallOp>(made.getOwner());
   auto kernel = call ? context.kernels.find(call.getCallee()) : context.kernels.end();
   if (kernel == context.kernels.end())
@@ -76,24 +78,75 @@ Value FunctionBuilder::updatedBy(Value value) const {
   return {};
 }
 
-SmallVector<Value> FunctionBuilder::updatesOf(BlockArgument state, Value value) const {
-  SmallVector<Value> updates{value};
-  while (true) {
-    Operation *maker = updates.back().getDefiningOp();
-    Value updated = maker && maker->getBlock() == state.getOwner() ? updatedBy(updates.back()) : Value();
-    if (!updated)
+Value FunctionBuilder::updatedByBranches(OpResult made) const {
+  Value array;
+  for (Region &region : made.getOwner()->getRegions()) {
+    Value first = region.front().getTerminator()->getOperand(made.getResultNumber());
+    while (first && first.getParentBlock() == &region.front())
+      first = updatedBy(first);
+    if (!first || (array && first != array))
       return {};
-    if (updated != state) {
-      if (!updated.hasOneUse() || !cast<RankedTensorType>(updated.getType()).hasStaticShape())
-        return {};
-      updates.push_back(updated);
+    array = first;
+  }
+  bool isUpdated = false;
+  for (Region &region : made.getOwner()->getRegions()) {
+    auto updates = updatesIn(region.front(), array, region.front().getTerminator()->getOperand(made.getResultNumber()));
+    if (!updates)
+      return {};
+    isUpdated |= !updates->empty();
+  }
+  return isUpdated && array.getType() == made.getType() ? array : Value();
+}
+
+std::optional<SmallVector<Value>> FunctionBuilder::updatesIn(Block &block, Value state, Value value) const {
+  SmallVector<Value> updates;
+  while (value != state) {
+    Operation *maker = value.getDefiningOp();
+    Value updated = maker && maker->getBlock() == &block ? updatedBy(value) : Value();
+    if (!updated || !cast<RankedTensorType>(updated.getType()).hasStaticShape())
+      return std::nullopt;
+    bool isBranch = isa<shlo::IfOp, shlo::CaseOp>(maker); // updatedBy() has looked into it
+    SmallVector<OpOperand *> readers;
+    readersOf(updated, readers);
+    unsigned here = 0;
+    bool isLastReader = llvm::all_of(readers, [&](OpOperand *reader) {
+      Operation *at = lastRead(block, reader->getOwner());
+      here += at == maker;
+      return !at || (at == maker && (isBranch || reader->getOwner() == maker)) || (at != maker && at->isBeforeInBlock(maker));
+    });
+    isLastReader &= isBranch || here == 1;
+    if (!isLastReader)
+      return std::nullopt;
+    updates.push_back(value);
+    value = updated;
+  }
+  return updates;
+}
+
+SmallVector<Value> FunctionBuilder::updatesOf(BlockArgument state, Value value) const {
+  return updatesIn(*state.getOwner(), state, value).value_or(SmallVector<Value>());
+}
+
+void FunctionBuilder::planBranches(Operation *op) {
+  for (OpResult made : op->getResults()) {
+    Value array = isTensor(made) && cast<RankedTensorType>(made.getType()).hasStaticShape() ? updatedBy(made) : Value();
+    if (!array || !slots.contains(array) || fills.contains(array))
+      continue;
+    SlotId have = slots.lookup(array);
+    Operation *maker = array.getDefiningOp();
+    bool dies = isa_and_nonnull<func::CallOp>(maker) && maker->getBlock() == op->getBlock() && result.slots[have].kind == Slot::Kind::Arena &&
+                !llvm::is_contained(exchanged, have) && llvm::all_of(array.getUsers(), [&](Operation *user) { return op->isProperAncestor(user); });
+    auto wanted = preferred.find(made);
+    if (wanted == preferred.end() && dies) {
+      preferred[made] = have;
+      updatedStates.push_back(have);
+    } else if (wanted == preferred.end() || !isSameMemory(have, wanted->second)) {
       continue;
     }
-    bool isLastReader = llvm::count(maker->getOperands(), state) == 1 && llvm::all_of(state.getUsers(), [&](Operation *user) {
-      Operation *here = lastRead(state, user);
-      return user == maker || (here != maker && here->isBeforeInBlock(maker) && !fusion::isAlias(user));
-    });
-    return isLastReader ? updates : SmallVector<Value>();
+    SlotId place = preferred.lookup(made);
+    for (Region &region : op->getRegions())
+      for (Value update : *updatesIn(region.front(), array, region.front().getTerminator()->getOperand(made.getResultNumber())))
+        preferred[update] = place;
   }
 }
 
@@ -135,7 +188,7 @@ void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotI
   readersOf(argument, readers);
   bool isRead = false;
   for (OpOperand *reader : readers) {
-    Operation *here = lastRead(argument, reader->getOwner());
+    Operation *here = lastRead(*argument.getOwner(), reader->getOwner());
     if (here->hasTrait<OpTrait::IsTerminator>() || (here != call && !here->isBeforeInBlock(call)))
       return; // needed later: when the function returns, then
     isRead |= here == call;
@@ -168,7 +221,7 @@ SlotId FunctionBuilder::operandToOverwrite(func::CallOp call, Value value, const
     SmallVector<OpOperand *> readers;
     readersOf(root, readers);
     bool isLast = llvm::all_of(readers, [&](OpOperand *reader) {
-      Operation *here = lastRead(root, reader->getOwner());
+      Operation *here = lastRead(*root.getParentBlock(), reader->getOwner());
       bool isView = isKernel(reader->getOwner(), [](const KernelSummary &user) { return user.part.has_value(); }); // it may be read later
       return here == call || (here->isBeforeInBlock(call) && !isView);
     });

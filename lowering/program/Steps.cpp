@@ -330,6 +330,7 @@ LogicalResult FunctionBuilder::visitBranches(Operation *op) {
   context.program.stepOps.push_back(op->getName().getStringRef().str());
   CondStep step;
   step.index = use(op->getOperand(0));
+  planBranches(op);
   slotsForAll(op->getResults());
   ++position;
   Steps *outside = steps;

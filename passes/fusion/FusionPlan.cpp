@@ -122,8 +122,11 @@ private:
       return false;
     Value read = op->getOperand(0);
     return llvm::any_of(read.getUsers(), [&](Operation *user) {
-      return isa<stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>(user) && user->getBlock() == &block && user->getOperand(0) == read &&
-             positions.lookup(user) > positions.lookup(op) && positions.lookup(user) < position;
+      Operation *here = block.findAncestorOpInBlock(*user);
+      bool isUpdate = isa<stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>(user) && user->getOperand(0) == read;
+      // Their regions are kernels already: a result of the array's type may be its next version.
+      bool mayUpdate = here && isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(here) && llvm::is_contained(here->getResultTypes(), read.getType());
+      return here && (mayUpdate || (isUpdate && here == user)) && positions.lookup(here) > positions.lookup(op) && positions.lookup(here) < position;
     });
   }
 

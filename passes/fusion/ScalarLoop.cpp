@@ -3,6 +3,7 @@
 #include "passes/fusion/ScalarLoop.h"
 
 #include "passes/fusion/FusionPolicy.h"
+#include "passes/loops/ArrayUpdates.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -31,21 +32,6 @@ bool allFew(TypeRange types) { return llvm::all_of(types, isFewScalars); }
 
 class Checker {
 public:
-  /// `value` is a carried array at the start of the iteration, or an update of it.
-  static bool isUpdateOf(Value value, Value carried) {
-    while (value != carried) {
-      if (auto update = value.getDefiningOp<DynamicUpdateSliceOp>())
-        value = update.getOperand();
-      else if (auto scatter = value.getDefiningOp<ScatterOp>())
-        value = scatter.getInputs()[cast<OpResult>(value).getResultNumber()];
-      else if (auto loop = value.getDefiningOp<WhileOp>())
-        value = loop->getOperand(cast<OpResult>(value).getResultNumber());
-      else
-        return false;
-    }
-    return true;
-  }
-
   bool accepts(WhileOp loop) {
     if (!carriesWell(loop))
       return false;
@@ -64,27 +50,39 @@ private:
         return false;
       if (isFewScalars(type))
         continue;
-      if (!isArray(type) || !isUpdateOf(yield->getOperand(i), body.getArgument(i)) ||
-          !updatesInOrder(cond.getArgument(i)) || !updatesInOrder(body.getArgument(i)))
+      if (!isArray(type) || loops::firstVersion(yield->getOperand(i), &body) != body.getArgument(i) ||
+          !updatesInOrder(cond.getArgument(i), &cond) || !updatesInOrder(body.getArgument(i), &body))
         return false;
     }
     return true;
   }
 
-  /// At most one operation makes a new value of the array, after all others have read it.
-  static bool updatesInOrder(Value array) {
-    Block *block = array.getParentBlock();
+  /// At most one operation of `block` makes one new value of the array, after all others have read it; so in its branches.
+  static bool updatesInOrder(Value array, Block *block) {
     Operation *update = nullptr;
-    for (Operation *user : array.getUsers())
-      if (isa<DynamicUpdateSliceOp, ScatterOp, WhileOp>(user) || user->hasTrait<OpTrait::IsTerminator>()) {
-        if (update || user->getBlock() != block)
-          return false;
-        update = user;
-      }
-    return llvm::all_of(array.getUsers(), [&](Operation *user) {
+    SmallVector<Operation *> readers;
+    for (Operation *user : array.getUsers()) {
       Operation *here = block->findAncestorOpInBlock(*user);
-      return user == update || !update || here->isBeforeInBlock(update);
-    });
+      if (!here)
+        continue;
+      bool isUpdate = here->hasTrait<OpTrait::IsTerminator>() || isa<WhileOp>(user) || loops::updates(here, array);
+      if (!isUpdate) {
+        readers.push_back(here);
+        continue;
+      }
+      bool isBranch = isa<IfOp, CaseOp>(here);
+      if ((update && update != here) || (!isBranch && (here != user || llvm::count(here->getOperands(), array) != 1)))
+        return false;
+      update = here;
+    }
+    if (!update)
+      return true;
+    if (!llvm::all_of(readers, [&](Operation *reader) { return reader->isBeforeInBlock(update); }))
+      return false;
+    if (!isa<IfOp, CaseOp>(update))
+      return true;
+    return llvm::count_if(update->getResults(), [&](Value next) { return loops::updatedValue(next) == array; }) == 1 &&
+           llvm::all_of(update->getRegions(), [&](Region &branch) { return updatesInOrder(array, &branch.front()); });
   }
 
   bool region(Region &region, bool canUpdate) {
@@ -126,40 +124,42 @@ private:
     if (isa<DynamicSliceOp, GatherOp>(op))
       return (isFewScalars(operands[0]) ? !isa<GatherOp>(op) : isArray(operands[0])) && allFew(operands.drop_front()) &&
              allFew(op->getResultTypes());
+    if (isa<SliceOp>(op) && isArray(operands[0]))
+      return allFew(op->getResultTypes());
     if (auto loop = dyn_cast<WhileOp>(op)) {
       for (auto [operand, result] : llvm::zip_equal(loop->getOperands(), loop->getResults()))
         if (!isFewScalars(operand.getType()) && (!canUpdate || !canChange(operand, result)))
           return false;
       return accepts(loop);
     }
+    if (isa<IfOp, CaseOp>(op)) {
+      for (Value result : op->getResults())
+        if (!isFewScalars(result.getType()) && (!canUpdate || !isArray(result.getType()) || !canChange(loops::updatedValue(result), result)))
+          return false;
+      return allFew(operands) && llvm::all_of(op->getRegions(), [&](Region &inner) { return region(inner, canUpdate); });
+    }
     if (!allFew(operands) || !allFew(op->getResultTypes()))
       return false;
     // The same bits as another type; between widths, elements would be parts of others.
     if (auto cast = dyn_cast<BitcastConvertOp>(op))
       return mlir::cast<ShapedType>(cast.getOperand().getType()).getShape() == mlir::cast<ShapedType>(cast.getType()).getShape();
-    if (isa<IfOp, CaseOp>(op))
-      return llvm::all_of(op->getRegions(), [&](Region &inner) { return region(inner, /*canUpdate=*/false); });
     if (auto reduce = dyn_cast<ReduceOp>(op))
       return isScalarRegion(reduce.getBody());
     return isa<IotaOp, ReshapeOp, BroadcastInDimOp, SliceOp, ConcatenateOp, TransposeOp, ReverseOp, OptimizationBarrierOp>(op) ||
            classify(op) == OpRole::Elementwise;
   }
 
-  /// The array is carried by a loop, so that its memory may change, and `next`, its new value, is too.
+  /// The array is carried by a loop, or what branches make of one that is, so that its memory may change, and `next`, its new value, is too.
   static bool canChange(Value array, Value next) {
-    auto root = [](Value value) {
-      while (Operation *op = value.getDefiningOp()) {
-        if (!isa<DynamicUpdateSliceOp, ScatterOp, WhileOp>(op))
-          return Value();
-        value = op->getOperand(cast<OpResult>(value).getResultNumber());
-      }
-      return value;
-    };
-    Value carried = root(array);
-    auto argument = dyn_cast_or_null<BlockArgument>(carried);
-    // Of this block: in a nested region, the array would be changed although the region returns nothing of it.
-    return isArray(array.getType()) && argument && isa<WhileOp>(argument.getOwner()->getParentOp()) &&
-           argument.getOwner() == next.getParentBlock() && updatesInOrder(next);
+    Block *block = next.getParentBlock();
+    Operation *parent = block->getParentOp();
+    Value first = loops::firstVersion(array, block);
+    if (!array || !isArray(array.getType()) || !first || !updatesInOrder(next, block))
+      return false;
+    if (auto argument = dyn_cast<BlockArgument>(first); argument && argument.getOwner() == block)
+      return isa<WhileOp>(parent);
+    // From outside: changed although the region returns nothing of it, unless it is a branch that does.
+    return isa<IfOp, CaseOp>(parent) && loops::updates(parent, first);
   }
 
   int64_t code = 0;

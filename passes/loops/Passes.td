@@ -25,4 +25,21 @@ def UnrollLoopsPass : Pass<"xla-unroll-loops", "::mlir::func::FuncOp"> {
   ];
 }
 
+def NarrowSelectsPass : Pass<"xla-narrow-selects", "::mlir::func::FuncOp"> {
+  let summary = "Make updates that a select chooses afterwards conditional updates";
+  let description = [{
+    Rewrites selects whose sides are updates (dynamic_update_slice, scatter) of one array, or the array itself, into updates
+    by chosen windows, at chosen indices, or by neutral numbers. The array dies at the first of them and changes in place, so
+    that a loop that keeps some of its results costs the windows and not the array per iteration.
+  }];
+}
+
+def OrderReadsPass : Pass<"xla-order-reads", "::mlir::func::FuncOp"> {
+  let summary = "In loops, read arrays before they are updated";
+  let description = [{
+    Moves operations that read an array before the operation that makes its next version, together with what they need, unless
+    they need the next version: two arrays of which each is updated from the other both change in place.
+  }];
+}
+
 #endif

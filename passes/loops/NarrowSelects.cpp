@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- NarrowSelects.cpp - A choice between arrays becomes one of windows -===//
+// Input:   %b = dynamic_update_slice %a, %u, %i ; %r = select %p, %b, %a
+// Output:  %w = dynamic_slice %a, %i ; %v = select %p, %u, %w ; %r = dynamic_update_slice %a, %v, %i
+// Input:   %b = scatter %a, %i, %u by any computation ; %r = select %p, %b, %a      where %p is one number per index vector, or one for all
+// Output:  %j = select %p, %i, the first index out of bounds ; %r = scatter %a, %j, %u
+// Both sides of the select may be updates, several in a row, of one array, with selects between them: the result is that array, updated in
+// place where it dies. Leaves alone updates that somebody else reads, scatters of several arrays, windows that may lie partly outside where only elements of
+// them are chosen, and arrays that live in registers.
+//===----------------------------------------------------------------------===//
+#include "passes/loops/Passes.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "passes/fusion/Combiners.h"
+#include "passes/fusion/ScalarLoop.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::loops {
+#define GEN_PASS_DEF_NARROWSELECTSPASS
+#include "passes/loops/Passes.h.inc"
+
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+bool hasPlainType(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() && !type.getEncoding();
+}
+
+/// `type` with those of its dimensions only that `dims` names.
+RankedTensorType onlyDims(RankedTensorType type, ArrayRef<int64_t> dims) {
+  return RankedTensorType::get(llvm::map_to_vector(dims, [&](int64_t d) { return type.getDimSize(d); }), type.getElementType());
+}
+
+Value broadcast(OpBuilder &b, Location loc, Value value, RankedTensorType type, ArrayRef<int64_t> to) {
+  if (value.getType() == type && llvm::equal(to, llvm::seq<int64_t>(0, type.getRank())))
+    return value;
+  return BroadcastInDimOp::create(b, loc, type, value, b.getDenseI64ArrayAttr(to));
+}
+
+//===----------------------------------------------------------------------===//
+// Predicates
+//===----------------------------------------------------------------------===//
+
+/// Operations through which predicates are followed: jax.vmap makes broadcasts and comparisons of broadcasts.
+constexpr unsigned kMaxDepth = 16;
+
+bool isSplat(Value value) {
+  DenseElementsAttr attr;
+  return matchPattern(value, m_Constant(&attr)) && attr.isSplat();
+}
+
+/// An operation that computes each element from elements at the same position.
+bool isPointwise(Operation *op) {
+  return op && op->getNumResults() == 1 && op->hasTrait<OpTrait::Elementwise>() && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return hasPlainType(operand) && typeOf(operand).getShape() == typeOf(op->getResult(0)).getShape();
+         });
+}
+
+/// The dimensions along which elements of `value` can be different.
+llvm::SmallBitVector varyingDims(Value value, unsigned depth = 0) {
+  RankedTensorType type = typeOf(value);
+  llvm::SmallBitVector dims(type.getRank());
+  Operation *op = value.getDefiningOp();
+  if (isSplat(value))
+    return dims;
+  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>(); broadcast && depth < kMaxDepth && hasPlainType(broadcast.getOperand())) {
+    llvm::SmallBitVector inner = varyingDims(broadcast.getOperand(), depth + 1);
+    for (auto [from, to] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+      if (inner[from])
+        dims.set(to);
+    return dims;
+  }
+  if (depth < kMaxDepth && isPointwise(op)) {
+    for (Value operand : op->getOperands())
+      dims |= varyingDims(operand, depth + 1);
+    return dims;
+  }
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.getDimSize(d) != 1)
+      dims.set(d);
+  return dims;
+}
+
+/// `value` along `dims`, which include all those that varyingDims() names.
+Value alongDims(OpBuilder &b, Value value, ArrayRef<int64_t> dims) {
+  RankedTensorType type = typeOf(value), narrow = onlyDims(type, dims);
+  if (type == narrow)
+    return value;
+  Location loc = value.getLoc();
+  DenseElementsAttr attr;
+  if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
+    return ConstantOp::create(b, loc, attr.resizeSplat(narrow));
+  auto wide = value.getDefiningOp<BroadcastInDimOp>();
+  if (wide && hasPlainType(wide.getOperand())) {
+    SmallVector<int64_t> from, to;
+    for (auto [inner, outer] : llvm::enumerate(wide.getBroadcastDimensions()))
+      if (const int64_t *place = llvm::find(dims, outer); place != dims.end()) {
+        from.push_back(inner);
+        to.push_back(place - dims.begin());
+      }
+    llvm::SmallBitVector inner = varyingDims(wide.getOperand());
+    if (llvm::all_of(inner.set_bits(), [&](unsigned d) { return llvm::is_contained(from, int64_t(d)); }))
+      return broadcast(b, loc, alongDims(b, wide.getOperand(), from), narrow, to);
+  }
+  if (Operation *op = value.getDefiningOp(); isPointwise(op)) {
+    llvm::SmallBitVector inner(type.getRank());
+    for (Value operand : op->getOperands())
+      inner |= varyingDims(operand);
+    if (llvm::all_of(inner.set_bits(), [&](unsigned d) { return llvm::is_contained(dims, int64_t(d)); })) {
+      IRMapping mapping;
+      for (Value operand : op->getOperands())
+        mapping.map(operand, alongDims(b, operand, dims));
+      Operation *clone = b.clone(*op, mapping);
+      clone->getResult(0).setType(narrow);
+      return clone->getResult(0);
+    }
+  }
+  return ReshapeOp::create(b, loc, narrow, value); // the other dimensions have size one
+}
+
+/// Which elements of an array are chosen.
+struct Predicate {
+  Value whole;               ///< in the array's shape, or a scalar
+  SmallVector<int64_t> dims; ///< of the array along which it varies, ascending
+
+  explicit Predicate(SelectOp op) : whole(op.getPred()) {
+    for (unsigned d : varyingDims(whole).set_bits())
+      dims.push_back(d);
+  }
+  bool isOneNumber() const { return dims.empty(); }
+};
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// What happens to a dimension of the array in a scatter.
+struct ScatterDim {
+  bool isIndexed = false;   ///< the index vector has a component for it
+  int64_t inUpdates = -1;   ///< the dimension of the updates that runs along it; none if windows have one index of it
+  int64_t inIndices = -1;   ///< of a batching dimension: its place in the indices
+};
+
+SmallVector<ScatterDim> dimsOf(ScatterOp op) {
+  auto numbers = op.getScatterDimensionNumbers();
+  SmallVector<ScatterDim> dims(typeOf(op.getInputs()[0]).getRank());
+  for (int64_t d : numbers.getScatterDimsToOperandDims())
+    dims[d].isIndexed = true;
+  SmallVector<int64_t> batch; // of the updates
+  for (int64_t d = 0, rank = typeOf(op.getUpdates()[0]).getRank(); d < rank; ++d)
+    if (!llvm::is_contained(numbers.getUpdateWindowDims(), d))
+      batch.push_back(d);
+  for (auto [d, inIndices] : llvm::zip_equal(numbers.getInputBatchingDims(), numbers.getScatterIndicesBatchingDims())) {
+    dims[d].inIndices = inIndices;
+    dims[d].inUpdates = batch[inIndices < numbers.getIndexVectorDim() ? inIndices : inIndices - 1];
+  }
+  const int64_t *window = numbers.getUpdateWindowDims().begin();
+  for (int64_t d = 0; d < int64_t(dims.size()); ++d)
+    if (!llvm::is_contained(numbers.getInsertedWindowDims(), d) && dims[d].inIndices < 0)
+      dims[d].inUpdates = *window++;
+  return dims;
+}
+
+/// The computation returns the update.
+bool replaces(ScatterOp op) {
+  Block &body = op.getUpdateComputation().front();
+  return llvm::hasSingleElement(body) && body.getTerminator()->getOperand(0) == body.getArgument(1);
+}
+
+TypedAttr neutralOf(ScatterOp op) {
+  Operation *combine = fusion::combinerOf(op.getUpdateComputation());
+  return combine ? fusion::neutralNumber(*combine, typeOf(op.getInputs()[0]).getElementType()) : TypedAttr();
+}
+
+/// How an update is made only where a predicate holds.
+enum class Way {
+  None,
+  Window,   ///< elsewhere, what the array holds there is written again
+  Redirect, ///< elsewhere, indices are out of bounds
+  Neutral,  ///< elsewhere, a number is combined that changes nothing
+};
+
+/// An index that is out of bounds in every dimension that has one exists among numbers of the indices' type.
+bool canRedirect(ScatterOp op) {
+  auto element = dyn_cast<IntegerType>(typeOf(op.getScatterIndices()).getElementType());
+  auto indexed = op.getScatterDimensionNumbers().getScatterDimsToOperandDims();
+  if (!element || indexed.empty())
+    return false;
+  unsigned bits = element.isUnsigned() ? element.getWidth() : element.getWidth() - 1;
+  return llvm::all_of(indexed, [&](int64_t d) { return bits >= 63 || typeOf(op.getInputs()[0]).getDimSize(d) < int64_t(1) << bits; });
+}
+
+/// An update of an array by less than an array, of which nobody else knows.
+bool isNarrowUpdate(Operation *op) {
+  if (!isa<DynamicUpdateSliceOp, ScatterOp>(op) || !llvm::all_of(op->getOperands(), hasPlainType) || op->getNumResults() != 1 || op->getResult(0).getType() != op->getOperand(0).getType())
+    return false;
+  Value updates;
+  if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
+    updates = update.getUpdate();
+  else if (auto scatter = dyn_cast<ScatterOp>(op)) {
+    updates = scatter.getUpdates()[0];
+    if (!llvm::all_of(scatter.getUpdateComputation().getArgumentTypes(), [&](Type type) { return typeOf(op->getResult(0)).getElementType() == getElementTypeOrSelf(type); }))
+      return false;
+  }
+  return updates && typeOf(updates).getElementType() == typeOf(op->getResult(0)).getElementType() &&
+         typeOf(updates).getNumElements() < typeOf(op->getResult(0)).getNumElements();
+}
+
+/// A value that is made of one array by updates and choices between them, each read by the next one only.
+struct Tree {
+  Value root;                    ///< the array
+  SmallVector<Operation *> made; ///< updates and selects, each before its operands
+
+  /// False if the leaves of the tree above `value` are not one array.
+  bool collect(Value value, Block *block) {
+    Operation *op = value.getDefiningOp();
+    bool isInner = op && op->getBlock() == block && value.hasOneUse();
+    if (auto select = dyn_cast_or_null<SelectOp>(op); isInner && select && hasPlainType(select.getPred())) {
+      made.push_back(op);
+      return collect(select.getOnTrue(), block) && collect(select.getOnFalse(), block);
+    }
+    if (isInner && isNarrowUpdate(op)) {
+      made.push_back(op);
+      return collect(op->getOperand(0), block);
+    }
+    bool isSame = !root || root == value;
+    root = value;
+    return isSame;
+  }
+};
+
+/// What has to hold for a write to happen.
+struct Guard {
+  Predicate predicate;
+  bool wanted;
+};
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+class Narrower {
+public:
+  Narrower(SelectOp select, const Tree &tree) : b(select), loc(select.getLoc()), tree(tree) {}
+
+  /// Every update of the tree can be made where a condition holds.
+  bool accepts(Value value) {
+    if (value == tree.root)
+      return true;
+    if (auto select = value.getDefiningOp<SelectOp>()) {
+      guards.push_back({Predicate(select), true});
+      bool ok = accepts(select.getOnTrue()) && accepts(select.getOnFalse());
+      guards.pop_back();
+      return ok;
+    }
+    return wayOf(value.getDefiningOp()) != Way::None && accepts(value.getDefiningOp()->getOperand(0));
+  }
+
+  /// `array`, updated to be `value` where the guards hold.
+  Value make(Value array, Value value) {
+    if (value == tree.root)
+      return array;
+    auto select = value.getDefiningOp<SelectOp>();
+    if (!select)
+      return write(make(array, value.getDefiningOp()->getOperand(0)), value.getDefiningOp());
+    for (bool wanted : {false, true}) {
+      guards.push_back({Predicate(select), wanted});
+      array = make(array, wanted ? select.getOnTrue() : select.getOnFalse());
+      guards.pop_back();
+    }
+    return array;
+  }
+
+private:
+  Way wayOf(Operation *update) {
+    auto scatter = dyn_cast<ScatterOp>(update);
+    if (!scatter)
+      return Way::Window;
+    SmallVector<ScatterDim> dims = dimsOf(scatter);
+    // One choice per index vector.
+    bool isPerIndex = llvm::all_of(guards, [&](const Guard &guard) {
+      return llvm::all_of(guard.predicate.dims, [&](int64_t d) { return dims[d].inIndices >= 0; });
+    });
+    if (isPerIndex && canRedirect(scatter))
+      return Way::Redirect;
+    // A gather moves a window that lies partly outside, a scatter cuts it.
+    bool movesWindows = llvm::any_of(dims, [&](const ScatterDim &dim) {
+      return dim.isIndexed && dim.inUpdates >= 0 && typeOf(scatter.getUpdates()[0]).getDimSize(dim.inUpdates) > 1;
+    });
+    if (movesWindows)
+      return Way::None;
+    if (replaces(scatter))
+      return Way::Window;
+    return neutralOf(scatter) ? Way::Neutral : Way::None;
+  }
+
+  /// `update`, of `array` instead of its operand, where the guards hold.
+  Value write(Value array, Operation *update) {
+    if (auto slice = dyn_cast<DynamicUpdateSliceOp>(update)) {
+      Value now = DynamicSliceOp::create(b, loc, slice.getUpdate().getType(), array, slice.getStartIndices(),
+                                         b.getDenseI64ArrayAttr(typeOf(slice.getUpdate()).getShape()));
+      Value chosen = choose(slice.getUpdate(), now, [&](const Predicate &predicate) { return inWindow(slice, predicate); });
+      return DynamicUpdateSliceOp::create(b, loc, array.getType(), array, chosen, slice.getStartIndices());
+    }
+    auto scatter = cast<ScatterOp>(update);
+    Value indices = scatter.getScatterIndices(), updates = scatter.getUpdates()[0];
+    bool isSorted = scatter.getIndicesAreSorted();
+    auto inThisWindow = [&](const Predicate &predicate) { return inWindow(scatter, predicate); };
+    switch (wayOf(update)) {
+    case Way::Redirect:
+      indices = choose(indices, outOfBounds(scatter), [&](const Predicate &predicate) { return perIndex(scatter, predicate); });
+      isSorted &= llvm::all_of(guards, [](const Guard &guard) { return guard.predicate.isOneNumber(); });
+      break;
+    case Way::Window:
+      updates = choose(updates, gather(scatter, array), inThisWindow);
+      break;
+    case Way::Neutral:
+      updates = choose(updates, ConstantOp::create(b, loc, DenseElementsAttr::get(typeOf(updates), ArrayRef<Attribute>{neutralOf(scatter)})), inThisWindow);
+      break;
+    case Way::None:
+      llvm_unreachable("an update that cannot be narrowed");
+    }
+    auto made = ScatterOp::create(b, loc, TypeRange{array.getType()}, ValueRange{array}, indices, ValueRange{updates},
+                                  scatter.getScatterDimensionNumbersAttr(), b.getBoolAttr(isSorted), scatter.getUniqueIndicesAttr());
+    IRMapping mapping;
+    scatter.getUpdateComputation().cloneInto(&made.getUpdateComputation(), mapping);
+    return made->getResult(0);
+  }
+
+  /// `value` where all guards hold, each of them brought into the shape that chooses among its elements by `fit`.
+  Value choose(Value value, Value otherwise, llvm::function_ref<Value(const Predicate &)> fit) {
+    for (const Guard &guard : guards)
+      value = SelectOp::create(b, loc, value.getType(), fit(guard.predicate), guard.wanted ? value : otherwise, guard.wanted ? otherwise : value);
+    return value;
+  }
+
+  /// The predicate along the dimensions along which it varies.
+  Value narrow(const Predicate &predicate) { return alongDims(b, predicate.whole, predicate.dims); }
+
+  /// `value`, whose dimension d is dimension `to[d]` of the result.
+  Value spread(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
+    if (to.empty())
+      return value; // a select takes one number for all
+    return broadcast(b, loc, value, typeOf(value).clone(shape), to);
+  }
+
+  /// A window of `value`, in shape `shape`: where `value` is computed of others at the same position, it is computed of their windows.
+  Value windowOf(Value value, ArrayRef<int64_t> shape, llvm::function_ref<Value(Value)> leaf, unsigned depth = 0) {
+    Operation *op = value.getDefiningOp();
+    DenseElementsAttr attr;
+    if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
+      return ConstantOp::create(b, loc, attr.resizeSplat(typeOf(value).clone(shape)));
+    if (!isPointwise(op) || depth == kMaxDepth)
+      return leaf(value);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (!mapping.contains(operand))
+        mapping.map(operand, windowOf(operand, shape, leaf, depth + 1));
+    Operation *clone = b.clone(*op, mapping);
+    clone->getResult(0).setType(typeOf(value).clone(shape));
+    return clone->getResult(0);
+  }
+
+  Value inWindow(DynamicUpdateSliceOp op, const Predicate &predicate) {
+    ArrayRef<int64_t> shape = typeOf(op.getUpdate()).getShape();
+    SmallVector<int64_t> sizes;
+    SmallVector<Value> starts;
+    for (int64_t d : predicate.dims) {
+      sizes.push_back(shape[d]);
+      starts.push_back(op.getStartIndices()[d]);
+    }
+    Value part = narrow(predicate);
+    if (typeOf(part).getShape() != ArrayRef(sizes))
+      part = windowOf(part, sizes, [&](Value value) -> Value {
+        return DynamicSliceOp::create(b, loc, typeOf(value).clone(sizes), value, starts, b.getDenseI64ArrayAttr(sizes));
+      });
+    return spread(part, shape, predicate.dims);
+  }
+
+  Value inWindow(ScatterOp op, const Predicate &predicate) {
+    ArrayRef<int64_t> shape = typeOf(op.getUpdates()[0]).getShape();
+    if (predicate.isOneNumber())
+      return narrow(predicate);
+    return windowOf(predicate.whole, shape, [&](Value value) { return inWindow(op, value); });
+  }
+
+  /// What `value`, in the array's shape, is where `op` writes.
+  Value inWindow(ScatterOp op, Value value) {
+    SmallVector<ScatterDim> dims = dimsOf(op);
+    ArrayRef<int64_t> shape = typeOf(op.getUpdates()[0]).getShape();
+    SmallVector<int64_t> varying = llvm::map_to_vector(varyingDims(value).set_bits(), [](unsigned d) { return int64_t(d); });
+    if (llvm::any_of(varying, [&](int64_t d) { return dims[d].isIndexed || dims[d].inUpdates < 0; }))
+      return gather(op, value);
+    SmallVector<int64_t> zeros(varying.size(), 0), ones(varying.size(), 1), sizes, to;
+    for (int64_t d : varying) {
+      to.push_back(dims[d].inUpdates);
+      sizes.push_back(shape[to.back()]);
+    }
+    Value part = alongDims(b, value, varying);
+    if (typeOf(part).getShape() != ArrayRef(sizes)) // windows begin at zero
+      part = SliceOp::create(b, loc, typeOf(part).clone(sizes), part, b.getDenseI64ArrayAttr(zeros), b.getDenseI64ArrayAttr(sizes), b.getDenseI64ArrayAttr(ones));
+    return broadcast(b, loc, part, typeOf(part).clone(shape), to);
+  }
+
+  Value perIndex(ScatterOp op, const Predicate &predicate) {
+    SmallVector<ScatterDim> dims = dimsOf(op);
+    SmallVector<int64_t> to = llvm::map_to_vector(predicate.dims, [&](int64_t d) { return dims[d].inIndices; });
+    return spread(narrow(predicate), typeOf(op.getScatterIndices()).getShape(), to);
+  }
+
+  Value outOfBounds(ScatterOp op) {
+    auto numbers = op.getScatterDimensionNumbers();
+    RankedTensorType type = typeOf(op.getScatterIndices());
+    SmallVector<APInt> sizes;
+    for (int64_t d : numbers.getScatterDimsToOperandDims())
+      sizes.push_back(APInt(type.getElementTypeBitWidth(), typeOf(op.getInputs()[0]).getDimSize(d)));
+    if (llvm::all_equal(sizes))
+      return ConstantOp::create(b, loc, DenseElementsAttr::get(type, sizes.front()));
+    auto vector = RankedTensorType::get({int64_t(sizes.size())}, type.getElementType());
+    Value constant = ConstantOp::create(b, loc, DenseElementsAttr::get(vector, ArrayRef<APInt>(sizes)));
+    return BroadcastInDimOp::create(b, loc, type, constant, b.getDenseI64ArrayAttr({numbers.getIndexVectorDim()}));
+  }
+
+  /// What `array` holds where `op` writes.
+  Value gather(ScatterOp op, Value array) {
+    auto numbers = op.getScatterDimensionNumbers();
+    RankedTensorType updates = typeOf(op.getUpdates()[0]);
+    SmallVector<int64_t> sizes;
+    for (auto [d, dim] : llvm::enumerate(dimsOf(op)))
+      sizes.push_back(dim.inUpdates >= 0 && dim.inIndices < 0 ? updates.getDimSize(dim.inUpdates) : 1);
+    auto sameNumbers = GatherDimensionNumbersAttr::get(b.getContext(), numbers.getUpdateWindowDims(), numbers.getInsertedWindowDims(), numbers.getInputBatchingDims(),
+                                                       numbers.getScatterIndicesBatchingDims(), numbers.getScatterDimsToOperandDims(), numbers.getIndexVectorDim());
+    return GatherOp::create(b, loc, updates.clone(typeOf(array).getElementType()), array, op.getScatterIndices(), sameNumbers, b.getDenseI64ArrayAttr(sizes),
+                            b.getBoolAttr(op.getIndicesAreSorted()));
+  }
+
+  OpBuilder b;
+  Location loc;
+  const Tree &tree;
+  SmallVector<Guard> guards;
+};
+
+struct NarrowSelects : impl::NarrowSelectsPassBase<NarrowSelects> {
+  void runOnOperation() override {
+    SmallVector<SelectOp> selects;
+    getOperation().walk([&](SelectOp select) { selects.push_back(select); });
+    // The last ones first: those before them may be part of what they choose between.
+    llvm::DenseSet<Operation *> erased;
+    for (SelectOp select : llvm::reverse(selects))
+      if (!erased.contains(select))
+        narrow(select, erased);
+  }
+
+  static void narrow(SelectOp select, llvm::DenseSet<Operation *> &erased) {
+    if (!hasPlainType(select.getResult()) || !hasPlainType(select.getPred()) || fusion::isFewScalars(select.getType()))
+      return;
+    Tree tree;
+    tree.made.push_back(select);
+    Block *block = select->getBlock();
+    if (!tree.collect(select.getOnTrue(), block) || !tree.collect(select.getOnFalse(), block) || select.getOnTrue() == select.getOnFalse())
+      return;
+    Narrower narrower(select, tree);
+    if (!narrower.accepts(select.getResult())) {
+      remark::missed(select.getLoc(), remark::RemarkOpts::name("not-narrowed").category("xla-narrow-selects"))
+          << "one of the updates writes nothing that leaves the array as it is";
+      return;
+    }
+    select.getResult().replaceAllUsesWith(narrower.make(tree.root, select.getResult()));
+    for (Operation *op : tree.made) {
+      erased.insert(op);
+      op->erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace millrace::loops

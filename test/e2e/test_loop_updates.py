@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops that update arrays where a condition holds: the values of JAX, and time in proportion to the turns."""
+import random
+import re
+
+import numpy as np
+import pytest
+
+from benchmarks import tools
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp  # noqa: E402
+from jax import lax  # noqa: E402
+
+N = 24  # elements: more than live in registers, so that arrays are memory
+
+
+class Body:
+    """Random statements on two arrays of integers and a number; the same ones whenever JAX traces them again."""
+
+    def __init__(self, seed, data, depth=2):
+        self.draw, self.seed, self.data, self.depth = random.Random(seed), seed, data, depth
+
+    def number(self, a, b, s, i):
+        d = self.draw
+        return d.choice([lambda: s, lambda: i, lambda: i + s, lambda: a[self.index(s, i)], lambda: b[self.index(s, i)] + 1, lambda: s * 3 - i,
+                         lambda: jnp.int32(d.randrange(-9, 9))])()
+
+    def index(self, s, i):
+        d = self.draw
+        return d.choice([lambda: i % N, lambda: N - 1 - i, lambda: (i * 7 + d.randrange(N)) % N, lambda: self.data["idx"][i % N], lambda: s % N,
+                         lambda: i + d.randrange(4)])()
+
+    def condition(self, s, i):
+        d = self.draw
+        return d.choice([lambda: self.data["p"][i % N], lambda: s % 3 == 1, lambda: (i % 4 > 1) & self.data["p"][(i * 5) % N]])()
+
+    def update(self, x, value, s, i):
+        d = self.draw
+        kind = d.randrange(5)
+        if kind == 0:
+            return lax.dynamic_update_slice(x, jnp.stack([value, value + 1, s]), (self.index(s, i),))
+        if kind == 1:
+            places = jnp.stack([self.index(s, i), self.index(s, i)])
+            return x.at[places].add(jnp.stack([value, s]), mode=d.choice(["drop", "clip"]))
+        at = x.at[self.index(s, i)]
+        return getattr(at, d.choice(["set", "set", "add", "max", "multiply"]))(value, mode=d.choice([None, "drop", "clip"]))
+
+    def statement(self, a, b, s, i):
+        d = self.draw
+        kind = d.choice(["read", "update", "where", "where", "mask", "two", "cond", "switch", "loop", "swap", "chain"])
+        inner = d.random() < 0.9 and self.depth > 0
+        value = self.number(a, b, s, i)
+        if kind == "update":
+            return self.update(a, value, s, i), b, s
+        if kind == "where":
+            sides = [self.update(a, value, s, i), a]
+            d.shuffle(sides)
+            return jnp.where(self.condition(s, i), *sides), b, s
+        if kind == "mask":
+            return a, jnp.where(self.data["m"] & self.condition(s, i), self.update(b, value, s, i), b), s
+        if kind == "two":
+            c, e = self.update(a, b[self.index(s, i)], s, i), self.update(b, a[self.index(s, i)], s, i)
+            return c, jnp.where(self.condition(s, i), e, self.update(b, value, s, i)), s + a[self.index(s, i)] + c[self.index(s, i)]
+        if kind == "chain":
+            c = self.update(a, value, s, i)
+            e = self.update(c, c[self.index(s, i)] + value, s, i)
+            return jnp.where(self.condition(s, i), e, a), b, s + value
+        if kind == "swap":
+            return b, a, s
+        if kind == "cond" and inner:
+            return lax.cond(self.condition(s, i), self.nested(1), d.choice([lambda a, b, s, i: (a, b, s), self.nested(2)]), a, b, s, i)
+        if kind == "switch" and inner:
+            return lax.switch(s % 3, [self.nested(3), lambda a, b, s, i: (a, b, s), self.nested(4)], a, b, s, i)
+        if kind == "loop" and inner:
+            turn = self.nested(5)
+            return lax.fori_loop(0, i % 3, lambda j, state: turn(*state, i + j), (a, b, s))
+        return a, b, s * 5 + value
+
+    def nested(self, number):
+        seed = self.seed * 6 + number + self.draw.randrange(1000) * 7919
+        return lambda a, b, s, i: Body(seed, self.data, self.depth - 1).statements(1, a, b, s, i)
+
+    def statements(self, count, a, b, s, i):
+        for _ in range(count):
+            a, b, s = self.statement(a, b, s, i)
+        return a, b, s
+
+
+def random_loop(seed, by_steps, a, b, p, m, idx):
+    """`by_steps`: something in the loop is computed of whole arrays, so that the loop cannot be one kernel on scalars."""
+    draw = random.Random(seed)
+    data = {"p": p, "m": m, "idx": idx}
+    count, kind = draw.randrange(2, 5), draw.choice(["fori", "scan", "while"])
+
+    def turn(i, state):
+        *state, whole = state
+        a, b, s = Body(seed, data).statements(count, *state, i)
+        return a, b, s, whole * 3 + s if by_steps else whole
+
+    start = (a, b, jnp.int32(1), idx)
+    if kind == "fori":
+        return lax.fori_loop(0, N - 2, turn, start)
+    if kind == "scan":
+        def step(state, i):
+            state = turn(i, state)
+            return state, state[2] + state[0][3]
+        return lax.scan(step, start, jnp.arange(N - 3, dtype=jnp.int32))
+    return lax.while_loop(lambda state: (state[0] < N) & (state[1][2] % 19 != 7), lambda state: (state[0] + 1, turn(state[0], state[1])), (jnp.int32(0), start))
+
+
+def arguments(batch, seed=1):
+    r = np.random.default_rng(seed)
+    shape = (batch, N) if batch else (N,)
+    return (r.integers(-50, 50, shape, np.int32), r.integers(-50, 50, shape, np.int32), r.random(shape) < 0.5, r.random(shape) < 0.5,
+            r.integers(-3, N + 3, shape, np.int32))
+
+
+def export(function, inputs, path):
+    path.write_text(jax.jit(function).trace(*inputs).lower(lowering_platforms=("cpu",)).as_text())
+    return str(path)
+
+
+def check(function, inputs, path, *flags):
+    got, process = tools.run_file(export(function, inputs, path), inputs, "--quiet", *flags)
+    want = jax.tree_util.tree_leaves(jax.jit(function)(*inputs))
+    assert len(got) == len(want)
+    for number, (ours, theirs) in enumerate(zip(got, want)):
+        theirs = np.asarray(theirs)
+        tolerance = 1e-4 if theirs.dtype.kind == "f" else 0
+        np.testing.assert_allclose(np.asarray(ours).view(theirs.dtype), theirs, rtol=tolerance, atol=tolerance, err_msg=f"result {number}")
+    return process
+
+
+@pytest.mark.parametrize("by_steps", [False, True])
+@pytest.mark.parametrize("batch", [0, 3])
+@pytest.mark.parametrize("block", range(3))
+def test_random_loops(block, batch, by_steps, tmp_path):
+    """Eight loops per program; vmapped, conditions become selects and loops of unknown length keep what has ended."""
+    def function(*inputs):
+        def one(seed):
+            return lambda *xs: random_loop(seed, by_steps, *xs)
+        return [(jax.vmap(one(seed)) if batch else one(seed))(*inputs) for seed in range(block * 8, block * 8 + 8)]
+
+    check(function, arguments(batch, block), tmp_path / "loops.mlir")
+
+
+# Programs of n turns whose arrays have n elements: a copy per turn makes them quadratic.
+PROGRAMS = {}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def flags(n, seed=0):
+    return np.random.default_rng(seed).random(n) < 0.5
+
+
+def zeros(*shape):
+    return np.zeros(shape, np.float32)
+
+
+@program
+def where_scalar(n):
+    return lambda p, a: lax.fori_loop(0, n, lambda i, a: jnp.where(p[i], a.at[i].set(2.0), a), a), flags(n), zeros(n)
+
+
+@program
+def where_two_updates(n):
+    return (lambda p, a: lax.fori_loop(0, n, lambda i, a: jnp.where(p[i], a.at[i].set(2.0).at[(i * 7) % n].set(3.0), a), a)), flags(n), zeros(n)
+
+
+@program
+def where_nested(n):
+    def body(p, q, i, a):
+        b = jnp.where(q[i], a.at[i].set(1.0), a.at[n - 1 - i].set(4.0))
+        return jnp.where(p[i], b.at[(i * 7) % n].multiply(3.0), a)
+    return lambda p, q, a: lax.fori_loop(0, n, lambda i, a: body(p, q, i, a), a), flags(n), flags(n, 1), zeros(n)
+
+
+@program
+def where_mask(n):
+    return lambda m, a: lax.fori_loop(0, n, lambda i, a: jnp.where(m, a.at[i].set(2.0), a), a), flags(n), zeros(n)
+
+
+@program
+def where_rows(n):
+    n //= 4  # rows are long
+    return lambda p, a: lax.fori_loop(0, n, lambda i, a: jnp.where(p[i], a.at[i].set(a[i] * 2 + 1), a), a), flags(n), zeros(n, 20)
+
+
+@program
+def cond_scalar(n):
+    return lambda p, a: lax.fori_loop(0, n, lambda i, a: lax.cond(p[i], lambda: a.at[i].set(2.0), lambda: a), a), flags(n), zeros(n)
+
+
+@program
+def cond_rows(n):
+    n //= 4  # rows are long
+    return lambda p, a: lax.fori_loop(0, n, lambda i, a: lax.cond(p[i], lambda a: a.at[i].set(a[i] * 2 + 1), lambda a: a, a), a), flags(n), zeros(n, 20)
+
+
+@program
+def cond_reads_and_writes(n):
+    def body(p, i, a):
+        return lax.cond(p[i], lambda: a.at[i].set(a[n - 1 - i] + 1), lambda: a.at[n - 1 - i].set(a[i] * 0.5))
+    return lambda p, a: lax.fori_loop(0, n, lambda i, a: body(p, i, a), a), flags(n), zeros(n)
+
+
+@program
+def cond_several(n):
+    def body(p, i, state):
+        a, b, k = state
+        return lax.cond(p[i], lambda: (a.at[i].set(b[i]), b.at[k].set(a[k] + 1), k + 1), lambda: (a, b, k))
+    return lambda p, a, b: lax.fori_loop(0, n, lambda i, s: body(p, i, s), (a, b, 0)), flags(n), zeros(n), zeros(n)
+
+
+@program
+def switch(n):
+    def body(k, i, a):
+        return lax.switch(k[i], [lambda a: a, lambda a: a.at[i].set(1.0), lambda a: a.at[n - 1 - i].add(a[i]), lambda a: a.at[i].set(3.0).at[0].set(a[5])], a)
+    return lambda k, a: lax.fori_loop(0, n, lambda i, a: body(k, i, a), a), np.arange(n, dtype=np.int32) % 5, zeros(n)
+
+
+@program
+def scan_keeps(n):
+    def step(p):
+        return lambda a, i: (jnp.where(p[i], lax.dynamic_update_slice(a, jnp.full((1,), 2.0), (i,)), a), a[i])
+    return lambda p, a: lax.scan(step(p), a, jnp.arange(n)), flags(n), zeros(n)
+
+
+@program
+def exchange(n):
+    def body(i, state):
+        a, b = state
+        return a.at[i].set(b[n - 1 - i]), b.at[n - 1 - i].set(a[i])
+    return lambda a, b: lax.fori_loop(0, n, body, (a, b)), np.arange(n, dtype=np.float32), zeros(n)
+
+
+@program
+def vmapped(n):
+    def one(p, idx, a):
+        return lax.fori_loop(0, n, lambda i, a: lax.cond(p[i], lambda: a.at[idx[i]].add(2.0), lambda: a), a)
+    return jax.vmap(one), np.stack([flags(n), flags(n, 1)]), np.stack([np.arange(n)] * 2).astype(np.int32), zeros(2, n)
+
+
+@program
+def vmapped_while(n):
+    def one(limit, a):
+        def body(state):
+            i, a = state
+            x, y = a[i], a[n - 1 - i]
+            return i + 1, a.at[i].set(y + 1).at[n - 1 - i].set(x)
+        return lax.while_loop(lambda state: state[0] < limit, body, (0, a))[1]
+    return jax.vmap(one), np.asarray([n - 1, n // 2], np.int32), zeros(2, n)
+
+
+@program
+def adaptive_integrator(n):
+    def body(state):
+        t, dt, y, i, ys, turns = state
+        k1 = jnp.sin(t) - y
+        k2 = jnp.sin(t + dt) - (y + dt * k1)
+        error = jnp.max(jnp.abs(dt * (k2 - k1) / 2))
+        ok = error < 1e-4
+        following = y + dt * (k1 + k2) / 2
+        return (jnp.where(ok, t + dt, t), dt * jnp.clip(0.9 * jnp.sqrt(1e-4 / (error + 1e-12)), 0.2, 2.0), jnp.where(ok, following, y), i + ok.astype(jnp.int32),
+                jnp.where(ok, ys.at[i].set(following), ys), turns + 1)
+    start = (jnp.float32(0), jnp.float32(0.01), jnp.ones(3, jnp.float32), 0, jnp.zeros((n, 3), jnp.float32), 0)
+    return lambda n1: lax.while_loop(lambda s: (s[3] < n1) & (s[5] < 3 * n1), body, start)[3:5], np.int32(n)
+
+
+@program
+def sampler(n):
+    def step(state, _):
+        x, kept, count, bits = state
+        bits = (bits ^ (bits >> 13)) * np.uint32(0x5BD1E995) + np.uint32(12345)
+        proposed = x + (bits >> 20).astype(jnp.int32) - 2048
+        ok = (bits >> 7) % 3 != 0
+        x = jnp.where(ok, proposed, x)
+        return (x, lax.cond(ok, lambda k: k.at[count].set(x), lambda k: k, kept), count + ok.astype(jnp.int32), bits), None
+    return lambda kept: lax.scan(step, (jnp.int32(0), kept, 0, np.uint32(7)), None, length=n)[0], np.zeros(n, np.int32)
+
+
+@program
+def event_queue(n):
+    """A binary heap: pushes at half of the turns."""
+    def push(heap, size, key):
+        def up(state):
+            i, heap = state
+            return (i - 1) // 2, heap.at[i].set(heap[(i - 1) // 2])
+        i, heap = lax.while_loop(lambda s: (s[0] > 0) & (s[1][(s[0] - 1) // 2] > key), up, (size, heap))
+        return heap.at[i].set(key), size + 1
+
+    def step(state, x):
+        key, takes = x
+        state = lax.cond(takes, lambda heap, size: push(heap, size, key), lambda heap, size: (heap, size), *state)
+        return state, state[0][0]
+    return lambda keys, takes: lax.scan(step, (jnp.full(n, np.inf, jnp.float32), 0), (keys, takes)), np.random.default_rng(0).random(n, np.float32), flags(n)
+
+
+def milliseconds(path, inputs):
+    """The shortest of a few executions."""
+    _, process = tools.run_file(path, inputs, "--quiet", "--repeat=10")
+    return float(re.search(r"run: min ([0-9.]+) ms", process.stdout + process.stderr).group(1))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name, tmp_path):
+    function, *inputs = PROGRAMS[name](500)
+    if name == "adaptive_integrator":  # which steps are accepted depends on the last bits: the number of results does not
+        check(lambda *xs: function(*xs)[0], inputs, tmp_path / "count.mlir")
+    else:
+        check(function, inputs, tmp_path / "loop.mlir")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_linear_time(name, tmp_path):
+    """Four times the turns take less than eight times as long; a copy per turn would take sixteen times."""
+    times = []
+    for n in (16384, 65536):
+        function, *inputs = PROGRAMS[name](n)
+        times.append(milliseconds(export(function, inputs, tmp_path / f"{n}.mlir"), inputs))
+    assert times[1] < 8 * times[0] + 20, f"{times[0]} ms at 16384 turns, {times[1]} ms at 65536"
