@@ -169,6 +169,8 @@ Value parameter(Shape shape) {
 
 static std::atomic<uint64_t> recorded{0};
 uint64_t recordedOperations() { return recorded.load(std::memory_order_relaxed); }
+static std::atomic<void (*)(const Value &)> recordObserver{nullptr};
+void setRecordObserver(void (*observer)(const Value &made)) { recordObserver = observer; }
 
 Value record(const Kind *kind, std::vector<Value> operands) { return record(kind, std::move(operands), currentOrigin()); }
 
@@ -177,7 +179,10 @@ Value record(const Kind *kind, std::vector<Value> operands, const Origin &origin
   auto node = std::make_shared<Node>(kind);
   node->operands = std::move(operands);
   node->origin = origin;
-  return {std::move(node), 0};
+  Value made{std::move(node), 0};
+  if (auto *observer = recordObserver.load(std::memory_order_relaxed))
+    observer(made);
+  return made;
 }
 
 Value record(const Op *op, std::vector<Value> operands, std::vector<Arg> args, std::vector<Shape> results) {

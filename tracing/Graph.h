@@ -92,6 +92,8 @@ struct Node {
   bool isParameter = false;
   /// Of a leaf: another one shows the same memory, which is nobody's to give away.
   bool isShared = false;
+  /// Of a leaf: bit i says that the user gives up the memory of result i, although a tensor shows it. See Session::sync().
+  uint32_t givenUp = 0;
 
   /// Of the traversal under way, see schedule().
   struct {
@@ -131,6 +133,8 @@ Value record(const Kind *kind, std::vector<Value> operands, const Origin &origin
 const Parts *partsOf(const Value &leaf);
 /// How many operations this process has recorded.
 uint64_t recordedOperations();
+/// From now on told of every node that record() makes, on the thread that does; must not throw. Null: nobody is.
+void setRecordObserver(void (*observer)(const Value &made));
 
 /// The nodes that `roots` depend on and that still have to run, operands first; `leaves` in the order of first use.
 struct Schedule {

@@ -96,6 +96,29 @@ std::vector<bool> Session::dyingLeaves(const Schedule &plan, const std::vector<V
   return dying;
 }
 
+std::vector<bool> givenUpLeaves(const Schedule &plan) {
+  std::vector<bool> found(plan.leaves.size());
+  bool isAny = false;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Value &leaf = plan.leaves[i];
+    found[i] = leaf.index < 32 && leaf.node->givenUp >> leaf.index & 1;
+    isAny |= found[i];
+  }
+  return isAny ? found : std::vector<bool>();
+}
+
+void releaseGivenUp(const Schedule &plan, const std::vector<bool> &givenUp) {
+  for (size_t i = 0; i < givenUp.size(); ++i) {
+    const Value &leaf = plan.leaves[i];
+    if (!givenUp[i])
+      continue;
+    if (leaf.index < leaf.node->buffers.size())
+      leaf.node->buffers[leaf.index] = nullptr;
+    if (leaf.node->spread && leaf.index < leaf.node->spread->results.size())
+      leaf.node->spread->results[leaf.index] = {};
+  }
+}
+
 std::vector<int64_t> matchDonations(const Schedule &schedule, const std::vector<Value> &roots,
                                     const std::vector<bool> &dying) {
   std::vector<int64_t> donations(schedule.leaves.size(), -1);

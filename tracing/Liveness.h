@@ -24,6 +24,10 @@ private:
 /// Makes roots of what the graph computes on its way and something outside of it needs, so that nobody computes it again; of
 /// what costs nothing, what it is made of. True: there is something of the kind, and the schedule is not that of the roots any more.
 bool keepHeld(const Schedule &plan, std::vector<Value> &roots);
+/// Which leaves the user gave up; empty if there is none.
+std::vector<bool> givenUpLeaves(const Schedule &plan);
+/// Afterwards their tensors have no value any more.
+void releaseGivenUp(const Schedule &plan, const std::vector<bool> &givenUp);
 /// Per leaf the root that takes its memory, or -1; `dying[i]`: nobody else holds leaf i.
 std::vector<int64_t> matchDonations(const Schedule &plan, const std::vector<Value> &roots, const std::vector<bool> &dying);
 

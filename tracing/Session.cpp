@@ -269,7 +269,7 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
     if (leaf.node->isNumber()) {
       const int kind = leaf.shape().dtype == DType::F64 ? 0 : 1;
       numbers[kind].push_back(leaf.node->bits);
-      isNew[kind] |= isNewNumber(leaf.shape().dtype, leaf.node->bits);
+      isNew[kind] |= isNewNumber(leaf.shape().dtype, leaf.node->bits) || !numbersKept;
       continue;
     }
     if (program.donations[i] >= 0) {
@@ -340,7 +340,15 @@ runtime::StatusOr<LoadedProgramPtr> Session::findOrCompile(const Schedule &plan,
   return made;
 }
 
-runtime::Status Session::sync(std::vector<Value> given, Roots which) {
+/// What the user gives up decides over the program: the same graph with other donors is another one.
+static Digest withDonors(const Digest &key, const std::vector<bool> &givenUp, Donors donors) {
+  std::string content(reinterpret_cast<const char *>(&key), sizeof key);
+  for (bool isGivenUp : givenUp)
+    content += char('0' + isGivenUp);
+  return Digest::of(content + (donors == Donors::GivenUp ? "given up" : "any"));
+}
+
+runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors donors) {
   MILLRACE_TRY(startError);
   std::lock_guard lock(mutex);
   std::vector<Value> roots = pendingRoots(given, which);
@@ -358,8 +366,16 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
   for (const Value &leaf : plan.leaves)
     if (!leaf.node->isNumber() && !hasMemory(leaf))
       return runtime::failedPrecondition("the value depends on a tensor that was made while a function was traced: it has none");
-  lastKey = plan.key.low;
   std::vector<bool> dying = dyingLeaves(plan, roots);
+  std::vector<bool> givenUp;
+  if (!isEager && (which == Roots::All || givenUpEverywhere))
+    givenUp = givenUpLeaves(plan);
+  if (!givenUp.empty() || donors == Donors::GivenUp) {
+    plan.key = withDonors(plan.key, givenUp, donors);
+    for (size_t i = 0; i < dying.size(); ++i)
+      dying[i] = (dying[i] && donors == Donors::Any) || (!givenUp.empty() && givenUp[i]);
+  }
+  lastKey = plan.key.low;
   const int level = isEager ? 0 : debugLevel(); // every operation would be a report
   AnalysisOf what;
   if (level)
@@ -371,6 +387,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
     reportExecution(what);
   if (!(*program)->text.empty()) {
     MILLRACE_TRY(runOnAll(plan, roots, **program, dying));
+    releaseGivenUp(plan, givenUp);
     becomeLeaves(roots);
     saveShardings(roots);
     return {};
@@ -395,6 +412,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which) {
     node.buffers.resize(node.results.size());
     node.buffers[roots[k].index] = std::move(values[k]);
   }
+  releaseGivenUp(plan, givenUp);
   becomeLeaves(roots);
   return {};
 }

@@ -31,6 +31,8 @@ private:
 
 /// Of sync(): all values that anybody still holds, or others may be held too.
 enum class Roots { All, Some };
+/// Of sync(): whose memory becomes a result's. That of leaves that only the graph still holds and that which the user gave up, or the latter alone.
+enum class Donors { Any, GivenUp };
 
 class Session {
 public:
@@ -43,8 +45,11 @@ public:
   /// Copies host memory (row-major) to the device. Errors: ResourceExhausted.
   runtime::StatusOr<Value> upload(const void *data, Shape shape);
   /// Runs what `roots` need; afterwards their nodes are leaves. `roots` without an operation cost nothing. The caller's
-  /// vector is emptied: a leaf that only the graph still held is donated, its memory becomes a result's.
-  runtime::Status sync(std::vector<Value> roots, Roots which = Roots::Some);
+  /// vector is emptied: a leaf that only the graph still held is donated, its memory becomes a result's. So is one that the user gave
+  /// up (Node::givenUp), at a step barrier, and while donatesGivenUp() everywhere: its tensor has no value afterwards.
+  runtime::Status sync(std::vector<Value> roots, Roots which = Roots::Some, Donors donors = Donors::Any);
+  void donateGivenUp(bool isOn) { givenUpEverywhere = isOn; }
+  bool donatesGivenUp() const { return givenUpEverywhere; }
   /// The same for one operation of eager mode: counted under names of its own.
   runtime::Status syncEagerly(std::vector<Value> roots);
   /// The buffer of a value after sync(). A number is uploaded.
@@ -98,6 +103,9 @@ public:
   /// Runs the program of a graph with other leaves; a value per result. Errors: NotFound if it was never compiled or has been
   /// evicted, InvalidArgument for other types.
   runtime::StatusOr<std::vector<Value>> runGraph(const Digest &key, std::vector<Value> leaves);
+  /// Whether a number that programs have had before counts as no transfer to the device (the default).
+  void keepNumbers(bool isOn) { numbersKept = isOn; }
+  bool keepsNumbers() const { return numbersKept; }
   /// Programs that are ready to run.
   size_t numPrograms();
   /// Forgets them; executions that were enqueued are not disturbed.
@@ -153,6 +161,7 @@ private:
   uint64_t lastKey = 0;
   std::atomic<bool> executionAllowed{true};
   std::atomic<bool> isEager{false}; ///< set under the mutex; compilations without it ask, too
+  std::atomic<bool> givenUpEverywhere{false}, numbersKept{true};
   int64_t numPartitions = 0;
   bool splitsAlone = false; ///< use_spmd(auto=True)
   std::string lastSpread;

@@ -21,7 +21,6 @@ class EmitMode(enum.Enum):
 def install(xlac):
     """Adds the names to the module."""
     from . import runtime as xr
-    from ._donations import donations
     from .core import xla_model as xm
     from .debug import metrics as met
     sync_tensors, hlo_text = xlac._xla_sync_multi, xlac._hlo
@@ -40,12 +39,13 @@ def install(xlac):
 
     @name
     def _xla_get_default_device_ordinal():
-        return 0
+        return xlac._current_device()
 
     @name
     def _xla_set_default_device(device):
-        xm._check_device(device)
-        return str(xm.xla_device())
+        before = str(xm.xla_device())
+        xlac._set_current_device(xm._check_device(device))
+        return before
 
     @name
     def _xla_runtime_is_initialized():
@@ -57,7 +57,7 @@ def install(xlac):
 
     @name
     def _xla_get_all_devices():
-        return [known["name"] for known in xr.global_runtime_device_attributes()]
+        return xm.xla_real_devices()  # those of all processes: one
 
     @name
     def _xla_num_devices():
@@ -105,10 +105,11 @@ def install(xlac):
     @name
     def _xla_sync_multi(tensors, devices=(), wait=False, sync_xla_data=True):
         tensors = list(tensors)
-        sync_tensors(tensors)
+        sync_tensors(tensors, not sync_xla_data)  # automatic donation is a thing of step barriers
         if wait:
             for tensor in tensors:
-                xlac._await_tensor(tensor)
+                if not xlac._is_placeholder(tensor):  # its memory was given up
+                    xlac._await_tensor(tensor)
 
     @name
     def _xla_wait_device_ops(devices=()):
@@ -294,7 +295,6 @@ def install(xlac):
 
     #===-- Donation ------------------------------------------------------------===
 
-    xlac._set_buffer_donation, xlac._get_buffer_donation = donations.mark, donations.has
     plain_hash, run_graph, hashes = xlac._get_graph_hash, xlac._run_cached_graph, {}
 
     @name
@@ -303,8 +303,8 @@ def install(xlac):
         if xlac._xla_get_auto_sharding():  # what is split where decides over the program, too
             plain, made = made, hashlib.blake2b(made + os.environ.get("XLA_AUTO_SPMD_MESH", "").encode(), digest_size=16).digest()
             hashes[made] = plain
-        if donations.is_active and donations:
-            marked = [donations.has(leaf) for leaf in xlac._get_tensors_xla_device_data_node(tensors)[1]]
+        if xlac._get_donates_given_up():
+            marked = [xlac._get_buffer_donation(leaf) for leaf in xlac._get_tensors_xla_device_data_node(tensors)[1]]
             if any(marked):  # the same program; the caller gives up its inputs
                 plain, made = made, hashlib.blake2b(made + bytes(marked), digest_size=16).digest()
                 hashes[made] = hashes.get(plain, plain)
@@ -316,11 +316,11 @@ def install(xlac):
 
     @name
     def _xla_set_enable_alias_with_buffer_donor_config(should_alias):
-        donations.is_active = bool(should_alias)
+        xlac._set_donates_given_up(bool(should_alias))
 
     @name
     def _xla_get_enable_alias_with_buffer_donor_config():
-        return donations.is_active
+        return xlac._get_donates_given_up()
 
     from . import _bindings_graphs, _bindings_lowering
     _bindings_graphs.install(xlac)

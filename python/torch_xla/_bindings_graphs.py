@@ -45,6 +45,11 @@ def install(xlac):
         xlac._wait()
 
     @name
+    def _xla_get_spmd_config_is_locked():
+        """Whether tensors exist that use_spmd() would have to move, if they were not on the host anyway."""
+        return xlac._xla_runtime_is_initialized()
+
+    @name
     def _xla_get_process_index():
         return xr.process_index()
 
@@ -54,7 +59,7 @@ def install(xlac):
 
     @name
     def _xla_get_runtime_devices():
-        return xm.xla_real_devices()
+        return [known["name"] for known in xr.global_runtime_device_attributes()]
 
     @name
     def _xla_num_global_devices():
@@ -66,7 +71,7 @@ def install(xlac):
 
     @name
     def _xla_get_device_ordinal(device=""):
-        return torch.device(device or "xla").index or 0
+        return xm._check_device(device or None)
 
     @name
     def _xla_get_device_attributes(device=""):
@@ -85,6 +90,19 @@ def install(xlac):
     @name
     def _get_tensor_ids(tensors):
         return [xlac._xla_get_tensor_id(tensor) for tensor in tensors]
+
+    inputs_of = xlac._get_tensors_xla_device_data_node
+
+    @name
+    def _get_tensors_xla_device_data_node(tensors, inputs=()):
+        """(ids, tensors): the inputs of the graph of these tensors; those of `inputs` that are among them, and not new tensors for them."""
+        ids, leaves = inputs_of(tensors)
+        given = {xlac._unique_id_for_ir_and_data(tensor): tensor for tensor in inputs or () if tensor.device.type == "xla"}
+        for index, leaf in enumerate(leaves if given else ()):
+            same = given.get(xlac._unique_id_for_ir_and_data(leaf))
+            if same is not None:
+                ids[index], leaves[index] = xlac._xla_get_tensor_id(same), same
+        return ids, leaves
 
     @name
     def _xla_sync_live_tensors(device="", devices=(), wait=True):

@@ -105,7 +105,6 @@ def _profiler(xlac):
 def install(xlac):
     """Adds the names to the module; after those of _bindings and _bindings_graphs."""
     from . import runtime as xr
-    from ._donations import donations
     from .core import _collectives as collectives
     from .core import xla_model as xm
     xlac.lowering, xlac.profiler = _lowering(xlac), _profiler(xlac)
@@ -140,7 +139,7 @@ def install(xlac):
         for tensor in tensors:
             if xlac._check_tensor_need_materialization([tensor])[0]:
                 raise RuntimeError("expects tensors with data, but got one that is still to be computed")
-            if donations.is_released(tensor):
+            if xlac._is_placeholder(tensor) and xlac._get_buffer_donation(tensor):
                 raise RuntimeError("expects tensors with data, but got one whose buffer was donated and is deleted")
             node, index = map(int, xlac._unique_id_for_ir_and_data(tensor).split(", "))
             made.append(node + index)  # a node is larger than it has results
@@ -185,6 +184,11 @@ def install(xlac):
     xlac._xla_set_should_alias_with_buffer_donor_config = xlac._xla_set_enable_alias_with_buffer_donor_config
     xlac._xla_get_should_alias_with_buffer_donor_config = xlac._xla_get_enable_alias_with_buffer_donor_config
     xlac._is_placecholder = xlac._is_placeholder  # as it was spelled for a while
+
+    # The limit of graphs per function, as it was called before.
+    for former in ("num_different_graphs_allowed", "allowed_traces"):
+        for verb in ("set", "get"):
+            setattr(xlac, f"_dynamic_shape_detector_{verb}_max_{former}", getattr(xlac, f"_dynamic_shape_detector_{verb}_max_different_graphs"))
 
     #===-- Programs ------------------------------------------------------------===
 

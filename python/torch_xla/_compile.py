@@ -2,10 +2,13 @@
 """torch_xla.compile: a function, or a region, whose operations become one program."""
 import contextlib
 import functools
+import itertools
+import weakref
 
 from . import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
+_sessions = itertools.count(1)
 
 
 def compile(f=None, full_graph=False, name=None, max_different_graphs=None, custom_compile_options=None,
@@ -14,7 +17,7 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
 
     Without `f`: a context manager, which is a decorator as well. `full_graph`: whatever would run a program before the end
     is an error. `name`: for messages, otherwise that of `f`. `max_different_graphs` (or num_different_graphs_allowed):
-    more different programs of this function than that are an error. `custom_compile_options`: as
+    more different graphs of this function than that are an error, at the operation that is in none of them. `custom_compile_options`: as
     torch_xla.set_custom_compile_options().
     """
     if f is not None and not callable(f):
@@ -24,7 +27,7 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
         set_custom_compile_options(custom_compile_options)
     limit = max_different_graphs if max_different_graphs is not None else num_different_graphs_allowed
     title = name or getattr(f, "__name__", None) or (type(f).__name__ if f is not None else "the region")
-    seen = set()
+    session = f"{title}_{next(_sessions)}"
 
     @contextlib.contextmanager
     def region():
@@ -42,16 +45,20 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
             # What was pending is not part of it.
             barrier("torch_xla.compile clear the pending graph prior calling the target function", counts=False)
             _XLAC._set_allow_execution(not full_graph and allowed)
-            runs = _XLAC._samples().get("ExecuteTime", (0,))[0]
+            if limit is not None:
+                _XLAC._dynamic_shape_detector_set_max_different_graphs(limit)
+                _XLAC._dynamic_shape_detector_start_session(session, title)
+            is_whole = False
             try:
                 yield
+                is_whole = True
             finally:
                 _XLAC._set_allow_execution(allowed)
-                barrier("torch_xla.compile")
-            if limit is not None and _XLAC._samples().get("ExecuteTime", (0,))[0] != runs:
-                seen.add(_XLAC._last_graph())
-                if len(seen) > limit:
-                    raise RuntimeError(f"{title}: Maximum number of different graphs allowed per function exceeded: {limit}")
+                try:
+                    if limit is not None:
+                        _XLAC._dynamic_shape_detector_end_session(not is_whole, session)
+                finally:
+                    barrier("torch_xla.compile")
         finally:
             _XLAC._set_use_eager_mode(eager)
     if f is None:
@@ -61,6 +68,8 @@ def compile(f=None, full_graph=False, name=None, max_different_graphs=None, cust
     def run(*args, **kwargs):
         with region():
             return f(*args, **kwargs)
+    if limit is not None:
+        weakref.finalize(run, _XLAC._dynamic_shape_detector_remove_session, session)
     return run
 
 

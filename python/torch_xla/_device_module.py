@@ -33,17 +33,28 @@ def _load_to_device():
     torch._utils._rebuild_tensor = rebuilt
 
 
-class _SameDevice:
-    """torch.xla.device(index): the current device in a `with` block; there is one."""
+class _Device:
+    """torch.xla.device(index): the device on which this thread makes tensors for "xla", in a `with` block."""
+    _xlac = None
 
     def __init__(self, device):
         self.device = device
 
     def __enter__(self):
+        self._outer = self._xlac._current_device()
+        self._xlac._set_current_device(_index(self.device, self._outer))
         return self
 
     def __exit__(self, *exception):
+        self._xlac._set_current_device(self._outer)
         return False
+
+
+def _index(device, current):
+    if device is None or isinstance(device, int):
+        return current if device is None else device
+    found = torch.device(device)
+    return current if found.index is None else found.index
 
 
 def install(xlac):
@@ -61,13 +72,14 @@ def install(xlac):
 
     module.get_rng_state, module.set_rng_state = get_rng_state, set_rng_state
     module.manual_seed = module.manual_seed_all = manual_seed
-    module.device_count = lambda: 1
-    module.current_device = lambda: 0
+    module.device_count = xlac._device_count
+    module.current_device = xlac._current_device
     module.is_available = lambda: True
     module.is_initialized = lambda: True
     module._initialized = True  # torch.utils.checkpoint keeps the random state of devices that say so
-    module.set_device = lambda device: None
-    module.device = _SameDevice
+    module.set_device = lambda device: xlac._set_current_device(_index(device, xlac._current_device()))
+    _Device._xlac = xlac
+    module.device = _Device
     module._is_in_bad_fork = lambda: False
     module.synchronize = lambda device=None: xlac._sync(True)
     module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.runtime (xr): the process's place in the world and the devices it has. Today: one process, one device."""
+"""torch_xla.runtime (xr): the process's place in the world and the devices it has. Today: one process, with CPU_NUM_DEVICES devices,
+or under SPMD one that is all of them."""
 import logging
 import os
 import re
@@ -72,8 +73,8 @@ def local_device_count():
 
 
 def addressable_device_count():
-    """Devices on which this process can put tensors."""
-    return 1
+    """Devices on which this process can put tensors: CPU_NUM_DEVICES, or one under SPMD."""
+    return _XLAC._device_count()
 
 
 def global_device_count():
@@ -82,7 +83,7 @@ def global_device_count():
 
 
 def addressable_runtime_device_count():
-    """Devices that the runtime of this process has: CPU_NUM_DEVICES. Tensors go to the first one."""
+    """Devices that the runtime of this process has: CPU_NUM_DEVICES."""
     return _XLAC._runtime_device_count()
 
 
@@ -92,8 +93,8 @@ def global_runtime_device_count():
 
 
 def world_size():
-    """Replicas that take part in collectives."""
-    return global_device_count()
+    """Replicas that take part in collectives: one, although the process may have several devices."""
+    return process_count()
 
 
 def global_ordinal():
@@ -129,10 +130,17 @@ def use_spmd(auto=False, enable=True):
     run on all of them. Tensors that exist stay valid. See torch_xla.distributed.spmd.
 
     `auto`: tensors of at least 1024 elements that nobody has annotated are split where they are first used, along the largest dim that
-    the devices divide. XLA_AUTO_SPMD_MESH ("2,4") arranges the devices: larger axes choose first, each takes the largest dim that is left. `enable=False` turns SPMD off; sharded tensors are put together where they are used."""
+    the devices divide. XLA_AUTO_SPMD_MESH ("2,4") arranges the devices: larger axes choose first, each takes the largest dim that is left. `enable=False` turns SPMD off; sharded tensors are put together where they are used.
+
+    XLA_USE_SPMD and XLA_AUTO_SPMD in the environment say the same to processes that this one starts."""
     _XLAC._sync(False)
     _XLAC._spmd_use(bool(enable), bool(auto))
     _auto_sharding[0] = bool(enable and auto)
+    for name, is_on in (("XLA_USE_SPMD", enable), ("XLA_AUTO_SPMD", enable and auto)):
+        if is_on:
+            os.environ[name] = "1"
+        else:
+            os.environ.pop(name, None)
 
 
 def is_spmd():

@@ -12,10 +12,14 @@ class NoSuchDevice(IndexError, RuntimeError):
 
 
 def device(index=None):
-    """The device with that index (the only one: 0)."""
-    if index not in (None, 0):
+    """The device with that index, otherwise the one on which this thread makes tensors for "xla" (0 at first)."""
+    if torch.compiler.is_dynamo_compiling() and index in (None, 0):
+        return torch.device("xla", 0)  # Dynamo cannot ask for the thread's
+    if index is None:
+        return torch.device("xla", _XLAC._current_device())
+    if index not in range(device_count()):
         raise NoSuchDevice(f"expects the index of a device, 0 to {device_count() - 1}, but got {index}")
-    return torch.device("xla", 0)
+    return torch.device("xla", index)
 
 
 def devices():

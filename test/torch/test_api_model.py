@@ -66,7 +66,7 @@ except RuntimeError as error:
 def test_virtual_devices_of_the_runtime():
     code = "import torch_xla.runtime as xr; print(xr.global_runtime_device_count(), xr.addressable_device_count(), xr.world_size())"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ, CPU_NUM_DEVICES="4"))
-    assert ran.stdout == "4 1 1\n", ran.stderr
+    assert ran.stdout == "4 4 1\n", ran.stderr
 
 
 def test_cache_must_come_first(tmp_path):
@@ -306,5 +306,10 @@ def test_a_program_ends_while_batches_are_uploaded():
 
 
 def test_not_there_yet():
+    from torch_xla.distributed.data_parallel import DataParallel
     with pytest.raises(NotImplementedError, match="not there yet"):
+        DataParallel(torch.nn.Linear(2, 2), ["xla:0", "xla:1"])
+    with pytest.raises(RuntimeError, match="expects a device of xla:0 to xla:0, but got xla:1"):
         pl.ParallelLoader([], ["xla:0", "xla:1"])
+    with pytest.raises(ValueError, match="expects at least one device"):
+        pl.ParallelLoader([], [])

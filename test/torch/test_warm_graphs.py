@@ -107,6 +107,18 @@ def test_callback_when_ready():
     assert called.wait(30)
 
 
+def test_inputs_of_a_graph_may_be_the_tensors_that_are_given():
+    x = torch.rand(5).to("xla")
+    y = x + torch.rand(5).to("xla")
+    ids, leaves = X._get_tensors_xla_device_data_node([y], [x])
+    assert len(ids) == len(leaves) == 2 and sum(leaf is x for leaf in leaves) == 1
+    assert ids[[leaf is x for leaf in leaves].index(True)] == X._xla_get_tensor_id(x)
+    assert not any(leaf is x for leaf in X._get_tensors_xla_device_data_node([y])[1])
+    x += 1  # its value now is computed, and no input of y
+    ids, leaves = X._get_tensors_xla_device_data_node([y], [x])
+    assert len(ids) == 2 and not any(leaf is x for leaf in leaves)
+
+
 def test_donation():
     x = torch.rand(5).to("xla")
     y = x.cos()
@@ -118,7 +130,7 @@ def test_donation():
     assert X._get_graph_hash([y]) == plain
     with alias_with_buffer_donor_config():
         assert X._get_graph_hash([y]) != plain
-    torch_xla.sync()
+    del y  # a step that computed it would have the memory of x
     expected = x.cpu() + 1
     compiled = torch.compile(lambda value: value + 1, backend="openxla")
     torch.testing.assert_close(compiled(x).cpu(), expected)

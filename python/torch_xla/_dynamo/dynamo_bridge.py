@@ -13,7 +13,7 @@ from torch import fx
 from torch.utils import _pytree as pytree
 
 from .. import _load
-from .._donations import alias_with_buffer_donor_config, donations  # noqa: F401
+from .._donations import alias_with_buffer_donor_config  # noqa: F401
 from . import config
 from .matcher import GraphInputMatcher  # noqa: F401
 from .dynamic import DynamicProgram, NotDynamic, open_sizes
@@ -200,10 +200,9 @@ class _Graph:
                                "`torch_xla._dynamo.config.skip_input_data_check` to False")
         self.was_called = True
         for index, should_donate in self.donated.items():
-            donations.mark(args[index], should_donate)
+            _XLAC._set_buffer_donation(args[index], should_donate)
         results = self.compiled(*args, *self.held.values()) if self.held else self.compiled(*args)
-        if donations:
-            donations.release(args)
+        _XLAC._release_donated(args)
         if type(results) is tuple:
             return results[0]
         return results if self.spec is None else pytree.tree_unflatten(results, self.spec)

@@ -8,7 +8,6 @@ import time
 import torch
 
 from .. import _load
-from .._donations import donations
 from ..utils import closures as _closure_handlers
 from ..utils import utils as xu
 from . import _collectives
@@ -53,8 +52,12 @@ def get_xla_supported_devices(max_devices=None, devkind=None):
 
 
 def _check_device(device):
-    if torch.device(device if device is not None else "xla") not in (torch.device("xla"), torch.device("xla:0")):
-        raise RuntimeError(f"expects a device of xla:0 to xla:0, but got {device}")
+    """The index of a device; RuntimeError for what is none."""
+    from ..torch_xla import device_count
+    found, count = torch.device(device if device is not None else "xla"), device_count()
+    if found.type != "xla" or (found.index or 0) >= count:
+        raise RuntimeError(f"expects a device of xla:0 to xla:{count - 1}, but got {device}")
+    return _XLAC._current_device() if found.index is None else found.index
 
 
 def xla_device_hw(device):
@@ -71,10 +74,14 @@ def xla_device_kind(device=None):
 
 def xla_real_devices(devices=None):
     """Names in the runtime of these (or all) devices."""
-    for device in devices or ():
-        _check_device(device)
     from ..torch_xla import real_devices
-    return real_devices()[:len(devices)] if devices else real_devices()
+    return [real_devices()[_check_device(device)] for device in devices] if devices else real_devices()
+
+
+def parse_xla_device(device):
+    """("CPU", 3) of the name "CPU:3" of a device in the runtime; None of anything else."""
+    kind, colon, index = device.partition(":")
+    return (kind, int(index)) if colon and kind.isupper() and index.isdigit() else None
 
 
 def xla_replication_devices(local_devices=None):
@@ -109,9 +116,7 @@ def _barrier(wait, counts=True, reset_scope=True):
         _XLAC._count("MarkStep")
         if xu.check_env_flag("XLA_EMIT_STEPLOG"):
             print("torch_xla: step barrier", file=sys.stderr, flush=True)
-    given_up = donations.read_by_pending() if donations else ()
     _XLAC._sync(bool(wait) or xu.check_env_flag("XLA_SYNC_WAIT"))
-    donations.release(given_up)
     if counts and reset_scope:
         _XLAC._reset_scopes()
     _run_step_closures()

@@ -6,6 +6,7 @@
 
 #include <ATen/ops/from_blob.h>
 #include <atomic>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 namespace millrace::torch_shim {
 
@@ -60,6 +61,19 @@ const std::shared_ptr<runtime::Client> &client() {
 
 PyObject *runtimeDeviceCount(PyObject *, PyObject *) {
   return guarded([&]() -> PyObject * { return PyLong_FromSize_t(client()->devices().size()); });
+}
+
+PyObject *countDevices(PyObject *, PyObject *) { return PyLong_FromLong(deviceCount()); }
+PyObject *currentDevice(PyObject *, PyObject *) { return PyLong_FromLong(xlaDevice().index()); }
+PyObject *setCurrentDevice(PyObject *, PyObject *number) {
+  const long index = PyLong_AsLong(number);
+  if (index == -1 && PyErr_Occurred())
+    return nullptr;
+  return guarded([&]() -> PyObject * {
+    TORCH_CHECK(index >= 0 && index < deviceCount(), "expects the index of a device, 0 to ", deviceCount() - 1, ", but got ", index);
+    c10::impl::getDeviceGuardImpl(c10::kXLA)->setDevice(c10::Device(c10::kXLA, c10::DeviceIndex(index)));
+    Py_RETURN_NONE;
+  });
 }
 
 PyObject *memoryStats(PyObject *, PyObject *) {
@@ -212,6 +226,9 @@ PyMethodDef apiMethods[] = {
     {"_default_device_was_said", defaultDeviceWasSaid, METH_NOARGS, "Whether a tensor was made without PJRT_DEVICE, which a line said."},
     {"_device_type", deviceType, METH_NOARGS, "The device that PJRT_DEVICE asks for; an error if there is none."},
     {"_runtime_device_count", runtimeDeviceCount, METH_NOARGS, "Devices of the runtime's client."},
+    {"_device_count", countDevices, METH_NOARGS, "Devices that tensors can be on."},
+    {"_current_device", currentDevice, METH_NOARGS, "The index of the one on which this thread makes tensors."},
+    {"_set_current_device", setCurrentDevice, METH_O, ""},
     {"_memory_stats", memoryStats, METH_NOARGS, "(bytes in use, largest number of bytes in use, bytes that may be, 0 for any number)"},
     {"_check_tensor_need_materialization", needMaterialization, METH_O, "Whether each tensor still has to be computed."},
     {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- BatchNorm.cpp - Batch normalization, which writes its statistics ----===//
 // tracing/ knows the forms that return the new running statistics; the ones that write them are made of these.
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Shim.h"
 
 #include <ATen/ops/_native_batch_norm_legit_no_training_ops.h>
@@ -55,10 +56,10 @@ Four batchNormNoUpdate(const Tensor &input, const Optional &weight, const Option
 } // namespace
 
 TORCH_LIBRARY_IMPL(aten, XLA, m) {
-  m.impl("native_batch_norm", TORCH_FN(nativeBatchNorm));
-  m.impl("_native_batch_norm_legit", TORCH_FN(legitBatchNorm));
-  m.impl("_batch_norm_with_update", TORCH_FN(batchNormWithUpdate));
-  m.impl("_batch_norm_no_update", TORCH_FN(batchNormNoUpdate));
+  m.impl("native_batch_norm", MILLRACE_KERNEL(nativeBatchNorm));
+  m.impl("_native_batch_norm_legit", MILLRACE_KERNEL(legitBatchNorm));
+  m.impl("_batch_norm_with_update", MILLRACE_KERNEL(batchNormWithUpdate));
+  m.impl("_batch_norm_no_update", MILLRACE_KERNEL(batchNormNoUpdate));
 }
 
 } // namespace millrace::torch_shim

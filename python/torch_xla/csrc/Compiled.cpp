@@ -3,6 +3,7 @@
 // The object that torch.compile calls. It compares its arguments with those it was traced for (types, sizes, strides),
 // starts the program with the buffers of their storages, and wraps the results: nothing is recorded, hashed or looked up.
 // Arguments it has not seen are given to the Python function `trace`, which makes another specialization.
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/CompiledGraph.h"
@@ -119,6 +120,7 @@ PyObject *graphBegin(PyObject *, PyObject *args) {
             base = storageOf(tensor)->base;
           }
           spec.base = base.shape();
+          DeviceScope device(tensor.device().index());
           if (isNew)
             scope->standIns.push_back(wrap(standIn(base)));
           made = viewOf(scope->standIns[spec.storage], tensor.sizes(), tensor.strides(), tensor.storage_offset());
@@ -426,6 +428,10 @@ PyObject *run(const Specialization &spec, PyObject *const *args) {
     WithoutGil released;
     values = start(spec, args);
   }
+  FoundDevice device;
+  for (uint32_t first : spec.firsts)
+    device.add(tensorIn(args[first]));
+  DeviceScope scope(device.get());
   std::vector<Tensor> fresh(values.size());
   for (size_t i = 0; i < values.size(); ++i)
     fresh[i] = wrap(std::move(values[i]));

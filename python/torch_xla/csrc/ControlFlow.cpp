@@ -3,6 +3,7 @@
 // Python calls _body_begin, runs the body on the stand-ins, and calls _body_end with its results: what was recorded in
 // between is a function for _while, _scan and _branch. A body may read any tensor from outside. What it writes to one becomes
 // another carried value of a loop, or another result of a branch, and the tensor gets it afterwards.
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 
@@ -62,6 +63,7 @@ PyObject *standIns(std::vector<Value> &values, const std::vector<Tensor> &tensor
   PyObject *made = PyList_New(Py_ssize_t(tensors.size()));
   for (size_t i = 0; i < tensors.size(); ++i) {
     values.push_back(tracing::leaf(nullptr, {dtypeOf(tensors[i].scalar_type()), tensors[i].sizes().vec()}));
+    DeviceScope device(tensors[i].device().index());
     PyList_SET_ITEM(made, Py_ssize_t(i), pythonOf(wrap(values.back())));
   }
   return made;
@@ -312,7 +314,7 @@ PyObject *callBody(PyObject *, PyObject *args) {
     const BodyFunction &called = functionOf(body);
     const size_t count = called.function.results.size();
     tracing::Function function = withWrites(called, called.writes, std::nullopt, count);
-    return wrapAll(assignWrites(tracing::call(function, valuesOf(arguments), firstKey(called)), called.writes, count));
+    return wrapAllLike(arguments, assignWrites(tracing::call(function, valuesOf(arguments), firstKey(called)), called.writes, count));
   });
 }
 
@@ -326,7 +328,7 @@ PyObject *whileLoop(PyObject *, PyObject *args) {
     TORCH_CHECK(test.writes.empty(), "the condition of a loop writes to a tensor");
     std::vector<Value> values = valuesOf(carried);
     const size_t count = values.size();
-    return wrapAll(assignWrites(
+    return wrapAllLike(carried, assignWrites(
         valueOrRaise(tracing::whileLoop(withWrites(test, step.writes, count, std::nullopt),
                                         withWrites(step, step.writes, count + 1, count),
                                         valuesBefore(std::move(values), step.writes), firstKey(step))),
@@ -348,9 +350,11 @@ PyObject *scan(PyObject *, PyObject *args) {
     const tracing::Function function = withWrites(step, step.writes, count + 1, count);
     std::vector<Value> captured =
         withConstants(step, function.captured, constants ? valuesOf(constants) : std::vector<Value>());
-    return wrapAll(assignWrites(valueOrRaise(tracing::scan(function, valuesBefore(std::move(values), step.writes),
-                                                           valuesOf(sequences), length, isReverse, firstKey(step), captured)),
-                                step.writes, count));
+    std::vector<Value> made = assignWrites(
+        valueOrRaise(tracing::scan(function, valuesBefore(std::move(values), step.writes), valuesOf(sequences), length, isReverse,
+                                   firstKey(step), captured)),
+        step.writes, count);
+    return wrapAllLike(count ? carried : sequences, std::move(made));
   });
 }
 
@@ -364,6 +368,7 @@ PyObject *branch(PyObject *, PyObject *args) {
     const BodyFunction &then = functionOf(yes), &otherwise = functionOf(no);
     const std::vector<Write> writes = writesOf({&then, &otherwise});
     const size_t count = then.function.results.size();
+    DeviceScope device(tensorIn(condition).device().index());
     return wrapAll(assignWrites(
         valueOrRaise(tracing::branch(withWrites(then, writes, std::nullopt, count),
                                      withWrites(otherwise, writes, std::nullopt, otherwise.function.results.size()),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Distributions.cpp - Random numbers made from uniform and normal ones ===//
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Shim.h"
 
 #include <ATen/ExpandUtils.h>
@@ -97,15 +98,15 @@ Tensor dirichlet(const Tensor &concentration, Gen generator) {
 } // namespace
 
 TORCH_LIBRARY_IMPL(aten, XLA, m) {
-  m.impl("cauchy_", TORCH_FN(cauchy));
-  m.impl("geometric_", TORCH_FN(geometric));
-  m.impl("log_normal_", TORCH_FN(logNormal));
-  m.impl("_standard_gamma", TORCH_FN(standardGamma));
-  m.impl("_sample_dirichlet", TORCH_FN(dirichlet));
-  m.impl("poisson", TORCH_FN(poisson));
-  m.impl("binomial", TORCH_FN(binomial));
-  m.impl("multinomial", TORCH_FN(categories));
-  m.impl("multinomial.out", TORCH_FN(categoriesOut));
+  m.impl("cauchy_", MILLRACE_KERNEL(cauchy));
+  m.impl("geometric_", MILLRACE_KERNEL(geometric));
+  m.impl("log_normal_", MILLRACE_KERNEL(logNormal));
+  m.impl("_standard_gamma", MILLRACE_KERNEL(standardGamma));
+  m.impl("_sample_dirichlet", MILLRACE_KERNEL(dirichlet));
+  m.impl("poisson", MILLRACE_KERNEL(poisson));
+  m.impl("binomial", MILLRACE_KERNEL(binomial));
+  m.impl("multinomial", MILLRACE_KERNEL(categories));
+  m.impl("multinomial.out", MILLRACE_KERNEL(categoriesOut));
 }
 
 } // namespace millrace::torch_shim

@@ -117,7 +117,7 @@ PyObject *customCall(PyObject *, PyObject *args) {
       call.frontendAttributes.emplace_back(PyUnicode_AsUTF8(name), PyUnicode_AsUTF8(value));
     if (PyErr_Occurred())
       return nullptr;
-    return wrapAll(tracing::customCall(call, valuesOf(list)));
+    return wrapAllLike(list, tracing::customCall(call, valuesOf(list)));
   });
 }
 
@@ -129,7 +129,7 @@ PyObject *embed(PyObject *, PyObject *args) {
     PyObject *list;
     if (!PyArg_ParseTuple(args, "ss#O", &name, &program, &size, &list))
       return nullptr;
-    return wrapAll(valueOrRaise(tracing::embedProgram(name, std::string(program, size_t(size)), valuesOf(list))));
+    return wrapAllLike(list, valueOrRaise(tracing::embedProgram(name, std::string(program, size_t(size)), valuesOf(list))));
   });
 }
 
@@ -186,7 +186,7 @@ PyObject *runProgram(PyObject *, PyObject *args) {
       for (runtime::BufferPtr &buffer : valueOrRaise(session.launch(*executable, buffers, options)))
         results.push_back(valueOrRaise(session.adopt(std::move(buffer))));
     }
-    return wrapAll(std::move(results));
+    return wrapAllLike(list, std::move(results));
   });
 }
 

@@ -2,6 +2,8 @@
 //===- Functions.cpp - What the files with functions of _XLAC share -----------===//
 #include "python/torch_xla/csrc/Functions.h"
 
+#include "python/torch_xla/csrc/Devices.h"
+
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -41,6 +43,18 @@ PyObject *wrapAll(std::vector<Value> values) {
   for (size_t i = 0; i < values.size(); ++i)
     PyList_SET_ITEM(list, Py_ssize_t(i), pythonOf(wrap(std::move(values[i]))));
   return list;
+}
+
+PyObject *wrapAllLike(PyObject *list, std::vector<Value> values) {
+  Ref fast = Ref::steal(PySequence_Fast(list, "expects a list of tensors"));
+  if (!fast.object)
+    throw python_error();
+  FoundDevice device;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.object); ++i)
+    if (PyObject *item = PySequence_Fast_GET_ITEM(fast.object, i); isTensor(item))
+      device.add(tensorIn(item));
+  DeviceScope scope(device.get());
+  return wrapAll(std::move(values));
 }
 
 PyObject *text(const std::string &value) { return PyUnicode_FromStringAndSize(value.data(), Py_ssize_t(value.size())); }

@@ -70,11 +70,13 @@ auto withValues(PyObject *list, F &&body) {
 }
 /// A Python list of new tensors.
 PyObject *wrapAll(std::vector<Value> values);
+/// The same on the device of the first tensor of a list.
+PyObject *wrapAllLike(PyObject *list, std::vector<Value> values);
 /// A Python string.
 PyObject *text(const std::string &value);
 
 /// The functions of the other files.
-extern PyMethodDef apiMethods[], controlFlowMethods[], exportMethods[], warmGraphMethods[];
+extern PyMethodDef apiMethods[], controlFlowMethods[], exportMethods[], graphLimitMethods[], warmGraphMethods[];
 /// Adds the type CompiledGraph. False: a Python error is set.
 bool addCompiledType(PyObject *module);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Kernels.cpp - Operators that deal with storages, and registration ---===//
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Trace.h"
 
 #include <ATen/Dispatch.h>
@@ -19,8 +20,8 @@ using Type = std::optional<at::ScalarType>;
 using Where = std::optional<at::Device>;
 
 void checkDevice(Where device) {
-  TORCH_CHECK(!device || device->type() != c10::kXLA || device->index() <= 0, "there is no device ", *device,
-              ": this process has xla:0");
+  if (device && device->type() == c10::kXLA)
+    indexOf(*device);
 }
 
 Tensor zeros(at::IntArrayRef sizes, c10::ScalarType type) {
@@ -411,45 +412,45 @@ Tensor &randpermOut(int64_t n, Gen generator, Tensor &out) {
 TORCH_LIBRARY_IMPL(_, XLA, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&record>()); }
 
 TORCH_LIBRARY_IMPL(aten, XLA, m) {
-  m.impl("empty.memory_format", TORCH_FN(empty));
-  m.impl("empty_strided", TORCH_FN(emptyStrided));
-  m.impl("_efficientzerotensor", TORCH_FN(efficientZeros));
-  m.impl("_to_copy", TORCH_FN(toCopy));
-  m.impl("copy_", TORCH_FN(copyInPlace));
-  m.impl("_copy_from", TORCH_FN(copyFrom));
-  m.impl("_copy_from_and_resize", TORCH_FN(copyFromAndResize));
-  m.impl("clone", TORCH_FN(clone));
-  m.impl("alias", TORCH_FN(aliasOf));
-  m.impl("as_strided", TORCH_FN(asStrided));
-  m.impl("as_strided_", TORCH_FN(asStridedInPlace));
-  m.impl("_reshape_alias", TORCH_FN(reshapeAlias));
-  m.impl("view", TORCH_FN(view));
-  m.impl("_unsafe_view", TORCH_FN(view));
-  m.impl("unfold", TORCH_FN(unfold));
-  m.impl("view.dtype", TORCH_FN(viewDtype));
-  m.impl("view_as_real", TORCH_FN(viewAsReal));
-  m.impl("view_as_complex", TORCH_FN(viewAsComplex));
-  m.impl("equal", TORCH_FN(equal));
-  m.impl("resize_", TORCH_FN(resize));
-  m.impl("set_.source_Tensor", TORCH_FN(setTensor));
-  m.impl("set_.source_Storage", TORCH_FN(setWholeStorage));
-  m.impl("set_.source_Storage_storage_offset", TORCH_FN(setStorage));
-  m.impl("_local_scalar_dense", TORCH_FN(localScalar));
-  m.impl("is_pinned", TORCH_FN(isPinned));
-  m.impl("fill_.Scalar", TORCH_FN(fill));
-  m.impl("fill_.Tensor", TORCH_FN(fillTensor));
-  m.impl("zero_", TORCH_FN(zero));
-  m.impl("arange.start_out", TORCH_FN(arangeOut));
-  m.impl("uniform_", TORCH_FN(uniform));
-  m.impl("normal_", TORCH_FN(normal));
-  m.impl("bernoulli_.float", TORCH_FN(bernoulliFloat));
-  m.impl("bernoulli_.Tensor", TORCH_FN(bernoulliTensor));
-  m.impl("bernoulli", TORCH_FN(bernoulli));
-  m.impl("exponential_", TORCH_FN(exponential));
-  m.impl("random_.from", TORCH_FN(randomFrom));
-  m.impl("random_.to", TORCH_FN(randomTo));
-  m.impl("random_", TORCH_FN(randomAny));
-  m.impl("randperm.generator_out", TORCH_FN(randpermOut));
+  m.impl("empty.memory_format", MILLRACE_KERNEL(empty));
+  m.impl("empty_strided", MILLRACE_KERNEL(emptyStrided));
+  m.impl("_efficientzerotensor", MILLRACE_KERNEL(efficientZeros));
+  m.impl("_to_copy", MILLRACE_KERNEL(toCopy));
+  m.impl("copy_", MILLRACE_KERNEL(copyInPlace));
+  m.impl("_copy_from", MILLRACE_KERNEL(copyFrom));
+  m.impl("_copy_from_and_resize", MILLRACE_KERNEL(copyFromAndResize));
+  m.impl("clone", MILLRACE_KERNEL(clone));
+  m.impl("alias", MILLRACE_KERNEL(aliasOf));
+  m.impl("as_strided", MILLRACE_KERNEL(asStrided));
+  m.impl("as_strided_", MILLRACE_KERNEL(asStridedInPlace));
+  m.impl("_reshape_alias", MILLRACE_KERNEL(reshapeAlias));
+  m.impl("view", MILLRACE_KERNEL(view));
+  m.impl("_unsafe_view", MILLRACE_KERNEL(view));
+  m.impl("unfold", MILLRACE_KERNEL(unfold));
+  m.impl("view.dtype", MILLRACE_KERNEL(viewDtype));
+  m.impl("view_as_real", MILLRACE_KERNEL(viewAsReal));
+  m.impl("view_as_complex", MILLRACE_KERNEL(viewAsComplex));
+  m.impl("equal", MILLRACE_KERNEL(equal));
+  m.impl("resize_", MILLRACE_KERNEL(resize));
+  m.impl("set_.source_Tensor", MILLRACE_KERNEL(setTensor));
+  m.impl("set_.source_Storage", MILLRACE_KERNEL(setWholeStorage));
+  m.impl("set_.source_Storage_storage_offset", MILLRACE_KERNEL(setStorage));
+  m.impl("_local_scalar_dense", MILLRACE_KERNEL(localScalar));
+  m.impl("is_pinned", MILLRACE_KERNEL(isPinned));
+  m.impl("fill_.Scalar", MILLRACE_KERNEL(fill));
+  m.impl("fill_.Tensor", MILLRACE_KERNEL(fillTensor));
+  m.impl("zero_", MILLRACE_KERNEL(zero));
+  m.impl("arange.start_out", MILLRACE_KERNEL(arangeOut));
+  m.impl("uniform_", MILLRACE_KERNEL(uniform));
+  m.impl("normal_", MILLRACE_KERNEL(normal));
+  m.impl("bernoulli_.float", MILLRACE_KERNEL(bernoulliFloat));
+  m.impl("bernoulli_.Tensor", MILLRACE_KERNEL(bernoulliTensor));
+  m.impl("bernoulli", MILLRACE_KERNEL(bernoulli));
+  m.impl("exponential_", MILLRACE_KERNEL(exponential));
+  m.impl("random_.from", MILLRACE_KERNEL(randomFrom));
+  m.impl("random_.to", MILLRACE_KERNEL(randomTo));
+  m.impl("random_", MILLRACE_KERNEL(randomAny));
+  m.impl("randperm.generator_out", MILLRACE_KERNEL(randpermOut));
   // PyTorch would decompose these into operators with out= arguments or raise; tracing knows them whole.
   auto isTaken = [](const std::string &name) { return name == "aten::convolution"; };
   for (const std::string &full : tracing::opNames()) {

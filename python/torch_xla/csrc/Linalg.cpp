@@ -2,6 +2,7 @@
 //===- Linalg.cpp - Operators of torch.linalg that consist of others -------===//
 // PyTorch's derivatives of det and slogdet expect the factors of the transposed matrix where the matrix is contiguous
 // and real. Only here the strides are known that decide about it; emissions see values.
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Shim.h"
 
 #include <ATen/Functions.h>
@@ -124,12 +125,12 @@ Tensor pseudoInverse(const Tensor &a, const std::optional<Tensor> &atol, const s
 } // namespace
 
 TORCH_LIBRARY_IMPL(aten, XLA, m) {
-  m.impl("_linalg_solve_ex", TORCH_FN(solve));
-  m.impl("_linalg_det", TORCH_FN(det));
-  m.impl("_linalg_slogdet", TORCH_FN(slogdet));
-  m.impl("cholesky", TORCH_FN(cholesky));
-  m.impl("linalg_lstsq", TORCH_FN(lstsq));
-  m.impl("linalg_pinv.atol_rtol_tensor", TORCH_FN(pseudoInverse));
+  m.impl("_linalg_solve_ex", MILLRACE_KERNEL(solve));
+  m.impl("_linalg_det", MILLRACE_KERNEL(det));
+  m.impl("_linalg_slogdet", MILLRACE_KERNEL(slogdet));
+  m.impl("cholesky", MILLRACE_KERNEL(cholesky));
+  m.impl("linalg_lstsq", MILLRACE_KERNEL(lstsq));
+  m.impl("linalg_pinv.atol_rtol_tensor", MILLRACE_KERNEL(pseudoInverse));
 }
 
 } // namespace millrace::torch_shim

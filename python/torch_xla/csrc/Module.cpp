@@ -41,9 +41,16 @@ PyObject *waitAll(PyObject *, PyObject *) {
   });
 }
 
-PyObject *syncTensors(PyObject *, PyObject *list) {
+PyObject *syncTensors(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
-    withValues(list, [](std::vector<Value> values) { return tracing::Session::get().sync(std::move(values)); });
+    PyObject *list;
+    int onlyGivenUp = 0;
+    if (!PyArg_ParseTuple(args, "O|p", &list, &onlyGivenUp))
+      return nullptr;
+    const tracing::Donors donors = onlyGivenUp ? tracing::Donors::GivenUp : tracing::Donors::Any;
+    withValues(list, [&](std::vector<Value> values) {
+      return tracing::Session::get().sync(std::move(values), tracing::Roots::Some, donors);
+    });
     Py_RETURN_NONE;
   });
 }
@@ -184,7 +191,8 @@ PyObject *opNames(PyObject *, PyObject *) {
 PyMethodDef methods[] = {
     {"_sync", sync, METH_O, "Cuts the graph: compiles and enqueues everything pending; waits if the argument is true."},
     {"_wait", waitAll, METH_NOARGS, "Waits for everything enqueued."},
-    {"_xla_sync_multi", syncTensors, METH_O, "Compiles and enqueues what these tensors need."},
+    {"_xla_sync_multi", syncTensors, METH_VARARGS,
+     "(tensors, onlyGivenUp=False): compiles and enqueues what these tensors need; donates only what the user gave up, if told so."},
     {"_hlo", hloTextOf, METH_O, "HLO text of a list of tensors."},
     {"_counters", counters, METH_NOARGS, ""},
     {"_samples", samples, METH_NOARGS, ""},
@@ -217,6 +225,7 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
       PyModule_AddFunctions(module, millrace::torch_shim::apiMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::irMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::warmGraphMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::graphLimitMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::shardingMethods) < 0)
     return nullptr;
   PyModule_AddStringConstant(module, "_built_for_torch", TORCH_VERSION);

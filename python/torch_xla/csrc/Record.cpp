@@ -4,6 +4,7 @@
 // results or the user's error, and tracing::check() says whether tracing can emit exactly these. If so, it is recorded;
 // else its decomposition is (Decompose.cpp), or the CPU computes it, and a counter with the operator's name says so.
 #include "python/torch_xla/csrc/Calls.h"
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Liveness.h"
 
@@ -402,10 +403,14 @@ static void makeGradientDense(const c10::OperatorHandle &op, torch::jit::Stack &
 }
 
 void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  std::optional<DeviceScope> device;
+  if (deviceCount() > 1)
+    device.emplace(deviceOf(torch::jit::last(*stack, op.schema().arguments().size())));
   makeClassesIntegers(op, *stack);
   makeGradientDense(op, *stack);
   if (!isEager()) {
     recordOrRun(op, stack);
+    checkGraphLimits();
     return cutIfLarge(*stack, op.schema().returns().size());
   }
   EagerScope scope;

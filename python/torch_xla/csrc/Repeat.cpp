@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Repeat.cpp - repeat_interleave: sizes that are values ---------------===//
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Shim.h"
 
 #include <ATen/Functions.h>
@@ -25,6 +26,6 @@ Tensor repeatInterleave(const Tensor &repeats, std::optional<int64_t> outputSize
 
 } // namespace
 
-TORCH_LIBRARY_IMPL(aten, XLA, m) { m.impl("repeat_interleave.Tensor", TORCH_FN(repeatInterleave)); }
+TORCH_LIBRARY_IMPL(aten, XLA, m) { m.impl("repeat_interleave.Tensor", MILLRACE_KERNEL(repeatInterleave)); }
 
 } // namespace millrace::torch_shim

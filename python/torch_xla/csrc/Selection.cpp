@@ -2,6 +2,7 @@
 //===- Selection.cpp - Operators whose results have a size that is a value -===//
 // The device computes as much as there could be, and how much there is (tracing/emit/Selection.cpp). Reading that number cuts
 // the graph; what follows has static shapes again. Nothing runs on the CPU.
+#include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Shim.h"
 
 #include <ATen/ExpandUtils.h>
@@ -151,14 +152,14 @@ Tensor asStridedScatter(const Tensor &self, const Tensor &source, at::IntArrayRe
 std::vector<Tensor> positionsOf(const Tensor &mask) { return coordinatesOfNonzero(onDevice(mask)).unbind(1); }
 
 TORCH_LIBRARY_IMPL(aten, XLA, m) {
-  m.impl("nonzero", TORCH_FN(coordinatesOfNonzero));
-  m.impl("masked_select", TORCH_FN(maskedSelect));
-  m.impl("_unique", TORCH_FN(uniqueWithInverse));
-  m.impl("_unique2", TORCH_FN(unique));
-  m.impl("unique_dim", TORCH_FN(uniqueOfDim));
-  m.impl("unique_consecutive", TORCH_FN(uniqueConsecutive));
-  m.impl("bincount", TORCH_FN(countIntegers));
-  m.impl("as_strided_scatter", TORCH_FN(asStridedScatter));
+  m.impl("nonzero", MILLRACE_KERNEL(coordinatesOfNonzero));
+  m.impl("masked_select", MILLRACE_KERNEL(maskedSelect));
+  m.impl("_unique", MILLRACE_KERNEL(uniqueWithInverse));
+  m.impl("_unique2", MILLRACE_KERNEL(unique));
+  m.impl("unique_dim", MILLRACE_KERNEL(uniqueOfDim));
+  m.impl("unique_consecutive", MILLRACE_KERNEL(uniqueConsecutive));
+  m.impl("bincount", MILLRACE_KERNEL(countIntegers));
+  m.impl("as_strided_scatter", MILLRACE_KERNEL(asStridedScatter));
 }
 
 } // namespace millrace::torch_shim

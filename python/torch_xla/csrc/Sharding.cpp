@@ -91,6 +91,7 @@ PyObject *useSpmd(PyObject *, PyObject *args) {
     }
     if (!status.ok())
       raise(status);
+    beOneDevice(isOn);
     Py_RETURN_NONE;
   });
 }

@@ -30,7 +30,11 @@ T valueOrRaise(runtime::StatusOr<T> value) {
 
 runtime::DType dtypeOf(c10::ScalarType type); ///< raises for types the device does not have
 c10::ScalarType scalarTypeOf(runtime::DType type);
-inline c10::Device xlaDevice() { return c10::Device(c10::kXLA, 0); }
+/// The device of what this thread makes (Devices.h).
+c10::Device xlaDevice();
+/// Devices of this process: 1 under SPMD, where all of them are one.
+c10::DeviceIndex deviceCount() noexcept;
+void beOneDevice(bool isIt);
 inline bool isXla(const Tensor &t) { return t.device().type() == c10::kXLA; }
 
 /// "CPU", if PJRT_DEVICE says so, or nothing (then a line on stderr does, once); raises for other devices. Api.cpp

@@ -8,7 +8,6 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/native/Resize.h>
 #include <c10/util/strides.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <algorithm>
 #include <numeric>
@@ -21,18 +20,6 @@ using tracing::Operand;
 using tracing::Session;
 
 Storage *firstStorage = nullptr, *lastStorage = nullptr; // guarded by Session::mutex
-
-struct Guard final : c10::impl::DeviceGuardImplInterface {
-  at::DeviceType type() const override { return at::kXLA; }
-  c10::Device exchangeDevice(c10::Device) const override { return xlaDevice(); }
-  c10::Device getDevice() const override { return xlaDevice(); }
-  void setDevice(c10::Device) const override {}
-  void uncheckedSetDevice(c10::Device) const noexcept override {}
-  c10::Stream getStream(c10::Device d) const override { return c10::Stream(c10::Stream::DEFAULT, d); }
-  c10::Stream exchangeStream(c10::Stream) const override { return c10::Stream(c10::Stream::DEFAULT, xlaDevice()); }
-  c10::DeviceIndex deviceCount() const noexcept override { return 1; }
-};
-C10_REGISTER_GUARD_IMPL(XLA, Guard);
 
 Storage *storageOf(at::TensorImpl *impl) { return static_cast<Storage *>(impl->storage().unsafeGetStorageImpl()); }
 

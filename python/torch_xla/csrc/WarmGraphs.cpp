@@ -112,7 +112,7 @@ PyObject *runCached(PyObject *, PyObject *args) {
       results = valueOrRaise(Session::get().runGraph({halves[1], halves[0]}, std::move(values)));
       tracing::Metrics::get().sample("RunCachedGraphOutputData", double(results.size()));
     }
-    return wrapAll(std::move(results));
+    return wrapAllLike(list, std::move(results));
   });
 }
 
@@ -130,7 +130,7 @@ PyObject *inputsOf(PyObject *, PyObject *list) {
       Ref number = Ref::steal(isRandomKey(leaf) ? PyLong_FromLongLong(kSeedId) : PyLong_FromVoidPtr(const_cast<void *>(id)));
       PyList_Append(ids.object, number.object);
     }
-    PyObject *tensors = wrapAll(std::move(leaves));
+    PyObject *tensors = wrapAllLike(list, std::move(leaves));
     return Py_BuildValue("(ON)", ids.object, tensors);
   });
 }
@@ -182,18 +182,76 @@ PyObject *clearPending(PyObject *, PyObject *) {
   });
 }
 
-/// The memory of a tensor that somebody gave up; executions that were enqueued still read it.
-PyObject *release(PyObject *, PyObject *object) {
+//===-- Memory that the user gives up ---------------------------------------===//
+
+/// Where a node notes it for this value; 0 if it cannot: the bits are those of Node::givenUp.
+uint32_t givenUpBit(const Value &value) { return value.index < 32 ? uint32_t(1) << value.index : 0; }
+bool isGivenUp(const Value &value) { return value.node->isLeaf() && value.node->givenUp & givenUpBit(value); }
+
+/// (tensor, shouldDonate): the tensor has no value any more after the next program that reads it. False: it has none now.
+PyObject *setDonation(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
-    const Tensor &tensor = deviceTensor(object);
+    PyObject *object;
+    int shouldDonate;
+    if (!PyArg_ParseTuple(args, "Op", &object, &shouldDonate))
+      return nullptr;
+    if (!isTensor(object) || !isXla(tensorIn(object)))
+      Py_RETURN_FALSE;
     std::lock_guard lock(Session::get().mutex);
-    Storage &storage = *static_cast<Storage *>(tensor.storage().unsafeGetStorageImpl());
-    storage.views.clear();
-    if (storage.base.node->isLeaf())
-      storage.base = tracing::leaf(nullptr, storage.base.shape());
+    const Value value = valueOf(tensorIn(object));
+    const uint32_t bit = givenUpBit(value);
+    if (!Session::hasMemory(value) || !bit)
+      Py_RETURN_FALSE;
+    value.node->givenUp = shouldDonate ? value.node->givenUp | bit : value.node->givenUp & ~bit;
+    tracing::Metrics::get().count("XlaSetBufferDonation");
+    Py_RETURN_TRUE;
+  });
+}
+
+/// Whether the value that the tensor has, or had, was given up; one that was written since has another.
+PyObject *getDonation(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    if (!isTensor(object) || !isXla(tensorIn(object)))
+      Py_RETURN_FALSE;
+    return PyBool_FromLong(isGivenUp(valueOf(tensorIn(object))));
+  });
+}
+
+/// Of these arguments of a program that was enqueued, the memory that was given up; the program still reads it.
+PyObject *releaseDonated(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    Ref fast = Ref::steal(PySequence_Fast(args, "expects a list of arguments"));
+    if (!fast.object)
+      return nullptr;
+    std::lock_guard lock(Session::get().mutex);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.object); ++i) {
+      PyObject *item = PySequence_Fast_GET_ITEM(fast.object, i);
+      if (!isTensor(item) || !isXla(tensorIn(item)))
+        continue;
+      const Value value = valueOf(tensorIn(item));
+      if (isGivenUp(value) && Session::hasMemory(value) && !tracing::partsOf(value))
+        value.node->buffers[value.index] = nullptr;
+    }
     Py_RETURN_NONE;
   });
 }
+
+PyObject *setDonatesGivenUp(PyObject *, PyObject *isOn) {
+  const int wanted = PyObject_IsTrue(isOn);
+  if (wanted < 0)
+    return nullptr;
+  Session::get().donateGivenUp(wanted);
+  Py_RETURN_NONE;
+}
+PyObject *setKeepsNumbers(PyObject *, PyObject *isOn) {
+  const int wanted = PyObject_IsTrue(isOn);
+  if (wanted < 0)
+    return nullptr;
+  Session::get().keepNumbers(wanted);
+  Py_RETURN_NONE;
+}
+PyObject *getKeepsNumbers(PyObject *, PyObject *) { return PyBool_FromLong(Session::get().keepsNumbers()); }
+PyObject *getDonatesGivenUp(PyObject *, PyObject *) { return PyBool_FromLong(Session::get().donatesGivenUp()); }
 
 /// Neither a value nor what computes one.
 PyObject *isPlaceholder(PyObject *, PyObject *object) {
@@ -271,7 +329,13 @@ PyMethodDef warmGraphMethods[] = {
     {"_get_base_seed_as_tensor", seedTensor, METH_O, "A new random number, for such an input."},
     {"_live_tensors", liveTensors, METH_NOARGS, "A tensor over the memory of every tensor that is alive."},
     {"_clear_pending_irs", clearPending, METH_O, "Forgets what was recorded; its tensors have no value any more."},
-    {"_release", release, METH_O, "Gives up the memory of a tensor."},
+    {"_set_buffer_donation", setDonation, METH_VARARGS, "(tensor, shouldDonate): whether the next program that reads it may have its memory."},
+    {"_get_buffer_donation", getDonation, METH_O, "Whether the memory of a tensor is, or was, given up."},
+    {"_release_donated", releaseDonated, METH_O, "Of these arguments, what was given up has no memory any more."},
+    {"_set_donates_given_up", setDonatesGivenUp, METH_O, "Whether programs other than those of step barriers donate what was given up."},
+    {"_get_donates_given_up", getDonatesGivenUp, METH_NOARGS, ""},
+    {"_set_xla_enable_device_data_cache", setKeepsNumbers, METH_O, "Whether numbers that the device has had count as no transfer."},
+    {"_get_xla_enable_device_data_cache", getKeepsNumbers, METH_NOARGS, ""},
     {"_is_placeholder", isPlaceholder, METH_O, "Whether a tensor has no value, nor anything that computes one."},
     {"_unique_id_for_ir_and_data", valueId, METH_O, "A text that tensors with the same value share."},
     {"_on_ready_callback", onReady, METH_VARARGS, "(tensor, callback): calls back when the tensor has been computed."},

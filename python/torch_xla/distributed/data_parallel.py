@@ -20,14 +20,14 @@ class Context:
 
 
 class DataParallel:
-    """One replica of `network` (a module or a function that makes one) per device of `device_ids`, one at most today.
+    """One replica of `network` (a module or a function that makes one) per device of `device_ids`, one at most today: the first.
 
     Calling it with (loop_fn, loader) runs loop_fn(model, loader on the device, device, context) and returns [its result]."""
 
     def __init__(self, network, device_ids=None, **kwargs):
-        device_ids = xm.get_xla_supported_devices() if device_ids is None else list(device_ids)
+        device_ids = xm.get_xla_supported_devices()[:1] if device_ids is None else list(device_ids)
         if len(device_ids) > 1:
-            raise NotImplementedError(f"{len(device_ids)} devices in one process are not there yet")
+            raise NotImplementedError(f"replicas on {len(device_ids)} devices of one process are not there yet")
         self._options, self._devices = kwargs, [str(device) for device in device_ids]
         made = network if not callable(network) or hasattr(network, "parameters") else network()
         self._models = [copy.deepcopy(made).to(device) for device in self._devices] or [made]

@@ -5,6 +5,8 @@ import functools
 import threading
 import weakref
 
+import torch
+
 from ..core import xla_model as xm
 from ..debug import profiler as xp
 from ..utils import keyd_queue
@@ -90,7 +92,7 @@ def _close_all():
 class ParallelLoader:
     """Reads `loader` (any iterable of nested data with CPU tensors) on one thread, uploads on others.
 
-    `devices`: where batches go (one, today). `batchdim`: no effect. `batches_per_execution`: batches per barrier.
+    `devices`: where batches go, in turns. `batchdim`: no effect. `batches_per_execution`: batches per barrier.
     `loader_prefetch_size`, `device_prefetch_size`: most batches that wait for upload, and on the device.
     `host_to_device_transfer_threads`: threads that upload; with several of them batches may change their order. `input_sharding`: see
     xm.send_cpu_data_to_device()."""
@@ -100,8 +102,11 @@ class ParallelLoader:
                  host_to_device_transfer_threads=1, input_sharding=None):
         self._cpu_loader = loader
         self._input_sharding = input_sharding
-        if len(devices) != 1:
-            raise NotImplementedError(f"{len(devices)} devices in one process are not there yet")
+        if not devices:
+            raise ValueError("expects at least one device for the batches, but got none")
+        for device in devices:
+            if device is not None and torch.device(device).type == "xla":
+                xm._check_device(device)
         self._batchdim, self._batches_per_execution, self._done = batchdim, batches_per_execution, False
         self._queues = {str(xm.xla_device() if device is None else device):
                         PerDeviceQueue(device, loader_prefetch_size, device_prefetch_size) for device in devices}
@@ -160,7 +165,8 @@ class ParallelLoader:
                 if self._done or not queues[number % len(queues)].cpu_loader_queue.put(batch):
                     return
         except BaseException as error:  # raised again where the batch is asked for
-            queues[0].cpu_loader_queue.put(_Failure(error))
+            for dqueue in queues:
+                dqueue.cpu_loader_queue.put(_Failure(error))
         for dqueue in queues:
             dqueue.cpu_loader_queue.close_write()
 

@@ -2,6 +2,7 @@
 """Names of torch_xla's SPMD interface that other tests here do not come by, each with what it does, on 8 virtual devices."""
 import copy
 import os
+import re
 
 import numpy as np
 import pytest
@@ -371,7 +372,8 @@ assert run(1, b=2) == (1, 2, True) and xr.is_spmd()
 assert run(1, b=2) == (1, 2, True), "once more, where it is on"
 assert run.__name__ == "run" and run.__doc__ == "What it says."
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=200)
+    off = {name: value for name, value in os.environ.items() if name != "XLA_USE_SPMD"}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=200, env=off)
 
 
 def test_no_dispatch():
@@ -452,3 +454,57 @@ def test_pictures(sharding, cells, tmp_path, capsys):
         for devices in cells:
             assert f">CPU {list(devices) if len(devices) > 1 else devices[0]}<" in page
     assert all(str(devices[-1]) in printed for devices in cells)
+
+
+def test_the_backward_barrier_groups_gradients_of_a_module():
+    """Those of its parameters and of its input are one group, those of its output another."""
+    model = nn.Sequential(nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 1)).to("xla")
+    xs.xla_sharding.apply_backward_optimization_barrier(model[2])
+    x = torch.randn(2, 8)
+    model(x.to("xla")).sum().backward()
+    hlo = XLAC._get_xla_tensors_hlo([model[2].weight.grad])
+    assert re.search(r"opt-barrier\S* = \(f32\[1,6\]\S*, f32\[1\]\S*, f32\[2,6\]\S*\) opt-barrier\(\(f32\[1,6\]\S*, f32\[1\]\S*, f32\[2,6\]\S*\) %tuple", hlo), hlo
+    assert re.search(r"opt-barrier\S* = f32\[2,1\]\S* opt-barrier\(f32\[2,1\]", hlo), hlo
+    plain = nn.Sequential(nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 1))
+    plain.load_state_dict({name: value.cpu() for name, value in model.state_dict().items()})
+    plain(x).sum().backward()
+    for ours, theirs in zip(model.parameters(), plain.parameters()):
+        close(ours.grad, theirs.grad)
+
+
+def test_the_environment_says_it_too():
+    """Programs ask XLA_USE_SPMD, and processes that this one starts begin in the same way."""
+    import subprocess
+    import sys
+    code = "import torch_xla, torch_xla.runtime as xr; print(xr.is_spmd(), torch_xla._XLAC._xla_get_auto_sharding())"
+
+    def child():
+        return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=200).stdout.split()
+    try:
+        xr.use_spmd()
+        assert os.environ["XLA_USE_SPMD"] == "1" and "XLA_AUTO_SPMD" not in os.environ and child() == ["True", "False"]
+        xr.use_spmd(auto=True)
+        assert os.environ["XLA_USE_SPMD"] == os.environ["XLA_AUTO_SPMD"] == "1" and child() == ["True", "True"]
+        xr.use_spmd(enable=False)
+        assert "XLA_USE_SPMD" not in os.environ and "XLA_AUTO_SPMD" not in os.environ and child() == ["False", "False"]
+    finally:
+        xr.use_spmd()
+
+
+def test_an_input_with_another_sharding_is_one_compilation(mesh):
+    """A compiled function is compiled once for each way in which its input is split, and for no other reason."""
+    model = nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 1)).to("xla")
+    inputs = [VALUE.to("xla") for _ in range(3)]
+    torch_xla.sync()
+    compiled = torch.compile(model, backend="openxla")
+    want = model(inputs[0]).cpu().detach()
+    met.clear_all()
+    counts = []
+    for x, partition_spec in ((inputs[0], None), (inputs[0], None), (inputs[0], ("y", "x")), (inputs[0], None), (inputs[1], (("x", "y"), None)),
+                              (inputs[2], ("y", "x"))):
+        if partition_spec is not None:
+            xs.mark_sharding(x, mesh, partition_spec)
+        made = compiled(x)
+        counts.append(met.metric_data("CompileTime")[0])
+        close(made, want, rtol=1e-4, atol=1e-4)
+    assert counts == [1, 1, 2, 2, 3, 3]

@@ -366,16 +366,22 @@ def apply_xla_patch_to_nn_linear(module, patched_function=xla_patched_nn_linear_
 
 
 def apply_backward_optimization_barrier(m):
-    """Between the backward pass of this module and what comes before it (of the modules behind it) nothing moves. For FSDP: the
-    gathered weights of a layer need not live longer than its own backward pass."""
-    def barrier(_, grads):
+    """Between the backward pass of this module and those of the modules around it nothing moves: the gradients of its outputs are one
+    group, those of its parameters and inputs another. For FSDP: the gathered weights of a layer need not live longer than its own
+    backward pass."""
+    def barrier(grads, others=()):
         # An expanded gradient (that of a sum) cannot be written to; a copy of it can.
-        own = [None if grad is None else grad.clone() if 0 in grad.stride() else grad for grad in grads]
-        present = [grad for grad in own if grad is not None]
+        own = [grad.clone() if isinstance(grad, torch.Tensor) and 0 in grad.stride() else grad for grad in grads]
+        present = [grad for grad in (*others, *own) if isinstance(grad, torch.Tensor)]
         if present:
             xm.optimization_barrier_(present)
         return tuple(own)
-    return m.register_full_backward_pre_hook(barrier)
+
+    def behind(module, of_inputs, of_outputs):
+        made = [parameter.grad for parameter in module.parameters() if parameter.grad is not None and 0 not in parameter.grad.stride()]
+        return barrier(of_inputs, made)
+    m.register_full_backward_pre_hook(lambda module, of_outputs: barrier(of_outputs))
+    m.register_full_backward_hook(behind)
 
 
 __all__ = [name for name, value in list(globals().items()) if not name.startswith("__")] + ["XLAShard", "XLAShardedTensor"]
