@@ -258,6 +258,7 @@ def _of_packed(name, kind):
 def install():
     """Once, at the import of torch_xla."""
     global _library
+    torch.nn.GRU._orig = torch.nn.GRU  # PyTorch/XLA replaces the class and keeps PyTorch's under this name: programs ask for it
     _library = torch.library.Library("aten", "IMPL")
     for name, kind in _KINDS.items():
         for key in ("XLA", "AutogradXLA"):

@@ -160,3 +160,11 @@ def test_names_of_the_compiled_part():
     assert len(xlac._xla_custom_call([x], "target", [(2,)], [torch.float32], False, "", 0)) == 1
     computation = xb.create_computation("f", lambda a: -a, [xb.tensor_shape(x)])
     assert "negate(" in xlac._xla_computation_text(computation)
+
+
+def test_types_by_name():
+    kinds = {value for name, value in vars(xb.Type).items() if not name.startswith("_")}
+    assert set(xb._XLA_PT_TYPE_MAP) == kinds and all(xb._PT_XLA_TYPE_MAP[xb._XLA_PT_TYPE_MAP[kind]] == kind for kind in kinds)
+    assert xb._XLA_PT_TYPE_MAP[xb.Type.S64] is torch.int64 and xb._PT_XLA_TYPE_MAP[torch.bool] == xb.Type.PRED
+    for dtype, kind in xb._PT_XLA_TYPE_MAP.items():
+        assert xb.tensor_shape(torch.zeros(2, dtype=dtype).to("xla")).dtype == kind

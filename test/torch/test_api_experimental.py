@@ -154,6 +154,8 @@ def test_gru_is_pytorchs():
     want, got = theirs(x), ours.to("xla")(x.to("xla"))
     for a, b in zip(want, got):
         torch.testing.assert_close(b.detach().cpu(), a.detach(), rtol=1e-4, atol=1e-5)
+    # PyTorch/XLA's class and PyTorch's are told apart by these names; a module of either is one of both here, in both directions too.
+    assert type(gru.GRU(3, 4, bidirectional=True)) is torch.nn.GRU._orig is torch.nn.GRU is gru.GRU
 
 
 def test_gradient_accumulation():

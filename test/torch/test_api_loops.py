@@ -11,8 +11,8 @@ import torch_xla.core.xla_builder as xb
 from torch_xla.experimental.assume_pure import assume_pure
 from torch_xla.experimental.fori_loop import _xla_while_loop_wrapper
 from torch_xla.experimental.gradient_accumulation import gradient_accumulation
-from torch_xla.experimental.scan import scan, tree_flatten_none, value_and_grad_partitioned
-from torch_xla.experimental.scan_layers import scan_layers
+from torch_xla.experimental.scan import _SCAN_COMPUTATION_CACHE, scan, tree_flatten_none, value_and_grad_partitioned
+from torch_xla.experimental.scan_layers import _ONE_LAYER_CACHE, scan_layers
 
 HLO = torch_xla._XLAC._get_xla_tensors_hlo
 
@@ -192,3 +192,74 @@ def test_while_loop_without_checks():
     made = _xla_while_loop_wrapper(lambda n, x: n >= 0, lambda n, x: (n - 1, x * 2),
                                    (torch.tensor(2, device="xla"), torch.ones(2, device="xla")), (), fake_tensor=False)
     assert [m.tolist() for m in made] == [-1, [8.0, 8.0]]
+
+
+def test_pure_functions_are_recorded_once():
+    calls = []
+
+    def pure(carry, x):
+        calls.append(x.shape)
+        return (carry * x).sin(), torch.rand_like(x) + carry * 0
+    results, random = [], []
+    for is_pure in (False, True, True, True):
+        torch.manual_seed(5)
+        init, xs = _leaf(3), _leaf(4, 3)
+        carry, ys = scan(pure, init, xs, is_fn_pure=is_pure)
+        carry.sum().backward()
+        results.append([t.detach().cpu() for t in (carry, init.grad, xs.grad)])
+        random.append(ys.detach().cpu())
+    for other in results[1:]:
+        torch.testing.assert_close(other, results[0])
+    assert len(calls) == 2, "once for the first, once for all others"
+    assert not torch.equal(random[1][0], random[1][1]), "every iteration draws its own numbers"
+    assert len(_SCAN_COMPUTATION_CACHE[pure]) == 1
+    with torch.no_grad():
+        for length in (4, 7):
+            scan(pure, _leaf(3), _leaf(length, 3), is_fn_pure=True)
+    scan(pure, _leaf(2), _leaf(4, 2), is_fn_pure=True)
+    assert len(calls) == 4 and len(_SCAN_COMPUTATION_CACHE[pure]) == 3, "without gradients, and with other sizes, once more each"
+    torch.manual_seed(6)
+    first = scan(pure, torch.ones(2).to("xla"), torch.ones(4, 2).to("xla"), is_fn_pure=True)[1].cpu()
+    assert not torch.equal(first, scan(pure, torch.ones(2).to("xla"), torch.ones(4, 2).to("xla"), is_fn_pure=True)[1].cpu())
+    known = len(_SCAN_COMPUTATION_CACHE)
+    del pure
+    import gc
+    gc.collect()
+    assert len(_SCAN_COMPUTATION_CACHE) < known
+
+
+def test_variables_from_outside_are_not_remembered():
+    weight = _leaf(3)
+
+    def impure(carry, x):
+        return carry * weight, x
+    for factor in (1.0, 2.0):
+        with torch.no_grad():
+            weight.fill_(factor)
+        carry, _ = scan(impure, torch.ones(3).to("xla").requires_grad_(), torch.ones(3, 3).to("xla"), is_fn_pure=True)
+        assert carry.tolist() == [factor ** 3] * 3
+
+
+def test_pure_layers_are_called_once():
+    calls = []
+
+    class Layer(torch.nn.Linear):
+        def forward(self, x):
+            calls.append(self.training)
+            return super().forward(x).tanh()
+    layers = torch.nn.ModuleList(Layer(4, 4) for _ in range(3)).to("xla")
+    x = torch.rand(2, 4, device="xla")
+    want = torch.nn.Sequential(*layers)(x).cpu().detach()
+    calls.clear()
+    for _ in range(3):
+        made = scan_layers(layers, x, is_layer_pure=True)
+        made.sum().backward()
+        torch.testing.assert_close(made.cpu().detach(), want)
+    assert calls == [True] and layers[0] in _ONE_LAYER_CACHE
+    layers.eval()
+    scan_layers(layers, x, is_layer_pure=True)
+    scan_layers(layers, x)
+    assert calls == [True, False, False], "of another mode, and where nobody calls them pure, anew"
+    with torch.no_grad():
+        layers[0].weight.mul_(2)
+        torch.testing.assert_close(scan_layers(layers, x, is_layer_pure=True).cpu(), torch.nn.Sequential(*layers)(x).cpu())

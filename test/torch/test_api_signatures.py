@@ -311,7 +311,7 @@ torch_xla.experimental.fori_loop
 torch_xla.experimental.scan
   scan(fn, init, xs)
 torch_xla.experimental.gru
-  GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False)
+  GRU(*args, **kwargs)
 torch_xla.experimental.quantized
   xla_quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, dtype)
   xla_quantize_per_channel(input, scale, zero_point, axis, quant_min, quant_max, dtype)

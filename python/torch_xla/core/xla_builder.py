@@ -8,6 +8,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .. import _load
+from .._bindings_graphs import _TYPES
 from . import _builder, _builder_ops
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -18,6 +19,10 @@ class Type:
     F32, F64, BF16, F16 = "f32", "f64", "bf16", "f16"
     U8, S8, U16, S16, U32, S32, U64, S64 = "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"
     C64, C128, PRED = "c64", "c128", "pred"
+
+
+_PT_XLA_TYPE_MAP = {getattr(torch, name): kind for name, kind in _TYPES.items()}  # PyTorch's types by those names, and back
+_XLA_PT_TYPE_MAP = {kind: dtype for dtype, kind in _PT_XLA_TYPE_MAP.items()}
 
 
 class Shape:

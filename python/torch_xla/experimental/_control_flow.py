@@ -40,6 +40,11 @@ def while_loop(condition, body, carried):
     return _XLAC._while(test, step, carried)
 
 
+def recorded_step(body, like):
+    """The body of a loop without gradients, body(*carried, *slices) -> carried and results, for arguments like these tensors."""
+    return traced(True, like, lambda *now: [_to_device(value) for value in body(*now)])
+
+
 def scan(body, carried, sequences, length, reverse=False):
     """body(*carried, *slices of the sequences) -> carried and results, which are stacked. None among the results stays None."""
     present = []

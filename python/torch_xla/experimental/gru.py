@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch/XLA's name for a torch.nn.GRU whose steps are a loop of the program: here every torch.nn.GRU is one."""
+"""PyTorch/XLA's name for a torch.nn.GRU whose steps are a loop of the program. Here every torch.nn.GRU is one, in both directions and on
+packed sequences, so it is the same class. PyTorch/XLA replaces torch.nn.GRU and keeps PyTorch's as torch.nn.GRU._orig, see _recurrent."""
 import torch
 
-
-class GRU(torch.nn.GRU):
-    """torch.nn.GRU with PyTorch/XLA's parameters."""
-
-    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False):
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional)
+GRU = torch.nn.GRU

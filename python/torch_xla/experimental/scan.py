@@ -4,13 +4,17 @@
 The body is recorded once together with its gradient. What the gradient needs of the forward part is stacked, one slice per
 iteration, and read by a second loop that runs backwards; what is the same in all iterations (a transposed weight) is computed
 anew instead."""
+import weakref
+
 import torch
 from torch.utils import _pytree as pytree
 
 from .. import _load
-from ._control_flow import _to_device, scan as _plain_scan
+from ._control_flow import _to_device, recorded_step, scan as _plain_scan
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
+# {a function that its caller calls pure: {what it was recorded for: _Recorded}}; an entry goes with its function.
+_SCAN_COMPUTATION_CACHE = weakref.WeakKeyDictionary()
 
 
 def default_partition(*args, **kwargs):
@@ -231,11 +235,46 @@ class _Partitioned(torch.autograd.Function):
         return (None, None, *[g if needed else None for g, needed in zip(made, ctx.needs_input_grad[2:])])
 
 
+class _Recorded:
+    """The body of a scan: a Joint, or without a gradient the body alone; and how its results are nested."""
+
+    def __init__(self, joint, step, layout):
+        self.joint, self.step, self.layout = joint, step, list(layout)
+
+
+def _recorded_for(tensors, *trees):
+    """What the recording of a body depends on besides its function."""
+    return (tuple(map(repr, trees)), tuple((t.shape, t.dtype, t.requires_grad) for t in tensors), torch.is_grad_enabled(),
+            torch.is_autocast_enabled("xla") and torch.get_autocast_dtype("xla"))
+
+
+def _record(fn, run, layout, carried, slices, is_pure, what):
+    """The body of a loop, recorded now or, of a pure function, once for all loops over tensors of these types. What depends on
+    variables from outside is recorded anew: their values are part of it."""
+    try:
+        known = _SCAN_COMPUTATION_CACHE.setdefault(fn, {}) if is_pure else {}
+    except TypeError:  # no weak reference to it can be held
+        known = {}
+    if what in known:
+        return known[what]
+    joint = Joint(run, carried, slices) if torch.is_grad_enabled() else None
+    step = None
+    if joint is None or not (any(joint.needs) or joint.variables):
+        joint = None
+        with torch.no_grad():
+            step = recorded_step(run, [*carried, *slices])
+    made = _Recorded(joint, step, layout)
+    if joint is None or not joint.variables:
+        known[what] = made
+    return made
+
+
 def scan(fn, init, xs, partition_fn=default_partition, is_fn_pure=False):
     """(carry, ys): for every x of `xs`, slices along dim 0, carry, y = fn(carry, x); the y are stacked.
 
     `init`, `xs`, `y` are tensors or nested lists, tuples and dictionaries of tensors of the device. The loop is one operation
     of the program. Gradients flow to `init`, `xs` and variables that `fn` uses. Source of the semantics: jax.lax.scan.
+    `is_fn_pure`: `fn` depends on nothing but its arguments, so it is called once for all loops over tensors of the same types.
     `partition_fn`: how AOTAutograd splits an iteration, min_cut_rematerialization_partition for example: less is kept, more is computed
     again; gradients flow to `init` and `xs` only then."""
     if not callable(fn):
@@ -267,13 +306,13 @@ def scan(fn, init, xs, partition_fn=default_partition, is_fn_pure=False):
         made = _Partitioned.apply(parts, length, *carried, *sequences)
         return parts.carry_tree(made[:parts.carried]), parts.layout["y"](made[parts.carried:])
     slices = [x[0] for x in sequences]
-    joint = Joint(run, carried, slices) if torch.is_grad_enabled() else None
-    if joint is not None and (any(joint.needs) or joint.variables):
-        made = Scan.apply(joint, length, len(carried), *carried, *sequences, *joint.variables)
+    body = _record(fn, run, layout, carried, slices, is_fn_pure, _recorded_for([*carried, *slices], carry_spec, x_spec))
+    if body.joint is not None:
+        made = Scan.apply(body.joint, length, len(carried), *carried, *sequences, *body.joint.variables)
     else:
         with torch.no_grad():
-            made = _plain_scan(run, carried, sequences, length)
-    spec, present = layout
+            made = _XLAC._scan(body.step, list(carried), list(sequences), length, False)
+    spec, present = body.layout
     results = iter(made[len(carried):])
     return (pytree.tree_unflatten(list(made[:len(carried)]), carry_spec),
             pytree.tree_unflatten([next(results) if there else None for there in present], spec))

@@ -1,13 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Layers of equal structure as one loop over their stacked weights: the program has one layer, whatever their number."""
+import weakref
+
 import torch
 
 from .scan import default_partition, scan
 
+# {a first layer of pure ones: {(partition function, modes of its modules): what scan() gets}}: an equal function lets scan() find its recording.
+_ONE_LAYER_CACHE = weakref.WeakKeyDictionary()
+
+
+def _function_of(layer, partition_fn, is_pure):
+    """apply(data, state) of a layer. That of a pure one holds the layer weakly: it lives as long as the layer does."""
+    known = _ONE_LAYER_CACHE.setdefault(layer, {}) if is_pure else {}
+    what = (partition_fn, tuple(module.training for module in layer.modules()))
+    if what not in known:
+        layer_of = weakref.ref(layer) if is_pure else lambda: layer
+
+        def apply(data, state):
+            return torch.func.functional_call(layer_of(), state, data if isinstance(data, tuple) else (data,)), None
+        known[what] = apply
+    return known[what]
+
 
 def scan_layers(layers, input_data, partition_fn=default_partition, is_layer_pure=False):
     """What torch.nn.Sequential(*layers)(input_data) computes. All layers have the same parameters, by name, size and type. A layer
-    that returns a tuple gets it as its arguments. `partition_fn`: see scan()."""
+    that returns a tuple gets it as its arguments. `partition_fn`: see scan(). `is_layer_pure`: what the layers compute depends on nothing
+    but their state and arguments, so that the first one is called once for all calls with tensors of the same types."""
     layers = list(layers)
     if not layers:
         return input_data
@@ -25,10 +44,9 @@ def scan_layers(layers, input_data, partition_fn=default_partition, is_layer_pur
     if not first:
         return _without_state(layers, input_data)
 
-    def apply(data, state):
-        return torch.func.functional_call(layers[0], state, data if isinstance(data, tuple) else (data,)), None
     stacked = {name: torch.stack([state[name] for state in states]) for name in first}
-    return scan(apply, input_data, stacked, partition_fn=partition_fn)[0]
+    apply = _function_of(layers[0], partition_fn, is_layer_pure)
+    return scan(apply, input_data, stacked, partition_fn=partition_fn, is_fn_pure=is_layer_pure)[0]
 
 
 def _without_state(layers, data):
