@@ -89,6 +89,15 @@ static SmallVector<int64_t> concatLists(ArrayRef<int64_t> a, ArrayRef<int64_t> b
   return all;
 }
 
+static LogicalResult verifyInRange(std::optional<Location> location, ArrayRef<int64_t> dims, int64_t limit, StringRef name,
+                                   StringRef limitName) {
+  for (int64_t dim : dims)
+    if (dim < 0 || dim >= limit)
+      return emitOptionalError(location, "Expects each element of ", name, " to be in range [0, ", limitName,
+                               ") i.e. [0, ", limit, "). got: ", dim, ".");
+  return success();
+}
+
 /// Everything that does not need to know slice sizes. `numSliceSizes` is kDynamic if unknown.
 static LogicalResult verifyGather(std::optional<Location> location, RankedTensorType operand,
                                   RankedTensorType indices, int64_t numSliceSizes, GatherDimensionNumbersAttr dims) {
@@ -103,8 +112,8 @@ static LogicalResult verifyGather(std::optional<Location> location, RankedTensor
                              ") is not equal to operand rank (", rank, ")");
   // (C2)
   if (indexVectorDim < 0 || indexVectorDim > indices.getRank())
-    return emitOptionalError(location, "index_vector_dim ", indexVectorDim,
-                             " is out of bounds for start indices with rank ", indices.getRank());
+    return emitOptionalError(location, "Expects index_vector_dim to be in range [0, rank-of('start_indices')] i.e. [0, ",
+                             indices.getRank(), "]. got: ", indexVectorDim, ".");
   // (C3)
   int64_t indexSize = indexVectorDim == indices.getRank() ? 1 : indices.getDimSize(indexVectorDim);
   if (isStaticDimSize(indexSize) && indexSize != static_cast<int64_t>(startIndexMap.size()))
@@ -127,26 +136,22 @@ static LogicalResult verifyGather(std::optional<Location> location, RankedTensor
   if (!llvm::is_sorted(collapsed))
     return emitOptionalError(location, "expects collapsed_slice_dims to be sorted, got: [", collapsed, "]");
   // (C8)
-  for (int64_t dim : collapsed)
-    if (dim < 0 || dim >= rank)
-      return emitOptionalError(location, "collapsed dimension ", dim, " is out of bounds for slice_sizes.size (",
-                               rank, ")");
+  if (failed(verifyInRange(location, collapsed, rank, "collapsed_slice_dims", "rank-of('operand')")))
+    return failure();
   // (C10)
   if (!llvm::is_sorted(batching))
     return emitOptionalError(location, "expects operand_batching_dims to be sorted, got: [", batching, "]");
   // (C11)
-  for (int64_t dim : batching)
-    if (dim < 0 || dim >= rank)
-      return emitOptionalError(location, "operand_batching_dims: ", dim, " is out of bounds for operand rank ", rank);
+  if (failed(verifyInRange(location, batching, rank, "operand_batching_dims", "rank-of('operand')")))
+    return failure();
   // (C13)
   if (hasDuplicates(indicesBatching))
     return emitOptionalError(location, "expects start_indices_batching_dims to not repeat, got: [", indicesBatching,
                              "]");
   // (C14)
-  for (int64_t dim : indicesBatching)
-    if (dim < 0 || dim >= indices.getRank())
-      return emitOptionalError(location, "start_indices_batching_dims: ", dim,
-                               " is out of bounds for start indices with rank ", indices.getRank());
+  if (failed(verifyInRange(location, indicesBatching, indices.getRank(), "start_indices_batching_dims",
+                           "rank-of('start_indices')")))
+    return failure();
   // (C15)
   if (llvm::is_contained(indicesBatching, indexVectorDim))
     return emitOptionalError(location, "expects start_indices_batching_dims not to include index_vector_dim ",
@@ -164,21 +169,17 @@ static LogicalResult verifyGather(std::optional<Location> location, RankedTensor
   }
   // (C18)
   SmallVector<int64_t> mapAndBatching = concatLists(startIndexMap, batching);
-  if (hasDuplicates(startIndexMap))
-    return emitOptionalError(location, "expects start_index_map to not repeat, got: [", startIndexMap, "]");
   if (hasDuplicates(mapAndBatching))
     return emitOptionalError(
         location, "has duplicated dimension from start_index_map and operand_batching_dims: ",
         *llvm::find_if(mapAndBatching, [&](int64_t dim) { return llvm::count(mapAndBatching, dim) > 1; }));
   // (C19)
-  for (auto [i, dim] : llvm::enumerate(startIndexMap))
-    if (dim < 0 || dim >= rank)
-      return emitOptionalError(location, "start_index_map[", i, "]: ", dim, " is out of bounds for operand rank ",
-                               rank);
+  if (failed(verifyInRange(location, startIndexMap, rank, "start_index_map", "rank-of('operand')")))
+    return failure();
   // (C20)
   if (isStaticDimSize(numSliceSizes) && numSliceSizes != rank)
-    return emitOptionalError(location, "slice_sizes size (", numSliceSizes, ") not equal to (implied) operand rank (",
-                             rank, ")");
+    return emitOptionalError(location, "slice_sizes size (", numSliceSizes, ") not equal to operand rank (", rank,
+                             ")");
   return success();
 }
 
@@ -187,11 +188,15 @@ static LogicalResult verifySliceSizes(std::optional<Location> location, RankedTe
                                       ArrayRef<int64_t> sizes, GatherDimensionNumbersAttr dims) {
   for (int64_t dim : dims.getCollapsedSliceDims())
     if (isStaticDimSize(sizes[dim]) && sizes[dim] > 1)
-      return emitOptionalError(location, "slice_sizes collapsed dimension ", dim, " should <= 1 but got ",
+      return emitOptionalError(location,
+                               "Expects that for each dim in collapsed_slice_dims, slice_sizes[dim] should be <= 1, "
+                               "but got ",
                                sizes[dim]);
   for (int64_t dim : dims.getOperandBatchingDims())
     if (isStaticDimSize(sizes[dim]) && sizes[dim] > 1)
-      return emitOptionalError(location, "slice_sizes operand batching dimension ", dim, " should <= 1 but got ",
+      return emitOptionalError(location,
+                               "Expects that for each dim in operand_batching_dims, slice_sizes[dim] should be <= 1, "
+                               "but got ",
                                sizes[dim]);
   for (auto [d, size] : llvm::enumerate(sizes))
     if (isStaticDimSize(size) && (size < 0 || (!operand.isDynamicDim(d) && size > operand.getDimSize(d))))
@@ -214,10 +219,8 @@ static FailureOr<Type> inferGatherType(std::optional<Location> location, RankedT
       offsetSizes.push_back(size);
   int64_t rank = batchSizes.size() + offsetSizes.size();
   // (C5)
-  for (auto [i, dim] : llvm::enumerate(dims.getOffsetDims()))
-    if (dim < 0 || dim >= rank)
-      return emitOptionalError(location, "offset_dims[", i, "]: ", dim, " is out of bounds for implied result rank ",
-                               rank);
+  if (failed(verifyInRange(location, dims.getOffsetDims(), rank, "offset_dims", "implied-result-rank")))
+    return failure();
   SmallVector<int64_t> shape;
   auto batch = batchSizes.begin(), offset = offsetSizes.begin();
   for (int64_t d = 0; d < rank; ++d)

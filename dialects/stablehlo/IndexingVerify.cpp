@@ -31,13 +31,11 @@ static LogicalResult verifyScatterDims(Location loc, RankedTensorType input, Arr
   // (C8)
   for (int64_t dim : window)
     if (dim < 0 || dim >= updates.getRank())
-      return emitError(loc, "Expects each element of update_window_dims to be in range [0, rank-of('updates') i.e. [0, ")
+      return emitError(loc, "Expects each element of update_window_dims to be in range [0, rank-of('updates')) i.e. [0, ")
              << updates.getRank() << "). got: " << dim << ".";
   // (C9)
   SmallVector<int64_t> insertedAndBatching(inserted);
   llvm::append_range(insertedAndBatching, batching);
-  if (hasDuplicates(inserted))
-    return emitError(loc, "Expects inserted_window_dims to not repeat; got: [") << inserted << "].";
   if (hasDuplicates(insertedAndBatching))
     return emitError(loc, "has duplicated dimension from inserted_window_dims and input_batching_dims: ")
            << *llvm::find_if(insertedAndBatching,
@@ -48,7 +46,7 @@ static LogicalResult verifyScatterDims(Location loc, RankedTensorType input, Arr
   // (C11)
   for (int64_t dim : inserted)
     if (dim < 0 || dim >= rank)
-      return emitError(loc, "Expects each element of inserted_window_dims to be in range [0, rank-of('operand') i.e. [0, ")
+      return emitError(loc, "Expects each element of inserted_window_dims to be in range [0, rank-of('operand')) i.e. [0, ")
              << rank << "). got: " << dim << ".";
   // (C12)
   if (!llvm::is_sorted(batching))
@@ -56,7 +54,7 @@ static LogicalResult verifyScatterDims(Location loc, RankedTensorType input, Arr
   // (C13)
   for (int64_t dim : batching)
     if (dim < 0 || dim >= rank)
-      return emitError(loc, "Expects each element of input_batching_dims to be in range [0, rank-of('operand') i.e. [0, ")
+      return emitError(loc, "Expects each element of input_batching_dims to be in range [0, rank-of('operand')) i.e. [0, ")
              << rank << "). got: " << dim << ".";
   // (C14)
   if (hasDuplicates(indicesBatching))
@@ -65,7 +63,7 @@ static LogicalResult verifyScatterDims(Location loc, RankedTensorType input, Arr
   for (int64_t dim : indicesBatching)
     if (dim < 0 || dim >= static_cast<int64_t>(indices.size()))
       return emitError(loc, "Expects each element of scatter_indices_batching_dims to be in range [0, "
-                            "rank-of('scatter_indices') i.e. [0, ")
+                            "rank-of('scatter_indices')) i.e. [0, ")
              << indices.size() << "). got: " << dim << ".";
   // (C16)
   if (llvm::is_contained(indicesBatching, indexVectorDim))
@@ -92,17 +90,16 @@ static LogicalResult verifyScatterDims(Location loc, RankedTensorType input, Arr
   // (C20)
   SmallVector<int64_t> toOperandAndBatching(toOperand);
   llvm::append_range(toOperandAndBatching, batching);
-  if (hasDuplicates(toOperand))
-    return emitError(loc, "Expects scatter_dims_to_operand_dims to not repeat; got: [") << toOperand << "].";
   if (hasDuplicates(toOperandAndBatching))
     return emitError(loc, "has duplicated dimension from scatter_dims_to_operand_dims and input_batching_dims: ")
            << *llvm::find_if(toOperandAndBatching,
                              [&](int64_t dim) { return llvm::count(toOperandAndBatching, dim) > 1; });
   // (C21)
-  for (auto [i, dim] : llvm::enumerate(toOperand))
+  for (int64_t dim : toOperand)
     if (dim < 0 || dim >= rank)
-      return emitError(loc, "Invalid scatter_dims_to_operand_dims mapping; domain is [0, ")
-             << rank << "), got: " << i << "->" << dim << ".";
+      return emitError(loc, "Expects each element of scatter_dims_to_operand_dims to be in range [0, "
+                            "rank-of('operand')) i.e. [0, ")
+             << rank << "). got: " << dim << ".";
   // (C4): window dimensions fit into the input, scatter dimensions are those of the indices.
   SmallVector<int64_t> windowSizes;
   for (int64_t d = 0; d < rank; ++d)
@@ -140,9 +137,8 @@ LogicalResult ScatterOp::verify() {
     return emitOpError() << "expects at least one input";
   // (C22)
   if (indexVectorDim < 0 || indexVectorDim > indicesType.getRank())
-    return emitOpError() << "expects scatter index leaf dimension to be within [0, rank(scatter_indices) + 1. "
-                            "rank(scatter_indices) is "
-                         << indicesType.getRank() << " and scatter index leaf dimension is " << indexVectorDim << ".";
+    return mlir::emitError(getLoc(), "Expects index_vector_dim to be in range [0, rank-of('scatter_indices')] i.e. [0, ")
+           << indicesType.getRank() << "]. got: " << indexVectorDim << ".";
   // (C1), (C3)
   for (auto [i, type] : llvm::enumerate(getInputs().getTypes()))
     if (failed(verifyCompatibleShape(type, getInputs()[0].getType())))

@@ -165,7 +165,11 @@ LogicalResult checkReducer(std::optional<Location> loc, Block &body, ArrayRef<Sh
       return emitOptionalError(loc, "The element-type of reduction-region's argument at index ", count + i,
                                " is expected to be promotable from ", inputs[i].getElementType(), ", but got ",
                                getElementTypeOrSelf(right));
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(right).getShape();
+    auto ranked = dyn_cast<RankedTensorType>(right);
+    if (!ranked)
+      return emitOptionalError(loc, "The rank of reduction-region's argument at index ", count + i,
+                               " is expected to be <= ", allowedDims.size(), ", got ", right);
+    ArrayRef<int64_t> shape = ranked.getShape();
     if (shape.size() > allowedDims.size())
       return emitOptionalError(loc, "The rank of reduction-region's argument at index ", count + i,
                                " is expected to be <= ", allowedDims.size(), ", got ", shape.size());

@@ -14,7 +14,7 @@ func.func @gather_c1(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C2)
 func.func @gather_c2(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{index_vector_dim 4 is out of bounds for start indices with rank 3}}
+  // expected-error@+1 {{Expects index_vector_dim to be in range [0, rank-of('start_indices')] i.e. [0, 3]. got: 4.}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 4>, slice_sizes = array<i64: 1, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -54,7 +54,7 @@ func.func @gather_c4_unique(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C5)
 func.func @gather_c5(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{offset_dims[1]: 4 is out of bounds for implied result rank 4}}
+  // expected-error@+1 {{Expects each element of offset_dims to be in range [0, implied-result-rank) i.e. [0, 4). got: 4.}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 4], collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -84,7 +84,7 @@ func.func @gather_c7(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C8)
 func.func @gather_c8(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{collapsed dimension 3 is out of bounds for slice_sizes.size (3)}}
+  // expected-error@+1 {{Expects each element of collapsed_slice_dims to be in range [0, rank-of('operand')) i.e. [0, 3). got: 3.}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [3], start_index_map = [1, 0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -94,7 +94,7 @@ func.func @gather_c8(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C9)
 func.func @gather_c9(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{slice_sizes collapsed dimension 0 should <= 1 but got 2}}
+  // expected-error@+1 {{Expects that for each dim in collapsed_slice_dims, slice_sizes[dim] should be <= 1, but got 2}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 2>, slice_sizes = array<i64: 2, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -114,7 +114,7 @@ func.func @gather_c10(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C11)
 func.func @gather_c11(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{operand_batching_dims: 3 is out of bounds for operand rank 3}}
+  // expected-error@+1 {{Expects each element of operand_batching_dims to be in range [0, rank-of('operand')) i.e. [0, 3). got: 3.}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], operand_batching_dims = [3], start_indices_batching_dims = [1], start_index_map = [1, 2], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -124,7 +124,7 @@ func.func @gather_c11(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C12)
 func.func @gather_c12(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{slice_sizes operand batching dimension 0 should <= 1 but got 2}}
+  // expected-error@+1 {{Expects that for each dim in operand_batching_dims, slice_sizes[dim] should be <= 1, but got 2}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1, 2], index_vector_dim = 2>, slice_sizes = array<i64: 2, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -144,7 +144,7 @@ func.func @gather_c13(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C14)
 func.func @gather_c14(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{start_indices_batching_dims: 3 is out of bounds for start indices with rank 3}}
+  // expected-error@+1 {{Expects each element of start_indices_batching_dims to be in range [0, rank-of('start_indices')) i.e. [0, 3). got: 3.}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], operand_batching_dims = [0], start_indices_batching_dims = [3], start_index_map = [1, 2], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -184,7 +184,7 @@ func.func @gather_c17(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C18)
 func.func @gather_c18(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{expects start_index_map to not repeat, got: [1, 1]}}
+  // expected-error@+1 {{has duplicated dimension from start_index_map and operand_batching_dims: 1}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], start_index_map = [1, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -204,7 +204,7 @@ func.func @gather_c18_batching(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C19)
 func.func @gather_c19(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{start_index_map[0]: 3 is out of bounds for operand rank 3}}
+  // expected-error@+1 {{Expects each element of start_index_map to be in range [0, rank-of('operand')) i.e. [0, 3). got: 3.}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], start_index_map = [3, 0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -214,7 +214,7 @@ func.func @gather_c19(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
 // gather (C20)
 func.func @gather_c20(%o: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{slice_sizes size (2) not equal to (implied) operand rank (3)}}
+  // expected-error@+1 {{slice_sizes size (2) not equal to operand rank (3)}}
   %0 = "stablehlo.gather"(%o, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2>} : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
   return
 }
@@ -413,7 +413,7 @@ func.func @scatter_c7(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2
 
 // scatter (C8)
 func.func @scatter_c8(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2x2xi64>) {
-  // expected-error@+1 {{Expects each element of update_window_dims to be in range [0, rank-of('updates') i.e. [0, 4). got: 4.}}
+  // expected-error@+1 {{Expects each element of update_window_dims to be in range [0, rank-of('updates')) i.e. [0, 4). got: 4.}}
   %0 = "stablehlo.scatter"(%o, %i, %u) ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
     stablehlo.return %b : tensor<i64>
@@ -425,7 +425,7 @@ func.func @scatter_c8(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2
 
 // scatter (C11)
 func.func @scatter_c11(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2x2xi64>) {
-  // expected-error@+1 {{Expects each element of inserted_window_dims to be in range [0, rank-of('operand') i.e. [0, 3). got: 3.}}
+  // expected-error@+1 {{Expects each element of inserted_window_dims to be in range [0, rank-of('operand')) i.e. [0, 3). got: 3.}}
   %0 = "stablehlo.scatter"(%o, %i, %u) ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
     stablehlo.return %b : tensor<i64>
@@ -437,7 +437,7 @@ func.func @scatter_c11(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<
 
 // scatter (C13)
 func.func @scatter_c13(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2x2xi64>) {
-  // expected-error@+1 {{Expects each element of input_batching_dims to be in range [0, rank-of('operand') i.e. [0, 3). got: 3.}}
+  // expected-error@+1 {{Expects each element of input_batching_dims to be in range [0, rank-of('operand')) i.e. [0, 3). got: 3.}}
   %0 = "stablehlo.scatter"(%o, %i, %u) ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
     stablehlo.return %b : tensor<i64>
@@ -449,7 +449,7 @@ func.func @scatter_c13(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<
 
 // scatter (C15)
 func.func @scatter_c15(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2x2xi64>) {
-  // expected-error@+1 {{Expects each element of scatter_indices_batching_dims to be in range [0, rank-of('scatter_indices') i.e. [0, 3). got: 3.}}
+  // expected-error@+1 {{Expects each element of scatter_indices_batching_dims to be in range [0, rank-of('scatter_indices')) i.e. [0, 3). got: 3.}}
   %0 = "stablehlo.scatter"(%o, %i, %u) ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
     stablehlo.return %b : tensor<i64>
@@ -509,7 +509,7 @@ func.func @scatter_c19(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<
 
 // scatter (C20)
 func.func @scatter_c20(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2x2xi64>) {
-  // expected-error@+1 {{Expects scatter_dims_to_operand_dims to not repeat; got: [1, 1].}}
+  // expected-error@+1 {{has duplicated dimension from scatter_dims_to_operand_dims and input_batching_dims: 1}}
   %0 = "stablehlo.scatter"(%o, %i, %u) ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
     stablehlo.return %b : tensor<i64>
@@ -521,7 +521,7 @@ func.func @scatter_c20(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<
 
 // scatter (C21)
 func.func @scatter_c21(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2x2xi64>) {
-  // expected-error@+1 {{Invalid scatter_dims_to_operand_dims mapping; domain is [0, 3), got: 0->3.}}
+  // expected-error@+1 {{Expects each element of scatter_dims_to_operand_dims to be in range [0, rank-of('operand')) i.e. [0, 3). got: 3.}}
   %0 = "stablehlo.scatter"(%o, %i, %u) ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
     stablehlo.return %b : tensor<i64>
@@ -533,7 +533,7 @@ func.func @scatter_c21(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<
 
 // scatter (C22)
 func.func @scatter_c22(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2x2xi64>) {
-  // expected-error@+1 {{expects scatter index leaf dimension to be within [0, rank(scatter_indices) + 1. rank(scatter_indices) is 3 and scatter index leaf dimension is 4.}}
+  // expected-error@+1 {{Expects index_vector_dim to be in range [0, rank-of('scatter_indices')] i.e. [0, 3]. got: 4.}}
   %0 = "stablehlo.scatter"(%o, %i, %u) ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
     stablehlo.return %b : tensor<i64>
@@ -554,7 +554,7 @@ func.func @torch_dim(%o: tensor<4x3xf32>, %i: tensor<2xi32>) {
 
 // (C9) inserted_window_dims do not repeat
 func.func @scatter_c9(%o: tensor<3x4x2xi64>, %i: tensor<2x3x2xi64>, %u: tensor<2x3x2xi64>) {
-  // expected-error@+1 {{Expects inserted_window_dims to not repeat; got: [0, 0].}}
+  // expected-error@+1 {{has duplicated dimension from inserted_window_dims and input_batching_dims: 0}}
   %0 = "stablehlo.scatter"(%o, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0, 0], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 2>}> ({
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
     stablehlo.return %a : tensor<i64>

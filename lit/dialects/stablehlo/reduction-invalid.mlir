@@ -948,3 +948,15 @@ func.func @reduce_c3_none() {
   }) : () -> ()
   return
 }
+
+// -----
+
+// A parameter without a rank is refused like one of a wrong rank.
+func.func @unranked(%x: tensor<4xf32>) {
+  // expected-error@+1 {{The rank of reduction-region's argument at index 1 is expected to be <= 0, got 'tensor<*xf32>'}}
+  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<*xf32>, %b: tensor<*xf32>):
+    "stablehlo.return"(%a) : (tensor<*xf32>) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
