@@ -10,6 +10,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/spmd/Partition.h"
+#include "runtime/base/FloatModes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -75,6 +76,7 @@ std::string findEntry(ModuleOp module) {
 }
 
 llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &options, CompileReport *report) {
+  const runtime::DefaultFloatModes modes; // what is folded is kept for other callers
   Stopwatch watch(report);
   std::string entry = options.entry.empty() ? findEntry(module) : options.entry;
   if (entry.empty() || !module.lookupSymbol<func::FuncOp>(entry))

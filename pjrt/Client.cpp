@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Client.cpp - Plug-in, client and its options ------------------------===//
+#include "lowering/CacheKey.h"
 #include "pjrt/Slots.h"
 
 #include <charconv>
@@ -61,7 +62,15 @@ rt::StatusOr<rt::ClientOptions> clientOptionsFrom(const NamedValue *values, size
 } // namespace
 
 std::string_view platformVersion() {
-  static const std::string text = "Millrace " MILLRACE_VERSION " (" + rt::hostCpu() + ")";
+  // JAX's persistent cache keeps programs by this text: those of another compiler are others.
+  static const std::string text = [] {
+    std::string made = "Millrace " MILLRACE_VERSION " (" + rt::hostCpu();
+    constexpr size_t kShort = 16;
+    for (const auto &[name, id] : compilerVersions())
+      if (name == "build id of libmillrace.so")
+        made += "; build " + id.substr(0, kShort);
+    return made + ")";
+  }();
   return text;
 }
 

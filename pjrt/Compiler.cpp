@@ -15,6 +15,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
+#include "runtime/base/FloatModes.h"
 #include "runtime/cache/CachedProgram.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -208,6 +209,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   rt::StatusOr<CompileOptionsProto> proto = decodeCompileOptions(optionBytes);
   if (!proto)
     return proto.status();
+  const rt::DefaultFloatModes modes; // for what comes before compile()
   if (proto->tupledArguments)
     return rt::unimplemented("arguments in a tuple (parameter_is_tupled_arguments)");
   CompileOptions options;
@@ -267,6 +269,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
 }
 
 rt::StatusOr<std::string> optimizedModule(const std::string &source) {
+  const rt::DefaultFloatModes modes;
   Session session(source.size());
   OwningOpRef<ModuleOp> module = session.parse(source);
   if (!module)

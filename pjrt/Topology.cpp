@@ -18,7 +18,7 @@ std::string machine() {
   std::string text = " devices; " + rt::hostTriple() + "; " + rt::hostCpu() + "; ";
   for (const std::string &feature : rt::hostFeatures())
     text += feature + ",";
-  text += "; " + std::string(platformVersion());
+  text += "; Millrace " MILLRACE_VERSION " (" + rt::hostCpu() + ")"; // any build: the version is what its form depends on
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include "tracing/Emit.h"
 
 #include "lowering/Compile.h"
+#include "runtime/base/FloatModes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -46,6 +47,7 @@ mlir::Value valueOf(const Val &val) { return mlir::Value::getFromOpaquePointer(v
 } // namespace
 
 struct Emitter::Impl {
+  runtime::DefaultFloatModes modes; ///< an emitter lives on one thread
   std::unique_lock<std::recursive_mutex> turn{SharedContext::get().mutex};
   MLIRContext &context = SharedContext::get().context;
   OpBuilder builder{&context};

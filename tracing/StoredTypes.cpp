@@ -2,6 +2,7 @@
 //===- StoredTypes.cpp - Tensors that are kept in a smaller type -----------===//
 #include "tracing/StoredTypes.h"
 
+#include "runtime/base/FloatModes.h"
 #include "tracing/Dump.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -92,6 +93,7 @@ const llvm::fltSemantics &semanticsOf(DType half) {
 } // namespace
 
 void convertToStored(DType dtype, const void *from, void *to, int64_t count) {
+  const runtime::DefaultFloatModes modes;
   DType stored = storedType(dtype);
   if (runtime::isInteger(dtype))
     return each<uint64_t, uint32_t>(from, to, count, [](uint64_t v) { return uint32_t(v); });
@@ -103,6 +105,7 @@ void convertToStored(DType dtype, const void *from, void *to, int64_t count) {
 }
 
 void convertFromStored(DType dtype, const void *from, void *to, int64_t count) {
+  const runtime::DefaultFloatModes modes;
   DType stored = storedType(dtype);
   if (dtype == DType::I64)
     return each<int32_t, int64_t>(from, to, count, [](int32_t v) { return int64_t(v); });

@@ -11,6 +11,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/hlo/Writer.h"
 #include "passes/sharding/RoundTrip.h"
+#include "runtime/base/FloatModes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringExtras.h"
@@ -194,6 +195,7 @@ void Module::print(llvm::raw_ostream &os) const {
 }
 
 LogicalResult exportHloText(ModuleOp module, llvm::raw_ostream &os) {
+  const runtime::DefaultFloatModes modes;
   func::FuncOp entry = module.lookupSymbol<func::FuncOp>("main");
   auto functions = module.getOps<func::FuncOp>();
   if (!entry && llvm::hasSingleElement(functions))

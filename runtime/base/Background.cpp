@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Background.cpp - Work that can wait ---------------------------------===//
 #include "runtime/base/Background.h"
+#include "runtime/base/FloatModes.h"
 
 #include <cstdlib>
 #include <pthread.h>
@@ -83,6 +84,7 @@ void Background::takeDue() {
 
 void Background::work() {
   ::setpriority(PRIO_PROCESS, 0, 10); // on Linux: of this thread
+  const DefaultFloatModes modes;
   for (;;) {
     Item *job;
     {

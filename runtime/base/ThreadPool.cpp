@@ -7,6 +7,7 @@
 // like; who is done with its share takes pieces of others'. A piece is claimed with one fetch_add.
 #include "runtime/base/ThreadPool.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/FloatModes.h"
 
 #include <algorithm>
 #include <chrono>
@@ -133,6 +134,7 @@ void ThreadPool::startWorkers() {
   try {
     for (unsigned i = 1; i < threadCount; ++i)
       workers.emplace_back([this, i] {
+        const DefaultFloatModes modes; // not those of whoever came first
         ownShare = i;
         work();
       });

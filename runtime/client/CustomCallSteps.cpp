@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CustomCallSteps.cpp - Calls of registered functions ----------------===//
+#include "runtime/base/FloatModes.h"
 #include "runtime/client/ExecutorState.h"
 #include "runtime/client/Relayout.h"
 
@@ -61,7 +62,10 @@ Status Executor::runStep(Frame &frame, const CustomCallStep &s) {
   }
   const CustomCallHandler &handler = plan.customCalls.find(&s)->second;
   ++customCallDepth;
-  Status status = handler(call);
+  Status status = [&] {
+    const DefaultFloatModes modes; // foreign code may set others and leave them
+    return handler(call);
+  }();
   --customCallDepth;
   MILLRACE_TRY(status.withContext("custom call '" + s.target + "'"));
   for (size_t i = 0; i < call.results.size(); ++i)

@@ -4,6 +4,7 @@
 // stack in the arena that it is lent, so neither calls nor loop iterations allocate; only growing cells do.
 #include "runtime/client/ExecutorState.h"
 
+#include "runtime/base/FloatModes.h"
 #include "runtime/base/Hash.h"
 
 #include <algorithm>
@@ -519,6 +520,7 @@ Status Executor::run(const std::vector<BoundArgument> &arguments, std::vector<Bo
 
 Status execute(const Plan &plan, void *arena, const ExecutionTarget &target,
                const std::vector<BoundArgument> &arguments, std::vector<BoundResult> &results) {
+  const DefaultFloatModes modes;
   Status status = Executor(plan, arena, target).run(arguments, results);
   if (!status.ok())
     for (BoundResult &r : results)

@@ -2,6 +2,7 @@
 //===- TaskThreads.cpp - Threads that run the tasks of foreign handlers ----===//
 #include "runtime/ffi/TaskThreads.h"
 #include "runtime/base/Cpu.h"
+#include "runtime/base/FloatModes.h"
 
 #include <algorithm>
 #include <atomic>
@@ -57,7 +58,10 @@ void TaskThreads::work() {
     auto [task, data] = tasks.front();
     tasks.pop_front();
     lock.unlock();
-    task(data);
+    {
+      const DefaultFloatModes modes; // the tasks are foreign code
+      task(data);
+    }
     lock.lock();
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Grid.cpp - Simulated devices: a grid of processes that meet --------===//
 #include "dialects/stablehlo/eval/Grid.h"
+#include "runtime/base/FloatModes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -138,6 +139,7 @@ evaluateOnGrid(func::FuncOp function, ArrayRef<SmallVector<Value>> arguments, in
   if (replicas < 1 || partitions < 1 || devices > 4096 ||
       (arguments.size() != 1 && static_cast<int64_t>(arguments.size()) != devices))
     return llvm::make_error<EvalError>(function.getLoc(), "expects 1 to 4096 devices and arguments for each of them");
+  const runtime::DefaultFloatModes modes;
   Grid grid(replicas, partitions);
   std::vector<SmallVector<Value>> results(devices);
   llvm::Error error = grid.run([&](Process process) -> llvm::Error {

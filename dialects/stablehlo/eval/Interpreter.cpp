@@ -3,6 +3,7 @@
 #include "dialects/stablehlo/eval/Interpreter.h"
 
 #include "dialects/stablehlo/eval/Grid.h"
+#include "runtime/base/FloatModes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -327,6 +328,7 @@ llvm::Expected<SmallVector<Value>> evaluate(func::FuncOp function, ArrayRef<Valu
 
 llvm::Expected<SmallVector<Value>> evaluateOp(Operation *op, ArrayRef<Value> operands,
                                                               const Options &options) {
+  const runtime::DefaultFloatModes modes;
   Grid grid(1, 1);
   Interpreter interpreter(options, Process{0, 0, &grid});
   SmallVector<Value> results;

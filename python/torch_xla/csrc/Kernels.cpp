@@ -10,6 +10,7 @@
 #include <ATen/Operators.h>
 #include <ATen/TensorUtils.h>
 #include <ATen/native/Resize.h>
+#include <c10/util/bit_cast.h>
 #include <c10/util/strides.h>
 
 namespace millrace::torch_shim {
@@ -284,7 +285,8 @@ Value filled(const Tensor &like, const at::Scalar &value) {
   Value number;
   if (value.isComplex())
     return expandTo(convertTo(upload(at::scalar_tensor(value, at::TensorOptions().dtype(at::kComplexDouble))), like.scalar_type()), like.sizes());
-  if (value.isFloatingPoint() ? value.toDouble() == 0 : value.toLong() == 0)
+  // By its bits: a thread that flushes subnormal numbers takes them for 0.
+  if (value.isFloatingPoint() ? c10::bit_cast<uint64_t>(value.toDouble()) << 1 == 0 : value.toLong() == 0)
     return node("millrace::zero", {}, {}, {dtypeOf(like.scalar_type()), like.sizes().vec()});
   if (value.isFloatingPoint() ? value.toDouble() == 1 : value.toLong() == 1)
     return node("millrace::one", {}, {}, {dtypeOf(like.scalar_type()), like.sizes().vec()});

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- FloatModes.h - Modes of a thread that change floating-point results ---===//
+// A thread rounds to nearest, keeps subnormal numbers and traps no exception unless somebody asked for something else: jaxlib's thread pools
+// and torch.set_flush_denormal flush subnormal numbers, fesetround() rounds another way, feenableexcept() traps. Results must not depend on
+// who calls, all the less as folded constants are kept in the compilation cache. So whoever computes for a program holds a DefaultFloatModes:
+// compilation (lowering/Compile.cpp and who runs passes before it), the evaluator, the execution of a program, and threads that serve several
+// callers. A thread that is started meanwhile inherits the modes. Kernels may flush inside (lowering/cpu/emitters/FloatControl.h).
+#pragma once
+#include <cstdint>
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#include <cfenv>
+#endif
+
+namespace millrace::runtime {
+
+/// As long as it lives, arithmetic of this thread rounds to nearest with ties to even, keeps subnormal operands and results, and traps nothing.
+/// Then the caller's modes are back, and its exception flags (of the x87 unit: where it had other modes). A compiler may move arithmetic of the same function across both ends: what has to
+/// stay inside is a call that it cannot see through.
+class DefaultFloatModes {
+public:
+  DefaultFloatModes();
+  ~DefaultFloatModes();
+  DefaultFloatModes(const DefaultFloatModes &) = delete;
+  DefaultFloatModes &operator=(const DefaultFloatModes &) = delete;
+
+private:
+#if defined(__x86_64__)
+  /// FNSTENV's: the x87 unit computes what is `long double`.
+  struct X87 {
+    uint32_t words[7];
+  };
+  static constexpr uint32_t kVectorModes = 0xffc0, kVectorDefault = 0x1f80; ///< of MXCSR: FTZ, rounding, masks, DAZ; without the flags
+  static constexpr uint16_t kX87Modes = 0x0f3f, kX87Default = 0x033f;       ///< of the control word: rounding, precision, masks
+  static uint16_t x87Control() {
+    uint16_t word;
+    asm volatile("fnstcw %0" : "=m"(word));
+    return word;
+  }
+  uint32_t vector;
+  uint16_t x87Word;
+  bool hasX87 = false; ///< the caller had other modes: `x87` is what it had
+  X87 x87;
+#elif defined(__aarch64__)
+  uint64_t control, flags;
+  static uint64_t currentControl() {
+    uint64_t word;
+    asm volatile("mrs %0, fpcr" : "=r"(word));
+    return word;
+  }
+#else
+  std::fenv_t before;
+#endif
+};
+
+#if defined(__x86_64__)
+
+inline DefaultFloatModes::DefaultFloatModes() : vector(__builtin_ia32_stmxcsr()), x87Word(x87Control()) {
+  if ((vector & kVectorModes) != kVectorDefault)
+    __builtin_ia32_ldmxcsr((vector & ~kVectorModes) | kVectorDefault);
+  if ((x87Word & kX87Modes) == kX87Default)
+    return;
+  // FNSTENV masks the exceptions; those that are pending in the copy trap where the caller computes again, as they would have.
+  hasX87 = true;
+  const uint16_t word = uint16_t((x87Word & ~kX87Modes) | kX87Default);
+  asm volatile("fnstenv %0\n\tfnclex\n\tfldcw %1" : "=m"(x87) : "m"(word));
+}
+
+inline DefaultFloatModes::~DefaultFloatModes() {
+  if (__builtin_ia32_stmxcsr() != vector)
+    __builtin_ia32_ldmxcsr(vector);
+  if (hasX87)
+    asm volatile("fldenv %0" : : "m"(x87));
+  else if (x87Control() != x87Word)
+    asm volatile("fldcw %0" : : "m"(x87Word));
+}
+
+#elif defined(__aarch64__)
+
+inline DefaultFloatModes::DefaultFloatModes() : control(currentControl()) {
+  asm volatile("mrs %0, fpsr" : "=r"(flags));
+  if (control)
+    asm volatile("msr fpcr, %0" : : "r"(uint64_t(0)));
+}
+
+inline DefaultFloatModes::~DefaultFloatModes() {
+  if (currentControl() != control)
+    asm volatile("msr fpcr, %0" : : "r"(control));
+  asm volatile("msr fpsr, %0" : : "r"(flags));
+}
+
+#else
+
+inline DefaultFloatModes::DefaultFloatModes() {
+  std::feholdexcept(&before);
+  std::fesetround(FE_TONEAREST);
+}
+
+inline DefaultFloatModes::~DefaultFloatModes() { std::fesetenv(&before); }
+
+#endif
+
+} // namespace millrace::runtime
