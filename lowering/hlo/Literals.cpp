@@ -10,8 +10,7 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
+#include <cstring>
 
 using namespace mlir;
 using llvm::APFloat;
@@ -25,8 +24,11 @@ static double toDouble(APFloat value) {
   return value.convertToDouble();
 }
 
+/// As the parser does, through double. Neither way uses strtod or printf: their decimal point is that of the process's locale.
 static bool readsBackAs(const char *text, const APFloat &value) {
-  APFloat parsed(std::strtod(text, nullptr));
+  double number = 0;
+  std::from_chars(text, text + std::strlen(text), number);
+  APFloat parsed(number);
   bool loses;
   parsed.convert(value.getSemantics(), APFloat::rmNearestTiesToEven, &loses);
   return parsed.bitwiseIsEqual(value);
@@ -50,16 +52,17 @@ std::string floatText(const APFloat &value) {
   if (value.isInfinity())
     return value.isNegative() ? "-inf" : "inf";
   char text[40] = {};
+  char *const last = text + sizeof text - 1;
   double number = toDouble(value);
   if (&value.getSemantics() == &APFloat::IEEEdouble())
-    *std::to_chars(text, text + sizeof text - 1, number).ptr = 0;
+    *std::to_chars(text, last, number).ptr = 0;
   else if (&value.getSemantics() == &APFloat::IEEEsingle())
-    *std::to_chars(text, text + sizeof text - 1, static_cast<float>(number)).ptr = 0;
+    *std::to_chars(text, last, static_cast<float>(number)).ptr = 0;
   else
     for (int digits = 1; digits == 1 || (digits < 17 && !readsBackAs(text, value)); ++digits)
-      std::snprintf(text, sizeof text, "%.*g", digits, number);
+      *std::to_chars(text, last, number, std::chars_format::general, digits).ptr = 0;
   if (!readsBackAs(text, value)) // rounding twice, through double, may differ from rounding once
-    std::snprintf(text, sizeof text, "%.17g", number);
+    *std::to_chars(text, last, number, std::chars_format::general, 17).ptr = 0;
   // The parser takes what has neither point nor exponent for a 64-bit integer: no sign of zero, no large numbers.
   bool looksIntegral = StringRef(text).find_first_of(".e") == StringRef::npos;
   if (looksIntegral && (value.isNegZero() || std::fabs(number) >= 0x1p53))

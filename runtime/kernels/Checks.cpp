@@ -3,9 +3,10 @@
 #include "runtime/kernels/Checks.h"
 #include "runtime/kernels/SmallFloat.h"
 
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace millrace::runtime {
 namespace {
@@ -108,8 +109,7 @@ std::string elementToText(DType type, const void *element) {
   if (isFloat(type)) {
     char text[40];
     int digits = type == DType::F64 ? 17 : type == DType::F32 ? 9 : 5;
-    std::snprintf(text, sizeof text, "%.*g", digits, decodeFloat(type, bits));
-    return text;
+    return {text, std::to_chars(text, std::end(text), decodeFloat(type, bits), std::chars_format::general, digits).ptr};
   }
   if (type == DType::I1)
     return bits ? "true" : "false";

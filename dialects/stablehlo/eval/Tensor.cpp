@@ -9,7 +9,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <charconv>
 #include <cstring>
+#include <iterator>
 
 using namespace mlir;
 
@@ -226,14 +228,15 @@ static void printFloat(llvm::raw_ostream &os, Kind kind, double value) {
     os << (value < 0 ? "-inf" : "inf");
     return;
   }
-  llvm::raw_svector_ostream stream(text);
-  stream << llvm::format("%.6e", value);
-  double back = std::strtod(text.c_str(), nullptr);
+  // Not printf, which writes the decimal point of the process's locale.
+  char shortest[32];
+  char *end = std::to_chars(shortest, std::end(shortest), value, std::chars_format::scientific, 6).ptr;
+  double back = 0;
+  std::from_chars(shortest, end, back);
   if (roundFloat(kind, back) == value) {
-    os << text;
+    os.write(shortest, size_t(end - shortest));
     return;
   }
-  text.clear();
   exact.toString(text, kind == Kind::F64 ? 17 : 9, 0);
   os << text;
 }
