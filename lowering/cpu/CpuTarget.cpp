@@ -49,6 +49,8 @@ llvm::Expected<CpuTarget> CpuTarget::named(llvm::StringRef name) {
     enabled[feature] = true;
     llvm::X86::updateImpliedFeatures(feature, true, enabled);
   }
+  // Every 64-bit processor has it, but LLVM's list of "x86-64" does not: sums of f64 would be those of the x87 unit.
+  enabled["sse2"] = true;
   CpuTarget target{"x86_64-unknown-linux-gnu", cpu.str(), {"64bit"}}; // implied too, but asked for by code generation
   for (const auto &feature : enabled)
     // Machines do not report these two, and the loader would miss them.
