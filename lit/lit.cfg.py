@@ -54,6 +54,10 @@ probe = subprocess.run([python, "-c", "import importlib.util as u\nfor m, f in (
                         "    try:\n        if u.find_spec(m): print(f)\n    except ImportError: pass"],
                        capture_output=True, text=True)
 config.available_features.update(probe.stdout.split())
+sys.path.insert(0, os.path.join(root, "scripts"))
+from x86_levels import x86_levels  # noqa: E402
+
+config.available_features.update(x86_levels())
 if os.path.isdir(os.path.join(shared, "conformance")):
     config.available_features.add("conformance")
 if lit_config.params.get("long"):

@@ -4,9 +4,11 @@
 // Output:  an iteration is one row of the result, or a piece of a long one. It first combines whole rows of the argument, those that
 //          the windows of the other dimensions hold, into a row of scratch with borders around it; then neighbours in that row.
 //          A window of h x w elements so costs h + w steps instead of h * w, all of them on contiguous vectors.
-// Sums are added in that order: first along the leading dimensions of a window, then along the last.
-// Leaves alone windows along other dimensions only (their row kernels are contiguous anyway), those that hold the whole row, and sums
-// of f64 over several dimensions: who asks for that many digits gets them as the specification's order of a window gives them.
+//          Sums of f32 and f64 are added in the specification's order of a window instead, row by row: where large numbers cancel, another
+//          order has other digits. The rows that a window holds then lie in scratch with their borders, or are read where they are if
+//          no window reaches out of them.
+// Sums of narrower floats (in f32) are added first along the leading dimensions of a window, then along the last.
+// Leaves alone windows along other dimensions only (their row kernels are contiguous anyway) and those that hold the whole row.
 //===----------------------------------------------------------------------===//
 #include "lowering/linalg/WindowReduce.h"
 #include "lowering/cpu/emitters/VectorStride.h"
@@ -36,6 +38,10 @@ private:
   LogicalResult match();
   void emit();
   void combineRows(OpBuilder &b, Value rowBase, Value begin, Value end, Value origin);
+  void keepRows(OpBuilder &b, Value rowBase, Value begin, Value end, Value origin);
+  void forRows(OpBuilder &b, Value rowBase, MutableArrayRef<Value> carried,
+                   llvm::function_ref<SmallVector<Value>(OpBuilder &, Value address, Value number, ValueRange)> body);
+  SmallVector<Value> sumsInOrder(OpBuilder &b, Value at, int64_t count);
   void combineNeighbours(OpBuilder &b, Value to, Value count);
   /// Vectors of the argument at `column`, `count` of them, combined over the windows of the leading dimensions.
   SmallVector<Value> column(OpBuilder &b, Value from, int64_t count, Value mask);
@@ -75,7 +81,12 @@ private:
   Type element, computed;
   VectorType storedType, vectorType;
   int64_t piece = 0, pieces = 1, segment = 0, front = 0;
-  Value row; ///< in scratch
+  bool inOrder = false;     ///< sums are added as the specification says
+  bool inPlace = false;     ///< and read where the argument is
+  int64_t keptRows = 1;     ///< in scratch: those that a window holds
+  int64_t rowElements = 0;  ///< of each in scratch
+  Value row; ///< the (first) one in scratch
+  Value place; ///< in the argument: the row of the first window's elements
   DenseMap<Type, Value> splats;
   struct Leading {
     int64_t dim;
@@ -107,11 +118,6 @@ LogicalResult WindowReduceEmitter::match() {
     why = "the window holds the whole row";
     return failure();
   }
-  if (element.isF64() && what.kind == WindowReduce::Sum &&
-      llvm::any_of(ArrayRef(what.window).drop_back(), [](int64_t size) { return size != 1; })) {
-    why = "sums of f64 in another order";
-    return failure();
-  }
   computed = element.isF16() || element.isBF16() ? Float32Type::get(kernel.getContext()) : element;
   lanes = target.vectorBits / computed.getIntOrFloatBitWidth();
   storedType = VectorType::get({lanes}, element);
@@ -120,11 +126,17 @@ LogicalResult WindowReduceEmitter::match() {
   for (int64_t dim = last - 1; dim >= 0; --dim)
     inStrides[dim] = inStrides[dim + 1] * shape[dim + 1];
   int64_t stride = what.strides[last], count = resultShape[last];
-  piece = shape[last] <= kLongRow && count <= kLongRow
+  int64_t rowsOfWindow = llvm::product_of(ArrayRef(what.window).drop_back()), reach = (what.window[last] - 1) * what.dilation[last] + 1;
+  inOrder = what.kind == WindowReduce::Sum && (element.isF32() || element.isF64()) && rowsOfWindow > 1 && what.window[last] > 1;
+  inPlace = inOrder && what.low[last] <= 0 && (count - 1) * stride - what.low[last] + reach <= shape[last] && count >= lanes && shape[last] <= kLongRow;
+  if (inOrder && !inPlace)
+    keptRows = rowsOfWindow;
+  const int64_t longRow = std::max<int64_t>(kLongRow / keptRows, 1);
+  piece = shape[last] <= longRow && count <= longRow
               ? count
-              : std::min<int64_t>(count, llvm::alignTo(std::max<int64_t>(kLongRow / 2 / stride, 8 * lanes), lanes));
+              : std::min<int64_t>(count, llvm::alignTo(std::max<int64_t>(longRow / 2 / stride, 8 * lanes), lanes));
   pieces = llvm::divideCeil(count, piece);
-  segment = (piece - 1) * stride + (what.window[last] - 1) * what.dilation[last] + 1;
+  segment = (piece - 1) * stride + reach;
   // A row in one piece lies in scratch from its first element on, even where windows begin later.
   front = std::max<int64_t>(what.low[last], 0);
   if (pieces == 1)
@@ -139,31 +151,43 @@ Value WindowReduceEmitter::narrowed(OpBuilder &b, Value value) {
   return element == computed ? value : arith::TruncFOp::create(b, loc, storedType, value).getResult();
 }
 
-SmallVector<Value> WindowReduceEmitter::column(OpBuilder &b, Value from, int64_t count, Value mask) {
-  SmallVector<Value> sums(count, splat(vectorType));
-  std::function<SmallVector<Value>(OpBuilder &, unsigned, Value, ValueRange)> nest = [&](OpBuilder &at, unsigned depth, Value address,
-                                                                                       ValueRange before) -> SmallVector<Value> {
-    SmallVector<Value> next(before);
-    if (depth == leading.size()) {
-      for (int64_t v = 0; v < count; ++v) {
-        Value place = v ? add(at, address, constant(v * lanes)) : address, memory = shell.getArgument(0), loaded;
-        if (mask)
-          loaded = vector::MaskedLoadOp::create(at, loc, storedType, memory, ValueRange{place}, mask, splat(storedType));
-        else
-          loaded = vector::LoadOp::create(at, loc, storedType, memory, ValueRange{place});
-        next[v] = combine(at, next[v], widened(at, loaded));
-      }
-      return next;
-    }
-    const Leading &along = leading[depth];
+/// The rows of the argument that the windows of a row of the result hold, in the specification's order: their addresses from `rowBase` on, and
+/// their numbers among all that may be.
+void WindowReduceEmitter::forRows(OpBuilder &b, Value rowBase, MutableArrayRef<Value> carried,
+                                  llvm::function_ref<SmallVector<Value>(OpBuilder &, Value, Value, ValueRange)> body) {
+  std::function<SmallVector<Value>(OpBuilder &, size_t, Value, Value, ValueRange)> nest =
+      [&](OpBuilder &at, size_t left, Value address, Value number, ValueRange before) -> SmallVector<Value> {
+    if (left == 0)
+      return body(at, address, number, before);
+    const Leading &along = leading[left - 1]; // the first dimension is the last one there
     auto loop = scf::ForOp::create(at, loc, along.from, along.to, constant(1), before);
-    OpBuilder inner(loop.getBody(), loop.getBody()->end());
-    Value index = add(inner, along.start, times(inner, loop.getInductionVar(), what.dilation[along.dim]));
-    Value place = add(inner, address, times(inner, index, inStrides[along.dim]));
-    scf::YieldOp::create(inner, loc, nest(inner, depth + 1, place, loop.getRegionIterArgs()));
+    OpBuilder inner(loop.getBody(), before.empty() ? std::prev(loop.getBody()->end()) : loop.getBody()->end()); // a loop of nothing ends already
+    Value step = loop.getInductionVar();
+    Value index = add(inner, along.start, times(inner, step, what.dilation[along.dim]));
+    SmallVector<Value> next = nest(inner, left - 1, add(inner, address, times(inner, index, inStrides[along.dim])),
+                                   add(inner, times(inner, number, what.window[along.dim]), step), loop.getRegionIterArgs());
+    if (!before.empty())
+      scf::YieldOp::create(inner, loc, next);
     return SmallVector<Value>(loop.getResults());
   };
-  return nest(b, 0, from, sums);
+  llvm::copy(nest(b, leading.size(), rowBase, constant(0), ArrayRef<Value>(carried)), carried.begin());
+}
+
+SmallVector<Value> WindowReduceEmitter::column(OpBuilder &b, Value from, int64_t count, Value mask) {
+  SmallVector<Value> sums(count, splat(vectorType));
+  forRows(b, from, sums, [&](OpBuilder &at, Value address, Value, ValueRange before) {
+    SmallVector<Value> next(before);
+    for (int64_t v = 0; v < count; ++v) {
+      Value place = v ? add(at, address, constant(v * lanes)) : address, memory = shell.getArgument(0), loaded;
+      if (mask)
+        loaded = vector::MaskedLoadOp::create(at, loc, storedType, memory, ValueRange{place}, mask, splat(storedType));
+      else
+        loaded = vector::LoadOp::create(at, loc, storedType, memory, ValueRange{place});
+      next[v] = combine(at, next[v], widened(at, loaded));
+    }
+    return next;
+  });
+  return sums;
 }
 
 /// Elements [begin, end) of a row, from `origin` on in scratch.
@@ -181,6 +205,55 @@ void WindowReduceEmitter::combineRows(OpBuilder &b, Value rowBase, Value begin, 
   Value isAny = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, left, constant(0));
   OpBuilder inside = scf::IfOp::create(b, loc, isAny, /*withElseRegion=*/false).getThenBodyBuilder();
   strip(inside, at, 1, maskOf(inside, left));
+}
+
+/// Elements [begin, end) of each row of the windows, from `origin` on in its row of scratch.
+void WindowReduceEmitter::keepRows(OpBuilder &b, Value rowBase, Value begin, Value end, Value origin) {
+  forRows(b, rowBase, {}, [&](OpBuilder &in, Value address, Value number, ValueRange) {
+    Value target = sub(in, times(in, number, rowElements), origin);
+    auto copy = [&](OpBuilder &at, Value first, Value mask) {
+      Value memory = shell.getArgument(0), from = add(at, address, first), loaded;
+      if (mask)
+        loaded = vector::MaskedLoadOp::create(at, loc, storedType, memory, ValueRange{from}, mask, splat(storedType));
+      else
+        loaded = vector::LoadOp::create(at, loc, storedType, memory, ValueRange{from});
+      vector::StoreOp::create(at, loc, loaded, row, ValueRange{add(at, target, first)});
+    };
+    Value at = whole(in, begin, end, lanes, [&](OpBuilder &inner, Value first) { copy(inner, first, {}); });
+    Value left = sub(in, end, at);
+    Value isAny = arith::CmpIOp::create(in, loc, arith::CmpIPredicate::sgt, left, constant(0));
+    OpBuilder inside = scf::IfOp::create(in, loc, isAny, /*withElseRegion=*/false).getThenBodyBuilder();
+    copy(inside, at, maskOf(inside, left));
+    return SmallVector<Value>();
+  });
+}
+
+/// `count` vectors of sums whose first elements stand at `at`, at + stride, ... in the first row.
+SmallVector<Value> WindowReduceEmitter::sumsInOrder(OpBuilder &b, Value at, int64_t count) {
+  int64_t size = what.window[last], dilation = what.dilation[last], stride = what.strides[last];
+  SmallVector<Value> sums(count, splat(vectorType));
+  auto addElement = [&](OpBuilder &in, Value element, MutableArrayRef<Value> to) {
+    for (int64_t v = 0; v < count; ++v)
+      to[v] = combine(in, to[v],
+                      loadStrided(in, loc, vectorType, inPlace ? shell.getArgument(0) : row,
+                                  add(in, element, constant(v * lanes * stride)), stride, inPlace ? Beyond::Unknown : Beyond::Exists));
+  };
+  forRows(b, inPlace ? place : constant(0), sums, [&](OpBuilder &in, Value address, Value number, ValueRange before) {
+    SmallVector<Value> next(before);
+    Value first = add(in, at, inPlace ? address : times(in, number, rowElements));
+    if (size <= kMostSteps) {
+      for (int64_t i = 0; i < size; ++i)
+        addElement(in, add(in, first, constant(i * dilation)), next);
+      return next;
+    }
+    auto loop = scf::ForOp::create(in, loc, constant(0), constant(size), constant(1), next);
+    OpBuilder inner(loop.getBody(), loop.getBody()->end());
+    SmallVector<Value> made(loop.getRegionIterArgs());
+    addElement(inner, add(inner, first, times(inner, loop.getInductionVar(), dilation)), made);
+    scf::YieldOp::create(inner, loc, made);
+    return SmallVector<Value>(loop.getResults());
+  });
+  return sums;
 }
 
 /// The vector of windows whose first elements stand at `at`, at + stride, ... in scratch.
@@ -203,18 +276,22 @@ Value WindowReduceEmitter::window(OpBuilder &b, Value at) {
 /// `count` elements of the result, the first at `to`.
 void WindowReduceEmitter::combineNeighbours(OpBuilder &b, Value to, Value count) {
   Value memory = shell.getArgument(1);
-  auto store = [&](OpBuilder &in, Value first) {
-    Value value = window(in, add(in, times(in, first, what.strides[last]), constant(pieces == 1 ? front - what.low[last] : 0)));
-    return std::make_pair(narrowed(in, value), add(in, to, first));
+  auto values = [&](OpBuilder &in, Value first, int64_t vectors) {
+    Value at = add(in, times(in, first, what.strides[last]), constant(pieces == 1 ? front - what.low[last] : 0));
+    if (inOrder)
+      return sumsInOrder(in, at, vectors);
+    SmallVector<Value> made;
+    for (int64_t v = 0; v < vectors; ++v)
+      made.push_back(narrowed(in, window(in, add(in, at, constant(v * lanes * what.strides[last])))));
+    return made;
   };
-  auto plain = [&](OpBuilder &in, Value first) {
-    auto [value, at] = store(in, first);
-    vector::StoreOp::create(in, loc, value, memory, ValueRange{at});
+  auto store = [&](OpBuilder &in, Value first, int64_t vectors) {
+    for (auto [v, value] : llvm::enumerate(values(in, first, vectors)))
+      vector::StoreOp::create(in, loc, value, memory, ValueRange{add(in, add(in, to, first), constant(int64_t(v) * lanes))});
   };
-  Value at = whole(b, constant(0), count, 2 * lanes, [&](OpBuilder &in, Value first) {
-    plain(in, first);
-    plain(in, add(in, first, constant(lanes)));
-  });
+  auto plain = [&](OpBuilder &in, Value first) { store(in, first, 1); };
+  const int64_t together = inOrder ? kStrip : 2;
+  Value at = whole(b, constant(0), count, together * lanes, [&](OpBuilder &in, Value first) { store(in, first, together); });
   at = whole(b, at, count, lanes, plain);
   Value left = sub(b, count, at);
   Value isAny = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, left, constant(0));
@@ -224,8 +301,8 @@ void WindowReduceEmitter::combineNeighbours(OpBuilder &b, Value to, Value count)
     plain(inside, constant(piece - lanes));
     return;
   }
-  auto [value, place] = store(inside, at);
-  vector::MaskedStoreOp::create(inside, loc, memory, ValueRange{place}, maskOf(inside, left), value);
+  Value value = values(inside, at, 1)[0];
+  vector::MaskedStoreOp::create(inside, loc, memory, ValueRange{add(inside, to, at)}, maskOf(inside, left), value);
 }
 
 void WindowReduceEmitter::emit() {
@@ -238,9 +315,11 @@ void WindowReduceEmitter::emit() {
   int64_t stride = what.strides[last];
   // What is read past the end: whole vectors of windows, and what a vector of the argument leaves behind its last element.
   int64_t reach = llvm::alignTo(piece, lanes) * stride + (what.window[last] - 1) * what.dilation[last] + stride * lanes;
-  int64_t elements = llvm::alignTo(std::max(segment, reach + front) + 2 * lanes, lanes);
+  rowElements = llvm::alignTo(std::max(segment, reach + front) + 2 * lanes, lanes);
+  int64_t elements = inPlace ? 0 : rowElements * keptRows;
   Scratch scratch(shell);
-  row = scratch.take(computed, elements);
+  if (elements)
+    row = scratch.take(computed, elements);
   scratchBytes = scratch.bytes();
 
   OpBuilder b(shell.getBody().front().getTerminator());
@@ -248,7 +327,7 @@ void WindowReduceEmitter::emit() {
     whole(at, constant(0), constant(elements), lanes,
           [&](OpBuilder &in, Value first) { vector::StoreOp::create(in, loc, splat(vectorType), row, ValueRange{first}); });
   };
-  if (pieces == 1)
+  if (pieces == 1 && elements)
     clear(b);
   auto rows = scf::ForOp::create(b, loc, rangeBegin(shell), rangeEndArg(shell), constant(1));
   b.setInsertionPoint(rows.getBody()->getTerminator());
@@ -284,14 +363,22 @@ void WindowReduceEmitter::emit() {
       along.to = atMost(b, roundedUp(atLeast(b, sub(b, constant(shape[dim]), start), constant(0))), constant(size));
     leading.push_back(along);
   }
+  auto prepareRows = [&](Value begin, Value end, Value origin) {
+    if (inPlace)
+      place = rowBase;
+    else if (inOrder)
+      keepRows(b, rowBase, begin, end, origin);
+    else
+      combineRows(b, rowBase, begin, end, origin);
+  };
   if (pieces == 1) {
-    combineRows(b, rowBase, constant(0), constant(shape[last]), constant(-front));
+    prepareRows( constant(0), constant(shape[last]), constant(-front));
     combineNeighbours(b, to, constant(piece));
     return;
   }
   Value origin = sub(b, times(b, part, piece * stride), constant(what.low[last]));
   Value begin = atLeast(b, origin, constant(0)), end = atMost(b, add(b, origin, constant(segment)), constant(shape[last]));
-  combineRows(b, rowBase, begin, end, origin);
+  prepareRows(begin, end, origin);
   combineNeighbours(b, to, atMost(b, sub(b, constant(resultShape[last]), times(b, part, piece)), constant(piece)));
 }
 
@@ -309,7 +396,8 @@ FailureOr<EmittedKernel> WindowReduceEmitter::run() {
     out.rangeEnd *= resultShape[dim];
     rows *= what.window[dim];
   }
-  double steps = rows * segment + double(what.window[last]) * what.strides[last] * piece;
+  double neighbours = double(what.window[last]) * what.strides[last] * piece;
+  double steps = inOrder ? rows * ((inPlace ? 0 : segment) + neighbours) : rows * segment + neighbours;
   out.nanosPerIteration = (20 + steps * 4 / lanes) / target.gigahertz;
   return out;
 }

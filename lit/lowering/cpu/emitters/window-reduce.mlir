@@ -43,9 +43,21 @@ func.func private @from_one(%x: tensor<12x45xf32>) -> tensor<12x22xf32> attribut
   return %0 : tensor<12x22xf32>
 }
 
-// The digits of f64 sums are those of the specification's order; along one dimension that is the emitter's.
-// CHECK: func.func private @average_in_f64
-// CHECK-NOT: millrace.emitter = "window_reduce"
+// The digits of sums of f64 and f32 are those of the specification's order: rows one after the other, of each its elements. Rows that no window
+// reaches out of are read where they are.
+// CHECK-LABEL: func.func private @average_in_f64_range
+// CHECK-SAME: millrace.emitter = "window_reduce", millrace.range_end = 11
+// CHECK-NOT: memref.view
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args(
+// CHECK: vector.load {{.*}} : memref<540xf64>, vector<4xf64>
+// CHECK: arith.addf {{.*}} : vector<4xf64>
+// CHECK-LABEL: func.func private @average_with_border_range
+// CHECK-SAME: millrace.emitter = "window_reduce", millrace.range_end = 12 : i64, millrace.scratch_bytes = 960
+// CHECK: scf.for
+// CHECK: vector.store {{.*}}, %[[ROWS:.*]][{{.*}}] : memref<{{.*}}xf32>, vector<8xf32>
+// CHECK: iter_args(
+// CHECK: vector.load %[[ROWS]]
+// CHECK: arith.addf {{.*}} : vector<8xf32>
 // CHECK-LABEL: func.func private @line_in_f64_range
 // CHECK-SAME: millrace.emitter = "window_reduce"
 func.func private @average_in_f64(%x: tensor<12x45xf64>) -> tensor<11x44xf64> attributes {millrace.kernel} {
@@ -56,6 +68,16 @@ func.func private @average_in_f64(%x: tensor<12x45xf64>) -> tensor<11x44xf64> at
     stablehlo.return %c : tensor<f64>
   }) : (tensor<12x45xf64>, tensor<f64>) -> tensor<11x44xf64>
   return %0 : tensor<11x44xf64>
+}
+
+func.func private @average_with_border(%x: tensor<12x45xf32>) -> tensor<12x45xf32> attributes {millrace.kernel} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<1> : tensor<2x2xi64>, window_dimensions = array<i64: 3, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<12x45xf32>, tensor<f32>) -> tensor<12x45xf32>
+  return %0 : tensor<12x45xf32>
 }
 
 func.func private @line_in_f64(%x: tensor<12x45xf64>) -> tensor<12x44xf64> attributes {millrace.kernel} {
