@@ -3,10 +3,11 @@
 
   lint         scripts/lint
   lit          lit/ (text in, text out)
-  unit         every build/bin/unit-* (gtest)
+  unit         every build/bin/unit-* (gtest); the math functions and the emitters also for each level of x86-64 that the machine has
   e2e          pytest over test/e2e and test/python
-  conformance  ../shared/conformance three times: compiled, evaluator, negative control (of f32 and i8; of all types with --long, and
-               300 programs on emulated 64-bit Arm)
+  conformance  ../shared/conformance three times: compiled, evaluator, negative control (of f32 and i8; of all types with --long);
+               a third of the programs (with --long all) compiled for each level of x86-64 that the machine has; with --long 300 programs
+               on emulated 64-bit Arm
   jax          build/python-site gets both wheels; pytest over test/jax, and JAX's primitive harnesses, on the plug-in
   torch        build/python-site gets the wheel of torch_xla too; pytest over test/torch with PyTorch as oracle; skipped where torch is
                not installed (scripts/setup --torch)
@@ -31,6 +32,8 @@ import threading
 import time
 import xml.etree.ElementTree
 from concurrent.futures import ThreadPoolExecutor
+
+from x86_levels import x86_levels  # beside this file
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 SHARED = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared"))
@@ -172,12 +175,13 @@ def side_by_side(calls):
 
 
 def part_unit(arguments):
-    def unit(program):
-        name = os.path.basename(program)
+    def unit(program, target=None):
+        name = os.path.basename(program) + (f"-{target}" if target else "")
         result = os.path.join(ROOT, "build", f"{name}.json")
         if os.path.exists(result):
             os.remove(result)
-        status, output = run([program, f"--gtest_output=json:{result}", "--gtest_brief=1"], 600, quiet=True)
+        status, output = run([program, f"--gtest_output=json:{result}", "--gtest_brief=1"], 600, quiet=True,
+                             env=dict(os.environ, MILLRACE_TEST_TARGET=target or ""))
         print(output, end="", flush=True)
         count = Count()
         if os.path.exists(result):
@@ -192,7 +196,9 @@ def part_unit(arguments):
         return at_least_one_failure(count, status, name)
 
     programs = sorted(glob.glob(os.path.join(ROOT, "build/bin/unit-*")))
-    return side_by_side([functools.partial(unit, p) for p in programs]) if programs else Count(failed=1)
+    # Those that run code of emitters: once more for each level, of which this machine may be none.
+    again = [(program, level) for program in programs if os.path.basename(program) in ("unit-math", "unit-emitters") for level in x86_levels()]
+    return side_by_side([functools.partial(unit, p) for p in programs] + [functools.partial(unit, *each) for each in again]) if programs else Count(failed=1)
 
 
 def part_e2e(arguments):
@@ -284,6 +290,21 @@ def part_conformance(arguments):
                              900, env=environment)
         say(f"conformance {' '.join(extra) or 'compiled'}: {time.time() - start:.0f} s")
         total += at_least_one_failure(closing_line(output), status, "conformance " + " ".join(extra))
+    # What depends on the instruction set: each level gets other programs, all together all of them.
+    levels = x86_levels()
+    for number, level in enumerate(levels):
+        folder = os.path.join(ROOT, "build", "conformance-" + level)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        data = os.path.join(SHARED, "conformance", "stablehlo-testdata")
+        for i, name in enumerate(sorted(os.listdir(data))):
+            if arguments.long or i % 3 == number % 3:
+                os.symlink(os.path.join(data, name), os.path.join(folder, name))
+        start = time.time()
+        status, output = run([sys.executable, runner, "--tool", os.path.join(ROOT, "build/bin/xla-run"), "-j", "2", f"--dir={folder}",
+                              f"--tool-arg=--target={level}"], 900, env=environment)
+        say(f"conformance for {level}: {time.time() - start:.0f} s")
+        total += at_least_one_failure(closing_line(output), status, "conformance for " + level)
     if arguments.long:
         status, output = run([sys.executable, "scripts/aarch64", "--sample=300"], 3600)
         total += at_least_one_failure(closing_line(output), status, "conformance in qemu")

@@ -147,6 +147,11 @@ void CompiledKernel::Buffer::set(int64_t i, double value) {
     write<int8_t>(p + i, element == "i1" ? int8_t(value > 0) : int8_t(value));
 }
 
+lowering::CpuTarget testTarget() {
+  const char *name = std::getenv("MILLRACE_TEST_TARGET");
+  return llvm::cantFail(lowering::CpuTarget::named(name && *name ? name : "host"));
+}
+
 CompiledKernel::CompiledKernel(const std::string &text, Path path, bool withReference, lowering::KernelTarget target)
     : impl(std::make_unique<Impl>()) {
   impl->context = makeContext();
@@ -202,7 +207,7 @@ CompiledKernel::CompiledKernel(const std::string &text, Path path, bool withRefe
     return;
   }
 
-  auto emitter = lowering::ObjectEmitter::create(lowering::CpuTarget::host());
+  auto emitter = lowering::ObjectEmitter::create(testTarget());
   if (!emitter) {
     error = llvm::toString(emitter.takeError());
     return;

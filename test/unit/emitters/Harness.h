@@ -13,6 +13,9 @@
 
 namespace millrace::test {
 
+/// MILLRACE_TEST_TARGET, or this machine. scripts/check runs the tests for every level of x86-64 that the machine has.
+lowering::CpuTarget testTarget();
+
 enum class Path { Contraction, Row, Movement, Any };
 
 /// Machine code of one kernel from an emitter, and of its generic form as the reference.
@@ -20,7 +23,7 @@ class CompiledKernel {
 public:
   /// `text` holds one function @k on tensors. Check ok() afterwards.
   CompiledKernel(const std::string &text, Path path, bool withReference = true,
-                 lowering::KernelTarget target = lowering::hostKernelTarget());
+                 lowering::KernelTarget target = lowering::kernelTarget(testTarget()));
   ~CompiledKernel();
 
   bool ok() const { return error.empty(); }

@@ -24,6 +24,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cstdlib>
+
 using namespace mlir;
 
 namespace millrace::test {
@@ -35,6 +37,12 @@ struct MathKernel::Impl {
   Entry entry = nullptr;
   unsigned operands;
 };
+
+/// MILLRACE_TEST_TARGET, or this machine. scripts/check runs the tests for every level of x86-64 that the machine has.
+static lowering::CpuTarget testTarget() {
+  const char *name = std::getenv("MILLRACE_TEST_TARGET");
+  return llvm::cantFail(lowering::CpuTarget::named(name && *name ? name : "host"));
+}
 
 static std::string kernelText(const std::string &op, const std::string &element, unsigned operands, unsigned lanes, bool oneNumber) {
   std::string buffer = llvm::formatv("memref<{0}x{1}>", MathKernel::kCount, element);
@@ -93,14 +101,15 @@ void MathKernel::compile(const std::string &op, const std::string &element, unsi
   form.numOutputs = 1;
   lowering::addEntryPoint(form, "entry");
   PassManager pm(&context, ModuleOp::getOperationName());
-  pm.addPass(lowering::createExpandMathPass({lowering::CpuTarget::host().has("avx512f")}));
+  const lowering::CpuTarget target = testTarget();
+  pm.addPass(lowering::createExpandMathPass({target.has("avx512f")}));
   lowering::addLowerToLLVMPasses(pm);
   if (failed(pm.run(*module))) {
     error += "not lowered";
     return;
   }
   auto fail = [&](llvm::Error e) { error += llvm::toString(std::move(e)); };
-  auto emitter = lowering::ObjectEmitter::create(lowering::CpuTarget::host());
+  auto emitter = lowering::ObjectEmitter::create(target);
   if (!emitter)
     return fail(emitter.takeError());
   auto object = (*emitter)->emit(*module, lowering::ObjectOptions());
