@@ -6,6 +6,15 @@
 using namespace mlir;
 namespace millrace::sdy {
 
+/// What MLIR's generated parsers say, after the error itself, about the parameter that it is in.
+static Attribute badParameter(AsmParser &parser, StringRef attribute, StringRef parameter, StringRef type = "") {
+  auto diag = parser.emitError(parser.getCurrentLocation(), "failed to parse Sdy_")
+              << attribute << " parameter '" << parameter << "'";
+  if (!type.empty())
+    diag << " which is to be a `::llvm::ArrayRef<" << type << ">`";
+  return {};
+}
+
 //===-- Shardings ---------------------------------------------------------===//
 
 /// `p0`, `p12`, but not `p01`: one spelling per number.
@@ -95,14 +104,25 @@ Attribute TensorShardingAttr::parse(AsmParser &parser, Type) {
     dims.push_back(dim);
     return success(bool(dim));
   };
-  if (parser.parseLess() || parseMeshOrRef(parser, meshOrRef) || parser.parseComma() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim))
+  if (parser.parseLess())
     return {};
+  if (parseMeshOrRef(parser, meshOrRef))
+    return badParameter(parser, "TensorSharding", "mesh_or_ref");
+  if (parser.parseComma() || parser.parseLSquare())
+    return {};
+  if (failed(parser.parseOptionalRSquare())) {
+    if (parser.parseCommaSeparatedList(parseDim))
+      return badParameter(parser, "TensorSharding", "dim_shardings", "DimensionShardingAttr");
+    if (parser.parseRSquare())
+      return {};
+  }
   // Each list at most once, in any order.
   while (succeeded(parser.parseOptionalComma())) {
     if (replicated.empty() && succeeded(parser.parseOptionalKeyword("replicated"))) {
-      if (parser.parseEqual() || parseAxisList(parser, replicated))
+      if (parser.parseEqual())
         return {};
+      if (parseAxisList(parser, replicated))
+        return badParameter(parser, "TensorSharding", "replicated_axes");
     } else if (unreduced.empty() && succeeded(parser.parseOptionalKeyword("unreduced"))) {
       if (parser.parseEqual())
         return {};
@@ -111,7 +131,7 @@ Attribute TensorShardingAttr::parse(AsmParser &parser, Type) {
       else if (succeeded(parser.parseOptionalKeyword("min")))
         reduction = ReductionOp::Min;
       if (parseAxisList(parser, unreduced))
-        return {};
+        return badParameter(parser, "TensorSharding", "unreduced_axes");
     } else {
       parser.emitError(parser.getCurrentLocation(),
                        "failed to parse Sdy_TensorSharding, expected valid named axis list after comma");
@@ -245,8 +265,15 @@ static ParseResult parseFactorList(AsmParser &parser, StringRef name, SmallVecto
 Attribute OpShardingRuleAttr::parse(AsmParser &parser, Type) {
   SmallVector<TensorMappingAttr> operands, results;
   SmallVector<int64_t> sizes, reduction, replication, permutation, blocked;
-  if (parser.parseLess() || parseMappings(parser, operands) || parser.parseArrow() || parseMappings(parser, results) ||
-      parseFactorSizes(parser, sizes) || parseFactorList(parser, "reduction", reduction) ||
+  if (parser.parseLess())
+    return {};
+  if (parseMappings(parser, operands))
+    return badParameter(parser, "OpShardingRule", "operand_mappings", "TensorMappingAttr");
+  if (parser.parseArrow())
+    return {};
+  if (parseMappings(parser, results))
+    return badParameter(parser, "OpShardingRule", "result_mappings", "TensorMappingAttr");
+  if (parseFactorSizes(parser, sizes) || parseFactorList(parser, "reduction", reduction) ||
       parseFactorList(parser, "need_replication", replication) ||
       parseFactorList(parser, "permutation", permutation) || parseFactorList(parser, "blocked_propagation", blocked))
     return {};

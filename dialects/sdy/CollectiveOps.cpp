@@ -261,7 +261,7 @@ LogicalResult AllReduceOp::verify() {
     return failure();
   for (int64_t dim = 0; dim < sides.result.getRank(); ++dim) // (C5)
     if (sides.before(dim) != sides.after(dim))
-      return emitOpError("operand and result sharding have different axes");
+      return emitOpError("operand and result shardings are not equivalent");
   auto emitError = [&](const Twine &message) { return emitOpError(message); };
   AxisListChecker checker(sides.mesh, emitError); // (C6)
   if (failed(checker.add(getReductionAxes())) || failed(checker.finish()))

@@ -114,7 +114,7 @@ static LogicalResult verifyEdges(PropagationEdgesAttr edges, Operation *op) {
       return op->emitOpError("propagation edges have duplicate step index: ") << step.getStepIndex();
     for (AxisToPropagationDetailsAttr entry : step.getAxisEntries()) {
       if (meshes.empty()) // (C4)
-        return op->emitOpError("expected propagation edges attr to reference a sharding");
+        return op->emitOpError("expected propagation edges attr to reference a sharding.");
       StringRef axis = entry.getAxisName().getName();
       if (llvm::none_of(meshes, [&](MeshAttr mesh) { return mesh.getAxisSize(axis) != 0; }))
         return op->emitOpError("expected axis ref to be in one of the meshes");

@@ -168,10 +168,11 @@ LogicalResult CustomCallOp::verify() {
   if (Attribute config = getBackendConfigAttr()) {
     if (getApiVersion() == CustomCallApiVersion::API_VERSION_TYPED_FFI) {
       if (!isa<DictionaryAttr>(config))
-        return emitOpError() << "unsupported user-encoded backend config, backend config must be a dictionary attribute.";
+        return emitOpError() << "backend_config for api_version " << stringifyCustomCallApiVersion(getApiVersion())
+                             << " must be a dictionary attribute.";
     } else if (!isa<StringAttr>(config)) {
-      return emitOpError() << "unsupported dictionary attribute backend config, backend config must be a user-encoded "
-                              "string attribute.";
+      return emitOpError() << "backend_config for api_version " << stringifyCustomCallApiVersion(getApiVersion())
+                           << " must be a string attribute.";
     }
   }
   return success();

@@ -310,18 +310,21 @@ func.func @f(%x: tensor<8x2xf32>) {
 // -----
 
 // Text of priorities: one spelling per number.
-// expected-error@+1 {{priorities with leading zeros are not allowed, got: p01}}
+// expected-error@+2 {{priorities with leading zeros are not allowed, got: p01}}
+// expected-error@+1 {{failed to parse Sdy_TensorSharding parameter 'dim_shardings' which is to be a `::llvm::ArrayRef<DimensionShardingAttr>`}}
 func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}p01]>})
 
 // -----
 
-// expected-error@+1 {{expecting priority in format 'p<number>', got: q1}}
+// expected-error@+2 {{expecting priority in format 'p<number>', got: q1}}
+// expected-error@+1 {{failed to parse Sdy_TensorSharding parameter 'dim_shardings' which is to be a `::llvm::ArrayRef<DimensionShardingAttr>`}}
 func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}q1]>})
 
 // -----
 
 // `?` stands last.
-// expected-error@+1 {{expected '}'}}
+// expected-error@+2 {{expected '}'}}
+// expected-error@+1 {{failed to parse Sdy_TensorSharding parameter 'dim_shardings' which is to be a `::llvm::ArrayRef<DimensionShardingAttr>`}}
 func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?, "a"}]>})
 
 // -----
@@ -341,8 +344,9 @@ func.func @f(%x: tensor<8xf32>) {
 // -----
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error@+2 {{expecting symbol from 'i' to 'z'. Received: 'a'}}
-  // expected-error@+1 {{failed to parse Sdy_TensorMapping parameter 'dim_mappings'}}
+  // expected-error@+3 {{expecting symbol from 'i' to 'z'. Received: 'a'}}
+  // expected-error@+2 {{failed to parse Sdy_TensorMapping parameter 'dim_mappings'}}
+  // expected-error@+1 {{failed to parse Sdy_OpShardingRule parameter 'operand_mappings' which is to be a `::llvm::ArrayRef<TensorMappingAttr>`}}
   %0 = stablehlo.abs %x {sdy.sharding_rule = #sdy.op_sharding_rule<([a])->([i]) {i=8}>} : tensor<8xf32>
   return
 }

@@ -377,7 +377,7 @@ func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
 // all_reduce (C5)
 sdy.mesh @mesh = <["a"=2, "b"=2]>
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error@+1 {{operand and result sharding have different axes}}
+  // expected-error@+1 {{operand and result shardings are not equivalent}}
   %0 = sdy.all_reduce {"a"} %x out_sharding=<@mesh, [{"b"}]> : tensor<8xf32>
   return
 }

@@ -373,7 +373,7 @@ func.func @custom_call_alias_types(%x: tensor<2x3xf32>) {
 
 // typed FFI takes a dictionary
 func.func @custom_call_config_dictionary(%x: tensor<2x3xf32>) {
-  // expected-error@+1 {{backend config must be a dictionary attribute}}
+  // expected-error@+1 {{backend_config for api_version API_VERSION_TYPED_FFI must be a dictionary attribute.}}
   %0 = stablehlo.custom_call @foo(%x) {api_version = 4 : i32, backend_config = "x"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
@@ -382,7 +382,7 @@ func.func @custom_call_config_dictionary(%x: tensor<2x3xf32>) {
 
 // the older versions take a string
 func.func @custom_call_config_string(%x: tensor<2x3xf32>) {
-  // expected-error@+1 {{backend config must be a user-encoded string attribute}}
+  // expected-error@+1 {{backend_config for api_version API_VERSION_STATUS_RETURNING must be a string attribute.}}
   %0 = stablehlo.custom_call @foo(%x) {api_version = 2 : i32, backend_config = {a = 1 : i32}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
