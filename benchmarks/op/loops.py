@@ -7,8 +7,8 @@ from jax import lax
 from benchmarks.op.case import case, integers, positive
 
 
-def newton(x):
-    return lax.fori_loop(0, 1000, lambda i, y: 0.5 * (y + x / y) + np.float32(1e-3) * jnp.sin(y), x)
+def newton(x, turns=1000):
+    return lax.fori_loop(0, turns, lambda i, y: 0.5 * (y + x / y) + np.float32(1e-3) * jnp.sin(y), x)
 
 
 def collatz(n):
@@ -21,12 +21,12 @@ def collatz(n):
     return lax.while_loop(lambda state: jnp.any(state[0] != 1), step, (n, jnp.zeros_like(n)))[1]
 
 
-def power_iteration(a, x):
+def power_iteration(a, x, turns=50):
     def step(_, v):
         w = a @ v
         return w * lax.rsqrt(jnp.sum(w * w))
 
-    return lax.fori_loop(0, 50, step, x)
+    return lax.fori_loop(0, turns, step, x)
 
 
 def gated_recurrence(h, xs, w, u):
@@ -38,20 +38,20 @@ def gated_recurrence(h, xs, w, u):
     return lax.scan(step, h, xs)[1]
 
 
-def game_of_life(board):
+def game_of_life(board, turns=20):
     def step(_, cells):
         rolls = [jnp.roll(cells, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
         neighbours = sum(rolls)
         return ((neighbours == 3) | ((neighbours == 2) & (cells == 1))).astype(jnp.int32)
 
-    return lax.fori_loop(0, 20, step, board)
+    return lax.fori_loop(0, turns, step, board)
 
 
-def heat(x):
+def heat(x, turns=20):
     def step(_, t):
         return t.at[1:-1, 1:-1].add(np.float32(0.1) * (t[2:, 1:-1] + t[:-2, 1:-1] + t[1:-1, 2:] + t[1:-1, :-2] - 4 * t[1:-1, 1:-1]))
 
-    return lax.fori_loop(0, 20, step, x)
+    return lax.fori_loop(0, turns, step, x)
 
 
 def programs():
