@@ -90,7 +90,8 @@ runtime::StatusOr<runtime::BufferPtr> Session::buffer(const Value &value) {
   }
   if (!node.isNumber()) {
     if (!hasMemory(value))
-      return runtime::failedPrecondition("the tensor was made while a function was traced: it has no value");
+      return runtime::failedPrecondition(node.givenUp ? "the memory of the tensor was given up: it is deleted"
+                                                      : "the tensor was made while a function was traced: it has no value");
     return node.buffers[value.index];
   }
   runtime::StatusOr<Value> uploaded = upload(&node.bits, value.shape());
@@ -365,7 +366,9 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
     plan = schedule(roots);
   for (const Value &leaf : plan.leaves)
     if (!leaf.node->isNumber() && !hasMemory(leaf))
-      return runtime::failedPrecondition("the value depends on a tensor that was made while a function was traced: it has none");
+      return runtime::failedPrecondition(
+          leaf.node->givenUp ? "the value depends on a tensor whose memory was given up: it is deleted"
+                             : "the value depends on a tensor that was made while a function was traced: it has none");
   std::vector<bool> dying = dyingLeaves(plan, roots);
   std::vector<bool> givenUp;
   if (!isEager && (which == Roots::All || givenUpEverywhere))

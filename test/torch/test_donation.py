@@ -35,8 +35,10 @@ def test_given_up_beside_overwritten():
     assert before in (_XLAC._unsafe_buffer_pointer(c), _XLAC._unsafe_buffer_pointer(b))
     torch.testing.assert_close(c.cpu(), VALUE.sinh() + VALUE * 2, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(b.cpu(), VALUE * 2 + 2)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="the memory of the tensor was given up: it is deleted"):
         a.cpu()
+    with pytest.raises(RuntimeError, match="depends on a tensor whose memory was given up: it is deleted"):
+        (a + 1).cpu()
     with pytest.raises(RuntimeError, match="is deleted"):
         _XLAC._get_tensors_handle([a])
 
