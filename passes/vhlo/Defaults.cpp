@@ -95,7 +95,9 @@ std::optional<int64_t> windowRank(Operation *op) {
 
 Attribute splat(MLIRContext *context, ArrayRef<int64_t> shape, Attribute value) {
   auto type = RankedTensorType::get(shape, cast<TypedAttr>(value).getType());
-  return toVhlo(Attribute(DenseElementsAttr::get(type, value)));
+  // No elements are no splat: their bytes are none.
+  bool isEmpty = llvm::is_contained(shape, 0);
+  return toVhlo(Attribute(DenseElementsAttr::get(type, isEmpty ? ArrayRef<Attribute>() : ArrayRef<Attribute>(value))));
 }
 
 bool isSplat(Attribute attr, Attribute value) {

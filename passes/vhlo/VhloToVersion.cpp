@@ -5,7 +5,6 @@
 // Leaves alone what both versions have. Fails for what the target cannot say.
 #include "passes/vhlo/Passes.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "passes/vhlo/Legality.h"
 #include "passes/vhlo/OpVersions.h"
 #include "passes/vhlo/Rebuild.h"
@@ -18,20 +17,17 @@ namespace millrace::vhlo {
 #include "passes/vhlo/Passes.h.inc"
 
 // The form of `op` in `target`, which may be `op` itself; null after an error. No operation has changed twice.
-static Operation *convertOp(Operation *op, Version target, const IRMapping &values) {
+static Operation *convertOp(Operation *op, Version target) {
   const OpDef *def = opDef(op);
   std::string why;
   Operation *converted = op;
   if (!def->existsIn(target)) {
     bool upgrade = def->max < target;
     const OpDef *next = lookupOp(def->stem(), def->number() + (upgrade ? 1 : -1));
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(values.lookupOrDefault(operand));
     if (!next || !next->existsIn(target))
       why = "version " + target.str() + " has no such operation", converted = nullptr;
     else
-      converted = upgrade ? upgradeOp(op, *next, operands, why) : downgradeOp(op, *next, operands, why);
+      converted = upgrade ? upgradeOp(op, *next, op->getOperands(), why) : downgradeOp(op, *next, op->getOperands(), why);
   }
   if (converted && isLegal(converted, target, why))
     return converted;
@@ -39,8 +35,8 @@ static Operation *convertOp(Operation *op, Version target, const IRMapping &valu
   return nullptr;
 }
 
-// All new operations are made before the first old one goes. That is how upstream does it, too, and with it the uses of
-// values come in the same order, which bytecode records.
+// All new operations are made, with the old operands, before the first old one is replaced. That is how upstream does it, too, and
+// with it the uses of values come in the same order, which bytecode records.
 LogicalResult convertToVersion(ModuleOp module, Version target) {
   Version operations = target.withoutPatch();
   SmallVector<Operation *> portable;
@@ -49,16 +45,14 @@ LogicalResult convertToVersion(ModuleOp module, Version target) {
       portable.push_back(op);
   });
   SmallVector<std::pair<Operation *, Operation *>> replacements;
-  IRMapping values;
   bool ok = true;
   for (Operation *op : portable) {
-    Operation *converted = convertOp(op, operations, values);
+    Operation *converted = convertOp(op, operations);
     if (!(ok = converted))
       break;
     if (converted == op)
       continue;
     replacements.emplace_back(op, converted);
-    values.map(op->getResults(), converted->getResults());
   }
   for (auto [op, converted] : replacements)
     replace(op, converted);
