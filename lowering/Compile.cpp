@@ -2,6 +2,7 @@
 //===- Compile.cpp - StableHLO module to runtime program ------------------===//
 #include "lowering/Compile.h"
 
+#include "dialects/stablehlo/TypeRules.h"
 #include "lowering/CacheKey.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/DropShardings.h"
@@ -103,6 +104,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     dump(stop);
     return llvm::Error::success();
   };
+  if (failed(stablehlo::verifyTypes(module, /*onlyKnown=*/true)))
+    return llvm::createStringError("the program has a type that StableHLO does not have");
   if (failed(lowering::checkCountableSizes(module)))
     return llvm::createStringError("the program needs more memory than there can be");
   tell("partitioning");

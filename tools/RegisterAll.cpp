@@ -7,6 +7,7 @@
 #include "dialects/chlo/Ops.h"
 #include "dialects/sdy/Ops.h"
 #include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/Passes.h"
 #include "dialects/vhlo/Dialect.h"
 #include "lowering/cpu/emitters/Emitter.h"
 #include "lowering/cpu/math/Passes.h"
@@ -40,6 +41,7 @@
 #include "mlir/Dialect/Quant/IR/Quant.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Shape/IR/Shape.h"
+#include "mlir/Dialect/SparseTensor/IR/SparseTensor.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -52,7 +54,7 @@ void millrace::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
                   mlir::quant::QuantDialect, mlir::scf::SCFDialect, mlir::shape::ShapeDialect,
-                  mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+                  mlir::sparse_tensor::SparseTensorDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   mlir::func::registerInlinerExtension(registry);
 }
 
@@ -60,6 +62,7 @@ void millrace::registerAllPasses() {
   chlo::registerChloPasses();
   chlo::registerChloPipelines();
   interpreter::registerInterpreterPasses();
+  stablehlo::registerStablehloDialectPasses();
   lowering::registerEmitKernelsPass();
   lowering::registerCpuMathPasses();
   lowering::registerLinalgPasses();

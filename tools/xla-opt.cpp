@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-opt.cpp - Pass driver ------------------------------------------===//
 #include "dialects/bytecode/Validate.h"
+#include "dialects/stablehlo/Passes.h"
 #include "tools/RegisterAll.h"
 #include "tools/support/StopPasses.h"
 
@@ -35,13 +36,16 @@ int main(int argc, char **argv) {
     mlir::OpPassManager known(mlir::ModuleOp::getOperationName());
     if (std::string wrong = millrace::tools::addPassesUpTo(emit, known); !wrong.empty())
       return fail(wrong);
-    config.setPassPipelineSetupFn([asked = config, &emit](mlir::PassManager &pm) {
-      if (mlir::failed(asked.setupPassPipeline(pm)))
-        return mlir::failure();
-      millrace::tools::addPassesUpTo(emit, pm);
-      return mlir::success();
-    });
   }
+  config.setPassPipelineSetupFn([asked = config, &emit](mlir::PassManager &pm) {
+    // MLIR's verifier does not see all types.
+    pm.addPass(millrace::stablehlo::createVerifyTypesPass());
+    if (mlir::failed(asked.setupPassPipeline(pm)))
+      return mlir::failure();
+    if (emit.getNumOccurrences())
+      millrace::tools::addPassesUpTo(emit, pm);
+    return mlir::success();
+  });
   // MLIR's own main would give the file to its reader unseen.
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);

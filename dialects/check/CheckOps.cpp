@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CheckOps.cpp - Assertions that test programs carry -----------------===//
 #include "dialects/check/CheckOps.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 #include "mlir/IR/OpImplementation.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ChloDialect.cpp - Registration of the CHLO dialect -----------------===//
 #include "dialects/chlo/Ops.h"
+#include "dialects/stablehlo/TypeRules.h"
 #include "dialects/stablehlo/AttrSyntax.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- InterpreterOps.cpp - What only the evaluator can do ----------------===//
 #include "dialects/interpreter/InterpreterOps.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"

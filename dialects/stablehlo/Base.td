@@ -53,9 +53,14 @@ def HLO_Float : AnyTypeOf<[F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3F
 def HLO_Float32Or64 : AnyTypeOf<[F32, F64]>;
 def HLO_Complex : Complex<HLO_Float32Or64>;
 
-def HLO_PerTensorQuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType>($_self)">,
+// The parameters are those that the specification allows: TypeRules.h.
+def HLO_IsValidQuantizedElement : CPred<"::millrace::stablehlo::isValidQuantizedElement($_self)">;
+def HLO_HasValidQuantizedDimension : CPred<"::millrace::stablehlo::hasValidQuantizedDimension($_self)">;
+def HLO_PerTensorQuantizedType :
+    Type<And<[CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType>($_self)">, HLO_IsValidQuantizedElement]>,
     "per-tensor integer quantized type", "::mlir::quant::UniformQuantizedType">;
-def HLO_PerAxisQuantizedType : Type<CPred<"::llvm::isa<::mlir::quant::UniformQuantizedPerAxisType>($_self)">,
+def HLO_PerAxisQuantizedType :
+    Type<And<[CPred<"::llvm::isa<::mlir::quant::UniformQuantizedPerAxisType>($_self)">, HLO_IsValidQuantizedElement]>,
     "per-axis integer quantized type", "::mlir::quant::UniformQuantizedPerAxisType">;
 def HLO_QuantizedType : AnyTypeOf<[HLO_PerTensorQuantizedType, HLO_PerAxisQuantizedType]>;
 
@@ -64,7 +69,7 @@ def HLO_Token : Type<CPred<"::llvm::isa<::millrace::stablehlo::TokenType>($_self
 
 //===-- Tensors -----------------------------------------------------------===//
 
-class HLO_TensorOf<list<Type> elements> : RankedTensorOf<elements>;
+class HLO_TensorOf<list<Type> elements> : RankedTensorOf<elements, [HLO_HasValidQuantizedDimension], "ranked tensor">;
 
 def HLO_Tensor : HLO_TensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex, HLO_QuantizedType]>;
 def HLO_NonQuantizedTensor : HLO_TensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex]>;

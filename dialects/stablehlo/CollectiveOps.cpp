@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- CollectiveOps.cpp - Definitions generated from CollectiveOps.td, registration -===//
 #include "dialects/stablehlo/CollectiveOps.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 #include "dialects/stablehlo/RegionSyntax.h"
 #include "mlir/IR/Builders.h"

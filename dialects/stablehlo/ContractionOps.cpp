@@ -2,6 +2,7 @@
 //===- ContractionOps.cpp - Registration of the Contraction ops -------------------===//
 #include "dialects/stablehlo/ContractionOps.h"
 #include "dialects/stablehlo/OpSyntax.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 using namespace mlir;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ControlFlowOps.cpp - Definitions generated from ControlFlowOps.td, registration -===//
 #include "dialects/stablehlo/ControlFlowOps.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 #include "dialects/stablehlo/RegionSyntax.h"
 #include "mlir/IR/Builders.h"

@@ -2,6 +2,7 @@
 //===- DataMovementOps.cpp - Registration of the DataMovement ops -------------------===//
 #include "dialects/stablehlo/DataMovementOps.h"
 #include "dialects/stablehlo/OpSyntax.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 using namespace mlir;
 

@@ -6,7 +6,8 @@
 include "dialects/stablehlo/Attrs.td"
 include "mlir/IR/OpAsmInterface.td"
 
-def HLO_StaticShapeTensor : StaticShapeTensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex, HLO_QuantizedType]>;
+def HLO_StaticShapeTensor : RankedTensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex, HLO_QuantizedType],
+    [HasStaticShapePred, HLO_HasValidQuantizedDimension], "statically shaped tensor">;
 def HLO_IotaTensor : StaticShapeTensorOf<[HLO_Int, HLO_Float, HLO_Complex, HLO_PerTensorQuantizedType]>;
 
 def StableHLO_ConstantOp : StableHLO_Op<"constant",

@@ -2,6 +2,7 @@
 //===- ElementwiseOps.cpp - Registration of the Elementwise ops -------------------===//
 #include "dialects/stablehlo/ElementwiseOps.h"
 #include "dialects/stablehlo/OpSyntax.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 using namespace mlir;
 

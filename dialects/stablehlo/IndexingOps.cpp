@@ -2,6 +2,7 @@
 //===- IndexingOps.cpp - Registration of the Indexing ops -------------------===//
 #include "dialects/stablehlo/IndexingOps.h"
 #include "dialects/stablehlo/OpSyntax.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 using namespace mlir;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- ReductionOps.cpp - Definitions generated from ReductionOps.td, registration -===//
 #include "dialects/stablehlo/ReductionOps.h"
+#include "dialects/stablehlo/TypeRules.h"
 
 #include "dialects/stablehlo/RegionSyntax.h"
 #include "mlir/IR/Builders.h"

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Grid.cpp - Simulated devices: a grid of processes that meet --------===//
 #include "dialects/stablehlo/eval/Grid.h"
+
+#include "dialects/stablehlo/TypeRules.h"
 #include "runtime/base/FloatModes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <thread>
@@ -139,6 +142,9 @@ evaluateOnGrid(func::FuncOp function, ArrayRef<SmallVector<Value>> arguments, in
   if (replicas < 1 || partitions < 1 || devices > 4096 ||
       (arguments.size() != 1 && static_cast<int64_t>(arguments.size()) != devices))
     return llvm::make_error<EvalError>(function.getLoc(), "expects 1 to 4096 devices and arguments for each of them");
+  Operation *module = function->getParentOfType<ModuleOp>();
+  if (failed(stablehlo::verifyTypes(module ? module : function.getOperation(), /*onlyKnown=*/true)))
+    return llvm::make_error<EvalError>(function.getLoc(), "the program has a type that StableHLO does not have");
   const runtime::DefaultFloatModes modes;
   Grid grid(replicas, partitions);
   std::vector<SmallVector<Value>> results(devices);
