@@ -50,33 +50,30 @@ static FailureOr<SmallVector<int64_t>> broadcastShapes(std::optional<Location> l
   return shape;
 }
 
-/// Shape of a binary operation; `dims` places the operand of lower rank inside the other.
+bool areValidBroadcastDimensions(ArrayRef<int64_t> dims, int64_t lhsRank, int64_t rhsRank) {
+  int64_t small = std::min(lhsRank, rhsRank), large = std::max(lhsRank, rhsRank), last = -1;
+  for (int64_t dim : dims) {
+    if (dim <= last || dim >= large)
+      return false;
+    last = dim;
+  }
+  return static_cast<int64_t>(dims.size()) == small;
+}
+
+/// Shape of a binary operation; `dims` places the operand of lower rank inside the other. Dimensions that place it nowhere are no
+/// error here, as they are none for other tools that write and read them: legalization refuses them.
 static FailureOr<SmallVector<int64_t>> broadcastBinary(std::optional<Location> location, RankedTensorType lhs,
                                                        RankedTensorType rhs,
                                                        std::optional<ArrayRef<int64_t>> dims) {
-  if (!dims || lhs.getRank() == rhs.getRank()) {
-    if (dims)
-      for (auto [i, dim] : llvm::enumerate(*dims))
-        if (static_cast<int64_t>(i) != dim || static_cast<int64_t>(dims->size()) != lhs.getRank())
-          return emitOptionalError(location, "broadcast_dimensions implicit requires equal ranks to map dimensions one to "
-                                             "one, but got ",
-                                   stablehlo::dimSizesToString(*dims));
+  if (!dims || lhs.getRank() == rhs.getRank())
     return broadcastShapes(location, lhs.getShape(), rhs.getShape());
-  }
   RankedTensorType small = lhs.getRank() < rhs.getRank() ? lhs : rhs;
   RankedTensorType large = lhs.getRank() < rhs.getRank() ? rhs : lhs;
-  if (static_cast<int64_t>(dims->size()) != small.getRank())
-    return emitOptionalError(location, "broadcast_dimensions ", stablehlo::dimSizesToString(*dims),
-                             " do not match rank ", small.getRank());
+  if (!areValidBroadcastDimensions(*dims, lhs.getRank(), rhs.getRank()))
+    return SmallVector<int64_t>(large.getShape());
   SmallVector<int64_t> shape(large.getRank(), 1);
-  int64_t last = -1;
-  for (auto [i, dim] : llvm::enumerate(*dims)) {
-    if (dim <= last || dim >= large.getRank())
-      return emitOptionalError(location, "broadcast_dimensions ", stablehlo::dimSizesToString(*dims),
-                               " are not increasing positions below ", large.getRank());
+  for (auto [i, dim] : llvm::enumerate(*dims))
     shape[dim] = small.getDimSize(i);
-    last = dim;
-  }
   return broadcastShapes(location, shape, large.getShape());
 }
 
@@ -94,6 +91,10 @@ static LogicalResult inferBinary(std::optional<Location> location, ValueRange op
   return success();
 }
 
+InFlightDiagnostic emitUnsupportedBroadcastDimensions(Operation *op, ArrayRef<int64_t> dims) {
+  return op->emitWarning() << "unsupported non prefix-padded dynamic rank broadcast_dimensions = " << stablehlo::dimSizesToString(dims);
+}
+
 /// The shape as a value. With broadcast_dimensions other than the implicit ones it is not computed here.
 static LogicalResult reifyBinary(Operation *op, OpBuilder &builder, ValueRange operands,
                                  std::optional<ArrayRef<int64_t>> dims, SmallVectorImpl<Value> &shapes) {
@@ -103,8 +104,7 @@ static LogicalResult reifyBinary(Operation *op, OpBuilder &builder, ValueRange o
   if (dims)
     for (auto [i, dim] : llvm::enumerate(*dims))
       if (dim != large - small + static_cast<int64_t>(i))
-        return op->emitWarning() << "unsupported non prefix-padded dynamic rank broadcast_dimensions = "
-                                 << stablehlo::dimSizesToString(*dims);
+        return emitUnsupportedBroadcastDimensions(op, *dims);
   SmallVector<Value> operandShapes;
   for (Value operand : operands)
     operandShapes.push_back(shape::ShapeOfOp::create(builder, op->getLoc(), operand));
@@ -235,6 +235,28 @@ LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
 }
 
 //===-- ragged_dot --------------------------------------------------------===//
+
+void RaggedDotDimensionNumbersAttr::print(AsmPrinter &printer) const {
+  stablehlo::FieldPrinter field(printer);
+  field("lhs_batching_dimensions", getLhsBatchingDimensions());
+  field("rhs_batching_dimensions", getRhsBatchingDimensions());
+  field("lhs_contracting_dimensions", getLhsContractingDimensions());
+  field("rhs_contracting_dimensions", getRhsContractingDimensions());
+  field("lhs_ragged_dimensions", getLhsRaggedDimensions());
+  field("rhs_group_dimensions", getRhsGroupDimensions());
+}
+
+Attribute RaggedDotDimensionNumbersAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> lhsBatch, rhsBatch, lhsContract, rhsContract, lhsRagged, rhsGroup;
+  if (parser.parseLess() || stablehlo::parseFields(parser, {{"lhs_batching_dimensions", &lhsBatch},
+                                                            {"rhs_batching_dimensions", &rhsBatch},
+                                                            {"lhs_contracting_dimensions", &lhsContract},
+                                                            {"rhs_contracting_dimensions", &rhsContract},
+                                                            {"lhs_ragged_dimensions", &lhsRagged},
+                                                            {"rhs_group_dimensions", &rhsGroup}}))
+    return {};
+  return get(parser.getContext(), lhsBatch, rhsBatch, lhsContract, rhsContract, lhsRagged, rhsGroup);
+}
 
 LogicalResult RaggedDotOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, ValueRange operands,
                                             DictionaryAttr attributes, OpaqueProperties properties,

@@ -45,10 +45,7 @@ def CHLO_RaggedDotDimensionNumbers : AttrDef<Chlo_Dialect, "RaggedDotDimensionNu
   let parameters = (ins CHLO_Dims:$lhsBatchingDimensions, CHLO_Dims:$rhsBatchingDimensions,
                         CHLO_Dims:$lhsContractingDimensions, CHLO_Dims:$rhsContractingDimensions,
                         CHLO_Dims:$lhsRaggedDimensions, CHLO_Dims:$rhsGroupDimensions);
-  let assemblyFormat = [{ `<` `lhs_batching_dimensions` `=` $lhsBatchingDimensions `,` `rhs_batching_dimensions` `=`
-    $rhsBatchingDimensions `,` `lhs_contracting_dimensions` `=` $lhsContractingDimensions `,`
-    `rhs_contracting_dimensions` `=` $rhsContractingDimensions `,` `lhs_ragged_dimensions` `=` $lhsRaggedDimensions `,`
-    `rhs_group_dimensions` `=` $rhsGroupDimensions `>` }];
+  let hasCustomAssemblyFormat = 1;
 }
 
 def CHLO_Tensor : RankedTensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex, HLO_PerTensorQuantizedType]>;

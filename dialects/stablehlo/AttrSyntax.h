@@ -15,6 +15,40 @@ std::string dimSizesToString(llvm::ArrayRef<int64_t> sizes);
 mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);
 mlir::FailureOr<ResultAccuracyModeAttr> parseResultAccuracyMode(mlir::AsmParser &parser);
 
+/// A field of a struct in angle brackets, a list or a number: one of the two is set.
+struct AttrField {
+  llvm::StringRef name;
+  llvm::SmallVector<int64_t> *dims = nullptr;
+  int64_t *number = nullptr;
+};
+
+/// `name = [..], name = 3` in any order up to `>`, which is consumed. Fields that are left out keep their values.
+mlir::ParseResult parseFields(mlir::AsmParser &parser, llvm::ArrayRef<AttrField> fields);
+
+/// Prints `<name = value, ...>`; empty lists and zeros are left out.
+class FieldPrinter {
+public:
+  explicit FieldPrinter(mlir::AsmPrinter &printer) : printer(printer) { printer << "<"; }
+  ~FieldPrinter() { printer << ">"; }
+  void operator()(llvm::StringRef name, llvm::ArrayRef<int64_t> dims) {
+    if (!dims.empty())
+      entry(name) << dimSizesToString(dims);
+  }
+  void operator()(llvm::StringRef name, int64_t number) {
+    if (number != 0)
+      entry(name) << number;
+  }
+
+private:
+  mlir::AsmPrinter &entry(llvm::StringRef name) {
+    printer << separator << name << " = ";
+    separator = ", ";
+    return printer;
+  }
+  mlir::AsmPrinter &printer;
+  llvm::StringRef separator = "";
+};
+
 /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
 void printConvolutionDimensions(mlir::AsmPrinter &printer, ConvDimensionNumbersAttr dims);
 void printConvolutionDimensions(mlir::AsmPrinter &printer, mlir::Operation *, ConvDimensionNumbersAttr dims);

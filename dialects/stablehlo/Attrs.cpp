@@ -194,16 +194,7 @@ FailureOr<ResultAccuracyModeAttr> parseResultAccuracyMode(AsmParser &parser) {
 
 //===-- Structs of fields in any order, absent fields empty ---------------===//
 
-namespace {
-struct Field {
-  StringRef name;
-  SmallVector<int64_t> *dims = nullptr; // one of the two
-  int64_t *number = nullptr;
-};
-} // namespace
-
-/// `name = [..], name = 3` up to `>`, which is consumed.
-static ParseResult parseFields(AsmParser &parser, ArrayRef<Field> fields) {
+ParseResult parseFields(AsmParser &parser, ArrayRef<AttrField> fields) {
   SmallVector<bool> seen(fields.size(), false);
   auto parseField = [&]() -> ParseResult {
     for (auto [i, field] : llvm::enumerate(fields)) {
@@ -217,7 +208,7 @@ static ParseResult parseFields(AsmParser &parser, ArrayRef<Field> fields) {
       return field.dims ? parseDimSizes(parser, *field.dims) : parser.parseInteger(*field.number);
     }
     auto diag = parser.emitError(parser.getCurrentLocation()) << "expected one of: ";
-    llvm::interleaveComma(fields, diag, [&](const Field &field) { diag << '`' << field.name << '`'; });
+    llvm::interleaveComma(fields, diag, [&](const AttrField &field) { diag << '`' << field.name << '`'; });
     return diag;
   };
   if (succeeded(parser.parseOptionalGreater()))
@@ -231,32 +222,6 @@ static ParseResult parseFields(AsmParser &parser, ArrayRef<Field> fields) {
   } while (succeeded(parser.parseOptionalComma()));
   return parser.parseGreater();
 }
-
-namespace {
-/// Prints `name = value` separated by commas; empty lists and zeros are left out.
-class FieldPrinter {
-public:
-  explicit FieldPrinter(AsmPrinter &printer) : printer(printer) { printer << "<"; }
-  ~FieldPrinter() { printer << ">"; }
-  void operator()(StringRef name, ArrayRef<int64_t> dims) {
-    if (!dims.empty())
-      entry(name) << dimSizesToString(dims);
-  }
-  void operator()(StringRef name, int64_t number) {
-    if (number != 0)
-      entry(name) << number;
-  }
-
-private:
-  AsmPrinter &entry(StringRef name) {
-    printer << separator << name << " = ";
-    separator = ", ";
-    return printer;
-  }
-  AsmPrinter &printer;
-  StringRef separator = "";
-};
-} // namespace
 
 void ScatterDimensionNumbersAttr::print(AsmPrinter &printer) const {
   FieldPrinter field(printer);

@@ -293,7 +293,7 @@ def StableHLO_UniformQuantizeOp : StableHLO_CastOp<"uniform_quantize"> {
     Source: StableHLO spec, "uniform_quantize". }];
   let arguments = (ins HLO_FpOrQuantizedTensor:$operand);
   let results = (outs HLO_QuantizedIntTensor:$result);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$operand attr-dict `:` custom<SameOperandsAndResultType>(type($operand), type($result))";
   let hasVerifier = 1;
 }
 
@@ -304,7 +304,7 @@ def StableHLO_UniformDequantizeOp : StableHLO_ElementwiseOp<"uniform_dequantize"
     result is the expressed type of the operand. Source: StableHLO spec, "uniform_dequantize". }];
   let arguments = (ins HLO_QuantizedIntTensor:$operand);
   let results = (outs HLO_FpTensor:$result);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$operand attr-dict `:` custom<SameOperandsAndResultType>(type($operand), type($result))";
 }
 
 //===-- Binary ------------------------------------------------------------===//

@@ -121,8 +121,12 @@ ParseResult parseVariadicOperandWithAttribute(OpAsmParser &parser,
   while (true) {
     OpAsmParser::UnresolvedOperand operand;
     OptionalParseResult result = parser.parseOptionalOperand(operand);
-    if (!result.has_value())
+    if (!result.has_value()) {
+      // Without operands the comma that is printed behind them stands alone.
+      if (operands.empty())
+        (void)parser.parseOptionalComma();
       return success();
+    }
     if (failed(*result))
       return failure();
     operands.push_back(operand);

@@ -47,6 +47,12 @@ struct ConvertBroadcastBinary : OpRewritePattern<From> {
   using OpRewritePattern<From>::OpRewritePattern;
   LogicalResult matchAndRewrite(From op, PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getType());
+    auto rankOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getRank(); };
+    std::optional<ArrayRef<int64_t>> dims = op.getBroadcastDimensions();
+    if (dims && !areValidBroadcastDimensions(*dims, rankOf(op.getLhs()), rankOf(op.getRhs()))) {
+      emitUnsupportedBroadcastDimensions(op, *dims);
+      return failure();
+    }
     auto shape = dynamicShape(op, rewriter);
     if (failed(shape))
       return rewriter.notifyMatchFailure(op, "shape of the result is not computable");

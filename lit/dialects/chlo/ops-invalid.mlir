@@ -10,10 +10,11 @@ func.func @broadcast_shapes(%a: tensor<2xf32>, %b: tensor<3xf32>) {
 
 // -----
 
+// Dimensions are known to place the operand where it does not fit.
 func.func @broadcast_dimensions(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{are not increasing positions below 2}}
-  %0 = chlo.broadcast_add %a, %b {broadcast_dimensions = array<i64: 2>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  // expected-error@+1 {{shapes [[3, 1]] and [[2, 3]] do not broadcast}}
+  %0 = chlo.broadcast_add %a, %b {broadcast_dimensions = array<i64: 0>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return
 }
 
