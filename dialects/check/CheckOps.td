@@ -53,7 +53,8 @@ def Check_ExpectCloseOp : Check_Op<"expect_close", [AllTypesMatch<["actual", "ex
   let summary = "Elements are a bounded number of representable values apart";
   let description = [{
     `min_ulp_difference <= distance <= max_ulp_difference`, where the distance of two finite values is the number of
-    values of the type in `[min(a, b), max(a, b))`. Infinities must be bitwise equal; NaN equals NaN.
+    values of the type in `[min(a, b), max(a, b))`, of two NaN or equal infinities 0, and of a NaN or an infinity with anything else
+    2^64 - 1; of complex elements the larger distance of their parts.
     Example: `check.expect_close %a, %b, max_ulp_difference = 3 : tensor<2xf32>, tensor<2xf32>`
   }];
   let arguments = (ins Check_FpTensor:$actual, Check_FpTensor:$expected,

@@ -75,11 +75,24 @@ LogicalResult AllReduceOp::verify() {
                                  getUseGlobalDeviceIds(), getComputation());
 }
 
+/// The last operand names the root of all data operands, or one root for each of them.
+static LogicalResult checkRootOperand(Operation *op) {
+  if (op->getNumOperands() < 2)
+    return op->emitOpError() << "expects a root operand after the data operands when has_dynamic_root is set";
+  auto root = cast<RankedTensorType>(op->getOperand(op->getNumOperands() - 1).getType());
+  int64_t data = op->getNumOperands() - 1;
+  if (!isa<IntegerType>(root.getElementType()) || root.getElementType().isInteger(1))
+    return op->emitOpError() << "expects an integer root operand, but got " << root;
+  if (root.getRank() > 1 || (root.hasStaticShape() && root.getNumElements() != 1 && root.getNumElements() != data))
+    return op->emitOpError() << "expects a root operand of one element or of " << data << " (one for each data operand), but got " << root;
+  return success();
+}
+
 LogicalResult CollectiveReduceOp::verify() {
   SmallVector<Type> operands(getOperandTypes());
   if (getHasDynamicRoot()) {
-    if (operands.size() < 2)
-      return emitOpError() << "expects a root operand after the data operands when has_dynamic_root is set";
+    if (failed(checkRootOperand(*this)))
+      return failure();
     operands.pop_back();
   }
   return checkReducingCollective(getLoc(), operands, getReplicaGroups(), channelId(*this), getUseGlobalDeviceIds(),
@@ -131,8 +144,8 @@ LogicalResult ReduceScatterOp::verify() {
 }
 
 LogicalResult CollectiveBroadcastOp::verify() {
-  if (getHasDynamicRoot() && getNumOperands() < 2)
-    return emitOpError() << "expects a root operand after the data operands when has_dynamic_root is set";
+  if (getHasDynamicRoot() && failed(checkRootOperand(*this)))
+    return failure();
   auto groups = dyn_cast<DenseIntElementsAttr>(getReplicaGroups());
   if (!groups)
     return success();

@@ -3,7 +3,7 @@
 // Input:   %r = stablehlo.add %a, %b : tensor<4x?xui8>
 // Output:  linalg.generic with identity maps whose body is the operation on scalars (ScalarOps.h); scalar bounds of clamp
 //          and a scalar predicate of select get the map (d0, d1) -> ()
-// Leaves alone operations on quantized tensors but uniform_quantize, uniform_dequantize and select.
+// Leaves alone operations on quantized tensors but select: stablehlo-legalize-quant-to-math comes before.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/LinalgBuilders.h"
 #include "lowering/linalg/Patterns.h"
@@ -152,8 +152,7 @@ void populateElementwisePatterns(const TypeConverter &converter, RewritePatternS
                  ConvertOp, CosineOp, DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, LogOp, Log1pOp, LogisticOp,
                  MaxOp, MinOp, MulOp, NegOp, NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp,
                  RoundOp, RoundNearestEvenOp, RsqrtOp, SelectOp, ShiftLeftOp, ShiftRightArithmeticOp,
-                 ShiftRightLogicalOp, SignOp, SineOp, SqrtOp, SubtractOp, TanOp, TanhOp, UniformDequantizeOp,
-                 UniformQuantizeOp, XorOp>(converter, patterns);
+                 ShiftRightLogicalOp, SignOp, SineOp, SqrtOp, SubtractOp, TanOp, TanhOp, XorOp>(converter, patterns);
   patterns.add<BitcastWidthPattern>(converter, patterns.getContext(), /*benefit=*/2);
 }
 

@@ -4,7 +4,7 @@
 // Output:  arith that rounds once, to nearest even
 // Rules: float to integer truncates and saturates, NaN becomes 0; anything to i1 is "not zero" (NaN is true); complex to
 // real drops the imaginary part; reduce_precision flushes what its exponent cannot hold to zero or infinity.
-// Quantization is per tensor here; per axis, and arithmetic on quantized tensors, are rewritten earlier.
+// Quantized types are gone: stablehlo-legalize-quant-to-math has rewritten them.
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/linalg/ScalarFamilies.h"
 #include "lowering/linalg/ScalarOps.h"
@@ -174,25 +174,6 @@ Value emitReducePrecision(ScalarBuilder &b, Value value, Type element, unsigned 
   return b.select(b.isNan(value), value, b.bitcast(bits, value.getType()));
 }
 
-Value dequantize(ScalarBuilder &b, Value value, quant::UniformQuantizedType type, Type expressed) {
-  Type i64 = b.builder.getI64Type(), f64 = b.builder.getF64Type();
-  Value wide = type.isSigned() ? b.extsi(value, i64) : b.extui(value, i64);
-  Value steps = b.sitofp(b.subi(wide, type.getZeroPoint()), f64);
-  return floatToFloat(b, b.mulf(steps, b.f(type.getScale(), f64)), expressed);
-}
-
-Value quantize(ScalarBuilder &b, Value value, quant::UniformQuantizedType type) {
-  Type f64 = b.builder.getF64Type();
-  Value steps = b.divf(floatToFloat(b, value, f64), b.f(type.getScale(), f64));
-  steps = math::RoundEvenOp::create(b.builder, b.loc, steps);
-  Value shifted = b.addf(steps, b.f(type.getZeroPoint(), f64));
-  // maxnumf/minnumf take the number of a number and a NaN, so that the conversion is always defined.
-  shifted = arith::MaxNumFOp::create(b.builder, b.loc, shifted, b.f(type.getStorageTypeMin(), f64));
-  shifted = arith::MinNumFOp::create(b.builder, b.loc, shifted, b.f(type.getStorageTypeMax(), f64));
-  Value wide = b.fptosi(shifted, b.builder.getI64Type());
-  return b.trunci(wide, b.builder.getIntegerType(type.getStorageTypeIntegralWidth()));
-}
-
 } // namespace
 
 Value convertScalar(ScalarBuilder &b, Value value, Type from, Type to) { return emitConvert(b, value, from, to); }
@@ -230,17 +211,6 @@ Value emitConvertScalar(ScalarBuilder &b, const ScalarOp &op) {
       })
       .Case<ReducePrecisionOp>([&](ReducePrecisionOp reduce) {
         return emitReducePrecision(b, value, op.operandElement, reduce.getExponentBits(), reduce.getMantissaBits());
-      })
-      .Case<UniformDequantizeOp>([&](auto) {
-        auto type = dyn_cast<quant::UniformQuantizedType>(op.operandElement);
-        return type ? dequantize(b, value, type, op.resultElement) : Value();
-      })
-      .Case<UniformQuantizeOp>([&](auto) {
-        auto to = dyn_cast<quant::UniformQuantizedType>(op.resultElement);
-        auto from = dyn_cast<quant::UniformQuantizedType>(op.operandElement);
-        if (!to || (!from && isa<quant::QuantizedType>(op.operandElement)))
-          return Value();
-        return quantize(b, from ? dequantize(b, value, from, from.getExpressedType()) : value, to);
       })
       .Default([](Operation *) { return Value(); });
 }

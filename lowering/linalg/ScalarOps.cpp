@@ -81,7 +81,7 @@ bool isScalarOp(Operation *op) {
              CosineOp, DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, LogOp, Log1pOp, LogisticOp, MaxOp, MinOp, MulOp,
              NegOp, NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp, RoundOp, RoundNearestEvenOp,
              RsqrtOp, SelectOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, SignOp, SineOp, SqrtOp,
-             SubtractOp, TanOp, TanhOp, UniformDequantizeOp, UniformQuantizeOp, XorOp>(op);
+             SubtractOp, TanOp, TanhOp, XorOp>(op);
 }
 
 static Type elementOf(Value value) { return getElementTypeOrSelf(value.getType()); }
@@ -93,7 +93,7 @@ FailureOr<Value> emitScalar(OpBuilder &builder, Operation *op, ValueRange operan
   ScalarBuilder b(builder, op->getLoc());
   // Arithmetic on quantized numbers is rewritten to arithmetic on numbers before.
   bool isQuantized = llvm::any_of(op->getOperands(), [](Value v) { return isa<quant::QuantizedType>(elementOf(v)); });
-  if (isQuantized && !isa<stablehlo::SelectOp, stablehlo::UniformDequantizeOp, stablehlo::UniformQuantizeOp>(op))
+  if (isQuantized && !isa<stablehlo::SelectOp>(op))
     return failure();
   if (Value result = emitCompareScalar(b, scalar))
     return result;

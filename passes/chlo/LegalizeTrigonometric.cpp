@@ -188,9 +188,10 @@ static ComplexExpr atanhComplex(ComplexExpr z) {
   Expr distance = (1.0 - x) * (1.0 - x) + y * y;
   Expr re = 0.25 * log1p(4.0 * x / distance);
   Expr im = 0.5 * atan2(2.0 * y, (1.0 - x) * (1.0 + x) - y * y);
-  // Far away: x / |z|^2 and pi / 2.
-  Expr size = hypot(x, y), far = size > std::sqrt(largestOf(x)) / 8;
-  Expr farRe = select(size == size.infinity(), size.constant(0.0), (x / size) / size);
+  // Far away the result is x / |z|^2 and pi / 2. The division by the larger part comes last, so that |z| does not overflow and a
+  // subnormal quotient is rounded once.
+  Expr large = max(x, y), ratio = min(x, y) / large, far = large > std::sqrt(largestOf(x)) / 8;
+  Expr farRe = select(large == large.infinity(), large.constant(0.0), ((x / large) / (1.0 + ratio * ratio)) / large);
   return {copySign(select(far, farRe, re), z.re), copySign(select(far, im.constant(kPi / 2), im), z.im)};
 }
 // atan z = -i atanh(i z)
@@ -210,7 +211,9 @@ static ComplexExpr sinhComplex(ComplexExpr z) {
 }
 
 static ComplexExpr squareComplex(ComplexExpr z) {
-  Expr re = select(abs(z.re) == abs(z.im), z.re.constant(0.0), (z.re - z.im) * (z.re + z.im));
+  // Parts of one size give 0 although their sum or difference may overflow; infinite ones give NaN.
+  Expr x = abs(z.re), same = (x == abs(z.im)) & (x < x.infinity());
+  Expr re = select(same, x.constant(0.0), (z.re - z.im) * (z.re + z.im));
   Expr product = z.re * z.im;
   return {re, product + product};
 }

@@ -81,11 +81,12 @@ static ComplexExpr sqrtComplex(ComplexExpr z) {
   Expr back = select(isHuge, one * 0x1p+100, select(isTiny, one * 0x1p-100, one));
   Expr x = ax * scale, y = ay * scale, most = max(x, y), ratio = min(x, y) / most;
   Expr length = most * sqrt(1.0 + ratio * ratio);
-  Expr u = sqrt(0.5 * (x + length)), v = y / (2.0 * u);
+  // The other part is the quotient of unscaled numbers: next to a huge |x| the scaled |y| may have vanished.
+  Expr u = sqrt(0.5 * (x + length)) * back, v = ay / (2.0 * u);
   // 0/0, and a length whose parts are both infinite.
   Expr zero = most == 0.0, infinite = ay == ay.infinity();
-  u = select(zero, most, u) * back;
-  v = select(zero, most, v) * back;
+  u = select(zero, most, u);
+  v = select(zero, most, v);
   Expr right = !isNegative(z.re), re = select(right, u, v), im = select(right, v, u);
   return {select(infinite, ay, re), copySign(select(infinite, ay, im), z.im)};
 }
@@ -97,8 +98,11 @@ static ComplexExpr tanComplex(ComplexExpr z) {
   Expr denominator = 1.0 + b * s * s, re = t / denominator, im = b * s * sqrt(1.0 + s * s) / denominator;
   // Far from the real axis tan z = i + 4 sin x cos x e^(-2y); squares would leave the range.
   Expr far = y > 20.0, half = exp(-y), product = sin(z.re) * cos(z.re);
-  Expr farRe = select(y == y.infinity(), copySign(y.constant(0.0), product), 4.0 * product * half * half);
-  return {select(far, farRe, re), copySign(select(far, y.constant(1.0), im), z.im)};
+  Expr isInfinite = y == y.infinity();
+  Expr farRe = select(isInfinite, copySign(y.constant(0.0), product), 4.0 * product * half * half);
+  // An x without an angle is NaN for every y but an infinite one.
+  Expr farIm = select(isInfinite, y.constant(1.0), 1.0 + 0.0 * product);
+  return {select(far, farRe, re), copySign(select(far, farIm, im), z.im)};
 }
 
 namespace {

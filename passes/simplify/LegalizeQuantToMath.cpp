@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- LegalizeQuantToMath.cpp - Compute quantized programs on storage integers -===//
 // Input:   %1 = stablehlo.uniform_quantize %0 : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 2.0:3>>
-// Output:  convert(clamp(-128, round_nearest_even(%0 / 2.0) + 3.0, 127)) : tensor<4xi8>
+// Output:  convert(round_nearest_even(clamp(-128, %0 / 2.0 + 3.0, 127))) : tensor<4xi8>
 // Leaves alone values that are not quantized.
 #include "passes/simplify/Passes.h"
 
@@ -49,9 +49,9 @@ struct StorageTypes : TypeConverter {
   }
 };
 
-/// Float type in which storage values and zero points are exact and scales keep their precision.
-FloatType computeType(Builder &builder, quant::QuantizedType type) {
-  bool wide = type.getExpressedType().isF64() || type.getStorageTypeIntegralWidth() > 16;
+/// Float type in which differences of storage values and zero points are exact.
+FloatType exactType(Builder &builder, quant::QuantizedType type) {
+  bool wide = type.getStorageTypeIntegralWidth() > 16;
   return wide ? FloatType(builder.getF64Type()) : FloatType(builder.getF32Type());
 }
 
@@ -62,54 +62,70 @@ Value parameter(OpBuilder &builder, Location loc, Value like, ArrayRef<double> v
     return constantLike(builder, loc, like, values[0]);
   auto type = RankedTensorType::get({int64_t(values.size())}, element);
   Value vector;
-  if (element.isF64())
-    vector = ConstantOp::create(builder, loc, DenseElementsAttr::get(type, values));
-  else
-    vector = ConstantOp::create(
-        builder, loc, DenseElementsAttr::get(type, ArrayRef<float>(SmallVector<float>(values.begin(), values.end()))));
+  SmallVector<APFloat> rounded;
+  for (double value : values) {
+    bool losesInfo;
+    rounded.emplace_back(value).convert(cast<FloatType>(element).getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  }
+  vector = ConstantOp::create(builder, loc, DenseElementsAttr::get(type, rounded));
   return broadcastLike(builder, loc, vector, like, axis);
 }
 
-/// Scale and zero point of `type` in the shape of `like`; the zero point is null if it is zero everywhere.
-std::pair<Value, Value> parameters(OpBuilder &builder, Location loc, quant::QuantizedType type, Value like) {
+/// Scales and zero points of `type`, one or one per position of its axis (-1 if there is none).
+struct Parameters {
   SmallVector<double> scales, zeroPoints;
   int64_t axis = -1;
-  if (auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(type)) {
-    axis = perAxis.getQuantizedDimension();
-    llvm::append_range(scales, perAxis.getScales());
-    llvm::append_range(zeroPoints, perAxis.getZeroPoints());
-  } else {
-    auto perTensor = cast<quant::UniformQuantizedType>(type);
-    scales.push_back(perTensor.getScale());
-    zeroPoints.push_back(perTensor.getZeroPoint());
+
+  explicit Parameters(quant::QuantizedType type) {
+    if (auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(type)) {
+      axis = perAxis.getQuantizedDimension();
+      llvm::append_range(scales, perAxis.getScales());
+      llvm::append_range(zeroPoints, perAxis.getZeroPoints());
+    } else {
+      auto perTensor = cast<quant::UniformQuantizedType>(type);
+      scales.push_back(perTensor.getScale());
+      zeroPoints.push_back(perTensor.getZeroPoint());
+    }
   }
-  Value scale = parameter(builder, loc, like, scales, axis), zeroPoint;
-  if (llvm::any_of(zeroPoints, [](double zp) { return zp != 0; }))
-    zeroPoint = parameter(builder, loc, like, zeroPoints, axis);
-  return {scale, zeroPoint};
-}
+  bool hasZeroPoint() const {
+    return llvm::any_of(zeroPoints, [](double zp) { return zp != 0; });
+  }
+};
 
-/// (storage - zero point) * scale, in the computing type.
+/// (storage - zero point) * scale in the expressed type.
 Value dequantize(OpBuilder &builder, Location loc, Value storage, quant::QuantizedType type) {
-  Value value = convertTo(builder, loc, storage, computeType(builder, type));
-  auto [scale, zeroPoint] = parameters(builder, loc, type, value);
-  if (zeroPoint)
-    value = SubtractOp::create(builder, loc, value, zeroPoint);
-  return MulOp::create(builder, loc, value, scale);
+  Parameters parameters(type);
+  Value value = convertTo(builder, loc, storage, exactType(builder, type));
+  if (parameters.hasZeroPoint())
+    value = SubtractOp::create(builder, loc, value, parameter(builder, loc, value, parameters.zeroPoints, parameters.axis));
+  value = convertTo(builder, loc, value, type.getExpressedType());
+  return MulOp::create(builder, loc, value, parameter(builder, loc, value, parameters.scales, parameters.axis));
 }
 
-/// clamp(min, round(value / scale) + zero point, max) as storage.
+/// convert(round_nearest_even(clamp(min, value / scale + zero point, max))) in the expressed type.
 Value quantize(OpBuilder &builder, Location loc, Value value, quant::QuantizedType type) {
-  value = convertTo(builder, loc, value, computeType(builder, type));
-  auto [scale, zeroPoint] = parameters(builder, loc, type, value);
-  value = RoundNearestEvenOp::create(builder, loc, DivOp::create(builder, loc, value, scale));
-  if (zeroPoint)
-    value = AddOp::create(builder, loc, value, zeroPoint);
+  Parameters parameters(type);
+  value = DivOp::create(builder, loc, value, parameter(builder, loc, value, parameters.scales, parameters.axis));
+  if (parameters.hasZeroPoint())
+    value = AddOp::create(builder, loc, value, parameter(builder, loc, value, parameters.zeroPoints, parameters.axis));
   Type compute = cast<ShapedType>(value.getType()).getElementType();
-  Value min = scalarConstant(builder, loc, compute, type.getStorageTypeMin());
-  Value max = scalarConstant(builder, loc, compute, type.getStorageTypeMax());
-  value = ClampOp::create(builder, loc, min, value, max);
-  return convertTo(builder, loc, value, storageElement(type));
+  int64_t least = type.getStorageTypeMin(), most = type.getStorageTypeMax();
+  value = ClampOp::create(builder, loc, scalarConstant(builder, loc, compute, least), value,
+                          scalarConstant(builder, loc, compute, most));
+  value = RoundNearestEvenOp::create(builder, loc, value);
+  Type storage = storageElement(type);
+  value = convertTo(builder, loc, value, storage);
+  // A bound that the expressed type does not have was rounded, maybe outwards; NaN became 0, which need not be between the bounds.
+  const llvm::fltSemantics &semantics = cast<FloatType>(compute).getFloatSemantics();
+  auto isExact = [&](int64_t bound) {
+    bool losesInfo = false;
+    APFloat(static_cast<double>(bound)).convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
+    return !losesInfo;
+  };
+  if (least > 0 || most < 0 || !isExact(least) || !isExact(most))
+    value = ClampOp::create(builder, loc, scalarConstant(builder, loc, storage, least), value,
+                            scalarConstant(builder, loc, storage, most));
+  return value;
 }
 
 struct ConvertQuantize : OpConversionPattern<UniformQuantizeOp> {
@@ -129,8 +145,7 @@ struct ConvertDequantize : OpConversionPattern<UniformDequantizeOp> {
   LogicalResult matchAndRewrite(UniformDequantizeOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     quant::QuantizedType type = quantizedElement(op.getOperand().getType());
-    Value value = dequantize(rewriter, op.getLoc(), adaptor.getOperand(), type);
-    rewriter.replaceOp(op, convertTo(rewriter, op.getLoc(), value, type.getExpressedType()));
+    rewriter.replaceOp(op, dequantize(rewriter, op.getLoc(), adaptor.getOperand(), type));
     return success();
   }
 };

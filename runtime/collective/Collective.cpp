@@ -99,15 +99,11 @@ public:
         position(size_t(std::find(this->group.begin(), this->group.end(), member) - this->group.begin())) {}
 
   Status run(const Contributions &all) {
-    if (step.dynamicRoot) {
-      const TensorView &operand = call.arguments.back();
-      root = loadInteger(operand);
-      if (root < 0 || size_t(root) >= all.size())
-        return failedPrecondition("root " + std::to_string(root) + " of a group of " + std::to_string(all.size()));
-    } else if (size_t(step.root) < all.size()) {
+    if (!step.dynamicRoot && size_t(step.root) < all.size())
       root = step.root;
-    }
     for (size_t i = 0; i < call.results.size(); ++i) {
+      if (step.dynamicRoot)
+        MILLRACE_TRY(readRoot(i, all.size()));
       for (size_t k = 0; k < all.size(); ++k)
         if (all[k]->arguments[i].dims != call.arguments[i].dims && step.kind != Kind::AllGather)
           return failedPrecondition("operand " + std::to_string(i) + " has another shape on device " +
@@ -118,6 +114,18 @@ public:
   }
 
 private:
+  /// The last argument names one root for all results, or one for each.
+  Status readRoot(size_t i, size_t members) {
+    const TensorView &operand = call.arguments.back();
+    int64_t count = operand.elements();
+    if (count != 1 && count != int64_t(call.results.size()))
+      return failedPrecondition(std::to_string(count) + " roots for " + std::to_string(call.results.size()) + " results");
+    root = loadInteger(operand, count == 1 ? 0 : i);
+    if (root < 0 || size_t(root) >= members)
+      return failedPrecondition("root " + std::to_string(root) + " of a group of " + std::to_string(members));
+    return Status();
+  }
+
   bool isStreamed(size_t i, const Contributions &all) const { return call.results[i].bytes() * all.size() > streamedBytes; }
 
   Status runOne(size_t i, const Contributions &all) {
@@ -307,10 +315,10 @@ private:
     return Status();
   }
 
-  static int64_t loadInteger(const TensorView &operand) {
+  static int64_t loadInteger(const TensorView &operand, size_t element) {
     int64_t value = 0;
     size_t bytes = byteSize(operand.dtype);
-    std::memcpy(&value, operand.data, bytes); // little endian
+    std::memcpy(&value, static_cast<const char *>(operand.data) + element * bytes, bytes); // little endian
     unsigned unused = 64 - 8 * unsigned(bytes);
     return isSigned(operand.dtype) ? int64_t(uint64_t(value) << unused) >> unused : value;
   }

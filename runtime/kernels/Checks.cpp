@@ -3,6 +3,7 @@
 #include "runtime/kernels/Checks.h"
 #include "runtime/kernels/SmallFloat.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -24,6 +25,17 @@ struct Limits {
   double tolerance = 1e-3;
 };
 
+/// Values of the type from one to the other. No number of them leads to or from a NaN or an infinity: that is 2^64 - 1.
+uint64_t ulpDistance(DType type, uint64_t a, uint64_t b) {
+  bool aNan = isNan(type, a), bNan = isNan(type, b);
+  if (aNan || bNan)
+    return aNan && bNan ? 0 : UINT64_MAX;
+  if (isInfinity(type, a) || isInfinity(type, b))
+    return a == b ? 0 : UINT64_MAX;
+  int64_t x = floatOrdinal(type, a), y = floatOrdinal(type, b);
+  return x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
+}
+
 bool floatsMatch(Check check, DType type, uint64_t a, uint64_t b, const Limits &limits) {
   bool aNan = isNan(type, a), bNan = isNan(type, b);
   if (check == Check::Eq)
@@ -32,21 +44,24 @@ bool floatsMatch(Check check, DType type, uint64_t a, uint64_t b, const Limits &
     return aNan && bNan;
   if (isInfinity(type, a) || isInfinity(type, b))
     return a == b;
-  if (check == Check::AlmostEq)
-    return std::fabs(decodeFloat(type, a) - decodeFloat(type, b)) <= limits.tolerance;
-  int64_t x = floatOrdinal(type, a), y = floatOrdinal(type, b);
-  uint64_t distance = x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
-  return distance >= limits.minUlp && distance <= limits.maxUlp;
+  return std::fabs(decodeFloat(type, a) - decodeFloat(type, b)) <= limits.tolerance;
 }
+
+bool inRange(uint64_t distance, const Limits &limits) { return distance >= limits.minUlp && distance <= limits.maxUlp; }
 
 bool elementsMatch(Check check, DType type, const uint8_t *a, const uint8_t *b, const Limits &limits) {
   size_t bytes = byteSize(type);
   if (isComplex(type)) {
     DType part = type == DType::C64 ? DType::F32 : DType::F64;
     size_t half = bytes / 2;
+    if (check == Check::Close)
+      return inRange(std::max(ulpDistance(part, load(a, half), load(b, half)), ulpDistance(part, load(a + half, half), load(b + half, half))),
+                     limits);
     return floatsMatch(check, part, load(a, half), load(b, half), limits) &&
            floatsMatch(check, part, load(a + half, half), load(b + half, half), limits);
   }
+  if (isFloat(type) && check == Check::Close)
+    return inRange(ulpDistance(type, load(a, bytes), load(b, bytes)), limits);
   if (isFloat(type))
     return floatsMatch(check, type, load(a, bytes), load(b, bytes), limits);
   return load(a, bytes) == load(b, bytes);

@@ -12,6 +12,32 @@ namespace {
 template <typename T>
 using Complex = std::complex<T>;
 
+// exp(z) = exp(x) (cos y + i sin y): NaN where y has no angle, also for infinite x, where the C library follows annex G. Real numbers stay
+// real.
+template <typename T>
+Complex<T> expOf(Complex<T> z) {
+  T x = z.real(), y = z.imag();
+  if (y == 0)
+    return {std::exp(x), y};
+  if (!std::isfinite(y))
+    return {y - y, y - y};
+  return std::exp(z);
+}
+
+// Two infinite parts have neither angle nor size: NaN, where the C library has an infinity.
+template <typename T>
+bool isNowhere(Complex<T> z) {
+  return std::isinf(z.real()) && std::isinf(z.imag());
+}
+template <typename T>
+Complex<T> sinOf(Complex<T> z) {
+  return isNowhere(z) ? Complex<T>(NAN, NAN) : std::sin(z);
+}
+template <typename T>
+Complex<T> cosOf(Complex<T> z) {
+  return isNowhere(z) ? Complex<T>(NAN, NAN) : std::cos(z);
+}
+
 // exp(z) - 1 = (expm1(x) cos y - 2 sin^2(y/2)) + i exp(x) sin y; no cancellation near 0.
 template <typename T>
 Complex<T> expm1Of(Complex<T> z) {
@@ -48,7 +74,7 @@ Complex<T> cbrtOf(Complex<T> z) {
 
 template <typename T>
 Complex<T> logisticOf(Complex<T> z) {
-  return T(1) / (T(1) + std::exp(-z));
+  return T(1) / (T(1) + expOf(-z));
 }
 
 template <typename T>
@@ -101,15 +127,15 @@ MillraceComplex parts(Complex<T> value) {
   }
 
 extern "C" {
-MILLRACE_DEFINE_UNARY(exp, std::exp(z))
+MILLRACE_DEFINE_UNARY(exp, expOf(z))
 MILLRACE_DEFINE_UNARY(expm1, expm1Of(z))
 MILLRACE_DEFINE_UNARY(log, std::log(z))
 MILLRACE_DEFINE_UNARY(log1p, log1pOf(z))
 MILLRACE_DEFINE_UNARY(sqrt, std::sqrt(z))
 MILLRACE_DEFINE_UNARY(rsqrt, rsqrtOf(z))
 MILLRACE_DEFINE_UNARY(cbrt, cbrtOf(z))
-MILLRACE_DEFINE_UNARY(sin, std::sin(z))
-MILLRACE_DEFINE_UNARY(cos, std::cos(z))
+MILLRACE_DEFINE_UNARY(sin, sinOf(z))
+MILLRACE_DEFINE_UNARY(cos, cosOf(z))
 MILLRACE_DEFINE_UNARY(tan, std::tan(z))
 MILLRACE_DEFINE_UNARY(tanh, std::tanh(z))
 MILLRACE_DEFINE_UNARY(logistic, logisticOf(z))

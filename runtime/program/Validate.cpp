@@ -311,8 +311,9 @@ Status Checker::check(const CollectiveStep &s, unsigned) {
     return error("reducer over a range of " + std::to_string(s.reducerEnd));
   if (s.dynamicRoot) {
     const Slot &root = f.slots[s.arguments.back()];
-    if (!isInteger(root.dtype) || (root.isStatic() && root.bytes != byteSize(root.dtype)))
-      return error("a root that is not one integer");
+    uint64_t size = byteSize(root.dtype);
+    if (!isInteger(root.dtype) || (root.isStatic() && root.bytes != size && root.bytes != size * s.results.size()))
+      return error("roots that are neither one integer nor one for each result");
   }
   for (size_t i = 0; i < s.results.size(); ++i) {
     const Slot &a = f.slots[s.arguments[i]], &r = f.slots[s.results[i]];

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantized programs, compiled, against NumPy. Scales are powers of two, so that every step is exact and one code off is a bug."""
 import os
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
+from benchmarks import tools  # noqa: E402
 from millrace import core  # noqa: E402
 
 rng = np.random.RandomState(5)
 
 
 def quantize(x, scale, zero, low=-128, high=127):
-    return np.clip(np.rint(x / scale) + zero, low, high)
+    """As the specification writes it: ties are those of x / scale + zero, and NaN, which clip keeps, becomes 0."""
+    return np.nan_to_num(np.rint(np.clip(x / scale + zero, low, high)))
 
 
 def dequantize(q, scale, zero):
@@ -133,3 +136,52 @@ def test_data_movement_keeps_codes():
       %f = stablehlo.uniform_dequantize %s : (tensor<3x8x{Q}>) -> tensor<3x8xf32>
       return %f : tensor<3x8xf32> }}""", x)
     np.testing.assert_array_equal(result, through(x, 1 / 16, -3).T[::-1].reshape(3, 8))
+
+
+@pytest.mark.parametrize("backend", ["compiled", "interpreter"])
+def test_ties_and_nan(backend, tmp_path):
+    """An odd zero point moves ties; NaN and 0 / 0 are the integer 0, which is not the zero point."""
+    x = np.array([0.25, 0.75, -0.25, 1.25, np.nan, np.inf, -np.inf, 0.1, -0.6], np.float32)
+    text = """func.func @main(%x: tensor<9xf32>) -> (tensor<9xi8>, tensor<9xi8>) {
+      %a = stablehlo.uniform_quantize %x : (tensor<9xf32>) -> tensor<9x!quant.uniform<i8:f32, 0.5:3>>
+      %i = stablehlo.bitcast_convert %a : (tensor<9x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<9xi8>
+      %z = stablehlo.subtract %a, %a : (tensor<9x!quant.uniform<i8:f32, 0.5:3>>, tensor<9x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<9x!quant.uniform<i8:f32, 0.5:3>>
+      %q = stablehlo.divide %a, %z : (tensor<9x!quant.uniform<i8:f32, 0.5:3>>, tensor<9x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<9x!quant.uniform<i8:f32, 0.5:3>>
+      %j = stablehlo.bitcast_convert %q : (tensor<9x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<9xi8>
+      return %i, %j : tensor<9xi8>, tensor<9xi8> }"""
+    path = tmp_path / "p.mlir"
+    path.write_text(text)
+    tools.save_arguments(tmp_path / "in.npz", [x])
+    subprocess.run([tools.tool("xla-run"), str(path), f"--args={tmp_path}/in.npz", f"--out={tmp_path}/out.npz", "--quiet"]
+                   + (["--backend=interpreter"] if backend == "interpreter" else []), check=True)
+    results = tools.load_results(str(tmp_path / "out.npz"))
+    codes = quantize(x, 0.5, 3)
+    np.testing.assert_array_equal(results[0], codes)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(results[1], quantize(dequantize(codes, 0.5, 3) / np.float32(0), 0.5, 3))
+
+
+@pytest.mark.parametrize("expressed, storage", [("f32", "i8"), ("f32", "i32"), ("bf16", "i16"), ("f16", "i16"), ("f64", "i32"), ("f32", "i8<5:100>")])
+def test_compiled_is_evaluated(expressed, storage, tmp_path):
+    """Every step rounds to the expressed type: what is compiled and what is evaluated have the same codes, and dequantized the same bits."""
+    kind = f"!quant.uniform<{storage}:{expressed}, 0.1:17>"
+    text = f"""func.func @main(%x: tensor<4096xf32>) -> (tensor<4096xf32>, tensor<4096xf32>) {{
+      %c = stablehlo.convert %x : (tensor<4096xf32>) -> tensor<4096x{expressed}>
+      %a = stablehlo.uniform_quantize %c : (tensor<4096x{expressed}>) -> tensor<4096x{kind}>
+      %b = stablehlo.multiply %a, %a : (tensor<4096x{kind}>, tensor<4096x{kind}>) -> tensor<4096x{kind}>
+      %d = stablehlo.uniform_dequantize %a : (tensor<4096x{kind}>) -> tensor<4096x{expressed}>
+      %e = stablehlo.uniform_dequantize %b : (tensor<4096x{kind}>) -> tensor<4096x{expressed}>
+      %f = stablehlo.convert %d : (tensor<4096x{expressed}>) -> tensor<4096xf32>
+      %g = stablehlo.convert %e : (tensor<4096x{expressed}>) -> tensor<4096xf32>
+      return %f, %g : tensor<4096xf32>, tensor<4096xf32> }}"""
+    path = tmp_path / "p.mlir"
+    path.write_text(text)
+    x = (np.random.RandomState(7).randint(-4000, 4000, 4096) * np.float32(0.05)).astype(np.float32)  # many near ties
+    x[::97] = np.nan
+    tools.save_arguments(tmp_path / "in.npz", [x])
+    outputs = []
+    for flags in ([], ["--backend=interpreter"]):
+        subprocess.run([tools.tool("xla-run"), str(path), f"--args={tmp_path}/in.npz", f"--out={tmp_path}/out.npz", "--quiet", *flags], check=True)
+        outputs.append(tools.load_results(str(tmp_path / "out.npz")))
+    for compiled, evaluated in zip(*outputs):
+        np.testing.assert_array_equal(compiled, evaluated)

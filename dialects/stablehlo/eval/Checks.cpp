@@ -32,9 +32,10 @@ uint64_t ulpDistance(Kind kind, const char *a, const char *b) {
   return p < q ? static_cast<uint64_t>(q) - static_cast<uint64_t>(p) : static_cast<uint64_t>(p) - static_cast<uint64_t>(q);
 }
 
-/// Calls `same(kind, a, b)` for each pair of elements, complex ones part by part; describes the first that differ.
-static std::string compareElements(const Tensor &actual, const Tensor &expected,
-                                   llvm::function_ref<bool(Kind, const char *, const char *)> same) {
+using SameElements = llvm::function_ref<bool(Kind, const char *, const char *)>;
+
+/// Calls `same(kind, a, b)` for each pair of elements and describes the first that differ.
+static std::string compareElements(const Tensor &actual, const Tensor &expected, SameElements same) {
   if (actual.getType() != expected.getType())
     return "types differ: " + toString(actual.getType()) + " and " + toString(expected.getType());
   Kind kind = actual.kind();
@@ -42,9 +43,7 @@ static std::string compareElements(const Tensor &actual, const Tensor &expected,
   std::string first;
   forEachIndex(actual.getShape(), [&](ArrayRef<int64_t> index, int64_t linear) {
     const char *a = actual.at(linear), *b = expected.at(linear);
-    bool good = isComplex(kind) ? same(partOf(kind), a, b) && same(partOf(kind), a + byteSize(partOf(kind)), b + byteSize(partOf(kind)))
-                                : same(kind, a, b);
-    if (good || wrong++) return;
+    if (same(kind, a, b) || wrong++) return;
     llvm::raw_string_ostream os(first);
     os << "at [";
     llvm::interleaveComma(index, os);
@@ -59,14 +58,23 @@ static std::string compareElements(const Tensor &actual, const Tensor &expected,
   return std::to_string(wrong) + " of " + std::to_string(actual.size()) + " elements differ; " + first;
 }
 
+/// The same with complex elements part by part.
+static std::string compareParts(const Tensor &actual, const Tensor &expected, SameElements same) {
+  return compareElements(actual, expected, [&](Kind kind, const char *a, const char *b) {
+    if (!isComplex(kind)) return same(kind, a, b);
+    Kind part = partOf(kind);
+    return same(part, a, b) && same(part, a + byteSize(part), b + byteSize(part));
+  });
+}
+
 std::string compareEqual(const Tensor &actual, const Tensor &expected) {
-  return compareElements(actual, expected, [](Kind kind, const char *a, const char *b) {
+  return compareParts(actual, expected, [](Kind kind, const char *a, const char *b) {
     return isInteger(kind) ? loadInt(kind, a) == loadInt(kind, b) : loadFloat(kind, a) == loadFloat(kind, b);
   });
 }
 
 std::string compareAlmostEqual(const Tensor &actual, const Tensor &expected, double tolerance) {
-  return compareElements(actual, expected, [&](Kind kind, const char *a, const char *b) {
+  return compareParts(actual, expected, [&](Kind kind, const char *a, const char *b) {
     if (isInteger(kind)) return loadInt(kind, a) == loadInt(kind, b);
     double x = loadFloat(kind, a), y = loadFloat(kind, b);
     if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
@@ -77,9 +85,14 @@ std::string compareAlmostEqual(const Tensor &actual, const Tensor &expected, dou
 std::string compareClose(const Tensor &actual, const Tensor &expected, uint64_t minUlp, uint64_t maxUlp) {
   return compareElements(actual, expected, [&](Kind kind, const char *a, const char *b) {
     if (isInteger(kind)) return loadInt(kind, a) == loadInt(kind, b);
-    uint64_t distance = ulpDistance(kind, a, b);
-    return !std::isfinite(loadFloat(kind, a)) || !std::isfinite(loadFloat(kind, b)) ? distance == 0
-                                                                                    : distance >= minUlp && distance <= maxUlp;
+    uint64_t distance = 0;
+    if (isComplex(kind)) {
+      Kind part = partOf(kind);
+      distance = std::max(ulpDistance(part, a, b), ulpDistance(part, a + byteSize(part), b + byteSize(part)));
+    } else {
+      distance = ulpDistance(kind, a, b);
+    }
+    return distance >= minUlp && distance <= maxUlp;
   });
 }
 

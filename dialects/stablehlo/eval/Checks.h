@@ -9,7 +9,7 @@
 namespace millrace::eval {
 
 /// Number of values of the type from the smaller (included) to the larger of the two; 0 for two NaN or two equal
-/// infinities; the largest number if only one of them is NaN or they differ in being infinite.
+/// infinities; 2^64 - 1 if only one of them is NaN, or if they are different and one is infinite.
 uint64_t ulpDistance(Kind kind, const char *a, const char *b);
 
 /// Each returns what differs first, or an empty string. Integers are compared exactly by all of them.
@@ -17,7 +17,7 @@ uint64_t ulpDistance(Kind kind, const char *a, const char *b);
 std::string compareEqual(const Tensor &actual, const Tensor &expected);
 /// |actual - expected| <= tolerance; NaN equals NaN.
 std::string compareAlmostEqual(const Tensor &actual, const Tensor &expected, double tolerance);
-/// minUlp <= distance <= maxUlp; NaN equals NaN, infinities bitwise.
+/// minUlp <= ulpDistance <= maxUlp, of complex elements the larger distance of their parts.
 std::string compareClose(const Tensor &actual, const Tensor &expected, uint64_t minUlp, uint64_t maxUlp);
 
 } // namespace millrace::eval

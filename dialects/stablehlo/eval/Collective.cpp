@@ -207,14 +207,22 @@ llvm::Error evalAllToAll(Call &call) {
   return llvm::Error::success();
 }
 
-/// The root's position in the group: the first process, or the one that the last operand names.
-llvm::Expected<size_t> rootOf(Call &call, const Group &group) {
-  if (!call.op->hasAttr("has_dynamic_root")) return 0;
+/// The root's position in the group for each result: the first process, or the one that the last operand names for this
+/// result or for all.
+llvm::Expected<SmallVector<size_t>> rootsOf(Call &call, const Group &group) {
+  SmallVector<size_t> roots(call.op->getNumResults(), 0);
+  if (!call.op->hasAttr("has_dynamic_root")) return roots;
   const Tensor &root = call.in(call.numInputs() - 1);
-  if (root.size() != 1 || !isInteger(root.kind())) return call.error("expects an integer root");
-  int64_t index = root.getInt(0);
-  if (index < 0 || index >= static_cast<int64_t>(group.size())) return call.error("root is out of range");
-  return static_cast<size_t>(index);
+  if (!isInteger(root.kind()) || (root.size() != 1 && root.size() != static_cast<int64_t>(roots.size())))
+    return call.error("expects one integer root, or one for each of the " + llvm::Twine(roots.size()) + " results, but got " +
+                      toString(root.getType()));
+  for (auto [i, position] : llvm::enumerate(roots)) {
+    int64_t index = root.getInt(root.size() == 1 ? 0 : i);
+    if (index < 0 || index >= static_cast<int64_t>(group.size()))
+      return call.error("expects a root in [0, " + llvm::Twine(group.size()) + "), but got " + llvm::Twine(index));
+    position = static_cast<size_t>(index);
+  }
+  return roots;
 }
 
 llvm::Error evalCollectiveBroadcast(Call &call) {
@@ -226,9 +234,9 @@ llvm::Error evalCollectiveBroadcast(Call &call) {
   }
   auto all = meet(call, *group);
   if (!all) return all.takeError();
-  llvm::Expected<size_t> root = rootOf(call, *group);
-  if (!root) return root.takeError();
-  for (unsigned i = 0; i < call.op->getNumResults(); ++i) call.push((*all)[*root][i]);
+  llvm::Expected<SmallVector<size_t>> roots = rootsOf(call, *group);
+  if (!roots) return roots.takeError();
+  for (unsigned i = 0; i < call.op->getNumResults(); ++i) call.push((*all)[(*roots)[i]][i]);
   return llvm::Error::success();
 }
 
@@ -238,10 +246,10 @@ llvm::Error evalCollectiveReduce(Call &call) {
   if (!group) return group.takeError();
   auto all = meet(call, *group);
   if (!all) return all.takeError();
-  llvm::Expected<size_t> root = rootOf(call, *group);
-  if (!root) return root.takeError();
+  llvm::Expected<SmallVector<size_t>> roots = rootsOf(call, *group);
+  if (!roots) return roots.takeError();
   for (unsigned i = 0; i < call.op->getNumResults(); ++i) {
-    if (positionIn(*group, call) != static_cast<int64_t>(*root)) {
+    if (positionIn(*group, call) != static_cast<int64_t>((*roots)[i])) {
       call.push(Tensor(call.typeWith(call.in(i).getShape(), i)));
       continue;
     }
@@ -297,9 +305,12 @@ bool isHostTransfer(Call &call) {
   return flag && flag.getValue();
 }
 
+/// Programs of one run_parallel are each other's host: what one sends to the host on a channel, another receives from it.
+bool isToRealHost(Call &call) { return isHostTransfer(call) && !call.interpreter.process.grid->isOwnHost; }
+
 /// Where a message goes: the channel and, with source_target_pairs, the pair.
 std::string messageKey(Call &call, int64_t source, int64_t target) {
-  std::string key = "channel " + std::to_string(channelOf(call));
+  std::string key = (isHostTransfer(call) ? "host channel " : "channel ") + std::to_string(channelOf(call));
   if (target >= 0) key += " from " + std::to_string(source) + " to " + std::to_string(target);
   return key;
 }
@@ -307,7 +318,7 @@ std::string messageKey(Call &call, int64_t source, int64_t target) {
 llvm::Error evalSend(Call &call) {
   const Process &process = call.interpreter.process;
   Grid::Inputs values(call.operands.begin(), call.operands.end() - 1);
-  if (isHostTransfer(call)) {
+  if (isToRealHost(call)) {
     if (call.interpreter.options.onOutfeed) call.interpreter.options.onOutfeed(process.grid->deviceOf(process), values);
   } else {
     Shape pairs = intsOf(call.op, "source_target_pairs");
@@ -344,7 +355,7 @@ llvm::Error feed(Call &call, bool withToken) {
 
 llvm::Error evalRecv(Call &call) {
   const Process &process = call.interpreter.process;
-  if (isHostTransfer(call)) return feed(call, true);
+  if (isToRealHost(call)) return feed(call, true);
   Shape pairs = intsOf(call.op, "source_target_pairs");
   int64_t self = process.grid->partitions > 1 ? process.partition : process.replica, source = -1;
   for (size_t i = 0; i + 1 < pairs.size(); i += 2)
@@ -402,6 +413,7 @@ llvm::Error evalRunParallel(Call &call) {
     return dyn_cast_or_null<FunctionOpInterface>(SymbolTable::lookupNearestSymbolFrom(call.op, cast<FlatSymbolRefAttr>(attr)));
   };
   Grid grid(replicas, partitions);
+  grid.isOwnHost = true;
   SmallVector<FunctionOpInterface> functions;
   SmallVector<SmallVector<Value>> arguments;
   size_t next = 0;

@@ -117,12 +117,32 @@ std::complex<T> cbrtComplex(std::complex<T> z) {
   return std::pow(z, T(1) / T(3));
 }
 
+/// exp(x) (cos y + i sin y): NaN where y has no angle, also for infinite x; std::exp has a zero or an infinity there. Real
+/// numbers stay real.
+template <typename T>
+std::complex<T> expComplex(std::complex<T> z) {
+  T x = z.real(), y = z.imag();
+  if (y == 0) return {std::exp(x), y};
+  if (!std::isfinite(y)) return {y - y, y - y};
+  return std::exp(z);
+}
+/// sin and cos of two infinite parts have neither angle nor size: NaN, where the C library has an infinity.
+template <typename T>
+std::complex<T> sinComplex(std::complex<T> z) {
+  if (std::isinf(z.real()) && std::isinf(z.imag())) return {z.real() - z.real(), z.real() - z.real()};
+  return std::sin(z);
+}
+template <typename T>
+std::complex<T> cosComplex(std::complex<T> z) {
+  if (std::isinf(z.real()) && std::isinf(z.imag())) return {z.real() - z.real(), z.real() - z.real()};
+  return std::cos(z);
+}
 /// exp(z) - 1 without the cancellation near 0: (expm1(x) cos y - 2 sin^2(y / 2)) + i exp(x) sin y.
 template <typename T>
 std::complex<T> expm1Complex(std::complex<T> z) {
   T x = z.real(), y = z.imag(), half = std::sin(y / 2);
   if (y == 0) return {std::expm1(x), y};
-  if (std::isinf(x) || std::isnan(x) || !std::isfinite(y)) return std::exp(z) - T(1);
+  if (std::isinf(x) || std::isnan(x) || !std::isfinite(y)) return expComplex(z) - T(1);
   return {std::expm1(x) * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y)};
 }
 /// log(1 + z): log|1 + z| = log1p(2x + x^2 + y^2) / 2 while that does not cancel.
@@ -136,7 +156,7 @@ std::complex<T> log1pComplex(std::complex<T> z) {
 }
 template <typename T>
 std::complex<T> logisticComplex(std::complex<T> z) {
-  return T(1) / (T(1) + std::exp(-z));
+  return T(1) / (T(1) + expComplex(-z));
 }
 template <typename T>
 std::complex<T> multiplyComplex(std::complex<T> a, std::complex<T> b) {
@@ -282,11 +302,11 @@ const llvm::StringMap<Unary> &unaryTable() {
     t["stablehlo.round_nearest_afz"] = {nullptr, [](double x) { return std::round(x); }, nullptr, nullptr, nullptr};
     t["stablehlo.round_nearest_even"] = {nullptr, [](double x) { return std::nearbyint(x); }, nullptr, nullptr, nullptr};
     t["stablehlo.cbrt"] = {nullptr, MATH(cbrt), cbrtComplex<double>, cbrtComplex<long double>};
-    t["stablehlo.cosine"] = {nullptr, MATH(cos), COMPLEX_MATH(cos)};
-    t["stablehlo.sine"] = {nullptr, MATH(sin), COMPLEX_MATH(sin)};
+    t["stablehlo.cosine"] = {nullptr, MATH(cos), cosComplex<double>, cosComplex<long double>};
+    t["stablehlo.sine"] = {nullptr, MATH(sin), sinComplex<double>, sinComplex<long double>};
     t["stablehlo.tan"] = {nullptr, MATH(tan), COMPLEX_MATH(tan)};
     t["stablehlo.tanh"] = {nullptr, MATH(tanh), COMPLEX_MATH(tanh)};
-    t["stablehlo.exponential"] = {nullptr, MATH(exp), COMPLEX_MATH(exp)};
+    t["stablehlo.exponential"] = {nullptr, MATH(exp), expComplex<double>, expComplex<long double>};
     t["stablehlo.log"] = {nullptr, MATH(log), COMPLEX_MATH(log)};
     t["stablehlo.sqrt"] = {nullptr, [](double x) { return std::sqrt(x); }, nullptr, COMPLEX_MATH(sqrt)};
     t["stablehlo.exponential_minus_one"] = {nullptr, MATH(expm1), expm1Complex<double>, expm1Complex<long double>};

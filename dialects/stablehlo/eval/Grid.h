@@ -36,6 +36,8 @@ public:
   llvm::Error run(llvm::function_ref<llvm::Error(Process process)> body);
 
   const int64_t replicas, partitions;
+  /// Transfers to and from the host stay in the grid and meet by their channel.
+  bool isOwnHost = false;
   /// Functions whose results the infeed operations of this grid take, in the order of their execution.
   std::deque<mlir::Operation *> infeed;
 

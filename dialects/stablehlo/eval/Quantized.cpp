@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Quantized.cpp - quantize, dequantize and their operations ----------===//
-// dequantize: (storage - zero_point) * scale in the expressed type. quantize: round_nearest_even(x / scale) +
-// zero_point, clamped to [storage_min, storage_max]; NaN gives the zero point. The other operations on quantized
-// tensors are dequantize -> operation -> quantize (Interpreter::runOp) or move stored values.
+// dequantize: (storage - zero_point) * scale. quantize: convert(round_nearest_even(clamp(storage_min, x / scale +
+// zero_point, storage_max))), so that NaN, for which convert gives 0, becomes the integer 0. Both in the expressed type,
+// with a rounding for every operation, as the specification writes them. The other operations on quantized tensors are
+// dequantize -> operation -> quantize (Interpreter::runOp) or move stored values.
 #include "dialects/stablehlo/eval/Interpreter.h"
 
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
@@ -62,14 +63,19 @@ Tensor quantize(const Tensor &x, Type quantizedType) {
   Kind expressed = *kindOf(type.getExpressedType());
   unsigned width = result.elementBytes();
   char *out = result.mutableData();
+  auto round = [expressed](double value) { return roundFloat(expressed, value); };
+  int64_t least = type.getStorageTypeMin(), most = type.getStorageTypeMax();
   for (int64_t i = 0; i < x.size(); ++i) {
     size_t p = parameters.at(i);
-    double scaled = roundFloat(expressed, x.getFloat(i) / roundFloat(expressed, parameters.scales[p]));
-    double rounded = std::isnan(scaled) ? 0 : std::nearbyint(scaled);
-    // Far outside of every storage type; keeps the sum below exact.
-    rounded = std::min(std::max(rounded, -1e15), 1e15);
-    int64_t value = static_cast<int64_t>(rounded) + parameters.zeroPoints[p];
-    storeInt(result.kind(), out + i * width, std::min(std::max(value, type.getStorageTypeMin()), type.getStorageTypeMax()));
+    double scaled = round(x.getFloat(i) / round(parameters.scales[p]));
+    double shifted = round(scaled + round(static_cast<double>(parameters.zeroPoints[p])));
+    int64_t value = 0;
+    if (!std::isnan(shifted)) {
+      double clamped = std::min(std::max(shifted, round(static_cast<double>(least))), round(static_cast<double>(most)));
+      value = static_cast<int64_t>(std::nearbyint(clamped));
+    }
+    // A bound may have been rounded outwards, and 0 need not be between them.
+    storeInt(result.kind(), out + i * width, std::min(std::max(value, least), most));
   }
   return result;
 }

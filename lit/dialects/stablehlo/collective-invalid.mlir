@@ -728,3 +728,19 @@ func.func @async_done(%f: !stablehlo.future<tensor<4xf32>>) {
   %0 = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4xf32>>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @collective_broadcast_roots(%x: tensor<4xf32>, %r: tensor<3xi32>) {
+  // expected-error@+1 {{expects a root operand of one element or of 2 (one for each data operand), but got 'tensor<3xi32>'}}
+  %0:2 = "stablehlo.collective_broadcast"(%x, %x, %r) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root}> : (tensor<4xf32>, tensor<4xf32>, tensor<3xi32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @collective_broadcast_float_root(%x: tensor<4xf32>, %r: tensor<f32>) {
+  // expected-error@+1 {{expects an integer root operand, but got 'tensor<f32>'}}
+  %0 = "stablehlo.collective_broadcast"(%x, %r) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root}> : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}

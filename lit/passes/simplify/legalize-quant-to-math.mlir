@@ -3,18 +3,39 @@
 // RUN: xla-opt %s -stablehlo-legalize-quant-to-math | FileCheck %s
 
 // CHECK-LABEL: func.func @quantize(%arg0: tensor<4xf32>) -> tensor<4xi8>
-// CHECK: %[[SCALE:.*]] = stablehlo.constant dense<2.000000e+00> : tensor<4xf32>
-// CHECK: %[[ZP:.*]] = stablehlo.constant dense<3.000000e+00> : tensor<4xf32>
-// CHECK: %[[Q:.*]] = stablehlo.divide %arg0, %[[SCALE]]
-// CHECK: %[[R:.*]] = stablehlo.round_nearest_even %[[Q]]
-// CHECK: %[[A:.*]] = stablehlo.add %[[R]], %[[ZP]]
-// CHECK: %[[MIN:.*]] = stablehlo.constant dense<-1.280000e+02> : tensor<f32>
-// CHECK: %[[MAX:.*]] = stablehlo.constant dense<1.270000e+02> : tensor<f32>
+// CHECK-DAG: %[[SCALE:.*]] = stablehlo.constant dense<2.000000e+00> : tensor<4xf32>
+// CHECK-DAG: %[[ZP:.*]] = stablehlo.constant dense<3.000000e+00> : tensor<4xf32>
+// CHECK-DAG: %[[Q:.*]] = stablehlo.divide %arg0, %[[SCALE]]
+// CHECK: %[[A:.*]] = stablehlo.add %[[Q]], %[[ZP]]
+// CHECK-DAG: %[[MIN:.*]] = stablehlo.constant dense<-1.280000e+02> : tensor<f32>
+// CHECK-DAG: %[[MAX:.*]] = stablehlo.constant dense<1.270000e+02> : tensor<f32>
 // CHECK: %[[C:.*]] = stablehlo.clamp %[[MIN]], %[[A]], %[[MAX]]
-// CHECK: stablehlo.convert %[[C]] : (tensor<4xf32>) -> tensor<4xi8>
+// CHECK: %[[R:.*]] = stablehlo.round_nearest_even %[[C]]
+// CHECK: %[[I:.*]] = stablehlo.convert %[[R]] : (tensor<4xf32>) -> tensor<4xi8>
+// CHECK-NEXT: return %[[I]]
 func.func @quantize(%x: tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 2.0:3>> {
   %0 = stablehlo.uniform_quantize %x : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 2.0:3>>
   return %0 : tensor<4x!quant.uniform<i8:f32, 2.0:3>>
+}
+
+// Everything happens in the expressed type. f16 has no 32767, so integers are clamped as well.
+// CHECK-LABEL: func.func @quantize_f16(%arg0: tensor<4xf16>) -> tensor<4xi16>
+// CHECK: stablehlo.divide %arg0, {{.*}} : tensor<4xf16>
+// CHECK: %[[F:.*]] = stablehlo.clamp {{.*}} : (tensor<f16>, tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+// CHECK: stablehlo.convert {{.*}} : (tensor<4xf16>) -> tensor<4xi16>
+// CHECK: stablehlo.clamp {{.*}} : (tensor<i16>, tensor<4xi16>, tensor<i16>) -> tensor<4xi16>
+func.func @quantize_f16(%x: tensor<4xf16>) -> tensor<4x!quant.uniform<i16:f16, 2.0>> {
+  %0 = stablehlo.uniform_quantize %x : (tensor<4xf16>) -> tensor<4x!quant.uniform<i16:f16, 2.0>>
+  return %0 : tensor<4x!quant.uniform<i16:f16, 2.0>>
+}
+
+// NaN becomes 0, which this storage does not have.
+// CHECK-LABEL: func.func @quantize_without_zero
+// CHECK: stablehlo.convert {{.*}} -> tensor<4xi8>
+// CHECK: stablehlo.clamp {{.*}} : (tensor<i8>, tensor<4xi8>, tensor<i8>) -> tensor<4xi8>
+func.func @quantize_without_zero(%x: tensor<4xf32>) -> tensor<4x!quant.uniform<i8<1:100>:f32, 2.0:3>> {
+  %0 = stablehlo.uniform_quantize %x : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8<1:100>:f32, 2.0:3>>
+  return %0 : tensor<4x!quant.uniform<i8<1:100>:f32, 2.0:3>>
 }
 
 // One scale per feature is broadcast along the quantized dimension; zero points of zero cost nothing.

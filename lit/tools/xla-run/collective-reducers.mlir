@@ -5,6 +5,7 @@
 // RUN: xla-run %t/reducers.mlir --cache-dir=off | FileCheck %s
 // RUN: xla-run %t/complex.mlir --cache-dir=off
 // RUN: xla-run %t/roots.mlir --cache-dir=off | FileCheck %s --check-prefix=ROOT
+// RUN: xla-run %t/roots-each.mlir --cache-dir=off | FileCheck %s --check-prefix=EACH
 // RUN: not xla-run %t/no-root.mlir --cache-dir=off 2>&1 | FileCheck %s --check-prefix=NOROOT
 // RUN: xla-run %t/named-mesh.mlir --cache-dir=off | FileCheck %s --check-prefix=NAMED
 // NOROOT: root 7 of a group of 4
@@ -124,6 +125,22 @@ module attributes {mhlo.num_replicas = 4 : i32} {
       stablehlo.return %2 : tensor<i32>
     }) : (tensor<2xi32>, tensor<i32>) -> tensor<2xi32>
     return %0, %1 : tensor<2xi32>, tensor<2xi32>
+  }
+}
+// EACH: device 0: dense<1> : tensor<2xi32>
+// EACH-NEXT: device 0: dense<3> : tensor<3xi32>
+// EACH: device 2: dense<1> : tensor<2xi32>
+// EACH-NEXT: device 2: dense<3> : tensor<3xi32>
+//--- roots-each.mlir
+module attributes {mhlo.num_replicas = 4 : i32} {
+  func.func @main() -> (tensor<2xi32>, tensor<3xi32>) {
+    %id = stablehlo.replica_id : tensor<ui32>
+    %i = stablehlo.convert %id : (tensor<ui32>) -> tensor<i32>
+    %v = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<2xi32>
+    %w = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<3xi32>
+    %roots = stablehlo.constant dense<[1, 3]> : tensor<2xi32>
+    %0:2 = "stablehlo.collective_broadcast"(%v, %w, %roots) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, has_dynamic_root}> : (tensor<2xi32>, tensor<3xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<3xi32>)
+    return %0#0, %0#1 : tensor<2xi32>, tensor<3xi32>
   }
 }
 //--- no-root.mlir

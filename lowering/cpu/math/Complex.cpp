@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Complex.cpp - Functions of complex numbers in their parts ----------===//
-// In operations on real numbers that have vectors. Infinities and NaN as C99's annex G has them.
+// In operations on real numbers that have vectors. Infinities and NaN as C99's annex G has them, but for exp.
 #include "lowering/cpu/math/Functions.h"
 
 using namespace mlir;
@@ -39,12 +39,9 @@ ComplexParts complexExp(MathBuilder &b, ComplexParts z) {
   Value e = math::ExpOp::create(b.builder, b.loc, b.subf(x, b.select(isBig, b.f(2 * part, type), zero)));
   Value rest = b.select(isBig, b.f(std::exp(part), type), one);
   Value real = b.mulf(b.mulf(b.mulf(cosine, rest), e), rest), imaginary = b.mulf(b.mulf(b.mulf(sine, rest), e), rest);
-  // Real numbers stay real; infinite x with y that has no angle.
-  imaginary = b.select(b.cmpf(CmpF::OEQ, y, 0.0), y, imaginary);
-  Value hasNoAngle = b.not1(b.cmpf(CmpF::OLT, b.absf(y), b.inf(type)));
-  Value vanishes = b.andi(b.cmpf(CmpF::OEQ, x, b.inf(type, /*negative=*/true)), hasNoAngle);
-  Value explodes = b.andi(b.cmpf(CmpF::OEQ, x, b.inf(type)), hasNoAngle);
-  return {b.select(vanishes, zero, b.select(explodes, x, real)), b.select(vanishes, b.copysign(zero, y), imaginary)};
+  // Real numbers stay real. An infinite y has no angle, so both parts are NaN whatever x is, as XLA and StableHLO's interpreter have it
+  // (annex G has a zero or an infinite real part for infinite x).
+  return {real, b.select(b.cmpf(CmpF::OEQ, y, 0.0), y, imaginary)};
 }
 
 ComplexParts complexSqrt(MathBuilder &b, ComplexParts z) {

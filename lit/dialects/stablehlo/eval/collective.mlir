@@ -273,3 +273,48 @@ module {
     func.return
   }
 }
+
+// -----
+
+// Without a real host, programs meet by channel: what one sends to the host, the other receives from it.
+module @host_transfers {
+  func.func @send(%x: tensor<2xi64>) -> !stablehlo.token {
+    %t = stablehlo.create_token : !stablehlo.token
+    %0 = "stablehlo.send"(%x, %t) {channel_handle = #stablehlo.channel_handle<handle = 5, type = 2>, is_host_transfer = true} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
+    func.return %0 : !stablehlo.token
+  }
+  func.func @recv() -> (tensor<2xi64>, !stablehlo.token) {
+    %t = stablehlo.create_token : !stablehlo.token
+    %0:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 5, type = 3>, is_host_transfer = true} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+    func.return %0#0, %0#1 : tensor<2xi64>, !stablehlo.token
+  }
+  func.func @main() {
+    %a = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    %0:3 = "interpreter.run_parallel"(%a) {programs = [[@recv, @send]]} : (tensor<2xi64>) -> (tensor<2xi64>, !stablehlo.token, !stablehlo.token)
+    check.expect_eq_const %0#0, dense<[1, 2]> : tensor<2xi64>
+    func.return
+  }
+}
+
+// -----
+
+// A root for each data operand: the first from process 0, the second from process 1.
+module @roots {
+  func.func @broadcast(%x: tensor<2xi64>, %y: tensor<2xi64>, %root: tensor<2xi32>) -> (tensor<2xi64>, tensor<2xi64>) {
+    %0:2 = "stablehlo.collective_broadcast"(%x, %y, %root) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root} : (tensor<2xi64>, tensor<2xi64>, tensor<2xi32>) -> (tensor<2xi64>, tensor<2xi64>)
+    func.return %0#0, %0#1 : tensor<2xi64>, tensor<2xi64>
+  }
+  func.func @main() {
+    %a = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    %b = stablehlo.constant dense<[3, 4]> : tensor<2xi64>
+    %c = stablehlo.constant dense<[5, 6]> : tensor<2xi64>
+    %d = stablehlo.constant dense<[7, 8]> : tensor<2xi64>
+    %root = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
+    %0:4 = "interpreter.run_parallel"(%a, %b, %root, %c, %d, %root) {programs = [[@broadcast], [@broadcast]]} : (tensor<2xi64>, tensor<2xi64>, tensor<2xi32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi32>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>)
+    check.expect_eq_const %0#0, dense<[1, 2]> : tensor<2xi64>
+    check.expect_eq_const %0#1, dense<[7, 8]> : tensor<2xi64>
+    check.expect_eq_const %0#2, dense<[1, 2]> : tensor<2xi64>
+    check.expect_eq_const %0#3, dense<[7, 8]> : tensor<2xi64>
+    func.return
+  }
+}

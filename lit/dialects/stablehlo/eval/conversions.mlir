@@ -79,3 +79,13 @@ func.func @reduce_precision() {
   check.expect_eq_const %bits, dense<[0x3F800000, 0x3F802000, 0x7F800000, 0x477FE000, 0, 0x7FC00001]> : tensor<6xi32>
   func.return
 }
+
+// -----
+
+// Whatever is not zero is true: fractions, subnormal numbers, infinities and NaN.
+func.func @float_to_bool() {
+  %x = stablehlo.constant dense<[0.0, -0.0, 1.0, 0.5, -0.5, 1.0e-45, 0x7FC00000, 0x7F800000, 0xFF800000, 2.0]> : tensor<10xf32>
+  %0 = stablehlo.convert %x : (tensor<10xf32>) -> tensor<10xi1>
+  check.expect_eq_const %0, dense<[false, false, true, true, true, true, true, true, true, true]> : tensor<10xi1>
+  func.return
+}
