@@ -73,7 +73,10 @@ def test_prints_what_jaxlib_prints(known, form):
 
 
 def test_jaxlib_reads_what_we_print(known):
-    text = every_op.together(text for name, text in every_op.functions().items() if name in known)
+    # jaxlib does not read the lone comma that it prints itself, and drops the property result_tilings, which came with 1.18.
+    # Of chlo.scan we leave out is_reverse where it is false.
+    unlike = ("dynamic_slice_of_scalar", "custom_call_of_tilings", "chlo_scan")
+    text = every_op.together(text for name, text in every_op.functions().items() if name in known and name not in unlike)
     module = jaxlib_module(text)
     for flags in ([], ["--mlir-print-op-generic"]):
         again = jaxlib_module(ours(text, *flags))

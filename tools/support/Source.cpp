@@ -3,6 +3,7 @@
 #include "tools/support/Source.h"
 
 #include "dialects/bytecode/Validate.h"
+#include "dialects/stablehlo/TypeRules.h"
 #include "lowering/Compile.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "tools/RegisterAll.h"
@@ -60,7 +61,10 @@ OwningOpRef<ModuleOp> Session::load(const std::string &path) {
   }
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(*sources, mlirContext.get());
-  return module && succeeded(vhlo::fromPortableFormat(*module)) ? std::move(module) : nullptr;
+  // Before anyone makes arguments of such types.
+  bool isGood = module && succeeded(vhlo::fromPortableFormat(*module)) &&
+                succeeded(stablehlo::verifyTypes(*module, /*onlyKnown=*/true));
+  return isGood ? std::move(module) : nullptr;
 }
 
 bool isCompiledProgram(const std::string &path) {
