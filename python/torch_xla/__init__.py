@@ -16,35 +16,41 @@ from . import _load as _loading  # noqa: E402
 
 _loading.check_torch(_torch.__version__)
 _loading.check_original(__path__[0])
-_XLAC = _loading.load()
+_XLAC = _loading.loaded() or _loading.load()
+
+import atexit as _atexit  # noqa: E402
+
+from ._load import once as _once  # noqa: E402
+
+_once("ending", _atexit.register, _XLAC._begin_ending)  # early: what is registered later runs before
 
 from . import _frames as _frames  # noqa: E402
 
-_frames.install(_XLAC)
+_once("frames", _frames.install, _XLAC)
 
 from . import _device_module as _device_module  # noqa: E402
 
-_device_module.install(_XLAC)
+_once("device module", _device_module.install, _XLAC)
 
 from . import _decompositions as _decompositions  # noqa: E402
 
-_decompositions.install(_XLAC)
+_once("decompositions", _decompositions.install, _XLAC)
 
 from . import _quantized as _quantized  # noqa: E402
 
-_quantized.install()
+_once("quantized", _quantized.install)
 
 from . import _functional_collectives as _functional_collectives  # noqa: E402
 
-_functional_collectives.install()
+_once("functional collectives", _functional_collectives.install)
 
 from . import _optimizers as _optimizers  # noqa: E402
 
-_optimizers.install()
+_once("optimizers", _optimizers.install)
 
 from . import _dynamo as _dynamo  # noqa: E402
 
-_dynamo.install()
+_once("dynamo", _dynamo.install)
 
 from .torch_xla import (compile, device, device_count, devices, launch, manual_seed, real_devices,  # noqa: E402
                         set_custom_compile_options, step, sync)
@@ -54,34 +60,38 @@ from .core import xla_model as xm  # noqa: E402, F401
 from . import runtime as xr  # noqa: E402, F401
 from . import _bindings as _bindings  # noqa: E402
 
-_bindings.install(_XLAC)
+_once("bindings", _bindings.install, _XLAC)
 
 from . import _bindings_products as _bindings_products  # noqa: E402
 
-_bindings_products.install(_XLAC)
+_once("bindings of products", _bindings_products.install, _XLAC)
 
 from .experimental import _control_flow as _control_flow  # noqa: E402
 
-_control_flow.install()
+_once("control flow", _control_flow.install)
 
 
 from . import _patches as _patches  # noqa: E402
 
-_patches.install()
+_once("patches", _patches.install)
 
 from . import _torchvision_import as _torchvision_import  # noqa: E402
 
-_torchvision_import.install()
+_once("torchvision", _torchvision_import.install)
 runtime._follow_environment()
 
 _EXPORT = ("save_as_stablehlo", "save_torch_model_as_stablehlo")
 
 
 def __getattr__(name):
-    """What is imported when it is asked for: an import of torch_xla stays short."""
+    """What is imported when it is asked for: an import of torch_xla stays short. And parts that an earlier import has loaded, which
+    failed after them: Python gives them to no second package."""
     import importlib
+    import sys
     if name in _EXPORT:
         return getattr(importlib.import_module(".stablehlo", __name__), name)
     if name in ("stablehlo", "amp", "backends"):
         return importlib.import_module("." + name, __name__)
+    if f"{__name__}.{name}" in sys.modules:
+        return sys.modules[f"{__name__}.{name}"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

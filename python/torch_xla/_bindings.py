@@ -98,6 +98,7 @@ def install(xlac):
 
     @name
     def _xla_step_marker(device="", devices=(), wait=False, reset_scope=True):
+        xlac._count("MarkStep")
         xlac._sync(bool(wait))
         if reset_scope:
             xlac._reset_scopes()
@@ -136,6 +137,14 @@ def install(xlac):
     @name
     def _xla_set_rng_seed(seed, device=""):
         xm.set_rng_state(seed)
+
+    @name
+    def _on_ready_callback(tensor, callback):
+        """callback() on another thread, when the tensor has been computed."""
+        from .experimental.callback import call_when_ready
+        if not callable(callback):
+            raise TypeError(f"expects a function to call, but got a {type(callback).__name__}")
+        call_when_ready(tensor, callback)
 
     #===-- Metrics -------------------------------------------------------------===
 

@@ -9,6 +9,7 @@ import sys
 import warnings
 
 TORCH = "2.13"
+_COMPILED = "torch_xla._XLAC"
 
 
 def check_torch(version):
@@ -46,15 +47,28 @@ def load():
                       ": build it with `ninja -C build torch_xla_shim`")
 
 
+def loaded():
+    """The module torch_xla._XLAC, if an import of torch_xla that failed later has loaded it in this process; else None."""
+    return sys.modules.get(_COMPILED)
+
+
+def once(name, function, *args):
+    """function(*args), unless that was done in this process: an import that failed later is tried again by some programs, and PyTorch
+    takes no registration twice. What is done is remembered by the compiled part, which stays."""
+    done = vars(sys.modules[_COMPILED]).setdefault("_installed", set())
+    if name not in done:
+        function(*args)
+        done.add(name)
+
+
 def _load(path):
     try:
         import millrace
     except ImportError:
         raise ImportError("torch_xla needs the distribution millrace: run `pip install .` in the root of its sources") from None
     millrace.load_library("libmillrace.so")  # names the package of Debian that is missing, if one is
-    name = "torch_xla._XLAC"
-    loader = importlib.machinery.ExtensionFileLoader(name, path)
-    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    loader = importlib.machinery.ExtensionFileLoader(_COMPILED, path)
+    spec = importlib.util.spec_from_file_location(_COMPILED, path, loader=loader)
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
@@ -62,7 +76,7 @@ def _load(path):
         raise ImportError(f"torch_xla's compiled part cannot be loaded: {error}. It was built for another torch or another millrace "
                           "than those installed: install it again, with pip install --no-build-isolation ./python/torch_xla") from None
     check_built(module._built_for_torch)
-    sys.modules[name] = module
+    sys.modules[_COMPILED] = module
     return module
 
 

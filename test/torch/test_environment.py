@@ -160,7 +160,7 @@ def test_plugins_are_known_and_not_loaded(monkeypatch):
     with pytest.warns(UserWarning, match="TOASTER.*cannot choose it"):
         plugins.register_plugin("toaster", plugin)
     monkeypatch.setenv("PJRT_DEVICE", "TOASTER")
-    with pytest.raises(RuntimeError, match="PJRT_DEVICE is TOASTER, but the only device available is CPU"):
+    with pytest.raises(RuntimeError, match="Unknown PJRT_DEVICE 'TOASTER': the only device available is CPU"):
         plugins.default()
     monkeypatch.setenv("PJRT_DEVICE", "CPU")
     with pytest.raises(KeyError):

@@ -126,8 +126,38 @@ def test_other_devices_are_errors():
             "    for use in (lambda: torch.ones(2, device='xla'), xr.device_type):\n"
             "        try: use()\n"
             "        except RuntimeError as error: print(error)\n")
-    want = [f"PJRT_DEVICE is {name}, but the only device available is CPU" for name in ("TPU", "CUDA", "nonsense") for _ in range(2)]
+    want = [f"{what}the only device available is CPU" for what in
+            ("PJRT_DEVICE is TPU, but ", "PJRT_DEVICE is CUDA, but ", "Unknown PJRT_DEVICE 'nonsense': ") for _ in range(2)]
     assert python(code).stdout.splitlines() == want
+
+
+def test_an_import_after_one_that_failed():
+    """What the first one registered stays registered, once; what it did not come to is done."""
+    for stage in ("_decompositions", "_dynamo", "_patches", "runtime"):
+        code = f"""
+import sys, warnings, importlib.util
+warnings.simplefilter("error")
+import torch
+
+class Broken:  # the first time, that part of torch_xla cannot be imported
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch_xla.{stage}":
+            raise ImportError("not now")
+broken = Broken()
+sys.meta_path.insert(0, broken)
+try:
+    import torch_xla
+except ImportError as error:
+    print(error)
+sys.meta_path.remove(broken)
+import torch_xla
+import torch_xla.core.xla_model as xm
+x = torch.rand(3, 3, device="xla")
+torch.testing.assert_close(torch.renorm(x, 2, 0, 0.5).cpu(), torch.renorm(x.cpu(), 2, 0, 0.5))
+torch.testing.assert_close(torch.compile(lambda x: x.sin(), backend="openxla")(x).cpu(), x.cpu().sin())
+print(torch_xla.core.xla_model is xm, torch_xla.utils.__name__, torch_xla.device(), torch_xla.runtime.is_spmd())
+"""
+        assert python(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0").stdout.splitlines() == ["not now", "True torch_xla.utils xla:0 False"], stage
 
 
 def test_default_device_is_said_once_and_only_when_used():

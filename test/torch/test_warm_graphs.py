@@ -92,6 +92,16 @@ def test_ids():
     y = x.detach()
     assert X._unique_id_for_ir_and_data(x) == X._unique_id_for_ir_and_data(y) != X._unique_id_for_ir_and_data(x + 1)
     assert X._get_tensor_ids([x, y]) == [X._xla_get_tensor_id(x), X._xla_get_tensor_id(y)]
+    # What shows the same of one storage has one id: two parameters of a state_dict that are tied. Nothing else has.
+    for value in (x, x + 1):  # with a value, and still to be computed
+        alike = [value, value.detach(), value.detach().view(3), torch.nn.Parameter(value)]
+        assert len({X._xla_get_tensor_id(t) for t in alike}) == 1
+        others = [value[1:], value[:2], value[:2].view(torch.int32), value.unsqueeze(0), value.expand(2, 3), value.clone(), value + 0]
+        assert len({X._xla_get_tensor_id(t) for t in alike + others}) == 1 + len(others)
+        assert X._xla_get_tensor_id(value[1:]) == X._xla_get_tensor_id(value.detach()[1:])
+    with torch.no_grad():
+        first = X._xla_get_tensor_id(y.copy_(x))
+        assert first == X._xla_get_tensor_id(x)
     assert X._xla_get_tensor_dimension_size(x, 0).item() == 3
     assert X._get_all_reduce_token("xla:0") is X._get_all_reduce_token("xla:0")
     before = X._get_ir_debug()

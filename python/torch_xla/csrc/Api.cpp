@@ -5,6 +5,7 @@
 #include "tracing/StoredTypes.h"
 
 #include <ATen/ops/from_blob.h>
+#include <algorithm>
 #include <atomic>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -18,8 +19,12 @@ static std::atomic<bool> saidDefault = false;
 std::string chooseDevice() {
   const char *wanted = std::getenv("PJRT_DEVICE");
   if (wanted && *wanted) {
-    TORCH_CHECK(std::string(wanted) == "CPU", "PJRT_DEVICE is ", wanted, ", but the only device available is CPU");
-    return "CPU";
+    const std::string device = wanted;
+    static const std::string known[] = {"CPU", "TPU", "TPU_C_API", "TPU_LEGACY", "CUDA", "GPU", "ROCM", "XPU", "NEURON"}; // PyTorch/XLA's
+    TORCH_CHECK(std::find(std::begin(known), std::end(known), device) != std::end(known), "Unknown PJRT_DEVICE '", device,
+                "': the only device available is CPU");
+    TORCH_CHECK(device == "CPU", "PJRT_DEVICE is ", device, ", but the only device available is CPU");
+    return device;
   }
   const char *choose = std::getenv("PJRT_SELECT_DEFAULT_DEVICE");
   TORCH_CHECK(!choose || std::string(choose) != "0", "PJRT_DEVICE is not set, and PJRT_SELECT_DEFAULT_DEVICE=0 wants no device to be "
@@ -129,6 +134,8 @@ PyObject *optimizationBarrier(PyObject *, PyObject *list) {
 
 //===-- Memory --------------------------------------------------------------===//
 
+constexpr const char *kBufferCapsule = "torch_xla.buffer";
+
 PyObject *awaitTensor(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
     const Tensor &tensor = tensorOf(object);
@@ -136,6 +143,41 @@ PyObject *awaitTensor(PyObject *, PyObject *object) {
     {
       WithoutGil released;
       status = bufferOf(tensor)->ready().await();
+    }
+    if (!status.ok())
+      raise(status);
+    Py_RETURN_NONE;
+  });
+}
+
+/// What the tensor shows now, once it is computed, for _await_buffer(); later writes to the tensor change nothing.
+PyObject *bufferCapsule(PyObject *, PyObject *object) {
+  return guarded([&]() -> PyObject * {
+    const Tensor &tensor = tensorOf(object);
+    auto held = std::make_unique<runtime::BufferPtr>();
+    {
+      WithoutGil released;
+      noteStack();
+      *held = bufferOf(tensor);
+    }
+    PyObject *made = PyCapsule_New(held.get(), kBufferCapsule, [](PyObject *capsule) {
+      delete static_cast<runtime::BufferPtr *>(PyCapsule_GetPointer(capsule, kBufferCapsule));
+    });
+    if (made)
+      (void)held.release(); // the capsule's now
+    return made;
+  });
+}
+
+PyObject *awaitBuffer(PyObject *, PyObject *capsule) {
+  return guarded([&]() -> PyObject * {
+    auto *held = static_cast<runtime::BufferPtr *>(PyCapsule_GetPointer(capsule, kBufferCapsule));
+    if (!held)
+      return nullptr;
+    runtime::Status status;
+    {
+      WithoutGil released;
+      status = (*held)->ready().await();
     }
     if (!status.ok())
       raise(status);
@@ -234,6 +276,8 @@ PyMethodDef apiMethods[] = {
     {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},
     {"_xla_optimization_barrier_", optimizationBarrier, METH_O, "Nothing that uses these tensors moves before all of them."},
     {"_await_tensor", awaitTensor, METH_O, "Computes the tensor and waits for it."},
+    {"_buffer", bufferCapsule, METH_O, "What the tensor shows now, for _await_buffer()."},
+    {"_await_buffer", awaitBuffer, METH_O, "Waits until what _buffer() gave is computed."},
     {"_unsafe_buffer_pointer", bufferPointer, METH_O, "The address of a tensor's memory."},
     {"_replace_xla_tensor", replaceTensor, METH_VARARGS, "Gives a tensor the value of another."},
     {"_to_cpu_alias", toCpuAlias, METH_O, "A tensor of the CPU over the memory of a tensor of the device."},

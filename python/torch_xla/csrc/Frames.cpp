@@ -4,6 +4,7 @@
 // a code object and an offset in it; code objects that were seen are kept for ever, so that this needs no reference count.
 // Autograd's threads have no frames: there the operation inherits the place of the forward operation, which PyTorch knows by
 // the sequence number of its autograd node.
+#include "python/torch_xla/csrc/Ending.h"
 #include "python/torch_xla/csrc/Gil.h"
 #include "python/torch_xla/csrc/Ir.h"
 #include "python/torch_xla/csrc/Shim.h"
@@ -102,6 +103,9 @@ const Code *codeOf(PyCodeObject *code) {
 /// Calls `visit(code, byte offset)` for the Python frames of this thread, innermost first, until it returns false.
 template <typename F>
 void forFrames(F &&visit) {
+  FramesScope scope;
+  if (!scope.mayLook())
+    return;
   PyThreadState *thread = PyGILState_GetThisThreadState();
   if (!thread)
     return;

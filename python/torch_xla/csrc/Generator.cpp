@@ -91,16 +91,25 @@ const bool hooksRegistered = [] {
 }();
 
 thread_local const at::Generator *chosen = nullptr;
+thread_local std::vector<at::Generator> seeded; ///< of beginSeed(), innermost last
 const char kDrawn = 0;
 
 } // namespace
 
+static void checkGenerator(c10::DeviceType wanted, const at::Generator &generator) {
+  TORCH_CHECK(generator.device().type() == wanted, "Expected a '", wanted, "' device type for generator but found '",
+              generator.device().type(), "'");
+}
+
 DrawFrom::DrawFrom(const std::optional<at::Generator> &generator) : outer(chosen) {
   if (!generator || !generator->defined())
     return;
-  TORCH_CHECK(generator->device().type() == c10::kXLA, "Expected a '", c10::kXLA,
-              "' device type for generator but found '", generator->device().type(), "'");
+  checkGenerator(c10::kXLA, *generator);
   chosen = &*generator;
+}
+DrawFrom::DrawFrom(const std::optional<at::Generator> &generator, const Tensor &target) : DrawFrom(generator) {
+  if (!isXla(target) && generator && generator->defined())
+    checkGenerator(target.device().type(), *generator);
 }
 DrawFrom::~DrawFrom() { chosen = outer; }
 
@@ -109,15 +118,21 @@ Value nextRandomKey() {
     capture->randomKeys.push_back(tracing::parameter({runtime::DType::I64, {}}));
     return capture->randomKeys.back();
   }
-  if (chosen)
+  const at::Generator *given = chosen || seeded.empty() ? chosen : &seeded.back();
+  if (given)
     refuseInTrace("a random number of a generator that was given");
   else if (Value key = keyInTrace())
     return key;
-  Value made = tracing::number(int64_t(implOf(chosen ? *chosen : processGenerator()).draw()), /*isWeak=*/false);
+  Value made = tracing::number(int64_t(implOf(given ? *given : processGenerator()).draw()), /*isWeak=*/false);
   made.node->origin.code = &kDrawn; // numbers have no place in the user's program
   return made;
 }
 bool isRandomKey(const Value &value) { return value.node->isNumber() && value.node->origin.code == &kDrawn; }
+void beginSeed(uint64_t seed) {
+  seeded.emplace_back(c10::make_intrusive<Generator>());
+  seeded.back().set_current_seed(seed);
+}
+void endSeed() { seeded.pop_back(); }
 void seedRandom(uint64_t value) { setRandomState(value, 0); }
 std::pair<uint64_t, uint64_t> randomState() { return implOf(processGenerator()).state(); }
 void setRandomState(uint64_t seed, uint64_t offset) { implOf(processGenerator()).setState(seed, offset); }

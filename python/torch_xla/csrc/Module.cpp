@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Module.cpp - torch_xla._XLAC ----------------------------------------===//
 // What Python calls.
+#include "python/torch_xla/csrc/Ending.h"
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Ir.h"
 #include "python/torch_xla/csrc/Sharding.h"
@@ -109,6 +110,17 @@ PyObject *setSeed(PyObject *, PyObject *value) {
   seedRandom(seed);
   Py_RETURN_NONE;
 }
+PyObject *beginSeedPy(PyObject *, PyObject *value) {
+  unsigned long long seed = PyLong_AsUnsignedLongLongMask(value);
+  if (PyErr_Occurred())
+    return nullptr;
+  beginSeed(seed);
+  Py_RETURN_NONE;
+}
+PyObject *endSeedPy(PyObject *, PyObject *) {
+  endSeed();
+  Py_RETURN_NONE;
+}
 PyObject *getRandomState(PyObject *, PyObject *) {
   auto [seed, offset] = randomState();
   return Py_BuildValue("(KK)", (unsigned long long)seed, (unsigned long long)offset);
@@ -178,6 +190,11 @@ PyObject *routePy(PyObject *, PyObject *name) {
   });
 }
 
+PyObject *beginEndingPy(PyObject *, PyObject *) {
+  beginEnding();
+  Py_RETURN_NONE;
+}
+
 PyObject *opNames(PyObject *, PyObject *) {
   PyObject *made = PyList_New(0);
   for (const std::string &name : tracing::opNames()) {
@@ -200,6 +217,8 @@ PyMethodDef methods[] = {
     {"_clear_metrics", clearMetrics, METH_NOARGS, ""},
     {"_compilations", compilations, METH_NOARGS, "Programs compiled by this process so far."},
     {"_set_seed", setSeed, METH_O, ""},
+    {"_begin_seed", beginSeedPy, METH_O, "Until _end_seed() this thread's random numbers depend on that seed only."},
+    {"_end_seed", endSeedPy, METH_NOARGS, ""},
     {"_rng_state", getRandomState, METH_NOARGS, ""},
     {"_set_rng_state", setRandomStatePy, METH_VARARGS, ""},
     {"_initialize_cache", initializeCache, METH_VARARGS, ""},
@@ -209,6 +228,7 @@ PyMethodDef methods[] = {
      "What PT_XLA_DEBUG reports as the cause of what this thread runs from now on; None: what the functions say."},
     {"_set_decomposer", setDecomposerPy, METH_O, "Who registers PyTorch's decomposition of an operator, by its name."},
     {"_route", routePy, METH_O, "Records an operator that PyTorch has a kernel for."},
+    {"_begin_ending", beginEndingPy, METH_NOARGS, "The interpreter ends: other threads stay in the device's operators from now on."},
     {"_op_names", opNames, METH_NOARGS, "Operators that are emitted as StableHLO."},
     {nullptr, nullptr, 0, nullptr}};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_XLAC", "Millrace's lazy tensors for PyTorch.", -1, methods,

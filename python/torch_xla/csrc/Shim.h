@@ -84,6 +84,8 @@ Tensor wrapMemory(Value memory, at::IntArrayRef sizes, at::IntArrayRef strides);
 /// A tensor of another geometry over the storage of `base`.
 Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset);
 Value valueOf(const Tensor &xla);
+/// Whether the tensor shows all that its storage holds, as it lies there. Under Session::mutex.
+bool showsAll(const Tensor &xla);
 /// The sharding that a tensor keeps when it is written to; none for tensors that are views of others.
 tracing::ShardingPtr annotationOf(const Tensor &xla);
 void setAnnotation(const Tensor &xla, tracing::ShardingPtr sharding);
@@ -127,6 +129,8 @@ Value movingWrite(Storage &storage, const Value &value, at::IntArrayRef strides,
 class DrawFrom {
 public:
   explicit DrawFrom(const std::optional<at::Generator> &generator);
+  /// For an operator that fills `target`. PyTorch calls the device's for a tensor of the CPU, too, if its generator is one of the device.
+  DrawFrom(const std::optional<at::Generator> &generator, const Tensor &target);
   ~DrawFrom();
   DrawFrom(const DrawFrom &) = delete;
 
@@ -137,6 +141,9 @@ private:
 Value nextRandomKey();
 /// A number that nextRandomKey() drew, not one of the user's.
 bool isRandomKey(const Value &value);
+/// Until endSeed() this thread draws from a new generator with that seed, unless a call is given one.
+void beginSeed(uint64_t seed);
+void endSeed();
 /// Of the process's generator.
 void seedRandom(uint64_t seed);
 std::pair<uint64_t, uint64_t> randomState(); ///< seed, draws

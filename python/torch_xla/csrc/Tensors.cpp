@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Tensors.cpp - Storages, views and transfers -------------------------===//
+#include "python/torch_xla/csrc/Ending.h"
 #include "python/torch_xla/csrc/Sharding.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Liveness.h"
@@ -21,7 +22,10 @@ using tracing::Session;
 
 Storage *firstStorage = nullptr, *lastStorage = nullptr; // guarded by Session::mutex
 
-Storage *storageOf(at::TensorImpl *impl) { return static_cast<Storage *>(impl->storage().unsafeGetStorageImpl()); }
+Storage *storageOf(at::TensorImpl *impl) {
+  TORCH_CHECK(impl->device_type() == c10::kXLA, "expects a tensor of the xla device, but got one of ", impl->device());
+  return static_cast<Storage *>(impl->storage().unsafeGetStorageImpl());
+}
 
 size_t bytesOf(const Shape &shape) { return size_t(shape.count()) * runtime::byteSize(shape.dtype); }
 
@@ -239,6 +243,7 @@ Tensor wrap(Value value) {
   made.unsafeGetTensorImpl()->set_sizes_contiguous(shape.dims);
   if (isEager() && !EagerScope::isInside())
     runIfEager({static_cast<Storage *>(made.storage().unsafeGetStorageImpl())->base});
+  stopIfEnding();
   return made;
 }
 
@@ -314,6 +319,7 @@ Tensor wrap(Value value, at::IntArrayRef strides) {
 }
 
 Tensor viewOf(const Tensor &base, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t storageOffset) {
+  stopIfEnding();
   Tensor made = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(base.storage()),
                                                          base.key_set(), base.dtype());
   made.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides, storageOffset);
@@ -379,12 +385,16 @@ void setValue(const Tensor &xla, Value value) {
   bindValue(xla, std::move(value));
   if (isEager() && !EagerScope::isInside())
     runIfEager({storageOf(xla.unsafeGetTensorImpl())->base});
+  stopIfEnding();
+}
+
+bool showsAll(const Tensor &xla) {
+  at::TensorImpl *impl = xla.unsafeGetTensorImpl();
+  return showsAll(impl, *storageOf(impl));
 }
 
 tracing::ShardingPtr annotationOf(const Tensor &xla) {
-  at::TensorImpl *impl = xla.unsafeGetTensorImpl();
-  Storage &storage = *storageOf(impl);
-  return showsAll(impl, storage) ? storage.sharding : nullptr;
+  return showsAll(xla) ? storageOf(xla.unsafeGetTensorImpl())->sharding : nullptr;
 }
 
 void setAnnotation(const Tensor &xla, tracing::ShardingPtr sharding) {
@@ -468,6 +478,7 @@ Value upload(const Tensor &cpu) {
 }
 
 Tensor toCpu(const Tensor &xla) {
+  stopIfEnding();
   Value value;
   bool isMemory = false;
   noteStack();
@@ -492,6 +503,7 @@ Tensor toCpu(const Tensor &xla) {
   tracing::Metrics::get().count("OutboundDataBytes", int64_t(made.nbytes()));
   tracing::Metrics::get().sample("InboundData", double(made.nbytes()));
   runtime::Status status = Session::get().download(value, made.mutable_data_ptr());
+  stopIfEnding();
   if (!status.ok())
     raise(status);
   if (isMemory)

@@ -5,8 +5,9 @@
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 
+#include "runtime/base/Hash.h"
+
 #include <cstring>
-#include <thread>
 
 namespace millrace::torch_shim {
 namespace {
@@ -22,10 +23,10 @@ const Tensor &deviceTensor(PyObject *object) {
 /// Of the random numbers of a graph, all of them.
 constexpr long long kSeedId = -1;
 
-/// Ids that were given out for leaves, and the tensor that holds each.
+/// Ids that were given out for leaves, and the storage that holds each.
 struct LeafId {
   std::weak_ptr<tracing::Node> leaf;
-  const void *id = nullptr, *owner = nullptr; ///< no owner: nobody asked for the id of a tensor that holds it
+  const void *id = nullptr, *owner = nullptr; ///< no owner: nobody asked for the id of a tensor that shows it
 };
 
 /// Guarded by the GIL.
@@ -44,18 +45,29 @@ LeafId &idOfLeaf(const std::shared_ptr<tracing::Node> &leaf) {
   return known;
 }
 
+/// Of a view: equal for views of one storage that show the same elements as the same type. Odd, as no address of an object is.
+uint64_t idOfView(const Tensor &tensor, const Storage &storage) {
+  std::vector<int64_t> key{int64_t(storage.serial), tensor.storage_offset(), int64_t(tensor.scalar_type())};
+  key.insert(key.end(), tensor.sizes().begin(), tensor.sizes().end());
+  key.insert(key.end(), tensor.strides().begin(), tensor.strides().end());
+  return runtime::hash64(key.data(), key.size() * sizeof(int64_t)) | 1;
+}
+
 PyObject *tensorId(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
     const Tensor &tensor = deviceTensor(object);
-    const void *id = tensor.unsafeGetTensorImpl();
+    const auto &storage = *static_cast<const Storage *>(tensor.storage().unsafeGetStorageImpl());
     Value base;
     {
       std::lock_guard lock(Session::get().mutex);
-      base = static_cast<const Storage *>(tensor.storage().unsafeGetStorageImpl())->base;
+      if (!showsAll(tensor))
+        return PyLong_FromUnsignedLongLong(idOfView(tensor, storage));
+      base = storage.base;
     }
+    const void *id = &storage;
     if (base.node->isLeaf()) {
       LeafId &known = idOfLeaf(base.node);
-      if (!known.owner) // the first tensor that asks
+      if (!known.owner) // the first storage that holds it and was asked about
         known.owner = id;
       if (known.owner == id)
         id = known.id;
@@ -269,39 +281,6 @@ PyObject *valueId(PyObject *, PyObject *object) {
   });
 }
 
-/// (tensor, callback): computes the tensor; the callback is called without arguments when its value is there, on another thread.
-PyObject *onReady(PyObject *, PyObject *args) {
-  return guarded([&]() -> PyObject * {
-    PyObject *object, *callback;
-    if (!PyArg_ParseTuple(args, "OO", &object, &callback))
-      return nullptr;
-    TORCH_CHECK(PyCallable_Check(callback), "expects a function to call");
-    const Tensor &tensor = deviceTensor(object);
-    runtime::BufferPtr buffer;
-    {
-      WithoutGil released;
-      noteStack();
-      buffer = bufferOf(tensor);
-    }
-    Py_INCREF(callback);
-    {
-      WithoutGil released; // the value may be there: then it is called now
-      // On a thread of its own: the function may wait for those who wait for the device.
-      buffer->ready().onReady([callback](const runtime::Status &) {
-        std::thread([callback] {
-          WithGil gil;
-          PyObject *result = PyObject_CallNoArgs(callback);
-          if (!result)
-            PyErr_WriteUnraisable(callback);
-          Py_XDECREF(result);
-          Py_DECREF(callback);
-        }).detach();
-      });
-    }
-    Py_RETURN_NONE;
-  });
-}
-
 PyObject *increment(PyObject *, PyObject *args) {
   const char *name;
   long long by;
@@ -320,7 +299,7 @@ PyObject *forgetPrograms(PyObject *, PyObject *) {
 } // namespace
 
 PyMethodDef warmGraphMethods[] = {
-    {"_xla_get_tensor_id", tensorId, METH_O, "A number that no other living tensor has."},
+    {"_xla_get_tensor_id", tensorId, METH_O, "A number that only tensors over the same memory share that show the same of it: a parameter's views by detach()."},
     {"_get_graph_hash", graphHash, METH_O, "Bytes that are equal for graphs of the same structure."},
     {"_xla_warm_up_cache", warmUp, METH_VARARGS, "(tensors, devices): compiles the graph of these tensors and runs nothing."},
     {"_run_cached_graph", runCached, METH_VARARGS, "(hash, inputs): runs the program of a graph."},
@@ -338,7 +317,6 @@ PyMethodDef warmGraphMethods[] = {
     {"_get_xla_enable_device_data_cache", getKeepsNumbers, METH_NOARGS, ""},
     {"_is_placeholder", isPlaceholder, METH_O, "Whether a tensor has no value, nor anything that computes one."},
     {"_unique_id_for_ir_and_data", valueId, METH_O, "A text that tensors with the same value share."},
-    {"_on_ready_callback", onReady, METH_VARARGS, "(tensor, callback): calls back when the tensor has been computed."},
     {"_xla_increment_counter", increment, METH_VARARGS, "(name, by)"},
     {"_xla_get_num_cached_compilation_graph", numPrograms, METH_NOARGS, "Programs that are ready to run."},
     {"_xla_computation_cache_clear", forgetPrograms, METH_NOARGS, "Forgets the programs that are ready to run."},

@@ -190,15 +190,15 @@ class ParallelLoader:
 
 class MpDeviceLoader:
     """A loader whose batches come on `device`, read and uploaded in the background; every loop over it starts anew. `kwargs`: of
-    ParallelLoader."""
+    ParallelLoader; transformers and accelerate change them, under the name _parallel_loader_kwargs, before they loop."""
 
     def __init__(self, loader, device, **kwargs):
-        self._loader, self._device, self._options = loader, device, kwargs
+        self._loader, self._device, self._parallel_loader_kwargs = loader, device, kwargs
         self._parallel_loader = None
 
     def __iter__(self):
         self.close()
-        parallel = self._parallel_loader = ParallelLoader(self._loader, [self._device], **self._options)
+        parallel = self._parallel_loader = ParallelLoader(self._loader, [self._device], **self._parallel_loader_kwargs)
         try:
             yield from parallel.per_device_loader(self._device)
         finally:

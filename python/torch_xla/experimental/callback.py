@@ -8,20 +8,26 @@ from .. import _load
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
+def call_when_ready(tensor, callback):
+    """Calls callback() on a thread when the value of `tensor` is computed. Starts its computation if nobody has. The program does not
+    end before: the thread is no daemon, because a daemon in the middle of an operator would end the process with an abort."""
+    buffer = _XLAC._buffer(tensor)
+
+    def wait():
+        _XLAC._await_buffer(buffer)
+        callback()
+
+    threading.Thread(target=wait, name="torch_xla callback", daemon=False).start()
+
+
 def on_ready_callback(tensor, callback):
     """Calls callback(tensor) on a thread when the value of `tensor` is computed; callback() if it takes no argument. Starts its
     computation if nobody has."""
-    _XLAC._xla_sync_multi([tensor])
     try:
         given = [tensor] if inspect.signature(callback).parameters else []
     except ValueError:  # of a builtin
         given = []
-
-    def wait():
-        _XLAC._await_tensor(tensor)
-        callback(*given)
-
-    threading.Thread(target=wait, name="torch_xla callback", daemon=True).start()
+    call_when_ready(tensor, lambda: callback(*given))
 
 
 def on_ready_event(tensor):

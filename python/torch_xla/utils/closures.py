@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the closures of xm.add_step_closure: at once, or one after the other on a thread of their own."""
 import queue
+import sys
 import threading
 
 
@@ -18,43 +19,70 @@ class ClosureHandler:
 
 
 class AsyncClosureHandler(ClosureHandler):
-    """Runs closures in the background. What one of them raises is raised by the next call of run()."""
+    """Runs closures in the background. What one of them raises is raised by the next call of run().
+
+    The program does not end before they have run: the thread is no daemon, and goes on until the queue is empty. What a closure raises
+    when nobody calls run() any more is reported as the error of a thread."""
+
+    _IDLE_SECONDS = 3  # the thread ends after that long without a closure
+    _POLL_SECONDS = 0.05  # how late an idle thread sees that the program ends
 
     def __init__(self, max_queue_size=100):
         super().__init__()
         self._queue = queue.Queue(max_queue_size)
         self._errors = queue.Queue()
         self._lock, self._thread = threading.Lock(), None
+        self._promised = 0  # closures that run() is about to queue
 
     def start_event_loop(self):
         """Starts the thread, unless it runs."""
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._loop, name="step closures", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._loop, name="step closures", daemon=False)
+            thread.start()
+            self._thread = thread
 
-    def _loop(self):
+    def _next(self):
+        """The next closure; None if the thread may end."""
+        idle = 0.0
         while True:
             try:
-                closure = self._queue.get(timeout=3)
+                return self._queue.get(timeout=self._POLL_SECONDS)
             except queue.Empty:
-                with self._lock:
-                    if not self._queue.empty():
-                        continue
+                idle += self._POLL_SECONDS
+            if idle < self._IDLE_SECONDS and threading.main_thread().is_alive():
+                continue
+            with self._lock:
+                if self._queue.empty() and not self._promised:
                     self._thread = None
-                    return
+                    return None
+
+    def _loop(self):
+        while (closure := self._next()) is not None:
             try:
                 closure()
             except BaseException as error:
                 self._errors.put(error)
             finally:
                 self._queue.task_done()
+        if not threading.main_thread().is_alive():
+            self._report()
 
     def run(self, closure):
         """Queues the closure; waits only if the queue is full."""
         self._raise()
         with self._lock:
-            self.start_event_loop()
-        self._queue.put(closure)
+            # Who ends the interpreter does not wait for a thread that is started after the main thread's end.
+            is_queued = threading.main_thread().is_alive() or self._thread is not None
+            if is_queued:
+                self.start_event_loop()
+                self._promised += 1
+        if not is_queued:
+            return closure()
+        try:
+            self._queue.put(closure)
+        finally:
+            with self._lock:
+                self._promised -= 1
 
     def wait(self):
         """Waits for all that were queued."""
@@ -66,3 +94,9 @@ class AsyncClosureHandler(ClosureHandler):
             raise self._errors.get_nowait()
         except queue.Empty:
             pass
+
+    def _report(self):
+        while not self._errors.empty():
+            error = self._errors.get_nowait()
+            sys.stderr.write("torch_xla: a step closure that ran while the program ended raised:\n")
+            sys.excepthook(type(error), error, error.__traceback__)
