@@ -53,6 +53,19 @@ def test_wrong_generators():
     with pytest.raises(RuntimeError, match="Expected a 'xla' device type for generator but found 'cpu'"):
         torch.rand(3, device="xla", generator=torch.Generator())
     generator = torch.Generator(device="xla")
+    # PyTorch calls the device's kernel for these, because of the generator.
+    x = torch.rand(4)
+    for function in (lambda: torch.rand(3, generator=generator), lambda: torch.randn(3, generator=generator),
+                     lambda: torch.randperm(5, generator=generator), lambda: torch.randint(5, (3,), generator=generator),
+                     lambda: x.uniform_(generator=generator), lambda: x.normal_(generator=generator), lambda: x.random_(generator=generator),
+                     lambda: x.bernoulli_(0.5, generator=generator), lambda: x.bernoulli_(x, generator=generator),
+                     lambda: torch.bernoulli(x, generator=generator), lambda: x.exponential_(generator=generator),
+                     lambda: x.cauchy_(generator=generator), lambda: x.geometric_(0.5, generator=generator),
+                     lambda: x.log_normal_(generator=generator), lambda: torch.multinomial(x, 2, generator=generator),
+                     lambda: torch.poisson(x, generator=generator), lambda: torch.normal(x, 1.0, generator=generator),
+                     lambda: list(torch.utils.data.DataLoader([1, 2, 3], shuffle=True, generator=generator))):
+        with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator but found 'xla'"):
+            function()
     compiled = torch_xla.compile(lambda: torch.rand(3, device="xla", generator=generator), full_graph=True)
     assert not torch.equal(compiled().cpu(), compiled().cpu())
 
@@ -76,3 +89,27 @@ def test_state_as_one_number_continues_where_it_was_taken():
     assert state != 7 and xm.get_rng_state() != state
     xm.set_rng_state(state)
     assert torch.rand(3, device="xla").tolist() == first
+
+
+def test_seeds_of_loaders():
+    """PyTorch's loaders draw on the CPU: the device's seed and its draws change nothing there, nor do loaders here."""
+    dataset = torch.utils.data.TensorDataset(torch.arange(20))
+
+    def order():
+        return [value for batch in torch.utils.data.DataLoader(dataset, batch_size=4, shuffle=True) for value in batch[0].tolist()]
+    torch.manual_seed(5)
+    first, second = order(), order()
+    torch.manual_seed(5)
+    assert order() == first
+    state = torch_xla._XLAC._rng_state()
+    assert order() == second and torch_xla._XLAC._rng_state() == state
+    torch.manual_seed(5)
+    torch_xla.manual_seed(9)
+    torch.rand(3, device="xla").cpu()
+    assert order() == first
+    import torch_xla.distributed.parallel_loader as pl
+    torch.manual_seed(5)
+    loader = torch.utils.data.DataLoader(dataset, batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(3))
+    made = [batch[0].tolist() for batch in pl.MpDeviceLoader(loader, "xla")]
+    loader.generator.manual_seed(3)
+    assert made == [batch[0].tolist() for batch in loader]

@@ -14,7 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
     ("torch-training.md", "learned: True compiled: [01]\n2 losses\naccuracy above 0.8: True\ncpu xla:0\n"),
     ("torch-caching.md", r"True found: 0 compiled: [1-9]\d*\nTrue found: [1-9]\d* compiled: 0\n"
                          r"factors: \[[01], 0, 0\]\nsizes: \[1, 1\]\n"),
-    ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Linear agrees: True\nGELU agrees: True\nLinear agrees: True\n"
+    ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Integers to negative integer powers are not allowed.\nZeroDivisionError\n"
+                                 r"index 5 is out of bounds for dimension 0 with size 3\ntensor\(\[1.\], device='xla:0'\)\n" "Linear agrees: True\nGELU agrees: True\nLinear agrees: True\n"
                                  "programs in the step: 1\nsum is positive: True\nprograms in the step: 2\n"),
     ("torch-custom-operations.md", r"\[\[5.0, 5.0\]\]\nTrue\n6.0\n4.0\n"),
     ("torch-spmd.md", r"\{devices=\[4,2\]0,1,2,3,4,5,6,7\}\n\[\(8,\), \(8,\)\] \(Shard\(dim=0\), Shard\(dim=0\)\)\n"

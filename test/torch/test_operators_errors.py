@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bad uses raise on the device what eager PyTorch raises on the CPU: the same type with the same words."""
 import copy
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
 import torch.nn.functional as F
 import torch_xla  # noqa: F401
+
+
+HARNESS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "harness", "torch_refusals.py")
 
 
 def backward_twice(x):
@@ -110,8 +116,11 @@ BAD = {
 }
 
 
-def error_of(function, device):
+def error_of(function, device, raises=True):
     x = torch.tensor([[0.5, -1.5, 2.0, 0.25], [3.0, -0.25, 1.0, -2.0], [1.5, 0.75, -3.0, 4.0]]).to(device)
+    if not raises:
+        torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.detach().cpu(), function(x))
+        return None
     with pytest.raises(Exception) as caught:
         made = function(x)
         torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.detach().cpu(), made)
@@ -125,6 +134,79 @@ def error_of(function, device):
 @pytest.mark.parametrize("name", BAD)
 def test_the_same_error(name):
     assert error_of(BAD[name], "xla") == error_of(BAD[name], "cpu")
+
+
+# A number that is fine, and one that the CPU's kernel refuses: what is known of the operator from the first call must not hide the second.
+NUMBERS = {
+    "power": (lambda x, n: x.long() ** n, 2, -2),
+    "power_of_booleans": (lambda x, n: torch.pow(x > 0, n), 2, -1),
+    "power_in_place": (lambda x, n: x.int().pow_(n), 3, -1),
+    "power_out": (lambda x, n: torch.pow(x.long(), n, out=x.long()), 3, -1),
+    "power_of_many": (lambda x, n: torch._foreach_pow([x.long(), x.int()], n), 2, -1),
+    "floor_division": (lambda x, n: x.long() // n, 3, 0),
+    "floor_division_by_a_tensor_of_the_host": (lambda x, n: x.long() // torch.tensor(n), 3, 0),
+    "floor_division_in_place": (lambda x, n: x.int().floor_divide_(n), 3, 0),
+    "remainder": (lambda x, n: x.long() % n, 3, 0),
+    "fmod": (lambda x, n: torch.fmod(x.short(), n), 3, 0),
+    "division_trunc": (lambda x, n: torch.div(x.int(), n, rounding_mode="trunc"), 3, 0),
+    "division_floor_in_place": (lambda x, n: x.int().div_(n, rounding_mode="floor"), 3, 0),
+    "random_of_a_type": (lambda x, n: torch.empty(3, dtype=torch.uint8, device=x.device).random_(0, n), 200, 1000),
+    "random_below_a_type": (lambda x, n: torch.empty(3, dtype=torch.uint8, device=x.device).random_(n, 100), 0, -1),
+    "random_half": (lambda x, n: torch.empty(3, dtype=torch.half, device=x.device).random_(3, n), 100, 3),
+    "random_empty": (lambda x, n: torch.randint(3, n, (2,), device=x.device), 5, 3),
+    "index_of_the_host": (lambda x, n: x[torch.tensor([0, n])], 2, 3),
+    "index_of_the_host_below": (lambda x, n: x[:, torch.tensor([0, n])], -4, -5),
+    "index_put_of_the_host": (lambda x, n: x.index_put_((torch.tensor([n]), torch.tensor([1])), torch.ones(1, device=x.device)), 2, 3),
+    "rate": (lambda x, n: torch.empty(3, device=x.device).exponential_(n), 1.0, -1.0),
+    "bounds": (lambda x, n: torch.empty(3, device=x.device).uniform_(0, n), 1.0, -1.0),
+    "deviation": (lambda x, n: torch.normal(0.0, n, (3,), device=x.device), 1.0, -1.0),
+    "probability": (lambda x, n: torch.empty(3, device=x.device).geometric_(n), 0.5, 1.0),
+    "steps": (lambda x, n: torch.linspace(0, 1, n, device=x.device), 3, -1),
+    "log_steps": (lambda x, n: torch.logspace(0, 1, n, device=x.device), 3, -1),
+    "repeats": (lambda x, n: x.repeat_interleave(n), 2, -1),
+    "samples": (lambda x, n: torch.multinomial(x.abs(), n), 2, 0),
+    "counts": (lambda x, n: torch.bincount(torch.tensor([0, n], device=x.device)), 2, -1),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_is_refused_after_a_good_one(name):
+    function, good, bad = NUMBERS[name]
+    for _ in range(2):
+        assert error_of(lambda x: function(x, good), "xla", raises=False) is None
+        assert error_of(lambda x: function(x, bad), "xla") == error_of(lambda x: function(x, bad), "cpu")
+
+
+def test_numbers_that_the_cpu_refuses():
+    """In some of PyTorch's samples."""
+    names = ("pow|floor_divide|remainder|native_group_norm|linspace|as_strided|cummax|diagonal_scatter|select_scatter|randint|"
+             "nn.functional.(conv_transpose2d|interpolate.linear|avg_pool1d)")
+    ran = subprocess.run([sys.executable, HARNESS, "--samples=1", f"--match=^({names})$"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr[-2000:]
+    assert int(ran.stdout.splitlines()[-1].split()[0]) >= 60, "numbers were not tried"
+
+
+def test_numbers_that_only_look_bad():
+    x = torch.tensor([[1, 2], [3, 4]])
+    for function in (lambda x: x.float() ** -2, lambda x: x.float() // 0, lambda x: x / 0, lambda x: torch.div(x, 0), lambda x: x[:0] // 0,
+                     lambda x: torch.pow(2, -x), lambda x: torch.pow(x, torch.full_like(x, -1)), lambda x: x.float() % 0, lambda x: x ** -2.0):
+        torch.testing.assert_close(function(x.to("xla")).cpu(), function(x), equal_nan=True)
+
+
+def test_errors_say_what_the_operator_was_given():
+    """In lines of their own: the first one has PyTorch's words."""
+    a, b = torch.rand(2, 2, 4, 4, device="xla"), torch.rand(2, 2, device="xla")
+    for function, words, given in (
+            (lambda: a + b, "The size of tensor a (4) must match the size of tensor b (2) at non-singleton dimension 3",
+             ["aten::add.Tensor was given", "self: f32[2,2,4,4], other: f32[2,2]"]),
+            (lambda: torch.mm(b, a[0, 0]), "mat1 and mat2 shapes cannot be multiplied (2x2 and 4x4)",
+             ["aten::mm was given", "self: f32[2,2], mat2: f32[4,4]"]),
+            (lambda: torch.cat([b, a[0, 0]]), "Sizes of tensors must match except in dimension 0. Expected size 2 but got size 4 for tensor number 1 in the list.",
+             ["aten::cat was given", "tensors: [f32[2,2], f32[4,4]]"])):
+        with pytest.raises(RuntimeError) as caught:
+            function()
+        lines = str(caught.value).splitlines()
+        assert lines[0] == words and [line.strip() for line in lines[1:]] == given
 
 
 def test_devices_do_not_mix():

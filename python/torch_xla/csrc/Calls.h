@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Calls.h - What is known of an operator, and of one call of it -------===//
 #pragma once
+#include "python/torch_xla/csrc/Refusals.h"
 #include "python/torch_xla/csrc/Shim.h"
 
 #include <atomic>
@@ -23,6 +24,7 @@ struct OpInfo {
   mutable std::atomic<bool> decompositionIsKnown{false};
   mutable std::optional<c10::OperatorHandle> decomposition;
   mutable std::atomic<uint32_t> composites{0}; ///< made of its decomposition so far
+  Suspicion mayRefuse = nullptr;               ///< null: there are no numbers that it would refuse
   std::atomic<int64_t> *calls = nullptr;       ///< the counter "xla::add"; of operators of PyTorch
 };
 const OpInfo &infoOf(const c10::OperatorHandle &op);
@@ -83,6 +85,8 @@ bool recordValues(const OpInfo &info, c10::ArrayRef<c10::IValue> args, Recorded 
 /// Runs `op` on tensors without values: meta tensors give the types of its results, zeros on the CPU the CPU's own words
 /// for what is wrong.
 torch::jit::Stack runWithoutValues(const OpInfo &info, c10::ArrayRef<c10::IValue> args, c10::DeviceType device);
+/// Adds lines with the types of the operator's tensors: PyTorch's words name a size or two, not what they are of.
+void nameOperands(c10::Error &error, const OpInfo &info, c10::ArrayRef<c10::IValue> args);
 /// Replaces the arguments on the stack by the results.
 void pushResults(const Recorded &results, torch::jit::Stack *stack, size_t arguments);
 

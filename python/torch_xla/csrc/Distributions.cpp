@@ -20,21 +20,21 @@ Tensor uniform(const Tensor &like, at::IntArrayRef sizes) {
 }
 
 Tensor &cauchy(Tensor &self, double median, double sigma, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   TORCH_CHECK(sigma > 0.0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   TORCH_CHECK(at::isFloatingType(self.scalar_type()), "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified ", self.dtype());
   return self.copy_(((uniform(self, self.sizes()) - 0.5) * M_PI).tan() * sigma + median);
 }
 
 Tensor &geometric(Tensor &self, double p, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   TORCH_CHECK(0 < p && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   Tensor positive = 1 - uniform(self, self.sizes()); // in (0, 1]
   return self.copy_((positive.log() / std::log1p(-p)).ceil().clamp_min(1));
 }
 
 Tensor &logNormal(Tensor &self, double mean, double deviation, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   TORCH_CHECK(deviation > 0.0, "log_normal_ expects std > 0.0, but found std=", deviation);
   TORCH_CHECK(at::isFloatingType(self.scalar_type()), "log_normal_ is only supported for floating point types");
   Tensor normal = at::empty(self.sizes(), self.options().dtype(self.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
@@ -43,7 +43,7 @@ Tensor &logNormal(Tensor &self, double mean, double deviation, Gen generator) {
 
 /// With replacement: where uniform numbers fall among the running sums. Without: the largest quotients by exponential ones.
 Tensor categories(const Tensor &self, int64_t samples, bool replaces, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   TORCH_CHECK(self.dim() == 1 || self.dim() == 2, "prob_dist must be 1 or 2 dim");
   TORCH_CHECK(at::isFloatingType(self.scalar_type()), "multinomial only supports floating-point dtypes for input, got: ", self.scalar_type());
   TORCH_CHECK(samples > 0, "cannot sample n_sample <= 0 samples");
@@ -71,7 +71,7 @@ Tensor &categoriesOut(const Tensor &self, int64_t samples, bool replaces, Gen ge
 
 /// A random number per element of the parameters, in the type of `like`; the kernel computes in double precision.
 Tensor sampled(const char *name, const Tensor &like, std::vector<Tensor> parameters, const Gen &generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, like);
   std::vector<Value> operands = {nextRandomKey()};
   std::vector<tracing::Arg> args = {tracing::Operand{0}};
   for (const Tensor &parameter : parameters) {

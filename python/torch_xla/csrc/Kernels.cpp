@@ -151,6 +151,9 @@ Tensor copyFromAndResize(const Tensor &self, const Tensor &target) {
 Tensor clone(const Tensor &self, std::optional<at::MemoryFormat> format) { return copied(self, self.scalar_type(), format); }
 Tensor aliasOf(const Tensor &self) { return viewOf(self, self.sizes(), self.strides(), self.storage_offset()); }
 Tensor asStrided(const Tensor &self, at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<int64_t> offset) {
+  for (int64_t stride : strides)
+    TORCH_CHECK(stride >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
+  TORCH_CHECK(offset.value_or(0) >= 0, "Tensor: invalid storage offset ", *offset);
   at::native::checkInBoundsForStorage(sizes, strides, offset.value_or(self.storage_offset()), self.dtype(), self.storage());
   return viewOf(self, sizes, strides, offset.value_or(self.storage_offset()));
 }
@@ -344,25 +347,25 @@ runtime::DType floatFor(const Tensor &self) {
   return self.scalar_type() == at::kDouble ? runtime::DType::F64 : runtime::DType::F32;
 }
 Tensor &uniform(Tensor &self, double from, double to, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   TORCH_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   setValue(self, convertTo(random(self, "millrace::uniform", {from, to}, floatFor(self)), self.scalar_type()));
   return self;
 }
 Tensor &normal(Tensor &self, double mean, double deviation, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   TORCH_CHECK(deviation >= 0, "normal expects std >= 0.0, but found std ", deviation);
   setValue(self, convertTo(random(self, "millrace::normal", {mean, deviation}, floatFor(self)), self.scalar_type()));
   return self;
 }
 Tensor &bernoulliFloat(Tensor &self, double p, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   TORCH_CHECK(0 <= p && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
   setValue(self, convertTo(random(self, "millrace::bernoulli", {p}, runtime::DType::I1), self.scalar_type()));
   return self;
 }
 Tensor &bernoulliTensor(Tensor &self, const Tensor &p, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   Value probability = expandTo(convertTo(onDevice(p), at::kDouble == p.scalar_type() ? at::kDouble : at::kFloat), self.sizes());
   Value drawn = node("millrace::bernoulli_tensor", {nextRandomKey(), probability}, {Operand{0}, Operand{1}},
                      {runtime::DType::I1, self.sizes().vec()});
@@ -370,19 +373,21 @@ Tensor &bernoulliTensor(Tensor &self, const Tensor &p, Gen generator) {
   return self;
 }
 Tensor bernoulli(const Tensor &self, Gen generator) {
+  DrawFrom scope(generator, self);
   Tensor made = zeros(self.sizes(), self.scalar_type());
   return bernoulliTensor(made, self, generator);
 }
 Tensor &exponential(Tensor &self, double rate, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   TORCH_CHECK(rate > 0, "exponential_ expects lambda > 0.0, but found lambda=", rate);
   setValue(self, convertTo(random(self, "millrace::exponential", {rate}, floatFor(self)), self.scalar_type()));
   return self;
 }
 Tensor &randomFrom(Tensor &self, int64_t from, std::optional<int64_t> to, Gen generator) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, self);
   int64_t end = to.value_or(self.scalar_type() == at::kFloat ? 1 << 24 : std::numeric_limits<int64_t>::max());
-  TORCH_CHECK(from < end, "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", end);
+  Tensor none = at::empty({0}, self.scalar_type());
+  at::_ops::random__from::call(none, from, to, {}); // PyTorch's errors for bounds, also of the type
   setValue(self, convertTo(random(self, "millrace::randint", {from, end}, runtime::DType::I64), self.scalar_type()));
   return self;
 }
@@ -403,7 +408,7 @@ int64_t randomLimit(const Tensor &self) {
 Tensor &randomTo(Tensor &self, int64_t to, Gen generator) { return randomFrom(self, 0, to, generator); }
 Tensor &randomAny(Tensor &self, Gen generator) { return randomFrom(self, 0, randomLimit(self), generator); }
 Tensor &randpermOut(int64_t n, Gen generator, Tensor &out) {
-  DrawFrom scope(generator);
+  DrawFrom scope(generator, out);
   resizeTo(out, {n});
   setValue(out, convertTo(node("millrace::randperm", {nextRandomKey()}, {Operand{0}}, {runtime::DType::I64, {n}}), out.scalar_type()));
   return out;

@@ -62,7 +62,12 @@ void runOnCpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
     c10::impl::ExcludeDispatchKeyGuard noAutograd(c10::autograd_dispatch_keyset |
                                                   c10::DispatchKeySet(c10::DispatchKey::ADInplaceOrView));
     c10::impl::ExcludeDispatchKeyGuard noAutocast(c10::autocast_dispatch_keyset);
-    op.callBoxed(inner);
+    try {
+      op.callBoxed(inner);
+    } catch (c10::Error &error) {
+      nameOperands(error, info, originals);
+      throw;
+    }
   }
   auto writeBack = [](const Tensor &original, const Tensor &cpu) {
     if (!original.defined() || !isXla(original))

@@ -5,6 +5,7 @@
 // else its decomposition is (Decompose.cpp), or the CPU computes it, and a counter with the operator's name says so.
 #include "python/torch_xla/csrc/Calls.h"
 #include "python/torch_xla/csrc/Devices.h"
+#include "python/torch_xla/csrc/Ending.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Liveness.h"
 
@@ -106,20 +107,49 @@ torch::jit::Stack runWithoutValues(const OpInfo &info, c10::ArrayRef<c10::IValue
   return stack;
 }
 
+static std::string typeText(const c10::IValue &value) {
+  auto ofTensor = [](const Tensor &tensor) {
+    return tensor.defined() ? Shape{dtypeOf(tensor.scalar_type()), tensor.sizes().vec()}.toString() : std::string("none");
+  };
+  if (value.isTensor())
+    return ofTensor(value.toTensor());
+  std::string text;
+  for (const c10::IValue &item : value.toListRef())
+    text += (text.empty() ? "" : ", ") + (item.isNone() ? std::string("none") : ofTensor(item.toTensor()));
+  return "[" + text + "]";
+}
+
+void nameOperands(c10::Error &error, const OpInfo &info, c10::ArrayRef<c10::IValue> args) {
+  std::string text;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool isList = info.kinds[i] == ArgKind::TensorList || info.kinds[i] == ArgKind::OptionalTensorList;
+    if ((info.kinds[i] == ArgKind::Tensor || isList) && !args[i].isNone())
+      text += (text.empty() ? "" : ", ") + info.handle->schema().arguments()[i].name() + ": " + typeText(args[i]);
+  }
+  if (text.empty())
+    return;
+  // One context would become part of the first line; two are lines of their own.
+  error.add_context(info.name + " was given");
+  error.add_context(text);
+}
+
 namespace {
 
-Signature inspect(const OpInfo &info, const CallReader &call, std::vector<Arg> callArgs,
-                  c10::ArrayRef<c10::IValue> args) {
+Signature inspectTypes(const OpInfo &info, const CallReader &call, std::vector<Arg> callArgs,
+                       c10::ArrayRef<c10::IValue> args) {
   Signature made;
   torch::jit::Stack results;
-  // Meta kernels do not refuse what has no elements to choose from; the CPU's do, and are done at once.
-  if (std::any_of(call.operands.begin(), call.operands.end(), [](const Value &value) { return value.shape().count() == 0; }) &&
-      std::all_of(call.operands.begin(), call.operands.end(), [](const Value &value) { return value.shape().count() < 1 << 20; })) {
+  // Meta kernels do not refuse what has no elements to choose from, nor results without elements; the CPU's do, and are done at once.
+  const bool isSmall = std::all_of(call.operands.begin(), call.operands.end(), [](const Value &value) { return value.shape().count() < 1 << 20; });
+  auto ask = [&] {
     try {
       runWithoutValues(info, args, c10::kCPU);
     } catch (const c10::NotImplementedError &) {
     }
-  }
+  };
+  const bool hasEmpty = std::any_of(call.operands.begin(), call.operands.end(), [](const Value &value) { return value.shape().count() == 0; });
+  if (hasEmpty && isSmall)
+    ask();
   try {
     results = runWithoutValues(info, args, c10::kMeta);
   } catch (const std::exception &) {
@@ -128,6 +158,10 @@ Signature inspect(const OpInfo &info, const CallReader &call, std::vector<Arg> c
     // an emission.
     results = runWithoutValues(info, args, c10::kCPU);
   }
+  if (!hasEmpty && isSmall && std::any_of(results.begin(), results.end(), [](const c10::IValue &result) {
+        return result.isTensor() && result.toTensor().defined() && result.toTensor().numel() == 0;
+      }))
+    ask();
   std::vector<Shape> shapes;
   std::vector<size_t> undefined;
   auto add = [&](const Tensor &tensor) {
@@ -173,6 +207,25 @@ Signature inspect(const OpInfo &info, const CallReader &call, std::vector<Arg> c
   else if (explain)
     TORCH_WARN("not emitted: ", info.op->name, ": ", std::string(status.message()));
   return made;
+}
+
+Signature inspect(const OpInfo &info, const CallReader &call, std::vector<Arg> callArgs, c10::ArrayRef<c10::IValue> args) {
+  try {
+    return inspectTypes(info, call, std::move(callArgs), args);
+  } catch (c10::Error &error) {
+    nameOperands(error, info, args);
+    throw;
+  }
+}
+
+/// Raises the CPU's error for the arguments, if there is one.
+void askCpu(const OpInfo &info, c10::ArrayRef<c10::IValue> args) {
+  try {
+    runWithoutValues(info, args, c10::kCPU);
+  } catch (c10::Error &error) {
+    nameOperands(error, info, args);
+    throw;
+  }
 }
 
 /// An operator that writes to its arguments, as the functional one and an assignment.
@@ -256,6 +309,8 @@ bool tryFunctional(const OpInfo &info, torch::jit::Stack *stack) {
 } // namespace
 
 bool recordValues(const OpInfo &info, c10::ArrayRef<c10::IValue> args, Recorded &results) {
+  if (info.mayRefuse && info.mayRefuse(args))
+    askCpu(info, args);
   if (info.op) {
     CallReader call(info, /*numbersByValue=*/false);
     call.read(args);
@@ -312,6 +367,14 @@ static std::optional<at::Generator> generatorOf(const OpInfo &info, const torch:
   return value.isGenerator() ? std::optional(value.toGenerator()) : std::nullopt;
 }
 
+/// The first argument that is a tensor; null if there is none.
+static const c10::IValue *firstTensor(const OpInfo &info, const torch::jit::Stack &stack) {
+  for (size_t i = stack.size() - info.kinds.size(); i < stack.size(); ++i)
+    if (stack[i].isTensor() && stack[i].toTensor().defined())
+      return &stack[i];
+  return nullptr;
+}
+
 static void recordOrRun(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const OpInfo &info = infoOf(op);
   if (info.calls)
@@ -320,7 +383,8 @@ static void recordOrRun(const c10::OperatorHandle &op, torch::jit::Stack *stack)
   if (tracing::Metrics::get().isDue())
     time.emplace("LazyTracing");
   const std::optional<at::Generator> generator = generatorOf(info, *stack);
-  DrawFrom scope(generator);
+  const c10::IValue *first = generator ? firstTensor(info, *stack) : nullptr;
+  DrawFrom scope = first ? DrawFrom(generator, first->toTensor()) : DrawFrom(generator);
   if (info.takesCpuIndices && info.isAten) {
     if (tryMaskedFill(info, stack))
       return;
@@ -403,20 +467,23 @@ static void makeGradientDense(const c10::OperatorHandle &op, torch::jit::Stack &
 }
 
 void record(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  stopIfEnding();
   std::optional<DeviceScope> device;
   if (deviceCount() > 1)
     device.emplace(deviceOf(torch::jit::last(*stack, op.schema().arguments().size())));
   makeClassesIntegers(op, *stack);
   makeGradientDense(op, *stack);
-  if (!isEager()) {
+  if (isEager()) {
+    EagerScope scope;
+    recordOrRun(op, stack);
+    if (EagerScope::isOutermost())
+      runIfEager(*stack, op.schema().returns().size());
+  } else {
     recordOrRun(op, stack);
     checkGraphLimits();
-    return cutIfLarge(*stack, op.schema().returns().size());
+    cutIfLarge(*stack, op.schema().returns().size());
   }
-  EagerScope scope;
-  recordOrRun(op, stack);
-  if (EagerScope::isOutermost())
-    runIfEager(*stack, op.schema().returns().size());
+  stopIfEnding();
 }
 
 } // namespace millrace::torch_shim
