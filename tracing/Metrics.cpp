@@ -27,6 +27,15 @@ void Metrics::sample(const std::string &name, double value) {
   samples.accumulated += value;
 }
 
+void Metrics::sampleTransfer(int64_t buffers, double bytes) {
+  sample("OutboundData", bytes);
+  countBuffers(buffers);
+}
+void Metrics::countBuffers(int64_t buffers) {
+  static std::atomic<int64_t> &created = get().counter("CreateDataHandles");
+  created += buffers;
+}
+
 std::map<std::string, int64_t> Metrics::counters() const {
   std::lock_guard lock(mutex);
   std::map<std::string, int64_t> made;

@@ -20,6 +20,10 @@ public:
   std::atomic<int64_t> &counter(const std::string &name);
   /// A sample of `name` in its own unit: nanoseconds for times, bytes for sizes.
   void sample(const std::string &name, double value);
+  /// Data of the host that devices got, in so many buffers.
+  void sampleTransfer(int64_t buffers, double bytes);
+  /// Buffers of devices that came to be.
+  void countBuffers(int64_t buffers);
   struct Samples {
     uint64_t total = 0;     ///< since clear()
     double accumulated = 0;

@@ -51,7 +51,7 @@ runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
   Timed sameTime("TensorToData");
   if (numPartitions <= 1) {
     time.emplace("TransferToDeviceTime");
-    Metrics::get().sample("OutboundData", double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
+    Metrics::get().sampleTransfer(1, double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
   }
   std::vector<char> converted;
   DType stored = storedType(shape.dtype);
@@ -296,8 +296,10 @@ runtime::StatusOr<std::vector<runtime::BufferPtr>> Session::gather(const Schedul
     static std::atomic<int64_t> &misses = Metrics::get().counter("DeviceDataCacheMiss"); // numbers are sent for every run
     ++misses;
     std::optional<Timed> time;
-    if (isNew[i])
+    if (isNew[i]) {
       time.emplace("TransferToDeviceTime");
+      Metrics::get().sampleTransfer(1, double(numbers[i].size() * sizeof(uint64_t)));
+    }
     runtime::StatusOr<runtime::BufferPtr> packed = runtimeClient->bufferFromHost(
         numbers[i].data(), i ? DType::I64 : DType::F64, {int64_t(numbers[i].size())}, {},
         runtime::HostSemantics::OnlyDuringCall, runtimeClient->devices()[0]->memories().front());
@@ -410,6 +412,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   if (!isEager)
     wrapping.emplace("WrapXlaData");
   std::vector<runtime::BufferPtr> &values = *result;
+  Metrics::get().countBuffers(int64_t(values.size()));
   for (size_t k = 0; k < roots.size(); ++k) {
     Node &node = *roots[k].node;
     node.buffers.resize(node.results.size());

@@ -191,7 +191,8 @@ bool Session::hasMemory(const Value &leaf) {
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const ShardingPtr &sharding) {
   MILLRACE_TRY(startError);
   Timed time("TransferToDeviceTime");
-  Metrics::get().sample("OutboundData", double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
+  Metrics::get().sampleTransfer(int64_t(runtimeClient->devices().size()),
+                                double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
   runtime::StatusOr<Parts> parts = cut(data, shape, sharding, *runtimeClient);
   if (!parts)
     return parts.status();
@@ -205,8 +206,8 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
   if (!whole)
     return whole.status();
   Timed time("TransferToDeviceTime");
-  Metrics::get().sample("OutboundData", double(leaf.shape().count() * int64_t(runtime::byteSize(leaf.shape().dtype))));
   int64_t devices = int64_t(runtimeClient->devices().size());
+  Metrics::get().sampleTransfer(devices, double(leaf.shape().count() * int64_t(runtime::byteSize(leaf.shape().dtype))));
   runtime::StatusOr<ShardingPtr> sharding = readSharding("{replicated}", int64_t(leaf.shape().dims.size()), devices);
   if (!sharding)
     return sharding.status();
@@ -289,6 +290,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
   for (runtime::Event &done : result->done)
     inFlight.push_back(std::move(done));
+  Metrics::get().countBuffers(int64_t(devices * roots.size()));
   for (size_t k = 0; k < roots.size(); ++k) {
     Node &node = *roots[k].node;
     node.buffers.resize(node.results.size());

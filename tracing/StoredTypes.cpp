@@ -12,9 +12,10 @@
 namespace millrace::tracing {
 
 DType storedType(DType dtype) {
-  static const struct Chosen {
+  // Each is decided when the first tensor of its kind comes: programs set the environment after they have imported torch_xla.
+  struct Floats {
     DType f32 = DType::F32, f64 = DType::F64;
-    Chosen() {
+    Floats() {
       for (auto [kind, half] : {std::pair("BF16", DType::BF16), std::pair("FP16", DType::F16)}) {
         if (isSwitchedOn((std::string("XLA_USE_") + kind).c_str()))
           f32 = f64 = half;
@@ -22,15 +23,18 @@ DType storedType(DType dtype) {
           f32 = half, f64 = DType::F32;
       }
     }
-  } chosen;
-  // Programs set it after the first floats were there.
+  };
+  const auto floats = []() -> const Floats & {
+    static const Floats chosen;
+    return chosen;
+  };
   const auto isShort = [] {
     static const bool isOn = isSwitchedOn("XLA_USE_32BIT_LONG");
     return isOn;
   };
   switch (dtype) {
-  case DType::F32: return chosen.f32;
-  case DType::F64: return chosen.f64;
+  case DType::F32: return floats().f32;
+  case DType::F64: return floats().f64;
   case DType::I64: return isShort() ? DType::I32 : dtype;
   case DType::U64: return isShort() ? DType::U32 : dtype;
   default: return dtype;

@@ -53,7 +53,8 @@ _WRITING = {
 }
 # nn.TransformerEncoder asks whether it could make a nested tensor of what a mask leaves. There are none on this device: the mask
 # need not be read.
-_OURS = {"rrelu_with_noise": _rrelu_with_noise, "_nested_tensor_from_mask_left_aligned": lambda x, mask: False}
+_OURS = {"rrelu_with_noise": _rrelu_with_noise, "_nested_tensor_from_mask_left_aligned": lambda x, mask: False,
+         "_masked_scale": lambda x, mask, scale: x * (mask.to(x.dtype) * scale)}  # the gradient of _fused_dropout, whose mask is of bytes
 
 # Operators whose gradient PyTorch gives no types for on the meta device: those of the argument that it is the gradient of.
 _LIKE_ARGUMENT = {"multi_margin_loss_backward": 1, "multilabel_margin_loss_backward": 1, "_ctc_loss_backward": 1,
@@ -146,14 +147,22 @@ _copies = torch.library.Library("aten", "IMPL")
 _copied = []
 
 
+def _copied_from(view):
+    """The function that gives copies of a view, or of each view in a list of them."""
+    def run(*args, **kwargs):
+        made = view(*args, **kwargs)
+        return made.clone() if isinstance(made, torch.Tensor) else [part.clone() for part in made]
+    return run
+
+
 def _install_copies(name, emitted):
-    """view_copy and its like: the view, copied. Graphs of functional programs have them."""
+    """view_copy, split_copy and their like: the views, copied. Graphs of functional programs have them."""
     packet, views = getattr(torch.ops.aten, name), getattr(torch.ops.aten, name[:-len("_copy")])
     for overload in packet.overloads():
         full = name if overload == "default" else f"{name}.{overload}"
         returns = getattr(packet, overload)._schema.returns
         if overload.endswith("out") or overload not in views.overloads() or f"aten::{full}" in emitted or torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{full}", "XLA"):
             continue
-        if [str(r.type) for r in returns] == ["Tensor"] and any(a.alias_info for a in getattr(views, overload)._schema.arguments):
-            _copies.impl(full, lambda *args, view=getattr(views, overload), **kwargs: view(*args, **kwargs).clone(), "XLA")
+        if [str(r.type) for r in returns] in (["Tensor"], ["List[Tensor]"]) and any(a.alias_info for a in getattr(views, overload)._schema.arguments):
+            _copies.impl(full, _copied_from(getattr(views, overload)), "XLA")
             _copied.append(full)

@@ -123,6 +123,40 @@ def test_functions_of_jax():
     assert xb.call_jax(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y + i, x), (whole,)).tolist() == [10, 2**40 + 3]
 
 
+def test_functions_of_jax_under_other_configurations():
+    jax = pytest.importorskip("jax")
+    traced = []
+
+    def product(a):
+        traced.append(jax.config.jax_default_matmul_precision)
+        return a @ a
+    a = torch.rand(3, 3, device="xla")
+    before = xb._jax_to_xla_computation_cache_elements()
+    for precision in (None, "bfloat16", None, "float32", "bfloat16"):
+        with jax.default_matmul_precision(precision):
+            made = xb.call_jax(product, (a,))
+        torch.testing.assert_close(made.cpu(), (a @ a).cpu(), rtol=1e-4, atol=1e-5)
+    assert traced == [None, "bfloat16", "float32"] and xb._jax_to_xla_computation_cache_elements() == before + 3
+    with jax.enable_x64(True):
+        wide = xb.call_jax(lambda a: a.astype("float64") / 3, (a,))
+    assert wide.dtype == torch.float64
+
+
+def test_functions_of_jax_that_draw_random_numbers():
+    jax = pytest.importorskip("jax")
+    a = torch.zeros(100, device="xla")
+
+    def fixed(a):
+        return a + jax.random.uniform(jax.random.key(0), a.shape)
+    assert torch.equal(xb.call_jax(fixed, (a,)).cpu(), xb.call_jax(fixed, (a,)).cpu())
+
+    def keyed(a, words):
+        return a + jax.random.uniform(jax.random.wrap_key_data(words), a.shape)
+    words = [torch.tensor([0, n], dtype=torch.uint32, device="xla") for n in (1, 2)]
+    one, two, again = (xb.call_jax(keyed, (a, w)).cpu() for w in (*words, words[0]))
+    assert torch.equal(one, again) and not torch.equal(one, two) and 0 <= one.min() and one.max() < 1
+
+
 def test_general_products():
     dot = torch_xla._XLAC._xla_dot_general
     x, w = torch.rand(4, 2, 3), torch.rand(4, 3, 5)
@@ -137,7 +171,8 @@ def test_general_products():
 
 
 def test_steps_are_counted():
-    for step in (torch_xla.sync, lambda: torch_xla.compile(lambda: torch.ones(3, device="xla"))()):
+    for step in (torch_xla.sync, lambda: torch_xla.compile(lambda: torch.ones(3, device="xla"))(),
+                 lambda: torch_xla._XLAC._xla_step_marker("xla:0", [], True)):
         met.clear_all()
         step()
         assert met.counter_value("MarkStep") == 1

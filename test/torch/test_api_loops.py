@@ -263,3 +263,31 @@ def test_pure_layers_are_called_once():
     with torch.no_grad():
         layers[0].weight.mul_(2)
         torch.testing.assert_close(scan_layers(layers, x, is_layer_pure=True).cpu(), torch.nn.Sequential(*layers)(x).cpu())
+
+
+def test_seeds_of_functions_that_are_assumed_to_be_pure():
+    traced = []
+
+    def noisy(x, factor=1.0):
+        traced.append(factor)
+        return torch.nn.functional.dropout(x * factor, 0.5) + torch.rand(x.shape, device="xla")
+    x = torch.ones(64, device="xla")
+    anew, seeded = assume_pure(noisy), assume_pure(noisy, add_rng_seed_argument=True)
+    assert not torch.equal(anew(x).cpu(), anew(x).cpu())
+    state = torch_xla._XLAC._rng_state()
+    first = seeded(x, rng_seed=7).cpu()
+    assert torch.equal(first, seeded(x, rng_seed=7).cpu()) and torch.equal(first, seeded(x, rng_seed=torch.tensor(7, device="xla")).cpu())
+    assert not torch.equal(first, seeded(x, rng_seed=8).cpu()) and torch_xla._XLAC._rng_state() == state
+    with pytest.raises(TypeError, match="noisy: add_rng_seed_argument expects the keyword argument rng_seed"):
+        seeded(x)
+    with pytest.raises(TypeError):
+        anew(x, rng_seed=7)
+    # The gradient is that of the numbers that were drawn, and neither function is traced twice.
+    w = torch.ones(64, device="xla", requires_grad=True)
+    for seed in (3, 4, 3):
+        made = seeded(w, rng_seed=seed)
+        made.sum().backward()
+        kept = (made.detach() >= 2).float()
+        torch.testing.assert_close(w.grad.cpu(), 2 * kept.cpu())
+        w.grad = None
+    assert len(traced) == 3

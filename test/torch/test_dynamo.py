@@ -393,3 +393,19 @@ def test_ids_of_inputs_are_those_of_their_tensors():
     assert sorted(ids) == sorted(map(_XLAC._xla_get_tensor_id, (a, b))) and len(leaves) == 2
     other = a.detach().clone()
     assert _XLAC._xla_get_tensor_id(other) != _XLAC._xla_get_tensor_id(a)
+
+
+def test_lists_of_copies_in_a_graph():
+    x = torch.arange(12.0).reshape(3, 4)
+    functions = (lambda x: torch.split_copy(x, 3, 1), lambda x: torch.split_with_sizes_copy(x, [1, 3], 1), lambda x: torch.unbind_copy(x, 1))
+    for function in functions:
+        met.clear_all()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a cut of the graph is told
+            made = torch.compile(function, backend="openxla", fullgraph=True)(x.to("xla"))
+        assert met.executed_fallback_ops() == []
+        given = x.to("xla")
+        alone = function(given)
+        given.add_(1)
+        for compiled, eager, expected in zip(made, alone, function(x), strict=True):
+            assert torch.equal(compiled.cpu(), expected) and torch.equal(eager.cpu(), expected)

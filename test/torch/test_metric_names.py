@@ -49,6 +49,20 @@ def test_names_of_a_step():
     del x
 
 
+def test_random_numbers_are_sent_and_results_are_handles():
+    """A program without any data of the user's: its seed is."""
+    torch_xla.manual_seed(0x5eed5eed5eed)  # a number that was sent before is none that is sent
+    met.clear_all()
+    torch.rand(7, 11, 13, device="xla").cpu()
+    for name in ("OutboundData", "InboundData", "TransferToDeviceTime", "TransferFromDeviceTime", "CompileTime", "ExecuteTime"):
+        assert met.metric_data(name) and met.metric_data(name)[0] == 1, name
+    assert met.counter_value("CreateDataHandles") == 2  # the seed, the result
+    assert "Counter: CreateDataHandles" in met.metrics_report() and "Metric: OutboundData" in met.metrics_report()
+    x = torch.ones(4).to("xla")
+    assert met.counter_value("CreateDataHandles") == 3 and met.metric_data("OutboundData")[0] == 2
+    del x
+
+
 def test_short_report():
     x = torch.tensor(100, device="xla")
     y = x * 3

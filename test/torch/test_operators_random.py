@@ -70,3 +70,14 @@ def test_seeds():
     second = torch.poisson(rate).cpu()
     torch.manual_seed(7)
     assert torch.equal(torch.poisson(rate).cpu(), first) and not torch.equal(first, second)
+
+
+def test_masks_of_bytes(no_fallback):
+    """PyTorch's older dropout: its mask is of bytes, and so is what its gradient gets."""
+    x = torch.ones(1000, device="xla", requires_grad=True)
+    made, mask = torch._fused_dropout(x, 0.75)
+    assert mask.dtype == torch.uint8 and 600 < mask.sum().item() < 900
+    made.sum().backward()
+    torch.testing.assert_close(x.grad.cpu(), mask.cpu() / 0.75)
+    torch.testing.assert_close(made.detach().cpu(), x.grad.cpu())
+    torch.testing.assert_close(torch.ops.aten.native_dropout_backward(made.detach(), mask, 2.0).cpu(), made.detach().cpu() * mask.cpu() * 2)

@@ -65,3 +65,19 @@ def test_short_integers_and_nothing():
     plain = run(None)
     assert plain["long"] == [2 ** 32 + 8, -4] and plain["notes"] == 0 and "bf16" not in plain["text"]
     assert plain["float"] == found["float"] == [torch.tensor(v).item() for v in (1.2345678, 3.3333333, 70000.5)]
+
+
+@pytest.mark.parametrize("variable", ["XLA_USE_BF16", "XLA_DOWNCAST_BF16"])
+def test_a_switch_that_is_set_before_the_first_float(variable):
+    """Programs set it after the import, and after tensors of integers were there."""
+    code = f"""
+import os, torch, torch_xla
+(torch.ones(2, dtype=torch.int32, device="xla") + torch.arange(2, device="xla")).tolist()
+os.environ[{variable!r}] = "1"
+x = torch.tensor([2.0, 3.0], device="xla")
+made = torch.floor_divide(x, torch.tensor([2.0, 3.0], device="xla"))
+lines = torch_xla._XLAC._get_xla_tensors_text([made]).split("\\n")
+print(made.dtype, [line.split("=")[1].split()[0] for line in lines if "xla::device_data" in line])
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={k: v for k, v in os.environ.items() if k != variable})
+    assert ran.stdout == "torch.float32 ['bf16[2]{0}', 'bf16[2]{0}']\n", ran.stderr

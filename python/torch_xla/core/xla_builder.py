@@ -454,9 +454,18 @@ def _lowered(jax, jax_func, leaves, spec, statics):
 _TENSOR = object()
 
 
+def _configuration(jax):
+    """All settings of JAX, with those of context managers of this thread: they decide about what a function becomes."""
+    return tuple(value if isinstance(value, (bool, int, float, str, type(None))) else repr(value) for value in jax.config.values.values())
+
+
 def call_jax(jax_func, args, kwargs=None, name=None):
     """What `jax_func`, a function of JAX, returns for `args` and `kwargs`: nested lists, tuples and dicts with tensors of the
-    device. Its operations become part of the graph; it is traced once per combination of sizes, types and other arguments."""
+    device. Its operations become part of the graph; it is traced once per combination of sizes, types, other arguments and settings of
+    JAX (jax.config, and context managers such as jax.default_matmul_precision).
+
+    Random numbers of JAX depend on their key: one that is made in the function gives the same numbers in every call, one among the
+    arguments (its words: a tensor of the type uint32) those of its value."""
     try:
         import jax
     except ImportError:
@@ -464,7 +473,7 @@ def call_jax(jax_func, args, kwargs=None, name=None):
     flat, spec = pytree.tree_flatten((tuple(args), dict(kwargs or {})))
     leaves = [leaf for leaf in flat if isinstance(leaf, torch.Tensor)]
     statics = [_TENSOR if isinstance(leaf, torch.Tensor) else leaf for leaf in flat]
-    key = (str(spec), tuple(statics), tuple((tuple(leaf.shape), leaf.dtype) for leaf in leaves))
+    key = (str(spec), tuple(statics), tuple((tuple(leaf.shape), leaf.dtype) for leaf in leaves), _configuration(jax))
     known = _JAX_TO_XLA_COMPUTATION_CACHE.setdefault(jax_func, {})
     if key not in known:
         known[key] = _lowered(jax, jax_func, leaves, spec, statics)

@@ -13,10 +13,21 @@ from ._control_flow import _to_device
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
+def _seeded_call(seed, function, tensors):
+    """What the recorded function gives for these tensors, with random numbers that depend on the seed only, if there is one."""
+    if seed is None:
+        return _XLAC._call(function, tensors)
+    _XLAC._begin_seed(seed)
+    try:
+        return _XLAC._call(function, tensors)
+    finally:
+        _XLAC._end_seed()
+
+
 class _Call(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, joint, *tensors):
-        made = _XLAC._call(joint.forward, [t.detach() for t in tensors])
+    def forward(ctx, joint, seed, *tensors):
+        made = _seeded_call(seed, joint.forward, [t.detach() for t in tensors])
         ctx.joint = joint
         ctx.save_for_backward(*made[joint.results:])
         ctx.like = [(m.shape, m.dtype) for m in made[:joint.results]]
@@ -28,7 +39,7 @@ class _Call(torch.autograd.Function):
         full = [torch.zeros(shape, dtype=dtype, device="xla") if g is None else g
                 for g, (shape, dtype) in zip(gradients, ctx.like)]
         made = _XLAC._call(ctx.joint.backward, full + list(ctx.saved_tensors))
-        return (None, *[g if needed else None for g, needed in zip(made, ctx.joint.needs)])
+        return (None, None, *[g if needed else None for g, needed in zip(made, ctx.joint.needs)])
 
 
 def _key(leaf):
@@ -40,11 +51,18 @@ def _key(leaf):
 def assume_pure(fn, *, add_rng_seed_argument=False):
     """`fn`, recorded once per combination of sizes, types and other arguments; later calls take microseconds.
 
-    The promise: it reads no tensor but its arguments, and changes nothing. One that reads a variable is an error."""
-    if add_rng_seed_argument:
-        raise NotImplementedError("add_rng_seed_argument: random numbers are drawn anew in every call without it")
+    The promise: it reads no tensor but its arguments, and changes nothing. One that reads a variable is an error.
+
+    Random numbers are drawn anew in every call. `add_rng_seed_argument`: calls have a keyword argument more, `rng_seed` (an integer, or a
+    tensor that holds one, whose value is read); calls with equal seeds have equal random numbers, and the device's generator is left
+    alone."""
     @functools.wraps(fn)
     def run(*args, **kwargs):
+        seed = None
+        if add_rng_seed_argument:
+            if "rng_seed" not in kwargs:
+                raise TypeError(f"{getattr(fn, '__name__', 'the function')}: add_rng_seed_argument expects the keyword argument rng_seed")
+            seed = int(kwargs.pop("rng_seed")) & (1 << 64) - 1
         leaves, spec = pytree.tree_flatten((args, kwargs))
         key = (spec, *map(_key, leaves))
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -55,9 +73,9 @@ def assume_pure(fn, *, add_rng_seed_argument=False):
                 known[key, "backward"] = made[0].backward
         joint, function, layout = known[key, "forward"]
         if joint is not None:
-            made = _Call.apply(joint, *tensors)
+            made = _Call.apply(joint, seed, *tensors)
         else:
-            made = _XLAC._call(function, [t.detach() for t in tensors])
+            made = _seeded_call(seed, function, [t.detach() for t in tensors])
         return pytree.tree_unflatten(list(made), layout)
     return run
 
