@@ -102,7 +102,9 @@ static ComplexExpr tanComplex(ComplexExpr z) {
   Expr farRe = select(isInfinite, copySign(y.constant(0.0), product), 4.0 * product * half * half);
   // An x without an angle is NaN for every y but an infinite one.
   Expr farIm = select(isInfinite, y.constant(1.0), 1.0 + 0.0 * product);
-  return {select(far, farRe, re), copySign(select(far, farIm, im), z.im)};
+  // A real x stays real, also where it has no angle.
+  Expr result = select(y == 0.0, y, select(far, farIm, im));
+  return {select(far, farRe, re), copySign(result, z.im)};
 }
 
 namespace {
