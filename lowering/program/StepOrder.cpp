@@ -163,8 +163,7 @@ public:
   }
 
   Order run() {
-    for (uint32_t step = 0; step < problem.size(); ++step)
-      missing[step] = (isBackward ? problem.behind : problem.before)[step].size();
+    // No step is ready before all changes are known: a step's key may not change while the step is in the set.
     for (uint32_t buffer = 0; buffer < left.size(); ++buffer) {
       // Seen from the end, what is kept is in use from the beginning, and given back where it is made.
       isHeld[buffer] = isBackward && problem.isKept[buffer];
@@ -174,11 +173,11 @@ public:
         if (!isHeld[buffer])
           change[step] += problem.bytes[buffer];
       }
-      if (left[buffer] == 1)
-        lastOf(buffer);
+      if (left[buffer] == 1 && isGivenBack(buffer))
+        change[sumOfLeft[buffer]] -= problem.bytes[buffer];
     }
     for (uint32_t step = 0; step < problem.size(); ++step)
-      if (missing[step] == 0)
+      if ((missing[step] = (isBackward ? problem.behind : problem.before)[step].size()) == 0)
         ready.insert(keyOf(step));
     Order order;
     while (!ready.empty()) {
@@ -211,11 +210,8 @@ private:
       ready.insert(keyOf(step));
   }
 
-  /// One step is left that touches `buffer`: it gives the memory back.
-  void lastOf(uint32_t buffer) {
-    if (isBackward || !problem.isKept[buffer])
-      add(sumOfLeft[buffer], -int64_t(problem.bytes[buffer]));
-  }
+  /// Whether the last step that touches `buffer` gives its memory back.
+  bool isGivenBack(uint32_t buffer) const { return isBackward || !problem.isKept[buffer]; }
 
   void finish(uint32_t step) {
     isDone[step] = true;
@@ -230,8 +226,8 @@ private:
           if (other != step)
             add(other, -int64_t(problem.bytes[buffer]));
       }
-      if (left[buffer] == 1)
-        lastOf(buffer);
+      if (left[buffer] == 1 && isGivenBack(buffer))
+        add(sumOfLeft[buffer], -int64_t(problem.bytes[buffer]));
     }
     for (uint32_t next : (isBackward ? problem.before : problem.behind)[step])
       if (--missing[next] == 0)

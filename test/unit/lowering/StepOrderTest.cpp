@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 #include <gtest/gtest.h>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -228,12 +229,29 @@ TEST(StepOrder, LargeRandomGraphsKeepWhatHolds) {
     ordered(randomGraph(random, 100 + random() % 100, i % 2));
 }
 
+TEST(StepOrder, StepsMayMakeSeveralBuffers) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 200; ++i) {
+    StepGraph graph = randomGraph(random, 2 + random() % 30, false);
+    for (StepGraph::Step &step : graph.steps)
+      for (uint32_t extra = random() % 3; extra > 0; --extra) {
+        step.touches.push_back(graph.buffers.size());
+        graph.buffers.push_back({random() % 100, random() % 5 == 0, {}});
+      }
+    ordered(graph);
+  }
+}
+
 TEST(StepOrder, TakesTimeInProportion) {
   auto seconds = [](uint32_t layers) {
     Training training(layers, true);
-    std::clock_t begin = std::clock(); // of the processor: others run beside
-    orderSteps(training.graph);
-    return double(std::clock() - begin) / CLOCKS_PER_SEC;
+    std::clock_t least = std::numeric_limits<std::clock_t>::max();
+    for (int turn = 0; turn < 3; ++turn) { // the processor's time, the least of three: others run beside, and in the same caches
+      std::clock_t begin = std::clock();
+      orderSteps(training.graph);
+      least = std::min(least, std::clock() - begin);
+    }
+    return double(least) / CLOCKS_PER_SEC;
   };
   // 8252 steps and 33002, more than leastPeak compares with all others, so that nothing ends the search early. Quadratic, it were 16 times.
   double once = seconds(2200), fourTimes = seconds(8800);
