@@ -110,6 +110,20 @@ def test_loader_and_closures():
     assert seen[:5] == [sum(6.0 * j for j in range(k + 1)) for k in range(len(seen[:5]))]
 
 
+def test_a_callback_outlives_the_memory_of_its_tensor(monkeypatch):
+    """A later program takes over the memory of a tensor that is gone, maybe before the callback's thread begins."""
+    begun, start = [], threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: begun.append(thread))
+    event, x = threading.Event(), torch.rand(64, 64).to("xla") + 1
+    torch_xla._XLAC._on_ready_callback(x, event.set)
+    x = x + 1
+    torch_xla.sync(wait=True)
+    monkeypatch.undo()
+    for thread in begun:
+        start(thread)
+    assert event.wait(30)
+
+
 def test_callbacks_from_the_device():
     done = [threading.Event() for _ in range(8)]
     x = torch.rand(64, 64).to("xla")

@@ -134,7 +134,7 @@ PyObject *optimizationBarrier(PyObject *, PyObject *list) {
 
 //===-- Memory --------------------------------------------------------------===//
 
-constexpr const char *kBufferCapsule = "torch_xla.buffer";
+constexpr const char *kReadyCapsule = "torch_xla.ready";
 
 PyObject *awaitTensor(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
@@ -150,18 +150,19 @@ PyObject *awaitTensor(PyObject *, PyObject *object) {
   });
 }
 
-/// What the tensor shows now, once it is computed, for _await_buffer(); later writes to the tensor change nothing.
-PyObject *bufferCapsule(PyObject *, PyObject *object) {
+/// When what the tensor shows now is computed, for _await_ready(). The event and not the buffer: a later program may take over the memory of
+/// a tensor that is gone, and buffers that were given away have no events.
+PyObject *readyCapsule(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
     const Tensor &tensor = tensorOf(object);
-    auto held = std::make_unique<runtime::BufferPtr>();
+    auto held = std::make_unique<runtime::Event>();
     {
       WithoutGil released;
       noteStack();
-      *held = bufferOf(tensor);
+      *held = bufferOf(tensor)->ready();
     }
-    PyObject *made = PyCapsule_New(held.get(), kBufferCapsule, [](PyObject *capsule) {
-      delete static_cast<runtime::BufferPtr *>(PyCapsule_GetPointer(capsule, kBufferCapsule));
+    PyObject *made = PyCapsule_New(held.get(), kReadyCapsule, [](PyObject *capsule) {
+      delete static_cast<runtime::Event *>(PyCapsule_GetPointer(capsule, kReadyCapsule));
     });
     if (made)
       (void)held.release(); // the capsule's now
@@ -169,15 +170,15 @@ PyObject *bufferCapsule(PyObject *, PyObject *object) {
   });
 }
 
-PyObject *awaitBuffer(PyObject *, PyObject *capsule) {
+PyObject *awaitReady(PyObject *, PyObject *capsule) {
   return guarded([&]() -> PyObject * {
-    auto *held = static_cast<runtime::BufferPtr *>(PyCapsule_GetPointer(capsule, kBufferCapsule));
+    auto *held = static_cast<runtime::Event *>(PyCapsule_GetPointer(capsule, kReadyCapsule));
     if (!held)
       return nullptr;
     runtime::Status status;
     {
       WithoutGil released;
-      status = (*held)->ready().await();
+      status = held->await();
     }
     if (!status.ok())
       raise(status);
@@ -276,8 +277,8 @@ PyMethodDef apiMethods[] = {
     {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},
     {"_xla_optimization_barrier_", optimizationBarrier, METH_O, "Nothing that uses these tensors moves before all of them."},
     {"_await_tensor", awaitTensor, METH_O, "Computes the tensor and waits for it."},
-    {"_buffer", bufferCapsule, METH_O, "What the tensor shows now, for _await_buffer()."},
-    {"_await_buffer", awaitBuffer, METH_O, "Waits until what _buffer() gave is computed."},
+    {"_ready", readyCapsule, METH_O, "When what the tensor shows now is computed, for _await_ready()."},
+    {"_await_ready", awaitReady, METH_O, "Waits for what _ready() gave."},
     {"_unsafe_buffer_pointer", bufferPointer, METH_O, "The address of a tensor's memory."},
     {"_replace_xla_tensor", replaceTensor, METH_VARARGS, "Gives a tensor the value of another."},
     {"_to_cpu_alias", toCpuAlias, METH_O, "A tensor of the CPU over the memory of a tensor of the device."},

@@ -11,10 +11,10 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 def call_when_ready(tensor, callback):
     """Calls callback() on a thread when the value of `tensor` is computed. Starts its computation if nobody has. The program does not
     end before: the thread is no daemon, because a daemon in the middle of an operator would end the process with an abort."""
-    buffer = _XLAC._buffer(tensor)
+    ready = _XLAC._ready(tensor)
 
     def wait():
-        _XLAC._await_buffer(buffer)
+        _XLAC._await_ready(ready)
         callback()
 
     threading.Thread(target=wait, name="torch_xla callback", daemon=False).start()
