@@ -3,6 +3,7 @@
 #include "lowering/program/BlockGraph.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/program/MemoryPlan.h"
 #include "lowering/program/Parts.h"
 #include "lowering/program/PointwisePairs.h"
 #include "lowering/program/ProgramTypes.h"
@@ -68,14 +69,11 @@ const KernelTraits::Kernel *KernelTraits::of(Operation *op) {
 
 namespace {
 
-constexpr uint64_t kAlignment = 64; // of the memory plan
-
 bool isTensor(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 uint64_t bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  uint64_t bytes = runtime::byteSize(dtypeOf(type.getElementType())) * type.getNumElements();
-  return (std::max<uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  return arenaBytesOf(runtime::byteSize(dtypeOf(type.getElementType())) * type.getNumElements());
 }
 
 /// Others can see that it runs, and when: collectives, transfers, custom calls, calls of functions and regions that may hold such.
@@ -278,7 +276,6 @@ private:
 
   /// Large ones are filled where they are used.
   void visitConstant(shlo::ConstantOp op) {
-    constexpr uint64_t kLargestStoredSplat = 4096;
     auto value = dyn_cast<DenseElementsAttr>(op.getValue());
     bool isStart = llvm::all_of(op->getUses(), [&](OpOperand &use) {
       const KernelTraits::Kernel *kernel = kernels.of(use.getOwner());

@@ -7,20 +7,23 @@
 #include <numeric>
 
 namespace millrace::lowering {
+
+uint64_t arenaBytesOf(uint64_t bytes) {
+  constexpr uint64_t kAlignment = 64;
+  return (std::max<uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 namespace {
 
-constexpr uint64_t kAlignment = 64;
 /// Comparisons (a few ns each) that the search for a better order may cost, per temporary.
 constexpr uint64_t kStepsPerValue = 10000;
 constexpr unsigned kPatience = 200; ///< tries in a row that gain nothing
-
-uint64_t padded(uint64_t bytes) { return (std::max<uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// Of live bytes, or (`whole`) of whole values, which no order can go below.
 uint64_t largestSum(const std::vector<Lifetime> &lifetimes, bool whole) {
   std::map<uint32_t, int64_t> changes;
   for (const Lifetime &lifetime : lifetimes) {
-    uint64_t size = padded(lifetime.live && !whole ? lifetime.live : lifetime.bytes);
+    uint64_t size = arenaBytesOf(lifetime.live && !whole ? lifetime.live : lifetime.bytes);
     changes[lifetime.first] += size;
     changes[lifetime.last + 1] -= size;
   }
@@ -39,7 +42,7 @@ public:
     placed.clear();
     arenaBytes = 0;
     for (uint32_t index : order) {
-      uint64_t size = padded(lifetimes[index].bytes), offset = 0;
+      uint64_t size = arenaBytesOf(lifetimes[index].bytes), offset = 0;
       for (const Placed &other : placed) {
         ++steps;
         if (!together(index, other.index))

@@ -15,6 +15,12 @@ struct Lifetime {
   uint64_t live = 0; ///< those of `bytes` that hold values at the same time, where these are fewer (a callee's arena); 0: all
 };
 
+/// Bytes that a value of `bytes` takes in the arena: a multiple of 64, the line of the caches, so that no two values share one.
+uint64_t arenaBytesOf(uint64_t bytes);
+
+/// A splat constant of more bytes than this is not stored in the program: it is filled where it is used.
+inline constexpr uint64_t kLargestStoredSplat = 4096;
+
 struct MemoryPlan {
   std::vector<uint64_t> offsets; ///< one per lifetime, multiples of 64
   uint64_t arenaBytes = 0;

@@ -3,6 +3,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Tensor.h"
 #include "lowering/program/FunctionBuilder.h"
+#include "lowering/program/MemoryPlan.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
 #include "passes/fusion/ShapeRecipe.h"
@@ -77,7 +78,6 @@ LogicalResult FunctionBuilder::visit(Operation *op) {
 }
 
 LogicalResult FunctionBuilder::visitConstant(Operation *op, DenseElementsAttr value) {
-  constexpr uint64_t kLargestStoredSplat = 4096;
   Value constant = op->getResult(0);
   auto type = cast<RankedTensorType>(constant.getType());
   uint64_t elementBytes = byteSize(dtypeOf(type.getElementType()));
