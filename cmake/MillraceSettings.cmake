@@ -33,9 +33,10 @@ endfunction()
 
 find_program(MILLRACE_CCACHE ccache)
 if(MILLRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Two clones share hits only with a base folder and without the working directory in the hash.
+  # Two clones share hits only with a base folder and without the working directory in the hash. The other two are for
+  # precompiled headers: macros of the file do not change what they hold, and their digest lies beside them.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      ${MILLRACE_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 ${MILLRACE_CCACHE})
 endif()
 find_program(MILLRACE_MOLD mold)
 if(MILLRACE_MOLD)
