@@ -148,6 +148,11 @@ def HLO_CompatibleElementTypes : NativeOpTrait<"CompatibleOperandsAndResultEleme
   let cppNamespace = "::millrace::stablehlo::traits";
 }
 
+// Operand i has the type of result i.
+def HLO_PairwiseSameOperandAndResultType : NativeOpTrait<"PairwiseSameOperandAndResultType"> {
+  let cppNamespace = "::millrace::stablehlo::traits";
+}
+
 // Operand and result types agree up to dynamic dimensions, bounds and quantization; the result type is inferred
 // from the operands.
 def HLO_CompatibleOperandsAndResultTypeTrait : NativeOpTrait<"CompatibleOperandsAndResultType"> {

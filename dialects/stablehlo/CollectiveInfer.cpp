@@ -84,12 +84,6 @@ LogicalResult CollectivePermuteOp::inferReturnTypes(MLIRContext *, std::optional
   return success();
 }
 
-LogicalResult CrossReplicaSumOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                  SmallVectorImpl<Type> &results) {
-  results.push_back(adaptor.getOperand().getType());
-  return success();
-}
-
 LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                            SmallVectorImpl<Type> &results) {
   int64_t split = adaptor.getSplitDimension(), concat = adaptor.getConcatDimension(), count = adaptor.getSplitCount();

@@ -221,7 +221,7 @@ def StableHLO_CollectivePermuteOp : StableHLO_Op<"collective_permute",
   let hasVerifier = 1;
 }
 
-def StableHLO_CrossReplicaSumOp : StableHLO_Op<"cross-replica-sum", [Pure, HLO_InferTypes]> {
+def StableHLO_CrossReplicaSumOp : StableHLO_Op<"cross-replica-sum", [Pure, HLO_CompatibleOperandsAndResultType]> {
   let summary = "Sums over replicas (deprecated: all_reduce with add)";
   let description = [{ Not in the specification. `replica_groups` as in all_reduce with cross-replica groups. }];
   let arguments = (ins HLO_Tensor:$operand, I64ElementsAttr:$replica_groups);

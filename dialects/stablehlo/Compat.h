@@ -115,5 +115,20 @@ public:
     return mlir::success();
   }
 };
+
+/// As many operands as results, and operand i has the type of result i.
+template <typename ConcreteType>
+class PairwiseSameOperandAndResultType
+    : public mlir::OpTrait::TraitBase<ConcreteType, PairwiseSameOperandAndResultType> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
+    if (op->getNumOperands() != op->getNumResults())
+      return op->emitOpError() << "requires the same number of operands and results";
+    for (auto [index, operand, result] : llvm::enumerate(op->getOperandTypes(), op->getResultTypes()))
+      if (operand != result)
+        return op->emitOpError() << "requires the same type for operand and result at index " << index;
+    return mlir::success();
+  }
+};
 } // namespace traits
 } // namespace millrace::stablehlo

@@ -87,4 +87,61 @@ bool DotGeneralOp::isSimpleDot() {
          dims.getRhsContractingDimensions() == ArrayRef<int64_t>{0};
 }
 
+//===-- Speculation -------------------------------------------------------===//
+// Sizes that two operands must agree in have to be static on both sides; any other dimension only where the result states
+// its size.
+
+Speculation::Speculatability DotGeneralOp::getSpeculatability() {
+  auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
+  auto result = cast<ShapedType>(getType());
+  DotDimensionNumbersAttr dims = getDotDimensionNumbers();
+  auto isDynamicIn = [](ShapedType type) { return [type](int64_t dim) { return type.isDynamicDim(dim); }; };
+  if (llvm::any_of(dims.getLhsBatchingDimensions(), isDynamicIn(lhs)) ||
+      llvm::any_of(dims.getRhsBatchingDimensions(), isDynamicIn(rhs)) ||
+      llvm::any_of(dims.getLhsContractingDimensions(), isDynamicIn(lhs)) ||
+      llvm::any_of(dims.getRhsContractingDimensions(), isDynamicIn(rhs)))
+    return Speculation::NotSpeculatable;
+  int64_t resultDim = dims.getLhsBatchingDimensions().size();
+  auto freeDimensionsAgree = [&](ShapedType type, ArrayRef<int64_t> batching, ArrayRef<int64_t> contracting) {
+    for (int64_t dim = 0, e = type.getRank(); dim != e; ++dim) {
+      if (llvm::is_contained(batching, dim) || llvm::is_contained(contracting, dim))
+        continue;
+      if (type.isDynamicDim(dim) && !result.isDynamicDim(resultDim))
+        return false;
+      ++resultDim;
+    }
+    return true;
+  };
+  return speculation::speculatableIf(
+      freeDimensionsAgree(lhs, dims.getLhsBatchingDimensions(), dims.getLhsContractingDimensions()) &&
+      freeDimensionsAgree(rhs, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions()));
+}
+
+Speculation::Speculatability ConvolutionOp::getSpeculatability() {
+  auto input = cast<ShapedType>(getLhs().getType()), kernel = cast<ShapedType>(getRhs().getType());
+  auto result = cast<ShapedType>(getType());
+  ConvDimensionNumbersAttr dims = getDimensionNumbers();
+  if (input.isDynamicDim(dims.getInputFeatureDimension()) || kernel.isDynamicDim(dims.getKernelInputFeatureDimension()))
+    return Speculation::NotSpeculatable;
+  // The group counts have to divide these sizes.
+  auto mayContradict = [&](bool dynamic, bool divided, int64_t resultDim) {
+    return dynamic && (divided || !result.isDynamicDim(resultDim));
+  };
+  bool batches = getBatchGroupCount() > 1, features = getFeatureGroupCount() > 1;
+  if (mayContradict(input.isDynamicDim(dims.getInputBatchDimension()), batches, dims.getOutputBatchDimension()) ||
+      mayContradict(kernel.isDynamicDim(dims.getKernelOutputFeatureDimension()), batches || features,
+                    dims.getOutputFeatureDimension()))
+    return Speculation::NotSpeculatable;
+  for (auto [inputDim, kernelDim, resultDim] :
+       llvm::zip(dims.getInputSpatialDimensions(), dims.getKernelSpatialDimensions(), dims.getOutputSpatialDimensions()))
+    if (mayContradict(input.isDynamicDim(inputDim) || kernel.isDynamicDim(kernelDim), false, resultDim))
+      return Speculation::NotSpeculatable;
+  return Speculation::Speculatable;
+}
+
+// `unit_diagonal` promises something of the values that only holds where the program runs the operation.
+Speculation::Speculatability TriangularSolveOp::getSpeculatability() {
+  return speculation::speculatableIf(speculation::allOperandsStatic(*this) && !getUnitDiagonal());
+}
+
 } // namespace millrace::stablehlo

@@ -2,6 +2,7 @@
 //===- ContractionOps.h - StableHLO op family -----------------------------===//
 #pragma once
 #include "dialects/stablehlo/Dialect.h"
+#include "dialects/stablehlo/Speculation.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"

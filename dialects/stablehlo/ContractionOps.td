@@ -4,6 +4,7 @@
 #define MILLRACE_DIALECTS_STABLEHLO_CONTRACTIONOPS_TD
 
 include "dialects/stablehlo/Attrs.td"
+include "dialects/stablehlo/Traits.td"
 
 def StableHLO_DotOp : StableHLO_Op<"dot", [Pure]> {
   let summary = "Product of vectors and matrices (deprecated)";
@@ -16,7 +17,7 @@ def StableHLO_DotOp : StableHLO_Op<"dot", [Pure]> {
   let hasVerifier = 1;
 }
 
-def StableHLO_DotGeneralOp : StableHLO_ShapedOp<"dot_general", [Pure]> {
+def StableHLO_DotGeneralOp : StableHLO_ShapedOp<"dot_general", [ConditionallySpeculatable, NoMemoryEffect]> {
   let summary = "Sum of products over contracting dimensions";
   let description = [{ `result[batch, l, r] = sum over c of lhs[batch, l, c] * rhs[batch, r, c]`.
     (C1) as many batching and (C2) contracting dimensions on both sides, (C3) (C4) unique, (C5) to (C8) in range,
@@ -33,10 +34,11 @@ def StableHLO_DotGeneralOp : StableHLO_ShapedOp<"dot_general", [Pure]> {
   let extraClassDeclaration = baseDeclaration # [{
     /// A product of vectors and matrices as `dot` has it: last dimension of lhs with the first of rhs, no batch.
     bool isSimpleDot();
+    ::mlir::Speculation::Speculatability getSpeculatability();
   }];
 }
 
-def StableHLO_ConvolutionOp : StableHLO_Op<"convolution", [Pure]> {
+def StableHLO_ConvolutionOp : StableHLO_Op<"convolution", [ConditionallySpeculatable, NoMemoryEffect]> {
   let summary = "Sum of products over windows";
   let description = [{ Slides `rhs` over the padded and dilated `lhs`. Constraints (C1) to (C34): StableHLO spec,
     "convolution". }];
@@ -51,6 +53,7 @@ def StableHLO_ConvolutionOp : StableHLO_Op<"convolution", [Pure]> {
       auto reversal = getWindowReversal();
       return reversal.has_value() && ::llvm::is_contained(*reversal, true);
     }
+    ::mlir::Speculation::Speculatability getSpeculatability();
   }];
 }
 
@@ -85,7 +88,8 @@ def StableHLO_UnaryEinsumOp : StableHLO_Op<"unary_einsum", [Pure]> {
   let assemblyFormat = "$operand `,` `config` `=` $einsum_config attr-dict `:` functional-type(operands, results)";
 }
 
-def StableHLO_CholeskyOp : StableHLO_Op<"cholesky", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def StableHLO_CholeskyOp : StableHLO_Op<"cholesky", [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput,
+    NoMemoryEffect, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Cholesky decomposition of a batch of matrices";
   let description = [{ `a = result * adjoint(result)` with a lower triangular result if `lower`, else
     `a = adjoint(result) * result` with an upper one. (C1) result has a's type. (C2) rank is at least 2. (C3) the last
@@ -96,7 +100,8 @@ def StableHLO_CholeskyOp : StableHLO_Op<"cholesky", [Pure, DeclareOpInterfaceMet
 }
 
 def StableHLO_TriangularSolveOp : StableHLO_Op<"triangular_solve",
-    [Pure, SameOperandsAndResultElementType, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    [ConditionallySpeculatable, NoMemoryEffect, SameOperandsAndResultElementType,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Solution of triangular systems";
   let description = [{ `op(a) * result = b` if `left_side`, else `result * op(a) = b`, op per `transpose_a`; only the
     triangle named by `lower` is read, its diagonal counts as ones if `unit_diagonal`.
@@ -105,6 +110,7 @@ def StableHLO_TriangularSolveOp : StableHLO_Op<"triangular_solve",
   let arguments = (ins HLO_FpOrComplexTensor:$a, HLO_FpOrComplexTensor:$b, BoolAttr:$left_side, BoolAttr:$lower,
                        BoolAttr:$unit_diagonal, StableHLO_TransposeAttr:$transpose_a);
   let results = (outs HLO_FpOrComplexTensor);
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
 }
 
 #endif

@@ -73,7 +73,8 @@ def StableHLO_WhileOp : StableHLO_Op<"while", [RecursiveMemoryEffects, Recursive
   let hasCanonicalizer = 1;
 }
 
-def StableHLO_OptimizationBarrierOp : StableHLO_Op<"optimization_barrier", [Pure, HLO_InferTypes /*C1*/]> {
+def StableHLO_OptimizationBarrierOp : StableHLO_Op<"optimization_barrier", [Pure, HLO_PairwiseSameOperandAndResultType /*C1*/,
+    HLO_InferTypes]> {
   let summary = "Keeps the optimizer from moving code across";
   let description = [{
     `result = operand`, computed after every producer of `operand` and before every user of `result`.

@@ -318,4 +318,25 @@ LogicalResult ConcatenateOp::reifyReturnTypeShapes(OpBuilder &builder, ValueRang
   return success();
 }
 
+//===-- Speculation -------------------------------------------------------===//
+
+Speculation::Speculatability TransposeOp::getSpeculatability() {
+  return speculation::speculatableIf(speculation::staticResultDimsAreStaticIn(
+      getOperand().getType(), getType(), [&](int64_t dim) { return std::optional<int64_t>(getPermutation()[dim]); }));
+}
+
+// Sizes of the other dimensions have to agree between inputs, so they must be known; the size along `dimension` only has
+// to be known where the result states it.
+Speculation::Speculatability ConcatenateOp::getSpeculatability() {
+  int64_t dimension = getDimension();
+  bool sumIsStated = !cast<ShapedType>(getType()).isDynamicDim(dimension);
+  return speculation::speculatableIf(llvm::all_of(getInputs().getTypes(), [&](Type type) {
+    auto shaped = cast<ShapedType>(type);
+    for (int64_t dim = 0, e = shaped.getRank(); dim != e; ++dim)
+      if (shaped.isDynamicDim(dim) && (dim != dimension || sumIsStated))
+        return false;
+    return true;
+  }));
+}
+
 } // namespace millrace::stablehlo

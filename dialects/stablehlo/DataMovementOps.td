@@ -4,6 +4,7 @@
 #define MILLRACE_DIALECTS_STABLEHLO_DATAMOVEMENTOPS_TD
 
 include "dialects/stablehlo/Attrs.td"
+include "dialects/stablehlo/Traits.td"
 include "mlir/IR/OpAsmInterface.td"
 
 def HLO_StaticShapeTensor : RankedTensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex, HLO_QuantizedType],
@@ -49,7 +50,8 @@ def StableHLO_BroadcastOp : StableHLO_ShapedOp<"broadcast",
   let hasFolder = 1;
 }
 
-def StableHLO_BroadcastInDimOp : StableHLO_Op<"broadcast_in_dim", [Pure, HLO_CompatibleElementTypes]> {
+def StableHLO_BroadcastInDimOp : StableHLO_Op<"broadcast_in_dim", [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect,
+    HLO_CompatibleElementTypes]> {
   let summary = "Repetition along new or size-one dimensions";
   let description = [{ `result[r] = operand[i]`, i[d] = 0 if `dim(operand, d) = 1`, else `r[broadcast_dimensions[d]]`.
     (C1) element types agree. (C2) as many `broadcast_dimensions` as operand dimensions, (C3) each in
@@ -68,7 +70,8 @@ def StableHLO_BroadcastInDimOp : StableHLO_Op<"broadcast_in_dim", [Pure, HLO_Com
   }];
 }
 
-def StableHLO_ReshapeOp : StableHLO_Op<"reshape", [Pure, HLO_CompatibleElementTypes]> {
+def StableHLO_ReshapeOp : StableHLO_Op<"reshape", [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect,
+    HLO_CompatibleElementTypes]> {
   let summary = "Same elements in row-major order, another shape";
   let description = [{ The elements of `operand` in row-major order with the shape of the result.
     (C1) element types agree. (C2) same number of elements. (C3) per-axis quantization: the axis keeps its size and
@@ -83,7 +86,8 @@ def StableHLO_ReshapeOp : StableHLO_Op<"reshape", [Pure, HLO_CompatibleElementTy
 }
 
 def StableHLO_TransposeOp : StableHLO_ShapedOp<"transpose",
-    [Pure, HLO_CompatibleElementTypes, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    [ConditionallySpeculatable, NoMemoryEffect, HLO_CompatibleElementTypes,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Permutation of dimensions";
   let description = [{ `result[i] = operand[j]` with `j[permutation[d]] = i[d]`.
     (C1) element types agree. (C2) `permutation` permutes `[0, rank)`. (C3) `dim(result, d) = dim(operand,
@@ -92,11 +96,13 @@ def StableHLO_TransposeOp : StableHLO_ShapedOp<"transpose",
   let arguments = (ins HLO_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs HLO_Tensor);
   let assemblyFormat = "$operand `,` `dims` `=` $permutation attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
 
-def StableHLO_SliceOp : StableHLO_Op<"slice", [Pure, HLO_CompatibleElementTypes,
+def StableHLO_SliceOp : StableHLO_Op<"slice", [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput, NoMemoryEffect,
+    HLO_CompatibleElementTypes,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Part at positions known at compile time";
   let description = [{ `result[i] = operand[start_indices + i * strides]`.
@@ -111,7 +117,8 @@ def StableHLO_SliceOp : StableHLO_Op<"slice", [Pure, HLO_CompatibleElementTypes,
   let hasFolder = 1;
 }
 
-def StableHLO_PadOp : StableHLO_ShapedOp<"pad", [Pure, HLO_CompatibleElementTypes,
+def StableHLO_PadOp : StableHLO_ShapedOp<"pad", [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput, NoMemoryEffect,
+    HLO_CompatibleElementTypes,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Elements added around and between";
   let description = [{ `result[i] = operand[j]` if `i = edge_padding_low + j * (interior_padding + 1)`, else
@@ -126,7 +133,8 @@ def StableHLO_PadOp : StableHLO_ShapedOp<"pad", [Pure, HLO_CompatibleElementType
   let hasFolder = 1;
 }
 
-def StableHLO_ConcatenateOp : StableHLO_ShapedOp<"concatenate", [Pure, HLO_CompatibleElementTypes,
+def StableHLO_ConcatenateOp : StableHLO_ShapedOp<"concatenate", [ConditionallySpeculatable, NoMemoryEffect,
+    HLO_CompatibleElementTypes,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Tensors one after the other along a dimension";
   let description = [{ `result[.., i, ..] = inputs[k][.., i - offset(k), ..]`. (C1) one element type. (C2) one shape but
@@ -135,13 +143,15 @@ def StableHLO_ConcatenateOp : StableHLO_ShapedOp<"concatenate", [Pure, HLO_Compa
     Example: `%2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3x2xi64>, tensor<1x2xi64>) -> tensor<4x2xi64>` }];
   let arguments = (ins Variadic<HLO_Tensor>:$inputs, ConfinedAttr<I64Attr, [IntNonNegative]>:$dimension);
   let results = (outs HLO_Tensor);
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let assemblyFormat = [{ custom<VariadicOperandWithAttribute>($inputs) `dim` `=` $dimension attr-dict
     `:` functional-type(operands, results) }];
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
 
-def StableHLO_ReverseOp : StableHLO_Op<"reverse", [Pure, HLO_CompatibleOperandsAndResultType]> {
+def StableHLO_ReverseOp : StableHLO_Op<"reverse", [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput,
+    NoMemoryEffect, HLO_CompatibleOperandsAndResultType]> {
   let summary = "Reversed order along dimensions";
   let description = [{ `result[i] = operand[j]`, j[d] = size - 1 - i[d] for d in `dimensions`, else i[d].
     (C1) one type. (C2) dimensions are unique and (C3) in `[0, rank)`. Source: StableHLO spec, "reverse". }];

@@ -146,8 +146,20 @@ Speculation::Speculatability DynamicPadOp::getSpeculatability() {
                                      matchPattern(getInteriorPadding(), m_Constant()));
 }
 
+// The program states no size that could turn out wrong if every dimension of the result is dynamic.
+Speculation::Speculatability DynamicReshapeOp::getSpeculatability() {
+  return speculation::speculatableIf(
+      speculation::allDimensionsDynamic(getType()) ||
+      (getOperand().getType().hasStaticShape() && matchPattern(getOutputShape(), m_Constant())));
+}
+
+// A size that is known at run time alone may contradict a static dimension of the result.
 Speculation::Speculatability SetDimensionSizeOp::getSpeculatability() {
-  return speculation::speculatableIf(matchPattern(getSize(), m_Constant()));
+  int64_t dimension = getDimension();
+  bool sizeAgrees = matchPattern(getSize(), m_Constant()) || cast<ShapedType>(getType()).isDynamicDim(dimension);
+  auto otherDimension = [=](int64_t dim) { return dim == dimension ? std::nullopt : std::optional<int64_t>(dim); };
+  return speculation::speculatableIf(
+      sizeAgrees && speculation::staticResultDimsAreStaticIn(getOperand().getType(), getType(), otherDimension));
 }
 
 } // namespace millrace::stablehlo

@@ -82,7 +82,7 @@ def StableHLO_DynamicPadOp : StableHLO_Op<"dynamic_pad", [ConditionallySpeculata
 }
 
 def StableHLO_DynamicReshapeOp : StableHLO_Op<"dynamic_reshape",
-    [HLO_SpeculatableIfAllInputsStaticAndShapeConstant, NoMemoryEffect,
+    [ConditionallySpeculatable, NoMemoryEffect,
      DeclareOpInterfaceMethods<InferShapedTypeOpInterface, ["reifyReturnTypeShapes"]>]> {
   let summary = "reshape to a run-time shape";
   let description = [{
@@ -92,6 +92,7 @@ def StableHLO_DynamicReshapeOp : StableHLO_Op<"dynamic_reshape",
   let arguments = (ins HLO_Tensor:$operand, HLO_ShapeVector:$output_shape);
   let results = (outs HLO_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
 }

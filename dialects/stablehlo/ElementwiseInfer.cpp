@@ -138,4 +138,14 @@ void CompareOp::build(OpBuilder &builder, OperationState &state, Value lhs, Valu
                                        : ComparisonTypeAttr::get(builder.getContext(), type));
 }
 
+//===-- Speculation -------------------------------------------------------===//
+
+// The dimension that only the wider or the narrower side has follows from the element types.
+Speculation::Speculatability BitcastConvertOp::getSpeculatability() {
+  int64_t commonRank = std::min(cast<ShapedType>(getOperand().getType()).getRank(), cast<ShapedType>(getType()).getRank());
+  auto commonDimension = [=](int64_t dim) { return dim < commonRank ? std::optional<int64_t>(dim) : std::nullopt; };
+  return speculation::speculatableIf(
+      speculation::staticResultDimsAreStaticIn(getOperand().getType(), getType(), commonDimension));
+}
+
 } // namespace millrace::stablehlo

@@ -4,6 +4,7 @@
 #define MILLRACE_DIALECTS_STABLEHLO_ELEMENTWISEOPS_TD
 
 include "dialects/stablehlo/Attrs.td"
+include "dialects/stablehlo/Traits.td"
 
 def HLO_SIntFpOrQuantizedIntTensor : HLO_TensorOf<[HLO_SInt, HLO_Float, HLO_PerTensorQuantizedType]>;
 def HLO_TensorPerTensorQuantized :
@@ -12,8 +13,9 @@ def HLO_FpOrQuantizedTensor : HLO_TensorOf<[HLO_Float, HLO_QuantizedType]>;
 
 //===-- Unary -------------------------------------------------------------===//
 
-class StableHLO_ElementwiseOp<string mnemonic, list<Trait> traits = []> : StableHLO_Op<mnemonic,
-    traits # [Pure, Elementwise, InferShapedTypeOpInterface, SameOperandsAndResultShape]> {
+class StableHLO_ElementwiseOp<string mnemonic, list<Trait> traits = [],
+    Trait speculatable = HLO_SpeculatableIfStaticDimInOutputIsStaticInInput> : StableHLO_Op<mnemonic,
+    traits # [speculatable, NoMemoryEffect, Elementwise, InferShapedTypeOpInterface, SameOperandsAndResultShape]> {
   let extraClassDeclaration = baseDeclaration # reifyLikeFirstOperand # inferShapeFromTypes;
 }
 // Result type not determined by the operands.
@@ -261,7 +263,8 @@ def StableHLO_IsFiniteOp : StableHLO_ElementwiseOp<"is_finite", [DeclareOpInterf
 }
 
 def StableHLO_BitcastConvertOp : StableHLO_Op<"bitcast_convert",
-    [Pure, DeclareOpInterfaceMethods<InferShapedTypeOpInterface, ["reifyReturnTypeShapes"]>]> {
+    [ConditionallySpeculatable, NoMemoryEffect,
+     DeclareOpInterfaceMethods<InferShapedTypeOpInterface, ["reifyReturnTypeShapes"]>]> {
   let summary = "Same bits, another element type";
   let description = [{ The bits of `operand` read as the element type of the result; between types of different width
     the last dimension of the wider side's counterpart is the ratio of widths.
@@ -270,6 +273,7 @@ def StableHLO_BitcastConvertOp : StableHLO_Op<"bitcast_convert",
   let arguments = (ins HLO_Tensor:$operand);
   let results = (outs HLO_Tensor);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -310,7 +314,8 @@ def StableHLO_UniformDequantizeOp : StableHLO_ElementwiseOp<"uniform_dequantize"
 //===-- Binary ------------------------------------------------------------===//
 
 class StableHLO_BinaryOp<string mnemonic, list<Trait> traits, Type type>
-    : StableHLO_ElementwiseOp<mnemonic, traits # [HLO_CompatibleOperandsAndResultType]> {
+    : StableHLO_ElementwiseOp<mnemonic, traits # [HLO_CompatibleOperandsAndResultType],
+                              HLO_SpeculatableIfAllInputsStatic> {
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let assemblyFormat = [{ $lhs `,` $rhs attr-dict
@@ -421,7 +426,7 @@ def StableHLO_XorOp : StableHLO_BinaryOp<"xor", [Commutative], HLO_PredOrIntTens
 }
 
 def StableHLO_ComplexOp : StableHLO_ElementwiseOp<"complex",
-    [SameOperandsElementType, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    [SameOperandsElementType, DeclareOpInterfaceMethods<InferTypeOpInterface>], HLO_SpeculatableIfAllInputsStatic> {
   let summary = "Complex number from its parts";
   let description = [{ `result[i]` = lhs[i] + rhs[i] * i. (C1) operands have one type. (C2) same shape.
     (C3) the element type of the result is complex of it. Source: StableHLO spec, "complex". }];
@@ -431,7 +436,8 @@ def StableHLO_ComplexOp : StableHLO_ElementwiseOp<"complex",
   let hasFolder = 1;
 }
 
-def StableHLO_CompareOp : StableHLO_ElementwiseOp<"compare", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def StableHLO_CompareOp : StableHLO_ElementwiseOp<"compare", [DeclareOpInterfaceMethods<InferTypeOpInterface>],
+    HLO_SpeculatableIfAllInputsStatic> {
   let summary = "Comparison";
   let description = [{ `result[i]` = lhs[i] `comparison_direction` rhs[i]. (C1) operands have one element type and
     (C2) one shape. (C3) `compare_type` is SIGNED, UNSIGNED, FLOAT or TOTALORDER; left out, it follows from the type.
@@ -451,7 +457,8 @@ def StableHLO_CompareOp : StableHLO_ElementwiseOp<"compare", [DeclareOpInterface
 
 //===-- Ternary -----------------------------------------------------------===//
 
-def StableHLO_SelectOp : StableHLO_Op<"select", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>,
+def StableHLO_SelectOp : StableHLO_Op<"select", [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<InferShapedTypeOpInterface, ["reifyReturnTypeShapes"]>]> {
   let summary = "Elements of one of two tensors";
   let description = [{ `result[i]` = pred[i] ? on_true[i] : on_false[i]; a 0-d pred selects a whole tensor.
@@ -466,7 +473,8 @@ def StableHLO_SelectOp : StableHLO_Op<"select", [Pure, DeclareOpInterfaceMethods
   let hasCanonicalizer = 1;
 }
 
-def StableHLO_ClampOp : StableHLO_Op<"clamp", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>,
+def StableHLO_ClampOp : StableHLO_Op<"clamp", [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<InferShapedTypeOpInterface, ["reifyReturnTypeShapes"]>]> {
   let summary = "Elements moved into a range";
   let description = [{ `result[i]` = minimum(maximum(operand[i], min[i]), max[i]); 0-d bounds hold for all elements.

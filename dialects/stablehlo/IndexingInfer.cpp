@@ -287,4 +287,16 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location>
   return success();
 }
 
+//===-- Speculation -------------------------------------------------------===//
+// Sorted or unique indices are promises about values, which only hold where the program runs the operation.
+
+Speculation::Speculatability GatherOp::getSpeculatability() {
+  return speculation::speculatableIf(speculation::allOperandsStatic(*this) && !getIndicesAreSorted());
+}
+
+Speculation::Speculatability ScatterOp::getSpeculatability() {
+  return speculation::recursivelySpeculatableIf(speculation::allOperandsStatic(*this) && !getIndicesAreSorted() &&
+                                                !getUniqueIndices());
+}
+
 } // namespace millrace::stablehlo

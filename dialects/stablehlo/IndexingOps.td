@@ -4,10 +4,11 @@
 #define MILLRACE_DIALECTS_STABLEHLO_INDEXINGOPS_TD
 
 include "dialects/stablehlo/Attrs.td"
+include "dialects/stablehlo/Traits.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def StableHLO_DynamicSliceOp : StableHLO_Op<"dynamic_slice",
-    [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Part at computed positions";
   let description = [{ `result[i] = operand[clamp(0, start_indices, shape(operand) - slice_sizes) + i]`.
     (C1) element types agree. (C2) one start and one size per dimension. (C3) starts have one type.
@@ -23,7 +24,7 @@ def StableHLO_DynamicSliceOp : StableHLO_Op<"dynamic_slice",
 }
 
 def StableHLO_DynamicUpdateSliceOp : StableHLO_Op<"dynamic_update_slice",
-    [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Operand with a part at computed positions replaced";
   let description = [{ `result[i] = update[i - s]` inside the part that starts at
     `s = clamp(0, start_indices, shape(operand) - shape(update))`, else `operand[i]`.
@@ -36,7 +37,8 @@ def StableHLO_DynamicUpdateSliceOp : StableHLO_Op<"dynamic_update_slice",
   let hasFolder = 1;
 }
 
-def StableHLO_GatherOp : StableHLO_Op<"gather", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def StableHLO_GatherOp : StableHLO_Op<"gather", [ConditionallySpeculatable, NoMemoryEffect,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Slices at computed positions, collected";
   let description = [{ For every index vector in `start_indices` a slice of `slice_sizes` of the operand; numbering of
     dimensions in `dimension_numbers`. Constraints (C1) to (C23): StableHLO spec, "gather". }];
@@ -44,6 +46,7 @@ def StableHLO_GatherOp : StableHLO_Op<"gather", [Pure, DeclareOpInterfaceMethods
                        StableHLO_GatherDimensionNumbers:$dimension_numbers, DenseI64ArrayAttr:$slice_sizes,
                        DefaultValuedOptionalAttr<BoolAttr, "false">:$indices_are_sorted);
   let results = (outs HLO_Tensor:$result);
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
 }
 
 def StableHLO_DynamicGatherOp : StableHLO_Op<"dynamic_gather",
@@ -56,7 +59,7 @@ def StableHLO_DynamicGatherOp : StableHLO_Op<"dynamic_gather",
   let results = (outs HLO_Tensor:$result);
 }
 
-def StableHLO_ScatterOp : StableHLO_Op<"scatter", [RecursivelySpeculatable, RecursiveMemoryEffects,
+def StableHLO_ScatterOp : StableHLO_Op<"scatter", [ConditionallySpeculatable, RecursiveMemoryEffects,
     SameVariadicOperandSize, SingleBlock, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Inputs with elements at computed positions updated";
   let description = [{ `results = inputs`, then every element of `updates` that falls inside is combined into its place
@@ -67,6 +70,7 @@ def StableHLO_ScatterOp : StableHLO_Op<"scatter", [RecursivelySpeculatable, Recu
                        DefaultValuedOptionalAttr<BoolAttr, "false">:$unique_indices);
   let regions = (region SizedRegion<1>:$update_computation);
   let results = (outs Variadic<HLO_Tensor>);
+  let extraClassDeclaration = baseDeclaration # "::mlir::Speculation::Speculatability getSpeculatability();";
   let hasVerifier = 1;
 }
 

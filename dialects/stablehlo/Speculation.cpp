@@ -15,17 +15,30 @@ bool allOperandsStatic(Operation *op) {
   });
 }
 
+bool staticResultDimsAreStaticIn(Type inputType, Type resultType,
+                                 llvm::function_ref<std::optional<int64_t>(int64_t)> inputDim) {
+  auto input = dyn_cast<RankedTensorType>(inputType);
+  auto result = dyn_cast<RankedTensorType>(resultType);
+  if (!input || !result)
+    return false;
+  for (int64_t dim = 0, e = result.getRank(); dim != e; ++dim) {
+    std::optional<int64_t> source = inputDim(dim);
+    if (source && !result.isDynamicDim(dim) && (*source >= input.getRank() || input.isDynamicDim(*source)))
+      return false;
+  }
+  return true;
+}
+
 bool staticResultDimsAreStaticInInput(Operation *op) {
   if (op->getNumOperands() == 0 || op->getNumResults() == 0)
     return true;
-  auto input = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
-  auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!input || !result)
-    return false;
-  for (int64_t dim = 0, e = result.getRank(); dim != e; ++dim)
-    if (!result.isDynamicDim(dim) && (dim >= input.getRank() || input.isDynamicDim(dim)))
-      return false;
-  return true;
+  return staticResultDimsAreStaticIn(op->getOperand(0).getType(), op->getResult(0).getType(),
+                                     [](int64_t dim) { return dim; });
+}
+
+bool allDimensionsDynamic(Type type) {
+  auto shaped = cast<ShapedType>(type);
+  return shaped.hasRank() && shaped.getNumDynamicDims() == shaped.getRank();
 }
 
 bool shapeOperandsConstant(Operation *op) {

@@ -11,6 +11,11 @@ namespace millrace::stablehlo::speculation {
 bool allOperandsStatic(mlir::Operation *op);
 /// Every static dimension of the first result is static in the first operand.
 bool staticResultDimsAreStaticInInput(mlir::Operation *op);
+/// As above, where dimension `d` of the result is dimension `inputDim(d)` of `input`; without one it agrees.
+bool staticResultDimsAreStaticIn(mlir::Type input, mlir::Type result,
+                                 llvm::function_ref<std::optional<int64_t>(int64_t)> inputDim);
+/// No dimension of `type` is static.
+bool allDimensionsDynamic(mlir::Type type);
 /// All operands but the first are constants.
 bool shapeOperandsConstant(mlir::Operation *op);
 
@@ -46,11 +51,4 @@ struct RecursivelyIfStaticResultDimsAreStaticInInput
     return recursivelySpeculatableIf(staticResultDimsAreStaticInInput(this->getOperation()));
   }
 };
-template <typename ConcreteType>
-struct IfAllInputsStaticAndShapeConstant : mlir::OpTrait::TraitBase<ConcreteType, IfAllInputsStaticAndShapeConstant> {
-  mlir::Speculation::Speculatability getSpeculatability() {
-    return speculatableIf(allOperandsStatic(this->getOperation()) && shapeOperandsConstant(this->getOperation()));
-  }
-};
-
 } // namespace millrace::stablehlo::speculation

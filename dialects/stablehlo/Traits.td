@@ -37,7 +37,6 @@ class HLO_SpeculationTrait<string name> : NativeOpTrait<name> {
 class HLO_Speculation<string name> : TraitList<[ConditionallySpeculatable, HLO_SpeculationTrait<name>]>;
 def HLO_SpeculatableIfAllInputsStatic : HLO_Speculation<"IfAllInputsStatic">;
 def HLO_SpeculatableIfStaticDimInOutputIsStaticInInput : HLO_Speculation<"IfStaticResultDimsAreStaticInInput">;
-def HLO_SpeculatableIfAllInputsStaticAndShapeConstant : HLO_Speculation<"IfAllInputsStaticAndShapeConstant">;
 def HLO_RecursivelySpeculatableIfAllInputsStatic : HLO_Speculation<"RecursivelyIfAllInputsStatic">;
 def HLO_RecursivelySpeculatableIfStaticDimInOutputIsStaticInInput :
     HLO_Speculation<"RecursivelyIfStaticResultDimsAreStaticInInput">;
