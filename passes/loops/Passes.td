@@ -34,6 +34,15 @@ def NarrowSelectsPass : Pass<"xla-narrow-selects", "::mlir::func::FuncOp"> {
   }];
 }
 
+def NarrowSumsPass : Pass<"xla-narrow-sums", "::mlir::func::FuncOp"> {
+  let summary = "In loops, make sums with arrays that are zero but for a window updates";
+  let description = [{
+    Rewrites sums (differences, products, minima, and so on) of an array that a loop carries and one that is the neutral number but for what an
+    update writes into it into an update of the array. The gradient of a loop that reads elements of arrays is made of such sums; each costs
+    a window then and not the array. A sum with +0.0 is rewritten if the array never holds -0.0.
+  }];
+}
+
 def OrderReadsPass : Pass<"xla-order-reads", "::mlir::func::FuncOp"> {
   let summary = "In loops, read arrays before they are updated";
   let description = [{

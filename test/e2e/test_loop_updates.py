@@ -117,7 +117,7 @@ def arguments(batch, seed=1):
 
 
 def export(function, inputs, path):
-    path.write_text(jax.jit(function).trace(*inputs).lower(lowering_platforms=("cpu",)).as_text())
+    path.write_text(jax.jit(function, keep_unused=True).trace(*inputs).lower(lowering_platforms=("cpu",)).as_text())
     return str(path)
 
 
@@ -299,6 +299,48 @@ def event_queue(n):
         state = lax.cond(takes, lambda heap, size: push(heap, size, key), lambda heap, size: (heap, size), *state)
         return state, state[0][0]
     return lambda keys, takes: lax.scan(step, (jnp.full(n, np.inf, jnp.float32), 0), (keys, takes)), np.random.default_rng(0).random(n, np.float32), flags(n)
+
+
+@program
+def gradient(n):
+    """Of a loop that writes and reads elements: sums with arrays that are zero but for one element."""
+    def loss(w, x, a):
+        a, ys = lax.scan(lambda a, i: (a.at[i].set(jnp.sin(w * x[i])), a[i]), a, jnp.arange(n))
+        return jnp.sum(a) + jnp.sum(ys)
+    return jax.grad(loss, argnums=(0, 1, 2)), np.float32(0.5), np.random.default_rng(0).random(n, np.float32), zeros(n)
+
+
+@program
+def gradient_of_recurrence(n):
+    def loss(w, a):
+        a, _ = lax.scan(lambda a, i: (a.at[i].set(jnp.tanh(w * a[i - 1]) + 0.1), None), a, jnp.arange(1, n))
+        return a[n - 1]
+    return jax.grad(loss, argnums=(0, 1)), np.float32(0.5), zeros(n)
+
+
+@program
+def gradient_of_rows(n):
+    n //= 4  # rows are long
+    def loss(w, a):
+        a, _ = lax.scan(lambda a, i: (a.at[i].set(jnp.tanh(a[i - 1] * w)), None), a, jnp.arange(1, n))
+        return jnp.sum(a[n - 1])
+    return jax.grad(loss, argnums=(0, 1)), np.float32(0.5), zeros(n, 20) + 1
+
+
+@program
+def gradient_of_table(n):
+    def loss(x, idx):
+        return lax.fori_loop(0, n, lambda i, s: s * 0.9 + jnp.sin(x[idx[i]]), jnp.float32(0))
+    return jax.grad(loss), np.random.default_rng(0).random(n, np.float32), np.random.default_rng(1).integers(0, n, n, np.int32)
+
+
+@program
+def gradient_vmapped(n):
+    def loss(w, x, a):
+        def one(x, a):
+            return lax.scan(lambda a, i: (a.at[i].set(jnp.tanh(w * a[i - 1] + x[i])), None), a, jnp.arange(1, n))[0][n - 1]
+        return jnp.sum(jax.vmap(one)(x, a))
+    return jax.grad(loss, argnums=(0, 1)), np.float32(0.5), np.random.default_rng(0).random((2, n), np.float32), zeros(2, n)
 
 
 def milliseconds(path, inputs):

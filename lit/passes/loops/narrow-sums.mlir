@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: xla-opt %s -xla-narrow-sums -split-input-file | FileCheck %s
+
+// What starts as +0.0 and is only added to is never -0.0: the window is added.
+// CHECK-LABEL: @window
+// CHECK: stablehlo.while(%[[A:.*]] = %{{.*}}, %[[I:.*]] = %arg1)
+// CHECK: do
+// CHECK: %[[W:.*]] = stablehlo.dynamic_slice %[[A]], %[[I]], sizes = [2]
+// CHECK: %[[V:.*]] = stablehlo.add %[[W]], %arg0 : tensor<2xf32>
+// CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %[[A]], %[[V]], %[[I]]
+// CHECK: stablehlo.return %[[R]]
+func.func @window(%u: tensor<2xf32>, %i: tensor<i32>) -> tensor<64xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %zeros, %k = %i) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %r = stablehlo.add %a, %f : tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %r, %next : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}
+
+// -----
+
+// Two sums in a row, one of them with a scatter, on either side.
+// CHECK-LABEL: @chain
+// CHECK: stablehlo.while(%[[A:.*]] = %{{.*}}, %[[I:.*]] = %arg1)
+// CHECK: do
+// CHECK: %[[S:.*]] = "stablehlo.scatter"(%[[A]], %arg2, %arg0)
+// CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<f32>, %[[Y:.*]]: tensor<f32>)
+// CHECK-NEXT: %[[B:.*]] = stablehlo.add %[[Y]], %[[X]]
+// CHECK-NEXT: return %[[B]]
+// CHECK: %[[W:.*]] = stablehlo.dynamic_slice %[[S]], %[[I]], sizes = [2]
+// CHECK: %[[V:.*]] = stablehlo.add %[[W]], %arg0 : tensor<2xf32>
+// CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %[[S]], %[[V]], %[[I]]
+// CHECK: stablehlo.return %[[R]]
+func.func @chain(%u: tensor<2xf32>, %i: tensor<i32>, %places: tensor<2x1xi32>) -> tensor<64xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %zeros, %k = %i) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %g = "stablehlo.scatter"(%zeros, %places, %u) <{unique_indices = true, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<64xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<64xf32>
+    %f = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %b = stablehlo.add %g, %a : tensor<64xf32>
+    %r = stablehlo.add %b, %f : tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %r, %next : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}
+
+// -----
+
+// Neutral whatever the array holds: -0.0 added, +0.0 subtracted, one multiplied, the least integer.
+// CHECK-LABEL: @neutral
+// CHECK: do
+// CHECK-COUNT-4: stablehlo.dynamic_slice
+// CHECK-NOT: stablehlo.{{add|subtract|multiply|maximum}} {{.*}} : tensor<64x
+// CHECK: stablehlo.return
+func.func @neutral(%a0: tensor<64xf32>, %b0: tensor<64xi32>, %u: tensor<2xf32>, %v: tensor<2xi32>, %i: tensor<i32>) -> (tensor<64xf32>, tensor<64xi32>) {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %negative = stablehlo.constant dense<-0.0> : tensor<64xf32>
+  %ones = stablehlo.constant dense<1.0> : tensor<64xf32>
+  %least = stablehlo.constant dense<-2147483648> : tensor<64xi32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:3 = stablehlo.while(%a = %a0, %b = %b0, %k = %i) : tensor<64xf32>, tensor<64xi32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f = stablehlo.dynamic_update_slice %negative, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %g = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %h = stablehlo.dynamic_update_slice %ones, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %l = stablehlo.dynamic_update_slice %least, %v, %k : (tensor<64xi32>, tensor<2xi32>, tensor<i32>) -> tensor<64xi32>
+    %1 = stablehlo.add %a, %f : tensor<64xf32>
+    %2 = stablehlo.subtract %1, %g : tensor<64xf32>
+    %3 = stablehlo.multiply %h, %2 : tensor<64xf32>
+    %4 = stablehlo.maximum %b, %l : tensor<64xi32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %3, %4, %next : tensor<64xf32>, tensor<64xi32>, tensor<i32>
+  }
+  return %0#0, %0#1 : tensor<64xf32>, tensor<64xi32>
+}
+
+// -----
+
+// The argument can hold -0.0, of which each sum makes +0.0; what is subtracted from is not negated; places that are the same are summed up first.
+// CHECK-LABEL: @left_alone
+// CHECK: do
+// CHECK-NOT: stablehlo.dynamic_slice
+// CHECK: stablehlo.add %{{.*}} : tensor<64xf32>
+// CHECK: stablehlo.subtract %{{.*}} : tensor<64xf32>
+// CHECK: stablehlo.add %{{.*}} : tensor<64xf32>
+func.func @left_alone(%a0: tensor<64xf32>, %u: tensor<2xf32>, %i: tensor<i32>, %places: tensor<2x1xi32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:4 = stablehlo.while(%a = %a0, %b = %zeros, %c = %zeros, %k = %i) : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<i32>
+  cond {
+    %c0 = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c0 : tensor<i1>
+  } do {
+    %f = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %g = "stablehlo.scatter"(%zeros, %places, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<64xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<64xf32>
+    %1 = stablehlo.add %a, %f : tensor<64xf32>
+    %2 = stablehlo.subtract %f, %b : tensor<64xf32>
+    %3 = stablehlo.add %c, %g : tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %1, %2, %3, %next : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<i32>
+  }
+  return %0#0, %0#1, %0#2 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}
