@@ -93,8 +93,7 @@ std::vector<std::pair<std::string, std::string>> cacheKeyParts(ModuleOp module, 
     return std::to_string(attr ? attr.getInt() : 1);
   };
   parts.push_back({"devices", count("mhlo.num_replicas") + "x" + count("mhlo.num_partitions")});
-  parts.push_back({"cpu", options.target.triple + " " + options.target.cpu});
-  parts.push_back({"cpu features", llvm::join(options.target.features, ",")});
+  llvm::append_range(parts, options.target.keyParts());
   llvm::append_range(parts, compilerVersions());
   return parts;
 }

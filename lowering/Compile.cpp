@@ -11,6 +11,7 @@
 #include "passes/calls/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/spmd/Partition.h"
+#include "runtime/base/Cpu.h"
 #include "runtime/base/FloatModes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,7 +23,6 @@
 
 #include <chrono>
 #include <optional>
-#include <thread>
 
 using namespace mlir;
 
@@ -104,6 +104,8 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
     dump(stop);
     return llvm::Error::success();
   };
+  if (!options.target.problem.empty())
+    return llvm::createStringError(options.target.problem);
   if (failed(stablehlo::verifyTypes(module, /*onlyKnown=*/true)))
     return llvm::createStringError("the program has a type that StableHLO does not have");
   if (failed(lowering::checkCountableSizes(module)))
@@ -134,7 +136,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   kernelOptions.genericOnly = options.genericOnly;
   kernelOptions.contract = options.xlaSemantics;
   kernelOptions.relaxed = options.relaxed;
-  kernelOptions.threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  kernelOptions.threads = options.threads ? options.threads : runtime::defaultThreadCount();
   kernelOptions.onStop = options.onStop;
   kernelOptions.onProgress = options.onProgress;
   kernelOptions.quick = options.quick;

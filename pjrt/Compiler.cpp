@@ -24,6 +24,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace mlir;
@@ -75,6 +76,7 @@ private:
 
 /// compiler_options of jax.jit. XLA's own (xla_*) are accepted, most without effect: programs set them for other back ends.
 rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &options) {
+  lowering::CpuTargetOverrides target;
   for (const auto &[name, value] : proto.overrides) {
     bool isTrue = value == "true" || value == "True" || value == "1";
     if (name == "millrace_fold")
@@ -85,9 +87,22 @@ rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &opti
       options.genericOnly = isTrue;
     else if (name == "millrace_relaxed" || name == "xla_cpu_enable_fast_math")
       options.relaxed = isTrue;
-    else if (!StringRef(name).starts_with("xla_"))
+    else if (name == "millrace_target")
+      target.name = value;
+    else if (name == "millrace_target_caches")
+      target.caches = value;
+    else if (name == "millrace_target_threads") {
+      if (StringRef(value).getAsInteger(10, target.threads))
+        return rt::invalidArgument("millrace_target_threads expects a number, but got '" + value + "'");
+    } else if (!StringRef(name).starts_with("xla_"))
       return rt::invalidArgument("No such compile option: '" + name +
-                                 "'; there are millrace_fold, millrace_fuse, millrace_generic, millrace_relaxed");
+                                 "'; there are millrace_fold, millrace_fuse, millrace_generic, millrace_relaxed, millrace_target, "
+                                 "millrace_target_threads, millrace_target_caches");
+  }
+  if (llvm::Error error = lowering::applyOverrides(target, options.target)) {
+    std::string message = "millrace_" + llvm::toString(std::move(error)); // begins with the tools' name of the option
+    std::replace(message.begin(), message.begin() + long(std::min(message.find(' '), message.size())), '-', '_');
+    return rt::invalidArgument(message);
   }
   return {};
 }

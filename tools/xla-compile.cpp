@@ -8,20 +8,22 @@
 #include "tools/support/MeshFlag.h"
 #include "tools/support/Reports.h"
 #include "tools/support/Source.h"
+#include "tools/support/TargetFlags.h"
 #include "tools/support/TextOutput.h"
 
 #include "llvm/ADT/StringExtras.h"
-
 using namespace millrace;
 int main(int argc, char **argv) {
-  std::string input, output, emit = "object", entry, cacheDir, mesh, target = "host";
-  bool showTime = false, showMemory = false, noFusion = false, noFold = false, explain = false;
+  std::string input, output, emit = "object", entry, cacheDir, mesh;
+  bool showTime = false, showMemory = false, noFusion = false, noFold = false, explain = false, printTarget = false;
+  lowering::CpuTargetOverrides target;
   CompileOptions options;
   tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU, or for another one");
-  flags.positional(&input, "FILE.mlir");
+  flags.positional(&input, "FILE.mlir", &printTarget);
   flags.add("o", &output, "write the program (or the stop) to this file");
   flags.add("emit", &emit, "stop: stablehlo sharded partitioned simplified fused linalg vector llvm asm object program");
-  flags.add("target", &target, "processor: host (default), avx2, avx512, aarch64, or one of x86-64 that LLVM knows, for example znver4");
+  tools::addTargetFlags(flags, target);
+  flags.add("print-target", &printTarget, "print what is known of the machine that code is generated for, and end; no FILE");
   flags.add("entry", &entry, "function to compile (default: @main, else the only one)");
   flags.add("time", &showTime, "print time per stop and kernel");
   flags.add("memory", &showMemory, "print bytes of arguments, outputs, temporaries, ...");
@@ -37,6 +39,10 @@ int main(int argc, char **argv) {
   int status;
   if (!flags.parse(argc, argv, status))
     return status;
+  if (llvm::Error error = applyOverrides(target, options.target))
+    return tools::fail("xla-compile", "--" + llvm::toString(std::move(error)));
+  if (printTarget)
+    return tools::writeText("xla-compile", output, options.target.describe());
   static const std::vector<llvm::StringRef> stops = {"stablehlo", "sharded", "partitioned", "simplified", "fused", "linalg",
                                                      "vector", "llvm", "asm", "object", "program"};
   if (!llvm::is_contained(stops, emit))
@@ -55,15 +61,9 @@ int main(int argc, char **argv) {
   llvm::raw_string_ostream stream(text);
   if (emit == "stablehlo")
     stream << *module << "\n";
-
   runtime::Progress progress;
-  if (llvm::Expected<lowering::CpuTarget> cpu = lowering::CpuTarget::named(target))
-    options.target = *cpu;
-  else
-    return tools::fail("xla-compile", "--target " + llvm::toString(cpu.takeError()));
   options.entry = entry.empty() ? findEntry(*module) : entry; // as xla-run, for the same cache entries
-  options.fuse = !noFusion;
-  options.fold = !noFold;
+  options.fuse = !noFusion, options.fold = !noFold;
   options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
   if (emit != "object" && emit != "stablehlo")
     options.onStop = [&](llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef content) {

@@ -2,6 +2,7 @@
 //===- xla-run.cpp - Compile (or load) and run a program ------------------===//
 #include "tools/support/Flags.h"
 #include "tools/support/RunFile.h"
+#include "tools/support/TargetFlags.h"
 #include "tools/support/Source.h"
 
 int main(int argc, char **argv) {
@@ -18,7 +19,7 @@ int main(int argc, char **argv) {
   flags.add("num-devices", &options.numDevices, "virtual devices");
   flags.add("memory-limit", &options.memoryLimit, "bytes that a device may use: more is an error (default: no limit)");
   flags.add("mesh", &options.mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
-  flags.add("target", &options.target, "processor to compile for: host (default), avx2, avx512 or one of x86-64 that LLVM knows; this machine must be able to run it");
+  millrace::tools::addTargetFlags(flags, options.target); // this machine must be able to run it
   flags.add("entry", &options.entry, "function to run (default: @main, else the only one)");
   flags.add("backend", &backend, "compiled (default) or interpreter");
   flags.add("verify", &options.verify, "compare machine code with the evaluator");

@@ -38,7 +38,7 @@ bool staticResultDimsAreStaticInInput(Operation *op) {
 
 bool allDimensionsDynamic(Type type) {
   auto shaped = cast<ShapedType>(type);
-  return shaped.hasRank() && shaped.getNumDynamicDims() == shaped.getRank();
+  return shaped.hasRank() && int64_t(shaped.getNumDynamicDims()) == shaped.getRank();
 }
 
 bool shapeOperandsConstant(Operation *op) {

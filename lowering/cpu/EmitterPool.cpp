@@ -15,7 +15,7 @@ EmitterPool &EmitterPool::ofProcess() {
 llvm::Expected<std::unique_ptr<ObjectEmitter>> EmitterPool::take(const CpuTarget &target) {
   {
     std::lock_guard lock(mutex);
-    auto found = std::find_if(idle.begin(), idle.end(), [&](const auto &emitter) { return emitter->cpu() == target; });
+    auto found = std::find_if(idle.begin(), idle.end(), [&](const auto &emitter) { return emitter->cpu().hasInstructionsOf(target); });
     if (found != idle.end()) {
       std::unique_ptr<ObjectEmitter> taken = std::move(*found);
       idle.erase(found);

@@ -297,8 +297,7 @@ private:
     key.push_back({"symbol", request.symbol});
     key.push_back({"options", std::string(options.genericOnly ? "generic " : "") + (options.contract ? "contract " : "") +
                                  (options.relaxed ? "relaxed " : "") + (options.quick ? "quick" : "")});
-    key.push_back({"cpu", options.target.triple + " " + options.target.cpu});
-    key.push_back({"cpu features", llvm::join(options.target.features, ",")});
+    llvm::append_range(key, options.target.keyParts());
     return key;
   }
 

@@ -85,7 +85,7 @@ unsigned parseThreadCount(const char *text) {
   long value = std::strtol(text, &end, 10);
   if (end == text || (*end != '\0' && *end != ',') || value <= 0)
     return 0;
-  return unsigned(std::min(value, 1024L));
+  return unsigned(std::min<long>(value, kMostThreads));
 }
 
 unsigned availableCpus() {

@@ -5,6 +5,9 @@
 
 namespace millrace::runtime {
 
+/// The most threads that a process is asked to use.
+inline constexpr unsigned kMostThreads = 1024;
+
 /// Processors this process may run on: the smaller of its affinity mask and its cgroup quota (v1 or v2, rounded up).
 unsigned availableCpus();
 

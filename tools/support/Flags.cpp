@@ -88,7 +88,7 @@ bool Flags::parse(int argc, char **argv, int &exitStatus) {
     if (std::string wrong = assign(*found, text); !wrong.empty())
       return error("--" + found->name + " " + wrong + ", but got '" + text + "'");
   }
-  if (file && !haveFile && file->empty())
+  if (file && !haveFile && file->empty() && !(fileIsNeedless && *fileIsNeedless))
     return error("expects " + fileHelp);
   return true;
 }

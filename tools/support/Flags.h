@@ -17,9 +17,10 @@ public:
   Flags(std::string tool, std::string overview) : tool(std::move(tool)), overview(std::move(overview)) {}
   using Target = std::variant<bool *, std::string *, unsigned *, uint64_t *>;
   void add(std::string name, Target target, std::string help) { flags.push_back({std::move(name), target, std::move(help)}); }
-  /// "FILE" in the usage line; required unless it has a value already.
-  void positional(std::string *target, std::string what) {
+  /// "FILE" in the usage line; required unless it has a value already, or the flag behind `needless` is set.
+  void positional(std::string *target, std::string what, const bool *needless = nullptr) {
     file = target;
+    fileIsNeedless = needless;
     fileHelp = std::move(what);
   }
 
@@ -40,6 +41,7 @@ private:
   std::string tool, overview, fileHelp;
   std::vector<Flag> flags;
   std::string *file = nullptr;
+  const bool *fileIsNeedless = nullptr;
 };
 
 } // namespace millrace::tools

@@ -192,7 +192,7 @@ std::string contradiction(const RunFileOptions &options, bool isCompiled) {
     return "";
   if (options.interpreter || options.verify)
     return "a compiled program cannot be evaluated: give the StableHLO file";
-  const std::pair<bool, StringRef> late[] = {{!options.entry.empty(), "entry"}, {!options.mesh.empty(), "mesh"}, {!options.target.empty(), "target"}, {options.xlaSemantics, "xla-semantics"},
+  const std::pair<bool, StringRef> late[] = {{!options.entry.empty(), "entry"}, {!options.mesh.empty(), "mesh"}, {!options.target.name.empty(), "target"}, {options.target.threads != 0, "target-threads"}, {!options.target.caches.empty(), "target-caches"}, {options.xlaSemantics, "xla-semantics"},
                                              {options.relaxed, "relaxed"}, {options.quick, "quick"}, {options.tiered, "tiered"},
                                              {options.generic, "generic"}, {!options.fuse, "no-fusion"}, {!options.plantBug.empty(), "plant-bug"}};
   for (auto [isSet, name] : late)
@@ -271,12 +271,8 @@ int runFile(const RunFileOptions &options) {
     compileOptions.relaxed = options.relaxed;
     compileOptions.quick = options.quick;
     compileOptions.threads = options.threads;
-    if (!options.target.empty()) {
-      llvm::Expected<lowering::CpuTarget> target = lowering::CpuTarget::named(options.target);
-      if (!target)
-        return fail(kTool, "--target " + llvm::toString(target.takeError()));
-      compileOptions.target = std::move(*target);
-    }
+    if (llvm::Error error = applyOverrides(options.target, compileOptions.target))
+      return fail(kTool, "--" + llvm::toString(std::move(error)));
     compileOptions.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
     CompileReport report;
     CacheUse cache = options.cacheDir == "off" ? CacheUse::Off : CacheUse::On;

@@ -2,6 +2,8 @@
 //===- RunFile.h - What xla-run does --------------------------------------===//
 #pragma once
 
+#include "lowering/cpu/CpuTarget.h"
+
 #include <cstdint>
 #include <string>
 
@@ -14,7 +16,7 @@ struct RunFileOptions {
   std::string entry;
   std::string cacheDir;
   std::string mesh;    ///< sizes of the mesh's axes; empty: as the program says
-  std::string target;  ///< processor to compile for, of which this machine has all features; empty: this machine
+  lowering::CpuTargetOverrides target; ///< what to compile for instead of this machine, which must have all features
   uint64_t seed = 0;
   uint64_t rngSeed = 0; ///< of stablehlo.rng; 0: new numbers in every run
   uint64_t memoryLimit = 0; ///< bytes per device; 0: none

@@ -161,7 +161,7 @@ bool ContractionPlan::shouldPackAhead(int64_t atOnce) const {
   constexpr int64_t kLeastTiles = 4, kLeastK = 64;
   int64_t bytes = model.product(kAtoms) * model.atomSizes[nLane] * packType.getIntOrFloatBitWidth() / 8;
   int64_t last = tile.panels % tile.groupPanels;
-  return packedK >= kLeastK && bytes >= target.l2Bytes / 4 && rowTiles() >= kLeastTiles && tile.groupPanels >= atOnce &&
+  return packedK >= kLeastK && bytes >= nearBytes() / 4 && rowTiles() >= kLeastTiles && tile.groupPanels >= atOnce &&
          (last == 0 || last >= atOnce) && (tile.groupPanels > atOnce || kBlocks() > 1);
 }
 
@@ -494,11 +494,11 @@ void ContractionPlan::chooseUnits() {
   constexpr int64_t kFewProducts = 48, kMoreProducts = 256, kLeastTiles = 16;
   int64_t panelBytes = tile.nr() * packedK * packType.getIntOrFloatBitWidth() / 8, wholeGroups = 1;
   bool canBeWhole = tile.panels > 1 && panelAtom < 0 && rows() >= kLeastTiles * tile.mr;
-  bool hasFewProducts = model.product(kAtoms) <= kFewProducts, wholeRows = canBeWhole && hasFewProducts && tile.panels * panelBytes <= target.l2Bytes / 4;
+  bool hasFewProducts = model.product(kAtoms) <= kFewProducts, wholeRows = canBeWhole && hasFewProducts && tile.panels * panelBytes <= nearBytes() / 4;
   if (!hasFewProducts && canBeWhole && !matrixUnit && b.packed && kBlocks() == 1 && model.product(kAtoms) <= kMoreProducts &&
-      rows() * tile.panels * tile.nr() * bytes >= 3 * target.l2Bytes) {
+      rows() * tile.panels * tile.nr() * bytes >= 3 * nearBytes()) {
     wholeRows = true;
-    wholeGroups = std::min<int64_t>(tile.panels, llvm::divideCeil(tile.panels * panelBytes, target.l2Bytes / 2));
+    wholeGroups = std::min<int64_t>(tile.panels, llvm::divideCeil(tile.panels * panelBytes, nearBytes() / 2));
   }
   double k = model.product(kAtoms), lanes = tile.lanes, best = 0;
   int64_t outer = model.product(outerAtoms());
@@ -543,7 +543,7 @@ void ContractionPlan::chooseUnits() {
   cutPanels(bestGroups);
   // Partial sums of the group stay in the far cache.
   if (kBlocks() > 1) {
-    tile.groupPanels = std::clamp<int64_t>(4 * target.l2Bytes / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
+    tile.groupPanels = std::clamp<int64_t>(4 * nearBytes() / (tile.blockRows * tile.nr() * bytes), 1, tile.groupPanels);
     tile.groups = llvm::divideCeil(tile.panels, tile.groupPanels);
   }
   int64_t chunks = llvm::divideCeil(tile.blockRows, std::max(limit, align));

@@ -123,8 +123,12 @@ protected:
         return std::min(count, tile.groupPanels);
     return 1;
   }
-  /// What a processor keeps near each of its cores; those with a matrix unit have 2 MB.
-  int64_t nearBytes() const { return matrixUnit ? std::max<int64_t>(target.l2Bytes, 2 << 20) : target.l2Bytes; }
+  /// Bytes of the level 2 cache that blocks are cut for. Vectors are not faster with blocks for more than 1 MiB: of 2 MiB, products of 1024 x 1024
+  /// f32 take 13.5 ms where blocks for 1 MiB take 13.1 (Xeon, one thread, xla-run --target-caches); the matrix unit is, 2.09 to 1.94 ms in bf16.
+  int64_t nearBytes() const {
+    constexpr int64_t kEnoughForVectors = 1 << 20;
+    return matrixUnit ? target.l2Bytes : std::min(target.l2Bytes, kEnoughForVectors);
+  }
 
   /// `node` and its siblings.
   int64_t sums() const { return 1 + static_cast<int64_t>(siblings.size()); }

@@ -56,9 +56,11 @@ KernelTarget kernelTarget(const CpuTarget &cpu) {
   target.vectorBits = target.avx512 ? 512 : cpu.has("avx2") ? 256 : 128;
   target.fma = arm || cpu.has("fma");
   target.vectorRegisters = arm || target.avx512 ? 32 : 16;
-  target.l1Bytes = 32 << 10;
-  target.l1Ways = tiles || cpu.cpu == "znver5" ? 12 : 8;
-  target.l2Bytes = 1 << 20;
+  target.l1Bytes = cpu.cacheBytes(1);
+  target.l1Ways = cpu.caches.empty() ? 0 : cpu.caches.front().ways;
+  target.l2Bytes = cpu.cacheBytes(2);
+  target.threads = int(cpu.threads);
+  target.gigahertz = cpu.gigahertz;
   return target;
 }
 
@@ -74,6 +76,8 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
   Option<std::string> only{*this, "emitter", llvm::cl::desc("attention, contraction, movement, row, or all of them if empty")};
   Option<std::string> cpu{*this, "target", llvm::cl::desc("host, or a fixed target for reproducible output: avx512, avx2, aarch64, …"),
                           llvm::cl::init("host")};
+  Option<unsigned> threads{*this, "threads", llvm::cl::desc("threads to cut kernels for; 0: as the target says"), llvm::cl::init(0)};
+  Option<std::string> caches{*this, "caches", llvm::cl::desc("size and ways of each level, for example 32K/8,1M/16; empty: as the target says")};
 
   StringRef getArgument() const override { return "xla-emit-kernels"; }
   StringRef getDescription() const override { return "Turn kernels on tensors into vector code over an index range"; }
@@ -83,12 +87,12 @@ struct EmitKernelsPass : PassWrapper<EmitKernelsPass, OperationPass<ModuleOp>> {
   }
 
   void runOnOperation() override {
-    llvm::Expected<CpuTarget> named = CpuTarget::named(cpu);
-    if (!named) {
-      getOperation().emitError() << "target " << llvm::toString(named.takeError());
+    CpuTarget machine;
+    if (llvm::Error error = applyOverrides({cpu, threads, caches}, machine)) {
+      getOperation().emitError() << llvm::toString(std::move(error));
       return signalPassFailure();
     }
-    KernelTarget target = kernelTarget(*named);
+    KernelTarget target = kernelTarget(machine);
     SmallVector<func::FuncOp> kernels;
     getOperation().walk([&](func::FuncOp fn) {
       if (fn->hasAttr("millrace.kernel") && !fn.isExternal())

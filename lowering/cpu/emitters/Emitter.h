@@ -31,7 +31,7 @@ class Pass;
 
 namespace millrace::lowering {
 
-/// The properties of a processor core that choose tile shapes.
+/// The properties of a machine that choose tile shapes and cuts; CpuTarget has where they come from.
 struct KernelTarget {
   int vectorBits = 256;
   bool avx512 = false;
@@ -39,11 +39,11 @@ struct KernelTarget {
   bool amxBf16 = false, amxInt8 = false;
   bool fma = true;
   int vectorRegisters = 16;
-  int64_t l1Bytes = 32 << 10;
-  int l1Ways = 8;
-  int64_t l2Bytes = 512 << 10;
-  int threads = 2;         ///< ranges should have a few times as many iterations
-  double gigahertz = 3.5;  ///< for estimates only
+  int64_t l1Bytes = 0;
+  int l1Ways = 0;
+  int64_t l2Bytes = 0;
+  int threads = 1;        ///< ranges should have a few times as many iterations
+  double gigahertz = 0;   ///< for estimates only
 };
 
 struct EmittedKernel {
