@@ -5,8 +5,12 @@
 // Input:   %b = scatter %a, %i, %u by any computation ; %r = select %p, %b, %a      where %p is one number per index vector, or one for all
 // Output:  %j = select %p, %i, the first index out of bounds ; %r = scatter %a, %j, %u
 // Both sides of the select may be updates, several in a row, of one array, with selects between them: the result is that array, updated in
-// place where it dies. Leaves alone updates that somebody else reads, scatters of several arrays, windows that may lie partly outside where only elements of
-// them are chosen, and arrays that live in registers.
+// place where it dies.
+// Input:   in a loop, %b = dynamic_update_slice %a, %u, %i ; %x = dynamic_slice %b, %j ; %p computed of %x ; %r = select %p, %b, %a
+// Output:  %w = dynamic_slice %a, %i ; %b as before ; %n = dynamic_slice %b, %i ; %v = select %p, %n, %w ; %r = dynamic_update_slice %b, %v, %i
+// What somebody reads before the choice is made, or the choice itself needs, is written, and taken back where it is not chosen.
+// Leaves alone scatters of several arrays, windows that may lie partly outside where only elements of them are chosen, and arrays that live in
+// registers.
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
 
@@ -49,6 +53,9 @@ Value broadcast(OpBuilder &b, Location loc, Value value, RankedTensorType type, 
 //===----------------------------------------------------------------------===//
 // Predicates
 //===----------------------------------------------------------------------===//
+
+/// Updates that are taken back for one select: each of them is read and written twice.
+constexpr unsigned kMaxTakenBack = 8;
 
 /// Operations through which predicates are followed: jax.vmap makes broadcasts and comparisons of broadcasts.
 constexpr unsigned kMaxDepth = 16;
@@ -238,6 +245,19 @@ struct Tree {
   }
 };
 
+/// The updates that make `value` of `array`, the last one first; others may read what is between. None if there is something else on the way.
+SmallVector<Operation *> updatesFrom(Value array, Value value, Block *block) {
+  SmallVector<Operation *> updates;
+  while (value != array) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != block || !isNarrowUpdate(op) || updates.size() == kMaxTakenBack)
+      return {};
+    updates.push_back(op);
+    value = op->getOperand(0);
+  }
+  return updates;
+}
+
 /// What has to hold for a write to happen.
 struct Guard {
   Predicate predicate;
@@ -248,9 +268,45 @@ struct Guard {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
+/// The updates have a window along an indexed dimension: a gather moves one that lies partly outside, a scatter cuts it.
+bool movesWindows(ScatterOp op) {
+  return llvm::any_of(dimsOf(op), [&](const ScatterDim &dim) {
+    return dim.isIndexed && dim.inUpdates >= 0 && typeOf(op.getUpdates()[0]).getDimSize(dim.inUpdates) > 1;
+  });
+}
+
 class Narrower {
 public:
   Narrower(SelectOp select, const Tree &tree) : b(select), loc(select.getLoc()), tree(tree) {}
+
+  /// `value`, which `updates` made of an array, the last one first, where the predicate of `select` is `wanted`; elsewhere the array as it was.
+  Value takeBack(SelectOp select, bool wanted, Value value, ArrayRef<Operation *> updates) {
+    guards.push_back({Predicate(select), wanted});
+    for (Operation *update : updates) {
+      OpBuilder::InsertPoint here = b.saveInsertionPoint();
+      b.setInsertionPoint(update);
+      Value before = windowAt(update, update->getOperand(0));
+      b.restoreInsertionPoint(here);
+      Value now = windowAt(update, value);
+      if (auto slice = dyn_cast<DynamicUpdateSliceOp>(update)) {
+        Value chosen = choose(now, before, [&](const Predicate &predicate) { return inWindow(slice, predicate); });
+        value = DynamicUpdateSliceOp::create(b, loc, value.getType(), value, chosen, slice.getStartIndices());
+        continue;
+      }
+      auto scatter = cast<ScatterOp>(update);
+      Value chosen = choose(now, before, [&](const Predicate &predicate) { return inWindow(scatter, predicate); });
+      auto made = ScatterOp::create(b, loc, TypeRange{value.getType()}, ValueRange{value}, scatter.getScatterIndices(), ValueRange{chosen},
+                                    scatter.getScatterDimensionNumbersAttr(), scatter.getIndicesAreSortedAttr(), scatter.getUniqueIndicesAttr());
+      Block &body = made.getUpdateComputation().emplaceBlock();
+      auto scalar = RankedTensorType::get({}, typeOf(value).getElementType());
+      body.addArguments({scalar, scalar}, {loc, loc});
+      OpBuilder inner = OpBuilder::atBlockEnd(&body);
+      ReturnOp::create(inner, loc, ValueRange{body.getArgument(1)});
+      value = made->getResult(0);
+    }
+    guards.pop_back();
+    return value;
+  }
 
   /// Every update of the tree can be made where a condition holds.
   bool accepts(Value value) {
@@ -292,11 +348,7 @@ private:
     });
     if (isPerIndex && canRedirect(scatter))
       return Way::Redirect;
-    // A gather moves a window that lies partly outside, a scatter cuts it.
-    bool movesWindows = llvm::any_of(dims, [&](const ScatterDim &dim) {
-      return dim.isIndexed && dim.inUpdates >= 0 && typeOf(scatter.getUpdates()[0]).getDimSize(dim.inUpdates) > 1;
-    });
-    if (movesWindows)
+    if (movesWindows(scatter))
       return Way::None;
     if (replaces(scatter))
       return Way::Window;
@@ -306,8 +358,7 @@ private:
   /// `update`, of `array` instead of its operand, where the guards hold.
   Value write(Value array, Operation *update) {
     if (auto slice = dyn_cast<DynamicUpdateSliceOp>(update)) {
-      Value now = DynamicSliceOp::create(b, loc, slice.getUpdate().getType(), array, slice.getStartIndices(),
-                                         b.getDenseI64ArrayAttr(typeOf(slice.getUpdate()).getShape()));
+      Value now = windowAt(slice, array);
       Value chosen = choose(slice.getUpdate(), now, [&](const Predicate &predicate) { return inWindow(slice, predicate); });
       return DynamicUpdateSliceOp::create(b, loc, array.getType(), array, chosen, slice.getStartIndices());
     }
@@ -359,6 +410,9 @@ private:
     DenseElementsAttr attr;
     if (matchPattern(value, m_Constant(&attr)) && attr.isSplat())
       return ConstantOp::create(b, loc, attr.resizeSplat(typeOf(value).clone(shape)));
+    auto wide = value.getDefiningOp<BroadcastInDimOp>();
+    if (wide && hasPlainType(wide.getOperand()) && typeOf(wide.getOperand()).getNumElements() == 1)
+      return BroadcastInDimOp::create(b, loc, typeOf(value).clone(shape), wide.getOperand(), wide.getBroadcastDimensionsAttr());
     if (!isPointwise(op) || depth == kMaxDepth)
       return leaf(value);
     IRMapping mapping;
@@ -430,7 +484,15 @@ private:
     return BroadcastInDimOp::create(b, loc, type, constant, b.getDenseI64ArrayAttr({numbers.getIndexVectorDim()}));
   }
 
-  /// What `array` holds where `op` writes.
+  /// What `array` holds where `update` writes.
+  Value windowAt(Operation *update, Value array) {
+    auto slice = dyn_cast<DynamicUpdateSliceOp>(update);
+    if (!slice)
+      return gather(cast<ScatterOp>(update), array);
+    return DynamicSliceOp::create(b, loc, slice.getUpdate().getType(), array, slice.getStartIndices(),
+                                  b.getDenseI64ArrayAttr(typeOf(slice.getUpdate()).getShape()));
+  }
+
   Value gather(ScatterOp op, Value array) {
     auto numbers = op.getScatterDimensionNumbers();
     RankedTensorType updates = typeOf(op.getUpdates()[0]);
@@ -458,10 +520,34 @@ struct NarrowSelects : impl::NarrowSelectsPassBase<NarrowSelects> {
     for (SelectOp select : llvm::reverse(selects))
       if (!erased.contains(select))
         narrow(select, erased);
+    // The first ones first: what they become is an update for the next one.
+    for (SelectOp select : selects)
+      if (!erased.contains(select) && select->getParentOfType<WhileOp>())
+        takeBack(select);
+  }
+
+  static bool isArrayChoice(SelectOp select) {
+    return hasPlainType(select.getResult()) && hasPlainType(select.getPred()) && !fusion::isFewScalars(select.getType());
+  }
+
+  static void takeBack(SelectOp select) {
+    if (!isArrayChoice(select))
+      return;
+    for (bool wanted : {true, false}) {
+      Value value = wanted ? select.getOnTrue() : select.getOnFalse(), array = wanted ? select.getOnFalse() : select.getOnTrue();
+      SmallVector<Operation *> updates = updatesFrom(array, value, select->getBlock());
+      bool movesAny = llvm::any_of(updates, [](Operation *op) { return isa<ScatterOp>(op) && movesWindows(cast<ScatterOp>(op)); });
+      if (updates.empty() || movesAny)
+        continue;
+      Tree none;
+      select.getResult().replaceAllUsesWith(Narrower(select, none).takeBack(select, wanted, value, updates));
+      select.erase();
+      return;
+    }
   }
 
   static void narrow(SelectOp select, llvm::DenseSet<Operation *> &erased) {
-    if (!hasPlainType(select.getResult()) || !hasPlainType(select.getPred()) || fusion::isFewScalars(select.getType()))
+    if (!isArrayChoice(select))
       return;
     Tree tree;
     tree.made.push_back(select);

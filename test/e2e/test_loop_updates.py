@@ -192,6 +192,33 @@ def where_rows(n):
 
 
 @program
+def where_reads_its_update(n):
+    """The choice, and the next update, need the array after its update."""
+    def body(p, i, a):
+        b = a.at[i].set(a[n - 1 - i] + 1.0)
+        return jnp.where(p[i] & (b[(i * 3) % n] < 5.0), b.at[(i * 5) % n].set(b[(i * 7) % n] + 1.0), a)
+    return lambda p, a: lax.fori_loop(0, n, lambda i, a: body(p, i, a), a), flags(n), zeros(n)
+
+
+@program
+def where_rows_read_their_update(n):
+    n //= 4  # rows are long
+    def body(p, i, a):
+        b = a.at[i].add(a[(i * 7) % n] + 1.0)
+        return jnp.where(p[i] | (jnp.sum(b[n - 1 - i]) > 3.0), a, b)
+    return lambda p, a: lax.fori_loop(0, n, lambda i, a: body(p, i, a), a), flags(n), zeros(n, 20)
+
+
+@program
+def windows_of_elements(n):
+    """Of a window, elements are chosen: by a mask, and by what they are."""
+    def body(m, i, a):
+        b = jnp.where(m, lax.dynamic_update_slice(a, a[i] + jnp.arange(8, dtype=jnp.float32), (i,)), a)
+        return jnp.where(b < i * 0.5, lax.dynamic_update_slice(b, lax.dynamic_slice(b, (n - i,), (8,)) + 1.0, (n - i,)), b)
+    return lambda m, a: lax.fori_loop(0, n, lambda i, a: body(m, i, a), a), flags(n), zeros(n)
+
+
+@program
 def cond_scalar(n):
     return lambda p, a: lax.fori_loop(0, n, lambda i, a: lax.cond(p[i], lambda: a.at[i].set(2.0), lambda: a), a), flags(n), zeros(n)
 

@@ -132,3 +132,127 @@ func.func @constants(%p: tensor<i1>, %a: tensor<64xf32>) -> (tensor<64xf32>, ten
   %1 = stablehlo.select %p, %a, %a : tensor<i1>, tensor<64xf32>
   return %0, %1 : tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// The choice needs the array after its update: the update is taken back where it is not chosen.
+// CHECK-LABEL: @taken_back
+// CHECK: stablehlo.while(%[[A:.*]] = %arg0, %[[I:.*]] = %arg2)
+// CHECK: do
+// CHECK: %[[OLD:.*]] = stablehlo.dynamic_slice %[[A]], %[[I]], sizes = [2]
+// CHECK: %[[B:.*]] = stablehlo.dynamic_update_slice %[[A]], %arg1, %[[I]]
+// CHECK: %[[X:.*]] = stablehlo.dynamic_slice %[[B]], %arg2, sizes = [1]
+// CHECK: %[[P:.*]] = stablehlo.compare
+// CHECK: %[[P1:.*]] = stablehlo.reshape %[[P]]
+// CHECK: %[[NOW:.*]] = stablehlo.dynamic_slice %[[B]], %[[I]], sizes = [2]
+// CHECK: %[[V:.*]] = stablehlo.select %[[P1]], %[[NOW]], %[[OLD]] : tensor<i1>, tensor<2xf32>
+// CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %[[B]], %[[V]], %[[I]]
+// CHECK: stablehlo.return %[[R]]
+func.func @taken_back(%a0: tensor<64xf32>, %u: tensor<2xf32>, %i: tensor<i32>, %l: tensor<1xf32>) -> tensor<64xf32> {
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %a0, %k = %i) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %b = stablehlo.dynamic_update_slice %a, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %x = stablehlo.dynamic_slice %b, %i, sizes = [1] : (tensor<64xf32>, tensor<i32>) -> tensor<1xf32>
+    %q = stablehlo.compare LT, %x, %l : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xi1>
+    %p = stablehlo.reshape %q : (tensor<1xi1>) -> tensor<i1>
+    %r = stablehlo.select %p, %b, %a : tensor<i1>, tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %r, %next : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}
+
+// -----
+
+// Scatters, the last one first: what they wrote is replaced. The predicate is one per row.
+// CHECK-LABEL: @taken_back_in_reverse
+// CHECK: stablehlo.while(%[[A:.*]] = %arg0
+// CHECK: do
+// CHECK: %[[OLD1:.*]] = "stablehlo.gather"(%[[A]], %arg1)
+// CHECK: %[[B:.*]] = "stablehlo.scatter"(%[[A]], %arg1, %arg3)
+// CHECK: %[[W:.*]] = "stablehlo.gather"(%[[B]], %arg2)
+// CHECK: %[[OLD2:.*]] = "stablehlo.gather"(%[[B]], %arg2)
+// CHECK: %[[C:.*]] = "stablehlo.scatter"(%[[B]], %arg2, %[[W]])
+// CHECK: %[[NOW2:.*]] = "stablehlo.gather"(%[[C]], %arg2)
+// CHECK: %[[V2:.*]] = stablehlo.select %{{.*}}, %[[OLD2]], %[[NOW2]] : tensor<i1>
+// CHECK: %[[D:.*]] = "stablehlo.scatter"(%[[C]], %arg2, %[[V2]])
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<f32>, %[[Y:.*]]: tensor<f32>):
+// CHECK-NEXT: stablehlo.return %[[Y]]
+// CHECK: %[[NOW1:.*]] = "stablehlo.gather"(%[[D]], %arg1)
+// CHECK: %[[V1:.*]] = stablehlo.select %{{.*}}, %[[OLD1]], %[[NOW1]]
+// CHECK: %[[R:.*]] = "stablehlo.scatter"(%[[D]], %arg1, %[[V1]])
+// CHECK: stablehlo.return %[[R]]
+func.func @taken_back_in_reverse(%a0: tensor<64x3xf32>, %i: tensor<1xi32>, %j: tensor<1xi32>, %u: tensor<3xf32>, %p: tensor<i1>) -> tensor<64x3xf32> {
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %a0, %k = %one) : tensor<64x3xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %b = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0]>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<64x3xf32>, tensor<1xi32>, tensor<3xf32>) -> tensor<64x3xf32>
+    %w = "stablehlo.gather"(%b, %j) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>,
+        slice_sizes = array<i64: 1, 3>}> : (tensor<64x3xf32>, tensor<1xi32>) -> tensor<3xf32>
+    %d = "stablehlo.scatter"(%b, %j, %w) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0]>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<64x3xf32>, tensor<1xi32>, tensor<3xf32>) -> tensor<64x3xf32>
+    %r = stablehlo.select %p, %a, %d : tensor<i1>, tensor<64x3xf32>
+    %next = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %r, %next : tensor<64x3xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64x3xf32>
+}
+
+// -----
+
+// Nothing is taken back outside of loops, nor where something else than updates is between.
+// CHECK-LABEL: @not_taken_back
+// CHECK: stablehlo.select %{{.*}} : tensor<i1>, tensor<64xf32>
+// CHECK: stablehlo.while
+// CHECK: stablehlo.select %{{.*}} : tensor<i1>, tensor<64xf32>
+func.func @not_taken_back(%a0: tensor<64xf32>, %u: tensor<2xf32>, %i: tensor<i32>, %q: tensor<i1>) -> (tensor<64xf32>, tensor<1xf32>) {
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %b0 = stablehlo.dynamic_update_slice %a0, %u, %i : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+  %x0 = stablehlo.dynamic_slice %b0, %n, sizes = [1] : (tensor<64xf32>, tensor<i32>) -> tensor<1xf32>
+  %r0 = stablehlo.select %q, %b0, %a0 : tensor<i1>, tensor<64xf32>
+  %0:3 = stablehlo.while(%a = %r0, %k = %i, %l = %x0) : tensor<64xf32>, tensor<i32>, tensor<1xf32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %b = stablehlo.dynamic_update_slice %a, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %x = stablehlo.dynamic_slice %b, %i, sizes = [1] : (tensor<64xf32>, tensor<i32>) -> tensor<1xf32>
+    %m = stablehlo.negate %b : tensor<64xf32>
+    %r = stablehlo.select %q, %m, %a : tensor<i1>, tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %r, %next, %x : tensor<64xf32>, tensor<i32>, tensor<1xf32>
+  }
+  return %0#0, %0#2 : tensor<64xf32>, tensor<1xf32>
+}
+
+// -----
+
+// Of a number that is compared with all elements, the window needs no array.
+// CHECK-LABEL: @broadcast_in_mask
+// CHECK: %[[W:.*]] = stablehlo.broadcast_in_dim %arg3, dims = [] : (tensor<f32>) -> tensor<2xf32>
+// CHECK-NOT: tensor<64xf32>, tensor<64xf32>) -> tensor<64xi1>
+// CHECK: stablehlo.compare LT, %{{.*}}, %[[W]]
+func.func @broadcast_in_mask(%a: tensor<64xf32>, %u: tensor<2xf32>, %i: tensor<i32>, %x: tensor<f32>) -> tensor<64xf32> {
+  %0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+  %b = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<64xf32>
+  %p = stablehlo.compare LT, %a, %b : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xi1>
+  %1 = stablehlo.select %p, %0, %a : tensor<64xi1>, tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
