@@ -3,6 +3,7 @@
 #include "lowering/program/BlockGraph.h"
 
 #include "dialects/stablehlo/Ops.h"
+#include "lowering/program/LoopStates.h"
 #include "lowering/program/MemoryPlan.h"
 #include "lowering/program/Parts.h"
 #include "lowering/program/PointwisePairs.h"
@@ -329,6 +330,7 @@ private:
   void visitLoop(shlo::WhileOp loop) {
     Block &body = loop.getBody().front();
     graph.steps[now].extra += innerPeak(loop);
+    auto taken = takenStates(loop, [this](Value value) { return updatedBy(value); }, [this](BlockArgument state, Value value) { return isUpdateOf(value, state); });
     for (auto [index, init, result] : llvm::enumerate(loop->getOperands(), loop->getResults())) {
       if (!isTensor(init))
         continue;
@@ -341,7 +343,7 @@ private:
       bool isUpdated = isUpdateOf(next, body.getArgument(index));
       bool ownsInit = init.hasOneUse() && isa_and_nonnull<func::CallOp>(init.getDefiningOp()) && init.getDefiningOp()->getBlock() == &block &&
                       buffers.contains(init);
-      if (!isUpdated)
+      if (!isUpdated && !taken[index])
         graph.steps[now].extra += bytesOf(result);
       if (isUpdated && elsewhere.contains(result))
         continue;
@@ -376,26 +378,12 @@ private:
       return isTensor(value) && next != state && isUpdateOf(next, state) ? loop->getOperand(made.getResultNumber()) : Value();
     }
     if (isa<shlo::IfOp, shlo::CaseOp>(made.getOwner()))
-      return isTensor(value) ? updatedByBranches(made) : Value();
+      return isTensor(value) ? updatedByBranches(made, [this](Value each) { return updatedBy(each); }) : Value();
     if (const KernelTraits::Kernel *kernel = kernels.of(made.getOwner()))
       for (auto [operand, result] : kernel->inPlace)
         if (result == made.getResultNumber())
           return made.getOwner()->getOperand(operand);
     return {};
-  }
-
-  /// FunctionBuilder::updatedByBranches, as far as the order of steps does not matter.
-  Value updatedByBranches(OpResult made) {
-    Value array;
-    for (Region &region : made.getOwner()->getRegions()) {
-      Value first = region.front().getTerminator()->getOperand(made.getResultNumber());
-      while (first && first.getParentBlock() == &region.front())
-        first = updatedBy(first);
-      if (!first || (array && first != array))
-        return {};
-      array = first;
-    }
-    return array;
   }
 
   /// What is made where the block's results go, or where an argument was.

@@ -86,8 +86,8 @@ private:
   llvm::SmallVector<mlir::Value> updatesOf(mlir::BlockArgument state, mlir::Value value) const;
   /// The same for any `state` and the updates of it in `block`, none if `value` is `state`; nullopt if one buffer is not enough.
   std::optional<llvm::SmallVector<mlir::Value>> updatesIn(mlir::Block &block, mlir::Value state, mlir::Value value) const;
-  /// What every branch of an if or case updates in place, or returns as it is, to make `made`; null if a branch makes it anew.
-  mlir::Value updatedByBranches(mlir::OpResult made) const;
+  /// What the branches of an if or case update in place, or return as it is, to make `made`; null if a branch makes it anew, or reads it too late.
+  mlir::Value updatedInBranches(mlir::OpResult made) const;
   /// Lets the branches of `op` update in place what has the memory of their results, or dies here.
   void planBranches(mlir::Operation *op);
   /// Where in `block` `user` has read its operands: an asynchronous collective reads until it is done. Null if it is elsewhere.

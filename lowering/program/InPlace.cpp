@@ -3,6 +3,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/BlockGraph.h"
 #include "lowering/program/FunctionBuilder.h"
+#include "lowering/program/LoopStates.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
 
@@ -67,7 +68,7 @@ Value FunctionBuilder::updatedBy(Value value) const {
     return isUpdated ? loop->getOperand(index) : Value();
   }
   if (isa<shlo::IfOp, shlo::CaseOp>(made.getOwner()))
-    return updatedByBranches(made);
+    return updatedInBranches(made);
   auto call = dyn_cast<func::CallOp>(made.getOwner());
   auto kernel = call ? context.kernels.find(call.getCallee()) : context.kernels.end();
   if (kernel == context.kernels.end())
@@ -78,16 +79,10 @@ Value FunctionBuilder::updatedBy(Value value) const {
   return {};
 }
 
-Value FunctionBuilder::updatedByBranches(OpResult made) const {
-  Value array;
-  for (Region &region : made.getOwner()->getRegions()) {
-    Value first = region.front().getTerminator()->getOperand(made.getResultNumber());
-    while (first && first.getParentBlock() == &region.front())
-      first = updatedBy(first);
-    if (!first || (array && first != array))
-      return {};
-    array = first;
-  }
+Value FunctionBuilder::updatedInBranches(OpResult made) const {
+  Value array = updatedByBranches(made, [this](Value value) { return updatedBy(value); });
+  if (!array)
+    return {};
   bool isUpdated = false;
   for (Region &region : made.getOwner()->getRegions()) {
     auto updates = updatesIn(region.front(), array, region.front().getTerminator()->getOperand(made.getResultNumber()));

@@ -3,6 +3,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/eval/Tensor.h"
 #include "lowering/program/FunctionBuilder.h"
+#include "lowering/program/LoopStates.h"
 #include "lowering/program/MemoryPlan.h"
 #include "lowering/program/ProgramTypes.h"
 #include "passes/fusion/FusionPolicy.h"
@@ -237,7 +238,10 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
 
   LoopStep step;
   SmallVector<std::pair<unsigned, LoopStep::Carried>> carried;
-  SmallVector<SlotId> ownUpdatedStates;
+  SmallVector<SlotId> ownUpdatedStates, states(op->getNumOperands(), kNone);
+  auto taken = takenStates(loop, [this](Value value) { return updatedBy(value); }, [&](BlockArgument state, Value value) {
+    return updatesIn(body, state, value).has_value();
+  });
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     Value init = op->getOperand(i), next = yield->getOperand(i);
     if (!isTensor(init))
@@ -280,6 +284,13 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
         mapCarried(state);
         continue;
       }
+      states[i] = state;
+      if (taken[i]) { // the memory of the other one, once that is known
+        carried.push_back({i, {state, kNone}});
+        exchanged.push_back(state);
+        mapCarried(state);
+        continue;
+      }
       SlotId nextSlot = newTemporary(type, freshDims(type));
       carried.push_back({i, {state, nextSlot}});
       exchanged.append({state, nextSlot});
@@ -289,6 +300,16 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
     }
     mapCarried(state);
   }
+
+  for (auto &[index, pair] : carried)
+    if (taken[index]) {
+      pair.next = states[*taken[index]];
+      SmallVector<Value> updates = updatesOf(body.getArgument(*taken[index]), yield->getOperand(index));
+      for (Value update : updates)
+        preferred[update] = pair.next;
+      if (!updates.empty())
+        updatedStates.push_back(pair.next);
+    }
 
   ++position;
   loops.push_back({position, {}});

@@ -2,16 +2,45 @@
 //===- ControlSteps.cpp - Loops, branches and calls -----------------------===//
 #include "runtime/client/ExecutorState.h"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace millrace::runtime {
+
+/// Each slot takes the memory of the next one, the last that of the first.
+static void rotate(void **pointers, const std::vector<SlotId> &slots) {
+  void *first = pointers[slots.front()];
+  for (size_t i = 0; i + 1 < slots.size(); ++i)
+    pointers[slots[i]] = pointers[slots[i + 1]];
+  pointers[slots.back()] = first;
+}
+
+/// Slots that have rotated `turns` times have their own memory again: moves there what they hold, block by block, for the memory is needed until then.
+void Executor::bringHome(Frame &frame, const std::vector<SlotId> &slots, uint64_t turns) {
+  size_t count = slots.size(), distance = turns % count, bytes = frame.function->slots[slots.front()].bytes;
+  if (distance == 0)
+    return;
+  char block[4096];
+  auto at = [&](size_t slot, size_t offset) { return static_cast<char *>(frame.pointers[slots[slot]]) + offset; };
+  for (size_t offset = 0; offset < bytes; offset += sizeof(block)) {
+    size_t size = std::min(sizeof(block), bytes - offset);
+    for (size_t start = 0, cycles = std::gcd(count, distance); start < cycles; ++start) {
+      std::memcpy(block, at(start, offset), size);
+      size_t to = start;
+      for (size_t from; (from = (to + distance) % count) != start; to = from)
+        std::memcpy(at(to, offset), at(from, offset), size);
+      std::memcpy(at(to, offset), block, size);
+    }
+  }
+}
 
 Status Executor::runStep(Frame &frame, const LoopStep &s) {
   const Plan::Loop &loop = plan.loops.find(&s)->second;
   if (loop.small && !profile)
     return runSmallLoop(frame, s, loop);
   uint32_t here = location;
-  bool odd = false;
+  uint64_t turns = 0;
   ++openLoops;
   while (true) {
     MILLRACE_TRY(runSteps(frame, s.cond));
@@ -22,21 +51,26 @@ Status Executor::runStep(Frame &frame, const LoopStep &s) {
       break;
     MILLRACE_TRY(runSteps(frame, s.body));
     MILLRACE_TRY(carry(frame, s, loop));
-    odd = !odd;
+    ++turns;
     if (target.context)
       target.context->tick(target.replica * target.context->numPartitions + target.partition);
   }
   --openLoops;
   location = here;
   // Give every static slot its own address back.
-  if (odd)
+  if (turns % 2)
     for (size_t i = 0; i < s.carried.size(); ++i)
       if (loop.carries[i] == Plan::Loop::Carry::Swap && !(frame.cells && frame.cells[s.carried[i].state])) {
         void *&state = frame.pointers[s.carried[i].state], *&next = frame.pointers[s.carried[i].next];
         std::memcpy(next, state, frame.function->slots[s.carried[i].state].bytes);
         std::swap(state, next);
       }
-  if (odd)
+  for (const std::vector<SlotId> &slots : loop.rotations) {
+    for (size_t left = (slots.size() - turns % slots.size()) % slots.size(); left; --left)
+      rotate(frame.pointers, slots);
+    bringHome(frame, slots, turns);
+  }
+  if (turns % 2 || !loop.rotations.empty())
     bindViews(frame, loop.views);
   return Status();
 }
@@ -65,23 +99,27 @@ Status Executor::runSmallLoop(Frame &frame, const LoopStep &s, const Plan::Loop 
     for (size_t i = 0; i < s.carried.size(); ++i)
       if (loop.carries[i] == Plan::Loop::Carry::Swap)
         std::swap(frame.pointers[s.carried[i].state], frame.pointers[s.carried[i].next]);
+    for (const std::vector<SlotId> &slots : loop.rotations)
+      rotate(frame.pointers, slots);
     bindViews(frame, loop.views);
   };
-  void **even = static_cast<void **>(__builtin_alloca(2 * count * sizeof(void *))), **odd = even;
+  void **tables = static_cast<void **>(__builtin_alloca(small.period * count * sizeof(void *)));
   auto lookUp = [&](void **places) {
     for (size_t i = 0; i < count; ++i)
       places[i] = small.places[i] == SmallLoop::scratch ? scratch : frame.pointers[small.places[i]];
   };
-  lookUp(even);
-  if (small.exchanges) {
-    odd = even + count;
+  lookUp(tables);
+  for (uint32_t i = 1; i < small.period; ++i) {
     exchange();
-    lookUp(odd);
-    exchange();
+    lookUp(tables + i * count);
   }
-  void **now = even, **then = odd;
+  if (small.period > 1)
+    exchange();
+  uint64_t turns = 0;
+  uint32_t phase = 0; // turns modulo the period
   const Step *failed = nullptr;
   while (true) {
+    void **now = tables + phase * count;
     int32_t code = runCalls(small.cond, now, failed);
     if (code == kKernelOk) {
       if (*static_cast<const uint8_t *>(now[small.predicate]) == 0)
@@ -92,14 +130,17 @@ Status Executor::runSmallLoop(Frame &frame, const LoopStep &s, const Plan::Loop 
       location = failed->location;
       return kernelError(std::get<KernelStep>(failed->body), code);
     }
-    std::swap(now, then);
+    ++turns;
+    phase = phase + 1 == small.period ? 0 : phase + 1;
     if (target.context)
       target.context->tick(target.replica * target.context->numPartitions + target.partition);
   }
-  if (now != even) // the states lie where the next values belong
+  if (turns % 2) // the states lie where the next values belong
     for (size_t i = 0; i < s.carried.size(); ++i)
       if (loop.carries[i] == Plan::Loop::Carry::Swap)
         std::memcpy(frame.pointers[s.carried[i].state], frame.pointers[s.carried[i].next], frame.function->slots[s.carried[i].state].bytes);
+  for (const std::vector<SlotId> &slots : loop.rotations)
+    bringHome(frame, slots, turns);
   return Status();
 }
 
@@ -160,6 +201,8 @@ Status Executor::carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop) 
       std::swap(frame.pointers[state], frame.pointers[next]);
     }
   }
+  for (const std::vector<SlotId> &slots : loop.rotations)
+    rotate(frame.pointers, slots);
   bindViews(frame, loop.views);
   return Status();
 }

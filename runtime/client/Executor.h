@@ -24,8 +24,10 @@ struct Plan {
   static StatusOr<std::shared_ptr<const Plan>> create(std::shared_ptr<const Program> program,
                                                       std::shared_ptr<LoadedCode> code);
   struct Loop {
-    enum class Carry : uint8_t { Nothing, Swap, Copy };
+    enum class Carry : uint8_t { Nothing, Swap, Rotate, Copy };
     std::vector<Carry> carries;
+    /// Of pairs that rotate: the first slot of each list takes the memory of the second, and so on, the last that of the first.
+    std::vector<std::vector<SlotId>> rotations;
     std::vector<SlotId> views;  ///< into slots whose addresses are exchanged
     bool staged = false; ///< copies go through a temporary: a next slot is the state of another pair
     bool hasDims = false;

@@ -83,6 +83,7 @@ private:
   Status runStep(Frame &frame, const TransferStep &s);
   Status carry(Frame &frame, const LoopStep &s, const Plan::Loop &loop);
   Status runSmallLoop(Frame &frame, const LoopStep &s, const Plan::Loop &loop);
+  static void bringHome(Frame &frame, const std::vector<SlotId> &slots, uint64_t turns);
   int64_t backwardStep(const KernelStep &s, int64_t end);
   Status kernelError(const KernelStep &s, int32_t code) const;
   std::string_view where() const {

@@ -3,6 +3,7 @@
 #include "runtime/client/Executor.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace millrace::runtime {
@@ -124,7 +125,62 @@ private:
     return Status();
   }
 
-  /// Two addresses may be exchanged when both slots own their memory; views follow.
+  /// The slots that exchange memory with that of pair `head` when each takes what the next one has: a state that takes the memory of another state, which
+  /// takes that of a third, up to one that is no state or is the first again. Empty if one of them does not own its memory.
+  static std::vector<SlotId> rotationFrom(const Function &f, const LoopStep &loop, size_t head) {
+    std::vector<SlotId> slots{loop.carried[head].state};
+    for (SlotId next = loop.carried[head].next; next != slots.front();) {
+      if (std::count(slots.begin(), slots.end(), next))
+        return {};
+      slots.push_back(next);
+      auto pair = std::find_if(loop.carried.begin(), loop.carried.end(), [&](const LoopStep::Carried &c) { return c.state == next; });
+      if (pair == loop.carried.end())
+        break;
+      next = pair->next;
+    }
+    auto isFixed = [&](SlotId id) {
+      const Slot &slot = f.slots[id];
+      return slot.isStatic() && (slot.kind == Slot::Kind::Arena || slot.kind == Slot::Kind::Result) && slot.bytes == f.slots[slots.front()].bytes &&
+             std::count_if(loop.carried.begin(), loop.carried.end(), [&](const LoopStep::Carried &c) { return c.next == id; }) <= 1;
+    };
+    return std::all_of(slots.begin(), slots.end(), isFixed) ? slots : std::vector<SlotId>();
+  }
+
+  /// Finds lists of more slots than the two of one pair.
+  static void planRotations(const Function &f, const LoopStep &loop, const std::multiset<SlotId> &nexts, Plan::Loop &result) {
+    std::set<SlotId> known;
+    auto add = [&](size_t head) {
+      const LoopStep::Carried &pair = loop.carried[head];
+      if (pair.state == pair.next || known.count(pair.state))
+        return;
+      std::vector<SlotId> slots = rotationFrom(f, loop, head);
+      bool isCycle = nexts.count(pair.state);
+      if (slots.size() < (isCycle ? 2 : 3))
+        return;
+      known.insert(slots.begin(), slots.end());
+      result.rotations.push_back(std::move(slots));
+    };
+    for (size_t i = 0; i < loop.carried.size(); ++i)
+      if (!nexts.count(loop.carried[i].state))
+        add(i);
+    for (size_t i = 0; i < loop.carried.size(); ++i) // those left that are the next of another are in a cycle, or behind a pair that is copied
+      if (rotatesOn(loop, i))
+        add(i);
+  }
+
+  /// Taking the memory of the next one, and so on, comes back to pair `head`.
+  static bool rotatesOn(const LoopStep &loop, size_t head) {
+    SlotId at = loop.carried[head].next;
+    for (size_t steps = 0; steps < loop.carried.size() && at != loop.carried[head].state; ++steps) {
+      auto pair = std::find_if(loop.carried.begin(), loop.carried.end(), [&](const LoopStep::Carried &c) { return c.state == at; });
+      if (pair == loop.carried.end())
+        return false;
+      at = pair->next;
+    }
+    return at == loop.carried[head].state;
+  }
+
+  /// Addresses may be exchanged when the slots own their memory; views follow.
   void planLoop(const Function &f, const LoopStep &loop) {
     Plan::Loop result;
     std::set<SlotId> states;
@@ -139,11 +195,17 @@ private:
       return f.slots[id].kind == Slot::Kind::Dynamic ||
              (f.slots[id].kind == Slot::Kind::Result && !f.slots[id].isStatic());
     };
+    planRotations(f, loop, nexts, result);
+    std::set<SlotId> rotating;
+    for (const std::vector<SlotId> &slots : result.rotations)
+      rotating.insert(slots.begin(), slots.end());
     for (const LoopStep::Carried &c : loop.carried) {
       const Slot &state = f.slots[c.state], &next = f.slots[c.next];
       result.hasDims |= !state.isStatic() || !next.isStatic();
       if (c.state == c.next) {
         result.carries.push_back(Plan::Loop::Carry::Nothing);
+      } else if (rotating.count(c.state)) {
+        result.carries.push_back(Plan::Loop::Carry::Rotate);
       } else if (owns(c.state) && owns(c.next) && !states.count(c.next) && nexts.count(c.next) == 1 &&
                  isCell(c.state) == isCell(c.next)) {
         result.carries.push_back(Plan::Loop::Carry::Swap);
@@ -154,7 +216,7 @@ private:
           result.stagingBytes += (state.bytes + 63) / 64 * 64;
       }
     }
-    std::set<SlotId> moving;
+    std::set<SlotId> moving = rotating;
     for (size_t i = 0; i < loop.carried.size(); ++i)
       if (result.carries[i] == Plan::Loop::Carry::Swap)
         moving.insert({loop.carried[i].state, loop.carried[i].next});
@@ -173,8 +235,10 @@ private:
     for (size_t i = 0; i < loop.carried.size(); ++i)
       if (planned.carries[i] == Plan::Loop::Carry::Copy)
         result.copies.push_back(loop.carried[i]);
-      else
-        result.exchanges |= planned.carries[i] == Plan::Loop::Carry::Swap;
+      else if (planned.carries[i] == Plan::Loop::Carry::Swap)
+        result.period = std::lcm(result.period, 2u);
+    for (const std::vector<SlotId> &slots : planned.rotations)
+      result.period = std::lcm(result.period, uint32_t(slots.size()));
     return result;
   }
 

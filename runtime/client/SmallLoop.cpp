@@ -93,8 +93,8 @@ std::optional<SmallLoop> planSmallLoop(const Program &program, const LoadedCode 
   if (!planner.hasOneAddress(loop.predicate))
     return std::nullopt;
   planner.loop.predicate = planner.place({loop.predicate});
-  planner.loop.exchanges = carried.exchanges;
-  if (planner.loop.places.size() > kMostPlaces)
+  planner.loop.period = carried.period;
+  if (carried.period > kMostPlaces || planner.loop.places.size() * std::max(1u, carried.period / 2) > kMostPlaces)
     return std::nullopt;
   return std::move(planner.loop);
 }

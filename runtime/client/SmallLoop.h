@@ -11,7 +11,7 @@
 namespace millrace::runtime {
 
 /// A loop of static shapes whose steps are copies and kernels too small to be shared by threads: a list of calls, whose addresses are looked
-/// up once when the loop begins. Twice that, where pairs of slots exchange theirs: all iterations of one parity have the same.
+/// up once when the loop begins. Where slots exchange theirs, that is done for as many iterations as it takes until all have their own again.
 struct SmallLoop {
   struct Call {
     const KernelSlot *kernel = nullptr; ///< null: a copy from the first place to the second
@@ -24,13 +24,13 @@ struct SmallLoop {
   uint32_t predicate = 0;                  ///< its place
   std::vector<Call> cond, body;
   uint64_t scratchBytes = 0;
-  bool exchanges = false;
+  uint32_t period = 1; ///< iterations after which all slots have their own addresses
 };
 
-/// Pairs of a loop that are copied at the end of an iteration, and whether others exchange addresses.
+/// Pairs of a loop that are copied at the end of an iteration, and how many iterations it takes until those that exchange addresses have their own.
 struct LoopCopies {
   std::vector<LoopStep::Carried> copies;
-  bool exchanges = false;
+  uint32_t period = 1;
 };
 
 /// None where threads share a step, shapes are known at run time only, or another kind of step is there.

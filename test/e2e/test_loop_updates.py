@@ -267,6 +267,39 @@ def exchange(n):
 
 
 @program
+def swapped(n):
+    return lambda a, b: lax.fori_loop(0, n, lambda i, s: (s[1].at[i].set(s[0][i] + 1.0), s[0]), (a, b)), zeros(n), np.arange(n, dtype=np.float32)
+
+
+@program
+def swapped_both_updated(n):
+    """Odd turns: what the arrays hold is not where it began."""
+    def body(i, state):
+        a, b = state
+        return b.at[i].set(a[i] + 1.0), lax.cond(a[i] > 3.0, lambda a: a.at[n - 1 - i].set(b[i]), lambda a: a, a)
+    return lambda a, b: lax.fori_loop(0, n - 1, body, (a, b)), zeros(n), np.arange(n, dtype=np.float32)
+
+
+@program
+def rotated(n):
+    def body(i, state):
+        a, b, c = state
+        return b.at[i].set(a[i] + c[i]), c, a
+    return lambda a, b, c: lax.fori_loop(0, n, body, (a, b, c)), zeros(n), np.arange(n, dtype=np.float32), zeros(n) + 0.5
+
+
+@program
+def swapped_in_rows(n):
+    """Two rows of a table in turns, each made by a loop of its own, and the table."""
+    m = 32  # columns
+    def body(i, state):
+        before, now, table = state
+        now = lax.fori_loop(1, m, lambda j, row: row.at[j].set(jnp.minimum(before[j - 1], row[j - 1]) + 1.0), now.at[0].set(i * 1.0))
+        return now, before, lax.dynamic_update_slice(table, now[None], (i, 0))
+    return lambda a, b: lax.fori_loop(0, n // m, body, (a, b, jnp.zeros((n // m, m), jnp.float32))), zeros(m), zeros(m)
+
+
+@program
 def vmapped(n):
     def one(p, idx, a):
         return lax.fori_loop(0, n, lambda i, a: lax.cond(p[i], lambda: a.at[idx[i]].add(2.0), lambda: a), a)

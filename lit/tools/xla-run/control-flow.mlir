@@ -10,7 +10,7 @@
 // RUN: xla-compile %t/update.mlir --emit=program | FileCheck %s --check-prefix=UPDATE
 
 // The scan output is updated in place: no copy of it in the loop.
-// UPDATE: loop
+// UPDATE: loop carried
 // UPDATE-NOT: copy
 // UPDATE: kernel dynamic_update_slice
 //--- update.mlir

@@ -239,6 +239,65 @@ TEST(Executor, LoopPermutesStates) {
             std::vector<float>{55});
 }
 
+/// After each number of turns: three states that take each other's places, two that do, and one that remembers what another was two turns ago. By a list
+/// of calls, and by the executor, which is needed where threads may share a kernel.
+TEST(Executor, LoopRotatesStates) {
+  const int64_t n = 1500; // more than a block of what is brought home
+  auto client = makeClient();
+  for (bool isSmall : {true, false})
+    for (int turns = 0; turns < 8; ++turns) {
+      Builder builder;
+      SlotId turn = builder.arena(DType::F32, {}), nextTurn = builder.arena(DType::F32, {}), p = builder.arena(DType::I1, {}),
+             limit = builder.constant<float>(DType::F32, {}, {float(turns)}), one = builder.constant<float>(DType::F32, {}, {1});
+      auto filled = [&](float value) {
+        SlotId slot = builder.arena(DType::F32, {n});
+        std::vector<uint8_t> pattern(4);
+        std::memcpy(pattern.data(), &value, 4);
+        builder.push({FillStep{slot, pattern}, kNone});
+        return slot;
+      };
+      SlotId a = filled(1), b = filled(2), c = filled(3), d = filled(4), e = filled(5), older = filled(6), old = filled(7), now = filled(8),
+             z = builder.result(DType::F32, {9});
+      builder.code(R"(
+typedef long long i64;
+int add(void **b, const i64 *d, i64 begin, i64 end) { *(float *)b[2] = *(float *)b[0] + *(float *)b[1]; return 0; }
+int less(void **b, const i64 *d, i64 begin, i64 end) { *(unsigned char *)b[2] = *(float *)b[0] < *(float *)b[1]; return 0; }
+int fill(void **b, const i64 *d, i64 begin, i64 end) { for (int i = 0; i < 1500; ++i) ((float *)b[1])[i] = 100 + *(float *)b[0]; return 0; }
+int change(void **b, const i64 *d, i64 begin, i64 end) { ((float *)b[0])[1499] += 10; return 0; }
+int gather(void **b, const i64 *d, i64 begin, i64 end) {
+  for (int i = 0; i < 7; ++i) ((float *)b[7])[i] = ((float *)b[i])[0];
+  ((float *)b[7])[7] = ((float *)b[0])[1499], ((float *)b[7])[8] = ((float *)b[6])[1499];
+  return 0;
+})",
+                   {"add", "less", "fill", "change", "gather"});
+      SlotId zero = builder.constant<float>(DType::F32, {}, {0});
+      builder.push({CopyStep{zero, turn}, kNone});
+      LoopStep loop;
+      loop.cond = {Builder::kernel(1, {turn, limit}, {p}, 1)};
+      loop.predicate = p;
+      // The memory of b is changed in place to be the next a.
+      loop.body = {Builder::kernel(0, {turn, one}, {nextTurn}, 1), Builder::kernel(2, {turn}, {now}, 1), Builder::kernel(3, {}, {b}, 1)};
+      if (!isSmall)
+        std::get<KernelStep>(loop.body[1].body).picosecondsPerIteration = ThreadPool::leastPieceAwake,
+        std::get<KernelStep>(loop.body[1].body).end = DimExpr::constant(2);
+      loop.carried = {{turn, nextTurn}, {a, b}, {b, c}, {c, a}, {d, e}, {e, d}, {older, old}, {old, now}};
+      builder.push({loop, kNone});
+      builder.push(Builder::kernel(4, {a, b, c, d, e, older, old}, {z}, 1));
+      EXPECT_EQ(hasSmallLoop(builder.program), isSmall);
+      std::vector<float> ring{1, 2, 3}, ends{1, 2, 3}, pair{4, 5}, history{6, 7};
+      for (int t = 0; t < turns; ++t) {
+        ends[1] += 10;
+        std::rotate(ring.begin(), ring.begin() + 1, ring.end());
+        std::rotate(ends.begin(), ends.begin() + 1, ends.end());
+        std::swap(pair[0], pair[1]);
+        history = {history[1], 100.f + float(t)};
+      }
+      EXPECT_EQ(run<float>(*client, builder.program, {}),
+                (std::vector<float>{ring[0], ring[1], ring[2], pair[0], pair[1], history[0], history[1], ends[0], history[1]}))
+          << turns << " turns, small: " << isSmall;
+    }
+}
+
 TEST(Executor, FillsOfAllSizesAreWhole) {
   auto client = makeClient();
   for (int64_t size : {1, 3, 1023, 1024, 1025, 262143, 262144, 1000003}) // floats: a block has 1024, a thread's piece 65536, from 262144 on
