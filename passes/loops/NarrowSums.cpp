@@ -5,8 +5,9 @@
 // Input:   %f = scatter 0, %i, %u ; %r = add %a, %f      where no element is written twice
 // Output:  %r = scatter %a, %i, %u by add
 // So it is with other operations and the numbers that are neutral for them. The gradient of a loop that reads elements of arrays adds such an array in
-// each of its turns. Leaves alone sums outside of loops, sums with +0.0 of arrays that can hold -0.0, which would become +0.0, and arrays that
-// are made anew in every turn.
+// each of its turns. A sum with +0.0 makes +0.0 of -0.0. Where an array can begin with that, the first turn happens before the loop, as it is
+// written; from then on only windows that were written since the last sum can hold -0.0, and the next sum adds +0.0 to these.
+// Leaves alone sums outside of loops, arrays that are made anew in every turn, and, where -0.0 is possible, loops of unknown length and sums in branches.
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
 
@@ -15,6 +16,7 @@
 #include "passes/fusion/ScalarLoop.h"
 #include "passes/loops/ArrayUpdates.h"
 #include "passes/loops/NegativeZeros.h"
+#include "passes/loops/TripCount.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -77,9 +79,9 @@ struct Sparse {
   }
 };
 
-/// Combining with `fill` leaves numbers as they are; all but -0.0 if `butNegativeZero` is set.
-bool isNeutral(Attribute fill, Operation *combine, bool isRight, bool &butNegativeZero) {
-  butNegativeZero = false;
+/// Combining with `fill` leaves numbers as they are; all but -0.0 if `isWithZero` is set.
+bool isNeutral(Attribute fill, Operation *combine, bool isRight, bool &isWithZero) {
+  isWithZero = false;
   Type type = getElementTypeOrSelf(combine->getResult(0));
   SmallVector<APFloat, 2> parts;
   if (auto number = dyn_cast<FloatAttr>(fill))
@@ -89,7 +91,7 @@ bool isNeutral(Attribute fill, Operation *combine, bool isRight, bool &butNegati
       parts.push_back(cast<FloatAttr>(part).getValue());
   bool isZero = !parts.empty() && llvm::all_of(parts, [](const APFloat &part) { return part.isZero(); });
   if (isa<AddOp>(combine) && isZero) {
-    butNegativeZero = llvm::any_of(parts, [](const APFloat &part) { return !part.isNegative(); });
+    isWithZero = llvm::any_of(parts, [](const APFloat &part) { return !part.isNegative(); });
     return true;
   }
   if (isa<SubtractOp>(combine))
@@ -102,6 +104,226 @@ bool livesOn(Value value, Block *block) {
   Value first = firstVersion(value, block);
   return first && (isa<BlockArgument>(first) ? first.getParentBlock() == block || !isa<WhileOp>(block->getParentOp()) : isa<IfOp, CaseOp>(block->getParentOp()));
 }
+
+/// `array`, combined by `sum` with what `update` writes, where it writes. What is combined is read before `prepare`, if given, makes the array that
+/// is updated of it.
+Value combineInWindow(Operation *sum, Value array, Operation *update, unsigned side, llvm::function_ref<Value(OpBuilder &, Value)> prepare = nullptr) {
+  OpBuilder b(sum);
+  Location loc = sum->getLoc();
+  auto combine = [&](Value now, Value with) {
+    IRMapping mapping;
+    mapping.map(sum->getOperand(1 - side), now);
+    mapping.map(sum->getOperand(side), with);
+    Operation *clone = b.clone(*sum, mapping);
+    clone->getResult(0).setType(now.getType());
+    return clone->getResult(0);
+  };
+  if (auto slice = dyn_cast<DynamicUpdateSliceOp>(update)) {
+    Value now = DynamicSliceOp::create(b, loc, slice.getUpdate().getType(), array, slice.getStartIndices(),
+                                       b.getDenseI64ArrayAttr(typeOf(slice.getUpdate()).getShape()));
+    Value written = combine(now, slice.getUpdate());
+    return DynamicUpdateSliceOp::create(b, loc, array.getType(), prepare ? prepare(b, array) : array, written, slice.getStartIndices());
+  }
+  auto scatter = cast<ScatterOp>(update);
+  if (prepare)
+    array = prepare(b, array);
+  auto made = ScatterOp::create(b, loc, TypeRange{array.getType()}, ValueRange{array}, scatter.getScatterIndices(), scatter.getUpdates(),
+                                scatter.getScatterDimensionNumbersAttr(), scatter.getIndicesAreSortedAttr(), scatter.getUniqueIndicesAttr());
+  Block &body = made.getUpdateComputation().emplaceBlock();
+  auto scalar = RankedTensorType::get({}, typeOf(array).getElementType());
+  body.addArguments({scalar, scalar}, {loc, loc});
+  b.setInsertionPointToStart(&body);
+  ReturnOp::create(b, loc, combine(body.getArgument(0), body.getArgument(1)));
+  return made->getResult(0);
+}
+
+/// `sum` is `value`, which has been made for it.
+void replaceSum(Operation *sum, Operation *update, Value value) {
+  sum->getResult(0).replaceAllUsesWith(value);
+  sum->erase();
+  if (update->use_empty())
+    update->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays that can begin with -0.0
+//===----------------------------------------------------------------------===//
+
+/// Operations of a loop's body that is written twice.
+constexpr unsigned kMaxPeeled = 512;
+
+/// A window of an array.
+struct Window {
+  SmallVector<Value> starts;
+  RankedTensorType type;
+
+  explicit Window(DynamicUpdateSliceOp op) : starts(op.getStartIndices()), type(typeOf(op.getUpdate())) {}
+
+  /// `array` with +0.0 for each -0.0 in the window.
+  Value withoutNegativeZeros(OpBuilder &b, Location loc, Value array) const {
+    Value now = DynamicSliceOp::create(b, loc, type, array, starts, b.getDenseI64ArrayAttr(type.getShape()));
+    Value zeros = ConstantOp::create(b, loc, cast<TypedAttr>(b.getZeroAttr(type)));
+    return DynamicUpdateSliceOp::create(b, loc, array.getType(), array, AddOp::create(b, loc, now, zeros), starts);
+  }
+};
+
+/// How the next value of a carried array is made of it: by updates, and by sums with arrays that are zero but for an update.
+struct SumChain {
+  struct Link {
+    Operation *op;             ///< update or sum
+    Sparse sparse;             ///< of a sum
+    unsigned side = 0;         ///< of a sum: the operand that is sparse
+    bool isWithZero = false;   ///< a sum with +0.0
+    std::optional<Window> left; ///< it can write -0.0 there
+
+    bool isSum() const { return sparse.update; }
+    Operation *write() const { return isSum() ? sparse.update : op; }
+  };
+  unsigned index; ///< of the carried array
+  SmallVector<Link> links;
+  SmallVector<Window> atEnd; ///< where -0.0 can be when the next turn begins
+
+  /// Nothing if something else is on the way, if no sum makes a difference, or if -0.0 can be written elsewhere than in a window.
+  static std::optional<SumChain> of(BlockArgument array, Value next, const NegativeZeros &zeros) {
+    SumChain chain{array.getArgNumber(), {}, {}};
+    while (next != array) {
+      Operation *op = next.getDefiningOp();
+      if (!op || op->getBlock() != array.getOwner() || op->getNumResults() != 1 || !hasPlainType(next) || next.getType() != array.getType())
+        return std::nullopt;
+      Link link{op, {}, 0, false, std::nullopt};
+      if (isa<AddOp>(op) && !findSparse(link))
+        return std::nullopt;
+      if (!isa<AddOp, DynamicUpdateSliceOp, ScatterOp>(op) || !describeWrite(link, zeros))
+        return std::nullopt;
+      next = link.isSum() ? op->getOperand(1 - link.side) : op->getOperand(0);
+      chain.links.push_back(std::move(link));
+    }
+    std::reverse(chain.links.begin(), chain.links.end());
+    for (Link &link : chain.links) {
+      if (link.isWithZero)
+        chain.atEnd.clear();
+      if (link.left)
+        chain.atEnd.push_back(*link.left);
+    }
+    bool isUseful = llvm::any_of(chain.links, [](const Link &link) { return link.isWithZero; });
+    return isUseful ? std::optional(std::move(chain)) : std::nullopt;
+  }
+
+private:
+  static bool findSparse(Link &link) {
+    for (unsigned side : {1, 0}) {
+      Sparse sparse = Sparse::of(link.op->getOperand(side), link.op);
+      if (!sparse.update || !isNeutral(sparse.fill, link.op, side == 1, link.isWithZero))
+        continue;
+      link.sparse = sparse;
+      link.side = side;
+      return true;
+    }
+    return false;
+  }
+
+  static bool describeWrite(Link &link, const NegativeZeros &zeros) {
+    if (auto slice = dyn_cast<DynamicUpdateSliceOp>(link.write())) {
+      if (zeros.isPossible(slice.getUpdate()))
+        link.left.emplace(slice);
+      return true;
+    }
+    // Adding makes no -0.0 that was not there; what replaces numbers does.
+    auto scatter = cast<ScatterOp>(link.write());
+    if (scatter->getNumResults() != 1)
+      return false;
+    Operation *combine = fusion::combinerOf(scatter.getUpdateComputation());
+    return (combine && isa<AddOp>(combine)) || (replaces(scatter) && !zeros.isPossible(scatter.getUpdates()[0]));
+  }
+};
+
+/// A loop of which at least one turn happens, with arrays that can begin with -0.0.
+class Peeler {
+public:
+  Peeler(WhileOp loop, const NegativeZeros &zeros) : loop(loop), zeros(zeros) {}
+
+  /// False if nothing is gained.
+  bool run() {
+    auto counted = countedLoop(loop);
+    if (!counted || counted->tripCount < 1)
+      return false;
+    Block &body = loop.getBody().front();
+    for (BlockArgument argument : body.getArguments())
+      if (hasPlainType(argument) && zeros.isPossible(argument) && !fusion::isFewScalars(argument.getType()))
+        if (auto chain = SumChain::of(argument, body.getTerminator()->getOperand(argument.getArgNumber()), zeros))
+          chains.push_back(std::move(*chain));
+    unsigned count = 0;
+    loop.getBody().walk([&](Operation *) { ++count; });
+    if (chains.empty() || count > kMaxPeeled || !llvm::equal(loop->getOperandTypes(), loop->getResultTypes()) ||
+        !llvm::equal(body.getTerminator()->getOperandTypes(), loop->getResultTypes()))
+      return false;
+    IRMapping first = makeFirstTurn();
+    carryPlaces(first);
+    for (SumChain &chain : chains)
+      narrow(chain);
+    return true;
+  }
+
+private:
+  IRMapping makeFirstTurn() {
+    OpBuilder b(loop);
+    IRMapping mapping;
+    Block &body = loop.getBody().front();
+    mapping.map(body.getArguments(), loop->getOperands());
+    for (Operation &op : body.without_terminator())
+      b.clone(op, mapping);
+    return mapping;
+  }
+
+  /// Makes the loop begin with the second turn, and carry where the turn before wrote; the windows of `chains` that a turn begins with become these.
+  void carryPlaces(IRMapping &first) {
+    Block &cond = loop.getCond().front(), &body = loop.getBody().front();
+    Operation *yield = body.getTerminator();
+    SmallVector<Value> next(yield->getOperands()), inits = llvm::map_to_vector(next, [&](Value value) { return first.lookupOrDefault(value); });
+    for (SumChain &chain : chains)
+      for (Window &window : chain.atEnd)
+        for (Value &start : window.starts) {
+          if (!loop.getBody().isAncestor(start.getParentRegion()))
+            continue;
+          inits.push_back(first.lookupOrDefault(start));
+          next.push_back(start);
+          cond.addArgument(start.getType(), start.getLoc());
+          start = body.addArgument(start.getType(), start.getLoc());
+        }
+    yield->setOperands(next);
+    OpBuilder b(loop);
+    SmallVector<Type> types = llvm::map_to_vector(inits, [](Value value) { return value.getType(); });
+    auto longer = WhileOp::create(b, loop.getLoc(), types, inits);
+    longer.getCond().takeBody(loop.getCond());
+    longer.getBody().takeBody(loop.getBody());
+    loop->replaceAllUsesWith(longer->getResults().take_front(loop->getNumResults()));
+    loop->erase();
+    loop = longer;
+  }
+
+  static void narrow(SumChain &chain) {
+    SmallVector<Window> windows = chain.atEnd;
+    for (SumChain::Link &link : chain.links) {
+      if (link.isSum()) {
+        Value sum = combineInWindow(link.op, link.op->getOperand(1 - link.side), link.sparse.update, link.side, [&](OpBuilder &b, Value array) {
+          if (link.isWithZero)
+            for (const Window &window : windows)
+              array = window.withoutNegativeZeros(b, link.op->getLoc(), array);
+          return array;
+        });
+        if (link.isWithZero)
+          windows.clear();
+        replaceSum(link.op, link.sparse.update, sum);
+      }
+      if (link.left)
+        windows.push_back(*link.left);
+    }
+  }
+
+  WhileOp loop;
+  const NegativeZeros &zeros;
+  SmallVector<SumChain> chains;
+};
 
 struct NarrowSums : impl::NarrowSumsPassBase<NarrowSums> {
   void runOnOperation() override {
@@ -116,57 +338,48 @@ struct NarrowSums : impl::NarrowSumsPassBase<NarrowSums> {
     if (sums.empty())
       return;
     NegativeZeros zeros(getOperation());
+    bool hasAll = true;
     for (Operation *sum : sums) // in order: the next one may add to what this one becomes
-      narrow(sum, zeros);
+      hasAll &= narrow(sum, zeros);
+    if (hasAll)
+      return;
+    zeros.compute();
+    SmallVector<WhileOp> loops;
+    getOperation().walk([&](WhileOp loop) { loops.push_back(loop); });
+    for (WhileOp loop : loops) // inner ones first
+      if (Peeler(loop, zeros).run())
+        zeros.compute();
+    remarkOthers(zeros);
   }
 
-  static void narrow(Operation *sum, const NegativeZeros &zeros) {
+  static bool narrow(Operation *sum, NegativeZeros &zeros) {
     for (unsigned side : {1, 0}) {
       Value array = sum->getOperand(1 - side);
       Sparse sparse = Sparse::of(sum->getOperand(side), sum);
-      bool butNegativeZero;
-      if (!sparse.update || !isNeutral(sparse.fill, sum, side == 1, butNegativeZero) || !livesOn(array, sum->getBlock()))
+      bool isWithZero;
+      if (!sparse.update || !isNeutral(sparse.fill, sum, side == 1, isWithZero) || !livesOn(array, sum->getBlock()))
         continue;
-      if (butNegativeZero && zeros.isPossible(array)) {
-        remark::missed(sum->getLoc(), remark::RemarkOpts::name("not-narrowed").category("xla-narrow-sums"))
-            << "the array can hold -0.0, of which the sum makes +0.0";
-        continue;
-      }
-      Value updated = make(sum, array, sparse.update, side);
-      sum->getResult(0).replaceAllUsesWith(updated);
-      sum->erase();
-      if (sparse.update->use_empty())
-        sparse.update->erase();
-      return;
+      if (isWithZero && zeros.isPossible(array))
+        return false;
+      Value updated = combineInWindow(sum, array, sparse.update, side);
+      zeros.equals(updated, sum->getResult(0));
+      replaceSum(sum, sparse.update, updated);
+      return true;
     }
+    return true;
   }
 
-  /// `array`, combined with what `update` writes, where it writes.
-  static Value make(Operation *sum, Value array, Operation *update, unsigned side) {
-    OpBuilder b(sum);
-    Location loc = sum->getLoc();
-    auto combine = [&](Value now, Value with) {
-      IRMapping mapping;
-      mapping.map(sum->getOperand(1 - side), now);
-      mapping.map(sum->getOperand(side), with);
-      Operation *clone = b.clone(*sum, mapping);
-      clone->getResult(0).setType(now.getType());
-      return clone->getResult(0);
-    };
-    if (auto slice = dyn_cast<DynamicUpdateSliceOp>(update)) {
-      Value now = DynamicSliceOp::create(b, loc, slice.getUpdate().getType(), array, slice.getStartIndices(),
-                                         b.getDenseI64ArrayAttr(typeOf(slice.getUpdate()).getShape()));
-      return DynamicUpdateSliceOp::create(b, loc, array.getType(), array, combine(now, slice.getUpdate()), slice.getStartIndices());
-    }
-    auto scatter = cast<ScatterOp>(update);
-    auto made = ScatterOp::create(b, loc, TypeRange{array.getType()}, ValueRange{array}, scatter.getScatterIndices(), scatter.getUpdates(),
-                                  scatter.getScatterDimensionNumbersAttr(), scatter.getIndicesAreSortedAttr(), scatter.getUniqueIndicesAttr());
-    Block &body = made.getUpdateComputation().emplaceBlock();
-    auto scalar = RankedTensorType::get({}, typeOf(array).getElementType());
-    body.addArguments({scalar, scalar}, {loc, loc});
-    b.setInsertionPointToStart(&body);
-    ReturnOp::create(b, loc, combine(body.getArgument(0), body.getArgument(1)));
-    return made->getResult(0);
+  void remarkOthers(const NegativeZeros &zeros) {
+    getOperation().walk([&](AddOp sum) {
+      for (unsigned side : {1, 0}) {
+        Value array = sum->getOperand(1 - side);
+        bool isWithZero, isInLoop = sum->getParentOfType<WhileOp>() && hasPlainType(array) && zeros.isPossible(array) && livesOn(array, sum->getBlock());
+        Sparse sparse = isInLoop ? Sparse::of(sum->getOperand(side), sum) : Sparse();
+        if (sparse.update && isNeutral(sparse.fill, sum, side == 1, isWithZero))
+          remark::missed(sum->getLoc(), remark::RemarkOpts::name("not-narrowed").category("xla-narrow-sums"))
+              << "the array can hold -0.0, of which the sum makes +0.0";
+      }
+    });
   }
 };
 

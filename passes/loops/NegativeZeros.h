@@ -11,7 +11,7 @@ namespace millrace::loops {
 /// is to nearest and no sum of two numbers underflows; so what a loop only adds to is never -0.0 if it was not before the loop.
 ///
 /// The smallest set that holds unknown values, constants with such elements, and what can be made of them: a carried value is in it if its
-/// initial value or a next one is. New operations are unknown until compute().
+/// initial value or a next one is. Values made later have to be told of, or compute() has to look again.
 class NegativeZeros {
 public:
   explicit NegativeZeros(mlir::func::FuncOp function) : function(function) { compute(); }
@@ -19,6 +19,8 @@ public:
   /// Looks at the function again.
   void compute();
   bool isPossible(mlir::Value value) const { return possible.contains(value); }
+  /// `value` is new, and equals `old`.
+  void equals(mlir::Value value, mlir::Value old) { add(value, isPossible(old)); }
 
 private:
   bool addResults(mlir::Operation *op);

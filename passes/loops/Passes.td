@@ -39,7 +39,8 @@ def NarrowSumsPass : Pass<"xla-narrow-sums", "::mlir::func::FuncOp"> {
   let description = [{
     Rewrites sums (differences, products, minima, and so on) of an array that a loop carries and one that is the neutral number but for what an
     update writes into it into an update of the array. The gradient of a loop that reads elements of arrays is made of such sums; each costs
-    a window then and not the array. A sum with +0.0 is rewritten if the array never holds -0.0.
+    a window then and not the array. A sum with +0.0 makes +0.0 of -0.0: it is rewritten if the array never holds -0.0, or in a loop of known
+    length, whose first turn is made before the loop; the others then bring the windows to +0.0 that the turn before wrote.
   }];
 }
 

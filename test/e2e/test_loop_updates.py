@@ -371,6 +371,23 @@ def gradient(n):
 
 
 @program
+def gradient_of_squares(n):
+    """What the backward loop begins with can hold -0.0, and so can what it adds."""
+    def loss(w, x, a):
+        a, ys = lax.scan(lambda a, i: (a.at[i].set(jnp.sin(w * x[i])), a[i]), a, jnp.arange(n))
+        return jnp.sum(a * a) + jnp.sum(ys * ys)
+    return jax.grad(loss, argnums=(0, 1, 2)), np.float32(0.5), np.random.default_rng(0).random(n, np.float32), zeros(n) + 0.5
+
+
+@program
+def gradient_of_distance(n):
+    def loss(w, a, target):
+        a, _ = lax.scan(lambda a, i: (a.at[i].set(jnp.tanh(w * a[i - 1]) + 0.1), None), a, jnp.arange(1, n))
+        return jnp.mean((a - target) ** 2)
+    return jax.grad(loss, argnums=(0, 1)), np.float32(0.5), zeros(n), np.random.default_rng(0).random(n, np.float32)
+
+
+@program
 def gradient_of_recurrence(n):
     def loss(w, a):
         a, _ = lax.scan(lambda a, i: (a.at[i].set(jnp.tanh(w * a[i - 1]) + 0.1), None), a, jnp.arange(1, n))
@@ -401,6 +418,49 @@ def gradient_vmapped(n):
             return lax.scan(lambda a, i: (a.at[i].set(jnp.tanh(w * a[i - 1] + x[i])), None), a, jnp.arange(1, n))[0][n - 1]
         return jnp.sum(jax.vmap(one)(x, a))
     return jax.grad(loss, argnums=(0, 1)), np.float32(0.5), np.random.default_rng(0).random((2, n), np.float32), zeros(2, n)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 5, 13])
+@pytest.mark.parametrize("width", [1, 3])
+def test_signs_of_zeros(turns, width, tmp_path):
+    """Sums with arrays that are zero but for windows, of an array that begins with -0.0 here and there: after each turn it has NumPy's bits."""
+    def places(i):
+        return (i * 5) % 3 * 2, (i * 7) % 4 * 2  # often the same window again, and windows that overlap
+
+    def window(v, at):
+        return lax.dynamic_update_slice(jnp.zeros(N, jnp.float32), v, (at,))
+
+    def loop(a, v, w, u):
+        def body(i, state):
+            a, seen = state
+            seen = lax.dynamic_update_slice(seen, a[None], (i, 0))
+            first, second = places(i)
+            a = a.at[second].set(0.0) + window(v[i], first)
+            a = lax.dynamic_update_slice(a, u[i], (second + 1,))
+            return window(w[i], second) + a, seen
+        a, seen = lax.fori_loop(0, turns, body, (a, jnp.zeros((16, N), jnp.float32)))
+        return a, seen
+
+    draw = np.random.default_rng(turns)
+    a = draw.choice(np.float32([-0.0, -0.0, 0.0, 1.0]), N)
+    v, w, u = (draw.choice(np.float32([-0.0, -0.0, -0.0, 0.0, 1.0, -1.0]), (16, width)) for _ in range(3))
+    got, _ = tools.run_file(export(loop, (a, v, w, u), tmp_path / "zeros.mlir"), (a, v, w, u), "--quiet")
+    seen = np.zeros((16, N), np.float32)
+
+    def added(a, v, at):
+        b = np.zeros(N, np.float32)
+        b[at:at + width] = v
+        return a + b
+    for i in range(turns):
+        seen[i] = a
+        first, second = places(i)
+        a = a.copy()
+        a[second] = 0
+        a = added(a, v[i], first)
+        a[second + 1:second + 1 + width] = u[i]
+        a = added(a, w[i], second)
+    for ours, numpys in zip(got, (a, seen)):
+        np.testing.assert_array_equal(np.asarray(ours).view(np.uint32), numpys.view(np.uint32))
 
 
 def milliseconds(path, inputs):

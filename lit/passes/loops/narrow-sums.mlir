@@ -127,3 +127,98 @@ func.func @left_alone(%a0: tensor<64xf32>, %u: tensor<2xf32>, %i: tensor<i32>, %
   }
   return %0#0, %0#1, %0#2 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// The argument can hold -0.0: the first turn is made before the loop, the others bring the window of the turn before to +0.0, which is carried.
+// CHECK-LABEL: @first_turn
+// CHECK: %[[F:.*]] = stablehlo.dynamic_update_slice %{{.*}}, %arg1, %[[P0:.*]] : (tensor<64xf32>
+// CHECK: %[[A1:.*]] = stablehlo.add %arg0, %[[F]] : tensor<64xf32>
+// CHECK: %[[K1:.*]] = stablehlo.add
+// CHECK: stablehlo.while(%[[K:.*]] = %[[K1]], %[[A:.*]] = %[[A1]], %[[P:.*]] = %[[P0]])
+// CHECK: do
+// CHECK: %[[AT:.*]] = stablehlo.multiply %[[K]], %[[K]]
+// CHECK: %[[W:.*]] = stablehlo.dynamic_slice %[[A]], %[[AT]], sizes = [2]
+// CHECK: %[[V:.*]] = stablehlo.add %[[W]], %arg1 : tensor<2xf32>
+// CHECK: %[[OLD:.*]] = stablehlo.dynamic_slice %[[A]], %[[P]], sizes = [2]
+// CHECK: %[[CLEAN:.*]] = stablehlo.add %[[OLD]], %{{.*}} : tensor<2xf32>
+// CHECK: %[[B:.*]] = stablehlo.dynamic_update_slice %[[A]], %[[CLEAN]], %[[P]]
+// CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %[[B]], %[[V]], %[[AT]]
+// CHECK: stablehlo.return %{{.*}}, %[[R]], %[[AT]]
+func.func @first_turn(%a0: tensor<64xf32>, %u: tensor<2xf32>) -> tensor<64xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%k = %zero, %a = %a0) : tensor<i32>, tensor<64xf32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %at = stablehlo.multiply %k, %k : tensor<i32>
+    %f = stablehlo.dynamic_update_slice %zeros, %u, %at : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %r = stablehlo.add %a, %f : tensor<64xf32>
+    %next = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %next, %r : tensor<i32>, tensor<64xf32>
+  }
+  return %0#1 : tensor<64xf32>
+}
+
+// -----
+
+// What is added is never -0.0: after the first turn nothing is.
+// CHECK-LABEL: @first_turn_alone
+// CHECK: %[[A1:.*]] = stablehlo.add %{{.*}}, %arg0 : tensor<64xf32>
+// CHECK: stablehlo.while(%[[K:.*]] = %{{.*}}, %[[A:.*]] = %[[A1]]) : tensor<i32>, tensor<64xf32>
+// CHECK: do
+// CHECK: %[[W:.*]] = stablehlo.dynamic_slice %[[A]]
+// CHECK-NOT: stablehlo.dynamic_slice
+// CHECK: %[[R:.*]] = stablehlo.dynamic_update_slice %[[A]]
+// CHECK-NEXT: stablehlo.add
+// CHECK-NEXT: stablehlo.return
+func.func @first_turn_alone(%a0: tensor<64xf32>) -> tensor<64xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %u = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%k = %zero, %a = %a0) : tensor<i32>, tensor<64xf32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %r = stablehlo.add %f, %a : tensor<64xf32>
+    %next = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %next, %r : tensor<i32>, tensor<64xf32>
+  }
+  return %0#1 : tensor<64xf32>
+}
+
+// -----
+
+// The first sum is an update and keeps -0.0; the second one would make +0.0 of it. Nobody knows how often the loop runs.
+// CHECK-LABEL: @of_unknown_length
+// CHECK: do
+// CHECK: %[[W:.*]] = stablehlo.dynamic_slice
+// CHECK: %[[B:.*]] = stablehlo.dynamic_update_slice %{{.*}}, %{{.*}}, %{{.*}} : (tensor<64xf32>
+// CHECK: stablehlo.add %[[B]], %{{.*}} : tensor<64xf32>
+func.func @of_unknown_length(%a0: tensor<64xf32>, %u: tensor<2xf32>, %n: tensor<i32>) -> tensor<64xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %negative = stablehlo.constant dense<-0.0> : tensor<64xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%k = %zero, %a = %a0) : tensor<i32>, tensor<64xf32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f = stablehlo.dynamic_update_slice %negative, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %g = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %b = stablehlo.add %f, %a : tensor<64xf32>
+    %r = stablehlo.add %b, %g : tensor<64xf32>
+    %next = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %next, %r : tensor<i32>, tensor<64xf32>
+  }
+  return %0#1 : tensor<64xf32>
+}
