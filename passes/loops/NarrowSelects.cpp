@@ -9,6 +9,8 @@
 // Input:   in a loop, %b = dynamic_update_slice %a, %u, %i ; %x = dynamic_slice %b, %j ; %p computed of %x ; %r = select %p, %b, %a
 // Output:  %w = dynamic_slice %a, %i ; %b as before ; %n = dynamic_slice %b, %i ; %v = select %p, %n, %w ; %r = dynamic_update_slice %b, %v, %i
 // What somebody reads before the choice is made, or the choice itself needs, is written, and taken back where it is not chosen.
+// Input:   in a loop, %x = select %p, %a, 0 ; %y = select %p, 0, %a ; %z = update %x ; %s = add %y, %z        as gradients of choices are
+// Output:  %z = update %a ; %x = select %p, %z, %a ; %s = add %x, 0        and what is read of %x is chosen where it is read
 // Leaves alone scatters of several arrays, windows that may lie partly outside where only elements of them are chosen, and arrays that live in
 // registers.
 //===----------------------------------------------------------------------===//
@@ -268,11 +270,39 @@ struct Guard {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// The updates have a window along an indexed dimension: a gather moves one that lies partly outside, a scatter cuts it.
+/// Indices are clamped so that no window lies partly outside: as jax.vmap writes dynamic_update_slice.
+bool areWindowsInside(ScatterOp op, ArrayRef<ScatterDim> dims) {
+  auto clamp = op.getScatterIndices().getDefiningOp<ClampOp>();
+  DenseIntElementsAttr least, most;
+  if (!clamp || !matchPattern(clamp.getMin(), m_Constant(&least)) || !matchPattern(clamp.getMax(), m_Constant(&most)))
+    return false;
+  auto numbers = op.getScatterDimensionNumbers();
+  RankedTensorType indices = typeOf(op.getScatterIndices());
+  int64_t count = numbers.getScatterDimsToOperandDims().size(), inner = 1; // elements behind one of the index vector's dimension
+  for (int64_t i = numbers.getIndexVectorDim() + 1; i < indices.getRank(); ++i)
+    inner *= indices.getDimSize(i);
+  bool isUnsigned = indices.getElementType().isUnsignedInteger();
+  for (auto [component, d] : llvm::enumerate(numbers.getScatterDimsToOperandDims())) {
+    int64_t window = dims[d].inUpdates < 0 ? 1 : typeOf(op.getUpdates()[0]).getDimSize(dims[d].inUpdates);
+    int64_t last = typeOf(op.getInputs()[0]).getDimSize(d) - window;
+    auto isOfOther = [&](size_t place, DenseIntElementsAttr bound) { return !bound.isSplat() && int64_t(place) / inner % count != int64_t(component); };
+    for (auto [place, number] : llvm::enumerate(least.getValues<APInt>()))
+      if (!isOfOther(place, least) && !isUnsigned && number.isNegative())
+        return false;
+    for (auto [place, number] : llvm::enumerate(most.getValues<APInt>()))
+      if (!isOfOther(place, most) && (number.getActiveBits() > 62 || int64_t(number.getZExtValue()) > last))
+        return false;
+  }
+  return true;
+}
+
+/// A window along an indexed dimension can lie partly outside: a gather moves it then, a scatter cuts it.
 bool movesWindows(ScatterOp op) {
-  return llvm::any_of(dimsOf(op), [&](const ScatterDim &dim) {
+  SmallVector<ScatterDim> dims = dimsOf(op);
+  bool hasLong = llvm::any_of(dims, [&](const ScatterDim &dim) {
     return dim.isIndexed && dim.inUpdates >= 0 && typeOf(op.getUpdates()[0]).getDimSize(dim.inUpdates) > 1;
   });
+  return hasLong && !areWindowsInside(op, dims);
 }
 
 class Narrower {
@@ -511,10 +541,140 @@ private:
   SmallVector<Guard> guards;
 };
 
+//===----------------------------------------------------------------------===//
+// Choices between an array and zeros
+//===----------------------------------------------------------------------===//
+
+/// Elements are +0.0 or the integer 0.
+bool isZero(Value value) {
+  DenseElementsAttr attr;
+  if (!matchPattern(value, m_Constant(&attr)) || !attr.isSplat())
+    return false;
+  if (isa<FloatType>(attr.getElementType()))
+    return attr.getSplatValue<APFloat>().isPosZero();
+  return isa<IntegerType>(attr.getElementType()) && attr.getSplatValue<APInt>().isZero();
+}
+
+/// A choice by one number between arrays, one of them zeros.
+bool isArrayOrZeros(SelectOp select) {
+  return hasPlainType(select.getPred()) && typeOf(select.getPred()).getRank() == 0 && hasPlainType(select.getResult()) && !fusion::isFewScalars(select.getType()) &&
+         (isZero(select.getOnTrue()) || isZero(select.getOnFalse()));
+}
+
+/// A sum of which one side is zeros whether the predicate of such choices holds or not.
+class SumOfChoices {
+public:
+  explicit SumOfChoices(AddOp sum) : sum(sum), b(sum) {}
+
+  void run() {
+    for (Value operand : sum->getOperands())
+      findPredicate(operand);
+    if (!predicate)
+      return;
+    Value chosen[2];
+    for (bool holds : {false, true}) {
+      bool isLeftZero = isZeroWhere(holds, sum.getLhs()), isRightZero = isZeroWhere(holds, sum.getRhs());
+      if (isLeftZero == isRightZero)
+        return;
+      chosen[holds] = isLeftZero ? sum.getRhs() : sum.getLhs();
+    }
+    for (bool holds : {false, true})
+      chosen[holds] = where(holds, chosen[holds]);
+    Value choice = SelectOp::create(b, sum.getLoc(), sum.getType(), predicate, chosen[true], chosen[false]);
+    if (!isa<IntegerType>(typeOf(choice).getElementType())) { // -0.0 becomes +0.0
+      Value zeros = ConstantOp::create(b, sum.getLoc(), cast<TypedAttr>(b.getZeroAttr(sum.getType())));
+      choice = AddOp::create(b, sum.getLoc(), choice, zeros);
+    }
+    sum.replaceAllUsesWith(choice);
+    sum.erase();
+  }
+
+private:
+  /// The update of this block that makes `value`; null if there is none.
+  Operation *updateOf(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && op->getBlock() == sum->getBlock() && isNarrowUpdate(op) ? op : nullptr;
+  }
+
+  void findPredicate(Value value) {
+    while (Operation *update = updateOf(value))
+      value = update->getOperand(0);
+    if (auto select = value.getDefiningOp<SelectOp>(); select && isArrayOrZeros(select))
+      predicate = select.getPred();
+  }
+
+  SelectOp choiceOf(Value value) const {
+    auto select = value.getDefiningOp<SelectOp>();
+    return select && select.getPred() == predicate ? select : SelectOp();
+  }
+
+  bool isZeroWhere(bool holds, Value value) const {
+    if (SelectOp select = choiceOf(value))
+      return isZeroWhere(holds, holds ? select.getOnTrue() : select.getOnFalse());
+    Operation *update = updateOf(value);
+    if (!update)
+      return isZero(value);
+    auto scatter = dyn_cast<ScatterOp>(update);
+    bool writesZero = scatter ? replaces(scatter) && isZero(scatter.getUpdates()[0]) : isZero(update->getOperand(1));
+    return writesZero && isZeroWhere(holds, update->getOperand(0));
+  }
+
+  /// `value` where the predicate `holds`, or where it does not.
+  Value where(bool holds, Value value) {
+    if (SelectOp select = choiceOf(value))
+      return where(holds, holds ? select.getOnTrue() : select.getOnFalse());
+    Operation *update = updateOf(value);
+    Value array = update ? where(holds, update->getOperand(0)) : Value();
+    if (!update || array == update->getOperand(0))
+      return value;
+    Operation *clone = b.clone(*update);
+    clone->setOperand(0, array);
+    return clone->getResult(0);
+  }
+
+  AddOp sum;
+  OpBuilder b;
+  Value predicate;
+};
+
+/// Chooses windows that are read of a choice.
+void readSides(SelectOp select) {
+  for (Operation *user : llvm::make_early_inc_range(select->getUsers())) {
+    bool isRead = isa<DynamicSliceOp, GatherOp>(user) && user->getOperand(0) == select.getResult() && llvm::count(user->getOperands(), select.getResult()) == 1 &&
+                  hasPlainType(user->getResult(0)) && typeOf(user->getResult(0)).getNumElements() < typeOf(select.getResult()).getNumElements();
+    if (!isRead)
+      continue;
+    OpBuilder b(user);
+    Value windows[2];
+    for (bool holds : {false, true}) {
+      Value side = holds ? select.getOnTrue() : select.getOnFalse();
+      if (isZero(side)) {
+        windows[holds] = ConstantOp::create(b, user->getLoc(), cast<TypedAttr>(b.getZeroAttr(user->getResult(0).getType())));
+        continue;
+      }
+      Operation *clone = b.clone(*user);
+      clone->setOperand(0, side);
+      windows[holds] = clone->getResult(0);
+    }
+    user->getResult(0).replaceAllUsesWith(SelectOp::create(b, user->getLoc(), user->getResult(0).getType(), select.getPred(), windows[true], windows[false]).getResult());
+    user->erase();
+  }
+}
+
 struct NarrowSelects : impl::NarrowSelectsPassBase<NarrowSelects> {
   void runOnOperation() override {
+    SmallVector<AddOp> sums;
+    getOperation().walk([&](AddOp sum) {
+      if (sum->getParentOfType<WhileOp>() && hasPlainType(sum.getResult()) && !fusion::isFewScalars(sum.getType()))
+        sums.push_back(sum);
+    });
+    for (AddOp sum : sums)
+      SumOfChoices(sum).run();
     SmallVector<SelectOp> selects;
     getOperation().walk([&](SelectOp select) { selects.push_back(select); });
+    for (SelectOp select : selects)
+      if (select->getParentOfType<WhileOp>() && isArrayOrZeros(select))
+        readSides(select);
     // The last ones first: those before them may be part of what they choose between.
     llvm::DenseSet<Operation *> erased;
     for (SelectOp select : llvm::reverse(selects))

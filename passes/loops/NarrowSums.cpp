@@ -7,6 +7,8 @@
 // So it is with other operations and the numbers that are neutral for them. The gradient of a loop that reads elements of arrays adds such an array in
 // each of its turns. A sum with +0.0 makes +0.0 of -0.0. Where an array can begin with that, the first turn happens before the loop, as it is
 // written; from then on only windows that were written since the last sum can hold -0.0, and the next sum adds +0.0 to these.
+// Input:   %f = case { return update 0 with %u at %i } { return update 0 with %v at %j } ; %r = add %a, %f
+// Output:  %w, %k = case { return %u, %i } { return %v, %j } ; %f = update 0 with %w at %k ; %r = add %a, %f        and then as above
 // Leaves alone sums outside of loops, arrays that are made anew in every turn, and, where -0.0 is possible, loops of unknown length and sums in branches.
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
@@ -99,6 +101,11 @@ bool isNeutral(Attribute fill, Operation *combine, bool isRight, bool &isWithZer
   return isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp, XorOp>(combine) && fusion::neutralNumber(*combine, type) == fill;
 }
 
+bool isPositiveZero(Value value) {
+  DenseElementsAttr attr;
+  return matchPattern(value, m_Constant(&attr)) && attr.isSplat() && isa<FloatType>(attr.getElementType()) && attr.getSplatValue<APFloat>().isPosZero();
+}
+
 /// `value` is a version of an array that `block`, which is in a loop, does not make anew.
 bool livesOn(Value value, Block *block) {
   Value first = firstVersion(value, block);
@@ -141,7 +148,7 @@ Value combineInWindow(Operation *sum, Value array, Operation *update, unsigned s
 void replaceSum(Operation *sum, Operation *update, Value value) {
   sum->getResult(0).replaceAllUsesWith(value);
   sum->erase();
-  if (update->use_empty())
+  if (update && update->use_empty())
     update->erase();
 }
 
@@ -176,7 +183,8 @@ struct SumChain {
     bool isWithZero = false;   ///< a sum with +0.0
     std::optional<Window> left; ///< it can write -0.0 there
 
-    bool isSum() const { return sparse.update; }
+    bool isSum() const { return isa<AddOp>(op); }
+    /// Null of a sum with zeros alone.
     Operation *write() const { return isSum() ? sparse.update : op; }
   };
   unsigned index; ///< of the carried array
@@ -212,6 +220,11 @@ struct SumChain {
 private:
   static bool findSparse(Link &link) {
     for (unsigned side : {1, 0}) {
+      if (isPositiveZero(link.op->getOperand(side))) {
+        link.isWithZero = true;
+        link.side = side;
+        return true;
+      }
       Sparse sparse = Sparse::of(link.op->getOperand(side), link.op);
       if (!sparse.update || !isNeutral(sparse.fill, link.op, side == 1, link.isWithZero))
         continue;
@@ -223,6 +236,8 @@ private:
   }
 
   static bool describeWrite(Link &link, const NegativeZeros &zeros) {
+    if (!link.write())
+      return true;
     if (auto slice = dyn_cast<DynamicUpdateSliceOp>(link.write())) {
       if (zeros.isPossible(slice.getUpdate()))
         link.left.emplace(slice);
@@ -305,12 +320,14 @@ private:
     SmallVector<Window> windows = chain.atEnd;
     for (SumChain::Link &link : chain.links) {
       if (link.isSum()) {
-        Value sum = combineInWindow(link.op, link.op->getOperand(1 - link.side), link.sparse.update, link.side, [&](OpBuilder &b, Value array) {
+        auto clean = [&](OpBuilder &b, Value array) {
           if (link.isWithZero)
             for (const Window &window : windows)
               array = window.withoutNegativeZeros(b, link.op->getLoc(), array);
           return array;
-        });
+        };
+        OpBuilder b(link.op);
+        Value array = link.op->getOperand(1 - link.side), sum = link.write() ? combineInWindow(link.op, array, link.write(), link.side, clean) : clean(b, array);
         if (link.isWithZero)
           windows.clear();
         replaceSum(link.op, link.sparse.update, sum);
@@ -325,14 +342,149 @@ private:
   SmallVector<SumChain> chains;
 };
 
+//===----------------------------------------------------------------------===//
+// Branches
+//===----------------------------------------------------------------------===//
+
+/// A window at a place that is known, padded with a constant for a sum or for a branch, as an update: gradients of reads at such places.
+void padByUpdate(PadOp pad) {
+  auto isZero = [](int64_t number) { return number == 0; };
+  auto isNegative = [](int64_t number) { return number < 0; };
+  DenseElementsAttr value;
+  bool isWindow = hasPlainType(pad.getResult()) && hasPlainType(pad.getOperand()) && llvm::all_of(pad.getInteriorPadding(), isZero) &&
+                  llvm::none_of(pad.getEdgePaddingLow(), isNegative) && llvm::none_of(pad.getEdgePaddingHigh(), isNegative) &&
+                  matchPattern(pad.getPaddingValue(), m_Constant(&value)) && !fusion::isFewScalars(pad.getType()) &&
+                  typeOf(pad.getOperand()).getNumElements() < typeOf(pad.getResult()).getNumElements();
+  bool isForSums = llvm::all_of(pad->getUsers(), [](Operation *user) { return isa<AddOp, SubtractOp>(user) || isa<IfOp, CaseOp>(user->getParentOp()); });
+  if (!isWindow || !isForSums)
+    return;
+  OpBuilder b(pad);
+  Value fill = ConstantOp::create(b, pad.getLoc(), value.resizeSplat(typeOf(pad.getResult())));
+  auto scalar = RankedTensorType::get({}, b.getI32Type());
+  SmallVector<Value> starts;
+  for (int64_t low : pad.getEdgePaddingLow()) {
+    if (low != int32_t(low))
+      return;
+    starts.push_back(ConstantOp::create(b, pad.getLoc(), DenseElementsAttr::get(scalar, b.getI32IntegerAttr(int32_t(low)))));
+  }
+  pad.replaceAllUsesWith(DynamicUpdateSliceOp::create(b, pad.getLoc(), fill.getType(), fill, pad.getOperand(), starts).getResult());
+  pad.erase();
+}
+
+/// A result of an if or case, each branch of which writes a window into an array of one number, or returns the array without.
+class SparseBranches {
+public:
+  SparseBranches(Operation *op, unsigned index) : op(op), index(index) {}
+
+  bool isGood() {
+    Value result = op->getResult(index);
+    if (!hasPlainType(result) || isa<ComplexType>(typeOf(result).getElementType()) || fusion::isFewScalars(result.getType()) || !result.hasOneUse() || !isa<AddOp, SubtractOp>(*result.user_begin()))
+      return false;
+    for (Region &region : op->getRegions()) {
+      Value value = region.front().getTerminator()->getOperand(index);
+      DenseElementsAttr constant;
+      Sparse sparse;
+      if (matchPattern(value, m_Constant(&constant)) && constant.isSplat())
+        sparse.fill = constant.getSplatValue<Attribute>();
+      else if (value.getParentBlock() == &region.front() && value.hasOneUse())
+        sparse = Sparse::of(value, *result.user_begin());
+      if (!sparse.fill || value.getType() != result.getType() || (!branches.empty() && sparse.fill != branches.front().fill))
+        return false;
+      if (sparse.update && !model)
+        model = sparse.update;
+      if (sparse.update && !isAlike(sparse.update))
+        return false;
+      branches.push_back(sparse);
+    }
+    return model;
+  }
+
+  /// The if or case that is left.
+  Operation *run() {
+    OpBuilder b(op);
+    Operation *update = model->clone(); // its operands follow when they are known
+    model = update;
+    SmallVector<Type> types(op->getResultTypes());
+    auto windowTypes = ValueRange(model->getOperands().drop_front()).getTypes();
+    types.append(windowTypes.begin(), windowTypes.end());
+    types.erase(types.begin() + index);
+    for (auto [region, sparse] : llvm::zip_equal(op->getRegions(), branches)) {
+      Operation *yield = region.front().getTerminator();
+      SmallVector<Value> values(yield->getOperands());
+      if (sparse.update)
+        values.append(sparse.update->operand_begin() + 1, sparse.update->operand_end());
+      else
+        appendNothing(values, yield, sparse.fill);
+      values.erase(values.begin() + index);
+      yield->setOperands(values);
+      if (sparse.update)
+        sparse.update->erase();
+    }
+    OperationState state(op->getLoc(), op->getName(), op->getOperands(), types, op->getAttrs());
+    for (unsigned i = 0; i < op->getNumRegions(); ++i)
+      state.addRegion();
+    Operation *made = b.create(state);
+    for (auto [to, from] : llvm::zip_equal(made->getRegions(), op->getRegions()))
+      to.takeBody(from);
+    unsigned kept = op->getNumResults() - 1;
+    Value fill = ConstantOp::create(b, op->getLoc(), DenseElementsAttr::get(typeOf(op->getResult(index)), branches.front().fill));
+    SmallVector<Value> operands{fill};
+    llvm::append_range(operands, made->getResults().drop_front(kept));
+    update->setOperands(operands);
+    b.insert(update);
+    for (unsigned from = 0, to = 0; from < op->getNumResults(); ++from)
+      op->getResult(from).replaceAllUsesWith(from == index ? update->getResult(0) : made->getResult(to++));
+    op->erase();
+    return made;
+  }
+
+private:
+  /// `update` writes as `model` does, other numbers elsewhere.
+  bool isAlike(Operation *update) const {
+    llvm::DenseMap<Value, Value> inner; // of regions
+    auto check = [&](Value a, Value b) { return success(llvm::is_contained(update->getOperands(), a) || a == b || inner.lookup(a) == b); };
+    auto mark = [&](Value a, Value b) { inner[a] = b; };
+    return update->getOperandTypes() == model->getOperandTypes() &&
+           OperationEquivalence::isEquivalentTo(update, model, check, mark, OperationEquivalence::IgnoreLocations);
+  }
+
+  /// What `model` needs to write nothing new into an array of `fill`.
+  void appendNothing(SmallVectorImpl<Value> &values, Operation *before, Attribute fill) const {
+    OpBuilder b(before);
+    auto scatter = dyn_cast<ScatterOp>(model);
+    Type element = getElementTypeOrSelf(model->getResult(0));
+    if (scatter && !replaces(scatter) && isa<FloatType>(element)) // adds
+      fill = b.getFloatAttr(element, APFloat::getZero(cast<FloatType>(element).getFloatSemantics(), /*Negative=*/true));
+    for (auto [place, operand] : llvm::enumerate(model->getOperands().drop_front())) {
+      bool isWindow = place == (scatter ? 1 : 0);
+      DenseElementsAttr numbers = DenseElementsAttr::get(typeOf(operand), isWindow ? fill : Attribute(b.getZeroAttr(getElementTypeOrSelf(operand))));
+      values.push_back(ConstantOp::create(b, before->getLoc(), numbers));
+    }
+  }
+
+  Operation *op;
+  unsigned index;
+  Operation *model = nullptr; ///< the update of the first branch that has one
+  SmallVector<Sparse> branches;
+};
+
 struct NarrowSums : impl::NarrowSumsPassBase<NarrowSums> {
   void runOnOperation() override {
+    SmallVector<Operation *> branches;
+    getOperation().walk([&](Operation *op) {
+      if (auto pad = dyn_cast<PadOp>(op); pad && op->getParentOfType<WhileOp>())
+        return padByUpdate(pad);
+      if (isa<IfOp, CaseOp>(op) && op->getParentOfType<WhileOp>())
+        branches.push_back(op);
+    });
+    for (Operation *op : branches) // inner ones first
+      takeOutOfBranches(op);
     SmallVector<Operation *> sums;
     getOperation().walk([&](Operation *op) {
       bool isSum = isa<AddOp, SubtractOp, MulOp, MaxOp, MinOp, AndOp, OrOp, XorOp>(op) && op->getParentOfType<WhileOp>() &&
                    isa<WhileOp, IfOp, CaseOp>(op->getParentOp()) && hasPlainType(op->getResult(0)) && !fusion::isFewScalars(op->getResult(0).getType()) &&
                    op->getOperand(0).getType() == op->getResult(0).getType() && op->getOperand(1).getType() == op->getResult(0).getType();
-      if (isSum && llvm::any_of(op->getOperands(), [&](Value operand) { return Sparse::of(operand, op).update; }))
+      if (isSum && llvm::any_of(op->getOperands(), [&](Value operand) { return Sparse::of(operand, op).update || (isa<AddOp>(op) && isPositiveZero(operand)); }))
         sums.push_back(op);
     });
     if (sums.empty())
@@ -352,9 +504,25 @@ struct NarrowSums : impl::NarrowSumsPassBase<NarrowSums> {
     remarkOthers(zeros);
   }
 
+  static void takeOutOfBranches(Operation *op) {
+    for (unsigned i = 0; i < op->getNumResults();) {
+      SparseBranches sparse(op, i);
+      if (!sparse.isGood())
+        ++i;
+      else
+        op = sparse.run();
+    }
+  }
+
   static bool narrow(Operation *sum, NegativeZeros &zeros) {
     for (unsigned side : {1, 0}) {
       Value array = sum->getOperand(1 - side);
+      if (isa<AddOp>(sum) && isPositiveZero(sum->getOperand(side))) { // xla-narrow-selects leaves such sums
+        if (zeros.isPossible(array))
+          return false;
+        replaceSum(sum, nullptr, array);
+        return true;
+      }
       Sparse sparse = Sparse::of(sum->getOperand(side), sum);
       bool isWithZero;
       if (!sparse.update || !isNeutral(sparse.fill, sum, side == 1, isWithZero) || !livesOn(array, sum->getBlock()))

@@ -145,6 +145,49 @@ def test_random_loops(block, batch, by_steps, tmp_path):
     check(function, arguments(batch, block), tmp_path / "loops.mlir")
 
 
+def random_gradient(seed, w, a, p, k):
+    """Of a scan whose steps read, write and choose at random."""
+    draw = random.Random(seed)
+    chosen = [(draw.choice(["set", "set", "add"]), draw.choice(["plain", "where", "cond", "switch", "two"]), *(draw.randrange(N) for _ in range(3)), draw.randrange(4))
+              for _ in range(draw.randrange(1, 4))]
+
+    def step(a, i):
+        ys = []
+        for how, kind, x, y, z, place in chosen:
+            at = [i % N, (i * 5 + x) % N, N - 1 - i % N, x][place]
+            value = jnp.sin(a[(i + y) % N] * w) + 0.3
+            if kind == "cond":
+                value = lax.cond(p[i % N], lambda: a[z] * w, lambda: value * a[(i * 7) % N])
+            elif kind == "switch":
+                value = lax.switch(k[i % N] % 3, [lambda: a[z] * 0.5, lambda: w * 2.0, lambda: a[(i + z) % N] + w])
+            b = getattr(a.at[at], how)(value)
+            if kind == "two":
+                b = lax.dynamic_update_slice(b, lax.dynamic_slice(a, (y % (N - 3),), (3,)) * w, (z % (N - 3),))
+            ys.append(b[z] * a[x])
+            a = jnp.where(p[(i + x) % N], b, a) if kind == "where" else b
+        return a, sum(ys)
+
+    def loss(w, a):
+        a, ys = lax.scan(step, a, jnp.arange(N - 4))
+        return jnp.sum(a ** 2) + jnp.sum(jnp.cos(ys))
+    return jax.grad(loss, argnums=(0, 1))(w, a)
+
+
+@pytest.mark.parametrize("batch", [0, 3])
+@pytest.mark.parametrize("block", range(3))
+def test_random_gradients(block, batch, tmp_path):
+    draw = np.random.default_rng(block)
+    shape = (batch, N) if batch else (N,)
+    inputs = (np.float32(0.7), draw.random(shape, np.float32), draw.random(shape) < 0.5, draw.integers(0, 5, shape, np.int32))
+
+    def function(*xs):
+        def one(seed):
+            return lambda *ys: random_gradient(seed, *ys)
+        return [(jax.vmap(one(seed), (None, 0, 0, 0)) if batch else one(seed))(*xs) for seed in range(block * 8, block * 8 + 8)]
+
+    check(function, inputs, tmp_path / "gradients.mlir")
+
+
 # Programs of n turns whose arrays have n elements: a copy per turn makes them quadratic.
 PROGRAMS = {}
 
@@ -307,6 +350,14 @@ def vmapped(n):
 
 
 @program
+def vmapped_windows(n):
+    """Windows of four, clamped into the array."""
+    def one(p, a):
+        return lax.fori_loop(0, n, lambda i, a: jnp.where(p[i], lax.dynamic_update_slice(a, lax.dynamic_slice(a, (i,), (4,)) + 1.0, (i,)), a), a)
+    return jax.vmap(one), np.stack([flags(n), flags(n, 1)]), zeros(2, n)
+
+
+@program
 def vmapped_while(n):
     def one(limit, a):
         def body(state):
@@ -393,6 +444,33 @@ def gradient_of_recurrence(n):
         a, _ = lax.scan(lambda a, i: (a.at[i].set(jnp.tanh(w * a[i - 1]) + 0.1), None), a, jnp.arange(1, n))
         return a[n - 1]
     return jax.grad(loss, argnums=(0, 1)), np.float32(0.5), zeros(n)
+
+
+@program
+def gradient_where(n):
+    """Gradients of choices are choices between arrays and zeros."""
+    def loss(w, p, a):
+        return jnp.sum(lax.scan(lambda a, i: (jnp.where(p[i], a.at[i].set(w * i), a), None), a, jnp.arange(n))[0])
+    return jax.grad(loss, argnums=(0, 2)), np.float32(0.5), flags(n), zeros(n)
+
+
+@program
+def gradient_where_reads(n):
+    def loss(w, p, a):
+        a, _ = lax.scan(lambda a, i: (jnp.where(p[i], a.at[i].set(w * a[n - 1 - i]), a), None), a, jnp.arange(n))
+        return jnp.sum(a ** 2)
+    return jax.grad(loss, argnums=(0, 2)), np.float32(0.5), flags(n), zeros(n) + 0.1
+
+
+@program
+def gradient_of_branches(n):
+    """Each branch reads another element, one of them always the same, one none."""
+    def loss(w, k, a):
+        def step(a, i):
+            y = lax.switch(k[i], [lambda: jnp.sin(a[n - 1 - i]) * w, lambda: 2.0 * w, lambda: a[i] * w, lambda: a[1] * 0.5])
+            return a.at[i].set(y), None
+        return jnp.sum(lax.scan(step, a, jnp.arange(n))[0] ** 2)
+    return jax.grad(loss, argnums=(0, 2)), np.float32(0.5), np.arange(n, dtype=np.int32) % 5, zeros(n) + 0.1
 
 
 @program

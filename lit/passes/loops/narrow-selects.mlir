@@ -256,3 +256,95 @@ func.func @broadcast_in_mask(%a: tensor<64xf32>, %u: tensor<2xf32>, %i: tensor<i
   %1 = stablehlo.select %p, %0, %a : tensor<64xi1>, tensor<64xf32>
   return %1 : tensor<64xf32>
 }
+
+// -----
+
+// Windows of two that are clamped into the array lie inside: they are read and chosen. One element further they would not.
+// CHECK-LABEL: @clamped_windows
+// CHECK: %[[I:.*]] = stablehlo.clamp
+// CHECK: %[[W:.*]] = "stablehlo.gather"(%arg0, %[[I]])
+// CHECK: %[[V:.*]] = stablehlo.select %{{.*}}, %arg1, %[[W]] : tensor<3x2xi1>
+// CHECK: "stablehlo.scatter"(%arg0, %[[I]], %[[V]])
+// CHECK-LABEL: @windows_partly_outside
+// CHECK: "stablehlo.scatter"(%arg0, %{{.*}}, %arg1)
+// CHECK: stablehlo.select %{{.*}} : tensor<3x64xi1>
+func.func @clamped_windows(%a: tensor<3x64xf32>, %u: tensor<3x2xf32>, %i: tensor<1xi32>, %p: tensor<3xi1>) -> tensor<3x64xf32> {
+  %least = stablehlo.constant dense<0> : tensor<1xi32>
+  %most = stablehlo.constant dense<62> : tensor<1xi32>
+  %j = stablehlo.clamp %least, %i, %most : tensor<1xi32>
+  %0 = "stablehlo.scatter"(%a, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [1]>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<3x64xf32>, tensor<1xi32>, tensor<3x2xf32>) -> tensor<3x64xf32>
+  %b = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<3xi1>) -> tensor<3x64xi1>
+  %1 = stablehlo.select %b, %0, %a : tensor<3x64xi1>, tensor<3x64xf32>
+  return %1 : tensor<3x64xf32>
+}
+func.func @windows_partly_outside(%a: tensor<3x64xf32>, %u: tensor<3x2xf32>, %i: tensor<1xi32>, %p: tensor<3xi1>) -> tensor<3x64xf32> {
+  %least = stablehlo.constant dense<0> : tensor<1xi32>
+  %most = stablehlo.constant dense<63> : tensor<1xi32>
+  %j = stablehlo.clamp %least, %i, %most : tensor<1xi32>
+  %0 = "stablehlo.scatter"(%a, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [1]>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<3x64xf32>, tensor<1xi32>, tensor<3x2xf32>) -> tensor<3x64xf32>
+  %b = stablehlo.broadcast_in_dim %p, dims = [0] : (tensor<3xi1>) -> tensor<3x64xi1>
+  %1 = stablehlo.select %b, %0, %a : tensor<3x64xi1>, tensor<3x64xf32>
+  return %1 : tensor<3x64xf32>
+}
+
+// -----
+
+// The gradient of a choice: what is left is one update, and +0.0 for -0.0, for the sum makes that. What is read of a choice is chosen.
+// CHECK-LABEL: @array_or_zeros
+// CHECK: stablehlo.while(%[[A:.*]] = %arg0
+// CHECK: do
+// CHECK: %[[X:.*]] = stablehlo.dynamic_slice %[[A]], %arg3, sizes = [2]
+// CHECK: %[[Y:.*]] = stablehlo.select %arg2, %[[X]], %{{.*}} : tensor<i1>, tensor<2xf32>
+// CHECK: %[[W:.*]] = stablehlo.dynamic_slice %[[A]], %arg3, sizes = [2]
+// CHECK: %[[V:.*]] = stablehlo.select %arg2, %{{.*}}, %[[W]] : tensor<i1>, tensor<2xf32>
+// CHECK: %[[U:.*]] = stablehlo.dynamic_update_slice %[[A]], %[[V]], %arg3
+// CHECK: %[[S:.*]] = stablehlo.add %[[U]], %{{.*}} : tensor<64xf32>
+// CHECK: stablehlo.return %[[S]], %{{.*}}, %[[Y]]
+func.func @array_or_zeros(%a0: tensor<64xf32>, %u: tensor<2xf32>, %p: tensor<i1>, %i: tensor<i32>) -> (tensor<64xf32>, tensor<2xf32>) {
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<2xf32>
+  %0:3 = stablehlo.while(%a = %a0, %k = %i, %l = %u) : tensor<64xf32>, tensor<i32>, tensor<2xf32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %x = stablehlo.select %p, %zeros, %a : tensor<i1>, tensor<64xf32>
+    %y = stablehlo.select %p, %a, %zeros : tensor<i1>, tensor<64xf32>
+    %w = stablehlo.dynamic_slice %y, %i, sizes = [2] : (tensor<64xf32>, tensor<i32>) -> tensor<2xf32>
+    %z = stablehlo.dynamic_update_slice %y, %zero, %i : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+    %s = stablehlo.add %x, %z : tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %s, %next, %w : tensor<64xf32>, tensor<i32>, tensor<2xf32>
+  }
+  return %0#0, %0#2 : tensor<64xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Where the predicate holds, both are arrays.
+// CHECK-LABEL: @array_and_array
+// CHECK: do
+// CHECK: %[[X:.*]] = stablehlo.select %arg2, %{{.*}} : tensor<i1>, tensor<64xf32>
+// CHECK: stablehlo.add %[[X]], %{{.*}} : tensor<64xf32>
+func.func @array_and_array(%a0: tensor<64xf32>, %u: tensor<2xf32>, %p: tensor<i1>, %i: tensor<i32>) -> tensor<64xf32> {
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %0:2 = stablehlo.while(%a = %a0, %k = %i) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %x = stablehlo.select %p, %a, %zeros : tensor<i1>, tensor<64xf32>
+    %s = stablehlo.add %x, %a : tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %s, %next : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}

@@ -222,3 +222,74 @@ func.func @of_unknown_length(%a0: tensor<64xf32>, %u: tensor<2xf32>, %n: tensor<
   }
   return %0#1 : tensor<64xf32>
 }
+
+// -----
+
+// Branches give windows and their places, a branch without one what is in the array anyway; a padded window is an update, too.
+// CHECK-LABEL: @branches
+// CHECK: do
+// CHECK: %[[F:.*]]:3 = "stablehlo.case"
+// CHECK: stablehlo.return %{{.*}}, %arg0, %{{.*}} : tensor<i32>, tensor<2xf32>, tensor<i32>
+// CHECK-DAG: %[[NONE:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<2xf32>
+// CHECK-DAG: %[[FIRST:.*]] = stablehlo.constant dense<0> : tensor<i32>
+// CHECK: stablehlo.return %{{.*}}, %[[NONE]], %[[FIRST]]
+// CHECK: %[[FIVE:.*]] = stablehlo.constant dense<5> : tensor<i32>
+// CHECK: stablehlo.return %{{.*}}, %arg0, %[[FIVE]]
+// CHECK: %[[W:.*]] = stablehlo.dynamic_slice %{{.*}}, %[[F]]#2, sizes = [2]
+// CHECK: %[[V:.*]] = stablehlo.add %[[W]], %[[F]]#1 : tensor<2xf32>
+// CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[V]], %[[F]]#2
+func.func @branches(%u: tensor<2xf32>, %i: tensor<i32>) -> tensor<64xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %zeros, %k = %i) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f:2 = "stablehlo.case"(%k) ({
+      %g = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+      stablehlo.return %g, %k : tensor<64xf32>, tensor<i32>
+    }, {
+      stablehlo.return %zeros, %i : tensor<64xf32>, tensor<i32>
+    }, {
+      %g = stablehlo.pad %u, %zero, low = [5], high = [57], interior = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<64xf32>
+      stablehlo.return %g, %n : tensor<64xf32>, tensor<i32>
+    }) : (tensor<i32>) -> (tensor<64xf32>, tensor<i32>)
+    %r = stablehlo.add %a, %f#0 : tensor<64xf32>
+    stablehlo.return %r, %f#1 : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}
+
+// -----
+
+// Windows of different sizes, and an array that is full.
+// CHECK-LABEL: @different_branches
+// CHECK: do
+// CHECK: %[[F:.*]]:2 = "stablehlo.if"
+// CHECK: stablehlo.add %{{.*}}, %[[F]]#0 : tensor<64xf32>
+// CHECK: stablehlo.add %{{.*}}, %[[F]]#1 : tensor<64xf32>
+func.func @different_branches(%u: tensor<2xf32>, %v: tensor<3xf32>, %full: tensor<64xf32>, %i: tensor<i32>, %p: tensor<i1>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:3 = stablehlo.while(%a = %zeros, %b = %zeros, %k = %i) : tensor<64xf32>, tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f:2 = "stablehlo.if"(%p) ({
+      %g = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+      %h = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+      stablehlo.return %g, %h : tensor<64xf32>, tensor<64xf32>
+    }, {
+      %g = stablehlo.dynamic_update_slice %zeros, %v, %k : (tensor<64xf32>, tensor<3xf32>, tensor<i32>) -> tensor<64xf32>
+      stablehlo.return %g, %full : tensor<64xf32>, tensor<64xf32>
+    }) : (tensor<i1>) -> (tensor<64xf32>, tensor<64xf32>)
+    %r = stablehlo.add %a, %f#0 : tensor<64xf32>
+    %s = stablehlo.add %b, %f#1 : tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %r, %s, %next : tensor<64xf32>, tensor<64xf32>, tensor<i32>
+  }
+  return %0#0, %0#1 : tensor<64xf32>, tensor<64xf32>
+}
