@@ -4,13 +4,16 @@
 // closed the slot waits until nobody is inside. No mutex on the way: caller and workers finish at the same moment, and whoever came second
 // would be put to sleep by the system for longer than a small kernel takes. Every thread has a share of consecutive pieces, the same in
 // every run of a kernel, so that what it touched the last time is in its caches and its part of memory is one that pages and prefetchers
-// like; who is done with its share takes pieces of others'. A piece is claimed with one fetch_add.
+// like; who is done with its share takes pieces of others'. A piece is claimed with one fetch_add. Workers that find nothing to do spin for a
+// while, longer while a job is running, because programs run one kernel after the other; then each sleeps on a word of its own, and those that
+// a job wants are woken in a chain.
 #include "runtime/base/ThreadPool.h"
 #include "runtime/base/Cpu.h"
 #include "runtime/base/FloatModes.h"
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -21,7 +24,8 @@ namespace millrace::runtime {
 namespace {
 
 constexpr int spinRounds = 1500; // some 30 to 60 microseconds
-constexpr unsigned maxShares = 64;
+/// While a job runs, the next one is about to come; but a thread that waits longer than this lets others have the processor.
+constexpr int spinRoundsInJob = 12 * spinRounds;
 
 /// The share with which this thread begins: workers count from 1, every other thread is the caller of its job and takes the first.
 thread_local unsigned ownShare = 0;
@@ -42,6 +46,7 @@ struct ThreadPool::Job {
   unsigned shareCount;
   Share *shares; ///< shareCount of them
   alignas(64) std::atomic<int32_t> error{0};
+  alignas(64) std::atomic<int> wakesLeft{0}; ///< parked workers that should still be woken
 
   /// `memory` has room for `threads` shares; only those that are used are touched.
   Job(Body body, void *context, int64_t end, int64_t piece, bool isBackward, unsigned threads, void *memory)
@@ -92,10 +97,10 @@ struct alignas(64) ThreadPool::Slot {
     done.notify_one();
   }
   /// Returns when all have left, and gives the slot back.
-  void close() {
+  void close(bool maySpin) {
     state.fetch_and(~open, std::memory_order_acq_rel);
     auto isEmpty = [&] { return (state.load(std::memory_order_acquire) & inside) == 0; };
-    for (int i = 0; i < spinRounds && !isEmpty(); ++i)
+    for (int i = 0; maySpin && i < spinRounds && !isEmpty(); ++i)
       spinPause();
     if (!isEmpty()) {
       std::unique_lock lock(mutex);
@@ -106,14 +111,68 @@ struct alignas(64) ThreadPool::Slot {
   }
 };
 
-ThreadPool::ThreadPool(unsigned threads) : threadCount(std::max(1u, threads)), slots(new Slot[slotCount]) {}
+/// Memory for the shares of a job: the thread's own, kept for its next job, unless a job of this thread has it already (a callback of the user
+/// that runs a program).
+class ThreadPool::ShareMemory {
+public:
+  explicit ShareMemory(unsigned shares) : own(kept().isTaken ? &fresh : &kept().memory), isKept(own != &fresh) {
+    if (own->size() < shares)
+      *own = std::vector<Job::Share>(shares);
+    if (isKept)
+      kept().isTaken = true;
+  }
+  ~ShareMemory() {
+    if (isKept)
+      kept().isTaken = false;
+  }
+  ShareMemory(const ShareMemory &) = delete;
+  void *get() const { return own->data(); }
+
+private:
+  struct Kept {
+    std::vector<Job::Share> memory;
+    bool isTaken = false;
+  };
+  static Kept &kept() {
+    thread_local Kept kept;
+    return kept;
+  }
+  std::vector<Job::Share> fresh, *own;
+  const bool isKept;
+};
+
+/// Who sleeps: a bit and a word to wait on for each worker.
+struct ThreadPool::Parking {
+  struct alignas(64) Bed {
+    std::atomic<int> isCalled{0};
+  };
+  explicit Parking(unsigned threads) : count((threads + 63) / 64), parked(new std::atomic<uint64_t>[count]), beds(new Bed[threads]) {
+    for (unsigned i = 0; i < count; ++i)
+      parked[i].store(0, std::memory_order_relaxed);
+  }
+  bool isAnyParked() const {
+    for (unsigned i = 0; i < count; ++i)
+      if (parked[i].load(std::memory_order_seq_cst))
+        return true;
+    return false;
+  }
+  void call(unsigned worker) {
+    beds[worker].isCalled.store(1, std::memory_order_release);
+    beds[worker].isCalled.notify_one();
+  }
+  const unsigned count;
+  std::unique_ptr<std::atomic<uint64_t>[]> parked;
+  std::unique_ptr<Bed[]> beds;
+};
+
+ThreadPool::ThreadPool(unsigned threads)
+    : threadCount(std::clamp(threads, 1u, kMostThreads)), maySpin(threadCount <= availableCpus()),
+      mostHelpers(std::max(2u, std::min(threadCount, availableCpus())) - 1), slots(new Slot[slotCount]), parking(new Parking(threadCount)) {}
 
 ThreadPool::~ThreadPool() {
-  {
-    std::lock_guard lock(mutex);
-    stopping = true;
-  }
-  wake.notify_all();
+  stopping.store(true, std::memory_order_seq_cst);
+  for (unsigned i = 1; i <= workers.size(); ++i)
+    parking->call(i);
   for (std::thread &worker : workers)
     worker.join();
 }
@@ -128,7 +187,7 @@ ThreadPool &ThreadPool::global() {
 }
 
 void ThreadPool::startWorkers() {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(starting);
   if (started.load(std::memory_order_relaxed))
     return;
   try {
@@ -136,7 +195,7 @@ void ThreadPool::startWorkers() {
       workers.emplace_back([this, i] {
         const DefaultFloatModes modes; // not those of whoever came first
         ownShare = i;
-        work();
+        work(i);
       });
   } catch (const std::system_error &) {
     // The system gives no more threads: the caller and those that started do the work.
@@ -165,8 +224,10 @@ bool ThreadPool::workOnce() {
   for (unsigned i = 0; i < slotCount; ++i)
     if (Job *job = slots[i].enter()) {
       bool found = job->hasUnclaimed();
-      if (found)
+      if (found) {
+        wakeFor(*job);
         help(*job);
+      }
       slots[i].leave();
       if (found)
         return true;
@@ -185,31 +246,61 @@ bool ThreadPool::hasWork() {
   return false;
 }
 
-void ThreadPool::work() {
-  while (true) {
+bool ThreadPool::awaitJob(unsigned seen) {
+  auto isOver = [&] { return openedJobs.load(std::memory_order_relaxed) != seen || stopping.load(std::memory_order_relaxed); };
+  if (!maySpin)
+    return isOver();
+  bool found = false;
+  spinning.fetch_add(1, std::memory_order_relaxed);
+  for (int i = 0; !found && (i < spinRounds || (i < spinRoundsInJob && runningJobs.load(std::memory_order_relaxed))); ++i) {
+    found = isOver();
+    spinPause();
+  }
+  spinning.fetch_sub(1, std::memory_order_relaxed);
+  return found;
+}
+
+void ThreadPool::park(unsigned worker) {
+  std::atomic<int> &isCalled = parking->beds[worker].isCalled;
+  std::atomic<uint64_t> &word = parking->parked[worker / 64];
+  const uint64_t bit = uint64_t(1) << worker % 64;
+  isCalled.store(0, std::memory_order_relaxed);
+  word.fetch_or(bit, std::memory_order_seq_cst);
+  // Either this thread sees the slot that a caller opened, or the caller sees that this thread is parked.
+  if (!stopping.load(std::memory_order_seq_cst) && !hasWork())
+    isCalled.wait(0, std::memory_order_acquire);
+  word.fetch_and(~bit, std::memory_order_relaxed);
+}
+
+bool ThreadPool::wakeOne() {
+  for (unsigned i = 0; i < parking->count; ++i) {
+    uint64_t parked = parking->parked[i].load(std::memory_order_seq_cst);
+    while (parked) {
+      const uint64_t bit = parked & -parked;
+      // Only one of those that see the bit wakes its thread.
+      if (parking->parked[i].fetch_and(~bit, std::memory_order_acq_rel) & bit) {
+        parking->call(i * 64 + unsigned(__builtin_ctzll(bit)));
+        return true;
+      }
+      parked = parking->parked[i].load(std::memory_order_seq_cst);
+    }
+  }
+  return false;
+}
+
+void ThreadPool::wakeFor(Job &job) {
+  for (int count = 0; count < 2 && job.wakesLeft.load(std::memory_order_relaxed) > 0; ++count)
+    if (job.wakesLeft.fetch_sub(1, std::memory_order_relaxed) <= 0 || !wakeOne())
+      return;
+}
+
+void ThreadPool::work(unsigned worker) {
+  while (!stopping.load(std::memory_order_relaxed)) {
     // Before the search: a job that comes after it counts as new. One that has no pieces left, but whose caller still works on
     // its last, must not end the spinning: the next kernel of the program would find everybody asleep.
-    unsigned seen = openJobs.load(std::memory_order_acquire);
-    if (workOnce())
-      continue;
-    bool found = false;
-    spinning.fetch_add(1, std::memory_order_relaxed);
-    for (int i = 0; i < spinRounds && !found; ++i) {
-      found = openJobs.load(std::memory_order_relaxed) != seen || stopping.load(std::memory_order_relaxed);
-      spinPause();
-    }
-    spinning.fetch_sub(1, std::memory_order_relaxed);
-    if (found && !stopping.load(std::memory_order_relaxed))
-      continue;
-    std::unique_lock lock(mutex);
-    if (stopping)
-      return;
-    // Either this thread sees the slot that a caller opened, or the caller sees that somebody is parked.
-    parked.fetch_add(1, std::memory_order_seq_cst);
-    wake.wait(lock, [&] { return stopping.load(std::memory_order_relaxed) || hasWork(); });
-    parked.fetch_sub(1, std::memory_order_relaxed);
-    if (stopping)
-      return;
+    unsigned seen = openedJobs.load(std::memory_order_acquire);
+    if (!workOnce() && !awaitJob(seen))
+      park(worker);
   }
 }
 
@@ -223,19 +314,23 @@ int32_t ThreadPool::run(int64_t end, int64_t piece, Body body, void *context, bo
   Slot *slot = takeSlot();
   if (!slot) // more callers than slots: all processors have work
     return body(context, 0, end);
-  alignas(Job::Share) std::byte memory[maxShares * sizeof(Job::Share)];
-  Job job(body, context, end, std::max<int64_t>(1, piece), isBackward, std::min(threadCount, maxShares), memory);
+  piece = std::max<int64_t>(1, piece);
+  const int64_t others = (end - 1) / piece; // pieces besides the caller's first
+  const unsigned shares = unsigned(std::min<int64_t>(others + 1, threadCount));
+  const ShareMemory memory(shares);
+  Job job(body, context, end, piece, isBackward, shares, memory.get());
+  // Those that spin come by themselves.
+  const int64_t wanted = std::min<int64_t>(others, mostHelpers) - spinning.load(std::memory_order_relaxed);
+  job.wakesLeft.store(int(std::max<int64_t>(0, wanted)), std::memory_order_relaxed);
   slot->job = &job;
+  runningJobs.fetch_add(1, std::memory_order_relaxed);
   slot->state.fetch_or(Slot::open, std::memory_order_seq_cst);
-  openJobs.fetch_add(1, std::memory_order_seq_cst);
-  if (unsigned sleepers = parked.load(std::memory_order_seq_cst)) {
-    int64_t others = (end - 1) / job.piece; // besides the caller's first
-    { std::lock_guard lock(mutex); }        // who has counted itself waits by now
-    for (int64_t count = std::min<int64_t>(sleepers, others); count > 0; --count)
-      wake.notify_one();
-  }
+  openedJobs.fetch_add(1, std::memory_order_seq_cst);
+  if (wanted > 0 && parking->isAnyParked())
+    wakeFor(job);
   help(job);
-  slot->close();
+  slot->close(maySpin);
+  runningJobs.fetch_sub(1, std::memory_order_relaxed);
   return job.error.load(std::memory_order_relaxed);
 }
 
@@ -265,8 +360,12 @@ int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granul
   unsigned __int128 total = (unsigned __int128)picosecondsPerIteration * uint64_t(end);
   if (total < 2 * minPiecePicoseconds)
     return end;
-  // As many pieces for one thread as for another, if there is no more than a handful.
+  // Each further thread that comes costs little: once a job is cut, all may come as long as their pieces are worth a thread's way there.
+  constexpr uint64_t kWorthComing = 4;
   uint64_t pieces = uint64_t(std::min<unsigned __int128>(total / minPiecePicoseconds, 4 * uint64_t(threads)));
+  if (pieces < threads)
+    pieces = std::max(pieces, uint64_t(std::min<unsigned __int128>(total / (minPiecePicoseconds / kWorthComing), threads)));
+  // As many pieces for one thread as for another, if there is no more than a handful.
   if (pieces > threads)
     pieces -= pieces % threads;
   uint64_t piece = (uint64_t(end) + pieces - 1) / pieces;

@@ -4,7 +4,6 @@
 // pool cannot deadlock, however many devices wait for it on however few processors. The calling thread works too.
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -18,7 +17,7 @@ public:
   /// Runs iterations [begin, end); a result other than 0 is an error code.
   using Body = int32_t (*)(void *context, int64_t begin, int64_t end);
 
-  /// `threads` counts the caller: 1 means no worker threads. Workers start with the first range that is cut.
+  /// `threads` counts the caller: 1 means no worker threads; at most kMostThreads. Workers start with the first range that is cut.
   explicit ThreadPool(unsigned threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
@@ -43,32 +42,45 @@ public:
 private:
   struct Job;
   struct Slot;
+  struct Parking;
+  class ShareMemory;
   static constexpr unsigned slotCount = 32;
   void startWorkers();
-  void work();
+  void work(unsigned worker);
   bool workOnce();
   bool hasWork();
+  /// Waits until a job is opened that was not there when `seen` were, or for as long as that is likely to happen soon; true if one was.
+  bool awaitJob(unsigned seen);
+  void park(unsigned worker);
+  /// Wakes a parked worker; false if there is none.
+  bool wakeOne();
+  /// Wakes at most two of those that `job` still wants: whoever is woken does so too, so that many come in the time of a few.
+  void wakeFor(Job &job);
   Slot *takeSlot();
   static void help(Job &job);
 
   const unsigned threadCount;
+  /// Threads that wait for work without sleeping keep a processor busy: only if there is one for each.
+  const bool maySpin;
+  const unsigned mostHelpers; ///< of one job: no more than there are processors beside the caller's, but one at least
   std::atomic<bool> disabled{false};
   std::atomic<bool> started{false};
   std::atomic<bool> stopping{false};
   /// Number of jobs opened so far; workers spin until there is a new one before they park.
-  std::atomic<unsigned> openJobs{0};
+  alignas(64) std::atomic<unsigned> openedJobs{0};
+  alignas(64) std::atomic<unsigned> runningJobs{0};
   std::atomic<unsigned> spinning{0}; ///< workers
   std::atomic<int64_t> lastSmall{0}; ///< when there was a job that is cut only while a worker spins; nanoseconds
-  std::atomic<unsigned> parked{0};   ///< workers; raised under the mutex
-  std::mutex mutex;
-  std::condition_variable wake;
+  std::mutex starting;
   std::vector<std::thread> workers;
   std::unique_ptr<Slot[]> slots;
+  std::unique_ptr<Parking> parking;
 };
 
 /// Size of the pieces in which to run `end` iterations of `picosecondsPerIteration` each: a multiple of `granularity`
-/// that takes at least about `leastPicoseconds` and gives every thread some four pieces, and equally many if there are few. Returns `end` when the whole
-/// range should run inline: one thread, unknown cost (0), or work for less than two pieces.
+/// that takes at least about `leastPicoseconds` and gives every thread some four pieces, and equally many if there are few; with many threads a
+/// quarter of that, for one piece each. Returns `end` when the whole range should run inline: one thread, unknown cost (0), or work for less than
+/// two pieces of `leastPicoseconds`.
 int64_t pieceSize(int64_t end, uint64_t picosecondsPerIteration, uint64_t granularity, unsigned threads,
                   uint64_t leastPicoseconds = ThreadPool::leastPieceAsleep);
 

@@ -11,6 +11,7 @@
 #include "runtime/kernels/SmallFloat.h"
 
 #include <chrono>
+#include <ctime>
 #include <cmath>
 #include <cstring>
 #include <fcntl.h>
@@ -302,6 +303,74 @@ TEST(ThreadPool, ManyCallersAtOnce) {
   EXPECT_EQ(total, 6 * 200 * 64 * 63 / 2);
 }
 
+TEST(ThreadPool, MoreThreadsThanProcessors) {
+  for (unsigned threads : {3u, 16u, 100u, 1024u}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.size(), threads);
+    for (int run = 0; run < 200; ++run) {
+      std::atomic<int64_t> sum{0};
+      auto add = [](void *context, int64_t begin, int64_t end) -> int32_t {
+        for (; begin < end; ++begin)
+          *static_cast<std::atomic<int64_t> *>(context) += begin;
+        return 0;
+      };
+      ASSERT_EQ(pool.run(3 * int64_t(threads), 1, add, &sum), 0);
+      ASSERT_EQ(sum, 3 * int64_t(threads) * (3 * int64_t(threads) - 1) / 2);
+    }
+  }
+}
+
+// A thread without work sleeps: processor time passes for what is computed alone.
+TEST(ThreadPool, IdleWorkersTakeNoTime) {
+  ThreadPool pool(16);
+  auto nothing = [](void *, int64_t, int64_t) -> int32_t { return 0; };
+  pool.run(64, 1, nothing, nullptr);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50)); // all have gone to sleep
+  auto before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(double(std::clock() - before) / CLOCKS_PER_SEC, 0.05);
+}
+
+// A callback of the user may run a program within a piece.
+TEST(ThreadPool, PieceThatStartsARange) {
+  static ThreadPool pool(4);
+  std::atomic<int64_t> count{0};
+  auto outer = [](void *context, int64_t begin, int64_t end) -> int32_t {
+    auto inner = [](void *context, int64_t begin, int64_t end) -> int32_t {
+      *static_cast<std::atomic<int64_t> *>(context) += end - begin;
+      return 0;
+    };
+    for (; begin < end; ++begin)
+      pool.run(100, 7, inner, context);
+    return 0;
+  };
+  EXPECT_EQ(pool.run(40, 1, outer, &count), 0);
+  EXPECT_EQ(count, 4000);
+}
+
+// Whoever is woken wakes others: all come, although the caller wakes two.
+TEST(ThreadPool, AllAreWoken) {
+  ThreadPool pool(std::max(2u, availableCpus()));
+  for (int run = 0; run < 20; ++run) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2)); // workers are asleep
+    struct Meeting {
+      std::atomic<unsigned> here{0};
+      unsigned all;
+    } meeting;
+    meeting.all = pool.size();
+    auto meet = [](void *context, int64_t, int64_t) -> int32_t {
+      auto &meeting = *static_cast<Meeting *>(context);
+      ++meeting.here;
+      auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (meeting.here < meeting.all)
+        if (std::chrono::steady_clock::now() > end)
+          return 9;
+      return 0;
+    };
+    ASSERT_EQ(pool.run(pool.size(), 1, meet, &meeting), 0);
+  }
+}
+
 TEST(ThreadPool, ReportsAnError) {
   ThreadPool pool(2);
   auto body = [](void *, int64_t begin, int64_t) -> int32_t { return begin == 50 ? 7 : 0; };
@@ -330,7 +399,10 @@ TEST(ThreadPool, PieceSizes) {
   EXPECT_EQ(pieceSize(1000, 1'000'000, 1, 1), 1000);  // one thread
   EXPECT_EQ(pieceSize(1000, 1'000'000, 1, 2), 125);   // 1 ms: four pieces per thread
   EXPECT_EQ(pieceSize(1000, 1'000'000, 64, 2), 128);  // whole tiles
-  EXPECT_EQ(pieceSize(64, 1'000'000, 1, 16), 22);     // no piece below 20 us
+  EXPECT_EQ(pieceSize(64, 1'000'000, 1, 2), 32);      // 64 us: no third piece of less than 20 us
+  EXPECT_EQ(pieceSize(64, 1'000'000, 1, 16), 6);      // many threads: a piece for each that takes 5 us
+  EXPECT_EQ(pieceSize(39, 1'000'000, 1, 16), 39);     // but none if there is no work for two pieces of 20 us
+  EXPECT_EQ(pieceSize(6400, 1'000'000, 1, 64), 25);   // four for each of 64
   EXPECT_EQ(pieceSize(110, 1'000'000, 1, 2), 28);     // 110 us: four pieces, two per thread, not five
 }
 
