@@ -105,6 +105,8 @@ private:
   bool isContiguous(const Operand &operand, int atom) const;
   RegisterTile chooseTile(int64_t rows, int64_t columns) const;
   void chooseSlots();
+  void chooseGroups(int64_t rows, int64_t packed);
+  double cyclesOfProducts() const;
   void chooseBlocks();
   // AttentionUnit.cpp
   const Operand *narrowOf(const Factor &factor) const;

@@ -51,6 +51,26 @@ void AttentionEmitter::chooseSlots() {
   slots.resize(std::max({sources.size(), weights, live}));
 }
 
+/// Groups of rows pack keys and values again (`packed` numbers): as many as are done first, and one where rows are summed up.
+void AttentionEmitter::chooseGroups(int64_t rows, int64_t packed) {
+  // Cycles for a vector that is packed, and what part of a unit the last thread is late, as in ContractionPlan; rows that a tile should have.
+  constexpr double kPacked = 11, kLate = 0.05;
+  constexpr int64_t kFewestRows = 16;
+  groups = 1;
+  if (sumsRows())
+    return;
+  int64_t units = model.product(batch);
+  double packing = double(packed) / double(lanes) * kPacked, work = cyclesOfProducts() / double(units), best = 0;
+  for (int64_t count = 1; count <= std::max<int64_t>(1, rows / kFewestRows); ++count) {
+    int64_t inGroup = llvm::divideCeil(rows, count);
+    double cycles = (double(llvm::divideCeil(units * llvm::divideCeil(rows, inGroup), target.threads)) + kLate) * (packing + work * double(inGroup) / double(rows));
+    if (best != 0 && cycles >= best)
+      continue;
+    best = cycles;
+    groups = count;
+  }
+}
+
 void AttentionEmitter::chooseBlocks() {
   lanes = target.vectorBits / type.getIntOrFloatBitWidth();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8, rows = model.product(rowAtoms), length = model.atomSizes[n], widths = 0;
@@ -58,11 +78,7 @@ void AttentionEmitter::chooseBlocks() {
     widths += model.atomSizes[source.k];
   for (const Product &product : products)
     widths += model.atomSizes[product.d];
-  // Groups of rows pack keys and values again: only where batch alone leaves threads without work, and never where rows are summed up.
-  int64_t units = model.product(batch);
-  groups = 1;
-  while (!sumsRows() && units * groups < 3 * target.threads && rows / (groups * 2) >= 128)
-    groups *= 2;
+  chooseGroups(rows, length * widths);
   groupRows = llvm::divideCeil(rows, groups);
   groups = llvm::divideCeil(rows, groupRows);
   // A tile of scores stays in the level 2 cache beside keys and values, if they fit there.

@@ -65,6 +65,7 @@ private:
   void chooseAhead();
   void chooseLater(double costPerPoint);
   int evenStrips(int64_t vectors, int64_t others) const;
+  int soonestStrips(int64_t vectors, int64_t others) const;
   bool suitsTiles(AtomSet reduced, double costPerPoint) const;
   int rowsAsLanes(AtomSet parallel, AtomSet reduced) const;
   const Node *onlyReduction() const;

@@ -238,6 +238,17 @@ int RowEmitter::evenStrips(int64_t vectors, int64_t others) const {
   return best;
 }
 
+/// How many vectors of each row a sum of `vectors` columns takes in at a time, of `plan_.strips` and its halves: those with which the last thread
+/// is done first. What a row costs besides its vectors counts as one of them.
+int RowEmitter::soonestStrips(int64_t vectors, int64_t others) const {
+  auto time = [&](int strips) { return llvm::divideCeil(llvm::divideCeil(vectors, strips) * others, target.threads) * (std::min<int64_t>(strips, vectors) + 1); };
+  int best = plan_.strips;
+  for (int strips = best / 2; strips >= 1; strips /= 2)
+    if (time(strips) < time(best))
+      best = strips;
+  return best;
+}
+
 LogicalResult RowEmitter::plan() {
   plan_.width = std::max<int64_t>(1, target.vectorBits / model.maxElementBits);
   AtomSet parallel = model.allAtoms, reduced = 0;
@@ -305,8 +316,7 @@ LogicalResult RowEmitter::plan() {
     if (reduced && costPerPoint <= 4)
       plan_.strips = evenStrips(llvm::divideCeil(size, plan_.width), model.product(plan_.parallel));
     else if (reduced)
-      while (plan_.strips > 1 && size * model.product(plan_.parallel) < plan_.strips * plan_.width * 2 * target.threads)
-        plan_.strips /= 2;
+      plan_.strips = soonestStrips(llvm::divideCeil(size, plan_.width), model.product(plan_.parallel));
     // Of extrema three vectors are carried.
     constexpr int kMostExtrema = 4;
     if (llvm::any_of(model.nodes, [&](const Node &node) { return isExtremum(node); }))
