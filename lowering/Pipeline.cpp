@@ -51,12 +51,12 @@ void addSimplifyPasses(OpPassManager &pm, const PipelineOptions &options) {
     pm.addNestedPass<func::FuncOp>(simplify::createStablehloAggressiveFolderPass());
   pm.addPass(simplify::createCanonicalizeProgramPass());
   pm.addPass(createCSEPass());
-  // After inlining and simplification, which bring updates and the selects between them together.
+  // Again, now that constants are known. Unrolling first: what it leaves is worth hoisting out of.
+  pm.addNestedPass<func::FuncOp>(loops::createUnrollLoopsPass());
+  // After inlining, simplification and unrolling, which bring updates and the selects between them together.
   pm.addNestedPass<func::FuncOp>(loops::createNarrowSelectsPass());
   // After the selects: one between an array of zeros and its update becomes an update.
   pm.addNestedPass<func::FuncOp>(loops::createNarrowSumsPass());
-  // Again, now that constants are known. Unrolling first: what it leaves is worth hoisting out of.
-  pm.addNestedPass<func::FuncOp>(loops::createUnrollLoopsPass());
   pm.addNestedPass<func::FuncOp>(loops::createHoistLoopInvariantsPass());
   pm.addPass(simplify::createCanonicalizeProgramPass());
   pm.addPass(createCSEPass());

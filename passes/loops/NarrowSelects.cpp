@@ -11,6 +11,8 @@
 // What somebody reads before the choice is made, or the choice itself needs, is written, and taken back where it is not chosen.
 // Input:   in a loop, %x = select %p, %a, 0 ; %y = select %p, 0, %a ; %z = update %x ; %s = add %y, %z        as gradients of choices are
 // Output:  %z = update %a ; %x = select %p, %z, %a ; %s = add %x, 0        and what is read of %x is chosen where it is read
+// Input:   in a loop, %b = while(%a) ; %r = select %p, %b, %a        where %p is one number
+// Output:  %r = if %p { %b = while(%a) ; return %b } else { return %a }
 // Leaves alone scatters of several arrays, windows that may lie partly outside where only elements of them are chosen, and arrays that live in
 // registers.
 //===----------------------------------------------------------------------===//
@@ -23,6 +25,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
@@ -661,6 +664,54 @@ void readSides(SelectOp select) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Loops whose results are chosen
+//===----------------------------------------------------------------------===//
+
+/// Runs `loop` only where what it makes is chosen, if one number decides that for all its results.
+void runWhereChosen(WhileOp loop) {
+  SmallVector<SelectOp> selects;
+  SmallVector<Value> results, others;
+  bool wanted = true;
+  for (Value result : loop->getResults())
+    for (Operation *user : result.getUsers()) {
+      auto select = dyn_cast<SelectOp>(user);
+      bool isOnTrue = select && select.getOnTrue() == result;
+      if (!select || select->getBlock() != loop->getBlock() || !hasPlainType(select.getResult()) || !hasPlainType(select.getPred()) || typeOf(select.getPred()).getRank() != 0 ||
+          select.getPred() == result || select.getOnTrue() == select.getOnFalse() ||
+          (!selects.empty() && (select.getPred() != selects.front().getPred() || isOnTrue != wanted)))
+        return;
+      wanted = isOnTrue;
+      selects.push_back(select);
+      results.push_back(result);
+      others.push_back(isOnTrue ? select.getOnFalse() : select.getOnTrue());
+    }
+  if (llvm::none_of(selects, [](SelectOp select) { return !fusion::isFewScalars(select.getType()); }) || !isMemoryEffectFree(loop))
+    return;
+  SelectOp first = *llvm::min_element(selects, [](SelectOp a, SelectOp b) { return a->isBeforeInBlock(b); });
+  auto isReady = [&](Value value) {
+    Operation *maker = value.getDefiningOp();
+    return !maker || maker->getBlock() != loop->getBlock() || (maker != loop && maker->isBeforeInBlock(first));
+  };
+  if (!isReady(first.getPred()) || !llvm::all_of(others, isReady))
+    return;
+  OpBuilder b(first);
+  Location loc = loop.getLoc();
+  SmallVector<Type> types = llvm::map_to_vector(results, [](Value result) { return result.getType(); });
+  auto choice = IfOp::create(b, loc, types, first.getPred());
+  Block &runs = (wanted ? choice.getTrueBranch() : choice.getFalseBranch()).emplaceBlock();
+  Block &skips = (wanted ? choice.getFalseBranch() : choice.getTrueBranch()).emplaceBlock();
+  loop->moveBefore(&runs, runs.end());
+  b.setInsertionPointToEnd(&runs);
+  ReturnOp::create(b, loc, results);
+  b.setInsertionPointToEnd(&skips);
+  ReturnOp::create(b, loc, others);
+  for (auto [select, result] : llvm::zip_equal(selects, choice->getResults()))
+    select.getResult().replaceAllUsesWith(result);
+  for (SelectOp select : selects)
+    select->erase();
+}
+
 struct NarrowSelects : impl::NarrowSelectsPassBase<NarrowSelects> {
   void runOnOperation() override {
     SmallVector<AddOp> sums;
@@ -684,6 +735,11 @@ struct NarrowSelects : impl::NarrowSelectsPassBase<NarrowSelects> {
     for (SelectOp select : selects)
       if (!erased.contains(select) && select->getParentOfType<WhileOp>())
         takeBack(select);
+    SmallVector<WhileOp> loops;
+    getOperation().walk([&](WhileOp loop) { loops.push_back(loop); });
+    for (WhileOp loop : loops)
+      if (loop->getParentOfType<WhileOp>())
+        runWhereChosen(loop);
   }
 
   static bool isArrayChoice(SelectOp select) {

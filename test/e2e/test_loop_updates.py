@@ -262,6 +262,17 @@ def windows_of_elements(n):
 
 
 @program
+def where_tree(n):
+    """A step that is made or not, as of a scan over sequences of different lengths; parts of it are loops."""
+    def body(p, i, state):
+        def inner(j, a):
+            return a.at[(i + j) % n].add(a[j])
+        step = (lax.fori_loop(0, i % 5, inner, state[0]), lax.fori_loop(0, 3, inner, state[1]), state[2].at[i].set(state[0][i]), state[3] + 1)
+        return jax.tree.map(lambda new, old: jnp.where(p[i], new, old), step, state)
+    return lambda p, a, b, c: lax.fori_loop(0, n, lambda i, s: body(p, i, s), (a, b, c, 0)), flags(n), zeros(n) + 0.001, zeros(n) + 0.001, zeros(n)
+
+
+@program
 def cond_scalar(n):
     return lambda p, a: lax.fori_loop(0, n, lambda i, a: lax.cond(p[i], lambda: a.at[i].set(2.0), lambda: a), a), flags(n), zeros(n)
 

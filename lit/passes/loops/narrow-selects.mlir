@@ -348,3 +348,65 @@ func.func @array_and_array(%a0: tensor<64xf32>, %u: tensor<2xf32>, %p: tensor<i1
   }
   return %0#0 : tensor<64xf32>
 }
+
+// -----
+
+// A loop of which one number chooses all results runs where they are chosen.
+// CHECK-LABEL: @chosen_loop
+// CHECK: do
+// CHECK: %[[R:.*]]:2 = "stablehlo.if"(%arg1) ({
+// CHECK: stablehlo.return %[[A:.*]], %{{.*}} : tensor<64xf32>, tensor<i32>
+// CHECK: }, {
+// CHECK: %[[W:.*]]:2 = stablehlo.while(
+// CHECK: stablehlo.return %[[W]]#0, %[[W]]#1 : tensor<64xf32>, tensor<i32>
+// CHECK-NOT: stablehlo.select
+// CHECK: stablehlo.return %[[R]]#0
+// The second one is read by others, too.
+// CHECK-LABEL: @read_loop
+// CHECK-NOT: stablehlo.if
+// CHECK: stablehlo.select %{{.*}} : tensor<i1>, tensor<64xf32>
+func.func @chosen_loop(%a0: tensor<64xf32>, %p: tensor<i1>, %u: tensor<2xf32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %a0, %k = %zero) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %1:2 = stablehlo.while(%b = %a, %l = %k) : tensor<64xf32>, tensor<i32>
+    cond {
+      %c = stablehlo.compare LT, %l, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %d = stablehlo.dynamic_update_slice %b, %u, %l : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+      %next = stablehlo.add %l, %l : tensor<i32>
+      stablehlo.return %d, %next : tensor<64xf32>, tensor<i32>
+    }
+    %r = stablehlo.select %p, %a, %1#0 : tensor<i1>, tensor<64xf32>
+    %s = stablehlo.select %p, %k, %1#1 : tensor<i1>, tensor<i32>
+    stablehlo.return %r, %s : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}
+func.func @read_loop(%a0: tensor<64xf32>, %p: tensor<i1>, %u: tensor<2xf32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %a0, %k = %zero) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %1:2 = stablehlo.while(%b = %a, %l = %k) : tensor<64xf32>, tensor<i32>
+    cond {
+      %c = stablehlo.compare LT, %l, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %d = stablehlo.dynamic_update_slice %b, %u, %l : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
+      %next = stablehlo.add %l, %l : tensor<i32>
+      stablehlo.return %d, %next : tensor<64xf32>, tensor<i32>
+    }
+    %r = stablehlo.select %p, %1#0, %a : tensor<i1>, tensor<64xf32>
+    stablehlo.return %r, %1#1 : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}
