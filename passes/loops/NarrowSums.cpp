@@ -9,6 +9,7 @@
 // written; from then on only windows that were written since the last sum can hold -0.0, and the next sum adds +0.0 to these.
 // Input:   %f = case { return update 0 with %u at %i } { return update 0 with %v at %j } ; %r = add %a, %f
 // Output:  %w, %k = case { return %u, %i } { return %v, %j } ; %f = update 0 with %w at %k ; %r = add %a, %f        and then as above
+// Where a scatter adds several numbers at one place, these are summed up beside the array first: the sum with the array comes last, as it is written.
 // Leaves alone sums outside of loops, arrays that are made anew in every turn, and, where -0.0 is possible, loops of unknown length and sums in branches.
 //===----------------------------------------------------------------------===//
 #include "passes/loops/Passes.h"
@@ -468,12 +469,99 @@ private:
   SmallVector<Sparse> branches;
 };
 
+//===----------------------------------------------------------------------===//
+// Places that are the same
+//===----------------------------------------------------------------------===//
+
+/// Index vectors that are compared with each other.
+constexpr int64_t kMaxCompared = 64;
+
+/// Makes `%f = scatter 0, %i, %u by add`, for a sum, write every element once at most. What goes to one place is summed up in the order of the scatter first,
+/// with what goes there first; the other index vectors leave the array. Leaves alone scatters with batching dimensions or many index vectors.
+void sumUpPlaces(ScatterOp scatter) {
+  auto numbers = scatter.getScatterDimensionNumbers();
+  Operation *combine = fusion::combinerOf(scatter.getUpdateComputation());
+  bool isSum = scatter->getNumResults() == 1 && llvm::all_of(scatter->getOperands(), hasPlainType) && combine && isa<AddOp>(combine) && !isOnce(scatter) &&
+               !fusion::isFewScalars(scatter->getResult(0).getType()) && scatter->hasOneUse() && isa<AddOp>(*scatter->user_begin());
+  DenseElementsAttr fill;
+  if (!isSum || !matchPattern(scatter.getInputs()[0], m_Constant(&fill)) || !fill.isSplat())
+    return;
+  Value indices = scatter.getScatterIndices(), updates = scatter.getUpdates()[0];
+  RankedTensorType indexType = typeOf(indices), updateType = typeOf(updates);
+  // [n, 1 or more] index vectors, and windows behind.
+  bool isList = indexType.getRank() == 2 && numbers.getIndexVectorDim() == 1 && numbers.getInputBatchingDims().empty() &&
+                !llvm::is_contained(numbers.getUpdateWindowDims(), 0) && isa<IntegerType>(indexType.getElementType()) && indexType.getDimSize(0) <= kMaxCompared;
+  bool isNarrow = std::max(updateType.getNumElements(), 4 * indexType.getDimSize(0) * indexType.getDimSize(0)) < typeOf(scatter->getResult(0)).getNumElements(); // comparing costs less than zeros
+  // All windows have one place or none in common: along indexed dimensions they are one element long.
+  bool isWhole = llvm::all_of(numbers.getScatterDimsToOperandDims(), [&](int64_t d) { return llvm::is_contained(numbers.getInsertedWindowDims(), d); });
+  auto index = dyn_cast<IntegerType>(indexType.getElementType());
+  if (!isList || !isNarrow || !isWhole || index.getWidth() < 32)
+    return;
+  for (int64_t d : numbers.getScatterDimsToOperandDims())
+    if (typeOf(scatter->getResult(0)).getDimSize(d) >= std::numeric_limits<int32_t>::max())
+      return;
+  OpBuilder b(scatter);
+  Location loc = scatter.getLoc();
+  int64_t n = indexType.getDimSize(0), parts = indexType.getDimSize(1);
+  auto i32 = b.getI32Type();
+  auto broadcast = [&](Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+    return BroadcastInDimOp::create(b, loc, typeOf(value).clone(shape), value, b.getDenseI64ArrayAttr(dims)).getResult();
+  };
+  // same[i, j]: index vectors i and j are one place.
+  Value same;
+  for (int64_t part = 0; part < parts; ++part) {
+    Value column = SliceOp::create(b, loc, indexType.clone({n, 1}), indices, b.getDenseI64ArrayAttr({0, part}), b.getDenseI64ArrayAttr({n, part + 1}), b.getDenseI64ArrayAttr({1, 1}));
+    column = ReshapeOp::create(b, loc, indexType.clone({n}), column);
+    Value equal = CompareOp::create(b, loc, broadcast(column, {n, n}, {0}), broadcast(column, {n, n}, {1}), ComparisonDirection::EQ);
+    same = same ? AndOp::create(b, loc, same, equal).getResult() : equal;
+  }
+  // The first of those at the same place.
+  auto square = RankedTensorType::get({n, n}, i32), line = RankedTensorType::get({n}, i32);
+  Value numbersAlong = IotaOp::create(b, loc, square, 1);
+  Value none = ConstantOp::create(b, loc, DenseElementsAttr::get(square, b.getI32IntegerAttr(int32_t(n))));
+  Value candidates = SelectOp::create(b, loc, square, same, numbersAlong, none);
+  Value most = ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({}, i32), b.getI32IntegerAttr(int32_t(n))));
+  auto reduce = ReduceOp::create(b, loc, TypeRange{line}, ValueRange{candidates}, ValueRange{most}, b.getDenseI64ArrayAttr({1}));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block &body = reduce.getBody().emplaceBlock();
+    auto scalar = RankedTensorType::get({}, i32);
+    body.addArguments({scalar, scalar}, {loc, loc});
+    b.setInsertionPointToStart(&body);
+    ReturnOp::create(b, loc, ValueRange{MinOp::create(b, loc, body.getArgument(0), body.getArgument(1))});
+  }
+  Value first = reduce->getResult(0);
+  Value firstColumn = ReshapeOp::create(b, loc, RankedTensorType::get({n, 1}, i32), first);
+  auto alongFirst = ScatterDimensionNumbersAttr::get(b.getContext(), numbers.getUpdateWindowDims(), {0}, {}, {}, {0}, 1);
+  Value empty = ConstantOp::create(b, loc, fill.resizeSplat(updateType));
+  auto sums = ScatterOp::create(b, loc, TypeRange{updateType}, ValueRange{empty}, firstColumn, ValueRange{updates}, alongFirst, b.getBoolAttr(false), b.getBoolAttr(false));
+  IRMapping mapping;
+  scatter.getUpdateComputation().cloneInto(&sums.getUpdateComputation(), mapping);
+  Value isFirst = CompareOp::create(b, loc, first, IotaOp::create(b, loc, line, 0), ComparisonDirection::EQ);
+  SmallVector<APInt> sizes;
+  for (int64_t d : numbers.getScatterDimsToOperandDims())
+    sizes.push_back(APInt(index.getWidth(), typeOf(scatter->getResult(0)).getDimSize(d)));
+  Value outside = ConstantOp::create(b, loc, DenseElementsAttr::get(RankedTensorType::get({parts}, index), ArrayRef<APInt>(sizes)));
+  Value places = SelectOp::create(b, loc, indexType, broadcast(isFirst, {n, parts}, {0}), indices, broadcast(outside, {n, parts}, {1}));
+  auto once = ScatterOp::create(b, loc, TypeRange{scatter->getResult(0).getType()}, ValueRange{scatter.getInputs()[0]}, places, ValueRange{sums->getResult(0)},
+                                scatter.getScatterDimensionNumbersAttr(), b.getBoolAttr(false), b.getBoolAttr(true));
+  Block &body = once.getUpdateComputation().emplaceBlock();
+  auto scalar = RankedTensorType::get({}, updateType.getElementType());
+  body.addArguments({scalar, scalar}, {loc, loc});
+  b.setInsertionPointToStart(&body);
+  ReturnOp::create(b, loc, ValueRange{body.getArgument(1)});
+  scatter->replaceAllUsesWith(once);
+  scatter->erase();
+}
+
 struct NarrowSums : impl::NarrowSumsPassBase<NarrowSums> {
   void runOnOperation() override {
     SmallVector<Operation *> branches;
     getOperation().walk([&](Operation *op) {
       if (auto pad = dyn_cast<PadOp>(op); pad && op->getParentOfType<WhileOp>())
         return padByUpdate(pad);
+      if (auto scatter = dyn_cast<ScatterOp>(op); scatter && op->getParentOfType<WhileOp>())
+        return sumUpPlaces(scatter);
       if (isa<IfOp, CaseOp>(op) && op->getParentOfType<WhileOp>())
         branches.push_back(op);
     });

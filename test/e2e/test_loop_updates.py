@@ -501,6 +501,16 @@ def gradient_of_table(n):
 
 
 @program
+def gradient_of_neighbours(n):
+    """Several elements per turn, some of them twice."""
+    def loss(x, idx):
+        return lax.fori_loop(0, n, lambda i, s: s * 0.9 + jnp.sum(jnp.sin(x[idx[i]])), jnp.float32(0))
+    idx = np.random.default_rng(1).integers(0, n, (n, 4), np.int32)
+    idx[:, 3] = idx[:, 1]
+    return jax.grad(loss), np.random.default_rng(0).random(n, np.float32), idx
+
+
+@program
 def gradient_vmapped(n):
     def loss(w, x, a):
         def one(x, a):

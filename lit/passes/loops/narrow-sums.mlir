@@ -97,35 +97,27 @@ func.func @neutral(%a0: tensor<64xf32>, %b0: tensor<64xi32>, %u: tensor<2xf32>, 
 
 // -----
 
-// The argument can hold -0.0, of which each sum makes +0.0; what is subtracted from is not negated; places that are the same are summed up first.
+// The argument can hold -0.0, of which each sum makes +0.0; what is subtracted from is not negated.
 // CHECK-LABEL: @left_alone
 // CHECK: do
 // CHECK-NOT: stablehlo.dynamic_slice
 // CHECK: stablehlo.add %{{.*}} : tensor<64xf32>
 // CHECK: stablehlo.subtract %{{.*}} : tensor<64xf32>
-// CHECK: stablehlo.add %{{.*}} : tensor<64xf32>
-func.func @left_alone(%a0: tensor<64xf32>, %u: tensor<2xf32>, %i: tensor<i32>, %places: tensor<2x1xi32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+func.func @left_alone(%a0: tensor<64xf32>, %u: tensor<2xf32>, %i: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>) {
   %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
   %n = stablehlo.constant dense<9> : tensor<i32>
-  %0:4 = stablehlo.while(%a = %a0, %b = %zeros, %c = %zeros, %k = %i) : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<i32>
+  %0:3 = stablehlo.while(%a = %a0, %b = %zeros, %k = %i) : tensor<64xf32>, tensor<64xf32>, tensor<i32>
   cond {
     %c0 = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c0 : tensor<i1>
   } do {
     %f = stablehlo.dynamic_update_slice %zeros, %u, %k : (tensor<64xf32>, tensor<2xf32>, tensor<i32>) -> tensor<64xf32>
-    %g = "stablehlo.scatter"(%zeros, %places, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
-        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
-    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
-      %s = stablehlo.add %x, %y : tensor<f32>
-      stablehlo.return %s : tensor<f32>
-    }) : (tensor<64xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<64xf32>
     %1 = stablehlo.add %a, %f : tensor<64xf32>
     %2 = stablehlo.subtract %f, %b : tensor<64xf32>
-    %3 = stablehlo.add %c, %g : tensor<64xf32>
     %next = stablehlo.add %k, %k : tensor<i32>
-    stablehlo.return %1, %2, %3, %next : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<i32>
+    stablehlo.return %1, %2, %next : tensor<64xf32>, tensor<64xf32>, tensor<i32>
   }
-  return %0#0, %0#1, %0#2 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  return %0#0, %0#1 : tensor<64xf32>, tensor<64xf32>
 }
 
 // -----
@@ -292,4 +284,61 @@ func.func @different_branches(%u: tensor<2xf32>, %v: tensor<3xf32>, %full: tenso
     stablehlo.return %r, %s, %next : tensor<64xf32>, tensor<64xf32>, tensor<i32>
   }
   return %0#0, %0#1 : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// What goes to one place is summed up first, in the order of the scatter; the array then changes once per place. With many places the array of zeros is cheaper.
+// CHECK-LABEL: @same_places
+// CHECK: do
+// CHECK: %[[SAME:.*]] = stablehlo.compare EQ, %{{.*}} : (tensor<3x3xi32>, tensor<3x3xi32>) -> tensor<3x3xi1>
+// CHECK: %[[J:.*]] = stablehlo.select %[[SAME]]
+// CHECK: %[[FIRST:.*]] = stablehlo.reduce(%[[J]] init: %{{.*}}) applies stablehlo.minimum across dimensions = [1]
+// CHECK: %[[COLUMN:.*]] = stablehlo.reshape %[[FIRST]]
+// CHECK: %[[SUMS:.*]] = "stablehlo.scatter"(%{{.*}}, %[[COLUMN]], %arg0)
+// CHECK: %[[IS:.*]] = stablehlo.compare EQ, %[[FIRST]], %{{.*}}
+// CHECK: %[[P:.*]] = stablehlo.select %{{.*}}, %arg1, %{{.*}} : tensor<3x1xi1>, tensor<3x1xi32>
+// CHECK: "stablehlo.scatter"(%iterArg, %[[P]], %[[SUMS]])
+// CHECK: stablehlo.add
+// CHECK-LABEL: @many_places
+// CHECK: stablehlo.add %{{.*}} : tensor<30xf32>
+func.func @same_places(%u: tensor<3xf32>, %i: tensor<3x1xi32>) -> tensor<64xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %zeros, %k = %one) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<64xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<64xf32>
+    %r = stablehlo.add %a, %f : tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %r, %next : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}
+func.func @many_places(%u: tensor<3xf32>, %i: tensor<3x1xi32>) -> tensor<30xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<30xf32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %zeros, %k = %one) : tensor<30xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<30xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<30xf32>
+    %r = stablehlo.add %a, %f : tensor<30xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %r, %next : tensor<30xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<30xf32>
 }
