@@ -71,9 +71,28 @@ def torch_steps(found):
     return "".join(lines)
 
 
+def scaling(found):
+    """One line per program of benchmarks.scaling: least times on the least and on the greatest number of threads, XLA:CPU beside."""
+    about, programs = found["about"], found["programs"]
+    first = next(iter(programs.values()))
+    few, many = sorted(first["threads"], key=int)[0], sorted(first["threads"], key=int)[-1]
+    lines = [f"{about['date']}, commit {about['commit']}, {about['cpu']}; jax {about['jax']}; `{about['command']}`.\n\n",
+             columns(["ms", f"{few} thread", f"{many} threads", "speed-up", f"XLA:CPU {few}", f"XLA:CPU {many}", "its speed-up", "/ XLA:CPU"])]
+    gains, theirs, ratios = [], [], []
+    for name, row in programs.items():
+        ours, xla = ([row[peer][count]["min_ms"] for count in (few, many)] for peer in ("threads", "xla_cpu"))
+        gains.append(ours[0] / ours[1])
+        theirs.append(xla[0] / xla[1])
+        ratios.append(xla[1] / ours[1])
+        lines.append(f"| {name} | {ours[0]:.3g} | {ours[1]:.3g} | {gains[-1]:.2f} | {xla[0]:.3g} | {xla[1]:.3g} | {theirs[-1]:.2f} | {ratios[-1]:.2f} |\n")
+    mean = report.geometric_mean
+    lines.append(f"| geometric mean | | | {mean(gains):.2f} | | | {mean(theirs):.2f} | {mean(ratios):.2f} |\n")
+    return "".join(lines)
+
+
 def tables(folder):
     steps = load(folder, "torch_steps.json")
-    made = {"torch_steps": torch_steps(steps)}
+    made = {"torch_steps": torch_steps(steps), "scaling": scaling(load(folder, "scaling.json"))}
     if os.path.exists(os.path.join(folder, "bench.json")):
         bench = load(folder, "bench.json")
         made |= {"summary": summary(bench), "models": programs(bench, "model"), "operations": programs(bench, "op")}

@@ -3,10 +3,13 @@
 // Input:   concatenate(a: 100x300, b: 200x300) along dimension 0; or three slices of x: 1000x1200 as three results.
 // Output:  the range of a's piece followed by that of b's: each part is emitted as if it were the whole kernel, in units that take about
 //          equally long, and its loop takes what of [begin, end) is its own. So the parts need no common index to be shared by threads.
-// Leaves alone kernels with reductions, pieces that overwrite others, kernels whose results have outer indices enough in common: there
-// whole rows are written at once.
+// Pieces that share outer indices, but too few for the threads (the heads of a cache of keys that grows by one), are parts as well.
+// Leaves alone kernels with reductions, pieces that overwrite others, kernels whose results have outer indices enough in common, or too
+// little to do for more than one thread: there whole rows are written at once.
 //===----------------------------------------------------------------------===//
 #include "lowering/cpu/emitters/RowEmitter.h"
+
+#include "runtime/base/ThreadPool.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -19,6 +22,7 @@ namespace millrace::lowering {
 namespace {
 
 constexpr size_t kMostParts = 24; ///< each is code of its own
+constexpr double kBytesPerNanosecond = 15; ///< as row kernels are estimated
 constexpr double kUnit = 500;     ///< nanoseconds that a unit of the range takes at least, if there are that many
 
 /// The outputs of one part and what they need.
@@ -68,7 +72,6 @@ LogicalResult PartsEmitter::split() {
   // Every element is written: pieces with as many elements as their buffer do not overlap.
   DenseMap<int, int64_t> written;
   AtomSet common = model.allAtoms;
-  SmallVector<std::pair<int, SmallVector<const Output *>>> groups; // those with the same outermost index
   for (const Output &output : model.outputs) {
     AtomSet atoms = output.store.address.atoms();
     written[output.store.buffer] += model.product(atoms);
@@ -76,8 +79,14 @@ LogicalResult PartsEmitter::split() {
     for (int atom : members(atoms))
       if (output.store.address.coefficient(atom) == 1)
         common &= ~atomBit(atom);
+  }
+  // What takes a thread less than this is not cut.
+  constexpr double kShared = 2 * runtime::ThreadPool::leastPieceAwake / 1000; // nanoseconds
+  AtomSet shared = model.totalBytes() / kBytesPerNanosecond >= kShared ? common : AtomSet(0);
+  SmallVector<std::pair<int, SmallVector<const Output *>>> groups; // those with the same outermost index, but for shared ones
+  for (const Output &output : model.outputs) {
     int outermost = -1;
-    for (int atom : members(atoms))
+    for (int atom : members(output.store.address.atoms() & ~shared))
       if (outermost < 0 || output.store.address.coefficient(atom) > output.store.address.coefficient(outermost))
         outermost = atom;
     auto group = llvm::find_if(groups, [&](auto &known) { return known.first == outermost; });

@@ -330,8 +330,12 @@ LogicalResult RowEmitter::plan() {
       plan_.chunk = llvm::alignTo(std::min<int64_t>(size, 4096), strip);
       // Few elements along the lanes: several rows per iteration.
       SmallVector<int> order = outermostFirst(model, plan_.parallel);
-      int64_t elements = std::min(size, plan_.chunk);
       int64_t iterations = model.product(plan_.parallel) * llvm::divideCeil(size, plan_.chunk);
+      // Pieces may have indices that are not the range's: an iteration runs through all of these.
+      int64_t largest = 0;
+      for (const Output &output : model.outputs)
+        largest = std::max(largest, model.product(output.store.address.atoms()));
+      int64_t elements = std::max(std::min(size, plan_.chunk), largest / iterations);
       while (!order.empty() && elements < 1024) {
         int64_t rows = model.atomSizes[order.back()];
         // Not if it leaves too few iterations for the threads, unless there is hardly anything to do.
