@@ -257,6 +257,9 @@ SmallVector<Operation *> updatesFrom(Value array, Value value, Block *block) {
     Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != block || !isNarrowUpdate(op) || updates.size() == kMaxTakenBack)
       return {};
+    Value window = isa<ScatterOp>(op) ? cast<ScatterOp>(op).getUpdates()[0] : op->getOperand(1);
+    if (4 * typeOf(window).getNumElements() > typeOf(array).getNumElements())
+      return {}; // it is read and written twice: a choice of the array costs no more
     updates.push_back(op);
     value = op->getOperand(0);
   }

@@ -41,6 +41,9 @@ bool hasPlainType(Value value) {
   return type && type.hasStaticShape() && !type.getEncoding();
 }
 
+/// Where a window is most of an array, as in stencils, one pass over the array that computes the window on the way is better than an update.
+bool isSmallPart(RankedTensorType window, RankedTensorType array) { return 4 * window.getNumElements() <= array.getNumElements(); }
+
 /// The computation returns the update.
 bool replaces(ScatterOp op) { return op.getUpdateComputation().front().getTerminator()->getOperand(0) == op.getUpdateComputation().front().getArgument(1); }
 
@@ -69,7 +72,7 @@ struct Sparse {
     auto scatter = dyn_cast<ScatterOp>(op);
     Value window = scatter ? scatter.getUpdates()[0] : cast<DynamicUpdateSliceOp>(op).getUpdate();
     Type element = typeOf(value).getElementType();
-    if (typeOf(window).getNumElements() >= typeOf(value).getNumElements() || typeOf(window).getElementType() != element)
+    if (!isSmallPart(typeOf(window), typeOf(value)) || typeOf(window).getElementType() != element)
       return {};
     if (scatter) {
       Block &body = scatter.getUpdateComputation().front();
@@ -355,7 +358,7 @@ void padByUpdate(PadOp pad) {
   bool isWindow = hasPlainType(pad.getResult()) && hasPlainType(pad.getOperand()) && llvm::all_of(pad.getInteriorPadding(), isZero) &&
                   llvm::none_of(pad.getEdgePaddingLow(), isNegative) && llvm::none_of(pad.getEdgePaddingHigh(), isNegative) &&
                   matchPattern(pad.getPaddingValue(), m_Constant(&value)) && !fusion::isFewScalars(pad.getType()) &&
-                  typeOf(pad.getOperand()).getNumElements() < typeOf(pad.getResult()).getNumElements();
+                  isSmallPart(typeOf(pad.getOperand()), typeOf(pad.getResult()));
   bool isForSums = llvm::all_of(pad->getUsers(), [](Operation *user) { return isa<AddOp, SubtractOp>(user) || isa<IfOp, CaseOp>(user->getParentOp()); });
   if (!isWindow || !isForSums)
     return;

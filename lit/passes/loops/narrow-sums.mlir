@@ -342,3 +342,28 @@ func.func @many_places(%u: tensor<3xf32>, %i: tensor<3x1xi32>) -> tensor<30xf32>
   }
   return %0#0 : tensor<30xf32>
 }
+
+// -----
+
+// A stencil: the window is most of the array, which is computed in one pass.
+// CHECK-LABEL: @stencil
+// CHECK: do
+// CHECK: stablehlo.pad
+// CHECK: stablehlo.add %{{.*}} : tensor<64xf32>
+func.func @stencil(%u: tensor<62xf32>) -> tensor<64xf32> {
+  %zeros = stablehlo.constant dense<0.0> : tensor<64xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %zeros, %k = %one) : tensor<64xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %f = stablehlo.pad %u, %zero, low = [1], high = [1], interior = [0] : (tensor<62xf32>, tensor<f32>) -> tensor<64xf32>
+    %r = stablehlo.add %a, %f : tensor<64xf32>
+    %next = stablehlo.add %k, %k : tensor<i32>
+    stablehlo.return %r, %next : tensor<64xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<64xf32>
+}
