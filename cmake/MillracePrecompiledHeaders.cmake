@@ -12,7 +12,8 @@ endif()
 
 # millrace_precompiled_header(NAME HEADER [OPTIONS ...] [INCLUDES ...] [DEPENDS ...]): a custom target NAME that makes
 # BINARY_DIR/pch/NAME.pch of HEADER with the flags of this folder and OPTIONS. Beside it lies NAME.pch.sum, the digest of
-# the preprocessed text, which ccache hashes instead of the file: the file holds absolute paths, the text does not.
+# the preprocessed text, which ccache hashes instead of the file: the file holds absolute paths, the text does not, because assertions name
+# their file without the folder of the clone.
 function(millrace_precompiled_header name header)
   cmake_parse_arguments(ARG "" "" "OPTIONS;INCLUDES;DEPENDS" ${ARGN})
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
@@ -29,7 +30,7 @@ function(millrace_precompiled_header name header)
       ${includes} ${system} -x c++-header ${header})
   add_custom_command(OUTPUT ${output} ${output}.sum
     COMMAND ${command} -o ${output} -Xclang -fno-pch-timestamp -fpch-instantiate-templates -MD -MT ${output} -MF ${output}.d
-    COMMAND ${command} -E -P -o ${output}.text
+    COMMAND ${command} -E -P -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/= -o ${output}.text
     COMMAND ${CMAKE_COMMAND} -E sha256sum ${output}.text > ${output}.sum
     COMMAND sed -i "s/ .*//" ${output}.sum
     COMMAND ${CMAKE_COMMAND} -E rm ${output}.text
