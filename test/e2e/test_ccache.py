@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import tools
 
-TARGETS = ["millrace_runtime", "MillraceStablehlo"]
+TARGETS = ["millrace_runtime", "MillraceStablehlo", "MillraceLayout"]  # the last two by precompiled headers
 
 
 @pytest.mark.skipif(not os.environ.get("MILLRACE_LONG"), reason="scripts/check --long")
