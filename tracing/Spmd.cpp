@@ -132,7 +132,7 @@ runtime::Status cutAll(Split *splits, size_t count, runtime::Client &client) {
     }
   };
   std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min<size_t>(count, std::thread::hardware_concurrency()); ++i)
+  for (size_t i = 1; i < std::min<size_t>(count, runtime::availableCpus()); ++i)
     others.emplace_back(work);
   work();
   for (std::thread &other : others)

@@ -264,7 +264,7 @@ private:
       return op.emitOpError("has no counterpart in StableHLO here");
     int64_t rank = length(both[0]);
     auto flags = [&](Value a, Value b) -> Value {
-      return CompareOp::create(builder, loc(), a, b, stablehlo::ComparisonDirection::EQ);
+      return CompareOp::create(builder, loc(), a, b, ComparisonDirection::EQ);
     };
     Value ones = sizes(SmallVector<int64_t>(rank, 1));
     Value fits = OrOp::create(builder, loc(), flags(both[0], both[1]),
