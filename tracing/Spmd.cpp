@@ -8,6 +8,8 @@
 #include "tracing/Session.h"
 #include "tracing/StoredTypes.h"
 
+#include "runtime/base/Cpu.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
