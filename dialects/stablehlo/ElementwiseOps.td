@@ -292,8 +292,8 @@ def StableHLO_ReducePrecisionOp : StableHLO_ElementwiseOp<"reduce_precision", [H
 
 def StableHLO_UniformQuantizeOp : StableHLO_CastOp<"uniform_quantize"> {
   let summary = "Float or quantized to quantized";
-  let description = [{ `result[i]` = round(operand[i] / scale) + zero_point, clamped to the storage range.
-    (C1) same shape. (C2) the expressed type of the result is the (expressed) element type of the operand.
+  let description = [{ `result[i]` = round(operand[i] / scale) + zero_point, clamped to the storage range; a
+    quantized operand is dequantized first (requantization). (C1) same shape. (C2) the expressed type of the result is the (expressed) element type of the operand.
     Source: StableHLO spec, "uniform_quantize". }];
   let arguments = (ins HLO_FpOrQuantizedTensor:$operand);
   let results = (outs HLO_QuantizedIntTensor:$result);
