@@ -44,13 +44,13 @@ def Stablehlo_Dialect : Dialect {
 
 //===-- Element types -----------------------------------------------------===//
 
-def HLO_Pred : TypeAlias<I1, "pred (AKA boolean or 1-bit integer)">;
+def HLO_Pred : TypeAlias<I1, "bool">;
 def HLO_SInt : SignlessIntOfWidths<[2, 4, 8, 16, 32, 64]>;
 def HLO_UInt : UnsignedIntOfWidths<[2, 4, 8, 16, 32, 64]>;
-def HLO_Int : AnyTypeOf<[HLO_SInt, HLO_UInt]>;
+def HLO_Int : AnyTypeOf<[HLO_SInt, HLO_UInt], "2/4/8/16/32/64-bit integer">;
 def HLO_Float : AnyTypeOf<[F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E4M3FN, F8E4M3FNUZ, F8E4M3B11FNUZ,
-                           F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F16, F32, F64, BF16]>;
-def HLO_Float32Or64 : AnyTypeOf<[F32, F64]>;
+                           F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F16, F32, F64, BF16], "4/6/8/16/32/64-bit float">;
+def HLO_Float32Or64 : AnyTypeOf<[F32, F64], "32/64-bit float">;
 def HLO_Complex : Complex<HLO_Float32Or64>;
 
 // The parameters are those that the specification allows: TypeRules.h.
@@ -58,10 +58,10 @@ def HLO_IsValidQuantizedElement : CPred<"::millrace::stablehlo::isValidQuantized
 def HLO_HasValidQuantizedDimension : CPred<"::millrace::stablehlo::hasValidQuantizedDimension($_self)">;
 def HLO_PerTensorQuantizedType :
     Type<And<[CPred<"::llvm::isa<::mlir::quant::UniformQuantizedType>($_self)">, HLO_IsValidQuantizedElement]>,
-    "per-tensor integer quantized type", "::mlir::quant::UniformQuantizedType">;
+    "per-tensor integer quantized", "::mlir::quant::UniformQuantizedType">;
 def HLO_PerAxisQuantizedType :
     Type<And<[CPred<"::llvm::isa<::mlir::quant::UniformQuantizedPerAxisType>($_self)">, HLO_IsValidQuantizedElement]>,
-    "per-axis integer quantized type", "::mlir::quant::UniformQuantizedPerAxisType">;
+    "per-axis integer quantized", "::mlir::quant::UniformQuantizedPerAxisType">;
 def HLO_QuantizedType : AnyTypeOf<[HLO_PerTensorQuantizedType, HLO_PerAxisQuantizedType]>;
 
 def HLO_Token : Type<CPred<"::llvm::isa<::millrace::stablehlo::TokenType>($_self)">, "token",

@@ -104,7 +104,7 @@ func.func @operand(%x: tensor<4xi8>) {
 // -----
 
 func.func @result(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{result #0 must be ranked tensor of per-tensor integer quantized type or per-axis integer quantized type values, but got 'tensor<2x4x!quant.uniform<i8:f32:1, {5.000000e-01}>>'}}
+  // expected-error@+1 {{result #0 must be ranked tensor of per-tensor integer quantized or per-axis integer quantized values, but got 'tensor<2x4x!quant.uniform<i8:f32:1, {5.000000e-01}>>'}}
   %0 = stablehlo.uniform_quantize %x : (tensor<2x4xf32>) -> tensor<2x4x!quant.uniform<i8:f32:1, {0.5}>>
   return
 }
