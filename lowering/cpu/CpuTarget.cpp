@@ -38,7 +38,8 @@ static CpuTarget askHost() {
   const runtime::Machine &machine = runtime::Machine::host();
   // A machine that tells nothing of its caches (gVisor, some containers) is taken for a typical one.
   target.caches = machine.caches.size() >= 2 ? machine.caches : typicalCaches(target);
-  target.threads = runtime::defaultThreadCount();
+  // Pieces for more threads than can run at a time would only be more packing.
+  target.threads = std::min(runtime::defaultThreadCount(), runtime::availableCpus());
   if (machine.gigahertz > 0)
     target.gigahertz = machine.gigahertz;
   return target;

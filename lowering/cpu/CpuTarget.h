@@ -22,7 +22,7 @@ struct CpuTarget {
   double gigahertz = 3.5; ///< for estimates of time only
   std::string problem;    ///< of the environment's overrides; programs are not compiled for such a target, but refused with this text
 
-  /// This machine, threads as runtime::defaultThreadCount() says, changed by MILLRACE_TARGET, MILLRACE_TARGET_THREADS and
+  /// This machine, threads as runtime::defaultThreadCount() says but no more than processors, changed by MILLRACE_TARGET, MILLRACE_TARGET_THREADS and
   /// MILLRACE_TARGET_CACHES (applyOverrides()). Asked once.
   static CpuTarget host();
   /// A machine with the caches of a typical one and two threads: "host", a processor or level of x86-64 that LLVM knows ("x86-64-v3", "skylake-avx512", "znver4"), "avx2" and "avx512" for the levels 3

@@ -25,7 +25,7 @@ def test_equals_jax(name, tmp_path):
     got, process = tools.run_file(str(path), bench.flatten(inputs), "--backend=compiled")
     assert bench.disagreement(op, want, got) is None
     # Kernels are cut for the machine: another one has other pieces, and the same bits.
-    for machine, repeat in ({"MILLRACE_NUM_THREADS": "1"}, 2), ({"MILLRACE_NUM_THREADS": "5", "MILLRACE_TARGET_CACHES": "16K/4,128K/8"}, 3):
+    for machine, repeat in ({"MILLRACE_NUM_THREADS": "1"}, 2), ({"MILLRACE_NUM_THREADS": "5", "MILLRACE_TARGET_THREADS": "5", "MILLRACE_TARGET_CACHES": "16K/4,128K/8"}, 3):
         again, _ = tools.run_file(str(path), bench.flatten(inputs), f"--repeat={repeat}", environment=machine)
         assert all(a.tobytes() == b.tobytes() for a, b in zip(again, got, strict=True)), f"other bits in execution {repeat} for {machine}"
     # As JAX and PyTorch compile it, where products and sums may round once; and both tiers of that.
