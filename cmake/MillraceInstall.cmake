@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What a user's project needs: two libraries, one header (and those of tracing/), the package config. `cmake --install build --prefix DIR`.
 include(GNUInstallDirs)
-install(TARGETS millrace_runtime millrace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES ${CMAKE_SOURCE_DIR}/include/millrace/millrace.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace)
+install(TARGETS millrace_runtime millrace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libraries)
+install(FILES ${CMAKE_SOURCE_DIR}/include/millrace/millrace.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace
+        COMPONENT development)
 # Lazy tensors from C++ alone: the headers of tracing/ and those that they include, which need nothing but C++.
 foreach(header runtime/base/DType.h runtime/base/Event.h runtime/base/Status.h runtime/buffer/ArenaPool.h runtime/buffer/FreeLists.h
         runtime/buffer/Memory.h runtime/client/Client.h
         runtime/loader/Loader.h runtime/program/Program.h tracing/Analysis.h tracing/ControlFlow.h tracing/Emit.h tracing/Export.h
         tracing/Graph.h tracing/Metrics.h tracing/Origin.h tracing/ProgramCache.h tracing/Session.h tracing/Sharding.h)
   get_filename_component(folder ${header} DIRECTORY)
-  install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/cpp/${folder})
+  install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/cpp/${folder} COMPONENT development)
 endforeach()
 include(CMakePackageConfigHelpers)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/MillraceConfig.cmake.in
@@ -17,4 +18,4 @@ configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/MillraceConfig.cmake.in
   PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/MillraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/MillraceConfig.cmake ${CMAKE_BINARY_DIR}/MillraceConfigVersion.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Millrace)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Millrace COMPONENT development)

@@ -1,27 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What `pip install .` (scikit-build-core, pyproject.toml) needs beside cmake/MillraceInstall.cmake.
-# A wheel holds no links: of libX.so -> libX.so.0 -> libX.so.0.1.0 only the name that programs ask for stays, libX.so.0.
-function(millrace_prune_wheel)
-  install(CODE [[
-    file(GLOB links LIST_DIRECTORIES false ${CMAKE_INSTALL_PREFIX}/lib/lib*.so)
-    foreach(link ${links})
-      if(IS_SYMLINK ${link})
-        file(REAL_PATH ${link} whole)
-        file(GLOB names ${link}.*)
-        foreach(name ${names})
-          if(IS_SYMLINK ${name})
-            file(REMOVE ${name})
-            file(RENAME ${whole} ${name})
-          endif()
-        endforeach()
-        file(REMOVE ${link})
-      endif()
-    endforeach()]])
-endfunction()
-
-# Packages a tree that is built already instead of compiling: for tests and developers.
+# What `pip install .` (scikit-build-core, pyproject.toml) needs: a wheel is made of the components `wheel` (cmake/MillraceWheel.cmake) and
+# `development` (headers and CMake package). With MILLRACE_PREBUILT they come from a tree that is built already (target wheel_libraries).
 if(SKBUILD AND MILLRACE_PREBUILT)
-  install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} --install ${MILLRACE_PREBUILT} --prefix \${CMAKE_INSTALL_PREFIX}
-                                OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)")
-  millrace_prune_wheel()
+  add_custom_target(wheel_libraries)
+  foreach(component development wheel)
+    install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} --install ${MILLRACE_PREBUILT} --component ${component}
+                                          --prefix \${CMAKE_INSTALL_PREFIX} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)"
+            COMPONENT ${component})
+  endforeach()
 endif()

@@ -8,8 +8,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # Dev: assertions on although Debian's libraries have theirs off.
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1 -UNDEBUG")
 set(CMAKE_C_FLAGS_DEV "-O1 -g1 -UNDEBUG")
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
-set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+# Release: line tables too, which wheels keep in files of their own (cmake/MillraceWheel.cmake).
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 
 option(MILLRACE_RUNTIME_ONLY "Build runtime/ and its unit tests only" OFF)
 set(MILLRACE_SANITIZER "" CACHE STRING "value for -fsanitize=, for example address,undefined")

@@ -33,7 +33,8 @@ import time
 import xml.etree.ElementTree
 from concurrent.futures import ThreadPoolExecutor
 
-from x86_levels import x86_levels  # beside this file
+import build_tree  # beside this file
+from x86_levels import x86_levels
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 SHARED = os.path.realpath(os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared"))
@@ -117,14 +118,12 @@ def closing_line(output):
 
 
 def build():
-    environment = dict(os.environ, NINJA_STATUS="[%f/%t %es] ")
-    environment.setdefault("CCACHE_BASEDIR", ROOT)
-    environment.setdefault("CCACHE_NOHASHDIR", "1")
-    if not os.path.exists(os.path.join(ROOT, "build", "build.ninja")):
-        status, _ = run(["cmake", "--preset", "dev"], 300, env=environment)
+    folder, environment = os.path.join(ROOT, "build"), build_tree.environment()
+    if configure := build_tree.configure("dev", folder):
+        status, _ = run(configure, 300, env=environment)
         if status:
             return False
-    status, _ = run(["ninja", "-C", "build", "-k", "0"], 3000, env=environment)
+    status, _ = run(["ninja", "-C", folder, "-k", "0"], 3000, env=environment)
     return status == 0
 
 
@@ -245,6 +244,10 @@ def install_wheel(folder):
     if folder != "." and not install_wheel("."):
         return False
     build = os.path.join(ROOT, "build")
+    if folder == ".":
+        status, _ = run(["ninja", "-C", build, "wheel_libraries"], 900)
+        if status:
+            return False
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
                "--target", SITE, "--upgrade", folder]
     if folder != "./python/millrace_jax":

@@ -2,6 +2,7 @@
 //===- xla-compile.cpp - StableHLO in, program or any stop out ------------===//
 #include "lowering/Compile.h"
 #include "runtime/base/Progress.h"
+#include "tools/Mains.h"
 #include "tools/support/CompileCached.h"
 #include "tools/support/Explanation.h"
 #include "tools/support/Flags.h"
@@ -10,10 +11,10 @@
 #include "tools/support/Source.h"
 #include "tools/support/TargetFlags.h"
 #include "tools/support/TextOutput.h"
-
 #include "llvm/ADT/StringExtras.h"
 using namespace millrace;
-int main(int argc, char **argv) {
+
+int millrace::tools::xlaCompile(int argc, char **argv) {
   std::string input, output, emit = "object", entry, cacheDir, mesh;
   bool showTime = false, showMemory = false, noFusion = false, noFold = false, explain = false, printTarget = false;
   lowering::CpuTargetOverrides target;
@@ -77,8 +78,7 @@ int main(int argc, char **argv) {
   if (emit != "stablehlo") {
     // Stops, and times of passes, are there only when something is compiled.
     tools::CacheSettings cache;
-    bool whole = emit == "object" && !showTime;
-    cache.use = whole && cacheDir != "off" ? tools::CacheUse::On : tools::CacheUse::Off;
+    cache.use = emit == "object" && !showTime && cacheDir != "off" ? tools::CacheUse::On : tools::CacheUse::Off;
     cache.folder = cacheDir == "off" ? "" : cacheDir;
     auto compiled = tools::compileCached(*module, options, cache, report);
     if (!compiled)

@@ -2,6 +2,7 @@
 //===- xla-opt.cpp - Pass driver ------------------------------------------===//
 #include "dialects/bytecode/Validate.h"
 #include "dialects/stablehlo/Passes.h"
+#include "tools/Mains.h"
 #include "tools/RegisterAll.h"
 #include "tools/support/StopPasses.h"
 
@@ -20,7 +21,7 @@ static int fail(llvm::StringRef message) {
   return EXIT_FAILURE;
 }
 
-int main(int argc, char **argv) {
+int millrace::tools::xlaOpt(int argc, char **argv) {
   mlir::DialectRegistry registry;
   millrace::registerAllDialects(registry);
   millrace::registerAllPasses();

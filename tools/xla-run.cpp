@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- xla-run.cpp - Compile (or load) and run a program ------------------===//
+#include "tools/Mains.h"
 #include "tools/support/Flags.h"
 #include "tools/support/RunFile.h"
 #include "tools/support/TargetFlags.h"
 #include "tools/support/Source.h"
 
-int main(int argc, char **argv) {
+int millrace::tools::xlaRun(int argc, char **argv) {
   millrace::tools::RunFileOptions options;
   std::string backend = "compiled";
   bool noFusion = false;

@@ -2,6 +2,7 @@
 //===- xla-translate.cpp - StableHLO to portable artifacts and back, to HLO text; evaluation ===//
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "lowering/hlo/HloText.h"
+#include "tools/Mains.h"
 #include "tools/support/FromModule.h"
 #include "tools/support/LegalizeChlo.h"
 #include "tools/support/PortableTranslations.h"
@@ -10,11 +11,10 @@
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "llvm/Support/CommandLine.h"
 
-static llvm::cl::opt<std::string> arguments("args", llvm::cl::desc("Arguments of @main: \"[dense<1> : tensor<i32>, ...]\""));
-static llvm::cl::opt<std::string> probeDirectory("probe-output-dir", llvm::cl::desc("Directory that interpreter.probe writes to"));
-static llvm::cl::opt<bool> printDense("interpreter-print-dense", llvm::cl::desc("Print results as dense<...> attributes"));
-
-int main(int argc, char **argv) {
+int millrace::tools::xlaTranslate(int argc, char **argv) {
+  static llvm::cl::opt<std::string> arguments("args", llvm::cl::desc("Arguments of @main: \"[dense<1> : tensor<i32>, ...]\""));
+  static llvm::cl::opt<std::string> probeDirectory("probe-output-dir", llvm::cl::desc("Directory that interpreter.probe writes to"));
+  static llvm::cl::opt<bool> printDense("interpreter-print-dense", llvm::cl::desc("Print results as dense<...> attributes"));
   millrace::tools::registerPortableTranslations();
   millrace::tools::FromModule interpret(
       "interpret", "Evaluate @main (or the only function) and print its results",

@@ -5,9 +5,11 @@ This module says where the libraries and tools are; JAX uses them through the di
 """
 import ctypes
 import os
+import platform
+import re
 
 __version__ = "0.1.0"
-__all__ = ["library_path", "load_library", "tool_path", "MissingDependency"]
+__all__ = ["cmake_prefix_path", "library_path", "load_library", "tool_path", "MissingDependency"]
 
 
 class MissingDependency(ImportError):
@@ -47,15 +49,32 @@ def tool_path(name):
     return _find([f"bin/{name}"])
 
 
+def cmake_prefix_path():
+    """Folder for CMAKE_PREFIX_PATH: find_package(Millrace) then finds headers and libraries of this package. Raises MissingDependency."""
+    config = "lib/cmake/Millrace/MillraceConfig.cmake"
+    return _find([config])[:-len(config) - 1]
+
+
+def _why_not_loaded(message):
+    """What to do about a message of the dynamic linker; None where it says all there is to say."""
+    version = re.search(r"version [`']GLIBC_([\d.]+)' not found", message)
+    if version:
+        return (f"it needs glibc {version[1]} or newer (Debian 12, Ubuntu 22.04, RHEL 9), but this system has "
+                f"{' '.join(platform.libc_ver()).strip() or 'another C library'}; build Millrace here from source, or use a newer system or container")
+    if "GLIBC" not in message and platform.libc_ver()[0] != "glibc":
+        return "this Python does not use glibc (musl, as in Alpine, is not supported): use an image with glibc, such as python:3.13-slim"
+    if "libMLIR" in message or "libLLVM" in message:
+        return "this build tree needs LLVM and MLIR 22 from Debian's security suite: apt-get install libmlir-22 libllvm22"
+    if "libstdc++" in message or "libgcc_s" in message:
+        return "it needs the C++ runtime of the system: apt-get install libstdc++6, or dnf install libstdc++"
+    return None
+
+
 def load_library(name):
-    """Loads a library of ours with ctypes. Raises MissingDependency, naming the package, if one that it needs is missing."""
+    """Loads a library of ours with ctypes. Raises MissingDependency, which says what to do, if something that it needs is missing."""
     path = library_path(name)
     try:
         return ctypes.CDLL(path)
     except OSError as error:
-        message = str(error)
-        if "libMLIR" in message or "libLLVM" in message:
-            raise MissingDependency(
-                f"millrace: {message}. Millrace needs LLVM and MLIR 22 from Debian's security suite: "
-                "apt-get install libmlir-22 libllvm22") from None
-        raise MissingDependency(f"millrace: cannot load {path}: {message}") from None
+        why = _why_not_loaded(str(error))
+        raise MissingDependency(f"millrace: cannot load {path}: {error}" + (f": {why}" if why else "")) from None

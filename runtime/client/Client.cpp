@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <random>
 #include <thread>
+#include <unistd.h>
 
 namespace millrace::runtime {
 namespace {
@@ -274,8 +274,11 @@ StatusOr<uint64_t> memoryLimitFromEnvironment() {
 }
 
 static uint64_t freshSeed() {
-  std::random_device device;
-  return uint64_t(device()) << 32 | device();
+  // Not std::random_device: libstdc++'s needs glibc 2.36 where it is linked statically, as in wheels.
+  uint64_t seed = 0;
+  if (getentropy(&seed, sizeof seed) != 0) // a sandbox that forbids the system call
+    seed = uint64_t(std::chrono::system_clock::now().time_since_epoch().count()) * 0x9E3779B97F4A7C15u ^ uint64_t(getpid());
+  return seed;
 }
 
 Client::Client(const ClientOptions &options)

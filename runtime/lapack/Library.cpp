@@ -4,28 +4,50 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
+#include <filesystem>
+#include <vector>
 
 namespace millrace::runtime::lapack {
 namespace {
+
+// Names of the library file, in the order in which they are tried: what the user chose, else the one that a wheel of ours holds
+// beside this code, else the system's.
+std::vector<std::string> candidates() {
+  if (const char *chosen = std::getenv("MILLRACE_OPENBLAS"); chosen && *chosen)
+    return {chosen};
+  std::vector<std::string> names;
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void *>(&candidates), &self) && self.dli_fname)
+    names.push_back((std::filesystem::path(self.dli_fname).parent_path() / "libscipy_openblas.so").string());
+  names.push_back("libopenblas.so.0");
+  return names;
+}
 
 struct Library {
   void *handle = nullptr;
   std::string error;
 
   Library() {
-    const char *chosen = std::getenv("MILLRACE_OPENBLAS");
-    const char *name = chosen && *chosen ? chosen : "libopenblas.so.0";
-    // Local: numpy, scipy and torch carry other copies of the same names.
-    handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
+    for (const std::string &name : candidates()) {
+      // Local: numpy, scipy and torch carry other copies of the same names.
+      handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (handle)
+        break;
       const char *reason = dlerror();
       error = std::string("needs OpenBLAS, which cannot be opened (") + (reason ? reason : name) +
-              "); on Debian: apt install libopenblas0";
-      return;
+              "); on Debian: apt install libopenblas0, elsewhere: MILLRACE_OPENBLAS=FILE";
     }
+    if (!handle)
+      return;
     // Batches run on our threads; threads of the library's own would fight with them.
-    if (void *setThreads = dlsym(handle, "openblas_set_num_threads"))
+    if (void *setThreads = find("openblas_set_num_threads"))
       reinterpret_cast<void (*)(int)>(setThreads)(1);
+  }
+
+  // The build for SciPy has a prefix before every name.
+  void *find(const std::string &name) const {
+    void *plain = dlsym(handle, name.c_str());
+    return plain ? plain : dlsym(handle, ("scipy_" + name).c_str());
   }
 };
 
@@ -35,7 +57,7 @@ StatusOr<void *> routine(const std::string &name) {
   static const Library *library = new Library;
   if (!library->handle)
     return failedPrecondition(library->error);
-  if (void *address = dlsym(library->handle, name.c_str()))
+  if (void *address = library->find(name))
     return address;
   return failedPrecondition("OpenBLAS has no routine " + name + "; on Debian: apt install libopenblas0");
 }

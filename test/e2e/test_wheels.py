@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""scripts/wheels refuses what users could not load. What it accepts, the parts jax and torch of scripts/check and scripts/try-wheels run."""
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("MILLRACE_BUILD", ROOT / "build"))
+
+
+@pytest.fixture(scope="module")
+def wheels():
+    """scripts/wheels as a module."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    loader = importlib.machinery.SourceFileLoader("wheels", str(ROOT / "scripts" / "wheels"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("wheels", loader))
+    loader.exec_module(module)
+    return module
+
+
+def library(folder, code, *flags):
+    """A wheel with one library of `code`."""
+    source, binary, wheel = folder / "x.c", folder / "libx.so", folder / "x-1-py3-none-linux_x86_64.whl"
+    source.write_text(code)
+    subprocess.run(["clang-22", "-shared", "-fPIC", "-o", binary, source, *flags], check=True)
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(binary, "millrace/lib/libx.so")
+    return str(wheel)
+
+
+def test_a_library_of_ours_passes(wheels, tmp_path):
+    assert wheels.audit("millrace", library(tmp_path, "int millrace_x(void) { return 1; }")).startswith("manylinux_2_17_")
+
+
+@pytest.mark.parametrize("code,flags,message", [
+    ("int LLVMContextCreate(void) { return 1; }", [], "shows symbols that other libraries of a process may have too: LLVMContextCreate"),
+    ("double deflate(void); double millrace_x(void) { return deflate(); }", ["-lz"], "needs libz.so.1, which users may not have"),
+    ("int millrace_x;", ["-Wl,-rpath,/usr/lib/llvm-22/lib"], "looks for libraries outside of the package: /usr/lib/llvm-22/lib"),
+    ("unsigned arc4random(void); unsigned millrace_x(void) { return arc4random(); }", [], "needs GLIBC_2.36 of libc.so.6"),
+])
+def test_what_users_could_not_load_is_refused(wheels, tmp_path, code, flags, message):
+    with pytest.raises(SystemExit) as refused:
+        wheels.audit("millrace", library(tmp_path, code, *flags))
+    assert "millrace cannot be given away" in str(refused.value) and message in str(refused.value)
+
+
+def test_the_libraries_of_the_build_tree_are_refused(wheels, tmp_path):
+    wheel = tmp_path / "millrace-0-py3-none-linux_x86_64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(os.path.realpath(BUILD / "lib" / "libmillrace.so"), "millrace/lib/libmillrace.so.0")
+    with pytest.raises(SystemExit, match="needs libMLIR"):
+        wheels.audit("millrace", str(wheel))
+
+
+def test_a_wheel_that_is_too_large_is_refused(wheels, tmp_path, monkeypatch):
+    monkeypatch.setitem(wheels.LARGEST_INSTALLED_MB, "millrace", 0.001)
+    with pytest.raises(SystemExit, match="installed 0.0 MB, expected at most 0.001"):
+        wheels.audit("millrace", library(tmp_path, "int millrace_x;"))
+
+
+def test_usage_is_said():
+    ran = subprocess.run([ROOT / "scripts" / "wheels", "--only", "nonsense"], capture_output=True, text=True)
+    assert ran.returncode == 2 and "invalid choice: 'nonsense'" in ran.stderr
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        ran = subprocess.run([ROOT / "scripts" / "try-wheels"], capture_output=True, text=True)
+        assert ran.returncode != 0 and "try-wheels: " in ran.stderr
