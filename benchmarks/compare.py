@@ -93,6 +93,8 @@ def git(*arguments):
 
 
 def build_type():
+    if os.path.basename(tools.BUILD) == "millrace" and not os.path.exists(os.path.join(tools.BUILD, "CMakeCache.txt")):
+        return "Wheel"
     with open(os.path.join(tools.BUILD, "CMakeCache.txt")) as file:
         return re.search(r"CMAKE_BUILD_TYPE:\w+=(.*)", file.read()).group(1)
 

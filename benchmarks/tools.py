@@ -11,7 +11,9 @@ BUILD = os.path.realpath(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, 
 
 
 def tool(name):
-    return os.path.join(BUILD, "bin", name)
+    """Path of an executable of ours; those for tests alone are in no wheel, they come from the build tree."""
+    path = os.path.join(BUILD, "bin", name)
+    return path if os.path.exists(path) else os.path.join(ROOT, "build", "bin", name)
 
 
 def save_arguments(path, arrays):

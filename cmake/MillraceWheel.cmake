@@ -3,23 +3,26 @@
 # Abseil and the C++ library inside, so that they need glibc alone. libmillrace.so holds the plug-in and the code of the tools too: what
 # they call is there once. Everything of others stays out of the symbol table (cmake/exports.map), for the process may hold jaxlib and torch.
 set(wheel ${CMAKE_BINARY_DIR}/wheel)
-file(GLOB mlir_archives ${LLVM_LIBRARY_DIR}/libMLIR*.a)
+file(GLOB mlir_archives ${MILLRACE_LLVM_ARCHIVES}/libMLIR*.a)
 list(FILTER mlir_archives EXCLUDE REGEX "/libMLIR(CAPI|Python|Test)")
-execute_process(COMMAND ${LLVM_TOOLS_BINARY_DIR}/llvm-config --link-static --libfiles core support x86 aarch64 orcjit orcdebugging passes jitlink
+execute_process(COMMAND ${LLVM_TOOLS_BINARY_DIR}/llvm-config --link-static --libnames core support x86 aarch64 orcjit orcdebugging passes jitlink
                         bitreader bitwriter irreader linker mcjit asmparser executionengine frontendopenmp targetparser debuginfodwarf
                 OUTPUT_VARIABLE llvm_archives OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 separate_arguments(llvm_archives)
-file(GLOB absl_archives /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
+list(TRANSFORM llvm_archives PREPEND ${MILLRACE_LLVM_ARCHIVES}/)
+file(GLOB absl_archives ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
 set(third_party -Wl,--start-group ${mlir_archives} ${llvm_archives} ${absl_archives} -Wl,--end-group -l:libz.a -l:libzstd.a -l:libgcc.a)
 set(self_contained -static-libstdc++ -Wl,--gc-sections -Wl,--build-id)
 
+# LLVM's, which knows every processor.
+find_program(MILLRACE_OBJCOPY llvm-objcopy HINTS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH REQUIRED)
 # What a debugger wants lies in debug/, not in the wheel; the file that is shipped names it.
 function(millrace_split_debug target)
   set(debug ${wheel}/debug/$<TARGET_FILE_NAME:${target}>.debug)
   add_custom_command(TARGET ${target} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E make_directory ${wheel}/debug
-    COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${target}> ${debug}
-    COMMAND ${CMAKE_OBJCOPY} --strip-unneeded --add-gnu-debuglink=${debug} $<TARGET_FILE:${target}> VERBATIM)
+    COMMAND ${MILLRACE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${target}> ${debug}
+    COMMAND ${MILLRACE_OBJCOPY} --strip-unneeded --add-gnu-debuglink=${debug} $<TARGET_FILE:${target}> VERBATIM)
 endfunction()
 
 # millrace_wheel_library(NAME WHOLE archives... DEPENDS shared libraries...)

@@ -14,12 +14,16 @@
   fuzz         damaged bytecode files (build/bin/fuzz-bytecode), scripts/fuzz for a bounded time, then one planted bug per
                operation family that it must find
 
+--wheels: the parts e2e, conformance, jax and torch test what scripts/wheels writes into dist/ (release, self-contained) instead of the build
+tree; so does --long.
+
 Fixed seeds, no timing assertion. Every part has a time limit and counts as one failure if it ends badly without having
 named one. The last line sums the parts: N passed, N failed, N skipped. --long runs everything without the time boxes.
 """
 import argparse
 import functools
 import glob
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -204,7 +208,7 @@ def part_e2e(arguments):
     folders = [f for f in ("test/e2e", "test/python")
                if glob.glob(os.path.join(ROOT, f, "**", "test_*.py"), recursive=True)]
     # JAX is an oracle here: it stays on XLA:CPU even where millrace-jax is installed.
-    environment = dict(os.environ, MILLRACE_BUILD=os.path.join(ROOT, "build"), PYTHONPATH=ROOT, JAX_PLATFORMS="cpu",
+    environment = dict(os.environ, MILLRACE_BUILD=tested_tree(arguments), PYTHONPATH=ROOT, JAX_PLATFORMS="cpu",
                        MILLRACE_JAX="0", MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "e2e-cache"))
     return run_pytest("pytest", folders, environment, arguments.long)
 
@@ -233,6 +237,32 @@ def run_pytest(name, folders, environment, long):
 
 SITE = os.path.join(ROOT, "build", "python-site")
 installed = set()
+
+
+def tested_tree(arguments):
+    """The folder whose bin/ and lib/ are tested."""
+    return os.path.join(SITE, "millrace") if arguments.wheels else os.path.join(ROOT, "build")
+
+
+def torch_minor():
+    """The minor version of the torch that runs the tests, such as 2.13."""
+    return ".".join(importlib.metadata.version("torch").split(".")[:2])
+
+
+def install_release_wheels():
+    """What scripts/wheels writes, into SITE."""
+    has_torch = importlib.util.find_spec("torch") is not None
+    names = ["millrace", "millrace-jax"] + ["torch_xla"] * has_torch
+    status, _ = run([sys.executable, "scripts/wheels", *(f"--only={name}" for name in names)], 7200)
+    if status:
+        return False
+    shutil.rmtree(SITE, ignore_errors=True)
+    tag = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    patterns = ["millrace-*_x86_64.whl", "millrace_jax-*.whl"] + [f"torch_xla-{torch_minor()}.*-{tag}-*.whl"] * has_torch
+    wheels = [path for pattern in patterns for path in glob.glob(os.path.join(ROOT, "dist", pattern))]
+    status, _ = run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", SITE, *wheels], 300)
+    installed.update([".", "./python/millrace_jax", "./python/torch_xla"])
+    return status == 0
 
 
 def install_wheel(folder):
@@ -289,7 +319,7 @@ def part_conformance(arguments):
     sample = [] if arguments.long else ["--regex=float32|int8"]
     for extra in ([], ["--tool-arg=--backend=interpreter"], ["--negative-control", *sample]):
         start = time.time()
-        status, output = run([sys.executable, runner, "--tool", os.path.join(ROOT, "build/bin/xla-run"), "-j", "2", *extra],
+        status, output = run([sys.executable, runner, "--tool", os.path.join(tested_tree(arguments), "bin/xla-run"), "-j", "2", *extra],
                              900, env=environment)
         say(f"conformance {' '.join(extra) or 'compiled'}: {time.time() - start:.0f} s")
         total += at_least_one_failure(closing_line(output), status, "conformance " + " ".join(extra))
@@ -304,7 +334,7 @@ def part_conformance(arguments):
             if arguments.long or i % 3 == number % 3:
                 os.symlink(os.path.join(data, name), os.path.join(folder, name))
         start = time.time()
-        status, output = run([sys.executable, runner, "--tool", os.path.join(ROOT, "build/bin/xla-run"), "-j", "2", f"--dir={folder}",
+        status, output = run([sys.executable, runner, "--tool", os.path.join(tested_tree(arguments), "bin/xla-run"), "-j", "2", f"--dir={folder}",
                               f"--tool-arg=--target={level}"], 900, env=environment)
         say(f"conformance for {level}: {time.time() - start:.0f} s")
         total += at_least_one_failure(closing_line(output), status, "conformance for " + level)
@@ -369,6 +399,7 @@ def main():
     parser.add_argument("--long", action="store_true", help="everything, without the time boxes")
     parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
     parser.add_argument("--no-build", action="store_true", help="test what is built")
+    parser.add_argument("--wheels", action="store_true", help="test the release wheels instead of the build tree; --long implies it")
     arguments = parser.parse_args()
     total, table, begin = Count(), [], time.time()
     say(f"{free_gigabytes():.1f} GB free on the disk; build and tests take up to {NEEDED_GIGABYTES}")
@@ -382,6 +413,14 @@ def main():
             say("the build failed; tests run with what there is")
             total.failed += 1
         table.append(("build", time.time() - begin, "failed" if total.failed else "done"))
+    arguments.wheels |= arguments.long
+    if arguments.wheels and {"e2e", "conformance", "jax", "torch"} & set(parts):
+        start = time.time()
+        say("building and installing the release wheels")
+        if not install_release_wheels():
+            say("the wheels cannot be built or installed")
+            total.failed += 1
+        table.append(("wheels", time.time() - start, "failed" if total.failed else "done"))
     for part in parts:
         start = time.time()
         say(f"{part} ...")

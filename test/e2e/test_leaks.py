@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import tools
 
-PROGRAM = os.path.join(tools.BUILD, "bin", "unit-pjrt")
+PROGRAM = os.path.join(tools.ROOT, "build", "bin", "unit-pjrt")
 
 
 def run(*arguments):
