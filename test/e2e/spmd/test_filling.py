@@ -38,7 +38,7 @@ class Case:
 
 def sums(dtype, *flags):
     """Of one device, and of four."""
-    grid = devices.Grid(os.path.dirname(os.path.dirname(tools.tool("xla-run"))), flags)
+    grid = devices.Grid(os.path.dirname(os.path.dirname(tools.tool("fuzz-devices"))), flags)
     one, message, four, other = grid.pair(Case(dtype))
     assert not message and not other, message or other
     grid.close()

@@ -105,7 +105,7 @@ def test_elements_arrive(mesh, shape, pairs):
     process = subprocess.run([tools.tool("xla-opt"), "-", "-xla-spmd-partition"], input=text, capture_output=True, text=True, timeout=300)
     for kind in ("all_gather", "all_to_all", "collective_permute"):
         assert process.stdout.count(f"stablehlo.{kind}") >= len(ways) // 10, process.stderr[-2000:]
-    grid = devices.Grid(os.path.dirname(os.path.dirname(tools.tool("xla-run"))))
+    grid = devices.Grid(os.path.dirname(os.path.dirname(tools.tool("fuzz-devices"))))
     one, message, many, other = grid.pair(case)
     assert not message and not other, message or other
     grid.close()
