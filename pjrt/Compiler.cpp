@@ -283,16 +283,29 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }
 
-rt::StatusOr<std::string> optimizedModule(const std::string &source) {
+/// Says the shardings of arguments and results where the conversion to HLO looks for them: jaxlib before 0.9 asks the HLO module.
+static void annotateShardings(ModuleOp module, const Compiled &compiled) {
+  auto text = [](const TensorType &type) { return type.sharding.empty() ? std::string("{replicated}") : type.sharding; };
+  MLIRContext *context = module.getContext();
+  SmallVector<Attribute> arguments = llvm::map_to_vector(
+      compiled.arguments, [&](const TensorType &type) -> Attribute { return StringAttr::get(context, text(type)); });
+  std::string results = llvm::join(llvm::map_range(compiled.results, text), ", ");
+  module->setAttr("mhlo.spmd_parameters_shardings", ArrayAttr::get(context, arguments));
+  module->setAttr("mhlo.spmd_output_sharding", StringAttr::get(context, compiled.results.size() == 1 ? results : "{" + results + "}"));
+}
+
+rt::StatusOr<std::string> optimizedModule(const Compiled &compiled) {
   const rt::DefaultFloatModes modes;
-  Session session(source.size());
-  OwningOpRef<ModuleOp> module = session.parse(source);
+  Session session(compiled.source.size());
+  OwningOpRef<ModuleOp> module = session.parse(compiled.source);
   if (!module)
     return session.error("the program cannot be read");
   if (failed(lowering::dropShardings(*module)) || failed(spmd::partition(*module, {{}, &callPartitioner()})))
     return session.error("the program cannot be simplified");
   if (failed(session.passes().simplification(PipelineOptions()).run(*module)))
     return session.error("the program cannot be simplified");
+  if (compiled.program->numPartitions > 1)
+    annotateShardings(*module, compiled);
   std::string text;
   llvm::raw_string_ostream stream(text);
   // Decimal: readers disagree on how booleans are packed in hexadecimal.

@@ -9,8 +9,8 @@ namespace millrace::pjrt {
 /// error has one line per diagnostic, "file.py:12:5: error: ...". Thread-safe.
 rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &program, std::string_view optionBytes);
 
-/// The simplified module of `source` as StableHLO that other tools read.
-rt::StatusOr<std::string> optimizedModule(const std::string &source);
+/// The simplified module of `compiled` as StableHLO that other tools read.
+rt::StatusOr<std::string> optimizedModule(const Compiled &compiled);
 
 /// Bytes of a Compiled, and back. The bytes are checked completely: damaged or foreign ones give DataLoss,
 /// InvalidArgument or FailedPrecondition.

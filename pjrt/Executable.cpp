@@ -94,7 +94,7 @@ rt::Status Executable_OptimizedProgram(Executable_OptimizedProgram_Args &args) {
   std::lock_guard lock(args.executable->mutex);
   std::string &text = args.executable->optimized;
   if (text.empty()) {
-    rt::StatusOr<std::string> made = optimizedModule(args.executable->compiled->source);
+    rt::StatusOr<std::string> made = optimizedModule(*args.executable->compiled);
     if (!made)
       return made.status();
     text = std::move(*made);

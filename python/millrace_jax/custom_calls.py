@@ -25,6 +25,8 @@ def install(library):
     from jaxlib import xla_client
     from jaxlib.cpu import _lapack
 
+    from millrace_jax import versions
+
     register_type = library.millrace_register_ffi_type
     register_type.restype, register_type.argtypes = ctypes.c_char_p, [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
     register = library.millrace_register_ffi_handler
@@ -74,6 +76,6 @@ def install(library):
     _lapack.initialize = initialize_and_register
 
     # Types first: handlers with states ask for theirs when they are registered.
-    xla_client.register_custom_type_handler("cpu", type_handler)
+    versions.register_type_handler(type_handler)
     xla_client.register_custom_call_handler("cpu", handler_when_ready)
     installing = False

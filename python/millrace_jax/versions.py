@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The versions of JAX that millrace-jax works with, and what differs among them."""
+from collections.abc import Callable
+from typing import Any
+
+# Minor versions; the newest one has been tested, later ones have not. pyproject.toml says the same to pip.
+OLDEST, NEWEST = (0, 8), (0, 10)
+
+
+def unsupported(version: str) -> str | None:
+    """Why JAX of this version cannot be used, and what to do; None if it can."""
+    minor = tuple(int(part) for part in version.split(".")[:2])
+    if OLDEST <= minor <= NEWEST:
+        return None
+    return (f"this millrace-jax is for JAX {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}, but JAX {version} is installed: "
+            f"pip install 'jax>={OLDEST[0]}.{OLDEST[1]},<{NEWEST[0]}.{NEWEST[1] + 1}'" +
+            (", or a newer millrace-jax" if minor > NEWEST else ""))
+
+
+def register_type_handler(handler: Callable[[bytes | str, Any], None]) -> None:
+    """Sends the types of custom calls for `cpu` to `handler`: name, and a capsule or a dictionary of capsules (since JAX 0.9)."""
+    from jaxlib import xla_client
+
+    register = getattr(xla_client, "register_custom_type_handler", None) or xla_client.register_custom_type_id_handler
+    register("cpu", handler)
