@@ -294,6 +294,36 @@ static void annotateShardings(ModuleOp module, const Compiled &compiled) {
   module->setAttr("mhlo.spmd_output_sharding", StringAttr::get(context, compiled.results.size() == 1 ? results : "{" + results + "}"));
 }
 
+/// The same for layouts.
+static void annotateLayouts(ModuleOp module, const Compiled &compiled) {
+  Builder builder(module.getContext());
+  auto minorToMajor = [&](const TensorType &type) -> Attribute {
+    int64_t rank = int64_t(type.dims.size());
+    Layout order = type.layout;
+    for (int64_t dim = rank; order.size() < type.dims.size();)
+      order.push_back(--dim);
+    return DenseIntElementsAttr::get(RankedTensorType::get({rank}, builder.getIndexType()), order);
+  };
+  SmallVector<Attribute> arguments = llvm::map_to_vector(compiled.arguments, minorToMajor);
+  SmallVector<Attribute> results = llvm::map_to_vector(compiled.results, minorToMajor);
+  module->setAttr("mhlo.xla_entry_computation_parameter_layouts", builder.getArrayAttr(arguments));
+  module->setAttr("mhlo.xla_entry_computation_result_layout", builder.getArrayAttr(results));
+}
+
+/// HLO's all_to_all with one operand per group member is another operation; its converter refuses several arrays.
+static void separateAllToAlls(ModuleOp module) {
+  module.walk([](stablehlo::AllToAllOp op) {
+    if (op->getNumOperands() == 1)
+      return;
+    OpBuilder builder(op);
+    for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults())) {
+      Operation *one = builder.create(op->getLoc(), op->getName().getIdentifier(), operand, result.getType(), op->getAttrs());
+      result.replaceAllUsesWith(one->getResult(0));
+    }
+    op->erase();
+  });
+}
+
 rt::StatusOr<std::string> optimizedModule(const Compiled &compiled) {
   const rt::DefaultFloatModes modes;
   Session session(compiled.source.size());
@@ -304,8 +334,12 @@ rt::StatusOr<std::string> optimizedModule(const Compiled &compiled) {
     return session.error("the program cannot be simplified");
   if (failed(session.passes().simplification(PipelineOptions()).run(*module)))
     return session.error("the program cannot be simplified");
+  separateAllToAlls(*module);
   if (compiled.program->numPartitions > 1)
     annotateShardings(*module, compiled);
+  auto isOrdinary = [](const TensorType &type) { return isRowMajor(type.layout); };
+  if (!llvm::all_of(compiled.arguments, isOrdinary) || !llvm::all_of(compiled.results, isOrdinary))
+    annotateLayouts(*module, compiled);
   std::string text;
   llvm::raw_string_ostream stream(text);
   // Decimal: readers disagree on how booleans are packed in hexadecimal.

@@ -92,7 +92,11 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(CounterExecute, count,
                               ffi::Ffi::Bind().Ctx<ffi::State<Counter>>().Ret<ffi::Buffer<ffi::S64>>());
 extern "C" ffi::TypeId *counterTypeId() { return &Counter::id; }
 extern "C" const void *counterTypeInfo() {
+#if XLA_FFI_API_MINOR >= 2
   static auto info = ffi::MakeTypeInfo<Counter>();
+#else // jaxlib 0.8
+  static auto info = ffi::TypeInfo<Counter>();
+#endif
   return &info;
 }
 extern "C" int countersAlive() { return Counter::alive; }

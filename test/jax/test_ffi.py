@@ -24,8 +24,11 @@ def handlers(tmp_path_factory):
     library.counterTypeId.restype = library.counterTypeInfo.restype = ctypes.c_void_p
     capsule = ctypes.pythonapi.PyCapsule_New
     capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    jax.ffi.register_ffi_type("TestCounter", {"type_id": capsule(library.counterTypeId(), None, None),
-                                              "type_info": capsule(library.counterTypeInfo(), None, None)}, platform="cpu")
+    type_id, type_info = capsule(library.counterTypeId(), None, None), capsule(library.counterTypeInfo(), None, None)
+    if hasattr(jax.ffi, "register_ffi_type"):
+        jax.ffi.register_ffi_type("TestCounter", {"type_id": type_id, "type_info": type_info}, platform="cpu")
+    else:  # JAX 0.8
+        jax.ffi.register_ffi_type_id("TestCounter", type_id, platform="cpu")
     jax.ffi.register_ffi_target("test_Counter", {"instantiate": jax.ffi.pycapsule(library.CounterInstantiate),
                                                  "execute": jax.ffi.pycapsule(library.CounterExecute)}, platform="cpu")
     jax.ffi.register_ffi_target("test_untyped", jax.ffi.pycapsule(library.untypedAdd), platform="cpu", api_version=0)
