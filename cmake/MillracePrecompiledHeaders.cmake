@@ -26,6 +26,9 @@ function(millrace_precompiled_header name header)
   list(REMOVE_DUPLICATES system)
   list(TRANSFORM system PREPEND -isystem)
   set(output ${CMAKE_BINARY_DIR}/pch/${name}.pch)
+  if(CMAKE_CROSSCOMPILING)
+    list(APPEND flags --target=${CMAKE_CXX_COMPILER_TARGET} --sysroot=${CMAKE_SYSROOT})
+  endif()
   set(command ${CMAKE_CXX_COMPILER} ${flags} -std=c++${CMAKE_CXX_STANDARD} -fPIC ${definitions} ${options} ${ARG_OPTIONS}
       ${includes} ${system} -x c++-header ${header})
   add_custom_command(OUTPUT ${output} ${output}.sum

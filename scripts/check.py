@@ -213,12 +213,12 @@ def part_e2e(arguments):
     return run_pytest("pytest", folders, environment, arguments.long)
 
 
-def run_pytest(name, folders, environment, long):
+def run_pytest(name, folders, environment, long, python=sys.executable):
     result = os.path.join(ROOT, "build", f"{name}.xml")
     if os.path.exists(result):
         os.remove(result)
     # Folders of tests that passed go at once: together they are gigabytes.
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-n2", "--dist=worksteal", "-p", "no:cacheprovider",
+    command = [python, "-m", "pytest", "-q", "--tb=short", "-n2", "--dist=worksteal", "-p", "no:cacheprovider",
                "-o", "tmp_path_retention_policy=failed", f"--junitxml={result}", "--durations=8", *folders]
     if long:
         environment["MILLRACE_LONG"] = "1"
@@ -290,17 +290,36 @@ def install_wheel(folder):
     return True
 
 
+def python_with_jax(version):
+    """Python of build/venv-jax-VERSION, an environment with that JAX and what test/jax needs, made where it is not there; None without one."""
+    folder = os.path.join(ROOT, "build", f"venv-jax-{version}")
+    python, stamp = os.path.join(folder, "bin", "python"), os.path.join(folder, "complete")
+    if not os.path.exists(stamp):
+        say(f"making an environment with jax {version}")
+        packages = [f"jax=={version}", f"jaxlib=={version}", "scipy", "pytest", "pytest-xdist", "ml_dtypes", "absl-py", "mpmath", "flatbuffers", "flax",
+                    "optax"]
+        for command in ([sys.executable, "-m", "venv", "--clear", folder], [python, "-m", "pip", "install", "--quiet", *packages]):
+            if run(command, 900)[0]:
+                say(f"no environment with jax {version}")
+                return None
+        open(stamp, "w", encoding="utf-8").close()
+    return python
+
+
 def part_jax(arguments):
     if not install_wheel("./python/millrace_jax"):
+        return Count(failed=1)
+    python = python_with_jax(arguments.jax) if arguments.jax else sys.executable
+    if not python:
         return Count(failed=1)
     environment = dict(os.environ, PYTHONPATH=SITE, JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8",
                        MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "jax-cache"))
     for name in ("MILLRACE_BUILD", "MILLRACE_JAX"):
         environment.pop(name, None)
-    total = run_pytest("jax", ["test/jax"], dict(environment), arguments.long)
+    total = run_pytest("jax", ["test/jax"], dict(environment), arguments.long, python)
     sample = [] if arguments.long else ["--sample=500"]
     environment["JAX_NUM_CPU_DEVICES"] = "1"
-    status, output = run([sys.executable, "test/harness/jax_primitives.py", *sample], 3600, env=environment)
+    status, output = run([python, "test/harness/jax_primitives.py", *sample], 3600, env=environment)
     total += at_least_one_failure(closing_line(output), status, "JAX's primitive harnesses")
     return total
 
@@ -399,6 +418,7 @@ def main():
     parser.add_argument("--long", action="store_true", help="everything, without the time boxes")
     parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
     parser.add_argument("--no-build", action="store_true", help="test what is built")
+    parser.add_argument("--jax", metavar="VERSION", help="run the part jax with this version of JAX, such as 0.8.0")
     parser.add_argument("--wheels", action="store_true", help="test the release wheels instead of the build tree; --long implies it")
     arguments = parser.parse_args()
     total, table, begin = Count(), [], time.time()

@@ -104,17 +104,20 @@ LogicalResult Partitioner::emitPartitionedCall(CustomCallOp op) {
 
 //===-- Calls that belong to one device -----------------------------------===//
 
-/// The device that a maximal sharding names.
+/// The device that a maximal sharding names. That of a token says nothing: JAX 0.8 calls it replicated.
 std::optional<int64_t> Partitioner::onlyDevice(CustomCallOp op) {
+  size_t result = 0;
+  while (result + 1 < op->getNumResults() && isa<TokenType>(op->getResult(result).getType()))
+    ++result;
   if (auto all = op->getAttrOfType<sdy::TensorShardingPerValueAttr>(sdy::shardingAttrName)) {
-    sdy::MeshAttr mesh = all.getShardings().empty() ? sdy::MeshAttr() : all.getShardings()[0].getMesh(op);
+    sdy::MeshAttr mesh = result < all.getShardings().size() ? all.getShardings()[result].getMesh(op) : sdy::MeshAttr();
     return mesh && mesh.isMaximal() ? std::optional(mesh.getDeviceIds()[0]) : std::nullopt;
   }
   std::string error;
   auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
   auto sharding = text ? sdy::parseHloSharding(text.getValue(), error) : std::nullopt;
-  if (sharding && sharding->kind == sdy::HloSharding::Kind::Tuple && !sharding->elements.empty())
-    sharding = sdy::HloSharding(sharding->elements[0]);
+  if (sharding && sharding->kind == sdy::HloSharding::Kind::Tuple && result < sharding->elements.size())
+    sharding = sdy::HloSharding(sharding->elements[result]);
   return sharding && sharding->kind == sdy::HloSharding::Kind::Maximal ? std::optional(sharding->device) : std::nullopt;
 }
 

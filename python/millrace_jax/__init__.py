@@ -36,9 +36,15 @@ def initialize():
     global _active
     if os.environ.get("MILLRACE_JAX", "1").lower() in ("0", "off", "false"):
         return
+    import jax
     import millrace
     from jax._src import xla_bridge
 
+    from millrace_jax import versions
+
+    if why := versions.unsupported(jax.__version__):
+        _log.error("%s. JAX runs on XLA:CPU in this process (MILLRACE_JAX=0 silences this message)", why)
+        return
     try:
         library = millrace.load_library("libmillrace_pjrt.so")
     except millrace.MissingDependency as error:

@@ -161,6 +161,14 @@ struct StateArgs {
   TypeId *type;
   void *state;
 };
+/// Up to version 0.2 only the stage instantiate leaves a state; 0.1 ends with the function that destroys it.
+struct OldStateArgs {
+  Header header;
+  Context *context;
+  TypeId *type;
+  void *state;
+  void (*destroy)(void *);
+};
 struct AllocateArgs {
   Header header;
   Context *context;

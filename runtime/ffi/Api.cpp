@@ -66,13 +66,37 @@ StatusOr<State *> stateOf(const abi::StateArgs *args) {
   return args->context->states[stage];
 }
 
+/// The arguments of a handler that was compiled for a version without stages of states; null for the others.
+abi::OldStateArgs *asOld(abi::StateArgs *args) {
+  return args->context->minor < 3 ? reinterpret_cast<abi::OldStateArgs *>(args) : nullptr;
+}
+StatusOr<State *> stateOf(const abi::OldStateArgs *args) {
+  State *state = args->context->states[int(abi::Stage::Instantiate)];
+  if (!state)
+    return failedPrecondition("there is no state");
+  return state;
+}
+
 abi::Error *stateSet(abi::StateArgs *args) {
+  if (abi::OldStateArgs *old = asOld(args)) {
+    StatusOr<State *> state = stateOf(old);
+    bool hasDestroy = old->header.size >= sizeof(abi::OldStateArgs);
+    return makeError(state ? (*state)->set(*old->type, old->state, hasDestroy ? old->destroy : nullptr) : state.status());
+  }
   MILLRACE_FFI_TRY(checkSize(args));
   StatusOr<State *> state = stateOf(args);
   return makeError(state ? (*state)->set(*args->type, args->state) : state.status());
 }
 
 abi::Error *stateGet(abi::StateArgs *args) {
+  if (abi::OldStateArgs *old = asOld(args)) {
+    StatusOr<State *> state = stateOf(old);
+    StatusOr<void *> object = state ? (*state)->get(*old->type) : StatusOr<void *>(state.status());
+    if (!object)
+      return makeError(object.status());
+    old->state = *object;
+    return nullptr;
+  }
   MILLRACE_FFI_TRY(checkSize(args));
   StatusOr<State *> state = stateOf(args);
   if (!state)

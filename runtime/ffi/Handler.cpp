@@ -40,8 +40,10 @@ private:
 
 /// One place of call in a loaded program.
 struct Site {
-  Site(const abi::Bundle &bundle, const CustomCallStep &step) : bundle(bundle), attributes(step.attributes) {}
+  Site(const abi::Bundle &bundle, int minor, const CustomCallStep &step)
+      : bundle(bundle), minor(minor), attributes(step.attributes) {}
   abi::Bundle bundle;
+  int minor; ///< of the interface that the handlers were compiled for
   AttributeTable attributes;
   State state; ///< what the stage instantiate left
 
@@ -50,6 +52,7 @@ struct Site {
     abi::Handler *handler = bundle.stages[int(stage)];
     if (!handler)
       return Status();
+    context.minor = minor;
     abi::CallFrame frame = {{abi::statedSize<abi::CallFrame>, nullptr}, &api(),  &context,         stage,
                             arguments,                     results, attributes.get(), nullptr};
     Status status = takeError(handler(&frame));
@@ -76,8 +79,8 @@ Status runCall(Site &site, const CustomCall &call) {
   return Status();
 }
 
-StatusOr<CustomCallHandler> instantiate(const abi::Bundle &bundle, const CustomCallStep &step) {
-  auto site = std::make_shared<Site>(bundle, step);
+StatusOr<CustomCallHandler> instantiate(const abi::Bundle &bundle, int minor, const CustomCallStep &step) {
+  auto site = std::make_shared<Site>(bundle, minor, step);
   abi::Context context;
   context.states[int(abi::Stage::Instantiate)] = &site->state;
   abi::Arguments none = {{sizeof(abi::Arguments), nullptr}, 0, nullptr, nullptr};
@@ -86,8 +89,8 @@ StatusOr<CustomCallHandler> instantiate(const abi::Bundle &bundle, const CustomC
   return CustomCallHandler([site](const CustomCall &call) { return runCall(*site, call); });
 }
 
-/// Asks a handler which version of the interface it was compiled for.
-Status checkVersion(abi::Handler *handler, abi::Stage stage) {
+/// Asks a handler which minor version of the interface it was compiled for.
+StatusOr<int> versionOf(abi::Handler *handler, abi::Stage stage) {
   abi::Metadata metadata = {};
   metadata.size = abi::statedSize<abi::Metadata>;
   metadata.version.header.size = sizeof(abi::Version);
@@ -98,7 +101,7 @@ Status checkVersion(abi::Handler *handler, abi::Stage stage) {
                           none,                                  none,   attributes.get(), nullptr};
   MILLRACE_TRY(takeError(handler(&frame)));
   if (metadata.version.major == abi::majorVersion && metadata.version.minor <= abi::minorVersion)
-    return Status();
+    return metadata.version.minor;
   return failedPrecondition("was compiled for version " + std::to_string(metadata.version.major) + "." +
                             std::to_string(metadata.version.minor) + " of the interface, but we speak " +
                             std::to_string(abi::majorVersion) + "." + std::to_string(abi::minorVersion));
@@ -141,12 +144,16 @@ Status runUntyped(void *function, const CustomCall &call) {
 Status registerHandler(std::string target, const abi::Bundle &bundle) {
   if (!bundle.stages[int(abi::Stage::Execute)])
     return invalidArgument("custom call target '" + target + "' has no handler for the stage execute");
-  for (int stage = 0; stage < abi::numStages; ++stage)
-    if (bundle.stages[stage])
-      MILLRACE_TRY(checkVersion(bundle.stages[stage], abi::Stage(stage))
-                       .withContext("custom call target '" + target + "', stage " + stageNames[stage]));
-  registerCustomCallFactory(std::move(target),
-                            [bundle](const CustomCallStep &step) { return instantiate(bundle, step); });
+  int oldest = abi::minorVersion;
+  for (int stage = 0; stage < abi::numStages; ++stage) {
+    if (!bundle.stages[stage])
+      continue;
+    StatusOr<int> minor = versionOf(bundle.stages[stage], abi::Stage(stage));
+    if (!minor)
+      return minor.status().withContext("custom call target '" + target + "', stage " + stageNames[stage]);
+    oldest = std::min(oldest, *minor);
+  }
+  registerCustomCallFactory(std::move(target), [bundle, oldest](const CustomCallStep &step) { return instantiate(bundle, oldest, step); });
   return Status();
 }
 

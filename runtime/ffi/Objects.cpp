@@ -112,7 +112,7 @@ State::~State() {
     destroy(data);
 }
 
-Status State::set(abi::TypeId typeId, void *object) {
+Status State::set(abi::TypeId typeId, void *object, void (*itsDestroy)(void *)) {
   if (data)
     return failedPrecondition("the state of this stage is set already");
   if (!object)
@@ -120,10 +120,10 @@ Status State::set(abi::TypeId typeId, void *object) {
   Types &types = Types::get();
   std::lock_guard lock(types.mutex);
   const Types::Entry *entry = types.find(typeId.id);
-  if (!entry || !entry->destroy)
+  if (!entry || !(itsDestroy || entry->destroy))
     return invalidArgument("the state's type, number " + std::to_string(typeId.id) + ", is not registered" +
                            (entry ? " with a function that destroys it" : ""));
-  type = typeId.id, data = object, destroy = entry->destroy;
+  type = typeId.id, data = object, destroy = itsDestroy ? itsDestroy : entry->destroy;
   return Status();
 }
 

@@ -30,7 +30,8 @@ public:
   State() = default;
   State(const State &) = delete;
   ~State();
-  Status set(abi::TypeId type, void *data);
+  /// `destroy` of the handler itself, else that of the registered type.
+  Status set(abi::TypeId type, void *data, void (*destroy)(void *) = nullptr);
   StatusOr<void *> get(abi::TypeId type) const;
 
 private:
@@ -58,6 +59,7 @@ struct Error {
 struct Context {
   const CustomCall *call = nullptr; ///< null while a call is instantiated: no device then
   State *states[numStages] = {};
+  int minor = minorVersion; ///< of the interface that the handler was compiled for
 };
 
 /// Completed by the handler's own threads. The parts are shared: who completes it may still be inside when the waiting

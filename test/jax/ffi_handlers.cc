@@ -88,8 +88,15 @@ static ffi::Error count(Counter *counter, ffi::ResultBuffer<ffi::S64> y) {
 }
 XLA_FFI_DEFINE_HANDLER_SYMBOL(CounterInstantiate, makeCounter,
                               ffi::Ffi::BindInstantiate().Attr<int64_t>("start"));
+#if XLA_FFI_API_MINOR >= 3
 XLA_FFI_DEFINE_HANDLER_SYMBOL(CounterExecute, count,
                               ffi::Ffi::Bind().Ctx<ffi::State<Counter>>().Ret<ffi::Buffer<ffi::S64>>());
+#else // every stage binds every attribute
+static ffi::Error countFrom(Counter *counter, ffi::ResultBuffer<ffi::S64> y, int64_t) { return count(counter, y); }
+XLA_FFI_DEFINE_HANDLER_SYMBOL(
+    CounterExecute, countFrom,
+    ffi::Ffi::Bind().Ctx<ffi::State<Counter>>().Ret<ffi::Buffer<ffi::S64>>().Attr<int64_t>("start"));
+#endif
 extern "C" ffi::TypeId *counterTypeId() { return &Counter::id; }
 extern "C" const void *counterTypeInfo() {
 #if XLA_FFI_API_MINOR >= 2

@@ -89,6 +89,7 @@ def test_programs_with_thousands_of_arguments():
     assert [float(x) for x in jax.jit(lambda *a: [a[0] + a[2999], a[1500]])(*arguments)] == [2999, 1500]
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 9), reason="jaxlib 0.8 asks for memories of devices that are not there")
 def test_compiling_for_a_topology():
     from jax.experimental import topologies
 

@@ -154,6 +154,7 @@ def test_control_flow_and_collectives(shardy):
     close(sums, np.stack([np.concatenate([np.roll(parts[:, c], k)[::1][[r]] for c in range(2) for k in range(4)]) for r in range(4)]))
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 10), reason="older JAX cannot lower axis_index there")
 def test_manual_inside_of_partly_manual(shardy):
     mesh = grid(4, 2)
     if not shardy:
@@ -182,7 +183,7 @@ def test_pmap_arguments():
     held = jax.pmap(lambda v: v)(X)
     close(jax.pmap(lambda v: v + 1, donate_argnums=0)(held), X + 1)
     assert held.is_deleted()
-    with pytest.raises(ValueError, match="partitioned 8 times, but the dimension size is 4"):
+    with pytest.raises(ValueError, match="partitioned 8 times, but the dimension size is 4|one axis had size 8.*\n.*one axis had size 4"):
         jax.pmap(lambda a, b: a + b)(np.ones((8, 2)), np.ones((4, 2)))
 
 
@@ -296,15 +297,19 @@ def test_explicit_axes():
 #===-- Mistakes ----------------------------------------------------------------===
 
 
+# JAX 0.10, or 0.8 and 0.9.
+UNEVEN = "partitioned {0} times, but the dimension size is 6|should be divisible by {0}, but it is equal to 6"
+
+
 def mistakes():
     mesh = grid(4, 2)
     odd = np.ones((6, 4), "f")
     rows = NamedSharding(mesh, P("x"))
     elsewhere = Mesh(np.array(jax.devices()[:4]), ("x",))
     return {
-        "uneven argument": (lambda: jax.jit(lambda a: a, in_shardings=rows)(odd), r"partitioned 4 times, but the dimension size is 6"),
-        "uneven result": (lambda: jax.jit(lambda a: a * 2, out_shardings=rows)(odd), r"partitioned 4 times, but the dimension size is 6"),
-        "uneven array": (lambda: put(grid(8), odd, "x"), r"partitioned 8 times, but the dimension size is 6"),
+        "uneven argument": (lambda: jax.jit(lambda a: a, in_shardings=rows)(odd), UNEVEN.format(4)),
+        "uneven result": (lambda: jax.jit(lambda a: a * 2, out_shardings=rows)(odd), UNEVEN.format(4)),
+        "uneven array": (lambda: put(grid(8), odd, "x"), UNEVEN.format(8)),
         "rank": (lambda: put(mesh, np.ones(8, "f"), "x", None, None), "rank"),
         "axis twice": (lambda: put(mesh, X, "x", "x"), "duplicate"),
         "unknown axis": (lambda: put(mesh, X, "q"), "q"),
