@@ -290,17 +290,15 @@ def install_wheel(folder):
     return True
 
 
-def python_with_jax(version):
-    """Python of build/venv-jax-VERSION, an environment with that JAX and what test/jax needs, made where it is not there; None without one."""
-    folder = os.path.join(ROOT, "build", f"venv-jax-{version}")
+def environment_for(name, packages):
+    """Python of build/venv-NAME, an environment with `packages`, made where it is not there; None where that fails."""
+    folder = os.path.join(ROOT, "build", f"venv-{name}")
     python, stamp = os.path.join(folder, "bin", "python"), os.path.join(folder, "complete")
     if not os.path.exists(stamp):
-        say(f"making an environment with jax {version}")
-        packages = [f"jax=={version}", f"jaxlib=={version}", "scipy", "pytest", "pytest-xdist", "ml_dtypes", "absl-py", "mpmath", "flatbuffers", "flax",
-                    "optax"]
+        say(f"making the environment {folder}")
         for command in ([sys.executable, "-m", "venv", "--clear", folder], [python, "-m", "pip", "install", "--quiet", *packages]):
-            if run(command, 900)[0]:
-                say(f"no environment with jax {version}")
+            if run(command, 1800)[0]:
+                say(f"no environment {name}")
                 return None
         open(stamp, "w", encoding="utf-8").close()
     return python
@@ -309,7 +307,10 @@ def python_with_jax(version):
 def part_jax(arguments):
     if not install_wheel("./python/millrace_jax"):
         return Count(failed=1)
-    python = python_with_jax(arguments.jax) if arguments.jax else sys.executable
+    python = sys.executable
+    if arguments.jax:
+        python = environment_for(f"jax-{arguments.jax}", [f"jax=={arguments.jax}", f"jaxlib=={arguments.jax}", "scipy", "pytest", "pytest-xdist",
+                                                          "ml_dtypes", "absl-py", "mpmath", "flatbuffers", "flax", "optax"])
     if not python:
         return Count(failed=1)
     environment = dict(os.environ, PYTHONPATH=SITE, JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8",
@@ -363,8 +364,35 @@ def part_conformance(arguments):
     return total
 
 
+def pinned(file):
+    """Lines of requirements/FILE without those that belong to one version of torch."""
+    with open(os.path.join(ROOT, "requirements", file), encoding="utf-8") as lines:
+        return [line.split("#")[0].strip() for line in lines if line.split("#")[0].strip() and not line.startswith("torch")]
+
+
+def part_torch_of(arguments):
+    """The part torch with the version --torch, in an environment of its own (MILLRACE_TORCH_PYTHON names one that is there)."""
+    python = os.environ.get("MILLRACE_TORCH_PYTHON") or environment_for(
+        f"torch-{arguments.torch}", [f"torch=={arguments.torch}", "torchvision", *pinned("torch.txt"), *pinned("dev.txt")])
+    if not python:
+        return Count(failed=1)
+    site, dist = os.path.join(ROOT, "build", f"python-site-torch-{arguments.torch}"), os.path.join(ROOT, "build", f"dist-torch-{arguments.torch}")
+    shutil.rmtree(dist, ignore_errors=True)
+    shutil.rmtree(site, ignore_errors=True)
+    status, _ = run([sys.executable, "scripts/wheels", "--build=build", f"--dist={dist}", f"--torch={python}"], 3600)
+    if status or run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, *glob.glob(os.path.join(dist, "*.whl"))], 300)[0]:
+        say(f"the wheels for torch {arguments.torch} cannot be made or installed")
+        return Count(failed=1)
+    environment = dict(os.environ, PYTHONPATH=site + os.pathsep + ROOT, PJRT_DEVICE="CPU",
+                       MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "torch-cache"))
+    environment.pop("MILLRACE_BUILD", None)
+    return run_pytest("torch", ["test/torch"], environment, arguments.long, python)
+
+
 def part_torch(arguments):
     """The PyTorch front end. Its compiled part is no part of the normal build."""
+    if arguments.torch:
+        return part_torch_of(arguments)
     if importlib.util.find_spec("torch") is None:
         say("torch is not installed (scripts/setup --torch): the tests of torch_xla count as skipped")
         return Count(skipped=1)
@@ -419,6 +447,7 @@ def main():
     parser.add_argument("--only", default=",".join(PARTS), help="comma-separated parts")
     parser.add_argument("--no-build", action="store_true", help="test what is built")
     parser.add_argument("--jax", metavar="VERSION", help="run the part jax with this version of JAX, such as 0.8.0")
+    parser.add_argument("--torch", metavar="VERSION", help="run the part torch with this version of PyTorch, such as 2.14.1")
     parser.add_argument("--wheels", action="store_true", help="test the release wheels instead of the build tree; --long implies it")
     arguments = parser.parse_args()
     total, table, begin = Count(), [], time.time()

@@ -10,11 +10,11 @@ def _autoload():
 
 import torch as _torch  # noqa: E402
 
-__version__ = "2.13.0+millrace0.1.0"
-
 from . import _load as _loading  # noqa: E402
+from . import _versions  # noqa: E402
 
-_loading.check_torch(_torch.__version__)
+__version__ = _versions.version_for(_torch.__version__)
+
 _loading.check_original(__path__[0])
 _XLAC = _loading.loaded() or _loading.load()
 

@@ -8,15 +8,18 @@ import os
 import sys
 import warnings
 
-TORCH = "2.13"
+from . import _versions
+
 _COMPILED = "torch_xla._XLAC"
 
 
-def check_torch(version):
-    """Raises ImportError unless `version` of torch is the one that this torch_xla is for."""
-    if not version.startswith(TORCH + "."):
-        raise ImportError(f"this torch_xla is for PyTorch {TORCH}, but torch {version} is installed: "
-                          f"`pip install torch=={TORCH}.0`, or install the torch_xla that belongs to torch {version}")
+def check_torch(built, installed):
+    """Raises ImportError unless the compiled part was built for the minor version of PyTorch that is installed."""
+    minor, other = _versions.minor_of(built), _versions.minor_of(installed)
+    if minor != other:
+        what = f"install the torch_xla for PyTorch {other} (torch_xla-{other}.0+millrace…)" if other in _versions.TORCH else \
+            f"this version of Millrace knows PyTorch {' and '.join(_versions.TORCH)}"
+        raise ImportError(f"this torch_xla is for PyTorch {minor}, but torch {installed} is installed: `pip install torch=={minor}.*`; or {what}")
 
 
 def check_original(folder):
@@ -67,6 +70,13 @@ def _load(path):
     except ImportError:
         raise ImportError("torch_xla needs the distribution millrace: run `pip install .` in the root of its sources") from None
     millrace.load_library("libmillrace.so")  # names the package of Debian that is missing, if one is
+    import torch
+
+    try:  # before it is loaded, which may fail with another torch
+        with open(path[:-len(".so")] + ".torch", encoding="ascii") as file:
+            check_torch(file.read().strip(), torch.__version__)
+    except OSError:
+        pass  # checked below
     loader = importlib.machinery.ExtensionFileLoader(_COMPILED, path)
     spec = importlib.util.spec_from_file_location(_COMPILED, path, loader=loader)
     try:
@@ -75,14 +85,6 @@ def _load(path):
     except ImportError as error:
         raise ImportError(f"torch_xla's compiled part cannot be loaded: {error}. It was built for another torch or another millrace "
                           "than those installed: install it again, with pip install --no-build-isolation ./python/torch_xla") from None
-    check_built(module._built_for_torch)
+    check_torch(module._built_for_torch, torch.__version__)
     sys.modules[_COMPILED] = module
     return module
-
-
-def check_built(built):
-    """Raises ImportError if the compiled part was built with the headers of another minor version of torch."""
-    import torch
-    if built.split(".")[:2] != torch.__version__.split(".")[:2]:
-        raise ImportError(f"torch_xla's compiled part was built for torch {built}, but torch {torch.__version__} is installed: "
-                          "install it again, with pip install --no-build-isolation ./python/torch_xla")

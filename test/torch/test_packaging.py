@@ -11,7 +11,7 @@ import venv
 import pytest
 import torch
 import torch_xla
-from torch_xla import _load
+from torch_xla import _load, _versions
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PACKAGE = os.path.dirname(os.path.realpath(torch_xla.__file__))
@@ -28,11 +28,15 @@ def project():
         return tomllib.load(file)["project"]
 
 
+MINOR = _versions.minor_of(torch.__version__)
+
+
 def test_versions_agree():
-    assert torch_xla.__version__ == project()["version"]
-    assert torch_xla.__version__.startswith(_load.TORCH + ".") and torch.__version__.startswith(_load.TORCH + ".")
+    assert torch_xla.__version__ == _versions.dynamic_metadata("version") == f"{MINOR}.0+millrace{_versions.MILLRACE}"
+    assert MINOR in _versions.TORCH
     assert torch_xla._XLAC._built_for_torch.split("+")[0] == torch.__version__.split("+")[0]
-    assert f"torch=={_load.TORCH}.*" in project()["dependencies"]
+    assert _versions.dynamic_metadata("dependencies") == [f"millrace=={_versions.MILLRACE}", f"torch=={MINOR}.*"]
+    assert set(project()["dynamic"]) == {"version", "dependencies"}
 
 
 def test_every_folder_with_python_is_a_package():
@@ -68,24 +72,25 @@ def test_installed_wheel():
 
 
 def test_other_torch_is_refused():
-    with pytest.raises(ImportError, match=r"is for PyTorch 2\.13, but torch 2\.14\.1 is installed.*pip install torch==2\.13"):
-        _load.check_torch("2.14.1")
-    with pytest.raises(ImportError, match=r"was built for torch 2\.12\.0.*install it again"):
-        _load.check_built("2.12.0")
+    with pytest.raises(ImportError, match=r"is for PyTorch 2\.13, but torch 2\.14\.1\+cpu is installed: `pip install torch==2\.13\.\*`; or "
+                                          r"install the torch_xla for PyTorch 2\.14"):
+        _load.check_torch("2.13.0", "2.14.1+cpu")
+    with pytest.raises(ImportError, match=r"but torch 2\.12\.0 is installed.*this version of Millrace knows PyTorch 2\.13 and 2\.14"):
+        _load.check_torch("2.13.0", "2.12.0")
     fake = "import sys, types; t = types.ModuleType('torch'); t.__version__ = '2.12.0'; sys.modules['torch'] = t; import torch_xla"
     ran = python(fake)
-    assert ran.returncode != 0 and "is for PyTorch 2.13, but torch 2.12.0 is installed" in ran.stderr
+    assert ran.returncode != 0 and f"is for PyTorch {MINOR}, but torch 2.12.0 is installed" in ran.stderr
 
 
 def test_cmake_refuses_another_torch(tmp_path):
     # A Python whose torch is another one: what the build asks it for.
     fake = tmp_path / "python"
-    fake.write_text("#!/bin/sh\necho '/somewhere/torch;/usr/include;2.14.0'\n")
+    fake.write_text("#!/bin/sh\necho '/somewhere/torch;/usr/include;2.12.0'\n")
     fake.chmod(0o755)
     ran = subprocess.run(["cmake", "-S", os.path.join(ROOT, "python/torch_xla/csrc"), "-B", str(tmp_path / "b"),
                           f"-DMILLRACE_TORCH_PYTHON={fake}"], capture_output=True, text=True)
     message = " ".join(ran.stderr.split())
-    assert ran.returncode != 0 and "is for PyTorch 2.13, but torch 2.14.0 is installed in /somewhere/torch" in message
+    assert ran.returncode != 0 and "can be built for PyTorch 2.13 or 2.14, but torch 2.12.0 is installed in /somewhere/torch" in message
 
 
 def test_original_package_is_named(tmp_path):

@@ -4,6 +4,8 @@
 // normalizations and factorizations in float32. All others compute in the types that they get. These are the lists of
 // PyTorch/XLA, so that programs see the types that they saw there, and attention; cat and stack, whose operands PyTorch/XLA brings
 // to the widest type, do so by themselves.
+#include "python/torch_xla/csrc/TorchVersions.h"
+
 #include <ATen/Operators.h>
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
@@ -67,13 +69,15 @@ TORCH_LIBRARY_IMPL(aten, AutocastXLA, m) {
   MILLRACE_SINGLE(replication_pad1d)
   MILLRACE_SINGLE(replication_pad2d)
   MILLRACE_SINGLE(replication_pad3d)
+#if MILLRACE_TORCH_HAS_OLD_FACTORS
   MILLRACE_SINGLE(cholesky)
+  MILLRACE_SINGLE(qr)
+#endif
   MILLRACE_SINGLE(cholesky_inverse)
   MILLRACE_SINGLE(cholesky_solve)
   MILLRACE_SINGLE(inverse)
   MILLRACE_SINGLE(linalg_inv_ex)
   MILLRACE_SINGLE(linalg_svd)
-  MILLRACE_SINGLE(qr)
   MILLRACE_SINGLE(svd)
   MILLRACE_SINGLE(triangular_solve)
 

@@ -4,6 +4,7 @@
 // and real. Only here the strides are known that decide about it; emissions see values.
 #include "python/torch_xla/csrc/Devices.h"
 #include "python/torch_xla/csrc/Shim.h"
+#include "python/torch_xla/csrc/TorchVersions.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -55,6 +56,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> slogdet(const Tensor &a) {
   return {sign, diagonal.abs().log().sum(-1), factors, pivots};
 }
 
+#if MILLRACE_TORCH_HAS_OLD_FACTORS
 Tensor cholesky(const Tensor &a, bool upper) {
   at::cholesky(without(a, c10::kMeta), upper);
   if (!a.numel())
@@ -63,6 +65,7 @@ Tensor cholesky(const Tensor &a, bool upper) {
   at::_linalg_check_errors(info, "cholesky", a.dim() == 2);
   return factor;
 }
+#endif
 
 /// By singular values, whatever the driver: they all give the solution of least norm (gels: of matrices of full rank).
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq(const Tensor &a, const Tensor &b, std::optional<double> rcond,
@@ -128,7 +131,9 @@ TORCH_LIBRARY_IMPL(aten, XLA, m) {
   m.impl("_linalg_solve_ex", MILLRACE_KERNEL(solve));
   m.impl("_linalg_det", MILLRACE_KERNEL(det));
   m.impl("_linalg_slogdet", MILLRACE_KERNEL(slogdet));
+#if MILLRACE_TORCH_HAS_OLD_FACTORS
   m.impl("cholesky", MILLRACE_KERNEL(cholesky));
+#endif
   m.impl("linalg_lstsq", MILLRACE_KERNEL(lstsq));
   m.impl("linalg_pinv.atol_rtol_tensor", MILLRACE_KERNEL(pseudoInverse));
 }
