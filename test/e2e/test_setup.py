@@ -35,14 +35,17 @@ class Machine:
         self.log = folder / "log"
         (self.root / "scripts").mkdir(parents=True)
         self.bin.mkdir()
-        shutil.copy(ROOT / "scripts" / "setup", self.root / "scripts")
+        self.release = folder / "os-release"
+        # The script has no switch for this: with one, it could install another system's packages on a real machine.
+        text = (ROOT / "scripts" / "setup").read_text()
+        assert text.count("os_release=/etc/os-release") == 1
+        (self.root / "scripts" / "setup").write_text(text.replace("os_release=/etc/os-release", f"os_release='{self.release}'"))
         shutil.copytree(ROOT / "requirements", self.root / "requirements")
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
         for name, text in STAND_INS.items():
             (self.bin / name).write_text(text)
             (self.bin / name).chmod(0o755)
-        self.release = folder / "os-release"
         self.system("debian", "12")
 
     def system(self, name: str, version: str) -> None:
@@ -51,7 +54,7 @@ class Machine:
 
     def setup(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Runs the script as an unprivileged user, unless USER_ID says otherwise."""
-        env = {"PATH": str(self.bin), "LOG": str(self.log), "MILLRACE_OS_RELEASE": str(self.release), **environment}
+        env = {"PATH": str(self.bin), "LOG": str(self.log), **environment}
         return subprocess.run(["bash", "scripts/setup", *arguments], cwd=self.root, env=env, capture_output=True, text=True, timeout=60)
 
     def commands(self) -> list[str]:
