@@ -65,5 +65,5 @@ def fill(packages: list[str]) -> None:
 
 def emulator(*libraries: str) -> list[str]:
     """The command before a program of Arm that runs it here; `libraries` are the folders where it finds shared libraries."""
-    return [os.path.join(FOLDER, "qemu", "usr", "bin", "qemu-aarch64-static"), "-cpu", "cortex-a57", "-L", SYSROOT,
-            "-E", "LD_LIBRARY_PATH=" + os.pathsep.join(libraries)]
+    command = [os.path.join(FOLDER, "qemu", "usr", "bin", "qemu-aarch64-static"), "-cpu", "cortex-a57", "-L", SYSROOT]
+    return command + ["-E", "LD_LIBRARY_PATH=" + os.pathsep.join(libraries)] if libraries else command

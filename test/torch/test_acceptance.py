@@ -25,10 +25,11 @@ import torch_xla.utils.utils as xu
 
 import acceptance
 from acceptance import restored, run, verbatim
+from paths import PYTHONPATH
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "examples"))
-os.environ["PYTHONPATH"] = os.pathsep.join([os.path.join(ROOT, "python"), ROOT])  # of the processes that tests start
+os.environ["PYTHONPATH"] = PYTHONPATH  # of the processes that tests start
 NUMBER = r"-?\d[\d.e+-]*"
 
 

@@ -8,13 +8,14 @@ import subprocess
 import sys
 
 import pytest
+from paths import PYTHONPATH
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 
 def run_demo(cache, *arguments):
     return subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, text=True, capture_output=True, timeout=900,
-                          env=dict(os.environ, PYTHONPATH=ROOT + ":" + os.path.join(ROOT, "python"),
+                          env=dict(os.environ, PYTHONPATH=PYTHONPATH,
                                    MILLRACE_CACHE_DIR=str(cache)))
 
 

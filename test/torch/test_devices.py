@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from paths import PYTHONPATH
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 COUNT = 4
@@ -151,5 +152,5 @@ else:
         ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.realpath(__file__)],
                              capture_output=True, text=True, timeout=600, cwd=root,
                              env=dict(os.environ, CPU_NUM_DEVICES=str(COUNT), MILLRACE_TEST_DEVICES="1",
-                                      PYTHONPATH=os.pathsep.join([os.path.join(root, "python"), root])))
+                                      PYTHONPATH=PYTHONPATH))
         assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from paths import SITE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
@@ -36,6 +37,6 @@ def test_chapter(page, printed, tmp_path):
     script = tmp_path / "chapter.py"
     script.write_text(code)
     ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, cwd=tmp_path,
-                         env=dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), MILLRACE_CACHE_DIR=str(tmp_path)))
+                         env=dict(os.environ, PYTHONPATH=SITE, MILLRACE_CACHE_DIR=str(tmp_path)))
     assert ran.returncode == 0, ran.stderr
     assert re.fullmatch(printed, ran.stdout), ran.stdout

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from paths import PYTHONPATH
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -17,7 +18,7 @@ def run(*files, devices, **environment):
     ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(os.path.join(HERE, "spmd", name) for name in files)],
                          capture_output=True, text=True, timeout=3000, cwd=ROOT,
                          env=dict(os.environ, CPU_NUM_DEVICES=str(devices),
-                                  PYTHONPATH=os.pathsep.join([os.path.join(ROOT, "python"), ROOT]), **environment))
+                                  PYTHONPATH=PYTHONPATH, **environment))
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
 
 

@@ -121,7 +121,10 @@ def _scan_op(combine_fn, init, xs, additional_inputs):
     return tuple(made)
 
 
-def _map_op(f, xs, pos_args):
+def _map_op(f, xs, pos_args, mutated_arg_indices=""):  # the last one since PyTorch 2.14
+    if mutated_arg_indices:
+        raise NotImplementedError(f"map on the device xla cannot change its inputs in place (arguments {mutated_arg_indices}): return the new "
+                                  "values, or use torch._higher_order_ops.scan")
     leaves, spec = pytree.tree_flatten(xs)
     layout = []
 
