@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operators of torchvision that have no kernel for this device, in PyTorch's operators."""
+import math
+
 import torch
 
 
@@ -17,7 +19,11 @@ def nms(boxes, scores, iou_threshold):
     low, high = corners[:, :2], corners[:, 2:]
     area = (high - low).prod(1)
     common = (torch.minimum(high[:, None], high) - torch.maximum(low[:, None], low)).clamp(min=0).prod(2)
-    covers = (common / (area[:, None] + area - common) > iou_threshold).triu(1).to(corners.dtype)
+    # torchvision compares with a double: a share of 0.3 as a float is above 0.3.
+    threshold = torch.tensor(iou_threshold, dtype=corners.dtype).item()
+    if threshold > iou_threshold:
+        threshold = torch.nextafter(torch.tensor(threshold, dtype=corners.dtype), torch.tensor(-math.inf, dtype=corners.dtype)).item()
+    covers = (common / (area[:, None] + area - common) > threshold).triu(1).to(corners.dtype)
     stays = torch.ones_like(area)
 
     def decide(now, before, covers):

@@ -164,7 +164,7 @@ def _suppressed(boxes, scores, threshold):
         if alive[i]:
             kept.append(i)
             common = (torch.minimum(boxes[i, 2:], boxes[:, 2:]) - torch.maximum(boxes[i, :2], boxes[:, :2])).clamp(min=0).prod(1)
-            alive &= common <= threshold * (area[i] + area - common)
+            alive &= ~((common / (area[i] + area - common)).double() > threshold)
     return order[kept]
 
 

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from paths import SITE
+
 PROGRAM = """
 import json, sys
 import torch, torch_xla, torch_xla.runtime as xr, torch_xla.debug.metrics as met
@@ -43,9 +45,8 @@ print(json.dumps(dict(made=made, losses=losses, rates=len(set(rates)), fallbacks
 
 
 def run(cache):
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     ran = subprocess.run([sys.executable, "-c", PROGRAM, str(cache)], capture_output=True, text=True, timeout=300,
-                         env=dict(os.environ, PYTHONPATH=os.path.join(root, "python")))
+                         env=dict(os.environ, PYTHONPATH=SITE))
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
