@@ -18,7 +18,7 @@ def check_torch(built, installed):
     minor, other = _versions.minor_of(built), _versions.minor_of(installed)
     if minor != other:
         what = f"install the torch_xla for PyTorch {other} (torch_xla-{other}.0+millrace…)" if other in _versions.TORCH else \
-            f"this version of Millrace knows PyTorch {' and '.join(_versions.TORCH)}"
+            f"this version of Millrace knows PyTorch {', '.join(_versions.TORCH[:-1])} and {_versions.TORCH[-1]}"
         raise ImportError(f"this torch_xla is for PyTorch {minor}, but torch {installed} is installed: `pip install torch=={minor}.*`; or {what}")
 
 

@@ -5,7 +5,7 @@ import importlib.metadata
 from collections.abc import Mapping
 
 MILLRACE = "0.1.0"
-TORCH = ("2.13", "2.14")
+TORCH = ("2.13", "2.14", "2.15")
 
 
 def minor_of(torch: str) -> str:

@@ -75,7 +75,7 @@ def test_other_torch_is_refused():
     with pytest.raises(ImportError, match=r"is for PyTorch 2\.13, but torch 2\.14\.1\+cpu is installed: `pip install torch==2\.13\.\*`; or "
                                           r"install the torch_xla for PyTorch 2\.14"):
         _load.check_torch("2.13.0", "2.14.1+cpu")
-    with pytest.raises(ImportError, match=r"but torch 2\.12\.0 is installed.*this version of Millrace knows PyTorch 2\.13 and 2\.14"):
+    with pytest.raises(ImportError, match=r"but torch 2\.12\.0 is installed.*this version of Millrace knows PyTorch 2\.13, 2\.14 and 2\.15"):
         _load.check_torch("2.13.0", "2.12.0")
     fake = "import sys, types; t = types.ModuleType('torch'); t.__version__ = '2.12.0'; sys.modules['torch'] = t; import torch_xla"
     ran = python(fake)
@@ -90,7 +90,7 @@ def test_cmake_refuses_another_torch(tmp_path):
     ran = subprocess.run(["cmake", "-S", os.path.join(ROOT, "python/torch_xla/csrc"), "-B", str(tmp_path / "b"),
                           f"-DMILLRACE_TORCH_PYTHON={fake}"], capture_output=True, text=True)
     message = " ".join(ran.stderr.split())
-    assert ran.returncode != 0 and "can be built for PyTorch 2.13 or 2.14, but torch 2.12.0 is installed in /somewhere/torch" in message
+    assert ran.returncode != 0 and "can be built for PyTorch 2.13 or 2.14 or 2.15, but torch 2.12.0 is installed in /somewhere/torch" in message
 
 
 def test_original_package_is_named(tmp_path):
