@@ -40,8 +40,10 @@ runtime::Status compileText(llvm::StringRef code, const char *entry, millrace_pr
   // An unnamed buffer: locations read "program:2:7".
   mlir::OwningOpRef<mlir::ModuleOp> module =
       bytecode::parseModule(code, mlir::ParserConfig(&context), "program");
-  if (!module || failed(vhlo::fromPortableFormat(*module)))
+  if (!module || failed(vhlo::fromPortableFormat(*module))) {
+    vhlo::blameVersion(code, context);
     return runtime::invalidArgument(errors.empty() ? "the program cannot be parsed" : errors);
+  }
 
   CompileOptions options;
   options.prepared = &session.passes();

@@ -28,20 +28,20 @@ std::optional<Version> artifactVersion(StringRef bytes) {
   return producer.consume_front(producerPrefix) ? Version::parse(producer) : std::nullopt;
 }
 
+void blameVersion(StringRef bytes, MLIRContext &context) {
+  std::optional<Version> version = artifactVersion(bytes);
+  if (version && currentVersion < version->withoutPatch())
+    emitError(UnknownLoc::get(&context)) << "the artifact was written for StableHLO " << version->str()
+                                         << ", this reader knows versions up to " << currentVersion.str();
+}
+
 OwningOpRef<ModuleOp> readPortableArtifact(StringRef bytes, MLIRContext &context) {
   context.loadDialect<func::FuncDialect, VhloDialect>(); // which depends on StableHLO
-  std::optional<Version> version = artifactVersion(bytes);
-  auto blame = [&] {
-    // Whatever went wrong, the first thing to know is that the file is from the future.
-    if (version && currentVersion < version->withoutPatch())
-      emitError(UnknownLoc::get(&context)) << "the artifact was written for StableHLO " << version->str()
-                                           << ", this reader knows versions up to " << currentVersion.str();
-    return nullptr;
-  };
   OwningOpRef<ModuleOp> module = bytecode::parseModule(bytes, ParserConfig(&context), "<portable artifact>");
-  if (!module || failed(fromPortableFormat(*module)))
-    return blame();
-  return module;
+  if (module && succeeded(fromPortableFormat(*module)))
+    return module;
+  blameVersion(bytes, context);
+  return nullptr;
 }
 
 LogicalResult fromPortableFormat(ModuleOp module) {

@@ -12,6 +12,10 @@ namespace millrace::vhlo {
 /// The version that the artifact says it was written for; none if it does not (some old artifacts do not).
 std::optional<Version> artifactVersion(llvm::StringRef bytes);
 
+/// Says, as an error of `context`, that `bytes` are of a version that is newer than this reader, if they are: for callers that could not
+/// read them, whatever went wrong.
+void blameVersion(llvm::StringRef bytes, mlir::MLIRContext &context);
+
 /// Reads a portable artifact of any version (or its text), pure or mixed with other dialects (which `context` must know), and
 /// gives the verified program in StableHLO and func. Bytes may be anything: null after diagnostics to `context`. Loads the dialects it
 /// needs. Not for two threads on one context.

@@ -274,3 +274,20 @@ def test_mixed_artifact(name):
     assert our_text(exported) == jaxlib_text(exported)
     refused = artifacts.translate("--serialize", "--target=1.17.0", code=text)
     assert refused.returncode != 0 and b"allow-other-dialects" in refused.stderr
+
+
+def test_what_a_newer_version_writes_is_refused_by_name(tmp_path):
+    """What the reader does not know is named by MLIR; that the file is from a newer version is the explanation."""
+    artifact = jaxlib_serialize("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
+                                "  %0 = stablehlo.tanh %x : tensor<3xf32>\n  return %0 : tensor<3xf32>\n}", "1.4.0")
+    path = tmp_path / "new.mlirbc"
+    path.write_bytes(artifact)
+    run = [tools.tool("xla-run"), str(path)]
+    assert subprocess.run(run, capture_output=True).returncode == 0
+    path.write_bytes(artifact.replace(b"StableHLO_v1.4.0", b"StableHLO_v1.9.9"))
+    assert subprocess.run(run, capture_output=True).returncode == 0, "a newer patch that says nothing new is read"
+    path.write_bytes(artifact.replace(b"StableHLO_v1.4.0", b"StableHLO_v9.4.0").replace(b"tanh_v1", b"tanh_v7"))
+    for command in (run, [tools.tool("xla-translate"), "--interpret", str(path)]):
+        refused = subprocess.run(command, capture_output=True, text=True)
+        assert refused.returncode == 1 and "vhlo.tanh_v7" in refused.stderr
+        assert "written for StableHLO 9.4.0, this reader knows versions up to 1." in refused.stderr

@@ -28,7 +28,10 @@ FromModule::FromModule(llvm::StringRef name, llvm::StringRef description,
             bytecode::isBytecode(file->getBuffer())
                 ? bytecode::parseModule(file->getBuffer(), config, file->getBufferIdentifier())
                 : mlir::parseSourceFile<mlir::ModuleOp>(*sources, config);
-        return module && succeeded(vhlo::fromPortableFormat(*module)) ? function(*module, os) : mlir::failure();
+        if (module && succeeded(vhlo::fromPortableFormat(*module)))
+          return function(*module, os);
+        vhlo::blameVersion(file->getBuffer(), *context);
+        return mlir::failure();
       });
 }
 

@@ -64,7 +64,10 @@ OwningOpRef<ModuleOp> Session::load(const std::string &path) {
   // Before anyone makes arguments of such types.
   bool isGood = module && succeeded(vhlo::fromPortableFormat(*module)) &&
                 succeeded(stablehlo::verifyTypes(*module, /*onlyKnown=*/true));
-  return isGood ? std::move(module) : nullptr;
+  if (isGood)
+    return module;
+  vhlo::blameVersion(sources->getMemoryBuffer(sources->getMainFileID())->getBuffer(), *mlirContext);
+  return nullptr;
 }
 
 bool isCompiledProgram(const std::string &path) {
