@@ -285,7 +285,7 @@ def test_what_a_newer_version_writes_is_refused_by_name(tmp_path):
     run = [tools.tool("xla-run"), str(path)]
     assert subprocess.run(run, capture_output=True).returncode == 0
     path.write_bytes(artifact.replace(b"StableHLO_v1.4.0", b"StableHLO_v1.9.9"))
-    assert subprocess.run(run, capture_output=True).returncode == 0, "a newer patch that says nothing new is read"
+    assert subprocess.run(run, capture_output=True).returncode == 0, "another version that says nothing new is read"
     path.write_bytes(artifact.replace(b"StableHLO_v1.4.0", b"StableHLO_v9.4.0").replace(b"tanh_v1", b"tanh_v7"))
     for command in (run, [tools.tool("xla-translate"), "--interpret", str(path)]):
         refused = subprocess.run(command, capture_output=True, text=True)
