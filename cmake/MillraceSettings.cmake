@@ -11,6 +11,8 @@ set(CMAKE_C_FLAGS_DEV "-O1 -g1 -UNDEBUG")
 # Release: line tables too, which wheels keep in files of their own (cmake/MillraceWheel.cmake).
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+# Libraries that compute are optimized in every kind of build (runtime/kernels and its like).
+set(MILLRACE_KERNEL_OPTIMIZATION $<IF:$<CONFIG:Release>,-O3,-O2>)
 
 option(MILLRACE_RUNTIME_ONLY "Build runtime/ and its unit tests only" OFF)
 set(MILLRACE_SANITIZER "" CACHE STRING "value for -fsanitize=, for example address,undefined")

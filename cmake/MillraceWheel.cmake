@@ -81,6 +81,10 @@ endforeach()
 # OpenBLAS of the wheel scipy-openblas32 (requirements/dev.txt), which needs glibc alone; runtime/lapack finds it beside our own libraries.
 file(GLOB openblas ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/scipy_openblas32)
 set(MILLRACE_OPENBLAS_PACKAGE "${openblas}" CACHE PATH "Folder of the Python package scipy_openblas32")
+if(NOT EXISTS ${MILLRACE_OPENBLAS_PACKAGE}/lib/libscipy_openblas.so)
+  install(CODE "message(FATAL_ERROR \"A wheel needs OpenBLAS of the Python package scipy_openblas32, which is not in .venv: run scripts/setup, \
+or set MILLRACE_OPENBLAS_PACKAGE to its folder (now '${MILLRACE_OPENBLAS_PACKAGE}')\")" COMPONENT wheel EXCLUDE_FROM_ALL)
+endif()
 file(GLOB openblas_license ${MILLRACE_OPENBLAS_PACKAGE}-*.dist-info/licenses/LICENSE.txt)
 install(FILES ${MILLRACE_OPENBLAS_PACKAGE}/lib/libscipy_openblas.so DESTINATION lib COMPONENT wheel EXCLUDE_FROM_ALL)
 install(FILES ${openblas_license} DESTINATION lib RENAME libscipy_openblas.LICENSE.txt COMPONENT wheel EXCLUDE_FROM_ALL)

@@ -200,7 +200,8 @@ def part_unit(arguments):
 
     programs = sorted(glob.glob(os.path.join(ROOT, "build/bin/unit-*")))
     # Those that run code of emitters: once more for each level, of which this machine may be none.
-    again = [(program, level) for program in programs if os.path.basename(program) in ("unit-math", "unit-emitters") for level in x86_levels()]
+    of_levels = [program for program in programs if os.path.basename(program) in ("unit-math", "unit-emitters")]
+    again = [(program, level) for program in of_levels for level in x86_levels()]
     return side_by_side([functools.partial(unit, p) for p in programs] + [functools.partial(unit, *each) for each in again]) if programs else Count(failed=1)
 
 
@@ -383,10 +384,15 @@ def part_torch_of(arguments):
     if status or run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, *glob.glob(os.path.join(dist, "*.whl"))], 300)[0]:
         say(f"the wheels for torch {arguments.torch} cannot be made or installed")
         return Count(failed=1)
+    return test_torch(site, arguments.long, python)
+
+
+def test_torch(site, long, python=sys.executable):
+    """test/torch with the packages in `site`."""
     environment = dict(os.environ, PYTHONPATH=site + os.pathsep + ROOT, PJRT_DEVICE="CPU",
                        MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "torch-cache"))
     environment.pop("MILLRACE_BUILD", None)
-    return run_pytest("torch", ["test/torch"], environment, arguments.long, python)
+    return run_pytest("torch", ["test/torch"], environment, long, python)
 
 
 def part_torch(arguments):
@@ -396,16 +402,12 @@ def part_torch(arguments):
     if importlib.util.find_spec("torch") is None:
         say("torch is not installed (scripts/setup --torch): the tests of torch_xla count as skipped")
         return Count(skipped=1)
-    status, _ = run(["ninja", "-C", "build", "torch_xla_shim"], 1800)
-    if status:
+    if not arguments.wheels and run(["ninja", "-C", "build", "torch_xla_shim"], 1800)[0]:
         say("torch_xla_shim cannot be built: is MILLRACE_TORCH on?")
         return Count(failed=1)
     if not install_wheel("./python/torch_xla"):
         return Count(failed=1)
-    environment = dict(os.environ, PYTHONPATH=SITE + os.pathsep + ROOT, PJRT_DEVICE="CPU",
-                       MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "torch-cache"))
-    environment.pop("MILLRACE_BUILD", None)
-    total = run_pytest("torch", ["test/torch"], environment, arguments.long)
+    total = test_torch(SITE, arguments.long)
     if arguments.long:
         status, output = run([sys.executable, "scripts/torch-sanitizers"], 7200)
         total += at_least_one_failure(closing_line(output), status, "the sanitizers of torch_xla")
@@ -435,7 +437,8 @@ def part_fuzz(arguments):
         print(output, end="", flush=True)
         return at_least_one_failure(closing_line(output), status, "fuzz " + " ".join(flags))
 
-    return side_by_side([functools.partial(programs, f"--seconds={seconds}", "--seed=1", "--in-process", "--programs=10000"), functools.partial(fuzz_bytecode, arguments),
+    return side_by_side([functools.partial(programs, f"--seconds={seconds}", "--seed=1", "--in-process", "--programs=10000"),
+                         functools.partial(fuzz_bytecode, arguments),
                          functools.partial(programs, "--plant=all", "--seed=2"),
                          functools.partial(programs, f"--programs={10000 if arguments.long else 300}", f"--seconds={seconds}", "--seed=1",
                                            "--devices=any")])

@@ -60,7 +60,8 @@ def _why_not_loaded(message):
     version = re.search(r"version [`']GLIBC_([\d.]+)' not found", message)
     if version:
         return (f"it needs glibc {version[1]} or newer (Debian 12, Ubuntu 22.04, RHEL 9), but this system has "
-                f"{' '.join(platform.libc_ver()).strip() or 'another C library'}; build Millrace here from source, or use a newer system or container")
+                f"{' '.join(platform.libc_ver()).strip() or 'another C library'}; build Millrace here from source, "
+                "or use a newer system or container")
     if "GLIBC" not in message and platform.libc_ver()[0] != "glibc":
         return "this Python does not use glibc (musl, as in Alpine, is not supported): use an image with glibc, such as python:3.13-slim"
     if "libMLIR" in message or "libLLVM" in message:

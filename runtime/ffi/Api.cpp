@@ -13,11 +13,11 @@ namespace {
 
 /// A caller compiled against an older interface passes less than we would read.
 template <typename Args>
-Status checkSize(const Args *args) {
-  if (args->header.size >= abi::statedSize<Args>)
+Status checkSize(const Args *args, size_t needed = abi::statedSize<Args>) {
+  if (args->header.size >= needed)
     return Status();
-  return invalidArgument("an FFI function expects arguments of " + std::to_string(abi::statedSize<Args>) +
-                         " bytes, but got " + std::to_string(args->header.size));
+  return invalidArgument("an FFI function expects arguments of " + std::to_string(needed) + " bytes, but got " +
+                         std::to_string(args->header.size));
 }
 
 #define MILLRACE_FFI_TRY(expression)                                                                                   \
@@ -71,6 +71,7 @@ abi::OldStateArgs *asOld(abi::StateArgs *args) {
   return args->context->minor < 3 ? reinterpret_cast<abi::OldStateArgs *>(args) : nullptr;
 }
 StatusOr<State *> stateOf(const abi::OldStateArgs *args) {
+  MILLRACE_TRY(checkSize(args, offsetof(abi::OldStateArgs, destroy)));
   State *state = args->context->states[int(abi::Stage::Instantiate)];
   if (!state)
     return failedPrecondition("there is no state");

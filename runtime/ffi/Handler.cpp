@@ -38,12 +38,15 @@ private:
   std::vector<void *> values;
 };
 
+/// The minor version of the interface that each stage's handler was compiled for: a bundle may mix libraries.
+using MinorVersions = std::array<int, abi::numStages>;
+
 /// One place of call in a loaded program.
 struct Site {
-  Site(const abi::Bundle &bundle, int minor, const CustomCallStep &step)
-      : bundle(bundle), minor(minor), attributes(step.attributes) {}
+  Site(const abi::Bundle &bundle, const MinorVersions &minors, const CustomCallStep &step)
+      : bundle(bundle), minors(minors), attributes(step.attributes) {}
   abi::Bundle bundle;
-  int minor; ///< of the interface that the handlers were compiled for
+  MinorVersions minors;
   AttributeTable attributes;
   State state; ///< what the stage instantiate left
 
@@ -52,7 +55,7 @@ struct Site {
     abi::Handler *handler = bundle.stages[int(stage)];
     if (!handler)
       return Status();
-    context.minor = minor;
+    context.minor = minors[int(stage)];
     abi::CallFrame frame = {{abi::statedSize<abi::CallFrame>, nullptr}, &api(),  &context,         stage,
                             arguments,                     results, attributes.get(), nullptr};
     Status status = takeError(handler(&frame));
@@ -79,8 +82,9 @@ Status runCall(Site &site, const CustomCall &call) {
   return Status();
 }
 
-StatusOr<CustomCallHandler> instantiate(const abi::Bundle &bundle, int minor, const CustomCallStep &step) {
-  auto site = std::make_shared<Site>(bundle, minor, step);
+StatusOr<CustomCallHandler> instantiate(const abi::Bundle &bundle, const MinorVersions &minors,
+                                        const CustomCallStep &step) {
+  auto site = std::make_shared<Site>(bundle, minors, step);
   abi::Context context;
   context.states[int(abi::Stage::Instantiate)] = &site->state;
   abi::Arguments none = {{sizeof(abi::Arguments), nullptr}, 0, nullptr, nullptr};
@@ -144,16 +148,18 @@ Status runUntyped(void *function, const CustomCall &call) {
 Status registerHandler(std::string target, const abi::Bundle &bundle) {
   if (!bundle.stages[int(abi::Stage::Execute)])
     return invalidArgument("custom call target '" + target + "' has no handler for the stage execute");
-  int oldest = abi::minorVersion;
+  MinorVersions minors = {};
   for (int stage = 0; stage < abi::numStages; ++stage) {
     if (!bundle.stages[stage])
       continue;
     StatusOr<int> minor = versionOf(bundle.stages[stage], abi::Stage(stage));
     if (!minor)
       return minor.status().withContext("custom call target '" + target + "', stage " + stageNames[stage]);
-    oldest = std::min(oldest, *minor);
+    minors[stage] = *minor;
   }
-  registerCustomCallFactory(std::move(target), [bundle, oldest](const CustomCallStep &step) { return instantiate(bundle, oldest, step); });
+  registerCustomCallFactory(std::move(target), [bundle, minors](const CustomCallStep &step) {
+    return instantiate(bundle, minors, step);
+  });
   return Status();
 }
 

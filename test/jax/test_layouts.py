@@ -76,3 +76,12 @@ def test_constraint_inside_of_a_program():
 def test_tiles_are_an_error():
     with pytest.raises(Exception, match="permutation of its dimensions"):
         jax.device_put(A, Format(Layout((0, 1), ((8, 128),)), one_device()))
+
+
+def test_the_optimized_program_says_its_layouts():
+    """What users and tools read of a compiled program: as_text, and hlo_modules of the executable."""
+    form = Format(Layout((1, 0)), one_device())
+    compiled = jax.jit(lambda v: (v * 2, v.sum()), out_shardings=(form, None), in_shardings=form).lower(A).compile()
+    assert "entry_computation_layout={(f32[8,16]{0,1})->(f32[8,16]{0,1}, f32[])}" in compiled.as_text()
+    ordinary = jax.jit(lambda v: v * 2).lower(A).compile()
+    assert "entry_computation_layout={(f32[8,16]{1,0})->f32[8,16]{1,0}}" in ordinary.as_text()

@@ -188,6 +188,25 @@ def test_bytes_moved_by_shard_map(mesh, body, out, expected):
     assert collectives(f, put(mesh, np.ones((8, 4), "f"), "x", "y")) == expected
 
 
+def test_the_optimized_program_says_its_shardings(mesh):
+    """hlo_modules() of the executable, which jax.stages and tools ask for the shardings that the partitioner chose."""
+    from jax._src.lib import xla_client as xc
+    f = jax.jit(lambda v: (v * 2, v.sum()))
+    module, = f.lower(put(mesh, np.ones((8, 4), "f"), "x", "y")).compile().runtime_executable().hlo_modules()
+    argument, = module.spmd_parameters_shardings
+    assert str(xc.HloSharding.from_proto(argument)) == "{devices=[4,2]<=[8]}"
+    assert str(xc.HloSharding.from_proto(module.spmd_output_sharding)) == "{{devices=[4,2]<=[8]}, {replicated}}"
+
+
+def test_all_to_alls_of_several_arrays_can_be_read(mesh):
+    """What the pass that combines collectives makes of two: HLO's operation of that name with two operands is another one."""
+    def both(a, b):
+        return jax.lax.all_to_all(a, "y", 0, 1, tiled=True), jax.lax.all_to_all(b, "y", 0, 1, tiled=True)
+    f = jax.shard_map(both, mesh=mesh, in_specs=(P("x", "y"),) * 2, out_specs=(P(("x", "y"), None),) * 2)
+    operands = put(mesh, np.ones((8, 4), "f"), "x", "y"), put(mesh, np.ones((16, 4), "f"), "x", "y")
+    assert collectives(f, *operands) == {"all-to-all": (2 * 2 + 4 * 2) * 4}
+
+
 def counts(f, *arguments):
     """{name: how many} of the collectives of the program that each device runs."""
     text = jax.jit(f).lower(*arguments).compile().as_text()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The Python package millrace: where its parts are, and what it says when a library cannot be loaded."""
+import glob
 import os
 import platform
 import subprocess
@@ -58,13 +59,12 @@ def test_cmake_prefix_path(tmp_path, monkeypatch):
 @pytest.mark.parametrize("python", ["3.10", "3.12", "3.13", "3.14"])
 def test_other_pythons_read_the_sources(python):
     """The wheel has no compiled part of Python: what can go wrong is syntax and imports."""
-    paths = [path for path in (f"/usr/bin/python{python}", *(os.path.expanduser(f"~/.pyenv/versions/{name}/bin/python") for name in
-             (os.listdir(os.path.expanduser("~/.pyenv/versions")) if os.path.isdir(os.path.expanduser("~/.pyenv/versions")) else [])
-             if name.startswith(python + "."))) if os.path.exists(path)]
+    paths = glob.glob(f"/usr/bin/python{python}") + glob.glob(os.path.expanduser(f"~/.pyenv/versions/{python}.*/bin/python"))
     if not paths:
         pytest.skip(f"Python {python} is not installed")
     code = "import ast, sys, millrace, millrace.tools; [ast.parse(open(path).read()) for path in sys.argv[1:]]; print(millrace.__version__)"
     folders = [os.path.join(ROOT, "python", name) for name in ("millrace", "millrace_jax")]
     files = [os.path.join(folder, name) for folder in folders for name in os.listdir(folder) if name.endswith(".py")]
-    ran = subprocess.run([paths[0], "-c", code, *files], capture_output=True, text=True, env=dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python")))
+    ran = subprocess.run([paths[0], "-c", code, *files], capture_output=True, text=True,
+                         env=dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python")))
     assert ran.returncode == 0 and ran.stdout.strip() == millrace.__version__, ran.stderr

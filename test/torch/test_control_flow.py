@@ -351,3 +351,10 @@ def test_nothing_of_a_body_is_left():
     assert got.cpu().tolist() == [4.0] * 3
     with pytest.raises(RuntimeError, match="while a function was traced"):
         leaked[0].cpu()
+
+
+def test_map_that_changes_its_inputs_is_refused():
+    """PyTorch 2.14 passes the positions of the inputs that the function changes."""
+    from torch_xla.experimental._control_flow import _map_op
+    with pytest.raises(NotImplementedError, match=r"cannot change its inputs in place \(arguments 0,2\): return the new values"):
+        _map_op(lambda x: x, [torch.ones(2, device="xla")], (), "0,2")

@@ -292,6 +292,113 @@ TEST(Ffi, UnregisteredTypesCannotBeStates) {
             "f.py:3: custom call 'ffi.unregistered': instantiate: the state's type, number 987654, is not registered");
 }
 
+//===--- Handlers of older versions of the interface ------------------------===//
+
+// A handler of version 0.1 or 0.2 passes a type and an object without a stage. Version 0.1 ends with the function that
+// destroys the object; in 0.2 that function belongs to the registered type.
+xabi::TypeId oldType;
+int oldAlive = 0;
+void destroyOld(void *object) {
+  --oldAlive;
+  delete static_cast<Counter *>(object);
+}
+
+template <int minor>
+xabi::Error *makeOld(xabi::CallFrame *frame) {
+  if (answersVersion(frame, minor))
+    return nullptr;
+  size_t size = minor == 1 ? sizeof(xabi::OldStateArgs) : offsetof(xabi::OldStateArgs, destroy);
+  // Version 0.2 ends before `destroy`, so what stands there must not be called.
+  void (*never)(void *) = [](void *) { std::abort(); };
+  xabi::OldStateArgs args = {{size, nullptr}, frame->context, &oldType, new Counter, minor == 1 ? destroyOld : never};
+  xabi::Error *error = frame->api->stateSet(reinterpret_cast<xabi::StateArgs *>(&args));
+  error ? delete static_cast<Counter *>(args.state) : void(++oldAlive);
+  return error;
+}
+template <int minor>
+xabi::Error *useOld(xabi::CallFrame *frame) {
+  if (answersVersion(frame, minor))
+    return nullptr;
+  xabi::OldStateArgs args = {
+      {offsetof(xabi::OldStateArgs, destroy), nullptr}, frame->context, &oldType, nullptr, nullptr};
+  if (xabi::Error *error = frame->api->stateGet(reinterpret_cast<xabi::StateArgs *>(&args)))
+    return error;
+  float count = float(++static_cast<Counter *>(args.state)->executions);
+  static_cast<float *>(static_cast<xabi::Buffer *>(frame->results.values[0])->data)[0] = count;
+  return nullptr;
+}
+xabi::Error *useOldFromNew(xabi::CallFrame *frame) {
+  if (answersVersion(frame))
+    return nullptr;
+  xabi::StateArgs args = {{sizeof args, nullptr}, frame->context, xabi::Stage::Instantiate, &oldType, nullptr};
+  if (xabi::Error *error = frame->api->stateGet(&args))
+    return error;
+  float count = float(++static_cast<Counter *>(args.state)->executions);
+  static_cast<float *>(static_cast<xabi::Buffer *>(frame->results.values[0])->data)[0] = count;
+  return nullptr;
+}
+
+struct OldVersion {
+  const char *name;
+  xabi::Handler *make, *use;
+  bool destroyedByType;
+};
+
+class FfiOldVersions : public testing::TestWithParam<OldVersion> {};
+
+TEST_P(FfiOldVersions, KeepStates) {
+  oldType.id = 0;
+  xabi::TypeInfo info = {{sizeof info, nullptr}, destroyOld};
+  std::string typeName = std::string("test.old.") + GetParam().name;
+  ASSERT_TRUE(ffi::registerType(typeName, &oldType, GetParam().destroyedByType ? &info : nullptr).ok());
+  std::string target = std::string("ffi.old.") + GetParam().name;
+  ASSERT_TRUE(registerExecute(target.c_str(), GetParam().use, GetParam().make).ok());
+  {
+    auto client = makeClient();
+    auto executable = client->load(oneCall(target).program);
+    ASSERT_TRUE(executable.ok()) << executable.status().toString();
+    EXPECT_EQ(oldAlive, 1);
+    for (float expected : {1.f, 2.f}) {
+      auto result = (*executable)->execute({{toDevice<float>(*client, DType::F32, {2, 3}, {1, 2, 3, 4, 5, 6})}});
+      ASSERT_TRUE(result.ok());
+      Status status = result->done[0].await();
+      ASSERT_TRUE(status.ok()) << status.toString();
+      EXPECT_EQ(toHost<float>(result->results[0][0])[0], expected);
+    }
+  }
+  EXPECT_EQ(oldAlive, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ffi, FfiOldVersions,
+                         testing::Values(OldVersion{"v1", makeOld<1>, useOld<1>, false},
+                                         OldVersion{"v2", makeOld<2>, useOld<2>, true},
+                                         // The stages of one bundle may come from libraries of different versions.
+                                         OldVersion{"v1_then_v3", makeOld<1>, useOldFromNew, false},
+                                         OldVersion{"v3_then_v2",
+                                                    [](xabi::CallFrame *frame) -> xabi::Error * {
+                                                      if (answersVersion(frame))
+                                                        return nullptr;
+                                                      xabi::Error *error =
+                                                          setCounter(frame, xabi::Stage::Instantiate, oldType);
+                                                      --countersAlive, ++oldAlive;
+                                                      return error;
+                                                    },
+                                                    useOld<2>, true}),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(Ffi, OldStatesOfTooSmallASizeAreRefused) {
+  auto instantiate = [](xabi::CallFrame *frame) -> xabi::Error * {
+    if (answersVersion(frame, 2))
+      return nullptr;
+    xabi::OldStateArgs args = {
+        {offsetof(xabi::OldStateArgs, state), nullptr}, frame->context, &oldType, nullptr, nullptr};
+    return frame->api->stateSet(reinterpret_cast<xabi::StateArgs *>(&args));
+  };
+  ASSERT_TRUE(registerExecute("ffi.small", doubleIt, instantiate).ok());
+  EXPECT_EQ(run(oneCall("ffi.small")).status.message(),
+            "f.py:3: custom call 'ffi.small': instantiate: an FFI function expects arguments of 40 bytes, but got 32");
+}
+
 //===--- Threads, futures, the place of execution ---------------------------===//
 
 xabi::Error *usesThreads(xabi::CallFrame *frame) {
