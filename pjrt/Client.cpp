@@ -26,10 +26,17 @@ void setUserData(Memory *memory, const void *key, void *data, void (*destroy)(vo
 }
 constexpr MemoryFunctions memoryFunctions = {sizeof(MemoryFunctions), nullptr, sizeof(Memory), getUserData, setUserData};
 
-/// Options of Client_Create: num_devices, memory_limit (bytes per device; else that of the environment), timeout (seconds), rng_seed.
-/// Those of several processes are accepted as long as there is one.
-rt::StatusOr<rt::ClientOptions> clientOptionsFrom(const NamedValue *values, size_t count) {
-  rt::ClientOptions options;
+struct Options {
+  rt::ClientOptions client;
+  uint32_t numNodes = 1, nodeId = 0;
+  std::optional<uint32_t> partitionIndex;
+};
+
+/// Options of Client_Create: num_devices, memory_limit (bytes per device; else that of the environment), timeout (seconds), rng_seed; and
+/// where there are several processes num_nodes, node_id, and partition_index (the slice of this process; else that of its host).
+rt::StatusOr<Options> clientOptionsFrom(const NamedValue *values, size_t count) {
+  Options all;
+  rt::ClientOptions &options = all.client;
   rt::StatusOr<uint64_t> limit = rt::memoryLimitFromEnvironment();
   if (!limit)
     return limit.status();
@@ -43,7 +50,8 @@ rt::StatusOr<rt::ClientOptions> clientOptionsFrom(const NamedValue *values, size
     rt::StatusOr<int64_t> number = integerFrom(values[i]);
     if (!number)
       return number.status();
-    if (*number < 0 || (name == "num_devices" && (*number == 0 || *number > 65536)))
+    bool isCount = name == "num_devices" || name == "num_nodes" || name == "node_id" || name == "partition_index";
+    if (*number < 0 || (name == "num_devices" && *number == 0) || (isCount && *number > 65536))
       return rt::invalidArgument("option " + std::string(name) + " is out of range: " + std::to_string(*number));
     if (name == "num_devices")
       options.numDevices = uint32_t(*number);
@@ -53,10 +61,16 @@ rt::StatusOr<rt::ClientOptions> clientOptionsFrom(const NamedValue *values, size
       options.timeoutSeconds = double(*number);
     else if (name == "rng_seed")
       options.rngSeed = uint64_t(*number);
-    else if (name == "num_nodes" && *number > 1)
-      return rt::unimplemented("programs of several processes: num_nodes is " + std::to_string(*number));
+    else if (name == "num_nodes")
+      all.numNodes = uint32_t(*number);
+    else if (name == "node_id")
+      all.nodeId = uint32_t(*number);
+    else if (name == "partition_index")
+      all.partitionIndex = uint32_t(*number);
   }
-  return options;
+  if (all.numNodes > 1 && all.nodeId >= all.numNodes)
+    return rt::invalidArgument("node_id is " + std::to_string(all.nodeId) + ", but there are " + std::to_string(all.numNodes) + " processes");
+  return all;
 }
 
 } // namespace
@@ -113,21 +127,37 @@ rt::Status Plugin_Attributes(Plugin_Attributes_Args &args) {
 }
 
 rt::Status Client_Create(Client_Create_Args &args) {
-  rt::StatusOr<rt::ClientOptions> options = clientOptionsFrom(args.create_options, args.num_options);
-  if (!options)
-    return options.status();
-  rt::StatusOr<std::shared_ptr<rt::Client>> created = rt::Client::create(*options);
+  rt::StatusOr<Options> all = clientOptionsFrom(args.create_options, args.num_options);
+  if (!all)
+    return all.status();
+  rt::ClientOptions &options = all->client;
+  std::vector<ProcessDevices> processes = {{options.numDevices, 0}};
+  if (all->numNodes > 1) {
+    rt::StatusOr<Job> job = joinJob(args, all->nodeId, all->numNodes, options.numDevices, all->partitionIndex, options.rngSeed);
+    if (!job)
+      return job.status();
+    processes = job->devices;
+    options.processes = std::move(job->processes);
+    options.rngSeed = job->rngSeed;
+    for (const ProcessDevices &each : processes)
+      options.devicesOf.push_back(each.count);
+  }
+  rt::StatusOr<std::shared_ptr<rt::Client>> created = rt::Client::create(options);
   if (!created)
     return created.status();
   auto client = std::make_unique<Client>();
   client->client = std::move(*created);
-  client->topology = std::make_unique<Topology>(options->numDevices);
-  for (const std::unique_ptr<rt::Device> &device : client->client->devices()) {
+  client->topology = std::make_unique<Topology>(processes);
+  for (DeviceDescription *description : client->topology->descriptions) {
     auto &made = client->ownedDevices.emplace_back(std::make_unique<Device>());
-    made->device = device.get();
-    made->description = client->topology->descriptions[device->id()];
+    rt::Device *device = client->client->device(uint32_t(description->id));
+    made->device = device;
+    made->description = description;
     made->client = client.get();
     client->devices.push_back(made.get());
+    if (!device)
+      continue;
+    client->addressable.push_back(made.get());
     for (const rt::MemorySpace &space : device->memories()) {
       auto &memory = client->ownedMemories.emplace_back(std::make_unique<Memory>());
       memory->functions = &memoryFunctions;
@@ -151,7 +181,7 @@ rt::Status Client_PlatformName(Client_PlatformName_Args &args) {
   return {};
 }
 rt::Status Client_ProcessIndex(Client_ProcessIndex_Args &args) {
-  args.result = 0;
+  args.result = int(args.object->client->processIndex());
   return {};
 }
 rt::Status Client_PlatformVersion(Client_PlatformVersion_Args &args) {
@@ -163,7 +193,7 @@ rt::Status Client_Devices(Client_Devices_Args &args) {
   return {};
 }
 rt::Status Client_AddressableDevices(Client_AddressableDevices_Args &args) {
-  giveList(args, args.object->devices);
+  giveList(args, args.object->addressable);
   return {};
 }
 rt::Status Client_LookupDevice(Client_LookupDevice_Args &args) {
@@ -175,7 +205,11 @@ rt::Status Client_LookupDevice(Client_LookupDevice_Args &args) {
   return {};
 }
 rt::Status Client_LookupAddressableDevice(Client_LookupAddressableDevice_Args &args) {
-  return Client_LookupDevice(args);
+  const std::vector<Device *> &devices = args.client->addressable;
+  if (args.id < 0 || size_t(args.id) >= devices.size())
+    return rt::invalidArgument("this process has no device " + std::to_string(args.id) + ", only " + std::to_string(devices.size()) + " devices");
+  args.device = devices[size_t(args.id)];
+  return {};
 }
 rt::Status Client_AddressableMemories(Client_AddressableMemories_Args &args) {
   giveList(args, args.object->memories);
@@ -200,7 +234,7 @@ rt::Status Client_DefaultDeviceAssignment(Client_DefaultDeviceAssignment_Args &a
   return {};
 }
 rt::Status Client_UpdateGlobalProcessInfo(Client_UpdateGlobalProcessInfo_Args &) {
-  return {}; // one process: nothing to learn about others
+  return {}; // the mesh knows sooner who is gone
 }
 // All memory of this process can be read by its devices.
 rt::Status Client_DmaMap(Client_DmaMap_Args &) { return {}; }

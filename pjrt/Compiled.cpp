@@ -187,13 +187,12 @@ rt::StatusOr<LoadedExecutable *> loadCompiled(Client &client, std::shared_ptr<co
   loaded->isPortable = options.isPortable && isSingle;
   loaded->assignment.replicas = program.numReplicas;
   loaded->assignment.partitions = program.numPartitions;
-  for (rt::Device *device : loaded->executable->devices()) {
-    loaded->assignment.ids.push_back(device->id());
-    if (loaded->isPortable)
-      continue; // bound to no device
-    loaded->logicalIds.push_back({int(loaded->devices.size() / program.numPartitions),
-                                  int(loaded->devices.size() % program.numPartitions)});
-    loaded->devices.push_back(client.devices[device->id()]);
+  loaded->assignment.ids = loaded->executable->assignment();
+  const std::vector<rt::Device *> &devices = loaded->executable->devices();
+  for (size_t d = 0; d < devices.size() && !loaded->isPortable; ++d) { // a portable one is bound to no device
+    uint32_t member = loaded->executable->memberOf(d);
+    loaded->logicalIds.push_back({int(member / program.numPartitions), int(member % program.numPartitions)});
+    loaded->devices.push_back(client.devices[devices[d]->id()]);
   }
   loaded->compiled = std::move(compiled);
   return loaded.release();

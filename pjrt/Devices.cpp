@@ -4,8 +4,27 @@
 
 namespace millrace::pjrt {
 
-DeviceDescription::DeviceDescription(int id)
-    : id(id), debugString("MILLRACE_CPU_" + std::to_string(id)), text("CpuDevice(id=" + std::to_string(id) + ")") {}
+DeviceDescription::DeviceDescription(int id, int process, int64_t slice)
+    : id(id), process(process), slice(slice), debugString("MILLRACE_CPU_" + std::to_string(id)),
+      text("CpuDevice(id=" + std::to_string(id) + ")") {
+  if (slice < 0)
+    return;
+  NamedValue value{};
+  value.struct_size = sizeof value;
+  value.name = "slice_index";
+  value.name_size = std::string_view(value.name).size();
+  value.type = NamedValue::Int64;
+  value.int64_value = slice;
+  value.value_size = 1;
+  attributes.push_back(value);
+}
+
+rt::Status checkAddressable(const Device &device) {
+  if (device.device)
+    return {};
+  return rt::invalidArgument(device.description->text + " belongs to process " + std::to_string(device.description->process) +
+                             ", not to this one (" + std::to_string(device.client->client->processIndex()) + ")");
+}
 
 namespace slots {
 
@@ -14,12 +33,12 @@ rt::Status DeviceDescription_Id(DeviceDescription_Id_Args &args) {
   return {};
 }
 rt::Status DeviceDescription_ProcessIndex(DeviceDescription_ProcessIndex_Args &args) {
-  args.result = 0;
+  args.result = args.object->process;
   return {};
 }
 rt::Status DeviceDescription_Attributes(DeviceDescription_Attributes_Args &args) {
-  args.num_attributes = 0;
-  args.attributes = nullptr;
+  args.num_attributes = args.description->attributes.size();
+  args.attributes = args.description->attributes.data();
   return {};
 }
 rt::Status DeviceDescription_Kind(DeviceDescription_Kind_Args &args) {
@@ -40,11 +59,12 @@ rt::Status Device_GetDescription(Device_GetDescription_Args &args) {
   return {};
 }
 rt::Status Device_IsAddressable(Device_IsAddressable_Args &args) {
-  args.result = true;
+  args.result = args.object->device != nullptr;
   return {};
 }
 rt::Status Device_LocalHardwareId(Device_LocalHardwareId_Args &args) {
-  args.result = int(args.object->device->id());
+  const Device &device = *args.object;
+  args.result = device.device ? device.description->id - device.client->addressable.front()->description->id : -1;
   return {};
 }
 rt::Status Device_AddressableMemories(Device_AddressableMemories_Args &args) {
@@ -52,10 +72,12 @@ rt::Status Device_AddressableMemories(Device_AddressableMemories_Args &args) {
   return {};
 }
 rt::Status Device_DefaultMemory(Device_DefaultMemory_Args &args) {
+  MILLRACE_TRY(checkAddressable(*args.object));
   args.result = args.object->memories.front();
   return {};
 }
 rt::Status Device_MemoryStats(Device_MemoryStats_Args &args) {
+  MILLRACE_TRY(checkAddressable(*args.device));
   rt::AllocatorStats stats = args.device->device->memoryStats();
   args.bytes_in_use = int64_t(stats.inUse);
   args.peak_bytes_in_use = {int64_t(stats.peak), true};
@@ -70,6 +92,7 @@ rt::Status Device_MemoryStats(Device_MemoryStats_Args &args) {
   return {};
 }
 rt::Status Device_ClearMemoryStats(Device_ClearMemoryStats_Args &args) {
+  MILLRACE_TRY(checkAddressable(*args.object));
   args.object->device->clearMemoryStats();
   return {};
 }

@@ -25,6 +25,8 @@ rt::Status LoadedExecutable_Execute(LoadedExecutable_Execute_Args &args) {
   if (args.execute_device && args.num_devices != 1)
     return rt::invalidArgument("execute_device expects the arguments of one device, but got those of " +
                                std::to_string(args.num_devices));
+  if (args.execute_device)
+    MILLRACE_TRY(checkAddressable(*args.execute_device));
   if (loaded.isPortable && !args.execute_device)
     return rt::invalidArgument("a portable executable expects execute_device");
 

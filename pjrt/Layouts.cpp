@@ -79,6 +79,8 @@ rt::StatusOr<Layout> layoutFrom(const MemoryLayout *layout, size_t rank) {
 rt::StatusOr<Destination> destinationFrom(int type, const int64_t *dims, size_t rank, const MemoryLayout *layout,
                                           const Device *device, Memory *memory) {
   Destination result;
+  if (!memory && device)
+    MILLRACE_TRY(checkAddressable(*device));
   result.memory = memory ? memory : device ? device->memories.front() : nullptr;
   if (!result.memory)
     return rt::invalidArgument("expects a device or a memory");

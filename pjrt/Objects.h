@@ -6,12 +6,14 @@
 #include "pjrt/CompileOptions.h"
 #include "pjrt/PjrtApi.h"
 #include "runtime/client/Client.h"
+#include "runtime/collective/Processes.h"
 
 #include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,18 +34,27 @@ struct Event {
 };
 
 struct DeviceDescription {
-  explicit DeviceDescription(int id);
-  int id;
+  DeviceDescription(int id, int process, int64_t slice);
+  int id, process;
+  int64_t slice; ///< devices of one host are a slice; negative where there is one process
   std::string debugString, text;
+  std::vector<NamedValue> attributes;
 };
 
-/// The devices that a program can be compiled for: this machine's processor, some number of times.
+/// A process with devices; JAX calls its host a slice.
+struct ProcessDevices {
+  uint32_t count = 0, slice = 0;
+  bool operator==(const ProcessDevices &) const = default;
+};
+
+/// The devices that a program can be compiled for: this machine's processor, some number of times, in one process or several.
 struct Topology {
-  explicit Topology(unsigned numDevices);
+  explicit Topology(const std::vector<ProcessDevices> &processes);
   std::string serialize() const;
   static rt::StatusOr<std::unique_ptr<Topology>> parse(std::string_view bytes);
   std::vector<std::unique_ptr<DeviceDescription>> owned;
   std::vector<DeviceDescription *> descriptions;
+  std::vector<ProcessDevices> processes;
 };
 
 struct Memory {
@@ -61,7 +72,7 @@ struct Memory {
 };
 
 struct Device {
-  rt::Device *device;
+  rt::Device *device; ///< null for those of other processes
   DeviceDescription *description;
   Client *client;
   std::vector<Memory *> memories;
@@ -72,9 +83,10 @@ struct Client {
   std::unique_ptr<Topology> topology;
   std::vector<std::unique_ptr<Device>> ownedDevices;
   std::vector<std::unique_ptr<Memory>> ownedMemories;
-  std::vector<Device *> devices;
-  std::vector<Memory *> memories; ///< index = MemorySpace::id
-  Memory *memoryOf(const rt::MemorySpace &space) const { return memories[space.id]; }
+  std::vector<Device *> devices;     ///< index = id
+  std::vector<Device *> addressable; ///< those of this process
+  std::vector<Memory *> memories;    ///< of these, in the order of MemorySpace::id
+  Memory *memoryOf(const rt::MemorySpace &space) const { return memories[space.id - memories.front()->space->id]; }
 };
 
 /// How elements are ordered in memory; empty = row-major.
@@ -153,6 +165,17 @@ struct Buffer {
   Layout shownLayout;                   ///< what GetMemoryLayout points to; guarded by mutex
 };
 
+/// What a client with several processes is made of.
+struct Job {
+  std::shared_ptr<rt::Processes> processes;
+  std::vector<ProcessDevices> devices; ///< per process
+  uint64_t rngSeed = 0;                ///< the same in all
+};
+
+/// Connects process `rank` with the others, through the key-value store that the caller gives; waits for them.
+rt::StatusOr<Job> joinJob(const Client_Create_Args &args, uint32_t rank, uint32_t size, uint32_t numDevices, std::optional<uint32_t> slice,
+                          std::optional<uint64_t> rngSeed);
+
 /// Gives an alias buffer its value, or its error.
 struct AliasFulfillment {
   std::function<void(rt::StatusOr<rt::BufferPtr>)> fulfill;
@@ -193,6 +216,9 @@ struct Destination {
 /// What ShapeArgs, device and memory of a call mean, checked.
 rt::StatusOr<Destination> destinationFrom(int type, const int64_t *dims, size_t rank, const MemoryLayout *layout,
                                           const Device *device, Memory *memory);
+
+/// InvalidArgument for a device of another process.
+rt::Status checkAddressable(const Device &device);
 
 /// Text of a PJRT_NamedValue, for messages and options given as strings.
 std::string_view nameOf(const NamedValue &value);

@@ -80,11 +80,38 @@ struct Event_Set_Args : Args {
   StatusText status;
 };
 
+/// How a callback makes the error that it returns.
+using CallbackError = Error *(*)(int code, const char *message, size_t size);
+struct KeyValueGetArgs : Args {
+  const char *key;
+  size_t key_size;
+  int timeout_in_ms;
+  CallbackError *callback_error;
+  void *user_arg;
+  char *value;                      ///< out
+  size_t value_size;                ///< out
+  void (*value_deleter)(char *);    ///< out
+};
+struct KeyValuePutArgs : Args {
+  const char *key;
+  size_t key_size;
+  const char *value;
+  size_t value_size;
+  CallbackError *callback_error;
+  void *user_arg;
+};
+using KeyValueGet = Error *(KeyValueGetArgs *);
+using KeyValuePut = Error *(KeyValuePutArgs *);
+
 struct Client_Create_Args : Args {
   const NamedValue *create_options;
   size_t num_options;
-  void *kv_get, *kv_get_arg, *kv_put, *kv_put_arg; ///< not initialised unless there are several processes
-  Client *client;                                  ///< out
+  // Not initialised unless there are several processes.
+  KeyValueGet *kv_get;
+  void *kv_get_arg;
+  KeyValuePut *kv_put;
+  void *kv_put_arg;
+  Client *client; ///< out
   void *kv_try_get, *kv_try_get_arg;
 };
 using Client_Destroy_Args = ObjectArgs<Client>;

@@ -2,6 +2,7 @@
 //===- Topology.cpp - What programs can be compiled for --------------------===//
 // A topology is a number of devices of this machine's processor. Serialized, it is one line of text:
 //   millrace topology 1; 8 devices; x86_64-pc-linux-gnu; znver4; avx,avx2,...
+// or, where several processes have them, with the number and the slice of each one's, "4@0+4@1 devices".
 // so that caches of the caller do not mix programs of different machines or versions.
 #include "pjrt/Slots.h"
 #include "runtime/base/Hash.h"
@@ -32,15 +33,23 @@ rt::StatusOr<unsigned> deviceCount(std::string_view text) {
 
 } // namespace
 
-Topology::Topology(unsigned numDevices) {
-  for (unsigned i = 0; i < numDevices; ++i) {
-    owned.push_back(std::make_unique<DeviceDescription>(int(i)));
-    descriptions.push_back(owned.back().get());
-  }
+Topology::Topology(const std::vector<ProcessDevices> &processes) : processes(processes) {
+  for (size_t process = 0; process < processes.size(); ++process)
+    for (unsigned i = 0; i < processes[process].count; ++i) {
+      int64_t slice = processes.size() > 1 ? int64_t(processes[process].slice) : -1;
+      owned.push_back(std::make_unique<DeviceDescription>(int(owned.size()), int(process), slice));
+      descriptions.push_back(owned.back().get());
+    }
 }
 
 std::string Topology::serialize() const {
-  return std::string(prefix) + std::to_string(descriptions.size()) + machine();
+  std::string devices;
+  if (processes.size() == 1)
+    devices = std::to_string(descriptions.size());
+  else
+    for (const ProcessDevices &each : processes)
+      devices += (devices.empty() ? "" : "+") + std::to_string(each.count) + "@" + std::to_string(each.slice);
+  return std::string(prefix) + devices + machine();
 }
 
 rt::StatusOr<std::unique_ptr<Topology>> Topology::parse(std::string_view bytes) {
@@ -48,12 +57,27 @@ rt::StatusOr<std::unique_ptr<Topology>> Topology::parse(std::string_view bytes) 
     return rt::invalidArgument("this is not a topology of Millrace");
   bytes.remove_prefix(prefix.size());
   size_t end = bytes.find(' ');
-  rt::StatusOr<unsigned> count = deviceCount(bytes.substr(0, end));
-  if (!count)
-    return count.status();
   if (end == std::string_view::npos || bytes.substr(end) != machine())
     return rt::failedPrecondition("the topology is that of another machine or version");
-  return std::make_unique<Topology>(*count);
+  std::vector<ProcessDevices> processes;
+  unsigned total = 0;
+  for (std::string_view rest = bytes.substr(0, end); !rest.empty() || processes.empty();) {
+    std::string_view each = rest.substr(0, rest.find('+'));
+    rest.remove_prefix(std::min(rest.size(), each.size() + 1));
+    size_t at = each.find('@');
+    rt::StatusOr<unsigned> count = deviceCount(each.substr(0, at));
+    if (!count)
+      return count.status();
+    if ((total += *count) > 65536)
+      return rt::invalidArgument("a topology has at most 65536 devices");
+    processes.push_back({*count, 0});
+    if (at == std::string_view::npos)
+      continue;
+    const char *last = each.data() + each.size();
+    if (auto [position, error] = std::from_chars(each.data() + at + 1, last, processes.back().slice); error != std::errc() || position != last)
+      return rt::invalidArgument("the slice of a process in a topology is no number");
+  }
+  return std::make_unique<Topology>(processes);
 }
 
 namespace slots {
@@ -78,7 +102,7 @@ rt::Status TopologyDescription_Create(TopologyDescription_Create_Args &args) {
       return rt::invalidArgument("option num_devices is out of range: " + std::to_string(*number));
     numDevices = unsigned(*number);
   }
-  args.topology = std::make_unique<Topology>(numDevices).release();
+  args.topology = std::make_unique<Topology>(std::vector<ProcessDevices>{{numDevices, 0}}).release();
   return {};
 }
 rt::Status TopologyDescription_Destroy(TopologyDescription_Destroy_Args &args) {

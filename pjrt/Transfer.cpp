@@ -217,6 +217,7 @@ rt::Status Buffer_CopyToMemory(Buffer_CopyToMemory_Args &args) {
 }
 
 rt::Status Buffer_CopyToDevice(Buffer_CopyToDevice_Args &args) {
+  MILLRACE_TRY(checkAddressable(*args.device));
   Buffer_CopyToMemory_Args toMemory{};
   toMemory.buffer = args.buffer;
   toMemory.memory = args.device->memories.front();

@@ -3,6 +3,7 @@
 #include "runtime/client/Client.h"
 #include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
+#include "runtime/collective/Processes.h"
 
 #include <algorithm>
 #include <charconv>
@@ -282,15 +283,37 @@ static uint64_t freshSeed() {
 }
 
 Client::Client(const ClientOptions &options)
-    : settings(options), rngSeed(options.rngSeed ? *options.rngSeed : freshSeed()) {}
-Client::~Client() = default;
+    : settings(options), rngSeed(options.rngSeed ? *options.rngSeed : freshSeed()), firstIds{0} {
+  for (uint32_t count : options.devicesOf.empty() ? std::vector<uint32_t>{options.numDevices} : options.devicesOf)
+    firstIds.push_back(firstIds.back() + count);
+}
+
+Client::~Client() {
+  all.clear(); // executions in flight end first
+  if (settings.processes)
+    settings.processes->stop();
+}
+
+uint32_t Client::processIndex() const { return settings.processes ? settings.processes->rank() : 0; }
+
+uint32_t Client::processOf(uint32_t id) const {
+  return uint32_t(std::upper_bound(firstIds.begin(), firstIds.end(), id) - firstIds.begin()) - 1;
+}
+
+Device *Client::device(uint32_t id) const {
+  uint32_t first = firstIds[processIndex()];
+  return id >= first && id - first < all.size() ? all[id - first].get() : nullptr;
+}
 
 StatusOr<std::shared_ptr<Client>> Client::create(const ClientOptions &options) {
   if (options.numDevices == 0 || options.numDevices > 65536)
     return invalidArgument("expects between 1 and 65536 devices, but got " + std::to_string(options.numDevices));
+  if (options.processes && (options.devicesOf.size() != options.processes->size() ||
+                            options.devicesOf[options.processes->rank()] != options.numDevices || !options.rngSeed))
+    return invalidArgument("the client of several processes needs the number of devices of each, and the rngSeed that they share");
   std::shared_ptr<Client> client(new Client(options));
   for (uint32_t i = 0; i < options.numDevices; ++i)
-    client->all.emplace_back(new Device(client.get(), i, options));
+    client->all.emplace_back(new Device(client.get(), client->firstIds[client->processIndex()] + i, options));
   return client;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Client.h - Devices, buffers and executables -------------------------===//
-// A Client is N virtual CPU devices in this process. Each device has a thread that runs executions in the order in which
+// A Client is N virtual CPU devices in this process; those of other processes, with which it may run programs together, are known by their
+// ids alone. Each device has a thread that runs executions in the order in which
 // they were enqueued; kernels of all devices share ThreadPool::global(). All calls are thread-safe and return at once
 // unless the comment says that they wait. Objects are held by shared_ptr and keep their client alive.
 #pragma once
@@ -18,6 +19,7 @@ namespace millrace::runtime {
 class Client;
 class Device;
 class HostChannels;
+class Processes;
 struct Plan;
 
 struct ClientOptions {
@@ -27,6 +29,10 @@ struct ClientOptions {
   double timeoutSeconds = 300;   ///< of rendezvous and host transfers
   /// Of stablehlo.rng: the same executions in the same order draw the same numbers. Without one they are new every time.
   std::optional<uint64_t> rngSeed = std::nullopt;
+  /// The processes that programs may span; null: this one is alone. Device ids count through all devices of process 0, 1, ...; all need the
+  /// same rngSeed.
+  std::shared_ptr<Processes> processes = nullptr;
+  std::vector<uint32_t> devicesOf = {}; ///< number of devices per process, if there are several
 };
 
 /// One kind of memory of one device. On CPUs all kinds are the same memory; the kind is carried along.
@@ -175,7 +181,7 @@ struct CostAnalysis {
 };
 
 struct LoadOptions {
-  /// Device ids, [replica * numPartitions + partition]; empty: 0, 1, 2, ...
+  /// Device ids, [replica * numPartitions + partition]; empty: 0, 1, 2, ..., or if they suffice those of this process.
   std::vector<uint32_t> deviceAssignment;
   std::optional<LoaderOptions> loader; ///< else from the environment
 };
@@ -184,9 +190,15 @@ struct LoadOptions {
 class Executable {
 public:
   const Program &program() const;
+  /// Those of this process.
   const std::vector<Device *> &devices() const { return assigned; }
+  /// Position of devices()[d] in the assignment: replica * numPartitions + partition.
+  uint32_t memberOf(size_t d) const;
+  /// Device ids, [replica * numPartitions + partition].
+  const std::vector<uint32_t> &assignment() const { return ids; }
   CostAnalysis cost() const;
-  /// Enqueues one execution on every device. `arguments[d][k]` must be on devices()[d]. Donated arguments are released
+  /// Enqueues one execution on every device of this process; the others of its assignment are served by their own processes, each of which
+  /// has to execute it. `arguments[d][k]` must be on devices()[d]. Donated arguments are released
   /// now. Errors of this call: wrong count, type, shape, device, released or twice donated buffers; errors of the
   /// execution arrive in the events of results and `done`.
   StatusOr<ExecuteResult> execute(const std::vector<std::vector<BufferPtr>> &arguments,
@@ -206,6 +218,7 @@ private:
   std::shared_ptr<Client> client;
   std::shared_ptr<State> state; ///< what executions in flight need; does not hold the client
   std::vector<Device *> assigned;
+  std::vector<uint32_t> ids;
 };
 
 class Client : public std::enable_shared_from_this<Client> {
@@ -213,7 +226,15 @@ public:
   /// InvalidArgument for 0 or more than 65536 devices.
   static StatusOr<std::shared_ptr<Client>> create(const ClientOptions &options = {});
   ~Client();
+  /// Those of this process.
   const std::vector<std::unique_ptr<Device>> &devices() const { return all; }
+  /// Those of all processes.
+  uint32_t numGlobalDevices() const { return firstIds.back(); }
+  /// Null if `id` is that of another process, or of none.
+  Device *device(uint32_t id) const;
+  /// The process that device `id` belongs to.
+  uint32_t processOf(uint32_t id) const;
+  uint32_t processIndex() const;
   const ClientOptions &options() const { return settings; }
 
   /// Copies (or uses, see HostSemantics) host memory. `byteStrides`: one per dim, empty = row-major; may be negative.
@@ -240,6 +261,7 @@ private:
   ClientOptions settings;
   uint64_t rngSeed;
   std::atomic<uint64_t> executions{0};
+  std::vector<uint32_t> firstIds; ///< per process, and the end
   std::vector<std::unique_ptr<Device>> all;
 };
 

@@ -4,6 +4,7 @@
 #include "runtime/client/Buffer.h"
 #include "runtime/client/DeviceErrors.h"
 #include "runtime/client/Executor.h"
+#include "runtime/collective/Processes.h"
 #include "runtime/program/Cost.h"
 
 #include <algorithm>
@@ -82,6 +83,10 @@ struct Executable::State {
   std::shared_ptr<const Plan> plan;
   bool onAnyThread = false; ///< meets nobody and waits for nobody but the values of its arguments
   bool runsInline = false;
+  std::vector<uint32_t> members; ///< of the devices of this process, in the order of Executable::devices()
+  std::vector<uint32_t> processOf; ///< per member; empty if all are of this process
+  std::atomic<uint64_t> launches{0};
+  bool spansProcesses() const { return !processOf.empty(); }
 };
 
 /// One execution on one device.
@@ -239,17 +244,17 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
   std::vector<uint32_t> assignment = options.deviceAssignment;
   if (assignment.empty())
     for (uint32_t i = 0; i < needed; ++i)
-      assignment.push_back(i);
+      assignment.push_back(needed <= all.size() ? firstIds[processIndex()] + i : i);
   if (assignment.size() != needed)
     return invalidArgument("expects a device assignment of " + std::to_string(needed) + " ids, but got " +
                            std::to_string(assignment.size()));
   std::set<uint32_t> seen;
   for (uint32_t id : assignment) {
-    if (id >= all.size())
+    if (id >= numGlobalDevices())
       return invalidArgument("the program needs " + std::to_string(needed) + " device" + (needed == 1 ? "" : "s") +
                              " (" + std::to_string(program->numReplicas) + " replicas x " +
                              std::to_string(program->numPartitions) + " partitions), device " + std::to_string(id) +
-                             " among them, but there are " + std::to_string(all.size()));
+                             " among them, but there are " + std::to_string(numGlobalDevices()));
     if (!seen.insert(id).second)
       return invalidArgument("device " + std::to_string(id) + " appears twice in the device assignment");
   }
@@ -267,10 +272,22 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
   // Up to 100 microseconds the hand-over to the device's thread would cost more than it gains.
   executable->state->onAnyThread = needed == 1 && !executable->state->plan->mayBlock();
   executable->state->runsInline = executable->state->onAnyThread && executable->state->plan->picoseconds < 100'000'000;
-  for (uint32_t id : assignment)
-    executable->assigned.push_back(all[id].get());
+  for (uint32_t member = 0; member < needed; ++member) {
+    if (Device *own = device(assignment[member])) {
+      executable->assigned.push_back(own);
+      executable->state->members.push_back(member);
+    }
+    executable->state->processOf.push_back(processOf(assignment[member]));
+  }
+  executable->ids = std::move(assignment);
+  if (executable->assigned.empty())
+    return invalidArgument("none of the devices that the program is assigned to belongs to process " + std::to_string(processIndex()));
+  if (executable->assigned.size() == needed)
+    executable->state->processOf.clear();
   return executable;
 }
+
+uint32_t Executable::memberOf(size_t d) const { return state->members[d]; }
 
 StatusOr<ExecuteResult> Executable::execute(const std::vector<std::vector<BufferPtr>> &arguments,
                                             const ExecuteOptions &options) {
@@ -279,8 +296,8 @@ StatusOr<ExecuteResult> Executable::execute(const std::vector<std::vector<Buffer
 
 StatusOr<ExecuteResult> Executable::executeOn(Device &device, const std::vector<BufferPtr> &arguments,
                                               const ExecuteOptions &options) {
-  if (assigned.size() != 1)
-    return invalidArgument("a program for " + std::to_string(assigned.size()) + " devices cannot run on one");
+  if (uint64_t needed = uint64_t(program().numReplicas) * program().numPartitions; needed != 1)
+    return invalidArgument("a program for " + std::to_string(needed) + " devices cannot run on one");
   return launch({&device}, {arguments}, options);
 }
 
@@ -328,7 +345,8 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
   std::shared_ptr<RunContext> context;
   std::unique_lock inOrder(meetings, std::defer_lock);
-  if (state->plan->meetsOthers)
+  const bool spans = state->spansProcesses();
+  if (state->plan->meetsOthers && !spans)
     context = std::make_shared<RunContext>(p.numReplicas, p.numPartitions, timeout);
   // Asked for under a limit only, where allocate() counts on it.
   bool endsByItself = client->options().memoryLimit && !state->plan->mayWaitForCaller;
@@ -362,14 +380,22 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
         each = {};
       break;
     }
-  if ((context && devices.size() > 1) || (client->options().memoryLimit && !endsByItself && !isNested))
+  if ((context && devices.size() > 1) || spans || (client->options().memoryLimit && !endsByItself && !isNested))
     inOrder.lock();
   for (Device *device : devices)
     endsByItself = endsByItself && device->endsByItself();
   static std::atomic<int64_t> executions{0};
   int64_t number = ++executions;
-  const uint64_t execution[2] = {client->rngSeed, client->executions++};
-  uint64_t rngSeed = hash64(execution, sizeof execution);
+  // What other processes take part in has the same numbers in all of them.
+  const uint64_t execution[2] = {client->rngSeed, spans ? state->launches++ : client->executions++};
+  uint64_t rngSeed = hash64(execution, sizeof execution, spans ? state->plan->agreement : 0);
+  if (spans && state->plan->meetsOthers) {
+    StatusOr<Processes::Launch> begun = client->options().processes->launch(p.numReplicas, p.numPartitions, state->processOf,
+                                                                            state->plan->agreement, p.name, timeout);
+    if (!begun)
+      return begun.status();
+    context = std::move(begun->context);
+  }
   ExecuteResult result;
   for (size_t d = 0; d < devices.size(); ++d) {
     auto launch = std::make_shared<Launch>(state->onAnyThread ? devices[d]->worker() : nullptr);
@@ -377,8 +403,8 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     launch->context = context;
     launch->allocator = devices[d]->allocator;
     launch->channels = devices[d]->channels;
-    launch->replica = uint32_t(d) / p.numPartitions;
-    launch->partition = uint32_t(d) % p.numPartitions;
+    launch->replica = state->members[d] / p.numPartitions;
+    launch->partition = state->members[d] % p.numPartitions;
     launch->device = devices[d]->id();
     launch->timeoutSeconds = timeout;
     launch->number = number;

@@ -48,6 +48,8 @@ struct Plan {
   std::unordered_map<const CustomCallStep *, CustomCallHandler> customCalls;
   uint64_t stagingBytes = 0;
   bool meetsOthers = false; ///< has collectives, sends or receives
+  /// A hash of what processes that execute the program together have to have in common: its type and its exchanges, not its code.
+  uint64_t agreement = 0;
   bool mayWaitForCaller = false; ///< has infeed, outfeed, foreign custom calls
   bool mayBlock() const { return meetsOthers || mayWaitForCaller; }
   /// How the next kernel that streams through memory goes (Executor::backwardStep). Kept between executions, which take turns like kernels.

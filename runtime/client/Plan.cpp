@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Plan.cpp - What is worked out once per program ----------------------===//
+#include "runtime/base/Hash.h"
 #include "runtime/client/Executor.h"
+#include "runtime/collective/RemoteCalls.h"
 
 #include <algorithm>
 #include <numeric>
@@ -63,6 +65,10 @@ public:
   explicit Planner(Plan &plan) : plan(plan), program(*plan.program) {}
 
   Status run() {
+    agree(program.numReplicas);
+    agree(program.numPartitions);
+    agreeOnTypes(program.arguments);
+    agreeOnTypes(program.results);
     plan.functions.resize(program.functions.size());
     for (size_t i = 0; i < program.functions.size(); ++i)
       MILLRACE_TRY(planFunction(program.functions[i], plan.functions[i]));
@@ -97,6 +103,17 @@ private:
     return planSteps(f, f.steps);
   }
 
+  void agree(uint64_t value) { plan.agreement = hash64(&value, sizeof value, plan.agreement); }
+  template <typename Spec>
+  void agreeOnTypes(const std::vector<Spec> &specs) {
+    for (const Spec &spec : specs) {
+      agree(uint64_t(spec.dtype));
+      for (int64_t dim : spec.dims)
+        agree(uint64_t(dim));
+    }
+    agree(specs.size());
+  }
+
   Status planSteps(const Function &f, const Steps &steps) {
     for (const Step &s : steps) {
       if (const auto *loop = std::get_if<LoopStep>(&s.body)) {
@@ -116,9 +133,12 @@ private:
           return s.location < program.locations.size() ? handler.status().withContext(program.locations[s.location])
                                                        : handler.status();
         plan.customCalls.emplace(call, *handler);
-      } else if (std::holds_alternative<CollectiveStep>(s.body)) {
+      } else if (const auto *collective = std::get_if<CollectiveStep>(&s.body)) {
         plan.meetsOthers = true;
+        agree(signatureOf(*collective));
       } else if (const auto *transfer = std::get_if<TransferStep>(&s.body)) {
+        agree(uint64_t(transfer->kind));
+        agree(uint64_t(transfer->channel));
         (transfer->isHostTransfer ? plan.mayWaitForCaller : plan.meetsOthers) = true;
       }
     }

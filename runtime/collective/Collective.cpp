@@ -5,6 +5,7 @@
 //   all_reduce      reduces its n-th part of the elements of all, and writes it to all
 //   the others      pull what they need into their own results
 #include "runtime/collective/Collective.h"
+#include "runtime/collective/RemoteCalls.h"
 
 #include <algorithm>
 #include <cstring>
@@ -105,15 +106,33 @@ public:
       if (step.dynamicRoot)
         MILLRACE_TRY(readRoot(i, all.size()));
       for (size_t k = 0; k < all.size(); ++k)
-        if (all[k]->arguments[i].dims != call.arguments[i].dims && step.kind != Kind::AllGather)
-          return failedPrecondition("operand " + std::to_string(i) + " has another shape on device " +
-                                    std::to_string(group[k]) + " than on device " + std::to_string(member));
+        MILLRACE_TRY(checkOperand(i, *all[k], group[k]));
       MILLRACE_TRY(runOne(i, all));
     }
     return Status();
   }
 
 private:
+  /// Operand `i` of another member is like our own.
+  Status checkOperand(size_t i, const CollectiveCall &other, uint32_t device) const {
+    std::string title = "operand " + std::to_string(i);
+    if (other.arguments.size() != call.arguments.size() || other.arguments[i].dtype != call.arguments[i].dtype)
+      return failedPrecondition(title + " has another type on device " + std::to_string(device) + " than on device " + std::to_string(member));
+    const std::vector<int64_t> &dims = other.arguments[i].dims;
+    if (step.kind == Kind::AllGather ? dims.size() != call.arguments[i].dims.size() : dims != call.arguments[i].dims)
+      return failedPrecondition(title + " has another shape on device " + std::to_string(device) + " than on device " +
+                                std::to_string(member));
+    bool isReadOfAll = step.kind != Kind::CollectivePermute && step.kind != Kind::CollectiveBroadcast && step.kind != Kind::CollectiveReduce;
+    return isReadOfAll ? checkMemory(i, other) : Status();
+  }
+
+  /// Another process has sent the operand.
+  static Status checkMemory(size_t i, const CollectiveCall &other) {
+    if (other.arguments[i].data || other.arguments[i].bytes() == 0)
+      return Status();
+    return dataLoss("another process did not send operand " + std::to_string(i));
+  }
+
   /// The last argument names one root for all results, or one for each.
   Status readRoot(size_t i, size_t members) {
     const TensorView &operand = call.arguments.back();
@@ -208,13 +227,16 @@ private:
   }
 
   Status allReduce(size_t i, const Contributions &all) const {
-    int64_t n = call.arguments[i].elements(), parts = int64_t(all.size()), p = int64_t(position);
+    // Among the members of this process: the others' results are written in theirs.
+    auto isLocal = [](const CollectiveCall *each) { return !each->isRemote; };
+    int64_t n = call.arguments[i].elements(), parts = std::count_if(all.begin(), all.end(), isLocal),
+            p = std::count_if(all.begin(), all.begin() + long(position), isLocal);
     // Parts begin at lines: no two members write one.
     auto first = [&](int64_t part) { return part == parts ? n : n * part / parts / 64 * 64; };
     std::vector<char *> targets;
     for (const CollectiveCall *other : all)
-      targets.push_back(static_cast<char *>(other->results[i].data) +
-                        size_t(first(p)) * byteSize(call.arguments[i].dtype));
+      if (isLocal(other))
+        targets.push_back(static_cast<char *>(other->results[i].data) + size_t(first(p)) * byteSize(call.arguments[i].dtype));
     return reduceRange(i, all, first(p), first(p + 1), targets);
   }
 
@@ -228,6 +250,8 @@ private:
       std::memset(result.data, 0, result.bytes());
       return Status();
     }
+    for (const CollectiveCall *other : all)
+      MILLRACE_TRY(checkMemory(i, *other));
     char *target = static_cast<char *>(result.data);
     return reduceRange(i, all, 0, result.elements(), {&target, 1});
   }
@@ -292,6 +316,7 @@ private:
 
   Status copyFrom(size_t i, const CollectiveCall &source, const Contributions &all) const {
     const TensorView &result = call.results[i];
+    MILLRACE_TRY(checkMemory(i, source));
     if (source.arguments[i].bytes() != result.bytes())
       return failedPrecondition("the source has another size than the result");
     copyRun(static_cast<char *>(result.data), static_cast<const char *>(source.arguments[i].data), result.bytes(), isStreamed(i, all));
@@ -398,6 +423,8 @@ std::vector<uint32_t> groupOf(const RunContext &context, const CollectiveCall &c
   return collectiveGroup(call.step, call.replica, call.partition, context.numReplicas, context.numPartitions);
 }
 
+OperationId operationOf(const CollectiveCall &call) { return {&call.step, call.step.name, call.location, signatureOf(call.step)}; }
+
 /// Of a member of no group.
 Status runAlone(const RunContext &context, const CollectiveCall &call) {
   if (call.step.kind == Kind::CollectiveBroadcast) {
@@ -415,7 +442,7 @@ Status runCollective(RunContext &context, const CollectiveCall &call) {
   std::vector<uint32_t> group = groupOf(context, call);
   if (group.empty())
     return runAlone(context, call);
-  return context.meet(memberOf(context, call), group, {&call.step, call.step.name, call.location}, &call,
+  return context.meet(memberOf(context, call), group, operationOf(call), &call,
                       [&](const std::vector<const void *> &all, size_t position) { return shareOf(group, all, position); });
 }
 
@@ -425,7 +452,7 @@ StatusOr<std::shared_ptr<RunContext::Meeting>> startCollective(RunContext &conte
     MILLRACE_TRY(runAlone(context, call));
     return std::shared_ptr<RunContext::Meeting>();
   }
-  return context.arrive(memberOf(context, call), group, {&call.step, call.step.name, call.location}, &call);
+  return context.arrive(memberOf(context, call), group, operationOf(call), &call);
 }
 
 Status finishCollective(RunContext &context, const CollectiveCall &call, RunContext::Meeting &meeting) {

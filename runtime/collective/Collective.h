@@ -13,6 +13,7 @@ struct CollectiveCall {
   KernelFunction reducer = nullptr; ///< of step.reducer
   std::string_view location;
   uint32_t replica = 0, partition = 0;
+  bool isRemote = false; ///< of another process, which has its results; arguments that nobody here reads have no memory
 };
 
 /// Blocks until all members of this device's group take part; see RunContext for how a wait ends. Reductions combine

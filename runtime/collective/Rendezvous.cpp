@@ -8,6 +8,12 @@
 namespace millrace::runtime {
 namespace {
 
+/// A process tells the others that it is idle when it has been for that long: most waits end before.
+constexpr double kIdleSeconds = 0.25;
+
+/// So many members of a deadlock between processes are told what they wait for.
+constexpr size_t kToldWaits = 4;
+
 std::string title(const OperationId &operation) {
   std::string text(operation.name);
   if (!operation.location.empty())
@@ -18,19 +24,26 @@ std::string title(const OperationId &operation) {
 } // namespace
 
 struct RunContext::Meeting {
-  explicit Meeting(const std::vector<uint32_t> &members)
-      : members(members), contributions(members.size()), present(members.size()), statuses(members.size()), begun(members.size()),
-        left(members.size()) {}
+  Meeting(const std::vector<uint32_t> &members, const RunContext &context)
+      : members(members), contributions(members.size()), present(members.size()), statuses(members.size()), begun(members.size()), left(0) {
+    for (size_t share = 0; share < members.size(); ++share)
+      if (context.isLocal(members[share]))
+        ++left;
+      else
+        begun[share] = 1; // by its own process
+  }
 
   const std::vector<uint32_t> members;
-  OperationId operation;
+  OperationId operation; ///< its texts are `name` and `location` until a member of this process has arrived
+  std::string name, location;
+  std::vector<std::shared_ptr<const void>> held; ///< contributions of other processes
   uint32_t first = 0; ///< who arrived first, for messages
   size_t arrived = 0;
   std::vector<const void *> contributions; ///< constant once all have arrived
   std::vector<uint8_t> present;
   std::vector<Status> statuses;            ///< of the shares; each written by who does it
   std::vector<std::atomic<uint8_t>> begun; ///< per share
-  size_t left;                             ///< shares that are not done; guarded by the context's mutex
+  size_t left;                             ///< shares of this process that are not done; guarded by the context's mutex
   bool isBroken = false;                   ///< a member left; guarded likewise
 
   bool begin(size_t share) {
@@ -38,9 +51,28 @@ struct RunContext::Meeting {
   }
 };
 
-RunContext::RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds)
-    : numReplicas(numReplicas), numPartitions(numPartitions), timeout(timeoutSeconds), waiting(size()),
-      finished(size(), 0), ticks(size()) {}
+RunContext::RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds, std::unique_ptr<RemoteMembers> remoteMembers)
+    : numReplicas(numReplicas), numPartitions(numPartitions), timeout(timeoutSeconds), waiting(size()), finished(size(), 0), ticks(size()),
+      remote(std::move(remoteMembers)) {
+  for (uint32_t member = 0; member < size(); ++member)
+    localCount += isLocal(member);
+  if (remote) {
+    counts.sentTo.resize(remote->numProcesses());
+    counts.receivedFrom.resize(remote->numProcesses());
+  }
+}
+RunContext::~RunContext() = default;
+
+std::vector<uint32_t> RunContext::otherProcesses(const std::vector<uint32_t> &members) const {
+  std::vector<uint32_t> processes;
+  if (!remote)
+    return processes;
+  for (uint32_t member : members)
+    if (uint32_t process = remote->processOf(member);
+        process != remote->self() && std::find(processes.begin(), processes.end(), process) == processes.end())
+      processes.push_back(process);
+  return processes;
+}
 
 uint64_t RunContext::totalTicks() const {
   uint64_t total = 0;
@@ -80,13 +112,62 @@ std::string RunContext::describe(uint32_t member) const {
   return text;
 }
 
-// Every member waits or is gone: nobody is left who could end a wait.
-void RunContext::checkDeadlock() {
-  if (!aborted.ok() || waitingCount == 0 || waitingCount + finishedCount != size())
-    return;
+IdleState RunContext::idleState() const {
+  IdleState state = counts;
   for (uint32_t member = 0; member < size(); ++member)
     if (waiting[member].active)
-      return abort(failedPrecondition("missing participant: " + describe(member)));
+      state.waiting.emplace_back(member, describe(member));
+  return state;
+}
+
+// Every member waits or is gone: nobody is left who could end a wait. In several processes each sees its own members only. But if each was
+// idle when it said so, and had received all that each other one had sent by then, then nothing is under way that could wake any of them.
+void RunContext::checkDeadlock() {
+  if (!aborted.ok() || waitingCount == 0 || waitingCount + localFinished != localCount)
+    return;
+  std::map<uint32_t, std::string> texts;
+  for (const auto &[member, text] : idleState().waiting)
+    texts.emplace(member, text);
+  if (remote) {
+    std::vector<uint32_t> everybody(size());
+    for (uint32_t member = 0; member < size(); ++member)
+      everybody[member] = member;
+    std::vector<uint32_t> processes = otherProcesses(everybody);
+    for (uint32_t process : processes) {
+      auto found = idle.find(process);
+      if (found == idle.end())
+        return;
+      texts.insert(found->second.waiting.begin(), found->second.waiting.end());
+    }
+    processes.push_back(remote->self());
+    auto stateOf = [&](uint32_t process) -> const IdleState & { return process == remote->self() ? counts : idle[process]; };
+    // Whose members have all finished is woken by nothing, and no longer counts what comes.
+    auto hasFinished = [&](uint32_t process) { return process != remote->self() && idle[process].waiting.empty(); };
+    for (uint32_t a : processes)
+      for (uint32_t b : processes)
+        if (a != b && !hasFinished(b) && stateOf(a).sentTo[b] != stateOf(b).receivedFrom[a])
+          return;
+  }
+  std::string all;
+  size_t told = 0;
+  for (const auto &[member, text] : texts)
+    if (told++ < (remote ? kToldWaits : 1)) // of one process, what the others wait in is part of the text
+      all += (all.empty() ? "" : "; ") + text;
+  abort(failedPrecondition("missing participant: " + all));
+}
+
+/// Tells the other processes that this one is idle, unless they know. Unlocks while it does.
+void RunContext::tellIdle(std::unique_lock<std::mutex> &lock) {
+  if (!remote || waitingCount + localFinished != localCount)
+    return;
+  IdleState state = idleState();
+  IdleState &told = idle[remote->self()];
+  if (told == state)
+    return;
+  told = state;
+  lock.unlock();
+  remote->idle(state);
+  lock.lock();
 }
 
 Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member, const std::function<bool()> &done) {
@@ -95,10 +176,14 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
   checkDeadlock();
   Clock::time_point begin = Clock::now();
   uint64_t seen = totalTicks();
-  double slice = std::min(timeout, 1.0);
+  double slice = std::min(timeout, remote ? kIdleSeconds : 1.0);
   while (!done() && aborted.ok()) {
-    if (changed.wait_for(lock, seconds(slice)) == std::cv_status::no_timeout)
+    if (changed.wait_for(lock, seconds(slice)) == std::cv_status::no_timeout) {
+      if (remote)
+        checkDeadlock();
       continue;
+    }
+    tellIdle(lock);
     if (uint64_t now = totalTicks(); now != seen) {
       seen = now;
       begin = Clock::now();
@@ -116,42 +201,88 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
 
 StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::arrive(uint32_t member, const std::vector<uint32_t> &members,
                                                                   const OperationId &operation, const void *contribution) {
+  tick(member);
+  std::shared_ptr<Meeting> meeting;
+  if (std::vector<uint32_t> others = otherProcesses(members); !others.empty()) {
+    {
+      std::lock_guard lock(mutex);
+      if (!aborted.ok())
+        return aborted;
+      for (uint32_t process : others)
+        ++counts.sentTo[process];
+    }
+    // Before anybody here can read the contribution: if this fails, there is no meeting to leave.
+    MILLRACE_TRY(remote->arrive(member, members, operation, contribution));
+  }
+  std::lock_guard lock(mutex);
+  MILLRACE_TRY(enter(member, members, operation, contribution, nullptr, meeting));
+  return meeting;
+}
+
+void RunContext::remoteArrive(uint32_t member, const std::vector<uint32_t> &members, const OperationId &operation,
+                              std::shared_ptr<const void> contribution) {
+  std::lock_guard lock(mutex);
+  ++counts.receivedFrom[remote->processOf(member)];
+  std::shared_ptr<Meeting> meeting;
+  const void *shown = contribution.get();
+  (void)enter(member, members, operation, shown, std::move(contribution), meeting).ok(); // an error ends the waits of those who are here
+}
+
+void RunContext::stopWaiting(uint32_t member) {
+  if (!waiting[member].active)
+    return;
+  waiting[member] = Waiting();
+  --waitingCount;
+}
+
+/// `member` comes to the next meeting of its group; `held`: the contribution of another process's.
+Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, const OperationId &operation, const void *contribution,
+                         std::shared_ptr<const void> held, std::shared_ptr<Meeting> &meeting) {
   size_t position = size_t(std::find(members.begin(), members.end(), member) - members.begin());
   assert(position < members.size() && "a member meets in its own groups");
-  std::lock_guard lock(mutex);
   if (!aborted.ok())
     return aborted;
-  tick(member);
   Group &group = groups[members];
   group.next.resize(members.size());
   size_t index = size_t(group.next[position]++ - group.first);
   if (index == group.open.size())
-    group.open.push_back(std::make_shared<Meeting>(members));
-  std::shared_ptr<Meeting> meeting = group.open[index];
-  if (meeting->arrived == 0) {
-    meeting->operation = operation;
-    meeting->first = member;
-  } else if (meeting->operation.step != operation.step) {
-    Status status = failedPrecondition("mismatched collectives: device " + std::to_string(meeting->first) + " executes " +
-                                       title(meeting->operation) + ", but device " + std::to_string(member) + " executes " +
-                                       title(operation));
+    group.open.push_back(std::make_shared<Meeting>(members, *this));
+  meeting = group.open[index];
+  bool isFirst = meeting->arrived == 0;
+  if (!isFirst && (operation.step && meeting->operation.step ? meeting->operation.step != operation.step
+                                                             : meeting->operation.signature != operation.signature)) {
+    // Every process finds this out by itself: the order is not that of arrival.
+    auto one = std::pair(meeting->first, title(meeting->operation)), other = std::pair(member, title(operation));
+    if (one.first > other.first)
+      std::swap(one, other);
+    Status status = failedPrecondition("mismatched collectives: device " + std::to_string(one.first) + " executes " + one.second +
+                                       ", but device " + std::to_string(other.first) + " executes " + other.second);
     abort(status);
     return status;
   }
+  if (isFirst)
+    meeting->first = member;
+  if (isFirst || !meeting->operation.step) {
+    meeting->operation = operation;
+    if (held) { // the texts end with the message that they came with
+      meeting->operation.name = meeting->name = operation.name;
+      meeting->operation.location = meeting->location = operation.location;
+    }
+  }
+  if (held)
+    meeting->held.push_back(std::move(held));
   meeting->contributions[position] = contribution;
   meeting->present[position] = 1;
   if (++meeting->arrived < members.size())
-    return meeting;
+    return Status();
   // Nobody comes to a meeting before the earlier ones of its group: this is the first of them.
   group.open.pop_front();
   ++group.first;
   for (uint32_t other : members)
-    if (Waiting &w = waiting[other]; w.active && w.meeting == meeting.get()) {
-      w = Waiting();
-      --waitingCount;
-    }
+    if (waiting[other].meeting == meeting.get())
+      stopWaiting(other);
   changed.notify_all();
-  return meeting;
+  return Status();
 }
 
 Status RunContext::complete(uint32_t member, Meeting &meeting, const Work &work) {
@@ -165,10 +296,7 @@ Status RunContext::complete(uint32_t member, Meeting &meeting, const Work &work)
     w.meeting = &meeting;
     ++waitingCount;
     Status status = waitUntil(lock, member, [&] { return meeting.arrived == size; });
-    if (w.active) {
-      w = Waiting();
-      --waitingCount;
-    }
+    stopWaiting(member);
     MILLRACE_TRY(status);
   }
   lock.unlock();
@@ -195,7 +323,7 @@ void RunContext::leave(Meeting &meeting) {
   std::unique_lock lock(mutex);
   meeting.isBroken = true;
   for (size_t share = 0; share < meeting.members.size(); ++share)
-    meeting.left -= meeting.begin(share);
+    meeting.left -= meeting.begin(share); // those of other processes have begun
   changed.notify_all();
   changed.wait(lock, [&] { return meeting.left == 0; });
 }
@@ -211,7 +339,26 @@ Status RunContext::meet(uint32_t member, const std::vector<uint32_t> &members, c
 }
 
 void RunContext::send(uint32_t source, uint32_t target, int64_t channel, std::string bytes) {
+  if (!isLocal(target)) {
+    {
+      std::lock_guard lock(mutex);
+      ++counts.sentTo[remote->processOf(target)];
+    }
+    if (Status status = remote->send(source, target, channel, bytes); !status.ok())
+      fail(status);
+    return;
+  }
   std::lock_guard lock(mutex);
+  deliver(source, target, channel, std::move(bytes));
+}
+
+void RunContext::remoteSend(uint32_t source, uint32_t target, int64_t channel, std::string bytes) {
+  std::lock_guard lock(mutex);
+  ++counts.receivedFrom[remote->processOf(source)];
+  deliver(source, target, channel, std::move(bytes));
+}
+
+void RunContext::deliver(uint32_t source, uint32_t target, int64_t channel, std::string bytes) {
   mail[{source, target, channel}].push_back(std::move(bytes));
   // The receiver may wait for just this: it no longer counts as waiting.
   Waiting &w = waiting[target];
@@ -237,10 +384,7 @@ StatusOr<std::string> RunContext::receive(uint32_t member, uint32_t source, int6
     w.source = source;
     ++waitingCount;
     Status status = waitUntil(lock, member, [&] { return !box.empty() || !w.active; });
-    if (w.active) {
-      w = Waiting();
-      --waitingCount;
-    }
+    stopWaiting(member);
     MILLRACE_TRY(status);
   }
   std::string bytes = std::move(box.front());
@@ -249,14 +393,56 @@ StatusOr<std::string> RunContext::receive(uint32_t member, uint32_t source, int6
 }
 
 void RunContext::finish(uint32_t member, const Status &status) {
-  std::lock_guard lock(mutex);
+  std::unique_lock lock(mutex);
   if (finished[member])
     return;
   finished[member] = 1;
-  ++finishedCount;
+  ++localFinished;
   if (!status.ok())
     abort(Status(status.code(), "device " + std::to_string(member) + " failed: " + std::string(status.message())));
   checkDeadlock();
+  if (!remote)
+    return;
+  std::vector<uint32_t> everybody(size());
+  for (uint32_t other = 0; other < size(); ++other)
+    everybody[other] = other;
+  for (uint32_t process : otherProcesses(everybody))
+    ++counts.sentTo[process];
+  Status cause = aborted;
+  lock.unlock();
+  remote->finish(member, cause);
+  lock.lock();
+  if (localFinished == localCount)
+    tellIdle(lock); // others may wait for its members
+}
+
+void RunContext::remoteFinish(uint32_t member, const Status &cause) {
+  std::lock_guard lock(mutex);
+  ++counts.receivedFrom[remote->processOf(member)];
+  finished[member] = 1;
+  if (!cause.ok())
+    abort(cause);
+  changed.notify_all(); // those who wait look whether it was the last one
+}
+
+void RunContext::remoteIdle(uint32_t process, IdleState state) {
+  std::lock_guard lock(mutex);
+  if (state.sentTo.size() != remote->numProcesses() || state.receivedFrom.size() != remote->numProcesses())
+    return abort(dataLoss("another process knows another number of processes"));
+  idle[process] = std::move(state);
+  changed.notify_all();
+}
+
+void RunContext::remoteLost(uint32_t process, const Status &why) {
+  std::lock_guard lock(mutex);
+  for (uint32_t member = 0; member < size(); ++member)
+    if (remote->processOf(member) == process && !finished[member])
+      return abort(why);
+}
+
+void RunContext::fail(const Status &why) {
+  std::lock_guard lock(mutex);
+  abort(why);
 }
 
 } // namespace millrace::runtime

@@ -7,6 +7,10 @@
 //
 // A meeting has two halves. Who arrives goes on with other work; who completes it waits for the others to arrive, not for them to
 // complete it, too: the work of a meeting comes in one share per member, and those who are there do the shares of those who are not.
+//
+// Members may be in other processes, behind a RemoteMembers: what those here contribute is sent there, what those there contribute arrives by
+// remote…() calls, and each process does the shares of its own members. All of this holds for them, too: an error ends the waits in all
+// processes, with the same text.
 #pragma once
 #include "runtime/base/Status.h"
 
@@ -24,19 +28,47 @@ namespace millrace::runtime {
 
 /// What a member is doing, for comparison and messages.
 struct OperationId {
-  const void *step = nullptr; ///< equal for all members that execute the same step
+  const void *step = nullptr; ///< equal for all members of this process that execute the same step
   std::string_view name;      ///< "all_reduce"
   std::string_view location;  ///< may be empty
+  uint64_t signature = 0;     ///< equal for members of all processes that execute the same step
+};
+
+/// The way to the members of a context that are in other processes. Nothing is called with the context's lock held.
+class RemoteMembers {
+public:
+  virtual ~RemoteMembers() = default;
+  virtual uint32_t numProcesses() const = 0; ///< of the job; the context may span some of them
+  virtual uint32_t self() const = 0;         ///< this process
+  virtual uint32_t processOf(uint32_t member) const = 0;
+  /// Each of these tells the other processes that have to know: those of the group, of the target, or all of the context. What is read
+  /// was read when the call returns.
+  virtual Status arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution) = 0;
+  virtual Status send(uint32_t source, uint32_t target, int64_t channel, const std::string &bytes) = 0;
+  /// `cause`: of the error that ended the context, ok if none did.
+  virtual void finish(uint32_t member, const Status &cause) = 0;
+  virtual void idle(const struct IdleState &state) = 0;
+};
+
+/// What a process knows when all its members of a context wait or have finished. Together these tell a deadlock from messages under way.
+struct IdleState {
+  std::vector<uint64_t> sentTo, receivedFrom;             ///< per process of the job: messages of this context
+  std::vector<std::pair<uint32_t, std::string>> waiting; ///< members, and what each waits for
+  bool operator==(const IdleState &) const = default;
 };
 
 class RunContext {
 public:
   static constexpr double defaultTimeout = 300;
 
-  RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds = defaultTimeout);
+  RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds = defaultTimeout,
+             std::unique_ptr<RemoteMembers> remote = nullptr);
+  ~RunContext();
 
   const uint32_t numReplicas, numPartitions;
   uint32_t size() const { return numReplicas * numPartitions; }
+  /// Of a context that spans several.
+  uint32_t processOf(uint32_t member) const { return remote->processOf(member); }
 
   /// Members of one group that met, or will, for one operation.
   struct Meeting;
@@ -64,6 +96,17 @@ public:
   /// `member` will not come again. An error ends the waits of all others at once.
   void finish(uint32_t member, const Status &status);
 
+  // What members of other processes do. Called by the thread that hears of it, in the order in which the process did it.
+  /// `contribution` is what Work makes of theirs; it is kept until the meeting is over.
+  void remoteArrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, std::shared_ptr<const void> contribution);
+  void remoteSend(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
+  void remoteFinish(uint32_t member, const Status &cause);
+  void remoteIdle(uint32_t process, IdleState state);
+  /// Nothing more comes from `process`. Without effect once its members have finished.
+  void remoteLost(uint32_t process, const Status &why);
+  /// Ends all waits.
+  void fail(const Status &why);
+
   /// Called by executors between steps; keeps the timeout from firing. Only `member`'s thread.
   void tick(uint32_t member) {
     auto &counter = ticks[member].value;
@@ -86,8 +129,16 @@ private:
     std::atomic<uint64_t> value{0};
   };
 
+  bool isLocal(uint32_t member) const { return !remote || remote->processOf(member) == remote->self(); }
+  std::vector<uint32_t> otherProcesses(const std::vector<uint32_t> &members) const;
+  Status enter(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution,
+               std::shared_ptr<const void> held, std::shared_ptr<Meeting> &meeting);
+  void stopWaiting(uint32_t member);
+  void deliver(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
   Status waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member, const std::function<bool()> &done);
   void checkDeadlock();
+  void tellIdle(std::unique_lock<std::mutex> &lock);
+  IdleState idleState() const;
   std::string describe(uint32_t member) const;
   void abort(Status status);
   uint64_t totalTicks() const;
@@ -100,9 +151,13 @@ private:
   std::map<std::tuple<uint32_t, uint32_t, int64_t>, std::deque<std::string>> mail;
   std::vector<Waiting> waiting;
   std::vector<uint8_t> finished;
-  uint32_t waitingCount = 0, finishedCount = 0;
+  uint32_t waitingCount = 0; ///< of this process
   Status aborted;
   std::vector<Tick> ticks;
+  const std::unique_ptr<RemoteMembers> remote; ///< null: all members are here
+  IdleState counts;                            ///< of messages
+  std::map<uint32_t, IdleState> idle;          ///< what processes were when they were last idle, this one among them
+  uint32_t localCount = 0, localFinished = 0;
 };
 
 } // namespace millrace::runtime

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Processes.cpp - Processes that run programs together ----------------===//
+// Every message begins with the key of its launch.
+#include "runtime/collective/Processes.h"
+#include "runtime/collective/RemoteCalls.h"
+#include "runtime/transport/Wire.h"
+
+#include <algorithm>
+#include <set>
+
+namespace millrace::runtime {
+namespace {
+
+using transport::Message;
+using transport::Reader;
+using transport::Writer;
+
+enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle };
+
+/// A process that is so many launches ahead of this one does not behave like one of ours.
+constexpr uint64_t maxAhead = 1 << 20;
+
+Writer headFor(const std::vector<uint32_t> &clique, uint64_t number) {
+  Writer writer;
+  writer.list(clique);
+  writer.number(number);
+  return writer;
+}
+
+} // namespace
+
+/// The members of one launch.
+class Processes::Members final : public RemoteMembers {
+public:
+  Members(std::shared_ptr<Processes> owner, Key key, std::vector<uint32_t> processes)
+      : owner(std::move(owner)), key(std::move(key)), processes(std::move(processes)) {}
+  ~Members() override { owner->close(key); }
+  uint32_t numProcesses() const override { return owner->size(); }
+  uint32_t self() const override { return owner->rank(); }
+  uint32_t processOf(uint32_t member) const override { return processes[member]; }
+
+  Status arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution) override {
+    std::map<uint32_t, std::vector<size_t>> positions; // of the members of each process
+    size_t own = 0;
+    for (size_t i = 0; i < group.size(); ++i) {
+      positions[processes[group[i]]].push_back(i);
+      if (group[i] == member)
+        own = i;
+    }
+    positions.erase(self());
+    for (const auto &[process, theirs] : positions) {
+      EncodedCall call = encodeCall(*static_cast<const CollectiveCall *>(contribution), own, theirs);
+      Writer writer = headFor(key.first, key.second);
+      writer.number(member);
+      writer.list(group);
+      writer.text(operation.name);
+      writer.text(operation.location);
+      writer.number(operation.signature);
+      writer.text(call.head);
+      MILLRACE_TRY(owner->mesh->send(process, Arrive, writer.bytes, call.payload));
+    }
+    return Status();
+  }
+
+  Status send(uint32_t source, uint32_t target, int64_t channel, const std::string &bytes) override {
+    Writer writer = headFor(key.first, key.second);
+    writer.number(source);
+    writer.number(target);
+    writer.number(channel);
+    return owner->mesh->send(processes[target], Mail, writer.bytes, {{const_cast<char *>(bytes.data()), bytes.size()}});
+  }
+
+  void finish(uint32_t member, const Status &cause) override {
+    Writer writer = headFor(key.first, key.second);
+    writer.number(member);
+    writer.number(uint32_t(cause.code()));
+    writer.text(cause.message());
+    tellAll(Finish, writer.bytes);
+  }
+
+  void idle(const IdleState &state) override {
+    Writer writer = headFor(key.first, key.second);
+    writer.list(state.sentTo);
+    writer.list(state.receivedFrom);
+    writer.number(uint32_t(state.waiting.size()));
+    for (const auto &[member, text] : state.waiting) {
+      writer.number(member);
+      writer.text(text);
+    }
+    tellAll(Idle, writer.bytes);
+  }
+
+private:
+  /// Who is lost needs to know nothing.
+  void tellAll(Kind kind, const std::string &head) {
+    for (uint32_t process : key.first)
+      if (process != self())
+        (void)owner->mesh->send(process, kind, head).ok();
+  }
+
+  const std::shared_ptr<Processes> owner;
+  const Key key;
+  const std::vector<uint32_t> processes; ///< per member
+};
+
+std::shared_ptr<Processes> Processes::create(std::unique_ptr<transport::Mesh> mesh) {
+  auto made = std::make_shared<Processes>();
+  made->mesh = std::move(mesh);
+  Processes *self = made.get(); // the mesh's thread ends before we do
+  made->mesh->start([self](uint32_t from, Message message) { self->receive(from, std::move(message)); },
+                    [self](uint32_t rank, const Status &status) { self->lost(rank, status); });
+  return made;
+}
+
+/// Whether all who have told their program launch the same one.
+Status Processes::compare(const Open &launch) const {
+  auto first = launch.programs.begin();
+  for (auto other = first; other != launch.programs.end(); ++other)
+    if (other->second.agreement != first->second.agreement) {
+      bool sameName = other->second.name == first->second.name;
+      return failedPrecondition("the processes launch different programs: " + mesh->describe(first->first) + " launches '" + first->second.name +
+                                "', but " + mesh->describe(other->first) + " launches '" + other->second.name + "'" +
+                                (sameName ? ", with other shapes or collectives" : "") + "; all have to launch the same ones in the same order");
+    }
+  return Status();
+}
+
+StatusOr<Processes::Launch> Processes::launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, uint64_t agreement,
+                                              const std::string &program, double timeoutSeconds) {
+  std::set<uint32_t> sorted(processOf.begin(), processOf.end());
+  std::vector<uint32_t> clique(sorted.begin(), sorted.end());
+  for (uint32_t process : clique)
+    if (process != rank())
+      MILLRACE_TRY(mesh->statusOf(process));
+  Launch made;
+  Status status;
+  {
+    std::lock_guard lock(mutex);
+    made.number = next[clique]++;
+    Key key(clique, made.number);
+    made.context = std::make_shared<RunContext>(numReplicas, numPartitions, timeoutSeconds,
+                                                std::make_unique<Members>(shared_from_this(), key, processOf));
+    Open &launch = open[key];
+    launch.programs[rank()] = {agreement, program};
+    status = compare(launch);
+    if (status.ok())
+      for (auto &[from, message] : launch.early)
+        hand(from, std::move(message), *made.context);
+    launch.early.clear();
+    launch.context = made.context; // what comes from now on is handed over by the mesh's thread
+  }
+  Writer writer = headFor(clique, made.number);
+  writer.number(agreement);
+  writer.text(program);
+  for (uint32_t process : clique)
+    if (process != rank())
+      if (Status sent = mesh->send(process, Begin, writer.bytes); status.ok())
+        status = sent;
+  if (!status.ok())
+    made.context->fail(status);
+  // Who was lost meanwhile: lost() may have come before the context was there.
+  for (uint32_t process : clique)
+    if (process != rank())
+      if (Status status = mesh->statusOf(process); !status.ok())
+        made.context->remoteLost(process, status);
+  return made;
+}
+
+void Processes::close(const Key &key) {
+  std::lock_guard lock(mutex);
+  open.erase(key);
+}
+
+void Processes::receive(uint32_t from, Message message) {
+  Reader reader(message.head);
+  Key key;
+  key.first = reader.list<uint32_t>();
+  key.second = reader.number<uint64_t>();
+  bool isOurs = std::binary_search(key.first.begin(), key.first.end(), rank()) && std::binary_search(key.first.begin(), key.first.end(), from);
+  if (!reader.ok() || !isOurs)
+    return; // of no launch that this process takes part in
+  std::shared_ptr<RunContext> context;
+  Status status;
+  {
+    std::lock_guard lock(mutex);
+    uint64_t &number = next[key.first];
+    bool isLaunched = key.second < number;
+    if (isLaunched && !open.count(key))
+      return; // it is over here
+    if (!isLaunched && key.second - number > maxAhead)
+      return;
+    Open &launch = open[key];
+    context = launch.context.lock();
+    if (message.kind == Begin) {
+      uint64_t agreement = reader.number<uint64_t>();
+      launch.programs[from] = {agreement, reader.text()};
+      status = isLaunched ? compare(launch) : Status();
+    } else if (!isLaunched) {
+      launch.early.emplace_back(from, std::move(message));
+    }
+    if (!context)
+      return;
+  }
+  if (!status.ok())
+    context->fail(status);
+  else if (message.kind != Begin)
+    hand(from, std::move(message), *context);
+}
+
+void Processes::hand(uint32_t from, Message message, RunContext &context) {
+  auto damaged = [&] { context.fail(dataLoss("a message of process " + std::to_string(from) + " cannot be read")); };
+  Reader reader(message.head);
+  reader.list<uint32_t>();
+  reader.number<uint64_t>();
+  auto isMemberOf = [&](uint32_t member, uint32_t process) { return member < context.size() && context.processOf(member) == process; };
+  switch (message.kind) {
+  case Arrive: {
+    uint32_t member = reader.number<uint32_t>();
+    std::vector<uint32_t> group = reader.list<uint32_t>();
+    std::string name = reader.text(), location = reader.text();
+    uint64_t signature = reader.number<uint64_t>();
+    std::string head = reader.text();
+    std::set<uint32_t> different(group.begin(), group.end());
+    if (!reader.isComplete() || !isMemberOf(member, from) || different.size() != group.size() || !different.count(member) ||
+        *different.rbegin() >= context.size())
+      return damaged();
+    auto call = decodeCall(head, std::move(message.payload), message.payloadBytes);
+    if (!call)
+      return context.fail(call.status());
+    return context.remoteArrive(member, group, {nullptr, name, location, signature}, std::move(*call));
+  }
+  case Mail: {
+    uint32_t source = reader.number<uint32_t>(), target = reader.number<uint32_t>();
+    int64_t channel = reader.number<int64_t>();
+    if (!reader.isComplete() || !isMemberOf(source, from) || target >= context.size() || context.processOf(target) == from)
+      return damaged();
+    return context.remoteSend(source, target, channel, std::string(message.payload.get(), message.payloadBytes));
+  }
+  case Finish: {
+    uint32_t member = reader.number<uint32_t>(), code = reader.number<uint32_t>();
+    std::string text = reader.text();
+    if (!reader.isComplete() || !isMemberOf(member, from) || code > uint32_t(Code::Unauthenticated))
+      return damaged();
+    return context.remoteFinish(member, code ? Status(Code(code), text) : Status());
+  }
+  case Idle: {
+    IdleState state;
+    state.sentTo = reader.list<uint64_t>();
+    state.receivedFrom = reader.list<uint64_t>();
+    uint32_t count = reader.number<uint32_t>();
+    for (uint32_t i = 0; i < count && reader.ok(); ++i) {
+      uint32_t member = reader.number<uint32_t>();
+      state.waiting.emplace_back(member, reader.text());
+    }
+    if (!reader.isComplete())
+      return damaged();
+    return context.remoteIdle(from, std::move(state));
+  }
+  default:
+    damaged();
+  }
+}
+
+void Processes::lost(uint32_t rank, const Status &status) {
+  std::vector<std::shared_ptr<RunContext>> contexts;
+  {
+    std::lock_guard lock(mutex);
+    for (auto &[key, launch] : open)
+      if (std::binary_search(key.first.begin(), key.first.end(), rank))
+        if (std::shared_ptr<RunContext> context = launch.context.lock())
+          contexts.push_back(std::move(context));
+  }
+  for (const auto &context : contexts)
+    context->remoteLost(rank, status);
+}
+
+} // namespace millrace::runtime

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RemoteCalls.cpp - Calls of collectives, on their way to processes ---===//
+#include "runtime/collective/RemoteCalls.h"
+#include "runtime/base/Hash.h"
+#include "runtime/transport/Wire.h"
+
+#include <algorithm>
+
+namespace millrace::runtime {
+namespace {
+
+using Kind = CollectiveStep::Kind;
+
+/// Arguments begin at multiples of this in a payload.
+constexpr uint64_t alignment = 64;
+constexpr uint64_t kNoBytes = ~uint64_t(0);
+constexpr size_t maxArguments = 1 << 16, maxRank = 256;
+
+const char zeros[alignment] = {};
+
+/// Some device at `positions` of a group reads the arguments of that at position `own`.
+bool isRead(const CollectiveStep &step, size_t own, const std::vector<size_t> &positions) {
+  switch (step.kind) {
+  case Kind::CollectiveBroadcast:
+    return step.dynamicRoot || size_t(step.root) == own;
+  case Kind::CollectiveReduce:
+    return step.dynamicRoot || std::find(positions.begin(), positions.end(), size_t(step.root)) != positions.end();
+  case Kind::CollectivePermute:
+    // The members of its group are all ids, in order.
+    return std::any_of(step.groups.begin(), step.groups.end(), [&](const std::vector<int64_t> &pair) {
+      return pair[0] == int64_t(own) && std::find(positions.begin(), positions.end(), size_t(pair[1])) != positions.end();
+    });
+  default:
+    return true;
+  }
+}
+
+/// Keeps what the call points to.
+struct RemoteCall {
+  CollectiveStep step; ///< of which nothing is known but that it equals ours
+  std::shared_ptr<char> payload;
+  CollectiveCall call{step, {}, {}, nullptr, {}, 0, 0, true};
+};
+
+} // namespace
+
+EncodedCall encodeCall(const CollectiveCall &call, size_t own, const std::vector<size_t> &positions) {
+  bool read = isRead(call.step, own, positions);
+  EncodedCall encoded;
+  transport::Writer writer;
+  writer.number(call.replica);
+  writer.number(call.partition);
+  writer.number(uint32_t(call.arguments.size()));
+  uint64_t end = 0;
+  for (const TensorView &argument : call.arguments) {
+    writer.number(uint8_t(argument.dtype));
+    writer.list(argument.dims);
+    writer.number(read ? end : kNoBytes);
+    if (!read)
+      continue;
+    size_t bytes = argument.bytes(), padding = size_t(-bytes % alignment);
+    encoded.payload.push_back({argument.data, bytes});
+    encoded.payload.push_back({const_cast<char *>(zeros), padding});
+    end += bytes + padding;
+  }
+  encoded.head = std::move(writer.bytes);
+  return encoded;
+}
+
+StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head, std::shared_ptr<char> payload, uint64_t payloadBytes) {
+  Status damaged = dataLoss("the operands of another process cannot be read");
+  transport::Reader reader(head);
+  auto remote = std::make_shared<RemoteCall>();
+  remote->payload = std::move(payload);
+  remote->call.replica = reader.number<uint32_t>();
+  remote->call.partition = reader.number<uint32_t>();
+  uint32_t count = reader.number<uint32_t>();
+  if (count > maxArguments)
+    return damaged;
+  for (uint32_t i = 0; i < count; ++i) {
+    TensorView view;
+    view.dtype = DType(reader.number<uint8_t>());
+    view.dims = reader.list<int64_t>();
+    uint64_t offset = reader.number<uint64_t>();
+    if (!reader.ok() || view.dims.size() > maxRank || view.dtype > DType::Last)
+      return damaged;
+    uint64_t bytes = byteSize(view.dtype);
+    for (int64_t dim : view.dims)
+      if (dim < 0 || __builtin_mul_overflow(bytes, uint64_t(dim), &bytes))
+        return damaged;
+    if (offset != kNoBytes) {
+      if (offset % alignment || offset > payloadBytes || bytes > payloadBytes - offset)
+        return damaged;
+      view.data = remote->payload.get() + offset;
+    }
+    remote->call.arguments.push_back(std::move(view));
+  }
+  if (!reader.isComplete())
+    return damaged;
+  const CollectiveCall *call = &remote->call;
+  return std::shared_ptr<const CollectiveCall>(std::move(remote), call);
+}
+
+uint64_t signatureOf(const CollectiveStep &step) {
+  transport::Writer writer;
+  for (int64_t number : {int64_t(step.kind), int64_t(step.groupMode), int64_t(step.reduction), step.channel, step.dimension, step.dimension2,
+                         step.splitCount, step.root, int64_t(step.dynamicRoot), int64_t(step.pair), int64_t(step.results.size())})
+    writer.number(number);
+  for (const std::vector<int64_t> &group : step.groups)
+    writer.list(group);
+  return hash64(writer.bytes.data(), writer.bytes.size());
+}
+
+} // namespace millrace::runtime

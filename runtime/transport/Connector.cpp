@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Connector.cpp - How processes find and connect to each other --------===//
+// Each process listens, and puts into the store what others need to connect: its addresses, who it is, and a secret of its own. It connects to
+// those of lower rank and takes the connections of those of higher rank. Both ends show the secret of the other: nobody without access to the
+// store gets in, or passes for a process of the job. Listening ends when all are there.
+#include "runtime/transport/Mesh.h"
+#include "runtime/transport/Wire.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace millrace::runtime::transport {
+namespace {
+
+/// Of what processes tell each other. Other versions are refused by name.
+constexpr uint32_t protocolVersion = 1;
+constexpr size_t secretBytes = 32;
+/// A caller that has not shown the secret by then is sent away; so many may be trying at once.
+constexpr double helloSeconds = 10;
+constexpr size_t maxCallers = 256;
+
+using Secret = std::array<char, secretBytes>;
+
+struct Hello {
+  uint32_t magic, version, from, channel;
+  Secret secretOfListener, secretOfCaller;
+};
+struct Welcome {
+  uint32_t magic, version;
+  Secret secretOfCaller;
+};
+constexpr uint32_t helloMagic = 0x4d524831, welcomeMagic = 0x4d525731;
+
+StatusOr<std::string> randomBytes(size_t size) {
+  std::string bytes(size, '\0');
+  if (::getrandom(bytes.data(), size, 0) != ssize_t(size))
+    return systemError("get random bytes", errno);
+  return bytes;
+}
+
+/// Takes as long whatever the difference is.
+bool isEqual(const Secret &a, const Secret &b) {
+  char difference = 0;
+  for (size_t i = 0; i < secretBytes; ++i)
+    difference |= char(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+Secret secretFrom(std::string_view bytes) {
+  Secret secret = {};
+  std::memcpy(secret.data(), bytes.data(), std::min(bytes.size(), secretBytes));
+  return secret;
+}
+
+std::string hexOf(std::string_view bytes) {
+  std::string text;
+  for (unsigned char c : bytes) {
+    text += "0123456789abcdef"[c >> 4];
+    text += "0123456789abcdef"[c & 15];
+  }
+  return text;
+}
+
+/// The same for all processes of one host, until it boots again. MILLRACE_HOST_ID stands for it where hosts are made of namespaces.
+std::string bootId() {
+  if (const char *id = std::getenv("MILLRACE_HOST_ID"); id && *id)
+    return id;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::string hostName() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// What a process puts into the store.
+struct Card {
+  std::string bootId, host, unixName, address, secret, note;
+  uint32_t pid = 0;
+  uint16_t port = 0;
+
+  std::string encode() const {
+    Writer writer;
+    writer.number(protocolVersion);
+    for (const std::string *text : {&bootId, &host, &unixName, &address, &secret, &note})
+      writer.text(*text);
+    writer.number(pid);
+    writer.number(port);
+    // Some stores hold text only.
+    return hexOf(writer.bytes);
+  }
+
+  static StatusOr<Card> decode(std::string_view hex) {
+    auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+    std::string bytes;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+      int high = digit(hex[i]), low = digit(hex[i + 1]);
+      if (high < 0 || low < 0)
+        return dataLoss("what another process put into the store cannot be read");
+      bytes += char(high << 4 | low);
+    }
+    Reader reader(bytes);
+    Card card;
+    if (uint32_t version = reader.number<uint32_t>(); version != protocolVersion)
+      return failedPrecondition("another process speaks version " + std::to_string(version) + " of the protocol, this one " +
+                                std::to_string(protocolVersion) + ": all need the same release of Millrace");
+    for (std::string *text : {&card.bootId, &card.host, &card.unixName, &card.address, &card.secret, &card.note})
+      *text = reader.text();
+    card.pid = reader.number<uint32_t>();
+    card.port = reader.number<uint16_t>();
+    if (!reader.isComplete() || card.secret.size() != secretBytes)
+      return dataLoss("what another process put into the store cannot be read");
+    return card;
+  }
+};
+
+std::string keyOf(uint32_t rank) { return "millrace/process/" + std::to_string(rank); }
+
+} // namespace
+
+/// Connects one mesh.
+class Connector {
+public:
+  Connector(Store &store, Mesh &mesh) : store(store), mesh(mesh), deadline(after(mesh.settings.connectSeconds)) {}
+
+  Status run(const std::string &note) {
+    MILLRACE_TRY(listen(note));
+    for (uint32_t rank = 0; rank < mesh.rank(); ++rank)
+      MILLRACE_TRY(call(rank));
+    return takeCalls();
+  }
+
+private:
+  Status listen(const std::string &note) {
+    StatusOr<std::string> secret = randomBytes(secretBytes), name = randomBytes(16);
+    if (!secret || !name)
+      return secret ? name.status() : secret.status();
+    StatusOr<std::string> address = addressOfInterface(mesh.settings.interface);
+    if (!address)
+      return address.status().withContext("MILLRACE_INTERFACE");
+    own.bootId = bootId(), own.host = hostName(), own.secret = *secret, own.note = note, own.pid = uint32_t(::getpid());
+    own.address = *address;
+    if (mesh.settings.usesUnixSockets) {
+      own.unixName = "millrace-" + hexOf(*name);
+      StatusOr<Socket> socket = Socket::listenUnix(own.unixName);
+      if (!socket)
+        return socket.status();
+      listeners.push_back(std::move(*socket));
+    }
+    StatusOr<Socket> socket = Socket::listenTcp(own.address, own.port);
+    if (!socket)
+      return socket.status();
+    listeners.push_back(std::move(*socket));
+    fill(mesh.rank(), own);
+    return store.put(keyOf(mesh.rank()), own.encode()).withContext("process " + std::to_string(mesh.rank()) + " cannot join the job");
+  }
+
+  double secondsLeft() const { return std::max(0.0, std::chrono::duration<double>(deadline - Clock::now()).count()); }
+
+  void fill(uint32_t rank, const Card &card) {
+    Mesh::Peer &peer = *mesh.peers[rank];
+    peer.host = card.host, peer.bootId = card.bootId, peer.note = card.note, peer.pid = int(card.pid);
+  }
+
+  /// What the process of `rank` put into the store; waits for it.
+  StatusOr<Card> cardOf(uint32_t rank) {
+    StatusOr<std::string> text = store.get(keyOf(rank), secondsLeft());
+    if (!text)
+      return text.status().withContext("process " + std::to_string(rank) + " of " + std::to_string(mesh.size()) + " has not come within " +
+                                       std::to_string(int(mesh.settings.connectSeconds)) + " s");
+    StatusOr<Card> card = Card::decode(*text);
+    if (card)
+      fill(rank, *card);
+    return card;
+  }
+
+  Status call(uint32_t rank) {
+    StatusOr<Card> card = cardOf(rank);
+    if (!card)
+      return card.status();
+    for (uint32_t channel : {0u, 1u}) {
+      StatusOr<Socket> socket = reach(*card);
+      if (!socket)
+        return socket.status().withContext(mesh.describe(rank) + " cannot be reached");
+      Hello hello{helloMagic, protocolVersion, mesh.rank(), channel, secretFrom(card->secret), secretFrom(own.secret)};
+      Status status = socket->write(&hello, sizeof hello, deadline);
+      Welcome welcome;
+      if (status.ok())
+        status = socket->read(&welcome, sizeof welcome, deadline);
+      if (!status.ok())
+        return status.withContext(mesh.describe(rank) + " does not answer");
+      if (welcome.magic != welcomeMagic || !isEqual(welcome.secretOfCaller, secretFrom(own.secret)))
+        return Status(Code::Unauthenticated, "who answers in the place of " + mesh.describe(rank) + " is not of this job");
+      keep(rank, channel, std::move(*socket));
+    }
+    return Status();
+  }
+
+  StatusOr<Socket> reach(const Card &card) {
+    if (card.bootId == own.bootId && mesh.settings.usesUnixSockets && !card.unixName.empty())
+      if (StatusOr<Socket> socket = Socket::connectUnix(card.unixName))
+        return socket; // else it is in another network namespace
+    bool isLoopback = card.address.rfind("127.", 0) == 0 || card.address == "::1";
+    StatusOr<Socket> socket = Socket::connectTcp(card.address, card.port, deadline);
+    if (!socket && isLoopback)
+      return socket.status().withContext("it can be reached at " + card.address + " only, from its own host: set MILLRACE_INTERFACE there to the network "
+                                         "interface that the hosts share");
+    return socket;
+  }
+
+  void keep(uint32_t rank, uint32_t channel, Socket socket) {
+    Mesh::Peer &peer = *mesh.peers[rank];
+    // In a container of its own its number would be that of a stranger here.
+    if (!peer.process && socket.peerProcess() == peer.pid) {
+      peer.process = Socket(int(::syscall(SYS_pidfd_open, peer.pid, 0)));
+      peer.isOnThisHost = bool(peer.process);
+    }
+    (channel ? peer.control : peer.data) = std::move(socket);
+  }
+
+  bool isConnected(uint32_t rank) const { return mesh.peers[rank]->data && mesh.peers[rank]->control; }
+
+  /// Somebody who has connected, but not shown yet who it is.
+  struct Caller {
+    Socket socket;
+    Deadline until;
+    Hello hello;
+    size_t filled = 0;
+  };
+
+  /// Until all of higher rank have called. Whoever else calls is sent away.
+  Status takeCalls() {
+    auto missing = [&] {
+      std::vector<uint32_t> ranks;
+      for (uint32_t rank = mesh.rank() + 1; rank < mesh.size(); ++rank)
+        if (!isConnected(rank))
+          ranks.push_back(rank);
+      return ranks;
+    };
+    std::vector<Caller> callers;
+    while (true) {
+      std::vector<uint32_t> absent = missing();
+      if (absent.empty())
+        return Status();
+      if (Clock::now() >= deadline) {
+        std::string text;
+        for (uint32_t rank : absent)
+          text += (text.empty() ? "" : ", ") + std::to_string(rank);
+        return deadlineExceeded((absent.size() == 1 ? "process " : "processes ") + text + " of " + std::to_string(mesh.size()) +
+                                (absent.size() == 1 ? " has" : " have") + " not come within " +
+                                std::to_string(int(mesh.settings.connectSeconds)) + " s");
+      }
+      std::vector<pollfd> polls;
+      for (const Socket &listener : listeners)
+        polls.push_back({listener.descriptor(), POLLIN, 0});
+      for (const Caller &caller : callers)
+        polls.push_back({caller.socket.descriptor(), POLLIN, 0});
+      ::poll(polls.data(), polls.size(), 100);
+      for (size_t i = 0; i < callers.size();) {
+        if (answer(callers[i]))
+          callers.erase(callers.begin() + long(i));
+        else
+          ++i;
+      }
+      for (const Socket &listener : listeners)
+        for (Socket socket = listener.accept(); socket; socket = listener.accept())
+          if (callers.size() < maxCallers)
+            callers.push_back({std::move(socket), after(helloSeconds), {}});
+    }
+  }
+
+  /// True when it is dealt with, in one way or the other.
+  bool answer(Caller &caller) {
+    while (caller.filled < sizeof(Hello)) {
+      ssize_t got = ::read(caller.socket.descriptor(), reinterpret_cast<char *>(&caller.hello) + caller.filled, sizeof(Hello) - caller.filled);
+      if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return Clock::now() >= caller.until;
+      if (got <= 0)
+        return true;
+      caller.filled += size_t(got);
+    }
+    const Hello &hello = caller.hello;
+    if (hello.magic != helloMagic || hello.version != protocolVersion || !isEqual(hello.secretOfListener, secretFrom(own.secret)) ||
+        hello.from <= mesh.rank() || hello.from >= mesh.size() || hello.channel > 1)
+      return true;
+    // It knows our secret from the store, where its own stands, too.
+    StatusOr<Card> card = cardOf(hello.from);
+    if (!card || !isEqual(hello.secretOfCaller, secretFrom(card->secret)))
+      return true;
+    Welcome welcome{welcomeMagic, protocolVersion, hello.secretOfCaller};
+    if (caller.socket.write(&welcome, sizeof welcome, after(helloSeconds)).ok())
+      keep(hello.from, hello.channel, std::move(caller.socket));
+    return true;
+  }
+
+  Store &store;
+  Mesh &mesh;
+  const Deadline deadline;
+  Card own;
+  std::vector<Socket> listeners;
+};
+
+StatusOr<std::unique_ptr<Mesh>> Mesh::connect(Store &store, const MeshOptions &options, const std::string &note) {
+  if (options.rank >= options.size)
+    return invalidArgument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.size) + " processes");
+  std::unique_ptr<Mesh> mesh(new Mesh(options));
+  for (uint32_t rank = 0; rank < options.size; ++rank)
+    mesh->peers.push_back(std::make_unique<Peer>());
+  MILLRACE_TRY(Connector(store, *mesh).run(note));
+  return mesh;
+}
+
+} // namespace millrace::runtime::transport

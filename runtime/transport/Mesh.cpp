@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Mesh.cpp - Messages between processes, and signs of life ------------===//
+#include "runtime/transport/Mesh.h"
+#include "runtime/transport/Wire.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace millrace::runtime::transport {
+namespace {
+
+constexpr uint32_t dataMagic = 0x4d524431, controlMagic = 0x4d524331;
+struct DataHeader {
+  uint32_t magic, kind, headBytes, reserved;
+  uint64_t payloadBytes;
+};
+struct ControlHeader {
+  uint32_t magic, kind, bytes;
+};
+enum ControlKind : uint32_t { Heartbeat = 1, Goodbye = 2, LostPeer = 3 };
+
+/// Bounds of what a peer may announce; it has proved that it belongs to the job, but may be broken.
+constexpr uint32_t maxHeadBytes = 16 << 20, maxControlBytes = 64 << 10;
+constexpr uint64_t maxPayloadBytes = uint64_t(1) << 46;
+constexpr size_t maxPieces = 64; ///< of one system call
+/// Bytes of one connection that are read before others have a turn.
+constexpr size_t turnBytes = 4 << 20;
+constexpr size_t alignment = 64;
+/// A writer looks that often whether the receiver is lost.
+constexpr int lostCheckMilliseconds = 100;
+
+std::shared_ptr<char> allocate(uint64_t bytes) {
+  void *memory = ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+  return std::shared_ptr<char>(static_cast<char *>(memory), [](char *held) { ::operator delete(held, std::align_val_t(alignment)); });
+}
+
+/// The letter that Linux gives the state of a process of this host; 0 if there is none.
+char stateOf(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  size_t name = text.rfind(')'); // which may contain anything
+  return name == std::string::npos || name + 2 >= text.size() ? 0 : text[name + 2];
+}
+
+std::string secondsText(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", seconds);
+  return text;
+}
+
+} // namespace
+
+StatusOr<MeshOptions> meshOptionsFromEnvironment() {
+  MeshOptions options;
+  for (const char *name : {"MILLRACE_INTERFACE", "GLOO_SOCKET_IFNAME"})
+    if (const char *value = std::getenv(name); value && *value) {
+      options.interface = value;
+      break;
+    }
+  if (const char *value = std::getenv("MILLRACE_TRANSPORT"); value && *value) {
+    std::string_view name = value;
+    if (name != "tcp" && name != "auto")
+      return invalidArgument("MILLRACE_TRANSPORT is '" + std::string(name) + "'; expects auto (sockets of the host where possible) or tcp");
+    options.usesUnixSockets = name == "auto";
+  }
+  if (const char *value = std::getenv("MILLRACE_LIVENESS"); value && *value) {
+    std::string_view text = value;
+    if (text != "0" && text != "1")
+      return invalidArgument("MILLRACE_LIVENESS is '" + std::string(text) + "'; expects 0 or 1");
+    options.watches = text == "1";
+  }
+  return options;
+}
+
+std::string Mesh::describe(uint32_t rank) const {
+  const Peer &peer = *peers[rank];
+  return "process " + std::to_string(rank) + " (pid " + std::to_string(peer.pid) + " on host " + peer.host + ")";
+}
+
+void Mesh::start(Receiver toReceive, Lost toLose) {
+  receiver = std::move(toReceive);
+  lost = std::move(toLose);
+  for (auto &peer : peers)
+    peer->lastHeard = Clock::now();
+  wake = Socket(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  owner = ::getpid();
+  thread = std::thread([this] { loop(); });
+}
+
+void Mesh::stop() {
+  if (!thread.joinable())
+    return;
+  if (owner != ::getpid()) {
+    thread.detach();
+    return;
+  }
+  for (uint32_t rank = 0; rank < size(); ++rank)
+    if (rank != this->rank() && statusOf(rank).ok())
+      sendControl(rank, Goodbye, "");
+  uint64_t one = 1;
+  (void)!::write(wake.descriptor(), &one, sizeof one);
+  thread.join();
+}
+
+Status Mesh::statusOf(uint32_t rank) const {
+  std::lock_guard lock(peers[rank]->mutex);
+  return peers[rank]->status;
+}
+
+Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload) {
+  Peer &peer = *peers[to];
+  DataHeader header{dataMagic, kind, uint32_t(head.size()), 0, 0};
+  std::vector<iovec> pieces = {{&header, sizeof header}, {const_cast<char *>(head.data()), head.size()}};
+  for (const iovec &piece : payload) {
+    header.payloadBytes += piece.iov_len;
+    pieces.push_back(piece);
+  }
+  assert(head.size() <= maxHeadBytes && header.payloadBytes <= maxPayloadBytes);
+  std::lock_guard lock(peer.sending);
+  size_t first = 0;
+  while (true) {
+    while (first < pieces.size() && pieces[first].iov_len == 0)
+      ++first;
+    if (first == pieces.size())
+      return Status();
+    MILLRACE_TRY(statusOf(to)); // a message that was begun is never ended: nothing more can follow it
+    msghdr message = {};
+    message.msg_iov = &pieces[first];
+    message.msg_iovlen = std::min(pieces.size() - first, maxPieces);
+    ssize_t put = ::sendmsg(peer.data.descriptor(), &message, MSG_NOSIGNAL);
+    for (size_t left = put < 0 ? 0 : size_t(put); left;) {
+      iovec &piece = pieces[first];
+      size_t taken = std::min(left, piece.iov_len);
+      piece.iov_base = static_cast<char *>(piece.iov_base) + taken;
+      piece.iov_len -= taken;
+      left -= taken;
+      if (!piece.iov_len)
+        ++first;
+    }
+    if (put >= 0 || errno == EINTR)
+      continue;
+    if (errno == EAGAIN) {
+      pollfd poll{peer.data.descriptor(), POLLOUT, 0};
+      ::poll(&poll, 1, lostCheckMilliseconds);
+      continue;
+    }
+    // The connection is broken. The mesh's thread sees it too and knows more about the cause: wait for that a moment.
+    int error = errno;
+    for (int i = 0; i < 20; ++i) {
+      MILLRACE_TRY(statusOf(to));
+      ::poll(nullptr, 0, lostCheckMilliseconds / 2);
+    }
+    return systemError("send to " + describe(to), error);
+  }
+}
+
+// What does not fit into the connection's buffer at once is dropped: its receiver is stopped or gone.
+void Mesh::sendControl(uint32_t rank, uint32_t kind, std::string_view body) {
+  ControlHeader header{controlMagic, kind, uint32_t(std::min<size_t>(body.size(), maxControlBytes))};
+  std::string bytes(reinterpret_cast<const char *>(&header), sizeof header);
+  bytes += body.substr(0, header.bytes);
+  Peer &peer = *peers[rank];
+  std::lock_guard lock(peer.controlling);
+  ssize_t put = ::send(peer.control.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (put > 0 && size_t(put) < bytes.size()) // half a message would spoil those that follow
+    (void)!peer.control.write(bytes.data() + put, bytes.size() - size_t(put), after(1)).ok();
+}
+
+void Mesh::loop() {
+  Socket poll(::epoll_create1(EPOLL_CLOEXEC));
+  enum Which : uint64_t { Data, Control, Process, Wake };
+  auto add = [&](const Socket &socket, Which which, uint32_t rank) {
+    if (!socket)
+      return;
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.u64 = uint64_t(rank) << 2 | which;
+    ::epoll_ctl(poll.descriptor(), EPOLL_CTL_ADD, socket.descriptor(), &event);
+  };
+  add(wake, Wake, 0);
+  for (uint32_t rank = 0; rank < size(); ++rank) {
+    add(peers[rank]->data, Data, rank);
+    add(peers[rank]->control, Control, rank);
+    add(peers[rank]->process, Process, rank);
+  }
+  auto remove = [&](const Socket &socket) { ::epoll_ctl(poll.descriptor(), EPOLL_CTL_DEL, socket.descriptor(), nullptr); };
+  auto period = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings.heartbeatSeconds));
+  Deadline lastBeat = Clock::now() - period, lastTurn = Clock::now();
+  while (true) {
+    epoll_event events[64];
+    int wait = std::max(1, int(settings.heartbeatSeconds * 1000 / 2));
+    int count = ::epoll_wait(poll.descriptor(), events, 64, wait);
+    Deadline now = Clock::now();
+    if (now - lastTurn > 3 * period) // this process itself was stopped or starved: nobody is to blame for the silence
+      for (auto &peer : peers)
+        peer->lastHeard += now - lastTurn;
+    lastTurn = now;
+    for (int i = 0; i < count; ++i) {
+      auto which = Which(events[i].data.u64 & 3);
+      auto rank = uint32_t(events[i].data.u64 >> 2);
+      Peer &peer = *peers[rank];
+      if (which == Wake)
+        return;
+      if (which == Data && !readData(rank))
+        remove(peer.data);
+      if (which == Control && !readControl(rank))
+        remove(peer.control);
+      if (which == Process) {
+        remove(peer.process);
+        // What it said before it ended comes first: a goodbye, and messages that are waited for.
+        while (readControl(rank) && !peer.saidGoodbye) {
+          pollfd more{peer.control.descriptor(), POLLIN, 0};
+          if (::poll(&more, 1, 0) <= 0)
+            break;
+        }
+        if (!peer.saidGoodbye)
+          lose(rank, Status(Code::Unavailable, describe(rank) + " has ended without a word: it was killed, crashed or left by exit"), true);
+      }
+    }
+    if (now - lastBeat >= period) {
+      lastBeat = now;
+      sayAlive(now);
+      if (settings.watches)
+        watch(now);
+    }
+  }
+}
+
+/// Reads what is there, some megabytes at most. False when nothing will come any more.
+bool Mesh::readData(uint32_t rank) {
+  Peer &peer = *peers[rank];
+  auto spoiled = [&](const char *why) {
+    lose(rank, dataLoss(describe(rank) + " sent a message that cannot be read: " + why), true);
+    return false;
+  };
+  size_t taken = 0;
+  while (taken < turnBytes) {
+    char *to;
+    size_t room;
+    if (!peer.message) {
+      size_t have = peer.incoming.size();
+      peer.incoming.resize(sizeof(DataHeader));
+      to = peer.incoming.data() + have, room = sizeof(DataHeader) - have;
+      ssize_t got = ::recv(peer.data.descriptor(), to, room, 0);
+      int error = errno;
+      peer.incoming.resize(have + (got > 0 ? size_t(got) : 0));
+      if (got < 0 && (error == EAGAIN || error == EINTR))
+        return true;
+      if (got <= 0)
+        return false; // the control connection says whether that was meant
+      peer.lastHeard = Clock::now();
+      taken += size_t(got);
+      if (peer.incoming.size() < sizeof(DataHeader))
+        continue;
+      DataHeader header;
+      std::memcpy(&header, peer.incoming.data(), sizeof header);
+      peer.incoming.clear();
+      if (header.magic != dataMagic || header.headBytes > maxHeadBytes || header.payloadBytes > maxPayloadBytes)
+        return spoiled("its first bytes are damaged");
+      Message message;
+      message.kind = header.kind;
+      message.head.resize(header.headBytes);
+      message.payloadBytes = header.payloadBytes;
+      if (header.payloadBytes && !(message.payload = allocate(header.payloadBytes)))
+        return spoiled("there is no memory for it here");
+      peer.message = std::move(message);
+      peer.filled = 0;
+    } else {
+      Message &message = *peer.message;
+      size_t headBytes = message.head.size();
+      if (peer.filled < headBytes)
+        to = message.head.data() + peer.filled, room = headBytes - peer.filled;
+      else
+        to = message.payload.get() + (peer.filled - headBytes), room = message.payloadBytes - (peer.filled - headBytes);
+      ssize_t got = room ? ::recv(peer.data.descriptor(), to, std::min(room, turnBytes), 0) : 0;
+      if (room && got < 0 && (errno == EAGAIN || errno == EINTR))
+        return true;
+      if (room && got <= 0)
+        return false;
+      peer.lastHeard = Clock::now();
+      peer.filled += size_t(got);
+      taken += size_t(got);
+    }
+    if (peer.message && peer.filled == peer.message->head.size() + peer.message->payloadBytes) {
+      Message done = std::move(*peer.message);
+      peer.message.reset();
+      receiver(rank, std::move(done));
+    }
+  }
+  return true;
+}
+
+bool Mesh::readControl(uint32_t rank) {
+  Peer &peer = *peers[rank];
+  char buffer[4096];
+  ssize_t got = ::recv(peer.control.descriptor(), buffer, sizeof buffer, 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    return true;
+  if (got <= 0) {
+    if (!peer.saidGoodbye)
+      lose(rank, Status(Code::Unavailable, describe(rank) + " has closed its connection without a word: it was killed, crashed or left by exit"),
+           true);
+    return false;
+  }
+  peer.lastHeard = Clock::now();
+  peer.controlIncoming.append(buffer, size_t(got));
+  while (peer.controlIncoming.size() >= sizeof(ControlHeader)) {
+    ControlHeader header;
+    std::memcpy(&header, peer.controlIncoming.data(), sizeof header);
+    if (header.magic != controlMagic || header.bytes > maxControlBytes) {
+      lose(rank, dataLoss(describe(rank) + " sent a sign of life that cannot be read"), true);
+      return false;
+    }
+    if (peer.controlIncoming.size() < sizeof header + header.bytes)
+      break;
+    std::string body = peer.controlIncoming.substr(sizeof header, header.bytes);
+    peer.controlIncoming.erase(0, sizeof header + header.bytes);
+    handleControl(rank, header.kind, body);
+  }
+  return true;
+}
+
+void Mesh::handleControl(uint32_t rank, uint32_t kind, std::string_view body) {
+  if (kind == Goodbye) {
+    peers[rank]->saidGoodbye = true;
+    // What it sent before has arrived, if not been read: it matters to those who wait for it.
+    while (readData(rank)) {
+      pollfd more{peers[rank]->data.descriptor(), POLLIN, 0};
+      if (::poll(&more, 1, 0) <= 0)
+        break;
+    }
+    lose(rank, failedPrecondition(describe(rank) + " has left"), false);
+  } else if (kind == LostPeer) {
+    Reader reader(body);
+    uint32_t who = reader.number<uint32_t>(), code = reader.number<uint32_t>();
+    std::string text = reader.text();
+    // That we are lost to somebody: it knows us no more, so it is lost to us.
+    uint32_t gone = who == this->rank() ? rank : who;
+    if (reader.isComplete() && gone < size() && code && code <= uint32_t(Code::Unauthenticated))
+      lose(gone, Status(Code(code), who == this->rank() ? describe(rank) + " gave this process up: " + text : text), false);
+  }
+}
+
+void Mesh::sayAlive(Deadline) {
+  for (uint32_t rank = 0; rank < size(); ++rank)
+    if (rank != this->rank() && statusOf(rank).ok())
+      sendControl(rank, Heartbeat, "");
+}
+
+void Mesh::watch(Deadline now) {
+  for (uint32_t rank = 0; rank < size(); ++rank) {
+    Peer &peer = *peers[rank];
+    if (rank == this->rank() || !statusOf(rank).ok())
+      continue;
+    double silent = std::chrono::duration<double>(now - peer.lastHeard).count();
+    std::string since = "has been silent for " + secondsText(silent);
+    if (peer.isOnThisHost && silent >= settings.stoppedSeconds) {
+      char state = stateOf(peer.pid);
+      if (state == 'T' || state == 't')
+        lose(rank, Status(Code::Unavailable, describe(rank) + " is stopped (SIGSTOP or a debugger; MILLRACE_LIVENESS=0 waits for it) and " + since), true);
+      else if (silent >= settings.starvedSeconds)
+        lose(rank, Status(Code::Unavailable, describe(rank) + " " + since + ", although it has not ended"), true);
+    } else if (!peer.isOnThisHost && silent >= settings.unreachableSeconds) {
+      lose(rank, Status(Code::Unavailable, describe(rank) + " cannot be reached: it " + since), true);
+    }
+  }
+}
+
+void Mesh::lose(uint32_t rank, const Status &status, bool tellOthers) {
+  {
+    std::lock_guard lock(peers[rank]->mutex);
+    if (!peers[rank]->status.ok())
+      return;
+    peers[rank]->status = status;
+  }
+  if (tellOthers) {
+    Writer writer;
+    writer.number(rank);
+    writer.number(uint32_t(status.code()));
+    writer.text(status.message());
+    for (uint32_t other = 0; other < size(); ++other)
+      if (other != this->rank() && (other == rank || statusOf(other).ok()))
+        sendControl(other, LostPeer, writer.bytes);
+  }
+  lost(rank, status);
+}
+
+} // namespace millrace::runtime::transport

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Mesh.h - Processes of a job, connected with each other --------------===//
+// Every process has two connections to every other one: for messages, in order, of any size; and for signs of life. Processes of one host
+// use UNIX sockets, others TCP. One thread reads them all and watches: it is native and waits for nobody, so that a process which compiles
+// or holds Python's lock counts as alive.
+//
+// A process is lost when it ends without a word (its connection or its process ends), is stopped (SIGSTOP), or is not heard of for some
+// seconds. Whoever notices tells all others, so that all name the same first cause. Who leaves in order says so and is not lost, but nothing
+// can be sent to it.
+#pragma once
+#include "runtime/transport/Socket.h"
+#include "runtime/transport/Store.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <sys/uio.h>
+#include <thread>
+#include <vector>
+
+namespace millrace::runtime::transport {
+
+struct MeshOptions {
+  uint32_t rank = 0, size = 1;
+  double connectSeconds = 300; ///< until all are there
+  /// Name or address of the network interface that other hosts reach this process at. Nobody but this host does without one.
+  std::string interface = "127.0.0.1";
+  bool usesUnixSockets = true; ///< between processes of one host
+  bool watches = true;         ///< false for debuggers: a process that is stopped or silent is waited for
+  double heartbeatSeconds = 0.5;
+  double stoppedSeconds = 2.5;     ///< of silence, until a process of this host that is stopped counts as lost
+  double unreachableSeconds = 4;   ///< of silence, until one of another host does
+  double starvedSeconds = 60;      ///< of silence, until one of this host does that is neither stopped nor gone
+};
+
+/// MILLRACE_INTERFACE, else GLOO_SOCKET_IFNAME: the interface. MILLRACE_TRANSPORT=tcp: no UNIX sockets. MILLRACE_LIVENESS=0: nobody is lost by
+/// being silent.
+StatusOr<MeshOptions> meshOptionsFromEnvironment();
+
+struct Message {
+  uint32_t kind = 0; ///< what it means is up to the receiver
+  std::string head;
+  std::shared_ptr<char> payload; ///< aligned to 64 bytes; null for none
+  uint64_t payloadBytes = 0;
+};
+
+class Connector;
+
+class Mesh {
+public:
+  /// Is called by the mesh's thread, for each sender in the order of sending, and must not wait or send.
+  using Receiver = std::function<void(uint32_t from, Message)>;
+  /// Likewise, once for a process that is lost or has left.
+  using Lost = std::function<void(uint32_t rank, const Status &)>;
+
+  /// Waits until all processes of the job are connected. `note` is given to all others (see noteOf).
+  static StatusOr<std::unique_ptr<Mesh>> connect(Store &store, const MeshOptions &options, const std::string &note = "");
+  ~Mesh() { stop(); }
+
+  uint32_t rank() const { return settings.rank; }
+  uint32_t size() const { return settings.size; }
+  const std::string &noteOf(uint32_t rank) const { return peers[rank]->note; }
+  /// A number that processes of one host have in common.
+  const std::string &hostOf(uint32_t rank) const { return peers[rank]->bootId; }
+  /// "process 1 (pid 4711 on host alpha)".
+  std::string describe(uint32_t rank) const;
+
+  /// Starts the thread. To be called once, before anything is sent.
+  void start(Receiver receiver, Lost lost);
+  /// Says goodbye to all, and waits for the thread's end. Not to be called by the thread itself, which would be the last to hold the mesh.
+  void stop();
+
+  /// Returns when the bytes are on their way: they have been read from `payload`. An error if `to` is lost or has left.
+  Status send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload = {});
+  /// Why nothing can be sent to `rank`; ok if it can.
+  Status statusOf(uint32_t rank) const;
+
+private:
+  struct Peer {
+    std::string host, bootId, note;
+    int pid = 0;
+    bool isOnThisHost = false; ///< `pid` means the same here as there
+    Socket data, control, process; ///< the last one is a pidfd; empty unless isOnThisHost
+    mutable std::mutex mutex;      ///< of what follows
+    Status status;
+    std::mutex sending, controlling; ///< one writer at a time
+    // Of the mesh's thread.
+    Deadline lastHeard;
+    bool saidGoodbye = false;
+    std::string incoming;        ///< the part of a message's first bytes that is there
+    std::string controlIncoming; ///< the same of the other connection
+    std::optional<Message> message; ///< whose bytes are being read
+    uint64_t filled = 0;            ///< of its head and payload
+  };
+  friend class Connector;
+  explicit Mesh(const MeshOptions &options) : settings(options) {}
+  void loop();
+  bool readData(uint32_t rank);
+  bool readControl(uint32_t rank);
+  void handleControl(uint32_t rank, uint32_t kind, std::string_view body);
+  void sendControl(uint32_t rank, uint32_t kind, std::string_view body);
+  void sayAlive(Deadline now);
+  void watch(Deadline now);
+  void lose(uint32_t rank, const Status &status, bool tellOthers);
+
+  const MeshOptions settings;
+  std::vector<std::unique_ptr<Peer>> peers; ///< by rank; that of this process has no connections
+  Receiver receiver;
+  Lost lost;
+  Socket wake; ///< an eventfd: ends the thread
+  std::thread thread;
+  int owner = 0; ///< the process that started the thread: a fork of it has the connections, but speaks for nobody
+};
+
+} // namespace millrace::runtime::transport

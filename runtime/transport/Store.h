@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Store.h - Small values that processes of one job leave each other ---===//
+#pragma once
+#include "runtime/base/Status.h"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace millrace::runtime::transport {
+
+/// What a launcher gives every process to find the others with: JAX's key-value service, a c10d store, or ours. Thread-safe.
+class Store {
+public:
+  virtual ~Store() = default;
+  virtual Status put(const std::string &key, std::string_view value) = 0;
+  /// Waits until somebody has put it; DeadlineExceeded after `seconds`.
+  virtual StatusOr<std::string> get(const std::string &key, double seconds) = 0;
+};
+
+/// Of threads of one process that act as processes: for tests.
+class MemoryStore final : public Store {
+public:
+  Status put(const std::string &key, std::string_view value) override;
+  StatusOr<std::string> get(const std::string &key, double seconds) override;
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::string, std::string> values; ///< guarded by mutex
+};
+
+} // namespace millrace::runtime::transport

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- MeshTest.cpp - Processes that send each other messages, and die -----===//
+#include "runtime/transport/Mesh.h"
+#include "runtime/transport/Wire.h"
+
+#include <arpa/inet.h>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <numeric>
+#include <random>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace millrace::runtime;
+using namespace millrace::runtime::transport;
+
+namespace {
+
+double secondsSince(Deadline begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// What one process has received, and whom it has lost.
+struct Inbox {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::pair<uint32_t, Message>> messages;
+  std::map<uint32_t, Status> lost;
+
+  void attach(Mesh &mesh) {
+    mesh.start(
+        [this](uint32_t from, Message message) {
+          std::lock_guard lock(mutex);
+          messages.emplace_back(from, std::move(message));
+          changed.notify_all();
+        },
+        [this](uint32_t rank, const Status &status) {
+          std::lock_guard lock(mutex);
+          lost.emplace(rank, status);
+          changed.notify_all();
+        });
+  }
+  bool await(const std::function<bool()> &isThere, double seconds = 20) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::duration<double>(seconds), isThere);
+  }
+};
+
+/// The meshes of one job whose processes are threads of this one.
+std::vector<std::unique_ptr<Mesh>> connectAll(uint32_t size, const MeshOptions &like = {}) {
+  MemoryStore store;
+  std::vector<std::unique_ptr<Mesh>> meshes(size);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      MeshOptions options = like;
+      options.rank = rank, options.size = size;
+      auto mesh = Mesh::connect(store, options, "note " + std::to_string(rank));
+      EXPECT_TRUE(mesh.ok()) << mesh.status().toString();
+      if (mesh)
+        meshes[rank] = std::move(*mesh);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return meshes;
+}
+
+class MeshMessages : public testing::TestWithParam<bool> {};
+
+TEST_P(MeshMessages, ArriveInOrderAndWhole) {
+  MeshOptions options;
+  options.usesUnixSockets = GetParam();
+  constexpr uint32_t size = 4;
+  std::vector<Inbox> inboxes(size);
+  auto meshes = connectAll(size, options);
+  for (uint32_t rank = 0; rank < size; ++rank)
+    inboxes[rank].attach(*meshes[rank]);
+  EXPECT_EQ(meshes[2]->noteOf(3), "note 3");
+  EXPECT_EQ(meshes[2]->hostOf(3), meshes[2]->hostOf(2));
+  const std::vector<size_t> sizes = {0, 1, 100, 70'000, 9'000'000, 3};
+  std::vector<std::thread> threads;
+  for (uint32_t from = 0; from < size; ++from)
+    threads.emplace_back([&, from] {
+      for (uint32_t number = 0; number < sizes.size(); ++number)
+        for (uint32_t to = 0; to < size; ++to) {
+          if (to == from)
+            continue;
+          std::vector<uint8_t> bytes(sizes[number]);
+          std::iota(bytes.begin(), bytes.end(), uint8_t(from * 16 + number));
+          size_t half = bytes.size() / 2;
+          Status status = meshes[from]->send(to, number, std::string(number, 'h'),
+                                             {{bytes.data(), half}, {bytes.data() + half, bytes.size() - half}});
+          EXPECT_TRUE(status.ok()) << status.toString();
+        }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    Inbox &inbox = inboxes[rank];
+    ASSERT_TRUE(inbox.await([&] { return inbox.messages.size() == (size - 1) * sizes.size(); }));
+    std::map<uint32_t, uint32_t> next;
+    for (auto &[from, message] : inbox.messages) {
+      uint32_t number = next[from]++;
+      ASSERT_EQ(message.kind, number);
+      EXPECT_EQ(message.head, std::string(number, 'h'));
+      ASSERT_EQ(message.payloadBytes, sizes[number]);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(message.payload.get()) % 64, 0u);
+      for (size_t i = 0; i < sizes[number]; ++i)
+        ASSERT_EQ(uint8_t(message.payload.get()[i]), uint8_t(from * 16 + number + i));
+    }
+    EXPECT_TRUE(inbox.lost.empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mesh, MeshMessages, testing::Values(true, false),
+                         [](const auto &info) { return info.param ? "UnixSockets" : "Tcp"; });
+
+TEST(Mesh, WhoLeavesInOrderIsNotMissed) {
+  std::vector<Inbox> inboxes(2);
+  auto meshes = connectAll(2);
+  inboxes[0].attach(*meshes[0]);
+  inboxes[1].attach(*meshes[1]);
+  ASSERT_TRUE(meshes[1]->send(0, 7, "last words").ok());
+  meshes[1].reset();
+  ASSERT_TRUE(inboxes[0].await([&] { return !inboxes[0].lost.empty(); }));
+  ASSERT_EQ(inboxes[0].messages.size(), 1u) << "what was sent before the goodbye comes before it";
+  EXPECT_EQ(inboxes[0].lost[1].code(), Code::FailedPrecondition);
+  EXPECT_EQ(inboxes[0].lost[1].message(), meshes[0]->describe(1) + " has left");
+  EXPECT_EQ(meshes[0]->send(1, 7, "too late").message(), meshes[0]->describe(1) + " has left");
+}
+
+TEST(Mesh, WhoDoesNotComeIsNamed) {
+  MemoryStore store;
+  MeshOptions options;
+  options.rank = 0, options.size = 3, options.connectSeconds = 0.3;
+  EXPECT_EQ(Mesh::connect(store, options).status().message(), "processes 1, 2 of 3 have not come within 0 s");
+  options.rank = 2;
+  options.size = 4;
+  MemoryStore empty;
+  EXPECT_EQ(Mesh::connect(empty, options).status().message(),
+            "process 0 of 4 has not come within 0 s: nobody has put key 'millrace/process/0'");
+}
+
+TEST(Mesh, InterfacesAreNamed) {
+  MemoryStore store;
+  MeshOptions options;
+  options.interface = "nosuch0";
+  EXPECT_NE(Mesh::connect(store, options).status().message().find("MILLRACE_INTERFACE: there is no network interface 'nosuch0' with an address; "
+                                                                  "there are lo (127.0.0.1)"),
+            std::string_view::npos);
+  options.interface = "lo";
+  MemoryStore other;
+  EXPECT_TRUE(Mesh::connect(other, options).ok());
+}
+
+/// Files of a folder, for processes that are really some.
+class FileStore final : public Store {
+public:
+  explicit FileStore(std::string folder) : folder(std::move(folder)) {}
+  Status put(const std::string &key, std::string_view value) override {
+    std::string path = pathOf(key), half = path + ".half";
+    std::ofstream(half) << value;
+    std::filesystem::rename(half, path);
+    return Status();
+  }
+  StatusOr<std::string> get(const std::string &key, double seconds) override {
+    for (Deadline until = after(seconds); Clock::now() < until; ::usleep(1000))
+      if (std::ifstream file(pathOf(key)); file)
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    return deadlineExceeded("nobody has put key '" + key + "'");
+  }
+
+private:
+  std::string pathOf(std::string key) const {
+    std::replace(key.begin(), key.end(), '/', '_');
+    return folder + "/" + key;
+  }
+  const std::string folder;
+};
+
+/// A job of this process, rank 0, and children that join it and then do `last`.
+struct Family {
+  std::string folder = std::filesystem::temp_directory_path() / ("millrace-mesh-" + std::to_string(::getpid()));
+  std::vector<pid_t> children;
+  std::unique_ptr<Mesh> mesh;
+  Inbox inbox;
+
+  Family(uint32_t size, const std::function<void(uint32_t rank, Mesh &)> &last, MeshOptions options = {}) {
+    std::filesystem::create_directories(folder);
+    options.size = size;
+    for (uint32_t rank = 1; rank < size; ++rank) {
+      pid_t child = ::fork();
+      if (child == 0) {
+        FileStore store(folder);
+        options.rank = rank;
+        auto joined = Mesh::connect(store, options);
+        Inbox own;
+        if (!joined)
+          ::_exit(3);
+        own.attach(**joined);
+        if (!(*joined)->send(0, 0, "connected with all").ok())
+          ::_exit(4);
+        last(rank, **joined);
+        joined->reset();
+        ::_exit(0);
+      }
+      children.push_back(child);
+    }
+    FileStore store(folder);
+    auto joined = Mesh::connect(store, options);
+    EXPECT_TRUE(joined.ok()) << joined.status().toString();
+    mesh = std::move(*joined);
+    inbox.attach(*mesh);
+    EXPECT_TRUE(inbox.await([&] { return inbox.messages.size() == size - 1; }));
+  }
+  ~Family() {
+    for (pid_t child : children) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+    }
+    std::filesystem::remove_all(folder);
+  }
+  std::string lossOf(uint32_t rank) {
+    if (!inbox.await([&] { return inbox.lost.count(rank) != 0; }, 10))
+      return "nothing";
+    std::lock_guard lock(inbox.mutex);
+    return std::string(inbox.lost[rank].message());
+  }
+};
+
+void waitForever(uint32_t, Mesh &) {
+  while (true)
+    ::pause();
+}
+
+class MeshDeaths : public testing::TestWithParam<bool> {
+protected:
+  MeshOptions options() const {
+    MeshOptions made;
+    made.usesUnixSockets = GetParam();
+    return made;
+  }
+};
+
+TEST_P(MeshDeaths, AKilledProcessIsNamedAtOnce) {
+  Family family(3, waitForever, options());
+  auto begin = Clock::now();
+  ::kill(family.children[0], SIGKILL);
+  std::string text = family.lossOf(1);
+  EXPECT_EQ(text.find(family.mesh->describe(1)), 0u) << text;
+  EXPECT_NE(text.find("without a word: it was killed, crashed or left by exit"), std::string::npos) << text;
+  EXPECT_LT(secondsSince(begin), 1);
+  EXPECT_TRUE(family.mesh->statusOf(2).ok());
+}
+
+TEST_P(MeshDeaths, AStoppedProcessIsNamed) {
+  Family family(3, waitForever, options());
+  auto begin = Clock::now();
+  ::kill(family.children[1], SIGSTOP);
+  std::string text = family.lossOf(2);
+  EXPECT_EQ(text.find(family.mesh->describe(2)), 0u) << text;
+  EXPECT_NE(text.find(GetParam() ? "is stopped (SIGSTOP or a debugger" : "cannot be reached: it has been silent for 4"), std::string::npos) << text;
+  EXPECT_LT(secondsSince(begin), 5);
+  EXPECT_TRUE(family.mesh->statusOf(1).ok());
+}
+
+TEST_P(MeshDeaths, ASendToAStoppedProcessEnds) {
+  Family family(2, waitForever, options());
+  ::kill(family.children[0], SIGSTOP);
+  auto begin = Clock::now();
+  std::vector<char> much(100 << 20);
+  Status status = family.mesh->send(1, 0, "", {{much.data(), much.size()}});
+  EXPECT_EQ(status.code(), Code::Unavailable) << status.toString();
+  EXPECT_LT(secondsSince(begin), 6);
+}
+
+TEST_P(MeshDeaths, WithoutWatchingAStoppedProcessIsWaitedFor) {
+  MeshOptions patient = options();
+  patient.watches = false, patient.stoppedSeconds = patient.unreachableSeconds = 0.5;
+  Family family(2, waitForever, patient);
+  ::kill(family.children[0], SIGSTOP);
+  EXPECT_FALSE(family.inbox.await([&] { return !family.inbox.lost.empty(); }, 2));
+  ::kill(family.children[0], SIGCONT);
+  EXPECT_TRUE(family.mesh->statusOf(1).ok());
+}
+
+TEST_P(MeshDeaths, ALateProcessIsTheSameForAll) {
+  // The last child reports, by its exit status, whether it got to know the same cause as we.
+  Family family(3, [](uint32_t rank, Mesh &mesh) {
+    while (rank == 1 || mesh.statusOf(1).ok())
+      ::usleep(1000);
+    ::_exit(std::string(mesh.statusOf(1).message()).find("without a word") != std::string::npos ? 42 : 1);
+  }, options());
+  ::kill(family.children[0], SIGKILL);
+  int status = 0;
+  ::waitpid(family.children[1], &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+  family.children.pop_back();
+}
+
+INSTANTIATE_TEST_SUITE_P(Mesh, MeshDeaths, testing::Values(true, false),
+                         [](const auto &info) { return info.param ? "UnixSockets" : "Tcp"; });
+
+/// Reads the port that a process listens at off the store, as an attacker would have to guess.
+uint16_t portFrom(const std::string &hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += char(std::stoi(hex.substr(i, 2), nullptr, 16));
+  Reader reader(bytes);
+  reader.number<uint32_t>();
+  for (int i = 0; i < 6; ++i)
+    reader.text();
+  reader.number<uint32_t>();
+  return reader.number<uint16_t>();
+}
+
+TEST(Mesh, StrangersAreSentAway) {
+  MemoryStore store;
+  MeshOptions options;
+  options.size = 2, options.usesUnixSockets = false;
+  StatusOr<std::unique_ptr<Mesh>> first = internalError("not yet"), second = internalError("not yet");
+  std::thread listener([&] { first = Mesh::connect(store, options); });
+  uint16_t port = portFrom(*store.get("millrace/process/0", 10));
+  std::mt19937 random(1);
+  std::vector<Socket> silent;
+  for (int i = 0; i < 300; ++i) {
+    auto socket = Socket::connectTcp("127.0.0.1", port, after(5));
+    ASSERT_TRUE(socket.ok()) << socket.status().toString();
+    std::string garbage(random() % 200, '\0');
+    for (char &c : garbage)
+      c = char(random());
+    if (i % 3 == 0) // the right beginning, with another secret
+      for (size_t k = 0; k < 4 && k < garbage.size(); ++k)
+        garbage[k] = "1HRM"[k];
+    (void)socket->write(garbage.data(), garbage.size(), after(1)).ok();
+    if (i % 10 == 0)
+      silent.push_back(std::move(*socket)); // stays connected and says nothing more
+  }
+  MeshOptions other = options;
+  other.rank = 1;
+  second = Mesh::connect(store, other);
+  listener.join();
+  ASSERT_TRUE(first.ok()) << first.status().toString();
+  ASSERT_TRUE(second.ok()) << second.status().toString();
+  // Nobody listens any more.
+  EXPECT_FALSE(Socket::connectTcp("127.0.0.1", port, after(1)).ok());
+}
+
+TEST(Mesh, EnvironmentIsChecked) {
+  ::setenv("MILLRACE_TRANSPORT", "pigeon", 1);
+  EXPECT_EQ(meshOptionsFromEnvironment().status().message(),
+            "MILLRACE_TRANSPORT is 'pigeon'; expects auto (sockets of the host where possible) or tcp");
+  ::setenv("MILLRACE_TRANSPORT", "tcp", 1);
+  ::setenv("MILLRACE_LIVENESS", "maybe", 1);
+  EXPECT_EQ(meshOptionsFromEnvironment().status().message(), "MILLRACE_LIVENESS is 'maybe'; expects 0 or 1");
+  ::setenv("MILLRACE_LIVENESS", "0", 1);
+  ::setenv("GLOO_SOCKET_IFNAME", "lo", 1);
+  auto options = meshOptionsFromEnvironment();
+  ASSERT_TRUE(options.ok());
+  EXPECT_FALSE(options->usesUnixSockets);
+  EXPECT_FALSE(options->watches);
+  EXPECT_EQ(options->interface, "lo");
+  for (const char *name : {"MILLRACE_TRANSPORT", "MILLRACE_LIVENESS", "GLOO_SOCKET_IFNAME"})
+    ::unsetenv(name);
+}
+
+} // namespace

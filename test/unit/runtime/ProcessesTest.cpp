@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ProcessesTest.cpp - Collectives of several processes ----------------===//
+// The processes are threads of this one with a mesh each: what they compute is compared, bit by bit, with one process that has all devices.
+#include "runtime/collective/Collective.h"
+#include "runtime/collective/Processes.h"
+#include "runtime/transport/Wire.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+#include <thread>
+
+using namespace millrace::runtime;
+
+namespace {
+
+using Kind = CollectiveStep::Kind;
+using Reduction = CollectiveStep::Reduction;
+using Groups = CollectiveStep::Groups;
+
+/// The processes of one job.
+struct Job {
+  std::vector<std::shared_ptr<Processes>> processes;
+
+  explicit Job(uint32_t size, bool usesUnixSockets = true) : processes(size) {
+    transport::MemoryStore store;
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < size; ++rank)
+      threads.emplace_back([&, rank] {
+        transport::MeshOptions options;
+        options.rank = rank, options.size = size, options.usesUnixSockets = usesUnixSockets;
+        auto mesh = transport::Mesh::connect(store, options);
+        ASSERT_TRUE(mesh.ok()) << mesh.status().toString();
+        processes[rank] = Processes::create(std::move(*mesh));
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  ~Job() {
+    for (auto &each : processes)
+      if (each)
+        each->stop();
+  }
+
+  /// One launch of a program with a replica per device, of which each process has as many: the context that every device sees.
+  std::vector<std::shared_ptr<RunContext>> launch(uint32_t devicesOfEach, uint64_t agreement = 1, double timeout = 20, const char *name = "test") {
+    uint32_t size = uint32_t(processes.size()), devices = size * devicesOfEach;
+    std::vector<uint32_t> processOf(devices);
+    for (uint32_t i = 0; i < devices; ++i)
+      processOf[i] = i / devicesOfEach;
+    std::vector<std::shared_ptr<RunContext>> contexts(devices);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < size; ++rank)
+      threads.emplace_back([&, rank] {
+        auto launched = processes[rank]->launch(devices, 1, processOf, agreement, name, timeout);
+        ASSERT_TRUE(launched.ok()) << launched.status().toString();
+        for (uint32_t i = 0; i < devicesOfEach; ++i)
+          contexts[rank * devicesOfEach + i] = launched->context;
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    return contexts;
+  }
+};
+
+struct Tensor {
+  DType dtype = DType::F32;
+  std::vector<int64_t> dims;
+  std::vector<uint8_t> bytes;
+  TensorView view() { return {bytes.data(), dtype, dims}; }
+  bool operator==(const Tensor &) const = default;
+};
+
+Tensor empty(DType dtype, std::vector<int64_t> dims) {
+  Tensor made{dtype, std::move(dims), {}};
+  made.bytes.resize(made.view().bytes());
+  return made;
+}
+
+/// Any bits for integers; for floats numbers whose sums depend on the order.
+Tensor randomTensor(DType dtype, const std::vector<int64_t> &dims, uint32_t seed) {
+  Tensor made = empty(dtype, dims);
+  std::mt19937 random(seed);
+  size_t bytes = byteSize(dtype);
+  for (size_t i = 0; i < made.bytes.size() / bytes; ++i) {
+    uint8_t *at = made.bytes.data() + i * bytes;
+    float number = std::ldexp(float(int32_t(random())) / 2147483648.0f, int(random() % 9) - 4);
+    double wide = double(number) * 1.0000001;
+    uint32_t bits = std::bit_cast<uint32_t>(number);
+    switch (dtype) {
+    case DType::F32: std::memcpy(at, &number, 4); break;
+    case DType::F64: std::memcpy(at, &wide, 8); break;
+    case DType::BF16: bits >>= 16; std::memcpy(at, &bits, 2); break;
+    case DType::C64: std::memcpy(at, &number, 4), number = -number * 3, std::memcpy(at + 4, &number, 4); break;
+    case DType::I1: *at = random() & 1; break;
+    default:
+      for (size_t k = 0; k < bytes; ++k)
+        at[k] = uint8_t(random());
+    }
+  }
+  return made;
+}
+
+struct Case {
+  std::string name;
+  CollectiveStep step;
+  std::vector<std::vector<int64_t>> operands, results; ///< dims, of every device
+};
+
+CollectiveStep step(Kind kind, std::vector<std::vector<int64_t>> groups = {}, Reduction reduction = Reduction::None) {
+  CollectiveStep made;
+  made.kind = kind, made.groups = std::move(groups), made.reduction = reduction, made.name = "collective";
+  made.results = {0};
+  return made;
+}
+
+/// What four devices do.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (auto [name, groups] : std::vector<std::pair<std::string, std::vector<std::vector<int64_t>>>>{
+           {"All", {}}, {"Neighbours", {{0, 1}, {2, 3}}}, {"Crossed", {{2, 0}, {3, 1}}}, {"Uneven", {{3, 0, 2}, {1}}}}) {
+    bool isUneven = name == "Uneven";
+    int64_t members = groups.empty() ? 4 : 2;
+    all.push_back({"AllReduce" + name, step(Kind::AllReduce, groups, Reduction::Sum), {{37, 129}}, {{37, 129}}});
+    all.push_back({"AllReduceMax" + name, step(Kind::AllReduce, groups, Reduction::Max), {{5}}, {{5}}});
+    all.push_back({"CollectiveReduce" + name, step(Kind::CollectiveReduce, groups, Reduction::Sum), {{300}}, {{300}}});
+    CollectiveStep broadcast = step(Kind::CollectiveBroadcast, groups);
+    all.push_back({"Broadcast" + name, broadcast, {{11, 3}}, {{11, 3}}});
+    if (isUneven)
+      continue;
+    CollectiveStep gather = step(Kind::AllGather, groups);
+    gather.dimension = 1;
+    all.push_back({"AllGather" + name, gather, {{3, 5, 2}}, {{3, 5 * members, 2}}});
+    CollectiveStep scatter = step(Kind::ReduceScatter, groups, Reduction::Sum);
+    scatter.dimension = 1;
+    all.push_back({"ReduceScatter" + name, scatter, {{6, 8, 9}}, {{6, 8 / members, 9}}});
+    CollectiveStep exchange = step(Kind::AllToAll, groups);
+    exchange.dimension = 0, exchange.dimension2 = 1, exchange.splitCount = members;
+    all.push_back({"AllToAll" + name, exchange, {{2, 8}}, {{2 * members, 8 / members}}});
+  }
+  all.push_back({"Permute", step(Kind::CollectivePermute, {{0, 3}, {3, 1}, {1, 2}}), {{1000}}, {{1000}}});
+  CollectiveStep root = step(Kind::CollectiveBroadcast, {{0, 1, 2, 3}});
+  root.root = 2;
+  all.push_back({"BroadcastOfThird", root, {{7}}, {{7}}});
+  all.push_back({"Several", step(Kind::AllReduce, {}, Reduction::Sum), {{4}, {}, {0, 3}, {65}}, {{4}, {}, {0, 3}, {65}}});
+  all.back().step.results = {0, 1, 2, 3};
+  return all;
+}
+
+/// Results of all devices, [device][result].
+std::vector<std::vector<Tensor>> run(const Case &test, DType dtype, const std::vector<std::shared_ptr<RunContext>> &contexts) {
+  std::vector<std::vector<Tensor>> results(contexts.size());
+  std::vector<std::thread> threads;
+  for (uint32_t device = 0; device < contexts.size(); ++device)
+    threads.emplace_back([&, device] {
+      std::vector<Tensor> operands;
+      for (size_t i = 0; i < test.operands.size(); ++i) {
+        operands.push_back(randomTensor(dtype, test.operands[i], device * 100 + uint32_t(i)));
+        results[device].push_back(empty(dtype, test.results[i]));
+      }
+      CollectiveCall call{test.step, {}, {}, nullptr, "f.py:1", device, 0};
+      for (size_t i = 0; i < operands.size(); ++i)
+        call.arguments.push_back(operands[i].view()), call.results.push_back(results[device][i].view());
+      for (int round = 0; round < 3; ++round) {
+        Status status = runCollective(*contexts[device], call);
+        EXPECT_TRUE(status.ok()) << status.toString();
+      }
+      contexts[device]->finish(device, Status());
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return results;
+}
+
+TEST(Processes, BitsDoNotDependOnTheProcesses) {
+  for (uint32_t size : {2u, 4u})
+    for (bool usesUnixSockets : {true, false}) {
+      Job job(size, usesUnixSockets);
+      for (const Case &test : cases())
+        for (DType dtype : {DType::F32, DType::BF16, DType::F64, DType::C64, DType::I8, DType::I32, DType::U64, DType::I1}) {
+          bool hasNoOrder = dtype == DType::C64 && test.step.reduction == Reduction::Max;
+          if (hasNoOrder)
+            continue;
+          std::vector<std::shared_ptr<RunContext>> alone(4, std::make_shared<RunContext>(4, 1, 20));
+          ASSERT_EQ(run(test, dtype, job.launch(4 / size)), run(test, dtype, alone))
+              << test.name << " of " << name(dtype) << " in " << size << " processes";
+        }
+    }
+}
+
+/// Runs `work` for every device and returns what each ends with; an error is told to the others as an executor does.
+std::vector<std::string> outcomes(const std::vector<std::shared_ptr<RunContext>> &contexts,
+                                  const std::function<Status(uint32_t device, RunContext &)> &work) {
+  std::vector<std::string> texts(contexts.size());
+  std::vector<std::thread> threads;
+  for (uint32_t device = 0; device < contexts.size(); ++device)
+    threads.emplace_back([&, device] {
+      Status status = work(device, *contexts[device]);
+      contexts[device]->finish(device, status);
+      texts[device] = status.ok() ? "ok" : status.message();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return texts;
+}
+
+/// One collective of f32, in place of `kind`, at a line.
+Status collective(uint32_t device, RunContext &context, Kind kind, const char *title, const char *line,
+                  std::vector<std::vector<int64_t>> groups = {}, std::vector<int64_t> dims = {4}) {
+  CollectiveStep made = step(kind, std::move(groups), kind == Kind::AllReduce ? Reduction::Sum : Reduction::None);
+  made.name = title;
+  Tensor operand = randomTensor(DType::F32, dims, device), result = empty(DType::F32, dims);
+  return runCollective(context, {made, {operand.view()}, {result.view()}, nullptr, line, device, 0});
+}
+
+TEST(Processes, DifferentCollectivesAreNamedOnAll) {
+  Job job(4);
+  for (const std::string &text : outcomes(job.launch(1), [](uint32_t device, RunContext &context) {
+         return device < 2 ? collective(device, context, Kind::AllReduce, "all_reduce", "f.py:1")
+                           : collective(device, context, Kind::CollectiveBroadcast, "collective_broadcast", "f.py:2");
+       })) {
+    EXPECT_NE(text.find("mismatched collectives: device "), std::string::npos) << text;
+    EXPECT_NE(text.find("executes all_reduce at f.py:1, but device "), std::string::npos) << text;
+    EXPECT_NE(text.find("executes collective_broadcast at f.py:2"), std::string::npos) << text;
+  }
+}
+
+TEST(Processes, DifferentShapesAreNamedOnAll) {
+  Job job(2);
+  for (const std::string &text : outcomes(job.launch(1), [](uint32_t device, RunContext &context) {
+         return collective(device, context, Kind::AllReduce, "all_reduce", "f.py:1", {}, {device + 4});
+       }))
+    EXPECT_NE(text.find("operand 0 has another shape on device "), std::string::npos) << text;
+}
+
+TEST(Processes, DeadlocksAreRecognized) {
+  Job job(2);
+  auto begin = transport::Clock::now();
+  std::vector<std::string> texts = outcomes(job.launch(1, 1, /*timeout=*/60), [](uint32_t device, RunContext &context) {
+    // Each waits in a group that the other never comes to.
+    return collective(device, context, Kind::AllReduce, "all_reduce", device ? "f.py:2" : "f.py:1",
+                      device ? std::vector<std::vector<int64_t>>{{1, 0}} : std::vector<std::vector<int64_t>>{{0, 1}});
+  });
+  for (const std::string &text : texts)
+    EXPECT_EQ(text, "missing participant: all_reduce at f.py:1 on device 0 waits for device 1, which has not arrived; "
+                    "all_reduce at f.py:2 on device 1 waits for device 0, which has not arrived");
+  EXPECT_LT(std::chrono::duration<double>(transport::Clock::now() - begin).count(), 5);
+}
+
+TEST(Processes, WhoFinishesWithoutTakingPartIsNamed) {
+  Job job(2);
+  std::vector<std::string> texts = outcomes(job.launch(1, 1, 60), [](uint32_t device, RunContext &context) {
+    return device ? Status() : collective(device, context, Kind::AllReduce, "all_reduce", "f.py:1");
+  });
+  EXPECT_EQ(texts[1], "ok");
+  EXPECT_EQ(texts[0], "missing participant: all_reduce at f.py:1 on device 0 waits for device 1, which has finished without taking part");
+}
+
+TEST(Processes, AnErrorOfOneEndsTheWaitsOfAll) {
+  Job job(4);
+  std::vector<std::string> texts = outcomes(job.launch(1, 1, 60), [](uint32_t device, RunContext &context) {
+    return device == 3 ? internalError("out of paper") : collective(device, context, Kind::AllReduce, "all_reduce", "f.py:1");
+  });
+  EXPECT_EQ(texts, (std::vector<std::string>{"device 3 failed: out of paper", "device 3 failed: out of paper", "device 3 failed: out of paper",
+                                             "out of paper"}));
+}
+
+TEST(Processes, WhoLeavesIsNamedToThoseWhoWait) {
+  Job job(2);
+  auto contexts = job.launch(1, 1, 60);
+  std::thread leaver([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    job.processes[1]->stop();
+  });
+  Status status = collective(0, *contexts[0], Kind::AllReduce, "all_reduce", "f.py:1");
+  leaver.join();
+  EXPECT_EQ(status.message(), job.processes[0]->links().describe(1) + " has left");
+  auto again = job.processes[0]->launch(2, 1, {0, 1}, 1, "test", 20);
+  EXPECT_EQ(again.status().message(), job.processes[0]->links().describe(1) + " has left");
+}
+
+TEST(Processes, DifferentProgramsAreNamedOnAll) {
+  Job job(2);
+  std::vector<Status> statuses(2);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      auto launched = job.processes[rank]->launch(2, 1, {0, 1}, 10 + rank, rank ? "jit_step" : "jit_evaluate", 60);
+      ASSERT_TRUE(launched.ok());
+      statuses[rank] = collective(rank, *launched->context, Kind::AllReduce, "all_reduce", "f.py:1");
+      launched->context->finish(rank, statuses[rank]);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "the processes launch different programs: " + job.processes[0]->links().describe(0) +
+                                    " launches 'jit_evaluate', but " + job.processes[0]->links().describe(1) +
+                                    " launches 'jit_step'; all have to launch the same ones in the same order");
+}
+
+TEST(Processes, MessagesBetweenDevices) {
+  Job job(2);
+  auto contexts = job.launch(1);
+  OperationId operation{&job, "recv", "f.py:3"};
+  contexts[0]->send(0, 1, 7, "first");
+  contexts[0]->send(0, 1, 7, "");
+  contexts[0]->send(0, 1, 8, "other channel");
+  EXPECT_EQ(*contexts[1]->receive(1, 0, 8, operation), "other channel");
+  EXPECT_EQ(*contexts[1]->receive(1, 0, 7, operation), "first");
+  EXPECT_EQ(*contexts[1]->receive(1, 0, 7, operation), "");
+}
+
+} // namespace
