@@ -97,8 +97,9 @@ rt::Status Device_ClearMemoryStats(Device_ClearMemoryStats_Args &args) {
   return {};
 }
 rt::Status Device_GetAttributes(Device_GetAttributes_Args &args) {
-  args.attributes = nullptr;
-  args.num_attributes = 0;
+  const std::vector<NamedValue> &attributes = args.device->description->attributes;
+  args.attributes = attributes.data(); // they live as long as the client
+  args.num_attributes = attributes.size();
   args.holder = nullptr;
   args.deleter = [](void *) {};
   return {};

@@ -129,9 +129,7 @@ StatusOr<Processes::Launch> Processes::launch(uint32_t numReplicas, uint32_t num
                                               const std::string &program, double timeoutSeconds) {
   std::set<uint32_t> sorted(processOf.begin(), processOf.end());
   std::vector<uint32_t> clique(sorted.begin(), sorted.end());
-  for (uint32_t process : clique)
-    if (process != rank())
-      MILLRACE_TRY(mesh->statusOf(process));
+  MILLRACE_TRY(mesh->firstLoss(clique).second);
   Launch made;
   Status status;
   {
@@ -159,10 +157,8 @@ StatusOr<Processes::Launch> Processes::launch(uint32_t numReplicas, uint32_t num
   if (!status.ok())
     made.context->fail(status);
   // Who was lost meanwhile: lost() may have come before the context was there.
-  for (uint32_t process : clique)
-    if (process != rank())
-      if (Status status = mesh->statusOf(process); !status.ok())
-        made.context->remoteLost(process, status);
+  if (auto [process, loss] = mesh->firstLoss(clique); !loss.ok())
+    made.context->remoteLost(process, loss);
   return made;
 }
 

@@ -212,7 +212,12 @@ StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::arrive(uint32_t membe
         ++counts.sentTo[process];
     }
     // Before anybody here can read the contribution: if this fails, there is no meeting to leave.
-    MILLRACE_TRY(remote->arrive(member, members, operation, contribution));
+    if (Status status = remote->arrive(member, members, operation, contribution); !status.ok()) {
+      // A process that ends because of another one is not the first cause.
+      fail(status);
+      std::lock_guard lock(mutex);
+      return aborted;
+    }
   }
   std::lock_guard lock(mutex);
   MILLRACE_TRY(enter(member, members, operation, contribution, nullptr, meeting));

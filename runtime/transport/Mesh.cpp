@@ -116,6 +116,17 @@ Status Mesh::statusOf(uint32_t rank) const {
   return peers[rank]->status;
 }
 
+std::pair<uint32_t, Status> Mesh::firstLoss(const std::vector<uint32_t> &ranks) const {
+  std::pair<uint32_t, Status> first;
+  uint64_t number = ~uint64_t(0);
+  for (uint32_t rank : ranks) {
+    std::lock_guard lock(peers[rank]->mutex);
+    if (!peers[rank]->status.ok() && peers[rank]->lossNumber < number)
+      first = {rank, peers[rank]->status}, number = peers[rank]->lossNumber;
+  }
+  return first;
+}
+
 Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload) {
   Peer &peer = *peers[to];
   DataHeader header{dataMagic, kind, uint32_t(head.size()), 0, 0};
@@ -332,12 +343,6 @@ bool Mesh::readControl(uint32_t rank) {
 void Mesh::handleControl(uint32_t rank, uint32_t kind, std::string_view body) {
   if (kind == Goodbye) {
     peers[rank]->saidGoodbye = true;
-    // What it sent before has arrived, if not been read: it matters to those who wait for it.
-    while (readData(rank)) {
-      pollfd more{peers[rank]->data.descriptor(), POLLIN, 0};
-      if (::poll(&more, 1, 0) <= 0)
-        break;
-    }
     lose(rank, failedPrecondition(describe(rank) + " has left"), false);
   } else if (kind == LostPeer) {
     Reader reader(body);
@@ -375,12 +380,28 @@ void Mesh::watch(Deadline now) {
   }
 }
 
+/// Reads what `rank` sent before it was lost: it has arrived, and somebody may wait for it.
+void Mesh::drain(uint32_t rank) {
+  Peer &peer = *peers[rank];
+  if (std::exchange(peer.isDrained, true))
+    return;
+  while (readData(rank)) {
+    pollfd more{peer.data.descriptor(), POLLIN, 0};
+    if (::poll(&more, 1, 0) <= 0)
+      return;
+  }
+}
+
 void Mesh::lose(uint32_t rank, const Status &status, bool tellOthers) {
+  if (!statusOf(rank).ok())
+    return;
+  drain(rank);
   {
     std::lock_guard lock(peers[rank]->mutex);
-    if (!peers[rank]->status.ok())
+    if (!peers[rank]->status.ok()) // what was read could not be understood
       return;
     peers[rank]->status = status;
+    peers[rank]->lossNumber = ++losses;
   }
   if (tellOthers) {
     Writer writer;

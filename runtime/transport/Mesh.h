@@ -74,6 +74,8 @@ public:
   Status send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload = {});
   /// Why nothing can be sent to `rank`; ok if it can.
   Status statusOf(uint32_t rank) const;
+  /// That of the first of `ranks` that was lost, which may be why others were; and which one it is.
+  std::pair<uint32_t, Status> firstLoss(const std::vector<uint32_t> &ranks) const;
 
 private:
   struct Peer {
@@ -83,9 +85,11 @@ private:
     Socket data, control, process; ///< the last one is a pidfd; empty unless isOnThisHost
     mutable std::mutex mutex;      ///< of what follows
     Status status;
+    uint64_t lossNumber = 0; ///< how many were lost before, and this one
     std::mutex sending, controlling; ///< one writer at a time
     // Of the mesh's thread.
     Deadline lastHeard;
+    bool isDrained = false; ///< everything that it ever sent has been read, or is being read
     bool saidGoodbye = false;
     std::string incoming;        ///< the part of a message's first bytes that is there
     std::string controlIncoming; ///< the same of the other connection
@@ -97,6 +101,7 @@ private:
   void loop();
   bool readData(uint32_t rank);
   bool readControl(uint32_t rank);
+  void drain(uint32_t rank);
   void handleControl(uint32_t rank, uint32_t kind, std::string_view body);
   void sendControl(uint32_t rank, uint32_t kind, std::string_view body);
   void sayAlive(Deadline now);
@@ -109,6 +114,7 @@ private:
   Lost lost;
   Socket wake; ///< an eventfd: ends the thread
   std::thread thread;
+  uint64_t losses = 0; ///< of the mesh's thread
   int owner = 0; ///< the process that started the thread: a fork of it has the connections, but speaks for nobody
 };
 

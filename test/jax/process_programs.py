@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the processes of test_processes.py do: `python process_programs.py NAME ADDRESS SIZE RANK [ARGUMENT]` runs one of the functions below in a
+job of SIZE processes and prints what it returns, as JSON."""
+import json
+import os
+import signal
+import sys
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+
+def global_mesh(*shape, names="xyz"):
+    shape = shape or (len(jax.devices()),)
+    return jax.make_mesh(shape, tuple(names[:len(shape)]), axis_types=(AxisType.Auto,) * len(shape))
+
+
+def put(array, *spec, mesh=None):
+    """`array`, which every process has whole, over all devices."""
+    array = np.asarray(array)
+    return jax.make_array_from_callback(array.shape, NamedSharding(mesh or global_mesh(), P(*spec)), lambda index: array[index])
+
+
+def bits(array):
+    """The bytes of the parts that this process has, by their place."""
+    return {str(shard.index): np.asarray(shard.data).tobytes().hex() for shard in array.addressable_shards}
+
+
+def topology(_):
+    return {"ids": [d.id for d in jax.devices()], "own": [d.id for d in jax.local_devices()], "of": [d.process_index for d in jax.devices()],
+            "local ids": [d.local_hardware_id for d in jax.local_devices()], "process": [jax.process_index(), jax.process_count()],
+            "slices": [getattr(d, "slice_index", None) for d in jax.devices()]}
+
+
+def collectives(_):
+    """Each of the seven, of values whose sums depend on the order."""
+    mesh = global_mesh()
+    n = len(jax.devices())
+    data = np.random.RandomState(0).randn(n * 4, n * 2) * 10.0 ** np.random.RandomState(1).randint(-3, 4, (n * 4, n * 2))
+    out = {}
+    for dtype in (jnp.float32, jnp.bfloat16, jnp.int8):
+        x = put(data.astype(dtype), "x", mesh=mesh)
+        bodies = {
+            "psum": lambda v: jax.lax.psum(v, "x"), "pmax": lambda v: jax.lax.pmax(v, "x"),
+            "all_gather": lambda v: jax.lax.all_gather(v, "x", axis=1, tiled=True),
+            "psum_scatter": lambda v: jax.lax.psum_scatter(v, "x", scatter_dimension=1, tiled=True),
+            "all_to_all": lambda v: jax.lax.all_to_all(v, "x", 1, 0, tiled=True),
+            "ppermute": lambda v: jax.lax.ppermute(v, "x", [(i, (i + 1) % n) for i in range(n - 1)]),
+            "groups": lambda v: jax.lax.psum(v, "x", axis_index_groups=[[i, n - 1 - i] for i in range(n // 2)]),
+        }
+        for name, body in bodies.items():
+            y = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))(x)
+            out[f"{name} {np.dtype(dtype).name}"] = bits(y)
+    return out
+
+
+def training(spec):
+    """Losses of 20 steps of a small network, and the parts of its weights, sharded as `spec` says: data, tensor or both."""
+    n = len(jax.devices())
+    shape = {"data": (n, 1), "tensor": (1, n), "both": (n // 2, 2)}[spec]
+    mesh = global_mesh(*shape)
+    random = np.random.RandomState(0)
+    weights = [put(random.randn(32, 64).astype("f") * .1, None, "y", mesh=mesh), put(random.randn(64, 8).astype("f") * .1, "y", None, mesh=mesh)]
+    batch = put(random.randn(64, 32).astype("f"), "x", None, mesh=mesh)
+    target = put(random.randn(64, 8).astype("f"), "x", None, mesh=mesh)
+
+    def loss(weights, x, y):
+        return ((jnp.tanh(x @ weights[0]) @ weights[1] - y) ** 2).mean()
+
+    @jax.jit
+    def step(weights, x, y):
+        value, gradients = jax.value_and_grad(loss)(weights, x, y)
+        return [w - .1 * g for w, g in zip(weights, gradients)], value
+    losses = []
+    for _ in range(20):
+        weights, value = step(weights, batch, target)
+        losses.append(np.float32(value).tobytes().hex())
+    return {"losses": losses, "weights": [bits(w) for w in weights]}
+
+
+def helpers(_):
+    rank = jax.process_index()
+    local = np.full((jax.local_device_count(), 2), rank, np.float32)
+    whole = multihost_utils.host_local_array_to_global_array(local, global_mesh(), P("x"))
+    from_local = jax.make_array_from_process_local_data(NamedSharding(global_mesh(), P("x")), local)
+    multihost_utils.assert_equal(np.arange(5), "all have the same")
+    try:
+        multihost_utils.assert_equal(np.arange(5) + rank, "these differ")
+        unequal = "not noticed"
+    except AssertionError as error:
+        unequal = str(error)
+    multihost_utils.sync_global_devices("here")
+    random = jax.jit(lambda: jax.random.uniform(jax.random.key(3), (len(jax.devices()) * 2,)), out_shardings=NamedSharding(global_mesh(), P("x")))()
+    return {"gathered": multihost_utils.process_allgather(np.array([rank * 10])).ravel().tolist(),
+            "from first": multihost_utils.broadcast_one_to_all(np.array([rank + 7])).tolist(),
+            "sum": float(jax.jit(jnp.sum)(whole)), "sum of parts": float(jax.jit(jnp.sum)(from_local)), "unequal": "these differ" in unequal,
+            "random": bits(random), "whole": whole.shape}
+
+
+def local_programs(_):
+    """Programs of one device, and of this process's devices, beside those of all."""
+    own = jax.local_devices()
+    alone = float(jax.jit(lambda v: v.sum())(jax.device_put(jnp.arange(4.0), own[-1])))
+    mesh = jax.sharding.Mesh(np.array(own), ("x",))
+    x = jax.device_put(jnp.arange(float(4 * len(own))), NamedSharding(mesh, P("x")))
+    here = float(jax.jit(jnp.sum)(x))
+    return {"alone": alone, "here": here}
+
+
+def checkpoint(folder):
+    import orbax.checkpoint as ocp
+    tree = {"w": put(np.arange(64.0, dtype=np.float32).reshape(8, 8), "x"), "step": 3}
+    path = os.path.join(folder, "state")
+    with ocp.StandardCheckpointer() as saver:
+        saver.save(path, tree)
+    with ocp.StandardCheckpointer() as loader:
+        template = {"w": jax.ShapeDtypeStruct((8, 8), jnp.float32, sharding=NamedSharding(global_mesh(), P(None, "x"))), "step": 0}
+        back = loader.restore(path, template)
+    return {"w": bits(back["w"]), "step": int(back["step"])}
+
+
+def fail_with(what):
+    """Repeats an all-reduce until it fails, while something happens to the last process; the text of the error, and how long it took to come."""
+    how, _, size = what.partition(" ")
+    mesh = global_mesh()
+    x = put(np.ones((len(jax.devices()), int(size or 4)), np.float32), "x", mesh=mesh)
+    add = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))
+    add(x).block_until_ready()
+    is_last = jax.process_index() == jax.process_count() - 1
+    multihost_utils.sync_global_devices("all are ready")
+    began = time.time()
+    try:
+        for number in range(100000):
+            if is_last and number == 5:
+                if how in ("SIGKILL", "SIGSTOP"):
+                    os.kill(os.getpid(), getattr(signal, how))
+                elif how == "exit":
+                    os._exit(0)
+                elif how == "raise":
+                    raise SystemExit("this process ends by itself")
+                elif how == "other":
+                    jax.jit(jax.shard_map(lambda v: jax.lax.pmax(v, "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x")))(x).block_until_ready()
+            began = time.time()
+            add(x).block_until_ready()
+        text = "nothing"
+    except Exception as error:  # pylint: disable=broad-except
+        text = str(error)
+    print(json.dumps({"text": text, "seconds": time.time() - began, "pid": os.getpid()}), flush=True)
+    os._exit(0)  # what follows would wait for the one that is gone
+
+
+def main():
+    name, address, size, rank, *rest = sys.argv[1:]
+    if int(size) > 1:
+        jax.distributed.initialize(address, int(size), int(rank))
+    print(json.dumps(globals()[name](rest[0] if rest else None)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""JAX in several processes that share their devices: what one process computes with as many devices, to the last bit, and what all say when
+something happens to one of them."""
+import functools
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+PROGRAMS = pathlib.Path(__file__).with_name("process_programs.py")
+JOBS = [(2, 2), (4, 1)]  # processes, devices of each
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+def start(name, processes, devices, argument=None, **environment):
+    """Starts a job; its processes."""
+    address = f"localhost:{free_port()}"
+    environment = dict(os.environ, JAX_NUM_CPU_DEVICES=str(devices), **environment)
+    return [subprocess.Popen([sys.executable, PROGRAMS, name, address, str(processes), str(rank), *([argument] if argument else [])],
+                             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(processes)]
+
+
+def run(name, processes, devices, argument=None, **environment):
+    """What each process of a job returns."""
+    results = []
+    job = start(name, processes, devices, argument, **environment)
+    try:
+        for process in job:
+            output, errors = process.communicate(timeout=120)
+            assert process.returncode == 0, errors[-3000:]
+            results.append(json.loads(output.splitlines()[-1]))
+    finally:
+        for process in job:
+            process.kill()
+    return results
+
+
+@functools.lru_cache
+def alone(name, devices, argument=None):
+    return run(name, 1, devices, argument)[0]
+
+
+def merged(parts):
+    """The parts of all processes; those that several have are equal."""
+    whole = {}
+    for part in parts:
+        for place, value in part.items():
+            assert whole.setdefault(place, value) == value
+    return whole
+
+
+@pytest.mark.parametrize("processes, devices", JOBS)
+def test_topology(processes, devices):
+    count = processes * devices
+    for rank, seen in enumerate(run("topology", processes, devices)):
+        assert seen == {"ids": list(range(count)), "own": list(range(rank * devices, (rank + 1) * devices)),
+                        "of": [i // devices for i in range(count)], "local ids": list(range(devices)), "process": [rank, processes],
+                        "slices": [0] * count}
+
+
+def test_hosts_are_slices():
+    """Processes of different hosts, as far as they can tell."""
+    job = []
+    address = f"localhost:{free_port()}"
+    for rank in range(2):
+        environment = dict(os.environ, JAX_NUM_CPU_DEVICES="2", MILLRACE_HOST_ID=f"host {rank}")
+        job.append(subprocess.Popen([sys.executable, PROGRAMS, "topology", address, "2", str(rank)], env=environment, text=True,
+                                    stdout=subprocess.PIPE))
+    for process in job:
+        assert json.loads(process.communicate(timeout=120)[0])["slices"] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("transport", ["auto", "tcp"])
+@pytest.mark.parametrize("processes, devices", JOBS)
+def test_bits_of_collectives(processes, devices, transport):
+    results = run("collectives", processes, devices, MILLRACE_TRANSPORT=transport)
+    expected = alone("collectives", 4)
+    for name in expected:
+        assert merged([each[name] for each in results]) == expected[name], name
+
+
+@pytest.mark.parametrize("spec", ["data", "tensor", "both"])
+@pytest.mark.parametrize("processes, devices", JOBS)
+def test_bits_of_training(processes, devices, spec):
+    results, expected = run("training", processes, devices, spec), alone("training", 4, spec)
+    for each in results:
+        assert each["losses"] == expected["losses"]
+    for number, weight in enumerate(expected["weights"]):
+        assert merged([each["weights"][number] for each in results]) == weight
+
+
+@pytest.mark.parametrize("processes, devices", JOBS)
+def test_helpers_of_jax(processes, devices):
+    count = processes * devices
+    results = run("helpers", processes, devices)
+    for seen in results:
+        assert seen["gathered"] == [10 * rank for rank in range(processes)]
+        assert seen["from first"] == [7]
+        assert seen["sum"] == seen["sum of parts"] == 2 * devices * sum(range(processes))
+        assert seen["unequal"] and seen["whole"] == [count, 2]
+    assert len(merged([each["random"] for each in results])) == count
+
+
+def test_programs_of_one_process():
+    for seen in run("local_programs", 2, 2):
+        assert (seen["alone"], seen["here"]) == (6, 28)
+
+
+def test_checkpoint(tmp_path):
+    pytest.importorskip("orbax.checkpoint")
+    results, expected = run("checkpoint", 2, 2, str(tmp_path / "a")), alone("checkpoint", 4, str(tmp_path / "b"))
+    assert [each["step"] for each in results] == [3, 3]
+    assert merged([each["w"] for each in results]) == expected["w"]
+
+
+LINE = r"process_programs\.py:\d+"
+
+
+@pytest.mark.parametrize("size", [4, 16 << 20], ids=["small", "64MB"])
+@pytest.mark.parametrize("how, message", [
+    ("SIGKILL", r"process 2 \(pid {pid} on host \S+\) has (ended|closed its connection) without a word: it was killed, crashed or left by exit"),
+    ("exit", r"process 2 \(pid {pid} on host \S+\) has (ended|closed its connection) without a word"),
+    ("SIGSTOP", r"process 2 \(pid {pid} on host \S+\) is stopped \(SIGSTOP"),
+])
+def test_what_happens_to_one_is_said_by_all(how, message, size):
+    job = start("fail_with", 3, 1, f"{how} {size}")
+    try:
+        for process in job[:2]:
+            said = json.loads(process.communicate(timeout=60)[0])
+            assert re.search(message.format(pid=job[2].pid), said["text"]), said["text"]
+            assert re.search(LINE, said["text"]) and "all_reduce" in said["text"], said["text"]
+            assert said["seconds"] < 5
+    finally:
+        for process in job:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+def test_another_program_is_named():
+    for process in (job := start("fail_with", 2, 1, "other")):
+        said = json.loads(process.communicate(timeout=60)[0])
+        assert "the processes launch different programs: process 0 (pid" in said["text"], said["text"]
+        assert said["seconds"] < 5
+    assert len(job) == 2
