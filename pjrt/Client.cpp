@@ -41,6 +41,10 @@ rt::StatusOr<Options> clientOptionsFrom(const NamedValue *values, size_t count) 
   if (!limit)
     return limit.status();
   options.memoryLimit = *limit;
+  rt::StatusOr<double> timeout = rt::collectiveTimeoutFromEnvironment();
+  if (!timeout)
+    return timeout.status();
+  options.timeoutSeconds = *timeout;
   for (size_t i = 0; i < count; ++i) {
     std::string_view name = nameOf(values[i]);
     if (name != "num_devices" && name != "memory_limit" && name != "timeout" && name != "rng_seed" &&

@@ -274,6 +274,17 @@ StatusOr<uint64_t> memoryLimitFromEnvironment() {
   return limit;
 }
 
+StatusOr<double> collectiveTimeoutFromEnvironment() {
+  const char *text = std::getenv("MILLRACE_COLLECTIVE_TIMEOUT");
+  if (!text || !*text)
+    return ClientOptions().timeoutSeconds;
+  char *end = nullptr;
+  double seconds = std::strtod(text, &end);
+  if (*end || !(seconds > 0 && seconds < 1e9))
+    return invalidArgument(std::string("MILLRACE_COLLECTIVE_TIMEOUT: expects a number of seconds, but got '") + text + "'");
+  return seconds;
+}
+
 static uint64_t freshSeed() {
   // Not std::random_device: libstdc++'s needs glibc 2.36 where it is linked statically, as in wheels.
   uint64_t seed = 0;

@@ -265,6 +265,9 @@ private:
   std::vector<std::unique_ptr<Device>> all;
 };
 
+/// MILLRACE_COLLECTIVE_TIMEOUT of the environment, in seconds, else the default. InvalidArgument if it is no positive number.
+StatusOr<double> collectiveTimeoutFromEnvironment();
+
 /// MILLRACE_MEMORY_LIMIT of the environment, in bytes; 0 without it. InvalidArgument if it is no number.
 StatusOr<uint64_t> memoryLimitFromEnvironment();
 

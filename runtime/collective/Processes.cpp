@@ -38,6 +38,7 @@ public:
   uint32_t numProcesses() const override { return owner->size(); }
   uint32_t self() const override { return owner->rank(); }
   uint32_t processOf(uint32_t member) const override { return processes[member]; }
+  std::string describe(uint32_t process) const override { return owner->mesh->describe(process); }
 
   Status arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution) override {
     std::map<uint32_t, std::vector<size_t>> positions; // of the members of each process

@@ -102,6 +102,8 @@ std::string RunContext::describe(uint32_t member) const {
   for (size_t i = 0; i < missing.size(); ++i) {
     uint32_t other = missing[i];
     text += (i ? "; for device " : "device ") + std::to_string(other);
+    if (!isLocal(other))
+      text += " of " + remote->describe(remote->processOf(other));
     if (finished[other])
       text += ", which has finished without taking part";
     else if (waiting[other].active)

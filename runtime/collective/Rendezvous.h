@@ -41,6 +41,7 @@ public:
   virtual uint32_t numProcesses() const = 0; ///< of the job; the context may span some of them
   virtual uint32_t self() const = 0;         ///< this process
   virtual uint32_t processOf(uint32_t member) const = 0;
+  virtual std::string describe(uint32_t process) const = 0;
   /// Each of these tells the other processes that have to know: those of the group, of the target, or all of the context. What is read
   /// was read when the call returns.
   virtual Status arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution) = 0;

@@ -14,6 +14,7 @@ import sys
 import pytest
 
 PROGRAMS = pathlib.Path(__file__).with_name("process_programs.py")
+LINE = r"process_programs\.py:\d+"
 JOBS = [(2, 2), (4, 1)]  # processes, devices of each
 
 
@@ -58,6 +59,27 @@ def merged(parts):
         for place, value in part.items():
             assert whole.setdefault(place, value) == value
     return whole
+
+
+def test_guide(tmp_path):
+    """docs/guide/processes.md: the program that it shows, started as it says."""
+    guide = (PROGRAMS.parents[2] / "docs" / "guide" / "processes.md").read_text()
+    code, = re.findall(r"```python\n(.*?)```", guide, re.S)
+    commands, = re.findall(r"```sh\n(.*?)```", guide, re.S)
+    port = str(free_port())
+    (tmp_path / "sum.py").write_text(code.replace("12345", port))
+    ran = subprocess.run(["bash", "-ec", commands.replace("python ", f"{sys.executable} ")], cwd=tmp_path, text=True, capture_output=True, timeout=120)
+    expected = re.findall(r"^# (.*)$", commands, re.M)
+    assert sorted(ran.stdout.splitlines()) == expected and len(expected) == 2, ran.stderr
+
+
+def test_who_never_launches_is_named_at_the_timeout():
+    job = start("only_the_first", 2, 1, MILLRACE_COLLECTIVE_TIMEOUT="2")
+    said = json.loads(job[0].communicate(timeout=60)[0])
+    assert re.search(rf"{LINE}:\d+: all_reduce: nothing has progressed for 2 s: all_reduce at \S+ on device 0 waits for device 1 of process 1 "
+                     rf"\(pid {job[1].pid} on host \S+\), which has not arrived", said["text"]), said["text"]
+    job[1].kill()
+    job[1].communicate()
 
 
 @pytest.mark.parametrize("processes, devices", JOBS)
@@ -122,9 +144,6 @@ def test_checkpoint(tmp_path):
     results, expected = run("checkpoint", 2, 2, str(tmp_path / "a")), alone("checkpoint", 4, str(tmp_path / "b"))
     assert [each["step"] for each in results] == [3, 3]
     assert merged([each["w"] for each in results]) == expected["w"]
-
-
-LINE = r"process_programs\.py:\d+"
 
 
 @pytest.mark.parametrize("size", [4, 16 << 20], ids=["small", "64MB"])

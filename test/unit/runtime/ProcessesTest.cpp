@@ -237,14 +237,15 @@ TEST(Processes, DifferentShapesAreNamedOnAll) {
 TEST(Processes, DeadlocksAreRecognized) {
   Job job(2);
   auto begin = transport::Clock::now();
+  auto name = [&](uint32_t rank) { return job.processes[0]->links().describe(rank); };
   std::vector<std::string> texts = outcomes(job.launch(1, 1, /*timeout=*/60), [](uint32_t device, RunContext &context) {
     // Each waits in a group that the other never comes to.
     return collective(device, context, Kind::AllReduce, "all_reduce", device ? "f.py:2" : "f.py:1",
                       device ? std::vector<std::vector<int64_t>>{{1, 0}} : std::vector<std::vector<int64_t>>{{0, 1}});
   });
   for (const std::string &text : texts)
-    EXPECT_EQ(text, "missing participant: all_reduce at f.py:1 on device 0 waits for device 1, which has not arrived; "
-                    "all_reduce at f.py:2 on device 1 waits for device 0, which has not arrived");
+    EXPECT_EQ(text, "missing participant: all_reduce at f.py:1 on device 0 waits for device 1 of " + name(1) + ", which has not arrived; " +
+                        "all_reduce at f.py:2 on device 1 waits for device 0 of " + name(0) + ", which has not arrived");
   EXPECT_LT(std::chrono::duration<double>(transport::Clock::now() - begin).count(), 5);
 }
 
@@ -254,7 +255,8 @@ TEST(Processes, WhoFinishesWithoutTakingPartIsNamed) {
     return device ? Status() : collective(device, context, Kind::AllReduce, "all_reduce", "f.py:1");
   });
   EXPECT_EQ(texts[1], "ok");
-  EXPECT_EQ(texts[0], "missing participant: all_reduce at f.py:1 on device 0 waits for device 1, which has finished without taking part");
+  EXPECT_EQ(texts[0], "missing participant: all_reduce at f.py:1 on device 0 waits for device 1 of " +
+                          job.processes[0]->links().describe(1) + ", which has finished without taking part");
 }
 
 TEST(Processes, AnErrorOfOneEndsTheWaitsOfAll) {
