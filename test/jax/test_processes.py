@@ -68,7 +68,9 @@ def test_guide(tmp_path):
     commands, = re.findall(r"```sh\n(.*?)```", guide, re.S)
     port = str(free_port())
     (tmp_path / "sum.py").write_text(code.replace("12345", port))
-    ran = subprocess.run(["bash", "-ec", commands.replace("python ", f"{sys.executable} ")], cwd=tmp_path, text=True, capture_output=True, timeout=120)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # else the two write between each other's words
+    ran = subprocess.run(["bash", "-ec", commands.replace("python ", f"{sys.executable} ")], cwd=tmp_path, env=buffered, text=True,
+                         capture_output=True, timeout=120)
     expected = re.findall(r"^# (.*)$", commands, re.M)
     assert sorted(ran.stdout.splitlines()) == expected and len(expected) == 2, ran.stderr
 
