@@ -122,6 +122,8 @@ private:
     if (step.kind == Kind::AllGather ? dims.size() != call.arguments[i].dims.size() : dims != call.arguments[i].dims)
       return failedPrecondition(title + " has another shape on device " + std::to_string(device) + " than on device " +
                                 std::to_string(member));
+    if (!other.pieces.empty() && splitDimension(step) < 0)
+      return dataLoss("another process sent a part of " + title);
     bool isReadOfAll = step.kind != Kind::CollectivePermute && step.kind != Kind::CollectiveBroadcast && step.kind != Kind::CollectiveReduce;
     return isReadOfAll ? checkMemory(i, other) : Status();
   }
@@ -183,9 +185,28 @@ private:
     return Status();
   }
 
-  /// Reduces elements [begin, end) of all, block by block in a cache, and writes each block to every one of `targets`,
-  /// whose first element is element `begin`.
-  Status reduceRange(size_t i, const Contributions &all, int64_t begin, int64_t end,
+  /// Operand `i` of a member, from element `begin` on.
+  static const char *operandFrom(const CollectiveCall &each, size_t i, int64_t begin) {
+    return static_cast<const char *>(each.arguments[i].data) + size_t(begin) * byteSize(each.arguments[i].dtype);
+  }
+
+  /// Where the part of position `own` of the group is in operand `i` of `each`, which is split along `axis`: a view of what is there of the
+  /// operand, and the part's first index in it.
+  StatusOr<std::pair<TensorView, int64_t>> partOf(const CollectiveCall &each, size_t i, size_t axis, size_t own, size_t parts) const {
+    TensorView view = each.arguments[i];
+    int64_t length = view.dims[axis] / int64_t(parts);
+    if (each.pieces.empty())
+      return std::pair(std::move(view), int64_t(own) * length);
+    size_t index = size_t(std::find(each.pieces.begin(), each.pieces.end(), own) - each.pieces.begin());
+    if (index == each.pieces.size())
+      return dataLoss("another process did not send the part of device " + std::to_string(member));
+    view.dims[axis] = length * int64_t(each.pieces.size());
+    return std::pair(std::move(view), int64_t(index) * length);
+  }
+
+  /// Reduces `elements` that begin at `begins` of operand `i` of all, block by block in a cache, and writes each block to every one of
+  /// `targets`.
+  Status reduceRange(size_t i, const Contributions &all, const std::vector<const char *> &begins, int64_t elements,
                      std::span<char *const> targets) const {
     DType type = call.arguments[i].dtype;
     size_t bytes = byteSize(type);
@@ -197,10 +218,10 @@ private:
     }
     alignas(64) char block[blockElements * 16];
     std::vector<const void *> operands(all.size());
-    for (int64_t at = begin; at < end; at += blockElements) {
-      int64_t count = std::min(blockElements, end - at);
+    for (int64_t at = 0; at < elements; at += blockElements) {
+      int64_t count = std::min(blockElements, elements - at);
       size_t offset = size_t(at) * bytes, size = size_t(count) * bytes;
-      auto operand = [&](size_t k) { return static_cast<const char *>(all[k]->arguments[i].data) + offset; };
+      auto operand = [&](size_t k) { return begins[k] + offset; };
       const char *sum = operand(0);
       bool isDone = false;
       if (!call.reducer && step.reduction == CollectiveStep::Reduction::Sum && all.size() > 1) {
@@ -214,7 +235,7 @@ private:
         sum = block;
       }
       for (char *target : targets) {
-        char *to = target + size_t(at - begin) * bytes;
+        char *to = target + offset;
         if (streamed)
           streamCopy(to, sum, size);
         else
@@ -237,7 +258,10 @@ private:
     for (const CollectiveCall *other : all)
       if (isLocal(other))
         targets.push_back(static_cast<char *>(other->results[i].data) + size_t(first(p)) * byteSize(call.arguments[i].dtype));
-    return reduceRange(i, all, first(p), first(p + 1), targets);
+    std::vector<const char *> begins;
+    for (const CollectiveCall *each : all)
+      begins.push_back(operandFrom(*each, i, first(p)));
+    return reduceRange(i, all, begins, first(p + 1) - first(p), targets);
   }
 
   /// The root gets the reduced value, the others zeros. The root reads all before anybody's memory is written: others
@@ -250,10 +274,13 @@ private:
       std::memset(result.data, 0, result.bytes());
       return Status();
     }
-    for (const CollectiveCall *other : all)
+    std::vector<const char *> begins;
+    for (const CollectiveCall *other : all) {
       MILLRACE_TRY(checkMemory(i, *other));
+      begins.push_back(operandFrom(*other, i, 0));
+    }
     char *target = static_cast<char *>(result.data);
-    return reduceRange(i, all, 0, result.elements(), {&target, 1});
+    return reduceRange(i, all, begins, result.elements(), {&target, 1});
   }
 
   Status reduceScatter(size_t i, const Contributions &all) const {
@@ -267,10 +294,21 @@ private:
     for (size_t d = 0; d < result.dims.size(); ++d)
       (d < axis ? outer : run) *= result.dims[d];
     size_t bytes = byteSize(result.dtype);
+    std::vector<const char *> begins;   // of this member's part of the first row
+    std::vector<size_t> steps;          // from there to the next row, in bytes
+    for (const CollectiveCall *each : all) {
+      StatusOr<std::pair<TensorView, int64_t>> part = partOf(*each, i, axis, position, all.size());
+      if (!part)
+        return part.status();
+      size_t line = size_t(run / std::max<int64_t>(result.dims[axis], 1)) * bytes; // of one index of the dimension
+      begins.push_back(static_cast<const char *>(part->first.data) + size_t(part->second) * line);
+      steps.push_back(size_t(part->first.dims[axis]) * line);
+    }
     for (int64_t o = 0; o < outer; ++o) {
-      int64_t begin = (o * int64_t(all.size()) + int64_t(position)) * run;
       char *target = static_cast<char *>(result.data) + size_t(o * run) * bytes;
-      MILLRACE_TRY(reduceRange(i, all, begin, begin + run, {&target, 1}));
+      MILLRACE_TRY(reduceRange(i, all, begins, run, {&target, 1}));
+      for (size_t k = 0; k < all.size(); ++k)
+        begins[k] += steps[k];
     }
     return Status();
   }
@@ -302,13 +340,16 @@ private:
                                 std::to_string(argument.dims[split]));
     std::vector<int64_t> size = argument.dims, from(size.size(), 0), to = from;
     size[split] /= step.splitCount;
-    from[split] = int64_t(position) * size[split];
     for (size_t d = 0; d < size.size(); ++d)
       if (result.dims[d] != (d == concat ? size[d] * step.splitCount : size[d]))
         return failedPrecondition("the result has another shape than the pieces in dimension " + std::to_string(d));
     for (size_t k = 0; k < all.size(); ++k) {
+      StatusOr<std::pair<TensorView, int64_t>> part = partOf(*all[k], i, split, position, all.size());
+      if (!part)
+        return part.status();
+      from[split] = part->second;
       to[concat] = int64_t(k) * size[concat];
-      copyBox(all[k]->arguments[i], from, result, to, size, isStreamed(i, all));
+      copyBox(part->first, from, result, to, size, isStreamed(i, all));
     }
     finishStreaming();
     return Status();
@@ -357,6 +398,10 @@ private:
 };
 
 } // namespace
+
+int64_t splitDimension(const CollectiveStep &step) {
+  return step.kind == Kind::ReduceScatter ? step.dimension : step.kind == Kind::AllToAll ? step.dimension2 : -1;
+}
 
 std::vector<uint32_t> collectiveGroup(const CollectiveStep &step, uint32_t replica, uint32_t partition,
                                       uint32_t numReplicas, uint32_t numPartitions) {

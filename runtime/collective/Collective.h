@@ -14,7 +14,13 @@ struct CollectiveCall {
   std::string_view location;
   uint32_t replica = 0, partition = 0;
   bool isRemote = false; ///< of another process, which has its results; arguments that nobody here reads have no memory
+  /// Of a remote call: positions of the group whose parts of the arguments are there, one after the other along the dimension that is
+  /// split among the group (reduce_scatter, all_to_all). `dims` are those of the whole arguments. Empty: all are there.
+  std::vector<uint32_t> pieces = {};
 };
+
+/// The dimension of arguments that is split among the members of the group, each of which reads one part; -1 if all read everything.
+int64_t splitDimension(const CollectiveStep &step);
 
 /// Blocks until all members of this device's group take part; see RunContext for how a wait ends. Reductions combine
 /// in group order on every device, so all get the same bits.

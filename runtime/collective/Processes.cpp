@@ -50,7 +50,7 @@ public:
     }
     positions.erase(self());
     for (const auto &[process, theirs] : positions) {
-      EncodedCall call = encodeCall(*static_cast<const CollectiveCall *>(contribution), own, theirs);
+      EncodedCall call = encodeCall(*static_cast<const CollectiveCall *>(contribution), own, group.size(), theirs);
       Writer writer = headFor(key.first, key.second);
       writer.number(member);
       writer.list(group);
@@ -221,7 +221,7 @@ void Processes::hand(uint32_t from, Message message, RunContext &context) {
     if (!reader.isComplete() || !isMemberOf(member, from) || different.size() != group.size() || !different.count(member) ||
         *different.rbegin() >= context.size())
       return damaged();
-    auto call = decodeCall(head, std::move(message.payload), message.payloadBytes);
+    auto call = decodeCall(head, group.size(), std::move(message.payload), message.payloadBytes);
     if (!call)
       return context.fail(call.status());
     return context.remoteArrive(member, group, {nullptr, name, location, signature}, std::move(*call));

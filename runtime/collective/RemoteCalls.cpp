@@ -5,6 +5,7 @@
 #include "runtime/transport/Wire.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace millrace::runtime {
 namespace {
@@ -35,6 +36,18 @@ bool isRead(const CollectiveStep &step, size_t own, const std::vector<size_t> &p
   }
 }
 
+/// Parts of a tensor that is [outer][parts][part bytes] in memory, as [outer][positions][part bytes].
+std::unique_ptr<char[]> pack(const char *from, size_t outer, size_t parts, size_t partBytes, const std::vector<size_t> &positions) {
+  std::unique_ptr<char[]> packed(new char[outer * positions.size() * partBytes]);
+  char *to = packed.get();
+  for (size_t o = 0; o < outer; ++o)
+    for (size_t position : positions) {
+      std::memcpy(to, from + (o * parts + position) * partBytes, partBytes);
+      to += partBytes;
+    }
+  return packed;
+}
+
 /// Keeps what the call points to.
 struct RemoteCall {
   CollectiveStep step; ///< of which nothing is known but that it equals ours
@@ -44,12 +57,19 @@ struct RemoteCall {
 
 } // namespace
 
-EncodedCall encodeCall(const CollectiveCall &call, size_t own, const std::vector<size_t> &positions) {
+EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, const std::vector<size_t> &positions) {
   bool read = isRead(call.step, own, positions);
+  int64_t split = splitDimension(call.step);
+  // What does not divide is an error, which the devices report themselves.
+  bool inParts = split >= 0 && std::all_of(call.arguments.begin(), call.arguments.end(), [&](const TensorView &argument) {
+    return size_t(split) < argument.dims.size() && argument.dims[size_t(split)] % int64_t(size) == 0;
+  });
   EncodedCall encoded;
   transport::Writer writer;
   writer.number(call.replica);
   writer.number(call.partition);
+  writer.number(inParts ? uint32_t(size) : 1);
+  writer.list(inParts ? std::vector<uint32_t>(positions.begin(), positions.end()) : std::vector<uint32_t>());
   writer.number(uint32_t(call.arguments.size()));
   uint64_t end = 0;
   for (const TensorView &argument : call.arguments) {
@@ -58,8 +78,25 @@ EncodedCall encodeCall(const CollectiveCall &call, size_t own, const std::vector
     writer.number(read ? end : kNoBytes);
     if (!read)
       continue;
-    size_t bytes = argument.bytes(), padding = size_t(-bytes % alignment);
-    encoded.payload.push_back({argument.data, bytes});
+    size_t bytes = argument.bytes();
+    if (!inParts) {
+      encoded.payload.push_back({argument.data, bytes});
+    } else if (bytes) {
+      size_t outer = 1;
+      for (size_t d = 0; d < size_t(split); ++d)
+        outer *= size_t(argument.dims[d]);
+      size_t partBytes = bytes / outer / size;
+      auto *data = static_cast<char *>(argument.data);
+      if (outer == 1) {
+        for (size_t position : positions)
+          encoded.payload.push_back({data + position * partBytes, partBytes});
+      } else {
+        encoded.packed.push_back(pack(data, outer, size, partBytes, positions));
+        encoded.payload.push_back({encoded.packed.back().get(), outer * positions.size() * partBytes});
+      }
+      bytes = outer * positions.size() * partBytes;
+    }
+    size_t padding = size_t(-bytes % alignment);
     encoded.payload.push_back({const_cast<char *>(zeros), padding});
     end += bytes + padding;
   }
@@ -67,15 +104,18 @@ EncodedCall encodeCall(const CollectiveCall &call, size_t own, const std::vector
   return encoded;
 }
 
-StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head, std::shared_ptr<char> payload, uint64_t payloadBytes) {
+StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head, size_t size, std::shared_ptr<char> payload,
+                                                           uint64_t payloadBytes) {
   Status damaged = dataLoss("the operands of another process cannot be read");
   transport::Reader reader(head);
   auto remote = std::make_shared<RemoteCall>();
   remote->payload = std::move(payload);
   remote->call.replica = reader.number<uint32_t>();
   remote->call.partition = reader.number<uint32_t>();
+  uint32_t parts = reader.number<uint32_t>();
+  remote->call.pieces = reader.list<uint32_t>();
   uint32_t count = reader.number<uint32_t>();
-  if (count > maxArguments)
+  if (count > maxArguments || remote->call.pieces.size() > size || parts != (remote->call.pieces.empty() ? 1 : size))
     return damaged;
   for (uint32_t i = 0; i < count; ++i) {
     TensorView view;
@@ -88,6 +128,11 @@ StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head
     for (int64_t dim : view.dims)
       if (dim < 0 || __builtin_mul_overflow(bytes, uint64_t(dim), &bytes))
         return damaged;
+    if (!remote->call.pieces.empty()) {
+      if (bytes % parts)
+        return damaged;
+      bytes = bytes / parts * remote->call.pieces.size();
+    }
     if (offset != kNoBytes) {
       if (offset % alignment || offset > payloadBytes || bytes > payloadBytes - offset)
         return damaged;

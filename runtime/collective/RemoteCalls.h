@@ -12,15 +12,17 @@ namespace millrace::runtime {
 struct EncodedCall {
   std::string head;
   std::vector<iovec> payload;
+  std::vector<std::unique_ptr<char[]>> packed; ///< parts of arguments that do not lie side by side
 };
 
-/// What a process has to know of the call of the device at position `own` of a group, if its devices are at `positions`: without the
-/// arguments where none of them reads these.
-EncodedCall encodeCall(const CollectiveCall &call, size_t own, const std::vector<size_t> &positions);
+/// What a process has to know of the call of the device at position `own` of a group of `size`, if its devices are at `positions`: those
+/// parts of the arguments that one of these reads.
+EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, const std::vector<size_t> &positions);
 
 /// The call of a device of another process, without results. Its arguments point into `payload`, which it keeps; arguments that nobody here
-/// reads have no memory. DataLoss if the bytes do not fit together.
-StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head, std::shared_ptr<char> payload, uint64_t payloadBytes);
+/// reads have no memory. `size` is that of its group. DataLoss if the bytes do not fit together.
+StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head, size_t size, std::shared_ptr<char> payload,
+                                                           uint64_t payloadBytes);
 
 /// Of what has to be equal on all devices that execute a step, in whatever process.
 uint64_t signatureOf(const CollectiveStep &step);

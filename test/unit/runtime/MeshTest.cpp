@@ -351,6 +351,54 @@ TEST(Mesh, StrangersAreSentAway) {
   EXPECT_FALSE(Socket::connectTcp("127.0.0.1", port, after(1)).ok());
 }
 
+/// The beginning of a connection, as Connector.cpp lays it out.
+struct Hello {
+  uint32_t magic, version, from, channel;
+  char secretOfListener[32], secretOfCaller[32];
+};
+
+TEST(Mesh, BrokenPeersAreLostByName) {
+  for (uint32_t brokenChannel : {0u, 1u}) {
+    MemoryStore store;
+    MeshOptions options;
+    options.size = 2, options.usesUnixSockets = false;
+    StatusOr<std::unique_ptr<Mesh>> mesh = internalError("not yet");
+    std::thread listener([&] { mesh = Mesh::connect(store, options); });
+    std::string card = *store.get("millrace/process/0", 10);
+    ASSERT_TRUE(store.put("millrace/process/1", card).ok()); // with the same secret
+    std::string bytes;
+    for (size_t i = 0; i + 1 < card.size(); i += 2)
+      bytes += char(std::stoi(card.substr(i, 2), nullptr, 16));
+    Reader reader(bytes);
+    reader.number<uint32_t>();
+    std::string texts[6];
+    for (std::string &text : texts)
+      text = reader.text();
+    std::vector<Socket> sockets;
+    for (uint32_t channel : {0u, 1u}) {
+      auto socket = Socket::connectTcp("127.0.0.1", portFrom(card), after(5));
+      ASSERT_TRUE(socket.ok());
+      Hello hello{0x4d524831, 1, 1, channel, {}, {}};
+      std::memcpy(hello.secretOfListener, texts[4].data(), 32);
+      std::memcpy(hello.secretOfCaller, texts[4].data(), 32);
+      ASSERT_TRUE(socket->write(&hello, sizeof hello, after(5)).ok());
+      char welcome[40];
+      ASSERT_TRUE(socket->read(welcome, sizeof welcome, after(5)).ok());
+      sockets.push_back(std::move(*socket));
+    }
+    listener.join();
+    ASSERT_TRUE(mesh.ok()) << mesh.status().toString();
+    Inbox inbox;
+    inbox.attach(**mesh);
+    std::string garbage(1000, 'x');
+    (void)sockets[brokenChannel].write(garbage.data(), garbage.size(), after(5)).ok();
+    ASSERT_TRUE(inbox.await([&] { return !inbox.lost.empty(); }));
+    EXPECT_EQ(inbox.lost[1].code(), Code::DataLoss);
+    EXPECT_EQ(inbox.lost[1].message(), (*mesh)->describe(1) + (brokenChannel ? " sent a sign of life that cannot be read"
+                                                                             : " sent a message that cannot be read: its first bytes are damaged"));
+  }
+}
+
 TEST(Mesh, EnvironmentIsChecked) {
   ::setenv("MILLRACE_TRANSPORT", "pigeon", 1);
   EXPECT_EQ(meshOptionsFromEnvironment().status().message(),

@@ -5,6 +5,7 @@
 #include "runtime/collective/Processes.h"
 #include "runtime/transport/Wire.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -208,8 +209,9 @@ std::vector<std::string> outcomes(const std::vector<std::shared_ptr<RunContext>>
 /// One collective of f32, in place of `kind`, at a line.
 Status collective(uint32_t device, RunContext &context, Kind kind, const char *title, const char *line,
                   std::vector<std::vector<int64_t>> groups = {}, std::vector<int64_t> dims = {4}) {
-  CollectiveStep made = step(kind, std::move(groups), kind == Kind::AllReduce ? Reduction::Sum : Reduction::None);
+  CollectiveStep made = step(kind, std::move(groups), kind == Kind::AllReduce || kind == Kind::CollectiveReduce ? Reduction::Sum : Reduction::None);
   made.name = title;
+  made.splitCount = context.size(); // of an all_to_all
   Tensor operand = randomTensor(DType::F32, dims, device), result = empty(DType::F32, dims);
   return runCollective(context, {made, {operand.view()}, {result.view()}, nullptr, line, device, 0});
 }
@@ -311,6 +313,91 @@ TEST(Processes, MessagesBetweenDevices) {
   EXPECT_EQ(*contexts[1]->receive(1, 0, 8, operation), "other channel");
   EXPECT_EQ(*contexts[1]->receive(1, 0, 7, operation), "first");
   EXPECT_EQ(*contexts[1]->receive(1, 0, 7, operation), "");
+}
+
+/// Flips, cuts, repeats or exchanges some bytes.
+std::string damaged(std::string bytes, std::mt19937 &random) {
+  for (uint32_t changes = 1 + random() % 3; changes; --changes) {
+    size_t at = bytes.empty() ? 0 : random() % bytes.size();
+    switch (random() % 5) {
+    case 0: bytes.resize(at); break;
+    case 1: bytes.insert(at, 1 + random() % 9, char(random())); break;
+    case 2: bytes.insert(at, bytes.substr(random() % (bytes.size() + 1), random() % 16)); break;
+    default:
+      if (!bytes.empty())
+        bytes[at] = random() % 2 ? char(random()) : char(random() % 4);
+    }
+  }
+  return bytes;
+}
+
+TEST(Processes, DamagedMessagesEndInErrors) {
+  transport::MemoryStore store;
+  StatusOr<std::unique_ptr<transport::Mesh>> meshes[2] = {internalError(""), internalError("")};
+  auto join = [&](uint32_t rank) {
+    transport::MeshOptions options;
+    options.rank = rank, options.size = 2;
+    meshes[rank] = transport::Mesh::connect(store, options);
+  };
+  std::thread first(join, 0), second(join, 1);
+  first.join(), second.join();
+  ASSERT_TRUE(meshes[0].ok() && meshes[1].ok());
+  // The other process is one that answers with what it has heard, damaged.
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<transport::Message> heard;
+  auto processes = Processes::create(std::move(*meshes[0]));
+  transport::Mesh &liar = **meshes[1];
+  liar.start(
+      [&](uint32_t, transport::Message message) {
+        std::lock_guard lock(mutex);
+        heard.push_back(std::move(message));
+        changed.notify_all();
+      },
+      [](uint32_t, const Status &) {});
+  const Kind kinds[] = {Kind::AllReduce, Kind::AllGather, Kind::AllToAll, Kind::CollectiveBroadcast, Kind::CollectiveReduce};
+  const int rounds = std::getenv("MILLRACE_LONG") ? 2000 : 60, messages = 500;
+  std::mt19937 random(7);
+  for (int round = 0; round < rounds; ++round) {
+    size_t before;
+    {
+      std::lock_guard lock(mutex);
+      before = heard.size();
+    }
+    auto launched = processes->launch(4, 1, {0, 0, 1, 1}, 1, "test", 60);
+    ASSERT_TRUE(launched.ok()) << launched.status().toString();
+    RunContext &context = *launched->context;
+    context.send(0, 2, 5, "mail");
+    std::vector<std::thread> devices;
+    for (uint32_t device : {0u, 1u})
+      devices.emplace_back([&, device] {
+        context.finish(device, collective(device, context, kinds[round % std::size(kinds)], "collective", "f.py:1"));
+      });
+    {
+      std::unique_lock lock(mutex);
+      ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] { return heard.size() >= before + 4; }));
+    }
+    for (int i = 0; i < messages; ++i) {
+      transport::Message message;
+      {
+        std::lock_guard lock(mutex);
+        size_t window = std::min<size_t>(heard.size(), 12);
+        message = heard[heard.size() - 1 - random() % window];
+      }
+      std::string head = message.head;
+      if (head.size() > 24 && random() % 2) // from a member of its own, which takes it further
+        head[20] = char(2 + random() % 2);
+      head = damaged(head, random);
+      uint64_t bytes = random() % 4 ? message.payloadBytes : random() % (message.payloadBytes + 1);
+      ASSERT_TRUE(liar.send(0, random() % 8 ? message.kind : random() % 8, head, {{message.payload.get(), bytes}}).ok());
+    }
+    context.fail(aborted("the round is over"));
+    for (std::thread &device : devices)
+      device.join();
+  }
+  // All of that came over a connection that is still in order.
+  EXPECT_TRUE(processes->links().statusOf(1).ok());
+  processes->stop();
 }
 
 } // namespace
