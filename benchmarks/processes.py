@@ -3,8 +3,8 @@
 
   python -m benchmarks.processes [--processes N] [--peers millrace,xla_cpu,torch_gloo] [--largest BYTES] [--markdown FILE]
 
-Each process has one device and one thread; the size is that of one process's operand. Times are medians in microseconds over calls that begin together,
-of the slowest process. millrace and xla_cpu run the same JAX program; needs millrace-jax installed (PYTHONPATH=build/python-site)."""
+Each process has one device and one thread; the size is that of one process's operand. Times are medians in microseconds over calls that begin
+together, of the slowest process. millrace and xla_cpu run the same JAX program; needs millrace-jax installed (PYTHONPATH=build/python-site)."""
 import argparse
 import json
 import os
@@ -31,7 +31,8 @@ def jax_worker(rank: int, size: int, port: int, sizes: list[int]) -> dict[str, f
     jax.distributed.initialize(f"localhost:{port}", size, rank)
     mesh = jax.make_mesh((size,), ("x",), axis_types=(AxisType.Auto,))
     bodies = {"all_reduce": lambda v: jax.lax.psum(v, "x"), "all_gather": lambda v: jax.lax.all_gather(v, "x", tiled=True),
-              "reduce_scatter": lambda v: jax.lax.psum_scatter(v, "x", tiled=True), "all_to_all": lambda v: jax.lax.all_to_all(v, "x", 0, 0, tiled=True)}
+              "reduce_scatter": lambda v: jax.lax.psum_scatter(v, "x", tiled=True),
+              "all_to_all": lambda v: jax.lax.all_to_all(v, "x", 0, 0, tiled=True)}
     times = {}
     for count in sizes:
         elements = count // 4

@@ -215,8 +215,8 @@ private:
     bool isLoopback = card.address.rfind("127.", 0) == 0 || card.address == "::1";
     StatusOr<Socket> socket = Socket::connectTcp(card.address, card.port, deadline);
     if (!socket && isLoopback)
-      return socket.status().withContext("it can be reached at " + card.address + " only, from its own host: set MILLRACE_INTERFACE there to the network "
-                                         "interface that the hosts share");
+      return socket.status().withContext("it can be reached at " + card.address + " only, from its own host: set MILLRACE_INTERFACE there to "
+                                         "the network interface that the hosts share");
     return socket;
   }
 

@@ -371,7 +371,8 @@ void Mesh::watch(Deadline now) {
     if (peer.isOnThisHost && silent >= settings.stoppedSeconds) {
       char state = stateOf(peer.pid);
       if (state == 'T' || state == 't')
-        lose(rank, Status(Code::Unavailable, describe(rank) + " is stopped (SIGSTOP or a debugger; MILLRACE_LIVENESS=0 waits for it) and " + since), true);
+        lose(rank, Status(Code::Unavailable, describe(rank) + " is stopped (SIGSTOP or a debugger; MILLRACE_LIVENESS=0 waits for it) and " + since),
+             true);
       else if (silent >= settings.starvedSeconds)
         lose(rank, Status(Code::Unavailable, describe(rank) + " " + since + ", although it has not ended"), true);
     } else if (!peer.isOnThisHost && silent >= settings.unreachableSeconds) {

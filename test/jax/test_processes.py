@@ -75,6 +75,14 @@ def test_guide(tmp_path):
     assert sorted(ran.stdout.splitlines()) == expected and len(expected) == 2, ran.stderr
 
 
+def test_benchmark():
+    ran = subprocess.run([sys.executable, "-m", "benchmarks.processes", "--peers=millrace", "--largest=4096"], cwd=PROGRAMS.parents[2], text=True,
+                         capture_output=True, timeout=120)
+    rows = re.findall(r"^\| (\w+) 4 KB \| (\d+) \|$", ran.stdout, re.M)
+    assert [name for name, _ in rows] == ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], ran.stderr
+    assert all(int(time) > 0 for _, time in rows)
+
+
 def test_who_never_launches_is_named_at_the_timeout():
     job = start("only_the_first", 2, 1, MILLRACE_COLLECTIVE_TIMEOUT="2")
     said = json.loads(job[0].communicate(timeout=60)[0])
