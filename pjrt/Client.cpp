@@ -55,7 +55,7 @@ rt::StatusOr<Options> clientOptionsFrom(const NamedValue *values, size_t count) 
     if (!number)
       return number.status();
     bool isCount = name == "num_devices" || name == "num_nodes" || name == "node_id" || name == "partition_index";
-    if (*number < 0 || (name == "num_devices" && *number == 0) || (isCount && *number > 65536))
+    if (*number < 0 || (name == "num_devices" && *number == 0) || (isCount && *number > int64_t(rt::kMaxDevices)))
       return rt::invalidArgument("option " + std::string(name) + " is out of range: " + std::to_string(*number));
     if (name == "num_devices")
       options.numDevices = uint32_t(*number);

@@ -5,7 +5,7 @@
 namespace millrace::pjrt {
 
 DeviceDescription::DeviceDescription(int id, int process, int64_t slice)
-    : id(id), process(process), slice(slice), debugString("MILLRACE_CPU_" + std::to_string(id)),
+    : id(id), process(process), debugString("MILLRACE_CPU_" + std::to_string(id)),
       text("CpuDevice(id=" + std::to_string(id) + ")") {
   if (slice < 0)
     return;

@@ -6,7 +6,6 @@
 #include "runtime/transport/Wire.h"
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace millrace::pjrt {
 namespace {
@@ -80,7 +79,7 @@ struct Note {
     note.devices = reader.number<uint32_t>();
     note.slice = reader.number<int64_t>();
     note.seed = reader.number<uint64_t>();
-    if (!reader.isComplete() || note.devices == 0 || note.devices > 65536)
+    if (!reader.isComplete() || note.devices == 0 || note.devices > rt::kMaxDevices)
       return rt::dataLoss("what another process says of its devices cannot be read");
     return note;
   }
@@ -100,10 +99,7 @@ rt::StatusOr<Job> joinJob(const Client_Create_Args &args, uint32_t rank, uint32_
   Note own;
   own.devices = numDevices;
   own.slice = slice ? int64_t(*slice) : -1;
-  if (rngSeed)
-    own.seed = *rngSeed;
-  else if (::getentropy(&own.seed, sizeof own.seed) != 0)
-    own.seed = uint64_t(::getpid());
+  own.seed = rngSeed ? *rngSeed : rt::freshSeed();
   CallbackStore store(args);
   rt::StatusOr<std::unique_ptr<transport::Mesh>> mesh = transport::Mesh::connect(store, *options, own.encode());
   if (!mesh)
@@ -127,8 +123,8 @@ rt::StatusOr<Job> joinJob(const Client_Create_Args &args, uint32_t rank, uint32_
     if (process == 0)
       job.rngSeed = note->seed;
   }
-  if (total > 65536)
-    return rt::invalidArgument("the processes have " + std::to_string(total) + " devices; expects at most 65536");
+  if (total > rt::kMaxDevices)
+    return rt::invalidArgument("the processes have " + std::to_string(total) + " devices; expects at most " + std::to_string(rt::kMaxDevices));
   job.processes = rt::Processes::create(std::move(*mesh));
   return job;
 }

@@ -34,9 +34,9 @@ struct Event {
 };
 
 struct DeviceDescription {
+  /// Devices of one host are a slice; negative where there is one process.
   DeviceDescription(int id, int process, int64_t slice);
   int id, process;
-  int64_t slice; ///< devices of one host are a slice; negative where there is one process
   std::string debugString, text;
   std::vector<NamedValue> attributes;
 };

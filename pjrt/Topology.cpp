@@ -26,7 +26,7 @@ std::string machine() {
 rt::StatusOr<unsigned> deviceCount(std::string_view text) {
   unsigned count = 0;
   auto [position, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || position != text.data() + text.size() || count == 0 || count > 65536)
+  if (error != std::errc() || position != text.data() + text.size() || count == 0 || count > rt::kMaxDevices)
     return rt::invalidArgument("expects a topology's name to be its number of devices, but got '" + std::string(text) + "'");
   return count;
 }
@@ -68,8 +68,8 @@ rt::StatusOr<std::unique_ptr<Topology>> Topology::parse(std::string_view bytes) 
     rt::StatusOr<unsigned> count = deviceCount(each.substr(0, at));
     if (!count)
       return count.status();
-    if ((total += *count) > 65536)
-      return rt::invalidArgument("a topology has at most 65536 devices");
+    if ((total += *count) > rt::kMaxDevices)
+      return rt::invalidArgument("a topology has at most " + std::to_string(rt::kMaxDevices) + " devices");
     processes.push_back({*count, 0});
     if (at == std::string_view::npos)
       continue;
@@ -98,7 +98,7 @@ rt::Status TopologyDescription_Create(TopologyDescription_Create_Args &args) {
     rt::StatusOr<int64_t> number = integerFrom(args.create_options[i]);
     if (!number)
       return number.status();
-    if (*number < 1 || *number > 65536)
+    if (*number < 1 || *number > rt::kMaxDevices)
       return rt::invalidArgument("option num_devices is out of range: " + std::to_string(*number));
     numDevices = unsigned(*number);
   }

@@ -285,7 +285,7 @@ StatusOr<double> collectiveTimeoutFromEnvironment() {
   return seconds;
 }
 
-static uint64_t freshSeed() {
+uint64_t freshSeed() {
   // Not std::random_device: libstdc++'s needs glibc 2.36 where it is linked statically, as in wheels.
   uint64_t seed = 0;
   if (getentropy(&seed, sizeof seed) != 0) // a sandbox that forbids the system call
@@ -317,8 +317,8 @@ Device *Client::device(uint32_t id) const {
 }
 
 StatusOr<std::shared_ptr<Client>> Client::create(const ClientOptions &options) {
-  if (options.numDevices == 0 || options.numDevices > 65536)
-    return invalidArgument("expects between 1 and 65536 devices, but got " + std::to_string(options.numDevices));
+  if (options.numDevices == 0 || options.numDevices > kMaxDevices)
+    return invalidArgument("expects between 1 and " + std::to_string(kMaxDevices) + " devices, but got " + std::to_string(options.numDevices));
   if (options.processes && (options.devicesOf.size() != options.processes->size() ||
                             options.devicesOf[options.processes->rank()] != options.numDevices || !options.rngSeed))
     return invalidArgument("the client of several processes needs the number of devices of each, and the rngSeed that they share");

@@ -16,6 +16,8 @@
 
 namespace millrace::runtime {
 
+inline constexpr uint32_t kMaxDevices = 65536; ///< of a client, those of other processes among them
+
 class Client;
 class Device;
 class HostChannels;
@@ -223,7 +225,7 @@ private:
 
 class Client : public std::enable_shared_from_this<Client> {
 public:
-  /// InvalidArgument for 0 or more than 65536 devices.
+  /// InvalidArgument for 0 or more than kMaxDevices devices.
   static StatusOr<std::shared_ptr<Client>> create(const ClientOptions &options = {});
   ~Client();
   /// Those of this process.
@@ -264,6 +266,9 @@ private:
   std::vector<uint32_t> firstIds; ///< per process, and the end
   std::vector<std::unique_ptr<Device>> all;
 };
+
+/// A seed that no other client has.
+uint64_t freshSeed();
 
 /// MILLRACE_COLLECTIVE_TIMEOUT of the environment, in seconds, else the default. InvalidArgument if it is no positive number.
 StatusOr<double> collectiveTimeoutFromEnvironment();

@@ -390,11 +390,11 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   const uint64_t execution[2] = {client->rngSeed, spans ? state->launches++ : client->executions++};
   uint64_t rngSeed = hash64(execution, sizeof execution, spans ? state->plan->agreement : 0);
   if (spans && state->plan->meetsOthers) {
-    StatusOr<Processes::Launch> begun = client->options().processes->launch(p.numReplicas, p.numPartitions, state->processOf,
-                                                                            state->plan->agreement, p.name, timeout);
+    StatusOr<std::shared_ptr<RunContext>> begun = client->options().processes->launch(p.numReplicas, p.numPartitions, state->processOf,
+                                                                                      state->plan->agreement, p.name, timeout);
     if (!begun)
       return begun.status();
-    context = std::move(begun->context);
+    context = std::move(*begun);
   }
   ExecuteResult result;
   for (size_t d = 0; d < devices.size(); ++d) {

@@ -468,7 +468,9 @@ std::vector<uint32_t> groupOf(const RunContext &context, const CollectiveCall &c
   return collectiveGroup(call.step, call.replica, call.partition, context.numReplicas, context.numPartitions);
 }
 
-OperationId operationOf(const CollectiveCall &call) { return {&call.step, call.step.name, call.location, signatureOf(call.step)}; }
+OperationId operationOf(const RunContext &context, const CollectiveCall &call) {
+  return {&call.step, call.step.name, call.location, context.spansProcesses() ? signatureOf(call.step) : 0};
+}
 
 /// Of a member of no group.
 Status runAlone(const RunContext &context, const CollectiveCall &call) {
@@ -487,7 +489,7 @@ Status runCollective(RunContext &context, const CollectiveCall &call) {
   std::vector<uint32_t> group = groupOf(context, call);
   if (group.empty())
     return runAlone(context, call);
-  return context.meet(memberOf(context, call), group, operationOf(call), &call,
+  return context.meet(memberOf(context, call), group, operationOf(context, call), &call,
                       [&](const std::vector<const void *> &all, size_t position) { return shareOf(group, all, position); });
 }
 
@@ -497,7 +499,7 @@ StatusOr<std::shared_ptr<RunContext::Meeting>> startCollective(RunContext &conte
     MILLRACE_TRY(runAlone(context, call));
     return std::shared_ptr<RunContext::Meeting>();
   }
-  return context.arrive(memberOf(context, call), group, operationOf(call), &call);
+  return context.arrive(memberOf(context, call), group, operationOf(context, call), &call);
 }
 
 Status finishCollective(RunContext &context, const CollectiveCall &call, RunContext::Meeting &meeting) {

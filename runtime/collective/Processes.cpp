@@ -126,29 +126,30 @@ Status Processes::compare(const Open &launch) const {
   return Status();
 }
 
-StatusOr<Processes::Launch> Processes::launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, uint64_t agreement,
-                                              const std::string &program, double timeoutSeconds) {
+StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf,
+                                                        uint64_t agreement, const std::string &program, double timeoutSeconds) {
   std::set<uint32_t> sorted(processOf.begin(), processOf.end());
   std::vector<uint32_t> clique(sorted.begin(), sorted.end());
   MILLRACE_TRY(mesh->firstLoss(clique).second);
-  Launch made;
+  std::shared_ptr<RunContext> context;
+  uint64_t number;
   Status status;
   {
     std::lock_guard lock(mutex);
-    made.number = next[clique]++;
-    Key key(clique, made.number);
-    made.context = std::make_shared<RunContext>(numReplicas, numPartitions, timeoutSeconds,
+    number = next[clique]++;
+    Key key(clique, number);
+    context = std::make_shared<RunContext>(numReplicas, numPartitions, timeoutSeconds,
                                                 std::make_unique<Members>(shared_from_this(), key, processOf));
     Open &launch = open[key];
     launch.programs[rank()] = {agreement, program};
     status = compare(launch);
     if (status.ok())
       for (auto &[from, message] : launch.early)
-        hand(from, std::move(message), *made.context);
+        hand(from, std::move(message), *context);
     launch.early.clear();
-    launch.context = made.context; // what comes from now on is handed over by the mesh's thread
+    launch.context = context; // what comes from now on is handed over by the mesh's thread
   }
-  Writer writer = headFor(clique, made.number);
+  Writer writer = headFor(clique, number);
   writer.number(agreement);
   writer.text(program);
   for (uint32_t process : clique)
@@ -156,11 +157,11 @@ StatusOr<Processes::Launch> Processes::launch(uint32_t numReplicas, uint32_t num
       if (Status sent = mesh->send(process, Begin, writer.bytes); status.ok())
         status = sent;
   if (!status.ok())
-    made.context->fail(status);
+    context->fail(status);
   // Who was lost meanwhile: lost() may have come before the context was there.
   if (auto [process, loss] = mesh->firstLoss(clique); !loss.ok())
-    made.context->remoteLost(process, loss);
-  return made;
+    context->remoteLost(process, loss);
+  return context;
 }
 
 void Processes::close(const Key &key) {

@@ -7,8 +7,6 @@
 #include "runtime/collective/Rendezvous.h"
 #include "runtime/transport/Mesh.h"
 
-#include <optional>
-
 namespace millrace::runtime {
 
 class Processes : public std::enable_shared_from_this<Processes> {
@@ -22,13 +20,9 @@ public:
   uint32_t size() const { return mesh->size(); }
   const transport::Mesh &links() const { return *mesh; }
 
-  struct Launch {
-    std::shared_ptr<RunContext> context;
-    uint64_t number = 0; ///< equal in all processes
-  };
   /// The context of the next launch of the processes in `processOf`, one per member. `program` names the program in messages; `agreement`
   /// is equal in all processes that launch the same one. An error if one of the processes is lost.
-  StatusOr<Launch> launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, uint64_t agreement,
+  StatusOr<std::shared_ptr<RunContext>> launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, uint64_t agreement,
                           const std::string &program, double timeoutSeconds);
 
 private:

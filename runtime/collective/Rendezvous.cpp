@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 namespace millrace::runtime {
 namespace {
@@ -13,6 +14,12 @@ constexpr double kIdleSeconds = 0.25;
 
 /// So many members of a deadlock between processes are told what they wait for.
 constexpr size_t kToldWaits = 4;
+
+std::vector<uint32_t> everybody(uint32_t size) {
+  std::vector<uint32_t> members(size);
+  std::iota(members.begin(), members.end(), 0);
+  return members;
+}
 
 std::string title(const OperationId &operation) {
   std::string text(operation.name);
@@ -53,7 +60,7 @@ struct RunContext::Meeting {
 
 RunContext::RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds, std::unique_ptr<RemoteMembers> remoteMembers)
     : numReplicas(numReplicas), numPartitions(numPartitions), timeout(timeoutSeconds), waiting(size()), finished(size(), 0), ticks(size()),
-      remote(std::move(remoteMembers)) {
+      remote(std::move(remoteMembers)), others(otherProcesses(everybody(size()))) {
   for (uint32_t member = 0; member < size(); ++member)
     localCount += isLocal(member);
   if (remote) {
@@ -131,16 +138,13 @@ void RunContext::checkDeadlock() {
   for (const auto &[member, text] : idleState().waiting)
     texts.emplace(member, text);
   if (remote) {
-    std::vector<uint32_t> everybody(size());
-    for (uint32_t member = 0; member < size(); ++member)
-      everybody[member] = member;
-    std::vector<uint32_t> processes = otherProcesses(everybody);
-    for (uint32_t process : processes) {
+    for (uint32_t process : others) {
       auto found = idle.find(process);
       if (found == idle.end())
         return;
       texts.insert(found->second.waiting.begin(), found->second.waiting.end());
     }
+    std::vector<uint32_t> processes = others;
     processes.push_back(remote->self());
     auto stateOf = [&](uint32_t process) -> const IdleState & { return process == remote->self() ? counts : idle[process]; };
     // Whose members have all finished is woken by nothing, and no longer counts what comes.
@@ -205,12 +209,12 @@ StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::arrive(uint32_t membe
                                                                   const OperationId &operation, const void *contribution) {
   tick(member);
   std::shared_ptr<Meeting> meeting;
-  if (std::vector<uint32_t> others = otherProcesses(members); !others.empty()) {
+  if (std::vector<uint32_t> processes = otherProcesses(members); !processes.empty()) {
     {
       std::lock_guard lock(mutex);
       if (!aborted.ok())
         return aborted;
-      for (uint32_t process : others)
+      for (uint32_t process : processes)
         ++counts.sentTo[process];
     }
     // Before anybody here can read the contribution: if this fails, there is no meeting to leave.
@@ -410,10 +414,7 @@ void RunContext::finish(uint32_t member, const Status &status) {
   checkDeadlock();
   if (!remote)
     return;
-  std::vector<uint32_t> everybody(size());
-  for (uint32_t other = 0; other < size(); ++other)
-    everybody[other] = other;
-  for (uint32_t process : otherProcesses(everybody))
+  for (uint32_t process : others)
     ++counts.sentTo[process];
   Status cause = aborted;
   lock.unlock();

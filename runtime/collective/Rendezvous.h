@@ -31,7 +31,7 @@ struct OperationId {
   const void *step = nullptr; ///< equal for all members of this process that execute the same step
   std::string_view name;      ///< "all_reduce"
   std::string_view location;  ///< may be empty
-  uint64_t signature = 0;     ///< equal for members of all processes that execute the same step
+  uint64_t signature = 0;     ///< equal for members of all processes that execute the same step; 0 where there is one process
 };
 
 /// The way to the members of a context that are in other processes. Nothing is called with the context's lock held.
@@ -68,6 +68,7 @@ public:
 
   const uint32_t numReplicas, numPartitions;
   uint32_t size() const { return numReplicas * numPartitions; }
+  bool spansProcesses() const { return remote != nullptr; }
   /// Of a context that spans several.
   uint32_t processOf(uint32_t member) const { return remote->processOf(member); }
 
@@ -156,6 +157,7 @@ private:
   Status aborted;
   std::vector<Tick> ticks;
   const std::unique_ptr<RemoteMembers> remote; ///< null: all members are here
+  const std::vector<uint32_t> others;          ///< the other processes
   IdleState counts;                            ///< of messages
   std::map<uint32_t, IdleState> idle;          ///< what processes were when they were last idle, this one among them
   uint32_t localCount = 0, localFinished = 0;

@@ -3,6 +3,7 @@
 // Each process listens, and puts into the store what others need to connect: its addresses, who it is, and a secret of its own. It connects to
 // those of lower rank and takes the connections of those of higher rank. Both ends show the secret of the other: nobody without access to the
 // store gets in, or passes for a process of the job. Listening ends when all are there.
+#include "runtime/base/Hash.h"
 #include "runtime/transport/Mesh.h"
 #include "runtime/transport/Wire.h"
 
@@ -13,6 +14,8 @@
 #include <cstring>
 #include <fstream>
 #include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -60,14 +63,7 @@ Secret secretFrom(std::string_view bytes) {
   return secret;
 }
 
-std::string hexOf(std::string_view bytes) {
-  std::string text;
-  for (unsigned char c : bytes) {
-    text += "0123456789abcdef"[c >> 4];
-    text += "0123456789abcdef"[c & 15];
-  }
-  return text;
-}
+std::string hexOf(std::string_view bytes) { return toHex(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()); }
 
 /// The same for all processes of one host, until it boots again. MILLRACE_HOST_ID stands for it where hosts are made of namespaces.
 std::string bootId() {
@@ -318,6 +314,10 @@ StatusOr<std::unique_ptr<Mesh>> Mesh::connect(Store &store, const MeshOptions &o
   std::unique_ptr<Mesh> mesh(new Mesh(options));
   for (uint32_t rank = 0; rank < options.size; ++rank)
     mesh->peers.push_back(std::make_unique<Peer>());
+  mesh->wake = Socket(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  mesh->poll = Socket(::epoll_create1(EPOLL_CLOEXEC));
+  if (!mesh->wake || !mesh->poll)
+    return systemError("watch the connections of a job", errno);
   MILLRACE_TRY(Connector(store, *mesh).run(note));
   return mesh;
 }

@@ -11,7 +11,6 @@
 #include <new>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -91,7 +90,6 @@ void Mesh::start(Receiver toReceive, Lost toLose) {
   lost = std::move(toLose);
   for (auto &peer : peers)
     peer->lastHeard = Clock::now();
-  wake = Socket(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   owner = ::getpid();
   thread = std::thread([this] { loop(); });
 }
@@ -187,7 +185,6 @@ void Mesh::sendControl(uint32_t rank, uint32_t kind, std::string_view body) {
 }
 
 void Mesh::loop() {
-  Socket poll(::epoll_create1(EPOLL_CLOEXEC));
   enum Which : uint64_t { Data, Control, Process, Wake };
   auto add = [&](const Socket &socket, Which which, uint32_t rank) {
     if (!socket)
@@ -239,7 +236,7 @@ void Mesh::loop() {
     }
     if (now - lastBeat >= period) {
       lastBeat = now;
-      sayAlive(now);
+      sayAlive();
       if (settings.watches)
         watch(now);
     }
@@ -355,7 +352,7 @@ void Mesh::handleControl(uint32_t rank, uint32_t kind, std::string_view body) {
   }
 }
 
-void Mesh::sayAlive(Deadline) {
+void Mesh::sayAlive() {
   for (uint32_t rank = 0; rank < size(); ++rank)
     if (rank != this->rank() && statusOf(rank).ok())
       sendControl(rank, Heartbeat, "");

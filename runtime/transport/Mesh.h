@@ -104,7 +104,7 @@ private:
   void drain(uint32_t rank);
   void handleControl(uint32_t rank, uint32_t kind, std::string_view body);
   void sendControl(uint32_t rank, uint32_t kind, std::string_view body);
-  void sayAlive(Deadline now);
+  void sayAlive();
   void watch(Deadline now);
   void lose(uint32_t rank, const Status &status, bool tellOthers);
 
@@ -113,6 +113,7 @@ private:
   Receiver receiver;
   Lost lost;
   Socket wake; ///< an eventfd: ends the thread
+  Socket poll; ///< an epoll instance: what the thread waits for
   std::thread thread;
   uint64_t losses = 0; ///< of the mesh's thread
   int owner = 0; ///< the process that started the thread: a fork of it has the connections, but speaks for nobody

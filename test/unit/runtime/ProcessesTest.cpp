@@ -57,7 +57,7 @@ struct Job {
         auto launched = processes[rank]->launch(devices, 1, processOf, agreement, name, timeout);
         ASSERT_TRUE(launched.ok()) << launched.status().toString();
         for (uint32_t i = 0; i < devicesOfEach; ++i)
-          contexts[rank * devicesOfEach + i] = launched->context;
+          contexts[rank * devicesOfEach + i] = *launched;
       });
     for (std::thread &thread : threads)
       thread.join();
@@ -292,8 +292,8 @@ TEST(Processes, DifferentProgramsAreNamedOnAll) {
     threads.emplace_back([&, rank] {
       auto launched = job.processes[rank]->launch(2, 1, {0, 1}, 10 + rank, rank ? "jit_step" : "jit_evaluate", 60);
       ASSERT_TRUE(launched.ok());
-      statuses[rank] = collective(rank, *launched->context, Kind::AllReduce, "all_reduce", "f.py:1");
-      launched->context->finish(rank, statuses[rank]);
+      statuses[rank] = collective(rank, **launched, Kind::AllReduce, "all_reduce", "f.py:1");
+      (*launched)->finish(rank, statuses[rank]);
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -366,7 +366,7 @@ TEST(Processes, DamagedMessagesEndInErrors) {
     }
     auto launched = processes->launch(4, 1, {0, 0, 1, 1}, 1, "test", 60);
     ASSERT_TRUE(launched.ok()) << launched.status().toString();
-    RunContext &context = *launched->context;
+    RunContext &context = **launched;
     context.send(0, 2, 5, "mail");
     std::vector<std::thread> devices;
     for (uint32_t device : {0u, 1u})
