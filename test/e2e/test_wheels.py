@@ -70,7 +70,7 @@ def test_usage_is_said():
     assert ran.returncode == 2 and "invalid choice: 'nonsense'" in ran.stderr
 
 
-@pytest.mark.skipif(os.geteuid() == 0 and shutil.which("debootstrap"), reason="here it would begin to make systems")
+@pytest.mark.skipif(os.geteuid() == 0 and shutil.which("debootstrap") is not None, reason="here it would begin to make systems")
 def test_what_clean_systems_need_is_said():
     ran = subprocess.run([ROOT / "scripts" / "try-wheels"], capture_output=True, text=True)
     assert ran.returncode == 1 and re.search("needs root|apt-get install debootstrap", ran.stderr)
