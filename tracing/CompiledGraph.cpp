@@ -5,6 +5,7 @@
 #include "tracing/Analysis.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "tracing/Exchanges.h"
 #include "tracing/Session.h"
 #include "tracing/StoredTypes.h"
 
@@ -52,6 +53,7 @@ runtime::StatusOr<std::shared_ptr<CompiledGraph>> CompiledGraph::compile(const I
 runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Value> &roots,
                                     const std::vector<int64_t> &overwritten) {
   Schedule plan = schedule(roots);
+  forgetExchanges(plan);
   graphInputs = plan.leaves.size();
   Emitter e;
   Emitted values;
@@ -86,6 +88,7 @@ runtime::Status CompiledGraph::emit(const Inputs &inputs, const std::vector<Valu
   std::vector<Val> returned;
   for (const Value &root : roots)
     returned.push_back(toStored(e, values.at(root.node.get())[root.index]));
+  e.replicas(Session::get().world()->size);
   runtime::StatusOr<std::string> text = e.finish(returned);
   if (!text)
     return text.status();

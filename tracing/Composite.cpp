@@ -3,6 +3,7 @@
 #include "tracing/Composite.h"
 
 #include "tracing/Emit.h"
+#include "tracing/Exchanges.h"
 
 #include <algorithm>
 #include <bit>
@@ -68,7 +69,8 @@ runtime::StatusOr<Composite> makeComposite(const std::string &name, std::string_
   Composite made;
   made.constants = body->constants;
   // Composites live as long as the process, as kinds do.
-  Op *op = new Op{name, [body](const Call &call) { return emitBody(*body, call); }, false, std::string(identity)};
+  forgetExchanges(body->schedule);
+  Op *op = new Op{name, [body](const Call &call) { return emitBody(*body, call); }, false, std::string(identity), meetsOthers(body->schedule)};
   made.kind = kindOf(op, {}, std::move(shapes));
   return made;
 }

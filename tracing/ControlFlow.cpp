@@ -5,6 +5,7 @@
 #include "tracing/ControlFlow.h"
 
 #include "tracing/Emit.h"
+#include "tracing/Exchanges.h"
 
 #include <algorithm>
 #include <mutex>
@@ -155,6 +156,7 @@ Function function(std::vector<Value> inputs, std::vector<Value> results,
   for (const Value &input : inputs)
     isInput.emplace(input.node.get(), input.index);
   made.body = schedule(results, outside);
+  forgetExchanges(made.body);
   for (const Value &leaf : made.body.leaves)
     if (!isInput.count({leaf.node.get(), leaf.index}))
       made.captured.push_back(leaf);
@@ -253,7 +255,7 @@ runtime::StatusOr<std::vector<Value>> whileLoop(const Function &condition, const
                     e.ops("stablehlo.while", all, {}, shapes, {Region{shapes, testing}, Region{shapes, stepping}});
                 made.resize(1 + count);
                 return made;
-              }};
+              }, false, {}, meetsOthers(condition.body) || meetsOthers(body.body)};
   });
   std::vector<Value> operands{key};
   operands.insert(operands.end(), carried.begin(), carried.end());
@@ -317,7 +319,7 @@ runtime::StatusOr<std::vector<Value>> scan(const Function &body, const std::vect
                 std::vector<Val> made =
                     e.ops("stablehlo.while", all, {}, shapes, {Region{shapes, testing}, Region{shapes, stepping}});
                 return part(made, 2, std::min(made.size() - 2, count + results));
-              }};
+              }, false, {}, meetsOthers(body.body)};
   });
   std::vector<Value> operands{key};
   operands.insert(operands.end(), carried.begin(), carried.end());
@@ -375,7 +377,7 @@ std::vector<Value> call(const Function &body, const std::vector<Value> &argument
     auto step = std::make_shared<Template>(templateOf(body));
     return Op{"millrace::call", [=](const Call &c) {
                 return step->emit(c.e, part(c.operands, 0, count), part(c.operands, count, c.operands.size() - count));
-              }};
+              }, false, {}, meetsOthers(body.body)};
   });
   std::vector<Value> operands{key};
   operands.insert(operands.end(), arguments.begin(), arguments.end());
@@ -399,7 +401,7 @@ runtime::StatusOr<std::vector<Value>> branch(const Function &yes, const Function
                   return second->emit(e, {}, part(c.operands, 1 + ours, theirs));
                 };
                 return e.ops("stablehlo.if", {truth(e, c.operands[0])}, {}, shapes, {Region{{}, then}, Region{{}, otherwise}});
-              }};
+              }, false, {}, meetsOthers(yes.body) || meetsOthers(no.body)};
   });
   std::vector<Value> operands{condition};
   for (const Function *f : {&yes, &no})

@@ -143,7 +143,7 @@ runtime::StatusOr<Signature> signatureOf(const std::string &text) {
 } // namespace
 
 runtime::StatusOr<std::vector<Value>> embedProgram(const std::string &name, const std::string &text,
-                                                   const std::vector<Value> &operands) {
+                                                   const std::vector<Value> &operands, bool meetsOthers) {
   runtime::StatusOr<Signature> signature = signatureOf(text);
   if (!signature)
     return signature.status();
@@ -158,8 +158,8 @@ runtime::StatusOr<std::vector<Value>> embedProgram(const std::string &name, cons
                                       ", but got " + operands[i].shape().toString());
     args.push_back(Operand{int32_t(i)});
   }
-  const Op *op = internedOp("program\n" + name + '\n' + text, [&] {
-    return Op{name, [text](const Call &call) { return emit(call, text); }};
+  const Op *op = internedOp("program\n" + name + (meetsOthers ? "\nmeets others\n" : "\n") + text, [&] {
+    return Op{name, [text](const Call &call) { return emit(call, text); }, false, {}, meetsOthers};
   });
   std::vector<Value> results;
   if (signature->results.empty())

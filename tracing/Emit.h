@@ -45,6 +45,8 @@ public:
   Val parameter(const Shape &shape, int64_t donatedTo, const NamedText &sharding);
   /// The program is written for that many devices.
   void partitions(int64_t count);
+  /// The program is one of so many replicas, if anything in it has to do with the others.
+  void replicas(int64_t count);
   /// The sharding of a result: an attribute.
   void resultSharding(size_t index, const NamedText &sharding);
   /// Ends the function; the module's text, or the first error. `withPlaces`: with the locations of at().
@@ -148,6 +150,8 @@ struct Op {
   bool numbersAreStatic = false;
   /// Tells apart operators of one name that are made from graphs: equal for equal graphs.
   std::string identity = {};
+  /// Other processes of the world take part in it.
+  bool meetsOthers = false;
 };
 
 /// The operator of that name ("aten::add.Tensor"), or null if there is no emission for it.
@@ -175,6 +179,8 @@ struct ProgramOptions {
   bool withPlaces = false; ///< the user's lines as locations
   /// Devices that the program is for.
   int64_t partitions = 1;
+  /// Processes of the world; a program that meets none of them is for one.
+  int64_t replicas = 1;
 };
 /// StableHLO text of a schedule.
 runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::vector<Value> &roots,

@@ -56,6 +56,7 @@ struct Emitter::Impl {
   func::FuncOp function;
   std::vector<DictionaryAttr> argumentAttrs;
   std::map<size_t, NamedText> resultShardings;
+  int64_t replicas = 1;
   runtime::Status error;
   std::string diagnostics;
   ScopedDiagnosticHandler handler{&context, [this](Diagnostic &diagnostic) {
@@ -129,6 +130,17 @@ void Emitter::partitions(int64_t count) {
   (*impl->module)->setAttr("mhlo.num_partitions", impl->builder.getI32IntegerAttr(int32_t(count)));
 }
 
+void Emitter::replicas(int64_t count) { impl->replicas = count; }
+
+/// What an operation does depends on other replicas.
+static bool meetsReplicas(Operation *op) {
+  llvm::StringRef name = op->getName().getStringRef();
+  bool isTransfer = name == "stablehlo.send" || name == "stablehlo.recv";
+  auto isHostTransfer = op->getAttrOfType<BoolAttr>("is_host_transfer");
+  return op->hasAttr("replica_groups") || op->hasAttr("source_target_pairs") || name == "stablehlo.replica_id" ||
+         (isTransfer && !(isHostTransfer && isHostTransfer.getValue()));
+}
+
 void Emitter::resultSharding(size_t index, const NamedText &sharding) { impl->resultShardings[index] = sharding; }
 
 Val Emitter::parameter(const Shape &shape, int64_t donatedTo) { return parameter(shape, donatedTo, {}); }
@@ -170,6 +182,10 @@ runtime::StatusOr<std::string> Emitter::finish(const std::vector<Val> &results, 
     impl->function.setArgAttrs(index, attributes);
   for (const auto &[index, sharding] : impl->resultShardings)
     impl->function.setResultAttr(unsigned(index), sharding.first, parseAttribute(sharding.second, &impl->context));
+  if (impl->replicas > 1 && impl->module->walk([](Operation *op) {
+                                             return meetsReplicas(op) ? WalkResult::interrupt() : WalkResult::advance();
+                                           }).wasInterrupted())
+    (*impl->module)->setAttr("mhlo.num_replicas", impl->builder.getI32IntegerAttr(int32_t(impl->replicas)));
   if (mlir::failed(mlir::verify(*impl->module)))
     return fail("the emitted program is not valid"), impl->error;
   std::string text;

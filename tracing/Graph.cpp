@@ -4,6 +4,7 @@
 
 #include "runtime/base/Hash.h"
 #include "tracing/Emit.h"
+#include "tracing/Exchanges.h"
 #include "tracing/Session.h"
 
 #include <atomic>
@@ -180,6 +181,8 @@ Value record(const Kind *kind, std::vector<Value> operands, const Origin &origin
   node->operands = std::move(operands);
   node->origin = origin;
   Value made{std::move(node), 0};
+  if (kind->op->meetsOthers)
+    made.node->exchange = rememberExchange(made.node);
   if (auto *observer = recordObserver.load(std::memory_order_relaxed))
     observer(made);
   return made;
@@ -227,8 +230,9 @@ private:
 
 } // namespace
 
-Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside) {
-  std::lock_guard lock(Session::get().mutex);
+/// `first` come first, with what they need. `met`: the scheduled nodes that meet other processes are added to it.
+static Schedule traverse(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside, const std::vector<Value> &first,
+                         std::vector<Value> *met) {
   Schedule result;
   Numbering numbers(outside);
   std::string content;
@@ -263,8 +267,11 @@ Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<cons
     }
     result.nodes.push_back(&node);
     result.holders.push_back(value.node.use_count());
+    if (node.op->meetsOthers && met)
+      met->push_back(value);
   };
-  for (const Value &root : roots) {
+  for (size_t i = 0; i < first.size() + roots.size(); ++i) {
+    const Value &root = i < first.size() ? first[i] : roots[i - first.size()];
     if (!numbers.has(root))
       stack.push_back({&root, 0});
     while (!stack.empty()) {
@@ -293,6 +300,20 @@ Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<cons
       ++operand.node->visit.uses;
   result.key = Digest::of(content);
   return result;
+}
+
+Schedule schedule(const std::vector<Value> &roots, const std::unordered_set<const Node *> &outside) {
+  std::lock_guard lock(Session::get().mutex);
+  std::vector<Value> met;
+  Schedule made = traverse(roots, outside, {}, &met);
+  auto isEarlier = [](const Value &a, const Value &b) { return a.node->exchange < b.node->exchange; };
+  if (std::is_sorted(met.begin(), met.end(), isEarlier))
+    return made;
+  std::sort(met.begin(), met.end(), isEarlier);
+  made = traverse(roots, outside, met, nullptr);
+  for (size_t i = 0; i < made.nodes.size(); ++i)
+    made.holders[i] -= made.nodes[i]->op->meetsOthers; // `met`
+  return made;
 }
 
 size_t graphSize(const Value &root, size_t most) {

@@ -86,6 +86,8 @@ struct Node {
   /// Of a leaf that is a number: its value, as bits of a double, int64 or bool (results[0].dtype F64, I64, I1).
   uint64_t bits = 0;
   Origin origin;
+  /// Of an operation that meets other processes: its number among those that were recorded (Exchanges.h).
+  uint64_t exchange = 0;
   /// A number written in the user's program: it takes part in type promotion by its category only.
   bool isWeak = false;
   /// A leaf without a value, of a graph that becomes an operator (Composite.h).
@@ -136,7 +138,8 @@ uint64_t recordedOperations();
 /// From now on told of every node that record() makes, on the thread that does; must not throw. Null: nobody is.
 void setRecordObserver(void (*observer)(const Value &made));
 
-/// The nodes that `roots` depend on and that still have to run, operands first; `leaves` in the order of first use.
+/// The nodes that `roots` depend on and that still have to run, operands first, and those that meet other processes in the order in which
+/// they were recorded; `leaves` in the order of first use.
 struct Schedule {
   std::vector<Node *> nodes;
   std::vector<long> holders; ///< of each node, inside and outside the graph

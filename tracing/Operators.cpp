@@ -341,6 +341,7 @@ runtime::StatusOr<std::string> emitProgram(const Schedule &schedule, const std::
   }
   if (options.partitions > 1)
     e.partitions(options.partitions);
+  e.replicas(options.replicas);
   return e.finish(results, options.withPlaces);
 }
 

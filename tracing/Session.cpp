@@ -5,11 +5,14 @@
 #include "tracing/Compile.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "tracing/Exchanges.h"
 #include "tracing/Executions.h"
 #include "tracing/IrText.h"
 #include "tracing/Liveness.h"
 #include "tracing/Metrics.h"
 #include "tracing/StoredTypes.h"
+
+#include "runtime/collective/Processes.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -23,25 +26,53 @@ int &GraphMutex::depth() {
   return held;
 }
 
+static std::atomic<bool> isStarted{false};
+
 Session &Session::get() {
   static auto *session = new Session; // lives as long as the process: threads may still run at exit
   return *session;
 }
 
+runtime::StatusOr<World> Session::world() { return isStarted ? get().place : World::ofEnvironment(); }
+
 Session::Session() {
+  startError = start();
+  isStarted = true;
+}
+
+runtime::Status Session::start() {
   runtime::ClientOptions options;
   if (const char *count = std::getenv("CPU_NUM_DEVICES"))
     options.numDevices = uint32_t(std::max(1l, std::strtol(count, nullptr, 10)));
   runtime::StatusOr<uint64_t> limit = runtime::memoryLimitFromEnvironment();
-  if (!limit) {
-    startError = limit.status();
-    return;
-  }
+  runtime::StatusOr<double> timeout = runtime::collectiveTimeoutFromEnvironment();
+  runtime::StatusOr<World> world = World::ofEnvironment();
+  if (!limit || !timeout || !world)
+    return !limit ? limit.status() : timeout ? world.status() : timeout.status();
   options.memoryLimit = *limit;
+  options.timeoutSeconds = *timeout;
+  place = *world;
+  MILLRACE_TRY(joinWorld(place, options));
   runtime::StatusOr<std::shared_ptr<runtime::Client>> made = runtime::Client::create(options);
-  startError = made.status();
   if (made)
     runtimeClient = *made;
+  return made.status();
+}
+
+runtime::Status Session::connect() {
+  MILLRACE_TRY(startError);
+  const std::shared_ptr<runtime::Processes> &processes = runtimeClient->options().processes;
+  return processes ? processes->connect() : runtime::Status();
+}
+
+void Session::leave() {
+  if (!isStarted)
+    return;
+  const std::shared_ptr<runtime::Client> &client = get().client();
+  if (!client || !client->options().processes)
+    return;
+  (void)get().wait().ok(); // who reads a value is told
+  client->options().processes->stop();
 }
 
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
@@ -136,13 +167,13 @@ runtime::StatusOr<LoadedProgramPtr> Session::compileGraph(const Schedule &schedu
                                                           std::vector<int64_t> donations) {
   bool isSpread = numPartitions > 1 && isForSeveralDevices(schedule);
   runtime::StatusOr<std::string> text = emitProgram(
-      schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, isSpread ? numPartitions : 1});
+      schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, isSpread ? numPartitions : 1, place.size});
   if (!text)
     return text.status();
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = compileProgram(*text);
   if (!executable && isSpread) {
     // Annotations are wishes: what cannot be partitioned runs on the first device, which is said aloud.
-    runtime::StatusOr<std::string> whole = emitProgram(schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true});
+    runtime::StatusOr<std::string> whole = emitProgram(schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, 1, place.size});
     runtime::StatusOr<std::shared_ptr<runtime::Executable>> onOne = executable.status();
     if (whole)
       onOne = compileProgram(*whole);
@@ -200,7 +231,14 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileText(text);
   if (!program)
     return withProgram(program.status(), text);
-  return runtimeClient->load(std::move(*program));
+  runtime::LoadOptions options;
+  if (place.size > 1 && (*program)->numReplicas == place.size && (*program)->numPartitions == 1) {
+    options.meets = runtime::Meets::InOperations;
+    const uint32_t each = runtimeClient->options().numDevices;
+    for (uint32_t rank = 0; rank < place.size; ++rank)
+      options.deviceAssignment.push_back(rank * each);
+  }
+  return runtimeClient->load(std::move(*program), options);
 }
 
 runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::keptProgram(const Digest &key, const std::string &text) {
@@ -220,12 +258,21 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::keptProgram(con
 runtime::StatusOr<std::vector<runtime::BufferPtr>>
 Session::launch(runtime::Executable &executable, const std::vector<runtime::BufferPtr> &arguments,
                 const runtime::ExecuteOptions &options) {
+  if (executionAllowed && executable.assignment().size() > 1)
+    MILLRACE_TRY(settleExchanges());
+  return enqueue(executable, arguments, options);
+}
+
+runtime::StatusOr<std::vector<runtime::BufferPtr>>
+Session::enqueue(runtime::Executable &executable, const std::vector<runtime::BufferPtr> &arguments,
+                 const runtime::ExecuteOptions &options) {
   if (!executionAllowed)
     return unexpectedExecution();
   const auto start = std::chrono::steady_clock::now();
   const char *metric = isEager ? "EagerOpExecuteTime" : "ExecuteTime";
+  const bool isForAnyDevice = executable.assignment().size() == 1;
   runtime::StatusOr<runtime::ExecuteResult> result =
-      executable.executeOn(*runtimeClient->devices()[0], arguments, options);
+      isForAnyDevice ? executable.executeOn(*runtimeClient->devices()[0], arguments, options) : executable.execute({arguments}, options);
   if (!result)
     return result.status();
   sampleExecution(metric, start, result->done[0]);
@@ -355,6 +402,11 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   MILLRACE_TRY(startError);
   std::lock_guard lock(mutex);
   std::vector<Value> roots = pendingRoots(given, which);
+  PendingExchanges exchanges;
+  if (exchanges.any()) {
+    std::vector<Value> missing = exchanges.missing(schedule(roots), which);
+    roots.insert(roots.end(), missing.begin(), missing.end());
+  }
   if (roots.empty())
     return {};
   if (!executionAllowed)
@@ -406,7 +458,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   unwrapping.reset();
   if (!arguments)
     return arguments.status();
-  runtime::StatusOr<std::vector<runtime::BufferPtr>> result = launch(*(*program)->executable, *arguments, options);
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> result = enqueue(*(*program)->executable, *arguments, options);
   if (!result)
     return result.status();
   if (!isEager)
@@ -421,6 +473,16 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   releaseGivenUp(plan, givenUp);
   becomeLeaves(roots);
   return {};
+}
+
+runtime::Status Session::settleExchanges() {
+  std::lock_guard lock(mutex);
+  std::vector<Value> roots;
+  {
+    PendingExchanges exchanges;
+    roots = exchanges.missing({}, Roots::All);
+  }
+  return sync(std::move(roots));
 }
 
 runtime::Status Session::download(const Value &value, void *target) {
@@ -470,6 +532,7 @@ runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &gi
   options.withPlaces = isSwitchedOn("XLA_HLO_DEBUG");
   if (numPartitions > 1 && isForSeveralDevices(plan))
     options.partitions = numPartitions;
+  options.replicas = place.size;
   return emitProgram(plan, roots, options);
 }
 

@@ -5,6 +5,7 @@
 // they are enqueued.
 #pragma once
 #include "tracing/ProgramCache.h"
+#include "tracing/World.h"
 
 #include <atomic>
 #include <mutex>
@@ -38,6 +39,8 @@ class Session {
 public:
   /// The process's session; its client has CPU_NUM_DEVICES devices (environment, 1 by default).
   static Session &get();
+  /// That of the session, or of the environment as long as there is none.
+  static runtime::StatusOr<World> world();
 
   /// Held while graphs are changed: by sync(), and by front ends while they read or rebind the values of their tensors.
   GraphMutex mutex;
@@ -64,6 +67,11 @@ public:
   runtime::Status download(const Value &value, void *target);
   /// Waits for everything that was enqueued.
   runtime::Status wait();
+  /// Waits until the processes of the world are connected. Without effect where there is one.
+  runtime::Status connect();
+  /// Takes leave of the other processes, if there is a session, after what was enqueued: those that still wait for this one get an error.
+  /// Nothing can be run with them afterwards.
+  static void leave();
 
   //===-- SPMD: one program on all devices of the process (Spmd.cpp) --------===//
 
@@ -85,7 +93,7 @@ public:
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> compileProgram(const std::string &text);
   /// The same, kept among the session's programs under `key`: for those who hold the text and ask again for every run.
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> keptProgram(const Digest &key, const std::string &text);
-  /// Starts a program; its results. wait() waits for it too. Errors: as those of Executable::execute, and
+  /// Starts a program that sync() did not make, after the recorded collectives if it meets other processes; its results. wait() waits for it too. Errors: as those of Executable::execute, and
   /// FailedPrecondition where executions are not allowed.
   runtime::StatusOr<std::vector<runtime::BufferPtr>> launch(runtime::Executable &executable,
                                                             const std::vector<runtime::BufferPtr> &arguments,
@@ -152,6 +160,13 @@ private:
                                                             const std::vector<bool> &dying,
                                                             runtime::ExecuteOptions &options);
 
+  runtime::Status start();
+  /// Starts the collectives with other processes that were recorded.
+  runtime::Status settleExchanges();
+  runtime::StatusOr<std::vector<runtime::BufferPtr>> enqueue(runtime::Executable &executable, const std::vector<runtime::BufferPtr> &arguments,
+                                                             const runtime::ExecuteOptions &options);
+
+  World place;
   runtime::Status startError;
   std::shared_ptr<runtime::Client> runtimeClient;
   ProgramCache programs{ProgramCache::Limits::ofEnvironment()}; ///< guarded by mutex

@@ -23,6 +23,8 @@ runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
   for (DType dtype : {DType::F32, DType::F64, DType::I64})
     if (isOn && storedType(dtype) != dtype)
       return runtime::unimplemented("several devices with tensors in smaller types (XLA_USE_BF16 and its relatives) are not there yet");
+  if (isOn && place.size > 1)
+    return runtime::unimplemented("SPMD over several processes is not there yet: start one process with CPU_NUM_DEVICES devices");
   std::lock_guard lock(mutex);
   int64_t wanted = isOn ? int64_t(runtimeClient->devices().size()) : 0;
   if (wanted != numPartitions)

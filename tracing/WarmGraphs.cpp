@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- WarmGraphs.cpp - Programs of graphs that are run by their key -------===//
 // For those who record a graph once, compile it, and run it with other inputs without recording it again.
+#include "tracing/Exchanges.h"
 #include "tracing/IrText.h"
 #include "tracing/Session.h"
 
@@ -52,6 +53,7 @@ runtime::StatusOr<Session::WarmGraph> Session::warmUp(const std::vector<Value> &
   if (roots.empty())
     return describe(given);
   Schedule plan = schedule(roots);
+  forgetExchanges(plan);
   AnalysisOf what;
   if (debugLevel())
     what = {plan.key, plan.leaves.size(), roots.size(), currentStack()};

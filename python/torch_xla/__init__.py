@@ -24,6 +24,10 @@ from ._load import once as _once  # noqa: E402
 
 _once("ending", _atexit.register, _XLAC._begin_ending)  # early: what is registered later runs before
 
+from . import _world as _world  # noqa: E402
+
+_once("world", _world.install)
+
 from . import _frames as _frames  # noqa: E402
 
 _once("frames", _frames.install, _XLAC)

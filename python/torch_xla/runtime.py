@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.runtime (xr): the process's place in the world and the devices it has. Today: one process, with CPU_NUM_DEVICES devices,
-or under SPMD one that is all of them."""
+"""torch_xla.runtime (xr): the process's place in the world and the devices it has. A world is the processes that torchrun or xmp.spawn
+started, each with CPU_NUM_DEVICES devices, or under SPMD with one that is all of them."""
 import logging
 import os
 import re
 
-from . import _load
+from . import _load, _world
 from .utils.utils import check_env_flag
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -49,22 +49,22 @@ def xla_device(n=None, devkind=None):
 
 def local_process_count():
     """Processes of the program on this host."""
-    return 1
+    return _world.local_size()
 
 
 def process_count():
     """Processes of the program."""
-    return 1
+    return _world.size()
 
 
 def process_index():
     """Index of this process among all."""
-    return 0
+    return _world.rank()
 
 
 def host_index():
-    """Index of this host among all."""
-    return 0
+    """Index of this host among all: torchrun's GROUP_RANK, else 0."""
+    return int(os.environ.get("GROUP_RANK") or 0)
 
 
 def local_device_count():
@@ -93,18 +93,18 @@ def global_runtime_device_count():
 
 
 def world_size():
-    """Replicas that take part in collectives: one, although the process may have several devices."""
+    """Replicas that take part in collectives: one per process, although a process may have several devices."""
     return process_count()
 
 
 def global_ordinal():
     """Index of this replica among all."""
-    return 0
+    return process_index()
 
 
 def local_ordinal():
     """Index of this replica on its host."""
-    return 0
+    return _world.local_rank()
 
 
 def get_master_ip():

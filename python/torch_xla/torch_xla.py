@@ -54,15 +54,17 @@ from ._compile import compile, step  # noqa: E402, F401
 
 
 def launch(fn, args=(), start_method="spawn", debug_single_process=False):
-    """Runs fn(index, *args) in one process per device: here in this one, as index 0. Under torchrun with several processes it is
-    an error."""
+    """Runs fn(index, *args) in as many processes as CPU_NUM_DEVICES says, see xmp.spawn(). Under torchrun, which has started them, in this
+    one, with its LOCAL_RANK as index. `debug_single_process`: in this one, as index 0, of a world of one."""
     import os
 
+    from . import runtime
     from .distributed import xla_multiprocessing
-    wanted = int(os.environ.get("WORLD_SIZE", "1"))
-    if wanted != 1:
-        raise NotImplementedError(f"torch_xla.launch under torchrun with WORLD_SIZE={wanted}: several processes are not there yet")
-    return xla_multiprocessing.spawn(fn, args=args, nprocs=1, start_method=start_method)
+    if runtime.is_spmd():
+        raise NotImplementedError("torch_xla.launch under SPMD: there one process is all devices; call the function")
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        return fn(int(os.environ.get("LOCAL_RANK", "0")), *args)
+    return xla_multiprocessing.spawn(fn, args=args, nprocs=1 if debug_single_process else None, start_method=start_method)
 
 
 def set_custom_compile_options(options):

@@ -182,7 +182,14 @@ struct CostAnalysis {
   MemoryStats memory;
 };
 
+/// How a program of several processes finds the others.
+enum class Meets {
+  InLaunches,  ///< its n-th launch is one with the n-th launch in the other processes, of the same program
+  InOperations ///< each of its collectives with the next one of the same group in the other processes, whatever runs there. One replica per process.
+};
+
 struct LoadOptions {
+  Meets meets = Meets::InLaunches;
   /// Device ids, [replica * numPartitions + partition]; empty: 0, 1, 2, ..., or if they suffice those of this process.
   std::vector<uint32_t> deviceAssignment;
   std::optional<LoaderOptions> loader; ///< else from the environment

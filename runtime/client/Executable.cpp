@@ -86,6 +86,7 @@ struct Executable::State {
   std::vector<uint32_t> members; ///< of the devices of this process, in the order of Executable::devices()
   std::vector<uint32_t> processOf; ///< per member; empty if all are of this process
   std::atomic<uint64_t> launches{0};
+  Meets meets = Meets::InLaunches;
   bool spansProcesses() const { return !processOf.empty(); }
 };
 
@@ -115,7 +116,8 @@ struct Executable::Launch {
       status = resourceExhausted("out of memory");
     }
     status = onDevice(device, status);
-    if (context)
+    // The context of replicas goes on, unless nobody may wait for this one any more.
+    if (context && !(state->meets == Meets::InOperations && status.ok()))
       context->finish(replica * context->numPartitions + partition, status);
     arguments.clear(); // before anybody is told: a donation that follows can reuse the memory
     results.clear();
@@ -284,6 +286,13 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
     return invalidArgument("none of the devices that the program is assigned to belongs to process " + std::to_string(processIndex()));
   if (executable->assigned.size() == needed)
     executable->state->processOf.clear();
+  if (options.meets == Meets::InOperations) {
+    std::vector<uint32_t> all(settings.processes ? settings.processes->size() : 1);
+    std::iota(all.begin(), all.end(), 0);
+    if (executable->state->spansProcesses() && executable->state->processOf != all)
+      return invalidArgument("a program that meets others in its operations needs one replica per process, in the order of the processes");
+    executable->state->meets = options.meets;
+  }
   return executable;
 }
 
@@ -345,9 +354,18 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   double timeout = options.timeoutSeconds.value_or(client->options().timeoutSeconds);
   std::shared_ptr<RunContext> context;
   std::unique_lock inOrder(meetings, std::defer_lock);
-  const bool spans = state->spansProcesses();
-  if (state->plan->meetsOthers && !spans)
+  const bool isStanding = state->spansProcesses() && state->meets == Meets::InOperations;
+  const bool spans = state->spansProcesses() && !isStanding;
+  if (state->plan->meetsOthers && isStanding) {
+    StatusOr<std::shared_ptr<RunContext>> standing = client->options().processes->replicas(client->options().timeoutSeconds);
+    if (!standing)
+      return standing.status();
+    context = std::move(*standing);
+  } else if (state->plan->meetsOthers && !spans) {
     context = std::make_shared<RunContext>(p.numReplicas, p.numPartitions, timeout);
+  } else if (state->plan->meetsOthers) {
+    MILLRACE_TRY(client->options().processes->connect()); // it may take long, and others are not to wait
+  }
   // Asked for under a limit only, where allocate() counts on it.
   bool endsByItself = client->options().memoryLimit && !state->plan->mayWaitForCaller;
   for (const auto &ofDevice : values)

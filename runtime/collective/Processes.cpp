@@ -6,7 +6,9 @@
 #include "runtime/transport/Wire.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <utility>
 
 namespace millrace::runtime {
 namespace {
@@ -19,6 +21,9 @@ enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle };
 
 /// A process that is so many launches ahead of this one does not behave like one of ours.
 constexpr uint64_t maxAhead = 1 << 20;
+
+/// In place of a launch's number, that of the context of replicas.
+constexpr uint64_t replicasNumber = ~uint64_t(0);
 
 Writer headFor(const std::vector<uint32_t> &clique, uint64_t number) {
   Writer writer;
@@ -106,11 +111,56 @@ private:
 
 std::shared_ptr<Processes> Processes::create(std::unique_ptr<transport::Mesh> mesh) {
   auto made = std::make_shared<Processes>();
-  made->mesh = std::move(mesh);
-  Processes *self = made.get(); // the mesh's thread ends before we do
-  made->mesh->start([self](uint32_t from, Message message) { self->receive(from, std::move(message)); },
-                    [self](uint32_t rank, const Status &status) { self->lost(rank, status); });
+  made->start(std::move(mesh));
   return made;
+}
+
+std::shared_ptr<Processes> Processes::later(uint32_t rank, uint32_t size, Connect connect) {
+  auto made = std::make_shared<Processes>();
+  made->ownRank = rank, made->numProcesses = size;
+  made->connectTo = std::move(connect);
+  return made;
+}
+
+void Processes::start(std::unique_ptr<transport::Mesh> made) {
+  mesh = std::move(made);
+  ownRank = mesh->rank(), numProcesses = mesh->size();
+  connected.store(true, std::memory_order_release); // the mesh's thread, which ends before we do, may ask
+  mesh->start([this](uint32_t from, Message message) { receive(from, std::move(message)); },
+              [this](uint32_t rank, const Status &status) { lost(rank, status); });
+}
+
+Status Processes::connect() {
+  if (isConnected())
+    return Status();
+  std::lock_guard lock(connecting);
+  if (Connect connectOnce = std::exchange(connectTo, nullptr)) {
+    StatusOr<std::unique_ptr<transport::Mesh>> made = connectOnce();
+    connectStatus = made.status();
+    if (made)
+      start(std::move(*made));
+  }
+  return connectStatus;
+}
+
+void Processes::stop() {
+  {
+    std::lock_guard lock(connecting);
+    if (!isConnected()) {
+      connectTo = nullptr;
+      connectStatus = failedPrecondition("process " + std::to_string(ownRank) + " has left the job");
+      return;
+    }
+  }
+  std::shared_ptr<RunContext> context;
+  {
+    std::lock_guard lock(mutex);
+    hasLeft = true;
+    context = std::move(ofReplicas); // which holds this object
+  }
+  if (context)
+    context->finish(ownRank, Status());
+  mesh->stop();
 }
 
 /// Whether all who have told their program launch the same one.
@@ -164,6 +214,31 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
   return context;
 }
 
+StatusOr<std::shared_ptr<RunContext>> Processes::replicas(double timeoutSeconds) {
+  MILLRACE_TRY(connect());
+  std::vector<uint32_t> all(size());
+  std::iota(all.begin(), all.end(), 0);
+  std::shared_ptr<RunContext> context;
+  {
+    std::lock_guard lock(mutex);
+    if (hasLeft)
+      return failedPrecondition("process " + std::to_string(ownRank) + " has left the job");
+    if (ofReplicas)
+      return ofReplicas;
+    Key key(all, replicasNumber);
+    ofReplicas = context =
+        std::make_shared<RunContext>(size(), 1, timeoutSeconds, std::make_unique<Members>(shared_from_this(), key, all));
+    Open &launch = open[key];
+    for (auto &[from, message] : launch.early)
+      hand(from, std::move(message), *context);
+    launch.early.clear();
+    launch.context = context;
+  }
+  if (auto [process, loss] = mesh->firstLoss(all); !loss.ok()) // lost() may have come before
+    context->remoteLost(process, loss);
+  return context;
+}
+
 void Processes::close(const Key &key) {
   std::lock_guard lock(mutex);
   open.erase(key);
@@ -181,11 +256,14 @@ void Processes::receive(uint32_t from, Message message) {
   Status status;
   {
     std::lock_guard lock(mutex);
+    bool isOfReplicas = key.second == replicasNumber;
+    if (isOfReplicas && (message.kind == Begin || key.first.size() != size()))
+      return;
     uint64_t &number = next[key.first];
-    bool isLaunched = key.second < number;
+    bool isLaunched = isOfReplicas ? ofReplicas || hasLeft : key.second < number;
     if (isLaunched && !open.count(key))
       return; // it is over here
-    if (!isLaunched && key.second - number > maxAhead)
+    if (!isLaunched && !isOfReplicas && key.second - number > maxAhead)
       return;
     Open &launch = open[key];
     context = launch.context.lock();

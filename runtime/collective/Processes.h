@@ -3,27 +3,41 @@
 // A program whose devices belong to several processes is launched by each of them. Launches of the same processes are numbered, in the order
 // in which each process makes them; the n-th ones belong together, and have to be launches of the same program. What their members have to
 // tell each other goes through the Mesh.
+//
+// Where every process is a replica that traces programs of its own (PyTorch), these need not be equal, nor launched together: there is one
+// context for all executions, in which the n-th collective of a group meets the n-th one that the other processes of the group execute.
 #pragma once
 #include "runtime/collective/Rendezvous.h"
 #include "runtime/transport/Mesh.h"
+
+#include <atomic>
 
 namespace millrace::runtime {
 
 class Processes : public std::enable_shared_from_this<Processes> {
 public:
+  using Connect = std::function<StatusOr<std::unique_ptr<transport::Mesh>>()>;
+
   static std::shared_ptr<Processes> create(std::unique_ptr<transport::Mesh> mesh);
+  /// Connects when it is first needed: a process that runs nothing with others does not wait for them.
+  static std::shared_ptr<Processes> later(uint32_t rank, uint32_t size, Connect connect);
 
-  /// Says goodbye to the others. Whoever made it has to call this: the last reference may go away on the mesh's own thread.
-  void stop() { mesh->stop(); }
+  /// Waits until all are connected; the same outcome at every call. What follows needs it.
+  Status connect();
+  bool isConnected() const { return connected.load(std::memory_order_acquire); }
+  /// Says goodbye to the others, if they are connected. Whoever made it has to call this: the last reference may go away on the mesh's own thread.
+  void stop();
 
-  uint32_t rank() const { return mesh->rank(); }
-  uint32_t size() const { return mesh->size(); }
+  uint32_t rank() const { return ownRank; }
+  uint32_t size() const { return numProcesses; }
   const transport::Mesh &links() const { return *mesh; }
 
   /// The context of the next launch of the processes in `processOf`, one per member. `program` names the program in messages; `agreement`
   /// is equal in all processes that launch the same one. An error if one of the processes is lost.
   StatusOr<std::shared_ptr<RunContext>> launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, uint64_t agreement,
                           const std::string &program, double timeoutSeconds);
+  /// The context of all executions of replicas, one per process. Its timeout is that of the first call.
+  StatusOr<std::shared_ptr<RunContext>> replicas(double timeoutSeconds);
 
 private:
   class Members;
@@ -45,8 +59,17 @@ private:
   Status compare(const Open &open) const;
   static void hand(uint32_t from, transport::Message message, RunContext &context);
 
-  std::unique_ptr<transport::Mesh> mesh;
+  void start(std::unique_ptr<transport::Mesh> made);
+
+  uint32_t ownRank = 0, numProcesses = 1;
+  std::mutex connecting;
+  Connect connectTo;           ///< null once it has been called; guarded by connecting
+  Status connectStatus;        ///< likewise
+  std::atomic<bool> connected{false};
+  std::unique_ptr<transport::Mesh> mesh; ///< constant once it is connected
   std::mutex mutex;
+  bool hasLeft = false;                           ///< guarded by mutex
+  std::shared_ptr<RunContext> ofReplicas;         ///< guarded by mutex; null until somebody asks
   std::map<std::vector<uint32_t>, uint64_t> next; ///< number of the next launch; guarded by mutex
   std::map<Key, Open> open;                       ///< guarded by mutex
 };

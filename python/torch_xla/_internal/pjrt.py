@@ -1,30 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a function is run once per process: one process, here."""
+"""How a function is run once per process."""
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch.multiprocessing as mp
+
+from .. import _load, _world
 from ..distributed import xla_multiprocessing as xmp
 
-
-def run_multiprocess(fn, *args, start_method="spawn", **kwargs):
-    """{ordinal: fn(*args, **kwargs)} of all processes; several are not there yet."""
-    made = {}
-    xmp.spawn(lambda index: made.update({index: fn(*args, **kwargs)}), start_method=start_method)
-    return made
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
-def spawn(fn, nprocs=None, start_method="spawn", args=()):
+def _put_value(ordinal: int, fn: Callable, args: tuple, kwargs: dict, values: Any) -> None:
+    values.put((ordinal, fn(*args, **kwargs)))
+
+
+def run_multiprocess(fn: Callable, *args: Any, start_method: str = "spawn", **kwargs: Any) -> dict[int, Any]:
+    """{ordinal: fn(*args, **kwargs)} of as many processes as CPU_NUM_DEVICES says."""
+    count = int(os.environ.get("CPU_NUM_DEVICES") or "1")
+    if count == 1:
+        return {0: fn(*args, **kwargs)}
+    with mp.get_context(start_method).Manager() as manager:
+        values = manager.Queue()
+        xmp.spawn(_put_value, args=(fn, args, kwargs, values), start_method=start_method)
+        return dict(values.get() for _ in range(count))
+
+
+def _call_with_ordinal(fn: Callable, args: tuple) -> Any:
+    return fn(_world.rank(), *args)
+
+
+def spawn(fn: Callable, nprocs: int | None = None, start_method: str = "spawn", args: tuple = ()) -> Any:
     """See xmp.spawn()."""
     return xmp.spawn(fn, args=args, nprocs=nprocs, start_method=start_method)
 
 
-def spawn_threads(fn, args=()):
-    """fn(index, *args) once per device of this process, of which there is one."""
-    fn(0, *args)
+def spawn_threads(fn: Callable, args: tuple = ()) -> None:
+    """fn(ordinal, *args) in this process, which is one replica."""
+    functools.partial(_call_with_ordinal, fn, args)()
 
 
-def initialize_singleprocess():
+def initialize_singleprocess() -> None:
     """Nothing: one process needs no introduction."""
 
 
-def initialize_multiprocess(local_rank, local_world_size):
-    """NotImplementedError for more than one process."""
-    if (local_rank, local_world_size) != (0, 1):
-        raise NotImplementedError(f"process {local_rank} of {local_world_size}: several processes are not there yet")
+def initialize_multiprocess(local_rank: int, local_world_size: int) -> None:
+    """Says that this is one of so many processes of the host, unless the environment does; before the first use of the device."""
+    if local_world_size > 1 and _XLAC._xla_runtime_is_initialized() and (_world.local_rank(), _world.local_size()) != (local_rank, local_world_size):
+        raise RuntimeError(f"process {local_rank} of {local_world_size}: the device is in use already, by process {_world.local_rank()} of "
+                           f"{_world.local_size()}")
+    os.environ.setdefault("PJRT_LOCAL_PROCESS_RANK", str(local_rank))
+    os.environ.setdefault("PJRT_LOCAL_PROCESS_COUNT", str(local_world_size))

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Collectives as recorded operations: StableHLO of one operation each, for the groups of replicas that are named.
 
-A world of one replica needs none of them, and computes without. They are recorded where a program asks to see them
-(XLA_ALWAYS_ALLREDUCE=1), and for groups of more replicas than there are, whose graphs can be printed but not run."""
+Replicas are the processes of the world, or under SPMD the devices of the one program that runs on all of them. A world of one replica needs
+none of them, and computes without. They are recorded where a program asks to see them (XLA_ALWAYS_ALLREDUCE=1), and for groups of more
+replicas than there are, whose graphs can be printed but not run."""
 import os
 
 import torch
 
-from .. import _load
+from .. import _load, _world
 from . import _builder
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -20,9 +21,15 @@ def wanted():
     return os.environ.get("XLA_ALWAYS_ALLREDUCE", "").lower() in ("1", "true", "yes", "on", "y")
 
 
+def _rows(groups):
+    return [list(group) for group in groups] if groups else [list(range(_world.size()))]
+
+
 def _groups(groups):
-    rows = [list(group) for group in groups] if groups else [[0]]
-    return f"replica_groups = dense<{rows}> : tensor<{len(rows)}x{len(rows[0])}xi64>"
+    rows = _rows(groups)
+    longest = max(map(len, rows))
+    rows = [row + [-1] * (longest - len(row)) for row in rows]
+    return f"replica_groups = dense<{rows}> : tensor<{len(rows)}x{longest}xi64>"
 
 
 def _devices(groups):
@@ -47,8 +54,9 @@ def _replicas(groups):
     return _devices(groups) if of_devices(groups) else _groups(groups)
 
 
-def _count(groups):
-    return len(groups[0]) if groups else 1
+def count(groups):
+    """Replicas of this one's group."""
+    return len(next((row for row in _rows(groups) if _world.rank() in row), _rows(groups)[0]))
 
 
 def _reducer(kind, dtype):
@@ -57,11 +65,21 @@ def _reducer(kind, dtype):
             f'      "stablehlo.return"(%z) : ({scalar}) -> ()\n    }})')
 
 
-def _record(name, tensor, sizes, attributes, reduction=None):
+def _embed(name, text, tensors, groups):
+    """Records the program `text` on tensors. Where its groups are processes of this world, these take part in it."""
+    if _world.size() > 1 and not of_devices(groups) and all(rank < _world.size() for row in _rows(groups) for rank in row):
+        return _XLAC._exchange(f"xla::{name}", text, tensors)
+    return _XLAC._embed(f"xla::{name}", text, tensors)
+
+
+def _record(name, tensors, sizes, attributes, groups, reduction=None):
+    """An operation on tensors of one type, with as many results of these sizes."""
     builder = _builder.Builder(name)
-    given = builder.parameter(0, {"type": _builder.NAMES[tensor.dtype], "sizes": tuple(tensor.shape)})
-    made = builder.one(f"stablehlo.{name}", [given], given.dtype, sizes, attributes, _reducer(reduction, given.dtype) if reduction else "")
-    return _XLAC._embed(f"xla::{name}", builder.build(name, made).text(), [tensor])[0]
+    given = [builder.parameter(number, {"type": _builder.NAMES[tensor.dtype], "sizes": tuple(tensor.shape)}) for number, tensor in enumerate(tensors)]
+    made = builder.emit(f"stablehlo.{name}", given, [(node.dtype, of) for node, of in zip(given, sizes)], attributes,
+                        _reducer(reduction, given[0].dtype) if reduction else "")
+    root = made[0] if len(made) == 1 else _builder.Node(builder, None, parts=made)
+    return _embed(name, builder.build(name, root).text(), list(tensors), groups)
 
 
 def _resized(tensor, dim, size):
@@ -72,61 +90,100 @@ def _resized(tensor, dim, size):
 
 def all_reduce(kind, tensor, groups=None):
     """The reduction of the tensors of a group's replicas."""
-    return _record("all_reduce", tensor, tensor.shape, _replicas(groups), kind)
+    return _record("all_reduce", [tensor], [tensor.shape], _replicas(groups), groups, kind)[0]
+
+
+def all_reduce_together(kind, tensors, groups=None):
+    """all_reduce() of a list, as one operation per element type."""
+    made = [None] * len(tensors)
+    for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
+        indices = [index for index, tensor in enumerate(tensors) if tensor.dtype == dtype]
+        alike = [tensors[index] for index in indices]
+        for index, result in zip(indices, _record("all_reduce", alike, [tensor.shape for tensor in alike], _replicas(groups), groups, kind)):
+            made[index] = result
+    return made
 
 
 def all_gather(tensor, dim, groups=None):
     """The tensors of a group's replicas along `dim`."""
     dim %= tensor.dim()
-    return _record("all_gather", tensor, _resized(tensor, dim, tensor.size(dim) * _count(groups)), f"all_gather_dim = {dim} : i64, {_replicas(groups)}")
+    return _record("all_gather", [tensor], [_resized(tensor, dim, tensor.size(dim) * count(groups))],
+                   f"all_gather_dim = {dim} : i64, {_replicas(groups)}", groups)[0]
 
 
 def reduce_scatter(kind, tensor, dim, groups=None):
     """The part along `dim` of the reduction that this replica of the group gets."""
     dim %= tensor.dim()
-    if tensor.size(dim) % _count(groups):
-        raise ValueError(f"expects a dim {dim} that {_count(groups)} replicas divide, but got sizes {tuple(tensor.shape)}")
-    return _record("reduce_scatter", tensor, _resized(tensor, dim, tensor.size(dim) // _count(groups)),
-                   f"scatter_dimension = {dim} : i64, {_replicas(groups)}", kind)
+    if tensor.size(dim) % count(groups):
+        raise ValueError(f"expects a dim {dim} that {count(groups)} replicas divide, but got sizes {tuple(tensor.shape)}")
+    return _record("reduce_scatter", [tensor], [_resized(tensor, dim, tensor.size(dim) // count(groups))],
+                   f"scatter_dimension = {dim} : i64, {_replicas(groups)}", groups, kind)[0]
 
 
 def all_to_all(tensor, split, concat, groups):
-    """The pieces along `split` that the devices of a group have for this one, joined along `concat`."""
-    split, concat, count = split % tensor.dim(), concat % tensor.dim(), _count(groups)
-    if tensor.size(split) % count:
-        raise ValueError(f"expects a dim {split} that {count} devices divide, but got sizes {tuple(tensor.shape)}")
-    sizes = _resized(tensor, split, tensor.size(split) // count)
-    sizes[concat] *= count
-    return _record("all_to_all", tensor, sizes, f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, split_count = {count} : i64, "
-                                                f"{_groups(groups)}, {_CHANNEL.format(1)}")
+    """The pieces along `split` that the replicas of a group have for this one, joined along `concat`."""
+    split, concat, parts = split % tensor.dim(), concat % tensor.dim(), count(groups)
+    if tensor.size(split) % parts:
+        raise ValueError(f"expects a dim {split} that {parts} devices divide, but got sizes {tuple(tensor.shape)}")
+    sizes = _resized(tensor, split, tensor.size(split) // parts)
+    sizes[concat] *= parts
+    channel = f", {_CHANNEL.format(1)}" if of_devices(groups) or _world.size() == 1 else ""
+    return _record("all_to_all", [tensor], [sizes], f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, split_count = {parts} : i64, "
+                                                    f"{_groups(groups)}{channel}", groups)[0]
 
 
 def collective_permute(tensor, pairs):
-    """What the source of this device in `pairs` has; zeros where it has none."""
+    """What the source of this replica in `pairs` has; zeros where it has none."""
     rows = [list(pair) for pair in pairs]
-    return _record("collective_permute", tensor, tensor.shape,
-                   f"source_target_pairs = dense<{rows}> : tensor<{len(rows)}x2xi64>, {_CHANNEL.format(1)}")
+    channel = f", {_CHANNEL.format(1)}" if _world.size() == 1 else ""
+    return _record("collective_permute", [tensor], [tensor.shape], f"source_target_pairs = dense<{rows}> : tensor<{len(rows)}x2xi64>{channel}",
+                   rows if _world.size() > 1 else None)[0]
 
 
-def _transfer(name, tensor, channel, line, result):
+def collective_broadcast(tensor, root, groups=None):
+    """The tensor of the replica `root`, on all of its group."""
+    rows = [[root] + [rank for rank in row if rank != root] if root in row else row for row in _rows(groups)]
+    return _record("collective_broadcast", [tensor], [tensor.shape], _groups(rows), rows)[0]
+
+
+def _transfer(name, tensor, channel, line, result, attributes):
     """Records a transfer over a channel; `line` sees %x, the token %t and the types {type} and {channel}."""
     type_ = _builder.tensor_type(_builder.NAMES[tensor.dtype], tensor.shape)
-    line = line.format(type=type_, channel=f"{{{_CHANNEL.format(int(channel))}, is_host_transfer = false}}")
+    line = line.format(type=type_, channel=f"{{{_CHANNEL.format(int(channel))}, is_host_transfer = false{attributes}}}")
     text = (f"module @{name} {{\n  func.func @main(%x: {type_}) -> {type_} {{\n"
             '    %t = "stablehlo.create_token"() : () -> !stablehlo.token\n'
             f"    {line}\n    func.return {result} : {type_}\n  }}\n}}\n")
-    return _XLAC._embed(f"xla::{name}", text, [tensor])[0]
+    return (_XLAC._exchange if attributes else _XLAC._embed)(f"xla::{name}", text, [tensor])[0]
 
 
-def send(tensor, channel):
-    """The tensor, after it was sent over a channel."""
+def _between(source, target):
+    if source is None or _world.size() == 1:
+        return ""
+    return f", source_target_pairs = dense<[[{source}, {target}]]> : tensor<1x2xi64>"
+
+
+def send(tensor, channel, target=None):
+    """The tensor, after it was sent over a channel to the replica `target`."""
     return _transfer("send", tensor, channel,
-                     '%s = "stablehlo.send"(%x, %t) {channel} : ({type}, !stablehlo.token) -> !stablehlo.token', "%x")
+                     '%s = "stablehlo.send"(%x, %t) {channel} : ({type}, !stablehlo.token) -> !stablehlo.token', "%x",
+                     _between(target if target is None else _world.rank(), target))
 
 
-def recv(tensor, channel):
-    """What comes over a channel, of the sizes and type of `tensor`."""
-    return _transfer("recv", tensor, channel, '%r:2 = "stablehlo.recv"(%t) {channel} : (!stablehlo.token) -> ({type}, !stablehlo.token)', "%r#0")
+def recv(tensor, channel, source=None):
+    """What comes over a channel from the replica `source`, of the sizes and type of `tensor`."""
+    return _transfer("recv", tensor, channel, '%r:2 = "stablehlo.recv"(%t) {channel} : (!stablehlo.token) -> ({type}, !stablehlo.token)', "%r#0",
+                     _between(source, _world.rank()))
+
+
+def groups_with(ranks, must_be_even=False):
+    """Groups of the world's processes of which `ranks` is one, for a collective of these alone: the same for all members, the other processes
+    take no part. `must_be_even`: all of one size; some may then name processes that are not there."""
+    ranks, world = [int(rank) for rank in ranks], _world.size()
+    others = [rank for rank in range(world) if rank not in ranks]
+    if not must_be_even:
+        return [ranks] + [[rank] for rank in others]
+    others += range(world, world + -len(others) % len(ranks))
+    return [ranks] + [others[at:at + len(ranks)] for at in range(0, len(others), len(ranks))]
 
 
 def mesh_of(ranks, world_size):

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives of xm. The world has one replica today: each is what its definition says for a group of one. Under SPMD, with `groups` of devices,
-they exchange the parts that xs.enable_manual_sharding() gives."""
+"""Collectives of xm among the replicas of the world, one per process. In a world of one each is what its definition says for a group of one.
+Under SPMD, with `groups` of devices, they exchange the parts that xs.enable_manual_sharding() gives.
+
+They run in the order in which they are called, at the next step barrier or when a value is read. All processes of a group have to call the same
+ones in the same order."""
 import torch
 
+from .. import _world
 from . import _collective_programs
 
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
@@ -10,9 +14,19 @@ _KINDS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
 
 
 def check_groups(groups):
-    """ValueError unless `groups` is the one replica there is, or everybody."""
-    if groups is not None and [list(group) for group in groups] not in ([], [[0]]):
-        raise ValueError(f"groups {groups} name replicas that are not there: the world has one")
+    """ValueError unless `groups` are everybody, or groups of the world's replicas that name each once, this one among them."""
+    if not groups:
+        return
+    world, named = _world.size(), [rank for group in groups for rank in group]
+    if any(not 0 <= rank < world for rank in named):
+        raise ValueError(f"groups {groups} name replicas that are not there: the world has {'one' if world == 1 else world}")
+    if len(set(named)) != len(named) or _world.rank() not in named:
+        raise ValueError(f"groups {groups} have to name each replica once, {_world.rank()} (this one) among them")
+
+
+def is_alone():
+    """Whether this process is the only replica, and nobody asks to see collectives of one."""
+    return _world.size() == 1 and not _collective_programs.wanted()
 
 
 def _check_kind(reduce_type):
@@ -21,10 +35,15 @@ def _check_kind(reduce_type):
 
 
 def _check_count(name, count, groups=None):
-    if groups is not None and count != len(groups[0]):
-        raise ValueError(f"{name} is {count}, but groups have {len(groups[0])} devices each")
-    if groups is None and count != 1:
-        raise ValueError(f"{name} is {count}, but the world has one replica")
+    there = _collective_programs.count(groups)
+    if count != there:
+        raise ValueError(f"{name} is {count}, but " + (f"groups have {there} devices each" if groups else
+                                                       f"the world has {'one replica' if there == 1 else f'{there} replicas'}"))
+
+
+def _check_even(groups):
+    if groups and len({len(group) for group in groups}) != 1:
+        raise ValueError(f"expects groups of one size, but got {groups}")
 
 
 def _into(output, result):
@@ -45,12 +64,13 @@ def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
         return inputs
     check_groups(groups)
     if isinstance(inputs, torch.Tensor):
-        made = _collective_programs.all_reduce(reduce_type, inputs) if _collective_programs.wanted() else inputs
+        made = inputs if is_alone() else _collective_programs.all_reduce(reduce_type, inputs, groups)
         return made * scale if scale != 1.0 else made.clone()
-    for tensor in inputs:
-        if _collective_programs.wanted():
-            tensor.copy_(_collective_programs.all_reduce(reduce_type, tensor))
-        if scale != 1.0:
+    if not is_alone() and inputs:
+        for tensor, made in zip(inputs, _collective_programs.all_reduce_together(reduce_type, list(inputs), groups)):
+            tensor.copy_(made)
+    if scale != 1.0:
+        for tensor in inputs:
             tensor.mul_(scale)
     return inputs
 
@@ -66,9 +86,11 @@ def all_gather(value, dim=0, groups=None, output=None, pin_layout=True, channel_
     if not -max(value.dim(), 1) <= dim < max(value.dim(), 1):
         raise IndexError(f"Dimension out of range (expected to be in range of [{-max(value.dim(), 1)}, {max(value.dim(), 1) - 1}], "
                          f"but got {dim})")
-    if is_of_devices:
-        return _into(output, _collective_programs.all_gather(value if value.dim() else value.reshape(1), dim, groups))
-    return _into(output, value.clone() if value.dim() else value.reshape(1).clone())
+    value = value if value.dim() else value.reshape(1)
+    if is_of_devices or not is_alone():
+        _check_even(groups)
+        return _into(output, _collective_programs.all_gather(value, dim, groups))
+    return _into(output, value.clone())
 
 
 def _bucketized(collective, tensors, output, bucket_cap_mb):
@@ -95,11 +117,14 @@ def reduce_scatter(reduce_type, input, scale, scatter_dim, shard_count, groups=N
                    use_global_device_ids=None):
     """The reduction of every replica's tensor, times `scale`, of which each gets its part along `scatter_dim`."""
     is_of_devices = _collective_programs.of_devices(groups)
-    _check_count("shard_count", shard_count, groups if is_of_devices else None)
+    if not is_of_devices:
+        check_groups(groups)
+    _check_even(groups)
+    _check_count("shard_count", shard_count, groups)
     if not isinstance(input, torch.Tensor):
         outputs = output or [None] * len(input)
         return [reduce_scatter(reduce_type, one, scale, scatter_dim, shard_count, groups, out) for one, out in zip(input, outputs)]
-    if is_of_devices:
+    if is_of_devices or not is_alone():
         _check_kind(reduce_type)
         made = _collective_programs.reduce_scatter(reduce_type, input, scatter_dim, groups)
         return _into(output, made * scale if scale != 1.0 else made)
@@ -159,12 +184,17 @@ def all_to_all(value, split_dimension, concat_dimension, split_count, groups=Non
         _check_count("split_count", split_count, groups)
         return _collective_programs.all_to_all(value, split_dimension, concat_dimension, groups)
     check_groups(groups)
-    _check_count("split_count", split_count)
-    return value.clone()
+    _check_even(groups)
+    _check_count("split_count", split_count, groups)
+    return value.clone() if is_alone() else _collective_programs.all_to_all(value, split_dimension, concat_dimension, groups)
 
 
 def collective_permute(value, pairs):
     """Every replica's tensor goes from source to target of `pairs`; who is no target gets zeros."""
+    if _world.size() > 1:
+        if any(not 0 <= end < _world.size() for pair in pairs for end in pair):
+            raise ValueError(f"pairs {pairs} name replicas that are not there: the world has {_world.size()}")
+        return _collective_programs.collective_permute(value, pairs) if pairs else torch.zeros_like(value)
     if any(list(pair) != [0, 0] for pair in pairs):
         from .. import runtime as xr
         count = xr.global_runtime_device_count() if xr.is_spmd() else 0
@@ -175,17 +205,30 @@ def collective_permute(value, pairs):
 
 
 def collective_broadcast(tensors, root_ordinal=0, groups=None, pin_layout=True):
-    """Overwrites the tensors of all replicas with those of `root_ordinal`."""
+    """Overwrites the tensors of all replicas with those of `root_ordinal`. With `groups` only those of its group."""
     check_groups(groups)
-    if root_ordinal != 0:
-        raise ValueError(f"root_ordinal is {root_ordinal}, but the world has one replica")
+    world = _world.size()
+    if not 0 <= root_ordinal < world:
+        raise ValueError(f"root_ordinal is {root_ordinal}, but the world has {'one replica' if world == 1 else f'{world} replicas'}")
+    if world > 1 and _world.rank() in next((group for group in groups or [range(world)] if root_ordinal in group), ()):
+        for tensor in tensors:
+            tensor.data.copy_(_collective_programs.collective_broadcast(tensor.detach(), root_ordinal, groups))
+
+
+def _check_pair(what):
+    if _world.size() == 1:
+        raise NotImplementedError(f"xm.{what}: the world has one replica, nobody {'receives' if what == 'send' else 'sends'}")
+    if _world.size() > 2:
+        raise NotImplementedError(f"xm.{what}: the world has {_world.size()} replicas, and a channel does not say which one; use "
+                                  "torch.distributed's send and recv, or xm.collective_permute")
+    return 1 - _world.rank()
 
 
 def send(value, channel_id):
-    """Sends a tensor to another replica: there is none."""
-    raise NotImplementedError("xm.send: the world has one replica, nobody receives")
+    """Sends a tensor to the other one of two replicas, which calls recv() with the same channel; returns it."""
+    return _collective_programs.send(value, channel_id, _check_pair("send"))
 
 
 def recv(output, channel_id):
-    """Receives a tensor from another replica: there is none."""
-    raise NotImplementedError("xm.recv: the world has one replica, nobody sends")
+    """Overwrites the tensor with what the other one of two replicas sends over the channel; returns it."""
+    return output.copy_(_collective_programs.recv(output, channel_id, _check_pair("recv")))

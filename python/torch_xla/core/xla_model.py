@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.core.xla_model (xm): devices, the step barrier, step closures, collectives, saving, random state."""
 import contextlib
+import io
 import os
 import sys
 import time
@@ -244,14 +245,30 @@ def xla_rendezvous(payload=b"", ordinals=None, tag=None):
     """As rendezvous(), of the replicas `ordinals` (all by default)."""
     if not isinstance(payload, bytes):
         raise TypeError(f"expects the payload as bytes, but got {type(payload).__name__}")
-    if ordinals and set(ordinals) != {0}:
-        raise ValueError(f"ordinals {list(ordinals)} name replicas that are not there: the world has one")
-    return [payload]
+    world = xrt_world_size()
+    if ordinals and set(ordinals) != set(range(world)):
+        raise ValueError(f"ordinals {list(ordinals)} are not all replicas: the world has {'one' if world == 1 else world}, and all of them meet")
+    if world == 1:
+        return [payload]
+    mark_step()
+    sizes = all_gather(torch.tensor([len(payload)], device="xla"), pin_layout=False).tolist()
+    longest = max(sizes)
+    if longest == 0:
+        return [b""] * world
+    padded = torch.frombuffer(bytearray(payload.ljust(longest, b"\0")), dtype=torch.uint8).to("xla")
+    everything = all_gather(padded, pin_layout=False).cpu().numpy().tobytes()
+    return [everything[rank * longest:rank * longest + size] for rank, size in enumerate(sizes)]
 
 
 def mesh_reduce(tag, data, reduce_fn):
     """reduce_fn over the list of what all processes give as `data`, with tensors on the CPU."""
-    return reduce_fn([_to_cpu(data)])
+    own = _to_cpu(data)
+    if xrt_world_size() == 1:
+        return reduce_fn([own])
+    written = io.BytesIO()
+    torch.save(own, written)
+    # What the processes of one program send each other they may also execute.
+    return reduce_fn([torch.load(io.BytesIO(each), weights_only=False) for each in xla_rendezvous(written.getvalue(), tag=tag)])
 
 
 def do_on_ordinals(target, data=(), ordinals=(0,)):

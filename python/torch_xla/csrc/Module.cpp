@@ -246,6 +246,8 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__XLAC() {
       PyModule_AddFunctions(module, millrace::torch_shim::irMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::warmGraphMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::graphLimitMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::worldMethods) < 0 ||
+      PyModule_AddFunctions(module, millrace::torch_shim::backendMethods) < 0 ||
       PyModule_AddFunctions(module, millrace::torch_shim::shardingMethods) < 0)
     return nullptr;
   PyModule_AddStringConstant(module, "_built_for_torch", TORCH_VERSION);

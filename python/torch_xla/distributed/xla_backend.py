@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch.distributed's backend "xla" for a world of one, and the init methods xla:// and pjrt://. Importing this module is enough:
+"""torch.distributed's backend "xla", and the init methods xla:// and pjrt://. Importing this module is enough:
 torch.distributed.init_process_group("xla", init_method="xla://").
 
-A group of more processes than the runtime has (a test that says so of torch.distributed.group.WORLD) records its collectives: their
-graphs can be printed, not run."""
+In a world of several processes its groups are of the C++ class behind _XLAC._make_backend() (csrc/Backend.cpp). ProcessGroupXla is that of a
+world of one. A group of more processes than the runtime has (a test that says so of torch.distributed.group.WORLD) records its collectives:
+their graphs can be printed, not run."""
+import os
+
 import torch
 import torch.distributed as dist
 
+from .. import _load, _world
 from .. import runtime as xr
 from ..core import _collective_programs as programs
 from ..core import xla_model as xm
 
 
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+
+
 def _rendezvous(url, timeout=None, **kwargs):
     """Rank and size come from the runtime."""
-    yield dist.HashStore(), xr.global_ordinal(), xr.world_size()
+    store = dist.HashStore() if xr.world_size() == 1 else dist.PrefixStore("c10d", _world.job_store())
+    yield store, xr.global_ordinal(), xr.world_size()
 
 
 dist.register_rendezvous_handler("xla", _rendezvous)
@@ -69,11 +77,11 @@ def _asked(name, options):
 
 
 class ProcessGroupXla(dist.ProcessGroup):
-    """Collectives on tensors of the device. Made by torch.distributed; the world has one process."""
+    """Collectives on tensors of the device in a world of one process. Made by torch.distributed."""
 
     def __init__(self, prefix_store, rank, size, timeout):
         if size > _world_size():
-            raise NotImplementedError(f"torch.distributed with the backend xla and {size} processes is not there yet: use one")
+            raise RuntimeError(f"ProcessGroupXla is for a world of one process, but got {size}: torch.distributed.init_process_group() makes groups of more")
         super().__init__(rank, size)
         self._prefix_store, self._timeout = prefix_store, timeout
         self._mesh = None  # the groups of the world of which this is one; None: everybody
@@ -252,10 +260,30 @@ class ProcessGroupXla(dist.ProcessGroup):
         raise NotImplementedError("recv on the backend xla: the world has one process")
 
 
+def _check_not_spmd():
+    if xr.is_spmd():
+        raise RuntimeError("XLA backend is not supported with SPMD. Please use a CPU process group instead.")
+
+
+def _be_in_world_of(store, rank, size):
+    """The world is that of torch.distributed, if the environment names none: a program that passes rank and world_size."""
+    if _world.size() == 1 and not _XLAC._xla_runtime_is_initialized():
+        os.environ.update(RANK=str(rank), WORLD_SIZE=str(size))
+        _world.use_store(store)
+    if (_world.rank(), _world.size()) != (rank, size):
+        raise RuntimeError(f"torch.distributed says that this is process {rank} of {size}, but the device is in use by process {_world.rank()} of "
+                           f"{_world.size()}: call init_process_group() before the first use of the device, or start the processes with torchrun")
+
+
 def _create(about=None, options=None, *, prefix_store=None, rank=None, size=None, timeout=None):
     """A group: from what torch.distributed knows about it, or from the parts that its old interface has."""
     if about is not None:
         prefix_store, rank, size, timeout = about.store, about.group_rank, about.group_size, about.timeout
+        if size > 1 and not dist.is_initialized():
+            _be_in_world_of(prefix_store, rank, size)
+        if _world.size() > 1:
+            _check_not_spmd()
+            return _XLAC._make_backend(rank, list(about.global_ranks_in_group) or list(range(size)), about.group_id)
     group = ProcessGroupXla(prefix_store, rank, size, timeout)
     if about is not None and about.global_ranks_in_group:
         group._mesh = programs.mesh_of(about.global_ranks_in_group, _world_size())

@@ -1,37 +1,152 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch_xla.distributed.xla_multiprocessing (xmp): one process, one device."""
+"""torch_xla.distributed.xla_multiprocessing (xmp): starts the processes of a program on this host, one replica each."""
+import contextlib
+import fcntl
+import hashlib
 import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch.multiprocessing as mp
+
+from .. import _load, _world
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
-def spawn(fn, args=(), nprocs=None, join=True, daemon=False, start_method="spawn"):
-    """Runs fn(index, *args) once per device, each in a process of its own; with one device in this process, and returns None.
-
-    `nprocs`: 1, or the number of devices (CPU_NUM_DEVICES), which is the default. Several processes are not there yet."""
+def _wanted(nprocs: int | None) -> int:
+    """How many processes: `nprocs`, else as many as CPU_NUM_DEVICES says."""
     devices = int(os.environ.get("CPU_NUM_DEVICES") or "1")
-    wanted = devices if nprocs is None else nprocs
-    if wanted != 1:
-        raise NotImplementedError(f"xmp.spawn with nprocs={nprocs} (CPU_NUM_DEVICES={devices}): several processes are not there yet; use "
-                                  "nprocs=1")
-    fn(0, *args)
+    if nprocs is None:
+        return devices
+    if not isinstance(nprocs, int) or nprocs < 1:
+        raise ValueError(f"xmp.spawn: expects nprocs to be None or the number of processes, but got {nprocs!r}")
+    if nprocs not in (1, devices) and "CPU_NUM_DEVICES" in os.environ:
+        raise ValueError(f"xmp.spawn with nprocs={nprocs}: CPU_NUM_DEVICES={devices} wants {devices} processes; use nprocs=None, or unset it")
+    return nprocs
+
+
+@contextlib.contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _in_child(index: int, fn: Callable, args: tuple, count: int) -> None:
+    """What a process runs."""
+    os.environ["PJRT_LOCAL_PROCESS_RANK"] = str(index)
+    if _XLAC._xla_runtime_is_initialized():
+        raise RuntimeError(f"process {index} of {count} has used the device before xmp.spawn's function began: a module that it imports makes "
+                           "tensors on it; put that under `if __name__ == '__main__':`, or into the function")
+    fn(index, *args)
+
+
+class _Children(mp.ProcessContext):
+    """mp.ProcessContext, which removes the folder of the job when all have ended."""
+
+    def __init__(self, processes: list, errors: list, folder: str):
+        super().__init__(processes, errors)
+        self._folder = folder
+
+    def join(self, timeout: float | None = None, grace_period: float | None = 2) -> bool:
+        """Waits for the processes. The first one that fails ends the others, and its traceback is raised here. True: all have ended."""
+        try:
+            all_ended = super().join(timeout, grace_period)
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        if all_ended:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        return all_ended
+
+
+def spawn(fn: Callable, args: tuple = (), nprocs: int | None = None, join: bool = True, daemon: bool = False,
+          start_method: str = "spawn") -> Any:
+    """Runs fn(ordinal, *args) in several processes of this host, each of which is one replica with one device.
+
+    `nprocs`: how many; as many as CPU_NUM_DEVICES says by default. With 1, fn runs in this process, and its value is returned.
+    `join`: waits for all, and returns None; else a torch.multiprocessing.ProcessContext, whose join() does. The first process that fails
+    ends the others, and its traceback is raised with its rank (torch.multiprocessing.ProcessRaisedException, or ProcessExitedException where it
+    was killed). `start_method`: "spawn", "forkserver" or "fork"; for "fork" nobody may have used the device before (RuntimeError).
+    OMP_NUM_THREADS, unless it is set, shares the processors out."""
+    count = _wanted(nprocs)
+    if count == 1:
+        return fn(0, *args)
+    if _world.size() > 1:
+        raise RuntimeError(f"xmp.spawn in process {_world.rank()} of {_world.size()}: they were started already, by torchrun or another xmp.spawn")
+    if start_method == "fork" and _XLAC._xla_runtime_is_initialized():
+        raise RuntimeError("Runtime is already initialized. Do not use the XLA device before calling xmp.spawn.")
+    # Who reads the store can reach the processes: nobody but the user gets into the folder.
+    folder = tempfile.mkdtemp(prefix="millrace-job-")
+    variables = {"PJRT_LOCAL_PROCESS_COUNT": str(count), "MILLRACE_STORE": os.path.join(folder, "store"), "CPU_NUM_DEVICES": "1"}
+    if "OMP_NUM_THREADS" not in os.environ:
+        variables["OMP_NUM_THREADS"] = str(max(1, len(os.sched_getaffinity(0)) // count))
+    try:
+        with _environment(**variables):
+            started = mp.start_processes(_in_child, args=(fn, args, count), nprocs=count, join=False, daemon=daemon, start_method=start_method)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    children = _Children(started.processes, started.error_files, folder)
+    if not join:
+        return children
+    while not children.join():
+        pass
+    return None
+
+
+def _lock_file() -> str:
+    """One file per job and host, for those who take turns."""
+    job = os.environ.get("MILLRACE_STORE") or "/".join(os.environ.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"))
+    name = hashlib.sha256(f"{os.getuid()} {job}".encode()).hexdigest()[:16]
+    return os.path.join(os.path.dirname(job) if os.environ.get("MILLRACE_STORE") else tempfile.gettempdir(), f"millrace-turn-{name}")
+
+
+@contextlib.contextmanager
+def _turn() -> Iterator[None]:
+    """Held by one process of this host at a time."""
+    if _world.local_size() == 1:
+        yield
+        return
+    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(_lock_file(), flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 class MpModelWrapper:
-    """Holds a model that is made once for all processes; .to(device) gives it."""
+    """Holds a model for the functions of xmp.spawn; .to(device) gives it, in one process after the other, so that the host has few copies at a
+    time. With start_method="fork" all of them share the memory of the one that was made before."""
 
     def __init__(self, model):
         self._model = model
 
     def to(self, device):
         """The model, moved to the device."""
-        return self._model.to(device)
+        with _turn():
+            return self._model.to(device)
 
 
 class MpSerialExecutor:
-    """Runs a function in one process after the other, for example a download that only the first one has to do."""
+    """Runs a function in one process of this host after the other, for example a download that only the first one has to do."""
 
-    def run(self, fn):
+    def run(self, fn: Callable) -> Any:
         """fn()."""
-        return fn()
+        with _turn():
+            return fn()
 
 
 def create_optimized_replica_groups():

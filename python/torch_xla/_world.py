@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The processes of the program: this one's place among them, and the store that they find each other through.
+
+Whoever starts the processes says both in the environment: torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), or xmp.spawn
+(PJRT_LOCAL_PROCESS_RANK, PJRT_LOCAL_PROCESS_COUNT, MILLRACE_STORE). They connect at the first collective: a process that only computes by
+itself waits for nobody."""
+import atexit
+import datetime
+import os
+import threading
+
+from . import _load
+
+_XLAC = _load.sys.modules["torch_xla._XLAC"]
+_lock = threading.Lock()
+_job_store = []  # the store of torch.distributed that make_store() found, once it has
+
+
+def rank():
+    """Index of this process among all."""
+    return _XLAC._world()[0]
+
+
+def size():
+    """Processes of the program."""
+    return _XLAC._world()[1]
+
+
+def local_rank():
+    """Index of this process among those of this host."""
+    return _XLAC._world()[2]
+
+
+def local_size():
+    """Processes on this host."""
+    return _XLAC._world()[3]
+
+
+class TextStore:
+    """What the runtime needs of a store of torch.distributed: text under keys of its own."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def put(self, key: str, value: str) -> None:
+        """Leaves a value for the other processes."""
+        self._store.set(key, value)
+
+    def get(self, key: str, seconds: float) -> str:
+        """Waits for a value; an exception after so many seconds."""
+        self._store.wait([key], datetime.timedelta(seconds=max(seconds, 0.001)))
+        return self._store.get(key).decode()
+
+
+def _seconds_to_connect() -> datetime.timedelta:
+    return datetime.timedelta(seconds=float(os.environ.get("MILLRACE_COLLECTIVE_TIMEOUT") or 300))
+
+
+def _find_store():
+    import torch.distributed as dist
+    place = os.environ.get("MILLRACE_STORE")
+    if place:
+        return dist.FileStore(place, size())
+    host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
+    if host and port:
+        is_agents = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+        made = dist.TCPStore(host, int(port), world_size=None if is_agents else size(), is_master=not is_agents and rank() == 0,
+                             timeout=_seconds_to_connect(), wait_for_workers=False, multi_tenant=True)
+        # The agent's lives on when it starts the processes anew.
+        return dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made)
+    if dist.is_initialized():
+        return dist.PrefixStore("millrace", dist.distributed_c10d._get_default_store())
+    raise RuntimeError(f"process {rank()} of {size()} does not know where the others are: start them with torchrun or xmp.spawn, or set "
+                       "MASTER_ADDR and MASTER_PORT")
+
+
+def job_store():
+    """The store that all processes of the program have in common, a torch.distributed.Store. RuntimeError if there is none."""
+    with _lock:
+        if not _job_store:
+            _job_store.append(_find_store())
+        return _job_store[0]
+
+
+def use_store(store) -> None:
+    """The processes find each other through this store of torch.distributed, if they have not yet."""
+    import torch.distributed as dist
+    with _lock:
+        if not _job_store:
+            _job_store.append(dist.PrefixStore("millrace", store))
+
+
+def install() -> None:
+    """Tells the runtime how to find the other processes, and to take leave of them at the end."""
+    _XLAC._set_store_maker(lambda: TextStore(job_store()))
+    atexit.register(_XLAC._leave_world)

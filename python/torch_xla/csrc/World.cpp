@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- World.cpp - Functions of _XLAC about the processes of the program ----===//
+#include "python/torch_xla/csrc/Backend.h"
+#include "python/torch_xla/csrc/Functions.h"
+#include "tracing/EmbeddedProgram.h"
+#include "tracing/World.h"
+
+namespace millrace::torch_shim {
+namespace {
+
+using tracing::Session;
+using tracing::World;
+namespace transport = runtime::transport;
+
+/// The error that Python has, as a status; it is cleared.
+runtime::Status pythonError(const std::string &during) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  Ref kind = Ref::steal(type), what = Ref::steal(value), where = Ref::steal(trace);
+  Ref said = Ref::steal(what.object ? PyObject_Str(what.object) : nullptr);
+  const char *words = said.object ? PyUnicode_AsUTF8(said.object) : nullptr;
+  PyErr_Clear();
+  return runtime::Status(runtime::Code::Unavailable, during + ": " + (words && *words ? words : "unknown error"));
+}
+
+/// A store of Python: an object with put(key, value) and get(key, seconds), both of text.
+class PythonStore final : public transport::Store {
+public:
+  explicit PythonStore(Ref object) : object(std::move(object)) {}
+  ~PythonStore() override {
+    WithGil locked;
+    Ref last = std::move(object);
+  }
+  runtime::Status put(const std::string &key, std::string_view value) override {
+    WithGil locked;
+    Ref result = Ref::steal(PyObject_CallMethod(object.object, "put", "ss#", key.c_str(), value.data(), Py_ssize_t(value.size())));
+    return result.object ? runtime::Status() : pythonError("the job's store");
+  }
+  runtime::StatusOr<std::string> get(const std::string &key, double seconds) override {
+    WithGil locked;
+    Ref result = Ref::steal(PyObject_CallMethod(object.object, "get", "sd", key.c_str(), seconds));
+    Py_ssize_t size = 0;
+    const char *text = result.object ? PyUnicode_AsUTF8AndSize(result.object, &size) : nullptr;
+    if (!text)
+      return pythonError("the job's store");
+    return std::string(text, size_t(size));
+  }
+
+private:
+  Ref object;
+};
+
+/// _world() -> (rank, size, rank on this host, size of this host)
+PyObject *world(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    World place = valueOrRaise(Session::world());
+    return Py_BuildValue("IIII", place.rank, place.size, place.localRank, place.localSize);
+  });
+}
+
+/// _set_store_maker(make): make() -> an object with put(key, value) and get(key, seconds)
+PyObject *setStoreMaker(PyObject *, PyObject *make) {
+  auto *kept = new Ref(make); // as long as the process
+  tracing::setStoreMaker([kept]() -> runtime::StatusOr<std::unique_ptr<transport::Store>> {
+    WithGil locked;
+    Ref made = Ref::steal(PyObject_CallNoArgs(kept->object));
+    if (!made.object)
+      return pythonError("the processes cannot find each other");
+    return std::unique_ptr<transport::Store>(new PythonStore(std::move(made)));
+  });
+  Py_RETURN_NONE;
+}
+
+PyObject *connect(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    connectWorld();
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject *leave(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    {
+      WithoutGil released;
+      Session::leave();
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+/// _exchange(name, text, tensors) -> results
+PyObject *exchange(PyObject *, PyObject *args) {
+  return guarded([&]() -> PyObject * {
+    const char *name, *program;
+    Py_ssize_t size;
+    PyObject *list;
+    if (!PyArg_ParseTuple(args, "ss#O", &name, &program, &size, &list))
+      return nullptr;
+    connectWorld();
+    std::vector<Value> values = valuesOf(list);
+    return wrapAllLike(list, valueOrRaise(tracing::embedProgram(name, std::string(program, size_t(size)), values, /*meetsOthers=*/true)));
+  });
+}
+
+} // namespace
+
+/// The store takes the GIL, which others may have while they wait for the session's mutex.
+void connectWorld() {
+  runtime::Status status;
+  if (Py_IsInitialized() && PyGILState_Check()) {
+    WithoutGil released;
+    status = Session::get().connect();
+  } else {
+    status = Session::get().connect();
+  }
+  if (!status.ok())
+    raise(status);
+}
+
+PyMethodDef worldMethods[] = {
+    {"_world", world, METH_NOARGS, "(rank, size, rank on this host, size of this host) of this process."},
+    {"_set_store_maker", setStoreMaker, METH_O, "What makes the store that the processes find each other through."},
+    {"_connect_world", connect, METH_NOARGS, "Waits until the processes of the world are connected."},
+    {"_leave_world", leave, METH_NOARGS, "Takes leave of the other processes."},
+    {"_exchange", exchange, METH_VARARGS, "Records StableHLO text as one operation that other processes take part in."},
+    {nullptr, nullptr, 0, nullptr}};
+
+} // namespace millrace::torch_shim

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- World.cpp - The processes of one program ----------------------------===//
+#include "tracing/World.h"
+
+#include "runtime/collective/Processes.h"
+#include "runtime/transport/Mesh.h"
+#include "runtime/transport/Wire.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace millrace::tracing {
+namespace {
+
+namespace transport = runtime::transport;
+
+constexpr uint32_t kMostProcesses = runtime::kMaxDevices; ///< each has a device
+
+runtime::StatusOr<uint32_t> numberOf(const char *variable, const char *text, uint32_t limit) {
+  uint32_t value = 0;
+  const char *end = text + std::strlen(text);
+  if (auto [at, error] = std::from_chars(text, end, value); error != std::errc() || at != end || value >= limit)
+    return runtime::invalidArgument(std::string(variable) + ": expects a number below " + std::to_string(limit) + ", but got '" + text + "'");
+  return value;
+}
+
+struct Place {
+  uint32_t rank, size;
+};
+
+/// What a pair of variables says; nothing if one of them is not set.
+runtime::StatusOr<std::optional<Place>> placeIn(const char *rankName, const char *sizeName) {
+  const char *rank = std::getenv(rankName), *size = std::getenv(sizeName);
+  if (!rank || !*rank || !size || !*size)
+    return std::optional<Place>();
+  runtime::StatusOr<uint32_t> count = numberOf(sizeName, size, kMostProcesses + 1);
+  if (!count)
+    return count.status();
+  if (*count == 0)
+    return runtime::invalidArgument(std::string(sizeName) + " is 0: expects the number of processes");
+  runtime::StatusOr<uint32_t> own = numberOf(rankName, rank, *count);
+  if (!own)
+    return own.status();
+  return std::optional<Place>(Place{*own, *count});
+}
+
+StoreMaker &storeMaker() {
+  static auto *maker = new StoreMaker;
+  return *maker;
+}
+
+std::string noteFor(uint32_t devices) {
+  transport::Writer writer;
+  writer.number(devices);
+  return std::move(writer.bytes);
+}
+
+runtime::StatusOr<std::unique_ptr<transport::Mesh>> connect(const World &world, transport::MeshOptions options, uint32_t devices) {
+  if (!storeMaker())
+    return runtime::failedPrecondition("there is no store through which the processes could find each other");
+  runtime::StatusOr<std::unique_ptr<transport::Store>> store = storeMaker()();
+  if (!store)
+    return store.status();
+  options.rank = world.rank, options.size = world.size;
+  const std::string own = noteFor(devices);
+  runtime::StatusOr<std::unique_ptr<transport::Mesh>> mesh = transport::Mesh::connect(**store, options, own);
+  for (uint32_t rank = 0; mesh && rank < world.size; ++rank)
+    if (rank != world.rank && (*mesh)->noteOf(rank) != own)
+      return runtime::invalidArgument((*mesh)->describe(rank) + " has another number of devices than process " + std::to_string(world.rank) +
+                                      ", which has " + std::to_string(devices) + ": CPU_NUM_DEVICES has to be the same in all");
+  return mesh;
+}
+
+} // namespace
+
+runtime::StatusOr<World> World::ofEnvironment() {
+  World world;
+  runtime::StatusOr<std::optional<Place>> all = placeIn("RANK", "WORLD_SIZE"), here = placeIn("PJRT_LOCAL_PROCESS_RANK", "PJRT_LOCAL_PROCESS_COUNT");
+  if (all && *all && here && !*here)
+    here = placeIn("LOCAL_RANK", "LOCAL_WORLD_SIZE");
+  if (!all || !here)
+    return all ? here.status() : all.status();
+  if (!*all)
+    *all = *here;
+  if (!*here)
+    *here = *all;
+  if (*all)
+    world.rank = (*all)->rank, world.size = (*all)->size, world.localRank = (*here)->rank, world.localSize = (*here)->size;
+  return world;
+}
+
+void setStoreMaker(StoreMaker maker) { storeMaker() = std::move(maker); }
+
+runtime::Status joinWorld(const World &world, runtime::ClientOptions &options) {
+  if (world.size == 1)
+    return {};
+  runtime::StatusOr<transport::MeshOptions> mesh = transport::meshOptionsFromEnvironment();
+  if (!mesh)
+    return mesh.status();
+  options.devicesOf.assign(world.size, options.numDevices);
+  options.rngSeed = 0; // nobody has told another one yet; PyTorch's generators have keys of their own
+  options.processes = runtime::Processes::later(
+      world.rank, world.size, [world, mesh = *mesh, devices = options.numDevices] { return connect(world, mesh, devices); });
+  return {};
+}
+
+} // namespace millrace::tracing
