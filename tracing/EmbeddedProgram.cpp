@@ -103,7 +103,11 @@ std::vector<Val> emit(const Call &call, const std::string &text) {
   for (const Val &val : call.operands)
     operands.push_back(mlir::Value::getFromOpaquePointer(val.impl));
   mlir::OpBuilder builder(place);
+  mlir::Operation *first = place->getPrevNode();
   runtime::StatusOr<llvm::SmallVector<mlir::Value>> made = inlineBody(builder, *module, main, operands, 0);
+  // The user's line, not that of the text.
+  for (mlir::Operation *op = first ? first->getNextNode() : &place->getBlock()->front(); op != place; op = op->getNextNode())
+    op->walk([&](mlir::Operation *each) { each->setLoc(place->getLoc()); });
   place->erase();
   if (!made)
     return {e.fail(std::string(made.status().message()))};

@@ -2,7 +2,8 @@
 //===- OverlapCollectives.cpp - Work between start and end of a collective -===//
 // Input:   %1 = f(%0) ; %2 = all_reduce(%0) ; %3 = g(%1) ; %4 = h(%2, %3)
 // Output:  %s = async_start(%0) { all_reduce } ; %1 = f(%0) ; %3 = g(%1) ; %2 = async_done(%s) ; %4 = h(%2, %3)
-// Leaves alone collectives of one device, those beside which there is nothing to do, and computations that use values from outside.
+// Leaves alone collectives of one device, those beside which there is nothing to do, and computations that use values from outside. The
+// collectives begin in the order in which they stand: where every process has a program of its own, that is how they find each other.
 #include "passes/spmd/Communication.h"
 #include "passes/spmd/Passes.h"
 
@@ -97,7 +98,8 @@ std::optional<Places> placesOf(Operation *collective, double budget) {
   for (; work < budget && !users.contains(done) && !done->hasTrait<OpTrait::IsTerminator>(); done = done->getNextNode())
     work += workOf(done);
   Operation *start = collective;
-  while (work < budget && start->getPrevNode() && start->getPrevNode() != last) {
+  auto begins = [](Operation *op) { return isa<AsyncStartOp>(op) || (!isa<AsyncDoneOp>(op) && communicationOf(op)); };
+  while (work < budget && start->getPrevNode() && start->getPrevNode() != last && !begins(start->getPrevNode())) {
     start = start->getPrevNode();
     work += workOf(start);
   }

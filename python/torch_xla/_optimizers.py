@@ -4,6 +4,7 @@ too; what it computes is one kernel per parameter or fewer, as the compiler deci
 import contextlib
 import importlib
 import sys
+from collections.abc import Callable
 
 import torch
 import torch.utils._foreach_utils as foreach
@@ -74,19 +75,31 @@ def _adagrad(params, grads, state_sums, steps, *, lr, lr_decay, weight_decay, ep
 _library = torch.library.Library("aten", "IMPL")
 
 
+# torch.distributed.optim compiles optimizers with TorchScript, and what they call: it wants annotations, and reads closures.
+
+
+def _with_xla(original: Callable[[], list[str]]) -> Callable[[], list[str]]:
+    def devices() -> list[str]:
+        return original() + ["xla"]
+    return devices
+
+
+def _always_with_xla(original: Callable[[bool], list[str]]) -> Callable[[bool], list[str]]:
+    def devices(supports_xla: bool = True) -> list[str]:
+        return original(True)
+    return devices
+
+
 def install():
     optimizer = importlib.import_module("torch.optim.optimizer")
     for name in ("_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices"):
-        def devices(original=getattr(foreach, name)):
-            return original() + ["xla"]
+        devices = _with_xla(getattr(foreach, name))
         setattr(foreach, name, devices)
         setattr(optimizer, name, devices)
     for name, module in list(sys.modules.items()):
         if name.startswith("torch.optim.") and hasattr(module, "_get_capturable_supported_devices"):
             # PyTorch lets the xla device in where an optimizer steps tensor by tensor; lists are as good.
-            def capturable(supports_xla=True, original=module._get_capturable_supported_devices):
-                return original(supports_xla=True)
-            module._get_capturable_supported_devices = capturable
+            module._get_capturable_supported_devices = _always_with_xla(module._get_capturable_supported_devices)
     for name, function in {"_fused_adam_": _adam(False), "_fused_adamw_": _adam(True), "_fused_sgd_": _sgd,
                            "_fused_adagrad_": _adagrad}.items():
         _library.impl(name, function, "XLA")

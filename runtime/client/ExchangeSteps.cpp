@@ -37,6 +37,8 @@ Status Executor::runStep(Frame &frame, const CollectiveStep &s) {
                       target.replica, target.partition};
   MILLRACE_TRY(views(frame, s.arguments, call.arguments));
   MILLRACE_TRY(views(frame, s.results, call.results));
+  if (target.context->spansProcesses())
+    call.title = describeCall(s, call.arguments);
   if (s.phase == CollectiveStep::Phase::Both)
     return runCollective(*target.context, call).withContext(title);
   PendingCollective &started = pending.emplace_back(PendingCollective{std::move(call), frame.function, nullptr});

@@ -469,7 +469,7 @@ std::vector<uint32_t> groupOf(const RunContext &context, const CollectiveCall &c
 }
 
 OperationId operationOf(const RunContext &context, const CollectiveCall &call) {
-  return {&call.step, call.step.name, call.location, context.spansProcesses() ? signatureOf(call.step) : 0};
+  return {&call.step, call.title.empty() ? call.step.name : call.title, call.location, context.spansProcesses() ? signatureOf(call.step) : 0};
 }
 
 /// Of a member of no group.
@@ -484,6 +484,21 @@ Status runAlone(const RunContext &context, const CollectiveCall &call) {
 }
 
 } // namespace
+
+std::string describeCall(const CollectiveStep &step, const std::vector<TensorView> &arguments) {
+  constexpr size_t most = 3; // of many gradients, say
+  static const char *const reductions[] = {"", " (sum)", " (product)", " (min)", " (max)", " (and)", " (or)", " (xor)"};
+  std::string text = step.name + reductions[size_t(step.reduction)];
+  for (size_t i = 0; i < std::min(arguments.size(), most); ++i) {
+    text += (i ? ", " : " of ") + std::string(name(arguments[i].dtype)) + "[";
+    for (size_t d = 0; d < arguments[i].dims.size(); ++d)
+      text += (d ? "," : "") + std::to_string(arguments[i].dims[d]);
+    text += "]";
+  }
+  if (arguments.size() > most)
+    text += " and " + std::to_string(arguments.size() - most) + " more";
+  return text;
+}
 
 Status runCollective(RunContext &context, const CollectiveCall &call) {
   std::vector<uint32_t> group = groupOf(context, call);

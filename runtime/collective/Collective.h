@@ -17,7 +17,12 @@ struct CollectiveCall {
   /// Of a remote call: positions of the group whose parts of the arguments are there, one after the other along the dimension that is
   /// split among the group (reduce_scatter, all_to_all). `dims` are those of the whole arguments. Empty: all are there.
   std::vector<uint32_t> pieces = {};
+  /// "all_reduce (sum) of f32[4]", for messages between processes; see describeCall(). Empty where there is one.
+  std::string title = {};
 };
+
+/// What CollectiveCall::title says of an operation with these arguments.
+std::string describeCall(const CollectiveStep &step, const std::vector<TensorView> &arguments);
 
 /// The dimension of arguments that is split among the members of the group, each of which reads one part; -1 if all read everything.
 int64_t splitDimension(const CollectiveStep &step);

@@ -149,7 +149,7 @@ StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head
 uint64_t signatureOf(const CollectiveStep &step) {
   transport::Writer writer;
   for (int64_t number : {int64_t(step.kind), int64_t(step.groupMode), int64_t(step.reduction), step.channel, step.dimension, step.dimension2,
-                         step.splitCount, step.root, int64_t(step.dynamicRoot), int64_t(step.pair), int64_t(step.results.size())})
+                         step.splitCount, step.root, int64_t(step.dynamicRoot), int64_t(step.results.size())})
     writer.number(number);
   for (const std::vector<int64_t> &group : step.groups)
     writer.list(group);

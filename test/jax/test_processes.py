@@ -86,7 +86,7 @@ def test_benchmark():
 def test_who_never_launches_is_named_at_the_timeout():
     job = start("only_the_first", 2, 1, MILLRACE_COLLECTIVE_TIMEOUT="2")
     said = json.loads(job[0].communicate(timeout=60)[0])
-    assert re.search(rf"{LINE}:\d+: all_reduce: nothing has progressed for 2 s: all_reduce at \S+ on device 0 waits for device 1 of process 1 "
+    assert re.search(rf"{LINE}:\d+: all_reduce: nothing has progressed for 2 s: all_reduce \(sum\) of f32\[\S*\] at \S+ on device 0 waits for device 1 of process 1 "
                      rf"\(pid {job[1].pid} on host \S+\), which has not arrived", said["text"]), said["text"]
     job[1].kill()
     job[1].communicate()

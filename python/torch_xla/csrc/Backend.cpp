@@ -52,7 +52,8 @@ struct Recording {
   at::AutoDispatchBelowADInplaceOrView belowAutograd;
 };
 
-Value contiguousValue(const Tensor &tensor) { return valueOf(tensor.contiguous()); }
+/// Of a tensor of the device, or a copy of a CPU tensor. What becomes of the latter is copied back, which waits for it.
+Value contiguousValue(const Tensor &tensor) { return valueOf(isXla(tensor) ? tensor.contiguous() : tensor.to(xlaDevice())); }
 
 /// Numbers that a reduction of torch.distributed is made of.
 std::string nameOf(const ReduceOp &op, const Tensor &tensor) {

@@ -12,7 +12,7 @@
 
 namespace millrace::torch_shim {
 
-/// Collectives on tensors of the device among the processes of a group. They are recorded, and run in the order of recording at the next step
+/// Collectives among the processes of a group, on tensors of the device (and on CPU tensors, which are copied). They are recorded, and run in the order of recording at the next step
 /// barrier or when a value is read: Work is complete when it is made. Receives are recorded when somebody waits for them, because those who send
 /// and receive at once (batch_isend_irecv) may name the receives first.
 class XlaBackend final : public c10d::Backend {

@@ -292,7 +292,7 @@ def _create(about=None, options=None, *, prefix_store=None, rank=None, size=None
 
 
 if "xla" not in dist.Backend.backend_list:
-    dist.Backend.register_backend("xla", _create, extended_api=True, devices="xla")
+    dist.Backend.register_backend("xla", _create, extended_api=True, devices=["xla", "cpu"])
 
 
 def new_xla_process_group(ranks=None, timeout=None, backend=None, pg_options=None):
