@@ -33,11 +33,21 @@ Session &Session::get() {
   return *session;
 }
 
+bool Session::hasStarted() { return isStarted; }
+
 runtime::StatusOr<World> Session::world() { return isStarted ? get().place : World::ofEnvironment(); }
 
-Session::Session() {
-  startError = start();
-  isStarted = true;
+int64_t Session::replicas() {
+  runtime::StatusOr<World> known = world();
+  return known ? known->size : 1;
+}
+
+const runtime::Status &Session::started() {
+  std::call_once(starting, [this] {
+    startError = start();
+    isStarted = true;
+  });
+  return startError;
 }
 
 runtime::Status Session::start() {
@@ -54,29 +64,39 @@ runtime::Status Session::start() {
   place = *world;
   MILLRACE_TRY(joinWorld(place, options));
   runtime::StatusOr<std::shared_ptr<runtime::Client>> made = runtime::Client::create(options);
-  if (made)
-    runtimeClient = *made;
-  return made.status();
+  if (!made)
+    return made.status();
+  runtimeClient = *made;
+  if (const std::shared_ptr<runtime::Processes> &processes = options.processes) {
+    progress = std::make_unique<Progress>([processes] { return processes->isAwaited(); }, [this] { pushExchanges(); });
+    processes->onWait([this] { progress->notify(); });
+  }
+  return {};
 }
 
 runtime::Status Session::connect() {
-  MILLRACE_TRY(startError);
+  MILLRACE_TRY(started());
   const std::shared_ptr<runtime::Processes> &processes = runtimeClient->options().processes;
   return processes ? processes->connect() : runtime::Status();
 }
 
-void Session::leave() {
+void Session::leave(const std::string &failure) {
   if (!isStarted)
     return;
-  const std::shared_ptr<runtime::Client> &client = get().client();
+  const std::shared_ptr<runtime::Client> &client = get().runtimeClient;
   if (!client || !client->options().processes)
     return;
-  (void)get().wait().ok(); // who reads a value is told
-  client->options().processes->stop();
+  const std::shared_ptr<runtime::Processes> &processes = client->options().processes;
+  get().progress->stop();
+  if (failure.empty() && processes->isConnected()) { // who reads a value is told of errors
+    (void)get().settleExchanges().ok();
+    (void)get().wait().ok();
+  }
+  processes->stop(failure);
 }
 
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
-  MILLRACE_TRY(startError);
+  MILLRACE_TRY(started());
   // Of several devices none has it before a program or an annotation says which.
   std::optional<Timed> time;
   Timed sameTime("TensorToData");
@@ -95,7 +115,7 @@ runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
 }
 
 runtime::StatusOr<Value> Session::uploadAs(DType dtype, const void *data, Shape shape) {
-  MILLRACE_TRY(startError);
+  MILLRACE_TRY(started());
   const runtime::MemorySpace &memory = runtimeClient->devices()[0]->memories().front();
   runtime::StatusOr<runtime::BufferPtr> buffer = runtimeClient->bufferFromHost(
       data, dtype, shape.dims, {}, runtime::HostSemantics::OnlyDuringCall, memory);
@@ -167,13 +187,13 @@ runtime::StatusOr<LoadedProgramPtr> Session::compileGraph(const Schedule &schedu
                                                           std::vector<int64_t> donations) {
   bool isSpread = numPartitions > 1 && isForSeveralDevices(schedule);
   runtime::StatusOr<std::string> text = emitProgram(
-      schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, isSpread ? numPartitions : 1, place.size});
+      schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, isSpread ? numPartitions : 1, replicas()});
   if (!text)
     return text.status();
   runtime::StatusOr<std::shared_ptr<runtime::Executable>> executable = compileProgram(*text);
   if (!executable && isSpread) {
     // Annotations are wishes: what cannot be partitioned runs on the first device, which is said aloud.
-    runtime::StatusOr<std::string> whole = emitProgram(schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, 1, place.size});
+    runtime::StatusOr<std::string> whole = emitProgram(schedule, roots, {donations, /*packNumbers=*/true, /*withPlaces=*/true, 1, replicas()});
     runtime::StatusOr<std::shared_ptr<runtime::Executable>> onOne = executable.status();
     if (whole)
       onOne = compileProgram(*whole);
@@ -219,7 +239,7 @@ runtime::Status Session::syncEagerly(std::vector<Value> roots) {
 }
 
 runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(const std::string &text) {
-  MILLRACE_TRY(startError);
+  MILLRACE_TRY(started());
   Timed time(isEager ? "EagerOpCompileTime" : "CompileTime");
   Metrics::get().count(isEager ? "EagerOpUncachedCompile" : "UncachedCompile");
   Metrics::get().count("CreateCompileHandles");
@@ -399,7 +419,6 @@ static Digest withDonors(const Digest &key, const std::vector<bool> &givenUp, Do
 }
 
 runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors donors) {
-  MILLRACE_TRY(startError);
   std::lock_guard lock(mutex);
   std::vector<Value> roots = pendingRoots(given, which);
   PendingExchanges exchanges;
@@ -409,6 +428,7 @@ runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors dono
   }
   if (roots.empty())
     return {};
+  MILLRACE_TRY(started());
   if (!executionAllowed)
     return unexpectedExecution();
   ++passed;
@@ -485,6 +505,21 @@ runtime::Status Session::settleExchanges() {
   return sync(std::move(roots));
 }
 
+void Session::pushExchanges() {
+  std::lock_guard lock(mutex);
+  if (!executionAllowed)
+    return;
+  std::vector<Value> roots;
+  {
+    PendingExchanges exchanges;
+    roots = exchanges.missing({}, Roots::All);
+  }
+  for (const Value &leaf : schedule(roots).leaves)
+    if (!leaf.node->isNumber() && !hasMemory(leaf))
+      return; // a function is being traced
+  (void)sync(std::move(roots)).ok(); // who reads a value is told
+}
+
 runtime::Status Session::download(const Value &value, void *target) {
   if (const Parts *parts = partsOf(value)) {
     if (!parts->sharding->isReplicated())
@@ -532,7 +567,7 @@ runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &gi
   options.withPlaces = isSwitchedOn("XLA_HLO_DEBUG");
   if (numPartitions > 1 && isForSeveralDevices(plan))
     options.partitions = numPartitions;
-  options.replicas = place.size;
+  options.replicas = replicas();
   return emitProgram(plan, roots, options);
 }
 

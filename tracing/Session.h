@@ -5,6 +5,7 @@
 // they are enqueued.
 #pragma once
 #include "tracing/ProgramCache.h"
+#include "tracing/Progress.h"
 #include "tracing/World.h"
 
 #include <atomic>
@@ -37,8 +38,9 @@ enum class Donors { Any, GivenUp };
 
 class Session {
 public:
-  /// The process's session; its client has CPU_NUM_DEVICES devices (environment, 1 by default).
+  /// The process's session; its client has CPU_NUM_DEVICES devices (environment, 1 by default), and is made when it is first needed.
   static Session &get();
+  static bool hasStarted();
   /// That of the session, or of the environment as long as there is none.
   static runtime::StatusOr<World> world();
 
@@ -69,9 +71,9 @@ public:
   runtime::Status wait();
   /// Waits until the processes of the world are connected. Without effect where there is one.
   runtime::Status connect();
-  /// Takes leave of the other processes, if there is a session, after what was enqueued: those that still wait for this one get an error.
-  /// Nothing can be run with them afterwards.
-  static void leave();
+  /// Takes leave of the other processes, if there is a session: those that still wait for this one get an error, with `failure` as its
+  /// reason. Without a failure what was recorded and enqueued with them is done first. Nothing can be run with them afterwards.
+  static void leave(const std::string &failure);
 
   //===-- SPMD: one program on all devices of the process (Spmd.cpp) --------===//
 
@@ -126,8 +128,11 @@ public:
   /// The program that sync(roots) would run, as StableHLO text.
   runtime::StatusOr<std::string> programText(const std::vector<Value> &roots);
   /// Null if the session could not start; why: startStatus().
-  const std::shared_ptr<runtime::Client> &client() const { return runtimeClient; }
-  const runtime::Status &startStatus() const { return startError; }
+  const std::shared_ptr<runtime::Client> &client() {
+    (void)started().ok();
+    return runtimeClient;
+  }
+  const runtime::Status &startStatus() { return started(); }
   /// A persistent cache folder other than the environment's; before the first compilation.
   runtime::Status setCacheFolder(const std::string &folder, bool readOnly);
   uint64_t compilations() const { return compiled; }
@@ -139,7 +144,7 @@ public:
 private:
   /// upload() without a conversion of `data`, whose type is `dtype`.
   runtime::StatusOr<Value> uploadAs(DType dtype, const void *data, Shape shape);
-  Session();
+  Session() = default;
   runtime::StatusOr<LoadedProgramPtr> compileGraph(const Schedule &schedule, const std::vector<Value> &roots,
                                                    std::vector<int64_t> donations);
   /// From among the programs, or compiled.
@@ -160,13 +165,21 @@ private:
                                                             const std::vector<bool> &dying,
                                                             runtime::ExecuteOptions &options);
 
+  /// Starts at the first call, and with that settles the world.
+  const runtime::Status &started();
   runtime::Status start();
+  /// Processes of the world.
+  static int64_t replicas();
   /// Starts the collectives with other processes that were recorded.
   runtime::Status settleExchanges();
+  /// The same for another thread than the user's, if nothing hinders it.
+  void pushExchanges();
   runtime::StatusOr<std::vector<runtime::BufferPtr>> enqueue(runtime::Executable &executable, const std::vector<runtime::BufferPtr> &arguments,
                                                              const runtime::ExecuteOptions &options);
 
-  World place;
+  std::once_flag starting;
+  std::unique_ptr<Progress> progress; ///< null in a world of one
+  World place; ///< once it is started
   runtime::Status startError;
   std::shared_ptr<runtime::Client> runtimeClient;
   ProgramCache programs{ProgramCache::Limits::ofEnvironment()}; ///< guarded by mutex

@@ -19,7 +19,7 @@
 namespace millrace::tracing {
 
 runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
-  MILLRACE_TRY(startError);
+  MILLRACE_TRY(started());
   for (DType dtype : {DType::F32, DType::F64, DType::I64})
     if (isOn && storedType(dtype) != dtype)
       return runtime::unimplemented("several devices with tensors in smaller types (XLA_USE_BF16 and its relatives) are not there yet");
@@ -193,7 +193,7 @@ bool Session::hasMemory(const Value &leaf) {
 }
 
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const ShardingPtr &sharding) {
-  MILLRACE_TRY(startError);
+  MILLRACE_TRY(started());
   Timed time("TransferToDeviceTime");
   Metrics::get().sampleTransfer(int64_t(runtimeClient->devices().size()),
                                 double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));

@@ -47,7 +47,7 @@ Session::WarmGraph Session::describe(const std::vector<Value> &given) {
 }
 
 runtime::StatusOr<Session::WarmGraph> Session::warmUp(const std::vector<Value> &given) {
-  MILLRACE_TRY(startError);
+  MILLRACE_TRY(started());
   std::lock_guard lock(mutex);
   std::vector<Value> roots = pending(given);
   if (roots.empty())
@@ -64,7 +64,7 @@ runtime::StatusOr<Session::WarmGraph> Session::warmUp(const std::vector<Value> &
 }
 
 runtime::StatusOr<std::vector<Value>> Session::runGraph(const Digest &key, std::vector<Value> leaves) {
-  MILLRACE_TRY(startError);
+  MILLRACE_TRY(started());
   MILLRACE_TRY(sync(leaves));
   std::lock_guard lock(mutex);
   LoadedProgramPtr program = programs.find(key);

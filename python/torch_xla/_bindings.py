@@ -49,7 +49,7 @@ def install(xlac):
 
     @name
     def _xla_runtime_is_initialized():
-        return xlac._memory_stats()[1] > 0  # something was put on the device
+        return xlac._has_started() and xlac._memory_stats()[1] > 0  # something was put on the device
 
     @name
     def _xla_get_devices():

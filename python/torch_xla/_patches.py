@@ -24,33 +24,39 @@ def install():
     _keep_parameters()
     _keep_norms()
     if torch.distributed.is_available():
+        from . import _sync_batch_norm
         _have_all_devices()
+        _sync_batch_norm.install()
 
 
 def _have_all_devices():
-    """One process has all devices of a DeviceMesh("xla", ...): it needs no process group to know its place, and may be sliced."""
+    """In a world of one the process has all devices of a DeviceMesh("xla", ...): it needs no process group to know its place, and may be sliced."""
+    from . import _world
     from torch.distributed.device_mesh import DeviceMesh
     make, whole, group, local_rank = DeviceMesh.__init__, DeviceMesh.mesh, DeviceMesh.get_group, DeviceMesh.get_local_rank
+
+    def is_ours(mesh):
+        return mesh._device_type == "xla" and _world.size() == 1
 
     @functools.wraps(make)
     def made(self, *args, **kwargs):
         make(self, *args, **kwargs)
-        if self._device_type == "xla":
+        if is_ours(self):
             from .distributed.spmd import xla_sharded_tensor  # noqa: F401  who has a mesh makes DTensors on it
             self._rank, self._dim_group_names, self._coordinate_on_dim = 0, [], (0,) * len(self._layout)
 
     def mesh(self):
-        return whole.fget(self) if self._device_type != "xla" else self._layout.remap_to_tensor(self._rank_map)[0]
+        return whole.fget(self) if not is_ours(self) else self._layout.remap_to_tensor(self._rank_map)[0]
 
     @functools.wraps(group)
     def get_group(self, mesh_dim=None):
-        if self._device_type == "xla":
+        if is_ours(self):
             raise RuntimeError("a DeviceMesh of the type xla has no process groups: one process has all of its devices")
         return group(self, mesh_dim)
 
     @functools.wraps(local_rank)
     def get_local_rank(self, mesh_dim=None):
-        return 0 if self._device_type == "xla" else local_rank(self, mesh_dim)
+        return 0 if is_ours(self) else local_rank(self, mesh_dim)
 
     DeviceMesh.__init__, DeviceMesh.get_group, DeviceMesh.get_local_rank = made, get_group, get_local_rank
     DeviceMesh.mesh = property(mesh, doc=whole.__doc__)

@@ -7,7 +7,9 @@ itself waits for nobody."""
 import atexit
 import datetime
 import os
+import sys
 import threading
+import traceback
 
 from . import _load
 
@@ -90,7 +92,13 @@ def use_store(store) -> None:
             _job_store.append(dist.PrefixStore("millrace", store))
 
 
+def _leave() -> None:
+    """At the end of the process. What an exception ended does not wait for the others, and they are told of it."""
+    failure = getattr(sys, "last_value", None)
+    _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
+
+
 def install() -> None:
     """Tells the runtime how to find the other processes, and to take leave of them at the end."""
     _XLAC._set_store_maker(lambda: TextStore(job_store()))
-    atexit.register(_XLAC._leave_world)
+    atexit.register(_leave)

@@ -143,7 +143,16 @@ Status Processes::connect() {
   return connectStatus;
 }
 
-void Processes::stop() {
+bool Processes::isAwaited() {
+  std::shared_ptr<RunContext> context;
+  {
+    std::lock_guard lock(mutex);
+    context = ofReplicas;
+  }
+  return context && context->isAwaited();
+}
+
+void Processes::stop(const std::string &failure) {
   {
     std::lock_guard lock(connecting);
     if (!isConnected()) {
@@ -159,7 +168,7 @@ void Processes::stop() {
     context = std::move(ofReplicas); // which holds this object
   }
   if (context)
-    context->finish(ownRank, Status());
+    context->finish(ownRank, failure.empty() ? Status() : aborted(mesh->describe(ownRank) + " was ended by an error: " + failure));
   mesh->stop();
 }
 
@@ -277,10 +286,13 @@ void Processes::receive(uint32_t from, Message message) {
     if (!context)
       return;
   }
+  const bool isWait = message.kind == Idle && key.second == replicasNumber && tellWait;
   if (!status.ok())
     context->fail(status);
   else if (message.kind != Begin)
     hand(from, std::move(message), *context);
+  if (isWait)
+    tellWait();
 }
 
 void Processes::hand(uint32_t from, Message message, RunContext &context) {

@@ -25,8 +25,9 @@ public:
   /// Waits until all are connected; the same outcome at every call. What follows needs it.
   Status connect();
   bool isConnected() const { return connected.load(std::memory_order_acquire); }
-  /// Says goodbye to the others, if they are connected. Whoever made it has to call this: the last reference may go away on the mesh's own thread.
-  void stop();
+  /// Says goodbye to the others, if they are connected; `failure` is told as the reason. Whoever made it has to call this: the last reference
+  /// may go away on the mesh's own thread.
+  void stop(const std::string &failure = "");
 
   uint32_t rank() const { return ownRank; }
   uint32_t size() const { return numProcesses; }
@@ -38,6 +39,10 @@ public:
                           const std::string &program, double timeoutSeconds);
   /// The context of all executions of replicas, one per process. Its timeout is that of the first call.
   StatusOr<std::shared_ptr<RunContext>> replicas(double timeoutSeconds);
+  /// To be called when a process says that it waits in the context of replicas. By the mesh's thread: must not wait. Before connect().
+  void onWait(std::function<void()> told) { tellWait = std::move(told); }
+  /// Whether one waits and has nothing to wait for but what this process has not begun (RunContext::isAwaited()).
+  bool isAwaited();
 
 private:
   class Members;
@@ -62,6 +67,7 @@ private:
   void start(std::unique_ptr<transport::Mesh> made);
 
   uint32_t ownRank = 0, numProcesses = 1;
+  std::function<void()> tellWait; ///< may be null
   std::mutex connecting;
   Connect connectTo;           ///< null once it has been called; guarded by connecting
   Status connectStatus;        ///< likewise

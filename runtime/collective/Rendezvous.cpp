@@ -190,6 +190,8 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
       continue;
     }
     tellIdle(lock);
+    if (remote)
+      checkDeadlock(); // what came while it was unlocked has woken nobody
     if (uint64_t now = totalTicks(); now != seen) {
       seen = now;
       begin = Clock::now();
@@ -431,6 +433,19 @@ void RunContext::remoteFinish(uint32_t member, const Status &cause) {
   if (!cause.ok())
     abort(cause);
   changed.notify_all(); // those who wait look whether it was the last one
+}
+
+bool RunContext::isAwaited() {
+  std::lock_guard lock(mutex);
+  if (!remote || !aborted.ok() || waitingCount)
+    return false;
+  const uint32_t self = remote->self();
+  return std::any_of(idle.begin(), idle.end(), [&](const auto &entry) {
+    const auto &[process, state] = entry;
+    // Unless it has gone on since it said so, or something is under way to it.
+    return process != self && !state.waiting.empty() && state.receivedFrom[self] == counts.sentTo[process] &&
+           state.sentTo[self] == counts.receivedFrom[process];
+  });
 }
 
 void RunContext::remoteIdle(uint32_t process, IdleState state) {

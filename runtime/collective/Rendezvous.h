@@ -104,6 +104,8 @@ public:
   void remoteSend(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
   void remoteFinish(uint32_t member, const Status &cause);
   void remoteIdle(uint32_t process, IdleState state);
+  /// Another process waits, and no message that it could wait for is under way from this one, whose members do not wait themselves.
+  bool isAwaited();
   /// Nothing more comes from `process`. Without effect once its members have finished.
   void remoteLost(uint32_t process, const Status &why);
   /// Ends all waits.

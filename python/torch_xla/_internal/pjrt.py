@@ -48,7 +48,7 @@ def initialize_singleprocess() -> None:
 
 def initialize_multiprocess(local_rank: int, local_world_size: int) -> None:
     """Says that this is one of so many processes of the host, unless the environment does; before the first use of the device."""
-    if local_world_size > 1 and _XLAC._xla_runtime_is_initialized() and (_world.local_rank(), _world.local_size()) != (local_rank, local_world_size):
+    if local_world_size > 1 and _XLAC._has_started() and (_world.local_rank(), _world.local_size()) != (local_rank, local_world_size):
         raise RuntimeError(f"process {local_rank} of {local_world_size}: the device is in use already, by process {_world.local_rank()} of "
                            f"{_world.local_size()}")
     os.environ.setdefault("PJRT_LOCAL_PROCESS_RANK", str(local_rank))

@@ -71,7 +71,7 @@ def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):
             tensor.copy_(made)
     if scale != 1.0:
         for tensor in inputs:
-            tensor.mul_(scale)
+            tensor.copy_(tensor * scale)  # integers are cut
     return inputs
 
 

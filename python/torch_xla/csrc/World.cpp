@@ -58,6 +58,9 @@ PyObject *world(PyObject *, PyObject *) {
   });
 }
 
+/// _has_started() -> whether the device was used, which settles the world
+PyObject *hasStarted(PyObject *, PyObject *) { return PyBool_FromLong(Session::hasStarted()); }
+
 /// _set_store_maker(make): make() -> an object with put(key, value) and get(key, seconds)
 PyObject *setStoreMaker(PyObject *, PyObject *make) {
   auto *kept = new Ref(make); // as long as the process
@@ -78,11 +81,16 @@ PyObject *connect(PyObject *, PyObject *) {
   });
 }
 
-PyObject *leave(PyObject *, PyObject *) {
+/// _leave_world(reason, "" if it is none)
+PyObject *leave(PyObject *, PyObject *reason) {
   return guarded([&]() -> PyObject * {
+    const char *text = PyUnicode_AsUTF8(reason);
+    if (!text)
+      return nullptr;
+    const std::string failure = text;
     {
       WithoutGil released;
-      Session::leave();
+      Session::leave(failure);
     }
     Py_RETURN_NONE;
   });
@@ -119,9 +127,10 @@ void connectWorld() {
 
 PyMethodDef worldMethods[] = {
     {"_world", world, METH_NOARGS, "(rank, size, rank on this host, size of this host) of this process."},
+    {"_has_started", hasStarted, METH_NOARGS, "Whether the device was used, which settles the world."},
     {"_set_store_maker", setStoreMaker, METH_O, "What makes the store that the processes find each other through."},
     {"_connect_world", connect, METH_NOARGS, "Waits until the processes of the world are connected."},
-    {"_leave_world", leave, METH_NOARGS, "Takes leave of the other processes."},
+    {"_leave_world", leave, METH_O, "Takes leave of the other processes, for a reason or \"\"."},
     {"_exchange", exchange, METH_VARARGS, "Records StableHLO text as one operation that other processes take part in."},
     {nullptr, nullptr, 0, nullptr}};
 

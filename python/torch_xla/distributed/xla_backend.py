@@ -267,7 +267,7 @@ def _check_not_spmd():
 
 def _be_in_world_of(store, rank, size):
     """The world is that of torch.distributed, if the environment names none: a program that passes rank and world_size."""
-    if _world.size() == 1 and not _XLAC._xla_runtime_is_initialized():
+    if _world.size() == 1 and not _XLAC._has_started():
         os.environ.update(RANK=str(rank), WORLD_SIZE=str(size))
         _world.use_store(store)
     if (_world.rank(), _world.size()) != (rank, size):

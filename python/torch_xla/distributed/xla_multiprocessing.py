@@ -45,7 +45,7 @@ def _environment(**variables: str) -> Iterator[None]:
 def _in_child(index: int, fn: Callable, args: tuple, count: int) -> None:
     """What a process runs."""
     os.environ["PJRT_LOCAL_PROCESS_RANK"] = str(index)
-    if _XLAC._xla_runtime_is_initialized():
+    if _XLAC._has_started():
         raise RuntimeError(f"process {index} of {count} has used the device before xmp.spawn's function began: a module that it imports makes "
                            "tensors on it; put that under `if __name__ == '__main__':`, or into the function")
     fn(index, *args)
@@ -84,7 +84,7 @@ def spawn(fn: Callable, args: tuple = (), nprocs: int | None = None, join: bool 
         return fn(0, *args)
     if _world.size() > 1:
         raise RuntimeError(f"xmp.spawn in process {_world.rank()} of {_world.size()}: they were started already, by torchrun or another xmp.spawn")
-    if start_method == "fork" and _XLAC._xla_runtime_is_initialized():
+    if start_method == "fork" and _XLAC._has_started():
         raise RuntimeError("Runtime is already initialized. Do not use the XLA device before calling xmp.spawn.")
     # Who reads the store can reach the processes: nobody but the user gets into the folder.
     folder = tempfile.mkdtemp(prefix="millrace-job-")

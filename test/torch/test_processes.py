@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PyTorch in several processes: what one process computes, to the last bit, however the processes are started; and what all say when something
+happens to one of them."""
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+import torch_xla.distributed.xla_multiprocessing as xmp
+from paths import PYTHONPATH
+
+PROGRAMS = pathlib.Path(__file__).with_name("process_programs.py")
+LINE = r"process_programs\.py:\d+:\d+"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+def environment(**more):
+    """Without what the tests' own process has of a world."""
+    names = ("RANK", "WORLD_SIZE", "CPU_NUM_DEVICES", "MASTER_ADDR", "MASTER_PORT")
+    kept = {name: value for name, value in os.environ.items() if name not in names and not name.startswith("PJRT_LOCAL")}
+    return dict(kept, PYTHONPATH=PYTHONPATH, OMP_NUM_THREADS="1", **more)
+
+
+def start(name, processes, **more):
+    """Starts a job with torchrun's variables; its processes."""
+    job = dict(WORLD_SIZE=str(processes), LOCAL_WORLD_SIZE=str(processes), MASTER_ADDR="localhost", MASTER_PORT=str(free_port()))
+    return [subprocess.Popen([sys.executable, PROGRAMS, name], env=environment(RANK=str(rank), LOCAL_RANK=str(rank), **job, **more), text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(processes)]
+
+
+def results_of(job, without=()):
+    """What each process of a job returns, but those."""
+    results = []
+    try:
+        for rank, process in enumerate(job):
+            if rank in without:
+                continue
+            output, errors = process.communicate(timeout=120)
+            assert process.returncode == 0, errors[-3000:]
+            results.append(json.loads(output.splitlines()[-1]))
+    finally:
+        for process in job:
+            process.kill()
+            process.communicate()
+    return results
+
+
+def run(name, processes, **more):
+    return results_of(start(name, processes, **more))
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_world(processes):
+    for rank, seen in enumerate(run("world", processes)):
+        assert seen == {"rank": rank, "size": processes, "local": [rank, processes], "index": [rank, processes], "master": [rank == 0] * 2,
+                        "devices": [1, processes, processes]}
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_collectives_of_xm(processes):
+    assert run("xm_collectives", processes) == [[]] * processes
+
+
+def test_collectives_over_tcp():
+    assert run("xm_collectives", 2, MILLRACE_TRANSPORT="tcp") == [[]] * 2
+
+
+def test_meetings():
+    first, second = run("meetings", 2)
+    assert first["payloads"] == second["payloads"] == ["0", "x1"] and first["empty"] == ["", ""] and first["reduced"] == [1.0, 1.0]
+    assert (first["done"], second["done"]) == ([], [[1.0]]) and first["weights"] == second["weights"]
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_training_has_the_bits_of_one_process(processes):
+    alone, = run("train_as_one_process", 1, RANKS=str(processes))
+    for rank, seen in enumerate(run("train_with_optimizer_step", processes)):
+        assert seen["weights"] == alone["weights"] and seen["losses"] == [of_ranks[rank] for of_ranks in alone["losses"]]
+        assert seen["reduces"] == 1
+
+
+def test_graphs_may_differ():
+    first, second = run("collectives_of_different_graphs", 2)
+    assert first[:4] == second[:4] == [[3.0] * 4, [6.0] * 4, [9.0] * 4, [2.0] * 4] and first[4:] == [[6.0] * 4, 12.0]
+
+
+def test_who_meets_nobody_waits_for_nobody():
+    assert results_of(start("alone_within", 2)[:1]) == [[0.0] * 3]
+
+
+@pytest.mark.parametrize("processes, backend, init", [(2, "xla", "env://"), (3, "xla", "xla://"), (2, "cpu:gloo,xla:xla", "xla://")])
+def test_groups_of_torch_distributed(processes, backend, init):
+    assert run("c10d", processes, BACKEND=backend, INIT=init) == [[]] * processes
+
+
+def test_groups_that_compare_what_ranks_do():
+    assert run("c10d", 2, BACKEND="cpu:gloo,xla:xla", TORCH_DISTRIBUTED_DEBUG="DETAIL") == [[]] * 2
+
+
+def test_world_of_arguments():
+    port = str(free_port())
+    job = [subprocess.Popen([sys.executable, PROGRAMS, "of_arguments", str(rank), "2", port], env=environment(), text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE) for rank in range(2)]
+    assert results_of(job) == [[3.0, 0, 2], [3.0, 1, 2]]
+
+
+@pytest.mark.parametrize("backend", ["xla", "cpu:gloo,xla:xla"])
+def test_ddp(backend):
+    first, second = run("ddp", 2, BACKEND=backend)
+    assert first["joined"] == second["joined"] and first["fallbacks"] == second["fallbacks"] == []
+
+
+def test_compiled_functions():
+    assert run("compiled", 2) == [[[15.0] * 3] * 2] * 2
+
+
+def test_programs_are_compiled_once(tmp_path):
+    """Processes share the persistent cache: a second run compiles nothing."""
+    cache = dict(XLA_PERSISTENT_CACHE_PATH=str(tmp_path))
+    assert max(run("counts_compilations", 2, **cache)) > 0
+    assert run("counts_compilations", 4, **cache) != [0] * 4  # programs are for a number of replicas
+    assert run("counts_compilations", 2, **cache) == [0, 0]
+
+
+#===-- Starting processes ----------------------------------------------------===
+
+def test_torchrun(tmp_path):
+    ran = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", f"--log-dir={tmp_path}", "--redirects=3", PROGRAMS, "world"],
+                         env=environment(), text=True, capture_output=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    seen = sorted(json.loads(path.read_text())["rank"] for path in tmp_path.rglob("stdout.log"))
+    assert seen == [0, 1]
+
+
+def spawned(body, *arguments, **more):
+    """Runs a program whose function `work` is `body`."""
+    code = (f"import os, sys, time, signal, torch, torch_xla\nimport torch_xla.core.xla_model as xm\nimport torch_xla.runtime as xr\n"
+            f"import torch_xla.distributed.xla_multiprocessing as xmp\ndef work(index, *args):\n{body}\n"
+            f"if __name__ == '__main__':\n    {'; '.join(arguments)}\n")
+    folder = pathlib.Path(more.pop("folder"))
+    (folder / "program.py").write_text(code)
+    return subprocess.run([sys.executable, folder / "program.py"], env=dict(environment(**more), TMPDIR=str(folder)), text=True, capture_output=True, timeout=120)
+
+
+SUM = ("    x = xm.all_reduce(xm.REDUCE_SUM, torch.tensor([1.0 + index], device='xla'))\n"
+       "    sys.stdout.write(f'{index} {xr.global_ordinal()} {xr.world_size()} {x.item()} {args}\\n')")
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+def test_spawn(method, tmp_path):
+    ran = spawned(SUM, f"print(xmp.spawn(work, args=(5,), nprocs=2, start_method='{method}'))", folder=tmp_path)
+    assert sorted(ran.stdout.splitlines()) == ["0 0 2 3.0 (5,)", "1 1 2 3.0 (5,)", "None"], ran.stderr[-3000:]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("millrace")] == []
+
+
+def test_launch(tmp_path):
+    ran = spawned(SUM, "torch_xla.launch(work)", folder=tmp_path, CPU_NUM_DEVICES="2")
+    assert sorted(ran.stdout.splitlines()) == ["0 0 2 3.0 ()", "1 1 2 3.0 ()"], ran.stderr[-3000:]
+    ran = spawned(SUM, "torch_xla.launch(work, debug_single_process=True)", folder=tmp_path, CPU_NUM_DEVICES="2")
+    assert ran.stdout.splitlines() == ["0 0 1 1.0 ()"], ran.stderr[-3000:]
+
+
+def test_spawn_without_join(tmp_path):
+    ran = spawned(SUM, "children = xmp.spawn(work, nprocs=2, join=False)", "print(len(children.processes))", "print(children.join())", "print(children.join())",
+                  folder=tmp_path)
+    assert sorted(ran.stdout.splitlines())[:2] == ["0 0 2 3.0 ()", "1 1 2 3.0 ()"] and "2" in ran.stdout.splitlines() and "True" in ran.stdout, ran.stderr
+
+
+def test_one_process_fails(tmp_path):
+    """Its traceback is raised, with its rank; the others end soon, although they wait for it."""
+    body = "    if index == 1: raise ValueError('the learning rate is a fish')\n    xm.all_reduce(xm.REDUCE_SUM, torch.ones(1, device='xla')).item()\n    time.sleep(60)"
+    begin = time.monotonic()
+    ran = spawned(body, "xmp.spawn(work, nprocs=3)", folder=tmp_path)
+    assert ran.returncode == 1 and "Process 1 terminated with the following error" in ran.stderr and "ValueError: the learning rate is a fish" in ran.stderr
+    assert time.monotonic() - begin < 20
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("millrace")] == []
+
+
+def test_one_process_is_killed(tmp_path):
+    ran = spawned("    if index == 0: os.kill(os.getpid(), signal.SIGKILL)\n    time.sleep(60)", "xmp.spawn(work, nprocs=2)", folder=tmp_path)
+    assert ran.returncode == 1 and "process 0 terminated with signal SIGKILL" in ran.stderr, ran.stderr[-2000:]
+
+
+def test_errors_of_spawn(tmp_path, monkeypatch):
+    for count in (0, -1, "two"):
+        with pytest.raises(ValueError, match=r"expects nprocs to be None or the number of processes, but got"):
+            xmp.spawn(print, nprocs=count)
+    monkeypatch.setenv("CPU_NUM_DEVICES", "4")
+    with pytest.raises(ValueError, match="nprocs=3: CPU_NUM_DEVICES=4 wants 4 processes"):
+        xmp.spawn(print, nprocs=3)
+    monkeypatch.delenv("CPU_NUM_DEVICES")
+    torch.ones(1, device="xla").cpu()
+    with pytest.raises(RuntimeError, match="Runtime is already initialized. Do not use the XLA device before calling xmp.spawn."):
+        xmp.spawn(print, nprocs=2, start_method="fork")
+    assert xmp.spawn(lambda index, a: (index, a), args=(5,), nprocs=1) == (0, 5)
+    ran = spawned(SUM + "\ntorch.ones(1, device='xla').cpu()", "xmp.spawn(work, nprocs=2)", folder=tmp_path)
+    assert ran.returncode == 1 and "has used the device before xmp.spawn's function began" in ran.stderr
+
+
+def test_turns(tmp_path):
+    """MpSerialExecutor: one process after the other."""
+    body = ("    def turn():\n        begin = time.monotonic(); time.sleep(0.3); return begin, time.monotonic()\n"
+            "    times = xmp.MpSerialExecutor().run(turn)\n    sys.stdout.write(f'{times[0]} {times[1]}\\n')")
+    ran = spawned(body, "xmp.spawn(work, nprocs=2)", folder=tmp_path)
+    (_, first_end), (second_begin, _) = sorted(tuple(map(float, line.split())) for line in ran.stdout.splitlines())
+    assert first_end <= second_begin
+
+
+def test_run_multiprocess(tmp_path):
+    ran = spawned("    pass", "from torch_xla._internal import pjrt", "print(pjrt.run_multiprocess(xr.global_ordinal))", folder=tmp_path, CPU_NUM_DEVICES="2")
+    assert ran.stdout == "{0: 0, 1: 1}\n" or ran.stdout == "{1: 1, 0: 0}\n", ran.stderr[-2000:]
+
+
+@pytest.mark.parametrize("variables, message", [
+    (dict(RANK="2", WORLD_SIZE="2"), "RANK: expects a number below 2, but got '2'"),
+    (dict(RANK="0", WORLD_SIZE="many"), "WORLD_SIZE: expects a number below 65537, but got 'many'"),
+    (dict(RANK="0", WORLD_SIZE="2"), "process 0 of 2 does not know where the others are: start them with torchrun or xmp.spawn")])
+def test_wrong_environment(variables, message):
+    code = "import torch, torch_xla.core.xla_model as xm; xm.all_reduce('sum', torch.ones(1, device='xla'))"
+    ran = subprocess.run([sys.executable, "-c", code], env=environment(**variables), text=True, capture_output=True, timeout=60)
+    assert ran.returncode == 1 and message in ran.stderr, ran.stderr[-2000:]
+
+
+#===-- When something happens ------------------------------------------------===
+
+DIVERGENCES = {"operation": r"device 0 executes all_reduce \(sum\) of f32\[4\] at \S+{L}, but device 1 executes all_gather of f32\[4\] at \S+{L}",
+               "reduction": r"device 0 executes all_reduce \(sum\) of f32\[4\] at \S+{L}, but device 1 executes all_reduce \(max\) of f32\[4\] at \S+{L}",
+               "shape": r"operand 0 has another shape on device [01] than on device [01]",
+               "type": r"operand 0 has another type on device [01] than on device [01]",
+               "order": r"device 0 executes all_reduce \(sum\) of f32\[4\] at \S+{L}, but device 1 executes all_gather of f32\[4\] at \S+{L}",
+               "root": r"missing participant: collective_broadcast"}
+
+
+@pytest.mark.parametrize("what", DIVERGENCES)
+def test_divergence(what):
+    begin = time.monotonic()
+    said = run("divergent", 2, ARGUMENT=what)
+    for text in said:
+        assert re.search(DIVERGENCES[what].replace("{L}", LINE), text), text
+    assert time.monotonic() - begin < 20
+
+
+def test_an_operation_is_missing():
+    first, second = run("divergent", 2, ARGUMENT="missing")
+    assert second == "nothing"
+    assert re.search(rf"{LINE}: all_reduce: .*process 1 \(pid \d+ on host \S+\)", first), first
+
+
+@pytest.mark.parametrize("transport", ["auto", "tcp"])
+@pytest.mark.parametrize("how, expected", [("kill", r"process 1 \(pid \d+ on host \S+\) .*(killed|ended|gone|died)"), ("stop", r"process 1 \(pid \d+ on host \S+\) .*(is stopped|cannot be reached)"),
+                                           ("exit", r"process 1 \(pid \d+ on host \S+\)"),
+                                           ("raise", r"process 1 \(pid \d+ on host \S+\) (was ended by an error: ValueError: the learning rate is a fish|has left)")])
+def test_somebody_goes(how, expected, transport):
+    job = start("victim", 3, ARGUMENT=how, MILLRACE_TRANSPORT=transport)
+    if how != "stop":
+        job[1].wait(timeout=60)
+    said = results_of(job, without=(1,))
+    for text, seconds in said:
+        assert re.search(expected, text) and re.search(rf"{LINE}: all_reduce", text) and seconds < 5, (text, seconds)
+    assert job[1].returncode in {"kill": (-signal.SIGKILL,), "stop": (-signal.SIGKILL,), "exit": (0,), "raise": (1,)}[how]
