@@ -17,6 +17,7 @@ import torch_xla.distributed.xla_multiprocessing as xmp
 from paths import PYTHONPATH
 
 PROGRAMS = pathlib.Path(__file__).with_name("process_programs.py")
+LONG = pytest.mark.skipif(not os.environ.get("MILLRACE_LONG"), reason="takes long: MILLRACE_LONG=1")
 LINE = r"process_programs\.py:\d+:\d+"
 
 
@@ -68,7 +69,7 @@ def test_world(processes):
                         "devices": [1, processes, processes]}
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [pytest.param(2, marks=LONG), 4])
 def test_collectives_of_xm(processes):
     assert run("xm_collectives", processes) == [[]] * processes
 
@@ -83,7 +84,7 @@ def test_meetings():
     assert (first["done"], second["done"]) == ([], [[1.0]]) and first["weights"] == second["weights"]
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=LONG)])
 def test_training_has_the_bits_of_one_process(processes):
     alone, = run("train_as_one_process", 1, RANKS=str(processes))
     for rank, seen in enumerate(run("train_with_optimizer_step", processes)):
@@ -100,7 +101,7 @@ def test_who_meets_nobody_waits_for_nobody():
     assert results_of(start("alone_within", 2)[:1]) == [[0.0] * 3]
 
 
-@pytest.mark.parametrize("processes, backend, init", [(2, "xla", "env://"), (3, "xla", "xla://"), (2, "cpu:gloo,xla:xla", "xla://")])
+@pytest.mark.parametrize("processes, backend, init", [pytest.param(2, "xla", "env://", marks=LONG), (3, "xla", "xla://"), (2, "cpu:gloo,xla:xla", "env://")])
 def test_groups_of_torch_distributed(processes, backend, init):
     assert run("c10d", processes, BACKEND=backend, INIT=init) == [[]] * processes
 
@@ -116,7 +117,7 @@ def test_world_of_arguments():
     assert results_of(job) == [[3.0, 0, 2], [3.0, 1, 2]]
 
 
-@pytest.mark.parametrize("backend", ["xla", "cpu:gloo,xla:xla"])
+@pytest.mark.parametrize("backend", ["xla", pytest.param("cpu:gloo,xla:xla", marks=LONG)])
 def test_ddp(backend):
     first, second = run("ddp", 2, BACKEND=backend)
     assert first["joined"] == second["joined"] and first["fallbacks"] == second["fallbacks"] == []
@@ -130,7 +131,6 @@ def test_programs_are_compiled_once(tmp_path):
     """Processes share the persistent cache: a second run compiles nothing."""
     cache = dict(XLA_PERSISTENT_CACHE_PATH=str(tmp_path))
     assert max(run("counts_compilations", 2, **cache)) > 0
-    assert run("counts_compilations", 4, **cache) != [0] * 4  # programs are for a number of replicas
     assert run("counts_compilations", 2, **cache) == [0, 0]
 
 
@@ -182,7 +182,7 @@ def test_one_process_fails(tmp_path):
     """Its traceback is raised, with its rank; the others end soon, although they wait for it."""
     body = "    if index == 1: raise ValueError('the learning rate is a fish')\n    xm.all_reduce(xm.REDUCE_SUM, torch.ones(1, device='xla')).item()\n    time.sleep(60)"
     begin = time.monotonic()
-    ran = spawned(body, "xmp.spawn(work, nprocs=3)", folder=tmp_path)
+    ran = spawned(body, "xmp.spawn(work, nprocs=2)", folder=tmp_path)
     assert ran.returncode == 1 and "Process 1 terminated with the following error" in ran.stderr and "ValueError: the learning rate is a fish" in ran.stderr
     assert time.monotonic() - begin < 20
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("millrace")] == []
@@ -258,15 +258,15 @@ def test_an_operation_is_missing():
     assert re.search(rf"{LINE}: all_reduce: .*process 1 \(pid \d+ on host \S+\)", first), first
 
 
-@pytest.mark.parametrize("transport", ["auto", "tcp"])
-@pytest.mark.parametrize("how, expected", [("kill", r"process 1 \(pid \d+ on host \S+\) .*(killed|ended|gone|died)"), ("stop", r"process 1 \(pid \d+ on host \S+\) .*(is stopped|cannot be reached)"),
-                                           ("exit", r"process 1 \(pid \d+ on host \S+\)"),
-                                           ("raise", r"process 1 \(pid \d+ on host \S+\) (was ended by an error: ValueError: the learning rate is a fish|has left)")])
-def test_somebody_goes(how, expected, transport):
+@pytest.mark.parametrize("how, transport", [("kill", "auto"), pytest.param("kill", "tcp", marks=LONG), pytest.param("stop", "auto", marks=LONG), ("stop", "tcp"),
+                                            pytest.param("exit", "auto", marks=LONG), ("exit", "tcp"), ("raise", "auto"), pytest.param("raise", "tcp", marks=LONG)])
+def test_somebody_goes(how, transport):
+    expected = {"kill": r"has (ended|closed its connection) without a word", "stop": r"(is stopped|cannot be reached)", "exit": "(has left|which has finished)",
+                "raise": r"(was ended by an error: ValueError: the learning rate is a fish|has left)"}[how]
     job = start("victim", 3, ARGUMENT=how, MILLRACE_TRANSPORT=transport)
     if how != "stop":
         job[1].wait(timeout=60)
     said = results_of(job, without=(1,))
     for text, seconds in said:
-        assert re.search(expected, text) and re.search(rf"{LINE}: all_reduce", text) and seconds < 5, (text, seconds)
+        assert re.search(rf"process 1 \(pid \d+ on host \S+\),? {expected}", text) and re.search(rf"{LINE}: all_reduce", text) and seconds < 5, (text, seconds)
     assert job[1].returncode in {"kill": (-signal.SIGKILL,), "stop": (-signal.SIGKILL,), "exit": (0,), "raise": (1,)}[how]
