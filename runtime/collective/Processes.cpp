@@ -15,6 +15,7 @@ namespace {
 
 using transport::Message;
 using transport::Reader;
+using transport::SharedLease;
 using transport::Writer;
 
 enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle };
@@ -54,6 +55,7 @@ public:
         own = i;
     }
     positions.erase(self());
+    SharedLease whole; // of operands that all read
     for (const auto &[process, theirs] : positions) {
       EncodedCall call = encodeCall(*static_cast<const CollectiveCall *>(contribution), own, group.size(), theirs);
       Writer writer = headFor(key.first, key.second);
@@ -63,7 +65,7 @@ public:
       writer.text(operation.location);
       writer.number(operation.signature);
       writer.text(call.head);
-      MILLRACE_TRY(owner->mesh->send(process, Arrive, writer.bytes, call.payload));
+      MILLRACE_TRY(owner->mesh->send(process, Arrive, writer.bytes, call.payload, call.isWhole ? &whole : nullptr));
     }
     return Status();
   }

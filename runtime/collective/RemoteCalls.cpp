@@ -65,6 +65,7 @@ EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, cons
     return size_t(split) < argument.dims.size() && argument.dims[size_t(split)] % int64_t(size) == 0;
   });
   EncodedCall encoded;
+  encoded.isWhole = read && !inParts;
   transport::Writer writer;
   writer.number(call.replica);
   writer.number(call.partition);

@@ -12,6 +12,7 @@ namespace millrace::runtime {
 struct EncodedCall {
   std::string head;
   std::vector<iovec> payload;
+  bool isWhole = false; ///< it is the payload for every process that reads any
   std::vector<std::unique_ptr<char[]>> packed; ///< parts of arguments that do not lie side by side
 };
 

@@ -24,7 +24,7 @@ namespace millrace::runtime::transport {
 namespace {
 
 /// Of what processes tell each other. Other versions are refused by name.
-constexpr uint32_t protocolVersion = 1;
+constexpr uint32_t protocolVersion = 2;
 constexpr size_t secretBytes = 32;
 /// A caller that has not shown the secret by then is sent away; so many may be trying at once.
 constexpr double helloSeconds = 10;
@@ -223,6 +223,9 @@ private:
       peer.process = Socket(int(::syscall(SYS_pidfd_open, peer.pid, 0)));
       peer.isOnThisHost = bool(peer.process);
     }
+    // A UNIX socket tells who is at its other end.
+    if (!channel)
+      peer.sharesMemory = mesh.shared && socket.peerProcess() != 0;
     (channel ? peer.control : peer.data) = std::move(socket);
   }
 
@@ -312,6 +315,8 @@ StatusOr<std::unique_ptr<Mesh>> Mesh::connect(Store &store, const MeshOptions &o
   if (options.rank >= options.size)
     return invalidArgument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.size) + " processes");
   std::unique_ptr<Mesh> mesh(new Mesh(options));
+  if (options.usesUnixSockets && options.usesSharedMemory)
+    mesh->shared = std::make_unique<SharedBlocks>(options.sharedLimit);
   for (uint32_t rank = 0; rank < options.size; ++rank)
     mesh->peers.push_back(std::make_unique<Peer>());
   mesh->wake = Socket(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));

@@ -19,9 +19,14 @@ namespace {
 
 constexpr uint32_t dataMagic = 0x4d524431, controlMagic = 0x4d524331;
 struct DataHeader {
-  uint32_t magic, kind, headBytes, reserved;
+  uint32_t magic, kind, headBytes;
+  uint32_t block; ///< 0: the payload follows; else one more than the number of the block that has it
   uint64_t payloadBytes;
 };
+/// In DataHeader::block: the block's file comes with the header.
+constexpr uint32_t withFile = 0x80000000;
+/// Payloads of at least so many bytes go through shared memory: less costs as much in a socket (benchmarks/processes.py).
+constexpr uint64_t minSharedBytes = 32 << 10;
 struct ControlHeader {
   uint32_t magic, kind, bytes;
 };
@@ -30,6 +35,7 @@ enum ControlKind : uint32_t { Heartbeat = 1, Goodbye = 2, LostPeer = 3 };
 /// Bounds of what a peer may announce; it has proved that it belongs to the job, but may be broken.
 constexpr uint32_t maxHeadBytes = 16 << 20, maxControlBytes = 64 << 10;
 constexpr uint64_t maxPayloadBytes = uint64_t(1) << 46;
+constexpr size_t maxBlocks = 1 << 16;
 constexpr size_t maxPieces = 64; ///< of one system call
 /// Bytes of one connection that are read before others have a turn.
 constexpr size_t turnBytes = 4 << 20;
@@ -40,6 +46,27 @@ constexpr int lostCheckMilliseconds = 100;
 std::shared_ptr<char> allocate(uint64_t bytes) {
   void *memory = ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
   return std::shared_ptr<char>(static_cast<char *>(memory), [](char *held) { ::operator delete(held, std::align_val_t(alignment)); });
+}
+
+/// recv() that also takes the files which come with the first byte.
+ssize_t receiveWithFiles(const Socket &socket, char *to, size_t room, std::vector<Socket> &files) {
+  iovec piece{to, room};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message = {};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = ::recvmsg(socket.descriptor(), &message, MSG_CMSG_CLOEXEC);
+  if (got <= 0)
+    return got;
+  for (cmsghdr *each = CMSG_FIRSTHDR(&message); each; each = CMSG_NXTHDR(&message, each))
+    if (each->cmsg_level == SOL_SOCKET && each->cmsg_type == SCM_RIGHTS && each->cmsg_len >= CMSG_LEN(sizeof(int))) {
+      int descriptor;
+      std::memcpy(&descriptor, CMSG_DATA(each), sizeof descriptor);
+      files.emplace_back(descriptor);
+    }
+  return got;
 }
 
 /// The letter that Linux gives the state of a process of this host; 0 if there is none.
@@ -67,9 +94,11 @@ StatusOr<MeshOptions> meshOptionsFromEnvironment() {
     }
   if (const char *value = std::getenv("MILLRACE_TRANSPORT"); value && *value) {
     std::string_view name = value;
-    if (name != "tcp" && name != "auto")
-      return invalidArgument("MILLRACE_TRANSPORT is '" + std::string(name) + "'; expects auto (sockets of the host where possible) or tcp");
-    options.usesUnixSockets = name == "auto";
+    if (name != "tcp" && name != "unix" && name != "auto")
+      return invalidArgument("MILLRACE_TRANSPORT is '" + std::string(name) +
+                             "'; expects auto (memory and sockets of the host where possible), unix (its sockets alone) or tcp");
+    options.usesUnixSockets = name != "tcp";
+    options.usesSharedMemory = name == "auto";
   }
   if (const char *value = std::getenv("MILLRACE_LIVENESS"); value && *value) {
     std::string_view text = value;
@@ -125,26 +154,55 @@ std::pair<uint32_t, Status> Mesh::firstLoss(const std::vector<uint32_t> &ranks) 
   return first;
 }
 
-Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload) {
+Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload, SharedLease *copied) {
   Peer &peer = *peers[to];
   DataHeader header{dataMagic, kind, uint32_t(head.size()), 0, 0};
   std::vector<iovec> pieces = {{&header, sizeof header}, {const_cast<char *>(head.data()), head.size()}};
-  for (const iovec &piece : payload) {
+  for (const iovec &piece : payload)
     header.payloadBytes += piece.iov_len;
-    pieces.push_back(piece);
-  }
   assert(head.size() <= maxHeadBytes && header.payloadBytes <= maxPayloadBytes);
+  SharedLease lease;
+  if (peer.sharesMemory && header.payloadBytes >= minSharedBytes) {
+    MILLRACE_TRY(statusOf(to));
+    lease = copied && *copied ? *copied : shared->copy(payload, header.payloadBytes);
+    if (copied)
+      *copied = lease;
+  }
   std::lock_guard lock(peer.sending);
+  bool sendsFile = false;
+  auto uncount = [](SharedBlock *block) { block->mapping->readers().fetch_sub(1, std::memory_order_release); };
+  std::unique_ptr<SharedBlock, decltype(uncount)> counted(nullptr, uncount); // until the receiver has the message
+  if (lease) {
+    header.block = lease->id + 1;
+    sendsFile = !peer.given.count(lease->id);
+    if (sendsFile)
+      header.block |= withFile;
+    lease->mapping->readers().fetch_add(1, std::memory_order_relaxed); // on behalf of the receiver
+    counted.reset(lease.get());
+  } else {
+    pieces.insert(pieces.end(), payload.begin(), payload.end());
+  }
   size_t first = 0;
   while (true) {
     while (first < pieces.size() && pieces[first].iov_len == 0)
       ++first;
-    if (first == pieces.size())
+    if (first == pieces.size()) {
+      (void)counted.release();
       return Status();
+    }
     MILLRACE_TRY(statusOf(to)); // a message that was begun is never ended: nothing more can follow it
     msghdr message = {};
     message.msg_iov = &pieces[first];
     message.msg_iovlen = std::min(pieces.size() - first, maxPieces);
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    if (sendsFile) {
+      message.msg_control = control;
+      message.msg_controllen = sizeof control;
+      cmsghdr *file = CMSG_FIRSTHDR(&message);
+      file->cmsg_level = SOL_SOCKET, file->cmsg_type = SCM_RIGHTS, file->cmsg_len = CMSG_LEN(sizeof(int));
+      int descriptor = lease->file.descriptor();
+      std::memcpy(CMSG_DATA(file), &descriptor, sizeof descriptor);
+    }
     ssize_t put = ::sendmsg(peer.data.descriptor(), &message, MSG_NOSIGNAL);
     for (size_t left = put < 0 ? 0 : size_t(put); left;) {
       iovec &piece = pieces[first];
@@ -154,6 +212,10 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
       left -= taken;
       if (!piece.iov_len)
         ++first;
+    }
+    if (put > 0 && sendsFile) {
+      sendsFile = false; // it goes with the first byte
+      peer.given.insert(lease->id);
     }
     if (put >= 0 || errno == EINTR)
       continue;
@@ -258,7 +320,7 @@ bool Mesh::readData(uint32_t rank) {
       size_t have = peer.incoming.size();
       peer.incoming.resize(sizeof(DataHeader));
       to = peer.incoming.data() + have, room = sizeof(DataHeader) - have;
-      ssize_t got = ::recv(peer.data.descriptor(), to, room, 0);
+      ssize_t got = receiveWithFiles(peer.data, to, room, peer.files);
       int error = errno;
       peer.incoming.resize(have + (got > 0 ? size_t(got) : 0));
       if (got < 0 && (error == EAGAIN || error == EINTR))
@@ -278,7 +340,11 @@ bool Mesh::readData(uint32_t rank) {
       message.kind = header.kind;
       message.head.resize(header.headBytes);
       message.payloadBytes = header.payloadBytes;
-      if (header.payloadBytes && !(message.payload = allocate(header.payloadBytes)))
+      peer.isInPlace = header.block != 0;
+      if (peer.isInPlace) {
+        if (Status status = openBlock(peer, header.block, message); !status.ok())
+          return spoiled(std::string(status.message()).c_str());
+      } else if (header.payloadBytes && !(message.payload = allocate(header.payloadBytes)))
         return spoiled("there is no memory for it here");
       peer.message = std::move(message);
       peer.filled = 0;
@@ -298,13 +364,32 @@ bool Mesh::readData(uint32_t rank) {
       peer.filled += size_t(got);
       taken += size_t(got);
     }
-    if (peer.message && peer.filled == peer.message->head.size() + peer.message->payloadBytes) {
+    if (peer.message && peer.filled == peer.message->head.size() + (peer.isInPlace ? 0 : peer.message->payloadBytes)) {
       Message done = std::move(*peer.message);
       peer.message.reset();
       receiver(rank, std::move(done));
     }
   }
   return true;
+}
+
+/// Makes the payload of `message` that which stands in the block.
+Status Mesh::openBlock(Peer &peer, uint32_t block, Message &message) {
+  const uint32_t id = (block & ~withFile) - 1;
+  if (block & withFile) {
+    if (peer.files.empty() || peer.blocks.count(id) || peer.blocks.size() >= maxBlocks)
+      return dataLoss("the memory that it names did not come with it");
+    StatusOr<std::shared_ptr<SharedMapping>> mapping = SharedMapping::open(peer.files.front());
+    peer.files.clear();
+    if (!mapping)
+      return mapping.status();
+    peer.blocks.emplace(id, std::move(*mapping));
+  }
+  auto found = peer.blocks.find(id);
+  if (found == peer.blocks.end() || message.payloadBytes > found->second->size())
+    return dataLoss("the memory that it names is not there");
+  message.payload = SharedMapping::reading(found->second);
+  return Status();
 }
 
 bool Mesh::readControl(uint32_t rank) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Mesh.h - Processes of a job, connected with each other --------------===//
 // Every process has two connections to every other one: for messages, in order, of any size; and for signs of life. Processes of one host
-// use UNIX sockets, others TCP. One thread reads them all and watches: it is native and waits for nobody, so that a process which compiles
+// use UNIX sockets and leave large messages in memory that the receiver maps (SharedMemory.h), others use TCP. One thread reads them all and watches: it is native and waits for nobody, so that a process which compiles
 // or holds Python's lock counts as alive.
 //
 // A process is lost when it ends without a word (its connection or its process ends), is stopped (SIGSTOP), or is not heard of for some
 // seconds. Whoever notices tells all others, so that all name the same first cause. Who leaves in order says so and is not lost, but nothing
 // can be sent to it.
 #pragma once
+#include "runtime/transport/SharedMemory.h"
 #include "runtime/transport/Socket.h"
 #include "runtime/transport/Store.h"
 
@@ -16,6 +17,8 @@
 #include <optional>
 #include <sys/uio.h>
 #include <thread>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace millrace::runtime::transport {
@@ -25,7 +28,9 @@ struct MeshOptions {
   double connectSeconds = 300; ///< until all are there
   /// Name or address of the network interface that other hosts reach this process at. Nobody but this host does without one.
   std::string interface = "127.0.0.1";
-  bool usesUnixSockets = true; ///< between processes of one host
+  bool usesUnixSockets = true;  ///< between processes of one host
+  bool usesSharedMemory = true; ///< likewise, in addition
+  uint64_t sharedLimit = uint64_t(2) << 30; ///< bytes of memory that messages of this process wait in; what is more goes through sockets
   bool watches = true;         ///< false for debuggers: a process that is stopped or silent is waited for
   double heartbeatSeconds = 0.5;
   double stoppedSeconds = 2.5;     ///< of silence, until a process of this host that is stopped counts as lost
@@ -33,7 +38,7 @@ struct MeshOptions {
   double starvedSeconds = 60;      ///< of silence, until one of this host does that is neither stopped nor gone
 };
 
-/// MILLRACE_INTERFACE, else GLOO_SOCKET_IFNAME: the interface. MILLRACE_TRANSPORT=tcp: no UNIX sockets. MILLRACE_LIVENESS=0: nobody is lost by
+/// MILLRACE_INTERFACE, else GLOO_SOCKET_IFNAME: the interface. MILLRACE_TRANSPORT=tcp: no UNIX sockets; =unix: no shared memory. MILLRACE_LIVENESS=0: nobody is lost by
 /// being silent.
 StatusOr<MeshOptions> meshOptionsFromEnvironment();
 
@@ -70,8 +75,9 @@ public:
   /// Says goodbye to all, and waits for the thread's end. Not to be called by the thread itself, which would be the last to hold the mesh.
   void stop();
 
-  /// Returns when the bytes are on their way: they have been read from `payload`. An error if `to` is lost or has left.
-  Status send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload = {});
+  /// Returns when the bytes are on their way: they have been read from `payload`. An error if `to` is lost or has left. `copied`: where a
+  /// payload that is sent to several processes keeps its copy in shared memory, empty at first.
+  Status send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload = {}, SharedLease *copied = nullptr);
   /// Why nothing can be sent to `rank`; ok if it can.
   Status statusOf(uint32_t rank) const;
   /// That of the first of `ranks` that was lost, which may be why others were; and which one it is.
@@ -82,11 +88,13 @@ private:
     std::string host, bootId, note;
     int pid = 0;
     bool isOnThisHost = false; ///< `pid` means the same here as there
+    bool sharesMemory = false; ///< files can be sent to it
     Socket data, control, process; ///< the last one is a pidfd; empty unless isOnThisHost
     mutable std::mutex mutex;      ///< of what follows
     Status status;
     uint64_t lossNumber = 0; ///< how many were lost before, and this one
     std::mutex sending, controlling; ///< one writer at a time
+    std::unordered_set<uint32_t> given; ///< the blocks whose files it has; guarded by sending
     // Of the mesh's thread.
     Deadline lastHeard;
     bool isDrained = false; ///< everything that it ever sent has been read, or is being read
@@ -95,11 +103,15 @@ private:
     std::string controlIncoming; ///< the same of the other connection
     std::optional<Message> message; ///< whose bytes are being read
     uint64_t filled = 0;            ///< of its head and payload
+    bool isInPlace = false;         ///< its payload is in shared memory
+    std::vector<Socket> files;      ///< that came with its first bytes
+    std::unordered_map<uint32_t, std::shared_ptr<SharedMapping>> blocks; ///< of the peer, by their numbers
   };
   friend class Connector;
   explicit Mesh(const MeshOptions &options) : settings(options) {}
   void loop();
   bool readData(uint32_t rank);
+  Status openBlock(Peer &peer, uint32_t block, Message &message);
   bool readControl(uint32_t rank);
   void drain(uint32_t rank);
   void handleControl(uint32_t rank, uint32_t kind, std::string_view body);
@@ -109,6 +121,7 @@ private:
   void lose(uint32_t rank, const Status &status, bool tellOthers);
 
   const MeshOptions settings;
+  std::unique_ptr<SharedBlocks> shared; ///< null without shared memory
   std::vector<std::unique_ptr<Peer>> peers; ///< by rank; that of this process has no connections
   Receiver receiver;
   Lost lost;

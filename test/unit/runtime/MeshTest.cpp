@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -13,6 +14,8 @@
 #include <netinet/in.h>
 #include <numeric>
 #include <random>
+#include <set>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -70,11 +73,12 @@ std::vector<std::unique_ptr<Mesh>> connectAll(uint32_t size, const MeshOptions &
   return meshes;
 }
 
-class MeshMessages : public testing::TestWithParam<bool> {};
+enum class Way { Memory, Unix, Tcp };
+class MeshMessages : public testing::TestWithParam<Way> {};
 
 TEST_P(MeshMessages, ArriveInOrderAndWhole) {
   MeshOptions options;
-  options.usesUnixSockets = GetParam();
+  options.usesUnixSockets = GetParam() != Way::Tcp, options.usesSharedMemory = GetParam() == Way::Memory;
   constexpr uint32_t size = 4;
   std::vector<Inbox> inboxes(size);
   auto meshes = connectAll(size, options);
@@ -117,8 +121,8 @@ TEST_P(MeshMessages, ArriveInOrderAndWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Mesh, MeshMessages, testing::Values(true, false),
-                         [](const auto &info) { return info.param ? "UnixSockets" : "Tcp"; });
+INSTANTIATE_TEST_SUITE_P(Mesh, MeshMessages, testing::Values(Way::Memory, Way::Unix, Way::Tcp),
+                         [](const auto &info) { return info.param == Way::Memory ? "Memory" : info.param == Way::Unix ? "UnixSockets" : "Tcp"; });
 
 TEST(Mesh, WhoLeavesInOrderIsNotMissed) {
   std::vector<Inbox> inboxes(2);
@@ -270,7 +274,9 @@ TEST_P(MeshDeaths, AStoppedProcessIsNamed) {
 }
 
 TEST_P(MeshDeaths, ASendToAStoppedProcessEnds) {
-  Family family(2, waitForever, options());
+  MeshOptions inSocket = options(); // memory takes what nobody reads
+  inSocket.usesSharedMemory = false;
+  Family family(2, waitForever, inSocket);
   ::kill(family.children[0], SIGSTOP);
   auto begin = Clock::now();
   std::vector<char> much(100 << 20);
@@ -357,52 +363,161 @@ struct Hello {
   char secretOfListener[32], secretOfCaller[32];
 };
 
-TEST(Mesh, BrokenPeersAreLostByName) {
-  for (uint32_t brokenChannel : {0u, 1u}) {
+/// A mesh of two whose other process is this test: it has shown the secrets, and may send anything.
+struct ByHand {
+  std::unique_ptr<Mesh> mesh;
+  std::vector<Socket> sockets; ///< for messages, for signs of life
+  Inbox inbox;
+
+  explicit ByHand(bool usesUnixSockets) {
     MemoryStore store;
     MeshOptions options;
-    options.size = 2, options.usesUnixSockets = false;
-    StatusOr<std::unique_ptr<Mesh>> mesh = internalError("not yet");
-    std::thread listener([&] { mesh = Mesh::connect(store, options); });
+    options.size = 2, options.usesUnixSockets = usesUnixSockets;
+    StatusOr<std::unique_ptr<Mesh>> made = internalError("not yet");
+    std::thread listener([&] { made = Mesh::connect(store, options); });
     std::string card = *store.get("millrace/process/0", 10);
-    ASSERT_TRUE(store.put("millrace/process/1", card).ok()); // with the same secret
+    EXPECT_TRUE(store.put("millrace/process/1", card).ok()); // with the same secret
     std::string bytes;
     for (size_t i = 0; i + 1 < card.size(); i += 2)
       bytes += char(std::stoi(card.substr(i, 2), nullptr, 16));
     Reader reader(bytes);
-    reader.number<uint32_t>();
-    std::string texts[6];
+    const uint32_t version = reader.number<uint32_t>();
+    std::string texts[6]; // of which the third is the name of the UNIX socket and the fifth the secret
     for (std::string &text : texts)
       text = reader.text();
-    std::vector<Socket> sockets;
     for (uint32_t channel : {0u, 1u}) {
-      auto socket = Socket::connectTcp("127.0.0.1", portFrom(card), after(5));
-      ASSERT_TRUE(socket.ok());
-      Hello hello{0x4d524831, 1, 1, channel, {}, {}};
+      auto socket = usesUnixSockets ? Socket::connectUnix(texts[2]) : Socket::connectTcp("127.0.0.1", portFrom(card), after(5));
+      EXPECT_TRUE(socket.ok());
+      Hello hello{0x4d524831, version, 1, channel, {}, {}};
       std::memcpy(hello.secretOfListener, texts[4].data(), 32);
       std::memcpy(hello.secretOfCaller, texts[4].data(), 32);
-      ASSERT_TRUE(socket->write(&hello, sizeof hello, after(5)).ok());
+      EXPECT_TRUE(socket->write(&hello, sizeof hello, after(5)).ok());
       char welcome[40];
-      ASSERT_TRUE(socket->read(welcome, sizeof welcome, after(5)).ok());
+      EXPECT_TRUE(socket->read(welcome, sizeof welcome, after(5)).ok());
       sockets.push_back(std::move(*socket));
     }
     listener.join();
-    ASSERT_TRUE(mesh.ok()) << mesh.status().toString();
-    Inbox inbox;
-    inbox.attach(**mesh);
-    std::string garbage(1000, 'x');
-    (void)sockets[brokenChannel].write(garbage.data(), garbage.size(), after(5)).ok();
-    ASSERT_TRUE(inbox.await([&] { return !inbox.lost.empty(); }));
+    EXPECT_TRUE(made.ok()) << made.status().toString();
+    mesh = std::move(*made);
+    inbox.attach(*mesh);
+  }
+  /// What the mesh says of the process, after its name.
+  std::string reasonOfLoss() {
+    EXPECT_TRUE(inbox.await([&] { return !inbox.lost.empty(); }));
     EXPECT_EQ(inbox.lost[1].code(), Code::DataLoss);
-    EXPECT_EQ(inbox.lost[1].message(), (*mesh)->describe(1) + (brokenChannel ? " sent a sign of life that cannot be read"
-                                                                             : " sent a message that cannot be read: its first bytes are damaged"));
+    std::string text(inbox.lost[1].message()), name = mesh->describe(1) + " ";
+    EXPECT_EQ(text.compare(0, name.size(), name), 0) << text;
+    return text.substr(name.size());
+  }
+};
+
+TEST(Mesh, BrokenPeersAreLostByName) {
+  for (uint32_t channel : {0u, 1u}) {
+    ByHand peer(/*usesUnixSockets=*/false);
+    std::string garbage(1000, 'x');
+    (void)peer.sockets[channel].write(garbage.data(), garbage.size(), after(5)).ok();
+    EXPECT_EQ(peer.reasonOfLoss(), channel ? "sent a sign of life that cannot be read"
+                                           : "sent a message that cannot be read: its first bytes are damaged");
+  }
+}
+
+/// The beginning of a message, as Mesh.cpp lays it out.
+struct DataHeader {
+  uint32_t magic = 0x4d524431, kind = 7, headBytes = 0, block = 0;
+  uint64_t payloadBytes = 0;
+};
+
+/// Sends a message whose payload is in a block of memory, and with it `file` unless that is negative.
+void sendBlock(const Socket &socket, uint32_t block, uint64_t bytes, int file) {
+  DataHeader header;
+  header.block = block, header.payloadBytes = bytes;
+  iovec piece{&header, sizeof header};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &piece, message.msg_iovlen = 1;
+  if (file >= 0) {
+    message.msg_control = control, message.msg_controllen = sizeof control;
+    cmsghdr *about = CMSG_FIRSTHDR(&message);
+    about->cmsg_level = SOL_SOCKET, about->cmsg_type = SCM_RIGHTS, about->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(about), &file, sizeof file);
+  }
+  ASSERT_EQ(::sendmsg(socket.descriptor(), &message, 0), ssize_t(sizeof header));
+}
+
+Socket memoryFile(off_t bytes, int seals) {
+  Socket file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(::ftruncate(file.descriptor(), bytes), 0);
+  EXPECT_EQ(::fcntl(file.descriptor(), F_ADD_SEALS, seals), 0);
+  return file;
+}
+
+TEST(Mesh, MemoryOfBrokenPeersIsRefused) {
+  const uint32_t withFile = 0x80000000;
+  const std::string unreadable = "sent a message that cannot be read: ";
+  Socket good = memoryFile(8192, F_SEAL_SHRINK), shrinks = memoryFile(8192, 0), small = memoryFile(4096, F_SEAL_SHRINK);
+  int pipes[2];
+  ASSERT_EQ(::pipe(pipes), 0);
+  struct Case {
+    uint32_t block;
+    uint64_t bytes;
+    int file;
+    const char *reason;
+  };
+  for (const Case &each : {Case{3, 100, -1, "the memory that it names is not there"}, Case{withFile | 3, 100, -1, "the memory that it names did not come with it"},
+                           Case{withFile | 3, 4097, good.descriptor(), "the memory that it names is not there"},
+                           Case{withFile | 3, 100, shrinks.descriptor(), "expects a file of memory that cannot be shrunk"},
+                           Case{withFile | 3, 0, small.descriptor(), "expects a file of memory that cannot be shrunk"},
+                           Case{withFile | 3, 100, pipes[0], "expects a file of memory that cannot be shrunk"}}) {
+    ByHand peer(/*usesUnixSockets=*/true);
+    sendBlock(peer.sockets[0], each.block, each.bytes, each.file);
+    EXPECT_EQ(peer.reasonOfLoss(), unreadable + each.reason);
+  }
+  ::close(pipes[0]), ::close(pipes[1]);
+  ByHand peer(/*usesUnixSockets=*/true);
+  sendBlock(peer.sockets[0], withFile | 3, 4096, good.descriptor());
+  sendBlock(peer.sockets[0], 3, 100, -1); // it has the file
+  ASSERT_TRUE(peer.inbox.await([&] { return peer.inbox.messages.size() == 2; }));
+  sendBlock(peer.sockets[0], withFile | 3, 100, good.descriptor());
+  EXPECT_EQ(peer.reasonOfLoss(), unreadable + "the memory that it names did not come with it");
+}
+
+TEST(Mesh, MemoryIsUsedAgain) {
+  for (bool fits : {true, false}) {
+    MeshOptions options;
+    options.sharedLimit = fits ? 8 << 20 : 1 << 20;
+    std::vector<Inbox> inboxes(3);
+    auto meshes = connectAll(3, options);
+    for (uint32_t rank = 0; rank < 3; ++rank)
+      inboxes[rank].attach(*meshes[rank]);
+    std::set<char *> places;
+    for (int round = 0; round < 50; ++round) {
+      std::vector<uint8_t> bytes(3'000'000, uint8_t(round));
+      SharedLease copied;
+      for (uint32_t to : {1u, 2u})
+        ASSERT_TRUE(meshes[0]->send(to, 1, "", {{bytes.data(), bytes.size()}}, &copied).ok());
+      EXPECT_EQ(copied != nullptr, fits);
+      copied.reset();
+      for (uint32_t to : {1u, 2u}) {
+        Inbox &inbox = inboxes[to];
+        ASSERT_TRUE(inbox.await([&] { return inbox.messages.size() == 1; }));
+        std::lock_guard lock(inbox.mutex);
+        Message &message = inbox.messages[0].second;
+        ASSERT_EQ(message.payloadBytes, bytes.size());
+        EXPECT_EQ(std::memcmp(message.payload.get(), bytes.data(), bytes.size()), 0);
+        if (to == 1)
+          places.insert(message.payload.get());
+        inbox.messages.clear();
+      }
+    }
+    if (fits)
+      EXPECT_EQ(places.size(), 1u); // nobody read it any more
   }
 }
 
 TEST(Mesh, EnvironmentIsChecked) {
   ::setenv("MILLRACE_TRANSPORT", "pigeon", 1);
   EXPECT_EQ(meshOptionsFromEnvironment().status().message(),
-            "MILLRACE_TRANSPORT is 'pigeon'; expects auto (sockets of the host where possible) or tcp");
+            "MILLRACE_TRANSPORT is 'pigeon'; expects auto (memory and sockets of the host where possible), unix (its sockets alone) or tcp");
   ::setenv("MILLRACE_TRANSPORT", "tcp", 1);
   ::setenv("MILLRACE_LIVENESS", "maybe", 1);
   EXPECT_EQ(meshOptionsFromEnvironment().status().message(), "MILLRACE_LIVENESS is 'maybe'; expects 0 or 1");
