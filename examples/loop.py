@@ -6,10 +6,12 @@ import sys
 import time
 
 import torch
+import torch.distributed as dist
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.debug.metrics as met
 import torch_xla.distributed.parallel_loader as pl
+import torch_xla.distributed.xla_backend  # noqa: F401
 import torch_xla.test.test_utils as test_utils
 import torch_xla.utils.utils as xu
 
@@ -39,8 +41,12 @@ class Trainer:
         self.optimizer.zero_grad()
         loss = self.loss_fn(self.model(data), target)
         loss.backward()
-        self.optimizer.step()
+        self.update()
         return loss
+
+    def update(self):
+        """From the gradients of this replica to new weights."""
+        self.optimizer.step()
 
     def print_update(self, epoch, step, loss, tracker):
         print(f"epoch: {epoch}, step: {step}, loss: {loss.item()}, rate: {tracker.rate()}", flush=True)
@@ -74,6 +80,10 @@ def train_and_test(flags, model, make_optimizer, loss_fn, loaders, make_schedule
     the best accuracy of the tests, in percent."""
     device = torch_xla.device()
     model = model.to(device)
+    if flags.ddp or flags.pjrt_distributed:
+        dist.init_process_group("xla", init_method="xla://")
+    if flags.ddp:
+        model = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
     optimizer = make_optimizer(model.parameters())
     scheduler = make_scheduler(optimizer) if make_scheduler else None
     writer = test_utils.get_summary_writer(flags.logdir) if xm.is_master_ordinal() else None
@@ -92,7 +102,10 @@ def train_and_test(flags, model, make_optimizer, loss_fn, loaders, make_schedule
             optimizer.zero_grad()
             loss = loss_fn(model(data), target)
             loss.backward()
-            xm.optimizer_step(optimizer)
+            if flags.ddp:  # which has averaged the gradients
+                optimizer.step()
+            else:
+                xm.optimizer_step(optimizer)
             tracker.add(flags.batch_size)
             if scheduler:
                 scheduler.step()

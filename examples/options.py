@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The flags that the training programs of PyTorch/XLA share."""
 import argparse
+import os
+
+import torch_xla
+import torch_xla.distributed.xla_multiprocessing as xmp
 
 
 def parse(defaults, add=None):
@@ -8,7 +12,7 @@ def parse(defaults, add=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("--datadir", type=str, help="folder of the data set; with --fake_data none is read")
     parser.add_argument("--logdir", type=str, help="folder for TensorBoard's summaries (needs tensorboardX)")
-    parser.add_argument("--num_cores", type=int, help="devices to use (default: all)")
+    parser.add_argument("--num_cores", type=int, help="processes, each with one device (default: as many as CPU_NUM_DEVICES says)")
     parser.add_argument("--batch_size", type=int)
     parser.add_argument("--num_epochs", type=int)
     parser.add_argument("--num_steps", type=int, help="stop an epoch after so many steps (fake data: make so many)")
@@ -25,7 +29,12 @@ def parse(defaults, add=None):
     if add:
         add(parser)
     parser.set_defaults(**defaults)
-    flags = parser.parse_args()
-    if flags.ddp or flags.pjrt_distributed:
-        parser.error("torch.distributed on the device is not there yet: leave out --ddp and --pjrt_distributed")
-    return flags
+    return parser.parse_args()
+
+
+def launch(flags, fn):
+    """Runs fn(index) once per replica: in the processes that torchrun started, or in --num_cores processes that are started here."""
+    if "TORCHELASTIC_RUN_ID" in os.environ or flags.debug:
+        torch_xla.launch(fn, debug_single_process=flags.debug)
+    else:
+        xmp.spawn(fn, nprocs=flags.num_cores)

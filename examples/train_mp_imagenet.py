@@ -2,6 +2,7 @@
 """Trains any classifier of torchvision on ImageNet, one process per device.
 
     python3 examples/train_mp_imagenet.py --fake_data --model=resnet18 --batch_size=16 --num_epochs=1 --num_steps=10
+    torchrun --nproc-per-node=2 examples/train_mp_imagenet.py --fake_data --model=resnet18 --batch_size=16 --num_epochs=1 --num_steps=10 --ddp
 """
 import inspect
 import os
@@ -9,7 +10,6 @@ import os
 import torch
 import torch.nn as nn
 import torch.optim as optim
-import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.runtime as xr
 import torch_xla.utils.utils as xu
@@ -104,4 +104,4 @@ def _mp_fn(index):
 
 
 if __name__ == "__main__":
-    torch_xla.launch(_mp_fn, debug_single_process=FLAGS.debug)
+    options.launch(FLAGS, _mp_fn)

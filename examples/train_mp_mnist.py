@@ -2,6 +2,8 @@
 """Trains a small convolutional network on MNIST, one process per device.
 
     PJRT_DEVICE=CPU python3 examples/train_mp_mnist.py --fake_data
+    PJRT_DEVICE=CPU python3 examples/train_mp_mnist.py --fake_data --num_cores=2 --ddp
+    PJRT_DEVICE=CPU torchrun --nproc-per-node=2 examples/train_mp_mnist.py --fake_data
 """
 import os
 import shutil
@@ -10,7 +12,6 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 import torch.optim as optim
-import torch_xla
 import torch_xla.runtime as xr
 import torch_xla.utils.utils as xu
 
@@ -71,4 +72,4 @@ def _mp_fn(index):
 
 
 if __name__ == "__main__":
-    torch_xla.launch(_mp_fn, debug_single_process=FLAGS.debug)
+    options.launch(FLAGS, _mp_fn)

@@ -6,6 +6,7 @@
 #include "python/torch_xla/csrc/Functions.h"
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 #include <torch/csrc/utils/pybind.h>
 
 namespace millrace::torch_shim {
@@ -153,6 +154,16 @@ Work receiveFromAny(at::TensorList tensors, const Group &group, int64_t tag) {
   return backendOf(group)->recvAnysource(list, int(tag));
 }
 
+/// What DistributedDataParallel's log says of times on the device: those of recording, as everywhere on this side.
+class RecordingTimer final : public c10d::Timer {
+public:
+  explicit RecordingTimer(c10::Device) {}
+  std::optional<int64_t> measureDifference(Event start, Event end) override {
+    std::optional<int64_t> from = getTimestamp(start), to = getTimestamp(end);
+    return from && to ? std::optional<int64_t>(*to - *from) : std::nullopt;
+  }
+};
+
 /// _make_backend(rank, ranks of the members in the world, name of the group) -> torch.distributed Backend
 PyObject *makeBackend(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
@@ -177,6 +188,11 @@ PyMethodDef backendMethods[] = {{"_make_backend", makeBackend, METH_VARARGS, "to
                                 {nullptr, nullptr, 0, nullptr}};
 
 } // namespace millrace::torch_shim
+
+namespace c10d {
+using millrace::torch_shim::RecordingTimer;
+C10_REGISTER_TYPED_CLASS(TimerRegistry, c10::kXLA, RecordingTimer)
+} // namespace c10d
 
 TORCH_LIBRARY_IMPL(c10d, XLA, m) {
   using namespace millrace::torch_shim;
