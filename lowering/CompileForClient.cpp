@@ -2,6 +2,7 @@
 //===- CompileForClient.cpp - How JAX, PyTorch and C programs compile ------===//
 #include "lowering/CompileForClient.h"
 
+#include "runtime/base/Activity.h"
 #include "runtime/base/Background.h"
 #include "runtime/base/Progress.h"
 #include "runtime/program/KernelUpgrades.h"
@@ -58,6 +59,7 @@ llvm::Expected<runtime::Program> compileTiered(mlir::ModuleOp module, const Comp
 }
 
 llvm::Expected<runtime::Program> compileForClient(mlir::ModuleOp module, const CompileOptions &options, llvm::StringRef what, CompileReport *report) {
+  runtime::Activity activity("compiles a program"); // for processes that wait for this one
   runtime::Progress progress("compiling " + what.str());
   CompileOptions shown = options;
   shown.onProgress = [&](llvm::StringRef step) { progress.show(step.str()); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Cache.cpp - Persistent compilation cache ----------------------------===//
 #include "runtime/cache/Cache.h"
+#include "runtime/cache/Turn.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Hash.h"
 #include "runtime/cache/Entry_generated.h"
@@ -214,6 +215,19 @@ void Cache::warn(const std::string &message) const {
 std::string Cache::path(const std::string &digest, EntryKind kind) const {
   return settings.folder + "/" + digest.substr(0, 2) + "/" + digest +
          std::string(kind == EntryKind::Program ? programExtension : kernelExtension);
+}
+
+std::shared_ptr<void> Cache::turn(const CacheKey &key) const {
+  constexpr double longest = 300; // seconds: the largest programs compile for a minute
+  if (settings.mode != CacheMode::ReadWrite)
+    return nullptr;
+  std::string file = path(key.digest(), EntryKind::Program);
+  (void)createFolders(file.substr(0, file.rfind('/'))).ok();
+  return takeTurn(file + ".tmp.turn", longest); // removed with other temporary files where a process did not
+}
+
+bool Cache::mayHave(const CacheKey &key) const {
+  return settings.mode != CacheMode::Off && ::access(path(key.digest(), EntryKind::Program).c_str(), F_OK) == 0;
 }
 
 std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot, EntryKind kind) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Cache.h - Persistent compilation cache ------------------------------===//
 // A folder of files, one per entry, shared by any number of processes without locks: entries are written to temporary
-// files and renamed, and checked completely (checksum, flatbuffers verifier, key) when they are read.
+// files and renamed, and checked completely (checksum, flatbuffers verifier, key) when they are read. Processes that want an entry which is not
+// there may take turns, so that one makes it for all.
 //   <folder>/<first two digits of the key>/<key>.mrc for programs, .mrk for single kernels; <folder>/usage: how much there is
 // The key is the hash of named parts (program, options, devices, CPU features, versions, ...). A miss is explained by
 // comparing with the stored entries: which parts of the most similar one differ.
@@ -73,6 +74,12 @@ public:
   /// Stores (or replaces) an entry, then removes the least recently used ones beyond the size limit. Does nothing
   /// unless the mode is ReadWrite.
   void store(const CacheKey &key, std::string_view value, EntryKind kind = EntryKind::Program);
+
+  /// Held by whoever is about to make an entry; a process that waited finds it afterwards. Null if that cannot be, or takes too long: it
+  /// has to be made anyway.
+  std::shared_ptr<void> turn(const CacheKey &key) const;
+  /// Whether there is a file for it.
+  bool mayHave(const CacheKey &key) const;
 
   const CacheOptions &options() const { return settings; }
   CacheStats stats() const;

@@ -48,16 +48,26 @@ ByteStore kernelStore(Cache &cache) {
 StatusOr<CachedProgram> cachedProgram(Cache &cache, const CacheKey &key, const std::function<StatusOr<Program>()> &compile,
                                       bool explain) {
   CachedProgram result;
-  if (std::optional<Cache::Hit> hit = cache.find(key, explain ? &result.whyNot : nullptr)) {
+  auto find = [&] {
+    std::optional<Cache::Hit> hit = cache.find(key, explain ? &result.whyNot : nullptr);
+    if (!hit)
+      return false;
     StatusOr<Program> program = parse(hit->value, hit->owner);
     if (program) {
       result.program = std::make_shared<const Program>(std::move(*program));
-      result.hit = true;
-      return result;
+      return result.hit = true;
     }
     result.whyNot = "the entry cannot be read: " + std::string(program.status().message());
     cache.warn(result.whyNot + "; it is compiled anew");
-  }
+    return false;
+  };
+  if (find())
+    return result;
+  // Of the processes of a job that come here at once, one compiles, and the others find the entry.
+  const bool wasThere = cache.mayHave(key);
+  std::shared_ptr<void> turn = cache.turn(key);
+  if (!wasThere && cache.mayHave(key) && find())
+    return result;
   StatusOr<Program> program = compile();
   if (!program)
     return program.status();

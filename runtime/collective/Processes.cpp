@@ -45,6 +45,7 @@ public:
   uint32_t self() const override { return owner->rank(); }
   uint32_t processOf(uint32_t member) const override { return processes[member]; }
   std::string describe(uint32_t process) const override { return owner->mesh->describe(process); }
+  std::string activityOf(uint32_t process) const override { return owner->mesh->activityOf(process); }
 
   Status arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution) override {
     std::map<uint32_t, std::vector<size_t>> positions; // of the members of each process

@@ -12,6 +12,9 @@ namespace {
 /// A process tells the others that it is idle when it has been for that long: most waits end before.
 constexpr double kIdleSeconds = 0.25;
 
+/// Who has waited for another process for that long says so on standard error: a rank that is merely slow is no error before the timeout.
+constexpr double kToldSeconds = 5;
+
 /// So many members of a deadlock between processes are told what they wait for.
 constexpr size_t kToldWaits = 4;
 
@@ -94,18 +97,30 @@ void RunContext::abort(Status status) {
   changed.notify_all();
 }
 
+/// The members that a member which waits waits for.
+std::vector<uint32_t> RunContext::missingFor(uint32_t member) const {
+  const Waiting &w = waiting[member];
+  if (!w.meeting)
+    return {w.source};
+  std::vector<uint32_t> missing;
+  for (size_t i = 0; i < w.meeting->members.size(); ++i)
+    if (!w.meeting->present[i])
+      missing.push_back(w.meeting->members[i]);
+  return missing;
+}
+
+/// Something takes one of the processes long that are waited for: it has not forgotten to come.
+bool RunContext::isSomebodyBusy(uint32_t member) const {
+  std::vector<uint32_t> missing = missingFor(member);
+  return remote && std::any_of(missing.begin(), missing.end(), [&](uint32_t other) {
+    return !isLocal(other) && !remote->activityOf(remote->processOf(other)).empty();
+  });
+}
+
 /// "all_reduce at f.py:3 on device 0 waits for device 1, which has finished without taking part".
 std::string RunContext::describe(uint32_t member) const {
-  const Waiting &w = waiting[member];
-  std::string text = title(w.operation) + " on device " + std::to_string(member) + " waits for ";
-  std::vector<uint32_t> missing;
-  if (w.meeting) {
-    for (size_t i = 0; i < w.meeting->members.size(); ++i)
-      if (!w.meeting->present[i])
-        missing.push_back(w.meeting->members[i]);
-  } else {
-    missing.push_back(w.source);
-  }
+  std::string text = title(waiting[member].operation) + " on device " + std::to_string(member) + " waits for ";
+  std::vector<uint32_t> missing = missingFor(member);
   for (size_t i = 0; i < missing.size(); ++i) {
     uint32_t other = missing[i];
     text += (i ? "; for device " : "device ") + std::to_string(other);
@@ -117,6 +132,8 @@ std::string RunContext::describe(uint32_t member) const {
       text += ", which waits in " + title(waiting[other].operation);
     else
       text += ", which has not arrived";
+    if (std::string activity = isLocal(other) ? "" : remote->activityOf(remote->processOf(other)); !activity.empty() && !finished[other])
+      text += " and " + activity;
   }
   return text;
 }
@@ -181,6 +198,8 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
   auto seconds = [](double s) { return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)); };
   checkDeadlock();
   Clock::time_point begin = Clock::now();
+  const Clock::time_point start = begin;
+  bool isTold = false;
   uint64_t seen = totalTicks();
   double slice = std::min(timeout, remote ? kIdleSeconds : 1.0);
   while (!done() && aborted.ok()) {
@@ -192,7 +211,11 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
     tellIdle(lock);
     if (remote)
       checkDeadlock(); // what came while it was unlocked has woken nobody
-    if (uint64_t now = totalTicks(); now != seen) {
+    if (remote && !isTold && Clock::now() - start >= seconds(kToldSeconds) && waiting[member].active) {
+      isTold = true;
+      std::fprintf(stderr, "millrace: for %g s %s\n", kToldSeconds, describe(member).c_str());
+    }
+    if (uint64_t now = totalTicks(); now != seen || isSomebodyBusy(member)) {
       seen = now;
       begin = Clock::now();
     } else if (!done() && aborted.ok() && Clock::now() - begin >= seconds(timeout)) {

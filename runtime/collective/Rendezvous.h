@@ -42,6 +42,8 @@ public:
   virtual uint32_t self() const = 0;         ///< this process
   virtual uint32_t processOf(uint32_t member) const = 0;
   virtual std::string describe(uint32_t process) const = 0;
+  /// What takes it long, "" for nothing.
+  virtual std::string activityOf(uint32_t process) const = 0;
   /// Each of these tells the other processes that have to know: those of the group, of the target, or all of the context. What is read
   /// was read when the call returns.
   virtual Status arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution) = 0;
@@ -144,6 +146,8 @@ private:
   void tellIdle(std::unique_lock<std::mutex> &lock);
   IdleState idleState() const;
   std::string describe(uint32_t member) const;
+  std::vector<uint32_t> missingFor(uint32_t member) const;
+  bool isSomebodyBusy(uint32_t member) const;
   void abort(Status status);
   uint64_t totalTicks() const;
 

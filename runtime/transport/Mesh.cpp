@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Mesh.cpp - Messages between processes, and signs of life ------------===//
 #include "runtime/transport/Mesh.h"
+#include "runtime/base/Activity.h"
 #include "runtime/transport/Wire.h"
 
 #include <algorithm>
@@ -36,6 +37,7 @@ enum ControlKind : uint32_t { Heartbeat = 1, Goodbye = 2, LostPeer = 3 };
 constexpr uint32_t maxHeadBytes = 16 << 20, maxControlBytes = 64 << 10;
 constexpr uint64_t maxPayloadBytes = uint64_t(1) << 46;
 constexpr size_t maxBlocks = 1 << 16;
+constexpr size_t maxActivityBytes = 1000;
 constexpr size_t maxPieces = 64; ///< of one system call
 /// Bytes of one connection that are read before others have a turn.
 constexpr size_t turnBytes = 4 << 20;
@@ -136,6 +138,11 @@ void Mesh::stop() {
   uint64_t one = 1;
   (void)!::write(wake.descriptor(), &one, sizeof one);
   thread.join();
+}
+
+std::string Mesh::activityOf(uint32_t rank) const {
+  std::lock_guard lock(peers[rank]->mutex);
+  return peers[rank]->activity;
 }
 
 Status Mesh::statusOf(uint32_t rank) const {
@@ -423,7 +430,10 @@ bool Mesh::readControl(uint32_t rank) {
 }
 
 void Mesh::handleControl(uint32_t rank, uint32_t kind, std::string_view body) {
-  if (kind == Goodbye) {
+  if (kind == Heartbeat) {
+    std::lock_guard lock(peers[rank]->mutex);
+    peers[rank]->activity = body.substr(0, maxActivityBytes);
+  } else if (kind == Goodbye) {
     peers[rank]->saidGoodbye = true;
     lose(rank, failedPrecondition(describe(rank) + " has left"), false);
   } else if (kind == LostPeer) {
@@ -438,9 +448,10 @@ void Mesh::handleControl(uint32_t rank, uint32_t kind, std::string_view body) {
 }
 
 void Mesh::sayAlive() {
+  const std::string activity = currentActivity();
   for (uint32_t rank = 0; rank < size(); ++rank)
     if (rank != this->rank() && statusOf(rank).ok())
-      sendControl(rank, Heartbeat, "");
+      sendControl(rank, Heartbeat, activity);
 }
 
 void Mesh::watch(Deadline now) {

@@ -78,6 +78,8 @@ public:
   /// Returns when the bytes are on their way: they have been read from `payload`. An error if `to` is lost or has left. `copied`: where a
   /// payload that is sent to several processes keeps its copy in shared memory, empty at first.
   Status send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload = {}, SharedLease *copied = nullptr);
+  /// What takes `rank` long, as it said last (Activity.h): "compiles a program"; "" for nothing.
+  std::string activityOf(uint32_t rank) const;
   /// Why nothing can be sent to `rank`; ok if it can.
   Status statusOf(uint32_t rank) const;
   /// That of the first of `ranks` that was lost, which may be why others were; and which one it is.
@@ -92,6 +94,7 @@ private:
     Socket data, control, process; ///< the last one is a pidfd; empty unless isOnThisHost
     mutable std::mutex mutex;      ///< of what follows
     Status status;
+    std::string activity;
     uint64_t lossNumber = 0; ///< how many were lost before, and this one
     std::mutex sending, controlling; ///< one writer at a time
     std::unordered_set<uint32_t> given; ///< the blocks whose files it has; guarded by sending
