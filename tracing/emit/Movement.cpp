@@ -122,6 +122,35 @@ Val positions(Emitter &e, const Ints &sizes, const Ints &strides, int64_t offset
   return sum;
 }
 
+/// The dims of a view whose elements stand side by side in memory, outermost first; nothing for another view. A gradient's place in a bucket of
+/// DistributedDataParallel is one, at any offset.
+std::optional<Ints> orderInMemory(const Ints &sizes, const Ints &strides) {
+  Ints order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return (sizes[a] == 1) != (sizes[b] == 1) ? sizes[a] == 1 : sizes[a] != 1 && strides[a] > strides[b];
+  });
+  int64_t expected = 1;
+  for (size_t k = order.size(); k-- > 0; expected *= sizes[order[k]])
+    if (sizes[order[k]] != 1 && strides[order[k]] != expected)
+      return std::nullopt;
+  return order;
+}
+
+Ints permuted(const Ints &values, const Ints &order) {
+  Ints made;
+  for (int64_t i : order)
+    made.push_back(values[i]);
+  return made;
+}
+
+Ints inverse(const Ints &order) {
+  Ints made(order.size());
+  for (size_t k = 0; k < order.size(); ++k)
+    made[order[k]] = int64_t(k);
+  return made;
+}
+
 /// args: base, sizes, strides, offset
 Vals stridedRead(const Call &c) {
   Emitter &e = c.e;
@@ -165,6 +194,10 @@ Vals stridedRead(const Call &c) {
     std::sort(mapping.begin(), mapping.end());
     Val value = e.transpose(e.reshape(e.slice(base, s.start, s.limit, s.step), kept), sorted);
     return {e.broadcastInDim(value, sizes, mapping)};
+  }
+  if (std::optional<Ints> order = orderInMemory(sizes, strides); !d.fits && order) {
+    Val run = e.sliceDim(flat, 0, offset, offset + c.out().count());
+    return {e.transpose(e.reshape(run, permuted(sizes, *order)), inverse(*order))};
   }
   if (!d.fits) {
     Val index = e.reshape(positions(e, sizes, strides, offset), {c.out().count(), 1});
@@ -225,6 +258,11 @@ Vals stridedWrite(const Call &c) {
     Val mask = e.pad(e.constant(int64_t(1), {DType::I1, window}), e.constant(int64_t(0), bit), low, high, interior);
     Val spread = e.pad(update, e.constant(int64_t(0), {base.dtype(), {}}), low, high, interior);
     return {e.select(mask, spread, base)};
+  }
+  if (std::optional<Ints> order = orderInMemory(sizes, strides); !d.fits && order) {
+    Val run = e.reshape(e.transpose(source, *order), {source.shape.count()});
+    Val made = e.op("stablehlo.dynamic_update_slice", {flat, run, e.constant(offset, {DType::I64, {}})});
+    return {e.reshape(made, base.dims())};
   }
   if (!d.fits) {
     int64_t n = source.shape.count();
