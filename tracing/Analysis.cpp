@@ -4,6 +4,7 @@
 
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "tracing/Session.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -198,6 +199,8 @@ std::string syncCause(const std::vector<Place> &stack) {
 std::string setSyncCause(std::string cause) { return std::exchange(givenCause, std::move(cause)); }
 
 int debugLevel() {
+  if (runtime::StatusOr<World> place = Session::world(); place && place->localRank) // one of a host's processes reports: they do the same
+    return 0;
   if (const char *level = std::getenv("PT_XLA_DEBUG_LEVEL"); level && *level)
     return int(std::strtol(level, nullptr, 10));
   return isSwitchedOn("PT_XLA_DEBUG") ? 100 : 0;

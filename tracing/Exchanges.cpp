@@ -22,6 +22,12 @@ Remembered &remembered() {
   return *all;
 }
 
+/// It depends on a value that there is none of: it was recorded while a function was traced.
+bool isOfTrace(const NodePtr &node) {
+  const std::vector<Value> leaves = schedule({{node, 0}}).leaves;
+  return std::any_of(leaves.begin(), leaves.end(), [](const Value &leaf) { return !leaf.node->isNumber() && !Session::hasMemory(leaf); });
+}
+
 } // namespace
 
 uint64_t rememberExchange(const NodePtr &node) {
@@ -80,7 +86,7 @@ std::vector<Value> PendingExchanges::missing(const Schedule &plan, Roots which) 
   std::vector<Value> roots;
   for (const Entry &entry : pending) {
     NodePtr node = entry.node.lock();
-    if (!node || node->exchange > last || scheduled.count(node.get()))
+    if (!node || node->exchange > last || scheduled.count(node.get()) || isOfTrace(node))
       continue;
     for (uint32_t index = 0; index < node->results.size(); ++index) // the node becomes a leaf: somebody may hold any of them
       roots.push_back({node, index});

@@ -35,6 +35,11 @@ Session &Session::get() {
 
 bool Session::hasStarted() { return isStarted; }
 
+bool Session::isConnected() {
+  const std::shared_ptr<runtime::Client> client = isStarted ? get().runtimeClient : nullptr;
+  return client && client->options().processes && client->options().processes->isConnected();
+}
+
 runtime::StatusOr<World> Session::world() { return isStarted ? get().place : World::ofEnvironment(); }
 
 int64_t Session::replicas() {
@@ -68,7 +73,11 @@ runtime::Status Session::start() {
     return made.status();
   runtimeClient = *made;
   if (const std::shared_ptr<runtime::Processes> &processes = options.processes) {
-    progress = std::make_unique<Progress>([processes] { return processes->isAwaited(); }, [this] { pushExchanges(); });
+    auto isAwaited = [processes, timeout = options.timeoutSeconds] { // nothing may have been executed yet
+      runtime::StatusOr<std::shared_ptr<runtime::RunContext>> context = processes->replicas(timeout);
+      return context && (*context)->isAwaited();
+    };
+    progress = std::make_unique<Progress>(isAwaited, [this] { pushExchanges(); });
     processes->onWait([this] { progress->notify(); });
   }
   return {};
@@ -514,9 +523,6 @@ void Session::pushExchanges() {
     PendingExchanges exchanges;
     roots = exchanges.missing({}, Roots::All);
   }
-  for (const Value &leaf : schedule(roots).leaves)
-    if (!leaf.node->isNumber() && !hasMemory(leaf))
-      return; // a function is being traced
   (void)sync(std::move(roots)).ok(); // who reads a value is told
 }
 

@@ -41,6 +41,8 @@ public:
   /// The process's session; its client has CPU_NUM_DEVICES devices (environment, 1 by default), and is made when it is first needed.
   static Session &get();
   static bool hasStarted();
+  /// With the other processes of the world.
+  static bool isConnected();
   /// That of the session, or of the environment as long as there is none.
   static runtime::StatusOr<World> world();
 

@@ -100,6 +100,7 @@ runtime::Status joinWorld(const World &world, runtime::ClientOptions &options) {
   runtime::StatusOr<transport::MeshOptions> mesh = transport::meshOptionsFromEnvironment();
   if (!mesh)
     return mesh.status();
+  mesh->connectSeconds = options.timeoutSeconds;
   options.devicesOf.assign(world.size, options.numDevices);
   options.rngSeed = 0; // nobody has told another one yet; PyTorch's generators have keys of their own
   options.processes = runtime::Processes::later(

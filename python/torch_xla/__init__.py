@@ -79,6 +79,9 @@ from . import _patches as _patches  # noqa: E402
 
 _once("patches", _patches.install)
 
+if _torch.distributed.is_available():
+    from .distributed import xla_backend as _xla_backend  # noqa: E402, F401  the backend xla, and init_method="xla://"
+
 from . import _torchvision_import as _torchvision_import  # noqa: E402
 
 _once("torchvision", _torchvision_import.install)

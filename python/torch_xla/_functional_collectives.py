@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's functional collectives (torch.ops._c10d_functional) on tensors of the device before torch.distributed is initialized: the
-world has one replica then, whatever its group is called. Afterwards they are those of the process group."""
+"""PyTorch's functional collectives (torch.ops._c10d_functional) on tensors of the device. Without a process group of the name that they are
+given, or before torch.distributed is initialized, they are among all replicas of the world."""
 import torch
 import torch.distributed as dist
+
+from . import _world
 
 _ONE = {
     "broadcast": lambda x, src, group: x.clone(),
@@ -13,10 +15,46 @@ _ONE = {
 }
 
 
+_KINDS = {"sum": "sum", "avg": "sum", "product": "mul", "min": "min", "max": "max", "band": "and", "bor": "or"}
+
+
+def _reduced(op, run):
+    if op.lower() not in _KINDS:
+        raise ValueError(f"expects a reduction of {', '.join(_KINDS)}, but got {op!r}")
+    made = run(_KINDS[op.lower()])
+    return made / _world.size() if op.lower() == "avg" else made
+
+
+def _all_to_all(x, output_sizes, input_sizes, group):
+    from .core import _collective_programs as programs
+    if len(set(output_sizes or [0])) > 1 or len(set(input_sizes or [0])) > 1:
+        raise NotImplementedError("all_to_all_single of several sizes before torch.distributed is initialized")
+    return programs.all_to_all(x, 0, 0, None)
+
+
+def _of_world(name):
+    """The operator among all replicas."""
+    from .core import _collective_programs as programs
+    return {"broadcast": lambda x, src, group: programs.collective_broadcast(x, src),
+            "all_reduce": lambda x, op, group: _reduced(op, lambda kind: programs.all_reduce(kind, x)),
+            "all_gather_into_tensor": lambda x, size, group: programs.all_gather(x, 0),
+            "reduce_scatter_tensor": lambda x, op, size, group: _reduced(op, lambda kind: programs.reduce_scatter(kind, x, 0)),
+            "all_to_all_single": _all_to_all}[name]
+
+
+def _has_group(group):
+    if not isinstance(group, str):
+        return True
+    try:
+        return torch._C._distributed_c10d._resolve_process_group(group) is not None
+    except RuntimeError:
+        return False
+
+
 def _kernel(name, alone):
     def run(*args):
-        if not dist.is_initialized():
-            return alone(*args)
+        if not dist.is_initialized() or not _has_group(args[-1]):
+            return alone(*args) if _world.size() == 1 else _of_world(name)(*args)
         # The kernel for all devices, which asks the process group.
         return getattr(torch.ops._c10d_functional, name).default.redispatch(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), *args)
     return run

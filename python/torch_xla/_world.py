@@ -5,6 +5,7 @@ Whoever starts the processes says both in the environment: torchrun (RANK, WORLD
 (PJRT_LOCAL_PROCESS_RANK, PJRT_LOCAL_PROCESS_COUNT, MILLRACE_STORE). They connect at the first collective: a process that only computes by
 itself waits for nobody."""
 import atexit
+import contextlib
 import datetime
 import os
 import sys
@@ -38,6 +39,10 @@ def local_size():
     return _XLAC._world()[3]
 
 
+for _query in (rank, size, local_rank, local_size):
+    _query._dynamo_marked_constant = True  # as torch.compiler.assume_constant_result() has it, which imports Dynamo
+
+
 class TextStore:
     """What the runtime needs of a store of torch.distributed: text under keys of its own."""
 
@@ -52,6 +57,11 @@ class TextStore:
         """Waits for a value; an exception after so many seconds."""
         self._store.wait([key], datetime.timedelta(seconds=max(seconds, 0.001)))
         return self._store.get(key).decode()
+
+
+    def try_get(self, key: str) -> str | None:
+        """The value if it is there."""
+        return self._store.get(key).decode() if self._store.check([key]) else None
 
 
 def _seconds_to_connect() -> datetime.timedelta:
@@ -92,9 +102,18 @@ def use_store(store) -> None:
             _job_store.append(dist.PrefixStore("millrace", store))
 
 
+def _say_that_nobody_comes() -> None:
+    """Others may wait for this process to join them, unless its store is its own."""
+    if _job_store or os.environ.get("MILLRACE_STORE") or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        with contextlib.suppress(Exception):
+            job_store().set(f"millrace/process/{rank()}", "left")
+
+
 def _leave() -> None:
     """At the end of the process. What an exception ended does not wait for the others, and they are told of it."""
     failure = getattr(sys, "last_value", None)
+    if size() > 1 and not _XLAC._is_connected():
+        _say_that_nobody_comes()
     _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
 
 

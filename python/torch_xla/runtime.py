@@ -148,6 +148,9 @@ def is_spmd():
     return _XLAC._spmd_partitions() > 0
 
 
+is_spmd._dynamo_marked_constant = True
+
+
 def initialize_cache(path, readonly=False):
     """Keeps compiled programs in the folder `path`, for this and other processes; `readonly`: reads them only.
 

@@ -146,15 +146,6 @@ Status Processes::connect() {
   return connectStatus;
 }
 
-bool Processes::isAwaited() {
-  std::shared_ptr<RunContext> context;
-  {
-    std::lock_guard lock(mutex);
-    context = ofReplicas;
-  }
-  return context && context->isAwaited();
-}
-
 void Processes::stop(const std::string &failure) {
   {
     std::lock_guard lock(connecting);
@@ -264,6 +255,7 @@ void Processes::receive(uint32_t from, Message message) {
   bool isOurs = std::binary_search(key.first.begin(), key.first.end(), rank()) && std::binary_search(key.first.begin(), key.first.end(), from);
   if (!reader.ok() || !isOurs)
     return; // of no launch that this process takes part in
+  const bool isWait = message.kind == Idle && key.second == replicasNumber && tellWait;
   std::shared_ptr<RunContext> context;
   Status status;
   {
@@ -286,16 +278,15 @@ void Processes::receive(uint32_t from, Message message) {
     } else if (!isLaunched) {
       launch.early.emplace_back(from, std::move(message));
     }
-    if (!context)
+    if (!context && !isWait)
       return;
   }
-  const bool isWait = message.kind == Idle && key.second == replicasNumber && tellWait;
   if (!status.ok())
     context->fail(status);
-  else if (message.kind != Begin)
+  else if (context && message.kind != Begin)
     hand(from, std::move(message), *context);
   if (isWait)
-    tellWait();
+    tellWait(); // who has no context yet may make one
 }
 
 void Processes::hand(uint32_t from, Message message, RunContext &context) {

@@ -41,8 +41,6 @@ public:
   StatusOr<std::shared_ptr<RunContext>> replicas(double timeoutSeconds);
   /// To be called when a process says that it waits in the context of replicas. By the mesh's thread: must not wait. Before connect().
   void onWait(std::function<void()> told) { tellWait = std::move(told); }
-  /// Whether one waits and has nothing to wait for but what this process has not begun (RunContext::isAwaited()).
-  bool isAwaited();
 
 private:
   class Members;

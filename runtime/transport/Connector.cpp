@@ -29,6 +29,8 @@ constexpr size_t secretBytes = 32;
 /// A caller that has not shown the secret by then is sent away; so many may be trying at once.
 constexpr double helloSeconds = 10;
 constexpr size_t maxCallers = 256;
+/// Between two looks into the store for processes that will not come.
+constexpr double lookSeconds = 1;
 
 using Secret = std::array<char, secretBytes>;
 
@@ -122,8 +124,6 @@ struct Card {
   }
 };
 
-std::string keyOf(uint32_t rank) { return "millrace/process/" + std::to_string(rank); }
-
 } // namespace
 
 /// Connects one mesh.
@@ -170,12 +170,18 @@ private:
     peer.host = card.host, peer.bootId = card.bootId, peer.note = card.note, peer.pid = int(card.pid);
   }
 
+  Status hasLeft(uint32_t rank) const {
+    return failedPrecondition("process " + std::to_string(rank) + " of " + std::to_string(mesh.size()) + " has ended without joining the others");
+  }
+
   /// What the process of `rank` put into the store; waits for it.
   StatusOr<Card> cardOf(uint32_t rank) {
     StatusOr<std::string> text = store.get(keyOf(rank), secondsLeft());
     if (!text)
       return text.status().withContext("process " + std::to_string(rank) + " of " + std::to_string(mesh.size()) + " has not come within " +
                                        std::to_string(int(mesh.settings.connectSeconds)) + " s");
+    if (*text == leftMark)
+      return hasLeft(rank);
     StatusOr<Card> card = Card::decode(*text);
     if (card)
       fill(rank, *card);
@@ -249,10 +255,17 @@ private:
       return ranks;
     };
     std::vector<Caller> callers;
+    Deadline nextLook = after(lookSeconds);
     while (true) {
       std::vector<uint32_t> absent = missing();
       if (absent.empty())
         return Status();
+      if (Clock::now() >= nextLook) {
+        nextLook = after(lookSeconds);
+        for (uint32_t rank : absent)
+          if (store.tryGet(keyOf(rank)) == leftMark)
+            return hasLeft(rank);
+      }
       if (Clock::now() >= deadline) {
         std::string text;
         for (uint32_t rank : absent)

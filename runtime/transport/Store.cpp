@@ -23,4 +23,12 @@ StatusOr<std::string> MemoryStore::get(const std::string &key, double seconds) {
   return values[key];
 }
 
+std::optional<std::string> MemoryStore::tryGet(const std::string &key) {
+  std::lock_guard lock(mutex);
+  auto found = values.find(key);
+  return found == values.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
+std::string keyOf(uint32_t rank) { return "millrace/process/" + std::to_string(rank); }
+
 } // namespace millrace::runtime::transport

@@ -81,6 +81,9 @@ def xm_collectives():
         check(f"all_reduce {kind}", xm.all_reduce(kind, all_values["i1"][rank].to("xla")), functools.reduce(combine, all_values["i1"]))
     floats = all_values["f32"]
     many = [floats[rank].to("xla"), all_values["i32"][rank].to("xla"), (floats[rank] * 2).to("xla")]
+    smaller = torch.zeros(24, device="xla")
+    xm.reduce_scatter(xm.REDUCE_SUM, torch.ones(12, device="xla"), 1.0, 0, size, output=smaller)
+    check("an output of another size", smaller, torch.full((12 // size,), float(size)))
     returned = xm.all_reduce(xm.REDUCE_SUM, many, scale=1.0 / size)
     assert returned is many
     check("list, scaled", many[0], functools.reduce(torch.add, floats) * (1.0 / size))
@@ -220,6 +223,9 @@ def group_collectives(size):
     x = torch.zeros(2, device="xla")
     dist.reduce_scatter(x, [torch.full((2,), float(r), device="xla") for r in range(size)])
     check("reduce_scatter", x, [size * float(rank)] * 2)
+    x = torch.zeros(2, device="xla")
+    dist.reduce_scatter(x, [torch.arange(2.0 * size, device="xla")])
+    check("reduce_scatter of one tensor", x, [size * 2.0 * rank, size * (2.0 * rank + 1)])
     x = torch.zeros(size, device="xla")
     dist.all_to_all_single(x, torch.arange(float(size), device="xla") + 10 * rank)
     check("all_to_all_single", x, [10.0 * r + rank for r in range(size)])
@@ -383,7 +389,21 @@ def alone_within():
 
 
 def compiled():
-    """torch.compile of a function with collectives, of torch.distributed and of xm."""
+    """torch.compile of functions with collectives: of xm as one graph for any sizes, of torch.distributed without and with a process group."""
+    rank, size = xr.global_ordinal(), xr.world_size()
+
+    def exchanged(x):
+        return (xm.all_gather(x, dim=0), xm.all_reduce(xm.REDUCE_SUM, x * 2), xm.reduce_scatter(xm.REDUCE_SUM, x, 1.0, 0, size), xm.all_to_all(x, 0, 0, size),
+                xm.collective_permute(x, [[r, (r + 1) % size] for r in range(size)]), torch.ops._c10d_functional.broadcast(x, 1, "default"))
+
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        step = torch.compile(exchanged, backend="openxla", fullgraph=True, dynamic=dynamic)
+        for count in (2 * size, 4 * size):
+            x = torch.arange(float(count), device="xla") + 10 * rank
+            for actual, expected in zip(step(x), exchanged(x)):
+                assert actual.tolist() == expected.tolist(), (dynamic, count, actual, expected)
+    assert torch.ops._c10d_functional.all_reduce(torch.ones(2, device="xla"), "avg", "default").tolist() == [1.0, 1.0]
     dist.init_process_group("xla", init_method="xla://")
     import torch.distributed._functional_collectives as functional
 
@@ -396,6 +416,41 @@ def compiled():
     made = [step(x).tolist() for _ in range(2)]
     dist.destroy_process_group()
     return made
+
+
+def differentiable():
+    """Collectives of torch_xla.core.functions: gradients are those of the own loss."""
+    import torch_xla.core.functions as xf
+    rank, size = xr.global_ordinal(), xr.world_size()
+    made = []
+    for function in (lambda x: xf.all_reduce(xm.REDUCE_SUM, x, scale=0.5), lambda x: xf.all_reduce(xm.REDUCE_MAX, x), lambda x: xf.all_reduce(xm.REDUCE_MUL, x), xf.all_gather):
+        x = torch.full((2,), 1.0 + rank, device="xla", requires_grad=True)
+        (function(x) * (rank + 1)).sum().backward()
+        made.append(x.grad.tolist()[0])
+    return made + [xf.distributed_mm(torch.full((2, 3), 1.0 + rank, device="xla"), torch.ones(3 * size, 4, device="xla"), split=2).tolist()[1][3]]
+
+
+def only_some_meet():
+    """The first collective is one of a part of the processes; the others do something else meanwhile."""
+    dist.init_process_group("xla", init_method="xla://")
+    rank, pair = dist.get_rank(), dist.new_group([1, 2])
+    begin = time.monotonic()
+    if rank == 0:
+        time.sleep(4)
+        return [0.0, 0.0]
+    x = torch.full((1,), float(rank), device="xla")
+    dist.all_reduce(x, group=pair)
+    return [x.item(), time.monotonic() - begin]
+
+
+def one_never_joins():
+    """Rank 1 ends without a collective, for which the others come."""
+    if xr.global_ordinal() == 1:
+        return "gone"
+    try:
+        xm.all_reduce(xm.REDUCE_SUM, torch.ones(1, device="xla"))
+    except Exception as error:
+        return str(error)
 
 
 def divergent():
@@ -448,6 +503,31 @@ def victim():
         return "nothing"
     except Exception as error:
         return [str(error), time.monotonic() - begin]
+
+
+def late():
+    """Rank 1 comes later than others are silent about."""
+    x = torch.ones(1, device="xla")
+    xm.all_reduce(xm.REDUCE_SUM, x).tolist()
+    time.sleep(7 * xr.global_ordinal())
+    return xm.all_reduce(xm.REDUCE_SUM, x).tolist()
+
+
+def waits_elsewhere():
+    """Rank 0 records a collective and waits for something else, which rank 1 does when it has read the collective's value."""
+    path, rank = os.environ["ARGUMENT"], xr.global_ordinal()
+    x = xm.all_reduce(xm.REDUCE_SUM, torch.full((2,), 1.0 + rank, device="xla"))
+    if rank == 1:
+        value = x.tolist()
+        open(path, "w").close()
+    else:
+        end = time.monotonic() + 30
+        while not os.path.exists(path):
+            if time.monotonic() > end:
+                return "waited in vain"
+            time.sleep(0.05)
+        value = x.tolist()
+    return value
 
 
 def counts_compilations():

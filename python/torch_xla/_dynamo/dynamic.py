@@ -6,7 +6,7 @@ possible, every size has a program of its own; the counter DynamoStaticShapes sa
 import torch
 from torch.utils import _pytree as pytree
 
-from .. import _load
+from .. import _load, _world
 from .._export import _PRIMES, _integer, _size, _symbol_of
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -76,6 +76,8 @@ class DynamicProgram:
             text, constants, order = _XLAC._graph_export(scope, results)
         finally:
             refused = _XLAC._graph_end(scope)
+        if _world.size() > 1 and any(word in text for word in ("replica_groups", "source_target_pairs")):
+            raise NotDynamic("other processes take part in the graph")
         if refused or constants:
             raise NotDynamic(refused or "the graph holds constants")
         if _XLAC._rng_state() != before:

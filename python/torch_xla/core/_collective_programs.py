@@ -21,6 +21,9 @@ def wanted():
     return os.environ.get("XLA_ALWAYS_ALLREDUCE", "").lower() in ("1", "true", "yes", "on", "y")
 
 
+wanted._dynamo_marked_constant = True
+
+
 def _rows(groups):
     return [list(group) for group in groups] if groups else [list(range(_world.size()))]
 
@@ -72,25 +75,85 @@ def _embed(name, text, tensors, groups):
     return _XLAC._embed(f"xla::{name}", text, tensors)
 
 
-def _record(name, tensors, sizes, attributes, groups, reduction=None):
-    """An operation on tensors of one type, with as many results of these sizes."""
-    builder = _builder.Builder(name)
-    given = [builder.parameter(number, {"type": _builder.NAMES[tensor.dtype], "sizes": tuple(tensor.shape)}) for number, tensor in enumerate(tensors)]
-    made = builder.emit(f"stablehlo.{name}", given, [(node.dtype, of) for node, of in zip(given, sizes)], attributes,
-                        _reducer(reduction, given[0].dtype) if reduction else "")
-    root = made[0] if len(made) == 1 else _builder.Node(builder, None, parts=made)
-    return _embed(name, builder.build(name, root).text(), list(tensors), groups)
-
-
 def _resized(tensor, dim, size):
     sizes = list(tensor.shape)
     sizes[dim] = size
     return sizes
 
 
+def _sizes(name, tensor, dims, parts):
+    """The sizes of a result among so many replicas. `dims`: along which it is gathered; scattered; split and then joined."""
+    if name == "all_gather":
+        return _resized(tensor, dims[0], tensor.size(dims[0]) * parts)
+    if name == "reduce_scatter":
+        return _resized(tensor, dims[0], tensor.size(dims[0]) // parts)
+    if name == "all_to_all":
+        sizes = _resized(tensor, dims[0], tensor.size(dims[0]) // parts)
+        sizes[dims[1]] *= parts
+        return sizes
+    return list(tensor.shape)
+
+
+def _attributes(name, dims, groups):
+    if name == "collective_permute":
+        channel = f", {_CHANNEL.format(1)}" if _world.size() == 1 else ""
+        return f"source_target_pairs = dense<{groups}> : tensor<{len(groups)}x2xi64>{channel}"
+    if name == "all_to_all":
+        channel = f", {_CHANNEL.format(1)}" if of_devices(groups) or _world.size() == 1 else ""
+        return (f"split_dimension = {dims[0]} : i64, concat_dimension = {dims[1]} : i64, split_count = {count(groups)} : i64, "
+                f"{_groups(groups)}{channel}")
+    if name == "collective_broadcast":
+        return _groups(groups)
+    dim = {"all_gather": "all_gather_dim = {} : i64, ", "reduce_scatter": "scatter_dimension = {} : i64, "}.get(name, "")
+    return dim.format(*dims) + _replicas(groups)
+
+
+def _record(name, tensors, reduction, dims, groups):
+    """An operation on tensors of one type, with as many results."""
+    builder = _builder.Builder(name)
+    given = [builder.parameter(number, {"type": _builder.NAMES[tensor.dtype], "sizes": tuple(tensor.shape)}) for number, tensor in enumerate(tensors)]
+    sizes = [_sizes(name, tensor, dims, count(groups) if name != "collective_permute" else 1) for tensor in tensors]
+    made = builder.emit(f"stablehlo.{name}", given, [(node.dtype, of) for node, of in zip(given, sizes)], _attributes(name, dims, groups),
+                        _reducer(reduction, given[0].dtype) if reduction else "")
+    root = made[0] if len(made) == 1 else _builder.Node(builder, None, parts=made)
+    ends = groups if name != "collective_permute" or _world.size() > 1 else None
+    return _embed(name, builder.build(name, root).text(), list(tensors), ends)
+
+
+# What Dynamo sees: it cannot look into the recording.
+_library = torch.library.Library("xla", "FRAGMENT")
+_library.define("collective(str name, Tensor[] tensors, str reduction, int[] dims, int[] ranks, int[] lengths) -> Tensor[]")
+
+
+def _unflat(ranks, lengths):
+    ranks = iter(ranks)
+    return [[next(ranks) for _ in range(length)] for length in lengths] or None
+
+
+def _record_flat(name, tensors, reduction, dims, ranks, lengths):
+    return list(_record(name, tensors, reduction, dims, _unflat(ranks, lengths)))
+
+
+def _shapes_flat(name, tensors, reduction, dims, ranks, lengths):
+    parts = 1 if name == "collective_permute" else count(_unflat(ranks, lengths))
+    return [tensor.new_empty(_sizes(name, tensor, dims, parts)) for tensor in tensors]
+
+
+_library.impl("collective", _record_flat, "XLA")
+_library.impl("collective", _shapes_flat, "Meta")
+
+
+def _collective(name, tensors, reduction="", dims=(), groups=None):
+    groups = [list(group) for group in groups] if groups else None
+    if not torch.compiler.is_dynamo_compiling():
+        return _record(name, tensors, reduction, dims, groups)
+    ranks = [rank for group in groups or () for rank in group]
+    return torch.ops.xla.collective(name, [tensor.detach() for tensor in tensors], reduction, list(dims), ranks, [len(group) for group in groups or ()])
+
+
 def all_reduce(kind, tensor, groups=None):
     """The reduction of the tensors of a group's replicas."""
-    return _record("all_reduce", [tensor], [tensor.shape], _replicas(groups), groups, kind)[0]
+    return _collective("all_reduce", [tensor], kind, groups=groups)[0]
 
 
 def all_reduce_together(kind, tensors, groups=None):
@@ -98,52 +161,44 @@ def all_reduce_together(kind, tensors, groups=None):
     made = [None] * len(tensors)
     for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
         indices = [index for index, tensor in enumerate(tensors) if tensor.dtype == dtype]
-        alike = [tensors[index] for index in indices]
-        for index, result in zip(indices, _record("all_reduce", alike, [tensor.shape for tensor in alike], _replicas(groups), groups, kind)):
+        for index, result in zip(indices, _collective("all_reduce", [tensors[index] for index in indices], kind, groups=groups)):
             made[index] = result
     return made
 
 
 def all_gather(tensor, dim, groups=None):
     """The tensors of a group's replicas along `dim`."""
-    dim %= tensor.dim()
-    return _record("all_gather", [tensor], [_resized(tensor, dim, tensor.size(dim) * count(groups))],
-                   f"all_gather_dim = {dim} : i64, {_replicas(groups)}", groups)[0]
+    return _collective("all_gather", [tensor], dims=[dim % tensor.dim()], groups=groups)[0]
+
+
+def _check_divides(tensor, dim, groups, what):
+    if tensor.size(dim) % count(groups):
+        raise ValueError(f"expects a dim {dim} that {count(groups)} {what} divide, but got sizes {tuple(tensor.shape)}")
 
 
 def reduce_scatter(kind, tensor, dim, groups=None):
     """The part along `dim` of the reduction that this replica of the group gets."""
     dim %= tensor.dim()
-    if tensor.size(dim) % count(groups):
-        raise ValueError(f"expects a dim {dim} that {count(groups)} replicas divide, but got sizes {tuple(tensor.shape)}")
-    return _record("reduce_scatter", [tensor], [_resized(tensor, dim, tensor.size(dim) // count(groups))],
-                   f"scatter_dimension = {dim} : i64, {_replicas(groups)}", groups, kind)[0]
+    _check_divides(tensor, dim, groups, "replicas")
+    return _collective("reduce_scatter", [tensor], kind, [dim], groups)[0]
 
 
 def all_to_all(tensor, split, concat, groups):
     """The pieces along `split` that the replicas of a group have for this one, joined along `concat`."""
-    split, concat, parts = split % tensor.dim(), concat % tensor.dim(), count(groups)
-    if tensor.size(split) % parts:
-        raise ValueError(f"expects a dim {split} that {parts} devices divide, but got sizes {tuple(tensor.shape)}")
-    sizes = _resized(tensor, split, tensor.size(split) // parts)
-    sizes[concat] *= parts
-    channel = f", {_CHANNEL.format(1)}" if of_devices(groups) or _world.size() == 1 else ""
-    return _record("all_to_all", [tensor], [sizes], f"split_dimension = {split} : i64, concat_dimension = {concat} : i64, split_count = {parts} : i64, "
-                                                    f"{_groups(groups)}{channel}", groups)[0]
+    split, concat = split % tensor.dim(), concat % tensor.dim()
+    _check_divides(tensor, split, groups, "devices")
+    return _collective("all_to_all", [tensor], dims=[split, concat], groups=groups)[0]
 
 
 def collective_permute(tensor, pairs):
     """What the source of this replica in `pairs` has; zeros where it has none."""
-    rows = [list(pair) for pair in pairs]
-    channel = f", {_CHANNEL.format(1)}" if _world.size() == 1 else ""
-    return _record("collective_permute", [tensor], [tensor.shape], f"source_target_pairs = dense<{rows}> : tensor<{len(rows)}x2xi64>{channel}",
-                   rows if _world.size() > 1 else None)[0]
+    return _collective("collective_permute", [tensor], groups=pairs)[0]
 
 
 def collective_broadcast(tensor, root, groups=None):
     """The tensor of the replica `root`, on all of its group."""
     rows = [[root] + [rank for rank in row if rank != root] if root in row else row for row in _rows(groups)]
-    return _record("collective_broadcast", [tensor], [tensor.shape], _groups(rows), rows)[0]
+    return _collective("collective_broadcast", [tensor], groups=rows)[0]
 
 
 def _transfer(name, tensor, channel, line, result, attributes):
@@ -173,17 +228,6 @@ def recv(tensor, channel, source=None):
     """What comes over a channel from the replica `source`, of the sizes and type of `tensor`."""
     return _transfer("recv", tensor, channel, '%r:2 = "stablehlo.recv"(%t) {channel} : (!stablehlo.token) -> ({type}, !stablehlo.token)', "%r#0",
                      _between(source, _world.rank()))
-
-
-def groups_with(ranks, must_be_even=False):
-    """Groups of the world's processes of which `ranks` is one, for a collective of these alone: the same for all members, the other processes
-    take no part. `must_be_even`: all of one size; some may then name processes that are not there."""
-    ranks, world = [int(rank) for rank in ranks], _world.size()
-    others = [rank for rank in range(world) if rank not in ranks]
-    if not must_be_even:
-        return [ranks] + [[rank] for rank in others]
-    others += range(world, world + -len(others) % len(ranks))
-    return [ranks] + [others[at:at + len(ranks)] for at in range(0, len(others), len(ranks))]
 
 
 def mesh_of(ranks, world_size):

@@ -47,7 +47,9 @@ def _check_even(groups):
 
 
 def _into(output, result):
-    return result if output is None else output.copy_(result)
+    if output is None:
+        return result
+    return (output if output.shape == result.shape else output.resize_(result.shape)).copy_(result)
 
 
 def all_reduce(reduce_type, inputs, scale=1.0, groups=None, pin_layout=True):

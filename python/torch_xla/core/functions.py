@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives that gradients go through, and layers made of them. The world has one replica today."""
+"""Collectives that gradients go through, and layers made of them. A gradient is that of the replica's own loss: it is not exchanged, except by
+SyncBatchNorm and AllReduceSumLayer."""
 import torch
 import torch.nn.functional as F
 
@@ -7,17 +8,27 @@ from . import xla_model as xm
 
 
 class AllReduce(torch.autograd.Function):
-    """The reduction over replicas; the gradient is reduced alike."""
+    """The reduction over replicas; the gradient of the replica's own tensor."""
 
     @staticmethod
     def forward(ctx, input, reduce_type, scale, groups):
-        ctx.reduction = reduce_type, scale, groups
-        return xm.all_reduce(reduce_type, input, scale=scale, groups=groups)
+        ctx.reduction = reduce_type, scale
+        output = xm.all_reduce(reduce_type, input, scale=scale, groups=groups)
+        ctx.save_for_backward(input, output)
+        return output
 
     @staticmethod
     def backward(ctx, grad_output):
-        reduce_type, scale, groups = ctx.reduction
-        return xm.all_reduce(reduce_type, grad_output, scale=scale, groups=groups), None, None, None
+        (reduce_type, scale), (input, output) = ctx.reduction, ctx.saved_tensors
+        if reduce_type == xm.REDUCE_SUM:
+            made = grad_output * scale
+        elif reduce_type == xm.REDUCE_MUL:
+            made = grad_output * output / input
+        elif reduce_type in (xm.REDUCE_MIN, xm.REDUCE_MAX):
+            made = grad_output * scale * (input * scale == output).to(grad_output.dtype)
+        else:
+            raise RuntimeError(f"all_reduce of the kind {reduce_type!r} has no gradient")
+        return made, None, None, None
 
 
 def all_reduce(reduce_type, value, scale=1.0, groups=None):
@@ -26,7 +37,7 @@ def all_reduce(reduce_type, value, scale=1.0, groups=None):
 
 
 class AllGather(torch.autograd.Function):
-    """The tensors of all replicas along a dim; the gradient of the own part is summed over replicas."""
+    """The tensors of all replicas along a dim; the gradient is that of the replica's own part."""
 
     @staticmethod
     def forward(ctx, input, dim):
@@ -36,7 +47,7 @@ class AllGather(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         dim, start, size = ctx.place
-        return xm.all_reduce(xm.REDUCE_SUM, grad_output).narrow(dim, start, size), None
+        return grad_output.narrow(dim, start, size), None
 
 
 def all_gather(value, dim=0):
@@ -45,12 +56,12 @@ def all_gather(value, dim=0):
 
 
 def distributed_mm(w, x, split=1):
-    """all_gather(w) @ x where every replica has some rows of w, in `split` pieces of x's columns to hold less at once."""
-    if w.dim() != 2 or x.dim() != 2 or w.size(1) != x.size(0):
-        raise ValueError(f"expects matrices (N/world, M) and (M, K), but got {tuple(w.shape)} and {tuple(x.shape)}")
-    if x.size(1) % split:
-        raise ValueError(f"expects a number of columns that {split} divides, but got {x.size(1)}")
-    return torch.cat([all_gather(w @ piece, dim=0) for piece in x.split(x.size(1) // split, dim=1)], dim=1)
+    """The product of w, of whose columns every replica has some (N, M/world), and x (M, K): all_gather(w, dim=1) @ x, in `split` pieces of w's
+    rows to hold less at once."""
+    world = xm.xrt_world_size()
+    if w.dim() != 2 or x.dim() != 2 or w.size(1) * world != x.size(0):
+        raise ValueError(f"expects matrices (N, M/{world}) and (M, K) of {world} replicas, but got {tuple(w.shape)} and {tuple(x.shape)}")
+    return torch.cat([all_gather(piece, dim=1) @ x for piece in w.split(-(-w.size(0) // split), dim=0)], dim=0)
 
 
 class AllReduceSumLayer(torch.autograd.Function):

@@ -217,6 +217,10 @@ WorkPtr XlaBackend::reduce_scatter(Tensors &outputs, std::vector<Tensors> &input
   TORCH_CHECK(outputs.size() == inputs.size(), "reduce_scatter: expects as many lists of inputs as outputs");
   Recording recording;
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (inputs[i].size() == 1 && ranks.size() > 1 && inputs[i][0].numel() == outputs[i].numel() * int64_t(ranks.size())) { // joined already
+      reduceScatterInto(outputs[i], inputs[i][0], options.reduceOp);
+      continue;
+    }
     TORCH_CHECK(inputs[i].size() == ranks.size(), "reduce_scatter: expects ", ranks.size(), " inputs, one per process of the group, but got ", inputs[i].size());
     bool areEqual = std::all_of(inputs[i].begin(), inputs[i].end(), [&](const Tensor &each) { return each.sizes() == outputs[i].sizes(); });
     if (areEqual) {

@@ -23,7 +23,7 @@ runtime::Status pythonError(const std::string &during) {
   return runtime::Status(runtime::Code::Unavailable, during + ": " + (words && *words ? words : "unknown error"));
 }
 
-/// A store of Python: an object with put(key, value) and get(key, seconds), both of text.
+/// A store of Python: an object with put(key, value), get(key, seconds) and try_get(key), all of text.
 class PythonStore final : public transport::Store {
 public:
   explicit PythonStore(Ref object) : object(std::move(object)) {}
@@ -46,6 +46,15 @@ public:
     return std::string(text, size_t(size));
   }
 
+  std::optional<std::string> tryGet(const std::string &key) override {
+    WithGil locked;
+    Ref result = Ref::steal(PyObject_CallMethod(object.object, "try_get", "s", key.c_str()));
+    Py_ssize_t size = 0;
+    const char *text = result.object && result.object != Py_None ? PyUnicode_AsUTF8AndSize(result.object, &size) : nullptr;
+    PyErr_Clear();
+    return text ? std::optional<std::string>(std::string(text, size_t(size))) : std::nullopt;
+  }
+
 private:
   Ref object;
 };
@@ -60,6 +69,8 @@ PyObject *world(PyObject *, PyObject *) {
 
 /// _has_started() -> whether the device was used, which settles the world
 PyObject *hasStarted(PyObject *, PyObject *) { return PyBool_FromLong(Session::hasStarted()); }
+
+PyObject *isConnected(PyObject *, PyObject *) { return PyBool_FromLong(Session::isConnected()); }
 
 /// _set_store_maker(make): make() -> an object with put(key, value) and get(key, seconds)
 PyObject *setStoreMaker(PyObject *, PyObject *make) {
@@ -128,6 +139,7 @@ void connectWorld() {
 PyMethodDef worldMethods[] = {
     {"_world", world, METH_NOARGS, "(rank, size, rank on this host, size of this host) of this process."},
     {"_has_started", hasStarted, METH_NOARGS, "Whether the device was used, which settles the world."},
+    {"_is_connected", isConnected, METH_NOARGS, "Whether the processes of the world are connected."},
     {"_set_store_maker", setStoreMaker, METH_O, "What makes the store that the processes find each other through."},
     {"_connect_world", connect, METH_NOARGS, "Waits until the processes of the world are connected."},
     {"_leave_world", leave, METH_O, "Takes leave of the other processes, for a reason or \"\"."},

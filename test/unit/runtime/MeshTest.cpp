@@ -150,6 +150,24 @@ TEST(Mesh, WhoDoesNotComeIsNamed) {
             "process 0 of 4 has not come within 0 s: nobody has put key 'millrace/process/0'");
 }
 
+TEST(Mesh, WhoHasEndedIsNotWaitedFor) {
+  for (uint32_t gone : {0u, 2u}) {
+    MemoryStore store;
+    ASSERT_TRUE(store.put(keyOf(gone), leftMark).ok());
+    auto begin = Clock::now();
+    MeshOptions options;
+    options.rank = 1, options.size = 3;
+    std::thread other([&] {
+      MeshOptions third = options;
+      third.rank = 2 - gone;
+      (void)Mesh::connect(store, third).status().ok();
+    });
+    EXPECT_EQ(Mesh::connect(store, options).status().message(), "process " + std::to_string(gone) + " of 3 has ended without joining the others");
+    EXPECT_LT(secondsSince(begin), 5);
+    other.join();
+  }
+}
+
 TEST(Mesh, InterfacesAreNamed) {
   MemoryStore store;
   MeshOptions options;
