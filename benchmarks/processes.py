@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives between processes of one host, beside those of JAX on XLA:CPU (Gloo) and of torch.distributed (Gloo).
+"""Collectives between processes of one host, beside those of JAX on XLA:CPU (Gloo), of torch.distributed (Gloo) and of Open MPI.
 
-  python -m benchmarks.processes [--processes N] [--peers millrace,xla_cpu,torch_gloo] [--largest BYTES] [--markdown FILE]
+  python -m benchmarks.processes [--processes N] [--peers millrace,xla_cpu,torch_gloo,open_mpi] [--largest BYTES] [--markdown FILE]
 
 Each process has one device and one thread; the size is that of one process's operand. Times are medians in microseconds over calls that begin
-together, of the slowest process. millrace and xla_cpu run the same JAX program; needs millrace-jax installed (PYTHONPATH=build/python-site)."""
+together, of the slowest process. millrace and xla_cpu run the same JAX program; needs millrace-jax installed (PYTHONPATH=build/python-site). Open MPI (scripts/setup --bench) works
+on NumPy's arrays, by mpi4py."""
 import argparse
 import json
 import os
@@ -16,7 +17,7 @@ import time
 
 SIZES = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20]
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
-PEERS = ["millrace", "xla_cpu", "torch_gloo"]
+PEERS = ["millrace", "xla_cpu", "torch_gloo", "open_mpi"]
 
 
 def repeats(size: int) -> int:
@@ -64,6 +65,22 @@ def torch_worker(rank: int, size: int, port: int, sizes: list[int]) -> dict[str,
     return times
 
 
+def mpi_worker(rank: int, size: int, port: int, sizes: list[int]) -> dict[str, float]:
+    import numpy as np
+    from mpi4py import MPI
+    world, times = MPI.COMM_WORLD, {}
+    assert world.Get_size() == size
+    for count in sizes:
+        elements = count // 4
+        x, whole = np.ones(elements, np.float32), np.empty(elements * size, np.float32)
+        same, part = np.empty(elements, np.float32), np.empty(elements // size, np.float32)
+        calls = {"all_reduce": lambda: world.Allreduce(x, same), "all_gather": lambda: world.Allgather(x, whole),
+                 "reduce_scatter": lambda: world.Reduce_scatter_block(x, part), "all_to_all": lambda: world.Alltoall(x, same)}
+        for name, call in calls.items():
+            times[f"{name} {count}"] = measure(call, repeats(count))
+    return times
+
+
 def measure(call, count: int) -> float:
     for _ in range(2):
         call()
@@ -80,14 +97,32 @@ def run(peer: str, processes: int, sizes: list[int]) -> dict[str, float]:
         probe.bind(("localhost", 0))
         port = probe.getsockname()[1]
     environment = dict(os.environ, OMP_NUM_THREADS="1", JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="1", MILLRACE_JAX="1" if peer == "millrace" else "0")
+    if peer == "open_mpi":
+        return run_mpi(processes, sizes, environment)
     workers = [subprocess.Popen([sys.executable, "-m", "benchmarks.processes", "--worker", json.dumps([peer, rank, processes, port, sizes])],
                                 env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(processes)]
-    results = []
+    results: list[dict[str, float]] = []
     for worker in workers:
         output, errors = worker.communicate()
         if worker.returncode:
             sys.exit(f"processes: {peer} failed\n{errors[-3000:]}")
         results.append(json.loads(output.splitlines()[-1]))
+    return {name: max(each[name] for each in results) for name in results[0]}
+
+
+def run_mpi(processes: int, sizes: list[int], environment: dict[str, str]) -> dict[str, float]:
+    """mpirun starts the processes, each with a processor where there are as many."""
+    command = ["mpirun", "-n", str(processes), "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else []), "--mca",
+               "btl_base_warn_component_unused", "0", sys.executable, "-m", "benchmarks.processes", "--worker", json.dumps(["open_mpi", 0, processes, 0, sizes])]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        sys.exit(f"processes: open_mpi failed\n{ran.stderr[-3000:]}")
+    results, text = [], ran.stdout.strip()
+    while text:  # mpirun may join their lines
+        made, end = json.JSONDecoder().raw_decode(text)
+        results.append(made)
+        text = text[end:].strip()
+    assert len(results) == processes, ran.stdout
     return {name: max(each[name] for each in results) for name in results[0]}
 
 
@@ -105,8 +140,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.worker:
         peer, rank, processes, port, sizes = json.loads(options.worker)
-        print(json.dumps((torch_worker if peer == "torch_gloo" else jax_worker)(rank, processes, port, sizes)))
+        workers = {"torch_gloo": torch_worker, "open_mpi": mpi_worker}
+        sys.stdout.write(json.dumps(workers.get(peer, jax_worker)(rank, processes, port, sizes)) + "\n")
         sys.stdout.flush()
+        if peer == "open_mpi":
+            return  # MPI wants to be told
         os._exit(0)
     sizes, peers = [size for size in SIZES if size <= options.largest], options.peers.split(",")
     times = {}

@@ -97,6 +97,49 @@ static void removeMarks(mlir::ModuleOp module) {
   }
 }
 
+namespace {
+
+void collectCollectives(runtime::Steps &steps, std::vector<runtime::Step *> &found) {
+  for (runtime::Step &step : steps) {
+    if (auto *loop = std::get_if<runtime::LoopStep>(&step.body)) {
+      collectCollectives(loop->cond, found);
+      collectCollectives(loop->body, found);
+    } else if (auto *cond = std::get_if<runtime::CondStep>(&step.body)) {
+      for (runtime::Steps &branch : cond->branches)
+        collectCollectives(branch, found);
+    } else if (auto *collective = std::get_if<runtime::CollectiveStep>(&step.body)) {
+      if (collective->phase != runtime::CollectiveStep::Phase::Done)
+        found.push_back(&step);
+    }
+  }
+}
+
+/// An entry of the cache has the lines of the program that it was compiled for. Errors of collectives tell several processes which lines meet: these
+/// are to be those of `module`. Collectives keep their order; where some have become one, the lines stay what they are.
+std::shared_ptr<const runtime::Program> withPlacesOf(mlir::ModuleOp module, std::shared_ptr<const runtime::Program> program) {
+  std::vector<std::string> places;
+  module.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    if (!op->hasAttr("replica_groups") && !op->hasAttr("source_target_pairs"))
+      return;
+    if (op->getName().getStringRef() != "stablehlo.send" && op->getName().getStringRef() != "stablehlo.recv")
+      places.push_back(lowering::locationText(op->getLoc()));
+  });
+  auto copy = std::make_shared<runtime::Program>(*program);
+  std::vector<runtime::Step *> collectives;
+  for (runtime::Function &function : copy->functions)
+    collectCollectives(function.steps, collectives);
+  if (places.empty() || places.size() != collectives.size())
+    return program;
+  for (size_t i = 0; i < places.size(); ++i)
+    if (!places[i].empty()) {
+      collectives[i]->location = uint32_t(copy->locations.size());
+      copy->locations.push_back(places[i]);
+    }
+  return copy;
+}
+
+} // namespace
+
 runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text) {
   runtime::StatusOr<runtime::Cache *> cache = cacheInUse();
   if (!cache)
@@ -157,6 +200,8 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
   if (!found)
     return found.status();
   Metrics::get().count(found->hit ? "PersistentCacheHit" : "PersistentCacheMiss");
+  if (found->hit && found->program->numReplicas > 1)
+    return withPlacesOf(*module, std::move(found->program));
   return std::move(found->program);
 }
 

@@ -2,6 +2,8 @@
 """What PyTorch does on other devices with kernels of its own, and modules that move to the device and back."""
 import functools
 import threading
+import types
+from collections.abc import Callable
 
 import torch
 
@@ -29,10 +31,22 @@ def install():
         _sync_batch_norm.install()
 
 
+def without_exception(function: Callable) -> Callable:
+    """The function without what PyTorch does for the device type "xla" alone: SPMD, in which one process has all devices."""
+    code = function.__code__
+    assert "xla" in code.co_consts, f"{function.__qualname__} has no exception for xla any more"
+    constants = tuple("xla of one process" if value == "xla" else value for value in code.co_consts)
+    made = types.FunctionType(code.replace(co_consts=constants), function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
 def _have_all_devices():
-    """In a world of one the process has all devices of a DeviceMesh("xla", ...): it needs no process group to know its place, and may be sliced."""
+    """In a world of one the process has all devices of a DeviceMesh("xla", ...): it needs no process group to know its place, and may be sliced.
+    In one of several each process is a place of the mesh, with process groups, as on other devices."""
     from . import _world
     from torch.distributed.device_mesh import DeviceMesh
+    make_with_groups = without_exception(DeviceMesh.__init__)
     make, whole, group, local_rank = DeviceMesh.__init__, DeviceMesh.mesh, DeviceMesh.get_group, DeviceMesh.get_local_rank
 
     def is_ours(mesh):
@@ -40,6 +54,9 @@ def _have_all_devices():
 
     @functools.wraps(make)
     def made(self, *args, **kwargs):
+        device_type = args[0] if args else kwargs.get("device_type")
+        if device_type == "xla" and _world.size() > 1 and torch.distributed.is_initialized():
+            return make_with_groups(self, *args, **kwargs)
         make(self, *args, **kwargs)
         if is_ours(self):
             from .distributed.spmd import xla_sharded_tensor  # noqa: F401  who has a mesh makes DTensors on it

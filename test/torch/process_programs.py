@@ -430,6 +430,38 @@ def differentiable():
     return made + [xf.distributed_mm(torch.full((2, 3), 1.0 + rank, device="xla"), torch.ones(3 * size, 4, device="xla"), split=2).tolist()[1][3]]
 
 
+def device_mesh():
+    """Meshes of processes: DTensor, tensor parallel layers, DistributedDataParallel on a part of a mesh."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_module, distribute_tensor
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    dist.init_process_group("xla", init_method="xla://")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    mesh = init_device_mesh("xla", (size,))
+    assert (mesh.get_local_rank(), mesh.get_group().size()) == (rank, size)
+    x = torch.arange(8.0 * size).reshape(4 * size, 2)
+    split = distribute_tensor(x.to("xla"), mesh, [Shard(0)])
+    assert type(split) is DTensor and split.to_local().tolist() == x.chunk(size)[rank].tolist()
+    assert split.full_tensor().tolist() == split.redistribute(mesh, [Replicate()]).to_local().tolist() == x.tolist()
+    assert (split * 2).sum().full_tensor().item() == x.sum() * 2
+    assert DTensor.from_local(torch.ones(2, device="xla"), mesh, [Shard(0)]).shape == (2 * size,)
+    torch.manual_seed(0)
+    reference = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    model = parallelize_module(copy.deepcopy(reference).to("xla"), mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    inputs = torch.randn(3, 4)
+    outputs, expected = model(inputs.to("xla")), reference(inputs)
+    torch.testing.assert_close(outputs.detach().cpu(), expected.detach(), rtol=1e-4, atol=1e-5)
+    outputs.sum().backward(), expected.sum().backward()
+    for own, its in zip(model.parameters(), reference.parameters()):
+        torch.testing.assert_close(own.grad.full_tensor().cpu(), its.grad, rtol=1e-4, atol=1e-5)
+    whole = distribute_module(torch.nn.Linear(2, 2).to("xla"), mesh)
+    assert all(type(p.data) is DTensor for p in whole.parameters())
+    grid = init_device_mesh("xla", (1, size), mesh_dim_names=("rows", "columns"))
+    ddp = DDP(torch.nn.Linear(2, 1).to("xla"), device_mesh=grid["columns"])
+    ddp(torch.full((1, 2), float(rank), device="xla")).sum().backward()
+    return [grid["columns"].get_local_rank(), ddp.module.weight.grad.tolist()]
+
+
 def only_some_meet():
     """The first collective is one of a part of the processes; the others do something else meanwhile."""
     dist.init_process_group("xla", init_method="xla://")

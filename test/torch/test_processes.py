@@ -141,6 +141,10 @@ def test_ddp(backend):
     assert first["joined"] == second["joined"] and first["fallbacks"] == second["fallbacks"] == []
 
 
+def test_meshes_of_processes():
+    assert run("device_mesh", 2) == [[0, [[0.5, 0.5]]], [1, [[0.5, 0.5]]]]
+
+
 def test_compiled_functions():
     assert run("compiled", 2) == [[[15.0] * 3] * 2] * 2
 

@@ -6,7 +6,8 @@ import inspect
 import torch
 
 from ... import runtime as xr
-from ... import _XLAC
+from ... import _XLAC, _world
+from ..._patches import without_exception
 from ...core import xla_model as xm
 from ._places import ShardingDimError, ShardingUnsupported, describe, error
 from .mesh import check_devices, get_1d_mesh, mesh_of_dtensor, placed
@@ -21,6 +22,17 @@ def with_xla(func):
             xr.use_spmd()
         return func(*args, **kwargs)
     return run
+
+
+def _of_processes(func):
+    """In a world of several processes, each of which is a place of the mesh: PyTorch's function of that name instead of `func`."""
+    @functools.wraps(func)
+    def choose(*args, **kwargs):
+        if _world.size() == 1:
+            return func(*args, **kwargs)
+        import torch.distributed.tensor._api as api
+        return without_exception(getattr(api, func.__name__.removeprefix("xla_")))(*args, **kwargs)
+    return choose
 
 
 def _check_kind(dt_mesh, what):
@@ -90,6 +102,7 @@ def place(tensor, device_mesh, placements, what):
     return mesh, tuple(None if not dim else dim[0] if len(dim) == 1 else tuple(dim) for dim in flat)
 
 
+@_of_processes
 @with_xla
 def xla_distribute_tensor(tensor, device_mesh, placements=None, what="distribute_tensor"):
     """distribute_tensor() for the device: the tensor of the CPU (each device gets its part) or of the device (in place), split as the
@@ -103,6 +116,7 @@ def xla_distribute_tensor(tensor, device_mesh, placements=None, what="distribute
     return XLAShardedTensor._placed(made, device_mesh, placements)
 
 
+@_of_processes
 @with_xla
 def xla_distribute_module(module, device_mesh=None, partition_fn=None, input_fn=None, output_fn=None):
     """distribute_module() for the device: moves the module there, has `partition_fn(name, submodule, device_mesh)` distribute its
