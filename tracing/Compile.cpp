@@ -6,6 +6,7 @@
 #include "lowering/CompileForClient.h"
 #include "lowering/CompilerSession.h"
 #include "lowering/hlo/HloText.h"
+#include "lowering/program/ProgramTypes.h"
 #include "passes/chlo/Passes.h"
 #include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"

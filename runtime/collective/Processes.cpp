@@ -23,6 +23,9 @@ enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle };
 /// A process that is so many launches ahead of this one does not behave like one of ours.
 constexpr uint64_t maxAhead = 1 << 20;
 
+/// So long a thread looks for a message itself before it sleeps: about as long as it takes to wake two threads.
+constexpr std::chrono::microseconds kPolling(50);
+
 /// In place of a launch's number, that of the context of replicas.
 constexpr uint64_t replicasNumber = ~uint64_t(0);
 
@@ -77,6 +80,17 @@ public:
     writer.number(target);
     writer.number(channel);
     return owner->mesh->send(processes[target], Mail, writer.bytes, {{const_cast<char *>(bytes.data()), bytes.size()}});
+  }
+
+  void poll(const std::vector<uint32_t> &from, const std::function<bool()> &look) override {
+    if (!owner->mesh->mayPoll())
+      return;
+    const transport::Deadline end = transport::Clock::now() + kPolling;
+    owner->mesh->beginPolling(from);
+    do
+      owner->mesh->poll(from);
+    while (!look() && transport::Clock::now() < end);
+    owner->mesh->endPolling(from);
   }
 
   void finish(uint32_t member, const Status &cause) override {

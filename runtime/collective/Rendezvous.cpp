@@ -197,6 +197,15 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
   using Clock = std::chrono::steady_clock;
   auto seconds = [](double s) { return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)); };
   checkDeadlock();
+  if (remote && !done() && aborted.ok()) {
+    std::vector<uint32_t> processes = otherProcesses(missingFor(member));
+    lock.unlock();
+    remote->poll(processes, [&] {
+      std::lock_guard looking(mutex);
+      return done() || !aborted.ok();
+    });
+    lock.lock();
+  }
   Clock::time_point begin = Clock::now();
   const Clock::time_point start = begin;
   bool isTold = false;

@@ -51,6 +51,9 @@ public:
   /// `cause`: of the error that ended the context, ok if none did.
   virtual void finish(uint32_t member, const Status &cause) = 0;
   virtual void idle(const struct IdleState &state) = 0;
+  /// Calls `look` until it says true, up to a moment in which messages of these processes are handed over by this thread. Nothing where there are
+  /// not processors enough.
+  virtual void poll(const std::vector<uint32_t> &processes, const std::function<bool()> &look) = 0;
 };
 
 /// What a process knows when all its members of a context wait or have finished. Together these tell a deadlock from messages under way.

@@ -333,8 +333,8 @@ StatusOr<std::unique_ptr<Mesh>> Mesh::connect(Store &store, const MeshOptions &o
   for (uint32_t rank = 0; rank < options.size; ++rank)
     mesh->peers.push_back(std::make_unique<Peer>());
   mesh->wake = Socket(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  mesh->poll = Socket(::epoll_create1(EPOLL_CLOEXEC));
-  if (!mesh->wake || !mesh->poll)
+  mesh->polling = Socket(::epoll_create1(EPOLL_CLOEXEC));
+  if (!mesh->wake || !mesh->polling)
     return systemError("watch the connections of a job", errno);
   MILLRACE_TRY(Connector(store, *mesh).run(note));
   return mesh;

@@ -2,6 +2,7 @@
 //===- Mesh.cpp - Messages between processes, and signs of life ------------===//
 #include "runtime/transport/Mesh.h"
 #include "runtime/base/Activity.h"
+#include "runtime/base/Cpu.h"
 #include "runtime/transport/Wire.h"
 
 #include <algorithm>
@@ -31,6 +32,10 @@ constexpr uint64_t minSharedBytes = 32 << 10;
 struct ControlHeader {
   uint32_t magic, kind, bytes;
 };
+/// What the thread's epoll tells of an event: which of a peer's descriptors, and whose.
+enum Which : uint64_t { Data, Control, Process, Wake };
+uint64_t tagOf(Which which, uint32_t rank) { return uint64_t(rank) << 2 | which; }
+
 enum ControlKind : uint32_t { Heartbeat = 1, Goodbye = 2, LostPeer = 3 };
 
 /// Bounds of what a peer may announce; it has proved that it belongs to the job, but may be broken.
@@ -119,8 +124,12 @@ std::string Mesh::describe(uint32_t rank) const {
 void Mesh::start(Receiver toReceive, Lost toLose) {
   receiver = std::move(toReceive);
   lost = std::move(toLose);
-  for (auto &peer : peers)
+  uint32_t here = 0;
+  for (auto &peer : peers) {
     peer->lastHeard = Clock::now();
+    here += peer->bootId == peers[rank()]->bootId;
+  }
+  isPollingAllowed = here <= availableCpus();
   owner = ::getpid();
   thread = std::thread([this] { loop(); });
 }
@@ -135,8 +144,8 @@ void Mesh::stop() {
   for (uint32_t rank = 0; rank < size(); ++rank)
     if (rank != this->rank() && statusOf(rank).ok())
       sendControl(rank, Goodbye, "");
-  uint64_t one = 1;
-  (void)!::write(wake.descriptor(), &one, sizeof one);
+  isStopping = true;
+  wakeUp();
   thread.join();
 }
 
@@ -254,14 +263,13 @@ void Mesh::sendControl(uint32_t rank, uint32_t kind, std::string_view body) {
 }
 
 void Mesh::loop() {
-  enum Which : uint64_t { Data, Control, Process, Wake };
   auto add = [&](const Socket &socket, Which which, uint32_t rank) {
     if (!socket)
       return;
     epoll_event event = {};
     event.events = EPOLLIN;
-    event.data.u64 = uint64_t(rank) << 2 | which;
-    ::epoll_ctl(poll.descriptor(), EPOLL_CTL_ADD, socket.descriptor(), &event);
+    event.data.u64 = tagOf(which, rank);
+    ::epoll_ctl(polling.descriptor(), EPOLL_CTL_ADD, socket.descriptor(), &event);
   };
   add(wake, Wake, 0);
   for (uint32_t rank = 0; rank < size(); ++rank) {
@@ -269,13 +277,13 @@ void Mesh::loop() {
     add(peers[rank]->control, Control, rank);
     add(peers[rank]->process, Process, rank);
   }
-  auto remove = [&](const Socket &socket) { ::epoll_ctl(poll.descriptor(), EPOLL_CTL_DEL, socket.descriptor(), nullptr); };
+  auto remove = [&](const Socket &socket) { ::epoll_ctl(polling.descriptor(), EPOLL_CTL_DEL, socket.descriptor(), nullptr); };
   auto period = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings.heartbeatSeconds));
   Deadline lastBeat = Clock::now() - period, lastTurn = Clock::now();
   while (true) {
     epoll_event events[64];
     int wait = std::max(1, int(settings.heartbeatSeconds * 1000 / 2));
-    int count = ::epoll_wait(poll.descriptor(), events, 64, wait);
+    int count = ::epoll_wait(polling.descriptor(), events, 64, wait);
     Deadline now = Clock::now();
     if (now - lastTurn > 3 * period) // this process itself was stopped or starved: nobody is to blame for the silence
       for (auto &peer : peers)
@@ -285,8 +293,15 @@ void Mesh::loop() {
       auto which = Which(events[i].data.u64 & 3);
       auto rank = uint32_t(events[i].data.u64 >> 2);
       Peer &peer = *peers[rank];
-      if (which == Wake)
-        return;
+      if (which == Wake) {
+        if (isStopping)
+          return;
+        uint64_t count;
+        (void)!::read(wake.descriptor(), &count, sizeof count);
+        for (uint32_t each = 0; each < size(); ++each)
+          tellSpoiled(each);
+        continue;
+      }
       if (which == Data && !readData(rank))
         remove(peer.data);
       if (which == Control && !readControl(rank))
@@ -312,11 +327,65 @@ void Mesh::loop() {
   }
 }
 
+void Mesh::wakeUp() {
+  uint64_t one = 1;
+  (void)!::write(wake.descriptor(), &one, sizeof one);
+}
+
+/// By the mesh's thread.
+void Mesh::tellSpoiled(uint32_t rank) {
+  std::string why;
+  {
+    std::lock_guard lock(peers[rank]->reading);
+    why = peers[rank]->spoiled;
+  }
+  if (!why.empty())
+    lose(rank, dataLoss(describe(rank) + " sent a message that cannot be read: " + why), true);
+}
+
+void Mesh::arm(uint32_t rank, uint32_t events) {
+  epoll_event event = {};
+  event.events = events;
+  event.data.u64 = tagOf(Data, rank);
+  ::epoll_ctl(polling.descriptor(), EPOLL_CTL_MOD, peers[rank]->data.descriptor(), &event); // fails if nothing comes from it any more
+}
+
+void Mesh::beginPolling(const std::vector<uint32_t> &ranks) {
+  for (uint32_t rank : ranks) {
+    std::lock_guard lock(peers[rank]->arming);
+    if (peers[rank]->pollers++ == 0)
+      arm(rank, 0);
+  }
+}
+
+void Mesh::poll(const std::vector<uint32_t> &ranks) {
+  for (uint32_t rank : ranks)
+    if (std::unique_lock lock(peers[rank]->reading, std::try_to_lock); lock)
+      readData(rank);
+}
+
+void Mesh::endPolling(const std::vector<uint32_t> &ranks) {
+  for (uint32_t rank : ranks) {
+    std::lock_guard lock(peers[rank]->arming);
+    if (--peers[rank]->pollers == 0)
+      arm(rank, EPOLLIN);
+  }
+}
+
 /// Reads what is there, some megabytes at most. False when nothing will come any more.
 bool Mesh::readData(uint32_t rank) {
   Peer &peer = *peers[rank];
+  std::lock_guard lock(peer.reading);
+  if (!peer.spoiled.empty())
+    return false;
+  const bool isOwnThread = std::this_thread::get_id() == thread.get_id();
+  auto heard = [&] {
+    if (isOwnThread) // who polls leaves that to the signs of life
+      peer.lastHeard = Clock::now();
+  };
   auto spoiled = [&](const char *why) {
-    lose(rank, dataLoss(describe(rank) + " sent a message that cannot be read: " + why), true);
+    peer.spoiled = why;
+    isOwnThread ? tellSpoiled(rank) : wakeUp();
     return false;
   };
   size_t taken = 0;
@@ -334,7 +403,7 @@ bool Mesh::readData(uint32_t rank) {
         return true;
       if (got <= 0)
         return false; // the control connection says whether that was meant
-      peer.lastHeard = Clock::now();
+      heard();
       taken += size_t(got);
       if (peer.incoming.size() < sizeof(DataHeader))
         continue;
@@ -367,7 +436,7 @@ bool Mesh::readData(uint32_t rank) {
         return true;
       if (room && got <= 0)
         return false;
-      peer.lastHeard = Clock::now();
+      heard();
       peer.filled += size_t(got);
       taken += size_t(got);
     }

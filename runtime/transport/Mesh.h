@@ -12,6 +12,7 @@
 #include "runtime/transport/Socket.h"
 #include "runtime/transport/Store.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,7 +54,7 @@ class Connector;
 
 class Mesh {
 public:
-  /// Is called by the mesh's thread, for each sender in the order of sending, and must not wait or send.
+  /// Is called by the mesh's thread, or one that polls, for each sender in the order of sending, and must not wait or send.
   using Receiver = std::function<void(uint32_t from, Message)>;
   /// Likewise, once for a process that is lost or has left.
   using Lost = std::function<void(uint32_t rank, const Status &)>;
@@ -78,6 +79,13 @@ public:
   /// Returns when the bytes are on their way: they have been read from `payload`. An error if `to` is lost or has left. `copied`: where a
   /// payload that is sent to several processes keeps its copy in shared memory, empty at first.
   Status send(uint32_t to, uint32_t kind, std::string_view head, const std::vector<iovec> &payload = {}, SharedLease *copied = nullptr);
+  /// Whether a thread that waits for a message may look for it itself for a moment: there are processors enough for all processes of the host.
+  bool mayPoll() const { return isPollingAllowed; }
+  /// Hands over what has come from these processes, without waiting, instead of the mesh's thread, whom that would cost two changes of threads.
+  /// Between beginPolling() and endPolling() that one does not look.
+  void beginPolling(const std::vector<uint32_t> &ranks);
+  void poll(const std::vector<uint32_t> &ranks);
+  void endPolling(const std::vector<uint32_t> &ranks);
   /// What takes `rank` long, as it said last (Activity.h): "compiles a program"; "" for nothing.
   std::string activityOf(uint32_t rank) const;
   /// Why nothing can be sent to `rank`; ok if it can.
@@ -98,6 +106,10 @@ private:
     uint64_t lossNumber = 0; ///< how many were lost before, and this one
     std::mutex sending, controlling; ///< one writer at a time
     std::unordered_set<uint32_t> given; ///< the blocks whose files it has; guarded by sending
+    std::mutex arming; ///< of what follows
+    uint32_t pollers = 0;
+    std::recursive_mutex reading; ///< of `data`, and what stands below of it; held while messages are handed over
+    std::string spoiled;          ///< why nothing more can be read; for the mesh's thread to tell
     // Of the mesh's thread.
     Deadline lastHeard;
     bool isDrained = false; ///< everything that it ever sent has been read, or is being read
@@ -121,6 +133,9 @@ private:
   void sendControl(uint32_t rank, uint32_t kind, std::string_view body);
   void sayAlive();
   void watch(Deadline now);
+  void arm(uint32_t rank, uint32_t events);
+  void wakeUp();
+  void tellSpoiled(uint32_t rank);
   void lose(uint32_t rank, const Status &status, bool tellOthers);
 
   const MeshOptions settings;
@@ -128,8 +143,10 @@ private:
   std::vector<std::unique_ptr<Peer>> peers; ///< by rank; that of this process has no connections
   Receiver receiver;
   Lost lost;
-  Socket wake; ///< an eventfd: ends the thread
-  Socket poll; ///< an epoll instance: what the thread waits for
+  Socket wake;    ///< an eventfd: the thread looks whether it has to end, and whom it has to lose
+  Socket polling; ///< an epoll instance: what the thread waits for
+  std::atomic<bool> isStopping{false};
+  bool isPollingAllowed = false;
   std::thread thread;
   uint64_t losses = 0; ///< of the mesh's thread
   int owner = 0; ///< the process that started the thread: a fork of it has the connections, but speaks for nobody
