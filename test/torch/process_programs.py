@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 
 import torch
@@ -515,6 +516,34 @@ def divergent():
         return str(error)
 
 
+def first_lines():
+    """A program whose lines stand in the cache..."""
+    return xm.all_reduce(xm.REDUCE_SUM, torch.ones(3).to("xla")).tolist()
+
+
+def other_lines():
+    """...and another one that finds it there, but differs on rank 1."""
+    try:
+        return xm.all_reduce(xm.REDUCE_SUM, torch.ones(3 + 2 * xr.global_ordinal()).to("xla")).tolist()
+    except Exception as error:
+        return str(error)
+
+
+def forever():
+    """All ranks meet until something happens; says when the first meeting is over, and what happened how long after the last one."""
+    x, said = torch.ones(4, device="xla"), False
+    while True:
+        begin = time.monotonic()
+        try:
+            xm.all_reduce(xm.REDUCE_SUM, x).tolist()
+        except Exception as error:
+            return [str(error), time.monotonic() - begin]
+        if not said:
+            said = True
+            open(f"{os.environ['ARGUMENT']}.{xr.global_ordinal()}", "w").close()
+        time.sleep(0.01)
+
+
 def victim():
     """Rank 1 ends, in the way that ARGUMENT says, while the others wait in a collective."""
     rank, how = xr.global_ordinal(), os.environ["ARGUMENT"]
@@ -560,6 +589,38 @@ def waits_elsewhere():
             time.sleep(0.05)
         value = x.tolist()
     return value
+
+
+def victim_at_work():
+    """Rank VICTIM ends, in the way that ARGUMENT says, while it does what WHEN says; the others meet all the time."""
+    rank, how, when = xr.global_ordinal(), os.environ["ARGUMENT"], os.environ["WHEN"]
+    x = torch.ones((16 << 20) if when == "large" else 4, device="xla")
+    xm.all_reduce(xm.REDUCE_SUM, x)[0].item()
+
+    def end():
+        time.sleep(0.2)
+        os.kill(os.getpid(), {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}[how]) if how != "exit" else os._exit(0)
+
+    if rank == int(os.environ["VICTIM"]):
+        threading.Thread(target=end, daemon=True).start()
+        if when == "compiling":
+            y = torch.ones(64, 64, device="xla")
+            for i in range(400):
+                y = torch.tanh(y @ y) + i
+            y.sum().item()
+        elif when == "saving":
+            while True:
+                torch.save(x.cpu().repeat(1 << 20), os.devnull)
+    last = begin = time.monotonic()
+    try:
+        while True:
+            begin = time.monotonic()
+            xm.all_reduce(xm.REDUCE_SUM, x)[0].item()
+            last = time.monotonic()
+            if last - begin > 60:
+                return "nothing"
+    except Exception as error:
+        return [str(error), time.monotonic() - last]
 
 
 def counts_compilations():

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -286,6 +287,59 @@ def test_divergence(what):
     for text in said:
         assert re.search(DIVERGENCES[what].replace("{L}", LINE), text), text
     assert time.monotonic() - begin < 20
+
+
+def test_lines_are_those_of_the_program_that_runs(tmp_path):
+    """Not of the one that put it into the cache."""
+    cache = dict(XLA_PERSISTENT_CACHE_PATH=str(tmp_path))
+    assert run("first_lines", 2, **cache) == [[2.0] * 3] * 2
+    lines = (PROGRAMS.read_text().splitlines().index("def other_lines():") + 1,)
+    for text in run("other_lines", 2, **cache):
+        assert [int(line) - lines[0] for line in re.findall(r"process_programs\.py:(\d+)", text)] in ([3], [3, 3]), text
+
+
+@LONG
+@pytest.mark.parametrize("transport", ["auto", "tcp"])
+@pytest.mark.parametrize("when", ["small", "large", "compiling", "saving"])
+@pytest.mark.parametrize("how", ["kill", "stop", "exit"])
+@pytest.mark.parametrize("victim", [0, 1])
+def test_kill_matrix(victim, how, when, transport):
+    """Whatever a process does when it ends, the others name it, their operation and their line within five seconds."""
+    job = start("victim_at_work", 3, ARGUMENT=how, WHEN=when, VICTIM=str(victim), MILLRACE_TRANSPORT=transport)
+    for text, seconds in results_of(job, without=(victim,)):
+        assert re.search(rf"{LINE}: all_reduce: .*process {victim} \(pid {job[victim].pid} on host \S+\)", text) and seconds < 5, (text, seconds)
+
+
+@LONG
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="makes network namespaces: needs root and iproute2")
+def test_a_link_goes_down(tmp_path):
+    """Two hosts, each a network namespace, whose link is taken down."""
+    name = f"mr{os.getpid()}"
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True)
+    try:
+        ip("netns", "add", f"{name}a")
+        ip("netns", "add", f"{name}b")
+        ip("link", "add", f"{name}a", "type", "veth", "peer", "name", f"{name}b")
+        for side, address in (("a", "10.99.0.1"), ("b", "10.99.0.2")):
+            ip("link", "set", f"{name}{side}", "netns", f"{name}{side}")
+            ip("-n", f"{name}{side}", "address", "add", f"{address}/24", "dev", f"{name}{side}")
+            ip("-n", f"{name}{side}", "link", "set", f"{name}{side}", "up")
+            ip("-n", f"{name}{side}", "link", "set", "lo", "up")
+        job = dict(WORLD_SIZE="2", LOCAL_WORLD_SIZE="1", LOCAL_RANK="0", MILLRACE_STORE=str(tmp_path / "store"), ARGUMENT=str(tmp_path / "met"))
+        processes = [subprocess.Popen(["ip", "netns", "exec", f"{name}{side}", sys.executable, PROGRAMS, "forever"], text=True, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, env=environment(RANK=str(rank), MILLRACE_HOST_ID=side, MILLRACE_INTERFACE=f"{name}{side}", **job))
+                     for rank, side in enumerate("ab")]
+        end = time.monotonic() + 60
+        while not all((tmp_path / f"met.{rank}").exists() for rank in range(2)):
+            assert time.monotonic() < end and all(process.poll() is None for process in processes)
+            time.sleep(0.1)
+        ip("-n", f"{name}a", "link", "set", f"{name}a", "down")
+        for rank, (text, seconds) in enumerate(results_of(processes)):
+            assert re.search(rf"{LINE}: all_reduce: process {1 - rank} \(pid \d+ on host \S+\) cannot be reached", text) and seconds < 5, (text, seconds)
+    finally:
+        for side in "ab":
+            subprocess.run(["ip", "netns", "delete", f"{name}{side}"], check=False)
 
 
 def test_who_is_slow_is_told():
