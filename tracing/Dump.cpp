@@ -74,10 +74,11 @@ std::string savedForm(const std::vector<Value> &roots) {
 void appendSaved(const std::string &text) {
   if (text.empty())
     return;
-  std::ofstream out(saveFile() + ".0", std::ios::app);
+  const std::string file = saveFile() + "." + std::to_string(Session::world().ok() ? Session::world()->rank : 0);
+  std::ofstream out(file, std::ios::app);
   out << text;
   if (!out)
-    std::fprintf(stderr, "torch_xla: cannot write %s.0 (XLA_SAVE_TENSORS_FILE)\n", saveFile().c_str());
+    std::fprintf(stderr, "torch_xla: cannot write %s (XLA_SAVE_TENSORS_FILE)\n", file.c_str());
 }
 
 void saveShardings(const std::vector<Value> &roots) {

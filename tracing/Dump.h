@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Dump.h - Graphs and programs for people, as the environment asks ----===//
-// XLA_SAVE_TENSORS_FILE=FILE appends every graph that is run to FILE.0, as XLA_SAVE_TENSORS_FMT says: text (default), dot, hlo,
-// stablehlo. XLA_FLAGS=--xla_dump_to=FOLDER writes every program that is compiled, before and after the passes.
+// XLA_SAVE_TENSORS_FILE=FILE appends every graph that is run to FILE.0 (the rank of the process), as XLA_SAVE_TENSORS_FMT says: text (default),
+// dot, hlo, stablehlo. XLA_FLAGS=--xla_dump_to=FOLDER writes every program that is compiled, before and after the passes.
 // XLA_SAVE_HLO_FILE=FILE appends every program that cannot be compiled to FILE, XLA_DUMP_HLO_GRAPH=1 adds it to the error.
 // XLA_IR_DEBUG=1 puts the user's lines into texts of graphs, XLA_HLO_DEBUG=1 into texts of programs.
 #pragma once

@@ -257,6 +257,10 @@ def test_turns(tmp_path):
 
 def test_run_multiprocess(tmp_path):
     ran = spawned("    pass", "from torch_xla._internal import pjrt", "print(pjrt.run_multiprocess(xr.global_ordinal))", folder=tmp_path, CPU_NUM_DEVICES="2")
+    failing = spawned("    pass", "from torch_xla._internal import pjrt; import functools",
+                      "\n    try: pjrt.run_multiprocess(functools.partial(xm.rendezvous, 't', 'no bytes'))\n    except TypeError as error: print(error)", folder=tmp_path,
+                      CPU_NUM_DEVICES="2")
+    assert failing.stdout == "expects the payload as bytes, but got str\n", failing.stderr[-2000:]
     assert ran.stdout == "{0: 0, 1: 1}\n" or ran.stdout == "{1: 1, 0: 0}\n", ran.stderr[-2000:]
 
 

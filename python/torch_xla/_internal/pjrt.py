@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How a function is run once per process."""
+import contextlib
 import functools
 import os
 from collections.abc import Callable
@@ -13,18 +14,37 @@ from ..distributed import xla_multiprocessing as xmp
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
+class _Failure:
+    """What fn raised, for the process that waits."""
+
+    def __init__(self, error: Exception):
+        self.error = error
+
+
 def _put_value(ordinal: int, fn: Callable, args: tuple, kwargs: dict, values: Any) -> None:
-    values.put((ordinal, fn(*args, **kwargs)))
+    try:
+        values.put((ordinal, fn(*args, **kwargs)))
+    except Exception as error:
+        with contextlib.suppress(Exception):  # some cannot be sent
+            values.put((ordinal, _Failure(error)))
+        raise
 
 
 def run_multiprocess(fn: Callable, *args: Any, start_method: str = "spawn", **kwargs: Any) -> dict[int, Any]:
-    """{ordinal: fn(*args, **kwargs)} of as many processes as CPU_NUM_DEVICES says."""
+    """{ordinal: fn(*args, **kwargs)} of as many processes as CPU_NUM_DEVICES says. An exception of the first process that fails is raised here."""
     count = int(os.environ.get("CPU_NUM_DEVICES") or "1")
     if count == 1:
         return {0: fn(*args, **kwargs)}
     with mp.get_context(start_method).Manager() as manager:
         values = manager.Queue()
-        xmp.spawn(_put_value, args=(fn, args, kwargs, values), start_method=start_method)
+        try:
+            xmp.spawn(_put_value, args=(fn, args, kwargs, values), start_method=start_method)
+        except (mp.ProcessRaisedException, mp.ProcessExitedException) as trace:
+            while not values.empty():
+                ordinal, value = values.get()
+                if isinstance(value, _Failure) and ordinal == trace.error_index:
+                    raise value.error from trace
+            raise
         return dict(values.get() for _ in range(count))
 
 
