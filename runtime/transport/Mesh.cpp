@@ -302,7 +302,7 @@ void Mesh::loop() {
           tellSpoiled(each);
         continue;
       }
-      if (which == Data && !readData(rank))
+      if (which == Data && !readData(rank, /*isOwnThread=*/true))
         remove(peer.data);
       if (which == Control && !readControl(rank))
         remove(peer.control);
@@ -361,7 +361,7 @@ void Mesh::beginPolling(const std::vector<uint32_t> &ranks) {
 void Mesh::poll(const std::vector<uint32_t> &ranks) {
   for (uint32_t rank : ranks)
     if (std::unique_lock lock(peers[rank]->reading, std::try_to_lock); lock)
-      readData(rank);
+      readData(rank, /*isOwnThread=*/false);
 }
 
 void Mesh::endPolling(const std::vector<uint32_t> &ranks) {
@@ -373,12 +373,11 @@ void Mesh::endPolling(const std::vector<uint32_t> &ranks) {
 }
 
 /// Reads what is there, some megabytes at most. False when nothing will come any more.
-bool Mesh::readData(uint32_t rank) {
+bool Mesh::readData(uint32_t rank, bool isOwnThread) {
   Peer &peer = *peers[rank];
   std::lock_guard lock(peer.reading);
   if (!peer.spoiled.empty())
     return false;
-  const bool isOwnThread = std::this_thread::get_id() == thread.get_id();
   auto heard = [&] {
     if (isOwnThread) // who polls leaves that to the signs of life
       peer.lastHeard = Clock::now();
@@ -548,7 +547,7 @@ void Mesh::drain(uint32_t rank) {
   Peer &peer = *peers[rank];
   if (std::exchange(peer.isDrained, true))
     return;
-  while (readData(rank)) {
+  while (readData(rank, /*isOwnThread=*/true)) {
     pollfd more{peer.data.descriptor(), POLLIN, 0};
     if (::poll(&more, 1, 0) <= 0)
       return;

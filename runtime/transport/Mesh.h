@@ -125,7 +125,7 @@ private:
   friend class Connector;
   explicit Mesh(const MeshOptions &options) : settings(options) {}
   void loop();
-  bool readData(uint32_t rank);
+  bool readData(uint32_t rank, bool isOwnThread);
   Status openBlock(Peer &peer, uint32_t block, Message &message);
   bool readControl(uint32_t rank);
   void drain(uint32_t rank);

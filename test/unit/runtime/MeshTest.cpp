@@ -209,8 +209,8 @@ private:
 struct Family {
   std::string folder = std::filesystem::temp_directory_path() / ("millrace-mesh-" + std::to_string(::getpid()));
   std::vector<pid_t> children;
+  Inbox inbox; ///< outlives the mesh, whose thread writes to it
   std::unique_ptr<Mesh> mesh;
-  Inbox inbox;
 
   Family(uint32_t size, const std::function<void(uint32_t rank, Mesh &)> &last, MeshOptions options = {}) {
     std::filesystem::create_directories(folder);
@@ -383,9 +383,9 @@ struct Hello {
 
 /// A mesh of two whose other process is this test: it has shown the secrets, and may send anything.
 struct ByHand {
+  Inbox inbox; ///< outlives the mesh, whose thread writes to it
   std::unique_ptr<Mesh> mesh;
   std::vector<Socket> sockets; ///< for messages, for signs of life
-  Inbox inbox;
 
   explicit ByHand(bool usesUnixSockets) {
     MemoryStore store;
