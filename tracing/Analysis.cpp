@@ -199,11 +199,12 @@ std::string syncCause(const std::vector<Place> &stack) {
 std::string setSyncCause(std::string cause) { return std::exchange(givenCause, std::move(cause)); }
 
 int debugLevel() {
-  if (runtime::StatusOr<World> place = Session::world(); place && place->localRank) // one of a host's processes reports: they do the same
+  const char *wanted = std::getenv("PT_XLA_DEBUG_LEVEL");
+  const int level = wanted && *wanted ? int(std::strtol(wanted, nullptr, 10)) : isSwitchedOn("PT_XLA_DEBUG") ? 100 : 0;
+  if (!level)
     return 0;
-  if (const char *level = std::getenv("PT_XLA_DEBUG_LEVEL"); level && *level)
-    return int(std::strtol(level, nullptr, 10));
-  return isSwitchedOn("PT_XLA_DEBUG") ? 100 : 0;
+  runtime::StatusOr<World> place = Session::world();
+  return place && place->localRank ? 0 : level; // one of a host's processes reports: they do the same
 }
 
 void reportCompilation(const AnalysisOf &what, const std::string &difference) {

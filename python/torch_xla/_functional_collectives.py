@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch's functional collectives (torch.ops._c10d_functional) on tensors of the device. Without a process group of the name that they are
-given, or before torch.distributed is initialized, they are among all replicas of the world."""
+"""PyTorch's functional collectives (torch.ops._c10d_functional) on tensors of the device. For the group "default" or "", which
+PyTorch/XLA takes for everybody, or before torch.distributed is initialized, they are among all replicas of the world."""
 import torch
 import torch.distributed as dist
 
@@ -42,18 +42,9 @@ def _of_world(name):
             "all_to_all_single": _all_to_all}[name]
 
 
-def _has_group(group):
-    if not isinstance(group, str):
-        return True
-    try:
-        return torch._C._distributed_c10d._resolve_process_group(group) is not None
-    except RuntimeError:
-        return False
-
-
 def _kernel(name, alone):
     def run(*args):
-        if not dist.is_initialized() or not _has_group(args[-1]):
+        if not dist.is_initialized() or args[-1] in ("", "default"):
             return alone(*args) if _world.size() == 1 else _of_world(name)(*args)
         # The kernel for all devices, which asks the process group.
         return getattr(torch.ops._c10d_functional, name).default.redispatch(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), *args)

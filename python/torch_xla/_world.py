@@ -106,7 +106,7 @@ def _say_that_nobody_comes() -> None:
     """Others may wait for this process to join them, unless its store is its own."""
     if _job_store or os.environ.get("MILLRACE_STORE") or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         with contextlib.suppress(Exception):
-            job_store().set(f"millrace/process/{rank()}", "left")
+            job_store().set(*_XLAC._left_mark())
 
 
 def _leave() -> None:

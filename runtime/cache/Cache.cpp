@@ -218,7 +218,7 @@ std::string Cache::path(const std::string &digest, EntryKind kind) const {
 }
 
 std::shared_ptr<void> Cache::turn(const CacheKey &key) const {
-  constexpr double longest = 300; // seconds: the largest programs compile for a minute
+  constexpr double longest = 300; // seconds, chosen: a holder that hangs delays the others, who compile for themselves then
   if (settings.mode != CacheMode::ReadWrite)
     return nullptr;
   std::string file = path(key.digest(), EntryKind::Program);

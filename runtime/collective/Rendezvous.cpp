@@ -12,7 +12,8 @@ namespace {
 /// A process tells the others that it is idle when it has been for that long: most waits end before.
 constexpr double kIdleSeconds = 0.25;
 
-/// Who has waited for another process for that long says so on standard error: a rank that is merely slow is no error before the timeout.
+/// Who has waited for another process for that long says so on standard error: a rank that is merely slow is no error before the timeout. As long
+/// as a process that is gone may take to be noticed (MeshOptions); no matter of the machine.
 constexpr double kToldSeconds = 5;
 
 /// So many members of a deadlock between processes are told what they wait for.

@@ -27,7 +27,7 @@ struct DataHeader {
 };
 /// In DataHeader::block: the block's file comes with the header.
 constexpr uint32_t withFile = 0x80000000;
-/// Payloads of at least so many bytes go through shared memory: less costs as much in a socket (benchmarks/processes.py).
+/// Payloads of at least so many bytes go through shared memory. Chosen, not measured: below it a message is one system call at either end.
 constexpr uint64_t minSharedBytes = 32 << 10;
 struct ControlHeader {
   uint32_t magic, kind, bytes;

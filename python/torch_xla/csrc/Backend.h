@@ -29,6 +29,7 @@ public:
   WorkPtr endCoalescing() override;
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override { return recorded; }
+  /// Without effect, as the timeouts of options and of Work::wait() are: the world has one (MILLRACE_COLLECTIVE_TIMEOUT, else init_process_group's).
   void setTimeout(std::chrono::milliseconds) override {}
 
   WorkPtr broadcast(Tensors &tensors, const c10d::BroadcastOptions &options) override;

@@ -70,6 +70,13 @@ PyObject *world(PyObject *, PyObject *) {
 /// _has_started() -> whether the device was used, which settles the world
 PyObject *hasStarted(PyObject *, PyObject *) { return PyBool_FromLong(Session::hasStarted()); }
 
+/// _left_mark() -> (key, value) that tell the other processes that this one will not come
+PyObject *leftMark(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    return Py_BuildValue("ss", transport::keyOf(valueOrRaise(Session::world()).rank).c_str(), std::string(transport::leftMark).c_str());
+  });
+}
+
 PyObject *isConnected(PyObject *, PyObject *) { return PyBool_FromLong(Session::isConnected()); }
 
 /// _set_store_maker(make): make() -> an object with put(key, value) and get(key, seconds)
@@ -125,6 +132,8 @@ PyObject *exchange(PyObject *, PyObject *args) {
 
 /// The store takes the GIL, which others may have while they wait for the session's mutex.
 void connectWorld() {
+  if (Session::isConnected()) // at every collective but the first: others would take the GIL
+    return;
   runtime::Status status;
   if (Py_IsInitialized() && PyGILState_Check()) {
     WithoutGil released;
@@ -140,6 +149,7 @@ PyMethodDef worldMethods[] = {
     {"_world", world, METH_NOARGS, "(rank, size, rank on this host, size of this host) of this process."},
     {"_has_started", hasStarted, METH_NOARGS, "Whether the device was used, which settles the world."},
     {"_is_connected", isConnected, METH_NOARGS, "Whether the processes of the world are connected."},
+    {"_left_mark", leftMark, METH_NOARGS, "(key, value) for the store: this process will not come."},
     {"_set_store_maker", setStoreMaker, METH_O, "What makes the store that the processes find each other through."},
     {"_connect_world", connect, METH_NOARGS, "Waits until the processes of the world are connected."},
     {"_leave_world", leave, METH_O, "Takes leave of the other processes, for a reason or \"\"."},
