@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 namespace millrace::tracing {
 namespace {
@@ -56,7 +57,7 @@ runtime::StatusOr<Parts> cut(const void *data, const Shape &shape, const Shardin
   for (size_t device = 0; device < client.devices().size(); ++device) {
     const runtime::MemorySpace &space = client.devices()[device]->memories().front();
     std::vector<int64_t> offset, inside;
-    sharding->extentOf(int64_t(device), shape.dims, offset, inside);
+    sharding->extentOf(client.devices()[device]->id(), shape.dims, offset, inside);
     runtime::StatusOr<runtime::BufferPtr> buffer = runtime::BufferPtr();
     auto known = made.find(offset);
     if (known != made.end() && !isEmpty(inside)) {
@@ -84,24 +85,53 @@ runtime::StatusOr<Parts> cut(const void *data, const Shape &shape, const Shardin
   return parts;
 }
 
-runtime::Status join(const Parts &parts, const Shape &shape, void *target) {
+runtime::Status join(const Parts &parts, const Shape &shape, void *target, const std::map<int64_t, const char *> &others) {
   const Sharding &sharding = *parts.sharding;
   const std::vector<int64_t> part = sharding.partDims(shape.dims);
   const std::vector<int64_t> strides = byteStrides(shape.dims, shape.dtype), packed = byteStrides(part, shape.dtype);
-  const std::vector<int64_t> replicas = sharding.replicaIds();
   const size_t element = runtime::byteSize(shape.dtype);
-  for (size_t device = 0; device < parts.buffers.size(); ++device) {
+  std::set<std::vector<int64_t>> done; // where they begin
+  auto copy = [&](int64_t device, auto memory) -> runtime::Status {
     std::vector<int64_t> offset, inside;
-    sharding.extentOf(int64_t(device), shape.dims, offset, inside);
-    if (replicas[device] || isEmpty(inside))
-      continue;
-    runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = parts.buffers[device]->acquire();
-    if (!memory)
-      return memory.status();
-    copyBox(static_cast<const char *>((*memory)->data()), packed, static_cast<char *>(target) + bytesAt(offset, strides),
-            strides, inside, element);
+    sharding.extentOf(device, shape.dims, offset, inside);
+    if (isEmpty(inside) || !done.insert(offset).second)
+      return {};
+    runtime::StatusOr<const char *> from = memory();
+    if (!from)
+      return from.status();
+    copyBox(*from, packed, static_cast<char *>(target) + bytesAt(offset, strides), strides, inside, element);
+    return {};
+  };
+  for (const runtime::BufferPtr &buffer : parts.buffers) {
+    std::shared_ptr<runtime::Storage> held;
+    MILLRACE_TRY(copy(buffer->device().id(), [&]() -> runtime::StatusOr<const char *> {
+      runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = buffer->acquire();
+      if (!memory)
+        return memory.status();
+      held = std::move(*memory);
+      return static_cast<const char *>(held->data());
+    }));
   }
+  for (const auto &[device, memory] : others)
+    MILLRACE_TRY(copy(device, [&, memory = memory]() -> runtime::StatusOr<const char *> { return memory; }));
   return {};
+}
+
+bool isWholeHere(const Parts &parts, const std::vector<int64_t> &dims) {
+  if (int64_t(parts.buffers.size()) == parts.sharding->devices || parts.sharding->isReplicated())
+    return true;
+  std::set<std::vector<int64_t>> here;
+  std::vector<int64_t> offset, inside;
+  for (const runtime::BufferPtr &buffer : parts.buffers) {
+    parts.sharding->extentOf(buffer->device().id(), dims, offset, inside);
+    here.insert(offset);
+  }
+  for (int64_t device = 0; device < parts.sharding->devices; ++device) {
+    parts.sharding->extentOf(device, dims, offset, inside);
+    if (!isEmpty(inside) && !here.count(offset))
+      return false;
+  }
+  return true;
 }
 
 runtime::StatusOr<std::vector<runtime::BufferPtr>> replicate(const runtime::BufferPtr &buffer, const Shape &shape,

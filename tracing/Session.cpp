@@ -42,9 +42,9 @@ bool Session::isConnected() {
 
 runtime::StatusOr<World> Session::world() { return isStarted ? get().place : World::ofEnvironment(); }
 
-int64_t Session::replicas() {
+int64_t Session::replicas() const {
   runtime::StatusOr<World> known = world();
-  return known ? known->size : 1;
+  return known && !numPartitions ? known->size : 1;
 }
 
 const runtime::Status &Session::started() {
@@ -78,6 +78,7 @@ runtime::Status Session::start() {
       return context && (*context)->isAwaited();
     };
     progress = std::make_unique<Progress>(isAwaited, [this] { pushExchanges(); });
+    remoteParts = RemoteParts::create(processes, options.numDevices, options.timeoutSeconds);
     processes->onWait([this] { progress->notify(); });
   }
   return {};
@@ -102,6 +103,7 @@ void Session::leave(const std::string &failure) {
     (void)get().wait().ok();
   }
   processes->stop(failure);
+  get().remoteParts->stop();
 }
 
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
@@ -142,7 +144,7 @@ runtime::StatusOr<runtime::BufferPtr> Session::buffer(const Value &value) {
       return parts->buffers[0];
     Metrics::get().count("ReplicateShardedData");
     std::string whole(size_t(value.shape().count()) * runtime::byteSize(value.shape().dtype), '\0');
-    MILLRACE_TRY(join(*parts, value.shape(), whole.data()));
+    MILLRACE_TRY(readParts(value, whole.data()));
     runtime::StatusOr<Value> uploaded = upload(whole.data(), value.shape());
     if (!uploaded)
       return uploaded.status();
@@ -261,7 +263,10 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   if (!program)
     return withProgram(program.status(), text);
   runtime::LoadOptions options;
-  if (place.size > 1 && (*program)->numReplicas == place.size && (*program)->numPartitions == 1) {
+  if (numPartitions > 1 && (*program)->numPartitions == uint64_t(numPartitions)) {
+    for (int64_t device = 0; device < numPartitions; ++device)
+      options.deviceAssignment.push_back(uint32_t(device));
+  } else if (place.size > 1 && (*program)->numReplicas == place.size && (*program)->numPartitions == 1) {
     options.meets = runtime::Meets::InOperations;
     const uint32_t each = runtimeClient->options().numDevices;
     for (uint32_t rank = 0; rank < place.size; ++rank)
@@ -531,7 +536,7 @@ runtime::Status Session::download(const Value &value, void *target) {
     if (!parts->sharding->isReplicated())
       Metrics::get().count("ReplicateShardedData");
     Timed time("TransferFromDeviceTime");
-    return join(*parts, value.shape(), target);
+    return readParts(value, target);
   }
   runtime::StatusOr<runtime::BufferPtr> source = buffer(value);
   if (!source)

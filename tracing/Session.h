@@ -6,6 +6,7 @@
 #pragma once
 #include "tracing/ProgramCache.h"
 #include "tracing/Progress.h"
+#include "tracing/RemoteParts.h"
 #include "tracing/World.h"
 
 #include <atomic>
@@ -77,16 +78,19 @@ public:
   /// reason. Without a failure what was recorded and enqueued with them is done first. Nothing can be run with them afterwards.
   static void leave(const std::string &failure);
 
-  //===-- SPMD: one program on all devices of the process (Spmd.cpp) --------===//
+  //===-- SPMD: one program on all devices of all processes (Spmd.cpp) ------===//
 
   /// On: programs with annotations run on all devices. Off: on the first one; tensors in parts are put together as needed.
   /// `isAuto`: large tensors without an annotation are split when they are first used.
   runtime::Status usePartitions(bool isOn, bool isAuto = false);
   /// Devices of such programs; 0 while it is off.
   int64_t partitions() const { return numPartitions; }
-  /// Copies host memory to the devices, each its part.
+  /// Copies host memory to the devices, each its part. Every process has the whole tensor.
   runtime::StatusOr<Value> upload(const void *data, Shape shape, const ShardingPtr &sharding);
-  /// What each device has of a leaf; a whole one is shown to all of them.
+  /// The same for a batch of which each process has a share, cut along dim 0 in the order of processes and their devices; the tensor is all of them
+  /// together, and its sharding the one asked for. InvalidArgument where the devices do not divide the share.
+  runtime::StatusOr<Value> uploadShare(const void *data, Shape shape, const ShardingPtr &sharding);
+  /// What each device of this process has of a leaf; a whole one is shown to all of them.
   runtime::StatusOr<Parts> spread(const Value &leaf);
   /// The leaf has memory, whole or in parts.
   static bool hasMemory(const Value &leaf);
@@ -170,8 +174,10 @@ private:
   /// Starts at the first call, and with that settles the world.
   const runtime::Status &started();
   runtime::Status start();
-  /// Processes of the world.
-  static int64_t replicas();
+  /// Replicas of a program that is not for all devices: the processes of the world, but under SPMD these are no replicas.
+  int64_t replicas() const;
+  /// Waits and copies all of a leaf in parts to `target`, row-major; with several processes a collective of all that lack a part.
+  runtime::Status readParts(const Value &leaf, void *target);
   /// Starts the collectives with other processes that were recorded.
   runtime::Status settleExchanges();
   /// The same for another thread than the user's, if nothing hinders it.
@@ -181,6 +187,7 @@ private:
 
   std::once_flag starting;
   std::unique_ptr<Progress> progress; ///< null in a world of one
+  std::shared_ptr<RemoteParts> remoteParts; ///< likewise
   World place; ///< once it is started
   runtime::Status startError;
   std::shared_ptr<runtime::Client> runtimeClient;

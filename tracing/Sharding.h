@@ -4,6 +4,7 @@
 #pragma once
 #include "runtime/client/Client.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,23 +54,33 @@ runtime::StatusOr<ShardingPtr> readSharding(const std::string &text, int64_t ran
 /// The one that readSharding() has read with this outcome before.
 ShardingPtr knownSharding(const std::string &text, const std::string &attribute);
 
-/// A tensor in parts, one per device of the client.
+/// What all processes of a program call a tensor: a result of a launch that they made together.
+struct PartsName {
+  uint64_t launch = 0; ///< 0: it has no name
+  uint32_t result = 0;
+  auto operator<=>(const PartsName &) const = default;
+};
+
+/// A tensor in parts. Some may be on devices of other processes.
 struct Parts {
   ShardingPtr sharding;
-  std::vector<runtime::BufferPtr> buffers;
+  std::vector<runtime::BufferPtr> buffers; ///< one per device of this process
   std::string file = {}; ///< where the user annotated it, if anywhere
   int line = 0;
+  PartsName name = {};
 };
 /// Of a node of the graph: per result its parts, without a sharding where the result is whole.
 struct Spread {
   std::vector<Parts> results;
 };
 
-/// Copies a tensor's parts (row-major host memory) to the devices. Devices that hold the same share memory.
+/// Copies a tensor's parts (row-major host memory) to the devices of this process. Devices that hold the same share memory.
 runtime::StatusOr<Parts> cut(const void *data, const Shape &shape, const ShardingPtr &sharding, runtime::Client &client);
-/// Waits for the parts and copies the tensor to `target`, row-major.
-runtime::Status join(const Parts &parts, const Shape &shape, void *target);
-/// The whole tensor on every device, in the memory of `buffer` (waits for it), which is on the first.
+/// Waits for the parts and copies the tensor to `target`, row-major. `others`: those that no device of this process holds, by device.
+runtime::Status join(const Parts &parts, const Shape &shape, void *target, const std::map<int64_t, const char *> &others = {});
+/// Whether the devices of this process hold all parts of the tensor.
+bool isWholeHere(const Parts &parts, const std::vector<int64_t> &dims);
+/// The whole tensor on every device of this process, in the memory of `buffer` (waits for it), which is on the first.
 runtime::StatusOr<std::vector<runtime::BufferPtr>> replicate(const runtime::BufferPtr &buffer, const Shape &shape,
                                                              runtime::Client &client);
 

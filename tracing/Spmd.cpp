@@ -5,10 +5,12 @@
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
 #include "tracing/Metrics.h"
+#include "tracing/Origin.h"
 #include "tracing/Session.h"
 #include "tracing/StoredTypes.h"
 
 #include "runtime/base/Cpu.h"
+#include "runtime/base/Hash.h"
 
 #include <algorithm>
 #include <atomic>
@@ -23,10 +25,8 @@ runtime::Status Session::usePartitions(bool isOn, bool isAuto) {
   for (DType dtype : {DType::F32, DType::F64, DType::I64})
     if (isOn && storedType(dtype) != dtype)
       return runtime::unimplemented("several devices with tensors in smaller types (XLA_USE_BF16 and its relatives) are not there yet");
-  if (isOn && place.size > 1)
-    return runtime::unimplemented("SPMD over several processes is not there yet: start one process with CPU_NUM_DEVICES devices");
   std::lock_guard lock(mutex);
-  int64_t wanted = isOn ? int64_t(runtimeClient->devices().size()) : 0;
+  int64_t wanted = isOn ? int64_t(runtimeClient->numGlobalDevices()) : 0;
   if (wanted != numPartitions)
     programs.clear(); // equal graphs are other programs now
   numPartitions = wanted;
@@ -203,6 +203,62 @@ runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const Sh
   return leaf(std::move(*parts), std::move(shape));
 }
 
+runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, const ShardingPtr &sharding) {
+  MILLRACE_TRY(started());
+  const int64_t own = int64_t(runtimeClient->devices().size()), all = int64_t(runtimeClient->numGlobalDevices());
+  if (shape.dims.empty() || shape.dims[0] % own)
+    return runtime::invalidArgument("a share of a batch " + shape.toString() + ": its first dim has to be a multiple of " + std::to_string(own) +
+                                    ", the devices of this process");
+  Timed time("TransferToDeviceTime");
+  Metrics::get().sampleTransfer(own, double(shape.count() * int64_t(runtime::byteSize(shape.dtype))));
+  Shape part = shape, whole = shape;
+  part.dims[0] /= own;
+  whole.dims[0] = part.dims[0] * all;
+  std::string tiles = std::to_string(all), list = "0";
+  for (size_t i = 1; i < shape.dims.size(); ++i)
+    tiles += ",1";
+  for (int64_t device = 1; device < all; ++device)
+    list += "," + std::to_string(device);
+  const std::string text = all == 1 ? "{replicated}" : "{devices=[" + tiles + "]" + list + "}";
+  runtime::StatusOr<ShardingPtr> asGiven = readSharding(text, int64_t(shape.dims.size()), all);
+  if (!asGiven)
+    return asGiven.status();
+  Parts parts{*asGiven, {}};
+  const size_t bytes = size_t(part.count()) * runtime::byteSize(part.dtype);
+  for (int64_t device = 0; device < own; ++device) {
+    runtime::StatusOr<runtime::BufferPtr> buffer = runtimeClient->bufferFromHost(
+        static_cast<const char *>(data) + size_t(device) * bytes, part.dtype, part.dims, {}, runtime::HostSemantics::OnlyDuringCall,
+        runtimeClient->devices()[size_t(device)]->memories().front());
+    if (!buffer)
+      return buffer.status();
+    parts.buffers.push_back(std::move(*buffer));
+  }
+  // Devices whose rows are those that they are to have need to be told nothing.
+  if (sharding->tiles == (*asGiven)->tiles && sharding->tileOf == (*asGiven)->tileOf)
+    parts.sharding = sharding;
+  return leaf(std::move(parts), std::move(whole));
+}
+
+runtime::Status Session::readParts(const Value &leaf, void *target) {
+  Parts parts = *partsOf(leaf);
+  if (!remoteParts || isWholeHere(parts, leaf.shape().dims)) {
+    // Others, who lack a part, count on ours.
+    return parts.name.launch && !parts.sharding->isReplicated() ? remoteParts->read(parts, leaf.shape(), target) : join(parts, leaf.shape(), target);
+  }
+  if (!parts.name.launch) { // nobody has the same name for it: a program copies it, which all launch
+    std::lock_guard lock(mutex);
+    static const Op *const annotation = findOp("millrace::sharding");
+    Value copy = record(annotation, {leaf}, {Operand{0}, parts.sharding->text, parts.sharding->attribute}, {leaf.shape()});
+    MILLRACE_TRY(sync({copy}));
+    const Parts *named = partsOf(copy);
+    if (!named || !named->name.launch)
+      return runtime::internalError("a copy of a tensor in parts is not in parts");
+    parts.buffers = named->buffers, parts.name = named->name, parts.sharding = named->sharding;
+    leaf.node->spread->results[leaf.index] = parts;
+  }
+  return remoteParts->read(parts, leaf.shape(), target);
+}
+
 runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
   if (const Parts *parts = partsOf(leaf))
     return *parts;
@@ -210,9 +266,9 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
   if (!whole)
     return whole.status();
   Timed time("TransferToDeviceTime");
-  int64_t devices = int64_t(runtimeClient->devices().size());
-  Metrics::get().sampleTransfer(devices, double(leaf.shape().count() * int64_t(runtime::byteSize(leaf.shape().dtype))));
-  runtime::StatusOr<ShardingPtr> sharding = readSharding("{replicated}", int64_t(leaf.shape().dims.size()), devices);
+  Metrics::get().sampleTransfer(int64_t(runtimeClient->devices().size()),
+                                double(leaf.shape().count() * int64_t(runtime::byteSize(leaf.shape().dtype))));
+  runtime::StatusOr<ShardingPtr> sharding = readSharding("{replicated}", int64_t(leaf.shape().dims.size()), runtimeClient->numGlobalDevices());
   if (!sharding)
     return sharding.status();
   runtime::StatusOr<std::vector<runtime::BufferPtr>> all = replicate(*whole, leaf.shape(), *runtimeClient);
@@ -256,7 +312,7 @@ runtime::Status Session::findResultShardings(LoadedProgram &program, const Sched
 
 runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value> &roots, const LoadedProgram &program,
                                   const std::vector<bool> &dying) {
-  const size_t devices = size_t(numPartitions);
+  const size_t devices = runtimeClient->devices().size();
   std::vector<std::vector<runtime::BufferPtr>> arguments(devices);
   std::vector<uint64_t> numbers[2]; // floats, integers
   runtime::ExecuteOptions options;
@@ -285,6 +341,13 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
         return packed.status();
       arguments[d].push_back(std::move(*packed));
     }
+  if (remoteParts) {
+    for (const std::vector<uint64_t> &each : numbers)
+      options.agreement = runtime::hash64(each.data(), each.size() * sizeof(uint64_t), options.agreement + 1);
+    options.agreementOn = "number among its arguments (a scalar, a learning rate, the state of the random numbers)";
+    const Place where = placeOf(roots.front().node->origin);
+    options.program = where.file.empty() ? "a program" : "the program of " + where.file + ":" + std::to_string(where.line);
+  }
   Metrics::get().count("ExecuteReplicated");
   Timed time("ExecuteReplicatedTime");
   Timed sameTime(isEager ? "EagerOpExecuteTime" : "ExecuteTime");
@@ -295,6 +358,8 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   for (runtime::Event &done : result->done)
     inFlight.push_back(std::move(done));
   Metrics::get().countBuffers(int64_t(devices * roots.size()));
+  if (remoteParts)
+    remoteParts->beginLaunch(runtime::hash64(&plan.key, sizeof plan.key, options.agreement));
   for (size_t k = 0; k < roots.size(); ++k) {
     Node &node = *roots[k].node;
     node.buffers.resize(node.results.size());
@@ -312,6 +377,9 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
     parts.buffers.clear();
     for (size_t d = 0; d < devices; ++d)
       parts.buffers.push_back(std::move(result->results[d][k]));
+    parts.name = {};
+    if (remoteParts)
+      remoteParts->keep(parts, roots[k].shape());
   }
   lastSpread = program.text;
   return {};

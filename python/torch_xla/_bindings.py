@@ -122,7 +122,7 @@ def install(xlac):
         for tensor, device, spec in zip(tensors, devices, shardings or [None] * len(tensors)):
             sharding = getattr(spec, "sharding", None)
             made.append(tensor.to(torch.device(device or "xla")) if sharding is None else
-                        xlac._spmd_upload(tensor, str(sharding), sharding.mesh and sharding.mesh.plain()))
+                        xlac._spmd_upload(tensor, str(sharding), sharding.mesh and sharding.mesh.plain(), bool(spec.minibatch)))
         return made
 
     @name
@@ -253,12 +253,12 @@ def install(xlac):
 
     @name
     def _get_local_shards(tensors):
-        return [[(part, f"CPU:{device}") for device, (part, *_) in enumerate(xlac._spmd_parts(tensor))] for tensor in tensors]
+        return [[(part, f"CPU:{device}") for part, *_, device in xlac._spmd_parts(tensor)] for tensor in tensors]
 
     @name
     def _get_local_shard_replica_and_indices(tensors):
         return [[(replica, [slice(start, start + size, 1) for start, size in zip(begin, sizes)])
-                 for _, begin, sizes, replica in xlac._spmd_parts(tensor)] for tensor in tensors]
+                 for _, begin, sizes, replica, _ in xlac._spmd_parts(tensor)] for tensor in tensors]
 
     @name
     def _global_tensor_from_cpu_shards(shards, sharding, global_shape=None):

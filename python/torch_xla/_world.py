@@ -16,30 +16,41 @@ from . import _load
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _lock = threading.Lock()
+_meetings = [0]  # how often meet() was called
 _job_store = []  # the store of torch.distributed that make_store() found, once it has
 
 
-def rank():
+def process_index() -> int:
     """Index of this process among all."""
     return _XLAC._world()[0]
 
 
-def size():
+def process_count() -> int:
     """Processes of the program."""
     return _XLAC._world()[1]
 
 
-def local_rank():
+def rank() -> int:
+    """Index of this replica among all: each process is one, except under SPMD, where all of them are one together."""
+    return 0 if _XLAC._spmd_partitions() else process_index()
+
+
+def size() -> int:
+    """Replicas of the program."""
+    return 1 if _XLAC._spmd_partitions() else process_count()
+
+
+def local_rank() -> int:
     """Index of this process among those of this host."""
     return _XLAC._world()[2]
 
 
-def local_size():
+def local_size() -> int:
     """Processes on this host."""
     return _XLAC._world()[3]
 
 
-for _query in (rank, size, local_rank, local_size):
+for _query in (process_index, process_count, rank, size, local_rank, local_size):
     _query._dynamo_marked_constant = True  # as torch.compiler.assume_constant_result() has it, which imports Dynamo
 
 
@@ -72,17 +83,17 @@ def _find_store():
     import torch.distributed as dist
     place = os.environ.get("MILLRACE_STORE")
     if place:
-        return dist.FileStore(place, size())
+        return dist.FileStore(place, process_count())
     host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
     if host and port:
         is_agents = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-        made = dist.TCPStore(host, int(port), world_size=None if is_agents else size(), is_master=not is_agents and rank() == 0,
+        made = dist.TCPStore(host, int(port), world_size=None if is_agents else process_count(), is_master=not is_agents and process_index() == 0,
                              timeout=_seconds_to_connect(), wait_for_workers=False, multi_tenant=True)
         # The agent's lives on when it starts the processes anew.
         return dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made)
     if dist.is_initialized():
         return dist.PrefixStore("millrace", dist.distributed_c10d._get_default_store())
-    raise RuntimeError(f"process {rank()} of {size()} does not know where the others are: start them with torchrun or xmp.spawn, or set "
+    raise RuntimeError(f"process {process_index()} of {process_count()} does not know where the others are: start them with torchrun or xmp.spawn, or set "
                        "MASTER_ADDR and MASTER_PORT")
 
 
@@ -92,6 +103,16 @@ def job_store():
         if not _job_store:
             _job_store.append(_find_store())
         return _job_store[0]
+
+
+def meet() -> None:
+    """Waits until all processes have called this so many times as this one. For where they are no replicas, who would meet in a collective."""
+    _meetings[0] += 1
+    key = f"meeting/{_meetings[0]}"
+    store = job_store()
+    if store.add(key, 1) == process_count():
+        store.set(f"{key}/done", "1")
+    store.wait([f"{key}/done"], _seconds_to_connect())
 
 
 def use_store(store) -> None:
@@ -112,7 +133,7 @@ def _say_that_nobody_comes() -> None:
 def _leave() -> None:
     """At the end of the process. What an exception ended does not wait for the others, and they are told of it."""
     failure = getattr(sys, "last_value", None)
-    if size() > 1 and not _XLAC._is_connected():
+    if process_count() > 1 and not _XLAC._is_connected():
         _say_that_nobody_comes()
     _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
 

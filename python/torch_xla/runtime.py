@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch_xla.runtime (xr): the process's place in the world and the devices it has. A world is the processes that torchrun or xmp.spawn
-started, each with CPU_NUM_DEVICES devices, or under SPMD with one that is all of them."""
+started, each with CPU_NUM_DEVICES devices; under SPMD all devices of all of them are one."""
 import logging
 import os
 import re
@@ -54,12 +54,12 @@ def local_process_count():
 
 def process_count():
     """Processes of the program."""
-    return _world.size()
+    return _world.process_count()
 
 
 def process_index():
     """Index of this process among all."""
-    return _world.rank()
+    return _world.process_index()
 
 
 def host_index():
@@ -93,18 +93,18 @@ def global_runtime_device_count():
 
 
 def world_size():
-    """Replicas that take part in collectives: one per process, although a process may have several devices."""
-    return process_count()
+    """Replicas that take part in collectives: one per process, although a process may have several devices; one in all under SPMD."""
+    return _world.size()
 
 
 def global_ordinal():
-    """Index of this replica among all."""
-    return process_index()
+    """Index of this replica among all; 0 under SPMD."""
+    return _world.rank()
 
 
 def local_ordinal():
-    """Index of this replica on its host."""
-    return _world.local_rank()
+    """Index of this replica on its host; 0 under SPMD."""
+    return 0 if is_spmd() else _world.local_rank()
 
 
 def get_master_ip():
@@ -121,13 +121,19 @@ def runtime_device_attributes(device):
 
 
 def global_runtime_device_attributes():
-    """runtime_device_attributes() of all devices."""
-    return [{"name": f"CPU:{index}"} for index in range(global_runtime_device_count())]
+    """runtime_device_attributes() of all devices: name, process_index, and where there are several slices slice_index, a number that devices of one
+    host have in common (or of processes with the same MILLRACE_SLICE in their environment). Waits until the processes are connected."""
+    slices, each = _XLAC._slices(), addressable_runtime_device_count()
+    known = [{"name": f"CPU:{device}", "process_index": device // each} for device in range(len(slices) * each)]
+    if len(set(slices)) > 1:
+        for attributes in known:
+            attributes["slice_index"] = slices[attributes["process_index"]]
+    return known
 
 
 def use_spmd(auto=False, enable=True):
-    """From now on the device is all of the process's devices (CPU_NUM_DEVICES): programs with sharded tensors are compiled once and
-    run on all of them. Tensors that exist stay valid. See torch_xla.distributed.spmd.
+    """From now on the device is all devices (CPU_NUM_DEVICES of each process): programs with sharded tensors are compiled once and
+    run on all of them. Several processes (torchrun) have to run the same program. Tensors that exist stay valid. See torch_xla.distributed.spmd.
 
     `auto`: tensors of at least 1024 elements that nobody has annotated are split where they are first used, along the largest dim that
     the devices divide. XLA_AUTO_SPMD_MESH ("2,4") arranges the devices: larger axes choose first, each takes the largest dim that is left. `enable=False` turns SPMD off; sharded tensors are put together where they are used.

@@ -156,6 +156,10 @@ struct ExecuteOptions {
   std::vector<uint32_t> nonDonatable;
   /// Overrides the client's.
   std::optional<double> timeoutSeconds;
+  /// Of a program of several processes: a number that has to be equal in all of them, else the execution fails in all.
+  uint64_t agreement = 0;
+  /// How the error names the program (its name if empty), and what the number stands for.
+  std::string program, agreementOn;
 };
 
 struct ExecuteResult {

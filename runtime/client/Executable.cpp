@@ -408,8 +408,9 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   const uint64_t execution[2] = {client->rngSeed, spans ? state->launches++ : client->executions++};
   uint64_t rngSeed = hash64(execution, sizeof execution, spans ? state->plan->agreement : 0);
   if (spans && state->plan->meetsOthers) {
-    StatusOr<std::shared_ptr<RunContext>> begun = client->options().processes->launch(p.numReplicas, p.numPartitions, state->processOf,
-                                                                                      state->plan->agreement, p.name, timeout);
+    StatusOr<std::shared_ptr<RunContext>> begun = client->options().processes->launch(
+        p.numReplicas, p.numPartitions, state->processOf,
+        {state->plan->agreement, options.agreement, options.program.empty() ? "'" + p.name + "'" : options.program, options.agreementOn}, timeout);
     if (!begun)
       return begun.status();
     context = std::move(*begun);

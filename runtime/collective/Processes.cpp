@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Processes.cpp - Processes that run programs together ----------------===//
-// Every message begins with the key of its launch.
+// Every message of an execution begins with the key of its launch.
 #include "runtime/collective/Processes.h"
 #include "runtime/collective/RemoteCalls.h"
 #include "runtime/transport/Wire.h"
@@ -18,7 +18,7 @@ using transport::Reader;
 using transport::SharedLease;
 using transport::Writer;
 
-enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle };
+enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle, Told };
 
 /// A process that is so many launches ahead of this one does not behave like one of ours.
 constexpr uint64_t maxAhead = 1 << 20;
@@ -183,19 +183,25 @@ void Processes::stop(const std::string &failure) {
 
 /// Whether all who have told their program launch the same one.
 Status Processes::compare(const Open &launch) const {
-  auto first = launch.programs.begin();
-  for (auto other = first; other != launch.programs.end(); ++other)
-    if (other->second.agreement != first->second.agreement) {
-      bool sameName = other->second.name == first->second.name;
-      return failedPrecondition("the processes launch different programs: " + mesh->describe(first->first) + " launches '" + first->second.name +
-                                "', but " + mesh->describe(other->first) + " launches '" + other->second.name + "'" +
-                                (sameName ? ", with other shapes or collectives" : "") + "; all have to launch the same ones in the same order");
-    }
+  const auto &[firstRank, first] = *launch.programs.begin();
+  for (const auto &[rank, other] : launch.programs) {
+    auto both = [&](const std::string &ours, const std::string &theirs) {
+      return mesh->describe(firstRank) + " launches " + ours + ", but " + mesh->describe(rank) + " launches " + theirs;
+    };
+    if (other.ofProgram != first.ofProgram)
+      return failedPrecondition("the processes launch different programs: " + both(first.program, other.program) +
+                                (other.program == first.program ? ", with other shapes or collectives" : "") +
+                                "; all have to launch the same ones in the same order");
+    if (other.ofLaunch != first.ofLaunch)
+      return failedPrecondition("the processes do not do the same: " + both(first.program, "it with another " + other.launch));
+  }
   return Status();
 }
 
+Status Processes::tell(uint32_t to, std::string_view head, const std::vector<iovec> &payload) { return mesh->send(to, Told, head, payload); }
+
 StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf,
-                                                        uint64_t agreement, const std::string &program, double timeoutSeconds) {
+                                                        Agreement agreement, double timeoutSeconds) {
   std::set<uint32_t> sorted(processOf.begin(), processOf.end());
   std::vector<uint32_t> clique(sorted.begin(), sorted.end());
   MILLRACE_TRY(mesh->firstLoss(clique).second);
@@ -209,7 +215,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
     context = std::make_shared<RunContext>(numReplicas, numPartitions, timeoutSeconds,
                                                 std::make_unique<Members>(shared_from_this(), key, processOf));
     Open &launch = open[key];
-    launch.programs[rank()] = {agreement, program};
+    launch.programs[rank()] = agreement;
     status = compare(launch);
     if (status.ok())
       for (auto &[from, message] : launch.early)
@@ -218,8 +224,10 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
     launch.context = context; // what comes from now on is handed over by the mesh's thread
   }
   Writer writer = headFor(clique, number);
-  writer.number(agreement);
-  writer.text(program);
+  writer.number(agreement.ofProgram);
+  writer.number(agreement.ofLaunch);
+  writer.text(agreement.program);
+  writer.text(agreement.launch);
   for (uint32_t process : clique)
     if (process != rank())
       if (Status sent = mesh->send(process, Begin, writer.bytes); status.ok())
@@ -263,6 +271,11 @@ void Processes::close(const Key &key) {
 }
 
 void Processes::receive(uint32_t from, Message message) {
+  if (message.kind == Told) {
+    if (listener.receive)
+      listener.receive(from, std::move(message));
+    return;
+  }
   Reader reader(message.head);
   Key key;
   key.first = reader.list<uint32_t>();
@@ -287,8 +300,10 @@ void Processes::receive(uint32_t from, Message message) {
     Open &launch = open[key];
     context = launch.context.lock();
     if (message.kind == Begin) {
-      uint64_t agreement = reader.number<uint64_t>();
-      launch.programs[from] = {agreement, reader.text()};
+      Agreement agreement;
+      agreement.ofProgram = reader.number<uint64_t>(), agreement.ofLaunch = reader.number<uint64_t>();
+      agreement.program = reader.text(), agreement.launch = reader.text();
+      launch.programs[from] = std::move(agreement);
       status = isLaunched ? compare(launch) : Status();
     } else if (!isLaunched) {
       launch.early.emplace_back(from, std::move(message));
@@ -369,6 +384,8 @@ void Processes::lost(uint32_t rank, const Status &status) {
   }
   for (const auto &context : contexts)
     context->remoteLost(rank, status);
+  if (listener.lost)
+    listener.lost(rank);
 }
 
 } // namespace millrace::runtime

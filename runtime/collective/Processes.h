@@ -33,26 +33,39 @@ public:
   uint32_t size() const { return numProcesses; }
   const transport::Mesh &links() const { return *mesh; }
 
-  /// The context of the next launch of the processes in `processOf`, one per member. `program` names the program in messages; `agreement`
-  /// is equal in all processes that launch the same one. An error if one of the processes is lost.
-  StatusOr<std::shared_ptr<RunContext>> launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, uint64_t agreement,
-                          const std::string &program, double timeoutSeconds);
+  /// What all processes that launch a program together have in common.
+  struct Agreement {
+    uint64_t ofProgram = 0; ///< equal for the same program
+    uint64_t ofLaunch = 0;  ///< equal for the same launch of it; 0 where nobody says
+    std::string program;    ///< how messages name the program
+    std::string launch;     ///< how they name what ofLaunch stands for
+  };
+  /// The context of the next launch of the processes in `processOf`, one per member. An error if one of the processes is lost.
+  StatusOr<std::shared_ptr<RunContext>> launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, Agreement agreement,
+                                               double timeoutSeconds);
   /// The context of all executions of replicas, one per process. Its timeout is that of the first call.
   StatusOr<std::shared_ptr<RunContext>> replicas(double timeoutSeconds);
   /// To be called when a process says that it waits in the context of replicas. By the mesh's thread: must not wait. Before connect().
   void onWait(std::function<void()> told) { tellWait = std::move(told); }
 
+  /// Messages that have nothing to do with an execution. There is one listener. Its functions are called by the mesh's thread, or one that
+  /// polls, and must not wait or send.
+  struct Listener {
+    std::function<void(uint32_t from, transport::Message)> receive;
+    std::function<void(uint32_t rank)> lost;
+  };
+  /// Before connect().
+  void listen(Listener to) { listener = std::move(to); }
+  /// To the listener of process `to`. Returns when the payload has been read. Errors: as Mesh::send.
+  Status tell(uint32_t to, std::string_view head, const std::vector<iovec> &payload = {});
+
 private:
   class Members;
   /// The sorted ranks of the processes, and the number of the launch.
   using Key = std::pair<std::vector<uint32_t>, uint64_t>;
-  struct Program {
-    uint64_t agreement = 0;
-    std::string name;
-  };
   struct Open {
     std::weak_ptr<RunContext> context; ///< null as long as this process has not launched it
-    std::map<uint32_t, Program> programs; ///< per process
+    std::map<uint32_t, Agreement> programs; ///< per process
     std::vector<std::pair<uint32_t, transport::Message>> early; ///< that arrived before the launch
   };
 
@@ -66,6 +79,7 @@ private:
 
   uint32_t ownRank = 0, numProcesses = 1;
   std::function<void()> tellWait; ///< may be null
+  Listener listener;              ///< likewise
   std::mutex connecting;
   Connect connectTo;           ///< null once it has been called; guarded by connecting
   Status connectStatus;        ///< likewise

@@ -35,11 +35,11 @@ def environment(**more):
     return dict(kept, PYTHONPATH=PYTHONPATH, OMP_NUM_THREADS="1", **more)
 
 
-def start(name, processes, **more):
-    """Starts a job with torchrun's variables; its processes."""
+def start(name, processes, programs=PROGRAMS, of_rank=lambda rank: {}, **more):
+    """Starts a job with torchrun's variables, and those that of_rank() gives each; its processes."""
     job = dict(WORLD_SIZE=str(processes), LOCAL_WORLD_SIZE=str(processes), MASTER_ADDR="localhost", MASTER_PORT=str(free_port()))
-    return [subprocess.Popen([sys.executable, PROGRAMS, name], env=environment(RANK=str(rank), LOCAL_RANK=str(rank), **job, **more), text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(processes)]
+    return [subprocess.Popen([sys.executable, programs, name], text=True,
+                             env=environment(RANK=str(rank), LOCAL_RANK=str(rank), **job, **more, **of_rank(rank)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(processes)]
 
 
 def results_of(job, without=()):
@@ -160,9 +160,8 @@ def test_programs_are_compiled_once(tmp_path):
 def test_guide(tmp_path):
     """docs/guide/torch-processes.md: the programs that it shows, started as it says."""
     guide = (PROGRAMS.parents[2] / "docs" / "guide" / "torch-processes.md").read_text()
-    first, second = re.findall(r"```python\n(.*?)```", guide, re.S)
-    (tmp_path / "sum.py").write_text(first)
-    (tmp_path / "train.py").write_text(second)
+    for name, program in zip(("sum.py", "train.py", "spmd.py"), re.findall(r"```python\n(.*?)```", guide, re.S), strict=True):
+        (tmp_path / name).write_text(program)
     (tmp_path / "torchrun").write_text(f"#!/bin/sh\nexec {sys.executable} -m torch.distributed.run --standalone \"$@\"\n")
     (tmp_path / "torchrun").chmod(0o755)
     for commands in re.findall(r"```sh\n(.*?)```", guide, re.S):

@@ -8,7 +8,7 @@ import time
 
 import torch
 
-from .. import _load
+from .. import _load, _world
 from ..utils import closures as _closure_handlers
 from ..utils import utils as xu
 from . import _collectives
@@ -249,6 +249,9 @@ def xla_rendezvous(payload=b"", ordinals=None, tag=None):
     if ordinals and set(ordinals) != set(range(world)):
         raise ValueError(f"ordinals {list(ordinals)} are not all replicas: the world has {'one' if world == 1 else world}, and all of them meet")
     if world == 1:
+        if _world.process_count() > 1:  # under SPMD the processes are one replica, but they meet
+            mark_step()
+            _world.meet()
         return [payload]
     mark_step()
     sizes = all_gather(torch.tensor([len(payload)], device="xla"), pin_layout=False).tolist()

@@ -2,6 +2,7 @@
 //===- Sharding.cpp - Annotations of tensors, and their parts --------------===//
 #include "python/torch_xla/csrc/Sharding.h"
 
+#include "python/torch_xla/csrc/Backend.h"
 #include "python/torch_xla/csrc/Functions.h"
 #include "python/torch_xla/csrc/Trace.h"
 #include "tracing/Explanation.h"
@@ -61,6 +62,7 @@ std::shared_ptr<const tracing::Mesh> meshOf(PyObject *object) {
 int64_t devicesOrRaise() {
   int64_t devices = Session::get().partitions();
   TORCH_CHECK(devices > 0, "SPMD is off: call torch_xla.runtime.use_spmd() before tensors are sharded");
+  connectWorld(); // before the session's mutex is held: the store takes the GIL
   return devices;
 }
 
@@ -91,6 +93,8 @@ PyObject *useSpmd(PyObject *, PyObject *args) {
     }
     if (!status.ok())
       raise(status);
+    if (isOn && isAuto)
+      connectWorld();
     beOneDevice(isOn);
     Py_RETURN_NONE;
   });
@@ -166,8 +170,8 @@ PyObject *specOf(PyObject *, PyObject *object) {
   });
 }
 
-/// What the devices hold: (tensor of the CPU, begin per dim, size per dim inside of the tensor, replica) each. A tensor that
-/// has not been split is on all of them.
+/// What the devices of this process hold: (tensor of the CPU, begin per dim, size per dim inside of the tensor, replica, device) each. A tensor
+/// that has not been split is on all of them.
 PyObject *partsOf(PyObject *, PyObject *object) {
   return guarded([&]() -> PyObject * {
     const Tensor &tensor = xlaTensor(object);
@@ -197,11 +201,11 @@ PyObject *partsOf(PyObject *, PyObject *object) {
     }
     PyObject *list = PyList_New(0);
     std::vector<int64_t> replicas = parts.sharding->replicaIds();
-    for (size_t device = 0; device < copies.size(); ++device) {
+    for (size_t i = 0; i < copies.size(); ++i) {
+      const uint32_t device = parts.buffers[i]->device().id();
       std::vector<int64_t> offset, inside;
-      parts.sharding->extentOf(int64_t(device), shape.dims, offset, inside);
-      PyObject *entry = Py_BuildValue("(NNNL)", pythonOf(copies[device]), tuple(offset), tuple(inside),
-                                      (long long)replicas[device]);
+      parts.sharding->extentOf(device, shape.dims, offset, inside);
+      PyObject *entry = Py_BuildValue("(NNNLI)", pythonOf(copies[i]), tuple(offset), tuple(inside), (long long)replicas[device], device);
       PyList_Append(list, entry);
       Py_DECREF(entry);
     }
@@ -249,7 +253,7 @@ PyObject *meshOfTensor(PyObject *, PyObject *object) {
   });
 }
 
-/// (parts on the CPU, one per device; text; sizes of the whole tensor; mesh or None)
+/// (parts on the CPU, one per device of this process; text; sizes of the whole tensor; mesh or None)
 PyObject *fromParts(PyObject *, PyObject *args) {
   PyObject *list, *sizes, *mesh;
   const char *spec;
@@ -259,12 +263,11 @@ PyObject *fromParts(PyObject *, PyObject *args) {
     std::vector<Tensor> tensors = cpuTensors(list);
     std::vector<int64_t> dims = integers(sizes);
     ShardingPtr sharding = shardingOf(spec, dims.size(), mesh);
-    TORCH_CHECK(int64_t(tensors.size()) == sharding->devices, "expects ", sharding->devices, " shards, one per device, but got ",
-                tensors.size());
+    const auto &devices = Session::get().client()->devices();
+    TORCH_CHECK(tensors.size() == devices.size(), "expects ", devices.size(), " shards, one per device of this process, but got ", tensors.size());
     Shape shape{dtypeOf(tensors[0].scalar_type()), dims};
     std::vector<int64_t> part = sharding->partDims(dims);
     tracing::Parts parts{sharding, {}};
-    const auto &devices = Session::get().client()->devices();
     for (size_t i = 0; i < tensors.size(); ++i) {
       TORCH_CHECK(tensors[i].sizes() == part && dtypeOf(tensors[i].scalar_type()) == shape.dtype, "expects shard ", i, " of ",
                   at::IntArrayRef(part), " and type ", tensors[0].scalar_type(), ", because the tensor has sizes ",
@@ -294,11 +297,12 @@ PyObject *replaceBy(PyObject *, PyObject *args) {
   });
 }
 
-/// (tensor of the CPU, text, mesh or None): uploads each device its part.
+/// (tensor of the CPU, text, mesh or None, whether it is this process's share of the batch): uploads each device its part.
 PyObject *uploadParts(PyObject *, PyObject *args) {
   PyObject *object, *mesh;
   const char *spec;
-  if (!PyArg_ParseTuple(args, "OsO", &object, &spec, &mesh))
+  int isShare;
+  if (!PyArg_ParseTuple(args, "OsOp", &object, &spec, &mesh, &isShare))
     return nullptr;
   return guarded([&]() -> PyObject * {
     TORCH_CHECK(isTensor(object) && tensorIn(object).is_cpu(), "expects a tensor of the CPU");
@@ -310,7 +314,12 @@ PyObject *uploadParts(PyObject *, PyObject *args) {
       Tensor dense = cpu.resolve_conj().resolve_neg().contiguous();
       Shape shape{dtypeOf(dense.scalar_type()), dense.sizes().vec()};
       tracing::Metrics::get().count("InboundDataBytes", int64_t(dense.nbytes()));
-      made = wrap(valueOrRaise(Session::get().upload(dense.const_data_ptr(), shape, sharding)));
+      Session &session = Session::get();
+      Value value = valueOrRaise(isShare ? session.uploadShare(dense.const_data_ptr(), shape, sharding)
+                                         : session.upload(dense.const_data_ptr(), shape, sharding));
+      if (tracing::partsOf(value)->sharding != sharding)
+        value = annotated(value, sharding);
+      made = wrap(std::move(value));
       setAnnotation(made, sharding);
     }
     return pythonOf(made);
@@ -495,17 +504,17 @@ void keepHeldShardings(const std::vector<Storage *> &storages) {
 }
 
 PyMethodDef shardingMethods[] = {
-    {"_spmd_use", useSpmd, METH_VARARGS, "(on, auto): turns SPMD over all devices of the process on or off."},
+    {"_spmd_use", useSpmd, METH_VARARGS, "(on, auto): turns SPMD over all devices of all processes on or off."},
     {"_spmd_partitions", partitions, METH_NOARGS, "Devices that programs are partitioned for; 0 while SPMD is off."},
     {"_spmd_mark", mark, METH_VARARGS, "(tensor, text, mesh): shards the tensor."},
     {"_spmd_annotate", annotateValue, METH_VARARGS, "(tensor, text, mesh): says how the value that the tensor has now is sharded."},
     {"_spmd_clear", clearSharding, METH_O, "Makes a tensor whole again."},
     {"_spmd_text", specOf, METH_O, "The sharding of a tensor as XLA writes it, or an empty string."},
-    {"_spmd_parts", partsOf, METH_O, "What the devices hold of a tensor: (CPU tensor, begin, size, replica) each."},
+    {"_spmd_parts", partsOf, METH_O, "What this process's devices hold of a tensor: (CPU tensor, begin, size, replica, device) each."},
     {"_spmd_mesh", meshOfTensor, METH_O, "(sharding as sdy writes it, mesh as (names, sizes, devices) or None)"},
     {"_spmd_from_parts", fromParts, METH_VARARGS, "(CPU tensors, text, sizes, mesh): a tensor in these parts."},
     {"_spmd_replace", replaceBy, METH_VARARGS, "(tensor, source): gives a tensor the value of another."},
-    {"_spmd_upload", uploadParts, METH_VARARGS, "(CPU tensor, text, mesh): a tensor in parts."},
+    {"_spmd_upload", uploadParts, METH_VARARGS, "(CPU tensor, text, mesh, whether it is this process's share): a tensor in parts."},
     {"_spmd_full_to_shard", fullToShard, METH_O, "The part that each device holds, to compute with as it stands."},
     {"_spmd_shard_to_full", shardToFull, METH_VARARGS, "(tensor, text, sizes): the tensor that the parts make up."},
     {"_spmd_shard_as", shardAs, METH_O, "The tensors of a list, to be sharded alike."},

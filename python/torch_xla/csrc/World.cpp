@@ -99,6 +99,22 @@ PyObject *connect(PyObject *, PyObject *) {
   });
 }
 
+/// _slices() -> per process the number of its slice; connects
+PyObject *slices(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    const World place = valueOrRaise(Session::world());
+    std::vector<uint32_t> numbers(1);
+    if (place.size > 1) {
+      connectWorld();
+      numbers = tracing::slicesOf(*Session::get().client()->options().processes);
+    }
+    PyObject *list = PyList_New(Py_ssize_t(numbers.size()));
+    for (size_t i = 0; i < numbers.size(); ++i)
+      PyList_SET_ITEM(list, Py_ssize_t(i), PyLong_FromUnsignedLong(numbers[i]));
+    return list;
+  });
+}
+
 /// _leave_world(reason, "" if it is none)
 PyObject *leave(PyObject *, PyObject *reason) {
   return guarded([&]() -> PyObject * {
@@ -152,6 +168,7 @@ PyMethodDef worldMethods[] = {
     {"_left_mark", leftMark, METH_NOARGS, "(key, value) for the store: this process will not come."},
     {"_set_store_maker", setStoreMaker, METH_O, "What makes the store that the processes find each other through."},
     {"_connect_world", connect, METH_NOARGS, "Waits until the processes of the world are connected."},
+    {"_slices", slices, METH_NOARGS, "The slice that each process belongs to; waits until they are connected."},
     {"_leave_world", leave, METH_O, "Takes leave of the other processes, for a reason or \"\"."},
     {"_exchange", exchange, METH_VARARGS, "Records StableHLO text as one operation that other processes take part in."},
     {nullptr, nullptr, 0, nullptr}};

@@ -20,9 +20,9 @@ _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
 def _rendezvous(url, timeout=None, **kwargs):
-    """Rank and size come from the runtime."""
-    store = dist.HashStore() if xr.world_size() == 1 else dist.PrefixStore("c10d", _world.job_store())
-    yield store, xr.global_ordinal(), xr.world_size()
+    """Rank and size come from the runtime. Under SPMD, where all processes are one replica, they are those of processes: a group of the CPU."""
+    store = dist.HashStore() if xr.process_count() == 1 else dist.PrefixStore("c10d", _world.job_store())
+    yield store, xr.process_index(), xr.process_count()
 
 
 dist.register_rendezvous_handler("xla", _rendezvous)
@@ -267,12 +267,12 @@ def _check_not_spmd():
 
 def _be_in_world_of(store, rank, size):
     """The world is that of torch.distributed, if the environment names none: a program that passes rank and world_size."""
-    if _world.size() == 1 and not _XLAC._has_started():
+    if _world.process_count() == 1 and not _XLAC._has_started():
         os.environ.update(RANK=str(rank), WORLD_SIZE=str(size))
         _world.use_store(store)
-    if (_world.rank(), _world.size()) != (rank, size):
-        raise RuntimeError(f"torch.distributed says that this is process {rank} of {size}, but the device is in use by process {_world.rank()} of "
-                           f"{_world.size()}: call init_process_group() before the first use of the device, or start the processes with torchrun")
+    if (_world.process_index(), _world.process_count()) != (rank, size):
+        raise RuntimeError(f"torch.distributed says that this is process {rank} of {size}, but the device is in use by process {_world.process_index()} of "
+                           f"{_world.process_count()}: call init_process_group() before the first use of the device, or start the processes with torchrun")
 
 
 def _create(about=None, options=None, *, prefix_store=None, rank=None, size=None, timeout=None):
@@ -281,7 +281,7 @@ def _create(about=None, options=None, *, prefix_store=None, rank=None, size=None
         prefix_store, rank, size, timeout = about.store, about.group_rank, about.group_size, about.timeout
         if size > 1 and not dist.is_initialized():
             _be_in_world_of(prefix_store, rank, size)
-        if _world.size() > 1:
+        if _world.process_count() > 1:
             _check_not_spmd()
             if timeout and not _XLAC._has_started():  # there is one for all groups
                 os.environ.setdefault("MILLRACE_COLLECTIVE_TIMEOUT", str(timeout.total_seconds()))

@@ -82,8 +82,8 @@ def spawn(fn: Callable, args: tuple = (), nprocs: int | None = None, join: bool 
     count = _wanted(nprocs)
     if count == 1:
         return fn(0, *args)
-    if _world.size() > 1:
-        raise RuntimeError(f"xmp.spawn in process {_world.rank()} of {_world.size()}: they were started already, by torchrun or another xmp.spawn")
+    if _world.process_count() > 1:
+        raise RuntimeError(f"xmp.spawn in process {_world.process_index()} of {_world.process_count()}: they were started already, by torchrun or another xmp.spawn")
     if start_method == "fork" and _XLAC._has_started():
         raise RuntimeError("Runtime is already initialized. Do not use the XLA device before calling xmp.spawn.")
     # Who reads the store can reach the processes: nobody but the user gets into the folder.

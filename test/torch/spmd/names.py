@@ -85,7 +85,7 @@ def test_runtime_names():
     assert [xr.global_ordinal(), xr.local_ordinal(), xr.process_index(), xr.host_index()] == [0] * 4
     assert xr.process_count() == xr.local_process_count() == 1
     assert [known["name"] for known in xr.global_runtime_device_attributes()] == [f"CPU:{i}" for i in range(8)]
-    assert xr.runtime_device_attributes("CPU:7") == {"name": "CPU:7"}
+    assert xr.runtime_device_attributes("CPU:7") == {"name": "CPU:7", "process_index": 0}
     with pytest.raises(RuntimeError, match="but got 'CPU:8'"):
         xr.runtime_device_attributes("CPU:8")
 

@@ -54,7 +54,7 @@ struct Job {
     std::vector<std::thread> threads;
     for (uint32_t rank = 0; rank < size; ++rank)
       threads.emplace_back([&, rank] {
-        auto launched = processes[rank]->launch(devices, 1, processOf, agreement, name, timeout);
+        auto launched = processes[rank]->launch(devices, 1, processOf, {agreement, 0, name, ""}, timeout);
         ASSERT_TRUE(launched.ok()) << launched.status().toString();
         for (uint32_t i = 0; i < devicesOfEach; ++i)
           contexts[rank * devicesOfEach + i] = *launched;
@@ -280,7 +280,7 @@ TEST(Processes, WhoLeavesIsNamedToThoseWhoWait) {
   Status status = collective(0, *contexts[0], Kind::AllReduce, "all_reduce", "f.py:1");
   leaver.join();
   EXPECT_EQ(status.message(), job.processes[0]->links().describe(1) + " has left");
-  auto again = job.processes[0]->launch(2, 1, {0, 1}, 1, "test", 20);
+  auto again = job.processes[0]->launch(2, 1, {0, 1}, {1, 0, "test", ""}, 20);
   EXPECT_EQ(again.status().message(), job.processes[0]->links().describe(1) + " has left");
 }
 
@@ -290,7 +290,7 @@ TEST(Processes, DifferentProgramsAreNamedOnAll) {
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
-      auto launched = job.processes[rank]->launch(2, 1, {0, 1}, 10 + rank, rank ? "jit_step" : "jit_evaluate", 60);
+      auto launched = job.processes[rank]->launch(2, 1, {0, 1}, {10 + rank, 0, rank ? "'jit_step'" : "'jit_evaluate'", ""}, 60);
       ASSERT_TRUE(launched.ok());
       statuses[rank] = collective(rank, **launched, Kind::AllReduce, "all_reduce", "f.py:1");
       (*launched)->finish(rank, statuses[rank]);
@@ -301,6 +301,24 @@ TEST(Processes, DifferentProgramsAreNamedOnAll) {
     EXPECT_EQ(status.message(), "the processes launch different programs: " + job.processes[0]->links().describe(0) +
                                     " launches 'jit_evaluate', but " + job.processes[0]->links().describe(1) +
                                     " launches 'jit_step'; all have to launch the same ones in the same order");
+}
+
+TEST(Processes, DifferentLaunchesOfOneProgramAreNamedOnAll) {
+  Job job(2);
+  std::vector<Status> statuses(2);
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      auto launched = job.processes[rank]->launch(2, 1, {0, 1}, {7, 10 + rank, "'jit_step'", "launch id"}, 60);
+      ASSERT_TRUE(launched.ok());
+      statuses[rank] = collective(rank, **launched, Kind::AllReduce, "all_reduce", "f.py:1");
+      (*launched)->finish(rank, statuses[rank]);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "the processes do not do the same: " + job.processes[0]->links().describe(0) + " launches 'jit_step', but " +
+                                    job.processes[0]->links().describe(1) + " launches it with another launch id");
 }
 
 TEST(Processes, MessagesBetweenDevices) {
@@ -364,7 +382,7 @@ TEST(Processes, DamagedMessagesEndInErrors) {
       std::lock_guard lock(mutex);
       before = heard.size();
     }
-    auto launched = processes->launch(4, 1, {0, 0, 1, 1}, 1, "test", 60);
+    auto launched = processes->launch(4, 1, {0, 0, 1, 1}, {1, 0, "test", ""}, 60);
     ASSERT_TRUE(launched.ok()) << launched.status().toString();
     RunContext &context = **launched;
     context.send(0, 2, 5, "mail");

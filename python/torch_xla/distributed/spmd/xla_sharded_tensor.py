@@ -128,7 +128,7 @@ class XLAShardedTensor(DTensor):
         """What the devices of this process hold, an XLAShard each."""
         replicated = self.sharding_type in (None, ShardingType.REPLICATED)
         shards = []
-        for device, (data, begin, size, replica) in enumerate(_XLAC._spmd_parts(self)):
+        for data, begin, size, replica, device in _XLAC._spmd_parts(self):
             indices = ... if replicated else [slice(start, start + length, 1) for start, length in zip(begin, size)]
             shards.append(XLAShard(data, indices, f"CPU:{device}", replica))
         return shards
@@ -141,7 +141,7 @@ class XLAShardedTensor(DTensor):
             raise error(what, "a tensor that is split", "one that every device has all of")
         known = self.local_shards
         if len(shards) != len(known):
-            raise error(what, f"{len(known)} shards, one per device", len(shards))
+            raise error(what, f"{len(known)} shards, one per device of this process", len(shards))
         parts = []
         for old, new in zip(known, shards):
             if new.data.shape == old.data.shape:

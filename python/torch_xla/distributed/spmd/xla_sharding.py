@@ -257,8 +257,8 @@ def _mark_manual_sharding(t):
 
 @dataclasses.dataclass
 class ShardingSpec:
-    """How loaders and send_cpu_data_to_device() split a batch: mesh and partition spec. `minibatch`: each process loads its own part
-    of the batch; with one process that is all of it."""
+    """How loaders and send_cpu_data_to_device() split a batch: mesh and partition spec. `minibatch`: each process gives its own share of the batch,
+    which is all shares in the order of the processes; else every process gives the whole batch."""
     mesh: Mesh
     partition_spec: tuple
     minibatch: bool = False
@@ -301,7 +301,10 @@ def upload(cpu, spec):
     if not spec.can_apply(cpu):
         return cpu.to(xm.xla_device())
     sharding = _check(cpu, spec.mesh, tuple(spec.partition_spec), "input_sharding")
-    return _XLAC._spmd_upload(cpu, str(sharding), sharding.mesh.plain()).requires_grad_(cpu.requires_grad)
+    if spec.minibatch and cpu.dim() and cpu.shape[0] % xr.addressable_runtime_device_count():
+        raise error(f"input_sharding of {describe(cpu)} with minibatch=True", f"a multiple of {xr.addressable_runtime_device_count()} rows, one share "
+                    "for each device of this process", cpu.shape[0])
+    return _XLAC._spmd_upload(cpu, str(sharding), sharding.mesh.plain(), bool(spec.minibatch)).requires_grad_(cpu.requires_grad)
 
 
 #===-- Modules ---------------------------------------------------------------===

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""SPMD in several processes: four devices compute the same to the last bit, however many processes they are spread over; and what all say where
+the processes do not run the same program."""
+import functools
+import pathlib
+import re
+
+import pytest
+from test_processes import LONG, results_of, start
+
+PROGRAMS = pathlib.Path(__file__).with_name("spmd_process_programs.py")
+SPREADS = pytest.mark.parametrize("processes", [2, pytest.param(4, marks=LONG)])
+
+
+def run(name, processes, **more):
+    more = dict(more, CPU_NUM_DEVICES=str(4 // processes))
+    return results_of(start(name, processes, programs=PROGRAMS, **more))
+
+
+@functools.lru_cache(maxsize=None)
+def alone(name):
+    return run(name, 1)[0]
+
+
+@SPREADS
+@pytest.mark.parametrize("name", ["data_parallel", "tensor_parallel", "both", "fully_sharded"])
+def test_training_gives_the_bits_of_one_process(name, processes):
+    expected = alone(name)
+    assert len(expected["losses"]) == 20 and float.fromhex(expected["losses"][-1]) < float.fromhex(expected["losses"][0])
+    assert run(name, processes) == [expected] * processes
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_values_of_split_tensors(processes):
+    expected = alone("values")
+    assert all(all(seen[:5]) for name, seen in expected.items() if name not in ("uneven", "moved"))
+    assert run("values", processes) == [expected] * processes
+
+
+def test_values_over_tcp():
+    assert run("values", 2, MILLRACE_TRANSPORT="tcp") == [alone("values")] * 2
+
+
+@SPREADS
+def test_each_process_gives_its_share_of_the_batch(processes):
+    expected = alone("minibatch")
+    assert [seen[0] for seen in expected] == [[16, 3], [16, 3], [16, 6]] and all(all(seen[3:]) for seen in expected)
+    assert run("minibatch", processes) == [expected] * processes
+
+
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_shards_are_those_of_the_process(processes):
+    assert run("shards_here", processes) == [[]] * processes
+
+
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_world(processes):
+    assert run("world_here", processes) == [[]] * processes
+
+
+def test_slices():
+    job = start("world_here", 2, programs=PROGRAMS, CPU_NUM_DEVICES="2", SLICES="2", of_rank=lambda rank: {"MILLRACE_SLICE": f"rack {rank}"})
+    assert results_of(job) == [[]] * 2
+
+
+@SPREADS
+def test_one_process_reads_alone(processes):
+    assert run("one_reads_here", processes) == [[]] * processes
+
+
+def test_what_nobody_holds_any_more_is_named():
+    (error,), nothing = run("too_late_here", 2)
+    assert not nothing
+    assert re.search(r"a tensor f32\[8\] cannot be read: process 1 \(pid \d+ on host \S+\) went on without reading it, and has given up its parts", error)
+
+
+def test_different_programs_are_named():
+    for error, in run("different_programs_here", 2):
+        assert re.search(r"process 0 \(.*\) launches the program of \S*spmd_process_programs\.py:\d+, but process 1 \(.*\) launches the program of "
+                         r"\S*spmd_process_programs\.py:\d+", error), error
+
+
+def test_different_numbers_are_named():
+    for error, in run("different_numbers_here", 2):
+        assert re.search(r"the processes do not do the same: process 0 .* launches the program of \S*spmd_process_programs\.py:\d+, but process 1 .* "
+                         r"launches it with another number among its arguments", error), error
+
+
+def test_a_history_that_differs_is_named():
+    for error, in run("different_history_here", 2):
+        assert re.search(r"process \d .* and process \d .* have not run the same programs with the same numbers", error), error
+
+
+def test_a_lost_process_is_named():
+    job = start("lost_here", 2, programs=PROGRAMS, CPU_NUM_DEVICES="2")
+    (error,), = results_of(job, without=(1,))
+    assert re.search(r"process 1 \(pid \d+ on host \S+\)", error) and "without a word" in error, error

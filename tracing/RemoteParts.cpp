@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RemoteParts.cpp - Parts of tensors that other processes hold --------===//
+#include "tracing/RemoteParts.h"
+
+#include "runtime/base/Hash.h"
+#include "runtime/transport/Wire.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace millrace::tracing {
+namespace {
+
+using runtime::BufferPtr;
+using runtime::Status;
+using runtime::StatusOr;
+using runtime::transport::Reader;
+using runtime::transport::Writer;
+
+enum What : uint32_t { Gift, GiftAsAnswer, Refusal };
+
+/// After so long a read says whom it waits for, as operations do.
+constexpr double kToldSeconds = 5;
+/// Between two looks whether others are busy.
+constexpr std::chrono::milliseconds kLook(200);
+
+std::string headOf(uint32_t what, const PartsName &name, uint64_t history, std::string_view text = {}) {
+  Writer writer;
+  writer.number(what);
+  writer.number(name.launch);
+  writer.number(name.result);
+  writer.number(history);
+  writer.text(text);
+  return std::move(writer.bytes);
+}
+
+} // namespace
+
+std::shared_ptr<RemoteParts> RemoteParts::create(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds) {
+  std::shared_ptr<RemoteParts> made(new RemoteParts(std::move(processes), devicesOfEach, timeoutSeconds));
+  made->self = made;
+  made->processes->listen({[weak = made->self](uint32_t from, Message message) {
+                             if (std::shared_ptr<RemoteParts> parts = weak.lock())
+                               parts->receive(from, std::move(message));
+                           },
+                           [weak = made->self](uint32_t) {
+                             if (std::shared_ptr<RemoteParts> parts = weak.lock())
+                               parts->changed.notify_all();
+                           }});
+  return made;
+}
+
+RemoteParts::RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds)
+    : processes(std::move(processes)), devicesOfEach(devicesOfEach), timeoutSeconds(timeoutSeconds) {}
+
+void RemoteParts::stop() {
+  std::thread ended;
+  {
+    std::lock_guard lock(mutex);
+    isStopped = true;
+    changed.notify_all();
+    std::swap(ended, thread);
+  }
+  if (ended.joinable())
+    ended.join();
+}
+
+//===-- Who holds what --------------------------------------------------------===//
+
+bool RemoteParts::Entry::isHere() const {
+  BufferPtr buffer = any.lock();
+  return buffer && !buffer->isReleased();
+}
+
+/// The devices of a process whose parts no device before them holds: what the process gives.
+std::vector<int64_t> RemoteParts::firstHolders(const Sharding &sharding, const std::vector<int64_t> &dims, uint32_t process) const {
+  const std::vector<int64_t> replicas = sharding.replicaIds();
+  std::vector<int64_t> devices, offset, inside;
+  for (int64_t device = int64_t(process) * devicesOfEach; device < int64_t(process + 1) * devicesOfEach; ++device) {
+    sharding.extentOf(device, dims, offset, inside);
+    if (!replicas[size_t(device)] && std::find(inside.begin(), inside.end(), 0) == inside.end())
+      devices.push_back(device);
+  }
+  return devices;
+}
+
+std::vector<std::vector<bool>> RemoteParts::traffic(const Sharding &sharding, const std::vector<int64_t> &dims) const {
+  const uint32_t count = processes->size();
+  std::vector<std::vector<std::vector<int64_t>>> held(count); // of each process where its parts begin
+  std::vector<int64_t> offset, inside;
+  for (int64_t device = 0; device < sharding.devices; ++device) {
+    sharding.extentOf(device, dims, offset, inside);
+    held[size_t(device) / devicesOfEach].push_back(offset);
+  }
+  std::vector<std::vector<bool>> gives(count, std::vector<bool>(count));
+  for (uint32_t from = 0; from < count; ++from)
+    for (int64_t device : firstHolders(sharding, dims, from)) {
+      sharding.extentOf(device, dims, offset, inside);
+      for (uint32_t to = 0; to < count; ++to)
+        if (std::find(held[to].begin(), held[to].end(), offset) == held[to].end())
+          gives[from][to] = true;
+    }
+  return gives;
+}
+
+RemoteParts::Buffers RemoteParts::givenOf(const Parts &parts, const Shape &shape) const {
+  Buffers given;
+  for (int64_t device : firstHolders(*parts.sharding, shape.dims, processes->rank()))
+    given.push_back(parts.buffers[size_t(device) - size_t(processes->rank()) * devicesOfEach]);
+  return given;
+}
+
+void RemoteParts::beginLaunch(uint64_t content) {
+  std::lock_guard lock(mutex);
+  next = {next.launch + 1, 0};
+  history = runtime::hash64(&content, sizeof content, history);
+  const bool isCluttered = std::any_of(entries.begin(), entries.end(), [](const auto &entry) {
+    return std::any_of(entry.second.with.begin(), entry.second.with.end(), [](const auto &with) { return !with.second.inbox.empty(); });
+  });
+  if (entries.size() < sweepAt && !isCluttered)
+    return;
+  std::erase_if(entries, [](const auto &entry) {
+    const Entry &known = entry.second;
+    return known.isKnown && !known.isHere() &&
+           std::all_of(known.with.begin(), known.with.end(), [](const auto &with) { return !with.second.owed; });
+  });
+  sweepAt = 2 * entries.size() + 64;
+}
+
+void RemoteParts::keep(Parts &parts, const Shape &shape) {
+  Buffers given = givenOf(parts, shape);
+  std::lock_guard lock(mutex);
+  parts.name = next;
+  ++next.result;
+  Entry &entry = entries[parts.name];
+  entry.isKnown = true;
+  entry.history = history;
+  entry.any = parts.buffers.front();
+  entry.given.assign(given.begin(), given.end());
+  compare(entry);
+  for (const auto &[process, exchange] : entry.with) // who was ahead of this process
+    for (uint64_t read = 0; read < exchange.theirReads; ++read)
+      owe({parts.name, process, std::nullopt});
+}
+
+//===-- Answers to others -----------------------------------------------------===//
+
+Status RemoteParts::send(uint32_t to, bool isAnswer, const Name &name, uint64_t history, const Buffers &buffers) {
+  std::vector<std::shared_ptr<runtime::Storage>> memories;
+  std::vector<iovec> payload;
+  for (const BufferPtr &buffer : buffers) {
+    StatusOr<std::shared_ptr<runtime::Storage>> memory = buffer->acquire();
+    if (!memory)
+      return memory.status();
+    payload.push_back({(*memory)->data(), (*memory)->size()});
+    memories.push_back(std::move(*memory));
+  }
+  return processes->tell(to, headOf(isAnswer ? GiftAsAnswer : Gift, name, history), payload);
+}
+
+void RemoteParts::receive(uint32_t from, Message message) {
+  Reader reader(message.head);
+  const uint32_t what = reader.number<uint32_t>();
+  Name name;
+  name.launch = reader.number<uint64_t>(), name.result = reader.number<uint32_t>();
+  const uint64_t theirs = reader.number<uint64_t>();
+  std::string text = reader.text();
+  if (!reader.isComplete())
+    return;
+  std::lock_guard lock(mutex);
+  auto [entry, isNew] = entries.try_emplace(name);
+  Exchange &exchange = entry->second.with[from];
+  exchange.history = theirs;
+  if (isNew && name < next) { // it was forgotten
+    entry->second.isKnown = true;
+    entry->second.history = theirs;
+  }
+  compare(entry->second);
+  if (message.payloadBytes || what == Refusal) // else it asks, and has nothing to give
+    exchange.inbox.push_back({std::move(message), std::move(text)});
+  if (what == Gift && ++exchange.theirReads > exchange.ownReads && entry->second.isKnown)
+    owe({name, from, std::nullopt});
+  changed.notify_all();
+}
+
+/// Whether the other processes that have said it came to this tensor in the same way. With the mutex.
+void RemoteParts::compare(const Entry &entry) {
+  for (const auto &[process, exchange] : entry.with)
+    if (entry.isKnown && exchange.history && *exchange.history != entry.history && divergence.ok()) {
+      divergence = runtime::failedPrecondition("a tensor in parts cannot be read: " + processes->links().describe(processes->rank()) + " and " +
+                                               processes->links().describe(process) +
+                                               " have not run the same programs with the same numbers, and under SPMD all processes have to");
+      changed.notify_all();
+    }
+}
+
+/// With the mutex.
+void RemoteParts::owe(Debt debt) {
+  if (isStopped)
+    return;
+  ++entries[debt.name].with[debt.to].owed;
+  debts.push_back(std::move(debt));
+  if (!thread.joinable())
+    thread = std::thread([this] { loop(); });
+  changed.notify_all();
+}
+
+void RemoteParts::loop() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [&] { return isStopped || !debts.empty(); });
+    if (isStopped)
+      return;
+    Debt debt = std::move(debts.front());
+    debts.pop_front();
+    answer(std::move(debt), lock);
+  }
+}
+
+void RemoteParts::answer(Debt debt, std::unique_lock<std::mutex> &lock) {
+  const Entry &entry = entries[debt.name];
+  if (!debt.buffers && entry.isHere()) {
+    // What computes it may wait for a process that waits for another answer: this thread does not.
+    std::vector<runtime::Event> events;
+    debt.buffers.emplace();
+    for (const std::weak_ptr<runtime::Buffer> &each : entry.given)
+      if (BufferPtr buffer = each.lock()) {
+        events.push_back(buffer->ready());
+        debt.buffers->push_back(std::move(buffer));
+      }
+    lock.unlock();
+    runtime::whenAll(events).onReady([weak = self, debt](const Status &) {
+      if (std::shared_ptr<RemoteParts> parts = weak.lock()) {
+        std::lock_guard again(parts->mutex);
+        parts->debts.push_back(debt);
+        parts->changed.notify_all();
+      }
+    });
+    lock.lock();
+    return;
+  }
+  const size_t expected = entry.given.size();
+  const uint64_t sameHistory = entry.history;
+  lock.unlock();
+  if (!debt.buffers || debt.buffers->size() != expected || !send(debt.to, /*isAnswer=*/true, debt.name, sameHistory, *debt.buffers).ok()) {
+    const std::string why = processes->links().describe(processes->rank()) + " went on without reading it, and has given up its parts";
+    (void)processes->tell(debt.to, headOf(Refusal, debt.name, sameHistory, why)).ok(); // who is lost does not wait
+  }
+  debt.buffers.reset();
+  lock.lock();
+  --entries[debt.name].with[debt.to].owed;
+  changed.notify_all();
+}
+
+//===-- Reading ---------------------------------------------------------------===//
+
+std::string RemoteParts::waitingFor(const Shape &shape, const std::vector<uint32_t> &missing) const {
+  std::string text = processes->links().describe(processes->rank()) + " reads a tensor " + shape.toString() + ", of which it lacks the parts of ";
+  for (uint32_t process : missing) {
+    const std::string activity = processes->links().activityOf(process);
+    text += (process == missing.front() ? "" : ", ") + processes->links().describe(process) +
+            (activity.empty() ? ", which has not computed it" : ", which " + activity);
+  }
+  return text;
+}
+
+/// Why a process that holds parts cannot be asked.
+Status RemoteParts::lossOf(uint32_t process, const std::vector<uint32_t> &givers, const Shape &shape) const {
+  Status first = processes->links().firstLoss(givers).second;
+  return (first.ok() ? processes->links().statusOf(process) : first).withContext("a tensor " + shape.toString() + " cannot be read");
+}
+
+Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target) {
+  const uint32_t rank = processes->rank();
+  const std::vector<std::vector<bool>> gives = traffic(*parts.sharding, shape.dims);
+  std::vector<uint32_t> givers, partners;
+  for (uint32_t process = 0; process < processes->size(); ++process) {
+    if (gives[process][rank])
+      givers.push_back(process);
+    if (gives[process][rank] || gives[rank][process])
+      partners.push_back(process);
+  }
+  for (const BufferPtr &buffer : parts.buffers)
+    MILLRACE_TRY(buffer->ready().await());
+  if (partners.empty())
+    return join(parts, shape, target);
+  MILLRACE_TRY(processes->connect());
+  const Buffers given = givenOf(parts, shape);
+
+  std::unique_lock lock(mutex);
+  std::vector<uint32_t> toGive;
+  for (uint32_t process : partners)
+    if (Exchange &exchange = entries[parts.name].with[process]; ++exchange.ownReads > exchange.theirReads)
+      toGive.push_back(process);
+  const uint64_t ownHistory = entries[parts.name].history;
+  lock.unlock();
+  for (uint32_t process : toGive)
+    if (Status status = send(process, /*isAnswer=*/false, parts.name, ownHistory, gives[rank][process] ? given : Buffers());
+        !status.ok() && gives[process][rank])
+      return lossOf(process, givers, shape);
+
+  std::map<uint32_t, Message> received;
+  const auto start = std::chrono::steady_clock::now();
+  auto lastBusy = start;
+  bool isTold = false;
+  lock.lock();
+  while (true) {
+    MILLRACE_TRY(divergence);
+    std::vector<uint32_t> missing;
+    bool isOwing = false; // afterwards the caller may give up the parts
+    for (uint32_t process : partners)
+      isOwing |= entries[parts.name].with[process].owed && processes->links().statusOf(process).ok();
+    for (uint32_t process : givers) {
+      Exchange &exchange = entries[parts.name].with[process];
+      if (received.count(process))
+        continue;
+      if (!exchange.inbox.empty()) {
+        Answer answer = std::move(exchange.inbox.front());
+        exchange.inbox.pop_front();
+        if (!answer.refusal.empty())
+          return runtime::failedPrecondition("a tensor " + shape.toString() + " cannot be read: " + answer.refusal +
+                                             ". All processes have to read it, or to keep it until the last one has");
+        received.emplace(process, std::move(answer.message));
+        continue;
+      }
+      if (!processes->links().statusOf(process).ok())
+        return lossOf(process, givers, shape);
+      missing.push_back(process);
+    }
+    if (missing.empty() && !isOwing)
+      break;
+    changed.wait_for(lock, kLook);
+    const auto now = std::chrono::steady_clock::now();
+    if (std::any_of(missing.begin(), missing.end(), [&](uint32_t process) { return !processes->links().activityOf(process).empty(); }))
+      lastBusy = now;
+    if (!isTold && !missing.empty() && now - start >= std::chrono::duration<double>(kToldSeconds)) {
+      isTold = true;
+      std::fprintf(stderr, "millrace: for %g s %s\n", kToldSeconds, waitingFor(shape, missing).c_str());
+    }
+    if (now - lastBusy >= std::chrono::duration<double>(timeoutSeconds)) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%g", timeoutSeconds);
+      return runtime::deadlineExceeded("nothing has come for " + std::string(text) + " s: " + waitingFor(shape, missing));
+    }
+  }
+  lock.unlock();
+
+  const uint64_t partBytes = uint64_t(Shape{shape.dtype, parts.sharding->partDims(shape.dims)}.count()) * runtime::byteSize(shape.dtype);
+  std::map<int64_t, const char *> others;
+  for (const auto &[process, message] : received) {
+    const std::vector<int64_t> devices = firstHolders(*parts.sharding, shape.dims, process);
+    if (message.payloadBytes != devices.size() * partBytes)
+      return runtime::dataLoss(processes->links().describe(process) + " sent " + std::to_string(message.payloadBytes) + " bytes of a tensor " +
+                               shape.toString() + ", of which it has " + std::to_string(devices.size()) + " parts of " +
+                               std::to_string(partBytes) + " bytes");
+    for (size_t i = 0; i < devices.size(); ++i)
+      others[devices[i]] = message.payload.get() + i * partBytes;
+  }
+  return join(parts, shape, target, others);
+}
+
+} // namespace millrace::tracing

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- RemoteParts.h - Parts of tensors that other processes hold ----------===//
+// Under SPMD in several processes a tensor is in parts on the devices of all of them. Whoever reads the whole of it gives its own parts to
+// those who lack them, and takes theirs. All processes run one program, so as a rule all read; where one reads alone, the others answer without
+// knowing it, as long as they still have the tensor. Reads of a tensor are counted: with the n-th one a process gives its parts, unless it has
+// answered the n-th one of the other process already.
+#pragma once
+#include "tracing/Graph.h"
+
+#include "runtime/collective/Processes.h"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace millrace::tracing {
+
+class RemoteParts {
+public:
+  /// Before the processes connect. `timeoutSeconds`: of a read during which nobody else is busy.
+  static std::shared_ptr<RemoteParts> create(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
+  ~RemoteParts() { stop(); }
+  /// Ends the thread that answers the others.
+  void stop();
+
+  /// What keep() is told next are results of a new launch, which is the same one in all processes; `content` is a hash of what they run, by which
+  /// a read finds out where that is not so. Tensors of which nobody here has parts any more are forgotten.
+  void beginLaunch(uint64_t content);
+  /// The next result of the launch; gives it its name.
+  void keep(Parts &parts, const Shape &shape);
+  /// Copies the whole of a named tensor to `target`, row-major. Waits for the other processes. Errors: that of the computation, Aborted or
+  /// Unavailable where a process is lost, FailedPrecondition where one does not have its parts any more, DeadlineExceeded, DataLoss.
+  runtime::Status read(const Parts &parts, const Shape &shape, void *target);
+
+private:
+  using Name = PartsName;
+  using Message = runtime::transport::Message;
+  using Buffers = std::vector<runtime::BufferPtr>;
+  struct Answer {
+    Message message;
+    std::string refusal; ///< instead of parts
+  };
+  /// With another process.
+  struct Exchange {
+    uint64_t ownReads = 0, theirReads = 0;
+    uint32_t owed = 0;        ///< answers that are under way
+    std::optional<uint64_t> history; ///< of the other process, once it has said it
+    std::deque<Answer> inbox; ///< what came and has not been read yet
+  };
+  struct Entry {
+    bool isKnown = false; ///< keep() has been called; others may have read before
+    uint64_t history = 0;  ///< of the launches to that one
+    std::weak_ptr<runtime::Buffer> any;                ///< one of this process
+    std::vector<std::weak_ptr<runtime::Buffer>> given; ///< what this process gives
+    std::map<uint32_t, Exchange> with;
+    bool isHere() const;
+  };
+  struct Debt {
+    Name name;
+    uint32_t to;
+    std::optional<Buffers> buffers; ///< once they are known and ready
+  };
+
+  RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
+  std::vector<int64_t> firstHolders(const Sharding &sharding, const std::vector<int64_t> &dims, uint32_t process) const;
+  /// [from][to]
+  std::vector<std::vector<bool>> traffic(const Sharding &sharding, const std::vector<int64_t> &dims) const;
+  std::vector<runtime::BufferPtr> givenOf(const Parts &parts, const Shape &shape) const;
+  void receive(uint32_t from, Message message);
+  void owe(Debt debt);
+  void compare(const Entry &entry);
+  void loop();
+  void answer(Debt debt, std::unique_lock<std::mutex> &lock);
+  runtime::Status send(uint32_t to, bool isAnswer, const Name &name, uint64_t history, const Buffers &buffers);
+  runtime::Status lossOf(uint32_t process, const std::vector<uint32_t> &givers, const Shape &shape) const;
+  std::string waitingFor(const Shape &shape, const std::vector<uint32_t> &missing) const;
+
+  const std::shared_ptr<runtime::Processes> processes;
+  const uint32_t devicesOfEach;
+  const double timeoutSeconds;
+  std::weak_ptr<RemoteParts> self; ///< for what may come after the end
+  std::mutex mutex;
+  std::condition_variable changed; ///< of what follows, all guarded by mutex
+  std::map<Name, Entry> entries;
+  Name next{0, 0};     ///< of keep()
+  uint64_t history = 0; ///< a hash of the contents of all launches
+  runtime::Status divergence; ///< an error once another process is known to have another history
+  size_t sweepAt = 64; ///< entries
+  std::deque<Debt> debts;
+  bool isStopped = false;
+  std::thread thread; ///< answers others; begins when it is needed
+};
+
+} // namespace millrace::tracing
