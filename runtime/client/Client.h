@@ -203,7 +203,7 @@ struct LoadOptions {
 class Executable {
 public:
   const Program &program() const;
-  /// Those of this process.
+  /// Those of this process; none where the program is for others alone, which execute() leaves it to.
   const std::vector<Device *> &devices() const { return assigned; }
   /// Position of devices()[d] in the assignment: replica * numPartitions + partition.
   uint32_t memberOf(size_t d) const;

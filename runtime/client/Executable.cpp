@@ -282,8 +282,8 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
     executable->state->processOf.push_back(processOf(assignment[member]));
   }
   executable->ids = std::move(assignment);
-  if (executable->assigned.empty())
-    return invalidArgument("none of the devices that the program is assigned to belongs to process " + std::to_string(processIndex()));
+  if (needed == 1)
+    executable->state->members = {0}; // also where it is assigned to another process, and run here by executeOn()
   if (executable->assigned.size() == needed)
     executable->state->processOf.clear();
   if (options.meets == Meets::InOperations) {
@@ -314,6 +314,8 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
                                            const std::vector<std::vector<BufferPtr>> &arguments,
                                            const ExecuteOptions &options) {
   const Program &p = program();
+  if (devices.empty() && arguments.empty()) // it is the business of other processes
+    return ExecuteResult();
   if (arguments.size() != devices.size())
     return invalidArgument("expects arguments for " + std::to_string(devices.size()) + " devices, but got " +
                            std::to_string(arguments.size()));

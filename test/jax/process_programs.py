@@ -111,6 +111,19 @@ def local_programs(_):
     return {"alone": alone, "here": here}
 
 
+def of_others(_):
+    """Programs on devices that are not this process's, which all processes trace."""
+    half = jax.devices()[len(jax.devices()) // 2:]
+    one = jax.make_mesh((1,), ("x",), devices=half[-1:], axis_types=(AxisType.Auto,))
+    some = jax.make_mesh((len(half),), ("x",), devices=half, axis_types=(AxisType.Auto,))
+    x = put(np.arange(8.0, dtype=np.float32), mesh=one)
+    moved = jax.jit(lambda v: (v * 2).astype(jnp.int32))(x)
+    total = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=some, in_specs=P("x"), out_specs=P()))(put(np.arange(8.0), "x", mesh=some))
+    compiled = jax.jit(lambda v: v + 1).lower(x).compile()
+    later = jax.jit(lambda v: v.sum())(put(np.arange(8.0), "x"))  # of all: launches are still numbered alike
+    return {"parts": [bits(array) for array in (moved, total, compiled(x))], "later": float(later), "shape": list(moved.shape)}
+
+
 def checkpoint(folder):
     import orbax.checkpoint as ocp
     tree = {"w": put(np.arange(64.0, dtype=np.float32).reshape(8, 8), "x"), "step": 3}

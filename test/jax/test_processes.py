@@ -75,6 +75,15 @@ def test_guide(tmp_path):
     assert sorted(ran.stdout.splitlines()) == expected and len(expected) == 2, ran.stderr
 
 
+@pytest.mark.parametrize("processes, devices", JOBS)
+def test_programs_for_other_processes(processes, devices):
+    expected, parts = alone("of_others", 4), run("of_others", processes, devices)
+    assert [part["later"] for part in parts] == [28.0] * processes and [part["shape"] for part in parts] == [[8]] * processes
+    for k in range(3):
+        assert merged([part["parts"][k] for part in parts]) == expected["parts"][k]
+    assert parts[0]["parts"] == [{}] * 3, "the first process has none of the devices"
+
+
 def test_benchmark():
     ran = subprocess.run([sys.executable, "-m", "benchmarks.processes", "--peers=millrace", "--largest=4096"], cwd=PROGRAMS.parents[2], text=True,
                          capture_output=True, timeout=120)

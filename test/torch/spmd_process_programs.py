@@ -11,12 +11,15 @@ import time
 
 import numpy as np
 import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
 import torch.nn.functional as F
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 from torch import nn
+from torch_xla.experimental.distributed_checkpoint import CheckpointManager, SPMDLoadPlanner, SPMDSavePlanner
 
 xr.use_spmd()
 
@@ -147,6 +150,71 @@ def minibatch():
     except ValueError as error:
         assert f"a multiple of {each} rows" in str(error), error
     return seen
+
+
+WAYS = {"rows": ((None,), ("data", None)), "columns": ((None, 2), (None, "model")), "both": ((None, 2), ("data", "model")), "copies": ((None, 2), ("model", None)),
+        "copies of processes": ((2, None), ("model", None)), "uneven": ((None,), (None, "data"))}
+
+
+def in_parts(way, seed):
+    torch.manual_seed(seed)
+    net = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 4)).to("xla")
+    for layer in net if way else ():
+        xs.mark_sharding(layer.weight, grid(*WAYS[way][0]), WAYS[way][1])
+    return net
+
+
+def saves_here():
+    """Checkpoints of all kinds, in the folder that the environment names."""
+    dist.init_process_group("gloo", init_method="xla://")
+    digests = {}
+    for way in WAYS:
+        net = in_parts(way, seed=len(way))
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter.mul_(2)
+        torch_xla.sync()
+        dcp.save({"net": net.state_dict(), "step": 3}, storage_writer=dcp.FileSystemWriter(os.path.join(os.environ["FOLDER"], way)), planner=SPMDSavePlanner())
+        digests[way] = [digest(parameter) for parameter in net.parameters()]
+    dist.destroy_process_group()
+    return digests
+
+
+def loads_here():
+    dist.init_process_group("gloo", init_method="xla://")
+    digests = {}
+    for saved, way in zip(WAYS, [None, *WAYS]):
+        net = in_parts(way, seed=99)
+        state = {"net": net.state_dict(), "step": 0}
+        dcp.load(state, storage_reader=dcp.FileSystemReader(os.path.join(os.environ["FOLDER"], saved)), planner=SPMDLoadPlanner())
+        assert state["step"] == 3
+        digests[saved] = [digest(parameter) for parameter in net.parameters()]
+        with torch.no_grad():
+            twice = [digest(parameter * 2) for parameter in net.parameters()]
+            assert twice == [digest(parameter.cpu() * 2) for parameter in net.parameters()]
+    dist.destroy_process_group()
+    return digests
+
+
+def manages_here():
+    """CheckpointManager, with saving in the background."""
+    dist.init_process_group("gloo", init_method="xla://")
+    manager = CheckpointManager(os.environ["FOLDER"], save_interval=2, max_to_keep=2)
+    net, digests = in_parts("both", seed=1), {}
+    for step in range(1, 9):
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter.add_(step)
+        torch_xla.sync()
+        if manager.save_async(step, {"net": net.state_dict()}):
+            digests[step] = [digest(parameter) for parameter in net.parameters()]
+    manager.join()
+    assert manager.all_steps() == [6, 8], manager.all_steps()
+    state = {"net": in_parts("rows", seed=5).state_dict()}
+    manager.restore(6, state)
+    assert [digest(value) for value in state["net"].values()] == digests[6]
+    dist.destroy_process_group()
+    return digests[6]
 
 
 def world_here():

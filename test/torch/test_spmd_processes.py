@@ -58,6 +58,18 @@ def test_world(processes):
     assert run("world_here", processes) == [[]] * processes
 
 
+@pytest.mark.parametrize("saving, loading", [(2, 2), (1, 2), (2, 1), pytest.param(4, 2, marks=LONG), pytest.param(2, 4, marks=LONG)])
+def test_checkpoints(saving, loading, tmp_path):
+    saved = run("saves_here", saving, FOLDER=str(tmp_path))
+    assert saved == [saved[0]] * saving
+    assert run("loads_here", loading, FOLDER=str(tmp_path)) == [saved[0]] * loading
+
+
+def test_checkpoint_manager(tmp_path):
+    kept = run("manages_here", 2, FOLDER=str(tmp_path))
+    assert kept[0] == kept[1]
+
+
 def test_slices():
     job = start("world_here", 2, programs=PROGRAMS, CPU_NUM_DEVICES="2", SLICES="2", of_rank=lambda rank: {"MILLRACE_SLICE": f"rack {rank}"})
     assert results_of(job) == [[]] * 2

@@ -57,6 +57,8 @@ class CheckpointManager:
         self.save_interval, self.max_to_keep, self.num_of_threads = save_interval, max_to_keep, num_of_threads
         self.chkpt_on_preemption = chkpt_on_preemption
         self.pg = process_group or dist.new_group()
+        # Answers of reached_preemption() must not get among the messages of a save in the background.
+        self._pg_of_steps = dist.new_group(dist.get_process_group_ranks(self.pg), use_local_synchronization=True) if chkpt_on_preemption else None
         self._worker = concurrent.futures.ThreadPoolExecutor(max_workers=1)
         self._room = threading.Semaphore(max_pending_async)
         self._pending = []
@@ -85,10 +87,12 @@ class CheckpointManager:
         return os.path.join(self.base_path, str(step))
 
     def _remove(self, step):
+        """By one process; afterwards it is gone for all."""
         if dist.get_rank(self.pg) == 0:
             files, folder = url_to_fs(self._get_path(step))
             if files.exists(folder):
                 files.rm(folder, recursive=True)
+        dist.barrier(self.pg)
 
     def _save(self, step, state_dict):
         """Writes; one at a time. The folder counts as a checkpoint when its last file is there."""
@@ -102,6 +106,7 @@ class CheckpointManager:
             if dist.get_rank(self.pg) == 0:
                 with fsspec.open(os.path.join(path, _MANAGER_METADATA_FILE), "wb") as file:
                     pickle.dump(known, file)
+            dist.barrier(self.pg)
             self._tracked.append(known)
             while 0 < self.max_to_keep < len(self._tracked):
                 self._remove(self._tracked.pop(0).step)
@@ -158,7 +163,7 @@ class CheckpointManager:
         if dist.get_world_size(self.pg) == 1:
             return reached
         flag = torch.tensor([int(reached)])
-        dist.all_reduce(flag, dist.ReduceOp.MAX, group=self.pg)
+        dist.all_reduce(flag, dist.ReduceOp.MAX, group=self._pg_of_steps)
         return bool(flag.item())
 
     def _settle(self):

@@ -32,14 +32,27 @@ def _box(indices):
     return ChunkStorageMetadata(torch.Size(part.start for part in indices), torch.Size(part.stop - part.start for part in indices))
 
 
-def _distinct_parts(tensor):
-    """(device, box) of every part that holds something, the first device's of several copies."""
+def _parts(tensor):
+    """(replica, indices) of what each device of the process holds."""
     if isinstance(tensor, _CpuShards):
-        parts = [(shard.replica_id, shard.indices) for shard in tensor.shards]
-    else:
-        parts = _XLAC._get_local_shard_replica_and_indices([tensor.global_tensor])[0]
-    return [(device, _box(indices)) for device, (replica, indices) in enumerate(parts)
-            if replica == 0 and all(part.stop > part.start for part in indices)]
+        return [(shard.replica_id, shard.indices) for shard in tensor.shards]
+    return _XLAC._get_local_shard_replica_and_indices([tensor.global_tensor])[0]
+
+
+def _starts(indices):
+    return tuple(part.start for part in indices)
+
+
+def _distinct_parts(tensor, of_process=False):
+    """(position among the process's devices, box) of every part that holds something, each once: of several copies that of the first device of all,
+    or with `of_process` that of the first one of this process."""
+    chosen, seen = [], set()
+    for position, (replica, indices) in enumerate(_parts(tensor)):
+        is_first = _starts(indices) not in seen if of_process else replica == 0
+        if is_first and all(part.stop > part.start for part in indices):
+            seen.add(_starts(indices))
+            chosen.append((position, _box(indices)))
+    return chosen
 
 
 class SPMDSavePlanner(SavePlanner):
@@ -67,8 +80,8 @@ class SPMDSavePlanner(SavePlanner):
             shape = value.global_shape if shards else value.shape
             parts = _distinct_parts(value)
             self._unread[name] = len(parts)
-            items += [WriteItem(MetadataIndex(name, box.offsets, device), WriteItemType.SHARD,
-                                tensor_data=TensorWriteData(chunk=box, properties=properties, size=shape)) for device, box in parts]
+            items += [WriteItem(MetadataIndex(name, box.offsets, position), WriteItemType.SHARD,
+                                tensor_data=TensorWriteData(chunk=box, properties=properties, size=shape)) for position, box in parts]
         return dataclasses.replace(plan, items=items, planner_data=self.mappings)
 
     def create_global_plan(self, all_plans):
@@ -134,8 +147,8 @@ class SPMDLoadPlanner(LoadPlanner):
                 raise RuntimeError(f"expects {name} in the checkpoint, but it has only: {', '.join(sorted(self.metadata.state_dict_metadata))}")
             if saved.size != tensor.shape:
                 raise ValueError(f"{name}: expects {list(tensor.shape)} in the checkpoint, but got {list(saved.size)}")
-            parts = _distinct_parts(tensor)
-            self._devices[name] = [device for device, _ in parts]
+            parts = _distinct_parts(tensor, of_process=True)
+            self._devices[name] = [position for position, _ in parts]
             items += create_read_items_for_chunk_list(name, saved, [box for _, box in parts])
         return dataclasses.replace(plan, items=items)
 
@@ -161,7 +174,7 @@ class SPMDLoadPlanner(LoadPlanner):
         with self._lock:
             if index.fqn not in self._local_shards:
                 shards = self._local_shards[index.fqn] = self.sharded_state_dict[index.fqn].local_shards
-                self._pending_elements[index.fqn] = sum(shards[device].unpadded_data.numel() for device in self._devices[index.fqn])
+                self._pending_elements[index.fqn] = sum(shards[position].unpadded_data.numel() for position in self._devices[index.fqn])
         return self._shard(index).unpadded_data
 
     def transform_tensor(self, read_item, tensor):
@@ -177,8 +190,9 @@ class SPMDLoadPlanner(LoadPlanner):
             if self._pending_elements[name] > 0:
                 return
             shards = self._local_shards.pop(name)
-        first = {tuple(shard.indices[d].start for d in range(len(shard.indices))): shard for shard in shards if shard.replica_id == 0}
+        first = {_starts(shards[position].indices): shards[position] for position in self._devices[name]}
         for shard in shards:
-            if shard.replica_id and shard.data.numel():
-                shard.data.copy_(first[tuple(part.start for part in shard.indices)].data)
+            filled = first.get(_starts(shard.indices), shard)
+            if filled is not shard:
+                shard.data.copy_(filled.data)
         self.sharded_state_dict[name].load_local_shards_(shards)
