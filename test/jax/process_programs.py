@@ -22,7 +22,7 @@ def global_mesh(*shape, names="xyz"):
 def put(array, *spec, mesh=None):
     """`array`, which every process has whole, over all devices."""
     array = np.asarray(array)
-    return jax.make_array_from_callback(array.shape, NamedSharding(mesh or global_mesh(), P(*spec)), lambda index: array[index])
+    return jax.make_array_from_callback(array.shape, NamedSharding(mesh or global_mesh(), P(*spec)), lambda index: array[index], dtype=array.dtype)
 
 
 def bits(array):
