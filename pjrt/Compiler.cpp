@@ -16,6 +16,7 @@
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
 #include "runtime/base/FloatModes.h"
+#include "runtime/base/Hash.h"
 #include "runtime/cache/CachedProgram.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -214,6 +215,18 @@ LogicalResult partitionFirst(ModuleOp module, PartShardings &shardings) {
   return success();
 }
 
+/// Equal for equal programs. That of a program for several devices is equal on all hosts, whatever their processors and wherever the user's
+/// files are: clients make the launch id from it, by which processes know that they launch the same one.
+std::string fingerprintOf(ModuleOp module, const rt::CacheKey &key, const CompileOptionsProto &options) {
+  if (uint64_t(options.numReplicas) * uint64_t(options.numPartitions) <= 1)
+    return key.digest();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, OpPrintingFlags().enableDebugInfo(false));
+  stream << options.numReplicas << ' ' << options.numPartitions;
+  return rt::Sha256::hex(text);
+}
+
 } // namespace
 
 rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &code, std::string_view optionBytes) {
@@ -267,7 +280,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
     key.add(name, value);
   key.add(std::string(kLayoutsKey), layoutsToText(*layouts) + llvm::join(shardings.arguments, ";") + "|" +
                                         llvm::join(shardings.results, ";"));
-  compiled->fingerprint = key.digest();
+  compiled->fingerprint = fingerprintOf(*module, key, compiled->options);
   auto found = rt::cachedProgram(**cache, key, [&]() -> rt::StatusOr<rt::Program> {
     llvm::Expected<rt::Program> program = compileForClient(*module, options, module->getName().value_or("a program"));
     if (!program)

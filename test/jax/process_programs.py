@@ -157,6 +157,9 @@ def fail_with(what):
                     raise SystemExit("this process ends by itself")
                 elif how == "other":
                     jax.jit(jax.shard_map(lambda v: jax.lax.pmax(v, "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x")))(x).block_until_ready()
+                elif how == "constant":  # with the same collective
+                    jax.jit(jax.shard_map(lambda v: jax.lax.psum(v * 3, "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"),
+                                          check_vma=False))(x).block_until_ready()
             began = time.time()
             add(x).block_until_ready()
         text = "nothing"
