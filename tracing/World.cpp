@@ -94,19 +94,45 @@ runtime::StatusOr<std::unique_ptr<transport::Mesh>> connect(const World &world, 
 
 } // namespace
 
+namespace {
+
+/// The variables in which a launcher says a process's place.
+struct PlaceNames {
+  const char *rank, *size;
+};
+// In the order in which they count: torchrun; xmp.spawn; Open MPI; MPICH, Intel MPI and others with its process manager; srun.
+constexpr PlaceNames ofAll[] = {{"RANK", "WORLD_SIZE"},
+                                {"PJRT_LOCAL_PROCESS_RANK", "PJRT_LOCAL_PROCESS_COUNT"},
+                                {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                {"PMI_RANK", "PMI_SIZE"},
+                                {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+constexpr PlaceNames onHost[] = {{"PJRT_LOCAL_PROCESS_RANK", "PJRT_LOCAL_PROCESS_COUNT"},
+                                 {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+                                 {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+                                 {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"}};
+
+template <size_t count>
+runtime::StatusOr<std::optional<Place>> firstPlaceIn(const PlaceNames (&names)[count]) {
+  for (const PlaceNames &each : names) {
+    runtime::StatusOr<std::optional<Place>> place = placeIn(each.rank, each.size);
+    if (!place || *place)
+      return place;
+  }
+  return std::optional<Place>();
+}
+
+} // namespace
+
 runtime::StatusOr<World> World::ofEnvironment() {
   World world;
-  runtime::StatusOr<std::optional<Place>> all = placeIn("RANK", "WORLD_SIZE"), here = placeIn("PJRT_LOCAL_PROCESS_RANK", "PJRT_LOCAL_PROCESS_COUNT");
-  if (all && *all && here && !*here)
-    here = placeIn("LOCAL_RANK", "LOCAL_WORLD_SIZE");
-  if (!all || !here)
-    return all ? here.status() : all.status();
-  if (!*all)
-    *all = *here;
-  if (!*here)
-    *here = *all;
-  if (*all)
-    world.rank = (*all)->rank, world.size = (*all)->size, world.localRank = (*here)->rank, world.localSize = (*here)->size;
+  runtime::StatusOr<std::optional<Place>> all = firstPlaceIn(ofAll), here = all ? firstPlaceIn(onHost) : all;
+  if (!here)
+    return here.status();
+  if (*all) {
+    world.rank = world.localRank = (*all)->rank, world.size = world.localSize = (*all)->size;
+    if (*here)
+      world.localRank = (*here)->rank, world.localSize = (*here)->size;
+  }
   return world;
 }
 

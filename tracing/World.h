@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- World.h - The processes of one program ------------------------------===//
-// Launchers (torchrun, xmp.spawn) tell each process its place in the environment. Each process is a replica that traces programs of its own;
+// Launchers (torchrun, xmp.spawn, mpirun, srun) tell each process its place in the environment. Each process is a replica that traces programs of its own;
 // their collectives meet those of the others. The processes connect at the first of them: one that only computes by itself waits for nobody.
 #pragma once
 #include "runtime/client/Client.h"
@@ -15,9 +15,9 @@ struct World {
   uint32_t rank = 0, size = 1;           ///< of all processes
   uint32_t localRank = 0, localSize = 1; ///< of those on this host
 
-  /// RANK and WORLD_SIZE (torchrun), else PJRT_LOCAL_PROCESS_RANK and PJRT_LOCAL_PROCESS_COUNT (xmp.spawn), else this process alone. On
-  /// this host: PJRT_LOCAL_PROCESS_RANK and _COUNT, else LOCAL_RANK and LOCAL_WORLD_SIZE, else as if all were on one host. Errors:
-  /// InvalidArgument for what is no place in a world.
+  /// As the launcher says: RANK and WORLD_SIZE (torchrun), else PJRT_LOCAL_PROCESS_RANK and _COUNT (xmp.spawn), else the variables of Open MPI,
+  /// MPICH and SLURM, else this process alone. On this host likewise; as if all were on one host where nothing is said. Errors: InvalidArgument
+  /// for what is no place in a world.
   static runtime::StatusOr<World> ofEnvironment();
 };
 

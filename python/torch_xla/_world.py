@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The processes of the program: this one's place among them, and the store that they find each other through.
 
-Whoever starts the processes says both in the environment: torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), or xmp.spawn
-(PJRT_LOCAL_PROCESS_RANK, PJRT_LOCAL_PROCESS_COUNT, MILLRACE_STORE). They connect at the first collective: a process that only computes by
+Whoever starts the processes says both in the environment: torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), xmp.spawn
+(PJRT_LOCAL_PROCESS_RANK, PJRT_LOCAL_PROCESS_COUNT, MILLRACE_STORE), mpirun or srun. They connect at the first collective: a process that only computes by
 itself waits for nobody."""
 import atexit
 import contextlib
 import datetime
+import hashlib
 import os
+import re
 import sys
 import threading
 import traceback
@@ -79,12 +81,37 @@ def _seconds_to_connect() -> datetime.timedelta:
     return datetime.timedelta(seconds=float(os.environ.get("MILLRACE_COLLECTIVE_TIMEOUT") or 300))
 
 
+def _port_of(job: str) -> int:
+    """One below those that systems give away, the same in all processes of a job."""
+    return 10000 + int(hashlib.sha256(job.encode()).hexdigest(), 16) % 20000
+
+
+def _first_of(nodes: str) -> str:
+    """The first of SLURM's list of hosts: "node[03-05,9],other" -> "node03"."""
+    name, bracket, rest = re.match(r"([^,\[]*)(\[?)(.*)", nodes).groups()
+    return name + re.match(r"\d+", rest)[0] if bracket else name
+
+
+def _place_of_launcher() -> tuple[str | None, str | None]:
+    """(host, port) of the first process, as mpirun or srun tells; (None, None) where none does."""
+    uri, slurm = os.environ.get("OMPI_MCA_orte_hnp_uri"), os.environ.get("SLURM_STEP_NODELIST")
+    if uri and "OMPI_COMM_WORLD_SIZE" in os.environ:
+        is_here = os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE") == os.environ["OMPI_COMM_WORLD_SIZE"]
+        addresses = re.findall(r"tcp4?://([\d.]+)", uri)
+        return "localhost" if is_here or not addresses else addresses[0], str(_port_of(uri))
+    if slurm and "SLURM_STEP_NUM_TASKS" in os.environ:
+        return _first_of(slurm), str(_port_of("/".join(os.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))))
+    return None, None
+
+
 def _find_store():
     import torch.distributed as dist
     place = os.environ.get("MILLRACE_STORE")
     if place:
         return dist.FileStore(place, process_count())
     host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
+    if not host and not port:
+        host, port = _place_of_launcher()
     if host and port:
         is_agents = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
         made = dist.TCPStore(host, int(port), world_size=None if is_agents else process_count(), is_master=not is_agents and process_index() == 0,
@@ -93,8 +120,8 @@ def _find_store():
         return dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made)
     if dist.is_initialized():
         return dist.PrefixStore("millrace", dist.distributed_c10d._get_default_store())
-    raise RuntimeError(f"process {process_index()} of {process_count()} does not know where the others are: start them with torchrun or xmp.spawn, or set "
-                       "MASTER_ADDR and MASTER_PORT")
+    raise RuntimeError(f"process {process_index()} of {process_count()} does not know where the others are: start them with torchrun, xmp.spawn, Open MPI's "
+                       "mpirun or srun, or set MASTER_ADDR and MASTER_PORT")
 
 
 def job_store():

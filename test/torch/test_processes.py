@@ -39,7 +39,7 @@ def start(name, processes, programs=PROGRAMS, of_rank=lambda rank: {}, **more):
     """Starts a job with torchrun's variables, and those that of_rank() gives each; its processes."""
     job = dict(WORLD_SIZE=str(processes), LOCAL_WORLD_SIZE=str(processes), MASTER_ADDR="localhost", MASTER_PORT=str(free_port()))
     return [subprocess.Popen([sys.executable, programs, name], text=True,
-                             env=environment(RANK=str(rank), LOCAL_RANK=str(rank), **job, **more, **of_rank(rank)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(processes)]
+                             env=environment(**{"RANK": str(rank), "LOCAL_RANK": str(rank), **job, **more, **of_rank(rank)}), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(processes)]
 
 
 def results_of(job, without=()):
@@ -73,6 +73,35 @@ def test_world(processes):
 @pytest.mark.parametrize("processes", [pytest.param(2, marks=LONG), 4])
 def test_collectives_of_xm(processes):
     assert run("xm_collectives", processes) == [[]] * processes
+
+
+LAUNCHERS = {
+    "mpirun": lambda rank: {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),
+                            "OMPI_COMM_WORLD_LOCAL_SIZE": "2"},
+    "mpich": lambda rank: {"PMI_RANK": str(rank), "PMI_SIZE": "2", "MPI_LOCALRANKID": str(rank), "MPI_LOCALNRANKS": "2"},
+    "srun": lambda rank: {"SLURM_PROCID": str(rank), "SLURM_STEP_NUM_TASKS": "2", "SLURM_LOCALID": str(rank)},
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_places_that_other_launchers_give(launcher):
+    hidden = {"RANK": "", "WORLD_SIZE": "", "LOCAL_RANK": "", "LOCAL_WORLD_SIZE": ""}
+    job = start("world", 2, of_rank=lambda rank: {**hidden, **LAUNCHERS[launcher](rank)})
+    assert [[seen["rank"], seen["size"], seen["local"]] for seen in results_of(job)] == [[rank, 2, [rank, 2]] for rank in range(2)]
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs Open MPI (scripts/setup --bench)")
+def test_mpirun():
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    ran = subprocess.run(["mpirun", "-n", "2", "--oversubscribe", sys.executable, PROGRAMS, "meetings"], env=environment(**allowed), text=True,
+                         capture_output=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+
+
+def test_first_host_of_a_job():
+    from torch_xla import _world
+    assert [_world._first_of(nodes) for nodes in ("node[03-05,9],other", "alpha,beta", "one", "n[7]-ib", "a12[001-003]")] == [
+        "node03", "alpha", "one", "n7", "a12001"]
 
 
 def test_collectives_over_tcp():
