@@ -13,6 +13,10 @@ foreach(header runtime/base/DType.h runtime/base/Event.h runtime/base/Status.h r
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/cpp/${folder} COMPONENT development)
 endforeach()
+# Carriers of large messages, which their users compile against their own MPI or Gloo.
+file(GLOB carriers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/transport/carriers/*)
+file(COPY ${carriers} DESTINATION ${CMAKE_BINARY_DIR}/share/carriers)
+install(FILES ${carriers} DESTINATION share/carriers COMPONENT development)
 include(CMakePackageConfigHelpers)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/MillraceConfig.cmake.in
   ${CMAKE_BINARY_DIR}/MillraceConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Millrace

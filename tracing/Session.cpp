@@ -10,6 +10,7 @@
 #include "tracing/IrText.h"
 #include "tracing/Liveness.h"
 #include "tracing/Metrics.h"
+#include "tracing/RemoteParts.h"
 #include "tracing/StoredTypes.h"
 
 #include "runtime/collective/Processes.h"

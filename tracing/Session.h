@@ -6,7 +6,6 @@
 #pragma once
 #include "tracing/ProgramCache.h"
 #include "tracing/Progress.h"
-#include "tracing/RemoteParts.h"
 #include "tracing/World.h"
 
 #include <atomic>
@@ -31,6 +30,8 @@ private:
   static int &depth(); ///< there is one such mutex in the process
   std::recursive_mutex inner;
 };
+
+class RemoteParts;
 
 /// Of sync(): all values that anybody still holds, or others may be held too.
 enum class Roots { All, Some };

@@ -6,6 +6,7 @@
 #include "tracing/Emit.h"
 #include "tracing/Metrics.h"
 #include "tracing/Origin.h"
+#include "tracing/RemoteParts.h"
 #include "tracing/Session.h"
 #include "tracing/StoredTypes.h"
 

@@ -53,27 +53,10 @@ StoreMaker &storeMaker() {
   return *maker;
 }
 
-/// What a process tells the others when they connect.
-struct Note {
-  uint32_t devices = 0;
-  std::string slice; ///< "" for the host's
-  std::string encoded() const {
-    transport::Writer writer;
-    writer.number(devices);
-    writer.text(slice);
-    return std::move(writer.bytes);
-  }
-  static Note of(const std::string &bytes) {
-    transport::Reader reader(bytes);
-    Note note;
-    note.devices = reader.number<uint32_t>(), note.slice = reader.text();
-    return note;
-  }
-};
-
-std::string sliceFromEnvironment() {
-  const char *slice = std::getenv("MILLRACE_SLICE");
-  return slice ? slice : "";
+std::string noteFor(uint32_t devices) {
+  transport::Writer writer;
+  writer.number(devices);
+  return std::move(writer.bytes);
 }
 
 runtime::StatusOr<std::unique_ptr<transport::Mesh>> connect(const World &world, transport::MeshOptions options, uint32_t devices) {
@@ -83,10 +66,10 @@ runtime::StatusOr<std::unique_ptr<transport::Mesh>> connect(const World &world, 
   if (!store)
     return store.status();
   options.rank = world.rank, options.size = world.size;
-  runtime::StatusOr<std::unique_ptr<transport::Mesh>> mesh =
-      transport::Mesh::connect(**store, options, Note{devices, sliceFromEnvironment()}.encoded());
+  const std::string own = noteFor(devices);
+  runtime::StatusOr<std::unique_ptr<transport::Mesh>> mesh = transport::Mesh::connect(**store, options, own);
   for (uint32_t rank = 0; mesh && rank < world.size; ++rank)
-    if (rank != world.rank && Note::of((*mesh)->noteOf(rank)).devices != devices)
+    if (rank != world.rank && (*mesh)->noteOf(rank) != own)
       return runtime::invalidArgument((*mesh)->describe(rank) + " has another number of devices than process " + std::to_string(world.rank) +
                                       ", which has " + std::to_string(devices) + ": CPU_NUM_DEVICES has to be the same in all");
   return mesh;
@@ -138,15 +121,13 @@ runtime::StatusOr<World> World::ofEnvironment() {
 
 std::vector<uint32_t> slicesOf(const runtime::Processes &processes) {
   const runtime::transport::Mesh &links = processes.links();
-  std::vector<std::pair<std::string, bool>> seen; // name, and whether it is a host's
+  std::vector<std::string> hosts;
   std::vector<uint32_t> numbers;
   for (uint32_t rank = 0; rank < links.size(); ++rank) {
-    const std::string slice = rank == links.rank() ? sliceFromEnvironment() : Note::of(links.noteOf(rank)).slice;
-    const std::pair key(slice.empty() ? links.hostOf(rank) : slice, slice.empty());
-    auto found = std::find(seen.begin(), seen.end(), key);
-    numbers.push_back(uint32_t(found - seen.begin()));
-    if (found == seen.end())
-      seen.push_back(key);
+    auto found = std::find(hosts.begin(), hosts.end(), links.hostOf(rank));
+    numbers.push_back(uint32_t(found - hosts.begin()));
+    if (found == hosts.end())
+      hosts.push_back(links.hostOf(rank));
   }
   return numbers;
 }

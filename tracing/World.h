@@ -25,8 +25,7 @@ struct World {
 using StoreMaker = std::function<runtime::StatusOr<std::unique_ptr<runtime::transport::Store>>()>;
 void setStoreMaker(StoreMaker maker);
 
-/// Of each process, which are connected, the number of its slice: those of one host are one, or those with the same MILLRACE_SLICE in their
-/// environment. Numbered in the order of the processes.
+/// Of each process, which are connected, the number of its host, in the order of the processes.
 std::vector<uint32_t> slicesOf(const runtime::Processes &processes);
 
 /// Adds the other processes to the options of this one's client, which has all devices but those of the others already.

@@ -49,6 +49,12 @@ def tool_path(name):
     return _find([f"bin/{name}"])
 
 
+def carriers_path():
+    """Folder with the sources of carriers, which bring large messages from process to process: mpi.c, gloo.cpp and carrier.h, what they implement.
+    Raises MissingDependency."""
+    return _find(["share/carriers"])
+
+
 def cmake_prefix_path():
     """Folder for CMAKE_PREFIX_PATH: find_package(Millrace) then finds headers and libraries of this package. Raises MissingDependency."""
     config = "lib/cmake/Millrace/MillraceConfig.cmake"

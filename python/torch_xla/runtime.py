@@ -121,8 +121,8 @@ def runtime_device_attributes(device):
 
 
 def global_runtime_device_attributes():
-    """runtime_device_attributes() of all devices: name, process_index, and where there are several slices slice_index, a number that devices of one
-    host have in common (or of processes with the same MILLRACE_SLICE in their environment). Waits until the processes are connected."""
+    """runtime_device_attributes() of all devices: name, process_index, and where there are several hosts slice_index, a number that devices of one
+    host have in common. Waits until the processes are connected."""
     slices, each = _XLAC._slices(), addressable_runtime_device_count()
     known = [{"name": f"CPU:{device}", "process_index": device // each} for device in range(len(slices) * each)]
     if len(set(slices)) > 1:

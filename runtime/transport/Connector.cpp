@@ -328,7 +328,7 @@ StatusOr<std::unique_ptr<Mesh>> Mesh::connect(Store &store, const MeshOptions &o
   if (options.rank >= options.size)
     return invalidArgument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.size) + " processes");
   std::unique_ptr<Mesh> mesh(new Mesh(options));
-  if (options.usesUnixSockets && options.usesSharedMemory)
+  if (options.usesUnixSockets && options.usesSharedMemory && options.carrier.empty())
     mesh->shared = std::make_unique<SharedBlocks>(options.sharedLimit);
   for (uint32_t rank = 0; rank < options.size; ++rank)
     mesh->peers.push_back(std::make_unique<Peer>());
@@ -337,6 +337,12 @@ StatusOr<std::unique_ptr<Mesh>> Mesh::connect(Store &store, const MeshOptions &o
   if (!mesh->wake || !mesh->polling)
     return systemError("watch the connections of a job", errno);
   MILLRACE_TRY(Connector(store, *mesh).run(note));
+  if (!options.carrier.empty() && options.size > 1) {
+    StatusOr<std::unique_ptr<Carrier>> carrier = Carrier::load(options.carrier, options.rank, options.size, store, options.connectSeconds);
+    if (!carrier)
+      return carrier.status();
+    mesh->carrier = std::move(*carrier);
+  }
   return mesh;
 }
 

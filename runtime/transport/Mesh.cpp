@@ -27,6 +27,14 @@ struct DataHeader {
 };
 /// In DataHeader::block: the block's file comes with the header.
 constexpr uint32_t withFile = 0x80000000;
+/// Likewise, alone: the carrier brings the payload.
+constexpr uint32_t byCarrier = 0x40000000;
+/// Payloads of at least so many bytes go by the carrier. Chosen, not measured: as minSharedBytes.
+constexpr uint64_t minCarriedBytes = 32 << 10;
+/// So long the last message of a process that is lost may take: what the carrier has of it is nearby.
+constexpr std::chrono::milliseconds carrierRest(300);
+/// A sender looks that often whether the carrier is done.
+constexpr std::chrono::microseconds carrierPause(20);
 /// Payloads of at least so many bytes go through shared memory. Chosen, not measured: below it a message is one system call at either end.
 constexpr uint64_t minSharedBytes = 32 << 10;
 struct ControlHeader {
@@ -101,9 +109,13 @@ StatusOr<MeshOptions> meshOptionsFromEnvironment() {
     }
   if (const char *value = std::getenv("MILLRACE_TRANSPORT"); value && *value) {
     std::string_view name = value;
-    if (name != "tcp" && name != "unix" && name != "auto")
+    const bool isCarrier = name == "mpi" || name == "gloo" || name.find('/') != name.npos;
+    if (name != "tcp" && name != "unix" && name != "auto" && !isCarrier)
       return invalidArgument("MILLRACE_TRANSPORT is '" + std::string(name) +
-                             "'; expects auto (memory and sockets of the host where possible), unix (its sockets alone) or tcp");
+                             "'; expects auto (memory and sockets of the host where possible), unix (its sockets alone), tcp, mpi, gloo or the path of "
+                             "a carrier");
+    if (isCarrier)
+      options.carrier = name;
     options.usesUnixSockets = name != "tcp";
     options.usesSharedMemory = name == "auto";
   }
@@ -147,6 +159,8 @@ void Mesh::stop() {
   isStopping = true;
   wakeUp();
   thread.join();
+  if (carrier) // the thread has ended: nobody else writes what the peers have said
+    carrier->end(std::all_of(peers.begin(), peers.end(), [](const auto &peer) { return peer->status.ok() || peer->saidGoodbye; }));
 }
 
 std::string Mesh::activityOf(uint32_t rank) const {
@@ -184,6 +198,7 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
     if (copied)
       *copied = lease;
   }
+  const bool isCarried = carrier && !lease && header.payloadBytes >= minCarriedBytes;
   std::lock_guard lock(peer.sending);
   bool sendsFile = false;
   auto uncount = [](SharedBlock *block) { block->mapping->readers().fetch_sub(1, std::memory_order_release); };
@@ -195,6 +210,8 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
       header.block |= withFile;
     lease->mapping->readers().fetch_add(1, std::memory_order_relaxed); // on behalf of the receiver
     counted.reset(lease.get());
+  } else if (isCarried) {
+    header.block = byCarrier;
   } else {
     pieces.insert(pieces.end(), payload.begin(), payload.end());
   }
@@ -204,7 +221,7 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
       ++first;
     if (first == pieces.size()) {
       (void)counted.release();
-      return Status();
+      return isCarried ? sendByCarrier(to, payload, header.payloadBytes) : Status();
     }
     MILLRACE_TRY(statusOf(to)); // a message that was begun is never ended: nothing more can follow it
     msghdr message = {};
@@ -250,6 +267,39 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
   }
 }
 
+/// After the header. A carrier takes one piece.
+Status Mesh::sendByCarrier(uint32_t to, const std::vector<iovec> &payload, uint64_t bytes) {
+  auto filled = [](const iovec &piece) { return piece.iov_len != 0; };
+  std::shared_ptr<char> memory;
+  const void *data = std::find_if(payload.begin(), payload.end(), filled)->iov_base;
+  if (std::count_if(payload.begin(), payload.end(), filled) > 1) {
+    if (!(memory = allocate(bytes)))
+      return resourceExhausted("no memory for a message of " + std::to_string(bytes) + " bytes");
+    char *end = memory.get();
+    for (const iovec &piece : payload) {
+      std::memcpy(end, piece.iov_base, piece.iov_len);
+      end += piece.iov_len;
+    }
+    data = memory.get();
+  }
+  Carrier::Request request = carrier->send(to, data, bytes);
+  int state = request ? 0 : -1;
+  for (Deadline asked = Clock::now(); request && !(state = carrier->test(request));) {
+    std::this_thread::sleep_for(carrierPause);
+    if (Clock::now() - asked < std::chrono::milliseconds(lostCheckMilliseconds))
+      continue;
+    asked = Clock::now();
+    if (Status status = statusOf(to); !status.ok()) {
+      carrier->cancel(request, memory);
+      return status;
+    }
+  }
+  if (state > 0)
+    return Status();
+  MILLRACE_TRY(statusOf(to));
+  return Status(Code::Unavailable, std::string("the carrier ") + carrier->name() + " does not bring a message to " + describe(to));
+}
+
 // What does not fit into the connection's buffer at once is dropped: its receiver is stopped or gone.
 void Mesh::sendControl(uint32_t rank, uint32_t kind, std::string_view body) {
   ControlHeader header{controlMagic, kind, uint32_t(std::min<size_t>(body.size(), maxControlBytes))};
@@ -283,7 +333,10 @@ void Mesh::loop() {
   while (true) {
     epoll_event events[64];
     int wait = std::max(1, int(settings.heartbeatSeconds * 1000 / 2));
-    int count = ::epoll_wait(polling.descriptor(), events, 64, wait);
+    int count = ::epoll_wait(polling.descriptor(), events, 64, numCarried ? 0 : wait);
+    if (numCarried)
+      for (uint32_t rank = 0; rank < size(); ++rank)
+        readData(rank, /*isOwnThread=*/true);
     Deadline now = Clock::now();
     if (now - lastTurn > 3 * period) // this process itself was stopped or starved: nobody is to blame for the silence
       for (auto &peer : peers)
@@ -391,7 +444,17 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
   while (taken < turnBytes) {
     char *to;
     size_t room;
-    if (!peer.message) {
+    if (peer.carried) {
+      const int state = carrier->test(peer.carried);
+      if (!state)
+        return true;
+      peer.carried = nullptr;
+      --numCarried;
+      heard();
+      if (state < 0)
+        return spoiled("the carrier did not bring it");
+      peer.filled += peer.message->payloadBytes;
+    } else if (!peer.message) {
       size_t have = peer.incoming.size();
       peer.incoming.resize(sizeof(DataHeader));
       to = peer.incoming.data() + have, room = sizeof(DataHeader) - have;
@@ -415,7 +478,10 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
       message.kind = header.kind;
       message.head.resize(header.headBytes);
       message.payloadBytes = header.payloadBytes;
-      peer.isInPlace = header.block != 0;
+      peer.isCarried = header.block == byCarrier;
+      peer.isInPlace = header.block != 0 && !peer.isCarried;
+      if (peer.isCarried && !carrier)
+        return spoiled("a carrier has it, and there is none here");
       if (peer.isInPlace) {
         if (Status status = openBlock(peer, header.block, message); !status.ok())
           return spoiled(std::string(status.message()).c_str());
@@ -426,9 +492,16 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
     } else {
       Message &message = *peer.message;
       size_t headBytes = message.head.size();
-      if (peer.filled < headBytes)
+      if (peer.filled < headBytes) {
         to = message.head.data() + peer.filled, room = headBytes - peer.filled;
-      else
+      } else if (peer.isCarried) {
+        ++numCarried;
+        if (!(peer.carried = carrier->receive(rank, message.payload.get(), message.payloadBytes))) {
+          --numCarried;
+          return spoiled("the carrier does not bring it");
+        }
+        continue;
+      } else
         to = message.payload.get() + (peer.filled - headBytes), room = message.payloadBytes - (peer.filled - headBytes);
       ssize_t got = room ? ::recv(peer.data.descriptor(), to, std::min(room, turnBytes), 0) : 0;
       if (room && got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -547,7 +620,14 @@ void Mesh::drain(uint32_t rank) {
   Peer &peer = *peers[rank];
   if (std::exchange(peer.isDrained, true))
     return;
+  const Deadline end = Clock::now() + carrierRest;
   while (readData(rank, /*isOwnThread=*/true)) {
+    if (peer.carried) { // it may have been sent, or not
+      if (Clock::now() >= end)
+        return;
+      std::this_thread::sleep_for(carrierPause);
+      continue;
+    }
     pollfd more{peer.data.descriptor(), POLLIN, 0};
     if (::poll(&more, 1, 0) <= 0)
       return;
@@ -564,6 +644,13 @@ void Mesh::lose(uint32_t rank, const Status &status, bool tellOthers) {
       return;
     peers[rank]->status = status;
     peers[rank]->lossNumber = ++losses;
+  }
+  {
+    std::lock_guard lock(peers[rank]->reading);
+    if (Carrier::Request request = std::exchange(peers[rank]->carried, nullptr)) {
+      --numCarried;
+      carrier->cancel(request, peers[rank]->message->payload);
+    }
   }
   if (tellOthers) {
     Writer writer;

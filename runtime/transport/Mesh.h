@@ -8,6 +8,7 @@
 // seconds. Whoever notices tells all others, so that all name the same first cause. Who leaves in order says so and is not lost, but nothing
 // can be sent to it.
 #pragma once
+#include "runtime/transport/Carrier.h"
 #include "runtime/transport/SharedMemory.h"
 #include "runtime/transport/Socket.h"
 #include "runtime/transport/Store.h"
@@ -32,6 +33,7 @@ struct MeshOptions {
   bool usesUnixSockets = true;  ///< between processes of one host
   bool usesSharedMemory = true; ///< likewise, in addition
   uint64_t sharedLimit = uint64_t(2) << 30; ///< bytes of memory that messages of this process wait in; what is more goes through sockets
+  std::string carrier; ///< the library that carries large messages (Carrier::load); "" for none
   bool watches = true;         ///< false for debuggers: a process that is stopped or silent is waited for
   double heartbeatSeconds = 0.5;
   double stoppedSeconds = 2.5;     ///< of silence, until a process of this host that is stopped counts as lost
@@ -39,7 +41,8 @@ struct MeshOptions {
   double starvedSeconds = 60;      ///< of silence, until one of this host does that is neither stopped nor gone
 };
 
-/// MILLRACE_INTERFACE, else GLOO_SOCKET_IFNAME: the interface. MILLRACE_TRANSPORT=tcp: no UNIX sockets; =unix: no shared memory. MILLRACE_LIVENESS=0: nobody is lost by
+/// MILLRACE_INTERFACE, else GLOO_SOCKET_IFNAME: the interface. MILLRACE_TRANSPORT=tcp: no UNIX sockets; =unix: no shared memory; =mpi, =gloo
+/// or a path: a carrier. MILLRACE_LIVENESS=0: nobody is lost by
 /// being silent.
 StatusOr<MeshOptions> meshOptionsFromEnvironment();
 
@@ -119,6 +122,8 @@ private:
     std::optional<Message> message; ///< whose bytes are being read
     uint64_t filled = 0;            ///< of its head and payload
     bool isInPlace = false;         ///< its payload is in shared memory
+    Carrier::Request carried = nullptr; ///< which brings its payload
+    bool isCarried = false;             ///< the carrier brings it
     std::vector<Socket> files;      ///< that came with its first bytes
     std::unordered_map<uint32_t, std::shared_ptr<SharedMapping>> blocks; ///< of the peer, by their numbers
   };
@@ -126,6 +131,7 @@ private:
   explicit Mesh(const MeshOptions &options) : settings(options) {}
   void loop();
   bool readData(uint32_t rank, bool isOwnThread);
+  Status sendByCarrier(uint32_t to, const std::vector<iovec> &payload, uint64_t bytes);
   Status openBlock(Peer &peer, uint32_t block, Message &message);
   bool readControl(uint32_t rank);
   void drain(uint32_t rank);
@@ -140,6 +146,8 @@ private:
 
   const MeshOptions settings;
   std::unique_ptr<SharedBlocks> shared; ///< null without shared memory
+  std::unique_ptr<Carrier> carrier;     ///< may be null
+  std::atomic<uint32_t> numCarried{0};  ///< messages that it is bringing
   std::vector<std::unique_ptr<Peer>> peers; ///< by rank; that of this process has no connections
   Receiver receiver;
   Lost lost;

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -61,17 +62,19 @@ def merged(parts):
     return whole
 
 
-def test_guide(tmp_path):
+@pytest.mark.parametrize("block", [0, pytest.param(1, marks=pytest.mark.skipif(not shutil.which("mpicc"), reason="needs Open MPI (scripts/setup)"))])
+def test_guide(block, tmp_path):
     """docs/guide/processes.md: the program that it shows, started as it says."""
     guide = (PROGRAMS.parents[2] / "docs" / "guide" / "processes.md").read_text()
     code, = re.findall(r"```python\n(.*?)```", guide, re.S)
-    commands, = re.findall(r"```sh\n(.*?)```", guide, re.S)
-    port = str(free_port())
-    (tmp_path / "sum.py").write_text(code.replace("12345", port))
+    commands = re.findall(r"```sh\n(.*?)```", guide, re.S)
+    assert len(commands) == 2
+    (tmp_path / "sum.py").write_text(code.replace("12345", str(free_port())))
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # else the two write between each other's words
-    ran = subprocess.run(["bash", "-ec", commands.replace("python ", f"{sys.executable} ")], cwd=tmp_path, env=buffered, text=True,
+    buffered.update(JAX_NUM_CPU_DEVICES="2", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    ran = subprocess.run(["bash", "-ec", re.sub(r"\bpython ", f"{sys.executable} ", commands[block])], cwd=tmp_path, env=buffered, text=True,
                          capture_output=True, timeout=120)
-    expected = re.findall(r"^# (.*)$", commands, re.M)
+    expected = re.findall(r"^# (.*)$", commands[block], re.M)
     assert sorted(ran.stdout.splitlines()) == expected and len(expected) == 2, ran.stderr
 
 

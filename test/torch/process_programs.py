@@ -544,6 +544,28 @@ def forever():
         time.sleep(0.01)
 
 
+def large_collectives():
+    """Messages from some KB to some MB, and several under way at once; what was wrong."""
+    rank, size, wrong = xr.global_ordinal(), xr.world_size(), []
+    for count in (8191, 8192, 1 << 20, 3 << 20):
+        x = torch.arange(count, dtype=torch.float32) + rank
+        each = [torch.arange(count, dtype=torch.float32) + other for other in range(size)]
+        total, both = xm.all_reduce(xm.REDUCE_SUM, x.to("xla")), xm.all_gather(x.to("xla"))
+        parts = xm.all_to_all(torch.stack([x] * size).to("xla"), 0, 0, size)
+        total, both, parts = total.cpu(), both.cpu(), parts.cpu()
+        if not torch.equal(total, sum(each[1:], each[0])) or not torch.equal(both, torch.cat(each)) or not torch.equal(parts, torch.stack(each)):
+            wrong.append(count)
+    return wrong
+
+
+def carrier_error():
+    try:
+        xm.all_reduce(xm.REDUCE_SUM, torch.ones(1, device="xla")).tolist()
+        return ["a value"]
+    except RuntimeError as error:
+        return [str(error)]
+
+
 def victim():
     """Rank 1 ends, in the way that ARGUMENT says, while the others wait in a collective."""
     rank, how = xr.global_ordinal(), os.environ["ARGUMENT"]

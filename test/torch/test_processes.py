@@ -90,12 +90,57 @@ def test_places_that_other_launchers_give(launcher):
     assert [[seen["rank"], seen["size"], seen["local"]] for seen in results_of(job)] == [[rank, 2, [rank, 2]] for rank in range(2)]
 
 
-@pytest.mark.skipif(not shutil.which("mpirun"), reason="needs Open MPI (scripts/setup --bench)")
-def test_mpirun():
+def mpirun(name, processes, **more):
+    """What each process of a program of mpirun returns, in no order."""
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    ran = subprocess.run(["mpirun", "-n", "2", "--oversubscribe", sys.executable, PROGRAMS, "meetings"], env=environment(**allowed), text=True,
+    ran = subprocess.run(["mpirun", "-n", str(processes), "--oversubscribe", sys.executable, PROGRAMS, name], env=environment(**allowed, **more), text=True,
                          capture_output=True, timeout=120)
     assert ran.returncode == 0, ran.stderr[-3000:]
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+NEEDS_MPI = pytest.mark.skipif(not shutil.which("mpicc"), reason="needs Open MPI (scripts/setup)")
+
+
+@NEEDS_MPI
+def test_mpirun():
+    assert sorted(seen["rank"] for seen in mpirun("world", 2)) == [0, 1]
+
+
+@pytest.fixture(scope="module")
+def carriers(tmp_path_factory):
+    """The carriers, compiled as docs/guide/processes.md says."""
+    import millrace
+    folder, sources = tmp_path_factory.mktemp("carriers"), millrace.carriers_path()
+    subprocess.run(["mpicc", "-shared", "-fPIC", "-O2", f"{sources}/mpi.c", "-o", folder / "libmillrace_mpi.so"], check=True)
+    subprocess.run(["g++", "-shared", "-fPIC", "-O2", f"{sources}/gloo.cpp", "-lgloo", "-o", folder / "libmillrace_gloo.so"], check=True)
+    return folder
+
+
+@NEEDS_MPI
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=LONG)])
+def test_collectives_by_mpi(processes, carriers):
+    assert mpirun("xm_collectives", processes, MILLRACE_TRANSPORT=str(carriers / "libmillrace_mpi.so")) == [[]] * processes
+    assert mpirun("large_collectives", processes, MILLRACE_TRANSPORT="mpi", LD_LIBRARY_PATH=str(carriers)) == [[]] * processes
+
+
+@NEEDS_MPI
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=LONG)])
+def test_collectives_by_gloo(processes, carriers):
+    assert run("xm_collectives", processes, MILLRACE_TRANSPORT=str(carriers / "libmillrace_gloo.so")) == [[]] * processes
+    assert run("large_collectives", processes, MILLRACE_TRANSPORT="gloo", LD_LIBRARY_PATH=str(carriers)) == [[]] * processes
+
+
+@NEEDS_MPI
+def test_a_lost_process_is_named_with_a_carrier(carriers):
+    job = start("victim_at_work", 3, ARGUMENT="kill", WHEN="large", VICTIM="1", MILLRACE_TRANSPORT=str(carriers / "libmillrace_gloo.so"))
+    for text, seconds in results_of(job, without=(1,)):
+        assert re.search(rf"{LINE}: all_reduce: .*process 1 \(pid {job[1].pid} on host \S+\)", text) and seconds < 5, (text, seconds)
+
+
+def test_a_carrier_that_is_not_there():
+    for said, in run("carrier_error", 2, MILLRACE_TRANSPORT="/nowhere/carrier.so"):
+        assert "MILLRACE_TRANSPORT=/nowhere/carrier.so" in said and "carriers_path()" in said
 
 
 def test_first_host_of_a_job():

@@ -71,7 +71,7 @@ def test_checkpoint_manager(tmp_path):
 
 
 def test_slices():
-    job = start("world_here", 2, programs=PROGRAMS, CPU_NUM_DEVICES="2", SLICES="2", of_rank=lambda rank: {"MILLRACE_SLICE": f"rack {rank}"})
+    job = start("world_here", 2, programs=PROGRAMS, CPU_NUM_DEVICES="2", SLICES="2", of_rank=lambda rank: {"MILLRACE_HOST_ID": f"host {rank}"})
     assert results_of(job) == [[]] * 2
 
 

@@ -535,7 +535,8 @@ TEST(Mesh, MemoryIsUsedAgain) {
 TEST(Mesh, EnvironmentIsChecked) {
   ::setenv("MILLRACE_TRANSPORT", "pigeon", 1);
   EXPECT_EQ(meshOptionsFromEnvironment().status().message(),
-            "MILLRACE_TRANSPORT is 'pigeon'; expects auto (memory and sockets of the host where possible), unix (its sockets alone) or tcp");
+            "MILLRACE_TRANSPORT is 'pigeon'; expects auto (memory and sockets of the host where possible), unix (its sockets alone), tcp, mpi, gloo "
+            "or the path of a carrier");
   ::setenv("MILLRACE_TRANSPORT", "tcp", 1);
   ::setenv("MILLRACE_LIVENESS", "maybe", 1);
   EXPECT_EQ(meshOptionsFromEnvironment().status().message(), "MILLRACE_LIVENESS is 'maybe'; expects 0 or 1");
