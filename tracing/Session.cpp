@@ -91,6 +91,17 @@ runtime::Status Session::connect() {
   return processes ? processes->connect() : runtime::Status();
 }
 
+runtime::Status Session::setTimeout(const std::vector<uint32_t> &ranks, double seconds) {
+  MILLRACE_TRY(connect());
+  const std::shared_ptr<runtime::Processes> &processes = runtimeClient->options().processes;
+  if (!processes)
+    return {};
+  runtime::StatusOr<std::shared_ptr<runtime::RunContext>> context = processes->replicas(runtimeClient->options().timeoutSeconds);
+  if (context)
+    (*context)->setTimeout(ranks, seconds);
+  return context.status();
+}
+
 void Session::leave(const std::string &failure) {
   if (!isStarted)
     return;

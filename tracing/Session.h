@@ -75,6 +75,8 @@ public:
   runtime::Status wait();
   /// Waits until the processes of the world are connected. Without effect where there is one.
   runtime::Status connect();
+  /// Seconds without progress after which a collective of these processes ends with an error. Connects.
+  runtime::Status setTimeout(const std::vector<uint32_t> &ranks, double seconds);
   /// Takes leave of the other processes, if there is a session: those that still wait for this one get an error, with `failure` as its
   /// reason. Without a failure what was recorded and enqueued with them is done first. Nothing can be run with them afterwards.
   static void leave(const std::string &failure);

@@ -194,6 +194,18 @@ void RunContext::tellIdle(std::unique_lock<std::mutex> &lock) {
   lock.lock();
 }
 
+void RunContext::setTimeout(const std::vector<uint32_t> &group, double seconds) {
+  std::lock_guard lock(mutex);
+  groups[group].timeout = seconds;
+}
+
+/// Of what `member` waits for.
+double RunContext::timeoutOf(uint32_t member) const {
+  const Meeting *meeting = waiting[member].active ? waiting[member].meeting : nullptr;
+  auto found = meeting ? groups.find(meeting->members) : groups.end();
+  return found != groups.end() && found->second.timeout > 0 ? found->second.timeout : timeout;
+}
+
 Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member, const std::function<bool()> &done) {
   using Clock = std::chrono::steady_clock;
   auto seconds = [](double s) { return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)); };
@@ -211,7 +223,8 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
   const Clock::time_point start = begin;
   bool isTold = false;
   uint64_t seen = totalTicks();
-  double slice = std::min(timeout, remote ? kIdleSeconds : 1.0);
+  const double limit = timeoutOf(member);
+  double slice = std::min(limit, remote ? kIdleSeconds : 1.0);
   while (!done() && aborted.ok()) {
     if (changed.wait_for(lock, seconds(slice)) == std::cv_status::no_timeout) {
       if (remote)
@@ -228,9 +241,9 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
     if (uint64_t now = totalTicks(); now != seen || isSomebodyBusy(member)) {
       seen = now;
       begin = Clock::now();
-    } else if (!done() && aborted.ok() && Clock::now() - begin >= seconds(timeout)) {
+    } else if (!done() && aborted.ok() && Clock::now() - begin >= seconds(limit)) {
       char text[32];
-      std::snprintf(text, sizeof text, "%g", timeout);
+      std::snprintf(text, sizeof text, "%g", limit);
       abort(deadlineExceeded("nothing has progressed for " + std::string(text) + " s: " + describe(member)));
     }
   }

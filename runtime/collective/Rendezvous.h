@@ -100,6 +100,9 @@ public:
   /// Takes the oldest bytes that `source` sent to `member` on this channel.
   StatusOr<std::string> receive(uint32_t member, uint32_t source, int64_t channel, const OperationId &operation);
 
+  /// Instead of the context's: of waits in the meetings of this group.
+  void setTimeout(const std::vector<uint32_t> &group, double seconds);
+
   /// `member` will not come again. An error ends the waits of all others at once.
   void finish(uint32_t member, const Status &status);
 
@@ -127,6 +130,7 @@ private:
     std::vector<uint64_t> next; ///< per position: the number of its next meeting
     uint64_t first = 0;         ///< number of the first one that is open
     std::deque<std::shared_ptr<Meeting>> open; ///< to which somebody has yet to come
+    double timeout = 0; ///< 0: the context's
   };
   struct Waiting {
     bool active = false;
@@ -149,6 +153,7 @@ private:
   void tellIdle(std::unique_lock<std::mutex> &lock);
   IdleState idleState() const;
   std::string describe(uint32_t member) const;
+  double timeoutOf(uint32_t member) const;
   std::vector<uint32_t> missingFor(uint32_t member) const;
   bool isSomebodyBusy(uint32_t member) const;
   void abort(Status status);

@@ -566,6 +566,26 @@ def carrier_error():
         return [str(error)]
 
 
+def timeouts():
+    """Rank 1 does not come: how long the others wait for it, in a group and in Work.wait()."""
+    import datetime
+    dist.init_process_group("xla", init_method="xla://", timeout=datetime.timedelta(seconds=60))
+    impatient = dist.new_group([0, 1], timeout=datetime.timedelta(seconds=2))
+    dist.all_reduce(x := torch.ones(3, device="xla"), group=impatient)
+    said = [x.tolist()]
+    if dist.get_rank() == 0:
+        for wait in (lambda: dist.all_reduce(x, async_op=True).wait(datetime.timedelta(seconds=0.5)), lambda: (dist.all_reduce(x, group=impatient), x.tolist())):
+            began = time.monotonic()
+            try:
+                wait()
+                said.append("a value")
+            except RuntimeError as error:
+                said.append([str(error), time.monotonic() - began])
+    else:
+        time.sleep(5)
+    return said
+
+
 def victim():
     """Rank 1 ends, in the way that ARGUMENT says, while the others wait in a collective."""
     rank, how = xr.global_ordinal(), os.environ["ARGUMENT"]

@@ -153,6 +153,13 @@ def test_collectives_over_tcp():
     assert run("xm_collectives", 2, MILLRACE_TRANSPORT="tcp") == [[]] * 2
 
 
+def test_timeouts():
+    (value, of_wait, of_group), (other,) = run("timeouts", 2)
+    assert value == other == [2.0] * 3
+    assert "Work.wait: the operation has not ended within 0.5 s" in of_wait[0] and 0.4 < of_wait[1] < 2, of_wait
+    assert re.search(rf"{LINE}: all_reduce: nothing has progressed for 2 s", of_group[0]) and of_group[1] < 5, of_group
+
+
 def test_meetings():
     first, second = run("meetings", 2)
     assert first["payloads"] == second["payloads"] == ["0", "x1"] and first["empty"] == ["", ""] and first["reduced"] == [1.0, 1.0]

@@ -30,9 +30,12 @@ public:
   bool isSuccess() const override { return true; }
   Tensors result() override { return results; }
   void synchronize() override { wait(c10d::kUnsetTimeout); }
-  bool wait(std::chrono::milliseconds) override {
+  /// With a timeout, the results are computed and waited for so long; else they stay recorded.
+  bool wait(std::chrono::milliseconds timeout) override {
     if (std::function<void()> once = std::exchange(onWait, nullptr))
       once();
+    if (timeout > std::chrono::milliseconds(0))
+      awaitResults(std::chrono::duration<double>(timeout).count());
     return true;
   }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
@@ -43,6 +46,22 @@ public:
   }
 
 private:
+  void awaitResults(double seconds) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    for (const Tensor &result : results) {
+      if (!isXla(result))
+        continue;
+      Value value = valueOf(result);
+      if (runtime::Status status = tracing::Session::get().sync({value}); !status.ok())
+        raise(status);
+      const runtime::Event ready = valueOrRaise(tracing::Session::get().buffer(value))->ready();
+      TORCH_CHECK_WITH(DistBackendError, ready.awaitFor(std::max(0.0, std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count())),
+                       "Work.wait: the operation has not ended within ", seconds, " s");
+      if (runtime::Status status = ready.await(); !status.ok())
+        raise(status);
+    }
+  }
+
   Tensors results;
   std::function<void()> onWait;
 };
@@ -119,6 +138,11 @@ Tensors partsOf(const Tensor &tensor, const std::vector<int64_t> &sizes, size_t 
 }
 
 } // namespace
+
+void XlaBackend::setTimeout(std::chrono::milliseconds timeout) {
+  if (runtime::Status status = tracing::Session::get().setTimeout({ranks.begin(), ranks.end()}, std::chrono::duration<double>(timeout).count()); !status.ok())
+    raise(status);
+}
 
 XlaBackend::XlaBackend(int rank, tracing::Ranks members, std::string group)
     : Backend(rank, int(members.size())), ranks(std::move(members)), groupNumber(uint32_t(runtime::hash64(group.data(), group.size(), 0)) >> 1) {}

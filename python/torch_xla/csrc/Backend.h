@@ -29,8 +29,8 @@ public:
   WorkPtr endCoalescing() override;
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override { return recorded; }
-  /// Without effect, as the timeouts of options and of Work::wait() are: the world has one (MILLRACE_COLLECTIVE_TIMEOUT, else init_process_group's).
-  void setTimeout(std::chrono::milliseconds) override {}
+  /// Of all collectives of these processes. The timeouts of options are without effect: a collective is recorded, and may run much later.
+  void setTimeout(std::chrono::milliseconds timeout) override;
 
   WorkPtr broadcast(Tensors &tensors, const c10d::BroadcastOptions &options) override;
   WorkPtr allreduce(Tensors &tensors, const c10d::AllreduceOptions &options) override;

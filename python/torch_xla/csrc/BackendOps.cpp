@@ -164,13 +164,14 @@ public:
   }
 };
 
-/// _make_backend(rank, ranks of the members in the world, name of the group) -> torch.distributed Backend
+/// _make_backend(rank, ranks of the members in the world, name of the group, timeout in seconds or 0 for the world's) -> torch.distributed Backend
 PyObject *makeBackend(PyObject *, PyObject *args) {
   return guarded([&]() -> PyObject * {
     int rank;
     PyObject *list;
     const char *name;
-    if (!PyArg_ParseTuple(args, "iO!s", &rank, &PyList_Type, &list, &name))
+    double timeout;
+    if (!PyArg_ParseTuple(args, "iO!sd", &rank, &PyList_Type, &list, &name, &timeout))
       return nullptr;
     tracing::Ranks ranks;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i)
@@ -178,6 +179,10 @@ PyObject *makeBackend(PyObject *, PyObject *args) {
     if (PyErr_Occurred())
       return nullptr;
     c10::intrusive_ptr<c10d::Backend> made = c10::make_intrusive<XlaBackend>(rank, std::move(ranks), name);
+    if (timeout > 0) {
+      WithoutGil released;
+      made->setTimeout(std::chrono::milliseconds(int64_t(timeout * 1000)));
+    }
     return py::cast(made).release().ptr();
   });
 }

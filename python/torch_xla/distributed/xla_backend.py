@@ -283,11 +283,12 @@ def _create(about=None, options=None, *, prefix_store=None, rank=None, size=None
             _be_in_world_of(prefix_store, rank, size)
         if _world.process_count() > 1:
             _check_not_spmd()
-            if timeout and not _XLAC._has_started():  # there is one for all groups
+            if timeout and not _XLAC._has_started():  # of connecting, and of what belongs to no group
                 os.environ.setdefault("MILLRACE_COLLECTIVE_TIMEOUT", str(timeout.total_seconds()))
             if not dist.is_initialized():  # all processes are here, later perhaps only the members of a group
                 _XLAC._connect_world()
-            return _XLAC._make_backend(rank, list(about.global_ranks_in_group) or list(range(size)), about.group_id)
+            return _XLAC._make_backend(rank, list(about.global_ranks_in_group) or list(range(size)), about.group_id,
+                                       timeout.total_seconds() if timeout else 0)
     group = ProcessGroupXla(prefix_store, rank, size, timeout)
     if about is not None and about.global_ranks_in_group:
         group._mesh = programs.mesh_of(about.global_ranks_in_group, _world_size())
