@@ -117,23 +117,6 @@ runtime::Status join(const Parts &parts, const Shape &shape, void *target, const
   return {};
 }
 
-bool isWholeHere(const Parts &parts, const std::vector<int64_t> &dims) {
-  if (int64_t(parts.buffers.size()) == parts.sharding->devices || parts.sharding->isReplicated())
-    return true;
-  std::set<std::vector<int64_t>> here;
-  std::vector<int64_t> offset, inside;
-  for (const runtime::BufferPtr &buffer : parts.buffers) {
-    parts.sharding->extentOf(buffer->device().id(), dims, offset, inside);
-    here.insert(offset);
-  }
-  for (int64_t device = 0; device < parts.sharding->devices; ++device) {
-    parts.sharding->extentOf(device, dims, offset, inside);
-    if (!isEmpty(inside) && !here.count(offset))
-      return false;
-  }
-  return true;
-}
-
 runtime::StatusOr<std::vector<runtime::BufferPtr>> replicate(const runtime::BufferPtr &buffer, const Shape &shape,
                                                              runtime::Client &client) {
   runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = buffer->acquire();

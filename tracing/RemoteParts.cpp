@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 namespace millrace::tracing {
 namespace {
@@ -18,16 +19,17 @@ using runtime::StatusOr;
 using runtime::transport::Reader;
 using runtime::transport::Writer;
 
-enum What : uint32_t { Gift, GiftAsAnswer, Refusal };
+enum What : uint32_t { Gift, GiftAsAnswer, Refusal, Ending };
 
 /// After so long a read says whom it waits for, as operations do.
 constexpr double kToldSeconds = 5;
 /// Between two looks whether others are busy.
 constexpr std::chrono::milliseconds kLook(200);
 
-std::string headOf(uint32_t what, const PartsName &name, uint64_t history, std::string_view text = {}) {
+std::string headOf(uint32_t what, uint64_t read, const PartsName &name, uint64_t history, std::string_view text = {}) {
   Writer writer;
   writer.number(what);
+  writer.number(read);
   writer.number(name.launch);
   writer.number(name.result);
   writer.number(history);
@@ -52,7 +54,8 @@ std::shared_ptr<RemoteParts> RemoteParts::create(std::shared_ptr<runtime::Proces
 }
 
 RemoteParts::RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds)
-    : processes(std::move(processes)), devicesOfEach(devicesOfEach), timeoutSeconds(timeoutSeconds) {}
+    : processes(std::move(processes)), devicesOfEach(devicesOfEach), timeoutSeconds(timeoutSeconds),
+      areEnding(this->processes->size()) {}
 
 void RemoteParts::stop() {
   std::thread ended;
@@ -104,6 +107,11 @@ std::vector<std::vector<bool>> RemoteParts::traffic(const Sharding &sharding, co
   return gives;
 }
 
+bool RemoteParts::isExchanged(const Sharding &sharding, const std::vector<int64_t> &dims) const {
+  const std::vector<std::vector<bool>> gives = traffic(sharding, dims);
+  return std::any_of(gives.begin(), gives.end(), [](const auto &to) { return std::find(to.begin(), to.end(), true) != to.end(); });
+}
+
 RemoteParts::Buffers RemoteParts::givenOf(const Parts &parts, const Shape &shape) const {
   Buffers given;
   for (int64_t device : firstHolders(*parts.sharding, shape.dims, processes->rank()))
@@ -116,7 +124,7 @@ void RemoteParts::beginLaunch(uint64_t content) {
   next = {next.launch + 1, 0};
   history = runtime::hash64(&content, sizeof content, history);
   const bool isCluttered = std::any_of(entries.begin(), entries.end(), [](const auto &entry) {
-    return std::any_of(entry.second.with.begin(), entry.second.with.end(), [](const auto &with) { return !with.second.inbox.empty(); });
+    return std::any_of(entry.second.with.begin(), entry.second.with.end(), [](const auto &with) { return with.second.unread != 0; });
   });
   if (entries.size() < sweepAt && !isCluttered)
     return;
@@ -126,6 +134,24 @@ void RemoteParts::beginLaunch(uint64_t content) {
            std::all_of(known.with.begin(), known.with.end(), [](const auto &with) { return !with.second.owed; });
   });
   sweepAt = 2 * entries.size() + 64;
+}
+
+bool RemoteParts::isAwaited() {
+  std::unique_lock lock(mutex);
+  const bool isNew = !std::exchange(isEnding, true);
+  const bool isHolding =
+      std::any_of(entries.begin(), entries.end(), [](const auto &entry) { return entry.second.isKnown && entry.second.isHere(); });
+  const std::vector<bool> ending = areEnding;
+  lock.unlock();
+  bool isAnybodyBusy = false;
+  for (uint32_t process = 0; process < processes->size(); ++process) {
+    if (process == processes->rank() || !processes->links().statusOf(process).ok())
+      continue;
+    if (isNew)
+      (void)processes->tell(process, headOf(Ending, 0, {}, 0)).ok();
+    isAnybodyBusy |= !ending[process];
+  }
+  return isHolding && isAnybodyBusy;
 }
 
 void RemoteParts::keep(Parts &parts, const Shape &shape) {
@@ -146,7 +172,7 @@ void RemoteParts::keep(Parts &parts, const Shape &shape) {
 
 //===-- Answers to others -----------------------------------------------------===//
 
-Status RemoteParts::send(uint32_t to, bool isAnswer, const Name &name, uint64_t history, const Buffers &buffers) {
+Status RemoteParts::send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Buffers &buffers) {
   std::vector<std::shared_ptr<runtime::Storage>> memories;
   std::vector<iovec> payload;
   for (const BufferPtr &buffer : buffers) {
@@ -156,12 +182,13 @@ Status RemoteParts::send(uint32_t to, bool isAnswer, const Name &name, uint64_t 
     payload.push_back({(*memory)->data(), (*memory)->size()});
     memories.push_back(std::move(*memory));
   }
-  return processes->tell(to, headOf(isAnswer ? GiftAsAnswer : Gift, name, history), payload);
+  return processes->tell(to, headOf(read ? Gift : GiftAsAnswer, read, name, history), payload);
 }
 
 void RemoteParts::receive(uint32_t from, Message message) {
   Reader reader(message.head);
   const uint32_t what = reader.number<uint32_t>();
+  const uint64_t read = reader.number<uint64_t>();
   Name name;
   name.launch = reader.number<uint64_t>(), name.result = reader.number<uint32_t>();
   const uint64_t theirs = reader.number<uint64_t>();
@@ -169,6 +196,10 @@ void RemoteParts::receive(uint32_t from, Message message) {
   if (!reader.isComplete())
     return;
   std::lock_guard lock(mutex);
+  if (what == Ending) {
+    areEnding[from] = true;
+    return;
+  }
   auto [entry, isNew] = entries.try_emplace(name);
   Exchange &exchange = entry->second.with[from];
   exchange.history = theirs;
@@ -177,9 +208,14 @@ void RemoteParts::receive(uint32_t from, Message message) {
     entry->second.history = theirs;
   }
   compare(entry->second);
-  if (message.payloadBytes || what == Refusal) // else it asks, and has nothing to give
-    exchange.inbox.push_back({std::move(message), std::move(text)});
-  if (what == Gift && ++exchange.theirReads > exchange.ownReads && entry->second.isKnown)
+  if (what == Refusal)
+    exchange.refusal = std::move(text);
+  else if (message.payloadBytes) // else it asks, and has nothing to give
+    ++exchange.unread, exchange.gift = std::move(message);
+  // What was given to it for its reads before this one: it reads in order, and this process gives for the larger number of both.
+  const uint64_t given = std::max(exchange.ownReads, exchange.theirReads);
+  exchange.theirReads = std::max(exchange.theirReads, read);
+  for (uint64_t each = given; entry->second.isKnown && each < exchange.theirReads; ++each)
     owe({name, from, std::nullopt});
   changed.notify_all();
 }
@@ -210,7 +246,7 @@ void RemoteParts::loop() {
   std::unique_lock lock(mutex);
   while (true) {
     changed.wait(lock, [&] { return isStopped || !debts.empty(); });
-    if (isStopped)
+    if (debts.empty())
       return;
     Debt debt = std::move(debts.front());
     debts.pop_front();
@@ -243,9 +279,9 @@ void RemoteParts::answer(Debt debt, std::unique_lock<std::mutex> &lock) {
   const size_t expected = entry.given.size();
   const uint64_t sameHistory = entry.history;
   lock.unlock();
-  if (!debt.buffers || debt.buffers->size() != expected || !send(debt.to, /*isAnswer=*/true, debt.name, sameHistory, *debt.buffers).ok()) {
+  if (!debt.buffers || debt.buffers->size() != expected || !send(debt.to, /*read=*/0, debt.name, sameHistory, *debt.buffers).ok()) {
     const std::string why = processes->links().describe(processes->rank()) + " went on without reading it, and has given up its parts";
-    (void)processes->tell(debt.to, headOf(Refusal, debt.name, sameHistory, why)).ok(); // who is lost does not wait
+    (void)processes->tell(debt.to, headOf(Refusal, 0, debt.name, sameHistory, why)).ok(); // who is lost does not wait
   }
   debt.buffers.reset();
   lock.lock();
@@ -260,7 +296,7 @@ std::string RemoteParts::waitingFor(const Shape &shape, const std::vector<uint32
   for (uint32_t process : missing) {
     const std::string activity = processes->links().activityOf(process);
     text += (process == missing.front() ? "" : ", ") + processes->links().describe(process) +
-            (activity.empty() ? ", which has not computed it" : ", which " + activity);
+            (activity.empty() ? ", which sends nothing" : ", which " + activity);
   }
   return text;
 }
@@ -271,7 +307,7 @@ Status RemoteParts::lossOf(uint32_t process, const std::vector<uint32_t> &givers
   return (first.ok() ? processes->links().statusOf(process) : first).withContext("a tensor " + shape.toString() + " cannot be read");
 }
 
-Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target) {
+Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, const std::function<Status()> &mayGoOn) {
   const uint32_t rank = processes->rank();
   const std::vector<std::vector<bool>> gives = traffic(*parts.sharding, shape.dims);
   std::vector<uint32_t> givers, partners;
@@ -289,14 +325,14 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target) {
   const Buffers given = givenOf(parts, shape);
 
   std::unique_lock lock(mutex);
-  std::vector<uint32_t> toGive;
+  std::vector<std::pair<uint32_t, uint64_t>> toGive; // processes, and which read it is
   for (uint32_t process : partners)
     if (Exchange &exchange = entries[parts.name].with[process]; ++exchange.ownReads > exchange.theirReads)
-      toGive.push_back(process);
+      toGive.emplace_back(process, exchange.ownReads);
   const uint64_t ownHistory = entries[parts.name].history;
   lock.unlock();
-  for (uint32_t process : toGive)
-    if (Status status = send(process, /*isAnswer=*/false, parts.name, ownHistory, gives[rank][process] ? given : Buffers());
+  for (auto [process, read] : toGive)
+    if (Status status = send(process, read, parts.name, ownHistory, gives[rank][process] ? given : Buffers());
         !status.ok() && gives[process][rank])
       return lossOf(process, givers, shape);
 
@@ -315,15 +351,15 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target) {
       Exchange &exchange = entries[parts.name].with[process];
       if (received.count(process))
         continue;
-      if (!exchange.inbox.empty()) {
-        Answer answer = std::move(exchange.inbox.front());
-        exchange.inbox.pop_front();
-        if (!answer.refusal.empty())
-          return runtime::failedPrecondition("a tensor " + shape.toString() + " cannot be read: " + answer.refusal +
-                                             ". All processes have to read it, or to keep it until the last one has");
-        received.emplace(process, std::move(answer.message));
+      if (exchange.unread) {
+        received.emplace(process, exchange.gift);
+        if (!--exchange.unread)
+          exchange.gift = Message();
         continue;
       }
+      if (!exchange.refusal.empty())
+        return runtime::failedPrecondition("a tensor " + shape.toString() + " cannot be read: " + std::exchange(exchange.refusal, "") +
+                                           ". All processes have to read it, or to keep it until the last one has");
       if (!processes->links().statusOf(process).ok())
         return lossOf(process, givers, shape);
       missing.push_back(process);
@@ -331,6 +367,12 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target) {
     if (missing.empty() && !isOwing)
       break;
     changed.wait_for(lock, kLook);
+    if (mayGoOn) {
+      lock.unlock();
+      Status interrupted = mayGoOn();
+      lock.lock();
+      MILLRACE_TRY(interrupted);
+    }
     const auto now = std::chrono::steady_clock::now();
     if (std::any_of(missing.begin(), missing.end(), [&](uint32_t process) { return !processes->links().activityOf(process).empty(); }))
       lastBusy = now;

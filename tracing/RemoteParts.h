@@ -2,8 +2,8 @@
 //===- RemoteParts.h - Parts of tensors that other processes hold ----------===//
 // Under SPMD in several processes a tensor is in parts on the devices of all of them. Whoever reads the whole of it gives its own parts to
 // those who lack them, and takes theirs. All processes run one program, so as a rule all read; where one reads alone, the others answer without
-// knowing it, as long as they still have the tensor. Reads of a tensor are counted: with the n-th one a process gives its parts, unless it has
-// answered the n-th one of the other process already.
+// knowing it, as long as they still have the tensor. Reads of a tensor are counted: with the n-th one a process gives its parts and says n, unless
+// it has answered the n-th one of the other process already.
 #pragma once
 #include "tracing/Graph.h"
 
@@ -11,6 +11,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,32 +25,36 @@ public:
   /// Before the processes connect. `timeoutSeconds`: of a read during which nobody else is busy.
   static std::shared_ptr<RemoteParts> create(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
   ~RemoteParts() { stop(); }
-  /// Ends the thread that answers the others.
+  /// Ends the thread that answers the others, after the answers that it can give. To be called before Processes::stop().
   void stop();
 
   /// What keep() is told next are results of a new launch, which is the same one in all processes; `content` is a hash of what they run, by which
   /// a read finds out where that is not so. Tensors of which nobody here has parts any more are forgotten.
   void beginLaunch(uint64_t content);
-  /// The next result of the launch; gives it its name.
+  /// For a process that ends: whether another one, which does not yet end, may still read a tensor of which this one has parts. Tells them.
+  bool isAwaited();
+  /// The next tensor of the launch, an argument without a name or a result; gives it its name.
   void keep(Parts &parts, const Shape &shape);
   /// Copies the whole of a named tensor to `target`, row-major. Waits for the other processes. Errors: that of the computation, Aborted or
   /// Unavailable where a process is lost, FailedPrecondition where one does not have its parts any more, DeadlineExceeded, DataLoss.
-  runtime::Status read(const Parts &parts, const Shape &shape, void *target);
+  /// `mayGoOn` is asked now and then whether to; may be null.
+  runtime::Status read(const Parts &parts, const Shape &shape, void *target, const std::function<runtime::Status()> &mayGoOn);
+  /// Whether some process lacks a part of such a tensor: all processes find the same.
+  bool isExchanged(const Sharding &sharding, const std::vector<int64_t> &dims) const;
 
 private:
   using Name = PartsName;
   using Message = runtime::transport::Message;
   using Buffers = std::vector<runtime::BufferPtr>;
-  struct Answer {
-    Message message;
-    std::string refusal; ///< instead of parts
-  };
   /// With another process.
   struct Exchange {
-    uint64_t ownReads = 0, theirReads = 0;
+    uint64_t ownReads = 0;
+    uint64_t theirReads = 0;  ///< that it has told of; it has read more if it needed nothing for that
     uint32_t owed = 0;        ///< answers that are under way
     std::optional<uint64_t> history; ///< of the other process, once it has said it
-    std::deque<Answer> inbox; ///< what came and has not been read yet
+    uint32_t unread = 0;      ///< gifts that came and have not been read yet
+    Message gift;             ///< the last one: all are equal
+    std::string refusal;      ///< instead of one
   };
   struct Entry {
     bool isKnown = false; ///< keep() has been called; others may have read before
@@ -75,7 +80,8 @@ private:
   void compare(const Entry &entry);
   void loop();
   void answer(Debt debt, std::unique_lock<std::mutex> &lock);
-  runtime::Status send(uint32_t to, bool isAnswer, const Name &name, uint64_t history, const Buffers &buffers);
+  /// `read`: which of this process's; 0 for an answer.
+  runtime::Status send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Buffers &buffers);
   runtime::Status lossOf(uint32_t process, const std::vector<uint32_t> &givers, const Shape &shape) const;
   std::string waitingFor(const Shape &shape, const std::vector<uint32_t> &missing) const;
 
@@ -91,6 +97,8 @@ private:
   runtime::Status divergence; ///< an error once another process is known to have another history
   size_t sweepAt = 64; ///< entries
   std::deque<Debt> debts;
+  bool isEnding = false;      ///< and has said so
+  std::vector<bool> areEnding; ///< the other processes
   bool isStopped = false;
   std::thread thread; ///< answers others; begins when it is needed
 };

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <unistd.h>
 
 namespace millrace::tracing {
 
@@ -33,6 +34,11 @@ Session &Session::get() {
   static auto *session = new Session; // lives as long as the process: threads may still run at exit
   return *session;
 }
+
+static runtime::Status goOn() { return {}; }
+static runtime::Status (*interruptCheck)() = goOn;
+void Session::setInterruptCheck(runtime::Status (*check)()) { interruptCheck = check; }
+runtime::Status Session::mayGoOn() { return interruptCheck(); }
 
 bool Session::hasStarted() { return isStarted; }
 
@@ -68,6 +74,7 @@ runtime::Status Session::start() {
   options.memoryLimit = *limit;
   options.timeoutSeconds = *timeout;
   place = *world;
+  owner = ::getpid();
   MILLRACE_TRY(joinWorld(place, options));
   runtime::StatusOr<std::shared_ptr<runtime::Client>> made = runtime::Client::create(options);
   if (!made)
@@ -102,8 +109,12 @@ runtime::Status Session::setTimeout(const std::vector<uint32_t> &ranks, double s
   return context.status();
 }
 
+bool Session::isAwaited() {
+  return isStarted && get().remoteParts && get().owner == ::getpid() && isConnected() && get().numPartitions > 1 && get().remoteParts->isAwaited();
+}
+
 void Session::leave(const std::string &failure) {
-  if (!isStarted)
+  if (!isStarted || get().owner != ::getpid())
     return;
   const std::shared_ptr<runtime::Client> &client = get().runtimeClient;
   if (!client || !client->options().processes)
@@ -114,8 +125,8 @@ void Session::leave(const std::string &failure) {
     (void)get().settleExchanges().ok();
     (void)get().wait().ok();
   }
-  processes->stop(failure);
   get().remoteParts->stop();
+  processes->stop(failure);
 }
 
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
@@ -558,11 +569,18 @@ runtime::Status Session::download(const Value &value, void *target) {
   DType stored = (*source)->dtype();
   uint64_t bytes = uint64_t(shape.count()) * runtime::byteSize(stored);
   if (stored == shape.dtype)
-    return (*source)->toHost(target, bytes).await();
+    return await((*source)->toHost(target, bytes));
   std::vector<char> converted(bytes);
-  MILLRACE_TRY((*source)->toHost(converted.data(), bytes).await());
+  MILLRACE_TRY(await((*source)->toHost(converted.data(), bytes)));
   convertFromStored(shape.dtype, converted.data(), target, shape.count());
   return {};
+}
+
+runtime::Status Session::await(const runtime::Event &event) const {
+  constexpr double pause = 0.2; // seconds between two questions, which are noticed by nobody
+  while (place.size > 1 && !event.awaitFor(pause))
+    MILLRACE_TRY(mayGoOn());
+  return event.await();
 }
 
 runtime::Status Session::wait() {
@@ -572,7 +590,7 @@ runtime::Status Session::wait() {
     events = std::move(inFlight);
     inFlight.clear();
   }
-  return runtime::whenAll(events).await();
+  return await(runtime::whenAll(events));
 }
 
 runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &given) {

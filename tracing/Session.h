@@ -71,12 +71,18 @@ public:
   runtime::StatusOr<Value> adopt(runtime::BufferPtr plain);
   /// Waits for the value and copies it to `target` (row-major, exactly the shape's bytes).
   runtime::Status download(const Value &value, void *target);
+  /// Asked now and then by those who wait for other processes: an error ends the wait. By any thread, without the session's mutex as a rule.
+  /// To be set before the session is made.
+  static void setInterruptCheck(runtime::Status (*check)());
   /// Waits for everything that was enqueued.
   runtime::Status wait();
   /// Waits until the processes of the world are connected. Without effect where there is one.
   runtime::Status connect();
   /// Seconds without progress after which a collective of these processes ends with an error. Connects.
   runtime::Status setTimeout(const std::vector<uint32_t> &ranks, double seconds);
+  /// Other processes may still read tensors of which this one has parts: who leaves in order waits for that until it is false, or no longer than
+  /// the session's timeout.
+  static bool isAwaited();
   /// Takes leave of the other processes, if there is a session: those that still wait for this one get an error, with `failure` as its
   /// reason. Without a failure what was recorded and enqueued with them is done first. Nothing can be run with them afterwards.
   static void leave(const std::string &failure);
@@ -88,8 +94,8 @@ public:
   runtime::Status usePartitions(bool isOn, bool isAuto = false);
   /// Devices of such programs; 0 while it is off.
   int64_t partitions() const { return numPartitions; }
-  /// Copies host memory to the devices, each its part. Every process has the whole tensor.
-  runtime::StatusOr<Value> upload(const void *data, Shape shape, const ShardingPtr &sharding);
+  /// Copies host memory to the devices, each its part. Every process has the whole tensor. `memory`: what holds `data`, if that may be kept.
+  runtime::StatusOr<Value> upload(const void *data, Shape shape, const ShardingPtr &sharding, std::shared_ptr<runtime::Storage> memory = nullptr);
   /// The same for a batch of which each process has a share, cut along dim 0 in the order of processes and their devices; the tensor is all of them
   /// together, and its sharding the one asked for. InvalidArgument where the devices do not divide the share.
   runtime::StatusOr<Value> uploadShare(const void *data, Shape shape, const ShardingPtr &sharding);
@@ -189,6 +195,10 @@ private:
                                                              const runtime::ExecuteOptions &options);
 
   std::once_flag starting;
+  static runtime::Status mayGoOn();
+  /// Waits for an event, as long as mayGoOn() lets it.
+  runtime::Status await(const runtime::Event &event) const;
+  int owner = 0; ///< the process that started the session: forks of it belong to no world
   std::unique_ptr<Progress> progress; ///< null in a world of one
   std::shared_ptr<RemoteParts> remoteParts; ///< likewise
   World place; ///< once it is started

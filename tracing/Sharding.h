@@ -68,6 +68,10 @@ struct Parts {
   std::string file = {}; ///< where the user annotated it, if anywhere
   int line = 0;
   PartsName name = {};
+  /// Of a tensor without a name that this process was given whole: the whole, which nobody needs to be asked for.
+  std::shared_ptr<runtime::Storage> whole = nullptr;
+  /// A hash of values that all processes have to be given alike, until a launch has compared it; 0 for none.
+  uint64_t unchecked = 0;
 };
 /// Of a node of the graph: per result its parts, without a sharding where the result is whole.
 struct Spread {
@@ -78,8 +82,6 @@ struct Spread {
 runtime::StatusOr<Parts> cut(const void *data, const Shape &shape, const ShardingPtr &sharding, runtime::Client &client);
 /// Waits for the parts and copies the tensor to `target`, row-major. `others`: those that no device of this process holds, by device.
 runtime::Status join(const Parts &parts, const Shape &shape, void *target, const std::map<int64_t, const char *> &others = {});
-/// Whether the devices of this process hold all parts of the tensor.
-bool isWholeHere(const Parts &parts, const std::vector<int64_t> &dims);
 /// The whole tensor on every device of this process, in the memory of `buffer` (waits for it), which is on the first.
 runtime::StatusOr<std::vector<runtime::BufferPtr>> replicate(const runtime::BufferPtr &buffer, const Shape &shape,
                                                              runtime::Client &client);

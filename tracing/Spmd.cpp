@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <thread>
 
@@ -193,7 +194,13 @@ bool Session::hasMemory(const Value &leaf) {
   return partsOf(leaf) || (leaf.index < node.buffers.size() && node.buffers[leaf.index]);
 }
 
-runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const ShardingPtr &sharding) {
+/// Of values that all processes have to be given alike, never 0. MILLRACE_SPMD_CHECK=0: nobody compares them.
+static uint64_t hashOf(const void *data, const Shape &shape) {
+  static const bool isSwitchedOff = tracing::isSwitchedOff("MILLRACE_SPMD_CHECK");
+  return isSwitchedOff ? 0 : runtime::hash64(data, size_t(shape.count()) * runtime::byteSize(shape.dtype), 1) | 1;
+}
+
+runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const ShardingPtr &sharding, std::shared_ptr<runtime::Storage> memory) {
   MILLRACE_TRY(started());
   Timed time("TransferToDeviceTime");
   Metrics::get().sampleTransfer(int64_t(runtimeClient->devices().size()),
@@ -201,6 +208,18 @@ runtime::StatusOr<Value> Session::upload(const void *data, Shape shape, const Sh
   runtime::StatusOr<Parts> parts = cut(data, shape, sharding, *runtimeClient);
   if (!parts)
     return parts.status();
+  if (remoteParts)
+    parts->unchecked = hashOf(data, shape);
+  if (remoteParts && remoteParts->isExchanged(*sharding, shape.dims)) {
+    if (!memory) { // what reads it before a program has named it asks nobody
+      runtime::StatusOr<Value> copy = upload(data, shape);
+      runtime::StatusOr<std::shared_ptr<runtime::Storage>> held = copy ? copy->node->buffers[0]->acquire() : copy.status();
+      if (!held)
+        return held.status();
+      memory = std::move(*held);
+    }
+    parts->whole = std::move(memory);
+  }
   return leaf(std::move(*parts), std::move(shape));
 }
 
@@ -241,23 +260,27 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
 }
 
 runtime::Status Session::readParts(const Value &leaf, void *target) {
-  Parts parts = *partsOf(leaf);
-  if (!remoteParts || isWholeHere(parts, leaf.shape().dims)) {
-    // Others, who lack a part, count on ours.
-    return parts.name.launch && !parts.sharding->isReplicated() ? remoteParts->read(parts, leaf.shape(), target) : join(parts, leaf.shape(), target);
+  Parts parts;
+  {
+    std::lock_guard lock(mutex); // other threads may read it, too
+    parts = *partsOf(leaf);
+    if (parts.whole) {
+      std::memcpy(target, parts.whole->data(), size_t(leaf.shape().count()) * runtime::byteSize(leaf.shape().dtype));
+      return {};
+    }
+    // All processes come to the same answer, whatever they have themselves.
+    if (!remoteParts || !remoteParts->isExchanged(*parts.sharding, leaf.shape().dims))
+      return join(parts, leaf.shape(), target);
+    if (!parts.name.launch) { // nobody has the same name for it: a program copies it, which all launch
+      static const Op *const annotation = findOp("millrace::sharding");
+      Value copy = record(annotation, {leaf}, {Operand{0}, parts.sharding->text, parts.sharding->attribute}, {leaf.shape()});
+      MILLRACE_TRY(sync({copy})); // which names its argument
+      parts = *partsOf(leaf);
+      if (!parts.name.launch)
+        return runtime::internalError("a tensor in parts has got no name");
+    }
   }
-  if (!parts.name.launch) { // nobody has the same name for it: a program copies it, which all launch
-    std::lock_guard lock(mutex);
-    static const Op *const annotation = findOp("millrace::sharding");
-    Value copy = record(annotation, {leaf}, {Operand{0}, parts.sharding->text, parts.sharding->attribute}, {leaf.shape()});
-    MILLRACE_TRY(sync({copy}));
-    const Parts *named = partsOf(copy);
-    if (!named || !named->name.launch)
-      return runtime::internalError("a copy of a tensor in parts is not in parts");
-    parts.buffers = named->buffers, parts.name = named->name, parts.sharding = named->sharding;
-    leaf.node->spread->results[leaf.index] = parts;
-  }
-  return remoteParts->read(parts, leaf.shape(), target);
+  return remoteParts->read(parts, leaf.shape(), target, mayGoOn);
 }
 
 runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
@@ -278,6 +301,12 @@ runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
   Parts parts{*sharding, std::move(*all)};
   if (leaf.node->isNumber())
     return parts;
+  if (remoteParts) { // which waited already
+    runtime::StatusOr<std::shared_ptr<runtime::Storage>> memory = (*whole)->acquire();
+    if (!memory)
+      return memory.status();
+    parts.unchecked = hashOf((*memory)->data(), leaf.shape());
+  }
   // For the next program: what is the same for all need not be shown to them anew.
   Node &node = *leaf.node;
   if (!node.spread)
@@ -332,6 +361,10 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
       return parts.status();
     for (size_t d = 0; d < devices; ++d)
       arguments[d].push_back(parts->buffers[d]);
+    if (parts->unchecked) {
+      options.agreement = runtime::hash64(&parts->unchecked, sizeof parts->unchecked, options.agreement);
+      leaf.node->spread->results[leaf.index].unchecked = 0;
+    }
   }
   for (int i = 0; i < 2; ++i)
     for (size_t d = 0; d < devices && !numbers[i].empty(); ++d) {
@@ -345,9 +378,13 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   if (remoteParts) {
     for (const std::vector<uint64_t> &each : numbers)
       options.agreement = runtime::hash64(each.data(), each.size() * sizeof(uint64_t), options.agreement + 1);
-    options.agreementOn = "number among its arguments (a scalar, a learning rate, the state of the random numbers)";
-    const Place where = placeOf(roots.front().node->origin);
-    options.program = where.file.empty() ? "a program" : "the program of " + where.file + ":" + std::to_string(where.line);
+    options.agreementOn = "value among its arguments: numbers (learning rates, random seeds) and tensors that the processes are given have to be the same "
+                          "in all of them, but for shares of a batch (minibatch=True); MILLRACE_SPMD_CHECK=0 compares no tensors";
+    Place where = placeOf(currentOrigin());
+    if (where.file.empty())
+      where = placeOf(roots.front().node->origin);
+    options.program = where.file.empty() ? "a program" : "the program of " + where.toString();
+    options.advice = ". A value that has not been computed is computed by all processes: read it in all of them, or after torch_xla.sync()";
   }
   Metrics::get().count("ExecuteReplicated");
   Timed time("ExecuteReplicatedTime");
@@ -361,6 +398,12 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   Metrics::get().countBuffers(int64_t(devices * roots.size()));
   if (remoteParts)
     remoteParts->beginLaunch(runtime::hash64(&plan.key, sizeof plan.key, options.agreement));
+  for (const Value &leaf : plan.leaves)
+    if (const Parts *parts = remoteParts ? partsOf(leaf) : nullptr; parts && !parts->name.launch && !parts->sharding->isReplicated()) {
+      Parts &argument = leaf.node->spread->results[leaf.index];
+      remoteParts->keep(argument, leaf.shape());
+      argument.whole = nullptr;
+    }
   for (size_t k = 0; k < roots.size(); ++k) {
     Node &node = *roots[k].node;
     node.buffers.resize(node.results.size());

@@ -116,16 +116,15 @@ SlotId FunctionBuilder::use(Value value) {
   return it->second;
 }
 
-SlotId FunctionBuilder::useWithShape(Value value) {
-  SlotId slot = use(value);
-  auto type = cast<RankedTensorType>(value.getType());
+bool FunctionBuilder::hasTypeOf(SlotId slot, Value value) const {
   const Slot &base = result.slots[slot];
   Dims dims = dimsOf(value);
-  bool same = base.dtype == dtypeOf(type.getElementType()) &&
-              ArrayRef<Dim>(base.dims.data(), base.dims.size()) == ArrayRef<Dim>(dims);
-  if (same)
-    return slot;
-  return viewOf(slot, 0, type);
+  return base.dtype == dtypeOf(getElementTypeOrSelf(value.getType())) && ArrayRef<Dim>(base.dims.data(), base.dims.size()) == ArrayRef<Dim>(dims);
+}
+
+SlotId FunctionBuilder::useWithShape(Value value) {
+  SlotId slot = use(value);
+  return hasTypeOf(slot, value) ? slot : viewOf(slot, 0, cast<RankedTensorType>(value.getType()));
 }
 
 void FunctionBuilder::touch(SlotId slot) {

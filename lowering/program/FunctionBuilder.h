@@ -47,7 +47,9 @@ private:
   /// Where the step that makes `result` writes; if nothing is planned for it, to `reused` if that is not kNone.
   SlotId slotFor(mlir::Value result, SlotId reused = runtime::kNone);
   SlotId use(mlir::Value value);                     ///< for a step that needs the address only
-  SlotId useWithShape(mlir::Value value);                ///< for a step that looks at shape and type
+  SlotId useWithShape(mlir::Value value);            ///< for a step that looks at shape and type
+  /// Whether the slot has the element type and the sizes of the value: kernels do not look at them, other steps do.
+  bool hasTypeOf(SlotId slot, mlir::Value value) const;
   void touch(SlotId slot); ///< the memory is needed at this position, that of a view's base for a view
   void emit(runtime::Step step, mlir::Location loc);
   void copy(SlotId from, SlotId to, mlir::Location loc);

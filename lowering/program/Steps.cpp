@@ -260,7 +260,8 @@ LogicalResult FunctionBuilder::visitWhile(Operation *op) {
     } else {
       bool ownsInit = init.hasOneUse() && isa_and_nonnull<func::CallOp>(init.getDefiningOp()) &&
                       init.getDefiningOp()->getBlock() == op->getBlock() &&
-                      result.slots[use(init)].kind == Slot::Kind::Arena && !llvm::is_contained(exchanged, use(init));
+                      result.slots[use(init)].kind == Slot::Kind::Arena && !llvm::is_contained(exchanged, use(init)) &&
+                      hasTypeOf(use(init), init); // a kernel may have written it over an operand that has another shape
       SmallVector<Value> updates = updatesOf(body.getArgument(i), next);
       auto type = cast<RankedTensorType>(init.getType());
       auto wanted = preferred.find(op->getResult(i));

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import threading
+import time
 import traceback
 
 from . import _load
@@ -160,6 +161,9 @@ def _say_that_nobody_comes() -> None:
 def _leave() -> None:
     """At the end of the process. What an exception ended does not wait for the others, and they are told of it."""
     failure = getattr(sys, "last_value", None)
+    end = time.monotonic() + _seconds_to_connect().total_seconds()
+    while failure is None and _XLAC._is_awaited() and time.monotonic() < end:
+        time.sleep(0.02)
     if process_count() > 1 and not _XLAC._is_connected():
         _say_that_nobody_comes()
     _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")

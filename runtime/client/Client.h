@@ -160,6 +160,8 @@ struct ExecuteOptions {
   uint64_t agreement = 0;
   /// How the error names the program (its name if empty), and what the number stands for.
   std::string program, agreementOn;
+  /// What is said where the processes launch different programs, after that.
+  std::string advice;
 };
 
 struct ExecuteResult {

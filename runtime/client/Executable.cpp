@@ -412,7 +412,8 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   if (spans && state->plan->meetsOthers) {
     StatusOr<std::shared_ptr<RunContext>> begun = client->options().processes->launch(
         p.numReplicas, p.numPartitions, state->processOf,
-        {state->plan->agreement, options.agreement, options.program.empty() ? "'" + p.name + "'" : options.program, options.agreementOn}, timeout);
+        {state->plan->agreement, options.agreement, options.program.empty() ? "'" + p.name + "'" : options.program, options.agreementOn, options.advice},
+        timeout);
     if (!begun)
       return begun.status();
     context = std::move(*begun);

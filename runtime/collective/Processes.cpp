@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <unistd.h>
 #include <utility>
 
 namespace millrace::runtime {
@@ -142,15 +143,22 @@ std::shared_ptr<Processes> Processes::later(uint32_t rank, uint32_t size, Connec
 
 void Processes::start(std::unique_ptr<transport::Mesh> made) {
   mesh = std::move(made);
-  ownRank = mesh->rank(), numProcesses = mesh->size();
+  ownRank = mesh->rank(), numProcesses = mesh->size(), owner = ::getpid();
   connected.store(true, std::memory_order_release); // the mesh's thread, which ends before we do, may ask
   mesh->start([this](uint32_t from, Message message) { receive(from, std::move(message)); },
               [this](uint32_t rank, const Status &status) { lost(rank, status); });
 }
 
+Status Processes::checkOwner() const {
+  if (owner == ::getpid())
+    return Status();
+  return failedPrecondition("this process is a fork of process " + std::to_string(ownRank) + " (pid " + std::to_string(owner) +
+                            "), which alone belongs to the job: it cannot compute with the others");
+}
+
 Status Processes::connect() {
   if (isConnected())
-    return Status();
+    return checkOwner();
   std::lock_guard lock(connecting);
   if (Connect connectOnce = std::exchange(connectTo, nullptr)) {
     StatusOr<std::unique_ptr<transport::Mesh>> made = connectOnce();
@@ -178,12 +186,16 @@ void Processes::stop(const std::string &failure) {
   }
   if (context)
     context->finish(ownRank, failure.empty() ? Status() : aborted(mesh->describe(ownRank) + " was ended by an error: " + failure));
-  mesh->stop();
+  mesh->stop(failure);
 }
 
 /// Whether all who have told their program launch the same one.
 Status Processes::compare(const Open &launch) const {
   const auto &[firstRank, first] = *launch.programs.begin();
+  auto ownAdvice = [&](const Open &of) {
+    auto own = of.programs.find(rank());
+    return own == of.programs.end() ? std::string() : own->second.advice;
+  };
   for (const auto &[rank, other] : launch.programs) {
     auto both = [&](const std::string &ours, const std::string &theirs) {
       return mesh->describe(firstRank) + " launches " + ours + ", but " + mesh->describe(rank) + " launches " + theirs;
@@ -191,20 +203,23 @@ Status Processes::compare(const Open &launch) const {
     if (other.ofProgram != first.ofProgram)
       return failedPrecondition("the processes launch different programs: " + both(first.program, other.program) +
                                 (other.program == first.program ? ", with other shapes or collectives" : "") +
-                                "; all have to launch the same ones in the same order");
+                                "; all have to launch the same ones in the same order" + ownAdvice(launch));
     if (other.ofLaunch != first.ofLaunch)
       return failedPrecondition("the processes do not do the same: " + both(first.program, "it with another " + other.launch));
   }
   return Status();
 }
 
-Status Processes::tell(uint32_t to, std::string_view head, const std::vector<iovec> &payload) { return mesh->send(to, Told, head, payload); }
+Status Processes::tell(uint32_t to, std::string_view head, const std::vector<iovec> &payload) {
+  MILLRACE_TRY(checkOwner());
+  return mesh->send(to, Told, head, payload);
+}
 
 StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf,
                                                         Agreement agreement, double timeoutSeconds) {
   std::set<uint32_t> sorted(processOf.begin(), processOf.end());
   std::vector<uint32_t> clique(sorted.begin(), sorted.end());
-  MILLRACE_TRY(mesh->firstLoss(clique).second);
+  MILLRACE_TRY(checkOwner());
   std::shared_ptr<RunContext> context;
   uint64_t number;
   Status status;
@@ -223,6 +238,8 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
     launch.early.clear();
     launch.context = context; // what comes from now on is handed over by the mesh's thread
   }
+  if (status.ok()) // what a process that is lost had launched instead comes first
+    MILLRACE_TRY(mesh->firstLoss(clique).second);
   Writer writer = headFor(clique, number);
   writer.number(agreement.ofProgram);
   writer.number(agreement.ofLaunch);

@@ -39,6 +39,7 @@ public:
     uint64_t ofLaunch = 0;  ///< equal for the same launch of it; 0 where nobody says
     std::string program;    ///< how messages name the program
     std::string launch;     ///< how they name what ofLaunch stands for
+    std::string advice;     ///< what they say at last where programs differ; of this process alone
   };
   /// The context of the next launch of the processes in `processOf`, one per member. An error if one of the processes is lost.
   StatusOr<std::shared_ptr<RunContext>> launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, Agreement agreement,
@@ -76,8 +77,11 @@ private:
   static void hand(uint32_t from, transport::Message message, RunContext &context);
 
   void start(std::unique_ptr<transport::Mesh> made);
+  /// An error in a fork of the process that is connected.
+  Status checkOwner() const;
 
   uint32_t ownRank = 0, numProcesses = 1;
+  int owner = 0; ///< the process that connected
   std::function<void()> tellWait; ///< may be null
   Listener listener;              ///< likewise
   std::mutex connecting;

@@ -262,9 +262,20 @@ private:
         return Status();
       if (Clock::now() >= nextLook) {
         nextLook = after(lookSeconds);
-        for (uint32_t rank : absent)
-          if (store.tryGet(keyOf(rank)) == leftMark)
-            return hasLeft(rank);
+        MILLRACE_TRY(store.interrupted());
+        for (uint32_t rank : absent) {
+          std::optional<std::string> text = store.tryGet(keyOf(rank));
+          if (!text)
+            continue;
+          StatusOr<Card> card = *text == leftMark ? StatusOr<Card>(hasLeft(rank)) : Card::decode(*text);
+          if (*text == leftMark)
+            return card.status();
+          // It listens until all have come, this process among them: whom its host refuses a connection is gone.
+          if (card && Socket::isRefused(card->address, uint16_t(card->port))) {
+            fill(rank, *card);
+            return Status(Code::Unavailable, mesh.describe(rank) + " has ended before all processes had come");
+          }
+        }
       }
       if (Clock::now() >= deadline) {
         std::string text;
@@ -275,8 +286,9 @@ private:
                                 std::to_string(int(mesh.settings.connectSeconds)) + " s");
       }
       std::vector<pollfd> polls;
+      const bool isFull = callers.size() >= maxCallers; // the others wait in the system's queue
       for (const Socket &listener : listeners)
-        polls.push_back({listener.descriptor(), POLLIN, 0});
+        polls.push_back({isFull ? -1 : listener.descriptor(), POLLIN, 0});
       for (const Caller &caller : callers)
         polls.push_back({caller.socket.descriptor(), POLLIN, 0});
       ::poll(polls.data(), polls.size(), 100);
@@ -287,9 +299,12 @@ private:
           ++i;
       }
       for (const Socket &listener : listeners)
-        for (Socket socket = listener.accept(); socket; socket = listener.accept())
-          if (callers.size() < maxCallers)
-            callers.push_back({std::move(socket), after(helloSeconds), {}});
+        while (callers.size() < maxCallers) {
+          Socket socket = listener.accept();
+          if (!socket)
+            break;
+          callers.push_back({std::move(socket), after(helloSeconds), {}});
+        }
     }
   }
 

@@ -63,8 +63,8 @@ std::shared_ptr<char> allocate(uint64_t bytes) {
   return std::shared_ptr<char>(static_cast<char *>(memory), [](char *held) { ::operator delete(held, std::align_val_t(alignment)); });
 }
 
-/// recv() that also takes the files which come with the first byte.
-ssize_t receiveWithFiles(const Socket &socket, char *to, size_t room, std::vector<Socket> &files) {
+/// recv() that also takes the files which come with the first byte; `isCut`: some could not be taken.
+ssize_t receiveWithFiles(const Socket &socket, char *to, size_t room, std::vector<Socket> &files, bool &isCut) {
   iovec piece{to, room};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr message = {};
@@ -75,6 +75,7 @@ ssize_t receiveWithFiles(const Socket &socket, char *to, size_t room, std::vecto
   ssize_t got = ::recvmsg(socket.descriptor(), &message, MSG_CMSG_CLOEXEC);
   if (got <= 0)
     return got;
+  isCut |= (message.msg_flags & MSG_CTRUNC) != 0;
   for (cmsghdr *each = CMSG_FIRSTHDR(&message); each; each = CMSG_NXTHDR(&message, each))
     if (each->cmsg_level == SOL_SOCKET && each->cmsg_type == SCM_RIGHTS && each->cmsg_len >= CMSG_LEN(sizeof(int))) {
       int descriptor;
@@ -146,7 +147,7 @@ void Mesh::start(Receiver toReceive, Lost toLose) {
   thread = std::thread([this] { loop(); });
 }
 
-void Mesh::stop() {
+void Mesh::stop(const std::string &failure) {
   if (!thread.joinable())
     return;
   if (owner != ::getpid()) {
@@ -155,7 +156,7 @@ void Mesh::stop() {
   }
   for (uint32_t rank = 0; rank < size(); ++rank)
     if (rank != this->rank() && statusOf(rank).ok())
-      sendControl(rank, Goodbye, "");
+      sendControl(rank, Goodbye, failure);
   isStopping = true;
   wakeUp();
   thread.join();
@@ -458,7 +459,7 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
       size_t have = peer.incoming.size();
       peer.incoming.resize(sizeof(DataHeader));
       to = peer.incoming.data() + have, room = sizeof(DataHeader) - have;
-      ssize_t got = receiveWithFiles(peer.data, to, room, peer.files);
+      ssize_t got = receiveWithFiles(peer.data, to, room, peer.files, peer.lacksFiles);
       int error = errno;
       peer.incoming.resize(have + (got > 0 ? size_t(got) : 0));
       if (got < 0 && (error == EAGAIN || error == EINTR))
@@ -525,6 +526,8 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
 Status Mesh::openBlock(Peer &peer, uint32_t block, Message &message) {
   const uint32_t id = (block & ~withFile) - 1;
   if (block & withFile) {
+    if (peer.lacksFiles)
+      return resourceExhausted("this process cannot take the memory that comes with it, because it has too many open files (ulimit -n)");
     if (peer.files.empty() || peer.blocks.count(id) || peer.blocks.size() >= maxBlocks)
       return dataLoss("the memory that it names did not come with it");
     StatusOr<std::shared_ptr<SharedMapping>> mapping = SharedMapping::open(peer.files.front());
@@ -576,7 +579,8 @@ void Mesh::handleControl(uint32_t rank, uint32_t kind, std::string_view body) {
     peers[rank]->activity = body.substr(0, maxActivityBytes);
   } else if (kind == Goodbye) {
     peers[rank]->saidGoodbye = true;
-    lose(rank, failedPrecondition(describe(rank) + " has left"), false);
+    lose(rank, body.empty() ? failedPrecondition(describe(rank) + " has left") : aborted(describe(rank) + " was ended by an error: " + std::string(body)),
+         false);
   } else if (kind == LostPeer) {
     Reader reader(body);
     uint32_t who = reader.number<uint32_t>(), code = reader.number<uint32_t>();

@@ -76,8 +76,8 @@ public:
 
   /// Starts the thread. To be called once, before anything is sent.
   void start(Receiver receiver, Lost lost);
-  /// Says goodbye to all, and waits for the thread's end. Not to be called by the thread itself, which would be the last to hold the mesh.
-  void stop();
+  /// Says goodbye to all, with the reason if it is a failure, and waits for the thread's end. Not to be called by the thread itself, which would be the last to hold the mesh.
+  void stop(const std::string &failure = "");
 
   /// Returns when the bytes are on their way: they have been read from `payload`. An error if `to` is lost or has left. `copied`: where a
   /// payload that is sent to several processes keeps its copy in shared memory, empty at first.
@@ -125,6 +125,7 @@ private:
     Carrier::Request carried = nullptr; ///< which brings its payload
     bool isCarried = false;             ///< the carrier brings it
     std::vector<Socket> files;      ///< that came with its first bytes
+    bool lacksFiles = false;        ///< some were lost
     std::unordered_map<uint32_t, std::shared_ptr<SharedMapping>> blocks; ///< of the peer, by their numbers
   };
   friend class Connector;

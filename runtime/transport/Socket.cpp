@@ -147,6 +147,18 @@ StatusOr<Socket> Socket::connectTcp(const std::string &text, uint16_t port, Dead
   return socket;
 }
 
+bool Socket::isRefused(const std::string &text, uint16_t port) {
+  StatusOr<Address> address = tcpAddress(text, port);
+  Socket socket = address ? make(address->storage.ss_family) : Socket();
+  if (!socket || !::connect(socket.descriptor(), address->get(), address->size))
+    return false;
+  int error = errno;
+  socklen_t size = sizeof error;
+  if (error == EINPROGRESS && waitFor(socket.descriptor(), POLLOUT, after(0.2)))
+    ::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error == ECONNREFUSED;
+}
+
 Socket Socket::accept() const {
   Socket socket(::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket)

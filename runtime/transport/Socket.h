@@ -35,6 +35,8 @@ public:
   static StatusOr<Socket> listenTcp(const std::string &address, uint16_t &port);
   static StatusOr<Socket> connectUnix(const std::string &name);
   static StatusOr<Socket> connectTcp(const std::string &address, uint16_t port, Deadline deadline);
+  /// Whether the host says within a moment that nobody listens there.
+  static bool isRefused(const std::string &address, uint16_t port);
   /// An empty socket if nobody is there.
   Socket accept() const;
 

@@ -21,6 +21,8 @@ public:
   virtual StatusOr<std::string> get(const std::string &key, double seconds) = 0;
   /// The value if it is there already; nothing where the store cannot say.
   virtual std::optional<std::string> tryGet(const std::string &) { return std::nullopt; }
+  /// An error once the user wants to wait no longer.
+  virtual Status interrupted() { return Status(); }
 };
 
 /// Under the key of a process (keyOf()): it has ended and will not come.

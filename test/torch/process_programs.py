@@ -566,6 +566,61 @@ def carrier_error():
         return [str(error)]
 
 
+def world_that_meets():
+    """Comes late, if the environment says so; the error, and how long it took."""
+    time.sleep(float(os.environ["DELAY"]))
+    began = time.monotonic()
+    try:
+        return [xm.all_reduce(xm.REDUCE_SUM, torch.ones(3, device="xla")).tolist(), 0]
+    except RuntimeError as error:
+        return [str(error), time.monotonic() - began]
+
+
+def forks():
+    """Children of a process of the job, which end in several ways: they are no members of it."""
+    import io
+    x = torch.ones(3, device="xla")
+    xm.all_reduce(xm.REDUCE_SUM, x).tolist()
+    said = []
+    for way in ("exit", "raise", "collective"):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            if way == "raise":
+                sys.stderr = io.StringIO()
+                raise ValueError("the child is a fish")
+            if way == "collective":
+                try:
+                    xm.all_reduce(xm.REDUCE_SUM, torch.ones(3, device="xla"))[0].item()
+                except RuntimeError as error:
+                    os.write(writer, str(error).encode())
+            sys.stdout = io.StringIO()
+            sys.exit(0)
+        os.close(writer)
+        os.waitpid(child, 0)
+        with open(reader, "rb") as answer:
+            said.append(answer.read().decode())
+        assert xm.all_reduce(xm.REDUCE_SUM, x).tolist() == [2.0] * 3
+    return said
+
+
+def interrupted():
+    """Ctrl-C in rank 0 while it waits, for a process to connect or for a collective, as the environment says; how long it took."""
+    is_first = xr.process_index() == 0
+    if os.environ["WHILE"] == "meeting":
+        xm.all_reduce(xm.REDUCE_SUM, torch.ones(3, device="xla")).tolist()
+    if not is_first:
+        time.sleep(6)
+        os._exit(0)
+    began = time.monotonic()
+    threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        xm.all_reduce(xm.REDUCE_SUM, torch.ones(3, device="xla")).tolist()
+        return ["a value", 0]
+    except KeyboardInterrupt:
+        return ["KeyboardInterrupt", time.monotonic() - began]
+
+
 def timeouts():
     """Rank 1 does not come: how long the others wait for it, in a group and in Work.wait()."""
     import datetime

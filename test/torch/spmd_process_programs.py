@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -260,6 +261,115 @@ def one_reads_here():
     assert t.cpu().tolist() == [2.0 * i + 1 for i in range(count * 2)]
     xm.rendezvous("end")
     return []
+
+
+def alone_again_here():
+    """Reads by all, one later than the other, and by one alone, in both orders; of tensors that no program has made, too."""
+    rank, count = xr.process_index(), xr.global_runtime_device_count()
+    expected = [2.0 * i for i in range(count * 2)]
+    for late in (0, 1):
+        for alone in (0, 1):
+            for is_new in (False, True):
+                t = torch.arange(float(count * 2)) * (2 if is_new else 1)
+                t = t.to("xla")
+                xs.mark_sharding(t, grid(None), ("data",))
+                if not is_new:
+                    t = t * 2
+                    torch_xla.sync()
+                time.sleep(0.3 if rank == late else 0)
+                assert t.cpu().tolist() == expected
+                torch_xla._world.meet()
+                if rank == alone:
+                    assert t.cpu().tolist() == expected and t.cpu().tolist() == expected
+                torch_xla._world.meet()
+                assert t.cpu().tolist() == expected
+                torch_xla._world.meet()
+    return []
+
+
+def last_line_here():
+    """Process 0 reads when the others have come to their end."""
+    global kept
+    kept = torch.arange(8.0).to("xla")
+    xs.mark_sharding(kept, grid(None), ("data",))
+    kept = kept * 2
+    torch_xla.sync()
+    if xr.process_index():
+        return []
+    time.sleep(1.5)
+    return kept.cpu().tolist()
+
+
+def small_here():
+    """Tensors with fewer elements than there are devices: some processes have all of them."""
+    for count in (1, 2, 3):
+        t = torch.arange(float(count)).to("xla")
+        xs.mark_sharding(t, grid(None), ("data",))
+        assert t.cpu().tolist() == list(range(count))
+        u = torch.arange(8.0).to("xla")
+        xs.mark_sharding(u, grid(None), ("data",))
+        assert (u * 3).sum().item() == 84 and (t + 1).cpu().tolist() == [1.0 + i for i in range(count)]
+    return []
+
+
+def threads_here():
+    """Several threads read tensors of which nobody has the whole, and which have no name yet."""
+    each, rank = xr.addressable_runtime_device_count(), xr.process_index()
+    for _ in range(10):
+        share = torch.arange(float(each * 2)).reshape(each, 2) + rank * each * 2
+        t = xm.send_cpu_data_to_device([share], "xla", xs.ShardingSpec(grid(None), ("data", None), minibatch=True))[0]
+        seen, gate = [], threading.Barrier(4)
+
+        def read(t=t, seen=seen, gate=gate):
+            gate.wait()
+            seen.append(t.cpu().flatten().tolist())
+        readers = [threading.Thread(target=read) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+        assert seen == [[float(i) for i in range(8)]] * 4, seen
+    return []
+
+
+def read_often_here():
+    """Process 0 reads a tensor a thousand times: nothing is kept for that by anybody."""
+    t = torch.arange(float(1 << 16)).to("xla")
+    xs.mark_sharding(t, grid(None), ("data",))
+    t = t * 2
+    torch_xla.sync()
+    for _ in range(300 if xr.process_index() == 0 else 0):
+        t.cpu()
+    xm.rendezvous("read")
+    assert len(os.listdir("/proc/self/fd")) < 100, os.listdir("/proc/self/fd")
+    return []
+
+
+def different_tensors_here():
+    """The processes give a tensor different values, in the way that the environment says."""
+    way, own = os.environ["WAY"], 1.0 + xr.process_index()
+    w = torch.full((8, 2), own, device="xla") if way == "made" else torch.full((8, 2), own).to("xla")
+    if way == "split":
+        xs.mark_sharding(w, grid(None), ("data", None))
+    other = torch.ones(8, 2).to("xla")
+    xs.mark_sharding(other, grid(None), ("data", None))
+    torch_xla.sync()
+    try:
+        return [(w * other).sum().item()]
+    except RuntimeError as error:
+        return [str(error)]
+
+
+def raises_here():
+    t = torch.arange(8.0).to("xla")
+    xs.mark_sharding(t, grid(None), ("data",))
+    t.sum().item()
+    if xr.process_index():
+        raise ValueError("the data is a fish")
+    try:
+        return [(t * 2).sum().item()]
+    except RuntimeError as error:
+        return [str(error)]
 
 
 def too_late_here():

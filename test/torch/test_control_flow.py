@@ -264,6 +264,36 @@ def test_scan_with_gradients():
         xla_scan(lambda c, x: (c, None), torch.zeros(2).to("xla"), [torch.zeros(6).to("xla"), torch.zeros(5).to("xla")])
 
 
+class NormedLayer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.up, self.down = torch.nn.RMSNorm(8), torch.nn.Linear(8, 16, bias=False), torch.nn.Linear(16, 8, bias=False)
+
+    def forward(self, x):
+        return x + self.down(torch.nn.functional.silu(self.up(self.norm(x))))
+
+
+def test_scan_layers_behind_a_norm_and_a_head():
+    """The gradient that the backward loop begins with is written over a product of another rank."""
+    from torch_xla.experimental.scan_layers import scan_layers
+    layers = torch.nn.ModuleList([NormedLayer() for _ in range(2)])
+    parts = torch.nn.ModuleList([torch.nn.Embedding(10, 8), torch.nn.RMSNorm(8), torch.nn.Linear(8, 10, bias=False), layers])
+    ids = torch.randint(0, 10, (8, 4))
+
+    def gradients(device, run):
+        embedding, norm, head, blocks = parts.to(device)
+        parts.zero_grad()
+        head(norm(run(blocks, embedding(ids.to(device))))).square().mean().backward()
+        return [parameter.grad.cpu().clone() for parameter in parts.parameters()]
+
+    def one_by_one(blocks, x):
+        for block in blocks:
+            x = block(x)
+        return x
+    for want, got in zip(gradients("cpu", one_by_one), gradients("xla", scan_layers), strict=True):
+        torch.testing.assert_close(got, want)
+
+
 def test_scan_layers_and_dropout():
     from torch_xla.experimental.scan_layers import scan_layers
     layers = [Block() for _ in range(5)]

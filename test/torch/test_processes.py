@@ -153,6 +153,25 @@ def test_collectives_over_tcp():
     assert run("xm_collectives", 2, MILLRACE_TRANSPORT="tcp") == [[]] * 2
 
 
+def test_forks():
+    for said in run("forks", 2):
+        assert said[:2] == ["", ""] and re.match(r"this process is a fork of process [01] \(pid \d+\), which alone belongs to the job", said[2]), said
+
+
+@pytest.mark.parametrize("what", ["connecting", "meeting"])
+def test_interrupts(what):
+    said, seconds = results_of(start("interrupted", 2, WHILE=what), without=(1,))[0]
+    assert said == "KeyboardInterrupt" and seconds < 4
+
+
+def test_a_process_that_dies_while_others_come():
+    job = start("world_that_meets", 3, of_rank=lambda rank: {"DELAY": str([0, 4, 0][rank])})
+    time.sleep(2.5)
+    job[2].kill()
+    for text, seconds in results_of(job, without=(2,)):
+        assert seconds < 15 and re.search(r"process 2 \(pid \d+ on host \S+\) (has|cannot)|the job's store", text), (text, seconds)
+
+
 def test_timeouts():
     (value, of_wait, of_group), (other,) = run("timeouts", 2)
     assert value == other == [2.0] * 3

@@ -80,6 +80,31 @@ def test_one_process_reads_alone(processes):
     assert run("one_reads_here", processes) == [[]] * processes
 
 
+@pytest.mark.parametrize("name", ["alone_again_here", "small_here", "threads_here", "read_often_here"])
+def test_reads(name):
+    assert run(name, 2) == [[]] * 2
+
+
+def test_small_tensors_of_three_processes():
+    assert results_of(start("small_here", 3, programs=PROGRAMS, CPU_NUM_DEVICES="1")) == [[]] * 3
+
+
+def test_the_last_line_may_read():
+    assert run("last_line_here", 2) == [[2.0 * i for i in range(8)], []]
+
+
+@pytest.mark.parametrize("way", ["split", "whole", "made"])
+def test_different_tensors_are_named(way):
+    for error, in run("different_tensors_here", 2, WAY=way):
+        assert "another value among its arguments: numbers (learning rates, random seeds) and tensors that the processes are given" in error, error
+
+
+def test_an_exception_is_told_to_the_others():
+    job = start("raises_here", 2, programs=PROGRAMS, CPU_NUM_DEVICES="2")
+    (error,), = results_of(job, without=(1,))
+    assert re.search(r"process 1 \(.*\) was ended by an error: ValueError: the data is a fish", error), error
+
+
 def test_what_nobody_holds_any_more_is_named():
     (error,), nothing = run("too_late_here", 2)
     assert not nothing
@@ -95,7 +120,7 @@ def test_different_programs_are_named():
 def test_different_numbers_are_named():
     for error, in run("different_numbers_here", 2):
         assert re.search(r"the processes do not do the same: process 0 .* launches the program of \S*spmd_process_programs\.py:\d+, but process 1 .* "
-                         r"launches it with another number among its arguments", error), error
+                         r"launches it with another value among its arguments", error), error
 
 
 def test_a_history_that_differs_is_named():

@@ -446,7 +446,7 @@ Value annotate(const Value &value, const ShardingPtr &sharding) {
   if (const tracing::Parts *parts = tracing::partsOf(value); parts && parts->sharding->text == sharding->text)
     return value;
   std::shared_ptr<runtime::Storage> memory = valueOrRaise(valueOrRaise(session.buffer(value))->acquire());
-  Value made = valueOrRaise(session.upload(memory->data(), value.shape(), sharding));
+  Value made = valueOrRaise(session.upload(memory->data(), value.shape(), sharding, memory));
   tracing::Place place = tracing::placeOf(tracing::currentOrigin());
   made.node->spread->results[0].file = std::move(place.file);
   made.node->spread->results[0].line = place.line;

@@ -21,6 +21,8 @@ using tracing::Value;
 
 /// Throws what the user should see.
 void raise(const runtime::Status &status);
+/// If the status is that of a wait which a signal has ended: raises what Python's handler has raised. World.cpp
+void raiseInterrupt(const runtime::Status &status);
 template <typename T>
 T valueOrRaise(runtime::StatusOr<T> value) {
   if (!value)

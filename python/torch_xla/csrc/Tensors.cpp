@@ -46,6 +46,7 @@ Value baseAs(const Value &base, runtime::DType dtype) {
 } // namespace
 
 void raise(const runtime::Status &status) {
+  raiseInterrupt(status);
   TORCH_CHECK(false, std::string(status.message()));
 }
 

@@ -5,6 +5,10 @@
 #include "tracing/EmbeddedProgram.h"
 #include "tracing/World.h"
 
+#include <optional>
+#include <torch/csrc/Exceptions.h>
+#include <utility>
+
 namespace millrace::torch_shim {
 namespace {
 
@@ -12,8 +16,35 @@ using tracing::Session;
 using tracing::World;
 namespace transport = runtime::transport;
 
+constexpr const char *interruptedText = "interrupted by a signal";
+
+/// What Python's handler of a signal has raised on the main thread, until raiseInterrupt().
+std::optional<python_error> &heldInterrupt() {
+  static auto *held = new std::optional<python_error>;
+  return *held;
+}
+
+/// Holds the error that Python has; what waits here ends. With the GIL.
+runtime::Status interruption() {
+  if (PyErr_Occurred()) {
+    heldInterrupt().emplace();
+    heldInterrupt()->persist();
+  }
+  return runtime::Status(runtime::Code::Cancelled, interruptedText);
+}
+
+/// Looks for signals, which Python handles on its main thread alone.
+runtime::Status checkSignals() {
+  if (!Py_IsInitialized())
+    return {};
+  WithGil locked;
+  return PyErr_CheckSignals() ? interruption() : runtime::Status();
+}
+
 /// The error that Python has, as a status; it is cleared.
 runtime::Status pythonError(const std::string &during) {
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+    return interruption();
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   Ref kind = Ref::steal(type), what = Ref::steal(value), where = Ref::steal(trace);
@@ -51,12 +82,16 @@ public:
     Ref result = Ref::steal(PyObject_CallMethod(object.object, "try_get", "s", key.c_str()));
     Py_ssize_t size = 0;
     const char *text = result.object && result.object != Py_None ? PyUnicode_AsUTF8AndSize(result.object, &size) : nullptr;
-    PyErr_Clear();
+    if (PyErr_Occurred())
+      failure = pythonError("the job's store");
     return text ? std::optional<std::string>(std::string(text, size_t(size))) : std::nullopt;
   }
 
+  runtime::Status interrupted() override { return failure.ok() ? checkSignals() : failure; }
+
 private:
   Ref object;
+  runtime::Status failure; ///< of tryGet()
 };
 
 /// _world() -> (rank, size, rank on this host, size of this host)
@@ -82,6 +117,7 @@ PyObject *isConnected(PyObject *, PyObject *) { return PyBool_FromLong(Session::
 /// _set_store_maker(make): make() -> an object with put(key, value) and get(key, seconds)
 PyObject *setStoreMaker(PyObject *, PyObject *make) {
   auto *kept = new Ref(make); // as long as the process
+  Session::setInterruptCheck(checkSignals);
   tracing::setStoreMaker([kept]() -> runtime::StatusOr<std::unique_ptr<transport::Store>> {
     WithGil locked;
     Ref made = Ref::steal(PyObject_CallNoArgs(kept->object));
@@ -115,6 +151,9 @@ PyObject *slices(PyObject *, PyObject *) {
   });
 }
 
+/// _is_awaited() -> whether other processes may still read tensors of which this one has parts
+PyObject *isAwaited(PyObject *, PyObject *) { return PyBool_FromLong(Session::isAwaited()); }
+
 /// _leave_world(reason, "" if it is none)
 PyObject *leave(PyObject *, PyObject *reason) {
   return guarded([&]() -> PyObject * {
@@ -146,6 +185,14 @@ PyObject *exchange(PyObject *, PyObject *args) {
 
 } // namespace
 
+void raiseInterrupt(const runtime::Status &status) {
+  if (status.code() != runtime::Code::Cancelled || status.message().find(interruptedText) == std::string::npos)
+    return;
+  WithGil locked;
+  if (std::optional<python_error> held = std::exchange(heldInterrupt(), std::nullopt))
+    throw std::move(*held);
+}
+
 /// The store takes the GIL, which others may have while they wait for the session's mutex.
 void connectWorld() {
   if (Session::isConnected()) // at every collective but the first: others would take the GIL
@@ -169,6 +216,7 @@ PyMethodDef worldMethods[] = {
     {"_set_store_maker", setStoreMaker, METH_O, "What makes the store that the processes find each other through."},
     {"_connect_world", connect, METH_NOARGS, "Waits until the processes of the world are connected."},
     {"_slices", slices, METH_NOARGS, "The slice that each process belongs to; waits until they are connected."},
+    {"_is_awaited", isAwaited, METH_NOARGS, "Whether other processes may still read what this one holds."},
     {"_leave_world", leave, METH_O, "Takes leave of the other processes, for a reason or \"\"."},
     {"_exchange", exchange, METH_VARARGS, "Records StableHLO text as one operation that other processes take part in."},
     {nullptr, nullptr, 0, nullptr}};
