@@ -23,10 +23,13 @@ enum What : uint32_t { Gift, GiftAsAnswer, Refusal, Ending };
 
 /// After so long a read says whom it waits for, as operations do.
 constexpr double kToldSeconds = 5;
+/// Launches whose histories a process tells with a gift: one that is ahead of another has launched no more in a loop that reads.
+constexpr size_t kMostHistories = 64;
 /// Between two looks whether others are busy.
 constexpr std::chrono::milliseconds kLook(200);
 
-std::string headOf(uint32_t what, uint64_t read, const PartsName &name, uint64_t history, std::string_view text = {}) {
+std::string headOf(uint32_t what, uint64_t read, const PartsName &name, uint64_t history, std::string_view text = {}, uint64_t launch = 0,
+                   const std::vector<uint64_t> &histories = {}) {
   Writer writer;
   writer.number(what);
   writer.number(read);
@@ -34,6 +37,8 @@ std::string headOf(uint32_t what, uint64_t read, const PartsName &name, uint64_t
   writer.number(name.result);
   writer.number(history);
   writer.text(text);
+  writer.number(launch);
+  writer.list(histories);
   return std::move(writer.bytes);
 }
 
@@ -55,7 +60,7 @@ std::shared_ptr<RemoteParts> RemoteParts::create(std::shared_ptr<runtime::Proces
 
 RemoteParts::RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds)
     : processes(std::move(processes)), devicesOfEach(devicesOfEach), timeoutSeconds(timeoutSeconds),
-      areEnding(this->processes->size()) {}
+      areEnding(this->processes->size()), launchOf(this->processes->size()) {}
 
 void RemoteParts::stop() {
   std::thread ended;
@@ -122,7 +127,12 @@ RemoteParts::Buffers RemoteParts::givenOf(const Parts &parts, const Shape &shape
 void RemoteParts::beginLaunch(uint64_t content) {
   std::lock_guard lock(mutex);
   next = {next.launch + 1, 0};
-  history = runtime::hash64(&content, sizeof content, history);
+  histories.push_back(runtime::hash64(&content, sizeof content, histories.back()));
+  if (histories.size() > 2 * kMostHistories)
+    histories.erase(histories.begin(), histories.end() - kMostHistories);
+  std::erase_if(kept, [&](const Kept &each) {
+    return launchOf[each.process] > each.launch || processes->launchesOf(each.process) > each.launches || !processes->links().statusOf(each.process).ok();
+  });
   const bool isCluttered = std::any_of(entries.begin(), entries.end(), [](const auto &entry) {
     return std::any_of(entry.second.with.begin(), entry.second.with.end(), [](const auto &with) { return with.second.unread != 0; });
   });
@@ -139,7 +149,7 @@ void RemoteParts::beginLaunch(uint64_t content) {
 bool RemoteParts::isAwaited() {
   std::unique_lock lock(mutex);
   const bool isNew = !std::exchange(isEnding, true);
-  const bool isHolding =
+  const bool isHolding = !kept.empty() ||
       std::any_of(entries.begin(), entries.end(), [](const auto &entry) { return entry.second.isKnown && entry.second.isHere(); });
   const std::vector<bool> ending = areEnding;
   lock.unlock();
@@ -161,7 +171,7 @@ void RemoteParts::keep(Parts &parts, const Shape &shape) {
   ++next.result;
   Entry &entry = entries[parts.name];
   entry.isKnown = true;
-  entry.history = history;
+  entry.history = histories.back();
   entry.any = parts.buffers.front();
   entry.given.assign(given.begin(), given.end());
   compare(entry);
@@ -172,17 +182,30 @@ void RemoteParts::keep(Parts &parts, const Shape &shape) {
 
 //===-- Answers to others -----------------------------------------------------===//
 
-Status RemoteParts::send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Buffers &buffers) {
-  std::vector<std::shared_ptr<runtime::Storage>> memories;
-  std::vector<iovec> payload;
+StatusOr<RemoteParts::Memories> RemoteParts::memoriesOf(const Buffers &buffers) {
+  Memories memories;
   for (const BufferPtr &buffer : buffers) {
     StatusOr<std::shared_ptr<runtime::Storage>> memory = buffer->acquire();
     if (!memory)
       return memory.status();
-    payload.push_back({(*memory)->data(), (*memory)->size()});
     memories.push_back(std::move(*memory));
   }
-  return processes->tell(to, headOf(read ? Gift : GiftAsAnswer, read, name, history), payload);
+  return memories;
+}
+
+Status RemoteParts::send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Memories &parts) {
+  std::vector<iovec> payload;
+  for (const std::shared_ptr<runtime::Storage> &part : parts)
+    payload.push_back({part->data(), part->size()});
+  std::vector<uint64_t> told;
+  uint64_t launch = 0;
+  {
+    std::lock_guard lock(mutex);
+    launch = next.launch;
+    if (read)
+      told.assign(histories.end() - std::ptrdiff_t(std::min(histories.size(), kMostHistories)), histories.end());
+  }
+  return processes->tell(to, headOf(read ? Gift : GiftAsAnswer, read, name, history, {}, launch, told), payload);
 }
 
 void RemoteParts::receive(uint32_t from, Message message) {
@@ -193,9 +216,12 @@ void RemoteParts::receive(uint32_t from, Message message) {
   name.launch = reader.number<uint64_t>(), name.result = reader.number<uint32_t>();
   const uint64_t theirs = reader.number<uint64_t>();
   std::string text = reader.text();
+  const uint64_t theirLaunch = reader.number<uint64_t>();
+  const std::vector<uint64_t> theirHistories = reader.list<uint64_t>();
   if (!reader.isComplete())
     return;
   std::lock_guard lock(mutex);
+  launchOf[from] = std::max(launchOf[from], theirLaunch);
   if (what == Ending) {
     areEnding[from] = true;
     return;
@@ -208,6 +234,10 @@ void RemoteParts::receive(uint32_t from, Message message) {
     entry->second.history = theirs;
   }
   compare(entry->second);
+  if (what == Gift && !isSameHistory(theirLaunch, theirHistories)) {
+    diverge(from);
+    return owe({name, from, std::nullopt}); // which says so
+  }
   if (what == Refusal)
     exchange.refusal = std::move(text);
   else if (message.payloadBytes) // else it asks, and has nothing to give
@@ -220,15 +250,30 @@ void RemoteParts::receive(uint32_t from, Message message) {
   changed.notify_all();
 }
 
+/// Whether another process, which has come to `launch`, had the same launches as this one, as far as both still know. With the mutex.
+bool RemoteParts::isSameHistory(uint64_t launch, const std::vector<uint64_t> &theirs) const {
+  auto at = [](const std::vector<uint64_t> &list, uint64_t last, uint64_t wanted) -> const uint64_t * {
+    return wanted <= last && last - wanted < list.size() ? &list[list.size() - 1 - size_t(last - wanted)] : nullptr;
+  };
+  const uint64_t common = std::min(launch, next.launch);
+  const uint64_t *their = at(theirs, launch, common), *own = at(histories, next.launch, common);
+  return !their || !own || *their == *own;
+}
+
+/// With the mutex.
+void RemoteParts::diverge(uint32_t from) {
+  if (divergence.ok())
+    divergence = runtime::failedPrecondition("a tensor in parts cannot be read: " + processes->links().describe(processes->rank()) + " and " +
+                                             processes->links().describe(from) +
+                                             " have not run the same programs with the same values, and under SPMD all processes have to");
+  changed.notify_all();
+}
+
 /// Whether the other processes that have said it came to this tensor in the same way. With the mutex.
 void RemoteParts::compare(const Entry &entry) {
   for (const auto &[process, exchange] : entry.with)
-    if (entry.isKnown && exchange.history && *exchange.history != entry.history && divergence.ok()) {
-      divergence = runtime::failedPrecondition("a tensor in parts cannot be read: " + processes->links().describe(processes->rank()) + " and " +
-                                               processes->links().describe(process) +
-                                               " have not run the same programs with the same numbers, and under SPMD all processes have to");
-      changed.notify_all();
-    }
+    if (entry.isKnown && exchange.history && *exchange.history != entry.history)
+      diverge(process);
 }
 
 /// With the mutex.
@@ -256,7 +301,7 @@ void RemoteParts::loop() {
 
 void RemoteParts::answer(Debt debt, std::unique_lock<std::mutex> &lock) {
   const Entry &entry = entries[debt.name];
-  if (!debt.buffers && entry.isHere()) {
+  if (divergence.ok() && !debt.buffers && entry.isHere()) {
     // What computes it may wait for a process that waits for another answer: this thread does not.
     std::vector<runtime::Event> events;
     debt.buffers.emplace();
@@ -278,11 +323,21 @@ void RemoteParts::answer(Debt debt, std::unique_lock<std::mutex> &lock) {
   }
   const size_t expected = entry.given.size();
   const uint64_t sameHistory = entry.history;
+  std::string why = divergence.ok() ? "" : std::string(divergence.message());
+  std::optional<Memories> parts;
+  for (const Kept &each : kept)
+    if (each.name == debt.name && each.process == debt.to)
+      parts = each.parts;
   lock.unlock();
-  if (!debt.buffers || debt.buffers->size() != expected || !send(debt.to, /*read=*/0, debt.name, sameHistory, *debt.buffers).ok()) {
-    const std::string why = processes->links().describe(processes->rank()) + " went on without reading it, and has given up its parts";
+  if (debt.buffers && debt.buffers->size() == expected)
+    if (StatusOr<Memories> own = memoriesOf(*debt.buffers))
+      parts = std::move(*own);
+  if (why.empty() && (!parts || !send(debt.to, /*read=*/0, debt.name, sameHistory, *parts).ok()))
+    why = processes->links().describe(processes->rank()) + " went on without reading it, and has given up its parts";
+  if (!why.empty()) {
     (void)processes->tell(debt.to, headOf(Refusal, 0, debt.name, sameHistory, why)).ok(); // who is lost does not wait
   }
+  parts.reset();
   debt.buffers.reset();
   lock.lock();
   --entries[debt.name].with[debt.to].owed;
@@ -322,17 +377,25 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, c
   if (partners.empty())
     return join(parts, shape, target);
   MILLRACE_TRY(processes->connect());
-  const Buffers given = givenOf(parts, shape);
+  StatusOr<Memories> given = memoriesOf(givenOf(parts, shape));
+  if (!given)
+    return given.status();
+  const uint64_t launches = processes->launchesOf(rank);
 
   std::unique_lock lock(mutex);
   std::vector<std::pair<uint32_t, uint64_t>> toGive; // processes, and which read it is
   for (uint32_t process : partners)
     if (Exchange &exchange = entries[parts.name].with[process]; ++exchange.ownReads > exchange.theirReads)
       toGive.emplace_back(process, exchange.ownReads);
+  for (uint32_t process : partners)
+    if (gives[rank][process]) {
+      std::erase_if(kept, [&](const Kept &each) { return each.name == parts.name && each.process == process; });
+      kept.push_back({parts.name, process, next.launch, launches, *given});
+    }
   const uint64_t ownHistory = entries[parts.name].history;
   lock.unlock();
   for (auto [process, read] : toGive)
-    if (Status status = send(process, read, parts.name, ownHistory, gives[rank][process] ? given : Buffers());
+    if (Status status = send(process, read, parts.name, ownHistory, gives[rank][process] ? *given : Memories());
         !status.ok() && gives[process][rank])
       return lossOf(process, givers, shape);
 

@@ -70,6 +70,17 @@ private:
     std::optional<Buffers> buffers; ///< once they are known and ready
   };
 
+  /// What this process gave of a tensor that it has read: another one that had read alone before reads again where this process did, and this
+  /// one may have given the tensor up. Kept until the other has launched a program after that place.
+  struct Kept {
+    Name name;
+    uint32_t process;
+    uint64_t launch;   ///< the last one of this process
+    uint64_t launches; ///< the same by Processes::launchesOf()
+    std::vector<std::shared_ptr<runtime::Storage>> parts;
+  };
+  using Memories = std::vector<std::shared_ptr<runtime::Storage>>;
+
   RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
   std::vector<int64_t> firstHolders(const Sharding &sharding, const std::vector<int64_t> &dims, uint32_t process) const;
   /// [from][to]
@@ -78,10 +89,13 @@ private:
   void receive(uint32_t from, Message message);
   void owe(Debt debt);
   void compare(const Entry &entry);
+  bool isSameHistory(uint64_t launch, const std::vector<uint64_t> &theirs) const;
+  void diverge(uint32_t from);
   void loop();
   void answer(Debt debt, std::unique_lock<std::mutex> &lock);
   /// `read`: which of this process's; 0 for an answer.
-  runtime::Status send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Buffers &buffers);
+  runtime::Status send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Memories &parts);
+  static runtime::StatusOr<Memories> memoriesOf(const Buffers &buffers);
   runtime::Status lossOf(uint32_t process, const std::vector<uint32_t> &givers, const Shape &shape) const;
   std::string waitingFor(const Shape &shape, const std::vector<uint32_t> &missing) const;
 
@@ -93,12 +107,14 @@ private:
   std::condition_variable changed; ///< of what follows, all guarded by mutex
   std::map<Name, Entry> entries;
   Name next{0, 0};     ///< of keep()
-  uint64_t history = 0; ///< a hash of the contents of all launches
+  std::vector<uint64_t> histories{0}; ///< after each of the last launches, a hash of the contents of all up to it
   runtime::Status divergence; ///< an error once another process is known to have another history
   size_t sweepAt = 64; ///< entries
   std::deque<Debt> debts;
+  std::deque<Kept> kept;
   bool isEnding = false;      ///< and has said so
   std::vector<bool> areEnding; ///< the other processes
+  std::vector<uint64_t> launchOf; ///< each process's last launch that this one has heard of
   bool isStopped = false;
   std::thread thread; ///< answers others; begins when it is needed
 };

@@ -282,6 +282,15 @@ StatusOr<std::shared_ptr<RunContext>> Processes::replicas(double timeoutSeconds)
   return context;
 }
 
+uint64_t Processes::launchesOf(uint32_t rank) {
+  std::lock_guard lock(mutex);
+  if (rank != ownRank)
+    return begun[rank];
+  std::vector<uint32_t> all(size());
+  std::iota(all.begin(), all.end(), 0);
+  return next[all];
+}
+
 void Processes::close(const Key &key) {
   std::lock_guard lock(mutex);
   open.erase(key);
@@ -308,6 +317,8 @@ void Processes::receive(uint32_t from, Message message) {
     bool isOfReplicas = key.second == replicasNumber;
     if (isOfReplicas && (message.kind == Begin || key.first.size() != size()))
       return;
+    if (message.kind == Begin && key.first.size() == size())
+      begun[from] = std::max(begun[from], key.second + 1);
     uint64_t &number = next[key.first];
     bool isLaunched = isOfReplicas ? ofReplicas || hasLeft : key.second < number;
     if (isLaunched && !open.count(key))

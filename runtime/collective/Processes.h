@@ -49,6 +49,9 @@ public:
   /// To be called when a process says that it waits in the context of replicas. By the mesh's thread: must not wait. Before connect().
   void onWait(std::function<void()> told) { tellWait = std::move(told); }
 
+  /// How many programs of all processes `rank` has launched, as far as this process knows.
+  uint64_t launchesOf(uint32_t rank);
+
   /// Messages that have nothing to do with an execution. There is one listener. Its functions are called by the mesh's thread, or one that
   /// polls, and must not wait or send.
   struct Listener {
@@ -94,6 +97,7 @@ private:
   std::shared_ptr<RunContext> ofReplicas;         ///< guarded by mutex; null until somebody asks
   std::map<std::vector<uint32_t>, uint64_t> next; ///< number of the next launch; guarded by mutex
   std::map<Key, Open> open;                       ///< guarded by mutex
+  std::map<uint32_t, uint64_t> begun; ///< launches of all processes that others have told of; guarded by mutex
 };
 
 } // namespace millrace::runtime

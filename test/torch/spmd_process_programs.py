@@ -287,6 +287,36 @@ def alone_again_here():
     return []
 
 
+def alone_then_all_here():
+    """Process 0 prints a tensor, then all read it, and it is gone at once on those that come first."""
+    for _ in range(20):
+        t = torch.arange(8.0).to("xla")
+        xs.mark_sharding(t, grid(None), ("data",))
+        t = t * 2
+        torch_xla.sync()
+        if xr.process_index() == 0:
+            assert t.cpu()[1] == 2
+            time.sleep(0.05)
+        assert t.cpu().tolist() == [2.0 * i for i in range(8)]
+    return []
+
+
+def launches_alone_here():
+    """Process 0 runs a program with a collective that the others do not run; they go on and read."""
+    try:
+        for _ in range(3):
+            t = torch.arange(8.0).to("xla")
+            xs.mark_sharding(t, grid(None), ("data",))
+            t = t * 2
+            torch_xla.sync()
+            if xr.process_index() == 0:
+                t[0].item()
+            t.cpu()
+        return ["a value"]
+    except RuntimeError as error:
+        return [str(error)]
+
+
 def last_line_here():
     """Process 0 reads when the others have come to their end."""
     global kept

@@ -23,14 +23,14 @@ def alone(name):
 
 
 @SPREADS
-@pytest.mark.parametrize("name", ["data_parallel", "tensor_parallel", "both", "fully_sharded"])
+@pytest.mark.parametrize("name", ["data_parallel", pytest.param("tensor_parallel", marks=LONG), "both", pytest.param("fully_sharded", marks=LONG)])
 def test_training_gives_the_bits_of_one_process(name, processes):
     expected = alone(name)
     assert len(expected["losses"]) == 20 and float.fromhex(expected["losses"][-1]) < float.fromhex(expected["losses"][0])
     assert run(name, processes) == [expected] * processes
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@SPREADS
 def test_values_of_split_tensors(processes):
     expected = alone("values")
     assert all(all(seen[:5]) for name, seen in expected.items() if name not in ("uneven", "moved"))
@@ -48,17 +48,17 @@ def test_each_process_gives_its_share_of_the_batch(processes):
     assert run("minibatch", processes) == [expected] * processes
 
 
-@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=LONG), 2, pytest.param(4, marks=LONG)])
 def test_shards_are_those_of_the_process(processes):
     assert run("shards_here", processes) == [[]] * processes
 
 
-@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=LONG), 2, pytest.param(4, marks=LONG)])
 def test_world(processes):
     assert run("world_here", processes) == [[]] * processes
 
 
-@pytest.mark.parametrize("saving, loading", [(2, 2), (1, 2), (2, 1), pytest.param(4, 2, marks=LONG), pytest.param(2, 4, marks=LONG)])
+@pytest.mark.parametrize("saving, loading", [(2, 2), pytest.param(1, 2, marks=LONG), (2, 1), pytest.param(4, 2, marks=LONG), pytest.param(2, 4, marks=LONG)])
 def test_checkpoints(saving, loading, tmp_path):
     saved = run("saves_here", saving, FOLDER=str(tmp_path))
     assert saved == [saved[0]] * saving
@@ -80,7 +80,7 @@ def test_one_process_reads_alone(processes):
     assert run("one_reads_here", processes) == [[]] * processes
 
 
-@pytest.mark.parametrize("name", ["alone_again_here", "small_here", "threads_here", "read_often_here"])
+@pytest.mark.parametrize("name", ["alone_again_here", "alone_then_all_here", "small_here", "threads_here", "read_often_here"])
 def test_reads(name):
     assert run(name, 2) == [[]] * 2
 
@@ -125,7 +125,12 @@ def test_different_numbers_are_named():
 
 def test_a_history_that_differs_is_named():
     for error, in run("different_history_here", 2):
-        assert re.search(r"process \d .* and process \d .* have not run the same programs with the same numbers", error), error
+        assert re.search(r"process \d .* and process \d .* have not run the same programs with the same values", error), error
+
+
+def test_a_program_of_one_process_is_named():
+    for error, in run("launches_alone_here", 2):
+        assert re.search(r"have not run the same programs with the same values|was ended by an error|has left", error), error
 
 
 def test_a_lost_process_is_named():
