@@ -60,7 +60,7 @@ std::shared_ptr<RemoteParts> RemoteParts::create(std::shared_ptr<runtime::Proces
 
 RemoteParts::RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds)
     : processes(std::move(processes)), devicesOfEach(devicesOfEach), timeoutSeconds(timeoutSeconds),
-      areEnding(this->processes->size()), launchOf(this->processes->size()) {}
+      areEnding(this->processes->size()), toldOf(this->processes->size()), launchOf(this->processes->size()) {}
 
 void RemoteParts::stop() {
   std::thread ended;
@@ -133,6 +133,11 @@ void RemoteParts::beginLaunch(uint64_t content) {
   std::erase_if(kept, [&](const Kept &each) {
     return launchOf[each.process] > each.launch || processes->launchesOf(each.process) > each.launches || !processes->links().statusOf(each.process).ok();
   });
+  for (uint32_t process = 0; process < processes->size(); ++process) // who was ahead
+    if (const auto &[launch, told] = toldOf[process]; !isSameHistory(launch, told)) {
+      diverge(process);
+      refuseAll(process);
+    }
   const bool isCluttered = std::any_of(entries.begin(), entries.end(), [](const auto &entry) {
     return std::any_of(entry.second.with.begin(), entry.second.with.end(), [](const auto &with) { return with.second.unread != 0; });
   });
@@ -161,7 +166,7 @@ bool RemoteParts::isAwaited() {
       (void)processes->tell(process, headOf(Ending, 0, {}, 0)).ok();
     isAnybodyBusy |= !ending[process];
   }
-  return isHolding && isAnybodyBusy;
+  return isHolding && isAnybodyBusy && !processes->isLate(); // who waits for a launch that this one will not make reads nothing
 }
 
 void RemoteParts::keep(Parts &parts, const Shape &shape) {
@@ -222,6 +227,8 @@ void RemoteParts::receive(uint32_t from, Message message) {
     return;
   std::lock_guard lock(mutex);
   launchOf[from] = std::max(launchOf[from], theirLaunch);
+  if (what == Gift)
+    toldOf[from] = {theirLaunch, theirHistories};
   if (what == Ending) {
     areEnding[from] = true;
     return;
@@ -267,6 +274,15 @@ void RemoteParts::diverge(uint32_t from) {
                                              processes->links().describe(from) +
                                              " have not run the same programs with the same values, and under SPMD all processes have to");
   changed.notify_all();
+}
+
+/// Answers what the process asked for before this one had it: it never will. With the mutex.
+void RemoteParts::refuseAll(uint32_t to) {
+  for (auto &[name, entry] : entries)
+    if (auto with = entry.with.find(to); with != entry.with.end() && !entry.isKnown && with->second.theirReads > with->second.ownReads) {
+      with->second.ownReads = with->second.theirReads;
+      owe({name, to, std::nullopt});
+    }
 }
 
 /// Whether the other processes that have said it came to this tensor in the same way. With the mutex.

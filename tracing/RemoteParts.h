@@ -91,6 +91,7 @@ private:
   void compare(const Entry &entry);
   bool isSameHistory(uint64_t launch, const std::vector<uint64_t> &theirs) const;
   void diverge(uint32_t from);
+  void refuseAll(uint32_t to);
   void loop();
   void answer(Debt debt, std::unique_lock<std::mutex> &lock);
   /// `read`: which of this process's; 0 for an answer.
@@ -114,6 +115,7 @@ private:
   std::deque<Kept> kept;
   bool isEnding = false;      ///< and has said so
   std::vector<bool> areEnding; ///< the other processes
+  std::vector<std::pair<uint64_t, std::vector<uint64_t>>> toldOf; ///< each process's last launch and histories when it last told them
   std::vector<uint64_t> launchOf; ///< each process's last launch that this one has heard of
   bool isStopped = false;
   std::thread thread; ///< answers others; begins when it is needed

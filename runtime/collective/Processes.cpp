@@ -291,6 +291,13 @@ uint64_t Processes::launchesOf(uint32_t rank) {
   return next[all];
 }
 
+bool Processes::isLate() {
+  std::lock_guard lock(mutex);
+  return std::any_of(open.begin(), open.end(), [&](const auto &launch) {
+    return launch.first.second != replicasNumber && !launch.second.programs.empty() && !launch.second.programs.count(ownRank);
+  });
+}
+
 void Processes::close(const Key &key) {
   std::lock_guard lock(mutex);
   open.erase(key);

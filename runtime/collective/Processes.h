@@ -52,6 +52,9 @@ public:
   /// How many programs of all processes `rank` has launched, as far as this process knows.
   uint64_t launchesOf(uint32_t rank);
 
+  /// Whether others have launched a program that this process takes part in and has not launched.
+  bool isLate();
+
   /// Messages that have nothing to do with an execution. There is one listener. Its functions are called by the mesh's thread, or one that
   /// polls, and must not wait or send.
   struct Listener {

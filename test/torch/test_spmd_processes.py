@@ -4,6 +4,7 @@ the processes do not run the same program."""
 import functools
 import pathlib
 import re
+import time
 
 import pytest
 from test_processes import LONG, results_of, start
@@ -129,8 +130,10 @@ def test_a_history_that_differs_is_named():
 
 
 def test_a_program_of_one_process_is_named():
+    began = time.monotonic()
     for error, in run("launches_alone_here", 2):
         assert re.search(r"have not run the same programs with the same values|was ended by an error|has left", error), error
+    assert time.monotonic() - began < 30
 
 
 def test_a_lost_process_is_named():
