@@ -36,6 +36,14 @@ def grid(*sizes):
     return xs.Mesh(np.arange(count), tuple(size or rest for size in sizes), ("data", "model")[:len(sizes)])
 
 
+def outcome_of(function):
+    """[what the function returns, as text, or the text of its error]"""
+    try:
+        return [str(function())]
+    except RuntimeError as error:
+        return [str(error)]
+
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -363,7 +371,7 @@ def threads_here():
 
 
 def read_often_here():
-    """Process 0 reads a tensor a thousand times: nothing is kept for that by anybody."""
+    """Process 0 reads a tensor 300 times: nothing is kept for that by anybody."""
     t = torch.arange(float(1 << 16)).to("xla")
     xs.mark_sharding(t, grid(None), ("data",))
     t = t * 2
@@ -384,10 +392,7 @@ def different_tensors_here():
     other = torch.ones(8, 2).to("xla")
     xs.mark_sharding(other, grid(None), ("data", None))
     torch_xla.sync()
-    try:
-        return [(w * other).sum().item()]
-    except RuntimeError as error:
-        return [str(error)]
+    return outcome_of(lambda: (w * other).sum().item())
 
 
 def raises_here():
@@ -396,10 +401,7 @@ def raises_here():
     t.sum().item()
     if xr.process_index():
         raise ValueError("the data is a fish")
-    try:
-        return [(t * 2).sum().item()]
-    except RuntimeError as error:
-        return [str(error)]
+    return outcome_of(lambda: (t * 2).sum().item())
 
 
 def too_late_here():
@@ -427,21 +429,13 @@ def too_late_here():
 def different_programs_here():
     t = torch.arange(8.0).to("xla")
     xs.mark_sharding(t, grid(None), ("data",))
-    try:
-        (t.sum() if xr.process_index() else t.max()).item()
-        return ["a value"]
-    except RuntimeError as error:
-        return [str(error)]
+    return outcome_of(lambda: (t.sum() if xr.process_index() else t.max()).item())
 
 
 def different_numbers_here():
     t = torch.arange(8.0).to("xla")
     xs.mark_sharding(t, grid(None), ("data",))
-    try:
-        (t * (1.5 + xr.process_index())).sum().item()
-        return ["a value"]
-    except RuntimeError as error:
-        return [str(error)]
+    return outcome_of(lambda: (t * (1.5 + xr.process_index())).sum().item())
 
 
 def different_history_here():
@@ -472,10 +466,7 @@ def lost_here():
         xm.wait_device_ops()
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(1)
-    try:
-        return [str(t.cpu())]
-    except RuntimeError as error:
-        return [str(error)]
+    return outcome_of(t.cpu)
 
 
 if __name__ == "__main__":

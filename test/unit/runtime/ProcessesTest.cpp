@@ -284,20 +284,25 @@ TEST(Processes, WhoLeavesIsNamedToThoseWhoWait) {
   EXPECT_EQ(again.status().message(), job.processes[0]->links().describe(1) + " has left");
 }
 
-TEST(Processes, DifferentProgramsAreNamedOnAll) {
-  Job job(2);
+/// What an all_reduce ends with on each of the two processes of a job that launch with these agreements.
+std::vector<Status> launchedWith(Job &job, const std::vector<Processes::Agreement> &agreements) {
   std::vector<Status> statuses(2);
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
-      auto launched = job.processes[rank]->launch(2, 1, {0, 1}, {10 + rank, 0, rank ? "'jit_step'" : "'jit_evaluate'", ""}, 60);
+      auto launched = job.processes[rank]->launch(2, 1, {0, 1}, agreements[rank], 60);
       ASSERT_TRUE(launched.ok());
       statuses[rank] = collective(rank, **launched, Kind::AllReduce, "all_reduce", "f.py:1");
       (*launched)->finish(rank, statuses[rank]);
     });
   for (std::thread &thread : threads)
     thread.join();
-  for (const Status &status : statuses)
+  return statuses;
+}
+
+TEST(Processes, DifferentProgramsAreNamedOnAll) {
+  Job job(2);
+  for (const Status &status : launchedWith(job, {{10, 0, "'jit_evaluate'", ""}, {11, 0, "'jit_step'", ""}}))
     EXPECT_EQ(status.message(), "the processes launch different programs: " + job.processes[0]->links().describe(0) +
                                     " launches 'jit_evaluate', but " + job.processes[0]->links().describe(1) +
                                     " launches 'jit_step'; all have to launch the same ones in the same order");
@@ -305,18 +310,7 @@ TEST(Processes, DifferentProgramsAreNamedOnAll) {
 
 TEST(Processes, DifferentLaunchesOfOneProgramAreNamedOnAll) {
   Job job(2);
-  std::vector<Status> statuses(2);
-  std::vector<std::thread> threads;
-  for (uint32_t rank = 0; rank < 2; ++rank)
-    threads.emplace_back([&, rank] {
-      auto launched = job.processes[rank]->launch(2, 1, {0, 1}, {7, 10 + rank, "'jit_step'", "launch id"}, 60);
-      ASSERT_TRUE(launched.ok());
-      statuses[rank] = collective(rank, **launched, Kind::AllReduce, "all_reduce", "f.py:1");
-      (*launched)->finish(rank, statuses[rank]);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  for (const Status &status : statuses)
+  for (const Status &status : launchedWith(job, {{7, 10, "'jit_step'", "launch id"}, {7, 11, "'jit_step'", "launch id"}}))
     EXPECT_EQ(status.message(), "the processes do not do the same: " + job.processes[0]->links().describe(0) + " launches 'jit_step', but " +
                                     job.processes[0]->links().describe(1) + " launches it with another launch id");
 }
