@@ -261,17 +261,12 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
 
 runtime::Status Session::readParts(const Value &leaf, void *target) {
   Parts parts;
+  bool isExchanged = false; // all processes come to the same answer, whatever they have themselves
   {
-    std::lock_guard lock(mutex); // other threads may read it, too
+    std::lock_guard lock(mutex); // other threads may read it, too; nobody waits for values with it
     parts = *partsOf(leaf);
-    if (parts.whole) {
-      std::memcpy(target, parts.whole->data(), size_t(leaf.shape().count()) * runtime::byteSize(leaf.shape().dtype));
-      return {};
-    }
-    // All processes come to the same answer, whatever they have themselves.
-    if (!remoteParts || !remoteParts->isExchanged(*parts.sharding, leaf.shape().dims))
-      return join(parts, leaf.shape(), target);
-    if (!parts.name.launch) { // nobody has the same name for it: a program copies it, which all launch
+    isExchanged = !parts.whole && remoteParts && remoteParts->isExchanged(*parts.sharding, leaf.shape().dims);
+    if (isExchanged && !parts.name.launch) { // nobody has the same name for it: a program copies it, which all launch
       static const Op *const annotation = findOp("millrace::sharding");
       Value copy = record(annotation, {leaf}, {Operand{0}, parts.sharding->text, parts.sharding->attribute}, {leaf.shape()});
       MILLRACE_TRY(sync({copy})); // which names its argument
@@ -280,7 +275,12 @@ runtime::Status Session::readParts(const Value &leaf, void *target) {
         return runtime::internalError("a tensor in parts has got no name");
     }
   }
-  return remoteParts->read(parts, leaf.shape(), target, mayGoOn);
+  if (isExchanged)
+    return remoteParts->read(parts, leaf.shape(), target, mayGoOn);
+  if (!parts.whole)
+    return join(parts, leaf.shape(), target);
+  std::memcpy(target, parts.whole->data(), size_t(leaf.shape().count()) * runtime::byteSize(leaf.shape().dtype));
+  return {};
 }
 
 runtime::StatusOr<Parts> Session::spread(const Value &leaf) {
