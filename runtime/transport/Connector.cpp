@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ namespace millrace::runtime::transport {
 namespace {
 
 /// Of what processes tell each other. Other versions are refused by name.
-constexpr uint32_t protocolVersion = 2;
+constexpr uint32_t protocolVersion = 3;
 constexpr size_t secretBytes = 32;
 /// A caller that has not shown the secret by then is sent away; so many may be trying at once.
 constexpr double helloSeconds = 10;
@@ -34,8 +35,12 @@ constexpr double lookSeconds = 1;
 
 using Secret = std::array<char, secretBytes>;
 
+/// What a connection is for: Lanes + i for the i-th lane.
+enum Channel : uint32_t { Data, Control, Lanes };
+
 struct Hello {
   uint32_t magic, version, from, channel;
+  uint32_t lanes; ///< so many there will be
   Secret secretOfListener, secretOfCaller;
 };
 struct Welcome {
@@ -67,10 +72,8 @@ Secret secretFrom(std::string_view bytes) {
 
 std::string hexOf(std::string_view bytes) { return toHex(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()); }
 
-/// The same for all processes of one host, until it boots again. MILLRACE_HOST_ID stands for it where hosts are made of namespaces.
+/// The same for all processes of one host, until it boots again.
 std::string bootId() {
-  if (const char *id = std::getenv("MILLRACE_HOST_ID"); id && *id)
-    return id;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(file, id);
@@ -146,7 +149,8 @@ private:
     StatusOr<std::string> address = addressOfInterface(mesh.settings.interface);
     if (!address)
       return address.status().withContext("MILLRACE_INTERFACE");
-    own.bootId = bootId(), own.host = hostName(), own.secret = *secret, own.note = note, own.pid = uint32_t(::getpid());
+    own.bootId = mesh.settings.host.empty() ? bootId() : mesh.settings.host;
+    own.host = hostName(), own.secret = *secret, own.note = note, own.pid = uint32_t(::getpid());
     own.address = *address;
     if (mesh.settings.usesUnixSockets) {
       own.unixName = "millrace-" + hexOf(*name);
@@ -192,11 +196,14 @@ private:
     StatusOr<Card> card = cardOf(rank);
     if (!card)
       return card.status();
-    for (uint32_t channel : {0u, 1u}) {
+    for (uint32_t channel = Data; channel < Lanes + mesh.peers[rank]->lanes.size(); ++channel) {
       StatusOr<Socket> socket = reach(*card);
       if (!socket)
         return socket.status().withContext(mesh.describe(rank) + " cannot be reached");
-      Hello hello{helloMagic, protocolVersion, mesh.rank(), channel, secretFrom(card->secret), secretFrom(own.secret)};
+      if (channel == Data && !socket->peerProcess()) // a UNIX socket tells who is at its other end
+        mesh.peers[rank]->lanes.resize(lanes());
+      Hello hello{helloMagic, protocolVersion,           mesh.rank(),          channel, uint32_t(mesh.peers[rank]->lanes.size()),
+                  secretFrom(card->secret), secretFrom(own.secret)};
       Status status = socket->write(&hello, sizeof hello, deadline);
       Welcome welcome;
       if (status.ok())
@@ -230,12 +237,24 @@ private:
       peer.isOnThisHost = bool(peer.process);
     }
     // A UNIX socket tells who is at its other end.
-    if (!channel)
+    if (channel == Data)
       peer.sharesMemory = mesh.shared && socket.peerProcess() != 0;
-    (channel ? peer.control : peer.data) = std::move(socket);
+    (channel == Data ? peer.data : channel == Control ? peer.control : peer.lanes[channel - Lanes]) = std::move(socket);
   }
 
-  bool isConnected(uint32_t rank) const { return mesh.peers[rank]->data && mesh.peers[rank]->control; }
+  /// To another host. Connections with all processes take half of what may be open here at most.
+  uint32_t lanes() const {
+    rlimit limit = {};
+    if (mesh.settings.carrier.empty() && ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        uint64_t(mesh.size()) * (Lanes + mesh.settings.lanes) <= limit.rlim_cur / 2)
+      return std::min(mesh.settings.lanes, maxLanes);
+    return 0;
+  }
+
+  bool isConnected(uint32_t rank) const {
+    const Mesh::Peer &peer = *mesh.peers[rank];
+    return peer.data && peer.control && std::all_of(peer.lanes.begin(), peer.lanes.end(), [](const Socket &lane) { return bool(lane); });
+  }
 
   /// Somebody who has connected, but not shown yet who it is.
   struct Caller {
@@ -320,7 +339,12 @@ private:
     }
     const Hello &hello = caller.hello;
     if (hello.magic != helloMagic || hello.version != protocolVersion || !isEqual(hello.secretOfListener, secretFrom(own.secret)) ||
-        hello.from <= mesh.rank() || hello.from >= mesh.size() || hello.channel > 1)
+        hello.from <= mesh.rank() || hello.from >= mesh.size() || hello.lanes > maxLanes || hello.channel >= Lanes + hello.lanes)
+      return true;
+    std::vector<Socket> &lanes = mesh.peers[hello.from]->lanes;
+    if (hello.channel == Data && lanes.empty())
+      lanes.resize(hello.lanes);
+    else if (hello.lanes != lanes.size())
       return true;
     // It knows our secret from the store, where its own stands, too.
     StatusOr<Card> card = cardOf(hello.from);

@@ -29,6 +29,10 @@ struct DataHeader {
 constexpr uint32_t withFile = 0x80000000;
 /// Likewise, alone: the carrier brings the payload.
 constexpr uint32_t byCarrier = 0x40000000;
+/// Likewise: each of the lanes brings a stretch of the payload, in order.
+constexpr uint32_t overLanes = 0x20000000;
+/// Payloads of at least so many bytes are spread over the lanes, if there are any. Chosen, not measured: no network here limits a connection.
+constexpr uint64_t minSpreadBytes = 1 << 20;
 /// Payloads of at least so many bytes go by the carrier. Chosen, not measured: as minSharedBytes.
 constexpr uint64_t minCarriedBytes = 32 << 10;
 /// So long the last message of a process that is lost may take: what the carrier has of it is nearby.
@@ -41,8 +45,8 @@ struct ControlHeader {
   uint32_t magic, kind, bytes;
 };
 /// What the thread's epoll tells of an event: which of a peer's descriptors, and whose.
-enum Which : uint64_t { Data, Control, Process, Wake };
-uint64_t tagOf(Which which, uint32_t rank) { return uint64_t(rank) << 2 | which; }
+enum Which : uint64_t { Data, Control, Process, Wake, Lane };
+uint64_t tagOf(Which which, uint32_t rank, size_t lane = 0) { return uint64_t(rank) << 16 | uint64_t(lane) << 8 | which; }
 
 enum ControlKind : uint32_t { Heartbeat = 1, Goodbye = 2, LostPeer = 3 };
 
@@ -85,6 +89,35 @@ ssize_t receiveWithFiles(const Socket &socket, char *to, size_t room, std::vecto
   return got;
 }
 
+/// What a lane brings of a payload.
+std::pair<uint64_t, uint64_t> stretchOf(uint64_t bytes, size_t lane, size_t lanes) {
+  auto boundary = [&](size_t each) { return each == lanes ? bytes : bytes / lanes * each; };
+  return {boundary(lane), boundary(lane + 1)};
+}
+
+/// Bytes [begin, end) of what the pieces are together.
+std::vector<iovec> cut(const std::vector<iovec> &pieces, uint64_t begin, uint64_t end) {
+  std::vector<iovec> part;
+  uint64_t at = 0;
+  for (const iovec &piece : pieces) {
+    const uint64_t from = std::max(at, begin), to = std::min(at + piece.iov_len, end);
+    if (from < to)
+      part.push_back({static_cast<char *>(piece.iov_base) + (from - at), size_t(to - from)});
+    at += piece.iov_len;
+  }
+  return part;
+}
+
+/// Takes bytes that were sent off the pieces from `first` on, which becomes the first one that is left.
+void advance(std::vector<iovec> &pieces, size_t &first, size_t sent) {
+  while (first < pieces.size() && sent >= pieces[first].iov_len)
+    sent -= pieces[first++].iov_len;
+  if (sent) {
+    pieces[first].iov_base = static_cast<char *>(pieces[first].iov_base) + sent;
+    pieces[first].iov_len -= sent;
+  }
+}
+
 /// The letter that Linux gives the state of a process of this host; 0 if there is none.
 char stateOf(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -119,6 +152,15 @@ StatusOr<MeshOptions> meshOptionsFromEnvironment() {
       options.carrier = name;
     options.usesUnixSockets = name != "tcp";
     options.usesSharedMemory = name == "auto";
+  }
+  if (const char *value = std::getenv("MILLRACE_HOST_ID"))
+    options.host = value;
+  if (const char *value = std::getenv("MILLRACE_TCP_LANES"); value && *value) {
+    char *end;
+    const unsigned long lanes = std::strtoul(value, &end, 10);
+    if (*end || *value < '0' || *value > '9' || lanes > maxLanes)
+      return invalidArgument("MILLRACE_TCP_LANES is '" + std::string(value) + "'; expects a number from 0 to " + std::to_string(maxLanes));
+    options.lanes = uint32_t(lanes);
   }
   if (const char *value = std::getenv("MILLRACE_LIVENESS"); value && *value) {
     std::string_view text = value;
@@ -200,6 +242,7 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
       *copied = lease;
   }
   const bool isCarried = carrier && !lease && header.payloadBytes >= minCarriedBytes;
+  const bool isSpread = !isCarried && !lease && !peer.lanes.empty() && header.payloadBytes >= minSpreadBytes;
   std::lock_guard lock(peer.sending);
   bool sendsFile = false;
   auto uncount = [](SharedBlock *block) { block->mapping->readers().fetch_sub(1, std::memory_order_release); };
@@ -213,16 +256,19 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
     counted.reset(lease.get());
   } else if (isCarried) {
     header.block = byCarrier;
+  } else if (isSpread) {
+    header.block = overLanes;
   } else {
     pieces.insert(pieces.end(), payload.begin(), payload.end());
   }
   size_t first = 0;
   while (true) {
-    while (first < pieces.size() && pieces[first].iov_len == 0)
-      ++first;
+    advance(pieces, first, 0);
     if (first == pieces.size()) {
       (void)counted.release();
-      return isCarried ? sendByCarrier(to, payload, header.payloadBytes) : Status();
+      return isCarried  ? sendByCarrier(to, payload, header.payloadBytes)
+             : isSpread ? sendOverLanes(to, payload, header.payloadBytes)
+                        : Status();
     }
     MILLRACE_TRY(statusOf(to)); // a message that was begun is never ended: nothing more can follow it
     msghdr message = {};
@@ -238,15 +284,7 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
       std::memcpy(CMSG_DATA(file), &descriptor, sizeof descriptor);
     }
     ssize_t put = ::sendmsg(peer.data.descriptor(), &message, MSG_NOSIGNAL);
-    for (size_t left = put < 0 ? 0 : size_t(put); left;) {
-      iovec &piece = pieces[first];
-      size_t taken = std::min(left, piece.iov_len);
-      piece.iov_base = static_cast<char *>(piece.iov_base) + taken;
-      piece.iov_len -= taken;
-      left -= taken;
-      if (!piece.iov_len)
-        ++first;
-    }
+    advance(pieces, first, put < 0 ? 0 : size_t(put));
     if (put > 0 && sendsFile) {
       sendsFile = false; // it goes with the first byte
       peer.given.insert(lease->id);
@@ -258,13 +296,51 @@ Status Mesh::send(uint32_t to, uint32_t kind, std::string_view head, const std::
       ::poll(&poll, 1, lostCheckMilliseconds);
       continue;
     }
-    // The connection is broken. The mesh's thread sees it too and knows more about the cause: wait for that a moment.
-    int error = errno;
-    for (int i = 0; i < 20; ++i) {
-      MILLRACE_TRY(statusOf(to));
-      ::poll(nullptr, 0, lostCheckMilliseconds / 2);
+    return brokenConnection(to, errno);
+  }
+}
+
+/// The mesh's thread sees it too and knows more about the cause: this waits for that a moment.
+Status Mesh::brokenConnection(uint32_t to, int error) const {
+  for (int i = 0; i < 20; ++i) {
+    MILLRACE_TRY(statusOf(to));
+    ::poll(nullptr, 0, lostCheckMilliseconds / 2);
+  }
+  return systemError("send to " + describe(to), error);
+}
+
+/// After the header.
+Status Mesh::sendOverLanes(uint32_t to, const std::vector<iovec> &payload, uint64_t bytes) {
+  const std::vector<Socket> &lanes = peers[to]->lanes;
+  struct Stretch {
+    std::vector<iovec> pieces;
+    size_t first = 0;
+  };
+  std::vector<Stretch> stretches(lanes.size());
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    const auto [begin, end] = stretchOf(bytes, lane, lanes.size());
+    stretches[lane].pieces = cut(payload, begin, end);
+  }
+  while (true) {
+    MILLRACE_TRY(statusOf(to));
+    std::vector<pollfd> blocked;
+    for (size_t lane = 0; lane < lanes.size(); ++lane) {
+      auto &[pieces, first] = stretches[lane];
+      if (first == pieces.size())
+        continue;
+      msghdr message = {};
+      message.msg_iov = &pieces[first];
+      message.msg_iovlen = std::min(pieces.size() - first, maxPieces);
+      const ssize_t put = ::sendmsg(lanes[lane].descriptor(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (put < 0 && errno != EINTR && errno != EAGAIN)
+        return brokenConnection(to, errno);
+      advance(pieces, first, put < 0 ? 0 : size_t(put));
+      if (first < pieces.size())
+        blocked.push_back({lanes[lane].descriptor(), POLLOUT, 0});
     }
-    return systemError("send to " + describe(to), error);
+    if (blocked.empty())
+      return Status();
+    ::poll(blocked.data(), blocked.size(), lostCheckMilliseconds);
   }
 }
 
@@ -327,6 +403,11 @@ void Mesh::loop() {
     add(peers[rank]->data, Data, rank);
     add(peers[rank]->control, Control, rank);
     add(peers[rank]->process, Process, rank);
+    for (size_t lane = 0; lane < peers[rank]->lanes.size(); ++lane) { // nothing is expected of it yet
+      epoll_event event = {};
+      event.data.u64 = tagOf(Lane, rank, lane);
+      ::epoll_ctl(polling.descriptor(), EPOLL_CTL_ADD, peers[rank]->lanes[lane].descriptor(), &event);
+    }
   }
   auto remove = [&](const Socket &socket) { ::epoll_ctl(polling.descriptor(), EPOLL_CTL_DEL, socket.descriptor(), nullptr); };
   auto period = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings.heartbeatSeconds));
@@ -344,8 +425,8 @@ void Mesh::loop() {
         peer->lastHeard += now - lastTurn;
     lastTurn = now;
     for (int i = 0; i < count; ++i) {
-      auto which = Which(events[i].data.u64 & 3);
-      auto rank = uint32_t(events[i].data.u64 >> 2);
+      auto which = Which(events[i].data.u64 & 0xff);
+      auto rank = uint32_t(events[i].data.u64 >> 16);
       Peer &peer = *peers[rank];
       if (which == Wake) {
         if (isStopping)
@@ -358,6 +439,11 @@ void Mesh::loop() {
       }
       if (which == Data && !readData(rank, /*isOwnThread=*/true))
         remove(peer.data);
+      if (which == Lane) {
+        bool isOpen = readData(rank, /*isOwnThread=*/true);
+        if (!isOpen || events[i].events & (EPOLLHUP | EPOLLERR)) // the other connections say why
+          remove(peer.lanes[events[i].data.u64 >> 8 & 0xff]);
+      }
       if (which == Control && !readControl(rank))
         remove(peer.control);
       if (which == Process) {
@@ -397,18 +483,31 @@ void Mesh::tellSpoiled(uint32_t rank) {
     lose(rank, dataLoss(describe(rank) + " sent a message that cannot be read: " + why), true);
 }
 
-void Mesh::arm(uint32_t rank, uint32_t events) {
-  epoll_event event = {};
-  event.events = events;
-  event.data.u64 = tagOf(Data, rank);
-  ::epoll_ctl(polling.descriptor(), EPOLL_CTL_MOD, peers[rank]->data.descriptor(), &event); // fails if nothing comes from it any more
+/// Has the thread look where something is to be read. With `arming`.
+void Mesh::arm(uint32_t rank) {
+  const Peer &peer = *peers[rank];
+  auto watch = [&](const Socket &socket, uint64_t tag, bool isLookedAt) {
+    epoll_event event = {};
+    event.events = isLookedAt ? EPOLLIN : 0;
+    event.data.u64 = tag;
+    ::epoll_ctl(polling.descriptor(), EPOLL_CTL_MOD, socket.descriptor(), &event); // fails if nothing comes from it any more
+  };
+  watch(peer.data, tagOf(Data, rank), !peer.pollers && !peer.isSpread);
+  for (size_t lane = 0; lane < peer.lanes.size(); ++lane)
+    watch(peer.lanes[lane], tagOf(Lane, rank, lane), !peer.pollers && peer.isSpread);
+}
+
+void Mesh::spread(uint32_t rank, bool isSpread) {
+  std::lock_guard lock(peers[rank]->arming);
+  peers[rank]->isSpread = isSpread;
+  arm(rank);
 }
 
 void Mesh::beginPolling(const std::vector<uint32_t> &ranks) {
   for (uint32_t rank : ranks) {
     std::lock_guard lock(peers[rank]->arming);
     if (peers[rank]->pollers++ == 0)
-      arm(rank, 0);
+      arm(rank);
   }
 }
 
@@ -422,8 +521,33 @@ void Mesh::endPolling(const std::vector<uint32_t> &ranks) {
   for (uint32_t rank : ranks) {
     std::lock_guard lock(peers[rank]->arming);
     if (--peers[rank]->pollers == 0)
-      arm(rank, EPOLLIN);
+      arm(rank);
   }
+}
+
+/// Reads what the lanes have of the message. Nothing if it is all there; else what readData() returns.
+std::optional<bool> Mesh::readLanes(uint32_t rank, size_t &taken) {
+  Peer &peer = *peers[rank];
+  const uint64_t bytes = peer.message->payloadBytes;
+  uint64_t missing = 0;
+  for (size_t lane = 0; lane < peer.lanes.size(); ++lane) {
+    const auto [begin, end] = stretchOf(bytes, lane, peer.lanes.size());
+    uint64_t &filled = peer.laneFilled[lane];
+    if (begin + filled < end) {
+      const ssize_t got = ::recv(peer.lanes[lane].descriptor(), peer.message->payload.get() + begin + filled,
+                                 std::min(size_t(end - begin - filled), turnBytes / peer.lanes.size()), MSG_DONTWAIT);
+      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        return false;
+      filled += got > 0 ? uint64_t(got) : 0;
+      taken += got > 0 ? size_t(got) : 0;
+    }
+    missing += end - begin - filled;
+  }
+  if (missing)
+    return true;
+  peer.laneFilled.clear();
+  spread(rank, false);
+  return std::nullopt;
 }
 
 /// Reads what is there, some megabytes at most. False when nothing will come any more.
@@ -480,7 +604,10 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
       message.head.resize(header.headBytes);
       message.payloadBytes = header.payloadBytes;
       peer.isCarried = header.block == byCarrier;
-      peer.isInPlace = header.block != 0 && !peer.isCarried;
+      const bool isSpread = header.block == overLanes;
+      peer.isInPlace = header.block != 0 && !peer.isCarried && !isSpread;
+      if (isSpread && peer.lanes.empty())
+        return spoiled("it comes over connections that there are not");
       if (peer.isCarried && !carrier)
         return spoiled("a carrier has it, and there is none here");
       if (peer.isInPlace) {
@@ -490,6 +617,8 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
         return spoiled("there is no memory for it here");
       peer.message = std::move(message);
       peer.filled = 0;
+      if (isSpread)
+        peer.laneFilled.assign(peer.lanes.size(), 0);
     } else {
       Message &message = *peer.message;
       size_t headBytes = message.head.size();
@@ -502,6 +631,18 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
           return spoiled("the carrier does not bring it");
         }
         continue;
+      } else if (!peer.laneFilled.empty()) {
+        const size_t before = taken;
+        if (std::optional<bool> more = readLanes(rank, taken)) {
+          if (taken > before)
+            heard();
+          if (!*more || taken == before)
+            return *more;
+          continue;
+        }
+        heard();
+        peer.filled += message.payloadBytes;
+        to = nullptr, room = 0;
       } else
         to = message.payload.get() + (peer.filled - headBytes), room = message.payloadBytes - (peer.filled - headBytes);
       ssize_t got = room ? ::recv(peer.data.descriptor(), to, std::min(room, turnBytes), 0) : 0;
@@ -513,6 +654,8 @@ bool Mesh::readData(uint32_t rank, bool isOwnThread) {
       peer.filled += size_t(got);
       taken += size_t(got);
     }
+    if (peer.message && !peer.laneFilled.empty() && !peer.isSpread && peer.filled == peer.message->head.size())
+      spread(rank, true);
     if (peer.message && peer.filled == peer.message->head.size() + (peer.isInPlace ? 0 : peer.message->payloadBytes)) {
       Message done = std::move(*peer.message);
       peer.message.reset();
@@ -632,8 +775,10 @@ void Mesh::drain(uint32_t rank) {
       std::this_thread::sleep_for(carrierPause);
       continue;
     }
-    pollfd more{peer.data.descriptor(), POLLIN, 0};
-    if (::poll(&more, 1, 0) <= 0)
+    std::vector<pollfd> more = {{peer.laneFilled.empty() ? peer.data.descriptor() : -1, POLLIN, 0}};
+    for (const Socket &lane : peer.lanes)
+      more.push_back({peer.laneFilled.empty() ? -1 : lane.descriptor(), POLLIN, 0});
+    if (::poll(more.data(), more.size(), 0) <= 0)
       return;
   }
 }

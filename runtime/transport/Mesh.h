@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Mesh.h - Processes of a job, connected with each other --------------===//
 // Every process has two connections to every other one: for messages, in order, of any size; and for signs of life. Processes of one host
-// use UNIX sockets and leave large messages in memory that the receiver maps (SharedMemory.h), others use TCP. One thread reads them all and watches: it is native and waits for nobody, so that a process which compiles
-// or holds Python's lock counts as alive.
+// use UNIX sockets and leave large messages in memory that the receiver maps (SharedMemory.h), others use TCP, over several connections where a
+// message is large: networks give each a share. One thread reads them all and watches: it is native and waits for nobody, so that a process which
+// compiles or holds Python's lock counts as alive.
 //
 // A process is lost when it ends without a word (its connection or its process ends), is stopped (SIGSTOP), or is not heard of for some
 // seconds. Whoever notices tells all others, so that all name the same first cause. Who leaves in order says so and is not lost, but nothing
@@ -30,9 +31,11 @@ struct MeshOptions {
   double connectSeconds = 300; ///< until all are there
   /// Name or address of the network interface that other hosts reach this process at. Nobody but this host does without one.
   std::string interface = "127.0.0.1";
+  std::string host; ///< the same for processes of one host; "": what the system has for that
   bool usesUnixSockets = true;  ///< between processes of one host
   bool usesSharedMemory = true; ///< likewise, in addition
   uint64_t sharedLimit = uint64_t(2) << 30; ///< bytes of memory that messages of this process wait in; what is more goes through sockets
+  uint32_t lanes = 4; ///< further TCP connections to each process of another host, at most maxLanes, which large messages are spread over
   std::string carrier; ///< the library that carries large messages (Carrier::load); "" for none
   bool watches = true;         ///< false for debuggers: a process that is stopped or silent is waited for
   double heartbeatSeconds = 0.5;
@@ -41,9 +44,11 @@ struct MeshOptions {
   double starvedSeconds = 60;      ///< of silence, until one of this host does that is neither stopped nor gone
 };
 
+/// Of MeshOptions::lanes.
+constexpr uint32_t maxLanes = 16;
+
 /// MILLRACE_INTERFACE, else GLOO_SOCKET_IFNAME: the interface. MILLRACE_TRANSPORT=tcp: no UNIX sockets; =unix: no shared memory; =mpi, =gloo
-/// or a path: a carrier. MILLRACE_LIVENESS=0: nobody is lost by
-/// being silent.
+/// or a path: a carrier. MILLRACE_TCP_LANES: the further connections. MILLRACE_HOST_ID: the host. MILLRACE_LIVENESS=0: nobody is lost by being silent.
 StatusOr<MeshOptions> meshOptionsFromEnvironment();
 
 struct Message {
@@ -103,6 +108,7 @@ private:
     bool isOnThisHost = false; ///< `pid` means the same here as there
     bool sharesMemory = false; ///< files can be sent to it
     Socket data, control, process; ///< the last one is a pidfd; empty unless isOnThisHost
+    std::vector<Socket> lanes;     ///< of a process of another host
     mutable std::mutex mutex;      ///< of what follows
     Status status;
     std::string activity;
@@ -111,6 +117,7 @@ private:
     std::unordered_set<uint32_t> given; ///< the blocks whose files it has; guarded by sending
     std::mutex arming; ///< of what follows
     uint32_t pollers = 0;
+    bool isSpread = false; ///< the payload that is being read comes over the lanes; `data` rests
     std::recursive_mutex reading; ///< of `data`, and what stands below of it; held while messages are handed over
     std::string spoiled;          ///< why nothing more can be read; for the mesh's thread to tell
     // Of the mesh's thread.
@@ -124,6 +131,7 @@ private:
     bool isInPlace = false;         ///< its payload is in shared memory
     Carrier::Request carried = nullptr; ///< which brings its payload
     bool isCarried = false;             ///< the carrier brings it
+    std::vector<uint64_t> laneFilled;   ///< what has come over each lane of a payload that is spread over them; empty for others
     std::vector<Socket> files;      ///< that came with its first bytes
     bool lacksFiles = false;        ///< some were lost
     std::unordered_map<uint32_t, std::shared_ptr<SharedMapping>> blocks; ///< of the peer, by their numbers
@@ -133,6 +141,10 @@ private:
   void loop();
   bool readData(uint32_t rank, bool isOwnThread);
   Status sendByCarrier(uint32_t to, const std::vector<iovec> &payload, uint64_t bytes);
+  Status sendOverLanes(uint32_t to, const std::vector<iovec> &payload, uint64_t bytes);
+  Status brokenConnection(uint32_t to, int error) const;
+  std::optional<bool> readLanes(uint32_t rank, size_t &taken);
+  void spread(uint32_t rank, bool isSpread);
   Status openBlock(Peer &peer, uint32_t block, Message &message);
   bool readControl(uint32_t rank);
   void drain(uint32_t rank);
@@ -140,7 +152,7 @@ private:
   void sendControl(uint32_t rank, uint32_t kind, std::string_view body);
   void sayAlive();
   void watch(Deadline now);
-  void arm(uint32_t rank, uint32_t events);
+  void arm(uint32_t rank);
   void wakeUp();
   void tellSpoiled(uint32_t rank);
   void lose(uint32_t rank, const Status &status, bool tellOthers);

@@ -73,12 +73,14 @@ std::vector<std::unique_ptr<Mesh>> connectAll(uint32_t size, const MeshOptions &
   return meshes;
 }
 
-enum class Way { Memory, Unix, Tcp };
+enum class Way { Memory, Unix, Tcp, OneConnection };
 class MeshMessages : public testing::TestWithParam<Way> {};
 
 TEST_P(MeshMessages, ArriveInOrderAndWhole) {
   MeshOptions options;
-  options.usesUnixSockets = GetParam() != Way::Tcp, options.usesSharedMemory = GetParam() == Way::Memory;
+  options.usesUnixSockets = GetParam() == Way::Memory || GetParam() == Way::Unix, options.usesSharedMemory = GetParam() == Way::Memory;
+  if (GetParam() == Way::OneConnection)
+    options.lanes = 0;
   constexpr uint32_t size = 4;
   std::vector<Inbox> inboxes(size);
   auto meshes = connectAll(size, options);
@@ -86,7 +88,8 @@ TEST_P(MeshMessages, ArriveInOrderAndWhole) {
     inboxes[rank].attach(*meshes[rank]);
   EXPECT_EQ(meshes[2]->noteOf(3), "note 3");
   EXPECT_EQ(meshes[2]->hostOf(3), meshes[2]->hostOf(2));
-  const std::vector<size_t> sizes = {0, 1, 100, 70'000, 9'000'000, 3};
+  const std::vector<size_t> sizes = {0, 1, 100, 70'000, 9'000'001, 3, 1 << 20, 2'000'000, 5};
+  const std::vector<size_t> heads = {0, 1, 2, 3, 4 << 20, 5, 0, 5'000'000, 8}; // some take a turn of the reader, or more
   std::vector<std::thread> threads;
   for (uint32_t from = 0; from < size; ++from)
     threads.emplace_back([&, from] {
@@ -97,7 +100,7 @@ TEST_P(MeshMessages, ArriveInOrderAndWhole) {
           std::vector<uint8_t> bytes(sizes[number]);
           std::iota(bytes.begin(), bytes.end(), uint8_t(from * 16 + number));
           size_t half = bytes.size() / 2;
-          Status status = meshes[from]->send(to, number, std::string(number, 'h'),
+          Status status = meshes[from]->send(to, number, std::string(heads[number], 'h'),
                                              {{bytes.data(), half}, {bytes.data() + half, bytes.size() - half}});
           EXPECT_TRUE(status.ok()) << status.toString();
         }
@@ -111,7 +114,7 @@ TEST_P(MeshMessages, ArriveInOrderAndWhole) {
     for (auto &[from, message] : inbox.messages) {
       uint32_t number = next[from]++;
       ASSERT_EQ(message.kind, number);
-      EXPECT_EQ(message.head, std::string(number, 'h'));
+      EXPECT_TRUE(message.head == std::string(heads[number], 'h'));
       ASSERT_EQ(message.payloadBytes, sizes[number]);
       EXPECT_EQ(reinterpret_cast<uintptr_t>(message.payload.get()) % 64, 0u);
       for (size_t i = 0; i < sizes[number]; ++i)
@@ -121,8 +124,10 @@ TEST_P(MeshMessages, ArriveInOrderAndWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Mesh, MeshMessages, testing::Values(Way::Memory, Way::Unix, Way::Tcp),
-                         [](const auto &info) { return info.param == Way::Memory ? "Memory" : info.param == Way::Unix ? "UnixSockets" : "Tcp"; });
+std::string nameOf(const testing::TestParamInfo<Way> &info) {
+  return std::vector<std::string>{"Memory", "UnixSockets", "Tcp", "OneTcpConnection"}[size_t(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Mesh, MeshMessages, testing::Values(Way::Memory, Way::Unix, Way::Tcp, Way::OneConnection), nameOf);
 
 TEST(Mesh, WhoLeavesInOrderIsNotMissed) {
   std::vector<Inbox> inboxes(2);
@@ -377,7 +382,7 @@ TEST(Mesh, StrangersAreSentAway) {
 
 /// The beginning of a connection, as Connector.cpp lays it out.
 struct Hello {
-  uint32_t magic, version, from, channel;
+  uint32_t magic, version, from, channel, lanes;
   char secretOfListener[32], secretOfCaller[32];
 };
 
@@ -387,7 +392,7 @@ struct ByHand {
   std::unique_ptr<Mesh> mesh;
   std::vector<Socket> sockets; ///< for messages, for signs of life
 
-  explicit ByHand(bool usesUnixSockets) {
+  explicit ByHand(bool usesUnixSockets, uint32_t lanes = 0) {
     MemoryStore store;
     MeshOptions options;
     options.size = 2, options.usesUnixSockets = usesUnixSockets;
@@ -403,10 +408,10 @@ struct ByHand {
     std::string texts[6]; // of which the third is the name of the UNIX socket and the fifth the secret
     for (std::string &text : texts)
       text = reader.text();
-    for (uint32_t channel : {0u, 1u}) {
+    for (uint32_t channel = 0; channel < 2 + lanes; ++channel) {
       auto socket = usesUnixSockets ? Socket::connectUnix(texts[2]) : Socket::connectTcp("127.0.0.1", portFrom(card), after(5));
       EXPECT_TRUE(socket.ok());
-      Hello hello{0x4d524831, version, 1, channel, {}, {}};
+      Hello hello{0x4d524831, version, 1, channel, lanes, {}, {}};
       std::memcpy(hello.secretOfListener, texts[4].data(), 32);
       std::memcpy(hello.secretOfCaller, texts[4].data(), 32);
       EXPECT_TRUE(socket->write(&hello, sizeof hello, after(5)).ok());
@@ -444,6 +449,30 @@ struct DataHeader {
   uint32_t magic = 0x4d524431, kind = 7, headBytes = 0, block = 0;
   uint64_t payloadBytes = 0;
 };
+
+TEST(Mesh, BrokenLanesAreNoticed) {
+  DataHeader header;
+  header.block = 0x20000000, header.payloadBytes = 2'000'000;
+  {
+    ByHand peer(/*usesUnixSockets=*/false);
+    ASSERT_TRUE(peer.sockets[0].write(&header, sizeof header, after(5)).ok());
+    EXPECT_EQ(peer.reasonOfLoss(), "sent a message that cannot be read: it comes over connections that there are not");
+  }
+  for (bool closesLane : {false, true}) { // or all
+    ByHand peer(/*usesUnixSockets=*/false, /*lanes=*/3);
+    ASSERT_TRUE(peer.sockets[0].write(&header, sizeof header, after(5)).ok());
+    std::string stretch(2'000'000 / 3, 'x');
+    ASSERT_TRUE(peer.sockets[3].write(stretch.data(), 1000, after(5)).ok()); // the last one comes first
+    ASSERT_TRUE(peer.sockets[2].write(stretch.data(), stretch.size(), after(5)).ok());
+    if (closesLane)
+      peer.sockets[3] = Socket();
+    else
+      peer.sockets.clear();
+    ASSERT_TRUE(peer.inbox.await([&] { return !peer.inbox.lost.empty(); })); // by the silence of the others, or because it has closed them
+    EXPECT_EQ(peer.inbox.lost[1].code(), Code::Unavailable);
+    EXPECT_TRUE(peer.inbox.messages.empty());
+  }
+}
 
 /// Sends a message whose payload is in a block of memory, and with it `file` unless that is negative.
 void sendBlock(const Socket &socket, uint32_t block, uint64_t bytes, int file) {
@@ -538,6 +567,11 @@ TEST(Mesh, EnvironmentIsChecked) {
             "MILLRACE_TRANSPORT is 'pigeon'; expects auto (memory and sockets of the host where possible), unix (its sockets alone), tcp, mpi, gloo "
             "or the path of a carrier");
   ::setenv("MILLRACE_TRANSPORT", "tcp", 1);
+  for (const char *lanes : {"17", "-1", "two", "3x"}) {
+    ::setenv("MILLRACE_TCP_LANES", lanes, 1);
+    EXPECT_EQ(meshOptionsFromEnvironment().status().message(), "MILLRACE_TCP_LANES is '" + std::string(lanes) + "'; expects a number from 0 to 16");
+  }
+  ::setenv("MILLRACE_TCP_LANES", "2", 1);
   ::setenv("MILLRACE_LIVENESS", "maybe", 1);
   EXPECT_EQ(meshOptionsFromEnvironment().status().message(), "MILLRACE_LIVENESS is 'maybe'; expects 0 or 1");
   ::setenv("MILLRACE_LIVENESS", "0", 1);
@@ -546,8 +580,9 @@ TEST(Mesh, EnvironmentIsChecked) {
   ASSERT_TRUE(options.ok());
   EXPECT_FALSE(options->usesUnixSockets);
   EXPECT_FALSE(options->watches);
+  EXPECT_EQ(options->lanes, 2u);
   EXPECT_EQ(options->interface, "lo");
-  for (const char *name : {"MILLRACE_TRANSPORT", "MILLRACE_LIVENESS", "GLOO_SOCKET_IFNAME"})
+  for (const char *name : {"MILLRACE_TRANSPORT", "MILLRACE_TCP_LANES", "MILLRACE_LIVENESS", "GLOO_SOCKET_IFNAME"})
     ::unsetenv(name);
 }
 
