@@ -21,8 +21,6 @@ using runtime::transport::Writer;
 
 enum What : uint32_t { Gift, GiftAsAnswer, Refusal, Ending };
 
-/// After so long a read says whom it waits for, as operations do.
-constexpr double kToldSeconds = 5;
 /// Launches whose histories a process tells with a gift: one that is ahead of another has launched no more in a loop that reads.
 constexpr size_t kMostHistories = 64;
 /// Between two looks whether others are busy.
@@ -61,18 +59,6 @@ std::shared_ptr<RemoteParts> RemoteParts::create(std::shared_ptr<runtime::Proces
 RemoteParts::RemoteParts(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds)
     : processes(std::move(processes)), devicesOfEach(devicesOfEach), timeoutSeconds(timeoutSeconds),
       areEnding(this->processes->size()), toldOf(this->processes->size()), launchOf(this->processes->size()) {}
-
-void RemoteParts::stop() {
-  std::thread ended;
-  {
-    std::lock_guard lock(mutex);
-    isStopped = true;
-    changed.notify_all();
-    std::swap(ended, thread);
-  }
-  if (ended.joinable())
-    ended.join();
-}
 
 //===-- Who holds what --------------------------------------------------------===//
 
@@ -294,28 +280,13 @@ void RemoteParts::compare(const Entry &entry) {
 
 /// With the mutex.
 void RemoteParts::owe(Debt debt) {
-  if (isStopped)
-    return;
-  ++entries[debt.name].with[debt.to].owed;
-  debts.push_back(std::move(debt));
-  if (!thread.joinable())
-    thread = std::thread([this] { loop(); });
-  changed.notify_all();
+  uint32_t &owed = entries[debt.name].with[debt.to].owed;
+  if (answers.add([this, debt] { answer(debt); }))
+    ++owed;
 }
 
-void RemoteParts::loop() {
+void RemoteParts::answer(Debt debt) {
   std::unique_lock lock(mutex);
-  while (true) {
-    changed.wait(lock, [&] { return isStopped || !debts.empty(); });
-    if (debts.empty())
-      return;
-    Debt debt = std::move(debts.front());
-    debts.pop_front();
-    answer(std::move(debt), lock);
-  }
-}
-
-void RemoteParts::answer(Debt debt, std::unique_lock<std::mutex> &lock) {
   const Entry &entry = entries[debt.name];
   if (divergence.ok() && !debt.buffers && entry.isHere()) {
     // What computes it may wait for a process that waits for another answer: this thread does not.
@@ -328,13 +299,9 @@ void RemoteParts::answer(Debt debt, std::unique_lock<std::mutex> &lock) {
       }
     lock.unlock();
     runtime::whenAll(events).onReady([weak = self, debt](const Status &) {
-      if (std::shared_ptr<RemoteParts> parts = weak.lock()) {
-        std::lock_guard again(parts->mutex);
-        parts->debts.push_back(debt);
-        parts->changed.notify_all();
-      }
+      if (std::shared_ptr<RemoteParts> parts = weak.lock())
+        parts->answers.add([parts = parts.get(), debt] { parts->answer(debt); });
     });
-    lock.lock();
     return;
   }
   const size_t expected = entry.given.size();
@@ -455,9 +422,9 @@ Status RemoteParts::read(const Parts &parts, const Shape &shape, void *target, c
     const auto now = std::chrono::steady_clock::now();
     if (std::any_of(missing.begin(), missing.end(), [&](uint32_t process) { return !processes->links().activityOf(process).empty(); }))
       lastBusy = now;
-    if (!isTold && !missing.empty() && now - start >= std::chrono::duration<double>(kToldSeconds)) {
+    if (!isTold && !missing.empty() && now - start >= std::chrono::duration<double>(runtime::RunContext::toldSeconds)) {
       isTold = true;
-      std::fprintf(stderr, "millrace: for %g s %s\n", kToldSeconds, waitingFor(shape, missing).c_str());
+      std::fprintf(stderr, "millrace: for %g s %s\n", runtime::RunContext::toldSeconds, waitingFor(shape, missing).c_str());
     }
     if (now - lastBusy >= std::chrono::duration<double>(timeoutSeconds)) {
       char text[32];

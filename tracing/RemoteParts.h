@@ -7,6 +7,7 @@
 #pragma once
 #include "tracing/Graph.h"
 
+#include "runtime/base/TaskThread.h"
 #include "runtime/collective/Processes.h"
 
 #include <condition_variable>
@@ -16,7 +17,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 namespace millrace::tracing {
 
@@ -26,7 +26,7 @@ public:
   static std::shared_ptr<RemoteParts> create(std::shared_ptr<runtime::Processes> processes, uint32_t devicesOfEach, double timeoutSeconds);
   ~RemoteParts() { stop(); }
   /// Ends the thread that answers the others, after the answers that it can give. To be called before Processes::stop().
-  void stop();
+  void stop() { answers.stop(); }
 
   /// What keep() is told next are results of a new launch, which is the same one in all processes; `content` is a hash of what they run, by which
   /// a read finds out where that is not so. Tensors of which nobody here has parts any more are forgotten.
@@ -92,8 +92,7 @@ private:
   bool isSameHistory(uint64_t launch, const std::vector<uint64_t> &theirs) const;
   void diverge(uint32_t from);
   void refuseAll(uint32_t to);
-  void loop();
-  void answer(Debt debt, std::unique_lock<std::mutex> &lock);
+  void answer(Debt debt);
   /// `read`: which of this process's; 0 for an answer.
   runtime::Status send(uint32_t to, uint64_t read, const Name &name, uint64_t history, const Memories &parts);
   static runtime::StatusOr<Memories> memoriesOf(const Buffers &buffers);
@@ -111,14 +110,12 @@ private:
   std::vector<uint64_t> histories{0}; ///< after each of the last launches, a hash of the contents of all up to it
   runtime::Status divergence; ///< an error once another process is known to have another history
   size_t sweepAt = 64; ///< entries
-  std::deque<Debt> debts;
   std::deque<Kept> kept;
   bool isEnding = false;      ///< and has said so
   std::vector<bool> areEnding; ///< the other processes
   std::vector<std::pair<uint64_t, std::vector<uint64_t>>> toldOf; ///< each process's last launch and histories when it last told them
   std::vector<uint64_t> launchOf; ///< each process's last launch that this one has heard of
-  bool isStopped = false;
-  std::thread thread; ///< answers others; begins when it is needed
+  runtime::TaskThread answers; ///< to others; guards itself
 };
 
 } // namespace millrace::tracing

@@ -7,6 +7,12 @@
 
 namespace millrace::runtime {
 
+/// One of the processes of a group, which divide work among each other.
+struct ProcessPart {
+  uint32_t index = 0; ///< of the process, in the order of ranks
+  uint32_t count = 0; ///< processes
+};
+
 struct CollectiveCall {
   const CollectiveStep &step;
   std::vector<TensorView> arguments, results;
@@ -17,6 +23,8 @@ struct CollectiveCall {
   /// Of a remote call: positions of the group whose parts of the arguments are there, one after the other along the dimension that is
   /// split among the group (reduce_scatter, all_to_all). `dims` are those of the whole arguments. Empty: all are there.
   std::vector<uint32_t> pieces = {};
+  /// Of a remote call: whose part of the arguments is there (see partOfProcess()); of 0 processes: all of it.
+  ProcessPart part = {};
   /// "all_reduce (sum) of f32[4]", for messages between processes; see describeCall(). Empty where there is one.
   std::string title = {};
 };
@@ -26,6 +34,13 @@ std::string describeCall(const CollectiveStep &step, const std::vector<TensorVie
 
 /// The dimension of arguments that is split among the members of the group, each of which reads one part; -1 if all read everything.
 int64_t splitDimension(const CollectiveStep &step);
+
+/// Whether each process of the group works out a part of the results for all, instead of all of its own: twice as many messages, but each
+/// operand is sent once instead of to everybody. `hosts`: of each process that has members of the group; asked for large calls.
+bool isParted(const CollectiveCall &call, const std::function<std::vector<std::string>()> &hosts);
+
+/// The elements [begin, end) of argument `i` that are a process's part. The parts of all arguments together have equal sizes.
+std::pair<int64_t, int64_t> partOfProcess(const std::vector<TensorView> &arguments, size_t i, ProcessPart part);
 
 /// Blocks until all members of this device's group take part; see RunContext for how a wait ends. Reductions combine
 /// in group order on every device, so all get the same bits.

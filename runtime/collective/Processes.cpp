@@ -19,7 +19,7 @@ using transport::Reader;
 using transport::SharedLease;
 using transport::Writer;
 
-enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle, Told };
+enum Kind : uint32_t { Begin = 1, Arrive, Mail, Finish, Idle, Told, Part };
 
 /// A process that is so many launches ahead of this one does not behave like one of ours.
 constexpr uint64_t maxAhead = 1 << 20;
@@ -38,6 +38,25 @@ Writer headFor(const std::vector<uint32_t> &clique, uint64_t number) {
   return writer;
 }
 
+/// What comes before a part of a result.
+struct PartHead {
+  std::vector<uint32_t> clique;
+  uint64_t launch = 0;
+  uint32_t origin = 0; ///< whose part it is
+  std::vector<uint32_t> group;
+  uint64_t number = 0; ///< of the meeting
+
+  /// `onward`: the processes that the receiver has to send it to.
+  std::string encode(const std::vector<uint32_t> &onward) const {
+    Writer writer = headFor(clique, launch);
+    writer.number(origin);
+    writer.list(group);
+    writer.number(number);
+    writer.list(onward);
+    return std::move(writer.bytes);
+  }
+};
+
 } // namespace
 
 /// The members of one launch.
@@ -49,6 +68,7 @@ public:
   uint32_t numProcesses() const override { return owner->size(); }
   uint32_t self() const override { return owner->rank(); }
   uint32_t processOf(uint32_t member) const override { return processes[member]; }
+  const std::string &hostOf(uint32_t process) const override { return owner->mesh->hostOf(process); }
   std::string describe(uint32_t process) const override { return owner->mesh->describe(process); }
   std::string activityOf(uint32_t process) const override { return owner->mesh->activityOf(process); }
 
@@ -60,10 +80,21 @@ public:
       if (group[i] == member)
         own = i;
     }
-    positions.erase(self());
+    auto hosts = [&] {
+      std::vector<std::string> each;
+      for (const auto &[process, theirs] : positions)
+        each.push_back(hostOf(process));
+      return each;
+    };
+    const auto &made = *static_cast<const CollectiveCall *>(contribution);
+    const uint32_t numParts = isParted(made, hosts) ? uint32_t(positions.size()) : 0;
     SharedLease whole; // of operands that all read
+    uint32_t next = 0;
     for (const auto &[process, theirs] : positions) {
-      EncodedCall call = encodeCall(*static_cast<const CollectiveCall *>(contribution), own, group.size(), theirs);
+      const ProcessPart part{numParts ? next++ : 0, numParts};
+      if (process == self())
+        continue;
+      EncodedCall call = encodeCall(made, own, group.size(), theirs, part);
       Writer writer = headFor(key.first, key.second);
       writer.number(member);
       writer.list(group);
@@ -75,6 +106,28 @@ public:
     }
     return Status();
   }
+
+  Status tellPart(const std::vector<uint32_t> &group, uint64_t number, const std::vector<iovec> &part) override {
+    std::map<std::string, std::set<uint32_t>> byHost;
+    for (uint32_t member : group)
+      if (processes[member] != self())
+        byHost[hostOf(processes[member])].insert(processes[member]);
+    const PartHead head{key.first, key.second, self(), group, number};
+    SharedLease whole;
+    for (const auto &[host, theirs] : byHost) {
+      std::vector<uint32_t> direct(theirs.begin(), theirs.end()), onward;
+      if (host != hostOf(self())) { // each process there passes on some of the parts
+        std::rotate(direct.begin(), direct.begin() + long(self() % direct.size()), direct.end());
+        onward.assign(direct.begin() + 1, direct.end());
+        direct.resize(1);
+      }
+      for (uint32_t process : direct)
+        MILLRACE_TRY(owner->mesh->send(process, Part, head.encode(onward), part, &whole));
+    }
+    return Status();
+  }
+
+  void callLater(std::function<void()> task) override { owner->tasks.add(std::move(task)); }
 
   Status send(uint32_t source, uint32_t target, int64_t channel, const std::string &bytes) override {
     Writer writer = headFor(key.first, key.second);
@@ -186,6 +239,7 @@ void Processes::stop(const std::string &failure) {
   }
   if (context)
     context->finish(ownRank, failure.empty() ? Status() : aborted(mesh->describe(ownRank) + " was ended by an error: " + failure));
+  tasks.stop(); // what others need of this process goes before the goodbye
   mesh->stop(failure);
 }
 
@@ -357,8 +411,8 @@ void Processes::receive(uint32_t from, Message message) {
 void Processes::hand(uint32_t from, Message message, RunContext &context) {
   auto damaged = [&] { context.fail(dataLoss("a message of process " + std::to_string(from) + " cannot be read")); };
   Reader reader(message.head);
-  reader.list<uint32_t>();
-  reader.number<uint64_t>();
+  std::vector<uint32_t> clique = reader.list<uint32_t>();
+  const uint64_t launch = reader.number<uint64_t>();
   auto isMemberOf = [&](uint32_t member, uint32_t process) { return member < context.size() && context.processOf(member) == process; };
   switch (message.kind) {
   case Arrive: {
@@ -375,6 +429,24 @@ void Processes::hand(uint32_t from, Message message, RunContext &context) {
     if (!call)
       return context.fail(call.status());
     return context.remoteArrive(member, group, {nullptr, name, location, signature}, std::move(*call));
+  }
+  case Part: {
+    PartHead head{std::move(clique), launch};
+    head.origin = reader.number<uint32_t>();
+    head.group = reader.list<uint32_t>();
+    head.number = reader.number<uint64_t>();
+    const std::vector<uint32_t> onward = reader.list<uint32_t>();
+    auto isOther = [&](uint32_t process) { return process != rank() && std::binary_search(head.clique.begin(), head.clique.end(), process); };
+    if (!reader.isComplete() || !isOther(head.origin) || !std::all_of(onward.begin(), onward.end(), isOther) || onward.size() > head.clique.size())
+      return damaged();
+    // At first: once its own members have it, this process may end.
+    if (!onward.empty())
+      tasks.add([this, head, onward, payload = message.payload, bytes = message.payloadBytes] {
+        SharedLease whole;
+        for (uint32_t process : onward) // who is lost needs nothing
+          (void)mesh->send(process, Part, head.encode({}), {{payload.get(), bytes}}, &whole).ok();
+      });
+    return context.remotePart(head.origin, head.group, head.number, std::move(message.payload), message.payloadBytes);
   }
   case Mail: {
     uint32_t source = reader.number<uint32_t>(), target = reader.number<uint32_t>();

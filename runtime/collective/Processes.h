@@ -7,6 +7,7 @@
 // Where every process is a replica that traces programs of its own (PyTorch), these need not be equal, nor launched together: there is one
 // context for all executions, in which the n-th collective of a group meets the n-th one that the other processes of the group execute.
 #pragma once
+#include "runtime/base/TaskThread.h"
 #include "runtime/collective/Rendezvous.h"
 #include "runtime/transport/Mesh.h"
 
@@ -80,7 +81,7 @@ private:
   void lost(uint32_t rank, const Status &status);
   void close(const Key &key);
   Status compare(const Open &open) const;
-  static void hand(uint32_t from, transport::Message message, RunContext &context);
+  void hand(uint32_t from, transport::Message message, RunContext &context);
 
   void start(std::unique_ptr<transport::Mesh> made);
   /// An error in a fork of the process that is connected.
@@ -100,6 +101,7 @@ private:
   std::shared_ptr<RunContext> ofReplicas;         ///< guarded by mutex; null until somebody asks
   std::map<std::vector<uint32_t>, uint64_t> next; ///< number of the next launch; guarded by mutex
   std::map<Key, Open> open;                       ///< guarded by mutex
+  TaskThread tasks;
   std::map<uint32_t, uint64_t> begun; ///< launches of all processes that others have told of; guarded by mutex
 };
 

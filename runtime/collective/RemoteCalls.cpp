@@ -57,30 +57,37 @@ struct RemoteCall {
 
 } // namespace
 
-EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, const std::vector<size_t> &positions) {
-  bool read = isRead(call.step, own, positions);
+EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, const std::vector<size_t> &positions, ProcessPart part) {
+  const bool isGathered = part.count && call.step.kind == Kind::AllGather; // operands come as parts
+  bool read = isRead(call.step, own, positions) && !isGathered;
   int64_t split = splitDimension(call.step);
   // What does not divide is an error, which the devices report themselves.
   bool inParts = split >= 0 && std::all_of(call.arguments.begin(), call.arguments.end(), [&](const TensorView &argument) {
     return size_t(split) < argument.dims.size() && argument.dims[size_t(split)] % int64_t(size) == 0;
   });
   EncodedCall encoded;
-  encoded.isWhole = read && !inParts;
+  encoded.isWhole = read && !inParts && !part.count;
   transport::Writer writer;
   writer.number(call.replica);
   writer.number(call.partition);
-  writer.number(inParts ? uint32_t(size) : 1);
+  writer.number(part.index);
+  writer.number(part.count);
   writer.list(inParts ? std::vector<uint32_t>(positions.begin(), positions.end()) : std::vector<uint32_t>());
   writer.number(uint32_t(call.arguments.size()));
   uint64_t end = 0;
-  for (const TensorView &argument : call.arguments) {
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const TensorView &argument = call.arguments[i];
     writer.number(uint8_t(argument.dtype));
     writer.list(argument.dims);
     writer.number(read ? end : kNoBytes);
     if (!read)
       continue;
     size_t bytes = argument.bytes();
-    if (!inParts) {
+    if (part.count) {
+      const auto [begin, end] = partOfProcess(call.arguments, i, part);
+      bytes = size_t(end - begin) * byteSize(argument.dtype);
+      encoded.payload.push_back({static_cast<char *>(argument.data) + size_t(begin) * byteSize(argument.dtype), bytes});
+    } else if (!inParts) {
       encoded.payload.push_back({argument.data, bytes});
     } else if (bytes) {
       size_t outer = 1;
@@ -113,11 +120,16 @@ StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head
   remote->payload = std::move(payload);
   remote->call.replica = reader.number<uint32_t>();
   remote->call.partition = reader.number<uint32_t>();
-  uint32_t parts = reader.number<uint32_t>();
+  remote->call.part.index = reader.number<uint32_t>();
+  remote->call.part.count = reader.number<uint32_t>();
   remote->call.pieces = reader.list<uint32_t>();
   uint32_t count = reader.number<uint32_t>();
-  if (count > maxArguments || remote->call.pieces.size() > size || parts != (remote->call.pieces.empty() ? 1 : size))
+  const ProcessPart part = remote->call.part;
+  const bool isInPieces = !remote->call.pieces.empty();
+  if (count > maxArguments || remote->call.pieces.size() > size || part.count > size || (part.count ? part.index >= part.count || isInPieces : part.index))
     return damaged;
+  std::vector<uint64_t> offsets;
+  uint64_t total = 0; // of whole arguments
   for (uint32_t i = 0; i < count; ++i) {
     TensorView view;
     view.dtype = DType(reader.number<uint8_t>());
@@ -129,17 +141,21 @@ StatusOr<std::shared_ptr<const CollectiveCall>> decodeCall(std::string_view head
     for (int64_t dim : view.dims)
       if (dim < 0 || __builtin_mul_overflow(bytes, uint64_t(dim), &bytes))
         return damaged;
-    if (!remote->call.pieces.empty()) {
-      if (bytes % parts)
-        return damaged;
-      bytes = bytes / parts * remote->call.pieces.size();
-    }
-    if (offset != kNoBytes) {
-      if (offset % alignment || offset > payloadBytes || bytes > payloadBytes - offset)
-        return damaged;
-      view.data = remote->payload.get() + offset;
-    }
+    if (__builtin_add_overflow(total, bytes, &total) || total > uint64_t(INT64_MAX) || (isInPieces && bytes % size))
+      return damaged;
     remote->call.arguments.push_back(std::move(view));
+    offsets.push_back(offset);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    if (offsets[i] == kNoBytes)
+      continue;
+    TensorView &view = remote->call.arguments[i];
+    const auto [begin, end] = partOfProcess(remote->call.arguments, i, part);
+    const uint64_t whole = uint64_t(end - begin) * byteSize(view.dtype);
+    const uint64_t bytes = isInPieces ? whole / size * remote->call.pieces.size() : whole;
+    if (offsets[i] % alignment || offsets[i] > payloadBytes || bytes > payloadBytes - offsets[i])
+      return damaged;
+    view.data = remote->payload.get() + offsets[i];
   }
   if (!reader.isComplete())
     return damaged;

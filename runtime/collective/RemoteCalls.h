@@ -17,8 +17,8 @@ struct EncodedCall {
 };
 
 /// What a process has to know of the call of the device at position `own` of a group of `size`, if its devices are at `positions`: those
-/// parts of the arguments that one of these reads.
-EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, const std::vector<size_t> &positions);
+/// parts of the arguments that one of these reads. `part`: the process among those of the group if it works out a part, see isParted().
+EncodedCall encodeCall(const CollectiveCall &call, size_t own, size_t size, const std::vector<size_t> &positions, ProcessPart part = {});
 
 /// The call of a device of another process, without results. Its arguments point into `payload`, which it keeps; arguments that nobody here
 /// reads have no memory. `size` is that of its group. DataLoss if the bytes do not fit together.

@@ -5,16 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <utility>
 
 namespace millrace::runtime {
 namespace {
 
 /// A process tells the others that it is idle when it has been for that long: most waits end before.
 constexpr double kIdleSeconds = 0.25;
-
-/// Who has waited for another process for that long says so on standard error: a rank that is merely slow is no error before the timeout. As long
-/// as a process that is gone may take to be noticed (MeshOptions); no matter of the machine.
-constexpr double kToldSeconds = 5;
 
 /// So many members of a deadlock between processes are told what they wait for.
 constexpr size_t kToldWaits = 4;
@@ -42,6 +39,7 @@ struct RunContext::Meeting {
         ++left;
       else
         begun[share] = 1; // by its own process
+    numOthers = context.otherProcesses(members).size();
   }
 
   const std::vector<uint32_t> members;
@@ -56,6 +54,18 @@ struct RunContext::Meeting {
   std::vector<std::atomic<uint8_t>> begun; ///< per share
   size_t left;                             ///< shares of this process that are not done; guarded by the context's mutex
   bool isBroken = false;                   ///< a member left; guarded likewise
+  uint64_t number = 0;                     ///< of the group's meetings
+  // Of work that is done in parts; guarded likewise.
+  std::shared_ptr<const Parted> parted;
+  bool isAttended = false;   ///< a member of this process completes it: who arrives last need not see to it
+  bool isUnattended = false; ///< another thread has to do the work; told to one caller of enter()
+  bool isTold = false;     ///< this process's part, or never will be
+  size_t numOthers = 0;    ///< processes
+  struct Part {
+    std::shared_ptr<char> bytes;
+    uint64_t size;
+  };
+  std::map<uint32_t, Part> parts; ///< of other processes; constant once all are there
 
   bool begin(size_t share) {
     return !begun[share].load(std::memory_order_relaxed) && !begun[share].exchange(1, std::memory_order_acq_rel);
@@ -104,9 +114,10 @@ std::vector<uint32_t> RunContext::missingFor(uint32_t member) const {
   if (!w.meeting)
     return {w.source};
   std::vector<uint32_t> missing;
+  const bool isComplete = w.meeting->arrived == w.meeting->members.size(); // then parts are missing
   for (size_t i = 0; i < w.meeting->members.size(); ++i)
-    if (!w.meeting->present[i])
-      missing.push_back(w.meeting->members[i]);
+    if (uint32_t each = w.meeting->members[i]; isComplete ? !isLocal(each) && !w.meeting->parts.count(remote->processOf(each)) : !w.meeting->present[i])
+      missing.push_back(each);
   return missing;
 }
 
@@ -131,6 +142,8 @@ std::string RunContext::describe(uint32_t member) const {
       text += ", which has finished without taking part";
     else if (waiting[other].active)
       text += ", which waits in " + title(waiting[other].operation);
+    else if (const Meeting *meeting = waiting[member].meeting; meeting && meeting->arrived == meeting->members.size())
+      text += ", whose part of the result has not come";
     else
       text += ", which has not arrived";
     if (std::string activity = isLocal(other) ? "" : remote->activityOf(remote->processOf(other)); !activity.empty() && !finished[other])
@@ -150,7 +163,7 @@ IdleState RunContext::idleState() const {
 // Every member waits or is gone: nobody is left who could end a wait. In several processes each sees its own members only. But if each was
 // idle when it said so, and had received all that each other one had sent by then, then nothing is under way that could wake any of them.
 void RunContext::checkDeadlock() {
-  if (!aborted.ok() || waitingCount == 0 || waitingCount + localFinished != localCount)
+  if (!aborted.ok() || waitingCount == 0 || !isIdle())
     return;
   std::map<uint32_t, std::string> texts;
   for (const auto &[member, text] : idleState().waiting)
@@ -182,7 +195,7 @@ void RunContext::checkDeadlock() {
 
 /// Tells the other processes that this one is idle, unless they know. Unlocks while it does.
 void RunContext::tellIdle(std::unique_lock<std::mutex> &lock) {
-  if (!remote || waitingCount + localFinished != localCount)
+  if (!remote || !isIdle())
     return;
   IdleState state = idleState();
   IdleState &told = idle[remote->self()];
@@ -234,9 +247,9 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
     tellIdle(lock);
     if (remote)
       checkDeadlock(); // what came while it was unlocked has woken nobody
-    if (remote && !isTold && Clock::now() - start >= seconds(kToldSeconds) && waiting[member].active) {
+    if (remote && !isTold && Clock::now() - start >= seconds(toldSeconds) && waiting[member].active) {
       isTold = true;
-      std::fprintf(stderr, "millrace: for %g s %s\n", kToldSeconds, describe(member).c_str());
+      std::fprintf(stderr, "millrace: for %g s %s\n", toldSeconds, describe(member).c_str());
     }
     if (uint64_t now = totalTicks(); now != seen || isSomebodyBusy(member)) {
       seen = now;
@@ -253,10 +266,12 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
   return aborted;
 }
 
-StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::arrive(uint32_t member, const std::vector<uint32_t> &members,
-                                                                  const OperationId &operation, const void *contribution) {
+StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::join(uint32_t member, const std::vector<uint32_t> &members,
+                                                                const OperationId &operation, const void *contribution,
+                                                                std::shared_ptr<const Parted> parted, bool completes) {
   tick(member);
   std::shared_ptr<Meeting> meeting;
+  bool isUnattended = false;
   if (std::vector<uint32_t> processes = otherProcesses(members); !processes.empty()) {
     {
       std::lock_guard lock(mutex);
@@ -273,18 +288,59 @@ StatusOr<std::shared_ptr<RunContext::Meeting>> RunContext::arrive(uint32_t membe
       return aborted;
     }
   }
-  std::lock_guard lock(mutex);
-  MILLRACE_TRY(enter(member, members, operation, contribution, nullptr, meeting));
+  {
+    std::lock_guard lock(mutex);
+    MILLRACE_TRY(enter(member, members, operation, contribution, nullptr, std::move(parted), completes, meeting));
+    isUnattended = std::exchange(meeting->isUnattended, false);
+  }
+  if (isUnattended)
+    workLater(meeting);
   return meeting;
 }
 
 void RunContext::remoteArrive(uint32_t member, const std::vector<uint32_t> &members, const OperationId &operation,
                               std::shared_ptr<const void> contribution) {
-  std::lock_guard lock(mutex);
-  ++counts.receivedFrom[remote->processOf(member)];
   std::shared_ptr<Meeting> meeting;
-  const void *shown = contribution.get();
-  (void)enter(member, members, operation, shown, std::move(contribution), meeting).ok(); // an error ends the waits of those who are here
+  bool isUnattended = false;
+  {
+    std::lock_guard lock(mutex);
+    ++counts.receivedFrom[remote->processOf(member)];
+    const void *shown = contribution.get();
+    // An error ends the waits of those who are here.
+    if (!enter(member, members, operation, shown, std::move(contribution), nullptr, /*completes=*/false, meeting).ok())
+      return;
+    isUnattended = std::exchange(meeting->isUnattended, false);
+  }
+  if (isUnattended)
+    workLater(meeting);
+}
+
+void RunContext::remotePart(uint32_t process, const std::vector<uint32_t> &members, uint64_t number, std::shared_ptr<char> part,
+                            uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  ++counts.receivedFrom[process];
+  if (!aborted.ok())
+    return;
+  // The process came to the meeting before, so it is here; a member of this process is on its way at least.
+  std::shared_ptr<Meeting> meeting;
+  if (auto found = groups.find(members); found != groups.end()) {
+    Group &group = found->second;
+    if (auto unfinished = group.unfinished.find(number); unfinished != group.unfinished.end())
+      meeting = unfinished->second;
+    else if (number >= group.first && number - group.first < group.open.size())
+      meeting = group.open[size_t(number - group.first)];
+  }
+  auto isOf = [&](uint32_t member) { return remote->processOf(member) == process; };
+  if (!meeting || !std::any_of(members.begin(), members.end(), isOf) ||
+      !meeting->parts.try_emplace(process, Meeting::Part{std::move(part), bytes}).second)
+    return abort(dataLoss(remote->describe(process) + " sent a part of a result that nobody expects"));
+  if (meeting->parts.size() < meeting->numOthers)
+    return;
+  groups[members].unfinished.erase(number);
+  for (uint32_t other : members)
+    if (waiting[other].meeting == meeting.get() && meeting->arrived == members.size())
+      stopWaiting(other);
+  changed.notify_all();
 }
 
 void RunContext::stopWaiting(uint32_t member) {
@@ -296,7 +352,8 @@ void RunContext::stopWaiting(uint32_t member) {
 
 /// `member` comes to the next meeting of its group; `held`: the contribution of another process's.
 Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, const OperationId &operation, const void *contribution,
-                         std::shared_ptr<const void> held, std::shared_ptr<Meeting> &meeting) {
+                         std::shared_ptr<const void> held, std::shared_ptr<const Parted> parted, bool completes,
+                         std::shared_ptr<Meeting> &meeting) {
   size_t position = size_t(std::find(members.begin(), members.end(), member) - members.begin());
   assert(position < members.size() && "a member meets in its own groups");
   if (!aborted.ok())
@@ -304,8 +361,10 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   Group &group = groups[members];
   group.next.resize(members.size());
   size_t index = size_t(group.next[position]++ - group.first);
-  if (index == group.open.size())
+  if (index == group.open.size()) {
     group.open.push_back(std::make_shared<Meeting>(members, *this));
+    group.open.back()->number = group.first + index;
+  }
   meeting = group.open[index];
   bool isFirst = meeting->arrived == 0;
   if (!isFirst && (operation.step && meeting->operation.step ? meeting->operation.step != operation.step
@@ -330,70 +389,130 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   }
   if (held)
     meeting->held.push_back(std::move(held));
+  if (parted)
+    meeting->parted = std::move(parted);
+  meeting->isAttended |= completes;
   meeting->contributions[position] = contribution;
   meeting->present[position] = 1;
   if (++meeting->arrived < members.size())
     return Status();
   // Nobody comes to a meeting before the earlier ones of its group: this is the first of them.
+  if (meeting->parted && meeting->parts.size() < meeting->numOthers)
+    group.unfinished.emplace(meeting->number, meeting);
   group.open.pop_front();
   ++group.first;
   for (uint32_t other : members)
     if (waiting[other].meeting == meeting.get())
       stopWaiting(other);
+  // Other processes may need this one's part before a member of this one completes the meeting, which may need something of theirs first.
+  if (meeting->parted && !std::exchange(meeting->isAttended, true)) {
+    meeting->isUnattended = true;
+    ++unattended;
+  }
   changed.notify_all();
   return Status();
+}
+
+/// Has another thread do the work of a meeting to which all have come and that nobody here completes yet.
+void RunContext::workLater(const std::shared_ptr<Meeting> &meeting) {
+  remote->callLater([weak = weak_from_this(), meeting] {
+    std::shared_ptr<RunContext> context = weak.lock();
+    if (!context)
+      return;
+    context->doShares(*meeting, meeting->parted->share, 0);
+    std::lock_guard lock(context->mutex);
+    --context->unattended;
+    context->changed.notify_all();
+  });
+}
+
+/// Does the shares that nobody has begun, from the position `first` on, and tells the other processes this one's part once it is done.
+void RunContext::doShares(Meeting &meeting, const Work &work, size_t first) {
+  const size_t size = meeting.members.size();
+  size_t done = 0, last = 0;
+  for (size_t i = 0; i < size; ++i)
+    if (size_t share = (first + i) % size; meeting.begin(share)) {
+      meeting.statuses[share] = work(meeting.contributions, share);
+      ++done, last = share;
+    }
+  std::unique_lock lock(mutex);
+  meeting.left -= done;
+  if (!done || meeting.left)
+    return;
+  bool isWhole = !meeting.isBroken;
+  for (size_t share = 0; share < size; ++share)
+    isWhole &= meeting.statuses[share].ok(); // what fails here ends the waits of the others by RunContext::finish
+  if (meeting.parted && isWhole) {
+    for (uint32_t process : otherProcesses(meeting.members))
+      ++counts.sentTo[process];
+    lock.unlock();
+    Status status = remote->tellPart(meeting.members, meeting.number, meeting.parted->own(meeting.contributions, last));
+    lock.lock();
+    if (!status.ok())
+      abort(status);
+  }
+  meeting.isTold = true;
+  changed.notify_all();
+}
+
+/// Waits for `done` in a meeting.
+Status RunContext::waitFor(std::unique_lock<std::mutex> &lock, uint32_t member, const Meeting &meeting, const std::function<bool()> &done) {
+  if (done())
+    return Status();
+  Waiting &w = waiting[member];
+  w.active = true;
+  w.operation = meeting.operation;
+  w.meeting = &meeting;
+  ++waitingCount;
+  Status status = waitUntil(lock, member, done);
+  stopWaiting(member);
+  return status;
 }
 
 Status RunContext::complete(uint32_t member, Meeting &meeting, const Work &work) {
   const size_t size = meeting.members.size();
   size_t own = size_t(std::find(meeting.members.begin(), meeting.members.end(), member) - meeting.members.begin());
   std::unique_lock lock(mutex);
-  if (meeting.arrived < size) {
-    Waiting &w = waiting[member];
-    w.active = true;
-    w.operation = meeting.operation;
-    w.meeting = &meeting;
-    ++waitingCount;
-    Status status = waitUntil(lock, member, [&] { return meeting.arrived == size; });
-    stopWaiting(member);
-    MILLRACE_TRY(status);
-  }
+  meeting.isAttended = true;
+  MILLRACE_TRY(waitFor(lock, member, meeting, [&] { return meeting.arrived == size; }));
   lock.unlock();
-  size_t done = 0;
-  for (size_t i = 0; i < size; ++i)
-    if (size_t share = (own + i) % size; meeting.begin(share)) {
-      meeting.statuses[share] = work(meeting.contributions, share);
-      ++done;
-    }
+  doShares(meeting, meeting.parted ? meeting.parted->share : work, own);
   lock.lock();
-  meeting.left -= done;
-  if (done && meeting.left == 0)
-    changed.notify_all();
-  // Who has begun a share never blocks in it.
-  changed.wait(lock, [&] { return meeting.left == 0; });
+  // Who has begun a share never blocks in it, but for telling it.
+  changed.wait(lock, [&] { return meeting.left == 0 && meeting.isTold; });
   if (meeting.isBroken) {
     changed.wait(lock, [&] { return !aborted.ok(); }); // who left says why
     return aborted;
   }
-  return meeting.statuses[own];
+  MILLRACE_TRY(meeting.statuses[own]);
+  if (!meeting.parted)
+    return Status();
+  MILLRACE_TRY(waitFor(lock, member, meeting, [&] { return meeting.parts.size() == meeting.numOthers; }));
+  lock.unlock();
+  for (const auto &[process, part] : meeting.parts)
+    MILLRACE_TRY(meeting.parted->take(meeting.contributions, own, process, part.bytes.get(), part.size));
+  return Status();
 }
 
 void RunContext::leave(Meeting &meeting) {
   std::unique_lock lock(mutex);
   meeting.isBroken = true;
+  size_t begun = 0;
   for (size_t share = 0; share < meeting.members.size(); ++share)
-    meeting.left -= meeting.begin(share); // those of other processes have begun
+    begun += meeting.begin(share); // those of other processes have begun
+  meeting.left -= begun;
+  meeting.isTold |= begun && meeting.left == 0; // else who did the last share sees to it
   changed.notify_all();
-  changed.wait(lock, [&] { return meeting.left == 0; });
+  changed.wait(lock, [&] { return meeting.left == 0 && meeting.isTold; });
 }
 
 Status RunContext::meet(uint32_t member, const std::vector<uint32_t> &members, const OperationId &operation,
-                        const void *contribution, const Work &work) {
+                        const void *contribution, const Work &work, std::shared_ptr<const Parted> parted) {
   if (members.size() == 1) {
     tick(member);
     return work({contribution}, 0);
   }
-  StatusOr<std::shared_ptr<Meeting>> meeting = arrive(member, members, operation, contribution);
+  StatusOr<std::shared_ptr<Meeting>> meeting = join(member, members, operation, contribution, std::move(parted), /*completes=*/true);
   return meeting ? complete(member, **meeting, work) : meeting.status();
 }
 

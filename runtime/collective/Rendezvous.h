@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <sys/uio.h>
 #include <vector>
 
 namespace millrace::runtime {
@@ -41,6 +42,8 @@ public:
   virtual uint32_t numProcesses() const = 0; ///< of the job; the context may span some of them
   virtual uint32_t self() const = 0;         ///< this process
   virtual uint32_t processOf(uint32_t member) const = 0;
+  /// The same for processes of one host.
+  virtual const std::string &hostOf(uint32_t process) const = 0;
   virtual std::string describe(uint32_t process) const = 0;
   /// What takes it long, "" for nothing.
   virtual std::string activityOf(uint32_t process) const = 0;
@@ -51,6 +54,11 @@ public:
   /// `cause`: of the error that ended the context, ok if none did.
   virtual void finish(uint32_t member, const Status &cause) = 0;
   virtual void idle(const struct IdleState &state) = 0;
+  /// Tells the other processes of the group this one's part of the results of a meeting, the `number`-th of the group. It goes once to each
+  /// other host, whose processes pass it on to each other.
+  virtual Status tellPart(const std::vector<uint32_t> &group, uint64_t number, const std::vector<iovec> &part) = 0;
+  /// Has another thread call `task` soon.
+  virtual void callLater(std::function<void()> task) = 0;
   /// Calls `look` until it says true, up to a moment in which messages of these processes are handed over by this thread. Nothing where there are
   /// not processors enough.
   virtual void poll(const std::vector<uint32_t> &processes, const std::function<bool()> &look) = 0;
@@ -63,9 +71,12 @@ struct IdleState {
   bool operator==(const IdleState &) const = default;
 };
 
-class RunContext {
+class RunContext : public std::enable_shared_from_this<RunContext> {
 public:
   static constexpr double defaultTimeout = 300;
+  /// Who has waited for another process for that long says so on standard error: a rank that is merely slow is no error before the timeout. As
+  /// long as a process that is gone may take to be noticed (MeshOptions); no matter of the machine.
+  static constexpr double toldSeconds = 5;
 
   RunContext(uint32_t numReplicas, uint32_t numPartitions, double timeoutSeconds = defaultTimeout,
              std::unique_ptr<RemoteMembers> remote = nullptr);
@@ -76,24 +87,38 @@ public:
   bool spansProcesses() const { return remote != nullptr; }
   /// Of a context that spans several.
   uint32_t processOf(uint32_t member) const { return remote->processOf(member); }
+  const std::string &hostOf(uint32_t process) const { return remote->hostOf(process); }
 
   /// Members of one group that met, or will, for one operation.
   struct Meeting;
   /// Does the share of the member at a position of the group. Must not block.
   using Work = std::function<Status(const std::vector<const void *> &contributions, size_t position)>;
 
+  /// Of a meeting in which each process works out a part of everybody's results and tells it to the others: what is contributed goes to
+  /// the process whose part it is, instead of to all. Nothing here must block.
+  struct Parted {
+    Work share; ///< of this process's part
+    /// Where this process's part is in the results of the member at a position.
+    std::function<std::vector<iovec>(const std::vector<const void *> &contributions, size_t position)> own;
+    /// Writes the part of the process of that rank into the results of the member at a position.
+    std::function<Status(const std::vector<const void *> &contributions, size_t position, uint32_t process, const char *part, uint64_t bytes)> take;
+  };
+
   /// Says that `member` of `group` (which contains it; equal order on all) takes part in its next meeting, with this operation. Never
-  /// waits. The contribution is read until complete() or leave() returns, one of which has to follow.
+  /// waits. The contribution is read until complete() or leave() returns, one of which has to follow. `parted`: the work, if it is done in
+  /// parts; the same for all members, or they fail. It begins when all have arrived, whether anybody completes it yet or not.
   StatusOr<std::shared_ptr<Meeting>> arrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation,
-                                            const void *contribution);
-  /// Waits until every member has arrived and all shares are done, of which it does those that nobody has begun. The status is that
-  /// of the member's own share.
+                                            const void *contribution, std::shared_ptr<const Parted> parted = nullptr) {
+    return join(member, group, operation, contribution, std::move(parted), /*completes=*/false);
+  }
+  /// Waits until every member has arrived and all shares are done, of which it does those that nobody has begun, and if the work is done in
+  /// parts until all parts are there. The status is that of the member's own share. `work` is not used for parts.
   Status complete(uint32_t member, Meeting &meeting, const Work &work);
   /// Instead of complete(), by a member that fails: afterwards nobody touches its contribution. finish() with its error has to follow.
   void leave(Meeting &meeting);
   /// Both halves at once.
   Status meet(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution,
-              const Work &work);
+              const Work &work, std::shared_ptr<const Parted> parted = nullptr);
 
   /// Leaves bytes for `target`; never blocks.
   void send(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
@@ -109,6 +134,8 @@ public:
   // What members of other processes do. Called by the thread that hears of it, in the order in which the process did it.
   /// `contribution` is what Work makes of theirs; it is kept until the meeting is over.
   void remoteArrive(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, std::shared_ptr<const void> contribution);
+  /// `part`: of the results of a meeting.
+  void remotePart(uint32_t process, const std::vector<uint32_t> &group, uint64_t number, std::shared_ptr<char> part, uint64_t bytes);
   void remoteSend(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
   void remoteFinish(uint32_t member, const Status &cause);
   void remoteIdle(uint32_t process, IdleState state);
@@ -130,6 +157,7 @@ private:
     std::vector<uint64_t> next; ///< per position: the number of its next meeting
     uint64_t first = 0;         ///< number of the first one that is open
     std::deque<std::shared_ptr<Meeting>> open; ///< to which somebody has yet to come
+    std::map<uint64_t, std::shared_ptr<Meeting>> unfinished; ///< those of the others that lack parts of other processes, by their numbers
     double timeout = 0; ///< 0: the context's
   };
   struct Waiting {
@@ -144,8 +172,13 @@ private:
 
   bool isLocal(uint32_t member) const { return !remote || remote->processOf(member) == remote->self(); }
   std::vector<uint32_t> otherProcesses(const std::vector<uint32_t> &members) const;
+  StatusOr<std::shared_ptr<Meeting>> join(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation,
+                                          const void *contribution, std::shared_ptr<const Parted> parted, bool completes);
   Status enter(uint32_t member, const std::vector<uint32_t> &group, const OperationId &operation, const void *contribution,
-               std::shared_ptr<const void> held, std::shared_ptr<Meeting> &meeting);
+               std::shared_ptr<const void> held, std::shared_ptr<const Parted> parted, bool completes, std::shared_ptr<Meeting> &meeting);
+  void workLater(const std::shared_ptr<Meeting> &meeting);
+  void doShares(Meeting &meeting, const Work &work, size_t first);
+  Status waitFor(std::unique_lock<std::mutex> &lock, uint32_t member, const Meeting &meeting, const std::function<bool()> &done);
   void stopWaiting(uint32_t member);
   void deliver(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
   Status waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member, const std::function<bool()> &done);
@@ -153,6 +186,7 @@ private:
   void tellIdle(std::unique_lock<std::mutex> &lock);
   IdleState idleState() const;
   std::string describe(uint32_t member) const;
+  bool isIdle() const { return waitingCount + localFinished == localCount && !unattended; }
   double timeoutOf(uint32_t member) const;
   std::vector<uint32_t> missingFor(uint32_t member) const;
   bool isSomebodyBusy(uint32_t member) const;
@@ -168,6 +202,7 @@ private:
   std::vector<Waiting> waiting;
   std::vector<uint8_t> finished;
   uint32_t waitingCount = 0; ///< of this process
+  uint32_t unattended = 0;   ///< meetings whose parted work another thread has yet to do
   Status aborted;
   std::vector<Tick> ticks;
   const std::unique_ptr<RemoteMembers> remote; ///< null: all members are here

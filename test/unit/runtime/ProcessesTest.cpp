@@ -24,13 +24,16 @@ using Groups = CollectiveStep::Groups;
 struct Job {
   std::vector<std::shared_ptr<Processes>> processes;
 
-  explicit Job(uint32_t size, bool usesUnixSockets = true) : processes(size) {
+  /// `processesOfHost`: so many follow each other; 0: all are of this one.
+  explicit Job(uint32_t size, bool usesUnixSockets = true, uint32_t processesOfHost = 0) : processes(size) {
     transport::MemoryStore store;
     std::vector<std::thread> threads;
     for (uint32_t rank = 0; rank < size; ++rank)
       threads.emplace_back([&, rank] {
         transport::MeshOptions options;
         options.rank = rank, options.size = size, options.usesUnixSockets = usesUnixSockets;
+        if (processesOfHost)
+          options.host = "host " + std::to_string(rank / processesOfHost);
         auto mesh = transport::Mesh::connect(store, options);
         ASSERT_TRUE(mesh.ok()) << mesh.status().toString();
         processes[rank] = Processes::create(std::move(*mesh));
@@ -190,6 +193,41 @@ TEST(Processes, BitsDoNotDependOnTheProcesses) {
     }
 }
 
+/// Collectives that the processes share by parts, some of them between hosts alone.
+std::vector<Case> largeCases() {
+  const int64_t large = 700001;
+  std::vector<Case> all;
+  for (auto [name, groups] : std::vector<std::pair<std::string, std::vector<std::vector<int64_t>>>>{
+           {"All", {}}, {"Crossed", {{2, 0}, {3, 1}}}, {"Uneven", {{3, 0, 2}, {1}}}, {"Pair", {{1, 2}, {0}, {3}}}})
+    all.push_back({"Large" + name, step(Kind::AllReduce, groups, Reduction::Sum), {{large}}, {{large}}});
+  for (auto [name, groups, members] : std::vector<std::tuple<std::string, std::vector<std::vector<int64_t>>, int64_t>>{
+           {"All", {}, 4}, {"Crossed", {{2, 0}, {3, 1}}, 2}}) {
+    CollectiveStep gather = step(Kind::AllGather, groups);
+    gather.dimension = 1;
+    all.push_back({"LargeGather" + name, gather, {{3, 100001, 2}}, {{3, 100001 * members, 2}}});
+  }
+  CollectiveStep gatherTwo = step(Kind::AllGather, {});
+  gatherTwo.results = {0, 1};
+  all.push_back({"GatherOfTwo", gatherTwo, {{70000, 3}, {5}}, {{280000, 3}, {20}}});
+  all.push_back({"LargeAndSmall", step(Kind::AllReduce, {}, Reduction::Sum), {{4}, {large}, {0, 3}, {65}, {3, 50000}}, {}});
+  all.back().results = all.back().operands;
+  all.back().step.results = {0, 1, 2, 3, 4};
+  return all;
+}
+
+TEST(Processes, BitsDoNotDependOnTheProcessesThatShareWork) {
+  for (uint32_t size : {2u, 4u})
+    for (uint32_t processesOfHost : size == 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{0, 2, 3}) {
+      Job job(size, /*usesUnixSockets=*/true, processesOfHost);
+      for (const Case &test : largeCases())
+        for (DType dtype : {DType::F32, DType::BF16, DType::C64}) {
+          std::vector<std::shared_ptr<RunContext>> alone(4, std::make_shared<RunContext>(4, 1, 20));
+          ASSERT_TRUE(run(test, dtype, job.launch(4 / size)) == run(test, dtype, alone))
+              << test.name << " of " << name(dtype) << " in " << size << " processes, " << processesOfHost << " per host";
+        }
+    }
+}
+
 /// Runs `work` for every device and returns what each ends with; an error is told to the others as an executor does.
 std::vector<std::string> outcomes(const std::vector<std::shared_ptr<RunContext>> &contexts,
                                   const std::function<Status(uint32_t device, RunContext &)> &work) {
@@ -234,6 +272,48 @@ TEST(Processes, DifferentShapesAreNamedOnAll) {
          return collective(device, context, Kind::AllReduce, "all_reduce", "f.py:1", {}, {device + 4});
        }))
     EXPECT_NE(text.find("operand 0 has another shape on device "), std::string::npos) << text;
+}
+
+TEST(Processes, DifferentSizesOfPartedOperandsAreNamedOnAll) {
+  for (std::vector<int64_t> sizes : {std::vector<int64_t>{600000, 600001}, {600000, 4}}) {
+    Job job(2);
+    for (const std::string &text : outcomes(job.launch(1), [&](uint32_t device, RunContext &context) {
+           CollectiveStep made = step(Kind::AllReduce, {}, Reduction::Sum);
+           made.results = {0, 1};
+           Tensor one = randomTensor(DType::F32, {600000}, device), two = randomTensor(DType::F32, {sizes[device]}, device);
+           Tensor first = one, second = two;
+           return runCollective(context, {made, {one.view(), two.view()}, {first.view(), second.view()}, nullptr, "f.py:1", device, 0});
+         }))
+      EXPECT_NE(text.find("operand 1 has another shape on device"), std::string::npos) << text;
+  }
+}
+
+/// One device completes a large all_reduce at once, the other one only after it has heard of that.
+TEST(Processes, PartsOfStartedCollectivesComeBeforeTheyAreDone) {
+  Job job(2);
+  for (int late : {0, 1}) {
+    std::vector<Tensor> results(2, empty(DType::F32, {600000}));
+    for (const std::string &text : outcomes(job.launch(1, uint64_t(10 + late)), [&](uint32_t device, RunContext &context) -> Status {
+           CollectiveStep made = step(Kind::AllReduce, {}, Reduction::Sum);
+           Tensor operand = randomTensor(DType::F32, {600000}, device);
+           CollectiveCall call{made, {operand.view()}, {results[device].view()}, nullptr, "f.py:1", device, 0};
+           auto meeting = startCollective(context, call);
+           if (!meeting)
+             return meeting.status();
+           const OperationId message{&made, "recv", "f.py:2"};
+           if (int(device) == late)
+             if (auto bytes = context.receive(device, 1 - device, 0, message); !bytes)
+               return bytes.status();
+           Status status = finishCollective(context, call, **meeting);
+           if (int(device) != late)
+             context.send(device, 1 - device, 0, "done");
+           return status;
+         }))
+      EXPECT_EQ(text, "ok");
+    Tensor one = randomTensor(DType::F32, {600000}, 0), two = randomTensor(DType::F32, {600000}, 1), sum = empty(DType::F32, {600000});
+    ASSERT_TRUE(reduceElements(Reduction::Sum, DType::F32, one.bytes.data(), two.bytes.data(), sum.bytes.data(), 600000));
+    EXPECT_TRUE(results[0] == sum && results[1] == sum);
+  }
 }
 
 TEST(Processes, DeadlocksAreRecognized) {
@@ -368,9 +448,11 @@ TEST(Processes, DamagedMessagesEndInErrors) {
       },
       [](uint32_t, const Status &) {});
   const Kind kinds[] = {Kind::AllReduce, Kind::AllGather, Kind::AllToAll, Kind::CollectiveBroadcast, Kind::CollectiveReduce};
-  const int rounds = std::getenv("MILLRACE_LONG") ? 2000 : 60, messages = 500;
+  const int rounds = std::getenv("MILLRACE_LONG") ? 2000 : 60;
   std::mt19937 random(7);
   for (int round = 0; round < rounds; ++round) {
+    const bool isParted = round % 6 == 5; // large enough for that
+    const int messages = isParted ? 50 : 500;
     size_t before;
     {
       std::lock_guard lock(mutex);
@@ -383,7 +465,8 @@ TEST(Processes, DamagedMessagesEndInErrors) {
     std::vector<std::thread> devices;
     for (uint32_t device : {0u, 1u})
       devices.emplace_back([&, device] {
-        context.finish(device, collective(device, context, kinds[round % std::size(kinds)], "collective", "f.py:1"));
+        context.finish(device, isParted ? collective(device, context, Kind::AllReduce, "collective", "f.py:1", {}, {300'000})
+                                        : collective(device, context, kinds[round % std::size(kinds)], "collective", "f.py:1"));
       });
     {
       std::unique_lock lock(mutex);
@@ -401,7 +484,7 @@ TEST(Processes, DamagedMessagesEndInErrors) {
         head[20] = char(2 + random() % 2);
       head = damaged(head, random);
       uint64_t bytes = random() % 4 ? message.payloadBytes : random() % (message.payloadBytes + 1);
-      ASSERT_TRUE(liar.send(0, random() % 8 ? message.kind : random() % 8, head, {{message.payload.get(), bytes}}).ok());
+      ASSERT_TRUE(liar.send(0, random() % 8 ? message.kind : random() % 9, head, {{message.payload.get(), bytes}}).ok());
     }
     context.fail(aborted("the round is over"));
     for (std::thread &device : devices)
