@@ -15,7 +15,7 @@ import threading
 import time
 import traceback
 
-from . import _load
+from . import _load, _replicas
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _lock = threading.Lock()
@@ -34,12 +34,17 @@ def process_count() -> int:
 
 
 def rank() -> int:
-    """Index of this replica among all: each process is one, except under SPMD, where all of them are one together."""
+    """Index of this replica among all: each process is one, except under SPMD, where all of them are one together, and in data_parallel, where
+    each of its threads is one."""
+    if place := _replicas.current():
+        return place[1]
     return 0 if _XLAC._spmd_partitions() else process_index()
 
 
 def size() -> int:
     """Replicas of the program."""
+    if place := _replicas.current():
+        return len(place[0].devices)
     return 1 if _XLAC._spmd_partitions() else process_count()
 
 
@@ -51,6 +56,11 @@ def local_rank() -> int:
 def local_size() -> int:
     """Processes on this host."""
     return _XLAC._world()[3]
+
+
+def of_process(file: str) -> str:
+    """`file` in a world of one; FILE.RANK in any other."""
+    return f"{file}.{process_index()}" if process_count() > 1 else file
 
 
 for _query in (process_index, process_count, rank, size, local_rank, local_size):

@@ -95,8 +95,6 @@ def test_old_data_parallel():
         assert parallel(loop, [torch.ones(1, 2), torch.full((1, 2), 2.0)]) == [([2.0, 4.0], "xla:0", epoch)]
     assert parallel.devices == ["xla:0"] and parallel.models[0].weight.device.type == "xla" and model.weight.device.type == "cpu"
     assert dp.DataParallel(model, device_ids=[])(loop, [torch.ones(1, 2)])[0][:2] == ([2.0], "cpu")
-    with pytest.raises(NotImplementedError):
-        dp.DataParallel(model, device_ids=["xla:0", "xla:1"])
 
 
 @contextlib.contextmanager

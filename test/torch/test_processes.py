@@ -193,6 +193,16 @@ def test_training_has_the_bits_of_one_process(processes):
         assert seen["reduces"] == 1
 
 
+def test_each_process_writes_files_of_its_own(tmp_path):
+    run("meetings", 2, PT_XLA_DEBUG="1", PT_XLA_DEBUG_FILE=str(tmp_path / "debug"), XLA_METRICS_FILE=str(tmp_path / "metrics"),
+        XLA_SAVE_TENSORS_FILE=str(tmp_path / "saved"), XLA_FLAGS=f"--xla_dump_to={tmp_path / 'dump'}", MILLRACE_CACHE="off")
+    files = {file.name for file in tmp_path.iterdir() if file.is_file()}
+    assert {"debug.0", "debug.1", "saved.0", "saved.1"} <= files, files
+    assert not files & {"debug", "metrics", "saved"}, files
+    dumped = {file.name.split(".")[0] for file in (tmp_path / "dump").iterdir()}
+    assert dumped == {"process_0", "process_1"}
+
+
 def test_graphs_may_differ():
     first, second = run("collectives_of_different_graphs", 2)
     assert first[:4] == second[:4] == [[3.0] * 4, [6.0] * 4, [9.0] * 4, [2.0] * 4] and first[4:] == [[6.0] * 4, 12.0]
@@ -260,7 +270,7 @@ def test_programs_are_compiled_once(tmp_path):
 def test_guide(tmp_path):
     """docs/guide/torch-processes.md: the programs that it shows, started as it says."""
     guide = (PROGRAMS.parents[2] / "docs" / "guide" / "torch-processes.md").read_text()
-    for name, program in zip(("sum.py", "train.py", "spmd.py"), re.findall(r"```python\n(.*?)```", guide, re.S), strict=True):
+    for name, program in zip(("sum.py", "train.py", "spmd.py", "threads.py"), re.findall(r"```python\n(.*?)```", guide, re.S), strict=True):
         (tmp_path / name).write_text(program)
     (tmp_path / "torchrun").write_text(f"#!/bin/sh\nexec {sys.executable} -m torch.distributed.run --standalone \"$@\"\n")
     (tmp_path / "torchrun").chmod(0o755)

@@ -8,7 +8,7 @@ import os
 
 import torch
 
-from .. import _load, _world
+from .. import _load, _replicas, _world
 from . import _builder
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
@@ -53,7 +53,7 @@ def of_devices(groups):
     return True
 
 
-def _replicas(groups):
+def _named_groups(groups):
     return _devices(groups) if of_devices(groups) else _groups(groups)
 
 
@@ -105,11 +105,13 @@ def _attributes(name, dims, groups):
     if name == "collective_broadcast":
         return _groups(groups)
     dim = {"all_gather": "all_gather_dim = {} : i64, ", "reduce_scatter": "scatter_dimension = {} : i64, "}.get(name, "")
-    return dim.format(*dims) + _replicas(groups)
+    return dim.format(*dims) + _named_groups(groups)
 
 
 def _record(name, tensors, reduction, dims, groups):
     """An operation on tensors of one type, with as many results."""
+    if place := _replicas.current():
+        return _replicas.collective(place, name, tensors, reduction, dims, groups)
     builder = _builder.Builder(name)
     given = [builder.parameter(number, {"type": _builder.NAMES[tensor.dtype], "sizes": tuple(tensor.shape)}) for number, tensor in enumerate(tensors)]
     sizes = [_sizes(name, tensor, dims, count(groups) if name != "collective_permute" else 1) for tensor in tensors]

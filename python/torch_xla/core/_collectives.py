@@ -6,7 +6,7 @@ They run in the order in which they are called, at the next step barrier or when
 ones in the same order."""
 import torch
 
-from .. import _world
+from .. import _replicas, _world
 from . import _collective_programs
 
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
@@ -220,6 +220,8 @@ def collective_broadcast(tensors, root_ordinal=0, groups=None, pin_layout=True):
 def _check_pair(what):
     if _world.size() == 1:
         raise NotImplementedError(f"xm.{what}: the world has one replica, nobody {'receives' if what == 'send' else 'sends'}")
+    if _replicas.current():
+        raise NotImplementedError(f"xm.{what}: replicas that are threads of one process have no channels; use xm.collective_permute")
     if _world.size() > 2:
         raise NotImplementedError(f"xm.{what}: the world has {_world.size()} replicas, and a channel does not say which one; use "
                                   "torch.distributed's send and recv, or xm.collective_permute")

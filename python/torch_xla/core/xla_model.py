@@ -8,7 +8,7 @@ import time
 
 import torch
 
-from .. import _load, _world
+from .. import _load, _replicas, _world
 from ..utils import closures as _closure_handlers
 from ..utils import utils as xu
 from . import _collectives
@@ -113,6 +113,10 @@ def get_memory_info(device=None):
 
 
 def _barrier(wait, counts=True, reset_scope=True):
+    if place := _replicas.current():  # all replicas come to it, and one of them passes it for all
+        replicas, index = place
+        if next(number for number, one in enumerate(replicas.meet(index, "", True).brought) if one) != index:
+            return
     if counts:
         _XLAC._count("MarkStep")
         if xu.check_env_flag("XLA_EMIT_STEPLOG"):

@@ -7,6 +7,7 @@ import weakref
 
 import torch
 
+from .. import _replicas
 from ..core import xla_model as xm
 from ..debug import profiler as xp
 from ..utils import keyd_queue
@@ -42,6 +43,8 @@ class PerDeviceLoader:
 
     def next(self):
         """The next batch; StopIteration at the end."""
+        if place := _replicas.current():  # the batches come in turns, too
+            place[0].give_way(place[1])
         if xp.get_tracer_marked_step():  # a StepTrace has just put a barrier
             xp.set_tracer_marked_step(False)
             self._pending += 1
@@ -92,7 +95,7 @@ def _close_all():
 class ParallelLoader:
     """Reads `loader` (any iterable of nested data with CPU tensors) on one thread, uploads on others.
 
-    `devices`: where batches go, in turns. `batchdim`: no effect. `batches_per_execution`: batches per barrier.
+    `devices`: where batches go, in turns; the batches of a last turn that is not full are left out. `batchdim`: no effect. `batches_per_execution`: batches per barrier.
     `loader_prefetch_size`, `device_prefetch_size`: most batches that wait for upload, and on the device.
     `host_to_device_transfer_threads`: threads that upload; with several of them batches may change their order. `input_sharding`: see
     xm.send_cpu_data_to_device()."""
@@ -161,9 +164,14 @@ class ParallelLoader:
     def _read(self):
         queues = list(self._queues.values())
         try:
-            for number, batch in enumerate(self._cpu_loader):
-                if self._done or not queues[number % len(queues)].cpu_loader_queue.put(batch):
+            turn = []  # a batch per device, or none
+            for batch in self._cpu_loader:
+                turn.append(batch)
+                if len(turn) < len(queues):
+                    continue
+                if self._done or not all(dqueue.cpu_loader_queue.put(one) for dqueue, one in zip(queues, turn)):
                     return
+                turn.clear()
         except BaseException as error:  # raised again where the batch is asked for
             for dqueue in queues:
                 dqueue.cpu_loader_queue.put(_Failure(error))
