@@ -32,7 +32,7 @@ bool isSwitchedOff(const char *variable) {
 }
 
 runtime::Status withProgram(runtime::Status error, const std::string &stablehlo) {
-  const std::string file = environment("XLA_SAVE_HLO_FILE");
+  const std::string wanted = environment("XLA_SAVE_HLO_FILE"), file = wanted.empty() ? "" : fileOfProcess(wanted);
   if (file.empty() && !isSwitchedOn("XLA_DUMP_HLO_GRAPH"))
     return error;
   runtime::StatusOr<std::string> hlo = hloText(stablehlo);
@@ -57,6 +57,11 @@ static std::string formatted(const std::vector<Value> &roots) {
   if (text && format == "hlo")
     text = hloText(*text);
   return text ? *text : "# " + std::string(text.status().message()) + "\n";
+}
+
+std::string fileOfProcess(const std::string &file) {
+  runtime::StatusOr<World> world = Session::world();
+  return world && world->size > 1 ? file + "." + std::to_string(world->rank) : file;
 }
 
 static const std::string &saveFile() {
@@ -101,7 +106,8 @@ std::optional<ProgramDump> ProgramDump::next() {
   char number[16];
   std::snprintf(number, sizeof number, "%04u", ++count);
   ProgramDump made;
-  made.prefix = folder + "/module_" + number + ".SyncTensorsGraph.";
+  runtime::StatusOr<World> world = Session::world();
+  made.prefix = folder + "/" + (world && world->size > 1 ? "process_" + std::to_string(world->rank) + "." : "") + "module_" + number + ".SyncTensorsGraph.";
   return made;
 }
 

@@ -3,6 +3,7 @@
 // XLA_SAVE_TENSORS_FILE=FILE appends every graph that is run to FILE.0 (the rank of the process), as XLA_SAVE_TENSORS_FMT says: text (default),
 // dot, hlo, stablehlo. XLA_FLAGS=--xla_dump_to=FOLDER writes every program that is compiled, before and after the passes.
 // XLA_SAVE_HLO_FILE=FILE appends every program that cannot be compiled to FILE, XLA_DUMP_HLO_GRAPH=1 adds it to the error.
+// Of several processes each has files of its own, whose names have its rank.
 // XLA_IR_DEBUG=1 puts the user's lines into texts of graphs, XLA_HLO_DEBUG=1 into texts of programs.
 #pragma once
 #include "tracing/Graph.h"
@@ -11,6 +12,8 @@
 
 namespace millrace::tracing {
 
+/// `file` in a world of one; FILE.RANK in any other.
+std::string fileOfProcess(const std::string &file);
 /// `error`, after what the environment wants to be done with the program that caused it.
 runtime::Status withProgram(runtime::Status error, const std::string &stablehlo);
 /// What saveGraph() appends; "" if the environment does not ask for it.
@@ -26,7 +29,7 @@ class ProgramDump {
 public:
   /// Nothing, unless XLA_FLAGS has --xla_dump_to. Every call is another program.
   static std::optional<ProgramDump> next();
-  /// Writes FOLDER/module_NNNN.SyncTensorsGraph.SUFFIX; says so on standard error if it cannot.
+  /// Writes FOLDER/module_NNNN.SyncTensorsGraph.SUFFIX, or FOLDER/process_R.module_NNNN…; says so on standard error if it cannot.
   void write(const std::string &suffix, const std::string &text) const;
 
 private:

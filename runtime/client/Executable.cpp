@@ -85,6 +85,7 @@ struct Executable::State {
   bool runsInline = false;
   std::vector<uint32_t> members; ///< of the devices of this process, in the order of Executable::devices()
   std::vector<uint32_t> processOf; ///< per member; empty if all are of this process
+  std::vector<std::string> argumentTypes; ///< likewise; of a program that meets others
   std::atomic<uint64_t> launches{0};
   Meets meets = Meets::InLaunches;
   bool spansProcesses() const { return !processOf.empty(); }
@@ -286,6 +287,9 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
     executable->state->members = {0}; // also where it is assigned to another process, and run here by executeOn()
   if (executable->assigned.size() == needed)
     executable->state->processOf.clear();
+  if (executable->state->spansProcesses() && executable->state->plan->meetsOthers)
+    for (const Argument &argument : executable->program().arguments)
+      executable->state->argumentTypes.push_back(typeText(argument.dtype, argument.dims));
   if (options.meets == Meets::InOperations) {
     std::vector<uint32_t> all(settings.processes ? settings.processes->size() : 1);
     std::iota(all.begin(), all.end(), 0);
@@ -412,7 +416,8 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
   if (spans && state->plan->meetsOthers) {
     StatusOr<std::shared_ptr<RunContext>> begun = client->options().processes->launch(
         p.numReplicas, p.numPartitions, state->processOf,
-        {state->plan->agreement, options.agreement, options.program.empty() ? "'" + p.name + "'" : options.program, options.agreementOn, options.advice},
+        {state->plan->agreement, options.agreement, options.program.empty() ? "'" + p.name + "'" : options.program, options.agreementOn, options.advice,
+         state->argumentTypes},
         timeout);
     if (!begun)
       return begun.status();

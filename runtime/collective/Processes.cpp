@@ -28,6 +28,9 @@ constexpr uint64_t maxAhead = 1 << 20;
 /// on two cores (AMD EPYC): an all_reduce of 4 KB takes 45 us with it, 90 us without.
 constexpr std::chrono::microseconds kPolling(50);
 
+/// So many arguments of a program are told to other processes at most, and as a rule all.
+constexpr uint32_t kToldArguments = 1024;
+
 /// In place of a launch's number, that of the context of replicas.
 constexpr uint64_t replicasNumber = ~uint64_t(0);
 
@@ -243,6 +246,16 @@ void Processes::stop(const std::string &failure) {
   mesh->stop(failure);
 }
 
+/// " (argument 3 is f32[8] in the one and f32[6] in the other)"; "" if nothing is known to differ.
+static std::string differenceOf(const std::vector<std::string> &one, const std::vector<std::string> &other) {
+  for (size_t k = 0; k < std::min(one.size(), other.size()); ++k)
+    if (one[k] != other[k])
+      return " (argument " + std::to_string(k) + " is " + one[k] + " in the one and " + other[k] + " in the other)";
+  if (one.size() == other.size())
+    return "";
+  return " (the one has " + std::to_string(one.size()) + " arguments and the other " + std::to_string(other.size()) + ")";
+}
+
 /// Whether all who have told their program launch the same one.
 Status Processes::compare(const Open &launch) const {
   const auto &[firstRank, first] = *launch.programs.begin();
@@ -257,7 +270,7 @@ Status Processes::compare(const Open &launch) const {
     if (other.ofProgram != first.ofProgram)
       return failedPrecondition("the processes launch different programs: " + both(first.program, other.program) +
                                 (other.program == first.program ? ", with other shapes or collectives" : "") +
-                                "; all have to launch the same ones in the same order" + ownAdvice(launch));
+                                differenceOf(first.arguments, other.arguments) + "; all have to launch the same ones in the same order" + ownAdvice(launch));
     if (other.ofLaunch != first.ofLaunch)
       return failedPrecondition("the processes do not do the same: " + both(first.program, "it with another " + other.launch));
   }
@@ -299,6 +312,10 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
   writer.number(agreement.ofLaunch);
   writer.text(agreement.program);
   writer.text(agreement.launch);
+  const uint32_t told = std::min(uint32_t(agreement.arguments.size()), kToldArguments);
+  writer.number(told);
+  for (uint32_t k = 0; k < told; ++k)
+    writer.text(agreement.arguments[k]);
   for (uint32_t process : clique)
     if (process != rank())
       if (Status sent = mesh->send(process, Begin, writer.bytes); status.ok())
@@ -392,6 +409,8 @@ void Processes::receive(uint32_t from, Message message) {
       Agreement agreement;
       agreement.ofProgram = reader.number<uint64_t>(), agreement.ofLaunch = reader.number<uint64_t>();
       agreement.program = reader.text(), agreement.launch = reader.text();
+      for (uint32_t left = std::min(reader.number<uint32_t>(), kToldArguments); left && reader.ok(); --left)
+        agreement.arguments.push_back(reader.text());
       launch.programs[from] = std::move(agreement);
       status = isLaunched ? compare(launch) : Status();
     } else if (!isLaunched) {

@@ -4,13 +4,16 @@ import os
 import threading
 
 from . import metrics
+from .. import _world
 
 _lock, _steps = threading.Lock(), {}
 
 
 def save_metrics(metrics_file=None):
-    """Appends the report to `metrics_file`, by default to the file of XLA_METRICS_FILE; without either nothing happens."""
-    metrics_file = metrics_file or os.environ.get("XLA_METRICS_FILE")
+    """Appends the report to `metrics_file`, by default to the file of XLA_METRICS_FILE (FILE.RANK if there are several processes); without
+    either nothing happens."""
+    if not metrics_file and (metrics_file := os.environ.get("XLA_METRICS_FILE")):
+        metrics_file = _world.of_process(metrics_file)
     if not metrics_file:
         return
     with _lock:

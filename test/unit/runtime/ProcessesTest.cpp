@@ -388,6 +388,20 @@ TEST(Processes, DifferentProgramsAreNamedOnAll) {
                                     " launches 'jit_step'; all have to launch the same ones in the same order");
 }
 
+TEST(Processes, DifferentArgumentsAreNamed) {
+  Job job(2);
+  const std::vector<std::string> whole = {"tensor<4xf32>", "tensor<8xf32>"};
+  for (auto &[other, difference] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"tensor<4xf32>", "tensor<6xf32>"}, " (argument 1 is tensor<8xf32> in the one and tensor<6xf32> in the other)"},
+           {{"tensor<4xf32>"}, " (the one has 2 arguments and the other 1)"},
+           {whole, ""}})
+    for (const Status &status : launchedWith(job, {{10, 0, "'jit_step'", "", "", whole}, {11, 0, "'jit_step'", "", "", other}}))
+      EXPECT_EQ(status.message(), "the processes launch different programs: " + job.processes[0]->links().describe(0) +
+                                      " launches 'jit_step', but " + job.processes[0]->links().describe(1) +
+                                      " launches 'jit_step', with other shapes or collectives" + difference +
+                                      "; all have to launch the same ones in the same order");
+}
+
 TEST(Processes, DifferentLaunchesOfOneProgramAreNamedOnAll) {
   Job job(2);
   for (const Status &status : launchedWith(job, {{7, 10, "'jit_step'", "launch id"}, {7, 11, "'jit_step'", "launch id"}}))
@@ -448,7 +462,7 @@ TEST(Processes, DamagedMessagesEndInErrors) {
       },
       [](uint32_t, const Status &) {});
   const Kind kinds[] = {Kind::AllReduce, Kind::AllGather, Kind::AllToAll, Kind::CollectiveBroadcast, Kind::CollectiveReduce};
-  const int rounds = std::getenv("MILLRACE_LONG") ? 2000 : 60;
+  const int rounds = std::getenv("MILLRACE_LONG") ? 2400 : 60; // a million messages, or 25,000
   std::mt19937 random(7);
   for (int round = 0; round < rounds; ++round) {
     const bool isParted = round % 6 == 5; // large enough for that
