@@ -55,7 +55,7 @@ public:
     static std::mutex mutex;
     std::lock_guard lock(mutex);
     if (const char *path = std::getenv("PT_XLA_DEBUG_FILE"); path && *path)
-      std::ofstream(fileOfProcess(path), std::ios::app) << out.str() << "\n";
+      std::ofstream(path, std::ios::app) << out.str() << "\n";
     else
       std::cerr << out.str() << std::endl;
   }
