@@ -64,6 +64,8 @@ void finishStreaming() {
 /// Copies what does not overlap. `streamed`: past the caches, where a run is long enough to fill whole lines.
 void copyRun(char *to, const char *from, size_t bytes, bool streamed) {
   constexpr size_t longRun = 4096;
+  if (!bytes) // then there need not be memory
+    return;
   if (streamed && bytes >= longRun)
     streamCopy(to, from, bytes);
   else
@@ -542,6 +544,17 @@ std::vector<iovec> partOfResults(const CollectiveCall &call, ProcessPart part) {
   return pieces;
 }
 
+/// The shapes of all operands, [result][member].
+using Shapes = std::vector<std::vector<std::vector<int64_t>>>;
+
+Shapes shapesOf(const Contributions &all) {
+  Shapes shapes(all.front()->arguments.size());
+  for (size_t i = 0; i < shapes.size(); ++i)
+    for (const CollectiveCall *each : all)
+      shapes[i].push_back(each->arguments[i].dims);
+  return shapes;
+}
+
 /// The operands of the members that are here, one result after the other.
 std::vector<iovec> gatheredHere(const Contributions &all) {
   std::vector<iovec> pieces;
@@ -552,25 +565,25 @@ std::vector<iovec> gatheredHere(const Contributions &all) {
   return pieces;
 }
 
-/// Copies the operands of a process's members, which gatheredHere() found there, into the results of the member at `position`.
-Status takeGathered(const Contributions &all, size_t position, const std::vector<uint32_t> &processes, uint32_t process, const char *bytes,
+/// Copies the operands of a process's members, which gatheredHere() found there, into the results of `own`. Of the other calls nothing is left but
+/// the shapes.
+Status takeGathered(const CollectiveCall &own, const Shapes &shapes, const std::vector<uint32_t> &processes, uint32_t process, const char *bytes,
                     uint64_t size) {
   uint64_t expected = 0;
-  for (size_t k = 0; k < all.size(); ++k)
-    for (const TensorView &argument : all[k]->arguments)
-      expected += processes[k] == process ? argument.bytes() : 0;
+  auto pieceOf = [&](size_t i, size_t k) { return TensorView{const_cast<char *>(bytes), own.results[i].dtype, shapes[i][k]}; };
+  for (size_t i = 0; i < shapes.size(); ++i)
+    for (size_t k = 0; k < processes.size(); ++k)
+      expected += processes[k] == process ? pieceOf(i, k).bytes() : 0;
   if (size != expected)
     return dataLoss("another process sent " + std::to_string(size) + " bytes of operands of " + std::to_string(expected));
-  const CollectiveCall &own = *all[position];
   const size_t axis = size_t(own.step.dimension);
-  for (size_t i = 0; i < own.results.size(); ++i) {
+  for (size_t i = 0; i < shapes.size(); ++i) {
     std::vector<int64_t> zero(own.results[i].dims.size(), 0), to = zero;
-    for (size_t k = 0; k < all.size(); ++k) {
-      TensorView piece = all[k]->arguments[i]; // whose shape the share has checked
+    for (size_t k = 0; k < processes.size(); ++k) {
+      const TensorView piece = pieceOf(i, k); // whose shape the share has checked
       if (processes[k] == process) {
-        piece.data = const_cast<char *>(bytes);
+        copyBox(piece, zero, own.results[i], to, piece.dims, own.results[i].bytes() * processes.size() > streamedBytes);
         bytes += piece.bytes();
-        copyBox(piece, zero, own.results[i], to, piece.dims, own.results[i].bytes() * all.size() > streamedBytes);
       }
       to[axis] += piece.dims[axis];
     }
@@ -600,9 +613,14 @@ std::shared_ptr<const RunContext::Parted> partedWork(const RunContext &context, 
   auto made = std::make_shared<RunContext::Parted>();
   made->share = [group](const std::vector<const void *> &all, size_t position) { return shareOf(group, all, position, /*isParted=*/true); };
   if (call.step.kind == Kind::AllGather) {
-    made->own = [](const std::vector<const void *> &all, size_t) { return gatheredHere(callsOf(all)); };
-    made->take = [ofMembers](const std::vector<const void *> &all, size_t position, uint32_t process, const char *bytes, uint64_t size) {
-      return takeGathered(callsOf(all), position, ofMembers, process, bytes, size);
+    auto shapes = std::make_shared<Shapes>();
+    made->own = [shapes](const std::vector<const void *> &all, size_t) {
+      const Contributions calls = callsOf(all);
+      *shapes = shapesOf(calls);
+      return gatheredHere(calls);
+    };
+    made->take = [ofMembers, shapes](const void *own, uint32_t process, const char *bytes, uint64_t size) {
+      return takeGathered(*static_cast<const CollectiveCall *>(own), *shapes, ofMembers, process, bytes, size);
     };
     return made;
   }
@@ -610,10 +628,9 @@ std::shared_ptr<const RunContext::Parted> partedWork(const RunContext &context, 
     const Contributions calls = callsOf(all);
     return partOfResults(*calls[position], ownPart(calls));
   };
-  made->take = [processes](const std::vector<const void *> &all, size_t position, uint32_t process, const char *bytes, uint64_t size) {
+  made->take = [processes](const void *own, uint32_t process, const char *bytes, uint64_t size) {
     const size_t index = size_t(std::lower_bound(processes.begin(), processes.end(), process) - processes.begin());
-    const CollectiveCall &own = *static_cast<const CollectiveCall *>(all[position]);
-    const std::vector<iovec> pieces = partOfResults(own, {uint32_t(index), uint32_t(processes.size())});
+    const std::vector<iovec> pieces = partOfResults(*static_cast<const CollectiveCall *>(own), {uint32_t(index), uint32_t(processes.size())});
     uint64_t expected = 0;
     for (const iovec &piece : pieces)
       expected += piece.iov_len;

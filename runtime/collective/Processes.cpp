@@ -119,10 +119,10 @@ public:
     SharedLease whole;
     for (const auto &[host, theirs] : byHost) {
       std::vector<uint32_t> direct(theirs.begin(), theirs.end()), onward;
-      if (host != hostOf(self())) { // each process there passes on some of the parts
-        std::rotate(direct.begin(), direct.begin() + long(self() % direct.size()), direct.end());
-        onward.assign(direct.begin() + 1, direct.end());
-        direct.resize(1);
+      if (host != hostOf(self())) {
+        const uint32_t first = firstToTell(self(), direct);
+        std::erase(direct, first);
+        onward = std::exchange(direct, {first});
       }
       for (uint32_t process : direct)
         MILLRACE_TRY(owner->mesh->send(process, Part, head.encode(onward), part, &whole));

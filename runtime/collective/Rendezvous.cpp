@@ -397,8 +397,11 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
   if (++meeting->arrived < members.size())
     return Status();
   // Nobody comes to a meeting before the earlier ones of its group: this is the first of them.
-  if (meeting->parted && meeting->parts.size() < meeting->numOthers)
+  if (meeting->parted && meeting->parts.size() < meeting->numOthers) {
     group.unfinished.emplace(meeting->number, meeting);
+    if (Status why = whyPartsNeverCome(*meeting); !why.ok())
+      abort(why);
+  }
   group.open.pop_front();
   ++group.first;
   for (uint32_t other : members)
@@ -490,7 +493,7 @@ Status RunContext::complete(uint32_t member, Meeting &meeting, const Work &work)
   MILLRACE_TRY(waitFor(lock, member, meeting, [&] { return meeting.parts.size() == meeting.numOthers; }));
   lock.unlock();
   for (const auto &[process, part] : meeting.parts)
-    MILLRACE_TRY(meeting.parted->take(meeting.contributions, own, process, part.bytes.get(), part.size));
+    MILLRACE_TRY(meeting.parted->take(meeting.contributions[own], process, part.bytes.get(), part.size));
   return Status();
 }
 
@@ -623,9 +626,28 @@ void RunContext::remoteIdle(uint32_t process, IdleState state) {
 
 void RunContext::remoteLost(uint32_t process, const Status &why) {
   std::lock_guard lock(mutex);
+  gone.emplace(process, why);
   for (uint32_t member = 0; member < size(); ++member)
     if (remote->processOf(member) == process && !finished[member])
       return abort(why);
+  for (const auto &[members, group] : groups)
+    for (const auto &[number, meeting] : group.unfinished)
+      if (Status lost = whyPartsNeverCome(*meeting); !lost.ok())
+        return abort(lost);
+}
+
+/// An error if a process is gone that would have passed on to this one a part that is missing. All that it had sent has been received.
+Status RunContext::whyPartsNeverCome(const Meeting &meeting) const {
+  if (gone.empty())
+    return Status();
+  std::vector<uint32_t> here = {remote->self()}, elsewhere;
+  for (uint32_t process : otherProcesses(meeting.members))
+    (remote->hostOf(process) == remote->hostOf(remote->self()) ? here : elsewhere).push_back(process);
+  std::sort(here.begin(), here.end());
+  for (uint32_t origin : elsewhere)
+    if (auto found = gone.find(firstToTell(origin, here)); found != gone.end() && !meeting.parts.count(origin))
+      return found->second;
+  return Status();
 }
 
 void RunContext::fail(const Status &why) {

@@ -55,7 +55,7 @@ public:
   virtual void finish(uint32_t member, const Status &cause) = 0;
   virtual void idle(const struct IdleState &state) = 0;
   /// Tells the other processes of the group this one's part of the results of a meeting, the `number`-th of the group. It goes once to each
-  /// other host, whose processes pass it on to each other.
+  /// other host, to firstToTell(), which passes it on to the others there.
   virtual Status tellPart(const std::vector<uint32_t> &group, uint64_t number, const std::vector<iovec> &part) = 0;
   /// Has another thread call `task` soon.
   virtual void callLater(std::function<void()> task) = 0;
@@ -63,6 +63,9 @@ public:
   /// not processors enough.
   virtual void poll(const std::vector<uint32_t> &processes, const std::function<bool()> &look) = 0;
 };
+
+/// The one of the processes of another host, in the order of ranks, that `origin` tells its part. Each gets those of some.
+inline uint32_t firstToTell(uint32_t origin, const std::vector<uint32_t> &ofHost) { return ofHost[origin % ofHost.size()]; }
 
 /// What a process knows when all its members of a context wait or have finished. Together these tell a deadlock from messages under way.
 struct IdleState {
@@ -98,10 +101,10 @@ public:
   /// the process whose part it is, instead of to all. Nothing here must block.
   struct Parted {
     Work share; ///< of this process's part
-    /// Where this process's part is in the results of the member at a position.
+    /// Where this process's part is in the results of the member at a position. Called once, before take() is.
     std::function<std::vector<iovec>(const std::vector<const void *> &contributions, size_t position)> own;
-    /// Writes the part of the process of that rank into the results of the member at a position.
-    std::function<Status(const std::vector<const void *> &contributions, size_t position, uint32_t process, const char *part, uint64_t bytes)> take;
+    /// Writes the part of the process of that rank into the results of the member whose contribution is `own`. Those of other members may be gone.
+    std::function<Status(const void *own, uint32_t process, const char *part, uint64_t bytes)> take;
   };
 
   /// Says that `member` of `group` (which contains it; equal order on all) takes part in its next meeting, with this operation. Never
@@ -178,6 +181,7 @@ private:
                std::shared_ptr<const void> held, std::shared_ptr<const Parted> parted, bool completes, std::shared_ptr<Meeting> &meeting);
   void workLater(const std::shared_ptr<Meeting> &meeting);
   void doShares(Meeting &meeting, const Work &work, size_t first);
+  Status whyPartsNeverCome(const Meeting &meeting) const;
   Status waitFor(std::unique_lock<std::mutex> &lock, uint32_t member, const Meeting &meeting, const std::function<bool()> &done);
   void stopWaiting(uint32_t member);
   void deliver(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
@@ -204,6 +208,7 @@ private:
   uint32_t waitingCount = 0; ///< of this process
   uint32_t unattended = 0;   ///< meetings whose parted work another thread has yet to do
   Status aborted;
+  std::map<uint32_t, Status> gone; ///< processes from which nothing more comes, and why
   std::vector<Tick> ticks;
   const std::unique_ptr<RemoteMembers> remote; ///< null: all members are here
   const std::vector<uint32_t> others;          ///< the other processes

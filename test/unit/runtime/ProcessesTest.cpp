@@ -215,6 +215,17 @@ std::vector<Case> largeCases() {
   return all;
 }
 
+/// Devices of one process take the parts of others at their own pace: who is done first is gone, and its operand with it.
+TEST(Processes, SeveralDevicesOfAProcessTakeParts) {
+  Job job(3, /*usesUnixSockets=*/true, /*processesOfHost=*/2);
+  CollectiveStep gather = step(Kind::AllGather, {});
+  const Case test{"Gather", gather, {{70001}}, {{420006}}};
+  std::vector<std::shared_ptr<RunContext>> alone(6, std::make_shared<RunContext>(6, 1, 20));
+  const auto expected = run(test, DType::F32, alone);
+  for (int round = 0; round < 10; ++round)
+    ASSERT_TRUE(run(test, DType::F32, job.launch(2)) == expected);
+}
+
 TEST(Processes, BitsDoNotDependOnTheProcessesThatShareWork) {
   for (uint32_t size : {2u, 4u})
     for (uint32_t processesOfHost : size == 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{0, 2, 3}) {
