@@ -234,13 +234,9 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
   Shape part = shape, whole = shape;
   part.dims[0] /= own;
   whole.dims[0] = part.dims[0] * all;
-  std::string tiles = std::to_string(all), list = "0";
-  for (size_t i = 1; i < shape.dims.size(); ++i)
-    tiles += ",1";
-  for (int64_t device = 1; device < all; ++device)
-    list += "," + std::to_string(device);
-  const std::string text = all == 1 ? "{replicated}" : "{devices=[" + tiles + "]" + list + "}";
-  runtime::StatusOr<ShardingPtr> asGiven = readSharding(text, int64_t(shape.dims.size()), all);
+  std::vector<int64_t> axisOf(shape.dims.size(), -1); // rows along the only axis
+  axisOf[0] = 0;
+  runtime::StatusOr<ShardingPtr> asGiven = readSharding(all == 1 ? "{replicated}" : textOf(axisOf, {all}), int64_t(shape.dims.size()), all);
   if (!asGiven)
     return asGiven.status();
   Parts parts{*asGiven, {}};

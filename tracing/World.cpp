@@ -75,10 +75,6 @@ runtime::StatusOr<std::unique_ptr<transport::Mesh>> connect(const World &world, 
   return mesh;
 }
 
-} // namespace
-
-namespace {
-
 /// The variables in which a launcher says a process's place.
 struct PlaceNames {
   const char *rank, *size;

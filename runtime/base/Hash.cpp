@@ -122,6 +122,18 @@ std::string Sha256::hex(std::string_view text) {
   return toHex(digest.data(), digest.size());
 }
 
+std::optional<std::string> fromHex(std::string_view hex) {
+  auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    const int high = digit(hex[i]), low = digit(hex[i + 1]);
+    if (high < 0 || low < 0)
+      return std::nullopt;
+    bytes += char(high << 4 | low);
+  }
+  return hex.size() % 2 ? std::nullopt : std::optional(std::move(bytes));
+}
+
 std::string toHex(const uint8_t *data, size_t size) {
   static const char digits[] = "0123456789abcdef";
   std::string text;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,10 @@ private:
   uint64_t total = 0;
 };
 
+/// Two lower-case digits per byte.
 std::string toHex(const uint8_t *data, size_t size);
+inline std::string toHex(std::string_view bytes) { return toHex(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()); }
+/// The bytes; nothing if `hex` is not what toHex() gives.
+std::optional<std::string> fromHex(std::string_view hex);
 
 } // namespace millrace::runtime

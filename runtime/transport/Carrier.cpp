@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Carrier.cpp - A library that carries large messages ----------------===//
 #include "runtime/transport/Carrier.h"
+#include "runtime/base/Hash.h"
 
 #include <dlfcn.h>
 
@@ -25,26 +26,15 @@ struct StoreFunctions {
 
   static int put(void *context, const char *key, const char *value, size_t bytes) {
     // Stores of launchers hold text.
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (size_t i = 0; i < bytes; ++i)
-      text += digits[uint8_t(value[i]) >> 4], text += digits[uint8_t(value[i]) & 15];
-    return static_cast<StoreFunctions *>(context)->store.put(std::string("millrace/carrier/") + key, text).ok() ? 0 : 1;
+    return static_cast<StoreFunctions *>(context)->store.put(std::string("millrace/carrier/") + key, toHex({value, bytes})).ok() ? 0 : 1;
   }
   static int get(void *context, const char *key, void (*take)(void *, const char *, size_t), void *to) {
     auto &self = *static_cast<StoreFunctions *>(context);
     StatusOr<std::string> text = self.store.get(std::string("millrace/carrier/") + key, self.seconds);
-    if (!text || text->size() % 2)
+    const std::optional<std::string> value = text ? fromHex(*text) : std::nullopt;
+    if (!value)
       return 1;
-    auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
-    std::string value;
-    for (size_t i = 0; i < text->size(); i += 2) {
-      const int high = digit((*text)[i]), low = digit((*text)[i + 1]);
-      if (high < 0 || low < 0)
-        return 1;
-      value += char(high << 4 | low);
-    }
-    take(to, value.data(), value.size());
+    take(to, value->data(), value->size());
     return 0;
   }
 };

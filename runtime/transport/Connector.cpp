@@ -70,8 +70,6 @@ Secret secretFrom(std::string_view bytes) {
   return secret;
 }
 
-std::string hexOf(std::string_view bytes) { return toHex(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()); }
-
 /// The same for all processes of one host, until it boots again.
 std::string bootId() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -100,19 +98,14 @@ struct Card {
     writer.number(pid);
     writer.number(port);
     // Some stores hold text only.
-    return hexOf(writer.bytes);
+    return toHex(writer.bytes);
   }
 
   static StatusOr<Card> decode(std::string_view hex) {
-    auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
-    std::string bytes;
-    for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-      int high = digit(hex[i]), low = digit(hex[i + 1]);
-      if (high < 0 || low < 0)
-        return dataLoss("what another process put into the store cannot be read");
-      bytes += char(high << 4 | low);
-    }
-    Reader reader(bytes);
+    std::optional<std::string> bytes = fromHex(hex);
+    if (!bytes)
+      return dataLoss("what another process put into the store cannot be read");
+    Reader reader(*bytes);
     Card card;
     if (uint32_t version = reader.number<uint32_t>(); version != protocolVersion)
       return failedPrecondition("another process speaks version " + std::to_string(version) + " of the protocol, this one " +
@@ -153,7 +146,7 @@ private:
     own.host = hostName(), own.secret = *secret, own.note = note, own.pid = uint32_t(::getpid());
     own.address = *address;
     if (mesh.settings.usesUnixSockets) {
-      own.unixName = "millrace-" + hexOf(*name);
+      own.unixName = "millrace-" + toHex(*name);
       StatusOr<Socket> socket = Socket::listenUnix(own.unixName);
       if (!socket)
         return socket.status();

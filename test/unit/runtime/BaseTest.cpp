@@ -417,6 +417,15 @@ TEST(Cpu, ParsesLimits) {
   EXPECT_GE(availableCpus(), 1u);
 }
 
+TEST(Hash, Hex) {
+  const std::string bytes("\0\x7f\xff a", 5);
+  EXPECT_EQ(toHex(bytes), "007fff2061");
+  EXPECT_EQ(fromHex("007fff2061"), bytes);
+  EXPECT_EQ(fromHex(""), "");
+  for (const char *wrong : {"0", "0g", "AB", "00 1"})
+    EXPECT_EQ(fromHex(wrong), std::nullopt) << wrong;
+}
+
 TEST(Hash, Sha256Vectors) { // FIPS 180-4 examples
   EXPECT_EQ(Sha256::hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(Sha256::hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
