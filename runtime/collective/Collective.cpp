@@ -32,6 +32,8 @@ constexpr size_t streamedBytes = size_t(4) << 20;
 constexpr size_t minPartedBytes = size_t(1) << 20;
 /// Parts begin at multiples of this, which no two members write at once.
 constexpr int64_t partElements = 64;
+/// So many pieces of a gathered tensor are told where they do not fit.
+constexpr size_t kToldPieces = 4;
 
 /// Memory for the buffers of a reducer, aligned as those of other kernels.
 struct alignas(64) Line {
@@ -121,6 +123,8 @@ public:
   Status run(const Contributions &all) {
     if (!step.dynamicRoot && size_t(step.root) < all.size())
       root = step.root;
+    if (step.kind == Kind::AllGather)
+      MILLRACE_TRY(checkGathered(all));
     // All of them at first: where one process's part of an operand is depends on the sizes of the others.
     for (size_t i = 0; i < call.results.size(); ++i)
       for (size_t k = 0; k < all.size(); ++k)
@@ -147,6 +151,39 @@ private:
       return dataLoss("another process sent a part of " + title);
     bool isReadOfAll = !(step.kind == Kind::AllGather && other.part.count) && step.kind != Kind::CollectivePermute && step.kind != Kind::CollectiveBroadcast && step.kind != Kind::CollectiveReduce;
     return isReadOfAll ? checkMemory(i, other) : Status();
+  }
+
+  /// The pieces of all fit the results, and fill them.
+  Status checkGathered(const Contributions &all) const {
+    for (size_t i = 0; i < call.results.size(); ++i) {
+      const std::vector<int64_t> &dims = call.results[i].dims;
+      const size_t axis = size_t(step.dimension);
+      std::string texts;
+      int64_t length = 0;
+      bool fits = true;
+      for (size_t k = 0; k < all.size(); ++k) {
+        if (i >= all[k]->arguments.size())
+          return failedPrecondition("device " + std::to_string(group[k]) + " gathers " + std::to_string(all[k]->arguments.size()) + " operands");
+        const std::vector<int64_t> &piece = all[k]->arguments[i].dims;
+        fits &= piece.size() == dims.size();
+        for (size_t d = 0; d < piece.size() && fits; ++d)
+          fits = d == axis ? piece[d] <= dims[d] : piece[d] == dims[d];
+        length += fits ? piece[axis] : 0;
+        if (k < kToldPieces)
+          texts += (k ? ", " : "") + textOf(piece) + " of device " + std::to_string(group[k]);
+      }
+      if (!fits || length != dims[axis])
+        return failedPrecondition("the pieces do not make up the result " + textOf(dims) + " along dimension " + std::to_string(axis) + ": " + texts +
+                                  (all.size() > kToldPieces ? " and more" : ""));
+    }
+    return Status();
+  }
+
+  static std::string textOf(const std::vector<int64_t> &dims) {
+    std::string text;
+    for (int64_t size : dims)
+      text += (text.empty() ? "" : ",") + std::to_string(size);
+    return "[" + text + "]";
   }
 
   /// Another process has sent the operand.
@@ -344,16 +381,11 @@ private:
     std::vector<int64_t> zero(result.dims.size(), 0), to = zero;
     for (const CollectiveCall *other : all) {
       const TensorView &piece = other->arguments[i];
-      for (size_t d = 0; d < piece.dims.size(); ++d)
-        if (d == axis ? to[axis] + piece.dims[d] > result.dims[d] : piece.dims[d] != result.dims[d])
-          return failedPrecondition("the gathered pieces do not fit the result in dimension " + std::to_string(d));
       if (piece.data || !other->part.count) // else it is part of another process's part
         copyBox(piece, zero, result, to, piece.dims, isStreamed(i, all));
       to[axis] += piece.dims[axis];
     }
     finishStreaming();
-    if (to[axis] != result.dims[axis])
-      return failedPrecondition("the gathered pieces do not fill the result in dimension " + std::to_string(axis));
     return Status();
   }
 

@@ -138,12 +138,12 @@ std::string RunContext::describe(uint32_t member) const {
     text += (i ? "; for device " : "device ") + std::to_string(other);
     if (!isLocal(other))
       text += " of " + remote->describe(remote->processOf(other));
-    if (finished[other])
+    if (const Meeting *meeting = waiting[member].meeting; meeting && meeting->arrived == meeting->members.size())
+      text += ", whose part of the result has not come";
+    else if (finished[other])
       text += ", which has finished without taking part";
     else if (waiting[other].active)
       text += ", which waits in " + title(waiting[other].operation);
-    else if (const Meeting *meeting = waiting[member].meeting; meeting && meeting->arrived == meeting->members.size())
-      text += ", whose part of the result has not come";
     else
       text += ", which has not arrived";
     if (std::string activity = isLocal(other) ? "" : remote->activityOf(remote->processOf(other)); !activity.empty() && !finished[other])

@@ -12,7 +12,9 @@
 #include <fstream>
 #include <new>
 #include <poll.h>
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -37,6 +39,8 @@ constexpr uint64_t minSpreadBytes = 1 << 20;
 constexpr uint64_t minCarriedBytes = 32 << 10;
 /// So long the last message of a process that is lost may take: what the carrier has of it is nearby.
 constexpr std::chrono::milliseconds carrierRest(300);
+/// Who leaves looks that often whether what it sent has come to the other hosts.
+constexpr std::chrono::milliseconds goodbyePause(1);
 /// A sender looks that often whether the carrier is done.
 constexpr std::chrono::microseconds carrierPause(20);
 /// Payloads of at least so many bytes go through shared memory. Chosen, not measured: below it a message is one system call at either end.
@@ -196,14 +200,55 @@ void Mesh::stop(const std::string &failure) {
     thread.detach();
     return;
   }
-  for (uint32_t rank = 0; rank < size(); ++rank)
-    if (rank != this->rank() && statusOf(rank).ok())
-      sendControl(rank, Goodbye, failure);
+  sayGoodbye(failure);
   isStopping = true;
   wakeUp();
   thread.join();
   if (carrier) // the thread has ended: nobody else writes what the peers have said
     carrier->end(std::all_of(peers.begin(), peers.end(), [](const auto &peer) { return peer->status.ok() || peer->saidGoodbye; }));
+}
+
+/// The goodbye goes over a connection of its own: it comes after the messages if these have come to the other host before it is sent.
+void Mesh::sayGoodbye(const std::string &failure) {
+  struct Pending {
+    uint32_t rank;
+    uint64_t bytes; ///< on their way
+    Deadline since; ///< no byte has come there
+  };
+  auto bytesUnderWay = [&](uint32_t rank) {
+    uint64_t bytes = 0;
+    auto add = [&](const Socket &socket) {
+      int queued = 0;
+      if (::ioctl(socket.descriptor(), SIOCOUTQ, &queued) == 0 && queued > 0)
+        bytes += uint64_t(queued);
+    };
+    if (!peers[rank]->data.peerProcess()) // what was sent over a UNIX socket is there
+      add(peers[rank]->data);
+    for (const Socket &lane : peers[rank]->lanes)
+      add(lane);
+    return bytes;
+  };
+  std::vector<Pending> pending;
+  for (uint32_t rank = 0; rank < size(); ++rank)
+    if (rank != this->rank())
+      pending.push_back({rank, ~uint64_t(0), Clock::now()});
+  const auto patience = std::chrono::duration<double>(settings.unreachableSeconds);
+  while (true) {
+    std::erase_if(pending, [&](Pending &each) {
+      if (!statusOf(each.rank).ok())
+        return true;
+      const uint64_t bytes = bytesUnderWay(each.rank);
+      if (bytes < each.bytes)
+        each.bytes = bytes, each.since = Clock::now();
+      const bool isDone = bytes == 0 || Clock::now() - each.since >= patience;
+      if (isDone)
+        sendControl(each.rank, Goodbye, failure);
+      return isDone;
+    });
+    if (pending.empty())
+      return;
+    std::this_thread::sleep_for(goodbyePause);
+  }
 }
 
 std::string Mesh::activityOf(uint32_t rank) const {

@@ -151,6 +151,7 @@ private:
   void handleControl(uint32_t rank, uint32_t kind, std::string_view body);
   void sendControl(uint32_t rank, uint32_t kind, std::string_view body);
   void sayAlive();
+  void sayGoodbye(const std::string &failure);
   void watch(Deadline now);
   void arm(uint32_t rank);
   void wakeUp();

@@ -450,6 +450,36 @@ struct DataHeader {
   uint64_t payloadBytes = 0;
 };
 
+/// The kinds of the signs of life that have come.
+std::vector<uint32_t> controlKinds(const Socket &socket) {
+  struct {
+    uint32_t magic, kind, bytes;
+  } header;
+  std::vector<uint32_t> kinds;
+  while (socket.read(&header, sizeof header, after(0.05)).ok()) {
+    std::string body(header.bytes, '\0');
+    EXPECT_TRUE(body.empty() || socket.read(body.data(), body.size(), after(5)).ok());
+    kinds.push_back(header.kind);
+  }
+  return kinds;
+}
+
+TEST(Mesh, TheGoodbyeComesAfterTheMessages) {
+  constexpr uint32_t goodbye = 2;
+  ByHand peer(/*usesUnixSockets=*/false);
+  std::string payload(900'000, 'x'); // more than waits at the receiver's end, which reads nothing yet
+  ASSERT_TRUE(peer.mesh->send(1, 7, "", {{payload.data(), payload.size()}}).ok());
+  std::thread leaving([&] { peer.mesh->stop(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  std::vector<uint32_t> kinds = controlKinds(peer.sockets[1]);
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), goodbye), 0);
+  std::string whole(sizeof(DataHeader) + payload.size(), '\0');
+  ASSERT_TRUE(peer.sockets[0].read(whole.data(), whole.size(), after(5)).ok());
+  leaving.join();
+  kinds = controlKinds(peer.sockets[1]);
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), goodbye), 1);
+}
+
 TEST(Mesh, BrokenLanesAreNoticed) {
   DataHeader header;
   header.block = 0x20000000, header.payloadBytes = 2'000'000;

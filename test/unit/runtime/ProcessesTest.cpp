@@ -285,6 +285,17 @@ TEST(Processes, DifferentShapesAreNamedOnAll) {
     EXPECT_NE(text.find("operand 0 has another shape on device "), std::string::npos) << text;
 }
 
+TEST(Processes, PiecesThatDoNotFitAreNamedOnAll) {
+  for (int64_t longer : {5, 300'000}) { // of which one is gathered in parts, but not by the other process
+    Job job(3, /*usesUnixSockets=*/true, /*processesOfHost=*/2);
+    for (const std::string &text : outcomes(job.launch(1), [&](uint32_t device, RunContext &context) {
+           Tensor piece = randomTensor(DType::F32, {device == 1 ? longer : 4}, device), all = empty(DType::F32, {3 * piece.dims[0]});
+           return runCollective(context, {step(Kind::AllGather), {piece.view()}, {all.view()}, nullptr, "f.py:1", device, 0});
+         }))
+      EXPECT_NE(text.find("along dimension 0: [4] of device 0, [" + std::to_string(longer) + "] of device 1, [4] of device 2"), std::string::npos) << text;
+  }
+}
+
 TEST(Processes, DifferentSizesOfPartedOperandsAreNamedOnAll) {
   for (std::vector<int64_t> sizes : {std::vector<int64_t>{600000, 600001}, {600000, 4}}) {
     Job job(2);
