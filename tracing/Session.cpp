@@ -113,20 +113,37 @@ bool Session::isAwaited() {
   return isStarted && get().remoteParts && get().owner == ::getpid() && isConnected() && get().numPartitions > 1 && get().remoteParts->isAwaited();
 }
 
-void Session::leave(const std::string &failure) {
+static std::atomic<bool> isTold{false};
+
+void Session::setTold() { isTold = true; }
+
+runtime::Status Session::leave(const std::string &failure) {
   if (!isStarted || get().owner != ::getpid())
-    return;
+    return {};
   const std::shared_ptr<runtime::Client> &client = get().runtimeClient;
   if (!client || !client->options().processes)
-    return;
+    return {};
+  runtime::Status status;
   const std::shared_ptr<runtime::Processes> &processes = client->options().processes;
   get().progress->stop();
   if (failure.empty() && processes->isConnected()) { // who reads a value is told of errors
-    (void)get().settleExchanges().ok();
-    (void)get().wait().ok();
+    status = get().settleExchanges();
+    if (runtime::Status waited = get().wait(); status.ok())
+      status = waited;
   }
   get().remoteParts->stop();
   processes->stop(failure);
+  return isTold ? runtime::Status() : status;
+}
+
+void Session::forgetDone() {
+  std::erase_if(inFlight, [&](const InFlight &each) {
+    if (!each.event.isReady())
+      return false;
+    if (runtime::Status status = each.spansProcesses ? each.event.await() : runtime::Status(); !status.ok() && stepError.ok())
+      stepError = status;
+    return true;
+  });
 }
 
 runtime::StatusOr<Value> Session::upload(const void *data, Shape shape) {
@@ -334,8 +351,8 @@ Session::enqueue(runtime::Executable &executable, const std::vector<runtime::Buf
     return result.status();
   sampleExecution(metric, start, result->done[0]);
   std::lock_guard lock(mutex);
-  std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
-  inFlight.push_back(result->done[0]);
+  forgetDone();
+  inFlight.push_back({result->done[0], !isForAnyDevice && place.size > 1});
   return std::move(result->results[0]);
 }
 
@@ -457,6 +474,10 @@ static Digest withDonors(const Digest &key, const std::vector<bool> &givenUp, Do
 
 runtime::Status Session::sync(std::vector<Value> given, Roots which, Donors donors) {
   std::lock_guard lock(mutex);
+  if (which == Roots::All && place.size > 1) {
+    forgetDone();
+    MILLRACE_TRY(std::exchange(stepError, runtime::Status()).withContext("an earlier step failed"));
+  }
   std::vector<Value> roots = pendingRoots(given, which);
   PendingExchanges exchanges;
   if (exchanges.any()) {
@@ -585,12 +606,15 @@ runtime::Status Session::await(const runtime::Event &event) const {
 
 runtime::Status Session::wait() {
   std::vector<runtime::Event> events;
+  runtime::Status earlier;
   {
     std::lock_guard lock(mutex);
-    events = std::move(inFlight);
-    inFlight.clear();
+    for (InFlight &each : std::exchange(inFlight, {}))
+      events.push_back(std::move(each.event));
+    earlier = std::exchange(stepError, runtime::Status());
   }
-  return await(runtime::whenAll(events));
+  runtime::Status status = await(runtime::whenAll(events));
+  return earlier.ok() ? status : earlier;
 }
 
 runtime::StatusOr<std::string> Session::programText(const std::vector<Value> &given) {

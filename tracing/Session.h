@@ -84,8 +84,11 @@ public:
   /// the session's timeout.
   static bool isAwaited();
   /// Takes leave of the other processes, if there is a session: those that still wait for this one get an error, with `failure` as its
-  /// reason. Without a failure what was recorded and enqueued with them is done first. Nothing can be run with them afterwards.
-  static void leave(const std::string &failure);
+  /// reason. Without a failure what was recorded and enqueued with them is done first; the error is one of that if nobody has been told of any.
+  /// Nothing can be run with them afterwards.
+  static runtime::Status leave(const std::string &failure);
+  /// The user has been told of an error.
+  static void setTold();
 
   //===-- SPMD: one program on all devices of all processes (Spmd.cpp) ------===//
 
@@ -205,7 +208,14 @@ private:
   runtime::Status startError;
   std::shared_ptr<runtime::Client> runtimeClient;
   ProgramCache programs{ProgramCache::Limits::ofEnvironment()}; ///< guarded by mutex
-  std::vector<runtime::Event> inFlight;
+  struct InFlight {
+    runtime::Event event;
+    bool spansProcesses = false;
+  };
+  /// Forgets what has been done. An error of what ran with other processes is kept: the user may never read a value of that. Under mutex.
+  void forgetDone();
+  std::vector<InFlight> inFlight; ///< guarded by mutex
+  runtime::Status stepError;      ///< likewise; for the next step barrier
   std::atomic<uint64_t> compiled{0};
   uint64_t passed = 0;
   uint64_t lastKey = 0;

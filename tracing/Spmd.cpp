@@ -388,9 +388,9 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   runtime::StatusOr<runtime::ExecuteResult> result = program.executable->execute(arguments, options);
   if (!result)
     return result.status();
-  std::erase_if(inFlight, [](const runtime::Event &event) { return event.isReady(); });
+  forgetDone();
   for (runtime::Event &done : result->done)
-    inFlight.push_back(std::move(done));
+    inFlight.push_back({std::move(done), place.size > 1});
   Metrics::get().countBuffers(int64_t(devices * roots.size()));
   if (remoteParts)
     remoteParts->beginLaunch(runtime::hash64(&plan.key, sizeof plan.key, options.agreement));

@@ -56,10 +56,11 @@ def initialize():
         plugins.add("cpu")
     xla_bridge.register_plugin("cpu", priority=500, library_path=library._name, options=_client_options)
 
-    from millrace_jax import callbacks, collectives, custom_calls, custom_partitioning
+    from millrace_jax import callbacks, collectives, custom_calls, custom_partitioning, failures
 
     custom_calls.install(library)
     callbacks.install(library)
     collectives.install()
+    failures.install(library)
     custom_partitioning.install()
     _active = True

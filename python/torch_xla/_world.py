@@ -169,14 +169,20 @@ def _say_that_nobody_comes() -> None:
 
 
 def _leave() -> None:
-    """At the end of the process. What an exception ended does not wait for the others, and they are told of it."""
+    """At the end of the process. What an exception ended does not wait for the others, and they are told of it. An error that nobody has been told of
+    makes the process fail."""
     failure = getattr(sys, "last_value", None)
     end = time.monotonic() + _seconds_to_connect().total_seconds()
     while failure is None and _XLAC._is_awaited() and time.monotonic() < end:
         time.sleep(0.02)
     if process_count() > 1 and not _XLAC._is_connected():
         _say_that_nobody_comes()
-    _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
+    error = _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
+    if error and failure is None:  # of a step of which no value was read: the job has failed, and its launcher has to know
+        print(f"torch_xla: a step failed: {error}", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
 
 
 def install() -> None:

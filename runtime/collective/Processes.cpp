@@ -41,6 +41,17 @@ Writer headFor(const std::vector<uint32_t> &clique, uint64_t number) {
   return writer;
 }
 
+/// All that are connected, for millrace_end_processes().
+struct Connected {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Processes>> all; ///< guarded by mutex
+};
+
+Connected &connectedOnes() {
+  static auto *ones = new Connected;
+  return *ones;
+}
+
 /// What comes before a part of a result.
 struct PartHead {
   std::vector<uint32_t> clique;
@@ -201,6 +212,12 @@ void Processes::start(std::unique_ptr<transport::Mesh> made) {
   mesh = std::move(made);
   ownRank = mesh->rank(), numProcesses = mesh->size(), owner = ::getpid();
   connected.store(true, std::memory_order_release); // the mesh's thread, which ends before we do, may ask
+  {
+    Connected &ones = connectedOnes();
+    std::lock_guard lock(ones.mutex);
+    std::erase_if(ones.all, [](const auto &each) { return each.expired(); });
+    ones.all.push_back(weak_from_this());
+  }
   mesh->start([this](uint32_t from, Message message) { receive(from, std::move(message)); },
               [this](uint32_t rank, const Status &status) { lost(rank, status); });
 }
@@ -515,3 +532,17 @@ void Processes::lost(uint32_t rank, const Status &status) {
 }
 
 } // namespace millrace::runtime
+
+void millrace_end_processes(const char *failure) {
+  using namespace millrace::runtime;
+  std::vector<std::shared_ptr<Processes>> all;
+  {
+    Connected &ones = connectedOnes();
+    std::lock_guard lock(ones.mutex);
+    for (const std::weak_ptr<Processes> &each : ones.all)
+      if (std::shared_ptr<Processes> processes = each.lock())
+        all.push_back(std::move(processes));
+  }
+  for (const std::shared_ptr<Processes> &each : all)
+    each->stop(failure);
+}

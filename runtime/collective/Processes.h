@@ -107,3 +107,8 @@ private:
 };
 
 } // namespace millrace::runtime
+
+extern "C" {
+/// Takes leave of the other processes of every job that this one is connected in: it ends because of `failure`, a text that they are told.
+void millrace_end_processes(const char *failure);
+}

@@ -136,6 +136,10 @@ def checkpoint(folder):
     return {"w": bits(back["w"]), "step": int(back["step"])}
 
 
+class Fish(BaseException):
+    """Nobody catches it."""
+
+
 def fail_with(what):
     """Repeats an all-reduce until it fails, while something happens to the last process; the text of the error, and how long it took to come."""
     how, _, size = what.partition(" ")
@@ -155,6 +159,8 @@ def fail_with(what):
                     os._exit(0)
                 elif how == "raise":
                     raise SystemExit("this process ends by itself")
+                elif how == "fish":
+                    raise Fish("the rate is a fish")
                 elif how == "other":
                     jax.jit(jax.shard_map(lambda v: jax.lax.pmax(v, "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x")))(x).block_until_ready()
                 elif how == "constant":  # with the same collective

@@ -173,6 +173,7 @@ def test_checkpoint(tmp_path):
     ("SIGKILL", r"process 2 \(pid {pid} on host \S+\) has (ended|closed its connection) without a word: it was killed, crashed or left by exit"),
     ("exit", r"process 2 \(pid {pid} on host \S+\) has (ended|closed its connection) without a word"),
     ("SIGSTOP", r"process 2 \(pid {pid} on host \S+\) is stopped \(SIGSTOP"),
+    ("fish", r"process 2 \(pid {pid} on host \S+\) was ended by an error: .*Fish: the rate is a fish"),
 ])
 def test_what_happens_to_one_is_said_by_all(how, message, size):
     job = start("fail_with", 3, 1, f"{how} {size}")

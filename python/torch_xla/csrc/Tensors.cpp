@@ -47,6 +47,7 @@ Value baseAs(const Value &base, runtime::DType dtype) {
 
 void raise(const runtime::Status &status) {
   raiseInterrupt(status);
+  tracing::Session::setTold();
   TORCH_CHECK(false, std::string(status.message()));
 }
 

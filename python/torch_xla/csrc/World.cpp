@@ -154,18 +154,19 @@ PyObject *slices(PyObject *, PyObject *) {
 /// _is_awaited() -> whether other processes may still read tensors of which this one has parts
 PyObject *isAwaited(PyObject *, PyObject *) { return PyBool_FromLong(Session::isAwaited()); }
 
-/// _leave_world(reason, "" if it is none)
+/// _leave_world(reason, "" if it is none) -> an error that nobody has been told of, or ""
 PyObject *leave(PyObject *, PyObject *reason) {
   return guarded([&]() -> PyObject * {
     const char *text = PyUnicode_AsUTF8(reason);
     if (!text)
       return nullptr;
     const std::string failure = text;
+    runtime::Status status;
     {
       WithoutGil released;
-      Session::leave(failure);
+      status = Session::leave(failure);
     }
-    Py_RETURN_NONE;
+    return PyUnicode_FromString(status.ok() ? "" : std::string(status.message()).c_str());
   });
 }
 
