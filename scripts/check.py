@@ -282,7 +282,8 @@ def install_wheel(folder):
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
                "--target", SITE, "--upgrade", folder]
     if folder != "./python/millrace_jax":
-        command += ["-C", f"cmake.define.MILLRACE_PREBUILT={build}", "-C", f"build-dir={build}/wheel-{os.path.basename(folder)}"]
+        command += ["--config-settings", f"cmake.define.MILLRACE_PREBUILT={build}",
+                    "--config-settings", f"build-dir={build}/wheel-{os.path.basename(folder)}"]
     status, _ = run(command, 300)
     if status:
         say(f"the wheel of {folder} could not be installed")

@@ -195,8 +195,8 @@ def test_install_from_source(tmp_path):
         return ran.stdout
     install = ["-m", "pip", "install", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     built = os.environ.get("MILLRACE_BUILD", os.path.join(ROOT, "build"))
-    run(*install, ROOT, "-C", f"cmake.define.MILLRACE_PREBUILT={built}", "-C", f"build-dir={tmp_path}/millrace")
-    run(*install, os.path.join(ROOT, "python", "torch_xla"), "-C", f"build-dir={tmp_path}/torch_xla")
+    run(*install, ROOT, "--config-settings", f"cmake.define.MILLRACE_PREBUILT={built}", "--config-settings", f"build-dir={tmp_path}/millrace")
+    run(*install, os.path.join(ROOT, "python", "torch_xla"), "--config-settings", f"build-dir={tmp_path}/torch_xla")
     shown = run("-m", "pip", "show", "--files", "torch_xla")
     assert f"Name: torch_xla\nVersion: {torch_xla.__version__}\n" in shown
     files = shown.partition("Files:\n")[2].split()
