@@ -13,6 +13,8 @@ list(TRANSFORM llvm_archives PREPEND ${MILLRACE_LLVM_ARCHIVES}/)
 file(GLOB absl_archives ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libabsl_*.a)
 set(third_party -Wl,--start-group ${mlir_archives} ${llvm_archives} ${absl_archives} -Wl,--end-group -l:libz.a -l:libzstd.a -l:libgcc.a)
 set(self_contained -static-libstdc++ -Wl,--gc-sections -Wl,--build-id)
+# DT_RPATH, which comes before LD_LIBRARY_PATH (DT_RUNPATH comes after it): a folder there may hold libraries of another Millrace.
+set(own_libraries_first -Wl,--disable-new-dtags)
 
 # LLVM's, which knows every processor.
 find_program(MILLRACE_OBJCOPY llvm-objcopy HINTS ${LLVM_TOOLS_BINARY_DIR} NO_DEFAULT_PATH REQUIRED)
@@ -36,7 +38,7 @@ function(millrace_wheel_library name)
     add_dependencies(${target} ${archive})
   endforeach()
   target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} ${third_party} Threads::Threads ${CMAKE_DL_LIBS})
-  target_link_options(${target} PRIVATE ${self_contained} -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map)
+  target_link_options(${target} PRIVATE ${self_contained} ${own_libraries_first} -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map)
   # No links: a wheel holds none. The name that programs ask for is the file's.
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} SUFFIX .so.${PROJECT_VERSION_MAJOR} NO_SONAME OFF
                         LIBRARY_OUTPUT_DIRECTORY ${wheel}/lib LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/exports.map
@@ -59,6 +61,7 @@ millrace_wheel_library(millrace WHOLE ${compiler_archives} MillracePjrt ${tool_a
 # dlsym looks for GetPjrtApi in what a library depends on, too.
 add_library(wheel_millrace_pjrt MODULE EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/empty.cpp)
 target_link_libraries(wheel_millrace_pjrt PRIVATE -Wl,--no-as-needed wheel_millrace)
+target_link_options(wheel_millrace_pjrt PRIVATE ${own_libraries_first})
 set_target_properties(wheel_millrace_pjrt PROPERTIES OUTPUT_NAME millrace_pjrt LIBRARY_OUTPUT_DIRECTORY ${wheel}/lib
                       BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
 install(TARGETS wheel_millrace_pjrt LIBRARY DESTINATION lib COMPONENT wheel EXCLUDE_FROM_ALL)
@@ -70,7 +73,7 @@ foreach(pair ${tools})
   add_executable(wheel_${tool} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tools/Main.cpp)
   target_compile_definitions(wheel_${tool} PRIVATE MILLRACE_TOOL=${function})
   target_link_libraries(wheel_${tool} PRIVATE wheel_millrace)
-  target_link_options(wheel_${tool} PRIVATE -static-libstdc++)
+  target_link_options(wheel_${tool} PRIVATE -static-libstdc++ ${own_libraries_first})
   set_target_properties(wheel_${tool} PROPERTIES OUTPUT_NAME ${tool} RUNTIME_OUTPUT_DIRECTORY ${wheel}/bin
                         BUILD_RPATH "$ORIGIN/../lib" INSTALL_RPATH "$ORIGIN/../lib")
   millrace_split_debug(wheel_${tool})

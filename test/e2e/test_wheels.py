@@ -36,13 +36,16 @@ def library(folder, code, *flags):
 
 
 def test_a_library_of_ours_passes(wheels, tmp_path):
-    assert wheels.audit("millrace", library(tmp_path, "int millrace_x(void) { return 1; }")).startswith("manylinux_2_17_")
+    assert wheels.audit("millrace", library(tmp_path, "int millrace_x(void) { return 1; }",
+                                           "-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN")).startswith("manylinux_2_17_")
 
 
 @pytest.mark.parametrize("code,flags,message", [
     ("int LLVMContextCreate(void) { return 1; }", [], "shows symbols that other libraries of a process may have too: LLVMContextCreate"),
     ("double deflate(void); double millrace_x(void) { return deflate(); }", ["-lz"], "needs libz.so.1, which users may not have"),
     ("int millrace_x;", ["-Wl,-rpath,/usr/lib/llvm-22/lib"], "looks for libraries outside of the package: /usr/lib/llvm-22/lib"),
+    ("int millrace_x;", ["-Wl,--disable-new-dtags", "-Wl,-rpath,/usr/lib/llvm-22/lib"], "outside of the package: /usr/lib/llvm-22/lib"),
+    ("int millrace_x;", ["-Wl,--enable-new-dtags", "-Wl,-rpath,$ORIGIN"], "looks for libraries in LD_LIBRARY_PATH first"),
     ("unsigned arc4random(void); unsigned millrace_x(void) { return arc4random(); }", [], "needs GLIBC_2.36 of libc.so.6"),
 ])
 def test_what_users_could_not_load_is_refused(wheels, tmp_path, code, flags, message):
