@@ -69,7 +69,7 @@ PyObject *runtimeDeviceCount(PyObject *, PyObject *) {
 }
 
 PyObject *countDevices(PyObject *, PyObject *) { return PyLong_FromLong(deviceCount()); }
-PyObject *currentDevice(PyObject *, PyObject *) { return PyLong_FromLong(xlaDevice().index()); }
+PyObject *currentDeviceIndex(PyObject *, PyObject *) { return PyLong_FromLong(xlaDevice().index()); }
 PyObject *setCurrentDevice(PyObject *, PyObject *number) {
   const long index = PyLong_AsLong(number);
   if (index == -1 && PyErr_Occurred())
@@ -270,7 +270,7 @@ PyMethodDef apiMethods[] = {
     {"_device_type", deviceType, METH_NOARGS, "The device that PJRT_DEVICE asks for; an error if there is none."},
     {"_runtime_device_count", runtimeDeviceCount, METH_NOARGS, "Devices of the runtime's client."},
     {"_device_count", countDevices, METH_NOARGS, "Devices that tensors can be on."},
-    {"_current_device", currentDevice, METH_NOARGS, "The index of the one on which this thread makes tensors."},
+    {"_current_device", currentDeviceIndex, METH_NOARGS, "The index of the one on which this thread makes tensors."},
     {"_set_current_device", setCurrentDevice, METH_O, ""},
     {"_memory_stats", memoryStats, METH_NOARGS, "(bytes in use, largest number of bytes in use, bytes that may be, 0 for any number)"},
     {"_check_tensor_need_materialization", needMaterialization, METH_O, "Whether each tensor still has to be computed."},

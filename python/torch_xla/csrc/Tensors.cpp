@@ -29,7 +29,7 @@ Storage *storageOf(at::TensorImpl *impl) {
 
 size_t bytesOf(const Shape &shape) { return size_t(shape.count()) * runtime::byteSize(shape.dtype); }
 
-bool showsAll(at::TensorImpl *impl, const Storage &storage) {
+bool coversStorage(at::TensorImpl *impl, const Storage &storage) {
   const Shape &shape = storage.base.shape();
   return impl->storage_offset() == 0 && impl->sizes() == at::IntArrayRef(shape.dims) && impl->is_contiguous() &&
          dtypeOf(c10::typeMetaToScalarType(impl->dtype())) == shape.dtype;
@@ -333,7 +333,7 @@ Value valueOf(const Tensor &xla) {
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
   std::lock_guard lock(Session::get().mutex);
   Storage &storage = *storageOf(impl);
-  if (showsAll(impl, storage))
+  if (coversStorage(impl, storage))
     return storage.base;
   runtime::DType dtype = dtypeOf(xla.scalar_type());
   for (const View &view : storage.views)
@@ -358,7 +358,7 @@ static void bindValue(const Tensor &xla, Value value) {
   std::lock_guard lock(Session::get().mutex);
   Storage &storage = *storageOf(impl);
   storage.views.clear();
-  if (showsAll(impl, storage)) {
+  if (coversStorage(impl, storage)) {
     replaceBase(storage, std::move(value));
     return;
   }
@@ -392,7 +392,7 @@ void setValue(const Tensor &xla, Value value) {
 
 bool showsAll(const Tensor &xla) {
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
-  return showsAll(impl, *storageOf(impl));
+  return coversStorage(impl, *storageOf(impl));
 }
 
 tracing::ShardingPtr annotationOf(const Tensor &xla) {
@@ -402,7 +402,7 @@ tracing::ShardingPtr annotationOf(const Tensor &xla) {
 void setAnnotation(const Tensor &xla, tracing::ShardingPtr sharding) {
   at::TensorImpl *impl = xla.unsafeGetTensorImpl();
   Storage &storage = *storageOf(impl);
-  if (!showsAll(impl, storage))
+  if (!coversStorage(impl, storage))
     return;
   storage.sharding = std::move(sharding);
   storage.held = nullptr;
