@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import zipfile
 
 import pytest
@@ -71,6 +72,30 @@ def test_a_wheel_that_is_too_large_is_refused(wheels, tmp_path, monkeypatch):
 def test_usage_is_said():
     ran = subprocess.run([ROOT / "scripts" / "wheels", "--only", "nonsense"], capture_output=True, text=True)
     assert ran.returncode == 2 and "invalid choice: 'nonsense'" in ran.stderr
+
+
+def test_several_pythons_are_named_at_once(wheels, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["wheels", "--only", "torch_xla", "--torch", "/no/python-a", "/no/python-b", "--build", str(tmp_path)])
+    monkeypatch.setattr(wheels, "torch_of", lambda python: None if python == "/no/python-b" else "2.13.0")
+    for name in ("build", "pip_wheel", "finish"):
+        monkeypatch.setattr(wheels, name, lambda *_: None)
+    with pytest.raises(SystemExit, match="/no/python-b has no torch"):
+        wheels.main()
+
+
+def test_a_second_run_in_a_build_tree_waits(wheels, tmp_path, capsys):
+    entered = threading.Event()
+
+    def second():
+        with wheels.alone_in(str(tmp_path)):
+            entered.set()
+
+    with wheels.alone_in(str(tmp_path)):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert not entered.wait(0.5)
+    thread.join(60)
+    assert entered.is_set() and f"another run is at work in {tmp_path}: waiting" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and shutil.which("debootstrap") is not None, reason="here it would begin to make systems")
