@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scripts/wheels refuses what users could not load. What it accepts, the parts jax and torch of scripts/check and scripts/try-wheels run."""
+import base64
+import csv
+import hashlib
 import importlib.machinery
 import importlib.util
 import os
@@ -67,6 +70,34 @@ def test_a_wheel_that_is_too_large_is_refused(wheels, tmp_path, monkeypatch):
     monkeypatch.setitem(wheels.LARGEST_INSTALLED_MB, "millrace", 0.001)
     with pytest.raises(SystemExit, match="installed 0.0 MB, expected at most 0.001"):
         wheels.audit("millrace", library(tmp_path, "int millrace_x;"))
+
+
+def test_notices_of_others_are_in_the_wheel(wheels, tmp_path):
+    wheel, info = tmp_path / "x-1-py3-none-any.whl", "x-1.dist-info"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        program = zipfile.ZipInfo("x/bin/x")
+        program.external_attr = 0o100755 << 16
+        archive.writestr(program, "program")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.4\nName: x\nVersion: 1\nLicense-File: LICENSE\n\nWords.\n")
+        archive.writestr(f"{info}/licenses/LICENSE", "ours")
+        archive.writestr(f"{info}/RECORD", "")
+    wheels.add_notices(str(wheel))
+    with zipfile.ZipFile(wheel) as archive:
+        record = list(csv.reader(archive.read(f"{info}/RECORD").decode().splitlines()))
+        assert [name for name, _, _ in record] == archive.namelist() and record[-1] == [f"{info}/RECORD", "", ""]
+        for name, digest, size in record[:-1]:
+            text = archive.read(name)
+            assert size == str(len(text)) and digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(text).digest()).decode().rstrip("=")
+        assert archive.getinfo("x/bin/x").external_attr == 0o100755 << 16
+        assert b"LLVM" in archive.read(f"{info}/licenses/llvm-22-dev/copyright")
+        head, _, body = archive.read(f"{info}/METADATA").decode().partition("\n\n")
+        assert body == "Words.\n" and {"License-File: LICENSE", "License-File: libzstd-dev/copyright"} <= set(head.splitlines())
+
+
+def test_a_notice_that_is_not_there_is_named(wheels, tmp_path, monkeypatch):
+    monkeypatch.setattr(wheels, "COPYRIGHTS", str(tmp_path))
+    with pytest.raises(SystemExit, match="no notice of the package llvm-22-dev .*llvm-22-dev/copyright: No such file"):
+        wheels.notices()
 
 
 def test_usage_is_said():
