@@ -8,8 +8,8 @@ __all__ = ["checkpoint_module", "XlaFullyShardedDataParallel", "consolidate_shar
 
 
 def _refuse(name):
-    raise NotImplementedError(f"{name} splits a model among several processes, which are not there yet; FSDPv2 "
-                              "(torch_xla.experimental.spmd_fully_sharded_data_parallel) splits it among the devices of this one")
+    raise NotImplementedError(f"{name}, which splits a model among processes that are replicas, is not there yet; FSDPv2 "
+                              "(torch_xla.experimental.spmd_fully_sharded_data_parallel) splits it among devices")
 
 
 class XlaFullyShardedDataParallel(torch.nn.Module):
