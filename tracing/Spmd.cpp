@@ -380,7 +380,8 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
     if (where.file.empty())
       where = placeOf(roots.front().node->origin);
     options.program = where.file.empty() ? "a program" : "the program of " + where.toString();
-    options.advice = ". A value that has not been computed is computed by all processes: read it in all of them, or after torch_xla.sync()";
+    options.advice = ". A value that has not been computed is computed by all processes: read it in all of them, or after torch_xla.sync(). "
+                     "Shares of a batch (minibatch=True) have to have equal sizes";
   }
   Metrics::get().count("ExecuteReplicated");
   Timed time("ExecuteReplicatedTime");

@@ -68,7 +68,8 @@ def _load(path):
     try:
         import millrace
     except ImportError:
-        raise ImportError("torch_xla needs the distribution millrace: run `pip install .` in the root of its sources") from None
+        raise ImportError("torch_xla needs Millrace's distribution millrace: install the wheel that came with this one (docs/guide/install.md), or run "
+                          "`pip install .` in the root of the sources. The millrace on PyPI is another program") from None
     millrace.load_library("libmillrace.so")  # names the package of Debian that is missing, if one is
     import torch
 

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -191,7 +192,7 @@ StatusOr<CacheOptions> cacheOptionsFromEnvironment() {
   }
   if (std::string folder = get("MILLRACE_CACHE_DIR"); !folder.empty())
     options.folder = folder;
-  else if (std::string xdg = get("XDG_CACHE_HOME"); !xdg.empty())
+  else if (std::string xdg = get("XDG_CACHE_HOME"); xdg.starts_with('/')) // others do not count, as XDG's specification says
     options.folder = xdg + "/millrace";
   else if (std::string home = get("HOME"); !home.empty())
     options.folder = home + "/.cache/millrace";
@@ -210,6 +211,17 @@ void Cache::warn(const std::string &message) const {
     settings.warn(message);
   else
     std::fprintf(stderr, "millrace: warning: %s\n", message.c_str());
+}
+
+void Cache::warnOnce(const std::string &what, const std::string &message) const {
+  static std::mutex mutex;
+  static auto *told = new std::set<std::string>; // guarded by mutex
+  {
+    std::lock_guard lock(mutex);
+    if (!told->insert(what + " " + settings.folder).second)
+      return;
+  }
+  warn(message + " (said once)");
 }
 
 std::string Cache::path(const std::string &digest, EntryKind kind) const {
@@ -269,7 +281,7 @@ std::optional<Cache::Hit> Cache::find(const CacheKey &key, std::string *whyNot, 
     return std::nullopt;
   }
   if (content.status().code() != Code::NotFound)
-    warn("the cache cannot be read: " + std::string(content.status().message()));
+    warnOnce("read", "the cache cannot be read: " + std::string(content.status().message()));
   if (whyNot)
     *whyNot = explain(key);
   count(false);
@@ -347,7 +359,7 @@ void Cache::store(const CacheKey &key, std::string_view value, EntryKind kind) {
   if (status.ok())
     status = writeFileAtomically(file, bytes);
   if (!status.ok()) {
-    warn("the cache entry cannot be written: " + std::string(status.message()));
+    warnOnce("write", "the cache entry cannot be written: " + std::string(status.message()));
     return;
   }
   count(bytes.size(), /*tellOthers=*/kind == EntryKind::Program, file);

@@ -87,6 +87,8 @@ public:
   Status checkWritable() const;
   /// Says one line through CacheOptions::warn.
   void warn(const std::string &message) const;
+  /// The same, the first time that something of this name is said of the folder in this process: a disk is full for every entry.
+  void warnOnce(const std::string &what, const std::string &message) const;
 
 private:
   std::string path(const std::string &digest, EntryKind kind) const;

@@ -142,11 +142,14 @@ private:
   Status checkOperand(size_t i, const CollectiveCall &other, uint32_t device) const {
     std::string title = "operand " + std::to_string(i);
     if (other.arguments.size() != call.arguments.size() || other.arguments[i].dtype != call.arguments[i].dtype)
-      return failedPrecondition(title + " has another type on device " + std::to_string(device) + " than on device " + std::to_string(member));
+      return failedPrecondition(title + " has another type on device " + std::to_string(device) + " than on device " + std::to_string(member) +
+                                (other.arguments.size() == call.arguments.size()
+                                     ? ": " + std::string(name(other.arguments[i].dtype)) + " and " + std::string(name(call.arguments[i].dtype))
+                                     : ", or there are more or fewer of them"));
     const std::vector<int64_t> &dims = other.arguments[i].dims;
     if (step.kind == Kind::AllGather ? dims.size() != call.arguments[i].dims.size() : dims != call.arguments[i].dims)
       return failedPrecondition(title + " has another shape on device " + std::to_string(device) + " than on device " +
-                                std::to_string(member));
+                                std::to_string(member) + ": " + textOf(dims) + " and " + textOf(call.arguments[i].dims));
     if ((!other.pieces.empty() && splitDimension(step) < 0) || (other.part.count && !isParted))
       return dataLoss("another process sent a part of " + title);
     bool isReadOfAll = !(step.kind == Kind::AllGather && other.part.count) && step.kind != Kind::CollectivePermute && step.kind != Kind::CollectiveBroadcast && step.kind != Kind::CollectiveReduce;

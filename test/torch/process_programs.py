@@ -663,6 +663,31 @@ def victim():
         return [str(error), time.monotonic() - begin]
 
 
+def unread_steps():
+    """Rank 0 steps on and reads nothing, after rank 1 has left; what a step says."""
+    x = torch.ones(4, device="xla")
+    for step in range(200):
+        if xr.global_ordinal() == 1 and step == 3:
+            return "left"
+        x = xm.all_reduce(xm.REDUCE_SUM, x, scale=0.5)
+        try:
+            torch_xla.sync()
+        except RuntimeError as error:
+            return str(error)
+        time.sleep(0.05)
+    return "nothing"
+
+
+def unread_end():
+    """Rank 0 ends after a step that rank 1 takes no part in, and reads nothing."""
+    x = xm.all_reduce(xm.REDUCE_SUM, torch.ones(4, device="xla"))
+    torch_xla.sync()
+    if xr.global_ordinal() == 0:
+        x = xm.all_reduce(xm.REDUCE_SUM, x)
+        torch_xla.sync()
+    return "end"
+
+
 def late():
     """Rank 1 comes later than others are silent about."""
     x = torch.ones(1, device="xla")

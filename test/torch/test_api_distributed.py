@@ -84,6 +84,13 @@ def test_spawn_of_one():
     assert wrapped.to("xla").weight.device.type == "xla" and xmp.MpSerialExecutor().run(lambda: 3) == 3
 
 
+def test_device_ids_of_ddp(group):
+    model = torch.nn.Linear(2, 1).to("xla")
+    for wrong in ([1], ["xla:3"]):
+        with pytest.raises(ValueError, match="each process has one device, xla:0; leave device_ids out"):
+            torch.nn.parallel.DistributedDataParallel(model, device_ids=wrong)
+
+
 def test_old_data_parallel():
     def loop(model, loader, device, context):
         context.getattr_or("epochs", lambda: []).append(1)

@@ -454,6 +454,18 @@ def test_a_link_goes_down(tmp_path):
             subprocess.run(["ip", "netns", "delete", f"{name}{side}"], check=False)
 
 
+def test_steps_that_nobody_reads():
+    first, second = run("unread_steps", 2)
+    assert second == "left" and re.search(rf"an earlier step failed: {LINE}: all_reduce: .*process 1 \(pid \d+ on host \S+\)", first), first
+
+
+def test_an_end_that_nobody_reads():
+    job = start("unread_end", 2)
+    (output, errors), _ = [process.communicate(timeout=120) for process in job]
+    assert [process.returncode for process in job] == [1, 0] and json.loads(output) == "end"
+    assert re.search(rf"torch_xla: a step failed: {LINE}: all_reduce: ", errors), errors
+
+
 def test_who_is_slow_is_told():
     """A rank that is late is no error before the timeout, but those who wait say for whom."""
     job = start("late", 2)

@@ -5,6 +5,7 @@ torch.distributed.init_process_group("xla", init_method="xla://").
 In a world of several processes its groups are of the C++ class behind _XLAC._make_backend() (csrc/Backend.cpp). ProcessGroupXla is that of a
 world of one. A group of more processes than the runtime has (a test that says so of torch.distributed.group.WORLD) records its collectives:
 their graphs can be printed, not run."""
+import functools
 import os
 
 import torch
@@ -23,6 +24,25 @@ def _rendezvous(url, timeout=None, **kwargs):
     """Rank and size come from the runtime. Under SPMD, where all processes are one replica, they are those of processes: a group of the CPU."""
     store = dist.HashStore() if xr.process_count() == 1 else dist.PrefixStore("c10d", _world.job_store())
     yield store, xr.process_index(), xr.process_count()
+
+
+def _check_device_ids(construct):
+    """DistributedDataParallel's constructor, which says what is wrong with device_ids=[local_rank]."""
+    @functools.wraps(construct)
+    def checked(self, module, device_ids=None, *args, **kwargs):
+        for device in device_ids or () if any(parameter.device.type == "xla" for parameter in module.parameters()) else ():
+            index = device if isinstance(device, int) else torch.device(device).index
+            if index:
+                raise ValueError(f"DistributedDataParallel(device_ids={list(device_ids)}): each process has one device, xla:0; leave device_ids out, whatever "
+                                 "the local rank is")
+        construct(self, module, device_ids, *args, **kwargs)
+    checked._checks_xla_devices = True
+    return checked
+
+
+_DDP = torch.nn.parallel.DistributedDataParallel
+if not hasattr(_DDP.__init__, "_checks_xla_devices"):
+    _DDP.__init__ = _check_device_ids(_DDP.__init__)
 
 
 dist.register_rendezvous_handler("xla", _rendezvous)

@@ -196,7 +196,9 @@ TEST_F(CacheTest, UnwritableFolderIsAWarning) {
   o.folder = "/proc/millrace-cache";
   Cache cache(o);
   EXPECT_FALSE(cache.checkWritable().ok());
-  cache.store(key("a"), "x");
+  for (const char *program : {"a", "b", "c"})
+    cache.store(key(program), "x");
+  Cache(o).store(key("d"), "x");
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("/proc/millrace-cache"), std::string::npos);
 }
@@ -233,6 +235,8 @@ TEST_F(CacheTest, Environment) {
   set("MILLRACE_CACHE_DIR", nullptr);
   set("XDG_CACHE_HOME", "/x");
   EXPECT_EQ(cacheOptionsFromEnvironment()->folder, "/x/millrace");
+  set("XDG_CACHE_HOME", "x");
+  EXPECT_EQ(cacheOptionsFromEnvironment()->folder, std::string(std::getenv("HOME") ? std::getenv("HOME") : "") + "/.cache/millrace");
   set("MILLRACE_CACHE_DIR", "/y");
   EXPECT_EQ(cacheOptionsFromEnvironment()->folder, "/y");
   EXPECT_EQ(cacheOptionsFromEnvironment()->mode, CacheMode::ReadWrite);
