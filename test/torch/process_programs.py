@@ -569,6 +569,7 @@ def carrier_error():
 def world_that_meets():
     """Comes late, if the environment says so; the error, and how long it took."""
     time.sleep(float(os.environ["DELAY"]))
+    print("meets the others", file=sys.stderr, flush=True)
     began = time.monotonic()
     try:
         return [xm.all_reduce(xm.REDUCE_SUM, torch.ones(3, device="xla")).tolist(), 0]
