@@ -420,7 +420,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
          state->argumentTypes},
         timeout);
     if (!begun)
-      return begun.status();
+      return begun.status().withContext((options.program.empty() ? "'" + p.name + "'" : options.program) + " cannot be launched");
     context = std::move(*begun);
   }
   ExecuteResult result;

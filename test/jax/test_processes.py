@@ -181,7 +181,8 @@ def test_what_happens_to_one_is_said_by_all(how, message, size):
         for process in job[:2]:
             said = json.loads(process.communicate(timeout=60)[0])
             assert re.search(message.format(pid=job[2].pid), said["text"]), said["text"]
-            assert re.search(LINE, said["text"]) and "all_reduce" in said["text"], said["text"]
+            is_launch = "'jit__lambda' cannot be launched" in said["text"]  # the process was lost before
+            assert is_launch or re.search(LINE, said["text"]) and "all_reduce" in said["text"], said["text"]
             assert said["seconds"] < 5
     finally:
         for process in job:
