@@ -305,9 +305,9 @@ def test_a_program_ends_while_batches_are_uploaded():
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_not_there_yet():
+def test_devices_that_are_not_there():
     from torch_xla.distributed.data_parallel import DataParallel
-    with pytest.raises(NotImplementedError, match="not there yet"):
+    with pytest.raises(RuntimeError, match="expects a device of xla:0 to xla:0, but got xla:1"):
         DataParallel(torch.nn.Linear(2, 2), ["xla:0", "xla:1"])
     with pytest.raises(RuntimeError, match="expects a device of xla:0 to xla:0, but got xla:1"):
         pl.ParallelLoader([], ["xla:0", "xla:1"])

@@ -46,8 +46,8 @@ Value baseAs(const Value &base, runtime::DType dtype) {
 } // namespace
 
 void raise(const runtime::Status &status) {
+  tracing::Session::setTold(); // who has interrupted a wait has given up what it was for, too
   raiseInterrupt(status);
-  tracing::Session::setTold();
   TORCH_CHECK(false, std::string(status.message()));
 }
 
