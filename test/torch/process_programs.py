@@ -608,6 +608,7 @@ def forks():
 def interrupted():
     """Ctrl-C in rank 0 while it waits, for a process to connect or for a collective, as the environment says; how long it took."""
     is_first = xr.process_index() == 0
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it starts in the background
     if os.environ["WHILE"] == "meeting":
         xm.all_reduce(xm.REDUCE_SUM, torch.ones(3, device="xla")).tolist()
     if not is_first:
