@@ -356,11 +356,15 @@ Status RunContext::enter(uint32_t member, const std::vector<uint32_t> &members, 
                          std::shared_ptr<Meeting> &meeting) {
   size_t position = size_t(std::find(members.begin(), members.end(), member) - members.begin());
   assert(position < members.size() && "a member meets in its own groups");
-  if (!aborted.ok())
-    return aborted;
   Group &group = groups[members];
   group.next.resize(members.size());
-  size_t index = size_t(group.next[position]++ - group.first);
+  size_t index = size_t(group.next[position] - group.first);
+  // What ended the others' next operation is no reason to fail one for which they have done their part. (Of several members here some may have
+  // returned with the error, and what they contributed is gone.)
+  const bool isLast = !held && index < group.open.size() && group.open[index]->arrived + 1 == members.size() && group.open[index]->left == 1;
+  if (!aborted.ok() && !isLast)
+    return aborted;
+  ++group.next[position];
   if (index == group.open.size()) {
     group.open.push_back(std::make_shared<Meeting>(members, *this));
     group.open.back()->number = group.first + index;
