@@ -15,7 +15,9 @@
 #include <torch/csrc/autograd/node.h>
 
 #include <Python.h>
-#if PY_VERSION_HEX < 0x030D0000
+#if PY_VERSION_HEX < 0x030B0000
+#include <frameobject.h>
+#elif PY_VERSION_HEX < 0x030D0000
 #define Py_BUILD_CORE
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
@@ -109,7 +111,11 @@ void forFrames(F &&visit) {
   PyThreadState *thread = PyGILState_GetThisThreadState();
   if (!thread)
     return;
-#if PY_VERSION_HEX < 0x030D0000
+#if PY_VERSION_HEX < 0x030B0000
+  for (PyFrameObject *frame = thread->frame; frame; frame = frame->f_back)
+    if (!visit(frame->f_code, int64_t(frame->f_lasti) * int64_t(sizeof(_Py_CODEUNIT))))
+      return;
+#elif PY_VERSION_HEX < 0x030D0000
   for (_PyInterpreterFrame *frame = thread->cframe ? thread->cframe->current_frame : nullptr; frame;
        frame = frame->previous) {
 #if PY_VERSION_HEX >= 0x030C0000
