@@ -3,6 +3,7 @@
 #include "tracing/Progress.h"
 
 #include <chrono>
+#include <utility>
 
 namespace millrace::tracing {
 namespace {
@@ -14,44 +15,35 @@ constexpr std::chrono::milliseconds kPause(100);
 
 void Progress::notify() {
   std::lock_guard lock(mutex);
-  if (isStopped)
-    return;
   isNotified = true;
-  if (!thread.joinable())
-    thread = std::thread([this] { loop(); });
-  changed.notify_all();
+  if (!isStopped && !std::exchange(isLooking, true))
+    thread.add([this] { look(); });
 }
 
 void Progress::stop() {
-  std::thread ended;
   {
     std::lock_guard lock(mutex);
     isStopped = true;
     changed.notify_all();
-    std::swap(ended, thread);
   }
-  if (ended.joinable())
-    ended.join();
+  thread.stop();
 }
 
-void Progress::loop() {
+/// Until nobody waits any more.
+void Progress::look() {
   std::unique_lock lock(mutex);
-  while (!isStopped) {
-    changed.wait(lock, [&] { return isNotified || isStopped; });
+  bool goesOn = true;
+  while (goesOn || isNotified) {
     isNotified = false;
-    while (!isStopped) {
-      changed.wait_for(lock, kPause, [&] { return isStopped; });
-      if (isStopped)
-        return;
-      lock.unlock();
-      bool goesOn = isAwaited();
-      if (goesOn)
-        push();
-      lock.lock();
-      if (!goesOn)
-        break;
-    }
+    if (changed.wait_for(lock, kPause, [&] { return isStopped; }))
+      return;
+    lock.unlock();
+    goesOn = isAwaited();
+    if (goesOn)
+      push();
+    lock.lock();
   }
+  isLooking = false;
 }
 
 } // namespace millrace::tracing

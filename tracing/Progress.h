@@ -4,10 +4,11 @@
 // collective's value: a barrier of another backend, a file. Nobody would go on. So a thread starts what was recorded when another process has
 // said that it waits.
 #pragma once
+#include "runtime/base/TaskThread.h"
+
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 namespace millrace::tracing {
 
@@ -22,14 +23,14 @@ public:
   void stop();
 
 private:
-  void loop();
+  void look();
 
   const std::function<bool()> isAwaited;
   const std::function<void()> push;
   std::mutex mutex;
   std::condition_variable changed;
-  bool isNotified = false, isStopped = false; ///< guarded by mutex
-  std::thread thread;                         ///< begins with the first notification; guarded by mutex
+  bool isNotified = false, isLooking = false, isStopped = false; ///< guarded by mutex
+  runtime::TaskThread thread;                                    ///< begins with the first notification
 };
 
 } // namespace millrace::tracing

@@ -17,6 +17,9 @@
 namespace millrace::runtime {
 namespace {
 
+/// So many arguments of a program are told to other processes with every launch at most, and as a rule all: enough to name one that differs.
+constexpr size_t kToldArguments = 1024;
+
 std::string typeText(DType dtype, const std::vector<int64_t> &dims) {
   std::string text = "tensor<";
   for (int64_t d : dims)
@@ -85,7 +88,7 @@ struct Executable::State {
   bool runsInline = false;
   std::vector<uint32_t> members; ///< of the devices of this process, in the order of Executable::devices()
   std::vector<uint32_t> processOf; ///< per member; empty if all are of this process
-  std::vector<std::string> argumentTypes; ///< likewise; of a program that meets others
+  std::string argumentTypes; ///< likewise; one per line, of a program that meets others
   std::atomic<uint64_t> launches{0};
   Meets meets = Meets::InLaunches;
   bool spansProcesses() const { return !processOf.empty(); }
@@ -288,8 +291,8 @@ StatusOr<std::shared_ptr<Executable>> Client::load(std::shared_ptr<const Program
   if (executable->assigned.size() == needed)
     executable->state->processOf.clear();
   if (executable->state->spansProcesses() && executable->state->plan->meetsOthers)
-    for (const Argument &argument : executable->program().arguments)
-      executable->state->argumentTypes.push_back(typeText(argument.dtype, argument.dims));
+    for (size_t k = 0; k < std::min(executable->program().arguments.size(), kToldArguments); ++k)
+      executable->state->argumentTypes += typeText(executable->program().arguments[k].dtype, executable->program().arguments[k].dims) + "\n";
   if (options.meets == Meets::InOperations) {
     std::vector<uint32_t> all(settings.processes ? settings.processes->size() : 1);
     std::iota(all.begin(), all.end(), 0);

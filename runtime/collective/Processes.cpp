@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <sstream>
 #include <unistd.h>
 #include <utility>
 
@@ -27,9 +28,6 @@ constexpr uint64_t maxAhead = 1 << 20;
 /// So long a thread looks for a message itself before it sleeps: about as long as it takes to wake two threads. `python -m benchmarks.processes`
 /// on two cores (AMD EPYC): an all_reduce of 4 KB takes 45 us with it, 90 us without.
 constexpr std::chrono::microseconds kPolling(50);
-
-/// So many arguments of a program are told to other processes at most, and as a rule all.
-constexpr uint32_t kToldArguments = 1024;
 
 /// In place of a launch's number, that of the context of replicas.
 constexpr uint64_t replicasNumber = ~uint64_t(0);
@@ -264,7 +262,15 @@ void Processes::stop(const std::string &failure) {
 }
 
 /// " (argument 3 is f32[8] in the one and f32[6] in the other)"; "" if nothing is known to differ.
-static std::string differenceOf(const std::vector<std::string> &one, const std::vector<std::string> &other) {
+static std::string differenceOf(const std::string &ofOne, const std::string &ofOther) {
+  auto linesOf = [](const std::string &text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);)
+      lines.push_back(line);
+    return lines;
+  };
+  const std::vector<std::string> one = linesOf(ofOne), other = linesOf(ofOther);
   for (size_t k = 0; k < std::min(one.size(), other.size()); ++k)
     if (one[k] != other[k])
       return " (argument " + std::to_string(k) + " is " + one[k] + " in the one and " + other[k] + " in the other)";
@@ -329,10 +335,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
   writer.number(agreement.ofLaunch);
   writer.text(agreement.program);
   writer.text(agreement.launch);
-  const uint32_t told = std::min(uint32_t(agreement.arguments.size()), kToldArguments);
-  writer.number(told);
-  for (uint32_t k = 0; k < told; ++k)
-    writer.text(agreement.arguments[k]);
+  writer.text(agreement.arguments);
   for (uint32_t process : clique)
     if (process != rank())
       if (Status sent = mesh->send(process, Begin, writer.bytes); status.ok())
@@ -425,9 +428,7 @@ void Processes::receive(uint32_t from, Message message) {
     if (message.kind == Begin) {
       Agreement agreement;
       agreement.ofProgram = reader.number<uint64_t>(), agreement.ofLaunch = reader.number<uint64_t>();
-      agreement.program = reader.text(), agreement.launch = reader.text();
-      for (uint32_t left = std::min(reader.number<uint32_t>(), kToldArguments); left && reader.ok(); --left)
-        agreement.arguments.push_back(reader.text());
+      agreement.program = reader.text(), agreement.launch = reader.text(), agreement.arguments = reader.text();
       launch.programs[from] = std::move(agreement);
       status = isLaunched ? compare(launch) : Status();
     } else if (!isLaunched) {

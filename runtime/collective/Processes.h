@@ -41,7 +41,7 @@ public:
     std::string program;    ///< how messages name the program
     std::string launch;     ///< how they name what ofLaunch stands for
     std::string advice;     ///< what they say at last where programs differ; of this process alone
-    std::vector<std::string> arguments; ///< types of the first ones, for messages
+    std::string arguments;  ///< types of the first ones, for messages; one per line
   };
   /// The context of the next launch of the processes in `processOf`, one per member. An error if one of the processes is lost.
   StatusOr<std::shared_ptr<RunContext>> launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, Agreement agreement,

@@ -412,10 +412,10 @@ TEST(Processes, DifferentProgramsAreNamedOnAll) {
 
 TEST(Processes, DifferentArgumentsAreNamed) {
   Job job(2);
-  const std::vector<std::string> whole = {"tensor<4xf32>", "tensor<8xf32>"};
-  for (auto &[other, difference] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"tensor<4xf32>", "tensor<6xf32>"}, " (argument 1 is tensor<8xf32> in the one and tensor<6xf32> in the other)"},
-           {{"tensor<4xf32>"}, " (the one has 2 arguments and the other 1)"},
+  const std::string whole = "tensor<4xf32>\ntensor<8xf32>\n";
+  for (auto &[other, difference] : std::vector<std::pair<std::string, std::string>>{
+           {"tensor<4xf32>\ntensor<6xf32>\n", " (argument 1 is tensor<8xf32> in the one and tensor<6xf32> in the other)"},
+           {"tensor<4xf32>\n", " (the one has 2 arguments and the other 1)"},
            {whole, ""}})
     for (const Status &status : launchedWith(job, {{10, 0, "'jit_step'", "", "", whole}, {11, 0, "'jit_step'", "", "", other}}))
       EXPECT_EQ(status.message(), "the processes launch different programs: " + job.processes[0]->links().describe(0) +
