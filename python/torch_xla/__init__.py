@@ -2,16 +2,10 @@
 """torch_xla on Millrace: the device `xla` for PyTorch. Operations are recorded, compiled as one program at the next step
 barrier (torch_xla.sync()) or when a value is read, and run asynchronously. See docs/guide/torch.md."""
 
+import torch as _torch
 
-def _autoload():
-    """The entry point of torch.backends: `import torch` is enough for the device. Stands before the import of torch, which
-    calls it while this module is being imported."""
-
-
-import torch as _torch  # noqa: E402
-
-from . import _load as _loading  # noqa: E402
-from . import _versions  # noqa: E402
+from . import _load as _loading
+from . import _versions
 
 __version__ = _versions.version_for(_torch.__version__)
 

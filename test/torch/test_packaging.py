@@ -46,17 +46,31 @@ def test_every_folder_with_python_is_a_package():
             assert "__init__.py" in files, folder
 
 
-def test_import_torch_is_enough(tmp_path):
-    # As pip installs it: the entry point of torch.backends.
+def install_entry_point(tmp_path):
+    """As pip installs it: the entry point of torch.backends."""
     dist = tmp_path / "torch_xla-2.13.0+millrace0.dist-info"
     dist.mkdir()
     (dist / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_xla\nVersion: 2.13.0+millrace0\n")
     points = project()["entry-points"]["torch.backends"]
     (dist / "entry_points.txt").write_text("[torch.backends]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()))
+
+
+def test_import_torch_is_enough(tmp_path):
+    install_entry_point(tmp_path)
     code = "import torch; x = torch.ones(2, device='xla'); print((x + x).tolist(), x.device)"
     assert python(code, str(tmp_path)).stdout == "[2.0, 2.0] xla:0\n"
     # In the other order, when torch calls the entry point in the middle of the import of torch_xla.
     assert python("import torch_xla; " + code, str(tmp_path)).stdout == "[2.0, 2.0] xla:0\n"
+
+
+def test_torch_stays_usable_without_torch_xla(tmp_path):
+    install_entry_point(tmp_path)
+    broken = tmp_path / "millrace"  # stands before the one that works
+    broken.mkdir()
+    (broken / "__init__.py").write_text("raise ImportError('no library')\n")
+    ran = python("import torch; print(torch.ones(2).tolist())\ntry:\n    import torch_xla\nexcept ImportError as error:\n    print(error)", str(tmp_path))
+    assert ran.returncode == 0 and ran.stdout.startswith("[1.0, 1.0]\ntorch_xla needs Millrace's distribution millrace: install the wheel"), ran.stderr
+    assert "RuntimeWarning: PyTorch goes on without the device xla: torch_xla cannot be imported (ImportError: torch_xla needs" in ran.stderr
 
 
 @pytest.mark.skipif("millrace" not in PACKAGE and not os.path.exists(os.path.join(os.path.dirname(PACKAGE), "millrace", "lib")),
@@ -201,7 +215,7 @@ def test_install_from_source(tmp_path):
     assert f"Name: torch_xla\nVersion: {torch_xla.__version__}\n" in shown
     files = shown.partition("Files:\n")[2].split()
     assert "torch_xla/_XLAC.so" in files and "torch_xla/core/xla_model.py" in files
-    known = re.compile(r"torch_xla/(?!csrc).*\.(py|pyc|so)|torch_xla-\S+\.dist-info/(METADATA|WHEEL|RECORD|INSTALLER|REQUESTED|direct_url\.json|"
+    known = re.compile(r"torch_xla(_autoload)?/(?!csrc).*\.(py|pyc|so)|torch_xla-\S+\.dist-info/(METADATA|WHEEL|RECORD|INSTALLER|REQUESTED|direct_url\.json|"
                        r"entry_points\.txt|licenses/\S+)")
     assert [file for file in files if not known.fullmatch(file)] == []
     out = run("-c", "import torch; x = torch.ones(2, device='xla'); print((x + x).tolist()); import torch_xla; print(torch_xla.__file__)")
