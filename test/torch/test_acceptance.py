@@ -81,7 +81,8 @@ def test_verbatim():
     for name in acceptance.table("patches.toml"):
         restored(name)
     for name, (document, code) in acceptance.programs().items():
-        for path in glob.glob(os.path.join(ROOT, "..", "shared", "seeds", document + "_*.txt")):
+        shared = os.environ.get("MILLRACE_SHARED") or os.path.join(ROOT, "..", "shared")
+        for path in glob.glob(os.path.join(shared, "seeds", document + "_*.txt")):
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             parts = [code] if name != "003-15" else code.split("\n")

@@ -173,6 +173,11 @@ def all_gather(tensor, dim, groups=None):
     return _collective("all_gather", [tensor], dims=[dim % tensor.dim()], groups=groups)[0]
 
 
+def all_gather_together(tensors, groups=None):
+    """all_gather() along dim 0 of a list of one element type, as one operation."""
+    return _collective("all_gather", list(tensors), dims=[0], groups=groups) if tensors else []
+
+
 def _check_divides(tensor, dim, groups, what):
     if tensor.size(dim) % count(groups):
         raise ValueError(f"expects a dim {dim} that {count(groups)} {what} divide, but got sizes {tuple(tensor.shape)}")

@@ -168,6 +168,11 @@ def optimization_barrier_(tensors):
     _XLAC._xla_optimization_barrier_(list(tensors))
 
 
+def behind_optimization_barrier(tensors):
+    """New tensors with the values of `tensors` (without their gradients), each of which is computed after all of them."""
+    return _XLAC._behind_optimization_barrier(list(tensors))
+
+
 def get_stablehlo(tensors=None):
     """StableHLO text of what computes these tensors (None or none: everything pending)."""
     from .. import _composites

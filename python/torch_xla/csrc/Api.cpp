@@ -110,25 +110,44 @@ PyObject *aliasId(PyObject *, PyObject *tensor) {
   return guarded([&]() -> PyObject * { return PyLong_FromVoidPtr(tensorOf(tensor).storage().unsafeGetStorageImpl()); });
 }
 
+/// The values of the tensors, each computed after all of them.
+std::vector<Value> behindBarrier(const std::vector<Tensor> &tensors) {
+  std::vector<Value> values;
+  for (const Tensor &tensor : tensors)
+    values.push_back(valueOf(tensor));
+  if (values.empty())
+    return values;
+  std::vector<Operand> operands;
+  std::vector<Shape> shapes;
+  for (const Value &value : values) {
+    operands.push_back(Operand{int32_t(operands.size())});
+    shapes.push_back(value.shape());
+  }
+  const tracing::Op *op = tracing::findOp("millrace::optimization_barrier");
+  Value made = tracing::record(op, std::move(values), {std::move(operands)}, std::move(shapes));
+  values.clear();
+  for (size_t i = 0; i < tensors.size(); ++i)
+    values.push_back({made.node, uint32_t(i)});
+  return values;
+}
+
 PyObject *optimizationBarrier(PyObject *, PyObject *list) {
   return guarded([&]() -> PyObject * {
     std::vector<Tensor> tensors = tensorsOf(list);
-    std::vector<Value> values;
-    for (const Tensor &tensor : tensors)
-      values.push_back(valueOf(tensor));
-    if (values.empty())
-      Py_RETURN_NONE;
-    std::vector<Operand> operands;
-    std::vector<Shape> shapes;
-    for (const Value &value : values) {
-      operands.push_back(Operand{int32_t(operands.size())});
-      shapes.push_back(value.shape());
-    }
-    const tracing::Op *op = tracing::findOp("millrace::optimization_barrier");
-    Value made = tracing::record(op, std::move(values), {std::move(operands)}, std::move(shapes));
+    std::vector<Value> values = behindBarrier(tensors);
     for (size_t i = 0; i < tensors.size(); ++i)
-      setValue(tensors[i], {made.node, uint32_t(i)});
+      setValue(tensors[i], values[i]);
     Py_RETURN_NONE;
+  });
+}
+
+PyObject *behindOptimizationBarrier(PyObject *, PyObject *list) {
+  return guarded([&]() -> PyObject * {
+    std::vector<Value> values = behindBarrier(tensorsOf(list));
+    PyObject *made = PyList_New(Py_ssize_t(values.size()));
+    for (size_t i = 0; i < values.size(); ++i)
+      PyList_SET_ITEM(made, Py_ssize_t(i), pythonOf(wrap(values[i])));
+    return made;
   });
 }
 
@@ -276,6 +295,7 @@ PyMethodDef apiMethods[] = {
     {"_check_tensor_need_materialization", needMaterialization, METH_O, "Whether each tensor still has to be computed."},
     {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},
     {"_xla_optimization_barrier_", optimizationBarrier, METH_O, "Nothing that uses these tensors moves before all of them."},
+    {"_behind_optimization_barrier", behindOptimizationBarrier, METH_O, "New tensors with the values of these, each computed after all of them."},
     {"_await_tensor", awaitTensor, METH_O, "Computes the tensor and waits for it."},
     {"_ready", readyCapsule, METH_O, "When what the tensor shows now is computed, for _await_ready()."},
     {"_await_ready", awaitReady, METH_O, "Waits for what _ready() gave."},

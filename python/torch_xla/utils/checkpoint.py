@@ -23,10 +23,12 @@ def set_device_states(devices, states):
         torch.xla.set_rng_state(state)
 
 
-def _behind_barrier(tensors):
+def behind_barrier(tensors):
     """The tensors, which the compiler takes for others. Not the same objects: whoever holds these is not concerned."""
-    made = [tensor.detach().clone() if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor) else tensor for tensor in tensors]
-    xm.optimization_barrier_([tensor for tensor in made if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor)])
+    made = list(tensors)
+    places = [place for place, tensor in enumerate(made) if isinstance(tensor, torch.Tensor) and xm.is_xla_tensor(tensor)]
+    for place, tensor in zip(places, xm.behind_optimization_barrier([made[place] for place in places])):
+        made[place] = tensor
     return made
 
 
@@ -52,7 +54,7 @@ class CheckpointFunction(torch.autograd.Function):
             raise RuntimeError("Checkpointing is not compatible with .grad() or when an `inputs` parameter is passed to .backward(). "
                                "Please use .backward() and do not pass its `inputs` argument.")
         saved = ctx.saved_tensors
-        moved = _behind_barrier([*saved, *grads])
+        moved = behind_barrier([*saved, *grads])
         tensors, grads = moved[:len(saved)], moved[len(saved):]
         inputs = list(ctx.inputs)
         for place, tensor, original in zip(ctx.places, tensors, saved):
@@ -93,7 +95,7 @@ class _BarrierFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, *args):
-        return tuple(_behind_barrier(args))
+        return tuple(behind_barrier(args))
 
     @staticmethod
     def backward(ctx, *grads):

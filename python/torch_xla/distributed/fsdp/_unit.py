@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The parameters that one XlaFullyShardedDataParallel splits among the ranks of its group: gathered for a computation, reduced after it.
+
+A gather is an operation for autograd, whose gradient is the reduce_scatter: the shards, which are what the optimizer sees, get theirs like any
+leaf. What autograd keeps of a gathered parameter between forward and backward is not the parameter, which would stay in memory, but how to view
+it (saved_tensors_hooks); the backward pass gathers once more. Behind a barrier, for two reasons: the compiler must not take the second gather for the
+first, and a gather should not begin before the unit before the last one is done, or all of them would be in memory at once."""
+import weakref
+from typing import Any, Callable, Iterable
+
+import torch
+import torch.nn as nn
+import torch.utils.weak
+
+from ...core import _collective_programs, _collectives
+from ...utils import checkpoint
+from ._layout import Layout
+
+# Gradients of fewer bytes are reduced together, above it alone: copying them into one operand costs as much as the latency of another reduction
+# (benchmarks.processes: about 65 us for 64 KB between 2 processes of one host, AMD EPYC; a copy of 512 KB takes 50 us).
+SMALL_GRADIENT_BYTES = 512 * 1024
+
+
+class _Refusing(torch.Tensor):
+    """Stands where a parameter is while it is split: its size and type, no values."""
+
+    @staticmethod
+    def __new__(cls, name, size, dtype, device, requires_grad):
+        return torch.Tensor._make_wrapper_subclass(cls, size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+    def __init__(self, name, size, dtype, device, requires_grad):
+        self._name = name
+
+    def __repr__(self, *, tensor_contents=None):
+        return f"<{self._name}, {tuple(self.shape)}, split among ranks>"
+
+    def __reduce_ex__(self, protocol):
+        self._refuse()
+
+    def _refuse(self):
+        raise RuntimeError(f"the parameter {self._name} of a module in XlaFullyShardedDataParallel is whole only while that module's forward() runs, "
+                           "called through its wrapper; the shards are the parameters of the wrapper")
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        next(value for value in torch.utils._pytree.tree_leaves((args, kwargs)) if isinstance(value, cls))._refuse()
+
+
+class Shard:
+    """A parameter that is split, or several as one vector. `slots`: the (module, name) pairs that have each."""
+
+    def __init__(self, parameter: nn.Parameter, layout: Layout, slots: list[list[tuple[nn.Module, str]]], sizes: list[torch.Size], names: list[str]):
+        self.parameter, self.layout, self.slots, self.sizes, self.names = parameter, layout, slots, sizes, names
+        self._refusing: list[torch.Tensor] = []
+
+    def put(self, joined: torch.Tensor) -> None:
+        """Gives the modules their parameters, views of all shards joined."""
+        whole = self.layout.whole(joined)
+        if len(self.sizes) == 1 and whole.shape == self.sizes[0]:
+            self._set([whole])
+        else:
+            self._set([part.view(size) for part, size in zip(whole.split([size.numel() for size in self.sizes]), self.sizes)])
+
+    def take(self, dtype: torch.dtype) -> None:
+        """Takes them away again."""
+        if not self._refusing:
+            shard = self.parameter
+            self._refusing = [_Refusing(name, size, dtype, shard.device, shard.requires_grad) for name, size in zip(self.names, self.sizes)]
+        self._set(self._refusing)
+
+    def _set(self, tensors):
+        for slots, tensor in zip(self.slots, tensors):
+            for module, name in slots:
+                setattr(module, name, tensor)  # which torch.nn.LSTM wants to know of
+
+
+class Order:
+    """The order of the gathers in a model: what each waits for, besides its shards."""
+
+    def __init__(self):
+        self._before: list[torch.Tensor] = []
+
+    def next(self, here: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+        """What a gather waits for that is wanted when the tensors `here` are there: those of the gather before."""
+        waits, self._before = self._before, [tensor.detach() for tensor in here]
+        return waits
+
+    def clear(self) -> None:
+        self._before = []
+
+
+class _Gather(torch.autograd.Function):
+    """Shards of a unit -> all shards joined, a tensor for each; gradients of these -> gradients of the shards."""
+
+    @staticmethod
+    def forward(ctx, unit, waits, *shards):
+        ctx.unit = unit
+        ctx.set_materialize_grads(False)
+        joined = unit.join(shards, waits)
+        ctx.mark_non_differentiable(*[tensor for tensor, shard in zip(joined, shards) if not shard.requires_grad])
+        return tuple(joined)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, *grads):
+        return (None, None, *ctx.unit.reduce(grads))
+
+
+# All shards joined -> the unit that has gathered them, and which of its shards.
+_gathered = torch.utils.weak.WeakTensorKeyDictionary()
+
+
+class _View:
+    """How autograd sees a gathered parameter."""
+
+    def __init__(self, unit, index, tensor):
+        self.unit, self.index = unit, index
+        self.size, self.stride, self.offset = tensor.size(), tensor.stride(), tensor.storage_offset()
+
+    def again(self):
+        return self.unit.for_backward()[self.index].as_strided(self.size, self.stride, self.offset)
+
+
+class Unit:
+    """The shards of one wrapper. `gather`, `scatter`: xm.all_gather and xm.reduce_scatter for lists of tensors, among its group. `compute_dtype`: of
+    gathered parameters; `reduce_dtype`: of gradients when they are reduced."""
+
+    def __init__(self, shards: list[Shard], gather: Callable, scatter: Callable, compute_dtype: torch.dtype, reduce_dtype: torch.dtype,
+                 bucket_bytes: int):
+        self.shards, self._gather, self._scatter = shards, gather, scatter
+        self.compute_dtype, self.reduce_dtype, self._bucket_bytes = compute_dtype, reduce_dtype, bucket_bytes
+        self.divides = (1.0, 1.0)  # gradients, before and after they are summed
+        self.is_reducing = True  # False: gradients are summed here, and reduced with those of a later backward pass
+        self.reshards = True
+        self.waits_in_backward = True
+        self.order = Order()
+        self._last: list[torch.Tensor] | None = None  # what the last forward pass gathered, if the backward pass is to use it
+        self._joined: list[torch.Tensor] | None = None  # while the backward pass of this unit runs
+        self._missing: set[int] = set()  # shards to which it has not given a gradient yet
+        self._kept: list[torch.Tensor | None] = [None] * len(shards)  # gradients that are not reduced yet
+        self.take()
+
+    # Parameters.
+    def join(self, parameters: Iterable[torch.Tensor], waits: list[torch.Tensor]) -> list[torch.Tensor]:
+        """All shards joined, which the compiler gathers when `waits` are there."""
+        own = [parameter.detach() for parameter in parameters]
+        if waits:
+            own = checkpoint.behind_barrier([*own, *waits])[:len(own)]
+        return self._gather([shard.to(self.compute_dtype) for shard in own])
+
+    def gather(self, waits: list[torch.Tensor], keeps: bool = False) -> None:
+        """Gives the modules their parameters, whose gradients are the shards'. `keeps`: a backward pass will use them, unless it gathers again."""
+        joined = list(_Gather.apply(self, waits, *(shard.parameter for shard in self.shards))) if self.shards else []
+        for index, tensor in enumerate(joined):
+            _gathered[tensor] = (weakref.ref(self), index)
+        self._put(joined)
+        self._last = joined if keeps and not self.reshards else None
+        if in_backward():
+            self._begin(joined)
+
+    def _put(self, joined):
+        for shard, tensor in zip(self.shards, joined):
+            shard.put(tensor)
+
+    def _begin(self, joined):
+        self._joined = joined
+        self._missing = {index for index, shard in enumerate(self.shards) if shard.parameter.requires_grad}
+
+    def take(self) -> None:
+        """Takes the parameters from the modules."""
+        for shard in self.shards:
+            shard.take(self.compute_dtype)
+
+    def saving(self) -> Any:
+        """A context in which autograd keeps no gathered parameter of this or an outer unit. Nothing where activations are computed again by
+        torch.utils.checkpoint, which keeps nothing at all."""
+        outer = torch._C._autograd._top_saved_tensors_default_hooks(True)
+        if outer is not None and "_checkpoint_hook" in outer[0].__qualname__:
+            return None
+
+        def pack(tensor):
+            base = tensor._base if tensor._is_view() else tensor
+            unit, index = _gathered.get(base, (None, None))
+            if unit is not None and unit().reshards:
+                return _View(unit(), index, tensor)
+            return tensor if outer is None else (outer[1], outer[0](tensor))
+
+        def unpack(kept):
+            if isinstance(kept, _View):
+                return kept.again()
+            return kept if isinstance(kept, torch.Tensor) else kept[0](kept[1])
+        return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+    def before_backward(self, here: list[torch.Tensor]) -> None:
+        """Gives the modules their parameters in a backward pass: for computations that run again, and for views that autograd has kept. They are
+        gathered when the tensors `here` are there."""
+        if self._joined is not None:
+            return
+        with torch.enable_grad():  # gradients of computations that run again reach the shards
+            if self._last is None:
+                self.gather(self.order.next(here) if self.waits_in_backward else [])
+            else:
+                self._put(self._last)
+                self._begin(self._last)
+
+    def for_backward(self) -> list[torch.Tensor]:
+        """All shards joined, in a backward pass."""
+        self.before_backward([])
+        return self._joined
+
+    def end_backward(self) -> None:
+        """Forgets what was gathered for a backward pass."""
+        self._joined = self._last = None
+        self.take()
+
+    # Gradients.
+    def reduce(self, grads: Iterable[torch.Tensor | None]) -> list[torch.Tensor | None]:
+        """The gradients of the shards for those of all shards joined; None where nothing is to be added to a shard's now."""
+        self._missing.difference_update(index for index, grad in enumerate(grads) if grad is not None)
+        if self._joined is not None and not self._missing and self.reshards:
+            self.end_backward()
+        grads = [self._sum(kept, grad) for kept, grad in zip(self._kept, grads)]
+        self._kept = [None] * len(grads)
+        if not self.is_reducing:
+            self._kept = grads
+            return [None] * len(grads)
+        before, after = self.divides
+        there = [index for index, grad in enumerate(grads) if grad is not None]
+        made: list[torch.Tensor | None] = [None] * len(grads)
+        for bucket in self._buckets(there):
+            operands = [grads[index] / before if before != 1 else grads[index] for index in bucket]
+            for index, reduced in zip(bucket, self._scatter_together(operands)):
+                reduced = reduced.to(self.shards[index].parameter.dtype)
+                made[index] = reduced / after if after != 1 else reduced
+        return made
+
+    def reduce_rest(self) -> None:
+        """Reduces gradients of earlier backward passes to which the last one had nothing to add."""
+        if self.is_reducing and any(grad is not None for grad in self._kept):
+            with torch.no_grad():
+                for shard, grad in zip(self.shards, self.reduce([None] * len(self.shards))):
+                    if grad is not None:
+                        shard.parameter.grad = grad if shard.parameter.grad is None else shard.parameter.grad + grad
+
+    def _sum(self, kept, grad):
+        grad = None if grad is None else grad.to(self.reduce_dtype)
+        if kept is None or grad is None:
+            return kept if grad is None else grad
+        return kept + grad
+
+    def _buckets(self, indices):
+        """The shards whose gradients are reduced by one operation each: as many as `bucket_bytes` allow, in their order; without it all small ones."""
+        size = {index: self.shards[index].layout.padded.numel() * self.reduce_dtype.itemsize for index in indices}
+        buckets: list[list[int]] = []
+        if self._bucket_bytes:
+            for index in indices:
+                if not buckets or sum(size[each] for each in buckets[-1]) + size[index] > self._bucket_bytes:
+                    buckets.append([])
+                buckets[-1].append(index)
+            return buckets
+        small = [index for index in indices if size[index] < SMALL_GRADIENT_BYTES]
+        return [[index] for index in indices if size[index] >= SMALL_GRADIENT_BYTES] + ([small] if small else [])
+
+    def _scatter_together(self, operands):
+        """Reductions of tensors whose first dims the ranks divide, by one operation: what belongs to a rank is put together."""
+        if len(operands) == 1:
+            return [self._scatter(operands[0])]
+        world = self.shards[0].layout.world
+        rows = torch.cat([operand.reshape(world, -1) for operand in operands], dim=1)
+        reduced = self._scatter(rows.reshape(-1))
+        sizes = [torch.Size((operand.size(0) // world, *operand.shape[1:])) for operand in operands]
+        return [part.view(size) for part, size in zip(reduced.split([size.numel() for size in sizes]), sizes)]
+
+
+def in_backward() -> bool:
+    """Whether autograd's backward pass runs in this thread."""
+    return torch._C._current_graph_task_id() != -1
+
+
+def all_gather_together(tensors: list[torch.Tensor], groups: list[list[int]] | None) -> list[torch.Tensor]:
+    """The tensors of all ranks along dim 0, by one operation for a list of one type."""
+    if _collectives.is_alone():
+        return [tensor.clone() for tensor in tensors]
+    _collectives.check_groups(groups)
+    return _collective_programs.all_gather_together(tensors, groups)

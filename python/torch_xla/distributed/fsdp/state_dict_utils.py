@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The state dict of a model from those of the ranks among which XlaFullyShardedDataParallel has split it."""
+import glob
+import math
+import os
+from collections import OrderedDict
+from typing import Any
+
+import torch
+
+_INFIXES = ("_fsdp_wrapped_module.", "_fpw_module.")
+
+
+def _plain(name):
+    for infix in _INFIXES:
+        name = name.replace(infix, "")
+    return name
+
+
+def _joined(shards, size, name):
+    """The parameter that was cut into shards: along dim 0 if they have its other dims, else as a vector."""
+    size = torch.Size(size)
+    whole = torch.cat(shards, dim=0)
+    on_dim_0 = whole.dim() > 1 or whole.dim() == len(size)
+    rows = size[0] if on_dim_0 and size else math.prod(size)
+    if whole.size(0) < rows:
+        raise ValueError(f"{name}: expects shards of {tuple(size)}, but together they have {tuple(whole.shape)}")
+    return whole[:rows].reshape(size)
+
+
+def consolidate_sharded_state_dicts(state_dict_list: list[dict[str, torch.Tensor]], shard_metadata: dict[str, Any]) -> "OrderedDict[str, torch.Tensor]":
+    """The state dict of the module that was wrapped. `state_dict_list`: of all ranks, in their order. `shard_metadata`: get_shard_metadata() of
+    one. Buffers are rank 0's. ValueError where they do not belong together."""
+    if len(state_dict_list) != shard_metadata["world_size"]:
+        raise ValueError(f"expects the state dicts of {shard_metadata['world_size']} ranks, as the metadata says, but got {len(state_dict_list)}")
+    whole: "OrderedDict[str, torch.Tensor]" = OrderedDict()
+    for key, first in state_dict_list[0].items():
+        path, _, name = key.rpartition(".")
+        if not name.startswith("_fsdp_shard"):
+            whole[_plain(key)] = first
+            continue
+        try:
+            info = shard_metadata["shard_info"][path][name]
+            shards = [state_dict[key] for state_dict in state_dict_list]
+        except KeyError as error:
+            raise ValueError(f"{key} of rank 0 is not in the metadata or the state dict of another rank: {error} is missing") from None
+        full_name = f"{path}.{info['_orig_name']}" if path else info["_orig_name"]
+        joined = _joined(shards, info["_orig_size"], full_name)
+        # The name of a vector has no infix of the module that holds it; those of its parameters have.
+        flat = shard_metadata["flatten_info"].get(full_name.replace("_fpw_module.", ""))
+        if flat is None:
+            prefix, parts = path, {info["_orig_name"]: joined}
+        else:
+            prefix = full_name.rpartition(".")[0]
+            parts = {name: part.view(shape) for name, shape, part in zip(flat[0], flat[1], joined.split(list(flat[2])))}
+        for part_name, part in parts.items():
+            for each in [part_name, *info.get("_shared_names", {}).get(part_name, [])]:
+                whole[_plain(f"{prefix}.{each}" if prefix else each)] = part
+    return whole
+
+
+def consolidate_sharded_model_checkpoints(ckpt_prefix: str, ckpt_suffix: str = "*.pth", save_path: str = "",
+                                          save_model: bool = True) -> tuple["OrderedDict[str, torch.Tensor]", str | None]:
+    """(the whole state dict, the file it was saved to) from the files `ckpt_prefix` + `ckpt_suffix` (with wildcards) of all ranks: each
+    {"model": state_dict(), "shard_metadata": get_shard_metadata()}. Saved as {"model": ...} to `save_path`, by default
+    `ckpt_prefix` + "_consolidated.pth", unless `save_model` is False. FileNotFoundError where there is none, ValueError where one is missing or
+    too many."""
+    pattern = ckpt_prefix + ckpt_suffix
+    target = save_path or ckpt_prefix + "_consolidated.pth"
+    paths = sorted(path for path in glob.glob(pattern) if os.path.realpath(path) != os.path.realpath(target))
+    if not paths:
+        raise FileNotFoundError(f"Cannot find any files matching {pattern}.")
+    print(f"found {len(paths)} checkpoint files in {pattern}")
+    loaded = sorted(((torch.load(path, map_location="cpu", weights_only=True), path) for path in paths),
+                    key=lambda each: each[0]["shard_metadata"]["rank"])
+    for rank, (checkpoint, path) in enumerate(loaded):
+        metadata = checkpoint["shard_metadata"]
+        if metadata["world_size"] != len(paths):
+            raise ValueError(f"expects {metadata['world_size']} files, as the metadata in {path} says, but {pattern} matches {len(paths)}")
+        if metadata["rank"] != rank:
+            raise ValueError(f"expects a file of rank {rank}, but {path} is of rank {metadata['rank']}, the next one among {len(paths)} files in {pattern}")
+    whole = consolidate_sharded_state_dicts([checkpoint["model"] for checkpoint, _ in loaded], loaded[0][0]["shard_metadata"])
+    if not save_model:
+        return whole, None
+    torch.save({"model": whole}, target)
+    print(f"saved consolidated model to {target}")
+    return whole, target

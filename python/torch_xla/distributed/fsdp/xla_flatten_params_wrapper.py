@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The module between XlaFullyShardedDataParallel and what it wraps. It gives a name to parameters that are one vector, `flat_param_0`, and keeps its
+own name out of state dicts."""
+import dataclasses
+import itertools
+from typing import Any
+
+import torch
+import torch.nn as nn
+
+_OWN = "_fpw_module."
+
+
+@dataclasses.dataclass
+class FlatParameter:
+    """Which parameters are one vector, in this order: the modules that have them (the first one, and others that share it), names, shapes."""
+    slots: list[list[tuple[nn.Module, str]]]
+    names: list[str]
+    shapes: list[torch.Size]
+    requires_grad: bool
+
+    @property
+    def numels(self) -> list[int]:
+        return [shape.numel() for shape in self.shapes]
+
+
+class XlaFlattenParamsWrapper(nn.Module):
+    """`module`, whose parameters are given to it by who wraps it. `flat_params`: the vectors, which are no parameters of this module."""
+
+    def __init__(self, module: nn.Module, flat_params: list[FlatParameter] | None = None):
+        super().__init__()
+        self._fpw_module = module
+        self.flat_params = flat_params or []
+        self._register_state_dict_hook(_without_own_name)
+        self.register_load_state_dict_pre_hook(_with_own_name)
+
+    @property
+    def module(self) -> nn.Module:
+        """The wrapped module."""
+        return self._fpw_module
+
+    def metadata(self, index: int) -> tuple[list[str], list[torch.Size], list[int]]:
+        """Names, shapes and numbers of elements of the parameters in vector `index`."""
+        flat = self.flat_params[index]
+        return list(flat.names), list(flat.shapes), flat.numels
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name == "_fpw_module":
+                raise
+            return getattr(self._fpw_module, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._fpw_module[key]
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module returns."""
+        return self._fpw_module(*args, **kwargs)
+
+
+def _renamed(state_dict, prefix, old, new):
+    for key in list(state_dict):
+        if key.startswith(prefix + old):
+            state_dict[prefix + new + key[len(prefix + old):]] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", None)
+    for key in list(metadata or ()):
+        if key == (prefix + old)[:-1] or key.startswith(prefix + old) and old:
+            metadata[(prefix + new + key[len(prefix + old):]).rstrip(".")] = metadata.pop(key)
+
+
+def _without_own_name(module, state_dict, prefix, local_metadata):
+    _renamed(state_dict, prefix, _OWN, "")
+
+
+def _with_own_name(module, state_dict, prefix, *args):
+    own = {name for name, _ in itertools.chain(module.named_parameters(recurse=False), module.named_buffers(recurse=False))}
+    for key in list(state_dict):
+        if key.startswith(prefix) and key[len(prefix):] not in own and not key.startswith(prefix + _OWN):
+            state_dict[prefix + _OWN + key[len(prefix):]] = state_dict.pop(key)

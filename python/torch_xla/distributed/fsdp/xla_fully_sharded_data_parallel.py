@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""XlaFullyShardedDataParallel: a model whose parameters, gradients and optimizer state are split among processes (ZeRO-3; ZeRO-2 with
+reshard_after_forward=False). _unit.py says how."""
+import contextlib
+import dataclasses
+import functools
+import gc
+import math
+from typing import Any, Callable, Iterator
+
+import torch
+import torch.nn as nn
+from torch.utils._pytree import tree_leaves, tree_map
+
+from ... import _world
+from ...core import _collectives
+from ...core import xla_model as xm
+from . import _init_utils
+from ._layout import Layout
+from ._unit import Order, Shard, Unit, all_gather_together, in_backward
+from .wrap import recursive_wrap
+from .xla_flatten_params_wrapper import FlatParameter, XlaFlattenParamsWrapper
+
+FLOAT_DTYPES = [torch.float32, torch.float16, torch.bfloat16]
+_SEPARATOR = "_FSDP_SHARD_SEPARATOR_"
+
+
+def _float_dtype(name, dtype, default):
+    if dtype is not None and dtype not in FLOAT_DTYPES:
+        raise ValueError(f"{name} must be one of {FLOAT_DTYPES}, not {dtype}")
+    return dtype or default
+
+
+def _tensors(values):
+    """The tensors in nested lists, tuples, dicts, and dataclasses."""
+    found = []
+    for value in tree_leaves(values):
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            found += _tensors([getattr(value, field.name) for field in dataclasses.fields(value)])
+    return found
+
+
+class XlaFullyShardedDataParallel(nn.Module):
+    """`module`, of whose parameters each rank keeps a shard; they are whole while its forward pass and its backward pass run. Wrap layers first and
+    the model last, or give `auto_wrap_policy`; make the optimizer after that, and call its step() (not xm.optimizer_step, which would reduce once more).
+
+    reshard_after_forward: gather again for the backward pass (ZeRO-3), else keep what was gathered (ZeRO-2).
+    disable_reshard_on_root: as if that were False for what the outermost wrapper itself holds, which the backward pass needs first.
+    flatten_parameters: all trainable parameters are one vector, and all frozen ones another.
+    shard_param_on_dim_0: cut parameters along their first dim instead of as vectors; no effect with flatten_parameters.
+    compute_dtype, buffer_dtype: of gathered parameters and of inputs, float32 by default, and of buffers, compute_dtype by default. Shards stay
+        float32. fp32_reduce_scatter: gradients are reduced in float32.
+    execute_sharding_on_init: run a step when it is made, after which the whole parameters are gone.
+    optimization_barrier_in_forward, optimization_barrier_in_backward: a gather does not begin before the module before the last one is done.
+    sync_on_finalization (mark_step_on_finalization): end the step after the backward pass.
+    sharding_groups, sharding_rank, sharding_world_size: shards among the ranks of a group, in place of all; all three or none.
+    reduce_scatter_bucket_size_mb: gradients are reduced together up to so many MB; 0: only small ones.
+    coalesce_all_gather_ops, pin_layout_in_collective_ops: accepted; the parameters of a module are gathered by one operation in any case.
+    auto_wrap_policy, auto_wrapper_callable: parts that are wrapped by themselves (wrap.py), and what wraps them, given all arguments of this one.
+    param_init_fn: makes the values of a part that is on the device meta; else its reset_parameters() does.
+
+    RuntimeError where the module is wrapped already, shares a parameter with another wrapper, or has no forward(); TypeError for parameters that are
+    not float32; ValueError for arguments that contradict each other."""
+
+    def __init__(self, module: nn.Module, reshard_after_forward: bool = True, flatten_parameters: bool = False, execute_sharding_on_init: bool = True,
+                 optimization_barrier_in_forward: bool = True, optimization_barrier_in_backward: bool = True, sync_on_finalization: bool = False,
+                 disable_reshard_on_root: bool = True, compute_dtype: torch.dtype | None = None, buffer_dtype: torch.dtype | None = None,
+                 fp32_reduce_scatter: bool = False, sharding_groups: list[list[int]] | None = None, sharding_rank: int | None = None,
+                 sharding_world_size: int | None = None, shard_param_on_dim_0: bool = False, pin_layout_in_collective_ops: bool = True,
+                 reduce_scatter_bucket_size_mb: int = 0, coalesce_all_gather_ops: bool = False, auto_wrap_policy: Callable[..., bool] | None = None,
+                 auto_wrapper_callable: Callable[..., nn.Module] | None = None, param_init_fn: Callable[[nn.Module], None] | None = None,
+                 _shard_size_multiple: int = 128, _use_xla_patched_linear: bool = True, _debug_dummy_forward_pass: bool = False,
+                 _debug_msg: str = "xla_fsdp", _debug_print: bool = False, _debug_dummy_all_gather_op: bool = False,
+                 _debug_dummy_all_reduce_op: bool = False, _debug_dummy_reduce_scatter_op: bool = False,
+                 _debug_dummy_optimization_barrier_op: bool = False, mark_step_on_finalization: bool = False):
+        options = {name: value for name, value in locals().items() if name not in ("self", "module", "auto_wrap_policy", "auto_wrapper_callable",
+                                                                                   "__class__")}
+        _check_module(module)
+        super().__init__()
+        if (sharding_groups is None) != (sharding_rank is None) or (sharding_groups is None) != (sharding_world_size is None):
+            raise ValueError("sharding_groups, sharding_rank and sharding_world_size have to be given together, but got "
+                             f"{sharding_groups}, {sharding_rank} and {sharding_world_size}")
+        self.compute_dtype = _float_dtype("compute_dtype", compute_dtype, torch.float32)
+        self.buffer_dtype = _float_dtype("buffer_dtype", buffer_dtype, self.compute_dtype)
+        self.reshard_after_forward, self.disable_reshard_on_root = reshard_after_forward, disable_reshard_on_root
+        self.flatten_parameters, self.fp32_reduce_scatter = flatten_parameters, fp32_reduce_scatter
+        self.sync_on_finalization = sync_on_finalization or mark_step_on_finalization
+        self.optimization_barrier_in_forward = optimization_barrier_in_forward and not _debug_dummy_optimization_barrier_op
+        self.sharding_groups = sharding_groups
+        self.rank = _world.rank() if sharding_groups is None else sharding_rank
+        self.world_size = _world.size() if sharding_groups is None else sharding_world_size
+        if not 0 <= self.rank < self.world_size:
+            raise ValueError(f"sharding_rank {self.rank} is not in a group of {self.world_size}")
+        self._pins, self._dummies = pin_layout_in_collective_ops, (_debug_dummy_all_gather_op, _debug_dummy_reduce_scatter_op, _debug_dummy_all_reduce_op)
+        self._debug_dummy_forward_pass, self._debug_msg, self._debug_print = _debug_dummy_forward_pass, _debug_msg, _debug_print
+        self.xla_device = xm.xla_device()
+        if auto_wrap_policy is not None:
+            _check_unwrapped(module)
+            recursive_wrap(module, auto_wrap_policy, auto_wrapper_callable or XlaFullyShardedDataParallel, only_wrap_children=True, **options)
+        _init_utils.materialize(module, param_init_fn, lambda part: isinstance(part, XlaFullyShardedDataParallel))
+        self._fsdp_wrapped_module = XlaFlattenParamsWrapper(module)
+        on_dim_0 = shard_param_on_dim_0 and not flatten_parameters
+        self._split(on_dim_0, 1 if on_dim_0 else _shard_size_multiple, reduce_scatter_bucket_size_mb * 1024 * 1024, optimization_barrier_in_backward)
+        self._move_buffers()
+        self._is_root: bool | None = None  # known when a forward pass begins
+        self._in_backward = False
+        if execute_sharding_on_init:
+            gc.collect()
+            xm.mark_step()
+        if _debug_print:
+            xm.master_print(f"{_debug_msg}: {len(self.sharded_params)} shards, rank {self.rank} of {self.world_size}", flush=True)
+
+    # What it is made of.
+    def _split(self, on_dim_0, multiple, bucket_bytes, waits_in_backward):
+        """Replaces the parameters of the module that no inner wrapper has by shards."""
+        slots: dict[nn.Parameter, list[tuple[str, nn.Module, str]]] = {}
+        for path, part in self.named_modules():
+            if isinstance(part, XlaFullyShardedDataParallel):
+                continue  # its parameters are shards
+            for name, parameter in part.named_parameters(recurse=False):
+                slots.setdefault(parameter, []).append((path, part, name))
+        for parameter, places in slots.items():
+            _check_parameter(parameter, ".".join((places[0][0], places[0][2])))
+        for parameter in slots:
+            parameter._fsdp_owner = True
+        shards = self._flat_shards(slots, multiple) if self.flatten_parameters else [
+            self._shard(parameter, Layout(parameter.size(), self.world_size, multiple, on_dim_0 and parameter.dim() > 0), [places],
+                        f"{places[0][0]}.{places[0][2]}")
+            for parameter, places in slots.items()]
+        for parameter, places in slots.items():
+            for _, part, name in places:
+                del part._parameters[name]
+            parameter.data = torch.empty(0, device=parameter.device)  # Whoever still has it gets an error, not what it was.
+        for shard in shards:
+            self.register_parameter(shard.parameter._name, shard.parameter)
+        self.sharded_params = [shard.parameter for shard in shards]
+        gather, scatter = self._collectives()
+        self._unit = Unit(shards, gather, scatter, self.compute_dtype, torch.float32 if self.fp32_reduce_scatter else self.compute_dtype, bucket_bytes)
+        self._unit.waits_in_backward = waits_in_backward
+        before = 2 ** ((self.world_size & -self.world_size).bit_length() // 2)  # a power of two that divides, near the square root
+        self._unit.divides = (float(before), self.world_size / before)
+
+    def _flat_shards(self, slots, multiple):
+        """One shard for all trainable parameters, and one for the others."""
+        made = []
+        flats = []
+        for trainable in (True, False):
+            parts = [(parameter, places) for parameter, places in slots.items() if parameter.requires_grad == trainable]
+            if not parts:
+                continue
+            whole = torch.cat([parameter.detach().reshape(-1) for parameter, _ in parts])
+            whole.requires_grad_(trainable)
+            own = len("_fsdp_wrapped_module.")
+            names = [f"{places[0][0]}.{places[0][2]}"[own:] for _, places in parts]
+            flat = FlatParameter([[(part, name) for _, part, name in places] for _, places in parts], names,
+                                 [parameter.size() for parameter, _ in parts], trainable)
+            made.append(self._shard(whole, Layout(whole.size(), self.world_size, multiple), [places for _, places in parts],
+                                    f"_fsdp_wrapped_module.flat_param_{len(flats)}", flat.shapes, names))
+            flats.append(flat)
+        self._fsdp_wrapped_module.flat_params = flats
+        return made
+
+    def _shard(self, whole, layout, places, path, sizes=None, names=None):
+        with torch.no_grad():
+            parameter = nn.Parameter(layout.cut(whole.detach(), self.rank).to(self.xla_device), requires_grad=whole.requires_grad)
+        parameter._is_sharded, parameter._orig_size, parameter._orig_name = True, layout.size, path
+        own = len("_fsdp_wrapped_module.") if names else 0  # names in a vector begin behind it
+        first = [f"{each[0][0]}.{each[0][2]}"[own:] for each in places]
+        parameter._shared_names = {name: [f"{path}.{part_name}"[own:] for path, _, part_name in each[1:]] for name, each in zip(first, places) if each[1:]}
+        parameter._name = f"_fsdp_shard.{path}".replace(".", _SEPARATOR)
+        shown = [name.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "") for name in names or [path]]
+        return Shard(parameter, layout, [[(part, name) for _, part, name in each] for each in places], sizes or [layout.size], shown)
+
+    def _collectives(self):
+        gather = functools.partial(all_gather_together, groups=self.sharding_groups)
+        scatter = functools.partial(xm.reduce_scatter, xm.REDUCE_SUM, scale=1.0, scatter_dim=0, shard_count=self.world_size,
+                                    groups=self.sharding_groups, pin_layout=self._pins)
+        if self._dummies[0]:
+            def gather(tensors):
+                return [torch.cat([tensor] * self.world_size) for tensor in tensors]
+        if self._dummies[1]:
+            def scatter(tensor):
+                return tensor[:tensor.size(0) // self.world_size] * self.world_size
+        return gather, scatter
+
+    def _move_buffers(self):
+        """Buffers go to the device, those of floating point in buffer_dtype; inner wrappers have moved theirs."""
+        inner = {part for other in self.modules() if other is not self and isinstance(other, XlaFullyShardedDataParallel) for part in other.modules()}
+        for part in self.modules():
+            for name, buffer in part.named_buffers(recurse=False) if part not in inner else ():
+                moved = buffer.to(self.xla_device, self.buffer_dtype if buffer.is_floating_point() else buffer.dtype)
+                if moved.dtype != buffer.dtype:
+                    moved._orig_dtype = buffer.dtype
+                part._buffers[name] = moved
+
+    @property
+    def module(self) -> XlaFlattenParamsWrapper:
+        """What is wrapped."""
+        return self._fsdp_wrapped_module
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name in ("_fsdp_wrapped_module", "_fpw_module"):
+                raise
+            return getattr(self._fsdp_wrapped_module, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._fsdp_wrapped_module[key]
+
+    def extra_repr(self) -> str:
+        return (f"world_size={self.world_size}, rank={self.rank}, compute_dtype={self.compute_dtype}, buffer_dtype={self.buffer_dtype}, "
+                f"flatten_parameters={self.flatten_parameters}, reshard_after_forward={self.reshard_after_forward}, sharding_groups={self.sharding_groups}")
+
+    def _inner(self) -> Iterator["XlaFullyShardedDataParallel"]:
+        """This wrapper and those inside of it."""
+        return (part for part in self.modules() if isinstance(part, XlaFullyShardedDataParallel))
+
+    # A step.
+    def _become_root(self):
+        """The first wrapper whose forward pass begins is the outermost one: those inside know from now on that they are not."""
+        if self._is_root is not None:
+            return
+        order = Order()
+        for wrapper in self._inner():
+            wrapper._is_root, wrapper._unit.order = wrapper is self, order
+            wrapper._unit.reshards = wrapper.reshard_after_forward and not (wrapper is self and wrapper.disable_reshard_on_root)
+            object.__setattr__(wrapper, "_root", self)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module returns."""
+        self._become_root()
+        unit = self._unit
+        if self.compute_dtype != torch.float32:
+            args, kwargs = tree_map(self._cast, (args, kwargs))
+        if self._is_root and not in_backward():
+            self._forget_backward()
+        inputs = _tensors((args, kwargs)) if self.optimization_barrier_in_forward else []
+        unit.gather(unit.order.next(inputs) if self.optimization_barrier_in_forward else [], keeps=torch.is_grad_enabled())
+        if in_backward():  # A computation that runs again: its gradients follow at once.
+            self._will_end_backward()
+            return self._run(args, kwargs)
+        saving = unit.saving() if torch.is_grad_enabled() else None
+        try:
+            with saving or contextlib.nullcontext():
+                outputs = self._run(args, kwargs)
+        finally:
+            unit.take()
+        if saving is not None:
+            for output in _tensors(outputs):
+                if output.requires_grad:  # Its gradient is where the backward pass begins.
+                    output.register_hook(self._begin_backward)
+        return outputs
+
+    def _run(self, args, kwargs):
+        return self._dummy_forward(args, kwargs) if self._debug_dummy_forward_pass else self.module(*args, **kwargs)
+
+    def _cast(self, value):
+        is_other = isinstance(value, torch.Tensor) and value.is_floating_point() and value.dtype != self.compute_dtype
+        return value.to(self.compute_dtype) if is_other else value
+
+    def _begin_backward(self, grad):
+        self._will_end_backward()
+        self._unit.before_backward([grad])
+
+    def _will_end_backward(self):
+        root = self._root
+        if not root._in_backward:
+            root._in_backward = True
+            torch.autograd.Variable._execution_engine.queue_callback(root._end_backward)
+
+    def _end_backward(self):
+        for wrapper in self._inner():
+            wrapper._unit.reduce_rest()
+        self._forget_backward()
+        if self.sync_on_finalization:
+            xm.mark_step()
+
+    def _forget_backward(self):
+        """Also where the last backward pass has failed."""
+        self._in_backward = False
+        self._unit.order.clear()
+        for wrapper in self._inner():
+            wrapper._unit.end_backward()
+
+    def _dummy_forward(self, args, kwargs):
+        """The mean of all inputs and parameters: what the parameters alone cost."""
+        values = [value for value in _tensors((args, kwargs)) if value.is_floating_point()]
+        values += [getattr(*slots[0]) for shard in self._unit.shards for slots in shard.slots]
+        total = sum((value.float().mean() for value in values), torch.zeros((), device=self.xla_device))
+        for wrapper in self._inner():
+            if wrapper is not self and self._is_root:
+                wrapper._debug_dummy_forward_pass = True
+                total = wrapper(total)
+        return total
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Gradients of backward passes inside are summed on each rank, whole, and reduced with those of the first one after it."""
+        self._become_root()
+        self._check_idle_root("no_sync()")
+        before = [(wrapper._unit, wrapper._unit.is_reducing) for wrapper in self._inner()]
+        for unit, _ in before:
+            unit.is_reducing = False
+        try:
+            yield
+        finally:
+            for unit, was_reducing in before:
+                unit.is_reducing = was_reducing
+
+    def _check_idle_root(self, what):
+        if not self._is_root:
+            raise RuntimeError(f"{what} is for the outermost wrapper, but this one is inside of another")
+        if self._in_backward:
+            raise RuntimeError(f"{what} cannot be called while a backward pass runs")
+
+    def set_gradient_divide_factors(self, pre: float, post: float, recursive: bool) -> None:
+        """What gradients are divided by before and after they are summed; their product is the number of ranks by default."""
+        for wrapper in self._inner() if recursive else [self]:
+            wrapper._unit.divides = (pre, post)
+
+    @property
+    def params_with_grad(self) -> list[nn.Parameter]:
+        """Shards that have a gradient."""
+        return [parameter for parameter in self.parameters() if parameter.grad is not None]
+
+    @torch.no_grad()
+    def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0, groups: list[list[int]] | None = None) -> torch.Tensor:
+        """torch.nn.utils.clip_grad_norm_ for the whole model: the norm before, of the gradients of all ranks (of `groups`). All ranks call it."""
+        self._become_root()
+        self._check_idle_root("clip_grad_norm_()")
+        grads = [parameter.grad.detach() for parameter in self.params_with_grad]
+        is_max = math.isinf(norm_type)
+        if is_max:
+            own = torch.stack([grad.abs().max() for grad in grads]).max() if grads else torch.zeros((), device=self.xla_device)
+        else:
+            own = sum((grad.float().abs().pow(norm_type).sum() for grad in grads), torch.zeros((), device=self.xla_device))
+        if not self._dummies[2]:
+            own = _collectives.all_reduce(xm.REDUCE_MAX if is_max else xm.REDUCE_SUM, own, groups=groups)
+        total = own if is_max else own.pow(1.0 / norm_type)
+        factor = torch.clamp(max_norm / (total + 1e-6), max=1.0)
+        for grad in grads:
+            grad.mul_(factor)
+        return total
+
+    # Checkpoints.
+    def get_original_names_and_sharded_parameters(self) -> list[tuple[str, nn.Parameter]]:
+        """(the name in the model that was wrapped, the shard) of all shards."""
+        named = []
+        for path, wrapper in self.named_modules():
+            if isinstance(wrapper, XlaFullyShardedDataParallel):
+                prefix = f"{path}." if path else ""
+                named += [((prefix + shard._orig_name).replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", ""), shard)
+                          for shard in wrapper.sharded_params]
+        return named
+
+    def get_shard_metadata(self) -> dict[str, Any]:
+        """What puts the shards in state_dict() of all ranks together again: save it with them (consolidate_sharded_model_checkpoints)."""
+        shard_info, flatten_info = {}, {}
+        for path, part in self.named_modules(remove_duplicate=False):
+            path = path.replace("_fpw_module.", "")
+            if isinstance(part, XlaFullyShardedDataParallel):
+                shard_info[path] = {shard._name: {"_orig_size": shard._orig_size, "_orig_name": shard._orig_name,
+                                                  **({"_shared_names": shard._shared_names} if shard._shared_names else {})} for shard in part.sharded_params}
+            if isinstance(part, XlaFlattenParamsWrapper):
+                prefix = f"{path}." if path else ""
+                flatten_info.update({f"{prefix}flat_param_{index}": part.metadata(index) for index in range(len(part.flat_params))})
+        buffer_info = {name: {"_orig_dtype": buffer._orig_dtype} for name, buffer in self.named_buffers() if hasattr(buffer, "_orig_dtype")}
+        return {"shard_info": shard_info, "flatten_info": flatten_info, "buffer_info": buffer_info, "world_size": self.world_size, "rank": self.rank}
+
+
+def _check_module(module):
+    if isinstance(module, XlaFullyShardedDataParallel):
+        raise RuntimeError("the module is an XlaFullyShardedDataParallel already: wrap its parts first, then the module that has them")
+    forward = getattr(module, "forward", None)
+    if forward is None or getattr(forward, "__func__", None) in (nn.Module.forward, nn.ModuleList.forward, nn.ModuleDict.forward):
+        raise RuntimeError(f"a {type(module).__name__} has no forward(), while which its parameters would be whole: wrap its parts, or the module that "
+                           "has it")
+
+
+def _check_unwrapped(module):
+    for path, part in module.named_modules():
+        if isinstance(part, XlaFullyShardedDataParallel):
+            raise ValueError(f"{path or 'the module'} is an XlaFullyShardedDataParallel already, which does not go together with auto_wrap_policy")
+
+
+def _check_parameter(parameter, path):
+    shown = path.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "")
+    if parameter.dtype != torch.float32:
+        raise TypeError(f"expects parameters of float32, but {shown} is of {parameter.dtype}: only fp32 parameters are supported. compute_dtype "
+                        "says in which type they are used")
+    if getattr(parameter, "_fsdp_owner", False):
+        raise RuntimeError(f"{shown} is also a parameter of a part that is wrapped already: parameters that modules share have to be in one wrapper")

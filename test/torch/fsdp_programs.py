@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that test_fsdp.py runs in several processes: `fsdp_programs.py NAME`, with torchrun's variables set. Each prints what it returns as
+JSON."""
+import contextlib
+import copy
+import functools
+import glob
+import json
+import os
+import sys
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import torch.utils.checkpoint
+import torch_xla
+import torch_xla.core.xla_model as xm
+import torch_xla.runtime as xr
+from torch_xla.distributed.fsdp import XlaFullyShardedDataParallel as FSDP
+from torch_xla.distributed.fsdp import checkpoint_module, consolidate_sharded_model_checkpoints, consolidate_sharded_state_dicts
+from torch_xla.distributed.fsdp.wrap import transformer_auto_wrap_policy
+
+BATCH, WIDTH, WORDS = 8, 24, 50
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+        self.attention = nn.MultiheadAttention(WIDTH, 2, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
+
+    def forward(self, x):
+        y = self.norm(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        return x + self.mlp(self.norm(x))
+
+
+class Model(nn.Module):
+    """A Transformer whose last layer shares the weights of the first. `remat`: by which way its blocks are computed again, if they are."""
+
+    def __init__(self, layers=3):
+        super().__init__()
+        self.embed = nn.Embedding(WORDS, WIDTH)
+        self.blocks = nn.ModuleList(Block() for _ in range(layers))
+        self.head = nn.Linear(WIDTH, WORDS, bias=False)
+        self.head.weight = self.embed.weight
+        self.register_buffer("scale", torch.tensor(0.5))
+        self.remat = None
+
+    def forward(self, ids):
+        x = self.embed(ids) * self.scale
+        for block in self.blocks:
+            x = block(x) if self.remat is None else torch.utils.checkpoint.checkpoint(block, x, use_reentrant=self.remat == "reentrant")
+        return self.head(x)
+
+
+POLICY = functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={Block})
+
+
+def batch(step, rank=0, size=1):
+    """The part of a step's batch that a rank gets."""
+    ids = torch.randint(0, WORDS, (BATCH, 9), generator=torch.Generator().manual_seed(step))
+    return ids[rank * BATCH // size:(rank + 1) * BATCH // size]
+
+
+def loss_of(model, ids):
+    return F.cross_entropy(model(ids[:, :-1]).float().flatten(0, 1), ids[:, 1:].flatten())
+
+
+def model_of(make=Model):
+    torch.manual_seed(0)
+    return make()
+
+
+def train(model, steps=4, accumulate=1, no_sync=False, clip=None, loss_of=loss_of, ends=lambda model: None):
+    """The losses of a wrapped model, the mean of all ranks, as hex texts. `accumulate`: backward passes for a step, with or without no_sync()."""
+    rank, size = xr.global_ordinal(), xr.world_size()
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
+    losses = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        for part in range(accumulate):
+            last = part == accumulate - 1
+            with model.no_sync() if no_sync and not last else contextlib.nullcontext():
+                loss = loss_of(model, batch(step * accumulate + part, rank, size).to("xla"))
+                (loss / accumulate).backward()
+        if clip:
+            model.clip_grad_norm_(clip)
+        optimizer.step()
+        losses.append(xm.all_reduce(xm.REDUCE_SUM, loss.detach(), 1.0 / size).item().hex())
+        torch_xla.sync()
+    return losses
+
+
+def native(model, steps=4, accumulate=1, clip=None, loss_of=loss_of):
+    """The losses of plain PyTorch."""
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
+    losses = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        for part in range(accumulate):
+            loss = loss_of(model, batch(step * accumulate + part))
+            (loss / accumulate).backward()
+        if clip:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def remat(way, **options):
+    model = model_of()
+    model.remat = way
+    return FSDP(model, **options)
+
+
+def of_inner_checkpoints():
+    model = model_of()
+    for block in model.blocks:
+        checkpoint_module(block)
+    return FSDP(model)
+
+
+WRAPPED = {
+    "zero3": lambda: FSDP(model_of(), auto_wrap_policy=POLICY),
+    "zero2": lambda: FSDP(model_of(), auto_wrap_policy=POLICY, reshard_after_forward=False),
+    "reshard root": lambda: FSDP(model_of(), auto_wrap_policy=POLICY, disable_reshard_on_root=False),
+    "one unit": lambda: FSDP(model_of()),
+    "flat": lambda: FSDP(model_of(), auto_wrap_policy=POLICY, flatten_parameters=True),
+    "dim 0": lambda: FSDP(model_of(), auto_wrap_policy=POLICY, shard_param_on_dim_0=True),
+    "buckets": lambda: FSDP(model_of(), auto_wrap_policy=POLICY, reduce_scatter_bucket_size_mb=1, coalesce_all_gather_ops=True,
+                            shard_param_on_dim_0=True, pin_layout_in_collective_ops=False),
+    "no barriers": lambda: FSDP(model_of(), auto_wrap_policy=POLICY, optimization_barrier_in_forward=False, optimization_barrier_in_backward=False),
+    "sync at the end": lambda: FSDP(model_of(), auto_wrap_policy=POLICY, sync_on_finalization=True),
+    "checkpoint_module": lambda: FSDP(model_of(), auto_wrap_policy=POLICY,
+                                      auto_wrapper_callable=lambda part, **options: FSDP(checkpoint_module(part), **options)),
+    "checkpoint inside": of_inner_checkpoints,
+    "checkpoint outside, reentrant": lambda: remat("reentrant", auto_wrap_policy=POLICY),
+    "checkpoint outside": lambda: remat("other", auto_wrap_policy=POLICY),
+    "checkpoint in one unit": lambda: remat("other"),
+    "bf16": lambda: FSDP(model_of(), auto_wrap_policy=POLICY, compute_dtype=torch.bfloat16, fp32_reduce_scatter=True),
+}
+
+
+def losses():
+    """Of every way to wrap the model, and of plain PyTorch."""
+    names = json.loads(os.environ["NAMES"])
+    return dict({name: train(WRAPPED[name]()) for name in names}, native=native(model_of()))
+
+
+class Mixed(nn.Module):
+    """A recurrent layer, BatchNorm, a frozen layer, a parameter without a use, one without dims."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(WORDS, 16)
+        self.lstm = nn.LSTM(16, 16, batch_first=True)
+        self.norm = nn.BatchNorm1d(16)
+        self.frozen = nn.Linear(16, 16).requires_grad_(False)
+        self.head = nn.Linear(16, WORDS)
+        self.unused = nn.Parameter(torch.ones(3))
+        self.gain = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, ids):
+        x = self.lstm(self.embed(ids))[0]
+        return self.head(self.norm(torch.tanh(self.frozen(x)).transpose(1, 2)).transpose(1, 2) * self.gain)
+
+
+def every_layer(module, recurse, unwrapped_params):
+    return recurse or isinstance(module, (nn.LSTM, nn.Linear, nn.BatchNorm1d))
+
+
+def without_statistics(model):
+    """BatchNorm sees the batch of one rank: the statistics of training would differ."""
+    return model.eval()
+
+
+def mixed():
+    """Losses with each flat, by parts, in dim 0; and natively."""
+    made = {}
+    for name, options in {"parts": {}, "flat": {"flatten_parameters": True}, "dim 0": {"shard_param_on_dim_0": True}}.items():
+        model = FSDP(without_statistics(model_of(Mixed)), auto_wrap_policy=every_layer, **options)
+        made[name] = train(model)
+        unused = [parameter for name, parameter in model.get_original_names_and_sharded_parameters() if name == "unused"]
+        made[name + " unused"] = [parameter.grad is None for parameter in unused]
+    made["native"] = native(without_statistics(model_of(Mixed)))
+    return made
+
+
+def accumulated():
+    """Losses with gradients of several backward passes, reduced each time and once, clipped and not."""
+    made = {}
+    for clip in (None, 0.5):
+        for no_sync in (False, True):
+            made[f"{clip} {no_sync}"] = train(FSDP(model_of(), auto_wrap_policy=POLICY), accumulate=2, no_sync=no_sync, clip=clip)
+        made[f"{clip} native"] = native(model_of(), accumulate=2, clip=clip)
+    return made
+
+
+def state(model):
+    return {name: value.cpu() for name, value in model.state_dict().items()}
+
+
+def checkpoints():
+    """What is wrong with saved shards, loaded and joined again."""
+    wrong, folder, rank, size = [], os.environ["FOLDER"], xr.global_ordinal(), xr.world_size()
+    for name in ("zero3", "flat", "dim 0", "one unit"):
+        model = WRAPPED[name]()
+        before = train(model, steps=2)
+        prefix = os.path.join(folder, name.replace(" ", "_"))
+        xm.save({"model": model.state_dict(), "shard_metadata": model.get_shard_metadata()}, f"{prefix}-rank-{rank}-of-{size}.pth", master_only=False)
+        xm.rendezvous("saved")
+        again = WRAPPED[name]()
+        saved = torch.load(f"{prefix}-rank-{rank}-of-{size}.pth", weights_only=True)
+        again.load_state_dict(saved["model"])
+        if any(not torch.equal(value, state(again)[key]) for key, value in state(model).items()):
+            wrong.append(f"{name}: loaded")
+        if any("_fpw_module." in key for key in saved["model"]):
+            wrong.append(f"{name}: names {list(saved['model'])[:3]}")
+        if rank == 0:
+            whole, _ = consolidate_sharded_model_checkpoints(f"{prefix}-rank-", save_model=False)
+            plain = model_of()
+            plain.load_state_dict(whole)
+            saved_alone = consolidate_sharded_state_dicts([torch.load(path, weights_only=True)["model"] for path in sorted(
+                glob.glob(f"{prefix}-rank-*-of-*.pth"))], saved["shard_metadata"])
+            if any(not torch.equal(value, saved_alone[key]) for key, value in whole.items()) or len(before) != 2:
+                wrong.append(f"{name}: joined")
+            torch.save(plain.state_dict(), f"{prefix}-plain.pt")
+        names = [name for name, _ in model.get_original_names_and_sharded_parameters()]
+        if "flat" not in name and sorted(names) != sorted(dict(model_of().named_parameters())):
+            wrong.append(f"{name}: {names}")
+    return wrong
+
+
+def meta():
+    """The norm of parameters that are made shard by shard."""
+    seen = []
+
+    def make(part):
+        seen.append(type(part).__name__)
+        part.to_empty(device="cpu", recurse=False)
+        with torch.no_grad():
+            for parameter in part.parameters(recurse=False):
+                parameter.fill_(0.25)
+
+    with torch.device("meta"):
+        plain = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8, bias=False))
+    model = FSDP(copy.deepcopy(plain), auto_wrap_policy=every_layer)
+    of_reset = sum(parameter.square().sum() for parameter in model.parameters()).item() > 0
+    model = FSDP(plain, param_init_fn=make)
+    total = xm.all_reduce(xm.REDUCE_SUM, sum(parameter.sum() for parameter in model.parameters())).item()
+    with torch.device("meta"):
+        attention = nn.Sequential(nn.MultiheadAttention(8, 2), nn.Linear(8, 8))
+    try:
+        FSDP(attention)
+    except TypeError as error:
+        return [of_reset, total, seen, str(error)]
+    return [of_reset, total, seen]
+
+
+def message(function, *args, **kwargs):
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def errors():
+    """What is said where something does not go together."""
+    wrapped = FSDP(nn.Linear(4, 4))
+    inner = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    inner[1].weight = inner[0].weight
+    inner[0] = FSDP(inner[0])
+    outer = FSDP(nn.Sequential(FSDP(nn.Linear(4, 4)), nn.Linear(4, 4)))
+    outer(torch.ones(1, 4, device="xla"))
+    return {
+        "twice": message(FSDP, wrapped), "list": message(FSDP, nn.ModuleList([nn.Linear(4, 4)])),
+        "type": message(FSDP, nn.Linear(4, 4).double()), "dtype": message(FSDP, nn.Linear(4, 4), compute_dtype=torch.int8),
+        "groups": message(FSDP, nn.Linear(4, 4), sharding_groups=[[0, 1]]), "shared": message(FSDP, inner),
+        "policy": message(FSDP, nn.Sequential(FSDP(nn.Linear(4, 4))), auto_wrap_policy=every_layer),
+        "used": message(lambda: wrapped.module.weight + 1), "inner": message(outer[0].clip_grad_norm_, 1.0),
+        "shape": [list(wrapped.module.weight.shape), str(wrapped.module.weight.dtype), wrapped.module.weight.device.type]}
+
+
+def groups():
+    """Parameters split inside of pairs: the losses of each rank, the sizes of its shards."""
+    rank = xr.global_ordinal()
+    model = FSDP(model_of(), auto_wrap_policy=POLICY, sharding_groups=[[0, 1], [2, 3]], sharding_rank=rank % 2, sharding_world_size=2)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    made = []
+    for step in range(3):
+        optimizer.zero_grad()
+        loss = loss_of(model, batch(step, rank % 2, 2).to("xla"))
+        loss.backward()
+        optimizer.step()
+        made.append((xm.all_reduce(xm.REDUCE_SUM, loss.detach(), 0.25)).item().hex())
+    return [made, sum(parameter.numel() for parameter in model.parameters())]
+
+
+class Layers(nn.Module):
+    """Layers that are large beside their activations."""
+
+    def __init__(self, count, width=256):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width)) for _ in range(count))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + layer(x)
+        return x
+
+
+def memory():
+    """Steps of models of several depths, whose programs are dumped (XLA_FLAGS)."""
+    for count in (4, 8):
+        model = FSDP(Layers(count), auto_wrap_policy=functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={nn.Sequential}))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for _ in range(2):
+            optimizer.zero_grad()
+            x = torch.ones(4, 256, device="xla")
+            torch_xla.sync()
+            model(x).square().mean().backward()
+            optimizer.step()
+            torch_xla.sync()
+            xm.wait_device_ops()
+    return [xr.global_ordinal()]
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]]()), flush=True)

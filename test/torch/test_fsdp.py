@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""XlaFullyShardedDataParallel: the losses of plain PyTorch, whatever way a model is wrapped; what a step's program gathers and keeps; checkpoints."""
+import glob
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+from benchmarks import tools
+from paths import PYTHONPATH
+from test_processes import LONG, results_of, start
+from torch_xla.distributed.fsdp import consolidate_sharded_model_checkpoints, consolidate_sharded_state_dicts
+from torch_xla.distributed.fsdp._layout import Layout
+
+import fsdp_programs
+
+PROGRAMS = pathlib.Path(__file__).with_name("fsdp_programs.py")
+# These differ in when and in what form parameters are gathered, not in what is computed.
+SAME = ["zero3", "zero2", "flat", "dim 0", "buckets", "reshard root"]
+OTHERS = ["one unit", "no barriers", "sync at the end", "checkpoint_module", "checkpoint inside", "checkpoint outside, reentrant", "checkpoint outside", "checkpoint in one unit"]
+
+
+def run(name, processes=2, **more):
+    return results_of(start(name, processes, programs=PROGRAMS, **more))
+
+
+def floats(losses):
+    return [float.fromhex(each) if isinstance(each, str) else each for each in losses]
+
+
+def close(losses, expected, tolerance=1e-4):
+    return len(losses) == len(expected) > 2 and all(abs(a - b) <= tolerance * abs(b) for a, b in zip(floats(losses), floats(expected)))
+
+
+@pytest.mark.parametrize("processes", [1, 2, pytest.param(4, marks=LONG)])
+def test_losses_are_those_of_pytorch(processes):
+    names = SAME + (OTHERS + ["bf16"] if os.environ.get("MILLRACE_LONG") or processes == 2 else [])
+    results = run("losses", processes, NAMES=json.dumps(names))
+    assert all(result == results[0] for result in results)
+    native = results[0].pop("native")
+    assert floats(native)[-1] < floats(native)[0]
+    for name, losses in results[0].items():
+        assert close(losses, native, 0.1 if name == "bf16" else 1e-4), (name, floats(losses), native)
+    assert [name for name in SAME if results[0][name] != results[0]["zero3"]] == []
+
+
+def test_layers_of_other_kinds():
+    result, other = run("mixed")
+    assert result == other
+    for name in ("parts", "flat", "dim 0"):
+        assert close(result[name], result["native"]), (name, floats(result[name]), result["native"])
+    assert result["parts unused"] == [True] and result["flat unused"] == []
+
+
+def test_gradients_of_several_backward_passes():
+    result = run("accumulated")[0]
+    for clip in (None, 0.5):
+        for no_sync in (False, True):
+            assert close(result[f"{clip} {no_sync}"], result[f"{clip} native"]), (clip, no_sync, floats(result[f"{clip} {no_sync}"]), result)
+
+
+def test_checkpoints(tmp_path):
+    assert run("checkpoints", FOLDER=str(tmp_path)) == [[], []]
+    prefix = str(tmp_path / "zero3-rank-")
+    ran = subprocess.run([sys.executable, "-m", "torch_xla.distributed.fsdp.consolidate_sharded_ckpts", "--ckpt_prefix", prefix], text=True,
+                         capture_output=True, env=dict(os.environ, PYTHONPATH=PYTHONPATH))
+    assert ran.stdout.splitlines() == [f"found 2 checkpoint files in {prefix}*.pth", f"saved consolidated model to {prefix}_consolidated.pth"], ran.stderr
+    plain = torch.load(tmp_path / "zero3-plain.pt", weights_only=True)
+    joined = torch.load(f"{prefix}_consolidated.pth", weights_only=True)["model"]
+    assert list(joined) and all(torch.equal(joined[name], value) for name, value in plain.items())
+    # Once more: the file that was written is no shard.
+    assert consolidate_sharded_model_checkpoints(prefix, save_model=False)[1] is None
+    os.remove(f"{prefix}1-of-2.pth")
+    with pytest.raises(ValueError, match="expects 2 files, as the metadata in .*zero3-rank-0-of-2.pth says, but .* matches 1"):
+        consolidate_sharded_model_checkpoints(prefix)
+    with pytest.raises(FileNotFoundError, match="Cannot find any files matching"):
+        consolidate_sharded_model_checkpoints(str(tmp_path / "nothing"))
+    ran = subprocess.run([*ran.args[:-1], str(tmp_path / "nothing")], text=True, capture_output=True, env=dict(os.environ, PYTHONPATH=PYTHONPATH))
+    assert ran.returncode == 1 and ran.stderr.startswith("consolidate_sharded_ckpts: Cannot find any files matching"), ran.stderr
+
+
+def test_files_of_the_original():
+    """What PyTorch/XLA writes for Linear(3, 2) in an unnamed wrapper and in a flat one, on 2 ranks: names and padding as its sources have them."""
+    dotted = "_fsdp_shard._fsdp_wrapped_module._fpw_module.weight".replace(".", "_FSDP_SHARD_SEPARATOR_")
+    weight = torch.arange(6.0)
+    shards = [{dotted: torch.cat([weight, torch.zeros(122)])}, {dotted: torch.zeros(128)}]
+    info = {"shard_info": {"": {dotted: {"_orig_size": torch.Size([2, 3]), "_orig_name": "_fsdp_wrapped_module._fpw_module.weight"}}},
+            "flatten_info": {}, "buffer_info": {}, "world_size": 2, "rank": 0}
+    joined = consolidate_sharded_state_dicts(shards, info)
+    assert list(joined) == ["weight"] and torch.equal(joined["weight"], weight.view(2, 3))
+    flat = "_fsdp_shard._fsdp_wrapped_module.flat_param_0".replace(".", "_FSDP_SHARD_SEPARATOR_")
+    shards = [{f"layer.{flat}": torch.cat([torch.arange(8.0), torch.zeros(120)])}, {f"layer.{flat}": torch.zeros(128)}]
+    info.update(shard_info={"layer": {flat: {"_orig_size": torch.Size([8]), "_orig_name": "_fsdp_wrapped_module.flat_param_0"}}}, flatten_info={
+        "layer._fsdp_wrapped_module.flat_param_0": (["_fpw_module.weight", "_fpw_module.bias"], [torch.Size([2, 3]), torch.Size([2])], [6, 2])})
+    joined = consolidate_sharded_state_dicts(shards, info)
+    assert {name: value.tolist() for name, value in joined.items()} == {"layer.weight": [[0, 1, 2], [3, 4, 5]], "layer.bias": [6, 7]}
+    with pytest.raises(ValueError, match="expects the state dicts of 2 ranks"):
+        consolidate_sharded_state_dicts(shards[:1], info)
+
+
+def test_modules_without_values():
+    of_reset, total, made, error = run("meta")[0]
+    assert of_reset and total == 0.25 * (64 + 8 + 64) and made == ["Linear", "Linear"]
+    assert error.startswith("a MultiheadAttention has parameters on the device meta and no reset_parameters(): give param_init_fn")
+
+
+def test_errors():
+    said = run("errors")[0]
+    expected = {"twice": "RuntimeError: the module is an XlaFullyShardedDataParallel already", "list": "RuntimeError: a ModuleList has no forward",
+                "type": "TypeError: expects parameters of float32, but weight is of torch.float64", "dtype": "ValueError: compute_dtype must be one of",
+                "groups": "ValueError: sharding_groups, sharding_rank and sharding_world_size have to be given together",
+                "shared": "RuntimeError: 1.weight is also a parameter of a part that is wrapped already",
+                "policy": "ValueError: 0 is an XlaFullyShardedDataParallel already",
+                "used": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is whole only while",
+                "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
+    assert {name: text for name, text in said.items() if name != "shape" and not text.startswith(expected[name])} == {}
+    assert said["shape"] == [[4, 4], "torch.float32", "xla"]
+
+
+@LONG
+def test_groups():
+    results = run("groups", 4)
+    assert all(result == results[0] for result in results)
+    assert results[0][1] < sum(parameter.numel() for parameter in fsdp_programs.Model().parameters())
+
+
+def test_memory_of_a_step(tmp_path):
+    """One gather per unit and direction, one reduction for its small and its large gradients each; and gathered parameters do not add up."""
+    run("memory", XLA_FLAGS=f"--xla_dump_to={tmp_path}")
+    temporaries, arguments = {}, {}
+    for path in glob.glob(f"{tmp_path}/process_0*before_optimizations.mlir"):
+        text = pathlib.Path(path).read_text()
+        units = text.count("stablehlo.all_gather") // 2
+        if not units:
+            continue
+        assert text.count("stablehlo.all_gather") == 2 * units and text.count("stablehlo.reduce_scatter") == 3 * units
+        memory = subprocess.run([tools.tool("xla-compile"), "--memory", path], capture_output=True, text=True, check=True).stdout
+        temporaries[units] = int(re.search(r"(\d+)\s+temporaries", memory).group(1))
+        arguments[units] = int(re.search(r"(\d+)\s+arguments", memory).group(1))
+    parameters = 4 * (2 * 256 * 1024 + 256 + 1024)  # bytes of a unit
+    assert set(arguments) == {4, 8} and all(arguments[units] < 1.02 * units * parameters / 2 for units in arguments), arguments
+    # What one unit and the next need at once: two units gathered, and gradients of one.
+    assert temporaries[8] < 3.1 * parameters and temporaries[8] - temporaries[4] < 0.1 * parameters, temporaries
+
+
+@pytest.mark.parametrize("size, world, multiple, on_dim_0", [((5, 3), 2, 1, True), ((5, 3), 4, 128, False), ((), 3, 1, False), ((2,), 4, 1, True), ((0, 3), 2, 1, False)])
+def test_shards_are_joined(size, world, multiple, on_dim_0):
+    layout = Layout(torch.Size(size), world, multiple, on_dim_0)
+    whole = torch.randn(size)
+    shards = [layout.cut(whole, rank) for rank in range(world)]
+    assert {shard.shape for shard in shards} == {layout.shard}
+    joined = torch.cat(shards)
+    assert joined.shape == layout.padded and torch.equal(layout.whole(joined), whole) and torch.equal(layout.pad(whole), joined)
