@@ -79,6 +79,10 @@ if _torch.distributed.is_available():
 from . import _torchvision_import as _torchvision_import  # noqa: E402
 
 _once("torchvision", _torchvision_import.install)
+
+from . import _transformers_import as _transformers_import  # noqa: E402
+
+_once("transformers", _transformers_import.install)
 runtime._follow_environment()
 
 _EXPORT = ("save_as_stablehlo", "save_torch_model_as_stablehlo")

@@ -4,11 +4,15 @@ Under SPMD, with `groups` of devices, they exchange the parts that xs.enable_man
 
 They run in the order in which they are called, at the next step barrier or when a value is read. All processes of a group have to call the same
 ones in the same order."""
+import weakref
+
 import torch
 
 from .. import _replicas, _world
 from . import _collective_programs
 
+# Objects whose `reduced_parameters()` get their gradients from the backward pass reduced already: xm.reduce_gradients() leaves these alone.
+reducing_in_backward = weakref.WeakSet()
 REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX = "sum", "mul", "and", "or", "min", "max"
 _KINDS = (REDUCE_SUM, REDUCE_MUL, REDUCE_AND, REDUCE_OR, REDUCE_MIN, REDUCE_MAX)
 

@@ -224,12 +224,14 @@ def broadcast_master_param(model):
 
 
 def _fetch_gradients(optimizer):
-    """The gradients of the optimizer's parameters that have one. accelerate calls this name."""
-    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    """The gradients of the optimizer's parameters that are still those of this replica. accelerate calls this name."""
+    reduced = {id(p) for each in _collectives.reducing_in_backward for p in each.reduced_parameters()}
+    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None and id(p) not in reduced]
 
 
 def reduce_gradients(optimizer, groups=None, pin_layout=True):
-    """Sums the gradients of the optimizer's parameters over all replicas, divided by their number."""
+    """Sums the gradients of the optimizer's parameters over all replicas, divided by their number. Not those of shards of an
+    XlaFullyShardedDataParallel, which are sums already."""
     _collectives.check_groups(groups)
     count = xrt_world_size()
     if count > 1:

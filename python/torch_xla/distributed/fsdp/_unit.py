@@ -47,11 +47,27 @@ class _Refusing(torch.Tensor):
 
 
 class Shard:
-    """A parameter that is split, or several as one vector. `slots`: the (module, name) pairs that have each."""
+    """A parameter that is split, or several as one vector. It is the parameter `name` of `owner`, which a move of the module may exchange.
 
-    def __init__(self, parameter: nn.Parameter, layout: Layout, slots: list[list[tuple[nn.Module, str]]], sizes: list[torch.Size], names: list[str]):
-        self.parameter, self.layout, self.slots, self.sizes, self.names = parameter, layout, slots, sizes, names
+    path: the name of the whole parameter in `owner`, as checkpoints have it. slots: the (module, name) pairs that have each part. sizes, names: of
+    the parts. shared_names: of parts that several modules have, the other names."""
+
+    def __init__(self, owner: nn.Module, name: str, path: str, layout: Layout, slots: list[list[tuple[nn.Module, str]]], sizes: list[torch.Size],
+                 names: list[str], shared_names: dict[str, list[str]]):
+        self._owner, self.name, self.path, self.layout = weakref.ref(owner), name, path, layout
+        self.slots, self.sizes, self.names, self.shared_names = slots, sizes, names, shared_names
         self._refusing: list[torch.Tensor] = []
+
+    @property
+    def parameter(self) -> nn.Parameter:
+        """The shard of this rank."""
+        return self._owner()._parameters[self.name]
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What a checkpoint says of it."""
+        shared = {"_shared_names": self.shared_names} if self.shared_names else {}
+        return {"_orig_size": self.layout.size, "_orig_name": self.path, **shared}
 
     def put(self, joined: torch.Tensor) -> None:
         """Gives the modules their parameters, views of all shards joined."""
@@ -138,9 +154,14 @@ class Unit:
         self._joined: list[torch.Tensor] | None = None  # while the backward pass of this unit runs
         self._missing: set[int] = set()  # shards to which it has not given a gradient yet
         self._kept: list[torch.Tensor | None] = [None] * len(shards)  # gradients that are not reduced yet
+        _collectives.reducing_in_backward.add(self)
         self.take()
 
     # Parameters.
+    def reduced_parameters(self) -> list[nn.Parameter]:
+        """The shards."""
+        return [shard.parameter for shard in self.shards]
+
     def join(self, parameters: Iterable[torch.Tensor], waits: list[torch.Tensor]) -> list[torch.Tensor]:
         """All shards joined, which the compiler gathers when `waits` are there."""
         own = [parameter.detach() for parameter in parameters]

@@ -13,15 +13,9 @@ _OWN = "_fpw_module."
 
 @dataclasses.dataclass
 class FlatParameter:
-    """Which parameters are one vector, in this order: the modules that have them (the first one, and others that share it), names, shapes."""
-    slots: list[list[tuple[nn.Module, str]]]
+    """Which parameters are one vector, in this order."""
     names: list[str]
     shapes: list[torch.Size]
-    requires_grad: bool
-
-    @property
-    def numels(self) -> list[int]:
-        return [shape.numel() for shape in self.shapes]
 
 
 class XlaFlattenParamsWrapper(nn.Module):
@@ -42,7 +36,7 @@ class XlaFlattenParamsWrapper(nn.Module):
     def metadata(self, index: int) -> tuple[list[str], list[torch.Size], list[int]]:
         """Names, shapes and numbers of elements of the parameters in vector `index`."""
         flat = self.flat_params[index]
-        return list(flat.names), list(flat.shapes), flat.numels
+        return list(flat.names), list(flat.shapes), [shape.numel() for shape in flat.shapes]
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -44,7 +44,7 @@ def _tensors(values):
 
 class XlaFullyShardedDataParallel(nn.Module):
     """`module`, of whose parameters each rank keeps a shard; they are whole while its forward pass and its backward pass run. Wrap layers first and
-    the model last, or give `auto_wrap_policy`; make the optimizer after that, and call its step() (not xm.optimizer_step, which would reduce once more).
+    the model last, or give `auto_wrap_policy`; make the optimizer after that, and call its step(): the backward pass has reduced the gradients.
 
     reshard_after_forward: gather again for the backward pass (ZeRO-3), else keep what was gathered (ZeRO-2).
     disable_reshard_on_root: as if that were False for what the outermost wrapper itself holds, which the backward pass needs first.
@@ -133,9 +133,6 @@ class XlaFullyShardedDataParallel(nn.Module):
             for _, part, name in places:
                 del part._parameters[name]
             parameter.data = torch.empty(0, device=parameter.device)  # Whoever still has it gets an error, not what it was.
-        for shard in shards:
-            self.register_parameter(shard.parameter._name, shard.parameter)
-        self.sharded_params = [shard.parameter for shard in shards]
         gather, scatter = self._collectives()
         self._unit = Unit(shards, gather, scatter, self.compute_dtype, torch.float32 if self.fp32_reduce_scatter else self.compute_dtype, bucket_bytes)
         self._unit.waits_in_backward = waits_in_backward
@@ -154,8 +151,7 @@ class XlaFullyShardedDataParallel(nn.Module):
             whole.requires_grad_(trainable)
             own = len("_fsdp_wrapped_module.")
             names = [f"{places[0][0]}.{places[0][2]}"[own:] for _, places in parts]
-            flat = FlatParameter([[(part, name) for _, part, name in places] for _, places in parts], names,
-                                 [parameter.size() for parameter, _ in parts], trainable)
+            flat = FlatParameter(names, [parameter.size() for parameter, _ in parts])
             made.append(self._shard(whole, Layout(whole.size(), self.world_size, multiple), [places for _, places in parts],
                                     f"_fsdp_wrapped_module.flat_param_{len(flats)}", flat.shapes, names))
             flats.append(flat)
@@ -165,13 +161,12 @@ class XlaFullyShardedDataParallel(nn.Module):
     def _shard(self, whole, layout, places, path, sizes=None, names=None):
         with torch.no_grad():
             parameter = nn.Parameter(layout.cut(whole.detach(), self.rank).to(self.xla_device), requires_grad=whole.requires_grad)
-        parameter._is_sharded, parameter._orig_size, parameter._orig_name = True, layout.size, path
+        name = f"_fsdp_shard.{path}".replace(".", _SEPARATOR)
+        self.register_parameter(name, parameter)
         own = len("_fsdp_wrapped_module.") if names else 0  # names in a vector begin behind it
-        first = [f"{each[0][0]}.{each[0][2]}"[own:] for each in places]
-        parameter._shared_names = {name: [f"{path}.{part_name}"[own:] for path, _, part_name in each[1:]] for name, each in zip(first, places) if each[1:]}
-        parameter._name = f"_fsdp_shard.{path}".replace(".", _SEPARATOR)
-        shown = [name.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "") for name in names or [path]]
-        return Shard(parameter, layout, [[(part, name) for _, part, name in each] for each in places], sizes or [layout.size], shown)
+        shared = {f"{each[0][0]}.{each[0][2]}"[own:]: [f"{at}.{other}"[own:] for at, _, other in each[1:]] for each in places if each[1:]}
+        return Shard(self, name, path, layout, [[(part, own_name) for _, part, own_name in each] for each in places], sizes or [layout.size],
+                     [_plain(each) for each in names or [path]], shared)
 
     def _collectives(self):
         gather = functools.partial(all_gather_together, groups=self.sharding_groups)
@@ -194,6 +189,11 @@ class XlaFullyShardedDataParallel(nn.Module):
                 if moved.dtype != buffer.dtype:
                     moved._orig_dtype = buffer.dtype
                 part._buffers[name] = moved
+
+    @property
+    def sharded_params(self) -> list[nn.Parameter]:
+        """The shards of what this wrapper itself holds."""
+        return self._unit.reduced_parameters()
 
     @property
     def module(self) -> XlaFlattenParamsWrapper:
@@ -353,8 +353,7 @@ class XlaFullyShardedDataParallel(nn.Module):
         for path, wrapper in self.named_modules():
             if isinstance(wrapper, XlaFullyShardedDataParallel):
                 prefix = f"{path}." if path else ""
-                named += [((prefix + shard._orig_name).replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", ""), shard)
-                          for shard in wrapper.sharded_params]
+                named += [(_plain(prefix + shard.path), shard.parameter) for shard in wrapper._unit.shards]
         return named
 
     def get_shard_metadata(self) -> dict[str, Any]:
@@ -363,13 +362,17 @@ class XlaFullyShardedDataParallel(nn.Module):
         for path, part in self.named_modules(remove_duplicate=False):
             path = path.replace("_fpw_module.", "")
             if isinstance(part, XlaFullyShardedDataParallel):
-                shard_info[path] = {shard._name: {"_orig_size": shard._orig_size, "_orig_name": shard._orig_name,
-                                                  **({"_shared_names": shard._shared_names} if shard._shared_names else {})} for shard in part.sharded_params}
+                shard_info[path] = {shard.name: shard.info for shard in part._unit.shards}
             if isinstance(part, XlaFlattenParamsWrapper):
                 prefix = f"{path}." if path else ""
                 flatten_info.update({f"{prefix}flat_param_{index}": part.metadata(index) for index in range(len(part.flat_params))})
         buffer_info = {name: {"_orig_dtype": buffer._orig_dtype} for name, buffer in self.named_buffers() if hasattr(buffer, "_orig_dtype")}
         return {"shard_info": shard_info, "flatten_info": flatten_info, "buffer_info": buffer_info, "world_size": self.world_size, "rank": self.rank}
+
+
+def _plain(name):
+    """The name in the model that was wrapped."""
+    return name.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "")
 
 
 def _check_module(module):
@@ -388,7 +391,7 @@ def _check_unwrapped(module):
 
 
 def _check_parameter(parameter, path):
-    shown = path.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "")
+    shown = _plain(path)
     if parameter.dtype != torch.float32:
         raise TypeError(f"expects parameters of float32, but {shown} is of {parameter.dtype}: only fp32 parameters are supported. compute_dtype "
                         "says in which type they are used")

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Hugging Face's Trainer with `fsdp` and `xla`. transformers 5 wraps the model and makes no optimizer then (5.23; 4 made it there): it is made where
+the model is wrapped, and a Trainer that makes it later finds it made. accelerate clips each process's shards by themselves: the wrapper clips."""
+import functools
+import sys
+from typing import Any
+
+from . import _import_hooks
+
+
+def _make_optimizer(trainer: Any, wrapped: Any) -> None:
+    model, trainer.model = trainer.model, wrapped
+    try:
+        trainer.create_optimizer()
+    finally:
+        trainer.model = model
+
+
+def _clip_as_the_model_does(accelerator: Any, wrapped: Any) -> None:
+    """The norm of all gradients, of which each process has a part, is the wrapper's to say."""
+    clip = accelerator.clip_grad_norm_
+
+    @functools.wraps(clip)
+    def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2) -> Any:
+        parameters = list(parameters)
+        own = list(wrapped.parameters())
+        if len(parameters) == len(own) and all(one is other for one, other in zip(parameters, own)):
+            return wrapped.clip_grad_norm_(max_norm, norm_type)
+        return clip(parameters, max_norm, norm_type=norm_type)
+    accelerator.clip_grad_norm_ = clip_grad_norm_
+
+
+def _use(module: Any) -> None:
+    """`module`: transformers.trainer."""
+    wrap_model = module.Trainer._wrap_model
+
+    @functools.wraps(wrap_model)
+    def wrap(self: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
+        made = wrap_model(self, model, *args, **kwargs)
+        is_training = args[0] if args else kwargs.get("training", True)
+        if is_training and made is not model and getattr(self, "is_fsdp_xla_enabled", False):
+            if self.optimizer is None:
+                _make_optimizer(self, made)
+            if getattr(self, "is_fsdp_xla_v1_enabled", False):
+                _clip_as_the_model_does(self.accelerator, made)
+        return made
+    module.Trainer._wrap_model = wrap
+
+
+def install() -> None:
+    """Also where transformers.trainer is imported already."""
+    if "transformers.trainer" in sys.modules and hasattr(sys.modules["transformers.trainer"], "Trainer"):
+        _use(sys.modules["transformers.trainer"])
+    else:
+        _import_hooks.add("transformers.trainer", after=_use)
