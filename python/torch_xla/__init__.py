@@ -83,6 +83,10 @@ _once("torchvision", _torchvision_import.install)
 from . import _transformers_import as _transformers_import  # noqa: E402
 
 _once("transformers", _transformers_import.install)
+
+from . import _torch_fsdp_import as _torch_fsdp_import  # noqa: E402
+
+_once("torch fsdp", _torch_fsdp_import.install)
 runtime._follow_environment()
 
 _EXPORT = ("save_as_stablehlo", "save_torch_model_as_stablehlo")

@@ -10,6 +10,7 @@ import os
 import sys
 
 import torch
+import torch.distributed.fsdp
 import torch.nn as nn
 import torch.nn.functional as F
 import torch.utils.checkpoint
@@ -280,6 +281,7 @@ def errors():
         "type": message(FSDP, nn.Linear(4, 4).double()), "dtype": message(FSDP, nn.Linear(4, 4), compute_dtype=torch.int8),
         "groups": message(FSDP, nn.Linear(4, 4), sharding_groups=[[0, 1]]), "shared": message(FSDP, inner),
         "policy": message(FSDP, nn.Sequential(FSDP(nn.Linear(4, 4))), auto_wrap_policy=every_layer),
+        "pytorch's": [message(each, nn.Linear(4, 4).to("xla")) for each in (torch.distributed.fsdp.FullyShardedDataParallel, torch.distributed.fsdp.fully_shard)],
         "used": message(lambda: wrapped.module.weight + 1), "inner": message(outer[0].clip_grad_norm_, 1.0),
         "shape": [list(wrapped.module.weight.shape), str(wrapped.module.weight.dtype), wrapped.module.weight.device.type]}
 
@@ -326,6 +328,34 @@ def memory():
             torch_xla.sync()
             xm.wait_device_ops()
     return [xr.global_ordinal()]
+
+
+class Sentences(torch.utils.data.Dataset):
+    def __init__(self, count, seed):
+        self.ids = torch.randint(0, 64, (count, 17), generator=torch.Generator().manual_seed(seed))
+
+    def __len__(self):
+        return len(self.ids)
+
+    def __getitem__(self, index):
+        return {"input_ids": self.ids[index], "labels": self.ids[index]}
+
+
+def trainer():
+    """Losses of Hugging Face's Trainer: OPTIONS of TrainingArguments, RESUME from the last checkpoint in FOLDER for STEPS in all."""
+    from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
+    options = json.loads(os.environ["OPTIONS"])
+    if "fsdp_config" in options and options["fsdp_config"].get("xla_fsdp_v2"):
+        xr.use_spmd()
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=64, hidden_size=32, intermediate_size=64, num_hidden_layers=3, num_attention_heads=4,
+                                         num_key_value_heads=2, max_position_embeddings=64))
+    arguments = TrainingArguments(
+        os.environ["FOLDER"], max_steps=int(os.environ["STEPS"]), per_device_train_batch_size=8 // xr.world_size(), logging_steps=1, learning_rate=1e-2,
+        save_steps=4, report_to=[], lr_scheduler_type="constant", dataloader_pin_memory=False, disable_tqdm=True, **options)
+    made = Trainer(model, arguments, train_dataset=Sentences(64, 1))
+    made.train(resume_from_checkpoint=bool(os.environ.get("RESUME")) or None)
+    return [entry["loss"] for entry in made.state.log_history if "loss" in entry]
 
 
 if __name__ == "__main__":

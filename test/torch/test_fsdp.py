@@ -110,6 +110,8 @@ def test_modules_without_values():
 
 def test_errors():
     said = run("errors")[0]
+    for text in said.pop("pytorch's"):
+        assert re.match(r"NotImplementedError: torch\.distributed\.fsdp\.\w+ does not work on the device xla: .*XlaFullyShardedDataParallel", text), text
     expected = {"twice": "RuntimeError: the module is an XlaFullyShardedDataParallel already", "list": "RuntimeError: a ModuleList has no forward",
                 "type": "TypeError: expects parameters of float32, but weight is of torch.float64", "dtype": "ValueError: compute_dtype must be one of",
                 "groups": "ValueError: sharding_groups, sharding_rank and sharding_world_size have to be given together",
@@ -119,6 +121,25 @@ def test_errors():
                 "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
     assert {name: text for name, text in said.items() if name != "shape" and not text.startswith(expected[name])} == {}
     assert said["shape"] == [[4, 4], "torch.float32", "xla"]
+
+
+LLAMA = {"fsdp": "full_shard", "fsdp_config": {"xla": True, "transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}}
+
+
+@LONG
+def test_trainer_of_hugging_face(tmp_path):
+    """fsdp="full_shard" has the losses of DDP, with clipped gradients; and goes on from its checkpoints."""
+    def train(name, processes, options, steps="6", **more):
+        return run("trainer", processes, FOLDER=str(tmp_path / name), OPTIONS=json.dumps(options), STEPS=steps, **more)[0]
+    replicas = train("replicas", 2, {})
+    sharded = train("sharded", 2, LLAMA)
+    again = dict(LLAMA, fsdp_config=dict(LLAMA["fsdp_config"], xla_fsdp_grad_ckpt=True))
+    second = dict(LLAMA, fsdp_config=dict(LLAMA["fsdp_config"], xla_fsdp_v2=True))
+    assert close(sharded, replicas, 1e-5) and close(train("again", 2, again), replicas, 1e-5)
+    assert close(train("v2", 1, second, CPU_NUM_DEVICES="4"), replicas, 1e-5)
+    assert train("sharded", 2, LLAMA, steps="8", RESUME="1") == train("whole", 2, LLAMA, steps="8")
+    for name in ("model.safetensors", "rank1-of-2-pytorch_model.bin", "rank1-of-2-optimizer.pt"):
+        assert (tmp_path / "sharded" / "checkpoint-8" / name).exists()
 
 
 @LONG

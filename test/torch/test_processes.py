@@ -267,17 +267,18 @@ def test_programs_are_compiled_once(tmp_path):
     assert run("counts_compilations", 2, **cache) == [0, 0]
 
 
-def test_guide(tmp_path):
-    """docs/guide/torch-processes.md: the programs that it shows, started as it says."""
-    guide = (PROGRAMS.parents[2] / "docs" / "guide" / "torch-processes.md").read_text()
-    for name, program in zip(("sum.py", "train.py", "spmd.py", "threads.py"), re.findall(r"```python\n(.*?)```", guide, re.S), strict=True):
+@pytest.mark.parametrize("page, names", [("torch-processes.md", ["sum.py", "train.py", "spmd.py", "threads.py"]), ("torch-fsdp.md", ["fsdp.py"])])
+def test_guide(page, names, tmp_path):
+    """The programs that the guide shows, started as it says."""
+    guide = (PROGRAMS.parents[2] / "docs" / "guide" / page).read_text()
+    for name, program in zip(names, [program for program in re.findall(r"```python\n(.*?)```", guide, re.S) if "import" in program], strict=True):
         (tmp_path / name).write_text(program)
     (tmp_path / "torchrun").write_text(f"#!/bin/sh\nexec {sys.executable} -m torch.distributed.run --standalone \"$@\"\n")
     (tmp_path / "torchrun").chmod(0o755)
     for commands in re.findall(r"```sh\n(.*?)```", guide, re.S):
         ran = subprocess.run(["bash", "-ec", commands.replace("python ", f"{sys.executable} ")], cwd=tmp_path, text=True, capture_output=True, timeout=120,
                              env=environment(PATH=f"{tmp_path}:{os.environ['PATH']}"))
-        assert sorted(ran.stdout.splitlines()) == re.findall(r"^# (.*)$", commands, re.M), ran.stderr
+        assert sorted(ran.stdout.splitlines()) == sorted(re.findall(r"^# (.*)$", commands, re.M)), ran.stderr
 
 
 #===-- Starting processes ----------------------------------------------------===
