@@ -7,22 +7,18 @@ ResNet-18 on fake images, `--batch` of them per process, each process with one t
 in which the ways take turns: milliseconds per step of the slowest process, over steps that do not wait for each other. The losses of the
 first steps of all ways are compared. Also measured: how long processes need from the import's end until the first collective has been done."""
 import argparse
-import json
 import os
-import statistics
-import subprocess
 import sys
-import tempfile
 import time
+
+from benchmarks import torch_processes
 
 WAYS = ["xla_ddp", "xla_step", "gloo_ddp"]
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-TOLERANCE = 2e-3
-STEPS = 20
 
 
 def worker(way: str, image: int, batch: int) -> None:
-    """Writes this process's times and losses to the folder that BENCHMARK_RESULTS names."""
+    """One process of a job."""
     import torch
     import torch.distributed as dist
     sys.path.insert(0, os.path.join(ROOT, "examples"))
@@ -43,13 +39,12 @@ def worker(way: str, image: int, batch: int) -> None:
         barrier()
         wait()
     ready = time.perf_counter() - begin
-    rank = int(os.environ["RANK"])
     torch.manual_seed(0)
     model = torchvision_schemas.load().models.resnet18(num_classes=10).to(device)
     if way != "xla_step":
         model = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
-    generator = torch.Generator().manual_seed(rank)
+    generator = torch.Generator().manual_seed(int(os.environ["RANK"]))
     images = torch.randn(batch, 3, image, image, generator=generator).to(device)
     classes = torch.randint(0, 10, (batch,), generator=generator).to(device)
 
@@ -64,28 +59,7 @@ def worker(way: str, image: int, batch: int) -> None:
         barrier()
         return loss
 
-    losses = [step().item() for _ in range(4)]
-    begin = time.perf_counter()
-    for _ in range(STEPS):
-        step()
-    wait()
-    seconds = (time.perf_counter() - begin) / STEPS
-    with open(os.path.join(os.environ["BENCHMARK_RESULTS"], str(rank)), "w", encoding="utf-8") as file:
-        json.dump({"seconds": seconds, "ready": ready, "losses": losses}, file)
-
-
-def run(way: str, processes: int, image: int, batch: int) -> list[dict]:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={processes}", "--standalone", "-m", "benchmarks.torch_ddp",
-                   "--worker", way, f"--image={image}", f"--batch={batch}"]
-        ran = subprocess.run(command, env=dict(os.environ, OMP_NUM_THREADS="1", BENCHMARK_RESULTS=folder), capture_output=True, text=True, check=False, timeout=900)
-        if ran.returncode:
-            sys.exit(f"torch_ddp: {way} failed\n{ran.stderr[-3000:]}")
-        results = []
-        for rank in range(processes):
-            with open(os.path.join(folder, str(rank)), encoding="utf-8") as file:
-                results.append(json.load(file))
-        return results
+    torch_processes.report(step, wait, ready=ready)
 
 
 def main() -> None:
@@ -100,21 +74,9 @@ def main() -> None:
     if options.worker:
         worker(options.worker, options.image, options.batch)
         return
-    ways, seconds, ready, losses = options.ways.split(","), {}, {}, {}
-    for turn in range(options.rounds):
-        for way in ways:
-            print(f"torch_ddp: round {turn + 1} of {options.rounds}, {way}", file=sys.stderr)
-            results = run(way, options.processes, options.image, options.batch)
-            seconds.setdefault(way, []).append(max(each["seconds"] for each in results))
-            ready.setdefault(way, []).append(max(each["ready"] for each in results))
-            losses[way] = [each["losses"] for each in results]
-    for way in ways[1:]:
-        for own, first in zip(losses[way], losses[ways[0]]):
-            if max(abs(a - b) for a, b in zip(own, first)) > TOLERANCE:
-                sys.exit(f"torch_ddp: {way} computes the losses {own}, {ways[0]} {first}")
-    print(f"| ResNet-18, {options.processes} processes x {options.batch} images of {options.image} | ms per step | ready after s |\n|---|---:|---:|")
-    for way in ways:
-        print(f"| {way} | {statistics.median(seconds[way]) * 1e3:.1f} | {statistics.median(ready[way]):.2f} |")
+    torch_processes.compare("benchmarks.torch_ddp", options.ways.split(","), options.processes, options.rounds,
+                            [f"--image={options.image}", f"--batch={options.batch}"],
+                            f"ResNet-18, {options.processes} processes x {options.batch} images of {options.image}", {"ready": "ready after s"}, 2e-3)
 
 
 if __name__ == "__main__":

@@ -330,6 +330,66 @@ def memory():
     return [xr.global_ordinal()]
 
 
+def matrix_losses(model, optimizer, advance=lambda optimizer: optimizer.step(), share=None):
+    """Losses of 20 steps; the mean of all ranks. `share`: what this process gives of a batch, by default its rank's part."""
+    rank, size, losses = xr.global_ordinal(), xr.world_size(), []
+    for step in range(20):
+        optimizer.zero_grad()
+        loss = loss_of(model, batch(step, rank, size).to("xla") if share is None else share(batch(step)))
+        loss.backward()
+        advance(optimizer)
+        losses.append(xm.all_reduce(xm.REDUCE_SUM, loss.detach(), 1.0 / size))
+        torch_xla.sync()
+    return [loss.item().hex() for loss in losses]
+
+
+def with_remat(remat):
+    model = model_of()
+    model.remat = remat
+    return model
+
+
+def matrix():
+    """Losses of 20 steps with each way to share the work among processes, checkpointed and not; and of plain PyTorch."""
+    import torch.distributed as dist
+    import torch_xla.distributed.xla_backend  # noqa: F401
+    from torch.nn.parallel import DistributedDataParallel as DDP
+    from torch_xla.distributed.zero_redundancy_optimizer import ZeroRedundancyOptimizer
+    dist.init_process_group("xla", init_method="xla://")
+    made = {}
+    for remat in (None, "reentrant"):
+        adam = functools.partial(torch.optim.AdamW, lr=1e-2)
+        model = with_remat(remat).to("xla")
+        made[f"replicas {remat}"] = matrix_losses(model, adam(model.parameters()), xm.optimizer_step)
+        model = DDP(with_remat(remat).to("xla"), gradient_as_bucket_view=True, static_graph=remat is not None)
+        made[f"ddp {remat}"] = matrix_losses(model, adam(model.parameters()))
+        model = with_remat(remat).to("xla")
+        made[f"zero1 {remat}"] = matrix_losses(model, ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, grad_clipping=False, lr=1e-2))
+        for way, reshards in (("zero2", False), ("zero3", True)):
+            model = FSDP(with_remat(remat), auto_wrap_policy=POLICY, reshard_after_forward=reshards)
+            made[f"{way} {remat}"] = matrix_losses(model, adam(model.parameters()))
+    made["native"] = native(model_of(), steps=20)
+    return made
+
+
+def matrix_spmd():
+    """The same with FSDPv2, over the devices of all processes."""
+    import numpy as np
+    import torch_xla.distributed.spmd as xs
+    from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel as FSDPv2
+    xr.use_spmd()
+    count = xr.global_runtime_device_count()
+    mesh = xs.Mesh(np.arange(count), (count,), ("fsdp",))
+    whole = xs.ShardingSpec(mesh, ("fsdp", None))
+    made = {}
+    for remat in (None, "reentrant"):
+        model = FSDPv2(with_remat(remat), mesh, auto_wrap_policy=POLICY, shard_output=lambda output, mesh: xs.mark_sharding(output, mesh, ("fsdp", None, None))
+                       if output.dim() == 3 else None)
+        made[f"fsdpv2 {remat}"] = matrix_losses(model, torch.optim.AdamW(model.parameters(), lr=1e-2),
+                                                share=lambda ids: xm.send_cpu_data_to_device([ids], "xla", whole)[0])
+    return made
+
+
 class Sentences(torch.utils.data.Dataset):
     def __init__(self, count, seed):
         self.ids = torch.randint(0, 64, (count, 17), generator=torch.Generator().manual_seed(seed))

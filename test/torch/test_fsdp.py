@@ -123,6 +123,22 @@ def test_errors():
     assert said["shape"] == [[4, 4], "torch.float32", "xla"]
 
 
+@LONG
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_every_way_trains_alike(processes):
+    """{native, replicas, DDP, ZeRO-1, 2, 3, FSDPv2} x {1, 2, 4 processes} x {checkpointed or not}, 20 steps."""
+    results = run("matrix", processes)
+    assert all(result == results[0] for result in results)
+    made = dict(results[0], **run("matrix_spmd", processes, CPU_NUM_DEVICES=str(4 // processes))[0])
+    native = made.pop("native")
+    assert len(native) == 20 and native[-1] < native[0] / 2
+    for name, losses in made.items():
+        assert close(losses, native, 2e-2), (name, floats(losses), native)  # differences of rounding grow in 20 steps
+        assert close(losses[:5], native[:5], 1e-4), (name, floats(losses), native)
+    # The order of every sum is the same, whoever keeps the parameters.
+    assert made["zero2 None"] == made["zero3 None"] and made["replicas None"] == made["zero1 None"]
+
+
 LLAMA = {"fsdp": "full_shard", "fsdp_config": {"xla": True, "transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"]}}
 
 
