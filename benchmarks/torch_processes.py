@@ -12,23 +12,27 @@ from typing import Any, Callable
 STEPS = 20
 
 
+def write(result: dict[str, Any]) -> None:
+    """In a worker: writes what it reports to the folder that BENCHMARK_RESULTS names."""
+    with open(os.path.join(os.environ["BENCHMARK_RESULTS"], os.environ["RANK"]), "w", encoding="utf-8") as file:
+        json.dump(result, file)
+
+
 def report(step: Callable[[], Any], wait: Callable[[], None], **more: float) -> None:
-    """In a worker: writes losses of the first four steps and seconds per step of those after to the folder that BENCHMARK_RESULTS names."""
+    """In a worker: reports losses of the first four steps, seconds per step of those after, and `more`."""
     losses = [step().item() for _ in range(4)]
     begin = time.perf_counter()
     for _ in range(STEPS):
         step()
     wait()
-    result = dict(more, seconds=(time.perf_counter() - begin) / STEPS, losses=losses)
-    with open(os.path.join(os.environ["BENCHMARK_RESULTS"], os.environ["RANK"]), "w", encoding="utf-8") as file:
-        json.dump(result, file)
+    write(dict(more, seconds=(time.perf_counter() - begin) / STEPS, losses=losses))
 
 
-def run(module: str, way: str, processes: int, arguments: list[str]) -> list[dict[str, Any]]:
-    """What the workers of one job report."""
+def run(module: str, way: str, processes: int, arguments: list[str], **environment: str) -> list[dict[str, Any]]:
+    """What the workers of one job report, which have these variables."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={processes}", "--standalone", "-m", module, "--worker", way, *arguments]
-        ran = subprocess.run(command, env=dict(os.environ, OMP_NUM_THREADS="1", BENCHMARK_RESULTS=folder), capture_output=True, text=True, check=False,
+        ran = subprocess.run(command, env=dict(os.environ, OMP_NUM_THREADS="1", BENCHMARK_RESULTS=folder, **environment), capture_output=True, text=True, check=False,
                              timeout=900)
         if ran.returncode:
             sys.exit(f"{module}: {way} failed\n{ran.stderr[-3000:]}")

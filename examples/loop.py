@@ -74,12 +74,13 @@ def images(batch_size, size=224):
 
 
 def train_and_test(flags, model, make_optimizer, loss_fn, loaders, make_scheduler=None, is_tested=lambda epoch: True,
-                   log_tests=False):
+                   log_tests=False, wrap=None, at_end=None):
     """The epochs of a classifier on this replica's device. `loaders`: batches (data, class) to train on and to test with;
-    `make_scheduler(optimizer)`, or None, is stepped after every batch; `log_tests`: a line every few batches of a test, too. Returns
-    the best accuracy of the tests, in percent."""
+    `make_scheduler(optimizer)`, or None, is stepped after every batch; `log_tests`: a line every few batches of a test, too;
+    `wrap(model)`: a module whose backward pass reduces gradients; `at_end(model, optimizer)`: called after the last epoch. Returns the best
+    accuracy of the tests, in percent."""
     device = torch_xla.device()
-    model = model.to(device)
+    model = wrap(model) if wrap else model.to(device)
     if flags.ddp or flags.pjrt_distributed:
         dist.init_process_group("xla", init_method="xla://")
     if flags.ddp:
@@ -102,7 +103,7 @@ def train_and_test(flags, model, make_optimizer, loss_fn, loaders, make_schedule
             optimizer.zero_grad()
             loss = loss_fn(model(data), target)
             loss.backward()
-            if flags.ddp:  # which has averaged the gradients
+            if flags.ddp or wrap:  # which has averaged the gradients
                 optimizer.step()
             else:
                 xm.optimizer_step(optimizer)
@@ -137,6 +138,8 @@ def train_and_test(flags, model, make_optimizer, loss_fn, loaders, make_schedule
         if flags.metrics_debug:
             xm.master_print(met.metrics_report())
     test_utils.close_summary_writer(writer)
+    if at_end:
+        at_end(model, optimizer)
     xm.master_print(f"Max Accuracy: {best:.2f}%")
     return best
 

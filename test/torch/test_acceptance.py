@@ -4,6 +4,7 @@
 What stands in acceptance/ is verbatim; where the documents have lost lines, the text as it is must run and the restored one must do
 what they say. acceptance/elsewhere.toml lists the other programs, with the reason."""
 import ast
+import functools
 import glob
 import importlib
 import inspect
@@ -440,6 +441,76 @@ def test_003_39_mnist_command():
                    PJRT_DEVICE="CPU")
     assert re.search("Epoch 1 train begin .*\n" + LINE.format(0) + LINE.format(20) + "Epoch 1 train end .*\n"
                      r"Epoch 1 test end .*, Accuracy=100.00\nMax Accuracy: 100.00%\n", text), text
+
+
+class TwoInputs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 4, 3), nn.Linear(4, 2)
+
+    def forward(self, x, y):
+        return self.second(self.first(x).mean((2, 3))) * y
+
+
+def test_003_48_fsdp():
+    torch.manual_seed(0)
+    module = TwoInputs()
+    before = {name: parameter.clone() for name, parameter in module.named_parameters()}
+    x, y = torch.randn(2, 3, 8, 8, device="xla"), torch.randn(2, 2, device="xla")
+    names, _ = acceptance.run(restored("003-48"), my_module=module, x=x, y=y)
+    shards = names["model"].get_original_names_and_sharded_parameters()
+    assert [name for name, _ in shards] == list(before)
+    for name, shard in shards:
+        moved = shard.cpu()[:before[name].numel()].view(before[name].shape) - before[name]
+        assert torch.allclose(moved.abs(), torch.full_like(moved, 0.0001), rtol=1e-2), name  # Adam's first step
+
+
+def test_003_49_003_50_fsdp_of_parts():
+    fsdp = importlib.import_module("torch_xla.distributed.fsdp")
+    names, _ = acceptance.run(verbatim("003-49") + "\n" + verbatim("003-50"), partial=functools.partial, torch=torch,
+                              XlaFullyShardedDataParallel=fsdp.XlaFullyShardedDataParallel)
+    torch.manual_seed(0)
+    module = TwoInputs()
+    x, y = torch.randn(2, 3, 8, 8, requires_grad=True), torch.randn(2, 2)
+    expected = module(x, y)
+    model = fsdp.XlaFullyShardedDataParallel(module, auto_wrap_policy=names["auto_wrap_policy"], auto_wrapper_callable=names["auto_wrapper_callable"])
+    assert isinstance(model.first, fsdp.XlaFullyShardedDataParallel) and not isinstance(model.second, fsdp.XlaFullyShardedDataParallel)
+    output = model(x.detach().to("xla").requires_grad_(), y.to("xla"))
+    output.sum().backward()
+    assert torch.allclose(output.cpu(), expected, atol=1e-5) and all(shard.grad is not None for shard in model.parameters())
+
+
+LONG = pytest.mark.skipif(not os.environ.get("MILLRACE_LONG"), reason="takes long: MILLRACE_LONG=1")
+
+
+@LONG
+def test_003_44_mnist_with_ddp():
+    text = command("train_mp_mnist.py", "--ddp", "--pjrt_distributed", "--fake_data", "--num_epochs", "1", "--num_cores=2", "--batch_size=16",
+                   "--num_steps=25", PJRT_DEVICE="CPU")
+    assert "Max Accuracy: 100.00%\n" in text, text
+
+
+@LONG
+def test_003_52_003_53_003_54_mnist_with_fsdp(tmp_path):
+    """The command of the documents, with made-up data; and the command that puts the shards together."""
+    prefix = str(tmp_path / "final_ckpt")
+    text = command("train_mp_mnist_fsdp_with_ckpt.py", "--fake_data", "--num_cores=2", "--num_steps=25", "--batch_size", "16", "--drop_last",
+                   "--num_epochs", "2", "--use_nested_fsdp", "--use_gradient_checkpointing", "--ckpt_prefix", prefix, PJRT_DEVICE="CPU")
+    assert "the whole model: Accuracy=100.00\n" in text and "Max Accuracy: 100.00%\n" in text, text
+    os.remove(prefix + "_consolidated.pth")
+    ran = subprocess.run([sys.executable, "-m", "torch_xla.distributed.fsdp.consolidate_sharded_ckpts", "--ckpt_prefix", prefix, "--ckpt_suffix",
+                          "_rank-*-of-*.pth"], capture_output=True, text=True)
+    assert ran.returncode == 0 and os.path.exists(prefix + "_consolidated.pth"), ran.stderr
+
+
+@LONG
+@pytest.mark.parametrize("flags", [["--use_nested_fsdp", "--use_gradient_checkpointing"], ["--auto_wrap_policy", "type_based", "--compute_dtype=bfloat16"],
+                                   ["--auto_wrap_policy", "size_based", "--flatten_parameters"]])
+def test_003_55_imagenet_with_fsdp(flags, torchvision):
+    text = command("train_mp_imagenet_fsdp.py", "--fake_data", "--num_cores=2", "--drop_last", "--model", "resnet18", "--test_set_batch_size", "4",
+                   "--eval_interval", "10", "--lr", "0.4", "--batch_size", "4", "--num_warmup_epochs", "5", "--lr_scheduler_divide_every_n_epochs", "30",
+                   "--lr_scheduler_divisor", "10", "--num_epochs", "1", "--num_steps=3", "--image_size=64", *flags, PJRT_DEVICE="CPU")
+    assert text.endswith("Max Accuracy: 100.00%\n"), text
 
 
 def test_002_3_003_27_003_58_003_61_imagenet_command(torchvision):

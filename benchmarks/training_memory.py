@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bytes per device of a training step, for each way to share the work, beside the least that the way allows.
+
+  PYTHONPATH=python:. python -m benchmarks.training_memory [--models gpt2,llama,resnet50] [--ways ddp,zero1,...] [--counts 1,2,4,8]
+
+gpt2: GPT-2 (124M), 1 x 128 words per device. llama: 4 layers of the shapes of Llama-3.2-1B, vocabulary 8192, 1 x 128 words. resnet50: 2 images of 224.
+AdamW. Ways: ddp (replicas), zero1 (ZeroRedundancyOptimizer), zero2 and zero3 (XlaFullyShardedDataParallel), fsdpv2 and tensor (SPMD on virtual
+devices of one process: all parameters split; those of attention and MLP split as Megatron-LM does). Every cell is a job of its own, in which each process
+or device does three steps; the peak is what the allocator of the first device counted.
+
+The least, with P bytes of parameters, U of the largest wrapped part, A of activations that PyTorch's autograd keeps for the batch of one device, and N
+devices: what a step begins and ends with, and the larger of what it has at the beginning of the backward pass (A) and at its end (gradients; what a rank
+has of the whole at once).
+  ddp: 3 P + max(A, P)    zero1: P + 2 P / N + max(A, P)    zero2: 3 P / N + P + max(A, P / N + U)
+  zero3: 3 P / N + U + max(A, P / N + U)    fsdpv2, tensor: 3 P / N + max(A, P / N), tensor: A / N"""
+import argparse
+import os
+import sys
+from typing import Any
+
+from benchmarks import torch_processes
+
+MODELS, WAYS, COUNTS = ["gpt2", "llama", "resnet50"], ["ddp", "zero1", "zero2", "zero3", "fsdpv2", "tensor"], [1, 2, 4, 8]
+STEPS, WORDS, IMAGES = 3, 128, 2
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+
+def model_of(name: str) -> tuple[Any, set[type], Any]:
+    """(the model on the CPU, the classes of its parts that are wrapped, its inputs for one device)."""
+    import torch
+    torch.manual_seed(0)
+    if name == "resnet50":
+        sys.path.insert(0, os.path.join(ROOT, "examples"))
+        import torchvision_schemas
+        models = torchvision_schemas.load().models
+        return models.resnet50(num_classes=1000), {models.resnet.Bottleneck}, torch.randn(IMAGES, 3, 224, 224)
+    import transformers
+    if name == "gpt2":
+        config = transformers.GPT2Config(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False)
+        model = transformers.GPT2LMHeadModel(config)
+    else:
+        config = transformers.LlamaConfig(hidden_size=2048, intermediate_size=8192, num_hidden_layers=4, num_attention_heads=32, num_key_value_heads=8,
+                                          vocab_size=8192, use_cache=False)
+        model = transformers.LlamaForCausalLM(config)
+    layers = model.transformer.h if name == "gpt2" else model.model.layers
+    return model, {type(layers[0])}, torch.randint(0, 8192, (1, WORDS))
+
+
+def loss_of(name: str, model: Any, inputs: Any) -> Any:
+    import torch
+    if name == "resnet50":
+        return torch.nn.functional.cross_entropy(model(inputs), torch.arange(len(inputs), device=inputs.device))
+    return model(input_ids=inputs, labels=inputs).loss
+
+
+def sizes(name: str) -> dict[str, int]:
+    """P, U and A of a model, in bytes."""
+    import torch
+    model, classes, inputs = model_of(name)
+    parameters = {id(p): p.numel() * p.element_size() for p in model.parameters()}
+    parts = [sum(p.numel() * p.element_size() for p in part.parameters()) for part in model.modules() if type(part) in classes]
+    storages = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    kept: dict[int, int] = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in storages:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        loss = loss_of(name, model, inputs)
+    loss.backward()
+    return {"P": sum(parameters.values()), "U": max(parts), "A": sum(kept.values())}
+
+
+def least(way: str, size: dict[str, int], count: int) -> float:
+    """The least peak, in bytes."""
+    p, u, a = size["P"], size["U"], size["A"]
+    return {"ddp": 3 * p + max(a, p), "zero1": p + 2 * p / count + max(a, p), "zero2": 3 * p / count + p + max(a, p / count + u),
+            "zero3": 3 * p / count + u + max(a, p / count + u), "fsdpv2": 3 * p / count + max(a, p / count),
+            "tensor": 3 * p / count + max(a / count, p / count)}[way]
+
+
+def shard_as_megatron(model: Any, mesh: Any) -> None:
+    """Columns of the first products of attention and MLP, rows of the second ones, words of embeddings."""
+    import torch.nn as nn
+    import torch_xla.distributed.spmd as xs
+    columns = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "c_attn", "c_fc")
+    rows = ("o_proj", "down_proj", "c_proj")
+    for path, part in model.named_modules():
+        name = path.rpartition(".")[2]
+        weight = getattr(part, "weight", None)
+        if name in columns or name in rows:
+            along = 0 if (name in columns) == isinstance(part, nn.Linear) else 1  # transformers' Conv1D has its weight transposed
+            xs.mark_sharding(weight, mesh, ("x", None) if along == 0 else (None, "x"))
+            if name in columns and part.bias is not None if hasattr(part, "bias") else False:
+                xs.mark_sharding(part.bias, mesh, ("x",))
+        elif isinstance(part, nn.Embedding) and weight.size(0) % mesh.size() == 0:
+            xs.mark_sharding(weight, mesh, ("x", None))
+        elif isinstance(part, nn.Conv2d) and weight.size(0) % mesh.size() == 0:
+            xs.mark_sharding(weight, mesh, ("x", None, None, None))
+
+
+def prepared(way: str, name: str) -> tuple[Any, Any, Any]:
+    """(the model as the way splits it, its optimizer, the inputs of this process)."""
+    import functools
+
+    import torch
+    import torch_xla.core.xla_model as xm
+    model, classes, inputs = model_of(name)
+    adam = functools.partial(torch.optim.AdamW, lr=1e-4)
+    if way in ("fsdpv2", "tensor"):
+        import numpy as np
+        import torch_xla.distributed.spmd as xs
+        import torch_xla.runtime as xr
+        count = xr.global_runtime_device_count()
+        batch = inputs.repeat(count if way == "fsdpv2" else 1, *[1] * (inputs.dim() - 1))
+        if way == "fsdpv2":
+            from torch_xla.distributed.fsdp.wrap import transformer_auto_wrap_policy
+            from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel
+            mesh = xs.Mesh(np.arange(count), (count,), ("fsdp",))
+
+            def shard_output(output, mesh):
+                first = output if isinstance(output, torch.Tensor) else output.get("logits") if hasattr(output, "get") else output[0]
+                xs.mark_sharding(first, mesh, ("fsdp", *[None] * (first.dim() - 1)))
+            model = SpmdFullyShardedDataParallel(model, mesh, shard_output,
+                                                 auto_wrap_policy=functools.partial(transformer_auto_wrap_policy, transformer_layer_cls=classes))
+            spec = xs.ShardingSpec(mesh, ("fsdp", *[None] * (inputs.dim() - 1)))
+            batch, = xm.send_cpu_data_to_device([batch], "xla", spec)
+        else:
+            model = model.to("xla")
+            shard_as_megatron(model, xs.Mesh(np.arange(count), (count,), ("x",)))
+            batch = batch.to("xla")
+        return model, adam(model.parameters()), batch
+    if way in ("zero2", "zero3"):
+        from torch_xla.distributed.fsdp import XlaFullyShardedDataParallel
+        from torch_xla.distributed.fsdp.wrap import transformer_auto_wrap_policy
+        policy = functools.partial(transformer_auto_wrap_policy, transformer_layer_cls=classes)
+        model = XlaFullyShardedDataParallel(model, auto_wrap_policy=policy, reshard_after_forward=way == "zero3")
+        return model, adam(model.parameters()), inputs.to("xla")
+    model = model.to("xla")
+    if way == "zero1":
+        from torch_xla.distributed.zero_redundancy_optimizer import ZeroRedundancyOptimizer
+        return model, ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, grad_clipping=False, lr=1e-4), inputs.to("xla")
+    return model, adam(model.parameters()), inputs.to("xla")
+
+
+def worker(way: str, name: str) -> None:
+    """One process of a job."""
+    import torch_xla
+    import torch_xla.core.xla_model as xm
+    import torch_xla.runtime as xr
+    if way in ("fsdpv2", "tensor"):
+        xr.use_spmd()
+    model, optimizer, inputs = prepared(way, name)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = loss_of(name, model, inputs)
+        loss.backward()
+        if way == "ddp":
+            xm.optimizer_step(optimizer)
+        else:
+            optimizer.step()
+        torch_xla.sync()
+        xm.wait_device_ops()
+    torch_processes.write({"peak": xm.get_memory_info()["peak_bytes_used"], "used": xm.get_memory_info()["bytes_used"], "loss": loss.item()})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        worker(options.worker, options.models)
+        return
+    counts = [int(count) for count in options.counts.split(",")]
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in options.models.split(","):
+        size = sizes(name)
+        print(f"\n{name}: P {size['P'] / 1e6:.0f} MB, U {size['U'] / 1e6:.0f} MB, A {size['A'] / 1e6:.0f} MB; MB per device (times the least)\n")
+        print(f"| | {' | '.join(f'{count} device{chr(115) * (count > 1)}' for count in counts)} |\n|---|{'---:|' * len(counts)}")
+        for way in options.ways.split(","):
+            cells = []
+            for count in counts:
+                bound = least(way, size, count)
+                if bound * count * 1.3 > available * 0.8:
+                    cells.append(f"needs {bound * count / 1e9:.0f} GB")
+                    continue
+                print(f"training_memory: {name}, {way}, {count}", file=sys.stderr)
+                processes, devices = (1, count) if way in ("fsdpv2", "tensor") else (count, 1)
+                result = torch_processes.run("benchmarks.training_memory", way, processes, [f"--models={name}"], CPU_NUM_DEVICES=str(devices))[0]
+                cells.append(f"{result['peak'] / 1e6:.0f} ({result['peak'] / bound:.2f})")
+            print(f"| {way} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
