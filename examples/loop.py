@@ -14,6 +14,7 @@ import torch_xla.distributed.parallel_loader as pl
 import torch_xla.distributed.xla_backend  # noqa: F401
 import torch_xla.test.test_utils as test_utils
 import torch_xla.utils.utils as xu
+from torch_xla.debug.meter import Meter, count_flops
 
 
 def flags(batch_size, add=None):
@@ -21,6 +22,7 @@ def flags(batch_size, add=None):
     parser.add_argument("--batch_size", type=int, default=batch_size)
     parser.add_argument("--num_epochs", type=int, default=1)
     parser.add_argument("--num_steps", type=int, default=300)
+    parser.add_argument("--meter", action="store_true", help="print time, utilization and memory every ten steps")
     if add:
         add(parser)
     return parser.parse_args()
@@ -35,6 +37,7 @@ class Trainer:
         self.optimizer, self.loss_fn = optimizer(self.model.parameters()), loss_fn
         loader = xu.SampleGenerator(data=sample, sample_count=flags.num_steps)
         self.loader = pl.MpDeviceLoader(loader, self.device)
+        self.flops = count_flops(lambda: self.step(*(part.to(self.device) for part in sample))) if flags.meter else None
         torch_xla.sync(wait=True)  # the weights are there before the clock runs
 
     def step(self, data, target):
@@ -54,9 +57,12 @@ class Trainer:
     def train_loop_fn(self, loader, epoch):
         tracker = xm.RateTracker()
         self.model.train()
+        meter = Meter(self.model, self.optimizer, flops_per_step=self.flops) if self.flags.meter else None
         for step, (data, target) in enumerate(loader):
             loss = self.step(data, target)
             tracker.add(self.flags.batch_size)
+            if meter:
+                meter.step(self.flags.batch_size)
             if step % 10 == 0:
                 xm.add_step_closure(self.print_update, args=(epoch, step, loss, tracker))
 

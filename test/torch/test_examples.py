@@ -22,9 +22,10 @@ def command(*arguments):
 
 def test_decoder_only():
     text = command("train_decoder_only_base.py", "--batch_size=2", "--num_steps=11", "--sequence_length=16", "--hidden_size=32",
-                   "--intermediate_size=64", "--vocab_size=50")
+                   "--intermediate_size=64", "--vocab_size=50", "--meter")
     losses = [float(loss) for loss in re.findall(rf"^epoch: 1, step: \d+, loss: ({NUMBER}), rate: {NUMBER}$", text, re.M)]
     assert len(losses) == 2 and losses[1] < losses[0], text
+    assert re.search(rf"^step 10: {NUMBER} ms, {NUMBER} samples/s, {NUMBER} GFLOP per step, {NUMBER} % of {NUMBER} GFLOP/s; MB: parameters ", text, re.M), text
 
 
 def test_resnet_benchmark():

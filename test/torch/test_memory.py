@@ -71,3 +71,35 @@ def test_large_programs_alternate():
     assert tight["right"] and tight["again"] == 0 and tight["evicted"] == 0, tight
     none, errors = alternate(MILLRACE_MEMORY_LIMIT=str(free["peak"] - 2 * MIB))
     assert not none and "cannot allocate" in errors and "the limit is" in errors, errors
+
+
+def test_meter(capsys):
+    from torch_xla.debug.meter import Meter, bytes_by_purpose, count_flops
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.BatchNorm1d(128), torch.nn.ReLU(), torch.nn.Linear(128, 64)).to("xla")
+    model[3].bias = model[3].bias  # shares nothing
+    optimizer = torch.optim.Adam(model.parameters())
+    x = torch.randn(32, 64, device="xla")
+
+    def step():
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+        torch_xla.sync()
+    flops = count_flops(step)
+    assert flops == (6 - 1 + 3 - 3) * 2 * 32 * 64 * 128  # three products per layer, but for the gradient of x
+    seen = bytes_by_purpose(model, optimizer)
+    parameters = 4 * (64 * 128 + 128 + 128 + 128 + 128 * 64 + 64)
+    assert seen["parameters"] == seen["gradients"] == parameters and 2 * parameters <= seen["optimizer"] <= 2 * parameters + 200
+    assert seen["buffers"] == 4 * 128 * 2 + 8 and seen["step"] > 0
+    meter = Meter(model, optimizer, every=2, unit="rows", flops_per_step=flops)
+    lines = []
+    for _ in range(4):
+        step()
+        lines.append(meter.step(32))
+    assert [line is None for line in lines] == [True, False, True, False]
+    assert capsys.readouterr().out == f"{lines[1]}\n{lines[3]}\n"
+    import re
+    assert re.fullmatch(r"step 4: [\d.]+ ms, \d+ rows/s, 0\.0 GFLOP per step, \d+ % of \d+ GFLOP/s; MB: parameters 0, buffers 0, gradients 0, "
+                        r"optimizer 0, step \d+", lines[3]), lines[3]
+    with pytest.raises(ValueError, match="every=0"):
+        Meter(model, every=0)
