@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ZeRO stage 1: every replica keeps the optimizer's state for its part of the parameters."""
+import functools
+
 import torch
 import torch.nn.functional as F
 
+from ..core import _coalesced
 from ..core import xla_model as xm
 
 
@@ -15,7 +18,8 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
 
     step() scatters the sum of the gradients, divided by the number of replicas, clips their norm to `max_norm` (1.0 by default) with
     `grad_clipping`, steps, and gathers the parameters. `optimizer_dtype`: of the parts, float32 by default. `save_master_weights`: the
-    parts are in the state_dict. `lazy_init`: init_zero() is called by the user. The bucket sizes, in MB, have no effect."""
+    parts are in the state_dict. `lazy_init`: init_zero() is called by the user. `bucket_cap_mb_all_gather`, `bucket_cap_mb_reduce_scatter`: MB that one
+    operation exchanges at most; 0: one all_gather for all parameters, one reduce_scatter for all small gradients and each large one."""
 
     def __init__(self, params, optimizer_class, optimizer_dtype=None, grad_clipping=True, max_norm=None, pin_layout=True,
                  sharding_groups=None, grad_norm_groups=None, lazy_init=False, bucket_cap_mb_all_gather=0,
@@ -27,6 +31,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         self.optimizer_class, self.optimizer_dtype = optimizer_class, optimizer_dtype or torch.float32
         self.grad_clipping, self.max_norm = grad_clipping, 1.0 if max_norm is None else max_norm
         self.pin_layout, self.save_master_weights = pin_layout, save_master_weights
+        self._gather_bytes, self._scatter_bytes = int(bucket_cap_mb_all_gather * 1024 * 1024), int(bucket_cap_mb_reduce_scatter * 1024 * 1024)
         self._groups, self.grad_norm_groups = sharding_groups, grad_norm_groups
         self._grad_norm = self.base_optimizer = None
         if not lazy_init:
@@ -67,12 +72,37 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         """This replica's part of a whole tensor; scalars are whole everywhere."""
         return self._padded(tensor).chunk(self._world)[self._rank] if tensor.dim() else tensor
 
-    def _scatter(self, gradient):
-        scale = 1.0 / self._world
-        if not gradient.dim():
-            return xm.all_reduce(xm.REDUCE_SUM, gradient, scale=scale, groups=self._groups, pin_layout=self.pin_layout)
-        return xm.reduce_scatter(xm.REDUCE_SUM, self._padded(gradient), scale=scale, scatter_dim=0, shard_count=self._world,
-                                 groups=self._groups, pin_layout=self.pin_layout)
+    def _scatter(self, gradients):
+        """The parts of the sums of gradients, divided by the number of replicas; of scalars the whole."""
+        scale, made = 1.0 / self._world, [None] * len(gradients)
+        scalars = [index for index, gradient in enumerate(gradients) if not gradient.dim()]
+        if scalars:
+            reduced = xm.all_reduce(xm.REDUCE_SUM, [gradients[index].clone() for index in scalars], scale=scale, groups=self._groups, pin_layout=self.pin_layout)
+            for index, value in zip(scalars, reduced):
+                made[index] = value
+        for dtype in dict.fromkeys(gradient.dtype for gradient in gradients):
+            indices = [index for index, gradient in enumerate(gradients) if gradient.dim() and gradient.dtype == dtype]
+            scatter = functools.partial(xm.reduce_scatter, xm.REDUCE_SUM, scale=scale, scatter_dim=0, shard_count=self._world, groups=self._groups,
+                                        pin_layout=self.pin_layout)
+            parts = _coalesced.reduce_scatter([self._padded(gradients[index]) for index in indices], self._world, scatter, self._scatter_bytes)
+            for index, part in zip(indices, parts):
+                made[index] = part
+        return made
+
+    def _gather(self):
+        """Gives the parameters that were updated the values of all parts."""
+        there = [(parameter, part) for parameter, part in self._pairs if part.grad is not None]
+        for parameter, part in there:
+            if not parameter.dim():
+                parameter.data.copy_(part.data)
+        for dtype in dict.fromkeys(parameter.dtype for parameter, _ in there):
+            pairs = [(parameter, part.data.to(dtype)) for parameter, part in there if parameter.dim() and parameter.dtype == dtype]
+            sizes = [part.numel() * part.element_size() for _, part in pairs]
+            for bucket in _coalesced.buckets(sizes, self._gather_bytes or sum(sizes)) if pairs else ():
+                wholes = _coalesced.all_gather([pairs[index][1] for index in bucket], self._groups)
+                for index, whole in zip(bucket, wholes):
+                    parameter = pairs[index][0]
+                    parameter.data.copy_(whole[:parameter.size(0)])
 
     def _clip(self, gradients):
         square = sum(gradient.float().square().sum() for gradient in gradients)
@@ -91,20 +121,14 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 loss = closure()
         for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler has changed them
             base.update({name: value for name, value in _hyperparameters(group).items() if name in base})
-        for parameter, part in self._pairs:
-            part.grad = None if parameter.grad is None else self._scatter(parameter.grad).to(self.optimizer_dtype)
+        there = [(parameter, part) for parameter, part in self._pairs if parameter.grad is not None]
+        for (_, part), gradient in zip(there, self._scatter([parameter.grad for parameter, _ in there])):
+            part.grad = gradient.to(self.optimizer_dtype)
         gradients = [part.grad for _, part in self._pairs if part.grad is not None]
         if self.grad_clipping and gradients:
             self._clip(gradients)
         self.base_optimizer.step(**kwargs)
-        for parameter, part in self._pairs:
-            if part.grad is None:
-                continue
-            whole = part.data
-            if parameter.dim():
-                whole = xm.all_gather(whole.to(parameter.dtype), dim=0, groups=self._groups, pin_layout=self.pin_layout)
-                whole = whole[:parameter.size(0)]
-            parameter.data.copy_(whole)
+        self._gather()
         self.base_optimizer.zero_grad(set_to_none=True)
         return loss
 

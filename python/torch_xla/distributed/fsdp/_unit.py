@@ -12,14 +12,9 @@ import torch
 import torch.nn as nn
 import torch.utils.weak
 
-from ...core import _collective_programs, _collectives
+from ...core import _coalesced, _collectives
 from ...utils import checkpoint
 from ._layout import Layout
-
-# Gradients of fewer bytes are reduced together, above it alone: copying them into one operand costs as much as the latency of another reduction
-# (benchmarks.processes: about 65 us for 64 KB between 2 processes of one host, AMD EPYC; a copy of 512 KB takes 50 us).
-SMALL_GRADIENT_BYTES = 512 * 1024
-
 
 class _Refusing(torch.Tensor):
     """Stands where a parameter is while it is split: its size and type, no values."""
@@ -138,7 +133,7 @@ class _View:
 
 
 class Unit:
-    """The shards of one wrapper. `gather`, `scatter`: xm.all_gather and xm.reduce_scatter for lists of tensors, among its group. `compute_dtype`: of
+    """The shards of one wrapper. `gather`, `scatter`: xm.all_gather for a list of tensors and xm.reduce_scatter for one, among its group. `compute_dtype`: of
     gathered parameters; `reduce_dtype`: of gradients when they are reduced."""
 
     def __init__(self, shards: list[Shard], gather: Callable, scatter: Callable, compute_dtype: torch.dtype, reduce_dtype: torch.dtype,
@@ -248,11 +243,10 @@ class Unit:
         before, after = self.divides
         there = [index for index, grad in enumerate(grads) if grad is not None]
         made: list[torch.Tensor | None] = [None] * len(grads)
-        for bucket in self._buckets(there):
-            operands = [grads[index] / before if before != 1 else grads[index] for index in bucket]
-            for index, reduced in zip(bucket, self._scatter_together(operands)):
-                reduced = reduced.to(self.shards[index].parameter.dtype)
-                made[index] = reduced / after if after != 1 else reduced
+        operands = [grads[index] / before if before != 1 else grads[index] for index in there]
+        for index, reduced in zip(there, _coalesced.reduce_scatter(operands, self.shards[0].layout.world, self._scatter, self._bucket_bytes)):
+            reduced = reduced.to(self.shards[index].parameter.dtype)
+            made[index] = reduced / after if after != 1 else reduced
         return made
 
     def reduce_rest(self) -> None:
@@ -269,38 +263,7 @@ class Unit:
             return kept if grad is None else grad
         return kept + grad
 
-    def _buckets(self, indices):
-        """The shards whose gradients are reduced by one operation each: as many as `bucket_bytes` allow, in their order; without it all small ones."""
-        size = {index: self.shards[index].layout.padded.numel() * self.reduce_dtype.itemsize for index in indices}
-        buckets: list[list[int]] = []
-        if self._bucket_bytes:
-            for index in indices:
-                if not buckets or sum(size[each] for each in buckets[-1]) + size[index] > self._bucket_bytes:
-                    buckets.append([])
-                buckets[-1].append(index)
-            return buckets
-        small = [index for index in indices if size[index] < SMALL_GRADIENT_BYTES]
-        return [[index] for index in indices if size[index] >= SMALL_GRADIENT_BYTES] + ([small] if small else [])
-
-    def _scatter_together(self, operands):
-        """Reductions of tensors whose first dims the ranks divide, by one operation: what belongs to a rank is put together."""
-        if len(operands) == 1:
-            return [self._scatter(operands[0])]
-        world = self.shards[0].layout.world
-        rows = torch.cat([operand.reshape(world, -1) for operand in operands], dim=1)
-        reduced = self._scatter(rows.reshape(-1))
-        sizes = [torch.Size((operand.size(0) // world, *operand.shape[1:])) for operand in operands]
-        return [part.view(size) for part, size in zip(reduced.split([size.numel() for size in sizes]), sizes)]
-
 
 def in_backward() -> bool:
     """Whether autograd's backward pass runs in this thread."""
     return torch._C._current_graph_task_id() != -1
-
-
-def all_gather_together(tensors: list[torch.Tensor], groups: list[list[int]] | None) -> list[torch.Tensor]:
-    """The tensors of all ranks along dim 0, by one operation for a list of one type."""
-    if _collectives.is_alone():
-        return [tensor.clone() for tensor in tensors]
-    _collectives.check_groups(groups)
-    return _collective_programs.all_gather_together(tensors, groups)

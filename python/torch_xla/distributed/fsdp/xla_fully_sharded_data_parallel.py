@@ -13,11 +13,11 @@ import torch.nn as nn
 from torch.utils._pytree import tree_leaves, tree_map
 
 from ... import _world
-from ...core import _collectives
+from ...core import _coalesced, _collectives
 from ...core import xla_model as xm
 from . import _init_utils
 from ._layout import Layout
-from ._unit import Order, Shard, Unit, all_gather_together, in_backward
+from ._unit import Order, Shard, Unit, in_backward
 from .wrap import recursive_wrap
 from .xla_flatten_params_wrapper import FlatParameter, XlaFlattenParamsWrapper
 
@@ -169,7 +169,7 @@ class XlaFullyShardedDataParallel(nn.Module):
                      [_plain(each) for each in names or [path]], shared)
 
     def _collectives(self):
-        gather = functools.partial(all_gather_together, groups=self.sharding_groups)
+        gather = functools.partial(_coalesced.all_gather, groups=self.sharding_groups)
         scatter = functools.partial(xm.reduce_scatter, xm.REDUCE_SUM, scale=1.0, scatter_dim=0, shard_count=self.world_size,
                                     groups=self.sharding_groups, pin_layout=self._pins)
         if self._dummies[0]:
