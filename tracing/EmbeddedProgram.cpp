@@ -4,6 +4,7 @@
 // Output: %0 = sine %operand0; %1 = add %0, %operand1        where the emitter stands
 #include "tracing/EmbeddedProgram.h"
 
+#include "dialects/bytecode/Validate.h"
 #include "lowering/Compile.h"
 #include "tracing/ControlFlow.h"
 #include "tracing/Emit.h"
@@ -12,7 +13,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Parser/Parser.h"
 
 #include <map>
 #include <mutex>
@@ -95,7 +95,7 @@ std::vector<Val> emit(const Call &call, const std::string &text) {
   if (!here)
     return {};
   mlir::Operation *place = mlir::Value::getFromOpaquePointer(here.impl).getDefiningOp();
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, place->getContext());
+  mlir::OwningOpRef<mlir::ModuleOp> module = bytecode::parseModule(text, mlir::ParserConfig(place->getContext()), "embedded");
   mlir::func::FuncOp main = module ? mainOf(*module) : mlir::func::FuncOp();
   if (!main)
     return {e.fail("the embedded program cannot be parsed")};
@@ -132,7 +132,7 @@ runtime::StatusOr<Signature> signatureOf(const std::string &text) {
     errors += (errors.empty() ? "" : "\n") + diagnostic.str();
     return mlir::success();
   });
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = bytecode::parseModule(text, mlir::ParserConfig(&context), "embedded");
   if (!module)
     return runtime::invalidArgument("the program cannot be parsed: " + errors);
   mlir::func::FuncOp main = mainOf(*module);

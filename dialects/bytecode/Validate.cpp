@@ -3,6 +3,7 @@
 #include "dialects/bytecode/Validate.h"
 
 #include "dialects/bytecode/Artifact.h"
+#include "dialects/bytecode/HexBools.h"
 
 namespace millrace::bytecode {
 
@@ -25,8 +26,10 @@ mlir::LogicalResult validateBytecode(llvm::StringRef bytes, std::string &error) 
 bool isBytecode(llvm::StringRef bytes) { return bytes.starts_with("ML\xefR"); }
 
 std::unique_ptr<llvm::MemoryBuffer> checkedBuffer(std::unique_ptr<llvm::MemoryBuffer> buffer, std::string &error) {
-  if (!isBytecode(buffer->getBuffer()))
-    return buffer;
+  if (!isBytecode(buffer->getBuffer())) {
+    std::unique_ptr<llvm::MemoryBuffer> packed = packHexBools(*buffer);
+    return packed ? std::move(packed) : std::move(buffer);
+  }
   if (failed(validateBytecode(buffer->getBuffer(), error))) {
     error = "invalid bytecode: " + error;
     return nullptr;
@@ -45,8 +48,6 @@ std::unique_ptr<llvm::MemoryBuffer> checkedBuffer(std::unique_ptr<llvm::MemoryBu
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> parseModule(llvm::StringRef code, const mlir::ParserConfig &config, llvm::StringRef name) {
-  if (!isBytecode(code))
-    return mlir::parseSourceString<mlir::ModuleOp>(code, config, name);
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> buffer =
       checkedBuffer(llvm::MemoryBuffer::getMemBuffer(code, name, /*RequiresNullTerminator=*/false), error);

@@ -22,8 +22,8 @@ mlir::LogicalResult validateBytecode(llvm::StringRef bytes, std::string &error);
 /// True if `bytes` begins as bytecode does; else it is text.
 bool isBytecode(llvm::StringRef bytes);
 
-/// For callers whose parser is given a buffer. Text is returned as it is; bytecode is validated, and copied if it is not
-/// aligned as MLIR's reader wants it. Null and `error` if it is not valid.
+/// For callers whose parser is given a buffer. Text is returned as it is, but for what HexBools.h says; bytecode is validated,
+/// and copied if it is not aligned as MLIR's reader wants it. Null and `error` if it is not valid.
 std::unique_ptr<llvm::MemoryBuffer> checkedBuffer(std::unique_ptr<llvm::MemoryBuffer> buffer, std::string &error);
 
 /// Parses and verifies a module in text or bytecode, the latter after validation. `name` is the file's in locations.

@@ -22,12 +22,8 @@ FromModule::FromModule(llvm::StringRef name, llvm::StringRef description,
         registerAllDialects(registry);
         context->appendDialectRegistry(registry);
         const llvm::MemoryBuffer *file = sources->getMemoryBuffer(sources->getMainFileID());
-        mlir::ParserConfig config(context);
-        // Text stays in the manager that diagnostics quote from.
         mlir::OwningOpRef<mlir::ModuleOp> module =
-            bytecode::isBytecode(file->getBuffer())
-                ? bytecode::parseModule(file->getBuffer(), config, file->getBufferIdentifier())
-                : mlir::parseSourceFile<mlir::ModuleOp>(*sources, config);
+            bytecode::parseModule(file->getBuffer(), mlir::ParserConfig(context), file->getBufferIdentifier());
         if (module && succeeded(vhlo::fromPortableFormat(*module)))
           return function(*module, os);
         vhlo::blameVersion(file->getBuffer(), *context);
