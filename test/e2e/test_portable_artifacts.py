@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Portable artifacts against jaxlib's reader and writer: the same bytes, the same programs; what JAX exports, old and new."""
 import os
+import re
 import subprocess
 
 import numpy as np
@@ -36,9 +37,8 @@ def programs():
         folders += [os.path.join(artifacts.LIT, "passes", name) for name in ("simplify", "fusion", "chlo", "loops")]
         folders += [artifacts.CONFORMANCE] if os.path.isdir(artifacts.CONFORMANCE) else []
     found = {name: text for folder in folders for name, text in artifacts.text_programs(folder).items()}
-    # jaxlib aborts when it prints dimension numbers that no convolution has. Inside of a scatter that it rewrites for an old
-    # version it leaves operations in their new form (sine_v2 for 1.0.0): no reader of that version could read it.
-    return {name: text for name, text in found.items() if "conv<raw" not in text and "vhlo-to-version" not in name}
+    # jaxlib aborts when it prints dimension numbers that no convolution has.
+    return {name: text for name, text in found.items() if "conv<raw" not in text}
 
 
 def jaxlib_module(text, strip=True):
@@ -73,6 +73,13 @@ def our_text(artifact):
     return process.stdout.decode().strip()
 
 
+def newer_forms(theirs, ours):
+    """Operations that jaxlib left in a newer form than that in which ours has them."""
+    found = [sorted((int(form), name) for name, form in re.findall(rb"([a-z_]+)_v(\d+)", artifact)) for artifact in (theirs, ours)]
+    newest = [{name: form for form, name in names} for names in found]
+    return [name for name, form in newest[0].items() if form > newest[1].get(name, form)]
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_writes_the_bytes_that_jaxlib_writes(version):
     names, texts = zip(*programs().items())
@@ -83,6 +90,10 @@ def test_writes_the_bytes_that_jaxlib_writes(version):
         theirs = jaxlib_serialize(text, version)
         if theirs is None:
             continue  # what jaxlib does not know (quant in text, tests' own dialects) or the version cannot say
+        # Inside of a scatter that it rewrites, for versions before 1.1, jaxlib leaves operations in their new form (sine_v2, tanh_v2):
+        # no reader of that version could read it.
+        if "stablehlo.scatter" in text and newer_forms(theirs, process.stdout):
+            continue
         same += process.returncode == 0 and process.stdout == theirs
         if process.returncode != 0 or process.stdout != theirs:
             wrong.append(f"{name}: {process.stderr.decode()[:300] or 'other bytes'}")
