@@ -118,10 +118,10 @@ LogicalResult TypeExtensionsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type e
 LogicalResult ResultAccuracyAttr::verify(function_ref<InFlightDiagnostic()> emitError, APFloat atol, APFloat rtol,
                                          int64_t ulps, ResultAccuracyModeAttr mode) {
   if (atol.isNegative() || rtol.isNegative() || ulps < 0)
-    return emitError() << "Invalid tolerance";
+    return emitError() << "Negative tolerance";
   if (mode.getValue() != ResultAccuracyMode::TOLERANCE && (!atol.isZero() || !rtol.isZero() || ulps != 0))
-    return emitError() << "Invalid tolerance for ResultAccuracyMode::" << stringifyEnum(mode.getValue())
-                       << ", must be all zero.";
+    return emitError() << "Invalid tolerances for ResultAccuracyAttr with mode "
+                       << stringifyEnum(mode.getValue()) << ", must be all zero.";
   return success();
 }
 

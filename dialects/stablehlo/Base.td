@@ -96,7 +96,7 @@ def HLO_StaticDimensionTensor : StaticShapeTensorOf<[Index, HLO_Int]>;
 // All sizes are static or bounded.
 def HLO_StaticOrBoundedTensor : Type<And<[HLO_Tensor.predicate,
     CPred<"::millrace::stablehlo::hasStaticOrBoundedShape($_self)">]>,
-    "statically shaped or single bounded dimension tensor of float, integer, complex or quantized values",
+    !subst("ranked tensor", "statically shaped or single bounded dimension tensor", HLO_Tensor.summary),
     "::mlir::RankedTensorType">;
 def HLO_Tuple : NestedTupleOf<[HLO_Tensor, HLO_Token]>;
 def HLO_TensorOrToken : AnyTypeOf<[HLO_Tensor, HLO_Token]>;

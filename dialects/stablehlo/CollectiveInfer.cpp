@@ -24,8 +24,14 @@ LogicalResult OutfeedOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
                                           SmallVectorImpl<Type> &results) {
   return inferToken(context, results);
 }
-LogicalResult SendOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, Adaptor,
+LogicalResult SendOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                        SmallVectorImpl<Type> &results) {
+  // (C1)
+  int64_t type = adaptor.getChannelHandle().getType();
+  if (!adaptor.getIsHostTransfer() && type != checks::deviceToDevice)
+    return emitOptionalError(loc, "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false");
+  if (adaptor.getIsHostTransfer() && type != checks::deviceToHost)
+    return emitOptionalError(loc, "channel_type should be DEVICE_TO_HOST when is_host_transfer is true");
   return inferToken(context, results);
 }
 
@@ -126,6 +132,15 @@ LogicalResult AsyncStartOp::inferReturnTypes(MLIRContext *context, std::optional
   Region &body = adaptor.getBody();
   if (body.empty() || body.front().empty())
     return emitOptionalError(loc, "expect non-empty region");
+  // (C1)
+  TypeRange parameters = body.front().getArgumentTypes(), operands = adaptor.getOperands().getTypes();
+  if (operands.size() != parameters.size())
+    return emitOptionalError(loc, "'stablehlo.async_start' op number of operands (", operands.size(),
+                             ") must match number of region arguments (", parameters.size(), ")");
+  for (auto [index, operand, parameter] : llvm::enumerate(operands, parameters))
+    if (operand != parameter)
+      return emitOptionalError(loc, "'stablehlo.async_start' op operand type ", operand, " at index ", index,
+                               " must match region argument type ", parameter);
   SmallVector<Type> types(body.front().getTerminator()->getOperandTypes());
   results.push_back(FutureType::get(context, types));
   return success();

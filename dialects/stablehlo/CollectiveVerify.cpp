@@ -25,7 +25,7 @@ LogicalResult AllGatherOp::verify() {
   // (C5)
   if (getUseGlobalDeviceIds() && channelId(*this) < 0)
     return emitOptionalError(getLoc(), "channel_id cannot be negative when useGlobalDeviceIds is set");
-  for (auto [operand, result] : llvm::zip_equal(getOperandTypes(), getResultTypes())) {
+  for (auto [index, operand, result] : llvm::enumerate(getOperandTypes(), getResultTypes())) {
     auto from = cast<RankedTensorType>(operand), to = cast<RankedTensorType>(result);
     // (C1)
     if (dim >= from.getRank())
@@ -34,7 +34,7 @@ LogicalResult AllGatherOp::verify() {
       return emitOptionalError(getLoc(), "dimension size of operand at 'all_gather_dim' cannot be zero");
     // (C6)
     if (from.getElementType() != to.getElementType())
-      return emitOpError() << "requires the same element type for operand and result";
+      return emitOpError() << "requires the same element type for operand and result at index " << index;
     if (from.getRank() != to.getRank())
       return emitOptionalError(getLoc(), "operand and result must have the same rank");
     for (int64_t i = 0; i != from.getRank(); ++i)
@@ -188,9 +188,6 @@ LogicalResult CollectivePermuteOp::verify() { return checkSourceTargetPairs(getL
 
 LogicalResult AsyncStartOp::verify() {
   Block &block = getBody().front();
-  if (TypeRange(block.getArgumentTypes()) != TypeRange(getOperandTypes()))
-    return emitOpError() << "expects the parameters of the body to have the types of the operands, "
-                         << TypeRange(getOperandTypes()) << ", but got " << TypeRange(block.getArgumentTypes());
   // One collective and the return of its results, nothing else.
   if (!llvm::hasNItems(block, 2) || !isa<AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp,
                                          CollectivePermuteOp, CollectiveReduceOp, ReduceScatterOp>(block.front()))
@@ -200,17 +197,7 @@ LogicalResult AsyncStartOp::verify() {
 
 //===-- send, recv, infeed ------------------------------------------------===//
 
-namespace {
-// Values of the `type` of a channel handle.
-enum ChannelType : int64_t { deviceToDevice = 1, deviceToHost = 2, hostToDevice = 3 };
-} // namespace
-
 LogicalResult SendOp::verify() {
-  int64_t type = getChannelHandle().getType();
-  if (!getIsHostTransfer() && type != deviceToDevice)
-    return emitOptionalError(getLoc(), "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false");
-  if (getIsHostTransfer() && type != deviceToHost)
-    return emitOptionalError(getLoc(), "channel_type should be DEVICE_TO_HOST when is_host_transfer is true");
   if (std::optional<DenseIntElementsAttr> pairs = getSourceTargetPairs(); pairs && pairs->getNumElements() != 0)
     return checkSourceTargetPairs(getLoc(), *pairs);
   return success();
@@ -219,9 +206,9 @@ LogicalResult SendOp::verify() {
 LogicalResult RecvOp::verify() {
   int64_t type = getChannelHandle().getType();
   // (C1)
-  if (!getIsHostTransfer() && type != deviceToDevice)
+  if (!getIsHostTransfer() && type != checks::deviceToDevice)
     return emitOptionalError(getLoc(), "channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false");
-  if (getIsHostTransfer() && type != hostToDevice)
+  if (getIsHostTransfer() && type != checks::hostToDevice)
     return emitOptionalError(getLoc(), "channel_type should be HOST_TO_DEVICE when is_host_transfer is true");
   // (C2)..(C4)
   if (getNumResults() == 0)

@@ -11,7 +11,8 @@ namespace millrace::stablehlo {
 
 static LogicalResult verifyPrecisionConfig(Operation *op, std::optional<ArrayAttr> precisions) {
   if (precisions && *precisions && precisions->size() > 2)
-    return op->emitOpError() << "expects precision config to be empty or have <= 2 elements.";
+    return op->emitOpError() << "expects precision config to be empty or have <= 2 elements, got "
+                             << precisions->size();
   return success();
 }
 
@@ -39,9 +40,8 @@ static LogicalResult verifyQuantization(Operation *op, Type lhs, Type rhs, Type 
   bool allQuantized = quantLhs && quantRhs && quantResult;
   bool weightOnly = !quantLhs && quantRhs && !quantResult;
   if (!allQuantized && !weightOnly)
-    return op->emitOpError() << "rhs should be quantized for quantized operations and is_quantized(lhs)="
-                             << (quantLhs ? "true" : "false")
-                             << " should match is_quantized(result)=" << (quantResult ? "true" : "false");
+    return op->emitOpError() << "rhs should be quantized for quantized operations and "
+                                "is_quantized(lhs)=is_quantized(result) should hold";
   auto signedAxisZero = [](Type type) {
     auto perAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(type);
     return !perAxis || llvm::all_of(perAxis.getZeroPoints(), [](int64_t zero) { return zero == 0; });

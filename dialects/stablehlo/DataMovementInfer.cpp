@@ -214,9 +214,8 @@ LogicalResult ConcatenateOp::inferReturnTypes(MLIRContext *context, std::optiona
     for (int64_t d = 0; d < rank; ++d)
       if (d != dimension && !first.isDynamicDim(d) && !other.isDynamicDim(d) &&
           first.getDimSize(d) != other.getDimSize(d))
-        return emitOptionalError(location, "shapes of operand (0) and (", index,
-                                 ") do not match at non-concat index: (", first.getShape(), ") != (",
-                                 other.getShape(), ") at non-concat index ", d);
+        return emitOptionalError(location, "shapes of operand (0) and (", index, ") are not compatible at non-concat index ",
+                                 d, ": (", first.getShape(), ") != (", other.getShape(), ")");
   }
   // (C6)
   SmallVector<DimAndBound> dims(rank);

@@ -20,7 +20,7 @@ LogicalResult IotaOp::verify() {
     return emitOpError() << "does not support scalars.";
   // (C1)
   if (static_cast<int64_t>(getIotaDimension()) >= type.getRank())
-    return emitOpError() << "iota dimension cannot go beyond the output rank or be negative.";
+    return emitOpError() << "iota dimension cannot go beyond the output rank.";
   return success();
 }
 

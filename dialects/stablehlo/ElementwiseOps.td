@@ -8,7 +8,7 @@ include "dialects/stablehlo/Traits.td"
 
 def HLO_SIntFpOrQuantizedIntTensor : HLO_TensorOf<[HLO_SInt, HLO_Float, HLO_PerTensorQuantizedType]>;
 def HLO_TensorPerTensorQuantized :
-    HLO_TensorOf<[HLO_Pred, HLO_Int, HLO_Float, HLO_Complex, HLO_PerTensorQuantizedType]>;
+    HLO_TensorOf<[HLO_Float, HLO_Pred, HLO_Int, HLO_Complex, HLO_PerTensorQuantizedType]>;
 def HLO_FpOrQuantizedTensor : HLO_TensorOf<[HLO_Float, HLO_QuantizedType]>;
 
 //===-- Unary -------------------------------------------------------------===//

@@ -7,6 +7,9 @@
 
 namespace millrace::stablehlo::checks {
 
+/// Values of the `type` of a channel handle.
+enum ChannelType : int64_t { deviceToDevice = 1, deviceToHost = 2, hostToDevice = 3 };
+
 /// Known sizes agree; an unknown size agrees with everything.
 bool dimsAgree(int64_t a, int64_t b);
 bool isUnique(llvm::ArrayRef<int64_t> values);

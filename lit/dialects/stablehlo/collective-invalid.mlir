@@ -103,7 +103,7 @@ func.func @all_gather_c6_multiple(%x: tensor<4x3xf32>) {
 
 // (C6) element types agree
 func.func @all_gather_c6_type(%x: tensor<4x3xf32>) {
-  // expected-error@+1 {{requires the same element type for operand and result}}
+  // expected-error@+1 {{requires the same element type for operand and result at index 0}}
   %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}>  : (tensor<4x3xf32>) -> tensor<8x3xf64>
   return
 }
@@ -563,6 +563,7 @@ func.func @collective_permute_c5(%x: tensor<4xf32>) {
 
 // (C1) between devices
 func.func @send_c1_device(%x: tensor<4xf32>, %t: !stablehlo.token) {
+  // expected-error@+2 {{failed to infer returned types}}
   // expected-error@+1 {{channel_type should be DEVICE_TO_DEVICE when is_host_transfer is false}}
   %0 = "stablehlo.send"(%x, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   return
@@ -572,6 +573,7 @@ func.func @send_c1_device(%x: tensor<4xf32>, %t: !stablehlo.token) {
 
 // (C1) to the host
 func.func @send_c1_host(%x: tensor<4xf32>, %t: !stablehlo.token) {
+  // expected-error@+2 {{failed to infer returned types}}
   // expected-error@+1 {{channel_type should be DEVICE_TO_HOST when is_host_transfer is true}}
   %0 = "stablehlo.send"(%x, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, is_host_transfer = true}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
   return
@@ -698,7 +700,8 @@ func.func @infeed_layout_leaf(%t: !stablehlo.token) {
 
 // the body takes the operands
 func.func @async_start_arguments(%x: tensor<4xf32>) {
-  // expected-error@+1 {{expects the parameters of the body to have the types of the operands}}
+  // expected-error@+2 {{failed to infer returned types}}
+  // expected-error@+1 {{operand type 'tensor<4xf32>' at index 0 must match region argument type 'tensor<5xf32>'}}
   %0 = "stablehlo.async_start"(%x) ({
   ^bb0(%a: tensor<5xf32>):
     %1 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<5xf32>) -> tensor<5xf32>

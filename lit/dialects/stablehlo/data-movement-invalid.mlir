@@ -3,7 +3,7 @@
 
 // iota (C1)
 func.func @iota_dimension() {
-  // expected-error@+1 {{iota dimension cannot go beyond the output rank or be negative.}}
+  // expected-error@+1 {{iota dimension cannot go beyond the output rank.}}
   %0 = stablehlo.iota dim = 2 : tensor<4x5xi32>
   return
 }
@@ -191,7 +191,7 @@ func.func @concatenate_rank(%a: tensor<2x3xi32>, %b: tensor<3xi32>) {
 
 func.func @concatenate_size(%a: tensor<2x3xi32>, %b: tensor<2x4xi32>) {
   // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{shapes of operand (0) and (1) do not match at non-concat index: (2, 3) != (2, 4) at non-concat index 1}}
+  // expected-error@+1 {{shapes of operand (0) and (1) are not compatible at non-concat index 1: (2, 3) != (2, 4)}}
   %0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x3xi32>, tensor<2x4xi32>) -> tensor<4x3xi32>
   return
 }

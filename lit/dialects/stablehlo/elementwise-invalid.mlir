@@ -161,7 +161,7 @@ func.func @quantize_expressed(%a: tensor<2xf64>) {
 
 // A result accuracy other than TOLERANCE has no tolerances.
 func.func @accuracy(%a: tensor<2xf32>) {
-  // expected-error@+1 {{Invalid tolerance for ResultAccuracyMode::HIGHEST, must be all zero.}}
+  // expected-error@+1 {{Invalid tolerances for ResultAccuracyAttr with mode HIGHEST, must be all zero.}}
   %0 = "stablehlo.exponential"(%a) {result_accuracy = #stablehlo.result_accuracy<ulps = 1, mode = #stablehlo.result_accuracy_mode<HIGHEST>>} : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
