@@ -434,10 +434,12 @@ KNOWN = [
     (r"upstream crashes", "upstream crashes on it"),
     (r"collective_reduce|collective_broadcast|has_dynamic_root|async_done|result_tilings", "a form that StableHLO got after jaxlib's version of it"),
     (r":  <> .*(torch_index_select|rng_bit_generator|dynamic_conv|duplicate (sources|targets)|dot algorithm not known|"
-     r"source_target_pairs|rank equal to the number of elements|bitcast_convert|window-reversal|"
+     r"in type '|source_target_pairs|rank equal to the number of elements|bitcast_convert|window-reversal|"
      r"output_operand_alias|initial state|do not broadcast|broadcast_dimensions)",
      "upstream does not check what the specification demands"),
     (r"<> .*but got 'tensor<\*x", "upstream takes tensors without a rank in chlo and custom calls"),
+    (r"must be (variadic of )?tensor of .* <> .* must be (variadic of )?ranked tensor of", "upstream takes tensors without a rank there, so it does not say ranked"),
+    (r"per-tensor integer quantized values.* <> .*or per-axis integer quantized", "upstream takes fewer tensors that are quantized per axis"),
     (r"dynamic_reshape|dynamic_broadcast_in_dim|real_dynamic_slice", "upstream prints an unknown size as a number"),
     (r"expects at least one (input|operand)", "without inputs upstream complains of what follows from that"),
     (r"chlo.square|chlo.bessel_i1e", "more element types here, or fewer"),
