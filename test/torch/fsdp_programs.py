@@ -282,7 +282,7 @@ def errors():
         "groups": message(FSDP, nn.Linear(4, 4), sharding_groups=[[0, 1]]), "shared": message(FSDP, inner),
         "policy": message(FSDP, nn.Sequential(FSDP(nn.Linear(4, 4))), auto_wrap_policy=every_layer),
         "pytorch's": [message(each, nn.Linear(4, 4).to("xla")) for each in (torch.distributed.fsdp.FullyShardedDataParallel, torch.distributed.fsdp.fully_shard)],
-        "used": message(lambda: wrapped.module.weight + 1), "inner": message(outer[0].clip_grad_norm_, 1.0),
+        "copy": message(copy.deepcopy, wrapped), "used": message(lambda: wrapped.module.weight + 1), "inner": message(outer[0].clip_grad_norm_, 1.0),
         "shape": [list(wrapped.module.weight.shape), str(wrapped.module.weight.dtype), wrapped.module.weight.device.type]}
 
 

@@ -118,7 +118,7 @@ def test_errors():
                 "shared": "RuntimeError: 1.weight is also a parameter of a part that is wrapped already",
                 "policy": "ValueError: 0 is an XlaFullyShardedDataParallel already",
                 "used": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is whole only while",
-                "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
+                "copy": "NotImplementedError: a wrapped model cannot be copied", "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
     assert {name: text for name, text in said.items() if name != "shape" and not text.startswith(expected[name])} == {}
     assert said["shape"] == [[4, 4], "torch.float32", "xla"]
 

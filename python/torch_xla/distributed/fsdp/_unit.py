@@ -16,6 +16,7 @@ from ...core import _coalesced, _collectives
 from ...utils import checkpoint
 from ._layout import Layout
 
+
 class _Refusing(torch.Tensor):
     """Stands where a parameter is while it is split: its size and type, no values."""
 

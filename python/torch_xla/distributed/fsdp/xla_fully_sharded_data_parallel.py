@@ -13,6 +13,7 @@ import torch.nn as nn
 from torch.utils._pytree import tree_leaves, tree_map
 
 from ... import _world
+from ... import runtime as xr
 from ...core import _coalesced, _collectives
 from ...core import xla_model as xm
 from . import _init_utils
@@ -78,6 +79,9 @@ class XlaFullyShardedDataParallel(nn.Module):
         options = {name: value for name, value in locals().items() if name not in ("self", "module", "auto_wrap_policy", "auto_wrapper_callable",
                                                                                    "__class__")}
         _check_module(module)
+        if xr.is_spmd():
+            raise RuntimeError("XlaFullyShardedDataParallel splits a model among processes that are replicas, and under SPMD there is one replica: use "
+                               "torch_xla.experimental.spmd_fully_sharded_data_parallel.SpmdFullyShardedDataParallel")
         super().__init__()
         if (sharding_groups is None) != (sharding_rank is None) or (sharding_groups is None) != (sharding_world_size is None):
             raise ValueError("sharding_groups, sharding_rank and sharding_world_size have to be given together, but got "
@@ -214,6 +218,9 @@ class XlaFullyShardedDataParallel(nn.Module):
     def extra_repr(self) -> str:
         return (f"world_size={self.world_size}, rank={self.rank}, compute_dtype={self.compute_dtype}, buffer_dtype={self.buffer_dtype}, "
                 f"flatten_parameters={self.flatten_parameters}, reshard_after_forward={self.reshard_after_forward}, sharding_groups={self.sharding_groups}")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise NotImplementedError("a wrapped model cannot be copied: wrap another one, and give it load_state_dict(model.state_dict())")
 
     def _inner(self) -> Iterator["XlaFullyShardedDataParallel"]:
         """This wrapper and those inside of it."""
