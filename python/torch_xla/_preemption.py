@@ -35,10 +35,15 @@ def deactivate():
         _notice.active = False
 
 
-def reached(step):
-    """True for the first step that is asked about after the signal. RuntimeError if not activated."""
+def is_told() -> bool:
+    """True after the signal. RuntimeError if not activated."""
     if not _notice.active:
         raise RuntimeError("expects the preemption sync manager to be active, but it is not: _activate_preemption_sync_manager()")
-    if _notice.told and _notice.step is None:
+    return _notice.told
+
+
+def reached(step):
+    """True for the first step that is asked about after the signal, in this process. RuntimeError if not activated."""
+    if is_told() and _notice.step is None:
         _notice.step = step
     return step == _notice.step if _notice.step is not None else False

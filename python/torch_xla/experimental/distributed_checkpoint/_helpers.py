@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """State dicts: flat, and on the CPU with their parts."""
+import copy
 import dataclasses
 from collections.abc import Mapping
 
 import torch
-from torch.distributed.checkpoint._dedup_tensors import dedup_tensors
 from torch.distributed.checkpoint._nested_dict import FLATTEN_MAPPING
 
 from ...distributed.spmd import XLAShardedTensor, wrap_if_sharded
@@ -30,7 +30,7 @@ def _unwrap_xla_sharded_tensor(x):
 
 
 def _sharded_cpu_state_dict(state_dict):
-    """A copy that shares nothing with the device: split tensors as _CpuShards, others on the CPU, everything else as it is."""
+    """A copy that shares nothing with the state or the device: split tensors as _CpuShards, others on the CPU."""
     if isinstance(state_dict, Mapping):
         return {key: _sharded_cpu_state_dict(value) for key, value in state_dict.items()}
     if isinstance(state_dict, (list, tuple)):
@@ -41,7 +41,7 @@ def _sharded_cpu_state_dict(state_dict):
     if isinstance(value, torch.Tensor):
         value = _unwrap_xla_sharded_tensor(value).detach()
         return value.cpu() if value.device.type == "xla" else value.clone()
-    return value
+    return copy.deepcopy(value)
 
 
 def _leads_to_tensors(value):
@@ -81,6 +81,15 @@ def set_element(root_dict, path, value):
     if isinstance(inner, tuple):
         root_dict[path[0]] = inner = list(inner)
     set_element(inner, path[1:], value)
+
+
+def dedup_tensors(all_plans):
+    """The save plans of all processes, without what an earlier one of them writes, too."""
+    seen, plans = set(), []
+    for plan in all_plans:
+        plans.append(dataclasses.replace(plan, items=[item for item in plan.items if item.index not in seen]))
+        seen.update(item.index for item in plan.items)
+    return plans
 
 
 def narrow_tensor_by_index(tensor, offsets, sizes):

@@ -1,170 +1,260 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A folder of checkpoints, one for each step that was saved."""
+import collections
 import concurrent.futures
-import dataclasses
+import contextlib
 import datetime
 import logging
 import os
-import pickle
-import threading
+import re
+import secrets
 
-import fsspec
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-from fsspec.core import url_to_fs
-from torch.distributed.checkpoint._fsspec_filesystem import FsspecReader, FsspecWriter
+from torch.distributed.checkpoint.utils import _DistWrapper
 
 import torch_xla
+from ... import _preemption
 from ... import runtime as xr
 from ...core import xla_model as xm
+from . import catalog
 from ._helpers import _sharded_cpu_state_dict
 from .planners import SPMDLoadPlanner, SPMDSavePlanner
-
-_MANAGER_METADATA_FILE = ".manager_metadata"
-
-
-@dataclasses.dataclass
-class _CheckpointMetadata:
-    """Which step a checkpoint is of, and when it was complete."""
-    step: int
-    ts: datetime.datetime
+from .storage import StepWriter, files_of, reader_of
 
 
 class CheckpointManager:
-    """Checkpoints of a training run under `path`, anything that fsspec can write to, in folders named by their steps.
+    """Checkpoints of a training run under `path`, in folders named by their steps.
 
-    Call save() or save_async() in every step, of every process: it writes when the step is a multiple of `save_interval`, and when the
+    Call save() or save_async() in every step, of every process: it writes when the step is a multiple of `save_interval`, and when a
     process has been told to end (SIGTERM), unless `chkpt_on_preemption` is False. `max_to_keep`: how many checkpoints stay (0: all); the
-    one that was written first goes first. `max_pending_async`: how many may wait to be written before save_async() blocks.
-    `num_of_threads` write files. `process_group`: who saves together, by default a new group of all; one must have been initialized.
+    one that was written first goes first, once the new one is valid. `max_pending_async`: how many may wait to be written before save_async()
+    blocks. `num_of_threads` write files. `process_group`: who saves together, by default all; torch.distributed must have been initialized
+    where there are several processes. All of them call the constructor, and every method that does not say otherwise, in the same order and
+    from one thread.
+
+    `path` is a folder that all processes see. A step has its name when all files are on the disk, and no call returns before: whichever
+    process is killed at whatever moment, and when power fails, the last step that was saved is there. Beside its files lie their sizes and
+    checksums; a step of which a file is missing or damaged is left where it is, with a warning that names the file, and is none of
+    all_steps(). The constructor reads all checkpoints for that, a share in each process. What killed processes have left is removed before
+    the first save: one manager at a time writes into a folder, others may read there.
+
+    `path` may also be a URL that fsspec can write to. There, a step may get its name file by file, and files are durable when the file system
+    says so: a process that is killed may leave a step of which files are missing, which is found by its checksums and not used.
+
+    A tensor without parts has the same value in all processes, which rank 0 writes; of a split one each writes what its devices hold. What
+    differs between processes (the state of FSDP's shards, random numbers) needs a name of its own in each.
 
         manager = CheckpointManager("/data/run", save_interval=100)
-        if manager.all_steps():
+        if manager.latest() is not None:
             prime_optimizer(optimizer)
             state = {"model": model.state_dict(), "optim": optimizer.state_dict()}
-            manager.restore(max(manager.all_steps()), state)
+            manager.restore(None, state)
             optimizer.load_state_dict(state["optim"])
+
+    AssertionError for arguments out of range. What goes wrong in one process while they work together is raised by all of them, as
+    torch.distributed.checkpoint's CheckpointException, which has the error of each rank; errors of files name the path.
     """
 
-    def __init__(self, path, save_interval, max_to_keep=0, max_pending_async=1, num_of_threads=1, process_group=None, chkpt_on_preemption=True):
-        for wrong, message in [(not dist.is_initialized(), "expects torch.distributed to be initialized (init_process_group)"),
+    def __init__(self, path: str | os.PathLike, save_interval: int, max_to_keep: int = 0, max_pending_async: int = 1, num_of_threads: int = 1,
+                 process_group: dist.ProcessGroup | None = None, chkpt_on_preemption: bool = True):
+        works_alone = not dist.is_initialized() and xr.process_count() == 1
+        for wrong, message in [(not dist.is_initialized() and not works_alone, "expects torch.distributed to be initialized (init_process_group)"),
                                (save_interval <= 0, f"expects save_interval to be positive, but got {save_interval}"),
                                (max_pending_async <= 0, f"expects max_pending_async to be positive, but got {max_pending_async}"),
                                (max_to_keep < 0, f"expects max_to_keep not to be negative, but got {max_to_keep}")]:
             assert not wrong, f"CheckpointManager: {message}"
-        self.base_path = os.path.join(path, "")
+        self.base_path = os.path.join(re.sub(r"^(file|local)://", "", os.fspath(path)), "")
         self.save_interval, self.max_to_keep, self.num_of_threads = save_interval, max_to_keep, num_of_threads
-        self.chkpt_on_preemption = chkpt_on_preemption
-        self.pg = process_group or dist.new_group()
-        # Answers of reached_preemption() must not get among the messages of a save in the background.
-        self._pg_of_steps = dist.new_group(dist.get_process_group_ranks(self.pg), use_local_synchronization=True) if chkpt_on_preemption else None
+        self.max_pending_async, self.chkpt_on_preemption = max_pending_async, chkpt_on_preemption
+        # Two groups: messages of a save in the background must not get among others.
+        self.pg = self._pg_of_steps = None
+        if not works_alone:
+            ranks = dist.get_process_group_ranks(process_group or dist.group.WORLD)
+            self.pg, self._pg_of_steps = (dist.new_group(ranks, backend="gloo", use_local_synchronization=True) for _ in range(2))
+        self._all = _DistWrapper(self.pg, not works_alone, 0)
         self._worker = concurrent.futures.ThreadPoolExecutor(max_workers=1)
-        self._room = threading.Semaphore(max_pending_async)
-        self._pending = []
-        self._saving = threading.Lock()
+        # Saves in the background whose end no call has seen yet, the same in all processes.
+        self._pending = collections.deque()
+        self._last_step = None  # which all have agreed to save before they end
+        self._is_clean = False
+        self._files = files_of(self.base_path)
+        self._number = self._all.broadcast("begin", lambda: secrets.token_hex(4))
         self._tracked = self._find()
         if chkpt_on_preemption:
-            torch_xla._XLAC._ensure_xla_coordinator_initialized(xr.process_index(), xr.process_count(), xr.get_master_ip())
-            torch_xla._XLAC._activate_preemption_sync_manager()
+            _preemption.activate()
+
+    def _warn(self, text):
+        if self._all.is_coordinator:
+            logging.warning("CheckpointManager: %s", text)
+
+    def _path(self, step):
+        return f"{self.base_path}{step}"
+
+    #===-- What is there -------------------------------------------------------===
 
     def _find(self):
         """What an earlier run has left, the oldest first."""
-        files, folder = url_to_fs(self.base_path)
-        files.makedirs(folder, exist_ok=True)
-        found, other = [], []
-        for each in files.ls(folder, detail=False):
-            try:
-                with files.open(os.path.join(each, _MANAGER_METADATA_FILE), "rb") as file:
-                    found.append(pickle.load(file))
-            except (OSError, EOFError, pickle.UnpicklingError):
-                other.append(each)
-        if other:
-            logging.warning("CheckpointManager: no complete checkpoints, ignored: %s", ", ".join(map(str, other)))
-        return sorted(found, key=lambda known: known.ts)
+        self._all.all_gather("make the folder", lambda: self._files.mkdir(self.base_path))
+        found, unusable = self._all.broadcast("list the folder", lambda: catalog.find(self._files, self.base_path))
+        for problem in unusable:
+            self._warn(f"no complete checkpoint, ignored: {problem}")
+        return [known for known in found if not self._damage(known)]
 
-    def _get_path(self, step):
-        return os.path.join(self.base_path, str(step))
+    def _damage(self, known):
+        """What is wrong with the files of a checkpoint, as all processes see them together (each reads a share), or nothing; with a warning."""
+        seen = self._all.all_gather("look at files", lambda: known.problems(self._files, (self._all.rank, self._all.get_world_size())))
+        damage = "; ".join(sorted(set().union(*seen)))
+        if damage:
+            self._warn(f"step {known.step} is damaged and not used: {damage}")
+        return damage
 
-    def _remove(self, step):
-        """By one process; afterwards it is gone for all."""
-        if dist.get_rank(self.pg) == 0:
-            files, folder = url_to_fs(self._get_path(step))
-            if files.exists(folder):
-                files.rm(folder, recursive=True)
-        dist.barrier(self.pg)
-
-    def _save(self, step, state_dict):
-        """Writes; one at a time. The folder counts as a checkpoint when its last file is there."""
-        with self._saving:
-            path = self._get_path(step)
-            self._remove(step)
-            self._tracked = [known for known in self._tracked if known.step != step]
-            writer = FsspecWriter(path, thread_count=self.num_of_threads, per_thread_copy_ahead=0)
-            dcp.save(state_dict, storage_writer=writer, planner=SPMDSavePlanner(), process_group=self.pg)
-            known = _CheckpointMetadata(step, datetime.datetime.now())
-            if dist.get_rank(self.pg) == 0:
-                with fsspec.open(os.path.join(path, _MANAGER_METADATA_FILE), "wb") as file:
-                    pickle.dump(known, file)
-            dist.barrier(self.pg)
-            self._tracked.append(known)
-            while 0 < self.max_to_keep < len(self._tracked):
-                self._remove(self._tracked.pop(0).step)
-
-    def should_save(self, step):
-        """True if a checkpoint is due at this step."""
-        due = step % self.save_interval == 0
-        if self.chkpt_on_preemption and self.reached_preemption(step):
-            logging.warning("CheckpointManager: told to end; the checkpoint of step %d is written now", step)
-            due = True
-        return due
-
-    def save(self, step, state_dict, force=False):
-        """Writes a checkpoint if one is due, or `force`; returns whether it did."""
-        if not (self.should_save(step) or force):
-            return False
-        self._settle()
-        self._save(step, state_dict)
-        return True
-
-    def save_async(self, step, state_dict, force=False):
-        """As save(), but only copies the values to the CPU and returns; they are written in the background. An error while writing is
-        raised by join()."""
-        if not (self.should_save(step) or force):
-            return False
-        self._settle()
-        copy = _sharded_cpu_state_dict(state_dict)
-        self._room.acquire()
-        future = self._worker.submit(self._save, step, copy)
-        future.add_done_callback(lambda _: self._room.release())
-        self._pending = [known for known in self._pending if not known.done() or known.exception()] + [future]
-        return True
-
-    def restore(self, step, state_dict):
-        """Loads a step of all_steps() into the dict, whose tensors change in place."""
-        assert step in self.all_steps(), f"CheckpointManager: expects a step that was saved ({self.all_steps()}), but got {step}"
-        dcp.load(state_dict, storage_reader=FsspecReader(self._get_path(step)), planner=SPMDLoadPlanner(), process_group=self.pg)
-
-    def all_steps(self):
-        """Steps of which there are complete checkpoints, in order."""
+    def all_steps(self) -> list[int]:
+        """Steps of which there are valid checkpoints, in order. Waits for those that are being written; one process may call it alone."""
+        concurrent.futures.wait(self._pending)
         return sorted(known.step for known in self._tracked)
 
-    def join(self):
-        """Waits until everything is written."""
-        pending, self._pending = self._pending, []
-        concurrent.futures.wait(pending)
-        for future in pending:
-            future.result()
+    def latest(self) -> int | None:
+        """The last of all_steps(), None if there is none; one process may call it alone."""
+        return max(self.all_steps(), default=None)
 
-    def reached_preemption(self, step):
-        """True if a process of the group has been told to end; all of them get the same answer."""
+    def restore(self, step: int | None, state_dict: dict) -> int:
+        """Loads a step of all_steps(), or with None the last one, into the dict, whose tensors change in place, however they are split. Returns the
+        step. Its files are read and compared with their checksums first: with None, a damaged step is left out with a warning; RuntimeError,
+        which names the file, for a step that was asked for. Values that are no tensors are unpickled: load what you trust."""
+        self.join()
+        steps = self.all_steps()
+        assert step in steps or step is None and steps, f"CheckpointManager: expects a step that was saved ({steps}), but got {step}"
+        damages = []
+        for known in sorted(self._tracked, key=lambda known: known.step, reverse=True):
+            if step not in (None, known.step):
+                continue
+            damage = self._damage(known)
+            if not damage:
+                dcp.load(state_dict, storage_reader=reader_of(known.folder), planner=SPMDLoadPlanner(), process_group=self.pg)
+                return known.step
+            self._tracked.remove(known)
+            damages.append(damage)
+        raise RuntimeError(f"CheckpointManager: nothing is left to restore: {'; '.join(damages)}")
+
+    #===-- Saving --------------------------------------------------------------===
+
+    def _prepare(self, folder):
+        if not self._is_clean:
+            catalog.clean(self._files, self.base_path)
+            self._is_clean = True
+        self._files.mkdir(folder)
+
+    def _publish(self, step, folder, contents):
+        """Of rank 0: gives a folder that is complete its name."""
+        final, replaced = self._path(step), f"{self._path(step)}.old"
+        written = catalog.Checkpoint(step, datetime.datetime.now(datetime.timezone.utc), folder, contents)
+        problems = written.problems(self._files, share=None)
+        if problems:
+            raise OSError(f"what the processes have written is not there: expects a folder that all processes see, but {'; '.join(problems)}")
+        catalog.describe(self._files, written)
+        self._files.sync(folder)
+        is_replaced = self._files.exists(final)
+        if is_replaced:
+            if self._files.exists(replaced):
+                self._files.remove(replaced)
+            self._files.rename(final, replaced)
+        try:
+            self._files.rename(folder, final)
+        except BaseException:
+            if is_replaced:
+                self._files.rename(replaced, final)
+            raise
+        self._files.sync(self.base_path)
+        return catalog.Checkpoint(step, written.time, final, contents)
+
+    def _write(self, step, state_dict):
+        """Writes a checkpoint with the other processes. They meet before and after it gets its name: when one returns it is valid, and when one
+        fails all do."""
+        folder = f"{self._path(step)}.tmp-{self._number}"
+        try:
+            self._all.broadcast("make a folder", lambda: self._prepare(folder))
+            writer = StepWriter(folder, self.num_of_threads)
+            dcp.save(state_dict, storage_writer=writer, planner=SPMDSavePlanner(), process_group=self.pg)
+            written = self._all.all_gather("list files", lambda: writer.fs.written)
+            known = self._all.broadcast("name the step", lambda: self._publish(step, folder, dict(collections.ChainMap(*written))))
+        except BaseException:
+            if self._all.is_coordinator:
+                with contextlib.suppress(Exception):
+                    self._files.remove(folder)
+            raise
+        kept = [each for each in self._tracked if each.step != step] + [known]
+        surplus = max(len(kept) - self.max_to_keep, 0) if self.max_to_keep else 0
+        self._tracked = kept[surplus:]
+        if self._all.is_coordinator:
+            self._remove([f"{self._path(step)}.old", *(each.folder for each in kept[:surplus])])
+
+    def _remove(self, folders):
+        """Of rank 0."""
+        for folder in folders:
+            try:
+                if self._files.exists(folder):
+                    self._files.remove(folder)
+            except Exception as error:  # of any file system; the step is valid all the same
+                self._warn(f"{folder} cannot be removed: {error}")
+
+    def _meet(self):
+        """True if a process has been told to end. Raises the error of a save in the background as soon as one process has it. All get the same."""
+        told = self.chkpt_on_preemption and _preemption.is_told()
+        seen = [told, any(each.done() and each.exception() for each in self._pending), not all(each.done() for each in self._pending)]
+        if self._pg_of_steps:
+            flags = torch.tensor([int(bool(each)) for each in seen])
+            dist.all_reduce(flags, dist.ReduceOp.MAX, group=self._pg_of_steps)
+            seen = flags.tolist()
+        told, has_failed, is_busy = seen
+        if has_failed or not is_busy:
+            self.join()
+        return bool(told)
+
+    def should_save(self, step: int) -> bool:
+        """True if a checkpoint is due at this step. Raises what save_async() has not been able to write."""
+        if self.chkpt_on_preemption and self.reached_preemption(step):
+            self._warn(f"told to end; the checkpoint of step {step} is written now")
+            return True
+        if self._pending and not self.chkpt_on_preemption:
+            self._meet()
+        return step % self.save_interval == 0
+
+    def save(self, step: int, state_dict: dict, force: bool = False) -> bool:
+        """Writes a checkpoint if one is due, or `force`, and returns whether it did: then it is valid, and on the disk. A step that is there is
+        replaced. An error leaves everything as it was."""
+        if not (self.should_save(step) or force):
+            return False
+        self.join()
+        self._settle()
+        self._write(step, state_dict)
+        return True
+
+    def save_async(self, step: int, state_dict: dict, force: bool = False) -> bool:
+        """As save(), but only copies the values to the CPU and returns: what happens to them next changes no checkpoint. They are written in
+        the background. An error is raised, in all processes, by the next call of save(), save_async(), should_save(), restore() or join()."""
+        if not (self.should_save(step) or force):
+            return False
+        while len(self._pending) >= self.max_pending_async:
+            self._pending.popleft().result()
+        self._settle()
+        future = self._worker.submit(self._write, step, _sharded_cpu_state_dict(state_dict))
+        future.add_done_callback(lambda done: done.exception() and self._warn(f"step {step} was not saved: {done.exception()}"))
+        self._pending.append(future)
+        return True
+
+    def join(self) -> None:
+        """Waits until everything is written, and raises the first error that no call has raised yet. To be called before the process ends."""
+        while self._pending:
+            self._pending.popleft().result()
+
+    def reached_preemption(self, step: int) -> bool:
+        """True for one step, the first that is asked about after a process of the group has been told to end; all of them get the same answer."""
         assert self.chkpt_on_preemption, "CheckpointManager: expects chkpt_on_preemption=True to know whether the process is to end"
-        reached = torch_xla._XLAC._sync_point_reached(step)
-        if dist.get_world_size(self.pg) == 1:
-            return reached
-        flag = torch.tensor([int(reached)])
-        dist.all_reduce(flag, dist.ReduceOp.MAX, group=self._pg_of_steps)
-        return bool(flag.item())
+        if self._meet() and self._last_step is None:
+            self._last_step = step
+        return step == self._last_step
 
     def _settle(self):
         torch_xla.sync()
