@@ -36,9 +36,9 @@ def environment(**more):
 
 
 def start(name, processes, programs=PROGRAMS, of_rank=lambda rank: {}, **more):
-    """Starts a job with torchrun's variables, and those that of_rank() gives each; its processes."""
+    """Starts a job of a program (or several, one after the other) with torchrun's variables, and those that of_rank() gives each; its processes."""
     job = dict(WORLD_SIZE=str(processes), LOCAL_WORLD_SIZE=str(processes), MASTER_ADDR="localhost", MASTER_PORT=str(free_port()))
-    return [subprocess.Popen([sys.executable, programs, name], text=True,
+    return [subprocess.Popen([sys.executable, programs, *([name] if isinstance(name, str) else name)], text=True,
                              env=environment(**{"RANK": str(rank), "LOCAL_RANK": str(rank), **job, **more, **of_rank(rank)}), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(processes)]
 
 
