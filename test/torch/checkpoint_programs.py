@@ -37,7 +37,8 @@ def train(net, optimizer):
 
 
 def state_of(net, optimizer, step):
-    return {"net": net.state_dict(), "optim": optimizer.state_dict(), "step": step, f"draws of {xr.global_ordinal()}": torch.full((3,), xr.global_ordinal())}
+    own = {f"draws of {xr.global_ordinal()}": torch.full((3,), xr.global_ordinal())}
+    return {"net": net.state_dict(), "optim": optimizer.state_dict(), "step": step, **own}
 
 
 def saves(folder):

@@ -20,7 +20,7 @@ import torch_xla.core.xla_model as xm
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 from torch import nn
-from torch_xla.experimental.distributed_checkpoint import CheckpointManager, SPMDLoadPlanner, SPMDSavePlanner
+from torch_xla.experimental.distributed_checkpoint import CheckpointManager, SPMDLoadPlanner, SPMDSavePlanner, prime_optimizer
 
 xr.use_spmd()
 
@@ -205,25 +205,42 @@ def loads_here():
     return digests
 
 
+def managed(way, seed):
+    """Parameters and an optimizer's state in parts, as a state dict, and all their tensors."""
+    net = in_parts(way, seed)
+    optimizer = prime_optimizer(torch.optim.AdamW(net.parameters(), lr=0.1))
+    state = {"net": net.state_dict(), "optim": optimizer.state_dict()}
+    return state, [*net.parameters(), *(each["exp_avg"] for each in optimizer.state.values())]
+
+
 def manages_here():
     """CheckpointManager, with saving in the background."""
     dist.init_process_group("gloo", init_method="xla://")
     manager = CheckpointManager(os.environ["FOLDER"], save_interval=2, max_to_keep=2)
-    net, digests = in_parts("both", seed=1), {}
+    (state, tensors), digests = managed("both", seed=1), {}
     for step in range(1, 9):
         with torch.no_grad():
-            for parameter in net.parameters():
-                parameter.add_(step)
+            for tensor in tensors:
+                tensor.add_(step)
         torch_xla.sync()
-        if manager.save_async(step, {"net": net.state_dict()}):
-            digests[step] = [digest(parameter) for parameter in net.parameters()]
+        if manager.save_async(step, state):
+            digests[step] = [digest(tensor) for tensor in tensors]
     manager.join()
     assert manager.all_steps() == [6, 8], manager.all_steps()
-    state = {"net": in_parts("rows", seed=5).state_dict()}
-    manager.restore(6, state)
-    assert [digest(value) for value in state["net"].values()] == digests[6]
+    other, tensors = managed("rows", seed=5)
+    manager.restore(6, other)
+    assert [digest(tensor) for tensor in tensors] == digests[6]
     dist.destroy_process_group()
-    return digests[6]
+    return digests[8]
+
+
+def restores_here():
+    """What manages_here() has left, in other parts."""
+    dist.init_process_group("gloo", init_method="xla://")
+    state, tensors = managed("copies of processes", seed=7)
+    assert CheckpointManager(os.environ["FOLDER"], save_interval=2).restore(None, state) == 8
+    dist.destroy_process_group()
+    return [digest(tensor) for tensor in tensors]
 
 
 def world_here():

@@ -66,9 +66,12 @@ def test_checkpoints(saving, loading, tmp_path):
     assert run("loads_here", loading, FOLDER=str(tmp_path)) == [saved[0]] * loading
 
 
-def test_checkpoint_manager(tmp_path):
-    kept = run("manages_here", 2, FOLDER=str(tmp_path))
-    assert kept[0] == kept[1]
+@pytest.mark.parametrize("saving, devices, loading", [(2, 4, [1]), pytest.param(4, 4, [4, 2, 1], marks=LONG), pytest.param(1, 8, [4, 2, 1], marks=LONG)])
+def test_checkpoint_manager(saving, devices, loading, tmp_path):
+    saved = results_of(start("manages_here", saving, programs=PROGRAMS, CPU_NUM_DEVICES=str(devices // saving), FOLDER=str(tmp_path)))
+    assert saved == [saved[0]] * saving
+    for processes in loading:
+        assert run("restores_here", processes, FOLDER=str(tmp_path)) == [saved[0]] * processes
 
 
 def test_slices():

@@ -204,7 +204,7 @@ class CheckpointManager:
         told = self.chkpt_on_preemption and _preemption.is_told()
         seen = [told, any(each.done() and each.exception() for each in self._pending), not all(each.done() for each in self._pending)]
         if self._pg_of_steps:
-            flags = torch.tensor([int(bool(each)) for each in seen])
+            flags = torch.tensor([int(each) for each in seen])
             dist.all_reduce(flags, dist.ReduceOp.MAX, group=self._pg_of_steps)
             seen = flags.tolist()
         told, has_failed, is_busy = seen

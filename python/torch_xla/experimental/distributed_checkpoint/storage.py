@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where checkpoints lie: folders of this machine's file systems, written so that they survive a power failure. What has a URL is in url_storage.py."""
+"""Where checkpoints lie: folders of this machine's file systems, written so that they survive a power failure. What has a URL is in
+url_storage.py."""
 import contextlib
 import io
 import os
