@@ -74,7 +74,7 @@ def test_killed_between_two_names(steps):
 
 def test_what_killed_managers_have_left(steps):
     """Is removed before the next save, and by nobody who only reads."""
-    for name in ("4.tmp-0", "1.tmp-removed", "2.old", "4.tmpfs", "logs"):
+    for name in ("4.tmp-0", "1.tmp-removed", "2.old", "2.old.tmp-removed", "4.tmpfs", "logs"):
         (steps / name).mkdir()
     (steps / "4.tmp-0" / "__0_0.distcp").write_text("half")
     manager = manager_of(steps)

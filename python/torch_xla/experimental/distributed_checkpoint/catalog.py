@@ -107,6 +107,6 @@ def clean(files: RecordedFiles, base: str) -> None:
     """Removes what killed managers have left."""
     names = set(files.names(base))
     for name in sorted(names):
-        match = re.fullmatch(r"(\d+)\.(tmp.*|old)", name)
-        if match and (match[2] != "old" or match[1] in names):
+        match = re.fullmatch(r"(\d+)(\.old)?(\.tmp.*)?", name)
+        if match and (match[3] or match[2] and match[1] in names):
             files.remove(base + name)
