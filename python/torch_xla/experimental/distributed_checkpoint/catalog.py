@@ -106,7 +106,8 @@ def find(files: RecordedFiles, base: str) -> tuple[list[Checkpoint], list[str]]:
 def clean(files: RecordedFiles, base: str) -> None:
     """Removes what killed managers have left."""
     names = set(files.names(base))
-    for name in sorted(names):
+    # Longer names first: what is being removed gets one.
+    for name in sorted(names, reverse=True):
         match = re.fullmatch(r"(\d+)(\.old)?(\.tmp.*)?", name)
         if match and (match[3] or match[2] and match[1] in names):
             files.remove(base + name)
