@@ -10,6 +10,7 @@ import os
 import sys
 
 import torch
+import torch.distributed.checkpoint
 import torch.distributed.fsdp
 import torch.nn as nn
 import torch.nn.functional as F
@@ -20,6 +21,7 @@ import torch_xla.runtime as xr
 from torch_xla.distributed.fsdp import XlaFullyShardedDataParallel as FSDP
 from torch_xla.distributed.fsdp import checkpoint_module, consolidate_sharded_model_checkpoints, consolidate_sharded_state_dicts
 from torch_xla.distributed.fsdp.wrap import transformer_auto_wrap_policy
+from torch_xla.experimental.distributed_checkpoint import SPMDSavePlanner
 
 BATCH, WIDTH, WORDS = 8, 24, 50
 
@@ -263,13 +265,14 @@ def meta():
 def message(function, *args, **kwargs):
     try:
         function(*args, **kwargs)
-    except Exception as error:
+    except BaseException as error:  # such as CheckpointException
         return f"{type(error).__name__}: {error}"
     return ""
 
 
 def errors():
     """What is said where something does not go together."""
+    torch.distributed.init_process_group("gloo", init_method="xla://")
     wrapped = FSDP(nn.Linear(4, 4))
     inner = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
     inner[1].weight = inner[0].weight
@@ -282,6 +285,7 @@ def errors():
         "groups": message(FSDP, nn.Linear(4, 4), sharding_groups=[[0, 1]]), "shared": message(FSDP, inner),
         "policy": message(FSDP, nn.Sequential(FSDP(nn.Linear(4, 4))), auto_wrap_policy=every_layer),
         "pytorch's": [message(each, nn.Linear(4, 4).to("xla")) for each in (torch.distributed.fsdp.FullyShardedDataParallel, torch.distributed.fsdp.fully_shard)],
+        "planner": message(torch.distributed.checkpoint.save, {"model": outer.state_dict()}, checkpoint_id=os.environ["FOLDER"], planner=SPMDSavePlanner()),
         "copy": message(copy.deepcopy, wrapped), "used": message(lambda: wrapped.module.weight + 1), "inner": message(outer[0].clip_grad_norm_, 1.0),
         "shape": [list(wrapped.module.weight.shape), str(wrapped.module.weight.dtype), wrapped.module.weight.device.type]}
 

@@ -108,8 +108,8 @@ def test_modules_without_values():
     assert error.startswith("a MultiheadAttention has parameters on the device meta and no reset_parameters(): give param_init_fn")
 
 
-def test_errors():
-    said = run("errors")[0]
+def test_errors(tmp_path):
+    said = run("errors", FOLDER=str(tmp_path))[0]
     for text in said.pop("pytorch's"):
         assert re.match(r"NotImplementedError: torch\.distributed\.fsdp\.\w+ does not work on the device xla: .*XlaFullyShardedDataParallel", text), text
     expected = {"twice": "RuntimeError: the module is an XlaFullyShardedDataParallel already", "list": "RuntimeError: a ModuleList has no forward",
@@ -119,6 +119,7 @@ def test_errors():
                 "policy": "ValueError: 0 is an XlaFullyShardedDataParallel already",
                 "used": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is whole only while",
                 "copy": "NotImplementedError: a wrapped model cannot be copied", "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
+    assert "ValueError: model._fsdp_shard" in said["planner"] and "every rank has another: each rank saves a file of its own" in said.pop("planner")
     assert {name: text for name, text in said.items() if name != "shape" and not text.startswith(expected[name])} == {}
     assert said["shape"] == [[4, 4], "torch.float32", "xla"]
 

@@ -28,6 +28,14 @@ def _separated(state_dict):
     return split, {name: _unwrap_xla_sharded_tensor(value) for name, value in flat.items() if name not in split}, paths
 
 
+def _check_the_same_on_all_ranks(state_dict):
+    """What is not split is written by one rank: shards that only their names tell from whole tensors would be lost."""
+    shard = next((name for name in state_dict if "_fsdp_shard" in name), None)
+    if shard and torch.distributed.is_initialized() and torch.distributed.get_world_size() > 1:
+        raise ValueError(f"{shard} is a shard of XlaFullyShardedDataParallel, of which every rank has another: each rank saves a file of its own, "
+                         "xm.save({'model': model.state_dict(), 'shard_metadata': model.get_shard_metadata()}, path, master_only=False)")
+
+
 def _box(indices):
     return ChunkStorageMetadata(torch.Size(part.start for part in indices), torch.Size(part.stop - part.start for part in indices))
 
@@ -69,6 +77,7 @@ class SPMDSavePlanner(SavePlanner):
     def set_up_planner(self, state_dict, is_coordinator=False, *, storage_meta=None):
         self.is_coordinator = is_coordinator
         self.sharded_state_dict, self.unsharded_state_dict, self.mappings = _separated(state_dict)
+        _check_the_same_on_all_ranks(self.unsharded_state_dict)
         self._local_shards, self._unread = {}, {}
 
     def create_local_plan(self):
