@@ -159,6 +159,12 @@ def test_trainer_of_hugging_face(tmp_path):
         assert (tmp_path / "sharded" / "checkpoint-8" / name).exists()
 
 
+@pytest.mark.parametrize("seeds", ["0 4", pytest.param("4 60", marks=LONG)])
+def test_random_models(seeds):
+    """Random models wrapped at random: the losses and weights of plain PyTorch."""
+    assert results_of(start(seeds.split(), 2, programs=PROGRAMS.with_name("fsdp_random_models.py"))) == [[], []]
+
+
 @LONG
 def test_groups():
     results = run("groups", 4)
