@@ -50,6 +50,12 @@ def pool_gradient(x, g):
     return pullback(jnp.broadcast_to(g, y.shape))
 
 
+def complex_sums(x, y):
+    from jax import lax
+    return lax.reduce_window(lax.complex(x, y), np.complex64(1), lax.add, (2, 2), (1, 1), "VALID"), \
+        lax.reduce_window(lax.complex(y, x), np.complex64(0), lax.add, (3, 1), (2, 1), "SAME")
+
+
 def windows(kind, size, step, low, high, dilation=1):
     """Windows over the trailing dimensions that `size` has, in PyTorch's layout."""
     from jax import lax
@@ -118,6 +124,7 @@ CASES = {
     "pooled": (pooled_gradients, (2, 16, 9, 7), (16, 16, 3, 3)),
     "pool_gradient": (pool_gradient, (3, 9, 7, 19), (1, 5, 7, 19)),
     "max_3x3_step_2": (windows("max", (3, 3), (2, 2), (1, 1), (1, 1)), (2, 5, 37, 41)),
+    "sum_complex": (complex_sums, (4, 6), (4, 6)),
     "sum_2x5": (windows("sum", (2, 5), (1, 1), (0, 2), (1, 2)), (3, 11, 13)),
     "max_dilated": (windows("max", (3, 2), (1, 3), (2, 0), (2, 1), dilation=2), (2, 3, 17, 30)),
     "min_video": (windows("min", (2, 3, 2), (2, 1, 4), (0, 1, 0), (0, 1, 0)), (2, 3, 7, 9, 19)),

@@ -113,6 +113,7 @@ def different(actual, expected):
 def worker(options):
     """Reads harness names on stdin, answers a line of JSON for each."""
     import jax
+    import numpy as np
 
     jax.config.update("jax_enable_x64", True)
     by_name = {h.fullname: h for h in load(options.match, 0)}
@@ -151,6 +152,8 @@ def worker(options):
                 answer["difference"] = different(actual, wanted)
             else:
                 actual = leaves(jitted(*arguments))
+                if name.startswith("cholesky_"):  # above the diagonal an implementation may leave what it likes
+                    actual = [np.tril(each) for each in actual]
                 if options.worker == "reference":
                     computed[name] = actual
                 else:

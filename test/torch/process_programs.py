@@ -102,6 +102,8 @@ def xm_collectives():
         groups = [[0, 2], [1, 3]]
         own = next(group for group in groups if rank in group)
         check("groups", xm.all_reduce(xm.REDUCE_SUM, floats[rank].to("xla"), groups=groups), functools.reduce(torch.add, [floats[r] for r in own]))
+        check("gather of nothing", xm.all_gather(torch.zeros(0, 2, device="xla"), groups=groups), torch.zeros(0, 2))
+        check("gather of empty rows", xm.all_gather(torch.zeros(3, 0, device="xla"), groups=groups), torch.zeros(3 * len(own), 0))
         check("gather in groups", xm.all_gather(floats[rank].to("xla"), groups=groups), torch.cat([floats[r] for r in own]))
         uneven = [[0, 1, 2], [3]]
         own = next(group for group in uneven if rank in group)

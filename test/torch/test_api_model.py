@@ -291,6 +291,27 @@ def test_loader_barriers_and_errors():
         parallel.per_device_loader("cpu")
 
 
+def test_loader_of_accelerate_is_not_read_ahead():
+    """It says of the batch that is used whether it is the last one. Its attributes are those of the loader on the device."""
+    class Loader:
+        gradient_state, dataset, given = object(), "data", 0
+
+        def __iter__(self):
+            for i in range(4):
+                self.given = i
+                yield torch.full((2,), float(i)), {"mask": torch.ones(1)}
+
+        def __len__(self):
+            return 4
+    for per_execution in (1, 2):
+        loader = pl.MpDeviceLoader(Loader(), "xla", batches_per_execution=per_execution, loader_prefetch_size=2)
+        assert loader.dataset == "data" and len(loader) == 4
+        seen = [(batch.tolist(), more["mask"].device.type, loader.given) for batch, more in loader]
+        assert seen == [([float(i)] * 2, "xla", i) for i in range(4)]
+    with pytest.raises(AttributeError, match="nothing"):
+        loader.nothing
+
+
 LEFT_EARLY = """
 import itertools, torch, torch_xla
 from torch_xla.distributed.parallel_loader import ParallelLoader

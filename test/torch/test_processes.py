@@ -302,27 +302,27 @@ def spawned(body, *arguments, **more):
 
 
 SUM = ("    x = xm.all_reduce(xm.REDUCE_SUM, torch.tensor([1.0 + index], device='xla'))\n"
-       "    sys.stdout.write(f'{index} {xr.global_ordinal()} {xr.world_size()} {x.item()} {args}\\n')")
+       "    sys.stdout.write(f'{index} {xr.global_ordinal()} {xr.world_size()} {x.item()} {args} {os.environ.get(\"LOCAL_RANK\")}\\n')")
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
 def test_spawn(method, tmp_path):
     ran = spawned(SUM, f"print(xmp.spawn(work, args=(5,), nprocs=2, start_method='{method}'))", folder=tmp_path)
-    assert sorted(ran.stdout.splitlines()) == ["0 0 2 3.0 (5,)", "1 1 2 3.0 (5,)", "None"], ran.stderr[-3000:]
+    assert sorted(ran.stdout.splitlines()) == ["0 0 2 3.0 (5,) 0", "1 1 2 3.0 (5,) 1", "None"], ran.stderr[-3000:]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("millrace")] == []
 
 
 def test_launch(tmp_path):
     ran = spawned(SUM, "torch_xla.launch(work)", folder=tmp_path, CPU_NUM_DEVICES="2")
-    assert sorted(ran.stdout.splitlines()) == ["0 0 2 3.0 ()", "1 1 2 3.0 ()"], ran.stderr[-3000:]
+    assert sorted(ran.stdout.splitlines()) == ["0 0 2 3.0 () 0", "1 1 2 3.0 () 1"], ran.stderr[-3000:]
     ran = spawned(SUM, "torch_xla.launch(work, debug_single_process=True)", folder=tmp_path, CPU_NUM_DEVICES="2")
-    assert ran.stdout.splitlines() == ["0 0 1 1.0 ()"], ran.stderr[-3000:]
+    assert ran.stdout.splitlines() == ["0 0 1 1.0 () None"], ran.stderr[-3000:]
 
 
 def test_spawn_without_join(tmp_path):
     ran = spawned(SUM, "children = xmp.spawn(work, nprocs=2, join=False)", "print(len(children.processes))", "print(children.join())", "print(children.join())",
                   folder=tmp_path)
-    assert sorted(ran.stdout.splitlines())[:2] == ["0 0 2 3.0 ()", "1 1 2 3.0 ()"] and "2" in ran.stdout.splitlines() and "True" in ran.stdout, ran.stderr
+    assert sorted(ran.stdout.splitlines())[:2] == ["0 0 2 3.0 () 0", "1 1 2 3.0 () 1"] and "2" in ran.stdout.splitlines() and "True" in ran.stdout, ran.stderr
 
 
 def test_one_process_fails(tmp_path):

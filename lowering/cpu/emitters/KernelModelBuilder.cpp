@@ -219,6 +219,9 @@ LogicalResult KernelModelBuilder::addLinalg(linalg::LinalgOp op) {
   node.op = op;
   node.body = body;
   auto iterators = op.getIteratorTypesArray();
+  // No operand shows how long the loops over a window are whose every element is read at a sum of two loops.
+  if (!op.getShapesToLoopsMap())
+    return fail("a loop whose length no operand has");
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   for (int64_t size : ranges) {
     if (ShapedType::isDynamic(size))

@@ -93,9 +93,11 @@ def all_gather(value, dim=0, groups=None, output=None, pin_layout=True, channel_
         raise IndexError(f"Dimension out of range (expected to be in range of [{-max(value.dim(), 1)}, {max(value.dim(), 1) - 1}], "
                          f"but got {dim})")
     value = value if value.dim() else value.reshape(1)
-    if is_of_devices or not is_alone():
+    if value.numel() and (is_of_devices or not is_alone()):
         _check_even(groups)
         return _into(output, _collective_programs.all_gather(value, dim, groups))
+    if value.numel() == 0:  # StableHLO has no all_gather of nothing
+        return _into(output, torch.cat([value] * _collective_programs.count(groups), dim))
     return _into(output, value.clone())
 
 

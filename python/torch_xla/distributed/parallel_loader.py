@@ -196,16 +196,45 @@ class ParallelLoader:
                 dqueue.queue.close_write()
 
 
+class _Unread:
+    """In place of a ParallelLoader: reads a batch when it is asked for, in the thread that asks."""
+
+    def __init__(self, loader, device, batches_per_execution=1, input_sharding=None, **unused):
+        self._batches, self._device, self.batches_per_execution = iter(loader), device, batches_per_execution
+        self._input_sharding = input_sharding
+
+    def next_item(self, device):
+        """The next batch, None at the end."""
+        for batch in self._batches:
+            return xm.send_cpu_data_to_device([batch], self._device, self._input_sharding)[0]
+        return None
+
+    def close(self):
+        """Nothing runs in the background."""
+
+
 class MpDeviceLoader:
     """A loader whose batches come on `device`, read and uploaded in the background; every loop over it starts anew. `kwargs`: of
-    ParallelLoader; transformers and accelerate change them, under the name _parallel_loader_kwargs, before they loop."""
+    ParallelLoader; transformers and accelerate change them, under the name _parallel_loader_kwargs, before they loop. Other attributes are the
+    loader's.
+
+    A loader of accelerate (it has a `gradient_state`) is not read ahead: it says of the batch that it gives whether it is the last one, and
+    accelerate and Trainer ask when that batch is used."""
 
     def __init__(self, loader, device, **kwargs):
         self._loader, self._device, self._parallel_loader_kwargs = loader, device, kwargs
         self._parallel_loader = None
 
+    def __getattr__(self, name):
+        if name == "_loader":  # not made yet
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
     def __iter__(self):
         self.close()
+        if hasattr(self._loader, "gradient_state"):
+            yield from PerDeviceLoader(_Unread(self._loader, self._device, **self._parallel_loader_kwargs), self._device)
+            return
         parallel = self._parallel_loader = ParallelLoader(self._loader, [self._device], **self._parallel_loader_kwargs)
         try:
             yield from parallel.per_device_loader(self._device)

@@ -140,6 +140,7 @@ class XlaFullyShardedDataParallel(nn.Module):
         gather, scatter = self._collectives()
         self._unit = Unit(shards, gather, scatter, self.compute_dtype, torch.float32 if self.fp32_reduce_scatter else self.compute_dtype, bucket_bytes)
         self._unit.waits_in_backward = waits_in_backward
+        self._mark_shards()
         before = 2 ** ((self.world_size & -self.world_size).bit_length() // 2)  # a power of two that divides, near the square root
         self._unit.divides = (float(before), self.world_size / before)
 
@@ -218,6 +219,17 @@ class XlaFullyShardedDataParallel(nn.Module):
     def extra_repr(self) -> str:
         return (f"world_size={self.world_size}, rank={self.rank}, compute_dtype={self.compute_dtype}, buffer_dtype={self.buffer_dtype}, "
                 f"flatten_parameters={self.flatten_parameters}, reshard_after_forward={self.reshard_after_forward}, sharding_groups={self.sharding_groups}")
+
+    def _mark_shards(self):
+        """Lightning looks for these attributes of PyTorch/XLA's shards."""
+        for shard in self._unit.shards:
+            parameter = shard.parameter
+            parameter._is_sharded, parameter._orig_size, parameter._orig_name, parameter._name = True, shard.layout.size, shard.path, shard.name
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
+        moved = super()._apply(fn, recurse)
+        self._mark_shards()  # of parameters that were exchanged
+        return moved
 
     def __deepcopy__(self, memo: Any) -> Any:
         raise NotImplementedError("a wrapped model cannot be copied: wrap another one, and give it load_state_dict(model.state_dict())")
