@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs whose source is PyTorch: the text is what the device `xla` records (benchmarks/torch_text.py)."""
-import importlib.util
+import importlib
 import os
 import sys
+import types
 
 from benchmarks.program import Program
 from benchmarks.tools import ROOT
@@ -13,10 +14,10 @@ sys.path.insert(0, os.path.join(ROOT, "examples"))
 def torchvision():
     """The module, beside a PyTorch that its compiled half was not built for: by torch_xla's hook, but without torch_xla, which has no
     business in the processes of its peers."""
-    spec = importlib.util.spec_from_file_location("torchvision_import", os.path.join(ROOT, "python", "torch_xla", "_torchvision_import.py"))
-    hook = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hook)
-    hook.install()
+    package = types.ModuleType("torch_xla_hooks")  # the folder, whose __init__.py does not run
+    package.__path__ = [os.path.join(ROOT, "python", "torch_xla")]
+    sys.modules[package.__name__] = package
+    importlib.import_module("torch_xla_hooks._torchvision_import").install()
     import torchvision
     return torchvision
 
