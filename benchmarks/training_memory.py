@@ -8,7 +8,7 @@ AdamW. Ways: ddp (replicas), zero1 (ZeroRedundancyOptimizer), zero2 and zero3 (X
 devices of one process: all parameters split; those of attention and MLP split as Megatron-LM does). Every cell is a job of its own, in which each process
 or device does three steps; the peak is what the allocator of the first device counted.
 
-The least, with P bytes of parameters, U of the largest wrapped part, A of activations that PyTorch's autograd keeps for the batch of one device, and N
+The least, with P bytes of parameters, U of the largest wrapper's own, A of activations that PyTorch's autograd keeps for the batch of one device, and N
 devices: what a step begins and ends with, and the larger of what it has at the beginning of the backward pass (A) and at its end (gradients; what a rank
 has of the whole at once).
   ddp: 3 P + max(A, P)    zero1: P + 2 P / N + max(A, P)    zero2: 3 P / N + P + max(A, P / N + U)
@@ -58,7 +58,9 @@ def sizes(name: str) -> dict[str, int]:
     import torch
     model, classes, inputs = model_of(name)
     parameters = {id(p): p.numel() * p.element_size() for p in model.parameters()}
-    parts = [sum(p.numel() * p.element_size() for p in part.parameters()) for part in model.modules() if type(part) in classes]
+    wrapped = [part for part in model.modules() if type(part) in classes]
+    parts = [sum(p.numel() * p.element_size() for p in part.parameters()) for part in wrapped]
+    parts.append(sum(parameters.values()) - sum(parts))  # what the outermost wrapper holds itself
     storages = {p.untyped_storage().data_ptr() for p in model.parameters()}
     kept: dict[int, int] = {}
 
