@@ -2,6 +2,7 @@
 """Optimizers take their foreach form by default, as on the other accelerators: one dispatch for all parameters. fused=True is there
 too; what it computes is one kernel per parameter or fewer, as the compiler decides, like everything else."""
 import contextlib
+import functools
 import importlib
 import sys
 from collections.abc import Callable
@@ -90,12 +91,23 @@ def _always_with_xla(original: Callable[[bool], list[str]]) -> Callable[[bool], 
     return devices
 
 
+def _unless_differentiable(original):
+    """The choice between lists and single tensors, told whether the step is differentiable. SGD leaves that out, and the gradient of a sum of
+    lists keeps the parameters, which the step then writes to."""
+    @functools.wraps(original)
+    def choice(params, differentiable, use_fused=False):
+        return original(params, differentiable or torch.is_grad_enabled(), use_fused)
+    return choice
+
+
 def install():
     optimizer = importlib.import_module("torch.optim.optimizer")
     for name in ("_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices"):
         devices = _with_xla(getattr(foreach, name))
         setattr(foreach, name, devices)
         setattr(optimizer, name, devices)
+    sgd = importlib.import_module("torch.optim.sgd")
+    sgd._default_to_fused_or_foreach = _unless_differentiable(sgd._default_to_fused_or_foreach)
     for name, module in list(sys.modules.items()):
         if name.startswith("torch.optim.") and hasattr(module, "_get_capturable_supported_devices"):
             # PyTorch lets the xla device in where an optimizer steps tensor by tensor; lists are as good.

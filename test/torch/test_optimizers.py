@@ -41,6 +41,18 @@ def test_fused_equals_the_cpu(name, options):
     assert len(met.executed_fallback_ops()) == before
 
 
+@pytest.mark.parametrize("options", [dict(weight_decay=0.1), dict(weight_decay=0.1, momentum=0.9, nesterov=True)])
+def test_gradients_of_a_differentiable_step(options):
+    """Of SGD without `foreach`: PyTorch takes lists on an accelerator, and has no gradient of theirs."""
+    def gradients(device):
+        start, slope = torch.tensor([1.0, -2.0], device=device, requires_grad=True), torch.tensor([0.5, 3.0], device=device, requires_grad=True)
+        parameter = start.clone()
+        parameter.grad = slope
+        torch.optim.SGD([parameter], lr=0.1, differentiable=True, **options).step()
+        return [t.cpu() for t in torch.autograd.grad(parameter.square().sum(), [start, slope])]
+    torch.testing.assert_close(gradients("xla"), gradients("cpu"))
+
+
 def test_fused_with_a_learning_rate_on_the_device():
     compare(lambda p, device: torch.optim.AdamW(p, lr=torch.tensor(0.03).to(device), fused=device == "xla", capturable=False))
 
