@@ -45,6 +45,8 @@ _WRITING = {
     "rrelu_with_noise_": lambda x, noise, *args, **named: x.copy_(torch.ops.aten.rrelu_with_noise(x, noise, *args, **named)),
     "conj_physical_": lambda x: x.copy_(torch.ops.aten._conj_physical(x)),
     "mode.values": lambda *args, values, indices: tuple(_into([values, indices], torch.mode(*args))),
+    "_native_batch_norm_legit.out": lambda *args, out, save_mean, save_invstd: tuple(
+        _into([out, save_mean, save_invstd], torch.ops.aten._native_batch_norm_legit(*args))),
     "_cummax_helper": lambda x, values, indices, dim: _into([values, indices], torch.cummax(x, dim)) and None,
     "_cummin_helper": lambda x, values, indices, dim: _into([values, indices], torch.cummin(x, dim)) and None,
     "eye.out": _filled(torch.eye), "eye.m_out": _filled(torch.eye),
@@ -59,6 +61,14 @@ _OURS = {"rrelu_with_noise": _rrelu_with_noise, "_nested_tensor_from_mask_left_a
 # Operators whose gradient PyTorch gives no types for on the meta device: those of the argument that it is the gradient of.
 _LIKE_ARGUMENT = {"multi_margin_loss_backward": 1, "multilabel_margin_loss_backward": 1, "_ctc_loss_backward": 1,
                   "fractional_max_pool3d_backward": 1}
+
+
+def _multilabel_margin_loss(x, target, reduction):
+    """Types of the loss: PyTorch's own for the meta device give that of one row a dimension, its kernels none."""
+    from torch._decomp import decomposition_table
+    loss, is_target = decomposition_table[torch.ops.aten.multilabel_margin_loss_forward.default](x, target, reduction)
+    return loss.reshape(()) if x.dim() < 2 else loss, is_target
+
 
 _library = None
 _known = None
@@ -134,6 +144,7 @@ def install(xlac):
         _copies.impl(name, function, "XLA")
     for name, index in _LIKE_ARGUMENT.items():
         _copies.impl(name, lambda *args, _index=index, **_: torch.empty_like(args[_index]), "Meta")
+    _copies.impl("multilabel_margin_loss_forward", _multilabel_margin_loss, "Meta", allow_override=True)
     for name in _RATHER:
         if name not in emitted:
             xlac._route(name[len("aten::"):])

@@ -127,7 +127,8 @@ def test_losses(no_fallback, reduction):
         r = {"reduction": reduction}
         w, several = w.detach(), torch.tensor([[3, 0, -1, 1], [1, -1, 0, 2], [0, 1, 2, 3], [-1, 0, 0, 0], [2, 3, -1, 0]], device=x.device)
         return [F.cross_entropy(x, t, w, ignore_index=3, **r), F.nll_loss(x, t, **r), F.multi_margin_loss(x, t, p=2, weight=w, **r),
-                F.multi_margin_loss(x, t, **r), F.multilabel_margin_loss(x, several, **r), F.cross_entropy(x, t, label_smoothing=0.1, **r),
+                F.multi_margin_loss(x, t, **r), F.multilabel_margin_loss(x, several, **r), F.multilabel_margin_loss(x[0], several[0], **r),
+                F.cross_entropy(x, t, label_smoothing=0.1, **r),
                 F.cross_entropy(x.t()[None], t[None, :], **r), F.nll_loss(x[0], t[0], **r)]
     both(classes, CLASSES, LABELS, torch.tensor([0.5, 1.0, 2.0, 0.25]))
 
@@ -225,8 +226,12 @@ def test_forms_with_out(no_fallback):
         reals, whole, few = torch.empty(3, device=device), torch.empty(2, 5, dtype=torch.int32, device=device), torch.empty(0, device=device)
         x = torch.tensor([[3.0, 1.0, 3.0], [2.0, 5.0, 5.0]], device=device)
         places = torch.empty(0, dtype=torch.int64, device=device)
-        z = torch.complex(x, -x)
-        return [torch.linspace(0, 1, 3, out=reals).clone(), torch.logspace(torch.tensor(0.0, device=device), 2, 3, out=reals).clone(), torch.eye(2, 5, out=whole),
+        z, norm = torch.complex(x, -x), torch.ones(3, device=device)
+        normalized = [torch.empty(0, device=device) for _ in range(3)]
+        torch.ops.aten._native_batch_norm_legit.out(x, norm, norm, norm.clone(), norm.clone(), True, 0.1, 1e-5,
+                                                    **dict(zip(("out", "save_mean", "save_invstd"), normalized)))
+        return [*normalized, torch.linspace(0, 1, 3, out=reals).clone(),
+                torch.logspace(torch.tensor(0.0, device=device), 2, 3, out=reals).clone(), torch.eye(2, 5, out=whole),
                 *torch.mode(x, out=(few, places)), *torch.cummax(x, 1, out=(torch.empty_like(x), torch.empty(2, 3, dtype=torch.int64, device=device))), z.conj_physical_()]
     close(run("xla"), run("cpu"))
 
