@@ -388,9 +388,9 @@ def part_torch_of(arguments):
     return test_torch(site, arguments.long, python)
 
 
-def test_torch(site, long, python=sys.executable):
-    """test/torch with the packages in `site`."""
-    environment = dict(os.environ, PYTHONPATH=site + os.pathsep + ROOT, PJRT_DEVICE="CPU",
+def test_torch(site, long, python=sys.executable, tree="build"):
+    """test/torch with the packages in `site`, which were made of what is built in `tree`."""
+    environment = dict(os.environ, PYTHONPATH=site + os.pathsep + ROOT, PJRT_DEVICE="CPU", MILLRACE_PREBUILT=os.path.join(ROOT, tree),
                        MILLRACE_CACHE_DIR=os.path.join(ROOT, "build", "torch-cache"))
     environment.pop("MILLRACE_BUILD", None)
     return run_pytest("torch", ["test/torch"], environment, long, python)
@@ -408,7 +408,7 @@ def part_torch(arguments):
         return Count(failed=1)
     if not install_wheel("./python/torch_xla"):
         return Count(failed=1)
-    total = test_torch(SITE, arguments.long)
+    total = test_torch(SITE, arguments.long, tree="build-release" if arguments.wheels else "build")
     if arguments.long:
         status, output = run([sys.executable, "scripts/torch-sanitizers"], 7200)
         total += at_least_one_failure(closing_line(output), status, "the sanitizers of torch_xla")

@@ -208,7 +208,7 @@ def test_install_from_source(tmp_path):
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
     install = ["-m", "pip", "install", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
-    built = os.environ.get("MILLRACE_BUILD", os.path.join(ROOT, "build"))
+    built = os.environ.get("MILLRACE_PREBUILT", os.path.join(ROOT, "build"))  # with the target wheel_libraries
     run(*install, ROOT, "--config-settings", f"cmake.define.MILLRACE_PREBUILT={built}", "--config-settings", f"build-dir={tmp_path}/millrace")
     run(*install, os.path.join(ROOT, "python", "torch_xla"), "--config-settings", f"build-dir={tmp_path}/torch_xla")
     shown = run("-m", "pip", "show", "--files", "torch_xla")
