@@ -7,6 +7,7 @@ inputs)` (what the model gives, a list of tensors) and `loss(model, inputs)`.
 import functools
 import os
 import sys
+import unittest.mock
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "examples"))
@@ -24,11 +25,13 @@ def leaves(tree):
 
 class Subject:
     """`decodes`: it has generate(). `doubles`: the device computes in double precision too. `isSingle`: PyTorch's CPU cannot.
-    `settling`: runs after the first that may compile, because the model keeps what an earlier one computed."""
+    `settling`: runs after the first that may compile, because the model keeps what an earlier one computed. `reshapes`: how many values
+    training takes depends on the weights, so that every step may compile."""
     decodes = False
     doubles = False
     isSingle = False
     settling = 0
+    reshapes = False
 
     def __init__(self, name):
         self.name = name
@@ -103,7 +106,11 @@ class Flow(Subject):
         return {name: torch.rand(1, 3, 128, 128, generator=generator) for name in ("image1", "image2")}
 
     def outputs(self, model, inputs):
-        return model(inputs["image1"], inputs["image2"], num_flow_updates=2)[-1]
+        import torchvision.models.optical_flow.raft as raft
+        # In the model's type: PyTorch samples pictures of double precision at no places of single precision.
+        places, dtype = raft.make_coords_grid, inputs["image1"].dtype
+        with unittest.mock.patch.object(raft, "make_coords_grid", lambda *args, **named: places(*args, **named).to(dtype)):
+            return model(inputs["image1"], inputs["image2"], num_flow_updates=2)[-1]
 
 
 class Detection(Subject):
@@ -111,16 +118,21 @@ class Detection(Subject):
     doubles = True
     settling = 1  # anchors, which are parameters of the second run's graphs
 
+    def __init__(self, name):
+        super().__init__(name)
+        self.reshapes = name == "retinanet_resnet50_fpn_v2"  # its loss takes the boxes that overlap their targets
+
     def make(self):
         import torchvision.models
         made = torchvision.models.get_model(self.name, weights=None, weights_backbone=None, num_classes=CLASSES)
         made.transform.min_size, made.transform.max_size = (96,), 128
         for name, parameter in made.named_parameters():
-            # Scores that rounding does not bring into another order. FCOS's saturate, being squashed: many would be equal to 1.
-            if self.name.startswith("fcos"):
+            # Scores that rounding does not bring into another order. FCOS's and RetinaNet's saturate, being squashed: many would be equal to 1.
+            if self.name.startswith(("fcos", "retinanet")):
                 parameter.data.mul_(0 if "cls_logits.bias" in name else 20 if "cls_logits" in name or "bbox_ctrness" in name else 1)
             elif "cls" in name or "classification_head" in name:
-                parameter.data.mul_(50)
+                # SSD's backbone without its trained weights gives large numbers: many scores would be equal to 1.
+                parameter.data.mul_(0.1 if self.name == "ssd300_vgg16" else 50)
         if hasattr(made, "rpn"):
             made.rpn._pre_nms_top_n = {"training": 200, "testing": 100}
             made.rpn._post_nms_top_n = {"training": 100, "testing": 50}

@@ -21,7 +21,8 @@ def run(*flags, timeout):
             pytest.skip(f"no {name}")
     process = subprocess.run([sys.executable, HARNESS, *flags], capture_output=True, text=True, timeout=timeout)
     print(process.stdout[-3000:], process.stderr[-2000:])
-    assert process.returncode == 0, process.stdout[-2000:]
+    failed = [line for line in process.stdout.splitlines() if line.startswith("FAILED")]
+    assert process.returncode == 0, "\n".join([f"status {process.returncode}", *failed, process.stdout[-300:]])
     return process.stdout
 
 
