@@ -108,7 +108,8 @@ llvm::Error ProgramKernels::compile(ArrayRef<KernelRequest> requests) {
     summary.picosPerIteration = kernel.picosPerIteration;
     auto pairs = fusion::inPlacePairs(function);
     summary.inPlace.assign(pairs.begin(), pairs.end());
-    if (kernel.emitter == "row") // the emitter that handles a vector of elements at a time
+    // These emitters read everything that belongs to a vector of elements before they store it, and store it once.
+    if (kernel.emitter == "row" || kernel.emitter == "contraction")
       summary.pointwise = pointwisePairs(function);
     runtime::Kernel described;
     described.symbol = kernel.symbol;

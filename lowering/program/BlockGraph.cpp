@@ -55,12 +55,7 @@ const KernelTraits::Kernel *KernelTraits::of(Operation *op) {
       it->second = std::make_unique<Kernel>();
       Kernel &kernel = *it->second;
       kernel.inPlace = fusion::inPlacePairs(function);
-      // Products do not read and write an element at a time.
-      bool hasProduct = llvm::any_of(function.getBody().front(), [](Operation &each) {
-        return isa<shlo::DotOp, shlo::DotGeneralOp, shlo::ConvolutionOp>(each);
-      });
-      if (!hasProduct)
-        kernel.pointwise = pointwisePairs(function);
+      kernel.pointwise = pointwisePairs(function);
       kernel.isPart = partOf(function).has_value();
       kernel.isJoin = !partsOf(function).empty();
     }
@@ -407,14 +402,25 @@ private:
           replacing[made] = argument;
         continue;
       }
-      // And what is updated to become it.
+      // And what is updated, or replaced element by element, to become it (FunctionBuilder::preferUpdates).
       for (Value each = made; each && each.getDefiningOp() && elsewhere.insert(each).second;) {
-        Value updated = updatedBy(each);
-        bool isMadeForIt = updated && updated.hasOneUse() && updated.getDefiningOp() && updated.getDefiningOp()->getBlock() == &block &&
-                           (isa<shlo::WhileOp>(updated.getDefiningOp()) || kernels.of(updated.getDefiningOp()));
-        each = isMadeForIt ? updated : Value();
+        Value replaced = updatedBy(each);
+        const KernelTraits::Kernel *kernel = kernels.of(each.getDefiningOp());
+        if (!replaced && kernel)
+          for (auto [operandIndex, resultIndex] : kernel->pointwise) {
+            Value operand = each.getDefiningOp()->getOperand(operandIndex);
+            if (each.getDefiningOp()->getResult(resultIndex) == each && isMadeForItsUser(operand) && kernels.of(operand.getDefiningOp()))
+              replaced = operand;
+          }
+        each = replaced && isMadeForItsUser(replaced) ? replaced : Value();
       }
     }
+  }
+
+  /// A kernel or a loop of this block makes it, and one operation reads it.
+  bool isMadeForItsUser(Value value) {
+    Operation *maker = value.getDefiningOp();
+    return value.hasOneUse() && maker && maker->getBlock() == &block && (isa<shlo::WhileOp>(maker) || kernels.of(maker));
   }
 
   /// FunctionBuilder::producedAs.

@@ -2,7 +2,7 @@
 //===- PointwisePairs.cpp - Results that may overwrite an operand ---------===//
 #include "lowering/program/PointwisePairs.h"
 
-#include "dialects/stablehlo/Ops.h"
+#include "dialects/stablehlo/Elementwise.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -19,7 +19,7 @@ static llvm::SetVector<Value> computedFrom(BlockArgument argument) {
     for (Operation *user : found[next].getUsers()) {
       if (user->hasTrait<OpTrait::IsTerminator>())
         continue;
-      if (!user->hasTrait<OpTrait::Elementwise>() || user->getBlock() != argument.getOwner())
+      if (!stablehlo::isElementwise(user) || user->getBlock() != argument.getOwner())
         return {};
       for (Value result : user->getResults()) {
         auto type = dyn_cast<RankedTensorType>(result.getType());

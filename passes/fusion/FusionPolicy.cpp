@@ -2,6 +2,7 @@
 //===- FusionPolicy.cpp - What may and what should share a kernel ---------===//
 #include "passes/fusion/FusionPolicy.h"
 
+#include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/fusion/ScalarLoop.h"
 
@@ -46,16 +47,8 @@ int64_t contractionSteps(Operation *op) {
   return result * std::min(lhs, rhs);
 }
 
-bool isElementwise(Operation *op) {
-  // Between numbers of one width: others make or join elements.
-  if (isa<BitcastConvertOp>(op))
-    return tensorType(op->getOperand(0)).getRank() == tensorType(op->getResult(0)).getRank();
-  return isa<AbsOp, AddOp, AndOp, Atan2Op, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp, ConvertOp, CosineOp,
-             DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, Log1pOp, LogOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
-             NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp, RoundNearestEvenOp, RoundOp,
-             RsqrtOp, SelectOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, SignOp, SineOp, SqrtOp,
-             SubtractOp, TanOp, TanhOp, XorOp>(op);
-}
+/// Quantized values are numbers by now.
+bool isElementwise(Operation *op) { return stablehlo::isElementwise(op) && !isa<UniformDequantizeOp, UniformQuantizeOp>(op); }
 
 /// The dimensions `dims` of a tensor of rank `rank` are its last ones, size-1 dimensions aside.
 bool isTrailing(ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {

@@ -2,6 +2,7 @@
 //===- ModuleGraph.cpp - A module as the graph that propagation works on --===//
 #include "passes/sharding/ModuleGraph.h"
 
+#include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/sharding/DataFlow.h"
 #include "passes/sharding/OpRules.h"

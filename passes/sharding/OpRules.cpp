@@ -2,6 +2,7 @@
 //===- OpRules.cpp - Rules of elementwise operations; rules as attributes -===//
 #include "passes/sharding/OpRules.h"
 
+#include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,16 +32,6 @@ static bool hasOneShape(Operation *op) {
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return shapeOf(operand).empty() || shapeOf(operand) == shape;
   });
-}
-
-bool isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<AbsOp, AddOp, AndOp, Atan2Op, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp, ConvertOp, CosineOp,
-             DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, Log1pOp, LogOp, LogisticOp, MaxOp, MinOp, MulOp, NegOp,
-             NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp, RoundNearestEvenOp, RoundOp,
-             RsqrtOp, SelectOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, SignOp, SineOp, SqrtOp,
-             SubtractOp, TanOp, TanhOp, UniformDequantizeOp, UniformQuantizeOp, XorOp>(op) ||
-         (isa<BitcastConvertOp>(op) && hasOneShape(op));
 }
 
 std::optional<Rule> ruleOf(Operation *op, bool conservative) {

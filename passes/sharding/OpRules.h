@@ -26,9 +26,6 @@ Rule windowsRule(stablehlo::SelectAndScatterOp op);
 /// The operation has no rule because nobody wrote one, not because there is none to write.
 bool isUnknown(mlir::Operation *op);
 
-/// One value per element of the operands, at the same place.
-bool isElementwise(mlir::Operation *op);
-
 sdy::OpShardingRuleAttr toAttr(const Rule &rule, mlir::MLIRContext *context);
 Rule fromAttr(sdy::OpShardingRuleAttr attr);
 

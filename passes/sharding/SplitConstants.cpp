@@ -7,6 +7,7 @@
 #include "passes/sharding/OpRules.h"
 #include "passes/sharding/Passes.h"
 
+#include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 
 #include "mlir/IR/IRMapping.h"

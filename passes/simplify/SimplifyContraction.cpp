@@ -2,6 +2,7 @@
 //===- SimplifyContraction.cpp - Transposes absorbed by reductions and contractions -===//
 #include "passes/simplify/SimplifyPatterns.h"
 
+#include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "passes/simplify/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -406,11 +407,6 @@ struct ConvolutionOfReverse : OpRewritePattern<ConvolutionOp> {
 /// Operations followed from a value to a product: an expanded erf has 60, most of them near to it through some operand.
 constexpr unsigned kMostSteps = 128;
 
-/// Whether each element of the result depends on the operands' elements at its place; operands of other shapes are the caller's matter.
-bool isMapped(Operation *op) {
-  return op->hasTrait<mlir::OpTrait::Elementwise>() || isa<SelectOp, ClampOp, BitcastConvertOp>(op);
-}
-
 /// Whether `value` is a product without batching dimensions, or elementwise operations on one and on what their shapes repeat.
 bool isOfProduct(Value value) {
   SmallVector<Operation *> open{value.getDefiningOp()};
@@ -423,7 +419,7 @@ bool isOfProduct(Value value) {
     if (auto dot = dyn_cast<DotGeneralOp>(op)) {
       if (dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty())
         return true;
-    } else if (isMapped(op)) {
+    } else if (isElementwise(op)) {
       for (Value operand : op->getOperands())
         open.push_back(operand.getDefiningOp());
     }
@@ -437,7 +433,7 @@ bool isOfProduct(Value value) {
 struct ElementwiseOfReshapedProduct : RewritePattern {
   ElementwiseOfReshapedProduct(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa_and_present<StablehloDialect>(op->getDialect()) || !isMapped(op) || op->getNumRegions() != 0 ||
+    if (!isa_and_present<StablehloDialect>(op->getDialect()) || !isElementwise(op) || op->getNumRegions() != 0 ||
         op->getNumResults() != 1 || op->getNumOperands() == 0)
       return rewriter.notifyMatchFailure(op, "not elementwise");
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());

@@ -2,6 +2,7 @@
 //===- SimplifyDataMovement.cpp - Compositions of shape operations --------===//
 #include "passes/simplify/SimplifyPatterns.h"
 
+#include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
 #include "mlir/IR/Matchers.h"
@@ -340,8 +341,7 @@ struct ComponentOfElementwise : OpRewritePattern<SliceOp> {
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
     Operation *made = op.getOperand().getDefiningOp();
     RankedTensorType whole = typeOf(op.getOperand()), part = typeOf(op);
-    bool isElementwise = made && (made->hasTrait<OpTrait::Elementwise>() || isa<SelectOp, ClampOp, CompareOp, ConvertOp>(made));
-    if (!isElementwise || made->getNumResults() != 1 || made->getNumRegions() != 0 || !isMemoryEffectFree(made))
+    if (!made || !isElementwise(made) || made->getNumResults() != 1 || made->getNumRegions() != 0 || !isMemoryEffectFree(made))
       return rewriter.notifyMatchFailure(op, "not of an elementwise operation");
     if (!isComponent(op))
       return rewriter.notifyMatchFailure(op, "no short last dimension of known size");

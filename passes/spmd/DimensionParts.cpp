@@ -3,6 +3,7 @@
 #include "passes/spmd/DimensionParts.h"
 
 #include "dialects/sdy/Ops.h"
+#include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/TensorTypes.h"
 #include "passes/sharding/OpRules.h"
@@ -71,8 +72,8 @@ Value inParts(OpBuilder &builder, Value value, const DimensionParts &parts) {
 }
 
 bool canBeInParts(Operation *op, const sharding::Rule &rule, int factor) {
-  if (!sharding::isElementwise(op) && !isa<BitcastConvertOp, BroadcastInDimOp, ConcatenateOp, DotGeneralOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp,
-                                           PadOp, ReduceOp, ReduceWindowOp, ReverseOp, ScatterOp, SliceOp, SortOp, TransposeOp>(op))
+  if (!isElementwise(op) && !isa<BitcastConvertOp, BroadcastInDimOp, ConcatenateOp, DotGeneralOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp, PadOp,
+                                 ReduceOp, ReduceWindowOp, ReverseOp, ScatterOp, SliceOp, SortOp, TransposeOp>(op))
     return false;
   FactorKind kind = rule.factors[factor].kind;
   if (kind != FactorKind::PassThrough && kind != FactorKind::Reduction)

@@ -6,7 +6,8 @@
 //          the rows of a if they cannot be read in place, and for each panel pack b as [k][NR]; then for MR rows at a
 //          time accumulate MR x NR/lanes vectors over k in registers. After the last block of k the consumers are
 //          evaluated on the accumulators and the outputs are stored; before, partial sums wait in scratch.
-//          The last rows overlap (a row may be computed twice, with the same result); the last columns are masked.
+//          The last rows overlap (a row may be computed twice by one tile, with the same result); the last columns are masked.
+//          All that consumers read for a tile is read before the tile is stored, once: a result may have the memory of such an operand.
 // bf16 factors and f32 sums on processors with vdpbf16ps: b is packed in pairs of k, [k/2][NR][2], and one instruction
 // adds two products per lane (denormal factors count as 0).
 // The same packing, or quadruples of 8-bit integers, feeds the matrix unit of processors that have one (MatrixTile.cpp).
@@ -127,7 +128,7 @@ void ContractionEmitter::finishTile(PointEvaluator &panel, Value row, MutableArr
       pending.push_back({point, values});
     }
   }
-  // A row that two tiles of the block share is stored twice: all reads of a tile come before its stores.
+  // A row that a tile has twice is stored twice: all reads of a tile come before its stores.
   for (Pending &entry : pending)
     for (auto [output, value] : llvm::zip(model.outputs, entry.values))
       entry.point.store(output.store, value);

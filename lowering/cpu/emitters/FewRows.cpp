@@ -7,6 +7,7 @@
 //          Where b is contiguous along k, some columns at a time are multiplied with all rows of a, lanes along k. So are the weights of a
 //          convolution that are contiguous along all k (input channels, then the window) where few elements of the result share them: a comes
 //          to scratch in their order once per strip, and what is much larger, the weights, is neither packed nor transposed.
+//          What consumers read for a vector is read before that is stored, once: a result may have the memory of such an operand.
 // Leaves alone: columns that are no whole number of steps, several k in another order; b that fits into the caches nearby (column
 //          sums and register tiles do).
 //===----------------------------------------------------------------------===//
