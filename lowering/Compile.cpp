@@ -153,7 +153,7 @@ llvm::Expected<runtime::Program> compile(ModuleOp module, const CompileOptions &
   if (llvm::Error error = kernels.compileFirst())
     return std::move(error);
   watch.lap("kernels");
-  if (failed(lowering::buildProgram(module, entry, kernels.byName(), program)))
+  if (failed(lowering::buildProgram(module, entry, kernels.byName(), options.target.caches.back().bytes, program)))
     return llvm::createStringError("compilation stopped at 'program'");
   watch.lap("program");
   if (llvm::Error error = kernels.compileCalled())

@@ -110,7 +110,7 @@ private:
 
 } // namespace
 
-LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::StringMap<KernelSummary> &kernels,
+LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::StringMap<KernelSummary> &kernels, uint64_t nearBytes,
                            Program &program) {
   auto entry = module.lookupSymbol<func::FuncOp>(entryName);
   if (!entry)
@@ -120,7 +120,7 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
   SmallVector<func::FuncOp> functions;
   if (failed(CallGraph(module, kernels).order(entry, functions)))
     return failure();
-  ProgramContext context{kernels, program, {}, {}, {}, {}};
+  ProgramContext context{kernels, program, nearBytes, {}, {}, {}, {}};
   for (func::FuncOp function : functions) {
     if (failed(checkHeldSizes(function)))
       return failure();

@@ -35,8 +35,9 @@ mlir::LogicalResult describeSignature(mlir::func::FuncOp entry, runtime::Program
 
 /// Translates the functions of `module` that are not kernels (after xla-fuse-kernels: calls of kernels, control flow,
 /// collectives, custom calls, constants, renames) to the functions of `program`, with memory planned. `kernels` maps the
-/// names of kernel functions. The entry function is `entry`. Emits a diagnostic at the operation on failure.
-mlir::LogicalResult buildProgram(mlir::ModuleOp module, llvm::StringRef entry,
-                                 const llvm::StringMap<KernelSummary> &kernels, runtime::Program &program);
+/// names of kernel functions. The entry function is `entry`. Temporaries of more than `nearBytes`, which the largest cache holds, lie in the memory of
+/// results as far as that is free; fewer stay together, so that the cache does not hold them twice. Emits a diagnostic at the operation on failure.
+mlir::LogicalResult buildProgram(mlir::ModuleOp module, llvm::StringRef entry, const llvm::StringMap<KernelSummary> &kernels, uint64_t nearBytes,
+                                 runtime::Program &program);
 
 } // namespace millrace::lowering

@@ -4,6 +4,7 @@
 
 #include "dialects/stablehlo/Ops.h"
 #include "lowering/program/ProgramTypes.h"
+#include "lowering/program/ResultMemory.h"
 #include "passes/fusion/FusionPolicy.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -130,6 +131,8 @@ SlotId FunctionBuilder::useWithShape(Value value) {
 void FunctionBuilder::touch(SlotId slot) {
   if (result.slots[slot].kind == Slot::Kind::View)
     slot = result.slots[slot].index;
+  if (result.slots[slot].kind == Slot::Kind::Result)
+    resultsFrom.insert({slot, loops.empty() ? position : loops.front().begin});
   auto it = temporaryOf.find(slot);
   if (it == temporaryOf.end())
     return;
@@ -198,17 +201,57 @@ static void patchArenaOffsets(Steps &steps, ArrayRef<uint64_t> offsets) {
   }
 }
 
-void FunctionBuilder::finishMemory() {
+void FunctionBuilder::useResultMemory() {
+  std::vector<ResultMemory> results;
+  SmallVector<SlotId> resultSlots;
+  for (auto [slot, from] : resultsFrom)
+    if (argumentWritten(slot) == kNone && result.slots[slot].isStatic()) {
+      results.push_back({result.slots[slot].bytes, from});
+      resultSlots.push_back(slot);
+    }
   std::vector<Lifetime> lifetimes;
-  for (const Temporary &temporary : temporaries)
+  std::vector<bool> movable;
+  for (const Temporary &temporary : temporaries) {
     lifetimes.push_back(temporary.lifetime);
+    // The runtime exchanges the addresses of a loop's states: they are no views.
+    movable.push_back(temporary.slot != kNone && !llvm::is_contained(exchanged, temporary.slot) && !llvm::is_contained(updatedStates, temporary.slot));
+  }
+  std::vector<std::optional<PlaceInResult>> places = placeInResults(lifetimes, movable, results, context.nearBytes);
+  llvm::DenseMap<SlotId, PlaceInResult> moved;
+  for (auto [temporary, place] : llvm::zip_equal(temporaries, places))
+    if (place)
+      moved[temporary.slot] = *place;
+  if (moved.empty())
+    return;
+  for (auto [id, slot] : llvm::enumerate(result.slots)) {
+    bool isView = slot.kind == Slot::Kind::View;
+    auto found = moved.find(isView ? SlotId(slot.index) : SlotId(id));
+    if (found == moved.end())
+      continue;
+    slot.offset = found->second.offset + (isView ? slot.offset : 0);
+    slot.index = resultSlots[found->second.result];
+    slot.kind = Slot::Kind::View;
+  }
+}
+
+void FunctionBuilder::finishMemory() {
+  // Results of other functions than the entry lie where their callers want them.
+  if (isEntry)
+    useResultMemory();
+  std::vector<Lifetime> lifetimes;
+  std::vector<size_t> inArena(temporaries.size()); // the number of each in `lifetimes`
+  for (auto [number, temporary] : llvm::zip_equal(inArena, temporaries)) {
+    number = lifetimes.size();
+    if (temporary.slot == kNone || result.slots[temporary.slot].kind == Slot::Kind::Arena)
+      lifetimes.push_back(temporary.lifetime);
+  }
   MemoryPlan plan = planMemory(lifetimes);
-  for (auto [temporary, offset] : llvm::zip_equal(temporaries, plan.offsets))
-    if (temporary.slot != kNone)
-      result.slots[temporary.slot].offset = offset;
+  for (auto [number, temporary] : llvm::zip_equal(inArena, temporaries))
+    if (temporary.slot != kNone && result.slots[temporary.slot].kind == Slot::Kind::Arena)
+      result.slots[temporary.slot].offset = plan.offsets[number];
   std::vector<uint64_t> callOffsets;
   for (uint32_t temporary : calleeArenas)
-    callOffsets.push_back(plan.offsets[temporary]);
+    callOffsets.push_back(plan.offsets[inArena[temporary]]);
   patchArenaOffsets(result.steps, callOffsets);
   result.arenaBytes = plan.arenaBytes;
   context.liveBytes.push_back(plan.lowerBound);

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <optional>
 
@@ -16,6 +17,7 @@ namespace millrace::lowering {
 struct ProgramContext {
   const llvm::StringMap<KernelSummary> &kernels;
   runtime::Program &program;
+  uint64_t nearBytes = 0; ///< see buildProgram()
   llvm::StringMap<uint32_t> functions; ///< indices of the functions built so far (callees first)
   std::vector<uint64_t> liveBytes;     ///< of these functions: the largest sum of live temporaries at any step
   llvm::StringMap<uint32_t> locations, customCalls;
@@ -59,6 +61,8 @@ private:
   llvm::SmallVector<SlotId> useAll(mlir::ValueRange values);
   llvm::SmallVector<SlotId> slotsForAll(mlir::ValueRange values);
   void finishMemory();
+  /// Makes temporaries that lie in the memory of results views of these.
+  void useResultMemory();
 
   // Steps.cpp: one function per kind of operation
   mlir::LogicalResult visitBlock(mlir::Block &block);
@@ -149,6 +153,7 @@ private:
     Lifetime lifetime;
   };
   std::vector<Temporary> temporaries;
+  llvm::MapVector<SlotId, uint32_t> resultsFrom; ///< the position before which the memory of a result holds nothing; where a loop needs it, the loop's
   llvm::DenseMap<SlotId, uint32_t> temporaryOf;
   /// Temporaries that are arenas of callees; CallStep::arenaOffset holds the index here until memory is planned.
   llvm::SmallVector<uint32_t> calleeArenas;

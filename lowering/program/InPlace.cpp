@@ -146,14 +146,25 @@ void FunctionBuilder::planBranches(Operation *op) {
 }
 
 void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
-  for (Value updated; (updated = updatedBy(value)); value = updated) {
-    Operation *maker = updated.getDefiningOp();
+  // An operand that the kernel reads element by element may be replaced, too.
+  auto isMadeFor = [&](Value operand) {
+    Operation *maker = operand.getDefiningOp();
     auto call = dyn_cast_or_null<func::CallOp>(maker);
-    bool isMadeForIt = updated.hasOneUse() && maker && maker->getBlock() == value.getDefiningOp()->getBlock() &&
-                       cast<RankedTensorType>(updated.getType()).hasStaticShape() &&
-                       (isa<shlo::WhileOp>(maker) || (call && context.kernels.contains(call.getCallee())));
-    if (!isMadeForIt || !preferred.try_emplace(updated, slot).second)
+    return operand.hasOneUse() && maker && maker->getBlock() == value.getDefiningOp()->getBlock() &&
+           cast<RankedTensorType>(operand.getType()).hasStaticShape() &&
+           (isa<shlo::WhileOp>(maker) || (call && context.kernels.contains(call.getCallee())));
+  };
+  while (true) {
+    Value replaced = updatedBy(value);
+    auto call = value.getDefiningOp<func::CallOp>();
+    auto kernel = call ? context.kernels.find(call.getCallee()) : context.kernels.end();
+    if (!replaced && kernel != context.kernels.end())
+      for (auto [operandIndex, resultIndex] : kernel->second.pointwise)
+        if (call.getResult(resultIndex) == value && isMadeFor(call.getOperand(operandIndex)) && call.getOperand(operandIndex).getDefiningOp<func::CallOp>())
+          replaced = call.getOperand(operandIndex);
+    if (!replaced || !isMadeFor(replaced) || !preferred.try_emplace(replaced, slot).second)
       return;
+    value = replaced;
   }
 }
 
