@@ -8,15 +8,15 @@ AdamW. Ways: ddp (replicas), zero1 (ZeroRedundancyOptimizer), zero2 and zero3 (X
 devices of one process: all parameters split; those of attention and MLP split as Megatron-LM does). Every cell is a job of its own, in which each process
 or device does three steps; the peak is what the allocator of the first device counted.
 
-The least, with P bytes of parameters, U of the largest wrapper's own, A of activations that PyTorch's autograd keeps for the batch of one device, and N
-devices: what a step begins and ends with, and the larger of what it has at the beginning of the backward pass (A) and at its end (gradients; what a rank
-has of the whole at once).
-  ddp: 3 P + max(A, P)    zero1: P + 2 P / N + max(A, P)    zero2: 3 P / N + P + max(A, P / N + U)
-  zero3: 3 P / N + U + max(A, P / N + U)    fsdpv2, tensor: 3 P / N + max(A, P / N), tensor: A / N"""
+The least, with P bytes of parameters, U of the largest wrapper's own, N devices, and for every moment of the backward pass A bytes of activations that
+PyTorch's autograd still keeps for the batch of one device and G bytes of gradients that are there: what a step begins and ends with, and the larger of
+the largest sum of A and gradients during the backward pass and of what a rank has at its end (gradients; what it has of the whole at once).
+  ddp: 3 P + max(A + G)    zero1: P + 2 P / N + max(A + G)    zero2: 3 P / N + P + max(A + G / N, P / N + U)
+  zero3: 3 P / N + U + max(A + G / N, P / N + U)    fsdpv2: 3 P / N + max(A + G / N)    tensor: 3 P / N + max(A / N + G / N)"""
 import argparse
 import os
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import torch_processes
 
@@ -53,34 +53,61 @@ def loss_of(name: str, model: Any, inputs: Any) -> Any:
     return model(input_ids=inputs, labels=inputs).loss
 
 
-def sizes(name: str) -> dict[str, int]:
-    """P, U and A of a model, in bytes."""
+class Sizes(NamedTuple):
+    """Of a model, in bytes: its parameters, those of the largest wrapper's own, and (activations, gradients) at every moment of the backward pass."""
+    parameters: int
+    wrapper: int
+    backward: list[tuple[int, int]]
+
+    def most(self, activations: float = 1.0, gradients: float = 1.0) -> float:
+        """The largest sum of these shares of activations and gradients."""
+        return max(activations * a + gradients * g for a, g in self.backward)
+
+
+def sizes(name: str) -> Sizes:
+    """A training step on the CPU, the activations of which are counted while autograd keeps them."""
     import torch
     model, classes, inputs = model_of(name)
     parameters = {id(p): p.numel() * p.element_size() for p in model.parameters()}
     wrapped = [part for part in model.modules() if type(part) in classes]
     parts = [sum(p.numel() * p.element_size() for p in part.parameters()) for part in wrapped]
     parts.append(sum(parameters.values()) - sum(parts))  # what the outermost wrapper holds itself
-    storages = {p.untyped_storage().data_ptr() for p in model.parameters()}
-    kept: dict[int, int] = {}
+    weights = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    readers: dict[int, int] = {}  # how often autograd keeps each storage
+    now, backward = [0, 0], []
 
     def pack(tensor):
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in storages:
-            kept[storage.data_ptr()] = storage.nbytes()
+        if storage.data_ptr() not in weights:
+            now[0] += storage.nbytes() * (readers.get(storage.data_ptr(), 0) == 0)
+            readers[storage.data_ptr()] = readers.get(storage.data_ptr(), 0) + 1
         return tensor
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+
+    def unpack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            readers[storage.data_ptr()] -= 1
+            now[0] -= storage.nbytes() * (readers[storage.data_ptr()] == 0)
+        return tensor
+
+    def accumulated(parameter):
+        now[1] += parameter.numel() * parameter.element_size()
+        backward.append((now[0], now[1]))
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         loss = loss_of(name, model, inputs)
+    backward.append((now[0], now[1]))
+    for parameter in model.parameters():
+        parameter.register_post_accumulate_grad_hook(accumulated)
     loss.backward()
-    return {"P": sum(parameters.values()), "U": max(parts), "A": sum(kept.values())}
+    return Sizes(sum(parameters.values()), max(parts), backward)
 
 
-def least(way: str, size: dict[str, int], count: int) -> float:
+def least(way: str, size: Sizes, count: int) -> float:
     """The least peak, in bytes."""
-    p, u, a = size["P"], size["U"], size["A"]
-    return {"ddp": 3 * p + max(a, p), "zero1": p + 2 * p / count + max(a, p), "zero2": 3 * p / count + p + max(a, p / count + u),
-            "zero3": 3 * p / count + u + max(a, p / count + u), "fsdpv2": 3 * p / count + max(a, p / count),
-            "tensor": 3 * p / count + max(a / count, p / count)}[way]
+    p, u, own = size.parameters, size.wrapper, size.parameters / count
+    return {"ddp": 3 * p + size.most(), "zero1": p + 2 * own + size.most(), "zero2": 3 * own + p + max(size.most(1, 1 / count), own + u),
+            "zero3": 3 * own + u + max(size.most(1, 1 / count), own + u), "fsdpv2": 3 * own + size.most(1, 1 / count),
+            "tensor": 3 * own + size.most(1 / count, 1 / count)}[way]
 
 
 def shard_as_megatron(model: Any, mesh: Any) -> None:
@@ -182,7 +209,8 @@ def main() -> None:
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for name in options.models.split(","):
         size = sizes(name)
-        print(f"\n{name}: P {size['P'] / 1e6:.0f} MB, U {size['U'] / 1e6:.0f} MB, A {size['A'] / 1e6:.0f} MB; MB per device (times the least)\n")
+        print(f"\n{name}: P {size.parameters / 1e6:.0f} MB, U {size.wrapper / 1e6:.0f} MB, A {size.backward[0][0] / 1e6:.0f} MB, "
+              f"A + G {size.most() / 1e6:.0f} MB; MB per device (times the least)\n")
         print(f"| | {' | '.join(f'{count} device{chr(115) * (count > 1)}' for count in counts)} |\n|---|{'---:|' * len(counts)}")
         for way in options.ways.split(","):
             cells = []

@@ -95,6 +95,8 @@ void addFusionPasses(OpPassManager &pm, const PipelineOptions &options) {
     fusionOptions.matrixBf16 = target.amxBf16;
     fusionOptions.matrixInt8 = target.amxInt8;
   }
+  // Before fusion, which takes what follows a collective for one reader of all its results.
+  pm.addNestedPass<func::FuncOp>(spmd::createSplitCollectivesPass());
   fusion::KernelCheck isAttention = [](func::FuncOp) { return false; };
   pm.addPass(fusion::createFuseKernelsPass(fusionOptions, options.genericOnly ? isAttention : attentionCheck(options.target)));
   if (!options.genericOnly)

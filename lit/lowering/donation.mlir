@@ -7,6 +7,7 @@
 // RUN: xla-compile %t/pointwise.mlir --emit=program | FileCheck %s --check-prefix=POINTWISE
 // RUN: xla-compile %t/row.mlir --emit=program | FileCheck %s --check-prefix=ROW
 // RUN: xla-compile %t/cross.mlir --emit=program | FileCheck %s --check-prefix=CROSS
+// RUN: xla-compile %t/gather.mlir --emit=program | FileCheck %s --check-prefix=GATHER
 // RUN: xla-run %t/pointwise.mlir --verify
 // RUN: xla-run %t/row.mlir --verify
 // RUN: xla-run %t/cross.mlir --verify
@@ -88,4 +89,18 @@ func.func @main(%x: tensor<512xf32> {tf.aliasing_output = 1 : i32}, %y: tensor<5
 func.func @main(%x: tensor<512xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<512xf32>, tensor<512xf32>) {
   %0 = stablehlo.sine %x : tensor<512xf32>
   return %0, %x : tensor<512xf32>, tensor<512xf32>
+}
+
+// Parameters are gathered where the old ones are: these were read before.
+// GATHER: kernel dot_general
+// GATHER: all_gather({{.*}}) -> (%[[P:[0-9]+]])
+// GATHER-NOT: copy
+//--- gather.mlir
+module attributes {mhlo.num_replicas = 2 : i32} {
+  func.func @main(%p: tensor<8x64xf32> {tf.aliasing_output = 0 : i32}, %part: tensor<4x64xf32>, %x: tensor<16x8xf32>) -> (tensor<8x64xf32>, tensor<16x64xf32>) {
+    %0 = stablehlo.dot_general %x, %p, contracting_dims = [1] x [0] : (tensor<16x8xf32>, tensor<8x64xf32>) -> tensor<16x64xf32>
+    %1 = stablehlo.multiply %part, %part : tensor<4x64xf32>
+    %2 = "stablehlo.all_gather"(%1) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x64xf32>) -> tensor<8x64xf32>
+    return %2, %0 : tensor<8x64xf32>, tensor<16x64xf32>
+  }
 }

@@ -186,9 +186,9 @@ private:
       graph.buffers[buffer].readersOfReplaced.push_back(steps.lookup(block.findAncestorOpInBlock(*reader->getOwner())));
     llvm::sort(graph.buffers[buffer].readersOfReplaced);
     // It reads what it replaces, but not element by element: its result waits elsewhere for its end.
-    func::CallOp call = cast<func::CallOp>(value.getDefiningOp());
+    auto call = value.getDefiningOp<func::CallOp>();
     bool isRead = llvm::is_contained(graph.buffers[buffer].readersOfReplaced, now);
-    if (isRead && !isPointwise(call, readers, value))
+    if (isRead && !(call && isPointwise(call, readers, value)))
       graph.steps[now].extra += bytesOf(value);
   }
 
@@ -398,7 +398,8 @@ private:
         bool isReturned = llvm::any_of(readers, [&](OpOperand *reader) { return reader->getOwner() == block.getTerminator(); });
         if (!isReturned && readers.empty())
           elsewhere.insert(made);
-        else if (!isReturned && kernels.of(made.getDefiningOp()))
+        else if (!isReturned && (kernels.of(made.getDefiningOp()) || spmd::communicationOf(made.getDefiningOp()) ||
+                                 isa<shlo::AsyncDoneOp>(made.getDefiningOp())))
           replacing[made] = argument;
         continue;
       }
@@ -409,7 +410,7 @@ private:
         if (!replaced && kernel)
           for (auto [operandIndex, resultIndex] : kernel->pointwise) {
             Value operand = each.getDefiningOp()->getOperand(operandIndex);
-            if (each.getDefiningOp()->getResult(resultIndex) == each && isMadeForItsUser(operand) && kernels.of(operand.getDefiningOp()))
+            if (each.getDefiningOp()->getResult(resultIndex) == each && isMadeForItsUser(operand) && !isa<shlo::WhileOp>(operand.getDefiningOp()))
               replaced = operand;
           }
         each = replaced && isMadeForItsUser(replaced) ? replaced : Value();
@@ -417,10 +418,11 @@ private:
     }
   }
 
-  /// A kernel or a loop of this block makes it, and one operation reads it.
+  /// A kernel, a collective or a loop of this block makes it, and one operation reads it.
   bool isMadeForItsUser(Value value) {
     Operation *maker = value.getDefiningOp();
-    return value.hasOneUse() && maker && maker->getBlock() == &block && (isa<shlo::WhileOp>(maker) || kernels.of(maker));
+    return value.hasOneUse() && maker && maker->getBlock() == &block &&
+           (isa<shlo::WhileOp, shlo::AsyncDoneOp>(maker) || spmd::communicationOf(maker) || kernels.of(maker));
   }
 
   /// FunctionBuilder::producedAs.

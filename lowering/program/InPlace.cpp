@@ -145,6 +145,12 @@ void FunctionBuilder::planBranches(Operation *op) {
   }
 }
 
+/// It writes its results where they are wanted.
+static bool isCollective(Operation *op) {
+  return isa_and_nonnull<shlo::AllReduceOp, shlo::AllGatherOp, shlo::ReduceScatterOp, shlo::AllToAllOp, shlo::CollectivePermuteOp,
+                         shlo::CollectiveBroadcastOp, shlo::AsyncStartOp, shlo::AsyncDoneOp>(op);
+}
+
 void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
   // An operand that the kernel reads element by element may be replaced, too.
   auto isMadeFor = [&](Value operand) {
@@ -152,7 +158,7 @@ void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
     auto call = dyn_cast_or_null<func::CallOp>(maker);
     return operand.hasOneUse() && maker && maker->getBlock() == value.getDefiningOp()->getBlock() &&
            cast<RankedTensorType>(operand.getType()).hasStaticShape() &&
-           (isa<shlo::WhileOp>(maker) || (call && context.kernels.contains(call.getCallee())));
+           (isa<shlo::WhileOp>(maker) || isCollective(maker) || (call && context.kernels.contains(call.getCallee())));
   };
   while (true) {
     Value replaced = updatedBy(value);
@@ -160,8 +166,9 @@ void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
     auto kernel = call ? context.kernels.find(call.getCallee()) : context.kernels.end();
     if (!replaced && kernel != context.kernels.end())
       for (auto [operandIndex, resultIndex] : kernel->second.pointwise)
-        if (call.getResult(resultIndex) == value && isMadeFor(call.getOperand(operandIndex)) && call.getOperand(operandIndex).getDefiningOp<func::CallOp>())
-          replaced = call.getOperand(operandIndex);
+        if (Value operand = call.getOperand(operandIndex);
+            call.getResult(resultIndex) == value && isMadeFor(operand) && !isa<shlo::WhileOp>(operand.getDefiningOp()))
+          replaced = operand;
     if (!replaced || !isMadeFor(replaced) || !preferred.try_emplace(replaced, slot).second)
       return;
     value = replaced;
@@ -187,17 +194,21 @@ void FunctionBuilder::planReplacement(BlockArgument argument, Value value, SlotI
       preferred[update] = target;
     return;
   }
-  auto call = value.getDefiningOp<func::CallOp>();
-  if (!call || !context.kernels.contains(call.getCallee()))
+  Operation *maker = value.getDefiningOp();
+  if (isa_and_nonnull<shlo::AsyncDoneOp>(maker)) // written from the start on
+    maker = maker->getOperand(0).getDefiningOp();
+  auto call = dyn_cast_or_null<func::CallOp>(maker);
+  bool isKernel = call && context.kernels.contains(call.getCallee());
+  if (!isKernel && !isCollective(maker))
     return;
   SmallVector<OpOperand *> readers;
   readersOf(argument, readers);
   bool isRead = false;
   for (OpOperand *reader : readers) {
     Operation *here = lastRead(*argument.getOwner(), reader->getOwner());
-    if (here->hasTrait<OpTrait::IsTerminator>() || (here != call && !here->isBeforeInBlock(call)))
+    if (here->hasTrait<OpTrait::IsTerminator>() || (here != maker && !here->isBeforeInBlock(maker)) || (here == maker && !isKernel))
       return; // needed later: when the function returns, then
-    isRead |= here == call;
+    isRead |= here == maker;
   }
   if (isRead && !isPointwise(call, readers, value, context.kernels.find(call.getCallee())->second))
     copiedWhenMade[value] = target; // the kernel may read elements that it has overwritten

@@ -8,6 +8,10 @@
 
 namespace millrace::spmd {
 
+/// Bytes of an all_reduce of several operands: fewer are joined, more are cut. 16 MB take 2.7 ms between two processes of one host (AMD EPYC,
+/// `python -m benchmarks.processes`), against which the latency of a message, 0.1 ms, does not count; longer messages hold more memory at once.
+inline constexpr int64_t kMostReduceBytes = 16 << 20;
+
 #define GEN_PASS_DECL
 #include "passes/spmd/Passes.h.inc"
 

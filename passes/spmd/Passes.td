@@ -111,9 +111,18 @@ def CombineCollectivesPass : Pass<"xla-combine-collectives", "::mlir::func::Func
     programs get this with the limits below, which are what pays on devices that share memory (docs/communication.md).
   }];
   let options = [
-    Option<"maxBytes", "max-bytes", "int64_t", "67108864", "of one all_reduce; 0 leaves them apart">,
+    Option<"maxBytes", "max-bytes", "int64_t", "kMostReduceBytes", "of one all_reduce; 0 leaves them apart">,
     Option<"maxGatherBytes", "max-gather-bytes", "int64_t", "1048576", "of one all_gather or all_to_all: what is gathered early is kept longer">,
     Option<"maxScatterBytes", "max-scatter-bytes", "int64_t", "65536", "of one reduce_scatter">];
+}
+
+def SplitCollectivesPass : Pass<"xla-split-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Make several messages of one that is large";
+  let description = [{
+    An all_reduce of all gradients waits for the last of them, and holds what goes in and what comes out at once. In parts it begins while the
+    backward pass makes the others, and an optimizer takes a part when it is there.
+  }];
+  let options = [Option<"maxBytes", "max-bytes", "int64_t", "kMostReduceBytes", "of one all_reduce with several operands">];
 }
 
 def OverlapCollectivesPass : Pass<"xla-overlap-collectives", "::mlir::func::FuncOp"> {

@@ -9,6 +9,9 @@ from . import _collective_programs, _collectives
 # Tensors of fewer bytes are reduced together, above it alone: copying them into one operand costs as much as the latency of another reduction
 # (benchmarks.processes: about 65 us for 64 KB between 2 processes of one host, AMD EPYC; a copy of 512 KB takes 50 us).
 SMALL_BYTES = 512 * 1024
+# Results of one all_gather of parameters at most: its operands are there until it is done. It takes some milliseconds, against which its latency does
+# not count (benchmarks.processes: 16 MB between 2 processes of one host 3.1 ms, AMD EPYC).
+GATHER_BYTES = 32 * 1024 * 1024
 
 
 def buckets(sizes: list[int], limit: int = 0) -> list[list[int]]:

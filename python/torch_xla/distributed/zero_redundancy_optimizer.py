@@ -17,9 +17,11 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
     """An optimizer of class `optimizer_class` (with `defaults`) over parts of the parameters along dim 0, one part per replica.
 
     step() scatters the sum of the gradients, divided by the number of replicas, clips their norm to `max_norm` (1.0 by default) with
-    `grad_clipping`, steps, and gathers the parameters. `optimizer_dtype`: of the parts, float32 by default. `save_master_weights`: the
-    parts are in the state_dict. `lazy_init`: init_zero() is called by the user. `bucket_cap_mb_all_gather`, `bucket_cap_mb_reduce_scatter`: MB that one
-    operation exchanges at most; 0: one all_gather for all parameters, one reduce_scatter for all small gradients and each large one."""
+    `grad_clipping`, steps, and gathers the parameters. `optimizer_dtype`: of the parts, float32 by default. Parts of another type than their
+    parameters, and all with `save_master_weights`, which puts them into the state_dict, are kept from step to step; others are taken from the parameters
+    in each step, and have no elements between steps. `lazy_init`: init_zero() is called by the user. `bucket_cap_mb_all_gather`,
+    `bucket_cap_mb_reduce_scatter`: MB that one operation exchanges at most; 0: all_gathers of 32 MB, one reduce_scatter for all small gradients and each
+    large one."""
 
     def __init__(self, params, optimizer_class, optimizer_dtype=None, grad_clipping=True, max_norm=None, pin_layout=True,
                  sharding_groups=None, grad_norm_groups=None, lazy_init=False, bucket_cap_mb_all_gather=0,
@@ -50,6 +52,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 self._pairs.append((parameter, part))
             groups.append({**_hyperparameters(group), "params": parts})
         self.base_optimizer = self.optimizer_class(groups, **self.defaults)
+        self._release()
         for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # defaults of the class
             group.update({name: value for name, value in _hyperparameters(base).items() if name not in group})
 
@@ -63,6 +66,16 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
     @property
     def _rank(self):
         return next(g for g in self._groups if xm.get_ordinal() in g).index(xm.get_ordinal()) if self._groups else xm.get_ordinal()
+
+    def _keeps(self, parameter, part):
+        return self.save_master_weights or parameter.dtype != part.dtype
+
+    @torch.no_grad()
+    def _release(self):
+        """Takes the elements of the parts that the parameters have, too."""
+        for parameter, part in self._pairs:
+            if not self._keeps(parameter, part):
+                part.data = torch.empty(0, dtype=part.dtype, device=part.device)
 
     def _padded(self, tensor):
         missing = -tensor.size(0) % self._world if tensor.dim() else 0
@@ -89,16 +102,15 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 made[index] = part
         return made
 
-    def _gather(self):
-        """Gives the parameters that were updated the values of all parts."""
-        there = [(parameter, part) for parameter, part in self._pairs if part.grad is not None]
+    def _gather(self, there):
+        """Gives parameters the values of all their parts; `there`: pairs of both."""
         for parameter, part in there:
             if not parameter.dim():
                 parameter.data.copy_(part.data)
         for dtype in dict.fromkeys(parameter.dtype for parameter, _ in there):
             pairs = [(parameter, part.data.to(dtype)) for parameter, part in there if parameter.dim() and parameter.dtype == dtype]
             sizes = [part.numel() * part.element_size() for _, part in pairs]
-            for bucket in _coalesced.buckets(sizes, self._gather_bytes or sum(sizes)) if pairs else ():
+            for bucket in _coalesced.buckets(sizes, self._gather_bytes or _coalesced.GATHER_BYTES // self._world):
                 wholes = _coalesced.all_gather([pairs[index][1] for index in bucket], self._groups)
                 for index, whole in zip(bucket, wholes):
                     parameter = pairs[index][0]
@@ -122,14 +134,17 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler has changed them
             base.update({name: value for name, value in _hyperparameters(group).items() if name in base})
         there = [(parameter, part) for parameter, part in self._pairs if parameter.grad is not None]
-        for (_, part), gradient in zip(there, self._scatter([parameter.grad for parameter, _ in there])):
+        for (parameter, part), gradient in zip(there, self._scatter([parameter.grad for parameter, _ in there])):
+            if not self._keeps(parameter, part):
+                part.data = self._own(parameter.data).clone()
             part.grad = gradient.to(self.optimizer_dtype)
         gradients = [part.grad for _, part in self._pairs if part.grad is not None]
         if self.grad_clipping and gradients:
             self._clip(gradients)
         self.base_optimizer.step(**kwargs)
-        self._gather()
+        self._gather(there)
         self.base_optimizer.zero_grad(set_to_none=True)
+        self._release()
         return loss
 
     def state_dict(self):
@@ -156,4 +171,6 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         if weights is not None:
             with torch.no_grad():
                 for number, (_, part) in enumerate(self._pairs):
-                    part.data.copy_(weights[number])
+                    part.data = weights[number].to(device=part.device, dtype=part.dtype, copy=True)
+                self._gather([pair for pair in self._pairs if not self._keeps(*pair)])
+                self._release()
