@@ -3,7 +3,7 @@
 
   PYTHONPATH=python:. python -m benchmarks.training_memory [--models gpt2,llama,resnet50] [--ways ddp,zero1,...] [--counts 1,2,4,8]
 
-gpt2: GPT-2 (124M), 1 x 128 words per device. llama: 4 layers of the shapes of Llama-3.2-1B, vocabulary 8192, 1 x 128 words. resnet50: 2 images of 224.
+gpt2: GPT-2 (124M) with the vocabulary padded to 50304, which devices divide, 1 x 128 words per device. llama: 4 layers of the shapes of Llama-3.2-1B, vocabulary 8192, 1 x 128 words. resnet50: 2 images of 224.
 AdamW. Ways: ddp (replicas), zero1 (ZeroRedundancyOptimizer), zero2 and zero3 (XlaFullyShardedDataParallel), fsdpv2 and tensor (SPMD on virtual
 devices of one process: all parameters split; those of attention and MLP split as Megatron-LM does). Every cell is a job of its own, in which each process
 or device does three steps; the peak is what the allocator of the first device counted.
@@ -11,7 +11,7 @@ or device does three steps; the peak is what the allocator of the first device c
 The least, with P bytes of parameters, U of the largest wrapper's own, N devices, and for every moment of the backward pass A bytes of activations that
 PyTorch's autograd still keeps for the batch of one device and G bytes of gradients that are there: what a step begins and ends with, and the larger of
 the largest sum of A and gradients during the backward pass and of what a rank has at its end (gradients; what it has of the whole at once).
-  ddp: 3 P + max(A + G)    zero1: P + 2 P / N + max(A + G)    zero2: 3 P / N + P + max(A + G / N, P / N + U)
+  ddp: 3 P + max(A + G)    zero1: P + 2 P / N + max(A + G, P + P / N)    zero2: 3 P / N + P + max(A + G / N, P / N + U)
   zero3: 3 P / N + U + max(A + G / N, P / N + U)    fsdpv2: 3 P / N + max(A + G / N)    tensor: 3 P / N + max(A / N + G / N)"""
 import argparse
 import os
@@ -36,7 +36,7 @@ def model_of(name: str) -> tuple[Any, set[type], Any]:
         return models.resnet50(num_classes=1000), {models.resnet.Bottleneck}, torch.randn(IMAGES, 3, 224, 224)
     import transformers
     if name == "gpt2":
-        config = transformers.GPT2Config(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False)
+        config = transformers.GPT2Config(vocab_size=50304, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False)
         model = transformers.GPT2LMHeadModel(config)
     else:
         config = transformers.LlamaConfig(hidden_size=2048, intermediate_size=8192, num_hidden_layers=4, num_attention_heads=32, num_key_value_heads=8,
@@ -105,7 +105,7 @@ def sizes(name: str) -> Sizes:
 def least(way: str, size: Sizes, count: int) -> float:
     """The least peak, in bytes."""
     p, u, own = size.parameters, size.wrapper, size.parameters / count
-    return {"ddp": 3 * p + size.most(), "zero1": p + 2 * own + size.most(), "zero2": 3 * own + p + max(size.most(1, 1 / count), own + u),
+    return {"ddp": 3 * p + size.most(), "zero1": p + 2 * own + max(size.most(), p + own), "zero2": 3 * own + p + max(size.most(1, 1 / count), own + u),
             "zero3": 3 * own + u + max(size.most(1, 1 / count), own + u), "fsdpv2": 3 * own + size.most(1, 1 / count),
             "tensor": 3 * own + size.most(1 / count, 1 / count)}[way]
 

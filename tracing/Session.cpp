@@ -13,6 +13,7 @@
 #include "tracing/RemoteParts.h"
 #include "tracing/StoredTypes.h"
 
+#include "lowering/program/MemoryPlan.h"
 #include "runtime/collective/Processes.h"
 
 #include <algorithm>
@@ -459,6 +460,9 @@ runtime::StatusOr<LoadedProgramPtr> Session::findOrCompile(const Schedule &plan,
     return made;
   if (isReported)
     reportCompiled((*made)->executable->cost().memory);
+  for (const auto &[key, value] : (*made)->executable->program().metadata)
+    if (key == lowering::kGatheredBytesKey)
+      gathered = std::max<uint64_t>(gathered, std::strtoull(value.c_str(), nullptr, 10));
   (*made)->summary = std::move(summary);
   programs.add(plan.key, *made);
   return made;

@@ -51,6 +51,9 @@ public:
   /// Held while graphs are changed: by sync(), and by front ends while they read or rebind the values of their tensors.
   GraphMutex mutex;
 
+  /// Bytes of results of all_gather that are alive at once at most, in the one of the graphs' programs so far that has most of them. Any thread.
+  uint64_t gatheredBytes() const { return gathered; }
+
   /// Copies host memory (row-major) to the device. Errors: ResourceExhausted.
   runtime::StatusOr<Value> upload(const void *data, Shape shape);
   /// Runs what `roots` need; afterwards their nodes are leaves. `roots` without an operation cost nothing. The caller's
@@ -220,6 +223,7 @@ private:
   uint64_t passed = 0;
   uint64_t lastKey = 0;
   std::atomic<bool> executionAllowed{true};
+  std::atomic<uint64_t> gathered{0}; ///< changed under the mutex
   std::atomic<bool> isEager{false}; ///< set under the mutex; compilations without it ask, too
   std::atomic<bool> givenUpEverywhere{false}, numbersKept{true};
   int64_t numPartitions = 0;

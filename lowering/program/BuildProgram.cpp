@@ -120,7 +120,7 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
   SmallVector<func::FuncOp> functions;
   if (failed(CallGraph(module, kernels).order(entry, functions)))
     return failure();
-  ProgramContext context{kernels, program, nearBytes, {}, {}, {}, {}};
+  ProgramContext context{kernels, program, nearBytes, {}, {}, 0, {}, {}};
   for (func::FuncOp function : functions) {
     if (failed(checkHeldSizes(function)))
       return failure();
@@ -155,6 +155,8 @@ LogicalResult buildProgram(ModuleOp module, StringRef entryName, const llvm::Str
       program.memory.aliased += bytes(ArrayRef<Result>(result));
   program.memory.temporaries = program.functions[program.entry].arenaBytes;
   program.metadata.emplace_back(kLiveBytesKey, std::to_string(context.liveBytes[program.entry]));
+  if (context.gatheredBytes)
+    program.metadata.emplace_back(kGatheredBytesKey, std::to_string(context.gatheredBytes));
   if (auto bytes = entry->getAttrOfType<DenseI64ArrayAttr>(kOrderBytesAttr); bytes && bytes.size() == 2) {
     program.metadata.emplace_back(kGivenLiveBytesKey, std::to_string(bytes[0]));
     program.metadata.emplace_back(kLeastLiveBytesKey, std::to_string(bytes[1]));

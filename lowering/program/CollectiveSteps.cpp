@@ -112,6 +112,8 @@ LogicalResult FunctionBuilder::visitCollective(Operation *op) {
       step->arguments.push_back(useWithShape(operand));
   for (SlotId slot : slotsForAll(op->getResults()))
     step->results.push_back(slot);
+  if (isa<shlo::AllGatherOp>(op))
+    llvm::append_range(gathered, step->results);
   context.program.stepOps.push_back(op->getName().getStringRef().str());
   emit({std::move(*step)}, op->getLoc());
   return success();
@@ -133,6 +135,8 @@ LogicalResult FunctionBuilder::visitAsyncStart(Operation *op) {
     step->arguments.push_back(useWithShape(operand));
   for (SlotId slot : slotsForAll(done->getResults()))
     step->results.push_back(slot);
+  if (isa<shlo::AllGatherOp>(collective))
+    llvm::append_range(gathered, step->results);
   step->phase = CollectiveStep::Phase::Start;
   step->pair = numPairs++;
   context.program.stepOps.push_back(collective->getName().getStringRef().str());

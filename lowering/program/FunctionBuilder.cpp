@@ -235,6 +235,11 @@ void FunctionBuilder::useResultMemory() {
 }
 
 void FunctionBuilder::finishMemory() {
+  std::vector<Lifetime> ofGathers;
+  for (SlotId slot : gathered)
+    if (auto it = temporaryOf.find(slot); it != temporaryOf.end())
+      ofGathers.push_back(temporaries[it->second].lifetime);
+  context.gatheredBytes = planMemory(ofGathers).lowerBound;
   // Results of other functions than the entry lie where their callers want them.
   if (isEntry)
     useResultMemory();

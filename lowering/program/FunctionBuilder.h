@@ -20,6 +20,7 @@ struct ProgramContext {
   uint64_t nearBytes = 0; ///< see buildProgram()
   llvm::StringMap<uint32_t> functions; ///< indices of the functions built so far (callees first)
   std::vector<uint64_t> liveBytes;     ///< of these functions: the largest sum of live temporaries at any step
+  uint64_t gatheredBytes = 0;          ///< of the function that was built last: the same of results of all_gather
   llvm::StringMap<uint32_t> locations, customCalls;
 
   uint32_t location(mlir::Location loc);
@@ -155,6 +156,7 @@ private:
   std::vector<Temporary> temporaries;
   llvm::MapVector<SlotId, uint32_t> resultsFrom; ///< the position before which the memory of a result holds nothing; where a loop needs it, the loop's
   llvm::DenseMap<SlotId, uint32_t> temporaryOf;
+  llvm::SmallVector<SlotId> gathered; ///< results of all_gather
   /// Temporaries that are arenas of callees; CallStep::arenaOffset holds the index here until memory is planned.
   llvm::SmallVector<uint32_t> calleeArenas;
 };

@@ -29,6 +29,8 @@ struct MemoryPlan {
 
 /// The entry of a program's metadata that holds the entry function's MemoryPlan::lowerBound.
 inline constexpr char kLiveBytesKey[] = "live bytes";
+/// The entry that holds how many bytes of results of all_gather are alive at once at most, in the entry function; there is none where it is 0.
+inline constexpr char kGatheredBytesKey[] = "gathered bytes";
 
 /// First fit: one value after the other at the lowest offset that is free for its whole lifetime. Which order is best differs between
 /// programs: by size first, and while the arena is larger than the lower bound, other orders and improvements of them, as far as a

@@ -104,7 +104,7 @@ def test_checkpoints_save_memory_beside_the_optimizer(model, optimizer, tmp_path
     plain, checkpointed = (Step(model, 24, optimizer, wrap, tmp_path).memory() for wrap in (lambda f: f, jax.checkpoint))
     assert checkpointed["temporaries"] < 0.6 * plain["temporaries"]
     for found in (plain, checkpointed):
-        least = found["the same in no order less than"]
+        least = found.get("the same in no order less than", found["largest sum of live temporaries"])  # not printed where the given order needs no more
         assert least <= found["largest sum of live temporaries"] <= 1.1 * least
     assert checkpointed["largest sum of live temporaries"] < 0.5 * checkpointed["the same with steps in the order of the program"]
 

@@ -177,7 +177,7 @@ def test_groups():
 def test_memory_of_a_step(tmp_path):
     """One gather per unit and direction, one reduction for its small and its large gradients each; and gathered parameters do not add up."""
     run("memory", XLA_FLAGS=f"--xla_dump_to={tmp_path}")
-    temporaries, arguments = {}, {}
+    temporaries, arguments, gathered = {}, {}, {}
     for path in glob.glob(f"{tmp_path}/process_0*before_optimizations.mlir"):
         text = pathlib.Path(path).read_text()
         units = text.count("stablehlo.all_gather") // 2
@@ -187,8 +187,10 @@ def test_memory_of_a_step(tmp_path):
         memory = subprocess.run([tools.tool("xla-compile"), "--memory", path], capture_output=True, text=True, check=True).stdout
         temporaries[units] = int(re.search(r"(\d+)\s+temporaries", memory).group(1))
         arguments[units] = int(re.search(r"(\d+)\s+arguments", memory).group(1))
+        gathered[units] = int(re.search(r"(\d+)\s+largest sum of live results of all_gather", memory).group(1))
     parameters = 4 * (2 * 256 * 1024 + 256 + 1024)  # bytes of a unit
     assert set(arguments) == {4, 8} and all(arguments[units] < 1.02 * units * parameters / 2 for units in arguments), arguments
+    assert all(parameters < bytes_ < 2.1 * parameters for bytes_ in gathered.values()), gathered
     # What one unit and the next need at once: two units gathered, and gradients of one.
     assert temporaries[8] < 3.1 * parameters and temporaries[8] - temporaries[4] < 0.1 * parameters, temporaries
 

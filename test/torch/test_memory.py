@@ -103,3 +103,25 @@ def test_meter(capsys):
                         r"optimizer 0, step \d+", lines[3]), lines[3]
     with pytest.raises(ValueError, match="every=0"):
         Meter(model, every=0)
+
+
+def test_a_peak_begins_anew():
+    """What a step needed besides its parameters, gradients and state counts until the peak is reset."""
+    from torch_xla.debug import meter
+    net = torch.nn.Sequential(torch.nn.Linear(64, 512), torch.nn.ReLU(), torch.nn.Linear(512, 64)).to("xla")
+    optimizer = torch.optim.Adam(net.parameters())
+
+    def step(rows: int) -> None:
+        optimizer.zero_grad()
+        net(torch.ones(rows, 64, device="xla")).square().mean().backward()
+        optimizer.step()
+        torch_xla.sync(wait=True)
+
+    step(8192)
+    large = meter.bytes_by_purpose(net, optimizer)
+    assert large["activations"] >= 8192 * 512 * 4 and large["gathers"] == 0, large
+    weights = sum(parameter.numel() * 4 for parameter in net.parameters())
+    assert large["parameters"] == large["gradients"] == weights and large["optimizer"] >= 2 * weights, large
+    xm.reset_peak_memory()
+    step(8)
+    assert meter.bytes_by_purpose(net, optimizer)["activations"] < large["activations"] / 4

@@ -37,7 +37,8 @@ void printMemory(const runtime::Program &program, llvm::raw_ostream &os) {
     os << llvm::format("%14llu  %s\n", (unsigned long long)value, what);
   for (auto [wanted, what] : {std::pair(lowering::kLiveBytesKey, "largest sum of live temporaries"),
                               std::pair(lowering::kGivenLiveBytesKey, "the same with steps in the order of the program"),
-                              std::pair(lowering::kLeastLiveBytesKey, "the same in no order less than")})
+                              std::pair(lowering::kLeastLiveBytesKey, "the same in no order less than"),
+                              std::pair(lowering::kGatheredBytesKey, "largest sum of live results of all_gather")})
     for (const auto &[key, value] : program.metadata)
       if (key == wanted)
         os << llvm::format("%14s  %s\n", value.c_str(), what);

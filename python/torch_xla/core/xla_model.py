@@ -109,6 +109,13 @@ def get_memory_info(device=None):
     return MemoryInfo(bytes_used=used, bytes_limit=limit or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), peak_bytes_used=peak)
 
 
+def reset_peak_memory(device=None):
+    """Forgets the peak: peak_bytes_used of get_memory_info() counts from now on. What still runs is waited for."""
+    _check_device(device)
+    wait_device_ops()
+    _XLAC._clear_memory_stats()
+
+
 #===-- The step barrier ------------------------------------------------------===
 
 

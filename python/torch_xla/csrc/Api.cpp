@@ -88,6 +88,17 @@ PyObject *memoryStats(PyObject *, PyObject *) {
   });
 }
 
+PyObject *clearMemoryStats(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    client()->devices()[0]->clearMemoryStats();
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject *gatheredBytes(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * { return PyLong_FromUnsignedLongLong(Session::get().gatheredBytes()); });
+}
+
 //===-- Graphs --------------------------------------------------------------===//
 
 PyObject *needMaterialization(PyObject *, PyObject *list) {
@@ -292,6 +303,8 @@ PyMethodDef apiMethods[] = {
     {"_current_device", currentDeviceIndex, METH_NOARGS, "The index of the one on which this thread makes tensors."},
     {"_set_current_device", setCurrentDevice, METH_O, ""},
     {"_memory_stats", memoryStats, METH_NOARGS, "(bytes in use, largest number of bytes in use, bytes that may be, 0 for any number)"},
+    {"_clear_memory_stats", clearMemoryStats, METH_NOARGS, "The largest number of bytes in use is that of now."},
+    {"_gathered_bytes", gatheredBytes, METH_NOARGS, "Bytes of results of all_gather that are there at once at most, of all graphs' programs so far."},
     {"_check_tensor_need_materialization", needMaterialization, METH_O, "Whether each tensor still has to be computed."},
     {"_xla_get_tensor_view_alias_id", aliasId, METH_O, "A number that tensors over the same memory share."},
     {"_xla_optimization_barrier_", optimizationBarrier, METH_O, "Nothing that uses these tensors moves before all of them."},

@@ -9,6 +9,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
+from .. import _XLAC
 from ..core import xla_model as xm
 
 PROBE_WIDTH = 1536  # edge of the matrices that measure the peak: 7 GFLOP, and more than the last cache of a core holds
@@ -49,21 +50,23 @@ def _bytes(tensors: Iterable[torch.Tensor]) -> int:
 
 def bytes_by_purpose(model: torch.nn.Module, optimizer: torch.optim.Optimizer | None = None) -> dict[str, int]:
     """Bytes of this process: parameters (of XlaFullyShardedDataParallel: the shards), buffers, gradients, and optimizer state, which are there
-    between steps; and `step`, how much more there was at the peak of this process, peak_flops() included: activations, gathered parameters, results
-    before they replaced what was there.
+    between steps; and what there was besides at the peak since the last xm.reset_peak_memory(): `gathers`, results of all_gather (as many as the
+    compiled program that has most of them holds at once), and `activations`, the rest: activations, and results before they replaced what was there.
     Of tensors that SPMD splits among devices: the whole, as if one device had it."""
     parameters = list(model.parameters())
     made = {"parameters": _bytes(parameters), "buffers": _bytes(model.buffers()),
             "gradients": _bytes(parameter.grad for parameter in parameters if parameter.grad is not None),
             "optimizer": _bytes(tree_leaves(list(optimizer.state.values()))) if optimizer else 0}
-    made["step"] = max(0, xm.get_memory_info()["peak_bytes_used"] - sum(made.values()))
+    step = max(0, xm.get_memory_info()["peak_bytes_used"] - sum(made.values()))
+    made["gathers"] = min(step, _XLAC._gathered_bytes())
+    made["activations"] = step - made["gathers"]
     return made
 
 
 class Meter:
     """Prints a line every so many steps:
 
-        step 20: 41.3 ms, 12393 words/s, 3.1 GFLOP per step, 62 % of 121 GFLOP/s; MB: parameters 50, gradients 50, optimizer 100, step 34
+        step 20: 41.3 ms, 12393 words/s, 3.1 GFLOP per step, 62 % of 121 GFLOP/s; MB: parameters 50, gradients 50, optimizer 100, activations 34
 
     Call step() once per step, after torch_xla.sync(). It waits for the device where it prints, so the time is that of finished steps; the first line
     covers compilations, too. `unit`: what is counted, such as words or images. `flops_per_step`: of this process, from count_flops() or a formula;
@@ -78,6 +81,7 @@ class Meter:
         self._steps, self._count = 0, 0.0
         if flops_per_step:
             peak_flops(dtype)  # not inside of the first interval
+        xm.reset_peak_memory()
         self._begin = time.perf_counter()
 
     def step(self, count: float = 0) -> str | None:
@@ -90,7 +94,9 @@ class Meter:
         now = time.perf_counter()
         line = self._line((now - self._begin) / self._every)
         print(line, file=self._file or sys.stdout, flush=True)
-        self._count, self._begin = 0.0, time.perf_counter()
+        self._count = 0.0
+        xm.reset_peak_memory()
+        self._begin = time.perf_counter()
         return line
 
     def _line(self, seconds):
@@ -101,4 +107,4 @@ class Meter:
             peak = peak_flops(self._dtype)
             parts += [f"{self._flops / 1e9:.1f} GFLOP per step", f"{100 * self._flops / seconds / peak:.0f} % of {peak / 1e9:.0f} GFLOP/s"]
         memory = bytes_by_purpose(self._model, self._optimizer)
-        return ", ".join(parts) + "; MB: " + ", ".join(f"{name} {size / 1e6:.0f}" for name, size in memory.items() if size or name == "step")
+        return ", ".join(parts) + "; MB: " + ", ".join(f"{name} {size / 1e6:.0f}" for name, size in memory.items() if size or name == "activations")
