@@ -115,19 +115,35 @@ def test_unknown_system(machine: Machine, name: str, version: str) -> None:
     result = machine.setup(MISSING="mold")
     assert result.returncode == 1 and machine.commands() == []
     assert f"unknown system '{name} {version}'" in result.stderr and "expected Debian 12 or 13" in result.stderr
+    assert "install its wheels (docs/guide/install.md)" in result.stderr and (ROOT / "docs/guide/install.md").exists()
+
+
+def test_every_known_system_is_expected(machine: Machine) -> None:
+    known = re.findall(r'^  "(debian|ubuntu) ([\d.]+)"\)', (ROOT / "scripts" / "setup").read_text(), re.M)
+    machine.system("fedora", "43")
+    expected = re.search("expected .*", machine.setup().stderr)[0]
+    assert len(known) >= 6 and re.findall(r"[\d.]+", expected) == [version for _, version in known]
+
+
+def test_release_without_a_number(machine: Machine) -> None:
+    machine.release.write_text("ID=debian\nVERSION_CODENAME=forky\n")
+    assert "unknown system 'debian forky'" in machine.setup().stderr
 
 
 @pytest.mark.parametrize(("name", "version", "library"), [
     ("debian", "12", "libstdc++-12-dev"), ("debian", "13", "libstdc++-14-dev"), ("ubuntu", "24.04", "libstdc++-14-dev"),
+    ("ubuntu", "26.04", "libstdc++-15-dev"),
 ])
 def test_library_of_each_system(machine: Machine, name: str, version: str, library: str) -> None:
     machine.system(name, version)
-    result = machine.setup(MISSING="libstdc++-12-dev libstdc++-14-dev", USER_ID="0")
+    result = machine.setup(MISSING="libstdc++-12-dev libstdc++-14-dev libstdc++-15-dev", USER_ID="0")
     assert result.returncode == 0, result.stderr
     assert any(line.split()[-2:-1] == [library] for line in machine.commands() if line.startswith("apt-get install"))
 
 
-@pytest.mark.parametrize(("name", "version", "source"), [("debian", "13", "trixie-security"), ("ubuntu", "24.04", "llvm-toolchain-noble-22")])
+@pytest.mark.parametrize(("name", "version", "source"), [
+    ("debian", "13", "trixie-security"), ("ubuntu", "24.04", "llvm-toolchain-noble-22"), ("ubuntu", "26.04", "resolute universe"),
+])
 def test_system_without_mlir_names_its_source(machine: Machine, name: str, version: str, source: str) -> None:
     machine.system(name, version)
     result = machine.setup(MISSING="libmlir-22-dev mold", UNKNOWN="libmlir-22-dev", USER_ID="0")
@@ -138,5 +154,5 @@ def test_system_without_mlir_names_its_source(machine: Machine, name: str, versi
 
 def test_unsuited_python(machine: Machine) -> None:
     result = machine.setup(PYTHON_UNSUITED="1")
-    assert result.returncode == 1 and "Python 3.11 to 3.13 expected, but got Python 3.9" in result.stderr
+    assert result.returncode == 1 and "Python 3.11 to 3.14 expected, but got Python 3.9" in result.stderr
     assert machine.commands() == []
