@@ -17,9 +17,16 @@
 #include <Python.h>
 #if PY_VERSION_HEX < 0x030B0000
 #include <frameobject.h>
-#elif PY_VERSION_HEX < 0x030D0000
+#elif PY_VERSION_HEX < 0x030F0000 && !defined(Py_GIL_DISABLED)
+// The interpreter's own frames, whose layout belongs to one minor version. A later Python is read through its public interface.
+#define MILLRACE_INTERPRETER_FRAMES
 #define Py_BUILD_CORE
+#if PY_VERSION_HEX < 0x030E0000
 #include <internal/pycore_frame.h>
+#else
+#include <internal/pycore_interpframe_structs.h>
+#include <internal/pycore_stackref.h>
+#endif
 #undef Py_BUILD_CORE
 #endif
 
@@ -102,6 +109,32 @@ const Code *codeOf(PyCodeObject *code) {
 
 //===-- Frames --------------------------------------------------------------===//
 
+#ifdef MILLRACE_INTERPRETER_FRAMES
+_PyInterpreterFrame *innermostFrame(PyThreadState *thread) {
+#if PY_VERSION_HEX < 0x030D0000
+  return thread->cframe ? thread->cframe->current_frame : nullptr;
+#else
+  return thread->current_frame;
+#endif
+}
+
+/// The code that the frame runs; null for the frames by which the interpreter itself is entered.
+PyCodeObject *codeIn(_PyInterpreterFrame *frame) {
+#if PY_VERSION_HEX < 0x030C0000
+  return frame->f_code;
+#elif PY_VERSION_HEX < 0x030D0000
+  return frame->owner == FRAME_OWNED_BY_CSTACK ? nullptr : frame->f_code;
+#else
+#if PY_VERSION_HEX < 0x030E0000
+  PyObject *executable = frame->f_executable;
+#else
+  PyObject *executable = PyStackRef_AsPyObjectBorrow(frame->f_executable);
+#endif
+  return executable && PyCode_Check(executable) ? reinterpret_cast<PyCodeObject *>(executable) : nullptr;
+#endif
+}
+#endif
+
 /// Calls `visit(code, byte offset)` for the Python frames of this thread, innermost first, until it returns false.
 template <typename F>
 void forFrames(F &&visit) {
@@ -115,21 +148,21 @@ void forFrames(F &&visit) {
   for (PyFrameObject *frame = thread->frame; frame; frame = frame->f_back)
     if (!visit(frame->f_code, int64_t(frame->f_lasti) * int64_t(sizeof(_Py_CODEUNIT))))
       return;
-#elif PY_VERSION_HEX < 0x030D0000
-  for (_PyInterpreterFrame *frame = thread->cframe ? thread->cframe->current_frame : nullptr; frame;
-       frame = frame->previous) {
-#if PY_VERSION_HEX >= 0x030C0000
-    if (frame->owner == FRAME_OWNED_BY_CSTACK)
+#elif defined(MILLRACE_INTERPRETER_FRAMES)
+  for (_PyInterpreterFrame *frame = innermostFrame(thread); frame; frame = frame->previous) {
+    PyCodeObject *code = codeIn(frame);
+    if (!code)
       continue;
+#if PY_VERSION_HEX < 0x030D0000
+    const _Py_CODEUNIT *instruction = frame->prev_instr;
+#else
+    const _Py_CODEUNIT *instruction = frame->instr_ptr;
 #endif
-    PyCodeObject *code = frame->f_code;
-    int64_t offset = (frame->prev_instr - reinterpret_cast<_Py_CODEUNIT *>(code->co_code_adaptive)) *
-                     int64_t(sizeof(_Py_CODEUNIT));
-    if (!visit(code, offset))
+    if (!visit(code, (instruction - reinterpret_cast<_Py_CODEUNIT *>(code->co_code_adaptive)) * int64_t(sizeof(_Py_CODEUNIT))))
       return;
   }
 #else
-  // Later Pythons hide their frames better: frame objects, with the GIL.
+  // Frame objects need the GIL, which is never waited for under the session's mutex: a place that is asked for there stays unknown.
   if (tracing::Session::get().mutex.heldByThisThread())
     return;
   PyGILState_STATE gil = takeGil();
