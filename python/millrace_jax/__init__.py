@@ -31,20 +31,35 @@ def _client_options():
     return {"num_devices": count}
 
 
+def _without_millrace():
+    """Why the distribution millrace cannot be used: it is not there, or a package of that name by somebody else is. None where it can."""
+    advice = "install the wheel of millrace that came with this one (docs/guide/install.md)"
+    try:
+        import millrace
+    except ImportError as error:
+        return f"millrace-jax needs Millrace's distribution millrace, but {error}: {advice}. The millrace on PyPI is another program"
+    if not hasattr(millrace, "load_library"):
+        where = getattr(millrace, "__file__", None) or "sys.path"
+        return (f"millrace-jax needs Millrace's distribution millrace, but the millrace in {where} is another program: "
+                f"pip uninstall millrace, and {advice}")
+    return None
+
+
 def initialize():
     """Called by JAX. Problems are reported, and JAX goes on with XLA:CPU: a broken installation must not stop it."""
     global _active
     if os.environ.get("MILLRACE_JAX", "1").lower() in ("0", "off", "false"):
         return
     import jax
-    import millrace
     from jax._src import xla_bridge
 
     from millrace_jax import versions
 
-    if why := versions.unsupported(jax.__version__):
+    if why := versions.unsupported(jax.__version__) or _without_millrace():
         _log.error("%s. JAX runs on XLA:CPU in this process (MILLRACE_JAX=0 silences this message)", why)
         return
+    import millrace
+
     try:
         library = millrace.load_library("libmillrace_pjrt.so")
     except millrace.MissingDependency as error:

@@ -70,6 +70,10 @@ def _load(path):
     except ImportError:
         raise ImportError("torch_xla needs Millrace's distribution millrace: install the wheel that came with this one (docs/guide/install.md), or run "
                           "`pip install .` in the root of the sources. The millrace on PyPI is another program") from None
+    if not hasattr(millrace, "load_library"):
+        where = getattr(millrace, "__file__", None) or "sys.path"
+        raise ImportError(f"torch_xla needs Millrace's distribution millrace, but the millrace in {where} is another program: "
+                          "`pip uninstall millrace`, and install the wheel that came with this one (docs/guide/install.md)")
     millrace.load_library("libmillrace.so")  # names the package of Debian that is missing, if one is
     import torch
 

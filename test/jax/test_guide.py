@@ -68,6 +68,19 @@ def test_missing_library_is_explained(tmp_path):
     assert "[1 2 3]" in process.stdout and "apt-get install libmlir-22" in process.stderr
 
 
+@pytest.mark.parametrize("code,message", [
+    ("raise ModuleNotFoundError(\"No module named 'millrace'\")", "but No module named 'millrace': install the wheel of millrace"),
+    ("", "/millrace/__init__.py is another program: pip uninstall millrace, and install the wheel"),
+])
+def test_without_the_distribution_millrace(tmp_path, code, message):
+    """millrace was uninstalled, or is PyPI's package of that name: one line says so, and JAX goes on with XLA:CPU."""
+    (tmp_path / "millrace").mkdir()
+    (tmp_path / "millrace" / "__init__.py").write_text(code)
+    process = run("import jax; print(jax.numpy.arange(3) + 1)", PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    assert "[1 2 3]" in process.stdout and "Traceback" not in process.stderr
+    assert "millrace-jax needs Millrace's distribution millrace" in process.stderr and message in process.stderr
+
+
 def test_cache_is_shared_read_only(tmp_path):
     """The guide's two commands: the second process finds what the first compiled, and may not write."""
     code = "import jax; jax.jit(lambda x: jax.numpy.sin(x) * 3 + 1)(jax.numpy.ones(5))"

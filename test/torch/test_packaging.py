@@ -71,6 +71,9 @@ def test_torch_stays_usable_without_torch_xla(tmp_path):
     ran = python("import torch; print(torch.ones(2).tolist())\ntry:\n    import torch_xla\nexcept ImportError as error:\n    print(error)", str(tmp_path))
     assert ran.returncode == 0 and ran.stdout.startswith("[1.0, 1.0]\ntorch_xla needs Millrace's distribution millrace: install the wheel"), ran.stderr
     assert "RuntimeWarning: PyTorch goes on without the device xla: torch_xla cannot be imported (ImportError: torch_xla needs" in ran.stderr
+    (broken / "__init__.py").write_text("")  # PyPI's package of that name
+    ran = python("import torch_xla", str(tmp_path))
+    assert ran.returncode != 0 and f"the millrace in {broken}/__init__.py is another program: `pip uninstall millrace`" in ran.stderr
 
 
 @pytest.mark.skipif("millrace" not in PACKAGE and not os.path.exists(os.path.join(os.path.dirname(PACKAGE), "millrace", "lib")),
