@@ -129,6 +129,41 @@ def test_a_second_run_in_a_build_tree_waits(wheels, tmp_path, capsys):
     assert entered.is_set() and f"another run is at work in {tmp_path}: waiting" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="no Python of Debian's")
+def test_the_python_of_another_system_runs_here(tmp_path):
+    """The launcher of scripts/debian-python, with this machine as the other system."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    import clean_system
+
+    ask = "import sys; print('%d.%d' % sys.version_info[:2])"
+    version = subprocess.run(["/usr/bin/python3", "-c", ask], capture_output=True, text=True).stdout.strip()
+    prefix = tmp_path / "other python"
+    base = clean_system.launcher("/", version, str(prefix))
+    assert base == str(prefix / "bin" / f"python{version}")
+    subprocess.run([base, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    ask = "import ssl, sys, sysconfig; print(sys.executable, sys.prefix, sys.base_prefix, sysconfig.get_paths()['include'], sys.argv[1], sep='|')"
+    told = subprocess.run([tmp_path / "env" / "bin" / "python", "-c", ask, "two words"], capture_output=True, text=True)
+    assert told.stdout.strip().split("|") == [f"{tmp_path}/env/bin/python", f"{tmp_path}/env", str(prefix), f"{prefix}/include/python{version}",
+                                              "two words"], told.stderr
+    with pytest.raises(SystemExit, match="has no dynamic linker ld-linux"):
+        clean_system.launcher(str(tmp_path), version, str(tmp_path / "none"))
+
+
+def test_the_guide_has_what_is_tried_in_clean_systems():
+    """scripts/try-wheels types what docs/guide/install.md says, and waits for what it shows."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    loader = importlib.machinery.SourceFileLoader("try_wheels", str(ROOT / "scripts" / "try-wheels"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("try_wheels", loader))
+    loader.exec_module(module)
+    commands = {section: module.guide_commands(section) for section in ("Install", "Check", "Uninstall")}
+    assert "python3 -m venv env\n" in commands["Install"] and commands["Install"].count("-cp311-") == 1
+    assert len(re.findall("# .+$", commands["Check"], re.M)) == 3 and "pip uninstall -y" in commands["Uninstall"]
+    for script in commands.values():
+        assert subprocess.run(["sh", "-n", "-c", script], capture_output=True, text=True).stderr == ""
+    with pytest.raises(SystemExit, match="has no section Nonsense"):
+        module.guide_commands("Nonsense")
+
+
 @pytest.mark.skipif(os.geteuid() == 0 and shutil.which("debootstrap") is not None, reason="here it would begin to make systems")
 def test_what_clean_systems_need_is_said():
     ran = subprocess.run([ROOT / "scripts" / "try-wheels"], capture_output=True, text=True)
