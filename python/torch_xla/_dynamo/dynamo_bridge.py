@@ -232,7 +232,9 @@ class _Watch(fx.Interpreter):
             except Exception:
                 if not _XLAC._graph_end(scope):
                     raise
-                self.refused[node.name] = str(node.target)
+                # An operator with effects is called through with_effects, a name that no user has written.
+                operator = node.args[1] if node.target is torch.ops.higher_order.with_effects else node.target
+                self.refused[node.name] = str(operator)
             else:
                 _XLAC._graph_end(scope)
         return getattr(self, node.op)(node.target, args, kwargs)
