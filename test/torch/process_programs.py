@@ -307,6 +307,29 @@ def of_arguments():
     return [x.item(), xr.global_ordinal(), xr.world_size()]
 
 
+def initializing():
+    """What init_process_group() says to arguments that cannot be, and that it does without a backend's name, with device_id= and again after a destroyed
+    group, whose addresses are still in the store."""
+    index, count = xr.process_index(), xr.process_count()
+    said = []
+    for arguments in (dict(world_size=3, rank=index), dict(init_method="xla://", world_size=1), dict(rank=1 - index, world_size=count),
+                      dict(device_id=torch.device("xla", 1)), dict(device_id=1)):
+        try:
+            dist.init_process_group("xla", **arguments)
+        except ValueError as error:
+            said.append(str(error))
+    for arguments in (dict(), dict(device_id=torch.device("xla", 0)), dict(device_id=0), dict(backend="cpu:gloo,xla:xla", init_method="xla://"),
+                      dict(backend="cpu:gloo,xla:xla", init_method="xla://", rank=index, world_size=count, device_id=torch.device("xla"))):
+        dist.init_process_group(**{"init_method": "xla://", **arguments})
+        for device in ("xla", "cpu"):
+            x = torch.tensor([1.0 + index], device=device)
+            dist.all_reduce(x)
+            dist.all_reduce(x, group=dist.new_group([0, 1]))
+            said.append(x.item())
+        dist.destroy_process_group()
+    return said
+
+
 def ddp():
     """Models trained with every kind of DistributedDataParallel, against training on the CPU with the whole batch."""
     dist.init_process_group(os.environ.get("BACKEND", "xla"), init_method="xla://")

@@ -246,6 +246,17 @@ def test_world_of_arguments():
     assert results_of(job) == [[3.0, 0, 2], [3.0, 1, 2]]
 
 
+def test_arguments_of_init_process_group():
+    for index, said in enumerate(run("initializing", 2)):
+        place = rf"this is process {index} of 2, as what started it \(torchrun's RANK and WORLD_SIZE, .*\) says"
+        assert re.match(rf"init_process_group\(rank={index}, world_size=3\): {place}", said[0])
+        assert re.match(rf"init_process_group\(world_size=1\): {place}", said[1])
+        assert re.match(rf"init_process_group\(rank={1 - index}, world_size=2\): {place}", said[2])
+        assert said[3].startswith("init_process_group(device_id=device(type='xla', index=1)): each process has one device, xla:0; leave device_id out")
+        assert said[4].startswith("init_process_group(device_id=1): each process has one device, xla:0; leave device_id out")
+        assert said[5:] == [6.0] * 10
+
+
 @pytest.mark.parametrize("backend", ["xla", pytest.param("cpu:gloo,xla:xla", marks=LONG)])
 def test_ddp(backend):
     first, second = run("ddp", 2, BACKEND=backend)

@@ -6,7 +6,10 @@ In a world of several processes its groups are of the C++ class behind _XLAC._ma
 world of one. A group of more processes than the runtime has (a test that says so of torch.distributed.group.WORLD) records its collectives:
 their graphs can be printed, not run."""
 import functools
+import inspect
+import itertools
 import os
+import urllib.parse
 
 import torch
 import torch.distributed as dist
@@ -20,9 +23,25 @@ from ..core import xla_model as xm
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 
 
+_times = itertools.count()  # how often torch.distributed was initialized with xla://: as often in all processes
+
+
+def _check_place(rank: int, size: int) -> None:
+    """ValueError if `rank` and `size` (-1: not given) contradict what started the processes. A process that was started alone has any place."""
+    index, count = _world.process_index(), _world.process_count()
+    if count == 1 or (rank in (-1, index) and size in (-1, count)):
+        return
+    given = ", ".join(f"{name}={number}" for name, number in (("rank", rank), ("world_size", size)) if number != -1)
+    raise ValueError(f"init_process_group({given}): this is process {index} of {count}, as what started it (torchrun's RANK and WORLD_SIZE, xmp.spawn, mpirun, "
+                     "srun) says; leave rank and world_size out, or give these")
+
+
 def _rendezvous(url, timeout=None, **kwargs):
     """Rank and size come from the runtime. Under SPMD, where all processes are one replica, they are those of processes: a group of the CPU."""
-    store = dist.HashStore() if xr.process_count() == 1 else dist.PrefixStore("c10d", _world.job_store())
+    asked = urllib.parse.parse_qs(urllib.parse.urlparse(url).query)  # the arguments rank= and world_size=, which PyTorch adds to the URL
+    _check_place(*(int(asked.get(name, ["-1"])[0]) for name in ("rank", "world_size")))
+    # Each time with keys of its own: Gloo would find the addresses of a group that has been destroyed.
+    store = dist.HashStore() if xr.process_count() == 1 else dist.PrefixStore(f"c10d/{next(_times)}", _world.job_store())
     yield store, xr.process_index(), xr.process_count()
 
 
@@ -43,6 +62,54 @@ def _check_device_ids(construct):
 _DDP = torch.nn.parallel.DistributedDataParallel
 if not hasattr(_DDP.__init__, "_checks_xla_devices"):
     _DDP.__init__ = _check_device_ids(_DDP.__init__)
+
+
+def _names_xla(backend) -> bool:
+    return "xla" in str(backend).lower().replace(":", ",").split(",")
+
+
+def _check_arguments(initialize):
+    """init_process_group(), which takes device_id= of a device of this side (PyTorch knows only the accelerators that it was built for), and compares
+    rank= and world_size= with the environment before anybody waits for a process that does not exist."""
+    signature = inspect.signature(initialize)
+
+    @functools.wraps(initialize)
+    def checked(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        given = bound.arguments
+        backend, device = given.get("backend"), given.get("device_id")
+        if isinstance(device, int) and torch.accelerator.current_accelerator() is None and (backend is None or _names_xla(backend)):
+            device = torch.device("xla", device)
+        if isinstance(device, torch.device) and device.type == "xla":
+            if device.index:
+                raise ValueError(f"init_process_group(device_id={given['device_id']!r}): each process has one device, xla:0; leave device_id out, whatever "
+                                 "the local rank is")
+            if backend is None:
+                given["backend"] = backend = "xla"
+            del given["device_id"]
+        if backend is not None and _names_xla(backend):
+            _check_place(given.get("rank", -1), given.get("world_size", -1))
+        return initialize(*bound.args, **bound.kwargs)
+    checked._checks_arguments = True
+    return checked
+
+
+def _know_xla_without_name(construct):
+    """BackendConfig's constructor. Where no backend is named, tensors of the device have theirs beside the one of the CPU that PyTorch finds; not
+    under SPMD, where the processes have no groups on the device."""
+    @functools.wraps(construct)
+    def known(self, backend):
+        construct(self, backend)
+        if str(backend) == dist.Backend.UNDEFINED and not xr.is_spmd():
+            self.device_backend_map.setdefault("xla", dist.Backend("xla"))
+    known._knows_xla = True
+    return known
+
+
+if not hasattr(dist.init_process_group, "_checks_arguments"):
+    dist.init_process_group = dist.distributed_c10d.init_process_group = _check_arguments(dist.init_process_group)
+if not hasattr(dist.distributed_c10d.BackendConfig.__init__, "_knows_xla"):
+    dist.distributed_c10d.BackendConfig.__init__ = _know_xla_without_name(dist.distributed_c10d.BackendConfig.__init__)
 
 
 dist.register_rendezvous_handler("xla", _rendezvous)
