@@ -17,6 +17,7 @@ import torch.distributed.checkpoint as dcp
 import torch.nn.functional as F
 import torch_xla
 import torch_xla.core.xla_model as xm
+import torch_xla.distributed.parallel_loader as pl
 import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 from torch import nn
@@ -158,6 +159,13 @@ def minibatch():
         assert each == 1
     except ValueError as error:
         assert f"a multiple of {each} rows" in str(error), error
+    loader = pl.MpDeviceLoader([torch.zeros(each * 2 + 1, 3)], "xla", input_sharding=xs.ShardingSpec(grid(None), ("data", None), minibatch=True))
+    try:
+        line = sys._getframe().f_lineno + 1
+        for t in loader:
+            assert each == 1 and len(t) == count * 3
+    except ValueError as error:  # found by a thread in the background
+        assert str(error).startswith(f"{__file__}:{line}: input_sharding of a tensor float32[{each * 2 + 1}, 3] with minibatch=True: expects"), error
     return seen
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Loaders that read and upload the next batches while a step runs, with a step barrier every few batches."""
 import atexit
+import contextlib
 import functools
 import threading
 import weakref
@@ -119,6 +120,10 @@ class ParallelLoader:
             self._threads += [threading.Thread(target=self._upload, args=(dqueue,), name="batches: upload", daemon=True)
                               for _ in range(host_to_device_transfer_threads)]
         self._lock = threading.Lock()
+        self._as_user = contextlib.nullcontext
+        if input_sharding is not None:  # its errors name a line of the program: the loop's
+            from .spmd import _places
+            self._as_user = functools.partial(_places.acting_for, _places.user_place())
         for thread in self._threads:
             thread.start()
         _open.add(self)
@@ -185,7 +190,8 @@ class ParallelLoader:
                 break
             if not isinstance(batch, _Failure):
                 try:
-                    batch = self.send_cpu_data_to_device([batch], dqueue.device)[0]
+                    with self._as_user():
+                        batch = self.send_cpu_data_to_device([batch], dqueue.device)[0]
                 except BaseException as error:
                     batch = _Failure(error)
             if not dqueue.queue.put(batch):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Errors of annotations: they name the tensor as the program does, the line, what was expected and what came."""
 import ast
+import contextlib
 import functools
 import itertools
 import linecache
 import os
 import sys
+import threading
 
 _LIBRARIES = tuple(os.path.dirname(os.path.realpath(sys.modules[name].__file__)) + os.sep for name in ("torch", "torch_xla"))
 
@@ -31,6 +33,25 @@ def _user_frame():
                      os.path.realpath(frame.f_code.co_filename).startswith(_LIBRARIES)):
         frame = frame.f_back
     return frame
+
+
+_acting = threading.local()  # .place: "f.py:3", whom this thread works for
+
+
+def user_place():
+    """"f.py:3", the line of the program that calls; "" if there is none."""
+    frame = _user_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
+
+
+@contextlib.contextmanager
+def acting_for(place):
+    """Errors of this thread name this line (of user_place()): a thread in the background has none of the program's in its stack."""
+    _acting.place = place
+    try:
+        yield
+    finally:
+        del _acting.place
 
 
 def _subject(frame, is_method):
@@ -78,7 +99,7 @@ def annotated_at(file, line):
 
 def describe(tensor, is_method=False):
     """A tensor in a message: "model.fc1.weight (float32[8, 4])". `is_method`: the user has called a method of it."""
-    frame = _user_frame()
+    frame = None if hasattr(_acting, "place") else _user_frame()
     name = _subject(frame, is_method) if frame else None
     kind = f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
     return f"{name} ({kind})" if name else f"a tensor {kind}"
@@ -86,6 +107,5 @@ def describe(tensor, is_method=False):
 
 def error(what, expected, actual, kind=ShardingError, rule=None):
     """The error to raise; the user's line comes first. `rule`: how PyTorch/XLA says what is broken."""
-    frame = _user_frame()
-    place = f"{frame.f_code.co_filename}:{frame.f_lineno}: " if frame else ""
-    return kind(f"{place}{what}: expects {expected}, but got {actual}{f' ({rule})' if rule else ''}")
+    place = getattr(_acting, "place", None) or user_place()
+    return kind(f"{place + ': ' if place else ''}{what}: expects {expected}, but got {actual}{f' ({rule})' if rule else ''}")
