@@ -190,6 +190,14 @@ def test_what_happens_to_one_is_said_by_all(how, message, size):
             process.wait()
 
 
+def test_who_has_ended_in_order_is_not_waited_for():
+    job = start("ends_in_order", 2, 1)
+    said, last = (process.communicate(timeout=60) for process in job)
+    said = json.loads(said[0].splitlines()[-1])
+    assert re.search(rf"process 1 \(pid {job[1].pid} on host \S+\) has left", said["text"]) and said["seconds"] < 5, said
+    assert [process.returncode for process in job] == [0, 0], last
+
+
 @pytest.mark.parametrize("how, message", [
     ("other", r"the processes launch different programs: process 0 \(pid"),
     ("constant", r"process 0 \(pid .*\) launches 'jit__lambda', but process 1 \(pid .*\) launches it with another launch id, which stands for what"),
