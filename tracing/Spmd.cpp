@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -341,6 +342,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   const size_t devices = runtimeClient->devices().size();
   std::vector<std::vector<runtime::BufferPtr>> arguments(devices);
   std::vector<uint64_t> numbers[2]; // floats, integers
+  std::vector<std::string> compared; // the tensors among what the processes compare
   runtime::ExecuteOptions options;
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     const Value &leaf = plan.leaves[i];
@@ -359,6 +361,9 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
       arguments[d].push_back(parts->buffers[d]);
     if (parts->unchecked) {
       options.agreement = runtime::hash64(&parts->unchecked, sizeof parts->unchecked, options.agreement);
+      options.agreementParts.push_back(parts->unchecked);
+      compared.push_back(leaf.shape().toString() + " (argument " + std::to_string(arguments[0].size() - 1) +
+                         (parts->file.empty() ? "" : ", annotated at " + parts->file + ":" + std::to_string(parts->line)) + ")");
       leaf.node->spread->results[leaf.index].unchecked = 0;
     }
   }
@@ -372,8 +377,25 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
       arguments[d].push_back(std::move(*packed));
     }
   if (remoteParts) {
-    for (const std::vector<uint64_t> &each : numbers)
+    for (const std::vector<uint64_t> &each : numbers) {
       options.agreement = runtime::hash64(each.data(), each.size() * sizeof(uint64_t), options.agreement + 1);
+      options.agreementParts.insert(options.agreementParts.end(), each.begin(), each.end());
+    }
+    options.agreementDifference = [compared = std::move(compared), numFloats = numbers[0].size()](size_t part, uint64_t one, uint64_t other) {
+      if (part < compared.size())
+        return "the tensor " + compared[part];
+      auto textOf = [isFloat = part - compared.size() < numFloats](uint64_t bits) {
+        char text[32];
+        double value;
+        std::memcpy(&value, &bits, sizeof value);
+        if (isFloat)
+          std::snprintf(text, sizeof text, "%.9g", value);
+        else
+          std::snprintf(text, sizeof text, "%lld", static_cast<long long>(bits));
+        return std::string(text);
+      };
+      return "a number: " + textOf(one) + " in the one, " + textOf(other) + " in the other";
+    };
     options.agreementOn = "value among its arguments: numbers (learning rates, random seeds) and tensors that the processes are given have to be the same "
                           "in all of them, but for shares of a batch (minibatch=True); MILLRACE_SPMD_CHECK=0 compares no tensors";
     Place where = placeOf(currentOrigin());

@@ -160,6 +160,10 @@ struct ExecuteOptions {
   uint64_t agreement = 0;
   /// How the error names the program (its name if empty), and what the number stands for.
   std::string program, agreementOn;
+  /// What the number is made of, if anybody says: as many values in every process that agrees, in the same order.
+  std::vector<uint64_t> agreementParts;
+  /// How the error names value `part`, which is `one` in one process and `other` in another. Called by any thread, also after the execution has begun.
+  std::function<std::string(size_t part, uint64_t one, uint64_t other)> agreementDifference;
   /// What is said where the processes launch different programs, after that.
   std::string advice;
 };

@@ -420,7 +420,7 @@ StatusOr<ExecuteResult> Executable::launch(const std::vector<Device *> &devices,
     StatusOr<std::shared_ptr<RunContext>> begun = client->options().processes->launch(
         p.numReplicas, p.numPartitions, state->processOf,
         {state->plan->agreement, options.agreement, options.program.empty() ? "'" + p.name + "'" : options.program, options.agreementOn, options.advice,
-         state->argumentTypes},
+         state->argumentTypes, options.agreementParts, options.agreementDifference},
         timeout);
     if (!begun)
       return begun.status().withContext((options.program.empty() ? "'" + p.name + "'" : options.program) + " cannot be launched");

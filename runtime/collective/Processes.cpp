@@ -279,13 +279,21 @@ static std::string differenceOf(const std::string &ofOne, const std::string &ofO
   return " (the one has " + std::to_string(one.size()) + " arguments and the other " + std::to_string(other.size()) + ")";
 }
 
+/// "; what differs is a number: 0.1 in the one, 0.2 in the other"; "" if nobody can say. `own`: of this process, which knows the names.
+static std::string differenceOf(const Processes::Agreement &one, const Processes::Agreement &other, const Processes::Agreement *own) {
+  if (!own || !own->difference || one.parts.size() != own->parts.size() || other.parts.size() != own->parts.size())
+    return "";
+  for (size_t k = 0; k < one.parts.size(); ++k)
+    if (one.parts[k] != other.parts[k])
+      return "; what differs is " + own->difference(k, one.parts[k], other.parts[k]);
+  return "";
+}
+
 /// Whether all who have told their program launch the same one.
 Status Processes::compare(const Open &launch) const {
   const auto &[firstRank, first] = *launch.programs.begin();
-  auto ownAdvice = [&](const Open &of) {
-    auto own = of.programs.find(rank());
-    return own == of.programs.end() ? std::string() : own->second.advice;
-  };
+  const auto found = launch.programs.find(rank());
+  const Agreement *own = found == launch.programs.end() ? nullptr : &found->second;
   for (const auto &[rank, other] : launch.programs) {
     auto both = [&](const std::string &ours, const std::string &theirs) {
       return mesh->describe(firstRank) + " launches " + ours + ", but " + mesh->describe(rank) + " launches " + theirs;
@@ -293,9 +301,10 @@ Status Processes::compare(const Open &launch) const {
     if (other.ofProgram != first.ofProgram)
       return failedPrecondition("the processes launch different programs: " + both(first.program, other.program) +
                                 (other.program == first.program ? ", with other shapes or collectives" : "") +
-                                differenceOf(first.arguments, other.arguments) + "; all have to launch the same ones in the same order" + ownAdvice(launch));
+                                differenceOf(first.arguments, other.arguments) + "; all have to launch the same ones in the same order" + (own ? own->advice : std::string()));
     if (other.ofLaunch != first.ofLaunch)
-      return failedPrecondition("the processes do not do the same: " + both(first.program, "it with another " + other.launch));
+      return failedPrecondition("the processes do not do the same: " + both(first.program, "it with another " + other.launch) +
+                                differenceOf(first, other, own));
   }
   return Status();
 }
@@ -336,6 +345,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
   writer.text(agreement.program);
   writer.text(agreement.launch);
   writer.text(agreement.arguments);
+  writer.list(agreement.parts);
   for (uint32_t process : clique)
     if (process != rank())
       if (Status sent = mesh->send(process, Begin, writer.bytes); status.ok())
@@ -429,6 +439,7 @@ void Processes::receive(uint32_t from, Message message) {
       Agreement agreement;
       agreement.ofProgram = reader.number<uint64_t>(), agreement.ofLaunch = reader.number<uint64_t>();
       agreement.program = reader.text(), agreement.launch = reader.text(), agreement.arguments = reader.text();
+      agreement.parts = reader.list<uint64_t>();
       launch.programs[from] = std::move(agreement);
       status = isLaunched ? compare(launch) : Status();
     } else if (!isLaunched) {

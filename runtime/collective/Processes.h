@@ -12,6 +12,7 @@
 #include "runtime/transport/Mesh.h"
 
 #include <atomic>
+#include <functional>
 
 namespace millrace::runtime {
 
@@ -42,6 +43,9 @@ public:
     std::string launch;     ///< how they name what ofLaunch stands for
     std::string advice;     ///< what they say at last where programs differ; of this process alone
     std::string arguments;  ///< types of the first ones, for messages; one per line
+    std::vector<uint64_t> parts; ///< what ofLaunch is made of, if anybody says; for messages
+    /// How messages name a part that is one value here and another there; of this process alone.
+    std::function<std::string(size_t part, uint64_t one, uint64_t other)> difference;
   };
   /// The context of the next launch of the processes in `processOf`, one per member. An error if one of the processes is lost.
   StatusOr<std::shared_ptr<RunContext>> launch(uint32_t numReplicas, uint32_t numPartitions, std::vector<uint32_t> processOf, Agreement agreement,

@@ -160,6 +160,32 @@ IdleState RunContext::idleState() const {
   return state;
 }
 
+/// A broadcast's group begins with its root, so members that name different roots come to groups of the same members in another order, where each
+/// waits for ever. "" if there are no such.
+std::string RunContext::differentOrders() const {
+  std::map<std::vector<uint32_t>, const Meeting *> found; // by the sorted members
+  for (const auto &[members, group] : groups) {
+    if (group.open.empty())
+      continue;
+    const Meeting *one = group.open.front().get();
+    std::vector<uint32_t> sorted = members;
+    std::sort(sorted.begin(), sorted.end());
+    auto [entry, isNew] = found.emplace(std::move(sorted), one);
+    if (isNew)
+      continue;
+    const Meeting *other = entry->second;
+    if (one->first > other->first) // every process says the same
+      std::swap(one, other);
+    auto describeOf = [](const Meeting &meeting) {
+      const bool hasRoot = meeting.operation.name.rfind("collective_broadcast", 0) == 0;
+      return "device " + std::to_string(meeting.first) + " executes " + title(meeting.operation) +
+             (hasRoot ? " from device " + std::to_string(meeting.members.front()) : std::string());
+    };
+    return "mismatched collectives: " + describeOf(*one) + ", but " + describeOf(*other);
+  }
+  return "";
+}
+
 // Every member waits or is gone: nobody is left who could end a wait. In several processes each sees its own members only. But if each was
 // idle when it said so, and had received all that each other one had sent by then, then nothing is under way that could wake any of them.
 void RunContext::checkDeadlock() {
@@ -185,6 +211,8 @@ void RunContext::checkDeadlock() {
         if (a != b && !hasFinished(b) && stateOf(a).sentTo[b] != stateOf(b).receivedFrom[a])
           return;
   }
+  if (std::string text = differentOrders(); !text.empty())
+    return abort(failedPrecondition(text));
   std::string all;
   size_t told = 0;
   for (const auto &[member, text] : texts)
@@ -257,7 +285,8 @@ Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member
     } else if (!done() && aborted.ok() && Clock::now() - begin >= seconds(limit)) {
       char text[32];
       std::snprintf(text, sizeof text, "%g", limit);
-      abort(deadlineExceeded("nothing has progressed for " + std::string(text) + " s: " + describe(member)));
+      abort(deadlineExceeded("nothing has progressed for " + std::string(text) + " s: " + describe(member) +
+                             "; who only needs longer gets a longer timeout from MILLRACE_COLLECTIVE_TIMEOUT, or where the group is made"));
     }
   }
   if (done())

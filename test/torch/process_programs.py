@@ -649,14 +649,15 @@ def interrupted():
 
 
 def timeouts():
-    """Rank 1 does not come: how long the others wait for it, in a group and in Work.wait()."""
+    """Rank 1 does not come: how long the others wait for it, in Work.wait(), in a barrier with a timeout and in a group."""
     import datetime
     dist.init_process_group("xla", init_method="xla://", timeout=datetime.timedelta(seconds=60))
     impatient = dist.new_group([0, 1], timeout=datetime.timedelta(seconds=2))
     dist.all_reduce(x := torch.ones(3, device="xla"), group=impatient)
     said = [x.tolist()]
     if dist.get_rank() == 0:
-        for wait in (lambda: dist.all_reduce(x, async_op=True).wait(datetime.timedelta(seconds=0.5)), lambda: (dist.all_reduce(x, group=impatient), x.tolist())):
+        for wait in (lambda: dist.all_reduce(x, async_op=True).wait(datetime.timedelta(seconds=0.5)), lambda: dist.barrier(timeout=datetime.timedelta(seconds=0.25)),
+                     lambda: (dist.all_reduce(x, group=impatient), x.tolist())):
             began = time.monotonic()
             try:
                 wait()

@@ -174,10 +174,12 @@ def test_a_process_that_dies_while_others_come():
 
 
 def test_timeouts():
-    (value, of_wait, of_group), (other,) = run("timeouts", 2)
+    (value, of_wait, of_barrier, of_group), (other,) = run("timeouts", 2)
     assert value == other == [2.0] * 3
-    assert "Work.wait: the operation has not ended within 0.5 s" in of_wait[0] and 0.4 < of_wait[1] < 2, of_wait
-    assert re.search(rf"{LINE}: all_reduce: nothing has progressed for 2 s", of_group[0]) and of_group[1] < 5, of_group
+    assert "Work.wait: the operation has not ended within its timeout of 0.5 s" in of_wait[0] and 0.4 < of_wait[1] < 2, of_wait
+    assert "barrier: it has not ended within its timeout of 0.25 s" in of_barrier[0] and 0.2 < of_barrier[1] < 1.5, of_barrier
+    assert re.search(rf"{LINE}: all_reduce: nothing has progressed for 2 s.* gets a longer timeout from MILLRACE_COLLECTIVE_TIMEOUT", of_group[0]), of_group
+    assert of_group[1] < 5, of_group
 
 
 def test_meetings():
@@ -402,7 +404,8 @@ DIVERGENCES = {"operation": r"device 0 executes all_reduce \(sum\) of f32\[4\] a
                "shape": r"operand 0 has another shape on device [01] than on device [01]",
                "type": r"operand 0 has another type on device [01] than on device [01]",
                "order": r"device 0 executes all_reduce \(sum\) of f32\[4\] at \S+{L}, but device 1 executes all_gather of f32\[4\] at \S+{L}",
-               "root": r"missing participant: collective_broadcast"}
+               "root": r"device 0 executes collective_broadcast of f32\[4\] at \S+{L} from device 0, but device 1 executes collective_broadcast of f32\[4\] at \S+{L} "
+                       "from device 1"}
 
 
 @pytest.mark.parametrize("what", DIVERGENCES)

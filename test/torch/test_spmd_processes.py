@@ -101,6 +101,8 @@ def test_the_last_line_may_read():
 def test_different_tensors_are_named(way):
     for error, in run("different_tensors_here", 2, WAY=way):
         assert "another value among its arguments: numbers (learning rates, random seeds) and tensors that the processes are given" in error, error
+        if way != "made":
+            assert re.search(r"; what differs is the tensor f32\[8,2\] \(argument \d" + (r", annotated at \S+\.py:\d+\)" if way == "split" else r"\)"), error), error
 
 
 def test_an_exception_is_told_to_the_others():
@@ -124,7 +126,7 @@ def test_different_programs_are_named():
 def test_different_numbers_are_named():
     for error, in run("different_numbers_here", 2):
         assert re.search(r"the processes do not do the same: process 0 .* launches the program of \S*spmd_process_programs\.py:\d+, but process 1 .* "
-                         r"launches it with another value among its arguments", error), error
+                         r"launches it with another value among its arguments.*; what differs is a number: 1.5 in the one, 2.5 in the other", error), error
 
 
 def test_a_history_that_differs_is_named():

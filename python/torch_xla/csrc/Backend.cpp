@@ -21,6 +21,23 @@ namespace {
 /// Of messages that the backend sends for a collective of its own; those of users have no negative tags.
 constexpr int64_t kPieces = -1;
 
+/// Has the values of tensors of the device computed, and waits at most so long for them. `what` begins the error of who has waited in vain.
+void awaitResults(const Tensors &results, double seconds, const char *what) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (const Tensor &result : results) {
+    if (!isXla(result))
+      continue;
+    Value value = valueOf(result);
+    if (runtime::Status status = tracing::Session::get().sync({value}); !status.ok())
+      raise(status);
+    const runtime::Event ready = valueOrRaise(tracing::Session::get().buffer(value))->ready();
+    TORCH_CHECK_WITH(DistBackendError, ready.awaitFor(std::max(0.0, std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count())),
+                     what, " has not ended within its timeout of ", seconds, " s");
+    if (runtime::Status status = ready.await(); !status.ok())
+      raise(status);
+  }
+}
+
 /// Work that was recorded: the device does it in order, nobody has to wait.
 class RecordedWork final : public c10d::Work {
 public:
@@ -35,7 +52,7 @@ public:
     if (std::function<void()> once = std::exchange(onWait, nullptr))
       once();
     if (timeout > std::chrono::milliseconds(0))
-      awaitResults(std::chrono::duration<double>(timeout).count());
+      awaitResults(results, std::chrono::duration<double>(timeout).count(), "Work.wait: the operation");
     return true;
   }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
@@ -46,22 +63,6 @@ public:
   }
 
 private:
-  void awaitResults(double seconds) const {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    for (const Tensor &result : results) {
-      if (!isXla(result))
-        continue;
-      Value value = valueOf(result);
-      if (runtime::Status status = tracing::Session::get().sync({value}); !status.ok())
-        raise(status);
-      const runtime::Event ready = valueOrRaise(tracing::Session::get().buffer(value))->ready();
-      TORCH_CHECK_WITH(DistBackendError, ready.awaitFor(std::max(0.0, std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count())),
-                       "Work.wait: the operation has not ended within ", seconds, " s");
-      if (runtime::Status status = ready.await(); !status.ok())
-        raise(status);
-    }
-  }
-
   Tensors results;
   std::function<void()> onWait;
 };
@@ -82,7 +83,7 @@ std::string nameOf(const ReduceOp &op, const Tensor &tensor) {
     return isBool ? "or" : "add";
   case ReduceOp::AVG:
     TORCH_CHECK(!at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true), "ReduceOp.AVG of integers: expects a tensor of a floating-point type, "
-                "but got ", tensor.scalar_type());
+                "but got ", tensor.scalar_type(), "; use ReduceOp.SUM, and divide as you want the quotients rounded");
     return "add";
   case ReduceOp::PREMUL_SUM:
     return "add";
@@ -478,16 +479,20 @@ void XlaBackend::takeReceives(uint64_t last) {
 }
 
 WorkPtr XlaBackend::recvAnysource(Tensors &, int) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "recv on the backend xla: expects the rank of the sender (src); a program is compiled for one");
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "recv on the backend xla: expects the rank of the sender, recv(tensor, src=1) for instance, but got none: a program is "
+                              "compiled for one sender. Messages of unknown senders need a group of the backend gloo and tensors of the CPU");
 }
 
-WorkPtr XlaBackend::barrier(const c10d::BarrierOptions &) {
+WorkPtr XlaBackend::barrier(const c10d::BarrierOptions &options) {
   Recording recording;
   if (!isAlone()) {
     Tensor met = at::zeros({1}, at::TensorOptions().dtype(at::kInt).device(xlaDevice()));
     Tensors tensors{met};
     reduceInPlace(tensors, ReduceOp::SUM);
-    (void)met.cpu(); // waits
+    if (options.timeout > std::chrono::milliseconds(0)) // of this call: barrier(timeout=...)
+      awaitResults(tensors, std::chrono::duration<double>(options.timeout).count(), "barrier: it");
+    else
+      (void)met.cpu(); // waits
   }
   return done(OpType::BARRIER, {});
 }

@@ -155,6 +155,17 @@ TEST(Rendezvous, MismatchNamesBoth) {
   }
 }
 
+// Broadcasts from different roots: their groups have the same members in another order.
+TEST(Rendezvous, OtherOrdersOfAGroupAreNamed) {
+  RunContext context(1, 2, 300);
+  auto statuses = onMembers(2, [&](uint32_t m) {
+    return meet(context, m, {m, 1 - m}, operation(int(m), "collective_broadcast"));
+  });
+  for (const Status &s : statuses)
+    EXPECT_EQ(s.message(), "mismatched collectives: device 0 executes collective_broadcast at f.py:1 from device 0, but device 1 executes "
+                           "collective_broadcast at f.py:1 from device 1");
+}
+
 // Each waits in another group: nobody can go on.
 TEST(Rendezvous, CycleIsFoundAtOnce) {
   RunContext context(1, 3, 300);
