@@ -124,6 +124,9 @@ def _find_store():
     if not host and not port:
         host, port = _place_of_launcher()
     if host and port:
+        if int(port) == 0:  # each process would wait at a port of its own
+            raise RuntimeError("MASTER_PORT: expects the port of the first process, but got 0; let torchrun find a free one with --standalone, or name one with "
+                               "--master-port")
         is_agents = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
         made = dist.TCPStore(host, int(port), world_size=None if is_agents else process_count(), is_master=not is_agents and process_index() == 0,
                              timeout=_seconds_to_connect(), wait_for_workers=False, multi_tenant=True)

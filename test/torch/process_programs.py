@@ -440,6 +440,16 @@ def compiled():
 
     x = torch.full((3,), 1.0 + dist.get_rank(), device="xla")
     made = [step(x).tolist() for _ in range(2)]
+
+    @torch.compile(backend="openxla")
+    def gathered(x):
+        whole, parts = torch.empty(3 * size), [torch.empty(3) for _ in range(size)]  # on the CPU
+        dist.all_gather_into_tensor(whole, x)
+        dist.all_gather(parts, x)
+        return whole, torch.cat(parts)
+
+    for each in gathered(x):
+        assert each.device.type == "cpu" and each.tolist() == [1.0 + r for r in range(size) for _ in range(3)], each
     dist.destroy_process_group()
     return made
 

@@ -390,7 +390,8 @@ def test_run_multiprocess(tmp_path):
 @pytest.mark.parametrize("variables, message", [
     (dict(RANK="2", WORLD_SIZE="2"), "RANK: expects a number below 2, but got '2'"),
     (dict(RANK="0", WORLD_SIZE="many"), "WORLD_SIZE: expects a number below 65537, but got 'many'"),
-    (dict(RANK="0", WORLD_SIZE="2"), "process 0 of 2 does not know where the others are: start them with torchrun, xmp.spawn")])
+    (dict(RANK="0", WORLD_SIZE="2"), "process 0 of 2 does not know where the others are: start them with torchrun, xmp.spawn"),
+    (dict(RANK="0", WORLD_SIZE="2", MASTER_ADDR="localhost", MASTER_PORT="0"), "MASTER_PORT: expects the port of the first process, but got 0")])
 def test_wrong_environment(variables, message):
     code = "import torch, torch_xla.core.xla_model as xm; xm.all_reduce('sum', torch.ones(1, device='xla'))"
     ran = subprocess.run([sys.executable, "-c", code], env=environment(**variables), text=True, capture_output=True, timeout=60)

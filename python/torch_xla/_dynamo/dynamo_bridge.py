@@ -46,6 +46,12 @@ class _Interpreter(fx.Interpreter):
     def get_attr(self, target, args, kwargs):
         return self.held[target] if target in self.held else super().get_attr(target, args, kwargs)
 
+    def call_function(self, target, args, kwargs):
+        """A tensor of the CPU that the graph overwrites with one of the device (of a collective, say) stays on the device until the graph returns it."""
+        if target is torch.ops.aten.copy.default and args[0].device.type == "cpu" and args[1].device.type == "xla":
+            args = (torch.empty_like(args[0], device=args[1].device), *args[1:])
+        return super().call_function(target, args, kwargs)
+
 
 def _held_tensors(graph):
     """Tensors of the device that the graph refers to by name: arguments like all others, because they may change."""
