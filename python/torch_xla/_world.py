@@ -171,6 +171,21 @@ def _say_that_nobody_comes() -> None:
             job_store().set(*_XLAC._left_mark())
 
 
+_PLACE = ("MILLRACE_STORE", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT", "RANK", "PJRT_LOCAL_PROCESS_RANK",
+          "OMPI_COMM_WORLD_RANK", "SLURM_STEP_ID", "SLURM_PROCID")
+_is_helper = [False]
+
+
+def note_place() -> None:
+    """Tells apart the process that has a place in the job and those that it starts, such as workers of a DataLoader, which have its environment: a
+    process that finds the same place noted there by another is a helper. It may end whenever it likes."""
+    place = "/".join(os.environ.get(name, "") for name in _PLACE)
+    noted, _, pid = os.environ.get("MILLRACE_MEMBER", "").rpartition(" ")
+    _is_helper[0] = noted == place and pid != str(os.getpid())
+    if not _is_helper[0]:
+        os.environ["MILLRACE_MEMBER"] = f"{place} {os.getpid()}"
+
+
 def _leave() -> None:
     """At the end of the process. What an exception ended does not wait for the others, and they are told of it. An error that nobody has been told of
     makes the process fail."""
@@ -178,7 +193,7 @@ def _leave() -> None:
     end = time.monotonic() + _seconds_to_connect().total_seconds()
     while failure is None and _XLAC._is_awaited() and time.monotonic() < end:
         time.sleep(0.02)
-    if process_count() > 1 and not _XLAC._is_connected():
+    if process_count() > 1 and not _XLAC._is_connected() and not _is_helper[0]:
         _say_that_nobody_comes()
     error = _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
     if error and failure is None:  # of a step of which no value was read: the job has failed, and its launcher has to know
@@ -191,4 +206,6 @@ def _leave() -> None:
 def install() -> None:
     """Tells the runtime how to find the other processes, and to take leave of them at the end."""
     _XLAC._set_store_maker(lambda: TextStore(job_store()))
+    if process_count() > 1:
+        note_place()
     atexit.register(_leave)

@@ -521,6 +521,15 @@ def one_never_joins():
         return str(error)
 
 
+def worker_ends():
+    """The sum of ranks. Rank 1 has read data in a process of its own, started anew with its environment, before it joins the others."""
+    rank = xr.global_ordinal()
+    if rank == 1:
+        loader = torch.utils.data.DataLoader(torch.arange(4.0), batch_size=2, num_workers=1, multiprocessing_context="spawn")
+        assert [part.tolist() for part in loader] == [[0, 1], [2, 3]]
+    return xm.all_reduce(xm.REDUCE_SUM, torch.tensor(float(rank), device="xla")).item()
+
+
 def divergent():
     """The ranks do different things: ARGUMENT says what."""
     rank, what = xr.global_ordinal(), os.environ["ARGUMENT"]

@@ -241,6 +241,11 @@ def test_who_has_ended_is_not_waited_for(tmp_path):
     assert results_of(job) == ["process 1 of 3 has ended without joining the others", "gone", "process 1 of 3 has ended without joining the others"]
 
 
+def test_workers_of_a_loader_are_no_ranks(tmp_path):
+    """Python starts them anew in processes that xmp.spawn has started: what they do at their end is not what their rank does."""
+    assert results_of(start("worker_ends", 2, MILLRACE_STORE=str(tmp_path / "store"))) == [1.0, 1.0]
+
+
 def test_world_of_arguments():
     port = str(free_port())
     job = [subprocess.Popen([sys.executable, PROGRAMS, "of_arguments", str(rank), "2", port], env=environment(), text=True, stdout=subprocess.PIPE,

@@ -46,6 +46,7 @@ def _in_child(index: int, fn: Callable, args: tuple, count: int) -> None:
     """What a process runs."""
     os.environ["PJRT_LOCAL_PROCESS_RANK"] = str(index)
     os.environ["LOCAL_RANK"] = str(index)  # accelerate asks for it
+    _world.note_place()
     if _XLAC._has_started():
         raise RuntimeError(f"process {index} of {count} has used the device before xmp.spawn's function began: a module that it imports makes "
                            "tensors on it; put that under `if __name__ == '__main__':`, or into the function")
