@@ -11,7 +11,9 @@ import re
 import subprocess
 import sys
 import types
+import zlib
 
+import numpy as np
 import pytest
 import torch
 import torch.distributed.checkpoint as dcp
@@ -19,7 +21,7 @@ import torch_xla
 from checkpoint_programs import loads
 from test_processes import LONG, environment, results_of, start
 from torch.distributed.checkpoint import CheckpointException
-from torch_xla.experimental.distributed_checkpoint import CheckpointManager, storage
+from torch_xla.experimental.distributed_checkpoint import CheckpointManager, SPMDLoadPlanner, StepReader, storage
 
 PROGRAMS = pathlib.Path(__file__).with_name("checkpoint_programs.py")
 
@@ -232,6 +234,73 @@ def test_pickled_metadata(tmp_path, monkeypatch, caplog):
     assert "step 6 is damaged" in caplog.text
     manager.save(7, state_of(7))
     assert manager.all_steps() == [0, 7]  # the one written first went first
+
+
+def rewrite(folder, name, content):
+    """Gives a file another content, and the metadata its size and checksum, as who makes a checkpoint can."""
+    (folder / name).write_bytes(content)
+    known = json.loads((folder / ".manager_metadata.json").read_text())
+    known["files"][name] = {"bytes": len(content), "crc32": f"{zlib.crc32(content):08x}"}
+    (folder / ".manager_metadata.json").write_text(json.dumps(known))
+
+
+def cause_of(caught):
+    """The type and the text of an exception, or of what it has of rank 0."""
+    error = caught.value.failures[0][0] if isinstance(caught.value, CheckpointException) else caught.value
+    return type(error), str(error)
+
+
+@pytest.mark.parametrize("place", ["all", "planner_data", "offset"])
+def test_metadata_that_would_execute(place, steps, monkeypatch):
+    """What is where in a checkpoint is read without calling anything but its own classes."""
+    monkeypatch.chdir(steps)
+    with open(steps / "3" / ".metadata", "rb") as file:
+        content = pickle.load(file)
+    if place == "planner_data":
+        content.planner_data["x"] = (Evil(),)
+    elif place == "offset":
+        next(iter(content.storage_data.values())).offset = Evil()
+    rewrite(steps / "3", ".metadata", pickle.dumps(Evil() if place == "all" else content))
+    manager = manager_of(steps)
+    assert manager.all_steps() == [1, 2, 3]
+    said = f"{steps}/3/.metadata: posix.system is not what torch.distributed.checkpoint into .metadata writes"
+    with pytest.raises(CheckpointException) as caught:
+        manager.restore(3, state_of(0))
+    assert said in cause_of(caught)[1]
+    with pytest.raises(CheckpointException) as caught:
+        dcp.load(state_of(0), storage_reader=StepReader(steps / "3"), planner=SPMDLoadPlanner())
+    assert said in cause_of(caught)[1]
+    assert not (steps / "executed").exists() and restored(manager, 2) == (2, 2)
+
+
+def test_other_pickles_for_metadata(steps):
+    rewrite(steps / "3", ".metadata", pickle.dumps([1]))
+    with pytest.raises(CheckpointException) as caught:
+        manager_of(steps).restore(3, state_of(0))
+    assert f"{steps}/3/.metadata: expects torch.distributed.checkpoint's Metadata, but got list" in cause_of(caught)[1]
+    state = state_of(0)
+    dcp.load(state, storage_reader=StepReader(steps / "1"), checkpoint_id=steps / "2")
+    assert state["note"] == 2
+
+
+def test_values_that_are_no_tensors(tmp_path, monkeypatch):
+    """Those of Python, NumPy, pathlib and datetime come back; what would execute anything is named, and made where it is trusted."""
+    monkeypatch.chdir(tmp_path)
+    plain = {"rate": np.float64(0.1), "seen": np.arange(3), "names": np.array(["a"]), "when": datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc),
+             "took": datetime.timedelta(3), "where": pathlib.Path("/data"), "size": torch.Size([2]), "set": {1}, "texts": ["a", b"b", None, 1.5, 2j]}
+    manager = manager_of(tmp_path / "run")
+    manager.save(1, plain)
+    manager.save(2, {"x": torch.ones(2), "evil": Evil()})
+    back = dict.fromkeys(plain)
+    manager.restore(1, back)
+    assert back.pop("seen").tolist() == [0, 1, 2] and back.pop("where") == pathlib.PurePath("/data") and back == {name: plain[name] for name in back}
+    with pytest.raises(CheckpointException) as caught:
+        manager.restore(2, {"x": torch.zeros(2), "evil": None})
+    kind, text = cause_of(caught)
+    assert kind is pickle.UnpicklingError and text.startswith("evil: reading it would call posix.system, which may be anything."), text
+    assert not (tmp_path / "executed").exists()
+    manager.restore(2, state := {"x": torch.zeros(2), "evil": None}, weights_only=False)
+    assert (tmp_path / "executed").exists() and state["evil"] == 0 and state["x"].tolist() == [1, 1]
 
 
 def test_urls(tmp_path, caplog):

@@ -2,6 +2,7 @@
 """Checkpoints of tensors that are split over devices, with torch.distributed.checkpoint: planners, and a manager of many checkpoints."""
 from .manager import CheckpointManager
 from .planners import SPMDLoadPlanner, SPMDSavePlanner
+from .storage import StepReader
 from .util import prime_optimizer
 
-__all__ = ["CheckpointManager", "SPMDLoadPlanner", "SPMDSavePlanner", "prime_optimizer"]
+__all__ = ["CheckpointManager", "SPMDLoadPlanner", "SPMDSavePlanner", "StepReader", "prime_optimizer"]

@@ -12,10 +12,9 @@
 import dataclasses
 import datetime
 import json
-import pickle
 import re
-import types
 
+from .pickles import load_managers
 from .storage import Contents, RecordedFiles
 
 METADATA_FILE = ".manager_metadata.json"
@@ -55,17 +54,6 @@ class Checkpoint:
         return None
 
 
-class _ManagersPickle(pickle.Unpickler):
-    """Knows a step and a time, and nothing that could be executed."""
-
-    def find_class(self, module, name):
-        if (module, name) == ("datetime", "datetime"):
-            return datetime.datetime
-        if (module, name) == ("torch_xla.experimental.distributed_checkpoint.manager", "_CheckpointMetadata"):
-            return types.SimpleNamespace
-        raise pickle.UnpicklingError(f"{module}.{name} is not what a checkpoint manager writes")
-
-
 def _load(files, step, folder):
     """A Checkpoint, or a text that says why it is none."""
     described, pickled = f"{folder}/{METADATA_FILE}", f"{folder}/{_PICKLED_FILE}"
@@ -75,7 +63,7 @@ def _load(files, step, folder):
     try:
         if not is_described:
             with files.create_stream(pickled, "rb") as stream:
-                return Checkpoint(step, _ManagersPickle(stream).load().ts.astimezone(datetime.timezone.utc), folder, None)
+                return Checkpoint(step, load_managers(stream).ts.astimezone(datetime.timezone.utc), folder, None)
         with files.create_stream(described, "rb") as stream:
             known = json.load(stream)
         if known["format"] != _FORMAT:

@@ -21,7 +21,7 @@ from ...core import xla_model as xm
 from . import catalog
 from ._helpers import _sharded_cpu_state_dict
 from .planners import SPMDLoadPlanner, SPMDSavePlanner
-from .storage import StepWriter, files_of, reader_of
+from .storage import StepReader, StepWriter, files_of
 
 
 class CheckpointManager:
@@ -119,10 +119,11 @@ class CheckpointManager:
         """The last of all_steps(), None if there is none; one process may call it alone."""
         return max(self.all_steps(), default=None)
 
-    def restore(self, step: int | None, state_dict: dict) -> int:
+    def restore(self, step: int | None, state_dict: dict, weights_only: bool = True) -> int:
         """Loads a step of all_steps(), or with None the last one, into the dict, whose tensors change in place, however they are split. Returns the
         step. Its files are read and compared with their checksums first: with None, a damaged step is left out with a warning; RuntimeError,
-        which names the file, for a step that was asked for. Values that are no tensors are unpickled: load what you trust."""
+        which names the file, for a step that was asked for. Nothing that is in the files is executed: values that are no tensors are numbers, texts,
+        lists, or of NumPy, datetime and pathlib. An error names the class of any other; `weights_only=False` makes it, too: for what you trust."""
         self.join()
         steps = self.all_steps()
         assert step in steps or step is None and steps, f"CheckpointManager: expects a step that was saved ({steps}), but got {step}"
@@ -132,7 +133,7 @@ class CheckpointManager:
                 continue
             damage = self._damage(known)
             if not damage:
-                dcp.load(state_dict, storage_reader=reader_of(known.folder), planner=SPMDLoadPlanner(), process_group=self.pg)
+                dcp.load(state_dict, storage_reader=StepReader(known.folder), planner=SPMDLoadPlanner(weights_only), process_group=self.pg)
                 return known.step
             self._tracked.remove(known)
             damages.append(damage)

@@ -16,6 +16,7 @@ from torch.distributed.checkpoint.utils import find_state_dict_object
 
 from ... import _XLAC
 from ...distributed.spmd import wrap_if_sharded
+from .pickles import load_value
 from ._helpers import (_CpuShards, _is_sharded_tensor, _unwrap_xla_sharded_tensor, dedup_tensors, flatten_state_dict, narrow_tensor_by_index,
                        set_element)
 
@@ -130,9 +131,11 @@ class SPMDSavePlanner(SavePlanner):
 
 class SPMDLoadPlanner(LoadPlanner):
     """Loads into a state dict whose tensors are where they shall be, whole or split: tensors change in place, other values are replaced
-    in the dict. A tensor that is split changes when the last of its elements has arrived."""
+    in the dict. A tensor that is split changes when the last of its elements has arrived. `weights_only`: as of torch.load(), for those other values;
+    NumPy's, times and paths are read, too. (What is where in the checkpoint is read before, by the storage reader: StepReader executes nothing.)"""
 
-    def __init__(self):
+    def __init__(self, weights_only: bool = True):
+        self.weights_only = weights_only
         self.is_coordinator = False
         self.metadata = self.original_state_dict = self.mappings = None
         self.sharded_state_dict = self.unsharded_state_dict = None
@@ -168,7 +171,8 @@ class SPMDLoadPlanner(LoadPlanner):
         return central_plan
 
     def load_bytes(self, read_item, value):
-        set_element(self.original_state_dict, self.mappings[read_item.dest_index.fqn], torch.load(value, weights_only=False))
+        name = read_item.dest_index.fqn
+        set_element(self.original_state_dict, self.mappings[name], load_value(name, value, self.weights_only))
 
     def resolve_tensor(self, read_item):
         return self.transform_tensor(read_item, self.lookup_tensor(read_item.dest_index))

@@ -4,13 +4,17 @@ url_storage.py."""
 import contextlib
 import io
 import os
+import pickle
 import re
 import shutil
 import zlib
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from torch.distributed.checkpoint.filesystem import FileSystem, FileSystemReader, FileSystemWriter
+from torch.distributed.checkpoint.metadata import Metadata, StorageMeta
+
+from .pickles import load_metadata
 
 _PIECE = 1 << 22  # bytes that are read at a time
 
@@ -178,9 +182,32 @@ class StepWriter(FileSystemWriter):
         return done
 
 
-def reader_of(folder: str) -> FileSystemReader:
-    """Reads one checkpoint."""
-    reader = FileSystemReader(folder)
-    reader.fs = files_of(folder)
-    reader.path = reader.fs.init_path(folder)
-    return reader
+class StepReader(FileSystemReader):
+    """Reads one checkpoint of torch.distributed.checkpoint from a folder or URL, of whoever: executes nothing of what is in its .metadata.
+    pickle.UnpicklingError, with the path and the name of what would be called, if that file has anything else in it than such files have."""
+
+    def __init__(self, folder: str | os.PathLike):
+        super().__init__(folder)
+        self._use(folder)
+
+    def _use(self, folder):
+        self.fs = files_of(os.fspath(folder))
+        self.path = self.fs.init_path(folder)
+
+    def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:
+        """Reads another checkpoint from now on."""
+        super().reset(None)
+        if checkpoint_id:
+            self._use(checkpoint_id)
+
+    def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
+        """Which value is where."""
+        path = self._get_metadata_path(kwargs.get("rank"))
+        with self.fs.create_stream(path, "rb") as stream:
+            try:
+                found = load_metadata(stream)
+            except pickle.UnpicklingError as error:
+                raise pickle.UnpicklingError(f"{path}: {error}") from None
+        found.storage_meta = found.storage_meta or StorageMeta()
+        found.storage_meta.load_id = self.load_id
+        return found
