@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hugging Face's Trainer with `fsdp` and `xla`. transformers 5 wraps the model and makes no optimizer then (5.23; 4 made it there): it is made where
-the model is wrapped, and a Trainer that makes it later finds it made. accelerate clips each process's shards by themselves: the wrapper clips."""
+the model is wrapped, and a Trainer that makes it later finds it made. accelerate clips each process's shards by themselves: the wrapper clips. PEFT
+looks for the names of modules in the whole state dict when an adapter is saved (0.21), and would save nothing: it sees them as they were."""
+import contextlib
 import functools
+import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from . import _import_hooks
@@ -30,6 +34,34 @@ def _clip_as_the_model_does(accelerator: Any, wrapped: Any) -> None:
     accelerator.clip_grad_norm_ = clip_grad_norm_
 
 
+_INFIX = re.compile(r"(^|\.)(_fsdp_wrapped_module|_fpw_module)(?=\.|$)")
+
+
+def _save_by_plain_names(model: Any, *args: Any, **kwargs: Any) -> Any:
+    """model.save_pretrained(), for which its modules have the names that they had before parts of it were wrapped."""
+    named_modules = model.named_modules
+    model.named_modules = lambda *args, **kwargs: ((_INFIX.sub("", name), part) for name, part in named_modules(*args, **kwargs))
+    try:
+        return type(model).save_pretrained(model, *args, **kwargs)
+    finally:
+        del model.named_modules
+
+
+@contextlib.contextmanager
+def _saving_by_plain_names(wrapped: Any) -> Iterator[None]:
+    """Inside, save_pretrained() of the model in an XlaFullyShardedDataParallel is that."""
+    from .distributed.fsdp import XlaFullyShardedDataParallel
+    if not isinstance(wrapped, XlaFullyShardedDataParallel):
+        yield
+        return
+    model = wrapped.module.module
+    model.save_pretrained = functools.partial(_save_by_plain_names, model)
+    try:
+        yield
+    finally:
+        del model.save_pretrained
+
+
 def _use(module: Any) -> None:
     """`module`: transformers.trainer."""
     wrap_model = module.Trainer._wrap_model
@@ -45,6 +77,13 @@ def _use(module: Any) -> None:
                 _clip_as_the_model_does(self.accelerator, made)
         return made
     module.Trainer._wrap_model = wrap
+    save = getattr(module, "save_tpu_checkpoint", None)
+    if save is not None:  # transformers 4 has it in the class, and a PEFT that matches names by itself
+        @functools.wraps(save)
+        def save_with_plain_names(model: Any, *args: Any, **kwargs: Any) -> Any:
+            with _saving_by_plain_names(model):
+                return save(model, *args, **kwargs)
+        module.save_tpu_checkpoint = save_with_plain_names
 
 
 def install() -> None:

@@ -18,6 +18,7 @@ import torch.utils.checkpoint
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.runtime as xr
+from torch_xla import _transformers_import
 from torch_xla.distributed.fsdp import XlaFullyShardedDataParallel as FSDP
 from torch_xla.distributed.fsdp import checkpoint_module, consolidate_sharded_model_checkpoints, consolidate_sharded_state_dicts
 from torch_xla.distributed.fsdp.wrap import transformer_auto_wrap_policy
@@ -202,11 +203,17 @@ def state(model):
     return {name: value.cpu() for name, value in model.state_dict().items()}
 
 
+class Saved(Model):
+    def save_pretrained(self):
+        """What PEFT's looks at: which modules there are."""
+        return [name for name, _ in self.named_modules()]
+
+
 def checkpoints():
     """What is wrong with saved shards, loaded and joined again."""
     wrong, folder, rank, size = [], os.environ["FOLDER"], xr.global_ordinal(), xr.world_size()
     for name in ("zero3", "flat", "dim 0"):
-        model = WRAPPED[name]()
+        model = FSDP(model_of(Saved), auto_wrap_policy=POLICY, **{"flat": {"flatten_parameters": True}, "dim 0": {"shard_param_on_dim_0": True}}.get(name, {}))
         before = train(model, steps=2)
         prefix = os.path.join(folder, name.replace(" ", "_"))
         xm.save({"model": model.state_dict(), "shard_metadata": model.get_shard_metadata()}, f"{prefix}-rank-{rank}-of-{size}.pth", master_only=False)
@@ -227,6 +234,10 @@ def checkpoints():
             if any(not torch.equal(value, saved_alone[key]) for key, value in whole.items()) or len(before) != 2:
                 wrong.append(f"{name}: joined")
             torch.save(plain.state_dict(), f"{prefix}-plain.pt")
+        with _transformers_import._saving_by_plain_names(model):
+            seen = model.module.module.save_pretrained()
+        if sorted(set(seen)) != sorted(name for name, _ in Saved().named_modules()) or "save_pretrained" in vars(model.module.module):
+            wrong.append(f"{name}: modules {seen}")
         names = [name for name, _ in model.get_original_names_and_sharded_parameters()]
         if "flat" not in name and sorted(names) != sorted(dict(model_of().named_parameters())):
             wrong.append(f"{name}: {names}")
