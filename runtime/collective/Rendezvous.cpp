@@ -162,10 +162,10 @@ IdleState RunContext::idleState() const {
 
 /// A broadcast's group begins with its root, so members that name different roots come to groups of the same members in another order, where each
 /// waits for ever. "" if there are no such.
-std::string RunContext::differentOrders() const {
+std::string RunContext::differentRoots() const {
   std::map<std::vector<uint32_t>, const Meeting *> found; // by the sorted members
   for (const auto &[members, group] : groups) {
-    if (group.open.empty())
+    if (group.open.empty() || group.open.front()->operation.name.rfind("collective_broadcast", 0) != 0)
       continue;
     const Meeting *one = group.open.front().get();
     std::vector<uint32_t> sorted = members;
@@ -177,9 +177,8 @@ std::string RunContext::differentOrders() const {
     if (one->first > other->first) // every process says the same
       std::swap(one, other);
     auto describeOf = [](const Meeting &meeting) {
-      const bool hasRoot = meeting.operation.name.rfind("collective_broadcast", 0) == 0;
-      return "device " + std::to_string(meeting.first) + " executes " + title(meeting.operation) +
-             (hasRoot ? " from device " + std::to_string(meeting.members.front()) : std::string());
+      return "device " + std::to_string(meeting.first) + " executes " + title(meeting.operation) + " from device " +
+             std::to_string(meeting.members.front());
     };
     return "mismatched collectives: " + describeOf(*one) + ", but " + describeOf(*other);
   }
@@ -211,7 +210,7 @@ void RunContext::checkDeadlock() {
         if (a != b && !hasFinished(b) && stateOf(a).sentTo[b] != stateOf(b).receivedFrom[a])
           return;
   }
-  if (std::string text = differentOrders(); !text.empty())
+  if (std::string text = differentRoots(); !text.empty())
     return abort(failedPrecondition(text));
   std::string all;
   size_t told = 0;

@@ -187,7 +187,7 @@ private:
   void deliver(uint32_t source, uint32_t target, int64_t channel, std::string bytes);
   Status waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member, const std::function<bool()> &done);
   void checkDeadlock();
-  std::string differentOrders() const;
+  std::string differentRoots() const;
   void tellIdle(std::unique_lock<std::mutex> &lock);
   IdleState idleState() const;
   std::string describe(uint32_t member) const;
