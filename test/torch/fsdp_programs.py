@@ -22,7 +22,7 @@ from torch_xla import _transformers_import
 from torch_xla.distributed.fsdp import XlaFullyShardedDataParallel as FSDP
 from torch_xla.distributed.fsdp import checkpoint_module, consolidate_sharded_model_checkpoints, consolidate_sharded_state_dicts
 from torch_xla.distributed.fsdp.wrap import transformer_auto_wrap_policy
-from torch_xla.experimental.distributed_checkpoint import SPMDSavePlanner
+from torch_xla.experimental.distributed_checkpoint import CheckpointManager, SPMDSavePlanner, prime_optimizer
 
 BATCH, WIDTH, WORDS = 8, 24, 50
 
@@ -242,6 +242,35 @@ def checkpoints():
         if "flat" not in name and sorted(names) != sorted(dict(model_of().named_parameters())):
             wrong.append(f"{name}: {names}")
     return wrong
+
+
+def managed():
+    """Losses of four steps, and of two that go on from a checkpoint of the second: shards under a name of each rank."""
+    torch.distributed.init_process_group("gloo", init_method="xla://")
+    own, made = f"rank{xr.global_ordinal()}", []
+    manager = CheckpointManager(os.environ["FOLDER"], save_interval=1, chkpt_on_preemption=False)
+    for first in (0, 2):
+        model = WRAPPED["zero3"]()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        if first:
+            prime_optimizer(optimizer)
+            state = {own: {"model": model.state_dict(), "optimizer": optimizer.state_dict()}}
+            assert manager.restore(first - 1, state) == 1
+            model.load_state_dict(state[own]["model"])
+            optimizer.load_state_dict(state[own]["optimizer"])
+        losses = []
+        for step in range(first, 4):
+            optimizer.zero_grad()
+            loss = loss_of(model, batch(step, xr.global_ordinal(), xr.world_size()).to("xla"))
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            if not first:
+                manager.save_async(step, {own: {"model": model.state_dict(), "optimizer": optimizer.state_dict()}})
+            losses.append(loss.item().hex())
+        manager.join()
+        made.append(losses)
+    return made
 
 
 def meta():

@@ -8,6 +8,7 @@ import os
 import pathlib
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import types
@@ -21,6 +22,7 @@ import torch_xla
 from checkpoint_programs import loads
 from test_processes import LONG, environment, results_of, start
 from torch.distributed.checkpoint import CheckpointException
+from torch_xla import _preemption
 from torch_xla.experimental.distributed_checkpoint import CheckpointManager, SPMDLoadPlanner, StepReader, storage
 
 PROGRAMS = pathlib.Path(__file__).with_name("checkpoint_programs.py")
@@ -60,6 +62,22 @@ def test_killed_at_random_moments(moments, tmp_path):
     seen = json.loads(ran.stdout)
     print(seen)
     assert seen["wrong"] == [] and seen["killed"] == moments and seen["left"] == [str(seen["last"] - 1), str(seen["last"])], seen
+
+
+@pytest.mark.parametrize("call", ["save", "save_async"])
+def test_told_to_end_behind_a_save(call, tmp_path):
+    """The step that is the last one is one that was saved: not that in which the signal came, if it was asked about before."""
+    manager = CheckpointManager(tmp_path, save_interval=100)
+    try:
+        seen = []
+        for step in (1, 2, 3):
+            seen.append(getattr(manager, call)(step, state_of(step)))
+            if step == 1:
+                os.kill(os.getpid(), signal.SIGTERM)
+            seen.append(manager.reached_preemption(step))
+        assert seen == [False, False, True, True, False, False] and manager.all_steps() == [2] and restored(manager) == (2, 2)
+    finally:
+        _preemption.deactivate()
 
 
 def test_killed_between_two_names(steps):

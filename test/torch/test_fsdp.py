@@ -85,6 +85,13 @@ def test_checkpoints(tmp_path):
     assert ran.returncode == 1 and ran.stderr.startswith("consolidate_sharded_ckpts: Cannot find any files matching"), ran.stderr
 
 
+@LONG
+def test_checkpoint_manager(tmp_path):
+    """Training goes on from a step that a CheckpointManager has written, to the same bits."""
+    for whole, rest in run("managed", FOLDER=str(tmp_path)):
+        assert len(whole) == 4 and rest == whole[2:]
+
+
 def test_files_of_the_original():
     """What PyTorch/XLA writes for Linear(3, 2) in an unnamed wrapper and in a flat one, on 2 ranks: names and padding as its sources have them."""
     dotted = "_fsdp_shard._fsdp_wrapped_module._fpw_module.weight".replace(".", "_FSDP_SHARD_SEPARATOR_")
@@ -121,7 +128,7 @@ def test_errors(tmp_path):
                 "policy": "ValueError: 0 is an XlaFullyShardedDataParallel already",
                 "used": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is whole only while",
                 "copy": "NotImplementedError: a wrapped model cannot be copied", "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
-    assert "ValueError: model._fsdp_shard" in said["planner"] and "every rank has another: each rank saves a file of its own" in said.pop("planner")
+    assert "ValueError: model._fsdp_shard" in said["planner"] and "every rank has another: each rank saves it under a name of its own" in said.pop("planner")
     assert {name: text for name, text in said.items() if name != "shape" and not text.startswith(expected[name])} == {}
     assert said["shape"] == [[4, 4], "torch.float32", "xla"]
 

@@ -285,7 +285,7 @@ def test_programs_are_compiled_once(tmp_path):
     assert run("counts_compilations", 2, **cache) == [0, 0]
 
 
-@pytest.mark.parametrize("page, names", [("torch-processes.md", ["sum.py", "train.py", "spmd.py", "threads.py"]), ("torch-fsdp.md", ["fsdp.py"])])
+@pytest.mark.parametrize("page, names", [("torch-processes.md", ["sum.py", "train.py", "spmd.py", "threads.py"]), ("torch-fsdp.md", ["fsdp.py", "resume.py"])])
 def test_guide(page, names, tmp_path):
     """The programs that the guide shows, started as it says."""
     guide = (PROGRAMS.parents[2] / "docs" / "guide" / page).read_text()

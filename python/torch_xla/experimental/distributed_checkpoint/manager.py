@@ -78,6 +78,7 @@ class CheckpointManager:
         # Saves in the background whose end no call has seen yet, the same in all processes.
         self._pending = collections.deque()
         self._last_step = None  # which all have agreed to save before they end
+        self._asked_step = None  # the last one that reached_preemption() was asked about
         self._is_clean = False
         self._files = files_of(self.base_path)
         self._number = self._all.broadcast("begin", lambda: secrets.token_hex(4))
@@ -251,10 +252,13 @@ class CheckpointManager:
             self._pending.popleft().result()
 
     def reached_preemption(self, step: int) -> bool:
-        """True for one step, the first that is asked about after a process of the group has been told to end; all of them get the same answer."""
+        """True for one step, the first that is asked about after a process of the group has been told to end; all of them get the same answer. It
+        stays the same for a step, which save() and save_async() ask about, too: a step of which this is True after them is saved."""
         assert self.chkpt_on_preemption, "CheckpointManager: expects chkpt_on_preemption=True to know whether the process is to end"
-        if self._meet() and self._last_step is None:
-            self._last_step = step
+        if step != self._asked_step:
+            self._asked_step = step
+            if self._meet() and self._last_step is None:
+                self._last_step = step
         return step == self._last_step
 
     def _settle(self):

@@ -16,9 +16,9 @@ from torch.distributed.checkpoint.utils import find_state_dict_object
 
 from ... import _XLAC
 from ...distributed.spmd import wrap_if_sharded
-from .pickles import load_value
 from ._helpers import (_CpuShards, _is_sharded_tensor, _unwrap_xla_sharded_tensor, dedup_tensors, flatten_state_dict, narrow_tensor_by_index,
                        set_element)
+from .pickles import load_value
 
 
 def _separated(state_dict):
@@ -29,12 +29,16 @@ def _separated(state_dict):
     return split, {name: _unwrap_xla_sharded_tensor(value) for name, value in flat.items() if name not in split}, paths
 
 
-def _check_the_same_on_all_ranks(state_dict):
+def _check_shards_of_ranks(plans):
     """What is not split is written by one rank: shards that only their names tell from whole tensors would be lost."""
-    shard = next((name for name in state_dict if "_fsdp_shard" in name), None)
-    if shard and torch.distributed.is_initialized() and torch.distributed.get_world_size() > 1:
-        raise ValueError(f"{shard} is a shard of XlaFullyShardedDataParallel, of which every rank has another: each rank saves a file of its own, "
-                         "xm.save({'model': model.state_dict(), 'shard_metadata': model.get_shard_metadata()}, path, master_only=False)")
+    seen = set()
+    for plan in plans:
+        names = {item.index.fqn for item in plan.items if "_fsdp_shard" in item.index.fqn}
+        if twice := sorted(seen & names):
+            raise ValueError(f"{twice[0]} is a shard of XlaFullyShardedDataParallel, of which every rank has another: each rank saves it under a name of "
+                             "its own, {f'rank{xr.global_ordinal()}': {'model': model.state_dict(), ...}}, or in a file of its own, "
+                             "xm.save({'model': model.state_dict(), 'shard_metadata': model.get_shard_metadata()}, path, master_only=False)")
+        seen |= names
 
 
 def _box(indices):
@@ -78,7 +82,6 @@ class SPMDSavePlanner(SavePlanner):
     def set_up_planner(self, state_dict, is_coordinator=False, *, storage_meta=None):
         self.is_coordinator = is_coordinator
         self.sharded_state_dict, self.unsharded_state_dict, self.mappings = _separated(state_dict)
-        _check_the_same_on_all_ranks(self.unsharded_state_dict)
         self._local_shards, self._unread = {}, {}
 
     def create_local_plan(self):
@@ -95,6 +98,7 @@ class SPMDSavePlanner(SavePlanner):
         return dataclasses.replace(plan, items=items, planner_data=self.mappings)
 
     def create_global_plan(self, all_plans):
+        _check_shards_of_ranks(all_plans)
         plans, metadata = create_default_global_save_plan(dedup_tensors(all_plans), rewrite_index_hints=False)
         known = dict(collections.ChainMap(*(plan.planner_data for plan in plans)))
         return plans, dataclasses.replace(metadata, planner_data=known)
