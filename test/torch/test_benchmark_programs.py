@@ -20,3 +20,15 @@ def test_models_are_recorded_with_their_arguments(tmp_path, name):
     shapes = [tuple(int(d) for d in dims.split("x")[:-1]) for dims in re.findall(r"tensor<([^>]*)>", signature)]
     with np.load(tmp_path / f"{name}.npz") as arguments:
         assert [arguments[f"arg{i}"].shape for i in range(len(shapes))] == shapes and len(shapes) == len(arguments.files)
+
+
+def test_training_ends_where_pytorch_does():
+    """Rows of benchmarks/convergence.py, after few steps; it fails where a loss differs."""
+    process = subprocess.run([sys.executable, "-m", "benchmarks.convergence", "--tasks=text", "--ways=native,xla", "--steps=4", "--seeds=1"], cwd=ROOT,
+                             capture_output=True, text=True, timeout=300, env={name: value for name, value in os.environ.items() if name != "RANK"})
+    assert process.returncode == 0, process.stderr
+    head, _, *rows = process.stdout.splitlines()
+    assert head == "| text, 4 steps of 64, 1 seeds | training loss | test loss | test accuracy, % |"
+    (first, native), (second, xla) = ((row.split(" | ")[0], [float(cell.split(" ± ")[0]) for cell in row.strip("| ").split(" | ")[1:]]) for row in rows)
+    assert (first, second) == ("| native", "| xla") and 2 < native[0] < 4.5 and native[2] > 2
+    assert all(abs(a - b) < 0.01 for a, b in zip(native[:2], xla[:2]))
