@@ -7,7 +7,7 @@ with a small Transformer, by PyTorch on the CPU and by the device xla in one pro
 All ways begin with the same weights and see the same batches: each of two processes gets one half of every batch. Losses and accuracies are those of
 the model after the last step, over all training data and over what was held back, means over the seeds; behind ± is half of the range. Ends with an
 error where a way ends at another training loss than PyTorch with the same seed. A process has one thread; torchrun starts them. The digits are
-read from scikit-learn's files (requirements/demo.txt)."""
+read from scikit-learn's files (requirements/bench.txt)."""
 import argparse
 import contextlib
 import functools
@@ -34,7 +34,7 @@ def digits_file() -> str:
     """Where scikit-learn has its digits; it is not imported. ModuleNotFoundError without it."""
     found = importlib.util.find_spec("sklearn")
     if found is None or not found.submodule_search_locations:
-        raise ModuleNotFoundError("the digits are scikit-learn's: scripts/setup --demo, or pip install --no-deps scikit-learn")
+        raise ModuleNotFoundError("the digits are scikit-learn's: scripts/setup --bench, or pip install scikit-learn")
     return os.path.join(found.submodule_search_locations[0], "datasets", "data", "digits.csv.gz")
 
 

@@ -22,6 +22,7 @@ def test_models_are_recorded_with_their_arguments(tmp_path, name):
         assert [arguments[f"arg{i}"].shape for i in range(len(shapes))] == shapes and len(shapes) == len(arguments.files)
 
 
+@pytest.mark.skipif("MILLRACE_LONG" not in os.environ, reason="half a minute; with MILLRACE_LONG")
 def test_training_ends_where_pytorch_does():
     """Rows of benchmarks/convergence.py, after few steps; it fails where a loss differs."""
     process = subprocess.run([sys.executable, "-m", "benchmarks.convergence", "--tasks=text", "--ways=native,xla", "--steps=4", "--seeds=1"], cwd=ROOT,
