@@ -12,7 +12,8 @@ The least, with P bytes of parameters, U of the largest wrapper's own, N devices
 PyTorch's autograd still keeps for the batch of one device and G bytes of gradients that are there: what a step begins and ends with, and the larger of
 the largest sum of A and gradients during the backward pass and of what a rank has at its end (gradients; what it has of the whole at once).
   ddp: 3 P + max(A + G)    zero1: P + 2 P / N + max(A + G, P + P / N)    zero2: 3 P / N + P + max(A + G / N, P / N + U)
-  zero3: 3 P / N + U + max(A + G / N, P / N + U)    fsdpv2: 3 P / N + max(A + G / N)    tensor: 3 P / N + max(A / N + G / N)"""
+  zero3, fsdpv2: 3 P / N + U + max(A + G / N, P / N + U)    tensor: 3 P / N + max(A / N + G / N), which no model reaches: what follows a sum of
+parts is whole on every device"""
 import argparse
 import os
 import sys
@@ -106,7 +107,7 @@ def least(way: str, size: Sizes, count: int) -> float:
     """The least peak, in bytes."""
     p, u, own = size.parameters, size.wrapper, size.parameters / count
     return {"ddp": 3 * p + size.most(), "zero1": p + 2 * own + max(size.most(), p + own), "zero2": 3 * own + p + max(size.most(1, 1 / count), own + u),
-            "zero3": 3 * own + u + max(size.most(1, 1 / count), own + u), "fsdpv2": 3 * own + size.most(1, 1 / count),
+            "zero3": 3 * own + u + max(size.most(1, 1 / count), own + u), "fsdpv2": 3 * own + u + max(size.most(1, 1 / count), own + u),
             "tensor": 3 * own + size.most(1 / count, 1 / count)}[way]
 
 

@@ -5,6 +5,7 @@
 // Processes that are not in the group do not record the operation; StableHLO wants groups of them, too.
 #include "tracing/Collectives.h"
 
+#include "lowering/program/GroupName.h"
 #include "tracing/EmbeddedProgram.h"
 #include "tracing/Session.h"
 
@@ -69,6 +70,9 @@ std::string groupsWith(const Ranks &group, bool areEven) {
   return "replica_groups = " + dense(rows);
 }
 
+/// The attribute that becomes a part of the step's name.
+std::string named(const std::string &group) { return group.empty() ? "" : ", " + std::string(lowering::kGroupNameAttr) + " = \"" + group + "\""; }
+
 StatusOr<std::vector<Value>> record(const std::string &name, const std::vector<Value> &operands, const std::vector<Shape> &results,
                                     const std::string &attributes, const std::string &reduction = "") {
   std::vector<Shape> given;
@@ -122,40 +126,40 @@ StatusOr<Value> transfer(const std::string &name, const Value &tensor, int64_t s
 
 } // namespace
 
-StatusOr<std::vector<Value>> allReduce(const std::vector<Value> &operands, const Ranks &group, const std::string &reduction) {
+StatusOr<std::vector<Value>> allReduce(const std::vector<Value> &operands, const Ranks &group, const std::string &reduction, const std::string &name) {
   std::vector<Shape> shapes;
   for (const Value &operand : operands)
     shapes.push_back(operand.shape());
-  return record("all_reduce", operands, shapes, groupsWith(group, /*areEven=*/false), reduction);
+  return record("all_reduce", operands, shapes, groupsWith(group, /*areEven=*/false) + named(name), reduction);
 }
 
-StatusOr<Value> allGather(const Value &operand, const Ranks &group) {
+StatusOr<Value> allGather(const Value &operand, const Ranks &group, const std::string &name) {
   Shape result = operand.shape();
   if (result.dims.empty())
     return runtime::invalidArgument("expects a tensor with a dim to gather along");
   result.dims[0] *= int64_t(group.size());
-  return recordOne("all_gather", operand, result, "all_gather_dim = 0 : i64, " + groupsWith(group, /*areEven=*/true));
+  return recordOne("all_gather", operand, result, "all_gather_dim = 0 : i64, " + groupsWith(group, /*areEven=*/true) + named(name));
 }
 
-StatusOr<Value> reduceScatter(const Value &operand, const Ranks &group, const std::string &reduction) {
+StatusOr<Value> reduceScatter(const Value &operand, const Ranks &group, const std::string &reduction, const std::string &name) {
   MILLRACE_TRY(checkParts(operand, group));
   Shape result = operand.shape();
   result.dims[0] /= int64_t(group.size());
-  return recordOne("reduce_scatter", operand, result, "scatter_dimension = 0 : i64, " + groupsWith(group, /*areEven=*/true), reduction);
+  return recordOne("reduce_scatter", operand, result, "scatter_dimension = 0 : i64, " + groupsWith(group, /*areEven=*/true) + named(name), reduction);
 }
 
-StatusOr<Value> allToAll(const Value &operand, const Ranks &group) {
+StatusOr<Value> allToAll(const Value &operand, const Ranks &group, const std::string &name) {
   MILLRACE_TRY(checkParts(operand, group));
   return recordOne("all_to_all", operand, operand.shape(),
                    "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = " + std::to_string(group.size()) + " : i64, " +
-                       groupsWith(group, /*areEven=*/true));
+                       groupsWith(group, /*areEven=*/true) + named(name));
 }
 
-StatusOr<Value> broadcast(const Value &operand, const Ranks &group, int64_t root) {
+StatusOr<Value> broadcast(const Value &operand, const Ranks &group, int64_t root, const std::string &name) {
   Ranks rootFirst{root};
   std::copy_if(group.begin(), group.end(), std::back_inserter(rootFirst), [&](int64_t rank) { return rank != root; });
   // No other group may be named: each would be a broadcast from its first process.
-  return recordOne("collective_broadcast", operand, operand.shape(), "replica_groups = " + dense({rootFirst}));
+  return recordOne("collective_broadcast", operand, operand.shape(), "replica_groups = " + dense({rootFirst}) + named(name));
 }
 
 StatusOr<Value> sendTo(const Value &operand, int64_t target, int64_t channel) {

@@ -3,6 +3,7 @@
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/stablehlo/ReplicaGroups.h"
 #include "lowering/program/FunctionBuilder.h"
+#include "lowering/program/GroupName.h"
 #include "lowering/program/OutlineReducers.h"
 #include "lowering/program/ProgramTypes.h"
 
@@ -43,6 +44,9 @@ Groups groupMode(bool hasChannel, bool useGlobalIds) {
 FailureOr<CollectiveStep> FunctionBuilder::describeCollective(Operation *op) {
   CollectiveStep step;
   step.name = op->getName().stripDialect().str();
+  const bool isReduce = step.name == "collective_reduce";
+  if (auto group = op->getAttrOfType<StringAttr>(kGroupNameAttr))
+    step.name += " of group " + group.str();
   bool reduces = isa<shlo::AllReduceOp, shlo::ReduceScatterOp, shlo::CollectiveReduceOp>(op);
   auto channel = op->getAttrOfType<shlo::ChannelHandleAttr>("channel_handle");
   step.channel = channel ? channel.getHandle() : 0;
@@ -67,7 +71,7 @@ FailureOr<CollectiveStep> FunctionBuilder::describeCollective(Operation *op) {
     step.kind = Kind::CollectivePermute;
   } else if (isa<shlo::CollectiveBroadcastOp>(op)) {
     step.kind = Kind::CollectiveBroadcast;
-  } else if (step.name == "collective_reduce") {
+  } else if (isReduce) {
     step.kind = Kind::CollectiveReduce;
   } else {
     return op->emitError("is neither machine code nor a step of the runtime");

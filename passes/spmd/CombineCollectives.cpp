@@ -117,6 +117,7 @@ bool hasChannel(Operation *op) {
 /// Can: one operation, among the same groups, with one computation for all operands.
 bool fitTogether(Operation *a, Operation *b) {
   if (a->getName() != b->getName() || a->getAttr("replica_groups") != b->getAttr("replica_groups") ||
+      a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
       hasChannel(a) != hasChannel(b) || a->getAttr("use_global_device_ids") != b->getAttr("use_global_device_ids"))
     return false;
   // XLA's own operations, as which jaxlib prints a program, and concatenations have one element type.

@@ -168,6 +168,7 @@ uint64_t signatureOf(const CollectiveStep &step) {
   for (int64_t number : {int64_t(step.kind), int64_t(step.groupMode), int64_t(step.reduction), step.channel, step.dimension, step.dimension2,
                          step.splitCount, step.root, int64_t(step.dynamicRoot), int64_t(step.results.size())})
     writer.number(number);
+  writer.text(step.name); // with that of the group, where there are several of the same members
   for (const std::vector<int64_t> &group : step.groups)
     writer.list(group);
   return hash64(writer.bytes.data(), writer.bytes.size());

@@ -554,6 +554,12 @@ def divergent():
         elif what == "root":
             xm.collective_broadcast([x], root_ordinal=rank)
             made = x
+        elif what == "group":  # two of the same ranks
+            dist.init_process_group("xla", init_method="xla://")
+            groups = [dist.new_group([0, 1]) for _ in range(2)]
+            made = torch.ones(4, device="xla")
+            dist.all_reduce(x, group=groups[rank])
+            dist.all_reduce(made, group=groups[1 - rank])
         made.tolist()
         return "nothing"
     except Exception as error:

@@ -411,7 +411,8 @@ DIVERGENCES = {"operation": r"device 0 executes all_reduce \(sum\) of f32\[4\] a
                "type": r"operand 0 has another type on device [01] than on device [01]",
                "order": r"device 0 executes all_reduce \(sum\) of f32\[4\] at \S+{L}, but device 1 executes all_gather of f32\[4\] at \S+{L}",
                "root": r"device 0 executes collective_broadcast of f32\[4\] at \S+{L} from device 0, but device 1 executes collective_broadcast of f32\[4\] at \S+{L} "
-                       "from device 1"}
+                       "from device 1",
+               "group": r"device 0 executes all_reduce of group 1 \(sum\) of f32\[4\] at \S+{L}, but device 1 executes all_reduce of group 2 \(sum\) of f32\[4\] at"}
 
 
 @pytest.mark.parametrize("what", DIVERGENCES)

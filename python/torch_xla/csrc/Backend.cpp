@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include <cctype>
 #include <numeric>
 
 namespace millrace::torch_shim {
@@ -145,8 +146,16 @@ void XlaBackend::setTimeout(std::chrono::milliseconds timeout) {
     raise(status);
 }
 
+/// Letters and digits that stand for the name; PyTorch's own are that already. The group of all processes, which is made first, needs none.
+static std::string nameFor(const std::string &group) {
+  if (group == "0")
+    return "";
+  const bool isPlain = std::all_of(group.begin(), group.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  return isPlain ? group : std::to_string(runtime::hash64(group.data(), group.size(), 0));
+}
+
 XlaBackend::XlaBackend(int rank, tracing::Ranks members, std::string group)
-    : Backend(rank, int(members.size())), ranks(std::move(members)), groupNumber(uint32_t(runtime::hash64(group.data(), group.size(), 0)) >> 1) {}
+    : Backend(rank, int(members.size())), ranks(std::move(members)), groupName(nameFor(group)), groupNumber(uint32_t(runtime::hash64(group.data(), group.size(), 0)) >> 1) {}
 
 int64_t XlaBackend::channelOf(int64_t tag) const { return int64_t(groupNumber) << 32 | int64_t(uint32_t(tag)); }
 
@@ -193,7 +202,7 @@ void XlaBackend::reduceInPlace(Tensors &tensors, const ReduceOp &op) {
       continue;
     std::string reduction = nameOf(op, tensors[first]);
     if (!isAlone())
-      values = valueOrRaise(tracing::allReduce(values, ranks, reduction));
+      values = valueOrRaise(tracing::allReduce(values, ranks, reduction, groupName));
     for (size_t k = 0; k < alike.size(); ++k) {
       Tensor made = wrap(std::move(values[k]));
       tensors[alike[k]].copy_(op.op_ == ReduceOp::AVG ? made.div_(int64_t(ranks.size())) : made);
@@ -231,7 +240,7 @@ void XlaBackend::reduceScatterInto(Tensor &output, const Tensor &input, const Re
   Tensor rows = scaled(op, input).reshape({int64_t(ranks.size()), -1});
   if (!isAlone()) {
     connectWorld();
-    rows = wrap(valueOrRaise(tracing::reduceScatter(contiguousValue(rows), ranks, nameOf(op, input))));
+    rows = wrap(valueOrRaise(tracing::reduceScatter(contiguousValue(rows), ranks, nameOf(op, input), groupName)));
   }
   if (op.op_ == ReduceOp::AVG)
     rows = rows / int64_t(ranks.size());
@@ -286,7 +295,7 @@ WorkPtr XlaBackend::broadcast(Tensors &tensors, const c10d::BroadcastOptions &op
     connectWorld();
     for (Tensor &tensor : tensors)
       if (tensor.numel())
-        tensor.copy_(wrap(valueOrRaise(tracing::broadcast(contiguousValue(tensor), ranks, root))));
+        tensor.copy_(wrap(valueOrRaise(tracing::broadcast(contiguousValue(tensor), ranks, root, groupName))));
   }
   return done(OpType::BROADCAST, tensors);
 }
@@ -301,7 +310,7 @@ void XlaBackend::gatherInto(Tensor &output, const Tensor &input) {
   Tensor rows = input.reshape({1, -1});
   if (!isAlone()) {
     connectWorld();
-    rows = wrap(valueOrRaise(tracing::allGather(contiguousValue(rows), ranks)));
+    rows = wrap(valueOrRaise(tracing::allGather(contiguousValue(rows), ranks, groupName)));
   }
   output.copy_(rows.reshape(output.sizes()));
 }
@@ -400,7 +409,7 @@ WorkPtr XlaBackend::alltoall_base(Tensor &output, Tensor &input, std::vector<int
               input.sizes(), " and ", output.sizes());
   if (input.numel()) {
     connectWorld();
-    output.copy_(wrap(valueOrRaise(tracing::allToAll(contiguousValue(input), ranks))).reshape(output.sizes()));
+    output.copy_(wrap(valueOrRaise(tracing::allToAll(contiguousValue(input), ranks, groupName))).reshape(output.sizes()));
   }
   return done(OpType::ALLTOALL_BASE, {output});
 }

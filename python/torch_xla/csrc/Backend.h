@@ -74,6 +74,7 @@ private:
   int64_t member(int64_t position) const;
 
   const tracing::Ranks ranks;
+  const std::string groupName; ///< of operations, in letters and digits
   const uint32_t groupNumber; ///< of messages: equal in all members, and another one for another group of the same processes
   std::atomic<uint64_t> recorded{0};
   std::mutex mutex;
