@@ -184,7 +184,7 @@ def test_groups():
 def test_memory_of_a_step(tmp_path):
     """One gather per unit and direction, one reduction for its small and its large gradients each; and gathered parameters do not add up."""
     run("memory", XLA_FLAGS=f"--xla_dump_to={tmp_path}")
-    temporaries, arguments, gathered = {}, {}, {}
+    temporaries, arguments, gathered, at_once = {}, {}, {}, {}
     for path in glob.glob(f"{tmp_path}/process_0*before_optimizations.mlir"):
         text = pathlib.Path(path).read_text()
         units = text.count("stablehlo.all_gather") // 2
@@ -195,6 +195,14 @@ def test_memory_of_a_step(tmp_path):
         temporaries[units] = int(re.search(r"(\d+)\s+temporaries", memory).group(1))
         arguments[units] = int(re.search(r"(\d+)\s+arguments", memory).group(1))
         gathered[units] = int(re.search(r"(\d+)\s+largest sum of live results of all_gather", memory).group(1))
+        program = subprocess.run([tools.tool("xla-compile"), "--emit=program", path], capture_output=True, text=True, check=True).stdout.splitlines()
+        at_once[units] = sum(line.strip().startswith("all_gather") for line in program)
+        for number in (re.match(r"\s*start (\d+) all_gather", line) for line in program):
+            if number:
+                begin, end = (next(i for i, line in enumerate(program) if line.strip().startswith(f"{half} {number[1]} all_gather")) for half in ("start", "done"))
+                assert any("kernel" in line for line in program[begin:end]), number[0]
+    # All but the first gather overlap the computation before what needs them, in both directions.
+    assert max(at_once.values()) <= 1, at_once
     parameters = 4 * (2 * 256 * 1024 + 256 + 1024)  # bytes of a unit
     assert set(arguments) == {4, 8} and all(arguments[units] < 1.02 * units * parameters / 2 for units in arguments), arguments
     assert all(parameters < bytes_ < 2.1 * parameters for bytes_ in gathered.values()), gathered

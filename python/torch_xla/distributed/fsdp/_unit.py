@@ -91,14 +91,29 @@ class Order:
 
     def __init__(self):
         self._before: list[torch.Tensor] = []
+        self._forward: list[Unit] = []  # in the order in which the forward pass gathered them; the backward pass comes to them in the opposite one
 
     def next(self, here: Iterable[torch.Tensor]) -> list[torch.Tensor]:
         """What a gather waits for that is wanted when the tensors `here` are there: those of the gather before."""
         waits, self._before = self._before, [tensor.detach() for tensor in here]
         return waits
 
+    def began(self, unit: "Unit") -> None:
+        """The forward pass has gathered `unit`."""
+        self._forward.append(unit)
+
+    def ahead_of(self, unit: "Unit") -> tuple["Unit | None", list[torch.Tensor]]:
+        """Where the backward pass has gathered `unit`: the one that it is going to want next, and what its gather waits for: what `unit`'s was wanted
+        with. None if nobody knows."""
+        places = [place for place, one in enumerate(self._forward) if one is unit]
+        if not places or not self._before:
+            return None, []
+        # The outermost unit is gathered first, and the backward pass begins and ends with it.
+        place = places[-1] - 1 if places[-1] else len(self._forward) - 1
+        return (self._forward[place] if place > 0 else None), self._before
+
     def clear(self) -> None:
-        self._before = []
+        self._before, self._forward = [], []
 
 
 class _Gather(torch.autograd.Function):
@@ -108,7 +123,8 @@ class _Gather(torch.autograd.Function):
     def forward(ctx, unit, waits, *shards):
         ctx.unit = unit
         ctx.set_materialize_grads(False)
-        joined = unit.join(shards, waits)
+        joined = unit.join(shards, waits) if unit.ahead is None else unit.ahead
+        unit.ahead = None
         ctx.mark_non_differentiable(*[tensor for tensor, shard in zip(joined, shards) if not shard.requires_grad])
         return tuple(joined)
 
@@ -148,6 +164,7 @@ class Unit:
         self.order = Order()
         self._last: list[torch.Tensor] | None = None  # what the last forward pass gathered, if the backward pass is to use it
         self._joined: list[torch.Tensor] | None = None  # while the backward pass of this unit runs
+        self.ahead: list[torch.Tensor] | None = None  # what was gathered while the backward pass of another unit runs
         self._missing: set[int] = set()  # shards to which it has not given a gradient yet
         self._kept: list[torch.Tensor | None] = [None] * len(shards)  # gradients that are not reduced yet
         _collectives.reducing_in_backward.add(self)
@@ -174,6 +191,8 @@ class Unit:
         self._last = joined if keeps and not self.reshards else None
         if in_backward():
             self._begin(joined)
+        elif keeps:
+            self.order.began(self)
 
     def _put(self, joined):
         for shard, tensor in zip(self.shards, joined):
@@ -216,9 +235,17 @@ class Unit:
         with torch.enable_grad():  # gradients of computations that run again reach the shards
             if self._last is None:
                 self.gather(self.order.next(here) if self.waits_in_backward else [])
+                self._gather_ahead()
             else:
                 self._put(self._last)
                 self._begin(self._last)
+
+    def _gather_ahead(self) -> None:
+        """Gathers what the backward pass is going to want next, before the gradients of this unit are reduced: collectives run in the order in which they
+        are called, so one that comes after the reductions could not overlap the computation before them."""
+        other, waits = self.order.ahead_of(self)
+        if other is not None and other.reshards and other._joined is None and other.ahead is None:
+            other.ahead = other.join([shard.parameter for shard in other.shards], waits)
 
     def for_backward(self) -> list[torch.Tensor]:
         """All shards joined, in a backward pass."""
@@ -227,7 +254,7 @@ class Unit:
 
     def end_backward(self) -> None:
         """Forgets what was gathered for a backward pass."""
-        self._joined = self._last = None
+        self._joined = self._last = self.ahead = None
         self.take()
 
     # Gradients.
