@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 
 @pytest.mark.parametrize("page, printed", [
     ("torch-training.md", "learned: True compiled: [01]\n2 losses\naccuracy above 0.8: True\ncpu xla:0\n"
-                         r"(step [12]0: .* ms, \d+ rows/s, .*; MB: parameters 0, gradients 0, step \d+\n){2}"),
+                         r"(step [12]0: .* ms, \d+ rows/s, .*; MB: parameters 0, gradients 0, activations \d+\n){2}"),
     ("torch-caching.md", r"True found: 0 compiled: [1-9]\d*\nTrue found: [1-9]\d* compiled: 0\n"
                          r"factors: \[[01], 0, 0\]\nsizes: \[1, 1\]\n"),
     ("torch-troubleshooting.md", "RuntimeError\n" * 3 + "Integers to negative integer powers are not allowed.\nZeroDivisionError\n"

@@ -90,7 +90,7 @@ def test_meter(capsys):
     seen = bytes_by_purpose(model, optimizer)
     parameters = 4 * (64 * 128 + 128 + 128 + 128 + 128 * 64 + 64)
     assert seen["parameters"] == seen["gradients"] == parameters and 2 * parameters <= seen["optimizer"] <= 2 * parameters + 200
-    assert seen["buffers"] == 4 * 128 * 2 + 8 and seen["step"] > 0
+    assert seen["buffers"] == 4 * 128 * 2 + 8 and seen["activations"] > 0 and seen["gathers"] == 0
     meter = Meter(model, optimizer, every=2, unit="rows", flops_per_step=flops)
     lines = []
     for _ in range(4):
@@ -100,7 +100,7 @@ def test_meter(capsys):
     assert capsys.readouterr().out == f"{lines[1]}\n{lines[3]}\n"
     import re
     assert re.fullmatch(r"step 4: [\d.]+ ms, \d+ rows/s, 0\.0 GFLOP per step, \d+ % of \d+ GFLOP/s; MB: parameters 0, buffers 0, gradients 0, "
-                        r"optimizer 0, step \d+", lines[3]), lines[3]
+                        r"optimizer 0, activations \d+", lines[3]), lines[3]
     with pytest.raises(ValueError, match="every=0"):
         Meter(model, every=0)
 
