@@ -145,14 +145,14 @@ void FunctionBuilder::planBranches(Operation *op) {
   }
 }
 
-/// It writes its results where they are wanted.
+/// The operation writes its results where they are wanted.
 static bool isCollective(Operation *op) {
   return isa_and_nonnull<shlo::AllReduceOp, shlo::AllGatherOp, shlo::ReduceScatterOp, shlo::AllToAllOp, shlo::CollectivePermuteOp,
                          shlo::CollectiveBroadcastOp, shlo::AsyncStartOp, shlo::AsyncDoneOp>(op);
 }
 
 void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
-  // An operand that the kernel reads element by element may be replaced, too.
+  // A kernel, a collective or a loop of the block makes the operand, and `value` alone is made of it.
   auto isMadeFor = [&](Value operand) {
     Operation *maker = operand.getDefiningOp();
     auto call = dyn_cast_or_null<func::CallOp>(maker);
@@ -164,6 +164,7 @@ void FunctionBuilder::preferUpdates(Value value, SlotId slot) {
     Value replaced = updatedBy(value);
     auto call = value.getDefiningOp<func::CallOp>();
     auto kernel = call ? context.kernels.find(call.getCallee()) : context.kernels.end();
+    // An operand that the kernel reads element by element is replaced in the same way.
     if (!replaced && kernel != context.kernels.end())
       for (auto [operandIndex, resultIndex] : kernel->second.pointwise)
         if (Value operand = call.getOperand(operandIndex);
