@@ -78,7 +78,7 @@ def _check_arguments(initialize):
         bound = signature.bind(*args, **kwargs)
         given = bound.arguments
         backend, device = given.get("backend"), given.get("device_id")
-        if isinstance(device, int) and torch.accelerator.current_accelerator() is None and (backend is None or _names_xla(backend)):
+        if isinstance(device, int) and torch.accelerator.current_accelerator(check_available=True) is None and (backend is None or _names_xla(backend)):
             device = torch.device("xla", device)
         if isinstance(device, torch.device) and device.type == "xla":
             if device.index:
