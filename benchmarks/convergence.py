@@ -59,18 +59,7 @@ def model_of(task: str, words: int):
     """(a model, the classes of its layers that are split by themselves). `words`: how many characters there are."""
     import torch
     import torch.nn as nn
-
-    class Layer(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.norms = nn.ModuleList([nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)])
-            self.joint, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-            self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-
-        def forward(self, x):
-            q, k, v = (each.unflatten(-1, (-1, 16)).transpose(1, 2) for each in self.joint(self.norms[0](x)).chunk(3, dim=-1))
-            x = x + self.out(nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
-            return x + self.down(nn.functional.gelu(self.up(self.norms[1](x))))
+    Layer = torch_processes.transformer_layer(WIDTH, head=16)
 
     class Characters(nn.Module):
         def __init__(self):

@@ -29,18 +29,7 @@ def model_of(layers: int, width: int) -> tuple[object, type]:
     """(a decoder-only Transformer, the class of its layers)."""
     import torch
     import torch.nn as nn
-
-    class Layer(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-            self.joint, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x):
-            q, k, v = (each.unflatten(-1, (-1, 64)).transpose(1, 2) for each in self.joint(self.norms[0](x)).chunk(3, dim=-1))
-            x = x + self.out(nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
-            return x + self.down(nn.functional.gelu(self.up(self.norms[1](x))))
+    Layer = torch_processes.transformer_layer(width, head=64)
 
     class Model(nn.Module):
         def __init__(self):

@@ -63,3 +63,21 @@ def compare(module: str, ways: list[str], processes: int, rounds: int, arguments
     for way in ways:
         more = " | ".join(f"{statistics.median(measured[way][name]):.2f}" for name in units)
         print(f"| {way} | {statistics.median(measured[way]['seconds']) * 1e3:.1f} | {more} |")
+
+
+def transformer_layer(width: int, head: int) -> type:
+    """The class of a causal layer, made without arguments: [batch, words, width] -> the same, with attention heads of `head` numbers."""
+    from torch import nn
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+            self.joint, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x):
+            q, k, v = (each.unflatten(-1, (-1, head)).transpose(1, 2) for each in self.joint(self.norms[0](x)).chunk(3, dim=-1))
+            x = x + self.out(nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+            return x + self.down(nn.functional.gelu(self.up(self.norms[1](x))))
+    return Layer

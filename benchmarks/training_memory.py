@@ -106,9 +106,9 @@ def sizes(name: str) -> Sizes:
 def least(way: str, size: Sizes, count: int) -> float:
     """The least peak, in bytes."""
     p, u, own = size.parameters, size.wrapper, size.parameters / count
-    return {"ddp": 3 * p + size.most(), "zero1": p + 2 * own + max(size.most(), p + own), "zero2": 3 * own + p + max(size.most(1, 1 / count), own + u),
-            "zero3": 3 * own + u + max(size.most(1, 1 / count), own + u), "fsdpv2": 3 * own + u + max(size.most(1, 1 / count), own + u),
-            "tensor": 3 * own + size.most(1 / count, 1 / count)}[way]
+    step = max(size.most(1, 1 / count), own + u)  # of a rank that keeps its share of the gradients
+    return {"ddp": 3 * p + size.most(), "zero1": p + 2 * own + max(size.most(), p + own), "zero2": 3 * own + p + step, "zero3": 3 * own + u + step,
+            "fsdpv2": 3 * own + u + step, "tensor": 3 * own + size.most(1 / count, 1 / count)}[way]
 
 
 def shard_as_megatron(model: Any, mesh: Any) -> None:

@@ -8,9 +8,9 @@
 namespace millrace::lowering {
 namespace {
 
-/// Temporaries below this share of the largest sum are not moved: there are many of them, and they gain nothing.
+/// Temporaries of less than one part in so many of the largest sum of live bytes are not moved: there are many of them, and they gain nothing.
 constexpr uint64_t kSmallestShare = 1000;
-/// At most so many are moved: each takes time in proportion to the steps of the program.
+/// Temporaries that are moved at most, a bound of the time of compilation: each takes time in proportion to the steps of the program.
 constexpr unsigned kMostMoves = 4096;
 
 class Placement {

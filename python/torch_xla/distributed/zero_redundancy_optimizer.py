@@ -52,6 +52,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 self._pairs.append((parameter, part))
             groups.append({**_hyperparameters(group), "params": parts})
         self.base_optimizer = self.optimizer_class(groups, **self.defaults)
+        self._nothing = torch.empty(0, dtype=self.optimizer_dtype, device="xla")  # what parts between steps show, one tensor for all
         self._release()
         for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # defaults of the class
             group.update({name: value for name, value in _hyperparameters(base).items() if name not in group})
@@ -75,7 +76,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         """Takes the elements of the parts that the parameters have, too."""
         for parameter, part in self._pairs:
             if not self._keeps(parameter, part):
-                part.data = torch.empty(0, dtype=part.dtype, device=part.device)
+                part.data = self._nothing
 
     def _padded(self, tensor):
         missing = -tensor.size(0) % self._world if tensor.dim() else 0
