@@ -83,6 +83,7 @@ static std::unique_ptr<OpInfo> describe(const c10::OperatorHandle &op) {
   info->takesCpuIndices = schema.name().find("index") != std::string::npos;
   info->op = tracing::findOp(info->name);
   info->mayRefuse = suspicionOf(info->name);
+  info->meta = metaKernelOf(info->name);
   if (info->isAten) { // the writing operator counts as the functional one
     std::string base = schema.name().substr(sizeof("aten::") - 1);
     if (base.size() > 1 && base.back() == '_' && base[base.size() - 2] != '_')

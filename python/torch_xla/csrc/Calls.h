@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Calls.h - What is known of an operator, and of one call of it -------===//
 #pragma once
+#include "python/torch_xla/csrc/MetaKernels.h"
 #include "python/torch_xla/csrc/Refusals.h"
 #include "python/torch_xla/csrc/Shim.h"
 
@@ -25,6 +26,7 @@ struct OpInfo {
   mutable std::optional<c10::OperatorHandle> decomposition;
   mutable std::atomic<uint32_t> composites{0}; ///< made of its decomposition so far
   Suspicion mayRefuse = nullptr;               ///< null: there are no numbers that it would refuse
+  const c10::KernelFunction *meta = nullptr;   ///< PyTorch's compiled shape function; null: ask the dispatcher (MetaKernels.h)
   std::atomic<int64_t> *calls = nullptr;       ///< the counter "xla::add"; of operators of PyTorch
 };
 const OpInfo &infoOf(const c10::OperatorHandle &op);

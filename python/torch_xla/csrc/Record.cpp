@@ -103,7 +103,10 @@ torch::jit::Stack runWithoutValues(const OpInfo &info, c10::ArrayRef<c10::IValue
       stack.push_back(value);
     }
   }
-  info.handle->callBoxed(stack);
+  if (device == c10::kMeta && info.meta)
+    info.meta->callBoxed(*info.handle, c10::DispatchKeySet(c10::DispatchKey::Meta), &stack);
+  else
+    info.handle->callBoxed(stack);
   return stack;
 }
 
