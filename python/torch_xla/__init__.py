@@ -73,6 +73,10 @@ from . import _patches as _patches  # noqa: E402
 
 _once("patches", _patches.install)
 
+from . import _dynamo_later as _dynamo_later  # noqa: E402
+
+_once("Dynamo later", _dynamo_later.install)
+
 if _torch.distributed.is_available():
     from .distributed import xla_backend as _xla_backend  # noqa: E402, F401  the backend xla, and init_method="xla://"
 
