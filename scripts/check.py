@@ -406,7 +406,7 @@ def part_torch(arguments):
     if not arguments.wheels and run(["ninja", "-C", "build", "torch_xla_shim"], 1800)[0]:
         say("torch_xla_shim cannot be built: is MILLRACE_TORCH on?")
         return Count(failed=1)
-    if not install_wheel("./python/torch_xla"):
+    if not install_wheel("./python/torch_xla") or not install_wheel("./python/millrace_jax"):  # test_coexistence wants both
         return Count(failed=1)
     total = test_torch(SITE, arguments.long, tree="build-release" if arguments.wheels else "build")
     if arguments.long:

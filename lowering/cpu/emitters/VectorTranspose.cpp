@@ -6,11 +6,17 @@
 #include "lowering/cpu/emitters/VectorTranspose.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace millrace::lowering {
+
+/// LLVM's instruction selection looks through shuffles of shuffles, from each of their results: four rounds of them take a fifth of the time
+/// that a contraction's kernel compiles. The rounds up to this distance become one group of instructions; a fence, which is no
+/// instruction, keeps the next ones apart from them. As many instructions are selected as without.
+static constexpr int64_t kRoundsSeenTogether = 2; // lanes: rounds of 1 and 2
 
 void transposeInRegisters(OpBuilder &builder, Location loc, MutableArrayRef<Value> vectors) {
   int64_t n = vectors.size();
@@ -37,6 +43,9 @@ void transposeInRegisters(OpBuilder &builder, Location loc, MutableArrayRef<Valu
       vectors[i] = vector::ShuffleOp::create(builder, loc, first, second, low);
       vectors[i + d] = vector::ShuffleOp::create(builder, loc, first, second, high);
     }
+    if (d == kRoundsSeenTogether && d * 2 < n && !isSmallFloat && isa<FloatType>(type.getElementType()))
+      for (Value &vector : vectors)
+        vector = LLVM::CallIntrinsicOp::create(builder, loc, type, builder.getStringAttr("llvm.arithmetic.fence"), ValueRange{vector}).getResult(0);
   }
   castAll(type);
 }
