@@ -148,6 +148,16 @@ def HLO_CompatibleElementTypes : NativeOpTrait<"CompatibleOperandsAndResultEleme
   let cppNamespace = "::millrace::stablehlo::traits";
 }
 
+// As that, of the operands alone.
+def HLO_CompatibleOperandElementTypes : NativeOpTrait<"CompatibleOperandsElementType"> {
+  let cppNamespace = "::millrace::stablehlo::traits";
+}
+
+// Operand i has the element type of result i.
+def HLO_PairwiseSameElementType : NativeOpTrait<"PairwiseSameOperandAndResultElementType"> {
+  let cppNamespace = "::millrace::stablehlo::traits";
+}
+
 // Operand i has the type of result i.
 def HLO_PairwiseSameOperandAndResultType : NativeOpTrait<"PairwiseSameOperandAndResultType"> {
   let cppNamespace = "::millrace::stablehlo::traits";

@@ -96,7 +96,8 @@ def StableHLO_CreateTokenOp : StableHLO_Op<"create_token", [Pure, HLO_InferTypes
   let assemblyFormat = "attr-dict `:` type(results)";
 }
 
-def StableHLO_AllGatherOp : StableHLO_Op<"all_gather", [ConditionallySpeculatable]> {
+def StableHLO_AllGatherOp : StableHLO_Op<"all_gather",
+    [HLO_PairwiseSameElementType /*C6*/, ConditionallySpeculatable]> {
   let summary = "Concatenates the values of a process group";
   let description = [{
     (C1) `0 <= all_gather_dim < rank`. (C2) unique ids in `replica_groups`, (C3) whose number is fixed by the group kind,
@@ -150,7 +151,8 @@ def StableHLO_ReduceScatterOp : StableHLO_Op<"reduce_scatter", [ConditionallySpe
   let hasVerifier = 1;
 }
 
-def StableHLO_AllToAllOp : StableHLO_Op<"all_to_all", [ConditionallySpeculatable, HLO_InferTypes /*C9*/]> {
+def StableHLO_AllToAllOp : StableHLO_Op<"all_to_all",
+    [HLO_PairwiseSameElementType, ConditionallySpeculatable, HLO_InferTypes /*C9*/]> {
   let summary = "Splits, exchanges in a process group, concatenates";
   let description = [{
     (C1) `0 <= split_dimension < rank`. (C2) `dim(operands, split_dimension)` is a multiple of `split_count`.
@@ -205,7 +207,7 @@ def StableHLO_CollectiveReduceOp : StableHLO_Op<"collective_reduce",
 }
 
 def StableHLO_CollectivePermuteOp : StableHLO_Op<"collective_permute",
-    [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput, HLO_InferTypes /*C5*/]> {
+    [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput, SameOperandsAndResultElementType, HLO_InferTypes /*C5*/]> {
   let summary = "Sends from source to target processes";
   let description = [{
     A process that is no target gets zeros. (C1) `source_target_pairs` is `N x 2`. (C2) unique sources. (C3) unique

@@ -15,8 +15,6 @@ static int64_t channelId(OpTy op) {
 }
 
 LogicalResult AllGatherOp::verify() {
-  if (getNumOperands() != getNumResults())
-    return emitOpError() << "requires the same number of operands and results";
   int64_t dim = getAllGatherDim();
   // (C2)..(C4)
   if (failed(checks::checkReplicaGroups(getLoc(), getReplicaGroups(), /*sameSize=*/true, getUseGlobalDeviceIds(),
@@ -25,7 +23,7 @@ LogicalResult AllGatherOp::verify() {
   // (C5)
   if (getUseGlobalDeviceIds() && channelId(*this) < 0)
     return emitOptionalError(getLoc(), "channel_id cannot be negative when useGlobalDeviceIds is set");
-  for (auto [index, operand, result] : llvm::enumerate(getOperandTypes(), getResultTypes())) {
+  for (auto [operand, result] : llvm::zip_equal(getOperandTypes(), getResultTypes())) {
     auto from = cast<RankedTensorType>(operand), to = cast<RankedTensorType>(result);
     // (C1)
     if (dim >= from.getRank())
@@ -33,8 +31,6 @@ LogicalResult AllGatherOp::verify() {
     if (from.getDimSize(dim) == 0)
       return emitOptionalError(getLoc(), "dimension size of operand at 'all_gather_dim' cannot be zero");
     // (C6)
-    if (from.getElementType() != to.getElementType())
-      return emitOpError() << "requires the same element type for operand and result at index " << index;
     if (from.getRank() != to.getRank())
       return emitOptionalError(getLoc(), "operand and result must have the same rank");
     for (int64_t i = 0; i != from.getRank(); ++i)

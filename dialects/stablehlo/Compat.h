@@ -5,6 +5,7 @@
 #pragma once
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
 namespace millrace::stablehlo {
@@ -85,6 +86,17 @@ public:
 };
 
 template <typename ConcreteType>
+class CompatibleOperandsElementType : public mlir::OpTrait::TraitBase<ConcreteType, CompatibleOperandsElementType> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
+    for (mlir::Type type : op->getOperandTypes())
+      if (!isCompatibleElementTypeForHloTypeInference(op->getOperand(0).getType(), type))
+        return op->emitOpError() << "requires compatible element types for all operands";
+    return mlir::success();
+  }
+};
+
+template <typename ConcreteType>
 class CompatibleOperandsAndResultType
     : public mlir::OpTrait::TraitBase<ConcreteType, CompatibleOperandsAndResultType> {
 public:
@@ -127,6 +139,21 @@ public:
     for (auto [index, operand, result] : llvm::enumerate(op->getOperandTypes(), op->getResultTypes()))
       if (operand != result)
         return op->emitOpError() << "requires the same type for operand and result at index " << index;
+    return mlir::success();
+  }
+};
+
+/// As many operands as results, and operand i has the element type of result i.
+template <typename ConcreteType>
+class PairwiseSameOperandAndResultElementType
+    : public mlir::OpTrait::TraitBase<ConcreteType, PairwiseSameOperandAndResultElementType> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) {
+    if (op->getNumOperands() != op->getNumResults())
+      return op->emitOpError() << "requires the same number of operands and results";
+    for (auto [index, operand, result] : llvm::enumerate(op->getOperandTypes(), op->getResultTypes()))
+      if (mlir::getElementTypeOrSelf(operand) != mlir::getElementTypeOrSelf(result))
+        return op->emitOpError() << "requires the same element type for operand and result at index " << index;
     return mlir::success();
   }
 };

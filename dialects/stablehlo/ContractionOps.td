@@ -89,7 +89,7 @@ def StableHLO_UnaryEinsumOp : StableHLO_Op<"unary_einsum", [Pure]> {
 }
 
 def StableHLO_CholeskyOp : StableHLO_Op<"cholesky", [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput,
-    NoMemoryEffect, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    NoMemoryEffect, HLO_CompatibleElementTypes, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Cholesky decomposition of a batch of matrices";
   let description = [{ `a = result * adjoint(result)` with a lower triangular result if `lower`, else
     `a = adjoint(result) * result` with an upper one. (C1) result has a's type. (C2) rank is at least 2. (C3) the last
@@ -100,7 +100,7 @@ def StableHLO_CholeskyOp : StableHLO_Op<"cholesky", [HLO_SpeculatableIfStaticDim
 }
 
 def StableHLO_TriangularSolveOp : StableHLO_Op<"triangular_solve",
-    [ConditionallySpeculatable, NoMemoryEffect, SameOperandsAndResultElementType,
+    [ConditionallySpeculatable, NoMemoryEffect, HLO_CompatibleElementTypes /*C1*/,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Solution of triangular systems";
   let description = [{ `op(a) * result = b` if `left_side`, else `result * op(a) = b`, op per `transpose_a`; only the

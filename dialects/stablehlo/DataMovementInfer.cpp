@@ -47,6 +47,12 @@ void ConstantOp::build(OpBuilder &, OperationState &state, Attribute value) {
 
 //===-- Inference ---------------------------------------------------------===//
 
+LogicalResult ReverseOp::inferReturnTypes(MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
+                                          OpaqueProperties, RegionRange, SmallVectorImpl<Type> &inferredReturnTypes) {
+  inferredReturnTypes.push_back(operands.front().getType());
+  return success();
+}
+
 LogicalResult BroadcastOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, ValueRange operands,
                                             DictionaryAttr attributes, OpaqueProperties properties,
                                             RegionRange regions, SmallVectorImpl<Type> &inferredReturnTypes) {

@@ -102,7 +102,7 @@ def StableHLO_TransposeOp : StableHLO_ShapedOp<"transpose",
 }
 
 def StableHLO_SliceOp : StableHLO_Op<"slice", [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput, NoMemoryEffect,
-    HLO_CompatibleElementTypes,
+    SameOperandsAndResultElementType /*C1*/,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Part at positions known at compile time";
   let description = [{ `result[i] = operand[start_indices + i * strides]`.
@@ -118,7 +118,7 @@ def StableHLO_SliceOp : StableHLO_Op<"slice", [HLO_SpeculatableIfStaticDimInOutp
 }
 
 def StableHLO_PadOp : StableHLO_ShapedOp<"pad", [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput, NoMemoryEffect,
-    HLO_CompatibleElementTypes,
+    SameOperandsAndResultElementType /*C1*/,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Elements added around and between";
   let description = [{ `result[i] = operand[j]` if `i = edge_padding_low + j * (interior_padding + 1)`, else
@@ -134,7 +134,7 @@ def StableHLO_PadOp : StableHLO_ShapedOp<"pad", [HLO_SpeculatableIfStaticDimInOu
 }
 
 def StableHLO_ConcatenateOp : StableHLO_ShapedOp<"concatenate", [ConditionallySpeculatable, NoMemoryEffect,
-    HLO_CompatibleElementTypes,
+    SameOperandsAndResultElementType /*C1*/,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Tensors one after the other along a dimension";
   let description = [{ `result[.., i, ..] = inputs[k][.., i - offset(k), ..]`. (C1) one element type. (C2) one shape but
@@ -151,7 +151,7 @@ def StableHLO_ConcatenateOp : StableHLO_ShapedOp<"concatenate", [ConditionallySp
 }
 
 def StableHLO_ReverseOp : StableHLO_Op<"reverse", [HLO_SpeculatableIfStaticDimInOutputIsStaticInInput,
-    NoMemoryEffect, HLO_CompatibleOperandsAndResultType]> {
+    NoMemoryEffect, SameOperandsAndResultElementType, DeclareOpInterfaceMethods<InferTypeOpInterface> /*C1*/]> {
   let summary = "Reversed order along dimensions";
   let description = [{ `result[i] = operand[j]`, j[d] = size - 1 - i[d] for d in `dimensions`, else i[d].
     (C1) one type. (C2) dimensions are unique and (C3) in `[0, rank)`. Source: StableHLO spec, "reverse". }];

@@ -49,11 +49,6 @@ LogicalResult ComplexOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, ValueRange operands,
                                           DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
                                           SmallVectorImpl<Type> &inferredReturnTypes) {
-  CompareOpAdaptor adaptor(operands, attributes, properties, regions);
-  auto lhs = cast<ShapedType>(adaptor.getLhs().getType()), rhs = cast<ShapedType>(adaptor.getRhs().getType());
-  // (C1)
-  if (!isCompatibleElementTypeForHloTypeInference(lhs, rhs))
-    return emitOptionalError(location, "requires compatible types for all operands and results");
   auto type = inferMostSpecificType(location, operands.getTypes());
   if (failed(type))
     return failure();
@@ -101,10 +96,6 @@ LogicalResult ClampOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
   // (C1), (C2)
   if (failed(verifyBound(adaptor.getMin(), "min")) || failed(verifyBound(adaptor.getMax(), "max")))
     return failure();
-  // (C3)
-  if (!isCompatibleElementTypeForHloTypeInference(adaptor.getMin().getType(), operand) ||
-      !isCompatibleElementTypeForHloTypeInference(adaptor.getMax().getType(), operand))
-    return emitOptionalError(location, "requires the same element type for all operands and results");
   inferredReturnTypes.push_back(operand);
   return success();
 }

@@ -13,13 +13,14 @@ def HLO_FpOrQuantizedTensor : HLO_TensorOf<[HLO_Float, HLO_QuantizedType]>;
 
 //===-- Unary -------------------------------------------------------------===//
 
+// Traits verify in their order: an op that has one of the last among its own says that first, as upstream's does.
 class StableHLO_ElementwiseOp<string mnemonic, list<Trait> traits = [],
     Trait speculatable = HLO_SpeculatableIfStaticDimInOutputIsStaticInInput> : StableHLO_Op<mnemonic,
     traits # [speculatable, NoMemoryEffect, Elementwise, InferShapedTypeOpInterface, SameOperandsAndResultShape]> {
   let extraClassDeclaration = baseDeclaration # reifyLikeFirstOperand # inferShapeFromTypes;
 }
 // Result type not determined by the operands.
-class StableHLO_CastOp<string mnemonic> : StableHLO_ElementwiseOp<mnemonic> {
+class StableHLO_CastOp<string mnemonic, list<Trait> traits = []> : StableHLO_ElementwiseOp<mnemonic, traits> {
   let extraClassDeclaration = baseDeclaration # reifyLikeFirstOperand;
 }
 
@@ -50,7 +51,7 @@ def StableHLO_CeilOp : StableHLO_ElementwiseOp<"ceil", [HLO_CompatibleOperandsAn
   let assemblyFormat = "$operand attr-dict `:` custom<SameOperandsAndResultType>(type($operand), type($result))";
 }
 
-def StableHLO_ConvertOp : StableHLO_CastOp<"convert"> {
+def StableHLO_ConvertOp : StableHLO_CastOp<"convert", [SameOperandsAndResultShape]> {
   let summary = "Element type conversion";
   let description = [{ `result[i]` = x in the element type of the result, x = `operand[i]`. (C1) same shape.
     Source: StableHLO spec, "convert". }];
@@ -278,7 +279,8 @@ def StableHLO_BitcastConvertOp : StableHLO_Op<"bitcast_convert",
   let hasFolder = 1;
 }
 
-def StableHLO_ReducePrecisionOp : StableHLO_ElementwiseOp<"reduce_precision", [HLO_CompatibleOperandsAndResultType]> {
+def StableHLO_ReducePrecisionOp : StableHLO_ElementwiseOp<"reduce_precision",
+    [Elementwise, HLO_CompatibleOperandsAndResultType]> {
   let summary = "Rounding to fewer exponent and mantissa bits";
   let description = [{ `output[i]` = operand[i] rounded to a float with the given bits and back. (C1) one type.
     (C2) `1 <= exponent_bits`. (C3) `0 <= mantissa_bits`. Source: StableHLO spec, "reduce_precision".
@@ -322,7 +324,7 @@ class StableHLO_BinaryOp<string mnemonic, list<Trait> traits, Type type>
     `:` custom<SameOperandsAndResultType>(type($lhs), type($rhs), type($result)) }];
 }
 
-def StableHLO_AddOp : StableHLO_BinaryOp<"add", [Commutative], HLO_Tensor> {
+def StableHLO_AddOp : StableHLO_BinaryOp<"add", [Commutative, SameOperandsAndResultShape], HLO_Tensor> {
   let summary = "Addition";
   let description = [{ `result[i]` = x + y; logical or of booleans, x = `lhs[i]`, y = `rhs[i]`. (C1) operands and result have one type; quantization parameters may differ.
     Source: StableHLO spec, "add". }];
@@ -426,7 +428,8 @@ def StableHLO_XorOp : StableHLO_BinaryOp<"xor", [Commutative], HLO_PredOrIntTens
 }
 
 def StableHLO_ComplexOp : StableHLO_ElementwiseOp<"complex",
-    [SameOperandsElementType, DeclareOpInterfaceMethods<InferTypeOpInterface>], HLO_SpeculatableIfAllInputsStatic> {
+    [SameOperandsElementType, SameOperandsAndResultShape, DeclareOpInterfaceMethods<InferTypeOpInterface>],
+    HLO_SpeculatableIfAllInputsStatic> {
   let summary = "Complex number from its parts";
   let description = [{ `result[i]` = lhs[i] + rhs[i] * i. (C1) operands have one type. (C2) same shape.
     (C3) the element type of the result is complex of it. Source: StableHLO spec, "complex". }];
@@ -436,7 +439,8 @@ def StableHLO_ComplexOp : StableHLO_ElementwiseOp<"complex",
   let hasFolder = 1;
 }
 
-def StableHLO_CompareOp : StableHLO_ElementwiseOp<"compare", [DeclareOpInterfaceMethods<InferTypeOpInterface>],
+def StableHLO_CompareOp : StableHLO_ElementwiseOp<"compare",
+    [HLO_CompatibleOperandElementTypes /*C1*/, DeclareOpInterfaceMethods<InferTypeOpInterface>],
     HLO_SpeculatableIfAllInputsStatic> {
   let summary = "Comparison";
   let description = [{ `result[i]` = lhs[i] `comparison_direction` rhs[i]. (C1) operands have one element type and
@@ -474,6 +478,7 @@ def StableHLO_SelectOp : StableHLO_Op<"select", [HLO_SpeculatableIfAllInputsStat
 }
 
 def StableHLO_ClampOp : StableHLO_Op<"clamp", [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect,
+    HLO_CompatibleElementTypes /*C3*/,
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<InferShapedTypeOpInterface, ["reifyReturnTypeShapes"]>]> {
   let summary = "Elements moved into a range";

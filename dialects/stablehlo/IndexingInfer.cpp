@@ -50,10 +50,6 @@ LogicalResult DynamicUpdateSliceOp::inferReturnTypes(MLIRContext *, std::optiona
   auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
   auto update = cast<RankedTensorType>(adaptor.getUpdate().getType());
   ValueRange starts = adaptor.getStartIndices();
-  // (C2)
-  if (!isCompatibleElementTypeForHloTypeInference(operand, update))
-    return emitOptionalError(location, "update element type does not match operand element type: ",
-                             update.getElementType(), " vs ", operand.getElementType(), ".");
   // (C3)
   if (update.getRank() != operand.getRank())
     return emitOptionalError(location, "update rank does not match operand rank: ", update.getRank(), " vs ",

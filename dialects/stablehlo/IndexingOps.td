@@ -8,7 +8,8 @@ include "dialects/stablehlo/Traits.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def StableHLO_DynamicSliceOp : StableHLO_Op<"dynamic_slice",
-    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, AllElementTypesMatch<["operand", "result"]> /*C1*/,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Part at computed positions";
   let description = [{ `result[i] = operand[clamp(0, start_indices, shape(operand) - slice_sizes) + i]`.
     (C1) element types agree. (C2) one start and one size per dimension. (C3) starts have one type.
@@ -24,7 +25,8 @@ def StableHLO_DynamicSliceOp : StableHLO_Op<"dynamic_slice",
 }
 
 def StableHLO_DynamicUpdateSliceOp : StableHLO_Op<"dynamic_update_slice",
-    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, AllElementTypesMatch<["operand", "update", "result"]> /*C2*/,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Operand with a part at computed positions replaced";
   let description = [{ `result[i] = update[i - s]` inside the part that starts at
     `s = clamp(0, start_indices, shape(operand) - shape(update))`, else `operand[i]`.

@@ -77,11 +77,6 @@ bool pairwiseCompatible(TypeRange types) {
 LogicalResult inferBatchNorm(std::optional<Location> loc, ValueRange wide, ValueRange vectors, int64_t featureIndex,
                              bool withStatistics, SmallVectorImpl<Type> &results) {
   auto type = cast<RankedTensorType>(wide[0].getType());
-  // (C2), scales of quantized types aside.
-  for (ValueRange group : {wide, vectors})
-    for (Type other : group.getTypes())
-      if (!isCompatibleElementTypeForHloTypeInference(type, other))
-        return emitOptionalError(loc, "requires compatible element types for all operands and results");
   if (!pairwiseCompatible(wide.getTypes()))
     return emitOptionalError(loc, "expects multi-dimensional operands to have compatible shapes.");
   if (!pairwiseCompatible(vectors.getTypes()))

@@ -142,7 +142,7 @@ def StableHLO_MapOp : StableHLO_Op<"map", [HLO_RecursivelySpeculatableIfAllInput
 }
 
 def StableHLO_BatchNormGradOp : StableHLO_Op<"batch_norm_grad",
-    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, HLO_InferTypes /*C3, C4*/]> {
+    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, HLO_CompatibleElementTypes /*C2*/, HLO_InferTypes /*C3, C4*/]> {
   let summary = "Gradients of batch_norm_training";
   let description = [{
     (C1) `0 <= feature_index < rank(operand)`. (C2) all operands and results have the same base type.
@@ -159,7 +159,7 @@ def StableHLO_BatchNormGradOp : StableHLO_Op<"batch_norm_grad",
 }
 
 def StableHLO_BatchNormInferenceOp : StableHLO_Op<"batch_norm_inference",
-    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, HLO_InferTypes /*C7*/]> {
+    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, HLO_CompatibleElementTypes /*C2*/, HLO_InferTypes /*C7*/]> {
   let summary = "Normalizes with given mean and variance";
   let description = [{
     `result = (operand - mean) / sqrt(variance + epsilon) * scale + offset`, vectors along `feature_index`.
@@ -175,7 +175,7 @@ def StableHLO_BatchNormInferenceOp : StableHLO_Op<"batch_norm_inference",
 }
 
 def StableHLO_BatchNormTrainingOp : StableHLO_Op<"batch_norm_training",
-    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, HLO_InferTypes /*C5, C6, C7*/]> {
+    [HLO_SpeculatableIfAllInputsStatic, NoMemoryEffect, HLO_CompatibleElementTypes /*C2*/, HLO_InferTypes /*C5, C6, C7*/]> {
   let summary = "Normalizes with the mean and variance of the batch";
   let description = [{
     Computes mean and variance over all dimensions but `feature_index`, then as batch_norm_inference.

@@ -92,8 +92,7 @@ func.func @bad_format(%a: tensor<2xf32>) {
 
 // compare (C1)
 func.func @compare_elements(%a: tensor<2xf32>, %b: tensor<2xi32>) {
-  // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{requires compatible types for all operands and results}}
+  // expected-error@+1 {{requires compatible element types for all operands}}
   %0 = "stablehlo.compare"(%a, %b) {comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xi1>
   return
 }
@@ -142,8 +141,7 @@ func.func @clamp_max(%m: tensor<3xf32>, %a: tensor<2xf32>, %s: tensor<f32>) {
 
 // clamp (C3)
 func.func @clamp_elements(%a: tensor<2xf32>, %s: tensor<f64>) {
-  // expected-error@+2 {{failed to infer returned types}}
-  // expected-error@+1 {{requires the same element type for all operands and results}}
+  // expected-error@+1 {{requires compatible element types for all operands and results}}
   %0 = "stablehlo.clamp"(%s, %a, %s) : (tensor<f64>, tensor<2xf32>, tensor<f64>) -> tensor<2xf32>
   return
 }
