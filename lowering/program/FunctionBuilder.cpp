@@ -24,7 +24,7 @@ uint32_t ProgramContext::location(Location loc) {
   return it->second;
 }
 
-uint32_t ProgramContext::constant(std::string bytes) {
+uint32_t ProgramContext::constant(llvm::StringRef bytes) {
   program.constants.push_back(Constant::copy(bytes.data(), bytes.size()));
   return program.constants.size() - 1;
 }

@@ -24,7 +24,7 @@ struct ProgramContext {
   llvm::StringMap<uint32_t> locations, customCalls;
 
   uint32_t location(mlir::Location loc);
-  uint32_t constant(std::string bytes);
+  uint32_t constant(llvm::StringRef bytes);
 };
 
 /// Builds one runtime function. Values of tensor type map to slots; operations that only rename bytes map their result

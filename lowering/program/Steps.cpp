@@ -92,10 +92,18 @@ LogicalResult FunctionBuilder::visitConstant(Operation *op, DenseElementsAttr va
       fill(constant, slotFor(constant), op->getLoc());
     return success();
   }
+  // Elements of several bytes lie in the attribute as they do in a buffer: the program's copy is the only one that large constants need.
+  auto dense = dyn_cast<DenseIntOrFPElementsAttr>(value);
+  if (dense && !value.isSplat() && elementBytes > 1 &&
+      dense.getRawData().size() == elementBytes * uint64_t(value.getNumElements())) {
+    ArrayRef<char> raw = dense.getRawData();
+    slots[constant] = addSlot(Slot::Kind::Constant, type, dimsOf(constant), context.constant(StringRef(raw.data(), raw.size())));
+    return success();
+  }
   FailureOr<std::string> bytes = bytesOf(value);
   if (failed(bytes))
     return op->emitError("has an element type that buffers cannot hold: ") << type.getElementType();
-  slots[constant] = addSlot(Slot::Kind::Constant, type, dimsOf(constant), context.constant(std::move(*bytes)));
+  slots[constant] = addSlot(Slot::Kind::Constant, type, dimsOf(constant), context.constant(*bytes));
   return success();
 }
 
