@@ -130,8 +130,12 @@ std::string whyInvalidType(Type type, bool onlyKnown) {
   }
   if (auto tuple = dyn_cast<TupleType>(type))
     return whyAny(tuple.getTypes());
-  if (auto future = dyn_cast<FutureType>(type))
+  if (auto future = dyn_cast<FutureType>(type)) {
+    for (Type part : future.getTypes())
+      if (!isa<RankedTensorType>(part))
+        return "future element type must be a ranked tensor, but got '" + textOf(part) + "'";
     return whyAny(future.getTypes());
+  }
   if (auto function = dyn_cast<FunctionType>(type)) {
     std::string why = whyAny(function.getInputs());
     return why.empty() ? whyAny(function.getResults()) : why;

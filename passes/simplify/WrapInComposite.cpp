@@ -45,7 +45,10 @@ struct WrapInComposite : impl::StablehloWrapInCompositePassBase<WrapInComposite>
       OpBuilder builder(op);
       Location loc = op->getLoc();
       auto type = builder.getFunctionType(op->getOperandTypes(), op->getResultTypes());
-      auto function = func::FuncOp::create(loc, (op->getName().getStringRef() + ".impl").str(), type);
+      std::string name = (op->getName().getStringRef() + ".impl").str();
+      for (unsigned number = 1; symbols.lookup(name); ++number)
+        name = (op->getName().getStringRef() + ".impl").str() + std::to_string(number);
+      auto function = func::FuncOp::create(loc, name, type);
       function.setPrivate();
       StringAttr symbol = symbols.insert(function);
       NamedAttrList attributes(op->getAttrDictionary());
@@ -54,8 +57,13 @@ struct WrapInComposite : impl::StablehloWrapInCompositePassBase<WrapInComposite>
           attributes.getDictionary(builder.getContext()), symbol.getValue(), uint32_t(versionOption));
       op->replaceAllUsesWith(composite);
       Block *body = function.addEntryBlock();
+      // An operand that stands there twice is the last of its parameters in both places, as upstream writes it.
+      llvm::DenseMap<Value, Value> parameters;
+      for (auto [operand, parameter] : llvm::zip(op->getOperands(), body->getArguments()))
+        parameters[operand] = parameter;
       op->moveBefore(body, body->end());
-      op->setOperands(body->getArguments());
+      for (OpOperand &operand : op->getOpOperands())
+        operand.set(parameters.lookup(operand.get()));
       builder.setInsertionPointToEnd(body);
       func::ReturnOp::create(builder, loc, op->getResults());
     }

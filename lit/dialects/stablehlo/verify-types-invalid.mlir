@@ -80,6 +80,16 @@ func.func @future(%x: !stablehlo.future<tensor<4x!quant.uniform<i8:f32, 0.5:128>
 
 // -----
 
+// expected-error@+1 {{future element type must be a ranked tensor, but got 'i32'}}
+func.func private @future_of_a_number() -> !stablehlo.future<tensor<f32>, i32>
+
+// -----
+
+// expected-error@+1 {{future element type must be a ranked tensor, but got 'tensor<*xf32>'}}
+func.func private @future_without_a_rank() -> !stablehlo.future<tensor<*xf32>>
+
+// -----
+
 // expected-error@+1 {{of result 0 of @declared}}
 func.func private @declared() -> tensor<4x!quant.uniform<i8:f32, 0.5:128>>
 

@@ -15,3 +15,17 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf3
   %2 = stablehlo.negate %x : tensor<4xf32>
   return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// RUN: xla-opt %s -stablehlo-wrap-in-composite=op-names=stablehlo.add | FileCheck %s --check-prefix=NAMES
+// NAMES-LABEL: @twice
+// NAMES: %[[A:.*]] = stablehlo.composite "stablehlo.add" %arg0, %arg1 {decomposition = @stablehlo.add.impl}
+// NAMES: stablehlo.composite "stablehlo.add" %[[A]], %[[A]] {decomposition = @stablehlo.add.impl1}
+// NAMES: func.func private @stablehlo.add.impl(
+// NAMES-NEXT: stablehlo.add %arg0, %arg1
+// NAMES: func.func private @stablehlo.add.impl1(
+// NAMES-NEXT: stablehlo.add %arg1, %arg1
+func.func @twice(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.add %x, %y : tensor<f32>
+  %1 = stablehlo.add %0, %0 : tensor<f32>
+  return %1 : tensor<f32>
+}

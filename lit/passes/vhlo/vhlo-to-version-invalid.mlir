@@ -13,8 +13,7 @@
 // expected-error @+1 {{failed to convert VHLO to v0.9.0}}
 module {
 func.func @operation(%x: tensor<f32>) {
-  // expected-error @+2 {{failed to legalize operation 'vhlo.tan_v2' that was explicitly marked illegal}}
-  // expected-note @+1 {{version 0.9.0 has no such operation}}
+  // expected-error @+1 {{failed to legalize operation 'vhlo.tan_v2' that was explicitly marked illegal: version 0.9.0 has no such operation}}
   %0 = stablehlo.tan %x : tensor<f32>
   return
 }
@@ -23,8 +22,7 @@ func.func @operation(%x: tensor<f32>) {
 // expected-error @+1 {{failed to convert VHLO to v0.9.0}}
 module {
 func.func @attribute(%x: tensor<f32>) {
-  // expected-error @+2 {{failed to legalize operation 'vhlo.exponential_v2'}}
-  // expected-note @+1 {{'result_accuracy' says something that the older version cannot}}
+  // expected-error @+1 {{failed to legalize operation 'vhlo.exponential_v2' that was explicitly marked illegal: 'result_accuracy' says something that the older version cannot}}
   %0 = "stablehlo.exponential"(%x) <{result_accuracy = #stablehlo.result_accuracy<atol = 0.0, rtol = 0.0, ulps = 1, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}> : (tensor<f32>) -> tensor<f32>
   return
 }
@@ -33,8 +31,7 @@ func.func @attribute(%x: tensor<f32>) {
 // expected-error @+1 {{failed to convert VHLO to v0.9.0}}
 module {
 func.func @operands(%x: tensor<4xf32>) {
-  // expected-error @+2 {{failed to legalize operation 'vhlo.all_to_all_v2'}}
-  // expected-note @+1 {{the older version takes one operand}}
+  // expected-error @+1 {{failed to legalize operation 'vhlo.all_to_all_v2' that was explicitly marked illegal: the older version takes one operand}}
   %0:2 = "stablehlo.all_to_all"(%x, %x) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -43,8 +40,7 @@ func.func @operands(%x: tensor<4xf32>) {
 // expected-error @+1 {{failed to convert VHLO to v0.9.0}}
 module {
 func.func @type(%x: tensor<f32>) {
-  // expected-error @+2 {{failed to legalize operation 'vhlo.convert_v1'}}
-  // expected-note @+1 {{version 0.9.0 has no !vhlo.f8E4M3_v1}}
+  // expected-error @+1 {{failed to legalize operation 'vhlo.convert_v1' that was explicitly marked illegal: version 0.9.0 has no !vhlo.f8E4M3_v1}}
   %0 = stablehlo.convert %x : (tensor<f32>) -> tensor<f8E4M3>
   return
 }
@@ -52,16 +48,14 @@ func.func @type(%x: tensor<f32>) {
 // -----
 // expected-error @+1 {{failed to convert VHLO to v0.9.0}}
 module {
-// expected-error @+2 {{failed to legalize operation 'vhlo.func_v1'}}
-// expected-note @+1 {{version 0.9.0 has no !vhlo.buffer_v1<2x!vhlo.f32_v1>}}
+// expected-error @+1 {{failed to legalize operation 'vhlo.func_v1' that was explicitly marked illegal: version 0.9.0 has no !vhlo.buffer_v1<2x!vhlo.f32_v1>}}
 func.func private @argument(memref<2xf32>)
 }
 // -----
 // expected-error @+1 {{failed to convert VHLO to v0.9.0}}
 module {
 func.func @config() {
-  // expected-error @+2 {{failed to legalize operation 'vhlo.custom_call_v2'}}
-  // expected-note @+1 {{version 0.9.0 has no dictionary as backend_config}}
+  // expected-error @+1 {{failed to legalize operation 'vhlo.custom_call_v2' that was explicitly marked illegal: version 0.9.0 has no dictionary as backend_config}}
   stablehlo.custom_call @a() {api_version = 4 : i32} : () -> ()
   return
 }
@@ -70,8 +64,7 @@ func.func @config() {
 // expected-error @+1 {{failed to convert VHLO to v0.9.0}}
 module {
 func.func @promotion(%x: tensor<4xf32>, %z: tensor<f64>) {
-  // expected-error @+2 {{failed to legalize operation 'vhlo.reduce_v1'}}
-  // expected-note @+1 {{version 0.9.0 cannot promote in a reduction}}
+  // expected-error @+1 {{failed to legalize operation 'vhlo.reduce_v1' that was explicitly marked illegal: version 0.9.0 cannot promote in a reduction}}
   %0 = stablehlo.reduce(%x init: %z) across dimensions = [0] : (tensor<4xf32>, tensor<f64>) -> tensor<f64>
     reducer(%a: tensor<f64>, %b: tensor<f64>) {
       %s = stablehlo.add %a, %b : tensor<f64>
