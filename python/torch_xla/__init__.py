@@ -12,11 +12,10 @@ __version__ = _versions.version_for(_torch.__version__)
 _loading.check_original(__path__[0])
 _XLAC = _loading.loaded() or _loading.load()
 
-import atexit as _atexit  # noqa: E402
-
+from . import _ending as _ending  # noqa: E402
 from ._load import once as _once  # noqa: E402
 
-_once("ending", _atexit.register, _XLAC._begin_ending)  # early: what is registered later runs before
+_once("ending", _ending.install, _XLAC._begin_ending)
 
 from . import _world as _world  # noqa: E402
 

@@ -137,6 +137,17 @@ def test_daemons_in_the_middle_of_operators(kinds):
     ended(DAEMONS.replace("KINDS", f"({kinds})"), runs=2)
 
 
+@pytest.mark.parametrize("delay", [0, 0.1, 0.4, 0.8] if os.environ.get("MILLRACE_LONG") else [0.1])
+def test_daemons_in_their_first_operators(delay):
+    """PyTorch imports modules for the first call of an operator, inside of its dispatcher."""
+    ended(f"""
+for function in (lambda: torch.ones(3, device="xla").softmax(0).add(1).sum().item(), lambda: torch.nn.Linear(3, 3).to("xla")(torch.ones(2, 3, device="xla")).sum().backward(),
+                 lambda: torch.rand(3, device="xla").sort()[0].cpu(), lambda: torch.einsum("ij,jk", *[torch.ones(2, 2, device="xla")] * 2).cpu()):
+    threading.Thread(target=function, daemon=True).start()
+time.sleep({delay})
+""", runs=2)
+
+
 def test_a_loader_that_is_left():
     ended("""
 import torch_xla.distributed.parallel_loader as pl
