@@ -3,6 +3,7 @@
 import copy
 import os
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -763,6 +764,35 @@ def test_fsdp_keeps_backward_passes_apart():
     assert "opt-barrier" in XLAC._get_xla_tensors_hlo([layers[2].weight.grad])
     with pytest.raises(ValueError, match="The provided ddp axis is not in the mesh"):
         FSDPv2(nn.Linear(8, 8), mesh, extra_data_axis="ddp")
+
+
+def test_fsdp_of_modules_whose_inputs_need_no_gradients():
+    """PyTorch's full backward hooks warn for such a module, and run before its backward pass."""
+    from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel as FSDPv2
+
+    class Pair(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table, self.layer = nn.Embedding(16, 8), nn.Linear(8, 8)
+
+        def forward(self, numbers, scale):
+            found = self.table(numbers) * scale
+            return self.layer(found), found, "name"
+    mesh, numbers = grid(8, 1, names=("fsdp", "tensor")), torch.arange(16).reshape(8, 2)
+    plain = Pair()
+    model = copy.deepcopy(plain).to("xla")
+    model = FSDPv2(model, mesh)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for module, device in ((plain, "cpu"), (model, "xla")):
+            made, found, name = module(numbers.to(device), 2.0)
+            (made.square().sum() + found.sum()).backward()
+            assert name == "name"
+        with torch.no_grad():
+            close(model(numbers.to("xla"), 2.0)[0], plain(numbers, 2.0)[0])
+    assert "opt-barrier" in XLAC._get_xla_tensors_hlo([model.layer.weight.grad])
+    for ours, theirs in zip(model.parameters(), plain.parameters()):
+        close(ours.grad, theirs.grad)
 
 
 def test_auto_sharding_is_part_of_a_graphs_hash(monkeypatch):

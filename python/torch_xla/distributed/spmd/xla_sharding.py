@@ -368,10 +368,13 @@ def apply_xla_patch_to_nn_linear(module, patched_function=xla_patched_nn_linear_
     return module
 
 
-def apply_backward_optimization_barrier(m):
+def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
     """Between the backward pass of this module and those of the modules around it nothing moves: the gradients of its outputs are one
     group, those of its parameters and inputs another. For FSDP: the gathered weights of a layer need not live longer than its own
-    backward pass."""
+    backward pass.
+
+    The groups are made where tensors enter and leave forward(). Full backward hooks of PyTorch would warn for every module whose inputs need
+    no gradients, the first of each model, and call what belongs behind its backward pass before it."""
     def barrier(grads, others=()):
         # An expanded gradient (that of a sum) cannot be written to; a copy of it can.
         own = [grad.clone() if isinstance(grad, torch.Tensor) and 0 in grad.stride() else grad for grad in grads]
@@ -380,11 +383,41 @@ def apply_backward_optimization_barrier(m):
             xm.optimization_barrier_(present)
         return tuple(own)
 
-    def behind(module, of_inputs, of_outputs):
-        made = [parameter.grad for parameter in module.parameters() if parameter.grad is not None and 0 not in parameter.grad.stride()]
+    def behind(of_inputs):
+        made = [parameter.grad for parameter in m.parameters() if parameter.grad is not None and 0 not in parameter.grad.stride()]
         return barrier(of_inputs, made)
-    m.register_full_backward_pre_hook(lambda module, of_outputs: barrier(of_outputs))
-    m.register_full_backward_hook(behind)
+
+    def leave(module, arguments, output):
+        return _with_gradients_through(barrier, (output,))[0] if isinstance(output, torch.Tensor) else _with_gradients_through(barrier, output)
+    m.register_forward_pre_hook(lambda module, arguments: _with_gradients_through(behind, arguments))
+    m.register_forward_hook(leave)
+
+
+class _GradientsThrough(torch.autograd.Function):
+    """The same tensors; function(their gradients) are the gradients behind them."""
+
+    @staticmethod
+    def forward(ctx, function, *tensors):
+        ctx.function = function
+        ctx.set_materialize_grads(False)
+        return tuple(tensor.view_as(tensor) for tensor in tensors)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return None, *ctx.function(gradients)
+
+
+def _with_gradients_through(function, values):
+    """The tuple, of which tensors that need gradients get them through `function`. Anything else than a tuple is what it was."""
+    if not isinstance(values, tuple) or not torch.is_grad_enabled():
+        return values
+    places = [i for i, value in enumerate(values) if isinstance(value, torch.Tensor) and value.requires_grad]
+    if not places:
+        return values
+    made = list(values)
+    for i, tensor in zip(places, _GradientsThrough.apply(function, *(values[i] for i in places)), strict=True):
+        made[i] = tensor
+    return tuple(made) if type(values) is tuple else type(values)(*made)
 
 
 __all__ = [name for name, value in list(globals().items()) if not name.startswith("__")] + ["XLAShard", "XLAShardedTensor"]
