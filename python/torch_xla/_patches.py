@@ -22,6 +22,7 @@ def install():
     _recurrent.install()
     checkpoint.install()
     _library.impl("_weight_norm_interface_backward", torch.ops.aten._weight_norm_differentiable_backward.default, "XLA")
+    _draw_indices(_library)
     _exchange_with_dlpack()
     _keep_parameters()
     _keep_norms()
@@ -29,6 +30,24 @@ def install():
         from . import _sync_batch_norm
         _have_all_devices()
         _sync_batch_norm.install()
+
+
+def _draw_indices(library: torch.library.Library) -> None:
+    """torch.randperm and torch.randint take a generator of the CPU for a tensor of the device, too: they draw there, and the result moves.
+    Samplers of DataLoader, and random_split, make such a generator and expect the device to be the CPU, which it is not after
+    torch.set_default_device("xla"). Draws of other distributions refuse the generator of another device, as PyTorch does."""
+    def drawing(draw: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+        def drawn(*bounds_and_size, generator: torch.Generator | None, dtype: torch.dtype | None = None, layout: torch.layout | None = None,
+                  device: torch.device | None = None, pin_memory: bool | None = None) -> torch.Tensor:
+            dtype = torch.int64 if dtype is None else dtype
+            if generator is not None and generator.device.type == "cpu":
+                return draw(*bounds_and_size, generator=generator, dtype=dtype, device="cpu").to(device)
+            return draw(*bounds_and_size, generator=generator, out=torch.empty(
+                bounds_and_size[-1] if isinstance(bounds_and_size[-1], (list, tuple)) else bounds_and_size[0], dtype=dtype, device=device))
+        return drawn
+    library.impl("randperm.generator", drawing(torch.randperm), "XLA")
+    library.impl("randint.generator", drawing(torch.randint), "XLA")
+    library.impl("randint.low_generator", drawing(torch.randint), "XLA")
 
 
 def without_exception(function: Callable) -> Callable:
@@ -145,7 +164,19 @@ def _keep_parameters():
         finally:
             torch.__future__.set_swap_module_params_on_conversion(False)
             _moving.inside = False
-        return applied(self, fn, recurse)  # something holds on to a parameter (torch.compile does): it stays, the module gets new ones
+        # Something holds on to a parameter (torch.compile does): it stays, and each module gets a new one. Those that were one parameter are
+        # one again.
+        places = {}
+        for module in self.modules():
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    places.setdefault(parameter, []).append((module, name))
+        try:
+            return applied(self, fn, recurse)
+        finally:
+            for (first, name), *others in places.values():
+                for module, other in others:
+                    module._parameters[other] = first._parameters[name]
 
     def to_target(device, call):
         before, _moving.target = getattr(_moving, "target", False), device is not None and torch.device(device).type == "xla"

@@ -225,3 +225,15 @@ def test_modules_keep_parameters_on_the_way_and_others_are_left_alone():
     held_weight = held.weight
     reference = weakref.ref(held_weight)
     assert held.to("xla").weight.device.type == "xla" and reference().device.type == "cpu"
+
+
+def test_tied_parameters_that_cannot_be_exchanged_stay_tied():
+    tied = torch.nn.Module()
+    tied.a, tied.b, tied.c = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+    tied.b.weight, tied.c.bias = tied.a.weight, tied.a.bias
+    for device in ("xla", "cpu", "xla"):
+        reference = weakref.ref(tied.a.weight)  # PyTorch exchanges no tensor that is referred to so
+        kept = reference()
+        tied.to(device)
+        assert tied.a.weight is tied.b.weight is not kept and tied.a.bias is tied.c.bias
+        assert {p.device.type for p in tied.parameters()} == {device} and len(list(tied.parameters())) == 4

@@ -113,3 +113,32 @@ def test_seeds_of_loaders():
     made = [batch[0].tolist() for batch in pl.MpDeviceLoader(loader, "xla")]
     loader.generator.manual_seed(3)
     assert made == [batch[0].tolist() for batch in loader]
+
+
+def test_samplers_where_the_device_is_the_default_one():
+    """Samplers make generators of the CPU and expect to draw there."""
+    dataset = torch.utils.data.TensorDataset(torch.arange(9))
+    on_cpu = torch.randperm(9, generator=torch.Generator().manual_seed(4)).tolist()
+    assert torch.randperm(9, generator=torch.Generator().manual_seed(4), device="xla").tolist() == on_cpu
+    made = torch.randint(3, 7, (2, 3), generator=torch.Generator().manual_seed(4), device="xla", dtype=torch.int32)
+    assert made.device.type == "xla" and torch.equal(made.cpu(), torch.randint(3, 7, (2, 3), generator=torch.Generator().manual_seed(4), dtype=torch.int32))
+    for draw in (lambda g: torch.randperm(50, generator=g, device="xla"), lambda g: torch.randint(99, (50,), generator=g, device="xla"),
+                 lambda g: torch.randint(9, 99, (5, 10), generator=g, device="xla")):
+        first, again = (draw(torch.Generator(device="xla").manual_seed(7)) for _ in range(2))
+        assert first.dtype == torch.int64 and torch.equal(first.cpu(), again.cpu())
+
+    def orders(**options):
+        torch.manual_seed(3)
+        loader = torch.utils.data.DataLoader(dataset, batch_size=None, **options)
+        return [[int(batch[0]) for batch in loader] for _ in range(2)]
+    torch.set_default_device("xla")
+    try:
+        first, second = orders(shuffle=True)
+        assert sorted(first) == sorted(second) == list(range(9)) and first != second and orders(shuffle=True) == [first, second]
+        replaced = orders(sampler=torch.utils.data.RandomSampler(dataset, replacement=True))
+        assert set(sum(replaced, [])) <= set(range(9)) and len(replaced[0]) == 9
+        distributed = torch.utils.data.DistributedSampler(dataset, 1, 0, seed=4)
+        assert orders(sampler=distributed)[0] == on_cpu
+        assert [len(part) for part in torch.utils.data.random_split(dataset, [4, 5])] == [4, 5]
+    finally:
+        torch.set_default_device(None)
