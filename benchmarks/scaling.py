@@ -6,6 +6,10 @@ one thread and the kernels that lose most against an even share of their time on
 --peers=xla_cpu the same text runs with jaxlib on as many processors. Arguments are random; the results are those of the other tests, which say
 that bits do not depend on threads. --texts measures the StableHLO files of a folder, which needs neither PyTorch nor the models: for a machine
 that has only xla-run (--xla-run=PATH), Python, NumPy and perhaps JAX. The JSON file has every kernel's time.
+
+--predict=FILE,... says what the programs would take on the machines of benchmarks/machines, on each number of --threads that they have: the
+kernels are cut as for so many threads, their pieces timed one after the other on this machine's core, and scheduled (benchmarks/prediction.py).
+Numbers of threads that this machine has are measured as well, beside the prediction for the first FILE, which is to describe this machine.
 """
 import argparse
 import json
@@ -16,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from benchmarks import prediction
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 KEPT = ("name", "emitter", "calls", "flops", "bytes_read", "bytes_written", "min_us", "median_us")
@@ -31,6 +37,7 @@ def parsed(arguments):
     parser.add_argument("--seconds", type=float, default=0.5, help="for each program and number of threads")
     parser.add_argument("--minutes", type=float, default=math.inf, help="measure no further program after this time")
     parser.add_argument("--kernels", type=int, default=3, help="so many kernels per program that lose most")
+    parser.add_argument("--predict", help="files of machines, separated by commas: predict their times instead of comparing with a peer")
     parser.add_argument("--json")
     parser.add_argument("--measure-xla", help=argparse.SUPPRESS)  # this process is the peer: it measures the given text
     return parser.parse_args(arguments)
@@ -75,6 +82,48 @@ def run_ours(options, path, threads, cache, with_kernels):
         return result
     except RuntimeError as error:
         return {"error": str(error)}
+
+
+def pieces_of(options, path, threads, cache):
+    """The profile of the program compiled for so many threads, with the time of every piece; on one thread."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        command = [options.xla_run, path, "--quiet", f"--cache-dir={cache}", f"--target-threads={threads}", f"--pieces={threads}", "--repeat=5",
+                   f"--profile={file.name}"]
+        process = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, MILLRACE_NUM_THREADS="1"))
+        if process.returncode:
+            raise RuntimeError((process.stderr or process.stdout).strip()[-300:])
+        return json.load(file)
+
+
+def predict(options, machines, threads, folder):
+    """Prints for each program and machine the predicted milliseconds per number of threads, and what bounds it at the largest; the rows."""
+    here = len(os.sched_getaffinity(0))
+    results = {}
+    for name, path in texts_of(options, folder):
+        profiles = {count: pieces_of(options, path, count, os.path.join(folder, f"cache-{count}")) for count in threads}
+        measured = {count: run_ours(options, path, count, os.path.join(folder, f"cache-{count}"), False)["min_ms"] for count in threads if count <= here}
+        row = results[name] = {"measured_ms": measured, "machines": {}}
+        for index, machine in enumerate(machines):
+            counts = [count for count in threads if count <= machine.threads]
+            predicted = {count: prediction.kernels(profiles[count], machine, count) for count in counts}
+            times = {count: sum(kernel.together for kernel in predicted[count]) / 1e3 for count in counts}
+            last = predicted[counts[-1]]
+            free = [kernel for kernel in last if not kernel.at_roof]
+            gain = sum(kernel.alone for kernel in free) / max(sum(kernel.together for kernel in free), 1e-9)
+            row["machines"][machine.name] = {"ms": times, "speedup": gain, "at_roof": [kernel.name for kernel in last if kernel.at_roof]}
+            line = " ".join(f"{count}: {times[count]:.3f}" + (f" (measured {measured[count]:.3f})" if index == 0 and count in measured else "") for count in counts)
+            print(f"{name}, {machine.name}, ms: {line}; {gain:.1f} times as fast on {counts[-1]} threads"
+                  + (f", without {len(last) - len(free)} kernels that wait for memory" if len(free) < len(last) else ""), flush=True)
+            for kernel in sorted(last, key=lambda kernel: kernel.together - kernel.alone / counts[-1], reverse=True)[:options.kernels]:
+                print(f"    {kernel.together:8.1f} of {kernel.alone:9.1f} us  {kernel.emitter:12} {'memory ' if kernel.at_roof else '       '}{kernel.name}")
+    for machine in machines:
+        gains = [row["machines"][machine.name]["speedup"] for row in results.values()]
+        print(f"{machine.name}: geometric mean of {len(gains)} speed-ups {geometric_mean(gains):.2f}")
+    ratios = [row["machines"][machines[0].name]["ms"][count] / time for row in results.values() for count, time in row["measured_ms"].items()]
+    if ratios:
+        within = sum(abs(ratio - 1) <= 0.15 for ratio in ratios)
+        print(f"predicted over measured: geometric mean {geometric_mean(ratios):.2f}, {within} of {len(ratios)} within 15 %")
+    return results
 
 
 def run_xla(options, path, threads):
@@ -150,6 +199,12 @@ def main(arguments=None):
     most, least = threads[-1], threads[0]
     results, started, failed = {}, time.monotonic(), False
     with tempfile.TemporaryDirectory(prefix="millrace-scaling-") as folder:
+        if options.predict:
+            found = predict(options, [prediction.Machine.load(path) for path in options.predict.split(",")], threads, folder)
+            if options.json:
+                with open(options.json, "w") as file:
+                    json.dump(found, file, indent=1)
+            return 0
         print(f"{'least time of a run, ms':44} " + " ".join(f"{count:>9}" for count in threads) + "   speed-up" + (f"   XLA:CPU {least:>3} {most:>9}  ratio" if options.peers else ""))
         for name, path in texts_of(options, folder):
             if time.monotonic() - started > 60 * options.minutes:

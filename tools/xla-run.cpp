@@ -27,6 +27,7 @@ int millrace::tools::xlaRun(int argc, char **argv) {
   flags.add("stats", &options.stats, "print executed operations, cache use, memory");
   flags.add("time", &options.time, "print time per stop of compilation and per execution");
   flags.add("profile", &options.profile, "where the time of an execution goes, per kernel: to this JSON file, or - for a table");
+  flags.add("pieces", &options.pieces, "with --profile: cut kernels as for so many threads, run their pieces one after the other and time each");
   flags.add("cache-dir", &options.cacheDir, "folder of the compilation cache, or off");
   flags.add("compile-threads", &options.threads, "threads of the compiler (default: all)");
   flags.add("generic", &options.generic, "code generation without emitters (the reference path)");
@@ -42,6 +43,8 @@ int millrace::tools::xlaRun(int argc, char **argv) {
     return status;
   if (backend != "compiled" && backend != "interpreter")
     return millrace::tools::fail("xla-run", "--backend expects compiled or interpreter, but got '" + backend + "'");
+  if (options.pieces && options.profile.empty())
+    return millrace::tools::fail("xla-run", "--pieces is for --profile, which was not given");
   options.interpreter = backend == "interpreter";
   options.fuse = !noFusion;
   return millrace::tools::runFile(options);

@@ -285,6 +285,24 @@ struct KernelRange {
   }
 };
 
+/// Runs the pieces that `profile.piecesFor` threads would share, one after the other, and measures each. 0 or the error of a piece.
+static int32_t runPieces(const KernelStep &s, const KernelRange &range, int64_t end, Profile &profile) {
+  const int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, profile.piecesFor, ThreadPool::leastPieceAwake);
+  const int64_t count = (end + piece - 1) / piece;
+  Profile::Pieces &times = profile.pieces[s.kernel][size_t(count)];
+  ++times.launches;
+  times.nanoseconds.resize(size_t(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t place = range.step ? count - 1 - i : i;
+    const auto start = std::chrono::steady_clock::now();
+    const int32_t code = range.run(range.buffers, place * piece, std::min(end, (place + 1) * piece));
+    times.nanoseconds[size_t(place)] += uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+    if (code != 0)
+      return code;
+  }
+  return 0;
+}
+
 } // namespace
 
 /// Kernels that stream through more than a core's cache holds take turns: each begins where the one before ended, which the caches still have.
@@ -343,6 +361,12 @@ Status Executor::runStep(Frame &frame, const KernelStep &s) {
     return code == 0 ? Status() : kernelError(s, code);
   }
   range.step = backwardStep(s, end);
+  if (profile && profile->piecesFor) {
+    if (s.scratchBytes && !(buffers[n] = threadScratch(s.scratchBytes)))
+      return kernelError(s, kKernelOutOfMemory);
+    int32_t code = runPieces(s, range, end, *profile);
+    return code == 0 ? Status() : kernelError(s, code);
+  }
   ThreadPool &pool = *target.pool;
   uint64_t total = uint64_t(std::min(double(s.picosecondsPerIteration) * double(end), 1e18));
   int64_t piece = pieceSize(end, s.picosecondsPerIteration, s.granularity, pool.size(), pool.leastPiece(openLoops != 0, total));

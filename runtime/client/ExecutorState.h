@@ -31,8 +31,10 @@ public:
       : plan(plan), program(*plan.program), target(target), stack(static_cast<char *>(memory) + ArenaLayout(plan).stack),
         arena(static_cast<char *>(memory)), staging(static_cast<char *>(memory) + ArenaLayout(plan).staging),
         goesBackward(plan.goesBackward.load(std::memory_order_relaxed)), profile(target.device == 0 ? measuredProfile() : nullptr) {
-    if (profile)
+    if (profile) {
       profile->kernels.resize(program.kernels.size());
+      profile->pieces.resize(program.kernels.size());
+    }
   }
 
   ~Executor() {

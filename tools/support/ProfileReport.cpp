@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace millrace::tools {
 using namespace runtime;
@@ -21,6 +22,7 @@ struct Row {
   uint64_t calls = 0;
   double medianUs = 0, minimumUs = 0;
   double flops = 0, bytesRead = 0, bytesWritten = 0; ///< of one execution of the program
+  std::vector<Profile::Pieces> pieces;               ///< by rising numbers of pieces; none without --pieces
 };
 
 /// Bytes that a kernel reads and writes when it runs once: its operands and results. Nothing for run-time shapes.
@@ -63,6 +65,20 @@ Row summarize(const RunOutcome &outcome, Pick pick) {
   return row;
 }
 
+/// The pieces of kernel `index`, for each number of pieces from the execution in which they took the least time.
+std::vector<Profile::Pieces> leastPieces(const RunOutcome &outcome, size_t index) {
+  auto total = [](const Profile::Pieces &pieces) { return std::accumulate(pieces.nanoseconds.begin(), pieces.nanoseconds.end(), uint64_t(0)); };
+  std::map<size_t, Profile::Pieces> least;
+  for (const Profile &profile : outcome.profiles)
+    for (const auto &[count, pieces] : profile.pieces[index])
+      if (auto [found, isNew] = least.try_emplace(count, pieces); !isNew && total(pieces) < total(found->second))
+        found->second = pieces;
+  std::vector<Profile::Pieces> list;
+  for (auto &[_, pieces] : least)
+    list.push_back(std::move(pieces));
+  return list;
+}
+
 std::vector<Row> rowsOf(const Program &program, const RunOutcome &outcome) {
   std::map<std::string, std::string> emitters;
   for (const auto &[key, value] : program.metadata)
@@ -82,6 +98,7 @@ std::vector<Row> rowsOf(const Program &program, const RunOutcome &outcome) {
     row.flops = kernel.flops * double(row.calls);
     row.bytesRead = traffic[index].read * double(row.calls);
     row.bytesWritten = traffic[index].written * double(row.calls);
+    row.pieces = leastPieces(outcome, index);
     rows.push_back(std::move(row));
   }
   std::map<std::string, int> steps;
@@ -115,10 +132,22 @@ void printTable(llvm::ArrayRef<Row> rows, llvm::raw_ostream &os) {
   }
 }
 
+llvm::json::Array toJson(llvm::ArrayRef<Profile::Pieces> pieces) {
+  llvm::json::Array list;
+  for (const Profile::Pieces &some : pieces) {
+    llvm::json::Array times;
+    for (uint64_t time : some.nanoseconds)
+      times.push_back(double(time) / 1e3 / double(some.launches));
+    list.push_back(llvm::json::Object{{"launches", int64_t(some.launches)}, {"us", std::move(times)}});
+  }
+  return list;
+}
+
 llvm::json::Value toJson(llvm::ArrayRef<Row> rows) {
   llvm::json::Array list;
   for (const Row &row : rows)
     list.push_back(llvm::json::Object{{"name", row.name},
+                                      {"pieces", toJson(row.pieces)},
                                       {"emitter", row.emitter},
                                       {"ops", llvm::json::Array(row.ops)},
                                       {"calls", int64_t(row.calls)},

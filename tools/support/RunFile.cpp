@@ -310,7 +310,7 @@ int runFile(const RunFileOptions &options) {
     arguments.push_back(std::move(array));
 
   auto outcome = runProgram(program, options.verify ? arguments : std::move(arguments), options.numDevices, options.repeat, options.rngSeed,
-                            options.memoryLimit, !options.profile.empty(), [&](unsigned run) {
+                            options.memoryLimit, !options.profile.empty(), options.pieces, [&](unsigned run) {
     progress.show("execution " + std::to_string(run + 1) + " of " + std::to_string(options.repeat));
   });
   if (!outcome)

@@ -35,6 +35,7 @@ struct RunFileOptions {
   bool fuse = true;
   bool quiet = false;       ///< print no results
   std::string profile;      ///< where the time of a run goes: a JSON file, or - for a table
+  unsigned pieces = 0;      ///< threads for which the profile cuts kernels into pieces; 0: kernels run as always
   std::string plantBug;     ///< test hook: spoil the first operation of this family (PlantBug.h)
 };
 

@@ -36,7 +36,7 @@ StatusOr<Array> download(Buffer &buffer, const std::string &name) {
 } // namespace
 
 StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vector<Array> arguments,
-                                unsigned numDevices, unsigned repeat, uint64_t rngSeed, uint64_t memoryLimit, bool profile,
+                                unsigned numDevices, unsigned repeat, uint64_t rngSeed, uint64_t memoryLimit, bool profile, unsigned piecesFor,
                                 const std::function<void(unsigned)> &onRepeat) {
   RunOutcome outcome;
   ClientOptions clientOptions;
@@ -106,8 +106,10 @@ StatusOr<RunOutcome> runProgram(std::shared_ptr<const Program> program, std::vec
         buffers[position][i] = *buffer;
       }
     std::optional<ProfileScope> scope;
-    if (profile)
-      scope.emplace(outcome.profiles.emplace_back());
+    if (profile) {
+      outcome.profiles.emplace_back().piecesFor = piecesFor;
+      scope.emplace(outcome.profiles.back());
+    }
     start = std::chrono::steady_clock::now();
     auto result = (*executable)->execute(buffers);
     if (!result)

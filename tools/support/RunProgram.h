@@ -24,9 +24,9 @@ struct RunOutcome {
 /// Loads `program` and executes it `repeat` times on its devices, each with its part of `arguments`. `onRepeat` is told the number
 /// of the execution that begins. Waits for the results. `rngSeed` is that of the client, 0 a new one, and `memoryLimit` too, in
 /// bytes per device, 0 for none.
-/// `profile`: measure every step. The memory of `arguments` is given back as soon as devices have them, but of those that are donated.
+/// `profile`: measure every step; `piecesFor`: with it, see Profile::piecesFor. The memory of `arguments` is given back as soon as devices have them, but of those that are donated.
 runtime::StatusOr<RunOutcome> runProgram(std::shared_ptr<const runtime::Program> program,
                                          std::vector<Array> arguments, unsigned numDevices, unsigned repeat,
-                                         uint64_t rngSeed, uint64_t memoryLimit, bool profile, const std::function<void(unsigned)> &onRepeat);
+                                         uint64_t rngSeed, uint64_t memoryLimit, bool profile, unsigned piecesFor, const std::function<void(unsigned)> &onRepeat);
 
 } // namespace millrace::tools

@@ -196,7 +196,7 @@ private:
     auto program = std::make_shared<const runtime::Program>(std::move(*compiled));
     if (program->results.size() != wholeResults.size())
       return fail("the compiled program has " + Twine(program->results.size()) + " results instead of " + Twine(wholeResults.size()));
-    auto run = tools::runProgram(program, arguments, /*numDevices=*/0, /*repeat=*/1, /*rngSeed=*/0, /*memoryLimit=*/0, /*profile=*/false, [](unsigned) {});
+    auto run = tools::runProgram(program, arguments, /*numDevices=*/0, /*repeat=*/1, /*rngSeed=*/0, /*memoryLimit=*/0, /*profile=*/false, /*piecesFor=*/0, [](unsigned) {});
     if (!run)
       return fail("machine code: " + std::string(run.status().message()));
     for (unsigned i = 0; i < program->results.size(); ++i) {
