@@ -6,21 +6,23 @@ Whoever starts the processes says both in the environment: torchrun (RANK, WORLD
 itself waits for nobody."""
 import atexit
 import contextlib
-import datetime
 import hashlib
+import json
+import math
 import os
 import re
 import sys
 import threading
 import time
 import traceback
+from typing import Any
 
-from . import _load, _replicas
+from . import _load, _replicas, _stores
 
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _lock = threading.Lock()
 _meetings = [0]  # how often meet() was called
-_job_store = []  # the store of torch.distributed that make_store() found, once it has
+_job_store = []  # what _find_store() found, once it has
 
 
 def process_index() -> int:
@@ -67,29 +69,8 @@ for _query in (process_index, process_count, rank, size, local_rank, local_size)
     _query._dynamo_marked_constant = True  # as torch.compiler.assume_constant_result() has it, which imports Dynamo
 
 
-class TextStore:
-    """What the runtime needs of a store of torch.distributed: text under keys of its own."""
-
-    def __init__(self, store):
-        self._store = store
-
-    def put(self, key: str, value: str) -> None:
-        """Leaves a value for the other processes."""
-        self._store.set(key, value)
-
-    def get(self, key: str, seconds: float) -> str:
-        """Waits for a value; an exception after so many seconds."""
-        self._store.wait([key], datetime.timedelta(seconds=max(seconds, 0.001)))
-        return self._store.get(key).decode()
-
-
-    def try_get(self, key: str) -> str | None:
-        """The value if it is there."""
-        return self._store.get(key).decode() if self._store.check([key]) else None
-
-
-def _seconds_to_connect() -> datetime.timedelta:
-    return datetime.timedelta(seconds=float(os.environ.get("MILLRACE_COLLECTIVE_TIMEOUT") or 300))
+def _seconds_to_connect() -> float:
+    return float(os.environ.get("MILLRACE_COLLECTIVE_TIMEOUT") or 300)
 
 
 def _port_of(job: str) -> int:
@@ -115,45 +96,49 @@ def _place_of_launcher() -> tuple[str | None, str | None]:
     return None, None
 
 
-def _find_store():
+def _keeper_of_torch() -> _stores.Keeper:
+    return _stores.Keeper("torch.distributed", "the job's store")
+
+
+def _find_store() -> tuple[Any, _stores.Keeper]:
+    """(torch.distributed.Store, who keeps it)."""
     import torch.distributed as dist
     place = os.environ.get("MILLRACE_STORE")
     if place:
-        return dist.FileStore(place, process_count())
+        return dist.FileStore(place, process_count()), _stores.Keeper("the parent of the processes", f"the job's store {place}")
     host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
     if not host and not port:
         host, port = _place_of_launcher()
     if host and port:
-        if int(port) == 0:  # each process would wait at a port of its own
-            raise RuntimeError("MASTER_PORT: expects the port of the first process, but got 0; let torchrun find a free one with --standalone, or name one with "
-                               "--master-port")
+        if not port.isdigit() or not 0 < int(port) < 65536:  # at 0 each process would wait at a port of its own
+            raise RuntimeError(f"MASTER_PORT: expects the port of the first process, but got {port}; let torchrun find a free one with --standalone, or name one "
+                               "with --master-port")
         is_agents = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-        made = dist.TCPStore(host, int(port), world_size=None if is_agents else process_count(), is_master=not is_agents and process_index() == 0,
-                             timeout=_seconds_to_connect(), wait_for_workers=False, multi_tenant=True)
+        made, keeper = _stores.over_tcp(host, int(port), process_index(), process_count(), is_agents, _seconds_to_connect())
         # The agent's lives on when it starts the processes anew.
-        return dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made)
+        return dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made), keeper
     if dist.is_initialized():
-        return dist.PrefixStore("millrace", dist.distributed_c10d._get_default_store())
+        return dist.PrefixStore("millrace", dist.distributed_c10d._get_default_store()), _keeper_of_torch()
     raise RuntimeError(f"process {process_index()} of {process_count()} does not know where the others are: start them with torchrun, xmp.spawn, Open MPI's "
                        "mpirun or srun, or set MASTER_ADDR and MASTER_PORT")
 
 
-def job_store():
-    """The store that all processes of the program have in common, a torch.distributed.Store. RuntimeError if there is none."""
+def _job_store_and_keeper() -> tuple[Any, _stores.Keeper]:
     with _lock:
         if not _job_store:
             _job_store.append(_find_store())
         return _job_store[0]
 
 
+def job_store() -> Any:
+    """The store that all processes of the program have in common, a torch.distributed.Store. RuntimeError if there is none."""
+    return _job_store_and_keeper()[0]
+
+
 def meet() -> None:
     """Waits until all processes have called this so many times as this one. For where they are no replicas, who would meet in a collective."""
     _meetings[0] += 1
-    key = f"meeting/{_meetings[0]}"
-    store = job_store()
-    if store.add(key, 1) == process_count():
-        store.set(f"{key}/done", "1")
-    store.wait([f"{key}/done"], _seconds_to_connect())
+    _stores.TextStore(*_job_store_and_keeper()).meet(f"meeting/{_meetings[0]}", process_count(), _seconds_to_connect())
 
 
 def use_store(store) -> None:
@@ -161,14 +146,14 @@ def use_store(store) -> None:
     import torch.distributed as dist
     with _lock:
         if not _job_store:
-            _job_store.append(dist.PrefixStore("millrace", store))
+            _job_store.append((dist.PrefixStore("millrace", store), _keeper_of_torch()))
 
 
 def _say_that_nobody_comes() -> None:
     """Others may wait for this process to join them, unless its store is its own."""
     if _job_store or os.environ.get("MILLRACE_STORE") or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         with contextlib.suppress(Exception):
-            job_store().set(*_XLAC._left_mark())
+            _stores.TextStore(*_job_store_and_keeper()).put(*_XLAC._left_mark())
 
 
 _PLACE = ("MILLRACE_STORE", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT", "RANK", "PJRT_LOCAL_PROCESS_RANK",
@@ -186,11 +171,28 @@ def note_place() -> None:
         os.environ["MILLRACE_MEMBER"] = f"{place} {os.getpid()}"
 
 
+def _tell_launcher(failure: BaseException) -> None:
+    """Leaves the exception for torchrun, whose summary then names the process that failed first. Nothing where @record has done so.
+
+    Its times are in whole seconds: who failed because another process did rounds up, so that the first cause comes first."""
+    path = os.environ.get("TORCHELASTIC_ERROR_FILE")
+    if not path or os.path.exists(path) or _is_helper[0]:
+        return
+    is_echo = isinstance(failure, RuntimeError) and re.search(r"process \d+ \(pid \d+ on host ", str(failure))
+    message = {"message": "".join(traceback.format_exception_only(failure)).strip(),
+               "extraInfo": {"py_callstack": "".join(traceback.format_exception(failure)),
+                             "timestamp": str((math.ceil if is_echo else math.floor)(time.time()))}}
+    with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:
+        json.dump({"message": message}, file)
+
+
 def _leave() -> None:
     """At the end of the process. What an exception ended does not wait for the others, and they are told of it. An error that nobody has been told of
     makes the process fail."""
     failure = getattr(sys, "last_value", None)
-    end = time.monotonic() + _seconds_to_connect().total_seconds()
+    if failure is not None and process_count() > 1:
+        _tell_launcher(failure)
+    end = time.monotonic() + _seconds_to_connect()
     while failure is None and _XLAC._is_awaited() and time.monotonic() < end:
         time.sleep(0.02)
     if process_count() > 1 and not _XLAC._is_connected() and not _is_helper[0]:
@@ -205,7 +207,7 @@ def _leave() -> None:
 
 def install() -> None:
     """Tells the runtime how to find the other processes, and to take leave of them at the end."""
-    _XLAC._set_store_maker(lambda: TextStore(job_store()))
+    _XLAC._set_store_maker(lambda: _stores.TextStore(*_job_store_and_keeper()))
     if process_count() > 1:
         note_place()
     atexit.register(_leave)

@@ -89,6 +89,8 @@ def _check_arguments(initialize):
             del given["device_id"]
         if backend is not None and _names_xla(backend):
             _check_place(given.get("rank", -1), given.get("world_size", -1))
+            if _world.process_count() > 1 and given.get("store") is None and str(given.get("init_method") or "env://").startswith("env://"):
+                _world.job_store()  # the same place, but who is missing there is named in time
         return initialize(*bound.args, **bound.kwargs)
     checked._checks_arguments = True
     return checked
