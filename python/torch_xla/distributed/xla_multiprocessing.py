@@ -3,9 +3,11 @@
 import contextlib
 import fcntl
 import hashlib
+import multiprocessing.process
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -53,10 +55,42 @@ def _in_child(index: int, fn: Callable, args: tuple, count: int) -> None:
     fn(index, *args)
 
 
+class _Folder:
+    """Of a job. Who reads the store there can reach the processes: nobody but the user gets in. It is locked as long as this process lives: those of
+    processes that were killed are removed by the next ones."""
+    _PREFIX = "millrace-job-"
+
+    def __init__(self):
+        self._sweep()
+        self.path = tempfile.mkdtemp(prefix=self._PREFIX)
+        self._descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+
+    def _sweep(self) -> None:
+        for entry in os.scandir(tempfile.gettempdir()):
+            with contextlib.suppress(OSError):  # of another user, or just removed by another process
+                if not entry.name.startswith(self._PREFIX) or time.time() - entry.stat(follow_symlinks=False).st_mtime < 60:
+                    continue
+                descriptor = os.open(entry.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if os.fstat(descriptor).st_uid == os.getuid():
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                finally:
+                    os.close(descriptor)
+
+    def remove(self) -> None:
+        """With all that is in it."""
+        if self._descriptor >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
 class _Children(mp.ProcessContext):
     """mp.ProcessContext, which removes the folder of the job when all have ended."""
 
-    def __init__(self, processes: list, errors: list, folder: str):
+    def __init__(self, processes: list, errors: list, folder: _Folder):
         super().__init__(processes, errors)
         self._folder = folder
 
@@ -65,10 +99,10 @@ class _Children(mp.ProcessContext):
         try:
             all_ended = super().join(timeout, grace_period)
         except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
             raise
         if all_ended:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
         return all_ended
 
 
@@ -81,6 +115,9 @@ def spawn(fn: Callable, args: tuple = (), nprocs: int | None = None, join: bool 
     ends the others, and its traceback is raised with its rank (torch.multiprocessing.ProcessRaisedException, or ProcessExitedException where it
     was killed). `start_method`: "spawn", "forkserver" or "fork"; for "fork" nobody may have used the device before (RuntimeError).
     OMP_NUM_THREADS, unless it is set, shares the processors out."""
+    if getattr(multiprocessing.process.current_process(), "_inheriting", False):
+        raise RuntimeError("xmp.spawn is called by a process that xmp.spawn has just started: each runs the program's file once to find the function there, with "
+                           "another __name__; put the call under `if __name__ == '__main__':`")
     count = _wanted(nprocs)
     if count == 1:
         return fn(0, *args)
@@ -88,16 +125,15 @@ def spawn(fn: Callable, args: tuple = (), nprocs: int | None = None, join: bool 
         raise RuntimeError(f"xmp.spawn in process {_world.process_index()} of {_world.process_count()}: they were started already, by torchrun or another xmp.spawn")
     if start_method == "fork" and _XLAC._has_started():
         raise RuntimeError("Runtime is already initialized. Do not use the XLA device before calling xmp.spawn.")
-    # Who reads the store can reach the processes: nobody but the user gets into the folder.
-    folder = tempfile.mkdtemp(prefix="millrace-job-")
-    variables = {"PJRT_LOCAL_PROCESS_COUNT": str(count), "MILLRACE_STORE": os.path.join(folder, "store"), "CPU_NUM_DEVICES": "1"}
+    folder = _Folder()
+    variables = {"PJRT_LOCAL_PROCESS_COUNT": str(count), "MILLRACE_STORE": os.path.join(folder.path, "store"), "CPU_NUM_DEVICES": "1"}
     if "OMP_NUM_THREADS" not in os.environ:
         variables["OMP_NUM_THREADS"] = str(max(1, len(os.sched_getaffinity(0)) // count))
     try:
         with _environment(**variables):
             started = mp.start_processes(_in_child, args=(fn, args, count), nprocs=count, join=False, daemon=daemon, start_method=start_method)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
         raise
     children = _Children(started.processes, started.error_files, folder)
     if not join:
@@ -121,11 +157,19 @@ def _turn() -> Iterator[None]:
         yield
         return
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(_lock_file(), flags, 0o600)
-    try:
+    path = _lock_file()
+    while True:
+        descriptor = os.open(path, flags, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path, follow_symlinks=False)):
+                break
+        os.close(descriptor)  # who had it has removed it: the next ones meet at a new one
+    try:
         yield
     finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
         os.close(descriptor)
 
 
