@@ -67,6 +67,7 @@ struct Parts {
   std::vector<runtime::BufferPtr> buffers; ///< one per device of this process
   std::string file = {}; ///< where the user annotated it, if anywhere
   int line = 0;
+  bool isShare = false; ///< the shares of a batch that the processes were given, of as many rows each
   PartsName name = {};
   /// Of a tensor without a name that this process was given whole: the whole, which nobody needs to be asked for.
   std::shared_ptr<runtime::Storage> whole = nullptr;

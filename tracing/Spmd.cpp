@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -241,6 +242,7 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
   if (!asGiven)
     return asGiven.status();
   Parts parts{*asGiven, {}};
+  parts.isShare = true;
   const size_t bytes = size_t(part.count()) * runtime::byteSize(part.dtype);
   for (int64_t device = 0; device < own; ++device) {
     runtime::StatusOr<runtime::BufferPtr> buffer = runtimeClient->bufferFromHost(
@@ -343,6 +345,7 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
   std::vector<std::vector<runtime::BufferPtr>> arguments(devices);
   std::vector<uint64_t> numbers[2]; // floats, integers
   std::vector<std::string> compared; // the tensors among what the processes compare
+  std::set<int64_t> shares;          // the numbers of rows that this process was given as its shares of a batch
   runtime::ExecuteOptions options;
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     const Value &leaf = plan.leaves[i];
@@ -359,6 +362,8 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
       return parts.status();
     for (size_t d = 0; d < devices; ++d)
       arguments[d].push_back(parts->buffers[d]);
+    if (parts->isShare)
+      shares.insert(leaf.shape().dims[0] * int64_t(devices) / int64_t(runtimeClient->numGlobalDevices()));
     if (parts->unchecked) {
       options.agreement = runtime::hash64(&parts->unchecked, sizeof parts->unchecked, options.agreement);
       options.agreementParts.push_back(parts->unchecked);
@@ -402,8 +407,12 @@ runtime::Status Session::runOnAll(const Schedule &plan, const std::vector<Value>
     if (where.file.empty())
       where = placeOf(roots.front().node->origin);
     options.program = where.file.empty() ? "a program" : "the program of " + where.toString();
-    options.advice = ". A value that has not been computed is computed by all processes: read it in all of them, or after torch_xla.sync(). "
-                     "Shares of a batch (minibatch=True) have to have equal sizes";
+    for (int64_t rows : shares)
+      options.program += (rows == *shares.begin() ? " with a share of " : " and one of ") + std::to_string(rows) + " rows of the batch";
+    options.advice = ". A value that has not been computed is computed by all processes: read it in all of them, or after torch_xla.sync()";
+    if (!shares.empty())
+      options.advice += ". Shares of a batch (minibatch=True) have to have equal sizes in all processes: drop_last=True in a loader leaves the uneven rest out, "
+                        "a DistributedSampler fills it up";
   }
   Metrics::get().count("ExecuteReplicated");
   Timed time("ExecuteReplicatedTime");
