@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -32,6 +33,8 @@ constexpr double helloSeconds = 10;
 constexpr size_t maxCallers = 256;
 /// Between two looks into the store for processes that will not come.
 constexpr double lookSeconds = 1;
+/// Who has waited for others that long says so on standard error.
+constexpr double toldSeconds = 5;
 
 using Secret = std::array<char, secretBytes>;
 
@@ -266,8 +269,16 @@ private:
           ranks.push_back(rank);
       return ranks;
     };
+    auto nameOf = [&](const std::vector<uint32_t> &ranks) {
+      std::string text = ranks.size() == 1 ? "process " : "processes ";
+      for (uint32_t rank : ranks)
+        text += (rank == ranks.front() ? "" : ", ") + std::to_string(rank);
+      return text + " of " + std::to_string(mesh.size());
+    };
     std::vector<Caller> callers;
     Deadline nextLook = after(lookSeconds);
+    const Deadline toldFrom = after(toldSeconds);
+    bool isTold = false;
     while (true) {
       std::vector<uint32_t> absent = missing();
       if (absent.empty())
@@ -289,13 +300,13 @@ private:
           }
         }
       }
-      if (Clock::now() >= deadline) {
-        std::string text;
-        for (uint32_t rank : absent)
-          text += (text.empty() ? "" : ", ") + std::to_string(rank);
-        return deadlineExceeded((absent.size() == 1 ? "process " : "processes ") + text + " of " + std::to_string(mesh.size()) +
-                                (absent.size() == 1 ? " has" : " have") + " not come within " +
+      if (Clock::now() >= deadline)
+        return deadlineExceeded(nameOf(absent) + (absent.size() == 1 ? " has" : " have") + " not come within " +
                                 std::to_string(int(mesh.settings.connectSeconds)) + " s");
+      if (!isTold && Clock::now() >= toldFrom) {
+        isTold = true;
+        std::fprintf(stderr, "millrace: for %g s process %u has waited for %s, which %s not come\n", toldSeconds, mesh.rank(), nameOf(absent).c_str(),
+                     absent.size() == 1 ? "has" : "have");
       }
       std::vector<pollfd> polls;
       const bool isFull = callers.size() >= maxCallers; // the others wait in the system's queue
