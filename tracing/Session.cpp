@@ -99,14 +99,14 @@ runtime::Status Session::connect() {
   return processes ? processes->connect() : runtime::Status();
 }
 
-runtime::Status Session::setTimeout(const std::vector<uint32_t> &ranks, double seconds) {
+runtime::Status Session::setTimeout(const std::vector<uint32_t> &ranks, const std::string &group, uint32_t channels, double seconds) {
   MILLRACE_TRY(connect());
   const std::shared_ptr<runtime::Processes> &processes = runtimeClient->options().processes;
   if (!processes)
     return {};
   runtime::StatusOr<std::shared_ptr<runtime::RunContext>> context = processes->replicas(runtimeClient->options().timeoutSeconds);
   if (context)
-    (*context)->setTimeout(ranks, seconds);
+    (*context)->setTimeout(ranks, group, channels, seconds);
   return context.status();
 }
 

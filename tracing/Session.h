@@ -82,7 +82,7 @@ public:
   /// Waits until the processes of the world are connected. Without effect where there is one.
   runtime::Status connect();
   /// Seconds without progress after which a collective of these processes ends with an error. Connects.
-  runtime::Status setTimeout(const std::vector<uint32_t> &ranks, double seconds);
+  runtime::Status setTimeout(const std::vector<uint32_t> &ranks, const std::string &group, uint32_t channels, double seconds);
   /// Other processes may still read tensors of which this one has parts: who leaves in order waits for that until it is false, or no longer than
   /// the session's timeout.
   static bool isAwaited();

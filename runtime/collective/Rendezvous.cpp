@@ -22,6 +22,16 @@ std::vector<uint32_t> everybody(uint32_t size) {
   return members;
 }
 
+/// "1" of "all_reduce of group 1 (sum) of f32[4]", as lowering/program/CollectiveSteps.cpp names a step; "" if no group is named.
+std::string_view groupNameIn(std::string_view operation) {
+  constexpr std::string_view before = " of group ";
+  const size_t at = operation.find(before);
+  if (at == operation.npos)
+    return {};
+  operation.remove_prefix(at + before.size());
+  return operation.substr(0, operation.find(' '));
+}
+
 std::string title(const OperationId &operation) {
   std::string text(operation.name);
   if (!operation.location.empty())
@@ -234,16 +244,26 @@ void RunContext::tellIdle(std::unique_lock<std::mutex> &lock) {
   lock.lock();
 }
 
-void RunContext::setTimeout(const std::vector<uint32_t> &group, double seconds) {
+void RunContext::setTimeout(std::vector<uint32_t> members, const std::string &group, uint32_t channels, double seconds) {
+  std::sort(members.begin(), members.end());
   std::lock_guard lock(mutex);
-  groups[group].timeout = seconds;
+  timeouts[{std::move(members), group}] = seconds;
+  channelTimeouts[channels] = seconds;
 }
 
 /// Of what `member` waits for.
 double RunContext::timeoutOf(uint32_t member) const {
-  const Meeting *meeting = waiting[member].active ? waiting[member].meeting : nullptr;
-  auto found = meeting ? groups.find(meeting->members) : groups.end();
-  return found != groups.end() && found->second.timeout > 0 ? found->second.timeout : timeout;
+  const Waiting &w = waiting[member];
+  if (!w.active || timeouts.empty())
+    return timeout;
+  if (!w.meeting) {
+    auto found = channelTimeouts.find(uint32_t(uint64_t(w.channel) >> 32));
+    return found == channelTimeouts.end() ? timeout : found->second;
+  }
+  std::vector<uint32_t> members = w.meeting->members;
+  std::sort(members.begin(), members.end());
+  auto found = timeouts.find({std::move(members), std::string(groupNameIn(w.operation.name))});
+  return found == timeouts.end() ? timeout : found->second;
 }
 
 Status RunContext::waitUntil(std::unique_lock<std::mutex> &lock, uint32_t member, const std::function<bool()> &done) {
@@ -595,6 +615,7 @@ StatusOr<std::string> RunContext::receive(uint32_t member, uint32_t source, int6
     w.active = true;
     w.operation = operation;
     w.source = source;
+    w.channel = channel;
     ++waitingCount;
     Status status = waitUntil(lock, member, [&] { return !box.empty() || !w.active; });
     stopWaiting(member);

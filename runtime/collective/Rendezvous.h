@@ -22,7 +22,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <sys/uio.h>
+#include <utility>
 #include <vector>
 
 namespace millrace::runtime {
@@ -128,8 +130,9 @@ public:
   /// Takes the oldest bytes that `source` sent to `member` on this channel.
   StatusOr<std::string> receive(uint32_t member, uint32_t source, int64_t channel, const OperationId &operation);
 
-  /// Instead of the context's: of waits in the meetings of this group.
-  void setTimeout(const std::vector<uint32_t> &group, double seconds);
+  /// Instead of the context's: of waits of these members, in whatever order a meeting has them, in operations that carry this group's name ("" for none),
+  /// and of waits for what is sent on channels whose upper half is `channels`.
+  void setTimeout(std::vector<uint32_t> members, const std::string &group, uint32_t channels, double seconds);
 
   /// `member` will not come again. An error ends the waits of all others at once.
   void finish(uint32_t member, const Status &status);
@@ -161,13 +164,13 @@ private:
     uint64_t first = 0;         ///< number of the first one that is open
     std::deque<std::shared_ptr<Meeting>> open; ///< to which somebody has yet to come
     std::map<uint64_t, std::shared_ptr<Meeting>> unfinished; ///< those of the others that lack parts of other processes, by their numbers
-    double timeout = 0; ///< 0: the context's
   };
   struct Waiting {
     bool active = false;
     OperationId operation;
     const Meeting *meeting = nullptr;
     uint32_t source = 0; ///< of a receive
+    int64_t channel = 0; ///< likewise
   };
   struct alignas(64) Tick {
     std::atomic<uint64_t> value{0};
@@ -216,6 +219,8 @@ private:
   IdleState counts;                            ///< of messages
   std::map<uint32_t, IdleState> idle;          ///< what processes were when they were last idle, this one among them
   uint32_t localCount = 0, localFinished = 0;
+  std::map<std::pair<std::vector<uint32_t>, std::string>, double> timeouts; ///< by sorted members and the name of their group
+  std::map<uint32_t, double> channelTimeouts;                              ///< by the upper half of a channel
 };
 
 } // namespace millrace::runtime

@@ -674,15 +674,22 @@ def interrupted():
 
 
 def timeouts():
-    """Rank 1 does not come: how long the others wait for it, in Work.wait(), in a barrier with a timeout and in a group."""
+    """Rank 1 does not come: how long the others wait for it, in Work.wait(), in a barrier with a timeout and in one of several groups of the same ranks,
+    each of which has a timeout of its own."""
     import datetime
     dist.init_process_group("xla", init_method="xla://", timeout=datetime.timedelta(seconds=60))
     impatient = dist.new_group([0, 1], timeout=datetime.timedelta(seconds=2))
+    patient = dist.new_group([0, 1], timeout=datetime.timedelta(seconds=30))
     dist.all_reduce(x := torch.ones(3, device="xla"), group=impatient)
+    dist.all_reduce(torch.ones(3, device="xla"), group=patient)
     said = [x.tolist()]
     if dist.get_rank() == 0:
-        for wait in (lambda: dist.all_reduce(x, async_op=True).wait(datetime.timedelta(seconds=0.5)), lambda: dist.barrier(timeout=datetime.timedelta(seconds=0.25)),
-                     lambda: (dist.all_reduce(x, group=impatient), x.tolist())):
+        of_group = {"all_reduce": lambda: (dist.all_reduce(x, group=impatient), x.tolist()), "recv": lambda: (dist.recv(x, src=1, group=impatient), x.tolist()),
+                    "broadcast": lambda: (dist.broadcast(x, src=1, group=impatient), x.tolist())}
+        limits = (lambda: dist.all_reduce(x, async_op=True, group=impatient).wait(datetime.timedelta(seconds=0.5)),
+                  lambda: dist.barrier(impatient, timeout=datetime.timedelta(seconds=0.25)))
+        what = os.environ["ARGUMENT"]
+        for wait in (*limits * (what == "all_reduce"), of_group[what]):
             began = time.monotonic()
             try:
                 wait()

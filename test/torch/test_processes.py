@@ -177,8 +177,15 @@ def test_a_process_that_dies_while_others_come():
         assert seconds < 15 and re.search(r"process 2 \(pid \d+ on host \S+\) (has|cannot)|the job's store", text), (text, seconds)
 
 
+@pytest.mark.parametrize("what", [pytest.param("recv", marks=LONG), pytest.param("broadcast", marks=LONG)])
+def test_each_group_has_its_timeout(what):
+    """In operations that are not waits of the group's own ranks in their order, too."""
+    (_, (text, seconds)), _ = run("timeouts", 2, ARGUMENT=what)
+    assert "nothing has progressed for 2 s" in text and seconds < 5, text
+
+
 def test_timeouts():
-    (value, of_wait, of_barrier, of_group), (other,) = run("timeouts", 2)
+    (value, of_wait, of_barrier, of_group), (other,) = run("timeouts", 2, ARGUMENT="all_reduce")
     assert value == other == [2.0] * 3
     assert "Work.wait: the operation has not ended within its timeout of 0.5 s" in of_wait[0] and 0.4 < of_wait[1] < 2, of_wait
     assert "barrier: it has not ended within its timeout of 0.25 s" in of_barrier[0] and 0.2 < of_barrier[1] < 1.5, of_barrier
@@ -376,6 +383,8 @@ def test_errors_of_spawn(tmp_path, monkeypatch):
     assert xmp.spawn(lambda index, a: (index, a), args=(5,), nprocs=1) == (0, 5)
     ran = spawned(SUM + "\ntorch.ones(1, device='xla').cpu()", "xmp.spawn(work, nprocs=2)", folder=tmp_path)
     assert ran.returncode == 1 and "has used the device before xmp.spawn's function began" in ran.stderr
+    ran = spawned(SUM + "\nxmp.spawn(work, nprocs=2)", "pass", folder=tmp_path)
+    assert ran.returncode == 1 and "put the call under `if __name__ == '__main__':`" in ran.stderr, ran.stderr[-2000:]
 
 
 def test_turns(tmp_path):
@@ -385,6 +394,43 @@ def test_turns(tmp_path):
     ran = spawned(body, "xmp.spawn(work, nprocs=2)", folder=tmp_path)
     (_, first_end), (second_begin, _) = sorted(tuple(map(float, line.split())) for line in ran.stdout.splitlines())
     assert first_end <= second_begin
+
+
+def test_turns_leave_no_file(tmp_path, monkeypatch):
+    for name, value in dict(RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", LOCAL_WORLD_SIZE="2", MASTER_ADDR="localhost", MASTER_PORT="1").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(xmp.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(xmp._world, "local_size", lambda: 2)
+    assert xmp.MpSerialExecutor().run(lambda: len(list(tmp_path.iterdir()))) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_killed_parents_are_removed(tmp_path, monkeypatch):
+    """By the next xmp.spawn; but not one that is in use, or has just been made."""
+    monkeypatch.setattr(xmp.tempfile, "tempdir", str(tmp_path))
+    held, left, young = xmp._Folder(), tmp_path / "millrace-job-left", tmp_path / "millrace-job-young"
+    for folder in (left, young):
+        folder.mkdir()
+    for path in (held.path, left):
+        os.utime(path, (0, 0))
+    after = xmp._Folder()
+    assert {path.name for path in tmp_path.iterdir()} == {os.path.basename(held.path), "millrace-job-young", os.path.basename(after.path)}
+    held.remove()
+    after.remove()
+    assert [path.name for path in tmp_path.iterdir()] == ["millrace-job-young"]
+
+
+def test_torchrun_is_told_the_exception(tmp_path):
+    """Its summary then begins with the process that failed first. Who failed because of another one comes after it."""
+    code = ("import sys, torch_xla\nraise RuntimeError('process 1 (pid 4711 on host alpha) has left') if len(sys.argv) > 1 else ValueError('the learning rate is a fish')")
+    stamps = []
+    for arguments, text in (([], "ValueError: the learning rate is a fish"), (["echo"], "RuntimeError: process 1 (pid 4711 on host alpha) has left")):
+        error_file = tmp_path / f"error{len(arguments)}.json"
+        subprocess.run([sys.executable, "-c", code, *arguments], env=environment(RANK="0", WORLD_SIZE="2", TORCHELASTIC_ERROR_FILE=str(error_file)), timeout=60)
+        said = json.loads(error_file.read_text())["message"]
+        assert said["message"] == text and "Traceback" in said["extraInfo"]["py_callstack"]
+        stamps.append(int(said["extraInfo"]["timestamp"]))
+    assert stamps[0] <= time.time() < stamps[1] + 1
 
 
 def test_run_multiprocess(tmp_path):

@@ -142,7 +142,8 @@ Tensors partsOf(const Tensor &tensor, const std::vector<int64_t> &sizes, size_t 
 } // namespace
 
 void XlaBackend::setTimeout(std::chrono::milliseconds timeout) {
-  if (runtime::Status status = tracing::Session::get().setTimeout({ranks.begin(), ranks.end()}, std::chrono::duration<double>(timeout).count()); !status.ok())
+  const double seconds = std::chrono::duration<double>(timeout).count();
+  if (runtime::Status status = tracing::Session::get().setTimeout({ranks.begin(), ranks.end()}, groupName, groupNumber, seconds); !status.ok())
     raise(status);
 }
 
