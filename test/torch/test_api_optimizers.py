@@ -50,3 +50,20 @@ def test_its_state_goes_on_elsewhere():
         other.load_state_dict(torch.optim.SGD(again.parameters()).state_dict())
     with pytest.raises(ValueError, match="on the device"):
         ZeroRedundancyOptimizer(torch.nn.Linear(2, 2).parameters(), torch.optim.SGD, lr=0.1)
+
+
+def test_gradients_in_higher_precision():
+    """Of 64 backward passes, of which each adds less than the precision of bfloat16 near the sum."""
+    sums = {}
+    for hook in (False, True):
+        weight = torch.nn.Parameter(torch.zeros(4, dtype=torch.bfloat16, device="xla"))
+        optimizer = ZeroRedundancyOptimizer([weight], torch.optim.SGD, grad_clipping=False, use_grad_acc_hook=hook, higher_cc_precision=hook, lr=1.0)
+        for _ in range(2):
+            optimizer.zero_grad()
+            for step in range(64):
+                (weight * (256.0 if step == 0 else 1.0)).sum().backward()
+            sums[hook] = (weight.main_grad if hook else weight.grad).tolist()
+            assert (weight.grad is None) == hook
+            optimizer.step()
+    assert sums == {False: [256.0] * 4, True: [319.0] * 4}  # 256 + 1 is 256 in bfloat16
+    assert optimizer.base_optimizer.param_groups[0]["params"][0].tolist() == [-638.0] * 4

@@ -21,15 +21,17 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
     parameters, and all with `save_master_weights`, which puts them into the state_dict, are kept from step to step; others are taken from the parameters
     in each step, and have no elements between steps. `lazy_init`: init_zero() is called by the user. `bucket_cap_mb_all_gather`,
     `bucket_cap_mb_reduce_scatter`: MB that one operation exchanges at most; 0: all_gathers of 32 MB, one reduce_scatter for all small gradients and each
-    large one."""
+    large one. `grad_norm_groups`: replicas that have other parameters of the same model, over which the norm is summed, too. `use_grad_acc_hook`:
+    gradients of several backward passes are summed in optimizer_dtype, in the attribute main_grad of each parameter, whose grad is None after a
+    backward pass; zero_grad() takes them away. `higher_cc_precision`: replicas sum gradients in optimizer_dtype."""
 
     def __init__(self, params, optimizer_class, optimizer_dtype=None, grad_clipping=True, max_norm=None, pin_layout=True,
                  sharding_groups=None, grad_norm_groups=None, lazy_init=False, bucket_cap_mb_all_gather=0,
-                 bucket_cap_mb_reduce_scatter=0, use_grad_acc_hook=False, higher_cc_precision=False, save_master_weights=False,
+                 bucket_cap_mb_reduce_scatter=0, use_grad_acc_hook=False, save_master_weights=False, higher_cc_precision=False,
                  **defaults):
         super().__init__(params, defaults)
-        if use_grad_acc_hook:
-            raise NotImplementedError("use_grad_acc_hook: gradients in higher precision than the parameters are not there yet")
+        self.use_grad_acc_hook, self.higher_cc_precision = use_grad_acc_hook, higher_cc_precision
+        self._hooks = []
         self.optimizer_class, self.optimizer_dtype = optimizer_class, optimizer_dtype or torch.float32
         self.grad_clipping, self.max_norm = grad_clipping, 1.0 if max_norm is None else max_norm
         self.pin_layout, self.save_master_weights = pin_layout, save_master_weights
@@ -41,6 +43,9 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
 
     def init_zero(self):
         """Makes the parts and the optimizer of the parts."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
         self._pairs, groups = [], []
         for group in self.param_groups:
             parts = []
@@ -49,6 +54,8 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                     raise ValueError("expects parameters on the device: move the model before the optimizer is made")
                 part = torch.nn.Parameter(self._own(parameter.data).to(self.optimizer_dtype).clone(), requires_grad=parameter.requires_grad)
                 parts.append(part)
+                if self.use_grad_acc_hook and parameter.requires_grad:
+                    self._hooks.append(parameter.register_post_accumulate_grad_hook(self._accumulate))
                 self._pairs.append((parameter, part))
             groups.append({**_hyperparameters(group), "params": parts})
         self.base_optimizer = self.optimizer_class(groups, **self.defaults)
@@ -67,6 +74,25 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
     @property
     def _rank(self):
         return next(g for g in self._groups if xm.get_ordinal() in g).index(xm.get_ordinal()) if self._groups else xm.get_ordinal()
+
+    @torch.no_grad()
+    def _accumulate(self, parameter):
+        """Adds what a backward pass has given to a parameter to its main_grad."""
+        gradient, before = parameter.grad.to(self.optimizer_dtype), getattr(parameter, "main_grad", None)
+        parameter.main_grad = gradient if before is None else before + gradient
+        parameter.grad = None
+
+    def _gradient(self, parameter):
+        """What a step takes for the gradient of a parameter, or None."""
+        gradient = getattr(parameter, "main_grad", None) if self.use_grad_acc_hook else parameter.grad
+        return gradient.to(self.optimizer_dtype) if gradient is not None and self.higher_cc_precision else gradient
+
+    def zero_grad(self, set_to_none=True):
+        """Takes away the gradients, or makes zeros of them; main_grad is taken away in any case."""
+        super().zero_grad(set_to_none)
+        if self.use_grad_acc_hook:
+            for parameter, _ in self._pairs:
+                parameter.main_grad = None
 
     def _keeps(self, parameter, part):
         return self.save_master_weights or parameter.dtype != part.dtype
@@ -119,7 +145,9 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
 
     def _clip(self, gradients):
         square = sum(gradient.float().square().sum() for gradient in gradients)
-        square = xm.all_reduce(xm.REDUCE_SUM, square, groups=self.grad_norm_groups or self._groups, pin_layout=self.pin_layout)
+        square = xm.all_reduce(xm.REDUCE_SUM, square, groups=self._groups, pin_layout=self.pin_layout)
+        if self.grad_norm_groups is not None:
+            square = xm.all_reduce(xm.REDUCE_SUM, square, groups=self.grad_norm_groups, pin_layout=self.pin_layout)
         self._grad_norm = square.sqrt()
         factor = torch.clamp(self.max_norm / (self._grad_norm + 1e-6), max=1.0)
         for gradient in gradients:
@@ -134,8 +162,10 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 loss = closure()
         for group, base in zip(self.param_groups, self.base_optimizer.param_groups):  # a scheduler has changed them
             base.update({name: value for name, value in _hyperparameters(group).items() if name in base})
-        there = [(parameter, part) for parameter, part in self._pairs if parameter.grad is not None]
-        for (parameter, part), gradient in zip(there, self._scatter([parameter.grad for parameter, _ in there])):
+        there = [(pair, gradient) for pair in self._pairs if (gradient := self._gradient(pair[0])) is not None]
+        parts = self._scatter([gradient for _, gradient in there])
+        there = [pair for pair, _ in there]
+        for (parameter, part), gradient in zip(there, parts):
             if not self._keeps(parameter, part):
                 part.data = self._own(parameter.data).clone()
             part.grad = gradient.to(self.optimizer_dtype)
