@@ -15,6 +15,7 @@ from torch.distributed.checkpoint.planner_helpers import create_read_items_for_c
 from torch.distributed.checkpoint.utils import find_state_dict_object
 
 from ... import _XLAC
+from ..._torch_fsdp_import import check_shards_of_ranks
 from ...distributed.spmd import wrap_if_sharded
 from ._helpers import (_CpuShards, _is_sharded_tensor, _unwrap_xla_sharded_tensor, dedup_tensors, flatten_state_dict, narrow_tensor_by_index,
                        set_element)
@@ -27,18 +28,6 @@ def _separated(state_dict):
     flat = {name: wrap_if_sharded(value) for name, value in flat.items()}
     split = {name: value for name, value in flat.items() if _is_sharded_tensor(value) or isinstance(value, _CpuShards)}
     return split, {name: _unwrap_xla_sharded_tensor(value) for name, value in flat.items() if name not in split}, paths
-
-
-def _check_shards_of_ranks(plans):
-    """What is not split is written by one rank: shards that only their names tell from whole tensors would be lost."""
-    seen = set()
-    for plan in plans:
-        names = {item.index.fqn for item in plan.items if "_fsdp_shard" in item.index.fqn}
-        if twice := sorted(seen & names):
-            raise ValueError(f"{twice[0]} is a shard of XlaFullyShardedDataParallel, of which every rank has another: each rank saves it under a name of "
-                             "its own, {f'rank{xr.global_ordinal()}': {'model': model.state_dict(), ...}}, or in a file of its own, "
-                             "xm.save({'model': model.state_dict(), 'shard_metadata': model.get_shard_metadata()}, path, master_only=False)")
-        seen |= names
 
 
 def _box(indices):
@@ -98,7 +87,7 @@ class SPMDSavePlanner(SavePlanner):
         return dataclasses.replace(plan, items=items, planner_data=self.mappings)
 
     def create_global_plan(self, all_plans):
-        _check_shards_of_ranks(all_plans)
+        check_shards_of_ranks(all_plans)
         plans, metadata = create_default_global_save_plan(dedup_tensors(all_plans), rewrite_index_hints=False)
         known = dict(collections.ChainMap(*(plan.planner_data for plan in plans)))
         return plans, dataclasses.replace(metadata, planner_data=known)
