@@ -7,6 +7,7 @@ import functools
 import glob
 import json
 import os
+import pickle
 import sys
 
 import torch
@@ -14,10 +15,12 @@ import torch.distributed.checkpoint
 import torch.distributed.fsdp
 import torch.nn as nn
 import torch.nn.functional as F
+import torch.optim.swa_utils
 import torch.utils.checkpoint
 import torch_xla
 import torch_xla.core.xla_model as xm
 import torch_xla.runtime as xr
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 from torch_xla import _transformers_import
 from torch_xla.distributed.fsdp import XlaFullyShardedDataParallel as FSDP
 from torch_xla.distributed.fsdp import checkpoint_module, consolidate_sharded_model_checkpoints, consolidate_sharded_state_dicts
@@ -316,6 +319,7 @@ def errors():
     inner[0] = FSDP(inner[0])
     outer = FSDP(nn.Sequential(FSDP(nn.Linear(4, 4)), nn.Linear(4, 4)))
     outer(torch.ones(1, 4, device="xla"))
+    vector = FSDP(nn.Linear(4, 4), flatten_parameters=True)
     return {
         "twice": message(FSDP, wrapped), "list": message(FSDP, nn.ModuleList([nn.Linear(4, 4)])),
         "type": message(FSDP, nn.Linear(4, 4).double()), "dtype": message(FSDP, nn.Linear(4, 4), compute_dtype=torch.int8),
@@ -323,8 +327,103 @@ def errors():
         "policy": message(FSDP, nn.Sequential(FSDP(nn.Linear(4, 4))), auto_wrap_policy=every_layer),
         "pytorch's": [message(each, nn.Linear(4, 4).to("xla")) for each in (torch.distributed.fsdp.FullyShardedDataParallel, torch.distributed.fsdp.fully_shard)],
         "planner": message(torch.distributed.checkpoint.save, {"model": outer.state_dict()}, checkpoint_id=os.environ["FOLDER"], planner=SPMDSavePlanner()),
-        "copy": message(copy.deepcopy, wrapped), "used": message(lambda: wrapped.module.weight + 1), "inner": message(outer[0].clip_grad_norm_, 1.0),
+        "pytorch's planner": message(torch.distributed.checkpoint.save, {"model": outer.state_dict()}, checkpoint_id=os.environ["FOLDER"]),
+        "copy": message(copy.deepcopy, wrapped.module), "pickle": message(pickle.dumps, wrapped), "used": message(lambda: wrapped.module.weight + 1), "inner": message(outer[0].clip_grad_norm_, 1.0),
+        "inside": message(FSDP, wrapped.module), "whole": message(wrapped.load_state_dict, nn.Linear(4, 4).state_dict()),
+        "sizes": message(wrapped.load_state_dict, FSDP(nn.Linear(5, 4)).state_dict()), "rank": message(wrapped.load_state_dict, other_rank(wrapped)),
+        "full": message(get_model_state_dict, wrapped, options=StateDictOptions(full_state_dict=True)),
+        "summon": message(torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params, wrapped),
+        "old optimizer": message(step_of_old_optimizer), "vector": message(vector.module.weight.requires_grad_, False),
+        "changed": message(backward_after_step, outer), "cpu": message(lambda: FSDP(nn.Linear(4, 4)).cpu()(torch.ones(1, 4))),
         "shape": [list(wrapped.module.weight.shape), str(wrapped.module.weight.dtype), wrapped.module.weight.device.type]}
+
+
+def other_rank(wrapped):
+    """The state dict of a wrapper, as the other rank has it."""
+    state = wrapped.state_dict()
+    state._metadata[""]["shards"]["rank"] = 1 - xr.global_ordinal()
+    return state
+
+
+def step_of_old_optimizer():
+    layer = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    FSDP(layer)(torch.ones(1, 4, device="xla")).sum().backward()
+    optimizer.step()
+
+
+def backward_after_step(model):
+    x = torch.ones(1, 4, device="xla", requires_grad=True)
+    first, second = model(x).sum(), model(x).sum()
+    second.backward()
+    torch.optim.SGD(model.parameters(), lr=0.1).step()
+    first.backward()
+
+
+class Odd(nn.Module):
+    """Parameters without elements, and with one."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.empty, self.rows = nn.Linear(8, 8), nn.Parameter(torch.zeros(0)), nn.Parameter(torch.zeros(0, 3))
+        self.scalar, self.one = nn.Parameter(torch.tensor(1.5)), nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return self.layer(x) * self.scalar + self.one + self.empty.sum() + self.rows.sum()
+
+
+def unusual():
+    """By how much weights and losses differ from plain PyTorch's, for what is done to wrapped models: {what: [differences]}."""
+    rank, size = xr.global_ordinal(), xr.world_size()
+
+    def layers():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 8))
+
+    def wrapped(model, **options):
+        model[0], model[2] = FSDP(checkpoint_module(model[0]), **options), FSDP(model[2], **options)
+        return FSDP(model, **options)
+
+    def difference(model, plain):
+        shards = [pickle.loads(each) for each in xm.rendezvous("shards", pickle.dumps({name: value.cpu() for name, value in model.state_dict().items()}))]
+        whole = consolidate_sharded_state_dicts(shards, model.get_shard_metadata())
+        assert set(whole) == set(plain.state_dict())
+        return max((whole[name] - value).abs().max().item() for name, value in plain.state_dict().items() if value.numel())
+
+    def steps(model, plain, before=lambda each, step: None, count=3):
+        optimizers = [torch.optim.SGD(each.parameters(), lr=0.1, momentum=0.9) for each in (model, plain)]
+        for step in range(count):
+            x = torch.randn(8, 8, generator=torch.Generator().manual_seed(step))
+            for each, inputs, optimizer in ((model, x[rank * 8 // size:(rank + 1) * 8 // size].to("xla"), optimizers[0]), (plain, x, optimizers[1])):
+                before(each, step)
+                optimizer.zero_grad()
+                each(inputs).square().mean().backward()
+                optimizer.step()
+            torch_xla.sync()
+        return difference(model, plain)
+
+    made = {}
+    for name, options in (("parts", {}), ("flat", {"flatten_parameters": True}), ("dim 0", {"shard_param_on_dim_0": True})):
+        plain = model_of(Odd)
+        made[f"sizes of 0 and 1, {name}"] = [steps(FSDP(copy.deepcopy(plain), **options), plain)]
+        if name == "dim 0":
+            continue
+        plain = layers()
+        model = wrapped(layers(), **options)
+        one = steps(model, plain)
+        other, plain_other = copy.deepcopy(model), copy.deepcopy(plain)
+        made[f"copies, {name}"] = [one, steps(other, plain_other, count=2), difference(model, plain), steps(model, plain, count=1), difference(other, plain_other)]
+    plain = layers()
+    model = wrapped(layers())
+
+    def freeze(each, step):  # a part of the root, by its module and by its parameter, then an inner wrapper
+        each[4].requires_grad_(step == 1)
+        each[4].bias.requires_grad = step > 0
+        each[0].requires_grad_(step != 1)
+    made["frozen"] = [steps(model, plain, freeze)]
+    averages = [torch.optim.swa_utils.AveragedModel(each) for each in (model, plain)]
+    made["averaged"] = [steps(model, plain, lambda each, step: averages[each is plain].update_parameters(each)), difference(averages[0].module, averages[1].module)]
+    return made
 
 
 def groups():

@@ -127,10 +127,26 @@ def test_errors(tmp_path):
                 "shared": "RuntimeError: 1.weight is also a parameter of a part that is wrapped already",
                 "policy": "ValueError: 0 is an XlaFullyShardedDataParallel already",
                 "used": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is whole only while",
-                "copy": "NotImplementedError: a wrapped model cannot be copied", "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
-    assert "ValueError: model._fsdp_shard" in said["planner"] and "every rank has another: each rank saves it under a name of its own" in said.pop("planner")
+                "copy": "RuntimeError: the parameter weight of a module in XlaFullyShardedDataParallel is whole only while",
+                "pickle": "TypeError: an XlaFullyShardedDataParallel cannot be pickled: save", "inside": "RuntimeError: weight is split by a wrapper around",
+                "full": "NotImplementedError: get_model_state_dict with StateDictOptions(full_state_dict=True) does not put together the shards",
+                "summon": "NotImplementedError: torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params knows nothing of",
+                "old optimizer": "RuntimeError: the optimizer has weight as it was before XlaFullyShardedDataParallel split it",
+                "vector": "RuntimeError: weight and 1 other parameters are one vector (flatten_parameters)",
+                "changed": "RuntimeError: weight has been changed since the forward pass whose gradients are asked for",
+                "cpu": "RuntimeError: the shard of weight is on the device cpu: move the model", "inner": r"RuntimeError: clip_grad_norm_() is for the outermost wrapper"}
+    for planner in ("planner", "pytorch's planner"):
+        assert "ValueError: model._fsdp_shard" in said[planner] and "every rank has another: each rank saves it under a name of its own" in said.pop(planner)
+    assert "the state dict has no shards: that of a whole model is loaded before the model is wrapped" in said.pop("whole")
+    assert "weight: expects a shard of a parameter of [4, 4], but got one of a parameter of [4, 5]" in said.pop("sizes")
+    assert "expects shards of rank 0 of 2, but got those of rank 1 of 2. For another number of processes, consolidate" in said.pop("rank")
     assert {name: text for name, text in said.items() if name != "shape" and not text.startswith(expected[name])} == {}
     assert said["shape"] == [[4, 4], "torch.float32", "xla"]
+
+
+def test_what_is_done_to_wrapped_models():
+    for differences in run("unusual"):
+        assert len(differences) == 7 and {name: each for name, each in differences.items() if max(each) > 1e-6} == {}
 
 
 @LONG

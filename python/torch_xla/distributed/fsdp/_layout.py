@@ -22,7 +22,7 @@ class Layout:
         if self.on_dim_0:
             return torch.Size((-(-self.size[0] // self.world) * self.world, *self.size[1:]))
         grain = self.world * self.multiple
-        return torch.Size((-(-self.size.numel() // grain) * grain,))
+        return torch.Size((max(-(-self.size.numel() // grain), 1) * grain,))  # of a parameter without elements, too: ranks exchange something
 
     @property
     def shard(self) -> torch.Size:

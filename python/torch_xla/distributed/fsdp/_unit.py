@@ -5,33 +5,68 @@ A gather is an operation for autograd, whose gradient is the reduce_scatter: the
 leaf. What autograd keeps of a gathered parameter between forward and backward is not the parameter, which would stay in memory, but how to view
 it (saved_tensors_hooks); the backward pass gathers once more. Behind a barrier, for two reasons: the compiler must not take the second gather for the
 first, and a gather should not begin before the unit before the last one is done, or all of them would be in memory at once."""
+import copy
+import functools
 import weakref
 from typing import Any, Callable, Iterable
 
 import torch
 import torch.nn as nn
 import torch.utils.weak
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ...core import _coalesced, _collectives
 from ...utils import checkpoint
 from ._layout import Layout
 
 
+COPYING = "XlaFullyShardedDataParallel"  # in the memo of a deepcopy that a wrapper sees to
+
+
 class _Refusing(torch.Tensor):
-    """Stands where a parameter is while it is split: its size and type, no values."""
+    """Stands where a parameter is while it is split: its size and type, no values. Whether it gets gradients is its shard's to say."""
 
     @staticmethod
-    def __new__(cls, name, size, dtype, device, requires_grad):
-        return torch.Tensor._make_wrapper_subclass(cls, size, dtype=dtype, device=device, requires_grad=requires_grad)
+    def __new__(cls, shard, name, size, dtype, device):
+        return torch.Tensor._make_wrapper_subclass(cls, size, dtype=dtype, device=device)
 
-    def __init__(self, name, size, dtype, device, requires_grad):
-        self._name = name
+    def __init__(self, shard, name, size, dtype, device):
+        self._shard, self._name = weakref.ref(shard), name
+
+    @property
+    def owner(self):
+        """The wrapper that has the shard."""
+        shard = self._shard()
+        return None if shard is None else shard.owner
+
+    @property
+    def requires_grad(self):
+        return self.owner is not None and self._shard().parameter.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        if self.owner is None or value == self.requires_grad:
+            return
+        shard = self._shard()
+        if len(shard.sizes) > 1:
+            raise RuntimeError(f"{self._name} and {len(shard.sizes) - 1} other parameters are one vector (flatten_parameters), of which all have the same "
+                               "requires_grad: set it before they are wrapped")
+        shard.parameter.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad=True):
+        self.requires_grad = requires_grad
+        return self
 
     def __repr__(self, *, tensor_contents=None):
         return f"<{self._name}, {tuple(self.shape)}, split among ranks>"
 
     def __reduce_ex__(self, protocol):
         self._refuse()
+
+    def __deepcopy__(self, memo):
+        if COPYING not in memo:
+            self._refuse()
+        return self  # until the copy of its wrapper puts its own there
 
     def _refuse(self):
         raise RuntimeError(f"the parameter {self._name} of a module in XlaFullyShardedDataParallel is whole only while that module's forward() runs, "
@@ -40,6 +75,37 @@ class _Refusing(torch.Tensor):
     @classmethod
     def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
         next(value for value in torch.utils._pytree.tree_leaves((args, kwargs)) if isinstance(value, cls))._refuse()
+
+
+def split_parameters(module: nn.Module) -> list[tuple[str, nn.Module]]:
+    """(name, wrapper that has its shard) of the parameters of a module and its parts that are split."""
+    return [(value._name, value.owner) for part in module.modules() for value in vars(part).values() if isinstance(value, _Refusing)]
+
+
+def _freeze_parts(requires_grad_: Callable) -> Callable:
+    """torch.nn.Module.requires_grad_, for parts inside of a wrapper, too: they have no parameters, and it would do nothing."""
+    @functools.wraps(requires_grad_)
+    def for_parts(self: nn.Module, requires_grad: bool = True) -> nn.Module:
+        requires_grad_(self, requires_grad)
+        for part in self.modules():
+            for value in vars(part).values():
+                if isinstance(value, _Refusing):
+                    value.requires_grad_(requires_grad)
+        return self
+    return for_parts
+
+
+def _check_optimizer(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+    """Called before each optimizer's step: with parameters that were split since, it would do nothing."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if name := getattr(parameter, "_fsdp_owner", None):
+                raise RuntimeError(f"the optimizer has {name} as it was before XlaFullyShardedDataParallel split it: make the optimizer after the model is "
+                                   "wrapped, for model.parameters() of the wrapper")
+
+
+nn.Module.requires_grad_ = _freeze_parts(nn.Module.requires_grad_)
+register_optimizer_step_pre_hook(_check_optimizer)
 
 
 class Shard:
@@ -55,9 +121,19 @@ class Shard:
         self._refusing: list[torch.Tensor] = []
 
     @property
+    def owner(self) -> nn.Module | None:
+        """The wrapper that has it, if that is still there."""
+        return self._owner()
+
+    @property
     def parameter(self) -> nn.Parameter:
         """The shard of this rank."""
         return self._owner()._parameters[self.name]
+
+    def copy(self, owner: nn.Module, memo: dict) -> "Shard":
+        """The same of a copy of the owner, with whose parts in the memo of that deepcopy."""
+        slots = [[(copy.deepcopy(module, memo), name) for module, name in each] for each in self.slots]
+        return Shard(owner, self.name, self.path, self.layout, slots, self.sizes, self.names, self.shared_names)
 
     @property
     def info(self) -> dict[str, Any]:
@@ -76,8 +152,7 @@ class Shard:
     def take(self, dtype: torch.dtype) -> None:
         """Takes them away again."""
         if not self._refusing:
-            shard = self.parameter
-            self._refusing = [_Refusing(name, size, dtype, shard.device, shard.requires_grad) for name, size in zip(self.names, self.sizes)]
+            self._refusing = [_Refusing(self, name, size, dtype, self.parameter.device) for name, size in zip(self.names, self.sizes)]
         self._set(self._refusing)
 
     def _set(self, tensors):
@@ -142,11 +217,11 @@ class _View:
     """How autograd sees a gathered parameter."""
 
     def __init__(self, unit, index, tensor):
-        self.unit, self.index = unit, index
+        self.unit, self.index, self.version = unit, index, unit.versions[index]
         self.size, self.stride, self.offset = tensor.size(), tensor.stride(), tensor.storage_offset()
 
     def again(self):
-        return self.unit.for_backward()[self.index].as_strided(self.size, self.stride, self.offset)
+        return self.unit.for_backward(self.index, self.version).as_strided(self.size, self.stride, self.offset)
 
 
 class Unit:
@@ -165,10 +240,18 @@ class Unit:
         self._last: list[torch.Tensor] | None = None  # what the last forward pass gathered, if the backward pass is to use it
         self._joined: list[torch.Tensor] | None = None  # while the backward pass of this unit runs
         self.ahead: list[torch.Tensor] | None = None  # what was gathered while the backward pass of another unit runs
+        self.versions: list[int] = []  # of the shards, how often they had been changed when they were gathered last
         self._missing: set[int] = set()  # shards to which it has not given a gradient yet
         self._kept: list[torch.Tensor | None] = [None] * len(shards)  # gradients that are not reduced yet
         _collectives.reducing_in_backward.add(self)
         self.take()
+
+    def copy(self, owner: nn.Module, memo: dict) -> "Unit":
+        """The same of a copy of the wrapper; `memo` of that deepcopy. Gradients that wait for a later reduction stay here."""
+        made = Unit([shard.copy(owner, memo) for shard in self.shards], self._gather, self._scatter, self.compute_dtype, self.reduce_dtype,
+                    self._bucket_bytes)
+        made.divides, made.waits_in_backward = self.divides, self.waits_in_backward
+        return made
 
     # Parameters.
     def reduced_parameters(self) -> list[nn.Parameter]:
@@ -178,6 +261,10 @@ class Unit:
     def join(self, parameters: Iterable[torch.Tensor], waits: list[torch.Tensor]) -> list[torch.Tensor]:
         """All shards joined, which the compiler gathers when `waits` are there."""
         own = [parameter.detach() for parameter in parameters]
+        if own[0].device.type != "xla":
+            raise RuntimeError(f"the shard of {self.shards[0].names[0]} is on the device {own[0].device}: move the model to where it computes, "
+                               "model.to('xla')")
+        self.versions = [0 if shard.parameter.is_inference() else shard.parameter._version for shard in self.shards]
         if waits:
             own = checkpoint.behind_barrier([*own, *waits])[:len(own)]
         return self._gather([shard.to(self.compute_dtype) for shard in own])
@@ -247,10 +334,13 @@ class Unit:
         if other is not None and other.reshards and other._joined is None and other.ahead is None:
             other.ahead = other.join([shard.parameter for shard in other.shards], waits)
 
-    def for_backward(self) -> list[torch.Tensor]:
-        """All shards joined, in a backward pass."""
+    def for_backward(self, index: int, version: int) -> torch.Tensor:
+        """A shard of all ranks joined, in a backward pass. RuntimeError if it has changed since the forward pass, when it had `version`."""
         self.before_backward([])
-        return self._joined
+        if self.versions[index] != version:
+            raise RuntimeError(f"{self.shards[index].names[0]} has been changed since the forward pass whose gradients are asked for (by optimizer.step(), or "
+                               "a copy into it): its gradients would be those of other values. Call backward() before, or the forward pass once more")
+        return self._joined[index]
 
     def end_backward(self) -> None:
         """Forgets what was gathered for a backward pass."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gradient checkpointing of a module."""
 import functools
+import types
 
 import torch
 
@@ -11,11 +12,12 @@ def checkpoint_module(module):
     """The same module, with activations that are computed again in the backward pass instead of kept. Its parameters get gradients whether or
     not one of its inputs needs one."""
     forward = module.forward
+    function = forward.__func__ if getattr(forward, "__self__", None) is module else lambda self, *args, **kwargs: forward(*args, **kwargs)
 
     @functools.wraps(forward)
-    def run(*args, **kwargs):
+    def run(self, *args, **kwargs):  # a method, of the module or of a copy of it
         # The reentrant way knows only of gradients of its arguments.
         is_reentrant = any(isinstance(value, torch.Tensor) and value.requires_grad for value in args)
-        return checkpoint(functools.partial(forward, **kwargs), *args, use_reentrant=is_reentrant)
-    module.forward = run
+        return checkpoint(functools.partial(function, self, **kwargs), *args, use_reentrant=is_reentrant)
+    module.forward = types.MethodType(run, module)
     return module

@@ -2,6 +2,7 @@
 """XlaFullyShardedDataParallel: a model whose parameters, gradients and optimizer state are split among processes (ZeRO-3; ZeRO-2 with
 reshard_after_forward=False). _unit.py says how."""
 import contextlib
+import copy
 import dataclasses
 import functools
 import gc
@@ -18,7 +19,7 @@ from ...core import _coalesced, _collectives
 from ...core import xla_model as xm
 from . import _init_utils
 from ._layout import Layout
-from ._unit import Order, Shard, Unit, in_backward
+from ._unit import COPYING, Order, Shard, Unit, in_backward, split_parameters
 from .wrap import recursive_wrap
 from .xla_flatten_params_wrapper import FlatParameter, XlaFlattenParamsWrapper
 
@@ -108,6 +109,8 @@ class XlaFullyShardedDataParallel(nn.Module):
         on_dim_0 = shard_param_on_dim_0 and not flatten_parameters
         self._split(on_dim_0, 1 if on_dim_0 else _shard_size_multiple, reduce_scatter_bucket_size_mb * 1024 * 1024, optimization_barrier_in_backward)
         self._move_buffers()
+        self.register_state_dict_post_hook(_describe_shards)
+        self.register_load_state_dict_pre_hook(_check_shards)
         self._is_root: bool | None = None  # known when a forward pass begins
         self._in_backward = False
         if execute_sharding_on_init:
@@ -127,10 +130,10 @@ class XlaFullyShardedDataParallel(nn.Module):
                 slots.setdefault(parameter, []).append((path, part, name))
         for parameter, places in slots.items():
             _check_parameter(parameter, ".".join((places[0][0], places[0][2])))
-        for parameter in slots:
-            parameter._fsdp_owner = True
+        for parameter, places in slots.items():
+            parameter._fsdp_owner = _plain(f"{places[0][0]}.{places[0][2]}")
         shards = self._flat_shards(slots, multiple) if self.flatten_parameters else [
-            self._shard(parameter, Layout(parameter.size(), self.world_size, multiple, on_dim_0 and parameter.dim() > 0), [places],
+            self._shard(parameter, Layout(parameter.size(), self.world_size, multiple, on_dim_0 and parameter.numel() > 0 and parameter.dim() > 0), [places],
                         f"{places[0][0]}.{places[0][2]}")
             for parameter, places in slots.items()]
         for parameter, places in slots.items():
@@ -231,8 +234,20 @@ class XlaFullyShardedDataParallel(nn.Module):
         self._mark_shards()  # of parameters that were exchanged
         return moved
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        raise NotImplementedError("a wrapped model cannot be copied: wrap another one, and give it load_state_dict(model.state_dict())")
+    def __deepcopy__(self, memo: dict) -> "XlaFullyShardedDataParallel":
+        made = self.__class__.__new__(self.__class__)
+        memo[id(self)], memo[COPYING] = made, True
+        for name, value in vars(self).items():
+            if name not in ("_unit", "_root"):
+                vars(made)[name] = copy.deepcopy(value, memo)
+        made._is_root, made._in_backward = None, False
+        made._unit = self._unit.copy(made, memo)
+        made._mark_shards()
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("an XlaFullyShardedDataParallel cannot be pickled: save {'model': model.state_dict(), 'shard_metadata': model.get_shard_metadata()} "
+                        "on every rank, and load that into a model that is wrapped in the same way")
 
     def _inner(self) -> Iterator["XlaFullyShardedDataParallel"]:
         """This wrapper and those inside of it."""
@@ -394,6 +409,28 @@ def _plain(name):
     return name.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "")
 
 
+def _describe_shards(wrapper, state_dict, prefix, local_metadata):
+    """What load_state_dict() compares."""
+    local_metadata["shards"] = {"rank": wrapper.rank, "world_size": wrapper.world_size,
+                                "sizes": {shard.name: list(shard.layout.size) for shard in wrapper._unit.shards}}
+
+
+def _check_shards(wrapper, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, errors):
+    """Shards of another rank, or of parameters of other sizes, may have the size of this rank's."""
+    own = {shard.name: list(shard.layout.size) for shard in wrapper._unit.shards}
+    whole = "the state dict has no shards: that of a whole model is loaded before the model is wrapped"
+    if own and state_dict and not any("_fsdp_shard" in key for key in state_dict) and whole not in errors:
+        errors.append(whole)
+    saved = local_metadata.get("shards")
+    if saved is None:
+        return
+    if (saved["rank"], saved["world_size"]) != (wrapper.rank, wrapper.world_size):
+        errors.append(f"{prefix}: expects shards of rank {wrapper.rank} of {wrapper.world_size}, but got those of rank {saved['rank']} of "
+                      f"{saved['world_size']}. For another number of processes, consolidate_sharded_model_checkpoints makes the whole model")
+    errors.extend(f"{_plain(name.replace(_SEPARATOR, '.').removeprefix('_fsdp_shard.'))}: expects a shard of a parameter of {own[name]}, but got one of a parameter of {size}"
+                  for name, size in saved["sizes"].items() if name in own and own[name] != list(size))
+
+
 def _check_module(module):
     if isinstance(module, XlaFullyShardedDataParallel):
         raise RuntimeError("the module is an XlaFullyShardedDataParallel already: wrap its parts first, then the module that has them")
@@ -401,6 +438,12 @@ def _check_module(module):
     if forward is None or getattr(forward, "__func__", None) in (nn.Module.forward, nn.ModuleList.forward, nn.ModuleDict.forward):
         raise RuntimeError(f"a {type(module).__name__} has no forward(), while which its parameters would be whole: wrap its parts, or the module that "
                            "has it")
+
+
+    inside = {id(part) for part in module.modules()}
+    for name, wrapper in split_parameters(module):
+        if wrapper is not None and id(wrapper) not in inside:
+            raise RuntimeError(f"{name} is split by a wrapper around the module already: wrap its parts first, then the module that has them")
 
 
 def _check_unwrapped(module):
@@ -414,5 +457,5 @@ def _check_parameter(parameter, path):
     if parameter.dtype != torch.float32:
         raise TypeError(f"expects parameters of float32, but {shown} is of {parameter.dtype}: only fp32 parameters are supported. compute_dtype "
                         "says in which type they are used")
-    if getattr(parameter, "_fsdp_owner", False):
+    if hasattr(parameter, "_fsdp_owner"):
         raise RuntimeError(f"{shown} is also a parameter of a part that is wrapped already: parameters that modules share have to be in one wrapper")
