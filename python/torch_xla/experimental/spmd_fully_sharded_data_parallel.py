@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fully sharded data parallel training as an annotation: parameters, and with them gradients and the optimizer's state, are split over
 the axis `fsdp` of a mesh; the compiler gathers them where they are used and scatters the sums of gradients."""
+import warnings
+
 import torch
 import torch.nn as nn
 
@@ -20,8 +22,8 @@ def _split_batch(output, mesh, axes):
 
 
 class SpmdFullyShardedDataParallel(nn.Module):
-    """A module whose parameters are split over the mesh axis `fsdp` (the global mesh without `mesh`), each along its largest dim, and
-    whose output is split along the batch.
+    """A module whose parameters are split over the mesh axis `fsdp` (the global mesh without `mesh`), each along its largest dim that the devices
+    divide, or the largest one if there is none, and whose output is split along the batch.
 
     `shard_output(output, mesh)`: marks outputs that are neither a tensor nor a tuple that begins with one. `auto_wrap_policy(module,
     recurse, unwrapped_params)`: parts that become modules of this type themselves, made by `auto_wrapper_callable(module, ...)` if that is
@@ -46,18 +48,24 @@ class SpmdFullyShardedDataParallel(nn.Module):
             options = dict(mesh=mesh, shard_output=shard_output, extra_data_axis=extra_data_axis)
             recursive_wrap(module, auto_wrap_policy, auto_wrapper_callable or type(self), only_wrap_children=True, **options)
         module.to("xla")
-        for parameter in module.parameters():
-            self._split(parameter)
+        for name, parameter in module.named_parameters():
+            self._split(f"{name.replace('_orig_module.', '')} of the {type(module).__name__}", parameter)
         xs.apply_backward_optimization_barrier(module)
         self._orig_module = module
 
-    def _split(self, parameter):
-        if parameter.dim() == 0 or xs.api.is_distributed(parameter):
+    def _split(self, name, parameter):
+        count = self._mesh.shape()["fsdp"]
+        dims = [dim for dim in range(parameter.dim()) if parameter.size(dim) >= count]  # of others there would be parts of nothing
+        if not dims or xs.api.is_distributed(parameter):
             return
-        largest = max(range(parameter.dim()), key=parameter.size)
-        if parameter.size(largest) < self._mesh.shape()["fsdp"]:
-            return  # parts of nothing
-        xs.mark_sharding(parameter, self._mesh, tuple("fsdp" if dim == largest else None for dim in range(parameter.dim())))
+        # Values that a program computes are whole where the devices do not divide them: gradients, and with them the optimizer's state.
+        chosen = max([dim for dim in dims if parameter.size(dim) % count == 0] or dims, key=parameter.size)
+        size = parameter.size(chosen)
+        if size % count and parameter.numel() * parameter.element_size() >= 1 << 20:
+            warnings.warn(f"FSDPv2: no dim of the parameter {name}, {tuple(parameter.shape)}, is a multiple of the {count} devices of the mesh axis fsdp: it is "
+                          f"split, but its gradient and the optimizer's state for it are whole on every device. A dim of {size + -size % count} in "
+                          f"place of {size} would split them, too", stacklevel=3)
+        xs.mark_sharding(parameter, self._mesh, tuple("fsdp" if dim == chosen else None for dim in range(parameter.dim())))
 
     @property
     def module(self):

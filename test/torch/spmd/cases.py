@@ -795,6 +795,23 @@ def test_fsdp_of_modules_whose_inputs_need_no_gradients():
         close(ours.grad, theirs.grad)
 
 
+def test_fsdp_splits_what_the_devices_divide():
+    from torch_xla.experimental.spmd_fully_sharded_data_parallel import SpmdFullyShardedDataParallel as FSDPv2
+    mesh = grid(8, 1, names=("fsdp", "tensor"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = FSDPv2(nn.Sequential(FSDPv2(nn.Embedding(51, 16), mesh), nn.Linear(16, 51), nn.Linear(51, 9)), mesh)
+        optimizer = torch.optim.AdamW(model.parameters())
+        model(torch.ones(8, 4, dtype=torch.int64).to("xla")).sum().backward()  # neither an input nor a hook of modules needs a gradient
+        optimizer.step()
+        torch_xla.sync()
+    assert [str(each.message) for each in caught if "FSDPv2" in str(each.message) or "hook" in str(each.message)] == []
+    assert [spec(parameter)[:14] for parameter in model.parameters()] == ["{devices=[1,8]", "{devices=[1,8]", "{devices=[8]0,", "{devices=[1,8]", "{devices=[8]0,"]
+    assert spec(optimizer.state[model[0].module.weight]["exp_avg"]).startswith("{devices=[1,8]")
+    with pytest.warns(UserWarning, match=r"no dim of the parameter weight of the Linear, \(1023, 257\), is a multiple of the 8 devices .* A dim of 1024 in place of 1023"):
+        FSDPv2(nn.Sequential(FSDPv2(nn.Linear(257, 1023), mesh)), mesh)
+
+
 def test_auto_sharding_is_part_of_a_graphs_hash(monkeypatch):
     t = torch.ones(2, 2).to("xla")
     assert not XLAC._xla_get_auto_sharding()

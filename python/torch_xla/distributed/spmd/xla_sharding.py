@@ -374,7 +374,8 @@ def apply_backward_optimization_barrier(m: torch.nn.Module) -> None:
     backward pass.
 
     The groups are made where tensors enter and leave forward(). Full backward hooks of PyTorch would warn for every module whose inputs need
-    no gradients, the first of each model, and call what belongs behind its backward pass before it."""
+    no gradients, the first of each model, and call what belongs behind its backward pass before it. Nothing is put into what torch.compile
+    traces, whose backward pass is a program of its own."""
     def barrier(grads, others=()):
         # An expanded gradient (that of a sum) cannot be written to; a copy of it can.
         own = [grad.clone() if isinstance(grad, torch.Tensor) and 0 in grad.stride() else grad for grad in grads]
@@ -409,7 +410,7 @@ class _GradientsThrough(torch.autograd.Function):
 
 def _with_gradients_through(function, values):
     """The tuple, of which tensors that need gradients get them through `function`. Anything else than a tuple is what it was."""
-    if not isinstance(values, tuple) or not torch.is_grad_enabled():
+    if not isinstance(values, tuple) or not torch.is_grad_enabled() or torch.compiler.is_dynamo_compiling():
         return values
     places = [i for i, value in enumerate(values) if isinstance(value, torch.Tensor) and value.requires_grad]
     if not places:
