@@ -3,12 +3,16 @@
 import os
 import subprocess
 import sys
+import threading
+import time
+import types
 
 import pytest
 import torch
 import torch_xla.core.xla_env_vars as xenv
 import torch_xla.core.xla_model as xm
 import torch_xla.debug.metrics as met
+from torch_xla import _lightning_import
 from torch_xla._internal import tpu
 from torch_xla.utils.utils import getenv_as
 
@@ -113,3 +117,49 @@ for batch in loader:
     ran = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PJRT_DEVICE="CPU", CPU_NUM_DEVICES="4"), capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == "{devices=[4,1]0,1,2,3} 276\n"
+
+
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_shards_of_lightning_wait_until_all_have_looked(in_turn, tmp_path):
+    """A strategy that saves as Lightning's does, in two threads, of which one looks late."""
+    met_all, errors = threading.Barrier(2), []
+
+    class XLAFSDPStrategy:
+        def __init__(self, rank):
+            self.rank = rank
+
+        def barrier(self, name):
+            met_all.wait(timeout=10)
+
+        def save_checkpoint(self, path):
+            time.sleep(0.2 * self.rank)
+            if path.is_dir() and any(path.iterdir()):
+                raise FileExistsError(path)
+            for rank in range(2) if in_turn else [self.rank]:
+                if rank == self.rank:
+                    self._save_checkpoint_shard(path)
+                if in_turn:
+                    self.barrier(f"wait-for-{rank}-save")
+
+        def _save_checkpoint_shard(self, path):
+            path.mkdir(exist_ok=True)
+            (path / str(self.rank)).write_text("shard")
+
+    _lightning_import._use(types.SimpleNamespace(XLAFSDPStrategy=XLAFSDPStrategy))
+    strategies = [XLAFSDPStrategy(rank) for rank in range(2)]
+
+    def save(strategy, path):
+        try:
+            strategy.save_checkpoint(path)
+        except Exception as error:
+            met_all.abort()
+            errors.append(error)
+    for number in range(2):
+        threads = [threading.Thread(target=save, args=(strategy, tmp_path / str(number))) for strategy in strategies]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        assert errors == [] and sorted(os.listdir(tmp_path / str(number))) == ["0", "1"]
+    assert [sorted(vars(strategy)) for strategy in strategies] == [["rank"]] * 2
+    for strategy in strategies:
+        with pytest.raises(FileExistsError):
+            strategy.save_checkpoint(tmp_path / "0")
