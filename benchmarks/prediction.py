@@ -81,7 +81,11 @@ def kernels(profile: list[dict[str, Any]], machine: Machine, threads: int) -> li
     """What each row of a profile that was cut for `threads` threads takes on them."""
     predicted = []
     for row in profile:
-        if not row["pieces"]:  # a step of the runtime
+        if row["emitter"] == "step" and row["name"] in ("copy", "fill"):
+            gain = min(threads, machine.memory_gbs / machine.core_gbs)
+            predicted.append(Kernel(row["name"], row["emitter"], row["min_us"], row["min_us"] / gain, threads > 1))
+            continue
+        if not row["pieces"]:  # another step of the runtime
             predicted.append(Kernel(row["name"], row["emitter"], row["min_us"], row["min_us"], False))
             continue
         traffic = (row["bytes_read"] + row["bytes_written"]) / max(row["calls"], 1)

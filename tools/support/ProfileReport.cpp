@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace millrace::tools {
 using namespace runtime;
@@ -65,14 +64,14 @@ Row summarize(const RunOutcome &outcome, Pick pick) {
   return row;
 }
 
-/// The pieces of kernel `index`, for each number of pieces from the execution in which they took the least time.
+/// The pieces of kernel `index`, each with its least time of all executions.
 std::vector<Profile::Pieces> leastPieces(const RunOutcome &outcome, size_t index) {
-  auto total = [](const Profile::Pieces &pieces) { return std::accumulate(pieces.nanoseconds.begin(), pieces.nanoseconds.end(), uint64_t(0)); };
   std::map<size_t, Profile::Pieces> least;
   for (const Profile &profile : outcome.profiles)
     for (const auto &[count, pieces] : profile.pieces[index])
-      if (auto [found, isNew] = least.try_emplace(count, pieces); !isNew && total(pieces) < total(found->second))
-        found->second = pieces;
+      if (auto [found, isNew] = least.try_emplace(count, pieces); !isNew)
+        for (auto [time, other] : llvm::zip_equal(found->second.nanoseconds, pieces.nanoseconds))
+          time = std::min(time, other);
   std::vector<Profile::Pieces> list;
   for (auto &[_, pieces] : least)
     list.push_back(std::move(pieces));
