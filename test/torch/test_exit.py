@@ -43,6 +43,20 @@ torch_xla.sync()
 """) == ["0 12.0\n1 40.0\n2 128.0\n"]
 
 
+def test_a_daemon_that_goes_on_adding_step_closures():
+    assert ended("""
+def forever():
+    x = torch.ones(10, device="xla")
+    while True:
+        xm.add_step_closure(lambda value: value.item(), args=(x.sum(),), run_async=True)
+        torch_xla.sync()
+threading.Thread(target=forever, daemon=True).start()
+time.sleep(0.5)
+xm.add_step_closure(lambda: print("this one runs"), run_async=True)
+torch_xla.sync()
+""") == ["this one runs\n"]
+
+
 def test_what_a_late_step_closure_raises_is_reported():
     ran = subprocess.run([sys.executable, "-c", """
 import time, torch, torch_xla, torch_xla.core.xla_model as xm

@@ -68,7 +68,10 @@ class AsyncClosureHandler(ClosureHandler):
             self._report()
 
     def run(self, closure):
-        """Queues the closure; waits only if the queue is full."""
+        """Queues the closure; waits only if the queue is full. What a daemon gives after the end of the main thread is not run, for the program
+        waits for no daemon: one that goes on giving closures would keep it alive."""
+        if threading.current_thread().daemon and not threading.main_thread().is_alive():
+            return
         self._raise()
         with self._lock:
             # Who ends the interpreter does not wait for a thread that is started after the main thread's end.
