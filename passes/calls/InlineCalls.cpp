@@ -24,6 +24,9 @@ struct InlineCalls : impl::InlineCallsPassBase<InlineCalls> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    // A prepared pipeline runs on many modules: functions of this one may stand where those of another did.
+    states.clear();
+    callers.clear();
     SymbolTable symbols(module);
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     for (func::FuncOp function : functions)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What JAX offers around a program: donation, ahead-of-time compilation, caches, dlpack, memories, callbacks, errors."""
+import functools
 import gc
 import os
 import subprocess
@@ -292,3 +293,17 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(ScaleHandler, Scale, ffi::Ffi::Bind().Attr<float>(
     np.testing.assert_array_equal(jax.jit(lambda x: call(x, by=np.float32(3), what="scale"))(x), 3 * np.asarray(x))
     with pytest.raises(Exception, match="asked to shrink"):
         jax.jit(lambda x: call(x, by=np.float32(3), what="shrink"))(x).block_until_ready()
+
+
+def test_later_programs_are_compiled_like_the_first():
+    """Pipelines are prepared once: what a pass remembers of one program must not reach another. Here, functions whose calls are inlined."""
+    from jax.experimental import serialize_executable
+
+    def turn(step, i, arrays):
+        x, y = arrays
+        return x.at[i].set(y[i] + step), y.at[i].set(x[i] * 2)
+    sizes = []
+    for step in range(24):
+        program = jax.jit(lambda a: jax.lax.fori_loop(0, 500, functools.partial(turn, step / 3), (a, a + 1)))
+        sizes.append(len(serialize_executable.serialize(program.lower(jnp.zeros(500)).compile())[0]))
+    assert max(sizes) < 1.1 * min(sizes), sizes
