@@ -35,12 +35,8 @@ static Operation *shortFormOp(ReduceOp op) {
   if (block.getNumArguments() != 2 || inner.getOperand(0) != block.getArgument(0) ||
       inner.getOperand(1) != block.getArgument(1))
     return nullptr;
-  // The short form has one place for a location.
+  // The short form has one place for a location: those of the body become that of the reduction, as with upstream.
   Operation *terminator = block.getTerminator();
-  Location loc = op.getLoc();
-  if (inner.getLoc() != loc || terminator->getLoc() != loc || block.getArgument(0).getLoc() != loc ||
-      block.getArgument(1).getLoc() != loc)
-    return nullptr;
   if (!isa<ReturnOp>(terminator) || terminator->getNumOperands() != 1 ||
       terminator->getOperand(0) != inner.getResult(0) || !terminator->getAttrs().empty())
     return nullptr;

@@ -17,6 +17,18 @@ func.func @short_form(%x: tensor<2x3xf32>, %z: tensor<f32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
+// Wherever the body's operations were written.
+// CHECK-LABEL: @short_form_of_other_places
+// CHECK: stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.maximum across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+func.func @short_form_of_other_places(%x: tensor<2x3xf32>, %z: tensor<f32>) -> tensor<2xf32> {
+  %0 = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f32> loc("argument"), %b: tensor<f32>):
+    %1 = stablehlo.maximum %a, %b : tensor<f32> loc("body")
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32> loc("reduction")
+  return %0 : tensor<2xf32>
+}
+
 // Two inputs have no short form; the pairs are (element, accumulator).
 // CHECK-LABEL: @long_form
 // CHECK: %0:2 = stablehlo.reduce(%arg0 init: %arg2), (%arg1 init: %arg3) across dimensions = [1] : (tensor<2x3xf32>, tensor<2x3xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
