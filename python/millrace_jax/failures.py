@@ -4,7 +4,11 @@ seems alive, until their timeout."""
 import atexit
 import contextlib
 import ctypes
+import os
+import re
 import sys
+import threading
+import time
 import traceback
 from types import TracebackType
 
@@ -18,6 +22,23 @@ def _finish_devices() -> None:
             (jax.device_put(numpy.float32(0), device) + 1).block_until_ready()
 
 
+# What the runtime says of a process that will not come to the barrier at the end.
+_LOST = r"process \d+ \(pid \d+ on host [^)]*\) (has ended|has closed its connection|is stopped|cannot be reached|has been silent)"
+_SECONDS_FOR_THE_END = 5.0
+
+
+def _end_soon() -> None:
+    """Ends this process, which an exception ends, although JAX's service waits at the end for one that is lost: 300 s, or until its heartbeats are missed."""
+    def end() -> None:
+        time.sleep(_SECONDS_FOR_THE_END)
+        print(f"millrace: JAX has waited {_SECONDS_FOR_THE_END:g} s for all processes to end, of which one is lost; this one ends without them", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True, name="millrace-end").start()
+
+
 def install(library: ctypes.CDLL) -> None:
     """Has the end of this process, by an exception that nobody catches or in order, end the operations in which other processes wait for it. `library`:
     the plug-in."""
@@ -27,7 +48,10 @@ def install(library: ctypes.CDLL) -> None:
 
     def told(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
         before(kind, value, trace)
-        end("".join(traceback.format_exception_only(kind, value)).strip().encode())
+        text = "".join(traceback.format_exception_only(kind, value)).strip()
+        end(text.encode())
+        if re.search(_LOST, text):
+            _end_soon()
 
     sys.excepthook = told
 

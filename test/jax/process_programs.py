@@ -175,6 +175,17 @@ def fail_with(what):
     os._exit(0)  # what follows would wait for the one that is gone
 
 
+def nobody_catches(_):
+    """The last process is killed, and the error ends the others."""
+    total = jax.jit(lambda v: v.sum())
+    x = put(np.ones((len(jax.devices()),), np.float32), "x", mesh=global_mesh())
+    assert total(x) == len(jax.devices())
+    if jax.process_index() == jax.process_count() - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    while True:
+        total(x).block_until_ready()
+
+
 def ends_in_order(_):
     """Process 1 leaves the last result that it takes part in unread, and ends; arrays that its module refers to live on. What process 0 says after that."""
     global kept

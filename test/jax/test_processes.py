@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -188,6 +189,19 @@ def test_what_happens_to_one_is_said_by_all(how, message, size):
         for process in job:
             process.send_signal(signal.SIGKILL)
             process.wait()
+
+
+@pytest.mark.skipif(not os.environ.get("MILLRACE_LONG"), reason="takes long: MILLRACE_LONG=1")
+def test_the_end_waits_for_nobody_who_is_lost():
+    """JAX's own service would wait 300 s."""
+    job = start("nobody_catches", 3, 1)
+    job[2].wait(timeout=60)
+    began = time.time()
+    for process in job[:2]:
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 1 and re.search(rf"process 2 \(pid {job[2].pid} on host \S+\) has (ended|closed its connection)", said), said[-3000:]
+        assert "millrace: JAX has waited 5 s for all processes to end" in said, said[-3000:]
+    assert time.time() - began < 15
 
 
 def test_who_has_ended_in_order_is_not_waited_for():
