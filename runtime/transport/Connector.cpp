@@ -14,11 +14,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -203,6 +205,8 @@ private:
       Status status = socket->write(&hello, sizeof hello, deadline);
       Welcome welcome;
       if (status.ok())
+        MILLRACE_TRY(awaitAnswer(*socket, rank, *card));
+      if (status.ok())
         status = socket->read(&welcome, sizeof welcome, deadline);
       if (!status.ok())
         return status.withContext(mesh.describe(rank) + " does not answer");
@@ -210,6 +214,48 @@ private:
         return Status(Code::Unauthenticated, "who answers in the place of " + mesh.describe(rank) + " is not of this job");
       keep(rank, channel, std::move(*socket));
     }
+    return Status();
+  }
+
+  /// Until something can be read, or will never be, from a process that listens: one that is stopped does not answer.
+  Status awaitAnswer(const Socket &socket, uint32_t rank, const Card &card) {
+    while (Clock::now() < deadline) {
+      pollfd answer{socket.descriptor(), POLLIN, 0};
+      if (::poll(&answer, 1, int(lookSeconds * 1000)) > 0)
+        break;
+      MILLRACE_TRY(store.interrupted());
+      MILLRACE_TRY(checkGoesOn(rank, card));
+    }
+    return Status();
+  }
+
+  /// An error if processes that have connected are gone or stopped. Called every lookSeconds.
+  Status checkTheyStay() {
+    std::string gone; // all of them: one may have ended because of another
+    for (uint32_t rank = 0; rank < mesh.size(); ++rank) {
+      const Mesh::Peer &peer = *mesh.peers[rank];
+      if (rank == mesh.rank() || !isConnected(rank))
+        continue;
+      MILLRACE_TRY(checkGoesOn(rank, peer.bootId, peer.pid));
+      char byte;
+      if (::recv(peer.data.descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) // the other end is closed
+        gone += (gone.empty() ? "" : ", and ") + mesh.describe(rank) + " has ended";
+    }
+    return gone.empty() ? Status() : Status(Code::Unavailable, gone + " before all processes had come");
+  }
+
+  Status checkGoesOn(uint32_t rank, const Card &card) {
+    fill(rank, card);
+    return checkGoesOn(rank, card.bootId, int(card.pid));
+  }
+
+  /// An error if a process of this host has been stopped for MeshOptions::stoppedSeconds. Called every lookSeconds.
+  Status checkGoesOn(uint32_t rank, const std::string &host, int pid) {
+    if (!mesh.settings.watches || host != own.bootId || !isStopped(pid))
+      stoppedLooks.erase(rank);
+    else if (++stoppedLooks[rank] * lookSeconds > mesh.settings.stoppedSeconds)
+      return Status(Code::Unavailable,
+                    mesh.describe(rank) + " is stopped (SIGSTOP or a debugger; MILLRACE_LIVENESS=0 waits for it), although not all processes have come");
     return Status();
   }
 
@@ -286,6 +332,7 @@ private:
       if (Clock::now() >= nextLook) {
         nextLook = after(lookSeconds);
         MILLRACE_TRY(store.interrupted());
+        MILLRACE_TRY(checkTheyStay());
         for (uint32_t rank : absent) {
           std::optional<std::string> text = store.tryGet(keyOf(rank));
           if (!text)
@@ -298,6 +345,8 @@ private:
             fill(rank, *card);
             return Status(Code::Unavailable, mesh.describe(rank) + " has ended before all processes had come");
           }
+          if (card)
+            MILLRACE_TRY(checkGoesOn(rank, *card));
         }
       }
       if (Clock::now() >= deadline)
@@ -324,6 +373,8 @@ private:
       for (const Socket &listener : listeners)
         while (callers.size() < maxCallers) {
           Socket socket = listener.accept();
+          if (!socket && (errno == EMFILE || errno == ENFILE))
+            return systemError("take the connection of another process (`ulimit -n` shows how many files and connections this one may have open)", errno);
           if (!socket)
             break;
           callers.push_back({std::move(socket), after(helloSeconds), {}});
@@ -365,6 +416,7 @@ private:
   const Deadline deadline;
   Card own;
   std::vector<Socket> listeners;
+  std::map<uint32_t, int> stoppedLooks; ///< how often, one time after the other, a process was seen to be stopped
 };
 
 StatusOr<std::unique_ptr<Mesh>> Mesh::connect(Store &store, const MeshOptions &options, const std::string &note) {

@@ -122,14 +122,6 @@ void advance(std::vector<iovec> &pieces, size_t &first, size_t sent) {
   }
 }
 
-/// The letter that Linux gives the state of a process of this host; 0 if there is none.
-char stateOf(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  size_t name = text.rfind(')'); // which may contain anything
-  return name == std::string::npos || name + 2 >= text.size() ? 0 : text[name + 2];
-}
-
 std::string secondsText(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g s", seconds);
@@ -137,6 +129,14 @@ std::string secondsText(double seconds) {
 }
 
 } // namespace
+
+bool isStopped(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const size_t name = text.rfind(')'); // which may contain anything
+  const char state = name == std::string::npos || name + 2 >= text.size() ? 0 : text[name + 2];
+  return state == 'T' || state == 't';
+}
 
 StatusOr<MeshOptions> meshOptionsFromEnvironment() {
   MeshOptions options;
@@ -795,8 +795,7 @@ void Mesh::watch(Deadline now) {
     double silent = std::chrono::duration<double>(now - peer.lastHeard).count();
     std::string since = "has been silent for " + secondsText(silent);
     if (peer.isOnThisHost && silent >= settings.stoppedSeconds) {
-      char state = stateOf(peer.pid);
-      if (state == 'T' || state == 't')
+      if (isStopped(peer.pid))
         lose(rank, Status(Code::Unavailable, describe(rank) + " is stopped (SIGSTOP or a debugger; MILLRACE_LIVENESS=0 waits for it) and " + since),
              true);
       else if (silent >= settings.starvedSeconds)

@@ -50,6 +50,8 @@ constexpr uint32_t maxLanes = 16;
 /// MILLRACE_INTERFACE, else GLOO_SOCKET_IFNAME: the interface. MILLRACE_TRANSPORT=tcp: no UNIX sockets; =unix: no shared memory; =mpi, =gloo
 /// or a path: a carrier. MILLRACE_TCP_LANES: the further connections. MILLRACE_HOST_ID: the host. MILLRACE_LIVENESS=0: nobody is lost by being silent.
 StatusOr<MeshOptions> meshOptionsFromEnvironment();
+/// Whether a process of this host is stopped, by a signal or a debugger.
+bool isStopped(int pid);
 
 struct Message {
   uint32_t kind = 0; ///< what it means is up to the receiver
