@@ -339,8 +339,9 @@ def errors():
 
 
 def other_rank(wrapped):
-    """The state dict of a wrapper, as the other rank has it."""
-    state = wrapped.state_dict()
+    """The state dict of a wrapper, as the other rank has it and has saved it."""
+    xm.save({"model": wrapped.state_dict()}, f"{os.environ['FOLDER']}/of-{xr.global_ordinal()}.pth", master_only=False)
+    state = torch.load(f"{os.environ['FOLDER']}/of-{xr.global_ordinal()}.pth")["model"]
     state._metadata[""]["shards"]["rank"] = 1 - xr.global_ordinal()
     return state
 

@@ -38,6 +38,23 @@ def test_serialization_streams(tmp_path):
     assert torch.equal(other.weight, model.weight.cpu())
 
 
+def test_full_disk(tmp_path):
+    """Of a file system with one megabyte: errors name the file, and what was saved before is there, alone."""
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", tmp_path], capture_output=True).returncode:
+        pytest.skip("needs to mount a file system")
+    try:
+        small, large = torch.ones(3, device="xla"), torch.ones(1 << 20, device="xla")
+        (tmp_path / "link.pt").symlink_to("state.pt")
+        for save, path in ((xm.save, tmp_path / "state.pt"), (xm.save, tmp_path / "link.pt"), (xser.save, tmp_path / "parts.pt")):
+            save({"x": small}, path)
+            with pytest.raises(OSError, match=rf"No space left on device: {path}.* was not written"):
+                save({"x": large}, path)
+        assert torch.load(tmp_path / "state.pt")["x"].tolist() == xser.load(tmp_path / "parts.pt")["x"].tolist() == [1.0] * 3
+        assert sorted(os.listdir(tmp_path)) == ["link.pt", "parts.pt", "parts.pt.tensors", "state.pt"] and (tmp_path / "link.pt").is_symlink()
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
 def test_dlpack_shares_memory():
     import numpy as np
     x = torch.arange(6.0, device="xla").reshape(2, 3) + 1

@@ -111,6 +111,41 @@ def test_files_of_the_original():
         consolidate_sharded_state_dicts(shards[:1], info)
 
 
+def shards_of(prefix, size, name="weight"):
+    """Two files of ranks, of a parameter of that size."""
+    key = f"_fsdp_shard._fsdp_wrapped_module._fpw_module.{name}".replace(".", "_FSDP_SHARD_SEPARATOR_")
+    layout = Layout(torch.Size(size), 2, 128)
+    for rank in range(2):
+        info = {"shard_info": {"": {key: {"_orig_size": layout.size, "_orig_name": f"_fsdp_wrapped_module._fpw_module.{name}"}}}, "flatten_info": {},
+                "buffer_info": {}, "world_size": 2, "rank": rank}
+        torch.save({"model": {key: layout.cut(torch.ones(size), rank)}, "shard_metadata": info}, f"{prefix}{rank}.pth")
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage, said", [
+    (lambda path: path.write_bytes(b""), "a-1.pth cannot be read, it is damaged or no checkpoint: EOFError"),
+    (lambda path: path.write_bytes(path.read_bytes()[:2000]), "a-1.pth cannot be read, it is damaged or no checkpoint"),
+    (flip, "a-1.pth cannot be read, .* in it differs from its checksum"),
+    (lambda path: torch.save({"model": {}}, path), r"of one rank in .*a-1.pth, which has \['model'\]"),
+    (lambda path: torch.save([1], path), r"of one rank in .*a-1.pth, which is a list"),
+    (lambda path: shards_of(path.with_name("a-"), (40, 31)) or (path.parent / "other").rename(path.with_name("a-0.pth")), "a-1.pth has shards of another model than .*a-0.pth"),
+    (lambda path: shards_of(path.with_name("a-"), (40, 30), "bias") or (path.parent / "other").rename(path.with_name("a-0.pth")), "a-1.pth has shards of another model")])
+def test_damaged_shards_are_named(damage, said, tmp_path):
+    prefix = str(tmp_path / "a-")
+    shards_of(prefix, (40, 30))
+    assert consolidate_sharded_model_checkpoints(prefix, save_model=False)[0]["weight"].sum() == 1200
+    (tmp_path / "other").write_bytes((tmp_path / "a-0.pth").read_bytes())
+    damage(tmp_path / "a-1.pth")
+    with pytest.raises(ValueError, match=said):
+        consolidate_sharded_model_checkpoints(prefix)
+    assert not os.path.exists(f"{prefix}_consolidated.pth")
+
+
 def test_modules_without_values():
     of_reset, total, made, error = run("meta")[0]
     assert of_reset and total == 0.25 * (64 + 8 + 64) and made == ["Linear", "Linear"]

@@ -11,7 +11,7 @@ import torch
 from .. import _load, _replicas, _world
 from ..utils import closures as _closure_handlers
 from ..utils import utils as xu
-from . import _collectives
+from . import _collectives, _files
 from ._collectives import (REDUCE_AND, REDUCE_MAX, REDUCE_MIN, REDUCE_MUL, REDUCE_OR, REDUCE_SUM,  # noqa: F401
                            CoalescingBuckets, all_gather, all_gather_bucketized, all_reduce, all_reduce_bucketized_gradients,
                            all_to_all, collective_broadcast, collective_permute, recv, reduce_scatter, reduce_scatter_bucketized,
@@ -378,9 +378,10 @@ def _maybe_convert_to_cpu(data, convert=True):
 
 def save(data, file_or_path, master_only=True, global_master=False, sync=True):
     """torch.save of `data` with its tensors on the CPU. `master_only`: only the first replica of this host or, with
-    `global_master`, of all writes; else each needs a file of its own. `sync`: all replicas wait until it is written."""
+    `global_master`, of all writes; else each needs a file of its own. `sync`: all replicas wait until it is written. A file gets its name when it
+    is complete; until then, and where the disk is full or the process is killed, an older one of that name stays."""
     if not master_only or is_master_ordinal(local=not global_master):
-        torch.save(_to_cpu(data), file_or_path)
+        _files.save(_to_cpu(data), file_or_path)
     if sync:
         rendezvous("torch_xla.core.xla_model.save")
 

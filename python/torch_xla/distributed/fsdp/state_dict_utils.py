@@ -3,10 +3,13 @@
 import glob
 import math
 import os
+import zipfile
 from collections import OrderedDict
 from typing import Any
 
 import torch
+
+from ...core import _files
 
 _INFIXES = ("_fsdp_wrapped_module.", "_fpw_module.")
 
@@ -59,29 +62,49 @@ def consolidate_sharded_state_dicts(state_dict_list: list[dict[str, torch.Tensor
     return whole
 
 
+def _load(path):
+    """What is in the file of a rank. ValueError, which names it, where it is damaged or no such file."""
+    try:
+        if zipfile.is_zipfile(path):  # torch.load() compares no checksums
+            with zipfile.ZipFile(path) as file:
+                damaged = file.testzip()
+            if damaged is not None:
+                raise ValueError(f"{damaged} in it differs from its checksum")
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # of any library that reads it
+        raise ValueError(f"{path} cannot be read, it is damaged or no checkpoint: {type(error).__name__}: {str(error)[:200]}") from error
+    if not isinstance(checkpoint, dict) or not {"model", "shard_metadata"} <= checkpoint.keys():
+        had = f"has {sorted(map(str, checkpoint))[:5]}" if isinstance(checkpoint, dict) else f"is a {type(checkpoint).__name__}"
+        raise ValueError(f"expects {{'model': model.state_dict(), 'shard_metadata': model.get_shard_metadata()}} of one rank in {path}, which {had}. Is it no "
+                         "shard, and the suffix has to be narrower?")
+    return checkpoint
+
+
 def consolidate_sharded_model_checkpoints(ckpt_prefix: str, ckpt_suffix: str = "*.pth", save_path: str = "",
                                           save_model: bool = True) -> tuple["OrderedDict[str, torch.Tensor]", str | None]:
     """(the whole state dict, the file it was saved to) from the files `ckpt_prefix` + `ckpt_suffix` (with wildcards) of all ranks: each
     {"model": state_dict(), "shard_metadata": get_shard_metadata()}. Saved as {"model": ...} to `save_path`, by default
-    `ckpt_prefix` + "_consolidated.pth", unless `save_model` is False. FileNotFoundError where there is none, ValueError where one is missing or
-    too many."""
+    `ckpt_prefix` + "_consolidated.pth", unless `save_model` is False. FileNotFoundError where there is none, ValueError where one is missing, too
+    many, damaged or of another model. A file that is there already stays as it was until the new one is complete."""
     pattern = ckpt_prefix + ckpt_suffix
     target = save_path or ckpt_prefix + "_consolidated.pth"
     paths = sorted(path for path in glob.glob(pattern) if os.path.realpath(path) != os.path.realpath(target))
     if not paths:
         raise FileNotFoundError(f"Cannot find any files matching {pattern}.")
     print(f"found {len(paths)} checkpoint files in {pattern}")
-    loaded = sorted(((torch.load(path, map_location="cpu", weights_only=True), path) for path in paths),
-                    key=lambda each: each[0]["shard_metadata"]["rank"])
+    loaded = sorted(((_load(path), path) for path in paths), key=lambda each: each[0]["shard_metadata"]["rank"])
     for rank, (checkpoint, path) in enumerate(loaded):
         metadata = checkpoint["shard_metadata"]
         if metadata["world_size"] != len(paths):
             raise ValueError(f"expects {metadata['world_size']} files, as the metadata in {path} says, but {pattern} matches {len(paths)}")
         if metadata["rank"] != rank:
             raise ValueError(f"expects a file of rank {rank}, but {path} is of rank {metadata['rank']}, the next one among {len(paths)} files in {pattern}")
+        for what in ("shard_info", "flatten_info"):
+            if metadata[what] != loaded[0][0]["shard_metadata"][what]:
+                raise ValueError(f"{path} has shards of another model than {loaded[0][1]}: the names or sizes of parameters differ")
     whole = consolidate_sharded_state_dicts([checkpoint["model"] for checkpoint, _ in loaded], loaded[0][0]["shard_metadata"])
     if not save_model:
         return whole, None
-    torch.save({"model": whole}, target)
+    _files.save({"model": whole}, target)
     print(f"saved consolidated model to {target}")
     return whole, target

@@ -144,7 +144,13 @@ class SPMDLoadPlanner(LoadPlanner):
         self._local_shards, self._pending_elements, self._devices = {}, {}, {}
 
     def create_local_plan(self):
-        plan = create_default_local_load_plan(self.unsharded_state_dict, self.metadata)
+        try:
+            plan = create_default_local_load_plan(self.unsharded_state_dict, self.metadata)
+        except (RuntimeError, ValueError) as error:
+            if "_fsdp_shard" not in str(error):
+                raise
+            raise type(error)(f"{error} Shards of XlaFullyShardedDataParallel go into a model that is wrapped in the same way, in as many processes as "
+                              "have saved them") from None
         items = list(plan.items)
         for name, tensor in self.sharded_state_dict.items():
             saved = self.metadata.state_dict_metadata.get(name)

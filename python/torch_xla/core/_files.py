@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files that are there as a whole or not at all."""
+import contextlib
+import os
+import secrets
+from typing import Any
+
+import torch
+
+
+def _of_system(error: BaseException | None) -> OSError | None:
+    """The error of the operating system behind that of torch.save()."""
+    while error is not None and not isinstance(error, OSError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def save(data: Any, file_or_path: Any) -> None:
+    """torch.save() of `data`. A file gets its name when it is complete: until then, and if the process is killed or the disk is full, what had the
+    name is there as it was. OSError names the file."""
+    if not isinstance(file_or_path, (str, os.PathLike)):
+        torch.save(data, file_or_path)
+        return
+    path = os.path.realpath(os.fspath(file_or_path))  # of a link, what it leads to is replaced
+    if os.path.exists(path) and not os.path.isfile(path):
+        torch.save(data, path)  # a device, or an error
+        return
+    new = f"{path}.tmp-{secrets.token_hex(4)}"
+    try:
+        with open(new, "xb") as file:
+            torch.save(data, file)
+        os.replace(new, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.remove(new)
+        reason = _of_system(error)
+        if reason is None:
+            raise
+        raise type(reason)(reason.errno, f"{reason.strerror}: {os.fspath(file_or_path)} was not written") from error
