@@ -87,6 +87,10 @@ from . import _transformers_import as _transformers_import  # noqa: E402
 
 _once("transformers", _transformers_import.install)
 
+from . import _accelerate_import as _accelerate_import  # noqa: E402
+
+_once("accelerate", _accelerate_import.install)
+
 from . import _lightning_import as _lightning_import  # noqa: E402
 
 _once("lightning", _lightning_import.install)

@@ -542,6 +542,32 @@ class Sentences(torch.utils.data.Dataset):
         return {"input_ids": self.ids[index], "labels": self.ids[index]}
 
 
+def accelerated():
+    """Losses of a wrapped model with accelerate, those behind a checkpoint again after it is loaded, and what is said of its own plug-in."""
+    import accelerate
+    said = message(accelerate.Accelerator, fsdp_plugin=accelerate.FullyShardedDataParallelPlugin())
+    accelerator = accelerate.Accelerator(gradient_accumulation_steps=2)
+    model = FSDP(model_of(), auto_wrap_policy=POLICY)
+    data = torch.cat([batch(step) for step in range(5)])
+    model, optimizer, loader = accelerator.prepare(model, torch.optim.AdamW(model.parameters(), lr=1e-2), torch.utils.data.DataLoader(data, batch_size=4))
+
+    def train(batches):
+        for ids in batches:
+            with accelerator.accumulate(model):
+                loss = loss_of(model, ids)
+                accelerator.backward(loss)
+                optimizer.step()
+                optimizer.zero_grad()
+            yield accelerator.gather(loss.detach()).mean().item().hex()
+    losses = []
+    for loss in train(loader):
+        losses.append(loss)
+        if len(losses) == 2:
+            accelerator.save_state(os.environ["FOLDER"])
+    accelerator.load_state(os.environ["FOLDER"])
+    return [losses, list(train(accelerator.skip_first_batches(loader, 2))), said]
+
+
 def trainer():
     """Losses of Hugging Face's Trainer: OPTIONS of TrainingArguments, RESUME from the last checkpoint in FOLDER for STEPS in all."""
     from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments

@@ -208,6 +208,11 @@ def test_save_is_on_the_cpu(tmp_path):
     assert all(value.device.type == "cpu" for value in loaded.values())
     for name, value in model.state_dict().items():
         assert torch.equal(loaded[name], value.cpu())
+    tied = torch.nn.Sequential(torch.nn.Embedding(3, 4), torch.nn.Linear(4, 3, bias=False)).to("xla")
+    tied[1].weight = tied[0].weight
+    xm.save({**tied.state_dict(), "part": tied[0].weight.detach()[1:]}, tmp_path / "tied.pt")
+    loaded = torch.load(tmp_path / "tied.pt")
+    assert loaded["0.weight"].data_ptr() == loaded["1.weight"].data_ptr() and torch.equal(loaded["part"], loaded["0.weight"][1:])
     buffer = io.BytesIO()
     xm.save([model[0].weight], buffer, master_only=False, global_master=True)
     buffer.seek(0)

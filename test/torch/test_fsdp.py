@@ -204,6 +204,17 @@ LLAMA = {"fsdp": "full_shard", "fsdp_config": {"xla": True, "transformer_layer_c
 
 
 @LONG
+def test_accelerate(tmp_path):
+    """An epoch goes on in its middle from save_state(), of which each rank has a file."""
+    results = run("accelerated", FOLDER=str(tmp_path))
+    assert results[0] == results[1]
+    losses, rest, said = results[0]
+    assert len(losses) == 5 and rest == losses[2:] and len(set(losses)) == 5
+    assert said.startswith("NotImplementedError: accelerate's fsdp_plugin (accelerate launch --use_fsdp) splits no model on the device xla: wrap the model")
+    assert {"xla_fsdp_rank-0-of-2.pth", "xla_fsdp_rank-1-of-2.pth"} <= set(os.listdir(tmp_path)) and not glob.glob(str(tmp_path / "*.safetensors"))
+
+
+@LONG
 def test_trainer_of_hugging_face(tmp_path):
     """fsdp="full_shard" has the losses of DDP, with clipped gradients; and goes on from its checkpoints."""
     def train(name, processes, options, steps="6", **more):

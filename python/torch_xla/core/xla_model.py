@@ -365,9 +365,17 @@ def _to_cpu_tensor(tensor):
 
 
 def _to_cpu(data):
+    made = {}  # what is the same on the device (parameters of a model that are tied) is the same on the CPU
+
+    def moved(tensor):
+        key = (type(tensor), tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.size(), tensor.stride(), tensor.dtype, tensor.requires_grad)
+        if key not in made:
+            made[key] = _to_cpu_tensor(tensor)
+        return made[key]
+
     def convert(tensors):
         _XLAC._xla_sync_multi([tensor for tensor in tensors])
-        return [_to_cpu_tensor(tensor) for tensor in tensors]
+        return [moved(tensor) for tensor in tensors]
     return ToXlaTensorArena(convert, lambda value: isinstance(value, torch.Tensor) and is_xla_tensor(value)).transform(data)
 
 
