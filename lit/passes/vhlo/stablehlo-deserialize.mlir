@@ -12,7 +12,7 @@ vhlo.func_v1 @main(%x: !vhlo.tensor_v1<2x3x!vhlo.f32_v1>) -> (!vhlo.tensor_v1<2x
   %z = "vhlo.constant_v1"() <{value = #vhlo.tensor_v1<dense<0.0> : tensor<f32>>}> : () -> !vhlo.tensor_v1<!vhlo.f32_v1>
   // CHECK: %[[EXP:.*]] = stablehlo.exponential %arg0 : tensor<2x3xf32>
   %0 = "vhlo.exponential_v1"(%x) : (!vhlo.tensor_v1<2x3x!vhlo.f32_v1>) -> !vhlo.tensor_v1<2x3x!vhlo.f32_v1>
-  // CHECK: %[[SUM:.*]] = stablehlo.reduce(%[[EXP]] init: %[[ZERO]]) across dimensions = [1]
+  // CHECK: %[[SUM:.*]] = stablehlo.reduce(%[[EXP]] init: %[[ZERO]]) applies stablehlo.add across dimensions = [1]
   %1 = "vhlo.reduce_v1"(%0, %z) <{dimensions = #vhlo.tensor_v1<dense<1> : tensor<1xi64>>}> ({
   ^bb0(%a: !vhlo.tensor_v1<!vhlo.f32_v1>, %b: !vhlo.tensor_v1<!vhlo.f32_v1>):
     %2 = "vhlo.add_v1"(%a, %b) : (!vhlo.tensor_v1<!vhlo.f32_v1>, !vhlo.tensor_v1<!vhlo.f32_v1>) -> !vhlo.tensor_v1<!vhlo.f32_v1>
