@@ -88,6 +88,7 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
         plan = planSingle(block);
       } else {
         splitScatters(block); // the parts are put together by sums
+        sumComputedFactors(block);
         splitReductions(block);
         splitStacks(block);
         composePieces(block);

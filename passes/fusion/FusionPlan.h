@@ -56,6 +56,9 @@ void moveBehindReshapes(mlir::Block &block);
 /// what `settled` clusters hold.
 std::vector<Cluster> splitJoins(mlir::Block &block, llvm::ArrayRef<Cluster> settled);
 
+/// Adds up products with a matrix that is computed of fewer bytes while it is computed (ComputedFactors.cpp). Before splitReductions.
+void sumComputedFactors(mlir::Block &block);
+
 /// Makes two reductions of one of many elements to a single number, the first of which threads can share. Before planFusion.
 void splitReductions(mlir::Block &block);
 /// Gives images with few channels their borders row by row (MergePads.cpp).
