@@ -3,7 +3,8 @@
 // Input:   %c = convert %codes : 4096x128x32xi8 -> f32 ; %m = multiply %c, broadcast(%scales : 4096x128) ; %w = reshape %m : 4096x4096
 //          %0 = dot_general %x, %w over their last dimensions : 1x4096
 // Output:  %0 = reduce add (multiply %m, broadcast(reshape(%x) : 128x32)) over [1, 2]: one kernel, which reads codes and scales. No %m in memory.
-//          Several vectors have one reduction with as many sums.
+//          Several vectors have one reduction with as many sums. Codes of four bits, stack(%bytes & 15, %bytes >> 4), are multiplied with every
+//          second term each, and not stacked.
 //          So weights are written that are kept in few bits: one scale (and zero point) for each group of terms.
 // Leaves alone more than a few vectors (for which the matrix is unpacked into panels), small matrices, factors with other readers, those that are read as they
 // are (numbers that are only widened: the product itself does that), and what takes as many bytes as the factor.
@@ -13,6 +14,9 @@
 
 #include "dialects/stablehlo/Elementwise.h"
 #include "dialects/stablehlo/Ops.h"
+
+#include <optional>
+#include <utility>
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -35,6 +39,11 @@ int64_t product(ArrayRef<int64_t> sizes) {
 
 int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8; }
 
+bool isSplat(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
 /// What is read to compute `value` element by element, its own reader being the only one.
 struct Sources {
   int64_t bytes = 0;
@@ -52,7 +61,7 @@ struct Sources {
       for (Value operand : op->getOperands())
         if (isReadable)
           add(operand);
-    } else {
+    } else if (!isSplat(value)) {
       bytes += bytesOf(type);
     }
   }
@@ -116,15 +125,117 @@ bool Computed::match() {
   return sources.isReadable && 2 * sources.bytes <= bytesOf(type);
 }
 
+/// A matrix whose last dimension is stacked of parts (the two codes of four bits that a byte holds, one after the other), and each part of it
+/// in a shape of its own: its last dimension is shorter by the number of parts. Nothing is created before all of it is known to work.
+class Stacked {
+public:
+  explicit Stacked(Value matrix) : matrix(matrix), whole(typeOf(matrix).getShape()) {
+    if (!isOfParts(matrix, 0) || whole.back() % std::max<int64_t>(1, count) != 0)
+      count = 0;
+    shape.assign(whole.begin(), whole.end());
+    if (count > 0)
+      shape.back() /= count;
+  }
+  /// 0 if it is not stacked.
+  int64_t parts() const { return count; }
+  ArrayRef<int64_t> partShape() const { return shape; }
+  Value part(OpBuilder &b, int64_t number) { return partOf(b, matrix, number); }
+
+private:
+  /// The stack that `value` is, through reshapes that keep its last dimension's neighbors together.
+  static ConcatenateOp stackOf(Value value) {
+    while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+      if (!reshape->hasOneUse())
+        return {};
+      value = reshape.getOperand();
+    }
+    auto stack = value.getDefiningOp<ConcatenateOp>();
+    if (!stack || !stack->hasOneUse() || !hasPlainNumbers(stack))
+      return {};
+    const int64_t last = typeOf(stack).getRank() - 1;
+    bool isStack = int64_t(stack.getDimension()) == last && llvm::all_of(stack.getInputs(), [&](Value part) { return typeOf(part).getDimSize(last) == 1; });
+    return isStack ? stack : ConcatenateOp();
+  }
+
+  bool isOfParts(Value value, unsigned depth) {
+    if (typeOf(value).getRank() == 0 || isSplat(value))
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (!op || depth > kMostOps || typeOf(value).getShape() != ArrayRef(whole))
+      return false;
+    if (ConcatenateOp stack = stackOf(value)) {
+      const int64_t number = stack.getInputs().size();
+      const bool isFirst = std::exchange(count, number) == 0;
+      return isFirst || count == number;
+    }
+    if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) // the same for all parts
+      return !llvm::is_contained(broadcast.getBroadcastDimensions(), int64_t(whole.size()) - 1);
+    return op->hasOneUse() && hasPlainNumbers(op) && isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return isOfParts(operand, depth + 1); });
+  }
+
+  /// The elements of `value` in the shape of a part. Elementwise operations are moved there: a reshape between them would keep kernels apart.
+  Value reshaped(OpBuilder &b, Value value, unsigned depth = 0) {
+    RankedTensorType type = typeOf(value).clone(shape);
+    Operation *op = value.getDefiningOp();
+    if (isSplat(value))
+      return ConstantOp::create(b, value.getLoc(), cast<DenseElementsAttr>(value.getDefiningOp<ConstantOp>().getValue()).resizeSplat(type));
+    if (op && depth <= kMostOps && isa<ReshapeOp>(op))
+      return reshaped(b, op->getOperand(0), depth + 1);
+    auto keepsShape = [&](Value operand) { return typeOf(operand).getShape() == typeOf(value).getShape(); };
+    if (op && depth <= kMostOps && op->hasOneUse() && op->getNumResults() == 1 && hasPlainNumbers(op) && isElementwise(op) && llvm::all_of(op->getOperands(), keepsShape)) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(reshaped(b, operand, depth + 1));
+      return moved(b, op, operands);
+    }
+    return typeOf(value) == type ? value : ReshapeOp::create(b, value.getLoc(), type, value);
+  }
+
+  Value partOf(OpBuilder &b, Value value, int64_t number) {
+    if (typeOf(value).getRank() == 0)
+      return value;
+    if (isSplat(value))
+      return reshaped(b, value);
+    if (ConcatenateOp stack = stackOf(value))
+      return reshaped(b, stack.getInputs()[number]);
+    Operation *op = value.getDefiningOp();
+    if (auto broadcast = dyn_cast<BroadcastInDimOp>(op))
+      return BroadcastInDimOp::create(b, op->getLoc(), typeOf(value).clone(shape), broadcast.getOperand(), broadcast.getBroadcastDimensionsAttr());
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(partOf(b, operand, number));
+    return moved(b, op, operands);
+  }
+
+  /// `op` with other operands, in the shape of a part.
+  Value moved(OpBuilder &b, Operation *op, ArrayRef<Value> operands) {
+    OperationState state(op->getLoc(), op->getName(), operands, typeOf(op->getResult(0)).clone(shape), op->getAttrs());
+    return b.create(state)->getResult(0);
+  }
+
+  Value matrix;
+  SmallVector<int64_t> whole, shape;
+  int64_t count = 0;
+};
+
 /// The product as one reduction, with a sum for each vector: the matrix is computed once for all of them.
 void rewrite(const Computed &computed) {
   DotGeneralOp dot = computed.dot;
   OpBuilder b(dot);
   Location loc = dot.getLoc();
   RankedTensorType of = typeOf(computed.matrix), result = typeOf(dot);
+  // Parts of a stack are multiplied with their own terms, and never stacked.
+  std::optional<Stacked> stacked;
+  SmallVector<Value> parts{computed.matrix};
+  if (!computed.areFirst && stacked.emplace(computed.matrix).parts() > 1) {
+    parts.clear();
+    for (int64_t part = 0; part < stacked->parts(); ++part)
+      parts.push_back(stacked->part(b, part));
+    of = of.clone(stacked->partShape());
+  }
   const int64_t outer = of.getRank() - computed.terms, first = computed.areFirst ? 0 : outer;
   ArrayRef<int64_t> termSizes = of.getShape().slice(first, computed.terms), outerSizes = of.getShape().slice(computed.areFirst ? computed.terms : 0, outer);
-  const int64_t columns = product(outerSizes), count = product(termSizes);
+  const int64_t columns = product(outerSizes), count = product(termSizes) * int64_t(parts.size());
   SmallVector<int64_t> summed = llvm::to_vector(llvm::seq<int64_t>(first, first + computed.terms));
 
   auto reshaped = [&](Value value, ArrayRef<int64_t> shape) {
@@ -137,8 +248,19 @@ void rewrite(const Computed &computed) {
     if (computed.rows > 1)
       one = SliceOp::create(b, loc, result.clone({1, count}), vectors, b.getDenseI64ArrayAttr({row, 0}), b.getDenseI64ArrayAttr({row + 1, count}),
                             b.getDenseI64ArrayAttr({1, 1}));
-    one = BroadcastInDimOp::create(b, loc, of, reshaped(one, termSizes), b.getDenseI64ArrayAttr(summed));
-    products.push_back(MulOp::create(b, loc, computed.isLeft ? computed.matrix : one, computed.isLeft ? one : computed.matrix));
+    Value sum;
+    for (auto [place, matrix] : llvm::enumerate(parts)) {
+      Value terms = one;
+      if (parts.size() > 1) {
+        const int64_t of = count / int64_t(parts.size()), from = int64_t(place);
+        terms = SliceOp::create(b, loc, result.clone({of, 1}), reshaped(one, {of, int64_t(parts.size())}), b.getDenseI64ArrayAttr({0, from}),
+                                b.getDenseI64ArrayAttr({of, from + 1}), b.getDenseI64ArrayAttr({1, 1}));
+      }
+      terms = BroadcastInDimOp::create(b, loc, of, reshaped(terms, termSizes), b.getDenseI64ArrayAttr(summed));
+      Value product = MulOp::create(b, loc, computed.isLeft ? matrix : terms, computed.isLeft ? terms : matrix);
+      sum = sum ? AddOp::create(b, loc, sum, product) : product;
+    }
+    products.push_back(sum);
   }
   auto scalar = RankedTensorType::get({}, result.getElementType());
   Value zero = ConstantOp::create(b, loc, DenseElementsAttr::get(scalar, ArrayRef<Attribute>{b.getZeroAttr(result.getElementType())}));
@@ -163,11 +285,10 @@ void rewrite(const Computed &computed) {
     whole = ConcatenateOp::create(b, loc, computed.isLeft ? result.clone({columns, computed.rows}) : result.clone({computed.rows, columns}), sums,
                                   /*dimension=*/computed.isLeft ? 1 : 0);
   whole = reshaped(whole, result.getShape());
-  Operation *factor = (computed.isLeft ? dot.getLhs() : dot.getRhs()).getDefiningOp();
+  Value factor = computed.isLeft ? dot.getLhs() : dot.getRhs();
   dot.getResult().replaceAllUsesWith(whole);
   dot.erase();
-  if (factor->use_empty())
-    factor->erase(); // the reshape
+  eraseUnused(factor); // the reshape, and a matrix that was stacked
 }
 
 } // namespace

@@ -10,7 +10,9 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -145,6 +147,21 @@ bool hasPlainNumbers(Operation *op) {
             (isa<IntegerType>(element) && (element.isInteger(1) || element.getIntOrFloatBitWidth() >= 8)));
   };
   return llvm::all_of(op->getOperandTypes(), plain) && llvm::all_of(op->getResultTypes(), plain);
+}
+
+void eraseUnused(Value value) {
+  llvm::SetVector<Operation *> pending; // each once, however many of those that are erased use it
+  if (Operation *source = value.getDefiningOp())
+    pending.insert(source);
+  while (!pending.empty()) {
+    Operation *source = pending.pop_back_val();
+    if (!isOpTriviallyDead(source))
+      continue; // it comes again when its last user goes
+    for (Value operand : source->getOperands())
+      if (Operation *next = operand.getDefiningOp())
+        pending.insert(next);
+    source->erase();
+  }
 }
 
 std::optional<int64_t> wholeRange(Operation *op) {

@@ -41,6 +41,9 @@ bool isAlias(mlir::Operation *op);
 /// Static shapes, and numbers that vectors hold.
 bool hasPlainNumbers(mlir::Operation *op);
 
+/// Erases `value`'s operation and what it alone needs, if nobody needs them.
+void eraseUnused(mlir::Value value);
+
 /// What the policy needs to know of a growing cluster.
 struct ClusterSummary {
   bool tiny = true;

@@ -24,7 +24,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -200,22 +199,6 @@ SmallVector<int64_t> columnParts(int64_t rows, int64_t columns) {
     if (rows % parts == 0 && rows / parts >= kFewestParts)
       return {parts, rows / parts, columns};
   return {};
-}
-
-/// Erases `value`'s operation and what it alone needs, if nobody needs them.
-void eraseUnused(Value value) {
-  llvm::SetVector<Operation *> pending; // each once, however many of those that are erased use it
-  if (Operation *source = value.getDefiningOp())
-    pending.insert(source);
-  while (!pending.empty()) {
-    Operation *source = pending.pop_back_val();
-    if (!isOpTriviallyDead(source))
-      continue; // it comes again when its last user goes
-    for (Value operand : source->getOperands())
-      if (Operation *next = operand.getDefiningOp())
-        pending.insert(next);
-    source->erase();
-  }
 }
 
 void splitColumns(ReduceOp reduce, ArrayRef<int64_t> dims, TypedAttr neutral, Reshaped &known) {

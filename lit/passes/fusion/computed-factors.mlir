@@ -4,6 +4,7 @@
 // RUN: xla-run %s --entry=groups --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=leading_terms --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=matrix_is_left --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=nibbles --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=too_many_vectors --verify --seed=3 --quiet --cache-dir=off
 
 // A scale and a zero point for each group of 32 terms; two vectors share what is computed.
@@ -69,4 +70,30 @@ func.func @left_alone(%x: tensor<1x256xf32>, %codes: tensor<96x256xi8>, %scales:
   %w = stablehlo.multiply %s, %s : tensor<96x256xf32>
   %q = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x256xf32>, tensor<96x256xf32>) -> tensor<1x96xf32>
   return %r, %q, %w : tensor<1x96xf32>, tensor<1x96xf32>, tensor<96x256xf32>
+}
+
+// Two codes of four bits in a byte: each half has its own terms, and nothing is stacked.
+// CHECK-LABEL: func.func @nibbles(
+// CHECK-NOT:     call @{{.*}}{{concatenate|dot_general}}
+// CHECK:         call @reduce{{.*}} : ({{.*}}tensor<96x8x16xui8>
+// CHECK-NOT:     call @{{.*}}{{concatenate|dot_general}}
+// CHECK:         return
+func.func @nibbles(%x: tensor<1x256xf32>, %bytes: tensor<96x128xui8>, %scales: tensor<96x8xf32>) -> tensor<1x96xf32> {
+  %15 = stablehlo.constant dense<15> : tensor<96x128xui8>
+  %4 = stablehlo.constant dense<4> : tensor<96x128xui8>
+  %8 = stablehlo.constant dense<8> : tensor<96x8x32xi8>
+  %low = stablehlo.and %bytes, %15 : tensor<96x128xui8>
+  %high = stablehlo.shift_right_logical %bytes, %4 : tensor<96x128xui8>
+  %l = stablehlo.reshape %low : (tensor<96x128xui8>) -> tensor<96x128x1xui8>
+  %h = stablehlo.reshape %high : (tensor<96x128xui8>) -> tensor<96x128x1xui8>
+  %both = stablehlo.concatenate %l, %h, dim = 2 : (tensor<96x128x1xui8>, tensor<96x128x1xui8>) -> tensor<96x128x2xui8>
+  %grouped = stablehlo.reshape %both : (tensor<96x128x2xui8>) -> tensor<96x8x32xui8>
+  %signed = stablehlo.convert %grouped : (tensor<96x8x32xui8>) -> tensor<96x8x32xi8>
+  %codes = stablehlo.subtract %signed, %8 : tensor<96x8x32xi8>
+  %numbers = stablehlo.convert %codes : (tensor<96x8x32xi8>) -> tensor<96x8x32xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x8xf32>) -> tensor<96x8x32xf32>
+  %scaled = stablehlo.multiply %numbers, %s : tensor<96x8x32xf32>
+  %w = stablehlo.reshape %scaled : (tensor<96x8x32xf32>) -> tensor<96x256xf32>
+  %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x256xf32>, tensor<96x256xf32>) -> tensor<1x96xf32>
+  return %r : tensor<1x96xf32>
 }
