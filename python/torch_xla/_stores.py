@@ -42,6 +42,7 @@ class Keeper:
 
     def __init__(self, name: str, what: str):
         self.name, self.what = name, what
+        self.is_here = False  # this process
         self.failure: RuntimeError | None = None  # once it is known to be gone: a question that was given up may hold the store's lock
         self._signed, self._place = None, None
 
@@ -111,15 +112,15 @@ class TextStore:
     stopped or silent."""
 
     def __init__(self, store, keeper: Keeper):
-        self._store, self._keeper = store, keeper
+        self._store, self.keeper = store, keeper
 
     def _ask(self, call: Callable[[], Any]) -> Any:
-        if self._keeper.failure is not None:
-            raise self._keeper.failure
+        if self.keeper.failure is not None:
+            raise self.keeper.failure
         try:
-            return _answer(call, self._keeper, _SILENT_SECONDS)
+            return _answer(call, self.keeper, _SILENT_SECONDS)
         except RuntimeError as error:
-            self._keeper.failure = error
+            self.keeper.failure = error
             raise
 
     def put(self, key: str, value: str) -> None:
@@ -129,7 +130,7 @@ class TextStore:
     def try_get(self, key: str) -> str | None:
         """The value if it is there."""
         def look() -> str | None:
-            self._keeper.learn()
+            self.keeper.learn()
             return self._store.get(key).decode() if self._store.check([key]) else None
         return self._ask(look)
 
@@ -194,6 +195,7 @@ def over_tcp(host: str, port: int, rank: int, size: int, is_agents: bool, second
                 raise RuntimeError(f"{name} cannot keep the job's store at {host}:{port}: the port is in use, by another job or one that has not ended; name "
                                    "another one with MASTER_PORT (torchrun: --master-port), or let torchrun find one with --standalone") from None
             raise RuntimeError(f"{name} cannot keep the job's store at {host}:{port} (MASTER_ADDR, MASTER_PORT): {_words(error)}") from None
+        keeper.is_here = True
         keeper.sign(store)
     else:
         _await_listener(host, port, keeper, seconds)

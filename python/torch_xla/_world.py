@@ -22,6 +22,7 @@ from . import _load, _replicas, _stores
 _XLAC = _load.sys.modules["torch_xla._XLAC"]
 _lock = threading.Lock()
 _meetings = [0]  # how often meet() was called
+_begin = time.monotonic()
 _job_store = []  # what _find_store() found, once it has
 
 
@@ -149,11 +150,25 @@ def use_store(store) -> None:
             _job_store.append((dist.PrefixStore("millrace", store), _keeper_of_torch()))
 
 
-def _say_that_nobody_comes() -> None:
+def _say_that_nobody_comes(is_failure: bool) -> None:
     """Others may wait for this process to join them, unless its store is its own."""
     if _job_store or os.environ.get("MILLRACE_STORE") or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         with contextlib.suppress(Exception):
-            _stores.TextStore(*_job_store_and_keeper()).put(*_XLAC._left_mark())
+            store = _stores.TextStore(*_job_store_and_keeper())
+            store.put(*_XLAC._left_mark())
+            if is_failure and store.keeper.is_here:
+                _await_late_comers(store)
+
+
+def _await_late_comers(store: _stores.TextStore) -> None:
+    """The store ends with this process: whoever is still importing would wait for it until its timeout."""
+    folder = _XLAC._left_mark()[0].rpartition("/")[0]
+    end = min(time.monotonic() + 10, _begin + 60)
+    while time.monotonic() < end:
+        if all(store.try_get(f"{folder}/{rank}") is not None for rank in range(process_count())):
+            time.sleep(1)  # who has just come reads the mark next
+            return
+        time.sleep(0.1)
 
 
 _PLACE = ("MILLRACE_STORE", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT", "RANK", "PJRT_LOCAL_PROCESS_RANK",
@@ -196,7 +211,7 @@ def _leave() -> None:
     while failure is None and _XLAC._is_awaited() and time.monotonic() < end:
         time.sleep(0.02)
     if process_count() > 1 and not _XLAC._is_connected() and not _is_helper[0]:
-        _say_that_nobody_comes()
+        _say_that_nobody_comes(failure is not None and not isinstance(failure, KeyboardInterrupt))
     error = _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
     if error and failure is None:  # of a step of which no value was read: the job has failed, and its launcher has to know
         print(f"torch_xla: a step failed: {error}", file=sys.stderr)

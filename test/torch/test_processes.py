@@ -174,7 +174,7 @@ def test_a_process_that_dies_while_others_come():
     time.sleep(2)  # it tells the others where it is, and waits for the late one
     job[2].kill()
     for text, seconds in results_of(job, without=(2,)):
-        assert seconds < 15 and re.search(r"process 2 \(pid \d+ on host \S+\) (has|cannot)|the job's store", text), (text, seconds)
+        assert seconds < 15 and re.search(r"process 2 \(pid \d+ on host \S+\) (has|cannot)|the job's store|process 0 of 3 has ended without", text), (text, seconds)
 
 
 @LONG
