@@ -15,10 +15,12 @@
 
 #include "lowering/program/MemoryPlan.h"
 #include "runtime/collective/Processes.h"
+#include "runtime/transport/Mesh.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <unistd.h>
 
@@ -112,6 +114,15 @@ runtime::Status Session::setTimeout(const std::vector<uint32_t> &ranks, const st
 
 bool Session::isAwaited() {
   return isStarted && get().remoteParts && get().owner == ::getpid() && isConnected() && get().numPartitions > 1 && get().remoteParts->isAwaited();
+}
+
+runtime::Status Session::loss() {
+  if (!isStarted || get().owner != ::getpid() || !isConnected())
+    return {};
+  const runtime::transport::Mesh &links = get().runtimeClient->options().processes->links();
+  std::vector<uint32_t> ranks(links.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return links.firstLoss(ranks).second;
 }
 
 static std::atomic<bool> isTold{false};

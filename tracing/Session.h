@@ -86,6 +86,8 @@ public:
   /// Other processes may still read tensors of which this one has parts: who leaves in order waits for that until it is false, or no longer than
   /// the session's timeout.
   static bool isAwaited();
+  /// An error once a process that this one is connected with is lost, or has left.
+  static runtime::Status loss();
   /// Takes leave of the other processes, if there is a session: those that still wait for this one get an error, with `failure` as its
   /// reason. Without a failure what was recorded and enqueued with them is done first; the error is one of that if nobody has been told of any.
   /// Nothing can be run with them afterwards.

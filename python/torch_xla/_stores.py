@@ -16,7 +16,8 @@ from typing import Any
 _TOLD_SECONDS = 5.0      # who has waited for that long says so on standard error
 _STOPPED_SECONDS = 2.0   # from then on whether the keeper is stopped is looked up
 _SILENT_SECONDS = 30.0   # a store answers within milliseconds; a machine that is overloaded, within seconds
-_KEEPER_KEY = "millrace/keeper"
+_KEEPER_KEY, _SIZE_KEY = "millrace/keeper", "millrace/size"
+_PROCESS_KEY = r"millrace/process/(\d+)"  # runtime/transport/Store.cpp
 
 
 def _tell(text: str) -> None:
@@ -43,6 +44,7 @@ class Keeper:
     def __init__(self, name: str, what: str):
         self.name, self.what = name, what
         self.is_here = False  # this process
+        self.is_of_one_job = False  # each process puts what it puts once
         self.failure: RuntimeError | None = None  # once it is known to be gone: a question that was given up may hold the store's lock
         self._signed, self._place = None, None
 
@@ -124,8 +126,14 @@ class TextStore:
             raise
 
     def put(self, key: str, value: str) -> None:
-        """Leaves a value for the other processes."""
-        self._ask(lambda: self._store.set(key, value))
+        """Leaves a value for the other processes. RuntimeError where another process of the same rank has come."""
+        rank = re.fullmatch(_PROCESS_KEY, key)
+        if not rank or value == "left" or not self.keeper.is_of_one_job:
+            self._ask(lambda: self._store.set(key, value))
+        elif self._ask(lambda: self._store.compare_set(key, "", value).decode()) != value:
+            self.keeper.failure = RuntimeError(f"another process of the job has RANK {rank[1]}, too: each needs a rank of its own, or a job that has ended badly "
+                                               "still listens at its MASTER_PORT")
+            raise self.keeper.failure
 
     def try_get(self, key: str) -> str | None:
         """The value if it is there."""
@@ -143,17 +151,30 @@ class TextStore:
                 raise TimeoutError(f"nobody has left {key}")
             if waited >= _TOLD_SECONDS and not is_told:
                 is_told = True
-                process = re.fullmatch(r"millrace/process/(\d+)", key)
+                process = re.fullmatch(_PROCESS_KEY, key)
                 _tell(f"for {_TOLD_SECONDS:g} s this process has waited for {'process ' + process[1] + ', which has not come' if process else key}")
             time.sleep(pause)
             pause = min(2 * pause, 0.1)
         return value
 
-    def meet(self, key: str, count: int, seconds: float) -> None:
-        """Waits until so many processes have called this with the same key; TimeoutError after so many seconds."""
-        if self._ask(lambda: self._store.add(key, 1)) == count:
+    def meet(self, key: str, rank: int, size: int, seconds: float, loss: Callable[[], str]) -> None:
+        """Waits until all processes have called this with the same key. RuntimeError as soon as loss() says why one of them will not; TimeoutError, with
+        those that have not come, after so many seconds."""
+        self.put(f"{key}/{rank}", "1")
+        if self._ask(lambda: self._store.add(key, 1)) == size:
             self.put(f"{key}/done", "1")
-        self.get(f"{key}/done", seconds)
+        begin, pause = time.monotonic(), 0.001
+        while self.try_get(f"{key}/done") is None:
+            if why := loss():
+                if self.try_get(f"{key}/done") is not None:  # who has met the others may leave
+                    return
+                raise RuntimeError(f"xm.rendezvous: {why}")
+            if time.monotonic() - begin >= seconds:
+                absent = [str(other) for other in range(size) if self.try_get(f"{key}/{other}") is None]
+                raise TimeoutError(f"xm.rendezvous: process{'es' * (len(absent) > 1)} {', '.join(absent)} of {size} {'have' if len(absent) > 1 else 'has'} not come "
+                                   f"within {seconds:g} s; who only needs longer gets a longer timeout from MILLRACE_COLLECTIVE_TIMEOUT")
+            time.sleep(pause)
+            pause = min(2 * pause, 0.1)
 
 
 def _await_listener(host: str, port: int, keeper: Keeper, seconds: float) -> None:
@@ -202,4 +223,9 @@ def over_tcp(host: str, port: int, rank: int, size: int, is_agents: bool, second
         store = _answer(make, keeper, min(_SILENT_SECONDS, seconds))
         if not is_agents:
             keeper.expect(store)
+    if not is_agents:
+        keeper.is_of_one_job = True
+        agreed = _answer(lambda: store.compare_set(_SIZE_KEY, "", str(size)).decode(), keeper, _SILENT_SECONDS)
+        if agreed != str(size):
+            raise RuntimeError(f"process {rank} was started as one of {size}, but another process of the job as one of {agreed}: WORLD_SIZE has to be the same in all")
     return store, keeper

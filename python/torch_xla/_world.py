@@ -139,7 +139,7 @@ def job_store() -> Any:
 def meet() -> None:
     """Waits until all processes have called this so many times as this one. For where they are no replicas, who would meet in a collective."""
     _meetings[0] += 1
-    _stores.TextStore(*_job_store_and_keeper()).meet(f"meeting/{_meetings[0]}", process_count(), _seconds_to_connect())
+    _stores.TextStore(*_job_store_and_keeper()).meet(f"meeting/{_meetings[0]}", process_index(), process_count(), _seconds_to_connect(), _XLAC._loss)
 
 
 def use_store(store) -> None:

@@ -107,6 +107,17 @@ def test_the_keeper_is_stopped_or_killed(keeper):
     assert "which keeps the job's store" in text and "has ended or cannot be reached: " in text and "\n" not in text and seconds < 5, text
 
 
+def test_ranks_and_sizes_that_contradict(keeper):
+    port, _ = keeper
+    first, second = (_stores.TextStore(*_stores.over_tcp("localhost", port, rank, 3, False, 5)) for rank in (1, 1))
+    first.put("millrace/process/1", "one")
+    assert said_by(lambda: second.put("millrace/process/1", "two"))[0].startswith("another process of the job has RANK 1, too: each needs a rank of its own")
+    assert said_by(lambda: second.put("millrace/process/1", "left"))[0].startswith("another process") and first.get("millrace/process/1", 1) == "one"
+    first.put("millrace/process/1", "left")
+    text, _ = said_by(lambda: _stores.over_tcp("localhost", port, 2, 4, False, 5))
+    assert text == "process 2 was started as one of 4, but another process of the job as one of 3: WORLD_SIZE has to be the same in all"
+
+
 def test_waits_obey_signals(keeper):
     """PyTorch's own wait holds them up."""
     store = _stores.TextStore(*_stores.over_tcp("localhost", keeper[0], 1, 3, False, 5))
@@ -119,9 +130,10 @@ def test_waits_obey_signals(keeper):
 
 def test_meeting(keeper):
     stores = [_stores.TextStore(*_stores.over_tcp("localhost", keeper[0], rank, 3, False, 5)) for rank in (1, 2)]
-    other = threading.Thread(target=lambda: stores[1].meet("here", 2, 5))
-    assert said_by(lambda: stores[0].meet("there", 2, 0.1))[0] == "nobody has left there/done"
+    other = threading.Thread(target=lambda: stores[1].meet("here", 1, 2, 5, lambda: ""))
+    assert said_by(lambda: stores[0].meet("there", 0, 3, 0.1, lambda: ""))[0].startswith("xm.rendezvous: processes 1, 2 of 3 have not come within 0.1 s; who only")
+    assert said_by(lambda: stores[0].meet("then", 0, 2, 5, lambda: "process 1 has left"))[0] == "xm.rendezvous: process 1 has left"
     other.start()
-    stores[0].meet("here", 2, 5)
+    stores[0].meet("here", 0, 2, 5, lambda: "")
     other.join(5)
     assert not other.is_alive()

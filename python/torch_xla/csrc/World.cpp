@@ -154,6 +154,14 @@ PyObject *slices(PyObject *, PyObject *) {
 /// _is_awaited() -> whether other processes may still read tensors of which this one has parts
 PyObject *isAwaited(PyObject *, PyObject *) { return PyBool_FromLong(Session::isAwaited()); }
 
+/// _loss() -> why a process that this one is connected with will not come any more, or ""
+PyObject *loss(PyObject *, PyObject *) {
+  return guarded([&]() -> PyObject * {
+    const runtime::Status status = Session::loss();
+    return PyUnicode_FromString(status.ok() ? "" : std::string(status.message()).c_str());
+  });
+}
+
 /// _leave_world(reason, "" if it is none) -> an error that nobody has been told of, or ""
 PyObject *leave(PyObject *, PyObject *reason) {
   return guarded([&]() -> PyObject * {
@@ -218,6 +226,7 @@ PyMethodDef worldMethods[] = {
     {"_connect_world", connect, METH_NOARGS, "Waits until the processes of the world are connected."},
     {"_slices", slices, METH_NOARGS, "The slice that each process belongs to; waits until they are connected."},
     {"_is_awaited", isAwaited, METH_NOARGS, "Whether other processes may still read what this one holds."},
+    {"_loss", loss, METH_NOARGS, "Why a process that this one is connected with will not come any more, or \"\"."},
     {"_leave_world", leave, METH_O, "Takes leave of the other processes, for a reason or \"\"."},
     {"_exchange", exchange, METH_VARARGS, "Records StableHLO text as one operation that other processes take part in."},
     {nullptr, nullptr, 0, nullptr}};
