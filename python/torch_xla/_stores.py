@@ -197,6 +197,14 @@ def _await_listener(host: str, port: int, keeper: Keeper, seconds: float) -> Non
         pause = min(2 * pause, 0.2)
 
 
+def check_size(store, keeper: Keeper, rank: int, size: int, left: tuple[str, str]) -> None:
+    """RuntimeError where another process of the job has another number of processes; `left` tells the others that this one will not come."""
+    agreed = _answer(lambda: store.compare_set(_SIZE_KEY, "", str(size)).decode(), keeper, _SILENT_SECONDS)
+    if agreed != str(size):
+        store.set(*left)
+        raise RuntimeError(f"process {rank} was started as one of {size}, but another process of the job as one of {agreed}: WORLD_SIZE has to be the same in all")
+
+
 def over_tcp(host: str, port: int, rank: int, size: int, is_agents: bool, seconds: float) -> tuple[Any, Keeper]:
     """(torch.distributed.TCPStore, its keeper) at a port, for process `rank` of `size`. The first one keeps it, or the agent of torchrun. RuntimeError, with
     what to do, if it cannot be had within so many seconds."""
@@ -223,9 +231,5 @@ def over_tcp(host: str, port: int, rank: int, size: int, is_agents: bool, second
         store = _answer(make, keeper, min(_SILENT_SECONDS, seconds))
         if not is_agents:
             keeper.expect(store)
-    if not is_agents:
-        keeper.is_of_one_job = True
-        agreed = _answer(lambda: store.compare_set(_SIZE_KEY, "", str(size)).decode(), keeper, _SILENT_SECONDS)
-        if agreed != str(size):
-            raise RuntimeError(f"process {rank} was started as one of {size}, but another process of the job as one of {agreed}: WORLD_SIZE has to be the same in all")
+    keeper.is_of_one_job = not is_agents  # of which attempts follow each other
     return store, keeper

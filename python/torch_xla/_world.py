@@ -117,7 +117,10 @@ def _find_store() -> tuple[Any, _stores.Keeper]:
         is_agents = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
         made, keeper = _stores.over_tcp(host, int(port), process_index(), process_count(), is_agents, _seconds_to_connect())
         # The agent's lives on when it starts the processes anew.
-        return dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made), keeper
+        store = dist.PrefixStore(f"millrace/attempt_{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", made)
+        if not is_agents:
+            _stores.check_size(store, keeper, process_index(), process_count(), _XLAC._left_mark())
+        return store, keeper
     if dist.is_initialized():
         return dist.PrefixStore("millrace", dist.distributed_c10d._get_default_store()), _keeper_of_torch()
     raise RuntimeError(f"process {process_index()} of {process_count()} does not know where the others are: start them with torchrun, xmp.spawn, Open MPI's "

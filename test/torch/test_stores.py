@@ -114,8 +114,10 @@ def test_ranks_and_sizes_that_contradict(keeper):
     assert said_by(lambda: second.put("millrace/process/1", "two"))[0].startswith("another process of the job has RANK 1, too: each needs a rank of its own")
     assert said_by(lambda: second.put("millrace/process/1", "left"))[0].startswith("another process") and first.get("millrace/process/1", 1) == "one"
     first.put("millrace/process/1", "left")
-    text, _ = said_by(lambda: _stores.over_tcp("localhost", port, 2, 4, False, 5))
-    assert text == "process 2 was started as one of 4, but another process of the job as one of 3: WORLD_SIZE has to be the same in all"
+    store, place = _stores.over_tcp("localhost", port, 2, 4, False, 5)
+    _stores.check_size(store, place, 1, 3, ("unused", "left"))
+    text, _ = said_by(lambda: _stores.check_size(store, place, 2, 4, ("millrace/process/2", "left")))
+    assert first.try_get("unused") is None and first.try_get("millrace/process/2") == "left" and text == "process 2 was started as one of 4, but another process of the job as one of 3: WORLD_SIZE has to be the same in all"
 
 
 def test_waits_obey_signals(keeper):
