@@ -457,6 +457,22 @@ def different_programs_here():
     return outcome_of(lambda: (t.sum() if xr.process_index() else t.max()).item())
 
 
+def different_shares_here():
+    share = torch.ones(8 >> xr.process_index(), 2)
+    t, = xm.send_cpu_data_to_device([share], "xla", xs.ShardingSpec(grid(None), ("data", None), minibatch=True))
+    return outcome_of(lambda: t.sum().item())
+
+
+def lost_while_meeting_here():
+    t = torch.arange(8.0).to("xla")
+    xs.mark_sharding(t, grid(None), ("data",))
+    t.sum().item()  # all are connected
+    if xr.process_index():
+        time.sleep(1)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return outcome_of(lambda: xm.rendezvous("here"))
+
+
 def different_numbers_here():
     t = torch.arange(8.0).to("xla")
     xs.mark_sharding(t, grid(None), ("data",))

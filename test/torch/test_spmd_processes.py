@@ -123,6 +123,20 @@ def test_different_programs_are_named():
                          r"\S*spmd_process_programs\.py:\d+", error), error
 
 
+def test_different_shares_of_a_batch_are_named():
+    for error, in run("different_shares_here", 2):
+        assert re.search(r"process 0 \(.*\) launches the program of \S*spmd_process_programs\.py:\d+ with a share of 8 rows of the batch, but process 1 \(.*\) "
+                         r"launches the program of \S*spmd_process_programs\.py:\d+ with a share of 4 rows of the batch .*Shares of a batch \(minibatch=True\) have to "
+                         r"have equal sizes in all processes: drop_last=True", error), error
+
+
+@LONG
+def test_who_is_lost_does_not_meet():
+    job = start("lost_while_meeting_here", 2, programs=PROGRAMS, CPU_NUM_DEVICES="2")
+    (error,), = results_of(job, without=(1,))
+    assert re.search(r"xm\.rendezvous: process 1 \(pid \d+ on host \S+\) has (ended|closed its connection) without a word", error), error
+
+
 def test_different_numbers_are_named():
     for error, in run("different_numbers_here", 2):
         assert re.search(r"the processes do not do the same: process 0 .* launches the program of \S*spmd_process_programs\.py:\d+, but process 1 .* "
