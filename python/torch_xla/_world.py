@@ -153,13 +153,13 @@ def use_store(store) -> None:
             _job_store.append((dist.PrefixStore("millrace", store), _keeper_of_torch()))
 
 
-def _say_that_nobody_comes(is_failure: bool) -> None:
+def _say_that_nobody_comes(may_wait: bool) -> None:
     """Others may wait for this process to join them, unless its store is its own."""
     if _job_store or os.environ.get("MILLRACE_STORE") or os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
         with contextlib.suppress(Exception):
             store = _stores.TextStore(*_job_store_and_keeper())
             store.put(*_XLAC._left_mark())
-            if is_failure and store.keeper.is_here:
+            if may_wait and store.keeper.is_here:
                 _await_late_comers(store)
 
 
@@ -214,7 +214,7 @@ def _leave() -> None:
     while failure is None and _XLAC._is_awaited() and time.monotonic() < end:
         time.sleep(0.02)
     if process_count() > 1 and not _XLAC._is_connected() and not _is_helper[0]:
-        _say_that_nobody_comes(failure is not None and not isinstance(failure, KeyboardInterrupt))
+        _say_that_nobody_comes(not isinstance(failure, KeyboardInterrupt))
     error = _XLAC._leave_world("".join(traceback.format_exception_only(failure)).strip() if failure is not None else "")
     if error and failure is None:  # of a step of which no value was read: the job has failed, and its launcher has to know
         print(f"torch_xla: a step failed: {error}", file=sys.stderr)
