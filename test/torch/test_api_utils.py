@@ -2,6 +2,7 @@
 """torch_xla.utils, torch_xla.debug and torch_xla.test."""
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -53,6 +54,21 @@ def test_full_disk(tmp_path):
         assert sorted(os.listdir(tmp_path)) == ["link.pt", "parts.pt", "parts.pt.tensors", "state.pt"] and (tmp_path / "link.pt").is_symlink()
     finally:
         subprocess.run(["umount", tmp_path], check=True)
+
+
+def test_what_killed_processes_have_left(tmp_path):
+    """Is removed when its name is saved again; the folder and the file of others stay."""
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    host = socket.gethostname()
+    (tmp_path / f"state.pt.tmp-{host}-{killed.pid}").write_bytes(b"half")
+    (tmp_path / f"state.pt.tensors.tmp-{host}-{killed.pid}").mkdir()
+    others = [tmp_path / f"state.pt.tmp-{host}-{os.getppid()}", tmp_path / f"state.pt.tmp-another-{killed.pid}", tmp_path / f"other.pt.tmp-{host}-{killed.pid}"]
+    for other in others:
+        other.write_bytes(b"half")
+    xm.save({"x": 1}, tmp_path / "state.pt")
+    xser.save({"x": torch.ones(1)}, tmp_path / "state.pt")
+    assert set(tmp_path.iterdir()) == {*others, tmp_path / "state.pt", tmp_path / "state.pt.tensors"}
 
 
 def test_dlpack_shares_memory():

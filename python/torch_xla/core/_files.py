@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that are there as a whole or not at all."""
 import contextlib
+import glob
 import os
-import secrets
+import shutil
+import socket
 from typing import Any
 
 import torch
@@ -15,6 +17,17 @@ def _of_system(error: BaseException | None) -> OSError | None:
     return error
 
 
+def unfinished(path: str) -> str:
+    """The name of `path` until it is complete. What processes of this host that are no more have left by such names is removed."""
+    begin = f"{path}.tmp-{socket.gethostname()}-"
+    for left in glob.glob(glob.escape(begin) + "*"):
+        process = left[len(begin):]
+        if process.isdecimal() and (int(process) == os.getpid() or not os.path.exists(f"/proc/{process}")):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(left) if os.path.isdir(left) else os.remove(left)
+    return f"{begin}{os.getpid()}"
+
+
 def save(data: Any, file_or_path: Any) -> None:
     """torch.save() of `data`. A file gets its name when it is complete: until then, and if the process is killed or the disk is full, what had the
     name is there as it was. OSError names the file."""
@@ -25,9 +38,9 @@ def save(data: Any, file_or_path: Any) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         torch.save(data, path)  # a device, or an error
         return
-    new = f"{path}.tmp-{secrets.token_hex(4)}"
+    new = unfinished(path)
     try:
-        with open(new, "xb") as file:
+        with open(new, "wb") as file:
             torch.save(data, file)
         os.replace(new, path)
     except BaseException as error:

@@ -2,7 +2,6 @@
 """torch_xla.utils.serialization (xser): one file for the structure and a folder beside it with a file per tensor, written one
 after the other. At no time are all tensors in the host's memory."""
 import os
-import secrets
 import shutil
 
 import torch
@@ -34,7 +33,8 @@ def save(data, path, master_only=True, global_master=False):
     until then, and where a disk is full (OSError, which names the file)."""
     path = os.fspath(path)
     if not master_only or xm.is_master_ordinal(local=not global_master):
-        new, old = (f"{_folder(path)}.{kind}-{secrets.token_hex(4)}" for kind in ("tmp", "old"))
+        new = _files.unfinished(_folder(path))
+        old = f"{new}-old"
         os.makedirs(new)
         try:
             structure = _rewrite(new, data)
