@@ -407,7 +407,7 @@ def unusual():
     for name, options in (("parts", {}), ("flat", {"flatten_parameters": True}), ("dim 0", {"shard_param_on_dim_0": True})):
         plain = model_of(Odd)
         made[f"sizes of 0 and 1, {name}"] = [steps(FSDP(copy.deepcopy(plain), **options), plain)]
-        if name == "dim 0":
+        if name != "parts":
             continue
         plain = layers()
         model = wrapped(layers(), **options)

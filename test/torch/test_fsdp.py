@@ -181,7 +181,7 @@ def test_errors(tmp_path):
 
 def test_what_is_done_to_wrapped_models():
     for differences in run("unusual"):
-        assert len(differences) == 7 and {name: each for name, each in differences.items() if max(each) > 1e-6} == {}
+        assert len(differences) == 6 and {name: each for name, each in differences.items() if max(each) > 1e-6} == {}
 
 
 @LONG

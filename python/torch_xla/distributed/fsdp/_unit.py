@@ -104,8 +104,13 @@ def _check_optimizer(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -
                                    "wrapped, for model.parameters() of the wrapper")
 
 
+@functools.cache
+def watch_optimizers() -> None:
+    """From the first model on that is wrapped."""
+    register_optimizer_step_pre_hook(_check_optimizer)
+
+
 nn.Module.requires_grad_ = _freeze_parts(nn.Module.requires_grad_)
-register_optimizer_step_pre_hook(_check_optimizer)
 
 
 class Shard:

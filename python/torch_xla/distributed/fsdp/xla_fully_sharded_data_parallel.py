@@ -19,7 +19,7 @@ from ...core import _coalesced, _collectives
 from ...core import xla_model as xm
 from . import _init_utils
 from ._layout import Layout
-from ._unit import COPYING, Order, Shard, Unit, in_backward, split_parameters
+from ._unit import COPYING, Order, Shard, Unit, in_backward, split_parameters, watch_optimizers
 from .wrap import recursive_wrap
 from .xla_flatten_params_wrapper import FlatParameter, XlaFlattenParamsWrapper
 
@@ -130,6 +130,7 @@ class XlaFullyShardedDataParallel(nn.Module):
                 slots.setdefault(parameter, []).append((path, part, name))
         for parameter, places in slots.items():
             _check_parameter(parameter, ".".join((places[0][0], places[0][2])))
+        watch_optimizers()
         for parameter, places in slots.items():
             parameter._fsdp_owner = _plain(f"{places[0][0]}.{places[0][2]}")
         shards = self._flat_shards(slots, multiple) if self.flatten_parameters else [
