@@ -332,7 +332,6 @@ private:
       if (Clock::now() >= nextLook) {
         nextLook = after(lookSeconds);
         MILLRACE_TRY(store.interrupted());
-        MILLRACE_TRY(checkTheyStay());
         for (uint32_t rank : absent) {
           std::optional<std::string> text = store.tryGet(keyOf(rank));
           if (!text)
@@ -348,6 +347,7 @@ private:
           if (card)
             MILLRACE_TRY(checkGoesOn(rank, *card));
         }
+        MILLRACE_TRY(checkTheyStay()); // last: one that has come may have ended because another has left
       }
       if (Clock::now() >= deadline)
         return deadlineExceeded(nameOf(absent) + (absent.size() == 1 ? " has" : " have") + " not come within " +
