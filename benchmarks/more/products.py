@@ -48,6 +48,31 @@ def gated(x, gate, up, down):
     return (jax.nn.silu(x @ gate) * (x @ up)) @ down
 
 
+def of_codes(x, codes, scales):
+    """Weights of outputs x groups x terms in int8, and a scale for each group: exactly what the text says, in float32."""
+    weights = codes.astype(jnp.float32) * scales[:, :, None]
+    return x @ weights.reshape(codes.shape[0], -1).T
+
+
+def torch_of_codes(torch, F, x, codes, scales):
+    return F.linear(x, (codes.to(torch.float32) * scales[:, :, None]).flatten(1))
+
+
+def of_packed_codes(x, pairs, scales):
+    """The same with two codes of four bits, -8 to 7, in each byte."""
+    codes = jnp.stack([pairs & 15, pairs >> 4], -1).reshape(*scales.shape, -1).astype(jnp.int8) - 8
+    return of_codes(x, codes, scales)
+
+
+def torch_of_packed_codes(torch, F, x, pairs, scales):
+    codes = torch.stack([pairs & 15, pairs >> 4], -1).view(*scales.shape, -1).to(torch.int8) - 8
+    return torch_of_codes(torch, F, x, codes, scales)
+
+
+def bytes_of(*shape):
+    return lambda draw: draw.random.integers(0, 256, shape).astype(np.uint8)
+
+
 def first(x, k, spatial, numbers, **how):
     return lax.conv_general_dilated(x, k, padding="SAME", window_strides=(how.pop("stride", 1),) * spatial, dimension_numbers=numbers, **how)
 
@@ -78,6 +103,10 @@ def programs():
              torch_function=in_torch(lambda torch, F, x, w: x @ w.T), **NEAR),
         case("gemm_both_transposed_300x400x500_f32", lambda a, b: a.T @ b.T, (400, 300), (500, 400), source="layouts",
              torch_function=in_torch(lambda torch, F, a, b: a.T @ b.T), **NEAR),
+        *(case(f"quantized_{m}x4096x4096_s8_groups32", of_codes, (m, 4096), int8(4096, 128, 32), (4096, 128), source="decode, one scale for 32 terms", large=True,
+               torch_function=in_torch(torch_of_codes), rtol=1e-3, atol=10) for m in (1, 4)),
+        case("quantized_1x4096x4096_u4_groups32", of_packed_codes, (1, 4096), bytes_of(4096, 2048), (4096, 128), source="decode, two codes in a byte", large=True,
+             torch_function=in_torch(torch_of_packed_codes), rtol=1e-3, atol=1),
         case("outer_2048x1024_f32", lambda a, b: a[:, None] * b[None], (2048,), (1024,), source="rank one",
              torch_function=in_torch(lambda torch, F, a, b: torch.outer(a, b))),
         case("einsum_bijc_jkc_64x8x32x16_f32", lambda a, b: jnp.einsum("bijc,jkc->bikc", a, b), (64, 8, 32, 16), (32, 24, 16), source="mixers",

@@ -7,7 +7,7 @@
 //          second term each, and not stacked.
 //          So weights are written that are kept in few bits: one scale (and zero point) for each group of terms.
 // Leaves alone more than a few vectors (for which the matrix is unpacked into panels), small matrices, factors with other readers, those that are read as they
-// are (numbers that are only widened: the product itself does that), and what takes as many bytes as the factor.
+// are (numbers that are only widened: the product itself does that), and what is computed of more bytes than the factor has.
 //===----------------------------------------------------------------------===//
 #include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/FusionPolicy.h"
@@ -39,6 +39,13 @@ int64_t product(ArrayRef<int64_t> sizes) {
 
 int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * std::max<int64_t>(8, type.getElementTypeBitWidth()) / 8; }
 
+/// Numbers that vectors hold, or that are widened to such from fewer bits than a byte has (each of them is a byte in memory).
+bool hasNumbers(Operation *op) {
+  auto convert = dyn_cast<ConvertOp>(op);
+  auto from = convert ? dyn_cast<RankedTensorType>(convert.getOperand().getType()) : RankedTensorType();
+  return hasPlainNumbers(op) || (from && from.hasStaticShape() && isa<IntegerType>(from.getElementType()) && isa<FloatType>(typeOf(convert).getElementType()));
+}
+
 bool isSplat(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   return constant && isa<SplatElementsAttr>(constant.getValue());
@@ -55,7 +62,7 @@ struct Sources {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat()) {
       isReadable = false;
-    } else if (op && op->hasOneUse() && hasPlainNumbers(op) && (isElementwise(op) || isa<BroadcastInDimOp>(op))) {
+    } else if (op && op->hasOneUse() && hasNumbers(op) && (isElementwise(op) || isa<BroadcastInDimOp>(op))) {
       if (++ops > kMostOps)
         isReadable = false;
       for (Value operand : op->getOperands())
@@ -66,6 +73,9 @@ struct Sources {
     }
   }
 };
+
+/// In which products of small floats are added up, as the product's own kernels do.
+Type typeOfSum(Type element) { return element.getIntOrFloatBitWidth() < 32 ? Float32Type::get(element.getContext()) : element; }
 
 /// A product of `vectors` and a computed matrix.
 struct Computed {
@@ -82,9 +92,9 @@ struct Computed {
 bool Computed::match() {
   DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   RankedTensorType result = typeOf(dot), lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs());
-  Type element = result.getElementType();
-  if (!hasPlainNumbers(dot) || dot.getAlgorithm() || !numbers.getLhsBatchingDimensions().empty() || !(element.isF32() || element.isF64()) ||
-      lhs.getElementType() != element || rhs.getElementType() != element || !lhs.hasStaticShape() || !rhs.hasStaticShape())
+  Type element = lhs.getElementType();
+  if (!hasPlainNumbers(dot) || dot.getAlgorithm() || !numbers.getLhsBatchingDimensions().empty() || !isa<FloatType>(element) ||
+      rhs.getElementType() != element || (result.getElementType() != element && result.getElementType() != typeOfSum(element)))
     return false;
   isLeft = lhs.getNumElements() > rhs.getNumElements();
   Value factor = isLeft ? dot.getLhs() : dot.getRhs();
@@ -112,7 +122,7 @@ bool Computed::match() {
   if (auto reshape = factor.getDefiningOp<ReshapeOp>(); reshape && reshape->hasOneUse())
     matrix = reshape.getOperand();
   Operation *op = matrix.getDefiningOp();
-  if (!op || !op->hasOneUse() || !isElementwise(op) || !hasPlainNumbers(op) || (matrix == factor && isa<ConvertOp>(op)))
+  if (!op || !op->hasOneUse() || !isElementwise(op) || !hasNumbers(op) || (matrix == factor && isa<ConvertOp>(op)))
     return false;
   // The terms are whole dimensions of the shape in which the matrix is computed, too.
   ArrayRef<int64_t> shape = typeOf(matrix).getShape();
@@ -122,7 +132,7 @@ bool Computed::match() {
     return false;
   Sources sources;
   sources.add(matrix);
-  return sources.isReadable && 2 * sources.bytes <= bytesOf(type);
+  return sources.isReadable && sources.bytes <= bytesOf(type);
 }
 
 /// A matrix whose last dimension is stacked of parts (the two codes of four bits that a byte holds, one after the other), and each part of it
@@ -219,11 +229,12 @@ private:
 };
 
 /// The product as one reduction, with a sum for each vector: the matrix is computed once for all of them.
-void rewrite(const Computed &computed) {
+void rewrite(Computed computed) {
   DotGeneralOp dot = computed.dot;
   OpBuilder b(dot);
   Location loc = dot.getLoc();
   RankedTensorType of = typeOf(computed.matrix), result = typeOf(dot);
+  Type sumType = typeOfSum(of.getElementType());
   // Parts of a stack are multiplied with their own terms, and never stacked.
   std::optional<Stacked> stacked;
   SmallVector<Value> parts{computed.matrix};
@@ -238,33 +249,41 @@ void rewrite(const Computed &computed) {
   const int64_t columns = product(outerSizes), count = product(termSizes) * int64_t(parts.size());
   SmallVector<int64_t> summed = llvm::to_vector(llvm::seq<int64_t>(first, first + computed.terms));
 
+  auto inSumType = [&](ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, sumType); };
   auto reshaped = [&](Value value, ArrayRef<int64_t> shape) {
-    return typeOf(value).getShape() == shape ? value : Value(ReshapeOp::create(b, loc, result.clone(shape), value));
+    return typeOf(value).getShape() == shape ? value : Value(ReshapeOp::create(b, loc, typeOf(value).clone(shape), value));
   };
+  auto converted = [&](Value value, Type type) {
+    return typeOf(value).getElementType() == type ? value : Value(ConvertOp::create(b, loc, typeOf(value).clone(type), value));
+  };
+  for (Value &part : parts)
+    part = converted(part, sumType);
+  computed.vectors = converted(computed.vectors, sumType);
   Value vectors = computed.rows > 1 ? reshaped(computed.vectors, {computed.rows, count}) : computed.vectors;
+  RankedTensorType wide = of.clone(sumType);
   SmallVector<Value> products;
   for (int64_t row = 0; row < computed.rows; ++row) {
     Value one = vectors;
     if (computed.rows > 1)
-      one = SliceOp::create(b, loc, result.clone({1, count}), vectors, b.getDenseI64ArrayAttr({row, 0}), b.getDenseI64ArrayAttr({row + 1, count}),
+      one = SliceOp::create(b, loc, inSumType({1, count}), vectors, b.getDenseI64ArrayAttr({row, 0}), b.getDenseI64ArrayAttr({row + 1, count}),
                             b.getDenseI64ArrayAttr({1, 1}));
     Value sum;
     for (auto [place, matrix] : llvm::enumerate(parts)) {
       Value terms = one;
       if (parts.size() > 1) {
-        const int64_t of = count / int64_t(parts.size()), from = int64_t(place);
-        terms = SliceOp::create(b, loc, result.clone({of, 1}), reshaped(one, {of, int64_t(parts.size())}), b.getDenseI64ArrayAttr({0, from}),
-                                b.getDenseI64ArrayAttr({of, from + 1}), b.getDenseI64ArrayAttr({1, 1}));
+        const int64_t own = count / int64_t(parts.size()), from = int64_t(place);
+        terms = SliceOp::create(b, loc, inSumType({own, 1}), reshaped(one, {own, int64_t(parts.size())}), b.getDenseI64ArrayAttr({0, from}),
+                                b.getDenseI64ArrayAttr({own, from + 1}), b.getDenseI64ArrayAttr({1, 1}));
       }
-      terms = BroadcastInDimOp::create(b, loc, of, reshaped(terms, termSizes), b.getDenseI64ArrayAttr(summed));
+      terms = BroadcastInDimOp::create(b, loc, wide, reshaped(terms, termSizes), b.getDenseI64ArrayAttr(summed));
       Value product = MulOp::create(b, loc, computed.isLeft ? matrix : terms, computed.isLeft ? terms : matrix);
       sum = sum ? AddOp::create(b, loc, sum, product) : product;
     }
     products.push_back(sum);
   }
-  auto scalar = RankedTensorType::get({}, result.getElementType());
-  Value zero = ConstantOp::create(b, loc, DenseElementsAttr::get(scalar, ArrayRef<Attribute>{b.getZeroAttr(result.getElementType())}));
-  SmallVector<Type> kept(products.size(), result.clone(outerSizes));
+  auto scalar = RankedTensorType::get({}, sumType);
+  Value zero = ConstantOp::create(b, loc, DenseElementsAttr::get(scalar, ArrayRef<Attribute>{b.getZeroAttr(sumType)}));
+  SmallVector<Type> kept(products.size(), inSumType(outerSizes));
   auto reduce = ReduceOp::create(b, loc, kept, products, SmallVector<Value>(products.size(), zero), b.getDenseI64ArrayAttr(summed));
   {
     OpBuilder::InsertionGuard guard(b);
@@ -282,9 +301,9 @@ void rewrite(const Computed &computed) {
     sums.push_back(computed.rows == 1 ? sum : reshaped(sum, columnOrRow));
   Value whole = sums.front();
   if (sums.size() > 1)
-    whole = ConcatenateOp::create(b, loc, computed.isLeft ? result.clone({columns, computed.rows}) : result.clone({computed.rows, columns}), sums,
+    whole = ConcatenateOp::create(b, loc, inSumType(computed.isLeft ? SmallVector<int64_t>{columns, computed.rows} : SmallVector<int64_t>{computed.rows, columns}), sums,
                                   /*dimension=*/computed.isLeft ? 1 : 0);
-  whole = reshaped(whole, result.getShape());
+  whole = converted(reshaped(whole, result.getShape()), result.getElementType());
   Value factor = computed.isLeft ? dot.getLhs() : dot.getRhs();
   dot.getResult().replaceAllUsesWith(whole);
   dot.erase();

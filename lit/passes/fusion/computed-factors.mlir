@@ -5,6 +5,7 @@
 // RUN: xla-run %s --entry=leading_terms --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=matrix_is_left --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=nibbles --verify --seed=3 --quiet --cache-dir=off
+// RUN: xla-run %s --entry=four_bits --verify --seed=3 --quiet --cache-dir=off
 // RUN: xla-run %s --entry=too_many_vectors --verify --seed=3 --quiet --cache-dir=off
 
 // A scale and a zero point for each group of 32 terms; two vectors share what is computed.
@@ -33,6 +34,19 @@ func.func @leading_terms(%x: tensor<1x256xf32>, %codes: tensor<16x16x96xi8>, %sc
   %scaled = stablehlo.multiply %numbers, %s : tensor<16x16x96xf32>
   %w = stablehlo.reshape %scaled : (tensor<16x16x96xf32>) -> tensor<256x96xf32>
   %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1x256xf32>, tensor<256x96xf32>) -> tensor<1x96xf32>
+  return %r : tensor<1x96xf32>
+}
+
+// A type of four bits, as JAX has it: every code is a byte in memory.
+// CHECK-LABEL: func.func @four_bits(
+// CHECK-NOT:     call @{{.*}}dot_general
+// CHECK:         return
+func.func @four_bits(%x: tensor<1x256xf32>, %codes: tensor<96x8x32xi4>, %scales: tensor<96x8xf32>) -> tensor<1x96xf32> {
+  %numbers = stablehlo.convert %codes : (tensor<96x8x32xi4>) -> tensor<96x8x32xf32>
+  %s = stablehlo.broadcast_in_dim %scales, dims = [0, 1] : (tensor<96x8xf32>) -> tensor<96x8x32xf32>
+  %scaled = stablehlo.multiply %numbers, %s : tensor<96x8x32xf32>
+  %w = stablehlo.reshape %scaled : (tensor<96x8x32xf32>) -> tensor<96x256xf32>
+  %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x256xf32>, tensor<96x256xf32>) -> tensor<1x96xf32>
   return %r : tensor<1x96xf32>
 }
 
