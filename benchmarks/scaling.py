@@ -98,8 +98,11 @@ def pieces_of(options, path, threads, cache):
 def predict(options, machines, threads, folder):
     """Prints for each program and machine the predicted milliseconds per number of threads, and what bounds it at the largest; the rows."""
     here = len(os.sched_getaffinity(0))
-    results = {}
+    results, started = {}, time.monotonic()
     for name, path in texts_of(options, folder):
+        if time.monotonic() - started > 60 * options.minutes:
+            print(f"stopped before {name}: {options.minutes:g} minutes are over")
+            break
         profiles = {count: pieces_of(options, path, count, os.path.join(folder, f"cache-{count}")) for count in threads}
         measured = {count: run_ours(options, path, count, os.path.join(folder, f"cache-{count}"), False)["min_ms"] for count in threads if count <= here}
         row = results[name] = {"measured_ms": measured, "machines": {}}
