@@ -322,6 +322,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
   std::shared_ptr<RunContext> context;
   uint64_t number;
   Status status;
+  std::vector<uint32_t> late; // who has not begun this launch
   {
     std::lock_guard lock(mutex);
     number = next[clique]++;
@@ -329,6 +330,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
     context = std::make_shared<RunContext>(numReplicas, numPartitions, timeoutSeconds,
                                                 std::make_unique<Members>(shared_from_this(), key, processOf));
     Open &launch = open[key];
+    std::copy_if(clique.begin(), clique.end(), std::back_inserter(late), [&](uint32_t process) { return !launch.programs.count(process); });
     launch.programs[rank()] = agreement;
     status = compare(launch);
     if (status.ok())
@@ -337,8 +339,12 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
     launch.early.clear();
     launch.context = context; // what comes from now on is handed over by the mesh's thread
   }
-  if (status.ok()) // what a process that is lost had launched instead comes first
-    MILLRACE_TRY(mesh->firstLoss(clique).second);
+  // What a process that is lost had launched instead comes first. One that has done its part of this launch may have left since.
+  if (status.ok())
+    MILLRACE_TRY(mesh->firstLoss(late).second);
+  auto hasDoneIts = [&](uint32_t process, const Status &why) {
+    return why.code() == Code::FailedPrecondition && !std::binary_search(late.begin(), late.end(), process);
+  };
   Writer writer = headFor(clique, number);
   writer.number(agreement.ofProgram);
   writer.number(agreement.ofLaunch);
@@ -348,7 +354,7 @@ StatusOr<std::shared_ptr<RunContext>> Processes::launch(uint32_t numReplicas, ui
   writer.list(agreement.parts);
   for (uint32_t process : clique)
     if (process != rank())
-      if (Status sent = mesh->send(process, Begin, writer.bytes); status.ok())
+      if (Status sent = mesh->send(process, Begin, writer.bytes); status.ok() && !hasDoneIts(process, sent))
         status = sent;
   if (!status.ok())
     context->fail(status);

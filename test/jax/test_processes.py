@@ -135,6 +135,11 @@ def test_bits_of_collectives(processes, devices, transport):
         assert merged([each[name] for each in results]) == expected[name], name
 
 
+def test_who_has_done_its_part_may_leave():
+    """A process that has launched a program, and of which the others need nothing more, is no reason not to launch it."""
+    assert run("leave_early", 4, 1) == [[3], [3], [3], [3]]
+
+
 @pytest.mark.parametrize("spec", ["data", "tensor", "both"])
 @pytest.mark.parametrize("processes, devices", JOBS)
 def test_bits_of_training(processes, devices, spec):
