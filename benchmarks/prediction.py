@@ -3,7 +3,8 @@
 
 What a profile of `xla-run --pieces=N` says of each kernel (its pieces, cut as for N threads and run one after the other) is scheduled on N
 threads as the pool does: whoever is free takes the next piece, and thread k comes after the wake-ups of a binary tree. A kernel takes no
-less than its bytes need from the memory where they lie. Everything else (copies, library calls) runs on one thread.
+less than its bytes need from the memory where they lie. Large copies and fills are shared by threads, as fast as the memory; every other step
+of the runtime (library calls) runs on one thread.
 """
 from __future__ import annotations
 
