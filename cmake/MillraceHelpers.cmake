@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# millrace_library(NAME LAYER runtime|compiler [SOURCES ...] [DEPENDS ...])
+# millrace_library(NAME LAYER runtime|compiler [PLAIN] [SOURCES ...] [DEPENDS ...])
 # One static, position-independent archive per folder. Without SOURCES every .cpp of the folder belongs to it.
+# PLAIN: sources that use no MLIR; they wait for no generated header and read no precompiled one.
 # The two shared libraries of MillraceSharedLibraries.cmake collect the archives of their layer.
 function(millrace_library name)
-  cmake_parse_arguments(ARG "" "LAYER" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN" "LAYER" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   endif()
@@ -16,6 +17,8 @@ function(millrace_library name)
   set_property(GLOBAL APPEND PROPERTY MILLRACE_${ARG_LAYER}_LIBS ${name})
   if(ARG_LAYER STREQUAL "compiler")
     target_compile_options(${name} PRIVATE -fno-exceptions)
+  endif()
+  if(ARG_LAYER STREQUAL "compiler" AND NOT ARG_PLAIN)
     get_property(generated GLOBAL PROPERTY MILLRACE_GENERATED_TARGETS)
     if(generated)
       add_dependencies(${name} ${generated})
