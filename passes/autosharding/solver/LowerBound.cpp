@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/autosharding/solver/LowerBound.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace millrace::autosharding;
+
+namespace {
+
+/// Bits of a double's significand that numbers may use, so that the sum of two is exact as well. Source: IEEE 754, binary64 (53 bits).
+constexpr int kExactBits = 52;
+/// Bits of the largest price: sums over up to 2^26 times fit 63 bits, and products with bytes 128 bits.
+constexpr int kPriceBits = 36;
+/// Bits behind the point that a first try leaves free for vectors that are larger than all costs together, and by which a next try has fewer.
+constexpr int kSpareBits = 2, kFewerBits = 6;
+
+/// Prices as integers divided by 2^shift: the same numbers go into the prices of choices and of the room.
+struct IntegerPrices {
+  IntegerPrices(const Model &model, const Prices &prices) {
+    double most = 0;
+    for (double price : prices.perByte)
+      most = std::max(most, price);
+    if (most > 0)
+      shift = std::clamp(kPriceBits - 1 - std::ilogb(most), 0, 60);
+    until.assign(prices.perByte.size() + 1, 0);
+    for (size_t time = 0; time < prices.perByte.size(); ++time) {
+      int64_t number = int64_t(std::min(std::ldexp(prices.perByte[time], shift), std::ldexp(1.0, kPriceBits)));
+      until[time + 1] = until[time] + number;
+      ofRoom += Total(number) * model.room[time];
+    }
+  }
+
+  int shift = 0;
+  std::vector<int64_t> until; ///< sums of the prices of times before
+  Total ofRoom = 0;
+};
+
+/// The proof of LowerBound.h with all vectors rounded to multiples of 2^-digits.
+class Proof {
+public:
+  Proof(const Model &model, const Forest &forest, const MessagePassing &messages, const IntegerPrices &prices, int digits)
+      : model(model), forest(forest), messages(messages), prices(prices), digits(digits), largest(std::ldexp(1.0, kExactBits - digits)) {}
+
+  std::optional<Total> run() {
+    priceChoices();
+    if (!exact)
+      return std::nullopt;
+    foldForest(model, forest, priced, folded);
+    check(folded.alone);
+    check(model.constant);
+    for (uint32_t node : forest.core)
+      for (uint32_t at = model.first[node]; at < model.first[node + 1]; ++at)
+        check(folded.cost[at]);
+    Total bound = units(model.constant) + units(folded.alone);
+    rest = folded.cost;
+    // Later nodes give first, so that a node has its betas when it gives.
+    for (uint32_t place = uint32_t(forest.core.size()); exact && place-- > 0;)
+      bound += give(place);
+    if (!exact)
+      return std::nullopt;
+    // bound / 2^digits - room / 2^shift, rounded up, because costs are integers.
+    Total unit = Total(1) << prices.shift, one = Total(1) << digits;
+    Total room = prices.ofRoom / unit, part = prices.ofRoom % unit;
+    bound -= room * one;
+    bound -= ((part << digits) + unit - 1) / unit;
+    return bound > 0 ? (bound + one - 1) / one : bound / one;
+  }
+
+private:
+  void check(double value) { exact &= std::abs(value) < largest; }
+  Total units(double value) const { return Total(std::ldexp(value, digits)); }
+
+  void priceChoices() {
+    priced = model.cost;
+    for (uint32_t node = 0; node < model.size(); ++node) {
+      int64_t price = prices.until[model.spans[node].second] - prices.until[model.spans[node].first];
+      for (uint32_t at = model.first[node]; at < model.first[node + 1]; ++at) {
+        // Rounded down to a multiple of 2^-digits; a shift of up to 60 minus digits of up to 51 stays within 128 bits.
+        Total value = Total(price) * model.usage[at];
+        exact &= value < (Total(1) << 100);
+        if (!exact)
+          return;
+        value = prices.shift >= digits ? value >> (prices.shift - digits) : value << std::min(digits - prices.shift, 20);
+        exact &= value < (Total(1) << kExactBits);
+        priced[at] += std::ldexp(double(value), -digits);
+        check(priced[at]);
+      }
+    }
+  }
+
+  /// Takes alphas from the node, gives betas to its earlier neighbours; returns the least cost that it has in the end.
+  Total give(uint32_t place) {
+    uint32_t node = forest.core[place], count = model.choices(node);
+    double *mine = rest.data() + model.first[node];
+    messages.gather(folded.cost, place, sum);
+    double weight = messages.weight(place);
+    for (const MessagePassing::Neighbour *neighbour = messages.begin(place); neighbour != messages.later(place); ++neighbour) {
+      const double *heard = messages.heard(*neighbour);
+      uint32_t others = model.choices(neighbour->link->node);
+      alpha.resize(count);
+      beta.resize(others);
+      for (uint32_t choice = 0; choice < count; ++choice) {
+        alpha[choice] = std::ldexp(std::nearbyint(std::ldexp(weight * sum[choice] - heard[choice], digits)), -digits);
+        mine[choice] -= alpha[choice];
+        check(alpha[choice]);
+        check(mine[choice]);
+      }
+      minimizeRows(alpha.data(), count, neighbour->link->out, others, beta.data());
+      double *target = rest.data() + model.first[neighbour->link->node];
+      for (uint32_t other = 0; other < others; ++other) {
+        target[other] += beta[other];
+        check(target[other]);
+      }
+    }
+    return units(*std::min_element(mine, mine + count));
+  }
+
+  const Model &model;
+  const Forest &forest;
+  const MessagePassing &messages;
+  const IntegerPrices &prices;
+  int digits;
+  double largest;
+  bool exact = true;
+  FoldedForest folded;
+  std::vector<double> priced, rest, sum, alpha, beta; ///< rest: what every choice of the core has in the end
+};
+
+} // namespace
+
+std::optional<Total> millrace::autosharding::proveBound(const Model &model, const Forest &forest, const MessagePassing &messages,
+                                                        const Prices &prices) {
+  IntegerPrices integer(model, prices);
+  int digits = kExactBits - kSpareBits - std::max(0, std::ilogb(model.magnitude + 1) + 1);
+  for (digits = std::min(digits, 20); digits >= 0; digits = digits > 0 ? std::max(digits - kFewerBits, 0) : -1)
+    if (std::optional<Total> bound = Proof(model, forest, messages, integer, digits).run())
+      return bound;
+  return std::nullopt;
+}

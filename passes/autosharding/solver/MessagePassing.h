@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- MessagePassing.h - Bounds and choices by reweighted messages -------===//
+// Sequential tree-reweighted message passing, TRW-S (Kolmogorov, IEEE PAMI 28(10), 2006), on a part of a cost graph: each pass moves costs
+// between nodes and edges so that the sum of what is least everywhere, a lower bound, does not fall. Choices come out on the way (Decode.h).
+#pragma once
+
+#include "passes/autosharding/solver/Model.h"
+
+namespace millrace::autosharding {
+
+class MessagePassing {
+public:
+  explicit MessagePassing(const Model &model) : model(model), places(model.size(), kNone) {}
+
+  /// The part of the graph: these nodes and the edges between them. Messages pass in the order of the nodes. All messages are zero.
+  void reset(std::vector<uint32_t> nodes);
+
+  /// One pass forward and one backward. `cost`: choice of the model -> cost; only those of the part's nodes are read. Returns a bound on the
+  /// part's least cost, in floating point (LowerBound.h proves one).
+  double iterate(const std::vector<double> &cost);
+
+  struct Neighbour {
+    const Link *link;
+    uint32_t place;       ///< position of the other node in the part
+    size_t toMe, toOther; ///< where the messages are
+  };
+  uint32_t size() const { return uint32_t(members.size()); }
+  uint32_t node(uint32_t place) const { return members[place]; }
+  const Neighbour *begin(uint32_t place) const { return neighbours.data() + firstNeighbour[place]; }
+  const Neighbour *later(uint32_t place) const { return neighbours.data() + firstLater[place]; } ///< the first one behind `place`
+  const Neighbour *end(uint32_t place) const { return neighbours.data() + firstNeighbour[place + 1]; }
+  /// The share of its costs that a node gives to each edge.
+  double weight(uint32_t place) const;
+  /// What the neighbour has told the node about its choices.
+  const double *heard(const Neighbour &neighbour) const { return messages.data() + neighbour.toMe; }
+  /// Costs of the node's choices with all that it has heard.
+  void gather(const std::vector<double> &cost, uint32_t place, std::vector<double> &sum) const;
+  /// The number of costs that one iteration reads.
+  uint64_t work() const { return reads; }
+
+private:
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+  double send(const Neighbour &to, uint32_t choices, double weight);
+
+  const Model &model;
+  std::vector<uint32_t> members;                    ///< place -> node
+  std::vector<uint32_t> places;                     ///< node -> place
+  std::vector<uint32_t> firstNeighbour, firstLater; ///< place -> range in neighbours, and where those behind it begin
+  std::vector<Neighbour> neighbours;                ///< by place, ascending
+  std::vector<double> messages;
+  std::vector<double> sum, scratch;
+  uint64_t reads = 0;
+};
+
+/// out[l] = min over k of (in[k] + table[k][l]).
+void minimizeRows(const double *in, uint32_t rows, const double *table, uint32_t columns, double *out);
+
+} // namespace millrace::autosharding

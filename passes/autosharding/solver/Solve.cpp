@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/autosharding/solver/Solve.h"
+
+#include "passes/autosharding/solver/Dual.h"
+#include "passes/autosharding/solver/Search.h"
+#include "passes/autosharding/solver/Workers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+using namespace millrace::autosharding;
+
+namespace {
+
+/// Costs that each task of an iteration reads: those of the problem so many times, within bounds. About 10^9 are read in a second, so that an
+/// iteration takes some hundredths of one per task.
+constexpr uint64_t kReadsPerCost = 20, kLeastReads = 100'000, kMostReads = 20'000'000;
+/// A bound this near to the cost, relatively, is worth a proof: the two may be equal.
+constexpr double kCloseBound = 1e-6;
+/// Iterations before which, and then twice as late each time, searches start again from what the messages suggest by then.
+constexpr uint64_t kFirstRestart = 2;
+/// Noise of suggestions as a share of the bound per node of the core; the first search gets none.
+constexpr double kSuggestionNoise = 0.05;
+/// A bound is proved after this many iterations and twice as many each time, and in the end.
+constexpr uint64_t kFirstProof = 8;
+
+/// Iterations of the search for a limit that would be enough, and the share by which a limit without a solution is raised first.
+constexpr uint64_t kNeedIterations = 10;
+constexpr double kFirstRaise = 1.0 / 64;
+
+class Solver {
+public:
+  Solver(const Problem &problem, const Model &model, const Options &options)
+      : problem(problem), model(model), options(options), forest(model), dual(model, forest, options.seed) {
+    uint64_t costs = 0;
+    for (uint32_t node = 0; node < model.size(); ++node)
+      for (const Link *link = model.begin(node); link != model.end(node); ++link)
+        costs += uint64_t(model.choices(node)) * model.choices(link->node) / 2;
+    reads = std::clamp(kReadsPerCost * costs, kLeastReads, kMostReads);
+  }
+
+  void run(Solution &solution, std::function<double()> clock);
+
+private:
+  void iterate(uint64_t iteration);
+  void restart();
+  void take(Solution &solution);
+  const Search *leader() const;
+
+  const Problem &problem;
+  const Model &model;
+  const Options &options;
+  Forest forest;
+  Dual dual;
+  std::vector<std::unique_ptr<Search>> searches;
+  uint64_t reads; ///< by each task of an iteration
+  uint64_t nextRestart = kFirstRestart, nextProof = kFirstProof;
+};
+
+const Search *Solver::leader() const {
+  const Search *best = nullptr;
+  for (const std::unique_ptr<Search> &search : searches)
+    if (search->found() && (!best || search->bestCost() < best->bestCost()))
+      best = search.get();
+  return best;
+}
+
+void Solver::restart() {
+  for (size_t index = 0; index < searches.size(); ++index) {
+    double noise = index ? kSuggestionNoise * std::abs(dual.bound()) / double(forest.core.size() + 1) : 0;
+    searches[index]->restart(dual.suggest(noise), dual.prices());
+  }
+}
+
+void Solver::iterate(uint64_t iteration) {
+  const Search *best = leader();
+  double known = best ? best->bestCost() : std::numeric_limits<double>::infinity();
+  std::vector<std::function<void()>> tasks;
+  if (!dual.settled())
+    tasks.push_back([&] { dual.run(reads, known); });
+  if (iteration > 0)
+    for (std::unique_ptr<Search> &search : searches)
+      tasks.push_back([&] { search->run(reads); });
+  runTasks(tasks, options.threads);
+  if (iteration + 1 == nextRestart || iteration == 0) {
+    nextRestart = std::max(nextRestart, 2 * (iteration + 1));
+    restart();
+  }
+  if (iteration + 1 == nextProof) {
+    nextProof *= 2;
+    dual.prove();
+  }
+}
+
+void Solver::take(Solution &solution) {
+  if (dual.proved())
+    solution.bound = std::max(solution.bound, *dual.proved());
+  const Search *best = leader();
+  if (!best) {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const std::unique_ptr<Search> &search : searches)
+      if (!search->lowestChoices().empty() && search->leastExcess() < least) {
+        least = search->leastExcess();
+        solution.smallestNeed = evaluate(problem, originalChoices(model, search->lowestChoices())).peak;
+      }
+    return;
+  }
+  solution.found = true;
+  solution.choices = originalChoices(model, best->best());
+  Value value = evaluate(problem, solution.choices);
+  solution.cost = value.cost;
+  solution.peak = value.peak;
+}
+
+void Solver::run(Solution &solution, std::function<double()> clock) {
+  for (uint32_t index = 0; index < std::max(options.searches, 1u); ++index)
+    searches.push_back(std::make_unique<Search>(model, forest, std::vector<uint32_t>(model.size(), 0), options.seed * 1000003 + index));
+  uint64_t most = options.iterations || options.seconds > 0 ? options.iterations : kDefaultIterations;
+  for (;; ++solution.iterations) {
+    if (most && solution.iterations == most) {
+      solution.stop = Stop::Iterations;
+      break;
+    }
+    if (options.seconds > 0 && solution.iterations > 1 && clock() >= options.seconds) {
+      solution.stop = Stop::Seconds;
+      break;
+    }
+    iterate(solution.iterations);
+    const Search *best = leader();
+    if (options.progress)
+      options.progress({solution.iterations, clock(), best != nullptr, best ? best->bestCost() : 0.0, std::max(dual.bound(), 0.0)});
+    if (best && best->bestCost() <= dual.bound() * (1 + kCloseBound))
+      dual.prove();
+    if (best && dual.proved() && best->bestCost() <= double(*dual.proved())) {
+      ++solution.iterations;
+      solution.stop = Stop::Optimal;
+      break;
+    }
+  }
+  dual.prove();
+  take(solution);
+}
+
+/// What every solution costs at least, from the least cost of each node and edge alone.
+Total leastCosts(const Problem &problem) {
+  Total sum = 0;
+  for (const Node &node : problem.nodes)
+    sum += *std::min_element(node.costs.begin(), node.costs.end());
+  for (const Edge &edge : problem.edges)
+    sum += *std::min_element(edge.costs.begin(), edge.costs.end());
+  return sum;
+}
+
+int64_t leastNeed(const Problem &problem) {
+  std::vector<uint32_t> choices;
+  for (const Node &node : problem.nodes)
+    choices.push_back(uint32_t(std::min_element(node.usages.begin(), node.usages.end()) - node.usages.begin()));
+  return evaluate(problem, choices).peak;
+}
+
+/// Which limit would be enough: raised step by step until something fits. Only proofs that a limit is too small are remembered as such.
+void findNeed(const Problem &problem, const Options &options, int64_t least, Solution &solution, const std::function<double()> &clock) {
+  Problem looser = problem;
+  Options brief = options;
+  brief.iterations = kNeedIterations;
+  for (double more = kFirstRaise; solution.smallestNeed < 0 && least < kMostUsage; more *= 2) {
+    looser.usageLimit = least;
+    Model model;
+    Obstacle obstacle = buildModel(looser, model);
+    if (obstacle.message.empty()) {
+      Solution trial;
+      Solver(looser, model, brief).run(trial, clock);
+      solution.iterations += trial.iterations;
+      solution.smallestNeed = trial.found ? trial.peak : trial.smallestNeed;
+    } else {
+      solution.needAtLeast = std::max(solution.needAtLeast, obstacle.least);
+      if (!obstacle.least)
+        return;
+    }
+    least = std::max(obstacle.least, least + 1 + int64_t(more * double(least)));
+  }
+}
+
+} // namespace
+
+const char *millrace::autosharding::name(Stop stop) {
+  switch (stop) {
+  case Stop::Optimal:
+    return "optimal";
+  case Stop::Iterations:
+    return "iterations";
+  case Stop::Seconds:
+    return "seconds";
+  case Stop::Impossible:
+    return "impossible";
+  }
+  return "";
+}
+
+Solution millrace::autosharding::solve(const Problem &problem, const Options &options) {
+  auto start = std::chrono::steady_clock::now();
+  auto clock = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  Solution solution;
+  solution.needAtLeast = leastNeed(problem);
+  solution.bound = leastCosts(problem);
+  Model model;
+  Obstacle obstacle = buildModel(problem, model);
+  if (obstacle.message.empty()) {
+    Solver(problem, model, options).run(solution, clock);
+    if (!solution.found)
+      solution.message = "no solution within the limit of " + std::to_string(problem.usageLimit) + " bytes was found";
+  } else {
+    solution.stop = Stop::Impossible;
+    solution.message = obstacle.message;
+    solution.needAtLeast = std::max(solution.needAtLeast, obstacle.least);
+    if (obstacle.least > 0)
+      findNeed(problem, options, obstacle.least, solution, clock);
+  }
+  if (!solution.found) {
+    solution.message += "; every choice needs at least " + std::to_string(solution.needAtLeast) + " bytes";
+    if (solution.smallestNeed >= 0)
+      solution.message += ", and choices that need " + std::to_string(solution.smallestNeed) + " bytes were found";
+  } else if (solution.cost == solution.bound) {
+    solution.stop = Stop::Optimal;
+  }
+  if (solution.found)
+    solution.gap = solution.bound > 0 ? double(solution.cost) / double(solution.bound) - 1
+                   : solution.cost > 0 ? std::numeric_limits<double>::infinity()
+                                       : 0;
+  solution.seconds = clock();
+  return solution;
+}
