@@ -14,6 +14,7 @@
 #include "lowering/linalg/Passes.h"
 #include "lowering/program/OrderSteps.h"
 #include "lowering/program/OutlineReducers.h"
+#include "passes/autosharding/Passes.h"
 #include "passes/calls/Passes.h"
 #include "passes/chlo/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -68,6 +69,7 @@ void millrace::registerAllPasses() {
   lowering::registerLinalgPasses();
   lowering::registerOrderStepsPass();
   lowering::registerOutlineReducersPass();
+  autosharding::registerAutoshardingPasses();
   calls::registerCallsPasses();
   fusion::registerFusionPasses();
   layout::registerLayoutPasses();

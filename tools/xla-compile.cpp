@@ -4,7 +4,7 @@
 #include "runtime/base/Progress.h"
 #include "tools/Mains.h"
 #include "tools/support/CompileCached.h"
-#include "tools/support/Explanation.h"
+#include "tools/support/DeviceFlags.h"
 #include "tools/support/Flags.h"
 #include "tools/support/MeshFlag.h"
 #include "tools/support/Reports.h"
@@ -15,10 +15,11 @@
 using namespace millrace;
 
 int millrace::tools::xlaCompile(int argc, char **argv) {
-  std::string input, output, emit = "object", entry, cacheDir, mesh;
-  bool showTime = false, showMemory = false, noFusion = false, noFold = false, explain = false, printTarget = false;
+  std::string input, output, emit = "object", entry, cacheDir;
+  bool showTime = false, showMemory = false, noFusion = false, noFold = false, printTarget = false;
   lowering::CpuTargetOverrides target;
   CompileOptions options;
+  tools::DeviceFlags devices;
   tools::Flags flags("xla-compile", "Compiles StableHLO for this CPU, or for another one");
   flags.positional(&input, "FILE.mlir", &printTarget);
   flags.add("o", &output, "write the program (or the stop) to this file");
@@ -32,8 +33,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   flags.add("compile-threads", &options.threads, "threads of the compiler (default: all)");
   flags.add("xla-semantics", &options.xlaSemantics, "what XLA means where StableHLO's specification says otherwise (passes/xla)");
   flags.add("relaxed", &options.relaxed, "regroup sums and products of floats where that is faster; the default keeps the specification's order");
-  flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
-  flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective; as a page with -o FILE.html");
+  devices.addTo(flags, /*reports=*/true);
   flags.add("generic", &options.genericOnly, "code generation without emitters (the reference path)");
   flags.add("no-fusion", &noFusion, "one kernel per operation");
   flags.add("no-fold", &noFold, "machine code also for what the compiler could compute itself");
@@ -44,27 +44,27 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
     return tools::fail("xla-compile", "--" + llvm::toString(std::move(error)));
   if (printTarget)
     return tools::writeText("xla-compile", output, options.target.describe());
-  static const std::vector<llvm::StringRef> stops = {"stablehlo", "sharded", "partitioned", "simplified", "fused", "linalg",
-                                                     "vector", "llvm", "asm", "object", "program"};
+  static const std::vector<llvm::StringRef> stops = {"stablehlo", "sharded", "partitioned", "simplified", "fused", "linalg", "vector", "llvm", "asm",
+                                                     "object", "program"};
   if (!llvm::is_contained(stops, emit))
     return tools::fail("xla-compile", "--emit expects one of " + llvm::join(stops, " ") + ", but got '" + emit + "'");
-
   tools::Session session;
   auto module = session.load(input);
   if (!module)
     return 1;
-  if (runtime::Status status = mesh.empty() ? runtime::Status() : tools::applyMesh(*module, mesh); !status.ok())
-    return tools::fail("xla-compile", status.message());
+  if (llvm::Error error = devices.applyMesh(*module))
+    return tools::fail("xla-compile", llvm::toString(std::move(error)));
   tools::adoptMesh(*module, ~0u);
-  if (explain)
-    return tools::writeExplanation(*module, input, output);
+  if (llvm::Error error = devices.applyPlan(*module))
+    return tools::fail("xla-compile", llvm::toString(std::move(error)));
+  if (std::optional<int> reported = devices.report(*module, input, output))
+    return *reported;
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (emit == "stablehlo")
     stream << *module << "\n";
   runtime::Progress progress;
-  options.entry = entry.empty() ? findEntry(*module) : entry; // as xla-run, for the same cache entries
-  options.fuse = !noFusion, options.fold = !noFold;
+  options.entry = entry.empty() ? findEntry(*module) : entry, options.fuse = !noFusion, options.fold = !noFold; // as xla-run, for the same cache entries
   options.onProgress = [&](llvm::StringRef what) { progress.show(what.str()); };
   if (emit != "object" && emit != "stablehlo")
     options.onStop = [&](llvm::StringRef stop, llvm::StringRef kernel, llvm::StringRef content) {

@@ -19,7 +19,7 @@ int millrace::tools::xlaRun(int argc, char **argv) {
   flags.add("repeat", &options.repeat, "executions; prints times");
   flags.add("num-devices", &options.numDevices, "virtual devices");
   flags.add("memory-limit", &options.memoryLimit, "bytes that a device may use: more is an error (default: no limit)");
-  flags.add("mesh", &options.mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
+  options.devices.addTo(flags, /*reports=*/false);
   millrace::tools::addTargetFlags(flags, options.target); // this machine must be able to run it
   flags.add("entry", &options.entry, "function to run (default: @main, else the only one)");
   flags.add("backend", &backend, "compiled (default) or interpreter");

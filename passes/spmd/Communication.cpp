@@ -59,6 +59,7 @@ std::optional<Cost> communicationOf(Operation *op) {
         cost.devices = 2;
       })
       .Default([&](Operation *) { cost.received = in; });
+  cost.messages = messages;
   cost.microseconds = messages + cost.received / 10e3;
   return cost;
 }

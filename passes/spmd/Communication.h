@@ -11,6 +11,7 @@ namespace millrace::spmd {
 struct Cost {
   int64_t devices = 1;  ///< of its group
   int64_t received = 0; ///< bytes that arrive, if every byte takes the shortest way
+  int64_t messages = 0; ///< one after the other
   double microseconds = 0; ///< 1 us for each message plus the bytes at 10 GB/s: an estimate to compare programs with
 };
 

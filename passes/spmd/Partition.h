@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/LogicalResult.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,8 +51,10 @@ bool hasShardings(mlir::ModuleOp module);
 
 /// Gives every value the sharding that follows from what is annotated: inlines calls and propagates (passes/sharding). The
 /// arguments of the program keep theirs: without an annotation they are whole, unless they have kOpenArgument. Modules for one device or without shardings stay
-/// as they are, and so does one with shapes that are not static. `explain` is told why every tensor is split or whole.
-llvm::LogicalResult propagate(mlir::ModuleOp module, llvm::raw_ostream *explain = nullptr);
+/// as they are, and so does one with shapes that are not static. `explain` is told why every tensor is split or whole. `choose` gets the module
+/// before shardings propagate and may annotate what it likes, arguments included (passes/autosharding).
+llvm::LogicalResult propagate(mlir::ModuleOp module, llvm::raw_ostream *explain = nullptr,
+                              llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> choose = {});
 
 /// Turns the module into the program of each of its `mhlo.num_partitions` devices; propagates first, if that has not been
 /// done. Modules for one device or without shardings stay as they are. Errors are reported at the operation that cannot be

@@ -360,7 +360,7 @@ static void restoreGiven(ArrayRef<GivenSharding> given) {
   }
 }
 
-LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
+LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain, llvm::function_ref<LogicalResult(ModuleOp)> choose) {
   // Before calls are inlined: manual computations are functions in the form of older exports.
   if (sharding::hasRoundTripForm(module)) {
     module.getContext()->loadDialect<stablehlo::StablehloDialect, sdy::SdyDialect>();
@@ -370,7 +370,7 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
     if (failed(import.run(module)))
       return failure();
   }
-  if (!hasShardings(module) || module->hasAttr(kPropagated))
+  if ((!choose && !hasShardings(module)) || module->hasAttr(kPropagated))
     return success();
   module->setAttr(kPropagated, UnitAttr::get(module.getContext()));
   module.getContext()->loadDialect<stablehlo::StablehloDialect, sdy::SdyDialect>();
@@ -394,8 +394,8 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   keepDimensions(module);
   // Callers decide how they bring their arguments, unless they leave it to us; results they take as they come.
   llvm::DenseSet<std::pair<Operation *, unsigned>> annotated;
-  auto hasAnnotation = [](func::FuncOp function, unsigned i) {
-    return function.getArgAttr(i, sdy::shardingAttrName) || function.getArgAttr(i, kHloSharding) || function.getArgAttr(i, kOpenArgument);
+  auto hasAnnotation = [&](func::FuncOp function, unsigned i) {
+    return choose || function.getArgAttr(i, sdy::shardingAttrName) || function.getArgAttr(i, kHloSharding) || function.getArgAttr(i, kOpenArgument);
   };
   for (auto function : module.getOps<func::FuncOp>())
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -409,7 +409,7 @@ LogicalResult propagate(ModuleOp module, llvm::raw_ostream *explain) {
   pipeline.dropRules = false; // partitioning knows nothing else about custom calls
   pipeline.wholeAxes = true;  // clients that did not ask for a sharding can say it with the axes of their mesh
   sharding::addExportPipeline(after, pipeline);
-  if (failed(before.run(module)))
+  if (failed(before.run(module)) || (choose && failed(choose(module))))
     return failure();
   std::vector<GivenSharding> given = givenShardings(module);
   sharding::Explanation explanation;

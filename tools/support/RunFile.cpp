@@ -192,7 +192,7 @@ std::string contradiction(const RunFileOptions &options, bool isCompiled) {
     return "";
   if (options.interpreter || options.verify)
     return "a compiled program cannot be evaluated: give the StableHLO file";
-  const std::pair<bool, StringRef> late[] = {{!options.entry.empty(), "entry"}, {!options.mesh.empty(), "mesh"}, {!options.target.name.empty(), "target"}, {options.target.threads != 0, "target-threads"}, {!options.target.caches.empty(), "target-caches"}, {options.xlaSemantics, "xla-semantics"},
+  const std::pair<bool, StringRef> late[] = {{!options.entry.empty(), "entry"}, {!options.devices.mesh.empty(), "mesh"}, {options.devices.planning.isOn, "auto-sharding"}, {!options.target.name.empty(), "target"}, {options.target.threads != 0, "target-threads"}, {!options.target.caches.empty(), "target-caches"}, {options.xlaSemantics, "xla-semantics"},
                                              {options.relaxed, "relaxed"}, {options.quick, "quick"}, {options.tiered, "tiered"},
                                              {options.generic, "generic"}, {!options.fuse, "no-fusion"}, {!options.plantBug.empty(), "plant-bug"}};
   for (auto [isSet, name] : late)
@@ -233,8 +233,8 @@ int runFile(const RunFileOptions &options) {
     module = session.load(options.path);
     if (!module)
       return 1;
-    if (runtime::Status status = options.mesh.empty() ? runtime::Status() : applyMesh(*module, options.mesh); !status.ok())
-      return fail(kTool, status.message());
+    if (llvm::Error error = options.devices.applyMesh(*module))
+      return fail(kTool, llvm::toString(std::move(error)));
     if (runtime::Status status = options.numDevices ? checkMeshes(*module, options.numDevices) : runtime::Status(); !status.ok())
       return fail(kTool, status.message());
     if (options.numDevices)
@@ -257,8 +257,8 @@ int runFile(const RunFileOptions &options) {
       if (failed(makeGlobal(*original)))
         return 1;
     }
-    if (options.verify && failed(makeGlobal(*original)))
-      return 1;
+    if (llvm::Error error = options.devices.applyPlan(*module))
+      return fail(kTool, llvm::toString(std::move(error)));
     if (!options.plantBug.empty() && !plantBug(*module, options.plantBug))
       llvm::errs() << "warning: no operation of family '" << options.plantBug << "' to spoil, expected one of "
                    << kBugFamilies << "\n";

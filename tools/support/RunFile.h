@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lowering/cpu/CpuTarget.h"
+#include "tools/support/DeviceFlags.h"
 
 #include <cstdint>
 #include <string>
@@ -15,7 +16,7 @@ struct RunFileOptions {
   std::string out;     ///< .npy or .npz for the results; empty: print them
   std::string entry;
   std::string cacheDir;
-  std::string mesh;    ///< sizes of the mesh's axes; empty: as the program says
+  DeviceFlags devices;
   lowering::CpuTargetOverrides target; ///< what to compile for instead of this machine, which must have all features
   uint64_t seed = 0;
   uint64_t rngSeed = 0; ///< of stablehlo.rng; 0: new numbers in every run

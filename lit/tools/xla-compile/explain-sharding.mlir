@@ -37,7 +37,7 @@
 // CHECK: 1 collective, 384 bytes
 // MESH: all_reduce tensor<2x16xf32> among 2: 128 bytes
 // AXIS: --mesh=data=4 does not say how large axis "model" of @mesh is
-// SIZE: --mesh expects a list like data=4,model=2, each axis once and of 1 to 1024 devices, but got 'data=0,model=2'
+// SIZE: --mesh expects a list like data=4,model=2, each axis once and of 1 to 4096 devices, but got 'data=0,model=2'
 module attributes {mhlo.num_partitions = 8 : i32} {
   sdy.mesh @mesh = <["data"=2, "model"=4]>
   func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w1: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}, %w2: tensor<64x16xf32>) -> tensor<8x16xf32> {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- AutoSharding.cpp - Chooses the shardings of a program --------------===//
+// Input:   sdy.mesh @mesh = <["x"=4]>;  %0 = stablehlo.dot_general %a, %b : (8192x64, 64x64) -> 8192x64
+// Output:  %a is sharded [{"x"}, {}], %b [{}, {}], %0 [{"x"}, {}]: nothing is communicated
+// Leaves alone what is annotated, and modules whose mesh has one device.
+#include "passes/autosharding/AutoSharding.h"
+#include "passes/autosharding/Passes.h"
+#include "passes/autosharding/ProgramProblem.h"
+#include "passes/autosharding/solver/Solve.h"
+#include "passes/sharding/MeshText.h"
+#include "passes/sharding/RoundTrip.h"
+#include "passes/spmd/Partition.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace millrace::autosharding {
+#define GEN_PASS_DEF_AUTOSHARDINGPASS
+#include "passes/autosharding/Passes.h.inc"
+
+namespace {
+
+constexpr llvm::StringLiteral kOwnMesh = "auto";
+
+/// The mesh that values are split over: the one that was asked for, or that with the most devices.
+sdy::MeshOp meshOf(ModuleOp module) {
+  if (auto own = module.lookupSymbol<sdy::MeshOp>(kOwnMesh))
+    return own;
+  sdy::MeshOp largest;
+  for (auto op : module.getOps<sdy::MeshOp>())
+    if (!op.getMesh().isMaximal() && (!largest || op.getMesh().getTotalSize() > largest.getMesh().getTotalSize()))
+      largest = op;
+  return largest;
+}
+
+/// Puts the mesh in front of the module's own ones, and says what is annotated over those in its axes.
+LogicalResult addMesh(ModuleOp module, StringRef text) {
+  auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+  llvm::Expected<sdy::MeshAttr> mesh = sharding::parseMesh(module.getContext(), text, "automatic sharding");
+  if (!mesh)
+    return module.emitError(llvm::toString(mesh.takeError()));
+  if (partitions && partitions.getInt() != mesh->getTotalSize())
+    return module.emitError("automatic sharding expects a mesh of the program's ")
+           << partitions.getInt() << " devices, but got '" << text << "'";
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  sdy::MeshOp::create(builder, module.getLoc(), kOwnMesh, *mesh);
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  pm.addPass(sharding::createDedupMeshesPass());
+  return pm.run(module);
+}
+
+/// What is annotated over other meshes cannot be kept.
+LogicalResult checkMeshes(const sharding::ModuleGraph &graph, sdy::MeshAttr mesh) {
+  for (size_t tensor = 0; tensor < graph.graph.tensors.size(); ++tensor) {
+    const std::optional<sharding::TensorSharding> &sharding = graph.graph.tensors[tensor].sharding;
+    sdy::TensorShardingAttr attr = sharding && !sharding->isEmpty() ? graph.attrOf(int(tensor)) : sdy::TensorShardingAttr();
+    if (attr && attr.getMesh(graph.getModule()) != mesh)
+      return graph.getModule().emitError("UNIMPLEMENTED: automatic sharding over ")
+             << mesh << " of a program with values that are annotated over another mesh: " << attr;
+  }
+  return success();
+}
+
+/// Of a module that has been imported for propagation.
+LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
+  if (!options.mesh.empty() && failed(addMesh(module, options.mesh)))
+    return failure();
+  sdy::MeshOp mesh = meshOf(module);
+  if (!mesh)
+    return module.emitError("automatic sharding expects a mesh (sdy.mesh, or --mesh), but the module has none");
+  sharding::ModuleGraph graph(module);
+  if (failed(graph.build(/*conservative=*/false)))
+    return failure();
+  if (failed(checkMeshes(graph, mesh.getMesh())))
+    return failure();
+  CostModel costs(options.machine, mesh.getMesh());
+  ProgramProblem program(graph, costs, FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh());
+  program.build();
+  if (options.memoryPerDevice > 0)
+    program.problem.usageLimit = options.memoryPerDevice;
+  Options solving;
+  solving.iterations = options.iterations;
+  solving.threads = options.threads;
+  Solution solution = solve(program.problem, solving);
+  if (!solution.found)
+    return module.emitError("automatic sharding finds no plan: ") << solution.message;
+  program.apply(solution.choices);
+  if (report) {
+    ProgramProblem::Estimate estimate = program.estimate(solution.choices);
+    report->computing = estimate.computing;
+    report->communicating = estimate.communicating;
+    report->bytes = estimate.bytes;
+    report->peak = solution.peak;
+    report->bound = double(solution.bound) / kTicksPerSecond;
+    report->variables = program.problem.nodes.size();
+    report->edges = program.problem.edges.size();
+  }
+  return success();
+}
+
+struct AutoSharding : impl::AutoShardingPassBase<AutoSharding> {
+  using AutoShardingPassBase::AutoShardingPassBase;
+  void runOnOperation() override {
+    AutoShardingOptions options;
+    options.memoryPerDevice = memoryPerDevice;
+    options.iterations = iterations;
+    llvm::Expected<Machine> read = Machine::find(machine);
+    if (!read) {
+      getOperation().emitError(llvm::toString(read.takeError()));
+      return signalPassFailure();
+    }
+    options.machine = *read;
+    AutoShardingReport found;
+    if (failed(autoShard(getOperation(), options, &found)))
+      return signalPassFailure();
+    if (report)
+      getOperation().emitRemark(llvm::formatv("sharded for {0}: {1:f3} ms, of which {2:f3} ms communication ({3:f0} bytes); {4} bytes of values; no "
+                                              "plan of these takes less than {5:f3} ms; {6} variables, {7} edges",
+                                              options.machine.name, (found.computing + found.communicating) * 1e3, found.communicating * 1e3,
+                                              found.bytes, found.peak, found.bound * 1e3, found.variables, found.edges)
+                                    .str());
+  }
+};
+
+} // namespace
+
+LogicalResult autoShard(ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report) {
+  return spmd::propagate(module, nullptr, [&](ModuleOp imported) { return choose(imported, options, report); });
+}
+
+} // namespace millrace::autosharding

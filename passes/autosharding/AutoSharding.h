@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- AutoSharding.h - Chooses the shardings of a program ----------------===//
+#pragma once
+
+#include "passes/autosharding/Machine.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace millrace::autosharding {
+
+struct AutoShardingOptions {
+  std::string mesh; ///< "data=2,model=4" for a mesh of this program's own, in which what is annotated over others is said; empty: the module's
+  Machine machine = Machine::virtualDevices();
+  int64_t memoryPerDevice = 0; ///< bytes that values may take on a device; 0: any number
+  int64_t iterations = 0;      ///< of the solver; 0: its default
+  unsigned threads = 1;        ///< of the solver; any number finds the same plan
+};
+
+/// What the plan is expected to take.
+struct AutoShardingReport {
+  double computing = 0, communicating = 0; ///< seconds per device
+  double bytes = 0;                        ///< that come to a device from others
+  int64_t peak = 0;                        ///< bytes that values take on a device at the worst time
+  double bound = 0;                        ///< seconds that no choice of these strategies stays below
+  size_t variables = 0, edges = 0;
+};
+
+/// Gives every value of the module an explicit sharding; what is annotated stays. The module has a mesh and static shapes. Errors are reported at
+/// the operation that cannot be planned, or at the module.
+llvm::LogicalResult autoShard(mlir::ModuleOp module, const AutoShardingOptions &options, AutoShardingReport *report = nullptr);
+
+} // namespace millrace::autosharding

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- CostModel.cpp - Seconds and bytes of a way to share an operation ---===//
+#include "passes/autosharding/CostModel.h"
+#include "passes/autosharding/Work.h"
+
+#include "passes/sharding/ModuleGraph.h"
+#include "passes/sharding/OpRules.h"
+#include "passes/spmd/Passes.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace millrace::sharding;
+using namespace millrace::stablehlo;
+
+namespace millrace::autosharding {
+
+namespace {
+
+int64_t devicesOf(ArrayRef<int64_t> mesh) {
+  int64_t devices = 1;
+  for (int64_t size : mesh)
+    devices *= size;
+  return devices;
+}
+
+double localBytes(Value value, const TensorSharding &sharding) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? double(elementsOf(type.getShape(), sharding)) * double(elementBytes(type)) : 0;
+}
+
+void print(llvm::raw_ostream &os, const TensorSharding &sharding) {
+  for (const DimSharding &dim : sharding.dims) {
+    for (const Axis &axis : dim.axes)
+      os << axis.axis << ':' << axis.pre << ':' << axis.size << ' ';
+    os << '|';
+  }
+}
+
+/// The axes that do not split the same dimension in both.
+Axes changedAxes(const TensorSharding &from, const TensorSharding &to) {
+  Axes changed;
+  for (auto [before, after] : llvm::zip_equal(from.dims, to.dims))
+    if (before.axes != after.axes) {
+      llvm::append_range(changed, before.axes);
+      llvm::append_range(changed, after.axes);
+    }
+  return changed;
+}
+
+} // namespace
+
+CostModel::CostModel(const Machine &machine, sdy::MeshAttr mesh) : description(machine), meshAttr(mesh) {
+  for (sdy::MeshAxisAttr axis : mesh.getAxes())
+    sizes.push_back(axis.getSize());
+  scope = spmd::Scope::all(devicesOf(sizes));
+}
+
+double CostModel::secondsOf(Operation *op, const Strategy &strategy) const {
+  auto bytes = [](ValueRange values, llvm::ArrayRef<TensorSharding> shardings) {
+    return llvm::map_to_vector(llvm::zip_equal(values, shardings), [](auto each) { return localBytes(std::get<0>(each), std::get<1>(each)); });
+  };
+  double moved = bytesMoved(op, bytes(op->getOperands(), strategy.operands), bytes(op->getResults(), strategy.results));
+  return secondsOfWork(description, op, flopsOf(op) / double(strategy.parts), moved);
+}
+
+Transfer CostModel::reductionOf(Operation *op, const Strategy &strategy, bool canWait) const {
+  Transfer transfer;
+  int64_t devices = productOf(strategy.summed);
+  if (devices < 2)
+    return transfer;
+  Link link = description.linkOf(strategy.summed, sizes);
+  const double latency = link.seconds;
+  for (auto [result, summed, kept] : llvm::zip_equal(op->getResults(), strategy.results, strategy.kept)) {
+    double bytes = localBytes(result, summed), moved = bytes * double(devices - 1) / double(devices);
+    bool isScattered = !(summed == kept);
+    link.seconds = canWait ? latency * std::min(1.0, bytes / double(spmd::kMostReduceBytes)) : latency;
+    transfer.seconds += isScattered ? secondsOfTransfer(link, devices - 1, moved) : secondsOfAllReduce(link, devices, bytes);
+    transfer.bytes += isScattered ? moved : 2 * moved;
+  }
+  return transfer;
+}
+
+spmd::Placement CostModel::placementOf(const TensorSharding &sharding) const {
+  spmd::Placement placement;
+  for (const DimSharding &dim : sharding.dims)
+    placement.push_back(dim.axes.empty() ? spmd::Tiles() : spmd::tilesOfAxes(toAttr(dim.axes, meshAttr), meshAttr));
+  return placement;
+}
+
+Transfer CostModel::reshard(Type type, const TensorSharding &from, const TensorSharding &to) {
+  Transfer transfer;
+  Axes changed = changedAxes(from, to);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  if (changed.empty() || llvm::is_contained(shape, 0))
+    return transfer;
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  for (int64_t size : shape)
+    stream << size << ',';
+  print(stream, from);
+  stream << '>';
+  print(stream, to);
+  auto [found, isNew] = plans.try_emplace(key);
+  if (isNew) {
+    spmd::Placement before = placementOf(from);
+    for (const spmd::Move &move : spmd::planReshard(before, placementOf(to), shape, scope)) {
+      int64_t tilesBefore = 1, tilesAfter = 1, elements = spmd::received(move, before, shape, scope);
+      for (auto [old, now] : llvm::zip_equal(before, move.result)) {
+        tilesBefore *= old.count;
+        tilesAfter *= now.count;
+      }
+      // A gather hears of everybody whose tiles become its own, an exchange of those whose cut goes elsewhere, the rest of a neighbour or two.
+      int64_t partners = move.kind == spmd::Move::Kind::Gather ? tilesBefore / std::max<int64_t>(1, tilesAfter) - 1
+                         : move.kind == spmd::Move::Kind::Exchange
+                             ? before[move.from].count / std::max<int64_t>(1, move.result[move.from].count) - 1
+                             : 1;
+      found->second.push_back({elements, std::max<int64_t>(1, partners)});
+      before = move.result;
+    }
+  }
+  const Link &link = description.linkOf(changed, sizes);
+  for (const Move &move : found->second) {
+    double bytes = double(move.elements) * double(elementBytes(type));
+    transfer.seconds += secondsOfTransfer(link, move.messages, bytes);
+    transfer.bytes += bytes;
+  }
+  // A slice of what is there is read and written.
+  if (transfer.bytes == 0)
+    transfer.seconds = 2 * double(elementsOf(shape, to)) * double(elementBytes(type)) / description.bytesPerSecond;
+  return transfer;
+}
+
+} // namespace millrace::autosharding

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Passes.h - Shardings that are chosen, not written ------------------===//
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace millrace::autosharding {
+
+#define GEN_PASS_DECL
+#include "passes/autosharding/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/autosharding/Passes.h.inc"
+
+} // namespace millrace::autosharding

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MILLRACE_PASSES_AUTOSHARDING_PASSES_TD
+#define MILLRACE_PASSES_AUTOSHARDING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AutoShardingPass : Pass<"xla-auto-sharding", "::mlir::ModuleOp"> {
+  let summary = "Choose how every value is split over the devices of the module's mesh";
+  let description = [{
+    Every operation gets the strategy, and every argument and result the sharding, with which the program is expected to take the least time on
+    a machine; where a reader wants another sharding than a value has, an `sdy.reshard` says so. What the user annotated is kept. The module
+    needs one `sdy.mesh`. Afterwards all shardings are explicit, as after propagation.
+  }];
+  let dependentDialects = ["::millrace::stablehlo::StablehloDialect", "::millrace::sdy::SdyDialect"];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"virtual\"", "name or file of a description of devices and links">,
+    Option<"memoryPerDevice", "memory-per-device", "int64_t", "0", "bytes that values may take on a device; 0: any number">,
+    Option<"iterations", "iterations", "int64_t", "0", "of the solver, after which its answer does not depend on the clock; 0: its default">,
+    Option<"report", "report", "bool", "false", "remark what the plan is expected to take">];
+}
+
+#endif

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- ProgramProblem.cpp - A program as a problem for the solver, and back -===//
+#include "passes/autosharding/ProgramProblem.h"
+#include "passes/autosharding/Work.h"
+
+#include "dialects/stablehlo/Elementwise.h"
+#include "dialects/stablehlo/Ops.h"
+#include "passes/sharding/DataFlow.h"
+#include "passes/spmd/OpRules.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace millrace::sharding;
+using namespace millrace::stablehlo;
+
+namespace millrace::autosharding {
+namespace {
+
+constexpr llvm::StringLiteral kAlias = "tf.aliasing_output";
+/// A thousand seconds: nothing that is possible costs more, and sums stay far below what the solver calls impossible.
+constexpr double kMostTicks = 1e15;
+
+double timesOf(Operation *op) {
+  double times = 1;
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+    if (isa<WhileOp>(parent))
+      times *= kLoopTurns;
+  return times;
+}
+
+/// Bodies of manual computations run as they are written; what is left open there propagates.
+bool isManual(Operation *op) { return bool(op->getParentOfType<sdy::ManualComputationOp>()); }
+
+/// The sharding as it is written, with nothing left open.
+TensorSharding closed(TensorSharding sharding) {
+  for (DimSharding &dim : sharding.dims)
+    dim.closed = true;
+  return sharding;
+}
+
+/// Nothing is split.
+TensorSharding wholeOf(Type type) {
+  TensorSharding sharding;
+  sharding.dims.resize(cast<RankedTensorType>(type).getRank());
+  return closed(sharding);
+}
+
+int64_t ticks(double seconds) { return int64_t(std::min(seconds * kTicksPerSecond + 0.5, kMostTicks)); }
+
+} // namespace
+
+ProgramProblem::ProgramProblem(ModuleGraph &graph, CostModel &costs, Attribute meshRef, sdy::MeshAttr mesh)
+    : module(graph), graph(graph.graph), costs(costs), meshRef(meshRef), mesh(mesh) {}
+
+//===-- Tables ------------------------------------------------------------===//
+
+int ProgramProblem::number(const TensorSharding &sharding) {
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  auto print = [&](AxesRef axes) {
+    for (const Axis &axis : axes)
+      stream << axis.axis << ':' << axis.pre << ':' << axis.size << ' ';
+    stream << '|';
+  };
+  for (const DimSharding &dim : sharding.dims)
+    print(dim.axes);
+  print(sharding.unreduced);
+  auto [found, isNew] = numbers.try_emplace(key, int(known.size()));
+  if (isNew)
+    known.push_back(sharding);
+  return found->second;
+}
+
+ProgramProblem::Table ProgramProblem::newVariable(ArrayRef<TensorSharding> choices) {
+  Table table{int(variables.size()), {}};
+  for (const TensorSharding &choice : choices)
+    table.shardings.push_back(number(choice));
+  variables.emplace_back().costs.resize(choices.size());
+  return table;
+}
+
+ProgramProblem::Table ProgramProblem::shardingVariable(Type type, const TensorSharding *wanted) {
+  std::vector<TensorSharding> choices;
+  for (TensorSharding &each : shardingsOf(cast<RankedTensorType>(type).getShape(), costs.mesh()))
+    if (!wanted || agrees(each, *wanted))
+      choices.push_back(std::move(each));
+  // Parts of axes, axes in another order, parts of different sizes: as the user wrote it.
+  if (choices.empty())
+    choices.push_back(closed(*wanted));
+  return newVariable(choices);
+}
+
+void ProgramProblem::addReader(const Table &has, const Table &wants, Type type, double times) {
+  if (has.variable >= 0 && wants.variable >= 0)
+    readers.push_back({has, wants, type, times});
+}
+
+void ProgramProblem::hold(const Table &table, Type type, int64_t begin, int64_t end) {
+  if (table.variable >= 0)
+    variables[table.variable].members.push_back({type, table.shardings, begin, end});
+}
+
+Type ProgramProblem::typeOf(int tensor) const {
+  const ModuleGraph::Place &place = module.place(tensor);
+  return place.value ? place.value.getType() : func::FuncOp(place.function).getResultTypes()[place.result];
+}
+
+const TensorSharding *ProgramProblem::annotation(int tensor) const {
+  const std::optional<TensorSharding> &sharding = graph.tensors[tensor].sharding;
+  return sharding ? &*sharding : nullptr;
+}
+
+/// What an operation makes is resharded at once if the user said how it is to be.
+void ProgramProblem::define(int tensor, Table table, double times) {
+  natural[tensor] = kept[tensor] = table;
+  const TensorSharding *wanted = annotation(tensor);
+  if (!wanted || table.variable < 0)
+    return;
+  kept[tensor] = shardingVariable(typeOf(tensor), wanted);
+  addReader(table, kept[tensor], typeOf(tensor), times);
+}
+
+//===-- Variables ---------------------------------------------------------===//
+
+/// Arguments, constants, and what operations without a rule make: these take and give whole tensors.
+void ProgramProblem::addSources() {
+  llvm::DenseMap<Operation *, int> nodeOf;
+  for (size_t node = 0; node < graph.nodes.size(); ++node)
+    nodeOf[module.operation(int(node))] = int(node);
+  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
+    const ModuleGraph::Place &place = module.place(int(tensor));
+    if (!place.value)
+      continue;
+    Operation *op = place.value.getDefiningOp();
+    bool isInside = op ? isManual(op) : isa<sdy::ManualComputationOp>(cast<BlockArgument>(place.value).getOwner()->getParentOp());
+    if (isInside || (op && nodeOf.contains(op)))
+      continue;
+    auto type = cast<RankedTensorType>(place.value.getType());
+    if (type.getRank() == 0)
+      continue;
+    bool isFree = !op || (op->getNumOperands() == 0 && op->getNumRegions() == 0 && isPure(op));
+    if (isFree) {
+      natural[tensor] = kept[tensor] = shardingVariable(type, annotation(int(tensor)));
+      continue;
+    }
+    define(int(tensor), newVariable(wholeOf(type)), timesOf(op));
+  }
+  // Operands of what nothing is known of.
+  module.getModule().walk([&](Operation *op) {
+    bool isStructure = op->hasTrait<OpTrait::IsTerminator>() || isa<WhileOp, IfOp, CaseOp, OptimizationBarrierOp, func::FuncOp, ModuleOp>(op);
+    if (isStructure || isManual(op) || nodeOf.contains(op) || isa<sdy::SdyDialect>(op->getDialect()))
+      return;
+    for (OpOperand &operand : op->getOpOperands()) {
+      int tensor = module.tensorOf(operand.get());
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      if (tensor >= 0 && type && type.getRank() > 0)
+        whole.push_back({&operand, newVariable(wholeOf(type))});
+    }
+  });
+}
+
+/// An operation that works element by element is split as one of its operands is, without a choice of its own.
+bool ProgramProblem::follow(int node, Operation *op, double times) {
+  const GraphNode &each = graph.nodes[node];
+  if (!isElementwise(op) || op->getNumResults() != 1 || each.results[0].tensor < 0)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || type.getRank() == 0)
+    return false;
+  const Table *leader = nullptr;
+  for (auto [operand, view] : llvm::zip_equal(op->getOperands(), each.operands)) {
+    if (view.tensor < 0 || kept[view.tensor].variable < 0 || cast<RankedTensorType>(operand.getType()).getShape() != type.getShape())
+      continue;
+    // A constant follows its readers.
+    Operation *definition = operand.getDefiningOp();
+    if (definition && definition->getNumOperands() == 0)
+      continue;
+    leader = &kept[view.tensor];
+    break;
+  }
+  if (!leader)
+    return false;
+  Table table = *leader;
+  Variable &variable = variables[table.variable];
+  for (auto [choice, sharding] : llvm::enumerate(table.shardings)) {
+    Strategy strategy;
+    strategy.results.push_back(known[sharding]);
+    for (mlir::Value operand : op->getOperands())
+      strategy.operands.push_back(shapeOf(operand).empty() ? TensorSharding() : known[sharding]);
+    variable.costs[choice].computing += times * costs.secondsOf(op, strategy);
+  }
+  for (auto [operand, view, wants] : llvm::zip_equal(op->getOperands(), each.operands, wanted[node]))
+    if (view.tensor >= 0 && !shapeOf(operand).empty())
+      wants = table;
+  define(each.results[0].tensor, table, times);
+  return true;
+}
+
+void ProgramProblem::addNode(int node) {
+  const GraphNode &each = graph.nodes[node];
+  Operation *op = module.operation(node);
+  wanted[node].resize(each.operands.size());
+  double times = timesOf(op);
+  if (isManual(op))
+    return;
+  auto edge = dyn_cast<sdy::DataFlowEdgeOp>(op);
+  if (each.results.size() == 1 && each.results[0].manual == View::Manual::Add) {
+    // What enters a manual computation is split as that says.
+    auto argument = cast<BlockArgument>(edge.getInput());
+    auto manual = cast<sdy::ManualComputationOp>(argument.getOwner()->getParentOp());
+    TensorSharding asked = fromAttr(manual.getInShardings().getShardings()[argument.getArgNumber()], mesh);
+    wanted[node][0] = newVariable(closed(asked));
+    return;
+  }
+  if (edge || isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op)) {
+    int tensor = each.results[0].tensor;
+    if (tensor < 0 || cast<RankedTensorType>(typeOf(tensor)).getRank() == 0)
+      return;
+    bool leavesManual = each.results[0].manual == View::Manual::Remove && annotation(tensor);
+    natural[tensor] = kept[tensor] = leavesManual ? newVariable(closed(*annotation(tensor))) : shardingVariable(typeOf(tensor), annotation(tensor));
+    for (Table &wants : wanted[node])
+      wants = kept[tensor];
+    return;
+  }
+  if (follow(node, op, times))
+    return;
+  spmd::SplitRule split = spmd::splitRuleOf(op);
+  for (size_t factor = 0; factor < split.splittable.size(); ++factor)
+    split.splittable[factor] = split.splittable[factor] && !split.moving[factor];
+  std::vector<Strategy> strategies = strategiesOf({split.rule, split.splittable, split.canFillUp}, costs.mesh());
+  Table table{int(variables.size()), {}};
+  Variable &variable = variables.emplace_back();
+  for (const Strategy &strategy : strategies) {
+    Transfer reduction = costs.reductionOf(op, strategy, !feedsContraction[node]);
+    variable.costs.push_back({times * costs.secondsOf(op, strategy), times * reduction.seconds, times * reduction.bytes});
+  }
+  for (size_t i = 0; i < each.operands.size(); ++i) {
+    if (each.operands[i].tensor < 0 || shapeOf(op->getOperand(i)).empty())
+      continue;
+    wanted[node][i].variable = table.variable;
+    for (const Strategy &strategy : strategies)
+      wanted[node][i].shardings.push_back(number(strategy.operands[i]));
+  }
+  for (size_t i = 0; i < each.results.size(); ++i) {
+    if (each.results[i].tensor < 0 || shapeOf(op->getResult(i)).empty())
+      continue;
+    Table made{table.variable, {}}, left{table.variable, {}};
+    for (const Strategy &strategy : strategies) {
+      made.shardings.push_back(number(strategy.results[i]));
+      left.shardings.push_back(number(strategy.kept[i]));
+    }
+    int tensor = each.results[i].tensor;
+    define(tensor, left, times);
+    natural[tensor] = made;
+  }
+}
+
+/// What the program returns.
+void ProgramProblem::addBoundaries() {
+  for (const GraphNode &boundary : graph.boundaries) {
+    Table &table = returned.emplace_back();
+    int value = boundary.operands[0].tensor, result = boundary.results[0].tensor;
+    if (value < 0 || result < 0 || kept[value].variable < 0)
+      continue;
+    table = natural[result] = kept[result] = shardingVariable(typeOf(result), annotation(result));
+    addReader(kept[value], table, typeOf(result), 1);
+    // A result in the place of an argument is the argument of the next execution.
+    func::FuncOp function = module.place(result).function;
+    for (BlockArgument argument : function.getArguments()) {
+      auto aliased = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kAlias);
+      if (aliased && aliased.getInt() == int64_t(module.place(result).result) && module.tensorOf(argument) >= 0)
+        alike.push_back({kept[module.tensorOf(argument)], table});
+    }
+  }
+}
+
+void ProgramProblem::addMemory() {
+  int64_t end = int64_t(graph.nodes.size()) + 1;
+  std::vector<int64_t> first(graph.tensors.size(), 0), last(graph.tensors.size(), 0);
+  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
+    const auto &touched = graph.tensors[tensor].touched;
+    if (touched.empty())
+      continue;
+    first[tensor] = *llvm::min_element(touched);
+    last[tensor] = *llvm::max_element(touched) + 1;
+  }
+  for (const GraphNode &boundary : graph.boundaries)
+    if (boundary.operands[0].tensor >= 0)
+      last[boundary.operands[0].tensor] = end;
+  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
+    mlir::Value value = module.place(int(tensor)).value;
+    if (!value)
+      continue;
+    bool isArgument = isa<BlockArgument>(value) && isa<func::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp());
+    hold(kept[tensor], value.getType(), isArgument ? 0 : first[tensor], isArgument ? end : last[tensor]);
+  }
+}
+
+/// Gradients of parameters go to the optimizer, and nothing that takes long waits for them; activations are the next layer's operands.
+void ProgramProblem::findReaders() {
+  feedsContraction.resize(graph.nodes.size());
+  for (int node = int(graph.nodes.size()) - 1; node >= 0; --node)
+    for (const View &result : graph.nodes[node].results) {
+      if (result.tensor < 0)
+        continue;
+      for (int reader : graph.tensors[result.tensor].touched)
+        if (reader != node)
+          feedsContraction[node] = feedsContraction[node] || feedsContraction[reader] || flopsOf(module.operation(reader)) > 0;
+    }
+}
+
+void ProgramProblem::build() {
+  natural.resize(graph.tensors.size());
+  kept.resize(graph.tensors.size());
+  wanted.resize(graph.nodes.size());
+  findReaders();
+  addSources();
+  for (size_t node = 0; node < graph.nodes.size(); ++node)
+    addNode(int(node));
+  for (size_t node = 0; node < graph.nodes.size(); ++node) {
+    const GraphNode &each = graph.nodes[node];
+    Operation *op = module.operation(int(node));
+    for (auto [view, wants] : llvm::zip_equal(each.operands, wanted[node]))
+      if (view.tensor >= 0)
+        addReader(kept[view.tensor], wants, typeOf(view.tensor), timesOf(op));
+  }
+  for (auto &[operand, wants] : whole)
+    addReader(kept[module.tensorOf(operand->get())], wants, operand->get().getType(), timesOf(operand->getOwner()));
+  addBoundaries();
+  for (ArrayRef<int> group : graph.groups)
+    for (size_t i = 1; i < group.size(); ++i)
+      alike.push_back({kept[group[i - 1]], kept[group[i]]});
+  addMemory();
+  collect();
+}
+
+//===-- The solver's view -------------------------------------------------===//
+
+void ProgramProblem::collect() {
+  std::map<std::pair<int, int>, std::vector<double>> pairs;
+  for (const Reader &reader : readers) {
+    int a = reader.has.variable, b = reader.wants.variable;
+    auto seconds = [&](size_t has, size_t wants) {
+      Transfer transfer = costs.reshard(reader.type, known[reader.has.shardings[has]], known[reader.wants.shardings[wants]]);
+      return reader.times * transfer.seconds;
+    };
+    if (a == b) {
+      for (size_t choice = 0; choice < variables[a].costs.size(); ++choice) {
+        Transfer transfer = costs.reshard(reader.type, known[reader.has.shardings[choice]], known[reader.wants.shardings[choice]]);
+        variables[a].costs[choice].communicating += reader.times * transfer.seconds;
+        variables[a].costs[choice].bytes += reader.times * transfer.bytes;
+      }
+      continue;
+    }
+    size_t rows = variables[std::min(a, b)].costs.size(), columns = variables[std::max(a, b)].costs.size();
+    std::vector<double> &matrix = pairs[std::minmax(a, b)];
+    matrix.resize(rows * columns);
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t column = 0; column < columns; ++column)
+        matrix[row * columns + column] += a < b ? seconds(row, column) : seconds(column, row);
+  }
+  for (const auto &[one, other] : alike) {
+    if (one.variable < 0 || other.variable < 0)
+      continue;
+    bool isOrdered = one.variable < other.variable;
+    const Table &a = isOrdered ? one : other, &b = isOrdered ? other : one;
+    if (a.variable == b.variable)
+      continue; // one choice for both
+    std::vector<double> &matrix = pairs[{a.variable, b.variable}];
+    matrix.resize(a.shardings.size() * b.shardings.size());
+    for (size_t row = 0; row < a.shardings.size(); ++row)
+      for (size_t column = 0; column < b.shardings.size(); ++column)
+        if (a.shardings[row] != b.shardings[column])
+          matrix[row * b.shardings.size() + column] = std::numeric_limits<double>::infinity();
+  }
+  for (const Variable &variable : variables) {
+    Node &node = problem.nodes.emplace_back();
+    node.begin = std::numeric_limits<int64_t>::max();
+    for (const Estimate &cost : variable.costs)
+      node.costs.push_back(ticks(cost.computing + cost.communicating));
+    node.usages.assign(node.costs.size(), 0);
+    // One interval per variable: all that its members hold at the worst time.
+    for (const Variable::Member &member : variable.members) {
+      node.begin = std::min(node.begin, member.begin);
+      node.end = std::max(node.end, member.end);
+    }
+    if (variable.members.empty())
+      node.begin = node.end = 0;
+    for (const Variable::Member &at : variable.members)
+      for (size_t choice = 0; choice < node.usages.size(); ++choice) {
+        int64_t bytes = 0;
+        for (const Variable::Member &member : variable.members)
+          if (member.begin <= at.begin && at.begin < member.end)
+            bytes += elementsOf(cast<RankedTensorType>(member.type).getShape(), known[member.shardings[choice]]) * elementBytes(member.type);
+        node.usages[choice] = std::max(node.usages[choice], bytes);
+      }
+  }
+  for (auto &[variables, matrix] : pairs) {
+    Edge &edge = problem.edges.emplace_back();
+    edge.a = uint32_t(variables.first), edge.b = uint32_t(variables.second);
+    for (double seconds : matrix)
+      edge.costs.push_back(std::isinf(seconds) ? kImpossible : ticks(seconds));
+  }
+}
+
+ProgramProblem::Estimate ProgramProblem::estimate(ArrayRef<uint32_t> choices) const {
+  Estimate total;
+  for (auto [variable, choice] : llvm::zip_equal(variables, choices)) {
+    total.computing += variable.costs[choice].computing;
+    total.communicating += variable.costs[choice].communicating;
+    total.bytes += variable.costs[choice].bytes;
+  }
+  for (const Reader &reader : readers) {
+    if (reader.has.variable == reader.wants.variable)
+      continue; // counted with the variable
+    Transfer transfer = costs.reshard(reader.type, known[reader.has.shardings[choices[reader.has.variable]]],
+                                      known[reader.wants.shardings[choices[reader.wants.variable]]]);
+    total.communicating += reader.times * transfer.seconds;
+    total.bytes += reader.times * transfer.bytes;
+  }
+  return total;
+}
+
+//===-- Back into the program ---------------------------------------------===//
+
+void ProgramProblem::apply(ArrayRef<uint32_t> choices) {
+  auto chosen = [&](const Table &table) { return table.shardings[choices[table.variable]]; };
+  auto attrOf = [&](int sharding) { return toAttr(known[sharding], meshRef, mesh); };
+  // Readers first, while values are what the graph calls them.
+  auto bring = [&](OpOperand &operand, int tensor, const Table &wants) {
+    if (tensor < 0 || wants.variable < 0 || kept[tensor].variable < 0 || chosen(kept[tensor]) == chosen(wants))
+      return;
+    OpBuilder builder(operand.getOwner());
+    operand.set(sdy::ReshardOp::create(builder, operand.get().getLoc(), operand.get(), attrOf(chosen(wants))));
+  };
+  for (size_t node = 0; node < graph.nodes.size(); ++node) {
+    Operation *op = module.operation(int(node));
+    auto edge = dyn_cast<sdy::DataFlowEdgeOp>(op);
+    // A constraint is a reshard itself.
+    if (!edge && isa<sdy::ShardingConstraintOp, sdy::ReshardOp, sdy::PropagationBarrierOp>(op))
+      continue;
+    SmallVector<OpOperand *> operands;
+    if (edge)
+      operands = edgeSources(edge.getInput());
+    else
+      for (OpOperand &operand : op->getOpOperands())
+        operands.push_back(&operand);
+    for (auto [operand, view, wants] : llvm::zip_equal(operands, graph.nodes[node].operands, wanted[node]))
+      bring(*operand, view.tensor, wants);
+  }
+  for (auto &[operand, wants] : whole)
+    bring(*operand, module.tensorOf(operand->get()), wants);
+  for (auto [boundary, wants] : llvm::zip_equal(graph.boundaries, returned)) {
+    if (wants.variable < 0)
+      continue;
+    const ModuleGraph::Place &result = module.place(boundary.results[0].tensor);
+    func::FuncOp function = result.function;
+    bring(function.getBody().back().getTerminator()->getOpOperand(result.result), boundary.operands[0].tensor, wants);
+    function.setResultAttr(result.result, sdy::shardingAttrName, attrOf(chosen(wants)));
+  }
+  for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
+    mlir::Value value = module.place(int(tensor)).value;
+    if (!value || kept[tensor].variable < 0)
+      continue;
+    setSharding(value, attrOf(chosen(natural[tensor])));
+    if (chosen(natural[tensor]) == chosen(kept[tensor]))
+      continue;
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto reshard = sdy::ReshardOp::create(builder, value.getLoc(), value, attrOf(chosen(kept[tensor])));
+    value.replaceAllUsesExcept(reshard, reshard);
+  }
+}
+
+} // namespace millrace::autosharding

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- Simulation.cpp - A step of a partitioned program on another machine --===//
+#include "passes/autosharding/Simulation.h"
+
+#include "dialects/stablehlo/Ops.h"
+#include "passes/autosharding/Work.h"
+#include "passes/spmd/Communication.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+
+using namespace mlir;
+using namespace millrace::stablehlo;
+
+namespace millrace::autosharding {
+namespace {
+
+/// The mesh of all devices in a row, of which the collective's groups span a stretch.
+const Link &linkOf(Operation *op, const Machine &machine) {
+  int64_t span = 1;
+  auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
+  if (!groups)
+    groups = op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs");
+  auto type = groups ? dyn_cast<RankedTensorType>(groups.getType()) : RankedTensorType();
+  if (type && type.getRank() == 2 && type.getDimSize(1) > 0) {
+    auto devices = llvm::map_to_vector(groups.getValues<APInt>(), [](const APInt &each) { return each.getSExtValue(); });
+    for (size_t first = 0; first < devices.size(); first += type.getDimSize(1)) {
+      auto group = ArrayRef<int64_t>(devices).slice(first, type.getDimSize(1));
+      span = std::max(span, *llvm::max_element(group) - *llvm::min_element(group) + 1);
+    }
+  }
+  for (const Link &link : machine.links)
+    if (span <= link.devices)
+      return link;
+  return machine.links.back();
+}
+
+int64_t bytesOf(Value value) { return isa<RankedTensorType>(value.getType()) ? spmd::bytesOf(value.getType()) : 0; }
+
+struct Simulator {
+  const Machine &machine;
+  Simulation &result;
+  std::map<std::string, SimulatedCollective> kinds;
+
+  void visit(Operation &op, double times) {
+    if (std::optional<spmd::Cost> cost = spmd::communicationOf(&op)) {
+      SimulatedCollective &kind = kinds[op.getName().stripDialect().str()];
+      kind.count += 1;
+      kind.bytes += times * double(cost->received);
+      kind.seconds += times * secondsOfTransfer(linkOf(&op, machine), cost->messages, double(cost->received));
+      return;
+    }
+    bool isLoop = isa<WhileOp>(op);
+    if (isLoop || isa<IfOp, CaseOp>(op)) {
+      for (Region &region : op.getRegions())
+        for (Operation &inner : region.front())
+          visit(inner, isLoop ? times * kLoopTurns : times);
+      return;
+    }
+    if (movesNothing(&op) || op.hasTrait<OpTrait::IsTerminator>())
+      return;
+    auto bytes = [](ValueRange values) { return llvm::map_to_vector(values, [](Value value) { return double(bytesOf(value)); }); };
+    double flops = flopsOf(&op), moved = bytesMoved(&op, bytes(op.getOperands()), bytes(op.getResults()));
+    result.flops += times * flops;
+    result.computing += times * secondsOfWork(machine, &op, flops, moved);
+  }
+};
+
+/// The bytes alive at a time, at most. Values live from their operation to their last reader, arguments all the time.
+int64_t peakOf(func::FuncOp function, int64_t arguments) {
+  Block &block = function.getBody().front();
+  llvm::DenseMap<Operation *, int64_t> freed;
+  for (Operation &op : block)
+    for (Value value : op.getResults()) {
+      Operation *last = &op;
+      for (Operation *user : value.getUsers()) {
+        Operation *outer = block.findAncestorOpInBlock(*user);
+        if (outer && last->isBeforeInBlock(outer))
+          last = outer;
+      }
+      if (!movesNothing(&op))
+        freed[last] += bytesOf(value);
+    }
+  int64_t alive = arguments, peak = arguments;
+  for (Operation &op : block) {
+    if (!movesNothing(&op))
+      for (Value value : op.getResults())
+        alive += bytesOf(value);
+    peak = std::max(peak, alive);
+    alive -= freed.lookup(&op);
+  }
+  return peak;
+}
+
+} // namespace
+
+double Simulation::communicating() const {
+  double seconds = 0;
+  for (const SimulatedCollective &kind : collectives)
+    seconds += kind.seconds;
+  return seconds;
+}
+
+Simulation simulate(ModuleOp module, const Machine &machine) {
+  Simulation result;
+  Simulator simulator{machine, result, {}};
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    int64_t arguments = 0;
+    for (BlockArgument argument : function.getArguments())
+      arguments += bytesOf(argument);
+    result.argumentBytes = std::max(result.argumentBytes, arguments);
+    result.peakBytes = std::max(result.peakBytes, peakOf(function, arguments));
+    for (Operation &op : function.getBody().front())
+      simulator.visit(op, 1);
+  }
+  for (auto &[name, kind] : simulator.kinds) {
+    kind.name = name;
+    result.collectives.push_back(kind);
+  }
+  return result;
+}
+
+void print(const Simulation &simulation, const Machine &machine, llvm::raw_ostream &os) {
+  os << "a step on " << machine.name << ", per device:\n";
+  os << llvm::formatv("{0,14:f3} ms in all\n{1,14:f3} ms computing, {2:f1} GFLOP in contractions\n", simulation.seconds() * 1e3,
+                      simulation.computing * 1e3, simulation.flops / 1e9);
+  for (const SimulatedCollective &kind : simulation.collectives)
+    os << llvm::formatv("{0,14:f3} ms in {1} {2}, {3:f0} bytes received\n", kind.seconds * 1e3, kind.count, kind.name, kind.bytes);
+  os << llvm::formatv("{0,14} bytes of arguments\n{1,14} bytes of values at the worst time, of {2}\n", simulation.argumentBytes,
+                      simulation.peakBytes, machine.memoryBytes);
+  os << llvm::formatv("{0,14:f1} % of the machine's arithmetic\n",
+                      simulation.seconds() > 0 ? 100 * simulation.flops / machine.flopsPerSecond / simulation.seconds() : 0.0);
+}
+
+void printJson(const Simulation &simulation, const Machine &machine, llvm::raw_ostream &os) {
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("machine", machine.name);
+    json.attribute("seconds", simulation.seconds());
+    json.attribute("computing", simulation.computing);
+    json.attribute("flops", simulation.flops);
+    json.attribute("argument_bytes", simulation.argumentBytes);
+    json.attribute("peak_bytes", simulation.peakBytes);
+    json.attributeObject("collectives", [&] {
+      for (const SimulatedCollective &kind : simulation.collectives)
+        json.attributeObject(kind.name, [&] {
+          json.attribute("count", kind.count);
+          json.attribute("seconds", kind.seconds);
+          json.attribute("bytes", kind.bytes);
+        });
+    });
+  });
+  os << "\n";
+}
+
+} // namespace millrace::autosharding

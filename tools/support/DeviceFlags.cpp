@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DeviceFlags.cpp - --mesh, --auto-sharding and what goes with them --===//
+#include "tools/support/DeviceFlags.h"
+
+#include "passes/autosharding/Simulation.h"
+#include "passes/calls/Passes.h"
+#include "passes/sharding/MeshText.h"
+#include "passes/spmd/Partition.h"
+#include "runtime/base/Cpu.h"
+#include "tools/support/Explanation.h"
+#include "tools/support/Source.h"
+#include "tools/support/TextOutput.h"
+
+namespace millrace::tools {
+
+void DeviceFlags::addTo(Flags &flags, bool reports) {
+  flags.add("mesh", &mesh, "sizes of the mesh's axes, and with them the number of devices: data=4,model=2");
+  flags.add("auto-sharding", &planning.isOn, "choose how values are split over the mesh's devices, as far as annotations leave that open");
+  flags.add("machine", &planning.machine, "description of devices and links to plan for: virtual (default), h100, tpu-v4, server, ethernet, or a file");
+  flags.add("memory-per-device", &planning.memory, "with --auto-sharding: bytes that values may take on a device, for example 16G (default: any number)");
+  if (!reports)
+    return;
+  flags.add("simulate", &simulate, "print what a step of the partitioned program takes on --machine; as JSON with -o FILE.json");
+  flags.add("explain-sharding", &explain, "print how every value is sharded and why, and every collective; as a page with -o FILE.html");
+}
+
+llvm::Error DeviceFlags::applyMesh(mlir::ModuleOp module) const {
+  return mesh.empty() ? llvm::Error::success() : sharding::applyMesh(module, mesh, "--mesh");
+}
+
+llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
+  if (!planning.isOn && !planning.memory.empty())
+    return llvm::createStringError("--memory-per-device expects --auto-sharding beside it");
+  if (!planning.isOn && !simulate && !planning.machine.empty())
+    return llvm::createStringError("--machine expects --auto-sharding or --simulate beside it");
+  return planning.options("--");
+}
+
+llvm::Error DeviceFlags::applyPlan(mlir::ModuleOp module) const {
+  llvm::Expected<autosharding::AutoShardingOptions> asked = options();
+  if (!asked)
+    return asked.takeError();
+  asked->threads = runtime::availableCpus();
+  if (planning.isOn && failed(autosharding::autoShard(module, *asked)))
+    return llvm::createStringError("the program cannot be sharded automatically");
+  return llvm::Error::success();
+}
+
+std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::string &input, const std::string &output) const {
+  if (explain && !simulate)
+    return writeExplanation(module, input, output);
+  if (!simulate)
+    return std::nullopt;
+  llvm::Expected<autosharding::AutoShardingOptions> asked = options();
+  if (!asked)
+    return fail("xla-compile", llvm::toString(asked.takeError()));
+  calls::prepareCollectives(module);
+  if (failed(spmd::partition(module)))
+    return 1;
+  autosharding::Simulation simulation = autosharding::simulate(module, asked->machine);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (output.ends_with(".json"))
+    autosharding::printJson(simulation, asked->machine, stream);
+  else
+    autosharding::print(simulation, asked->machine, stream);
+  return writeText("xla-compile", output, text);
+}
+
+} // namespace millrace::tools

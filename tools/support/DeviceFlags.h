@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===- DeviceFlags.h - --mesh, --auto-sharding and what goes with them ----===//
+#pragma once
+
+#include "passes/autosharding/Request.h"
+#include "tools/support/Flags.h"
+
+#include <optional>
+
+namespace millrace::tools {
+
+/// Over which devices a program is spread, and how.
+struct DeviceFlags {
+  std::string mesh; ///< sizes of the mesh's axes; empty: as the program says
+  autosharding::Request planning;
+  bool simulate = false, explain = false; ///< xla-compile's
+
+  /// `reports`: --simulate and --explain-sharding, too.
+  void addTo(Flags &flags, bool reports);
+  /// Gives the module the mesh. The error names the flag.
+  llvm::Error applyMesh(mlir::ModuleOp module) const;
+  /// Chooses shardings if that is asked for. The error names the flag; what is wrong with the program went to the diagnostic handlers.
+  llvm::Error applyPlan(mlir::ModuleOp module) const;
+  /// Writes what --simulate or --explain-sharding ask for. The exit status; none if they do not ask.
+  std::optional<int> report(mlir::ModuleOp module, const std::string &input, const std::string &output) const;
+
+private:
+  llvm::Expected<autosharding::AutoShardingOptions> options() const;
+};
+
+} // namespace millrace::tools
