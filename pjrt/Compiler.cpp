@@ -12,9 +12,12 @@
 #include "lowering/program/ProgramTypes.h"
 #include "pjrt/CustomPartitioner.h"
 #include "pjrt/EntryLayouts.h"
+#include "passes/autosharding/Request.h"
 #include "passes/calls/Passes.h"
+#include "passes/sharding/MeshText.h"
 #include "passes/spmd/Partition.h"
 #include "passes/vhlo/PortableArtifact.h"
+#include "runtime/base/Cpu.h"
 #include "runtime/base/FloatModes.h"
 #include "runtime/base/Hash.h"
 #include "runtime/cache/CachedProgram.h"
@@ -75,8 +78,13 @@ private:
   std::optional<ScopedDiagnosticHandler> handler;
 };
 
+/// What is asked for with millrace_auto_sharding.
+struct AutoSharding : autosharding::Request {
+  std::string mesh; ///< "data=2,model=4"; empty: the module's own
+};
+
 /// compiler_options of jax.jit. XLA's own (xla_*) are accepted, most without effect: programs set them for other back ends.
-rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &options) {
+rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &options, AutoSharding &autoSharding) {
   lowering::CpuTargetOverrides target;
   for (const auto &[name, value] : proto.overrides) {
     bool isTrue = value == "true" || value == "True" || value == "1";
@@ -95,10 +103,17 @@ rt::Status applyOverrides(const CompileOptionsProto &proto, CompileOptions &opti
     else if (name == "millrace_target_threads") {
       if (StringRef(value).getAsInteger(10, target.threads))
         return rt::invalidArgument("millrace_target_threads expects a number, but got '" + value + "'");
-    } else if (!StringRef(name).starts_with("xla_"))
+    } else if (name == "millrace_auto_sharding") {
+      autoSharding.isOn = isTrue || StringRef(value).contains('=');
+      autoSharding.mesh = isTrue ? "" : value;
+    } else if (name == "millrace_machine")
+      autoSharding.machine = value;
+    else if (name == "millrace_memory_per_device")
+      autoSharding.memory = value;
+    else if (!StringRef(name).starts_with("xla_"))
       return rt::invalidArgument("No such compile option: '" + name +
                                  "'; there are millrace_fold, millrace_fuse, millrace_generic, millrace_relaxed, millrace_target, "
-                                 "millrace_target_threads, millrace_target_caches");
+                                 "millrace_target_threads, millrace_target_caches, millrace_auto_sharding, millrace_machine, millrace_memory_per_device");
   }
   if (llvm::Error error = lowering::applyOverrides(target, options.target)) {
     std::string message = "millrace_" + llvm::toString(std::move(error)); // begins with the tools' name of the option
@@ -136,6 +151,27 @@ void applyOpenness(func::FuncOp function, const CompileOptionsProto &proto) {
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     if (!flagOf(proto.openResults, i, true) && !isAnnotated(function.getResultAttrDict(i)))
       function.setResultAttr(i, "mhlo.sharding", StringAttr::get(context, "{replicated}"));
+}
+
+/// Chooses the shardings of a module for several devices, if that is asked for.
+rt::Status shardAutomatically(ModuleOp module, const AutoSharding &asked, Session &session) {
+  auto partitions = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+  if (!asked.isOn || !partitions || partitions.getInt() < 2)
+    return {};
+  llvm::Expected<autosharding::AutoShardingOptions> options = asked.options("millrace_");
+  if (!options)
+    return rt::invalidArgument(llvm::toString(options.takeError()));
+  options->threads = rt::availableCpus();
+  if (!asked.mesh.empty()) {
+    if (llvm::Error error = sharding::applyMesh(module, asked.mesh, "millrace_auto_sharding"))
+      return rt::invalidArgument(llvm::toString(std::move(error)));
+    if (auto now = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions"); now.getInt() != partitions.getInt())
+      return rt::invalidArgument("millrace_auto_sharding expects a mesh of the program's " + std::to_string(partitions.getInt()) +
+                                 " devices, but got '" + asked.mesh + "'");
+  }
+  if (failed(autosharding::autoShard(module, *options)))
+    return session.error("the program cannot be sharded automatically");
+  return {};
 }
 
 /// What partitioning says of arguments and results; kept aside so that the program is not partitioned again.
@@ -241,8 +277,9 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   if (proto->tupledArguments)
     return rt::unimplemented("arguments in a tuple (parameter_is_tupled_arguments)");
   CompileOptions options;
+  AutoSharding autoSharding;
   options.xlaSemantics = true; // clients of this ABI write for XLA
-  MILLRACE_TRY(applyOverrides(*proto, options));
+  MILLRACE_TRY(applyOverrides(*proto, options, autoSharding));
   rt::StatusOr<rt::Cache *> cache = rt::processCache();
   if (!cache)
     return cache.status();
@@ -264,6 +301,7 @@ rt::StatusOr<std::shared_ptr<const Compiled>> compileProgram(const ProgramCode &
   if (!function)
     return rt::invalidArgument("the module has neither @main nor a single function to run");
   PartShardings shardings;
+  MILLRACE_TRY(shardAutomatically(*module, autoSharding, session));
   if (compiled->options.numPartitions > 1 && spmd::hasShardings(*module))
     applyOpenness(function, compiled->options);
   if (compiled->options.numPartitions > 1 && (hasLayouts(function) || needsClient(*module))) {
@@ -343,6 +381,10 @@ rt::StatusOr<std::string> optimizedModule(const Compiled &compiled) {
   OwningOpRef<ModuleOp> module = session.parse(compiled.source);
   if (!module)
     return session.error("the program cannot be read");
+  CompileOptions ignored;
+  AutoSharding autoSharding;
+  MILLRACE_TRY(applyOverrides(compiled.options, ignored, autoSharding));
+  MILLRACE_TRY(shardAutomatically(*module, autoSharding, session));
   if (failed(lowering::dropShardings(*module)) || failed(spmd::partition(*module, {{}, &callPartitioner()})))
     return session.error("the program cannot be simplified");
   if (failed(session.passes().simplification(PipelineOptions()).run(*module)))
