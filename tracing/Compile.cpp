@@ -7,7 +7,10 @@
 #include "lowering/CompilerSession.h"
 #include "lowering/hlo/HloText.h"
 #include "lowering/program/ProgramTypes.h"
+#include "passes/autosharding/AutoSharding.h"
+#include "passes/spmd/Placement.h"
 #include "passes/chlo/Passes.h"
+#include "runtime/base/Cpu.h"
 #include "runtime/cache/CachedProgram.h"
 #include "tracing/Dump.h"
 #include "tracing/Metrics.h"
@@ -141,7 +144,54 @@ std::shared_ptr<const runtime::Program> withPlacesOf(mlir::ModuleOp module, std:
 
 } // namespace
 
-runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text) {
+static constexpr llvm::StringLiteral kSharding = "mhlo.sharding";
+
+/// Chooses shardings; nothing without a mesh. Arguments of fewer than `smallest` elements stay whole if nothing else is said of them.
+static mlir::LogicalResult shardOver(mlir::ModuleOp module, const std::string &mesh, int64_t smallest) {
+  if (mesh.empty())
+    return mlir::success();
+  auto function = module.lookupSymbol<mlir::func::FuncOp>(findEntry(module));
+  for (unsigned i = 0; function && i < function.getNumArguments(); ++i) {
+    auto type = mlir::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
+    mlir::DictionaryAttr attributes = function.getArgAttrDict(i);
+    bool isAnnotated = attributes && (attributes.contains(kSharding) || attributes.contains(sdy::shardingAttrName));
+    if (type && !isAnnotated && type.getNumElements() < smallest)
+      function.setArgAttr(i, kSharding, mlir::StringAttr::get(module.getContext(), "{replicated}"));
+  }
+  autosharding::AutoShardingOptions options;
+  options.mesh = mesh;
+  options.threads = runtime::availableCpus();
+  return autosharding::autoShard(module, options);
+}
+
+runtime::StatusOr<std::vector<std::string>> planArguments(const std::string &text, const std::string &mesh, int64_t smallest) {
+  CompilerSession session(text.size());
+  mlir::MLIRContext &context = session.context();
+  std::string errors;
+  mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      errors += (errors.empty() ? "" : "\n") + diagnostic.str();
+    return mlir::success();
+  });
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (module && text.find("@mark_") != std::string::npos)
+    removeMarks(*module);
+  if (!module || failed(shardOver(*module, mesh, smallest)))
+    return runtime::internalError("automatic sharding: " + errors);
+  auto function = module->lookupSymbol<mlir::func::FuncOp>(findEntry(*module));
+  std::vector<std::string> texts(function.getNumArguments());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto sharding = function.getArgAttrOfType<sdy::TensorShardingAttr>(i, sdy::shardingAttrName)) {
+      spmd::Placement placement;
+      for (sdy::DimensionShardingAttr dim : sharding.getDimShardings())
+        placement.push_back(dim.getAxes().empty() ? spmd::Tiles() : spmd::tilesOfAxes(dim.getAxes(), sharding.getMesh(*module)));
+      if (!spmd::isWhole(placement))
+        texts[i] = sdy::toString(spmd::describe(placement, sharding.getMesh(*module).getTotalSize()));
+    }
+  return texts;
+}
+
+runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text, const std::string &mesh) {
   runtime::StatusOr<runtime::Cache *> cache = cacheInUse();
   if (!cache)
     return cache.status();
@@ -160,6 +210,9 @@ runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std
     return runtime::internalError("the traced program cannot be parsed: " + errors);
   if (text.find("@mark_") != std::string::npos)
     removeMarks(*module);
+  // Who launches it has split what is to be split.
+  if (failed(shardOver(*module, mesh, std::numeric_limits<int64_t>::max())))
+    return runtime::internalError(errors);
   CompileOptions options;
   options.prepared = &session.passes();
   options.xlaSemantics = true;

@@ -6,11 +6,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace millrace::tracing {
 
 /// With XLA's semantics. Locations name the user's lines in errors and do not matter otherwise. Counts PersistentCacheHit and PersistentCacheMiss.
-runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text);
+/// What is not annotated is split over `mesh` ("a=2,b=4") automatically (passes/autosharding), unless that is empty.
+runtime::StatusOr<std::shared_ptr<const runtime::Program>> compileText(const std::string &text, const std::string &mesh = {});
+/// How each argument of the program would be split then: strings as XLA writes them, empty of those that stay whole, as those of fewer than
+/// `smallest` elements do.
+runtime::StatusOr<std::vector<std::string>> planArguments(const std::string &text, const std::string &mesh, int64_t smallest);
 /// The program as HLO text (lowering/hlo).
 runtime::StatusOr<std::string> hloText(const std::string &text);
 /// Instead of the environment's settings; before the first compileText().

@@ -311,7 +311,14 @@ runtime::StatusOr<std::shared_ptr<runtime::Executable>> Session::compileProgram(
   if (splitsAlone)
     Metrics::get().count("CompileWithAutoSharding");
   ++compiled;
-  runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileText(text);
+  std::string mesh;
+  if (splitsAlone && numPartitions > 1) {
+    runtime::StatusOr<std::string> found = autoMesh();
+    if (!found)
+      return found.status();
+    mesh = std::move(*found);
+  }
+  runtime::StatusOr<std::shared_ptr<const runtime::Program>> program = compileText(text, mesh);
   if (!program)
     return withProgram(program.status(), text);
   runtime::LoadOptions options;

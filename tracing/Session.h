@@ -177,6 +177,10 @@ private:
   static std::vector<bool> dyingLeaves(const Schedule &schedule, const std::vector<Value> &roots);
   /// Splits the large whole leaves of a graph that roots need.
   runtime::Status splitLeaves(const std::vector<Value> &roots);
+  /// XLA_AUTO_SPMD_MESH as the compiler reads meshes.
+  runtime::StatusOr<std::string> autoMesh() const;
+  /// How each leaf is to be split. Under mutex.
+  runtime::StatusOr<std::vector<std::string>> planLeaves(const Schedule &plan, const std::vector<Value> &roots, const std::string &mesh);
   runtime::Status findResultShardings(LoadedProgram &program, const Schedule &schedule, const std::vector<Value> &roots) const;
   /// Runs the program on all devices and gives the roots their parts.
   runtime::Status runOnAll(const Schedule &schedule, const std::vector<Value> &roots, const LoadedProgram &program,
@@ -230,6 +234,8 @@ private:
   std::atomic<bool> givenUpEverywhere{false}, numbersKept{true};
   int64_t numPartitions = 0;
   bool splitsAlone = false; ///< use_spmd(auto=True)
+  /// How the leaves of graphs are to be split then, by the graphs' keys; guarded by mutex.
+  std::unordered_map<Digest, std::vector<std::string>, DigestHash> planned;
   std::string lastSpread;
 };
 

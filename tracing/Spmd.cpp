@@ -2,8 +2,10 @@
 //===- Spmd.cpp - The session's programs for several devices ---------------===//
 // A program is traced and compiled once, for all devices; each is given its part of every argument. Results keep the
 // shardings that the compiler found for them.
+#include "tracing/Compile.h"
 #include "tracing/Dump.h"
 #include "tracing/Emit.h"
+#include "tracing/Liveness.h"
 #include "tracing/Metrics.h"
 #include "tracing/Origin.h"
 #include "tracing/RemoteParts.h"
@@ -66,55 +68,14 @@ runtime::StatusOr<std::shared_ptr<const Mesh>> meshToSplitOver(int64_t devices) 
   return std::shared_ptr<const Mesh>(std::move(mesh));
 }
 
-/// Of each dim the axis that splits it, or -1: larger axes first, each along the largest dim that it divides and that is still whole.
-std::vector<int64_t> axesOfDims(const std::vector<int64_t> &dims, const std::vector<int64_t> &sizes) {
-  std::vector<size_t> axes;
-  for (size_t axis = 0; axis < sizes.size(); ++axis)
-    if (sizes[axis] > 1)
-      axes.push_back(axis);
-  std::stable_sort(axes.begin(), axes.end(), [&](size_t a, size_t b) { return sizes[a] > sizes[b]; });
-  std::vector<int64_t> axisOf(dims.size(), -1);
-  for (size_t axis : axes) {
-    int64_t best = -1;
-    for (size_t i = 0; i < dims.size(); ++i)
-      if (axisOf[i] < 0 && dims[i] > 0 && dims[i] % sizes[axis] == 0 && (best < 0 || dims[i] > dims[size_t(best)]))
-        best = int64_t(i);
-    if (best >= 0)
-      axisOf[size_t(best)] = int64_t(axis);
-  }
-  return axisOf;
-}
-
-/// As XLA writes it: dims split along their axes, copies along the other ones.
-std::string textOf(const std::vector<int64_t> &axisOf, const std::vector<int64_t> &sizes) {
-  std::vector<size_t> order;
-  std::string tiles, list;
-  int64_t copies = 1;
-  for (int64_t axis : axisOf) {
-    tiles += (tiles.empty() ? "" : ",") + std::to_string(axis < 0 ? 1 : sizes[size_t(axis)]);
-    if (axis >= 0)
-      order.push_back(size_t(axis));
-  }
-  for (size_t axis = 0; axis < sizes.size(); ++axis)
-    if (std::find(order.begin(), order.end(), axis) == order.end()) {
-      order.push_back(axis);
-      copies *= sizes[axis];
-    }
-  std::vector<int64_t> strides(sizes.size(), 1);
-  for (size_t axis = sizes.size(); axis-- > 1;)
-    strides[axis - 1] = strides[axis] * sizes[axis];
-  std::vector<int64_t> devices{0}; // row-major over the axes in that order
-  for (size_t axis : order) {
-    std::vector<int64_t> finer;
-    for (int64_t device : devices)
-      for (int64_t i = 0; i < sizes[axis]; ++i)
-        finer.push_back(device + i * strides[axis]);
-    devices = std::move(finer);
-  }
-  for (int64_t device : devices)
-    list += (list.empty() ? "" : ",") + std::to_string(device);
-  return "{devices=[" + tiles + (copies > 1 ? "," + std::to_string(copies) : "") + "]" + list +
-         (copies > 1 ? " last_tile_dim_replicate}" : "}");
+/// As XLA writes it: the first of `rank` dims in as many parts as there are devices, in their order.
+std::string rowsOver(int64_t devices, size_t rank) {
+  std::string tiles = std::to_string(devices), list;
+  for (size_t dim = 1; dim < rank; ++dim)
+    tiles += ",1";
+  for (int64_t device = 0; device < devices; ++device)
+    list += (device ? "," : "") + std::to_string(device);
+  return "{devices=[" + tiles + "]" + list + "}";
 }
 
 /// A tensor on its way to the devices.
@@ -152,26 +113,67 @@ runtime::Status cutAll(Split *splits, size_t count, runtime::Client &client) {
 
 } // namespace
 
-runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
-  constexpr int64_t smallest = 1024; // elements: less is not worth a collective
+/// Elements: to cut less into parts is not worth the transfers. An estimate.
+static constexpr int64_t kSmallestSplit = 1024;
+
+runtime::StatusOr<std::string> Session::autoMesh() const {
   runtime::StatusOr<std::shared_ptr<const Mesh>> mesh = meshToSplitOver(numPartitions);
   if (!mesh)
     return mesh.status();
+  std::string text;
+  for (size_t axis = 0; axis < (*mesh)->sizes.size(); ++axis)
+    text += (axis ? "," : "") + (*mesh)->names[axis] + "=" + std::to_string((*mesh)->sizes[axis]);
+  return text;
+}
+
+runtime::StatusOr<std::vector<std::string>> Session::planLeaves(const Schedule &plan, const std::vector<Value> &roots, const std::string &mesh) {
+  constexpr size_t mostKnown = 4096; // graphs, as many as a process of several models may have; a plan is some strings
+  if (auto found = planned.find(plan.key); found != planned.end())
+    return found->second;
+  runtime::StatusOr<std::string> text =
+      emitProgram(plan, roots, {matchDonations(plan, roots, dyingLeaves(plan, roots)), /*packNumbers=*/false, /*withPlaces=*/false, numPartitions, replicas()});
+  if (!text)
+    return text.status();
+  runtime::StatusOr<std::vector<std::string>> made = planArguments(*text, mesh, kSmallestSplit);
+  if (!made) {
+    // As with annotations that cannot be partitioned: the program runs, and that is said aloud.
+    std::fprintf(stderr, "torch_xla: tensors of a program stay whole, because it cannot be planned: %s\n", std::string(made.status().message()).c_str());
+    made = std::vector<std::string>(plan.leaves.size());
+  }
+  if (planned.size() >= mostKnown)
+    planned.clear();
+  planned.emplace(plan.key, *made);
+  return made;
+}
+
+runtime::Status Session::splitLeaves(const std::vector<Value> &roots) {
+  runtime::StatusOr<std::shared_ptr<const Mesh>> mesh = meshToSplitOver(numPartitions);
+  if (!mesh)
+    return mesh.status();
+  Schedule plan = schedule(roots);
+  auto isOpen = [&](const Value &leaf) {
+    return !leaf.node->isNumber() && hasMemory(leaf) && !partsOf(leaf) && leaf.shape().count() >= kSmallestSplit;
+  };
+  if (std::none_of(plan.leaves.begin(), plan.leaves.end(), isOpen))
+    return {};
+  runtime::StatusOr<std::string> text = autoMesh();
+  if (!text)
+    return text.status();
+  runtime::StatusOr<std::vector<std::string>> shardings = planLeaves(plan, roots, *text);
+  if (!shardings)
+    return shardings.status();
   std::vector<Split> splits;
-  for (const Value &leaf : schedule(roots).leaves) {
-    const std::vector<int64_t> &dims = leaf.shape().dims;
-    if (leaf.node->isNumber() || !hasMemory(leaf) || partsOf(leaf) || leaf.shape().count() < smallest)
+  for (size_t i = 0; i < plan.leaves.size() && i < shardings->size(); ++i) {
+    const Value &leaf = plan.leaves[i];
+    if (!isOpen(leaf) || (*shardings)[i].empty())
       continue;
-    std::vector<int64_t> axisOf = axesOfDims(dims, (*mesh)->sizes);
-    if (std::all_of(axisOf.begin(), axisOf.end(), [](int64_t axis) { return axis < 0; }))
-      continue;
-    runtime::StatusOr<ShardingPtr> sharding = readSharding(textOf(axisOf, (*mesh)->sizes), int64_t(dims.size()), numPartitions, *mesh);
+    runtime::StatusOr<ShardingPtr> sharding = readSharding((*shardings)[i], int64_t(leaf.shape().dims.size()), numPartitions, *mesh);
     if (!sharding)
       return sharding.status();
     splits.push_back({leaf, *sharding});
   }
   // All at once, or one after the other: then no more than one tensor is there twice.
-  const size_t together = isSwitchedOff("XLA_AUTO_USE_GROUP_SHARDING") ? 1 : splits.size();
+  const size_t together = isSwitchedOff("XLA_AUTO_USE_GROUP_SHARDING") ? 1 : std::max<size_t>(1, splits.size());
   for (size_t begin = 0; begin < splits.size(); begin += together) {
     Metrics::get().count("ReshardParameters");
     if (runtime::Status status = cutAll(splits.data() + begin, together, *runtimeClient); !status.ok())
@@ -236,9 +238,7 @@ runtime::StatusOr<Value> Session::uploadShare(const void *data, Shape shape, con
   Shape part = shape, whole = shape;
   part.dims[0] /= own;
   whole.dims[0] = part.dims[0] * all;
-  std::vector<int64_t> axisOf(shape.dims.size(), -1); // rows along the only axis
-  axisOf[0] = 0;
-  runtime::StatusOr<ShardingPtr> asGiven = readSharding(all == 1 ? "{replicated}" : textOf(axisOf, {all}), int64_t(shape.dims.size()), all);
+  runtime::StatusOr<ShardingPtr> asGiven = readSharding(all == 1 ? "{replicated}" : rowsOver(all, shape.dims.size()), int64_t(shape.dims.size()), all);
   if (!asGiven)
     return asGiven.status();
   Parts parts{*asGiven, {}};

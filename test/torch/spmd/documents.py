@@ -55,9 +55,9 @@ def test_000_1_dtensor(names):
 def test_001_1_auto_sharding(names):
     run(verbatim("001-1"))
     run(restored("001-1"))
-    t = torch.randn(64, 64)
+    t, weight = torch.randn(4096, 64), torch.randn(64, 64)
     x = t.to("xla")
-    torch.testing.assert_close((x @ x).cpu(), t @ t, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close((x @ weight.to("xla")).cpu(), t @ weight, rtol=1e-4, atol=1e-4)
     assert "devices=[8,1]" in spec(x)
 
 

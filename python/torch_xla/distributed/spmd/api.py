@@ -10,7 +10,7 @@ from ... import _XLAC, _world
 from ..._patches import without_exception
 from ...core import xla_model as xm
 from ._places import ShardingDimError, ShardingUnsupported, describe, error
-from .mesh import check_devices, get_1d_mesh, mesh_of_dtensor, placed
+from .mesh import check_devices, mesh_of_dtensor, placed
 from .xla_sharding import ShardingSpec, mark_sharding, upload, wrap_as_sharded_tensor
 
 
@@ -142,15 +142,8 @@ def _of_module(func):
 
 
 def auto_policy(mod_name, mod, device_mesh):
-    """A partition_fn for distribute_module(): every parameter of at least 1024 elements is split along the largest of its dims that the
-    devices divide (on a mesh of several axes: over all of them)."""
-    mesh = get_1d_mesh("devices") if device_mesh is None else convert_to_xla_mesh(device_mesh, "auto_policy")
-    for parameter in mod.parameters(recurse=False):
-        dims = sorted(range(parameter.dim()), key=lambda dim: -parameter.size(dim))
-        dim = next((dim for dim in dims if parameter.size(dim) % mesh.size() == 0), None)
-        if dim is not None and parameter.numel() >= 1024 and not _XLAC._spmd_text(parameter):
-            axes = tuple(range(len(mesh.mesh_shape)))
-            mark_sharding(parameter.data, mesh, tuple(axes if d == dim else None for d in range(parameter.dim())))
+    """A partition_fn for distribute_module(): leaves parameters to automatic sharding (use_spmd(auto=True)), which splits them where the first
+    program that needs them is expected to be fastest that way, over the mesh of XLA_AUTO_SPMD_MESH."""
 
 
 def is_distributed(tensor):
