@@ -8,11 +8,12 @@
 //   response: 0, number of results, then for each: bytes and contents on one device, bytes and contents joined from all;
 //             or 1, bytes of a message, message
 // Every number is a little-endian u64. The process ends with its input. Flags: --compiled runs machine code; --omit-masks
-// plants a mistake, --keep-zeros fills up with zeros instead of NaN and ones.
+// plants a mistake, --keep-zeros fills up with zeros instead of NaN and ones; --auto-sharding chooses what annotations leave open.
 #include "dialects/stablehlo/eval/Evaluator.h"
 #include "lowering/Compile.h"
 #include "lowering/DropShardings.h"
 #include "lowering/program/ProgramTypes.h"
+#include "passes/autosharding/AutoSharding.h"
 #include "passes/calls/Passes.h"
 #include "passes/spmd/Partition.h"
 #include "tools/RegisterAll.h"
@@ -87,7 +88,7 @@ tools::Array toArray(const eval::Tensor &tensor) {
 
 struct Options {
   spmd::PartitionOptions partition;
-  bool compiled = false;
+  bool compiled = false, autoSharding = false;
 };
 
 class Run {
@@ -129,6 +130,8 @@ private:
     devices = partitions ? partitions.getInt() : 1;
     if (failed(runSingle(*single)))
       return failure();
+    if (options.autoSharding && devices > 1 && failed(autosharding::autoShard(*many, {})))
+      return fail("automatic sharding");
     return options.compiled ? runCompiled(*many) : runMany(*many);
   }
 
@@ -252,6 +255,8 @@ int main(int count, char **flags) {
       options.partition.spoilFilling = false;
     else if (flag == "--compiled")
       options.compiled = true;
+    else if (flag == "--auto-sharding")
+      options.autoSharding = true;
     else
       return 2;
   }

@@ -2,7 +2,7 @@
 """Random programs, compiled code against the evaluator.
 
   scripts/fuzz [--seconds=60] [--programs=N] [--seed=1] [--index=K] [--plant=FAMILY|all] [--jobs=2] [--in-process]
-  scripts/fuzz --devices=N|any [--programs=300] [--compiled] [--seconds=60] [--seed=1] [--index=K]
+  scripts/fuzz --devices=N|any [--programs=300] [--compiled] [--auto] [--seconds=60] [--seed=1] [--index=K]
 
 Program K of seed S is always the same one. Where the two backends differ, the program is shrunk (results dropped, operations
 replaced by arguments that hold the evaluator's values) and kept under build/fuzz/. --plant asks xla-run for a deliberate bug
@@ -11,7 +11,7 @@ Last line: N passed, N failed.
 
 --devices compares one device with N (any: 2 to 16, another number for each program) under random meshes and shardings of
 arguments, results and values in between (module shardings); both sides are evaluated, by build/bin/fuzz-devices, with --compiled
-N devices run machine code. Results in f16 or bf16 that differ do not count if the same (shrunk) program agrees in f32: then partial sums
+N devices run machine code, with --auto what is not annotated is sharded automatically (passes/autosharding). Results in f16 or bf16 that differ do not count if the same (shrunk) program agrees in f32: then partial sums
 were rounded. It fails too if an operation of StableHLO did not occur among 2000 programs or more.
 """
 import argparse
@@ -308,7 +308,7 @@ def fuzz(arguments):
 
 def fuzz_devices(arguments):
     """Programs one after the other until their number or the time is used up."""
-    backends = devices.Grid(BUILD, ["--compiled"] if arguments.compiled else [])
+    backends = devices.Grid(BUILD, [flag for flag, wanted in (("--compiled", arguments.compiled), ("--auto-sharding", arguments.auto)) if wanted])
     coverage, passed, failed, rounded, last, start = devices.Coverage(ROOT), 0, 0, 0, time.time(), time.time()
     indices = [arguments.index] if arguments.index is not None else range(arguments.programs)
     for index in indices:
@@ -372,6 +372,7 @@ def main():
     parser.add_argument("--devices", choices=["any"] + [str(n) for n in range(2, shardings.MOST_DEVICES + 1)])
     parser.add_argument("--programs", type=int, default=10 ** 9)
     parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--auto", action="store_true")
     parser.add_argument("--in-process", action="store_true")
     parser.add_argument("--print", action="store_true", help="print the program of --index and stop")
     arguments = parser.parse_args()
