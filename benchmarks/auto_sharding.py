@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Automatic sharding beside the plans that people write, on modelled machines.
+
+  python -m benchmarks.auto_sharding [MODEL ...] [--meshes=2x2,2x4,4x4,8x8] [--machine=FILE] [--json=FILE]
+
+Each model's training step is lowered once without annotations, for `xla-compile --auto-sharding`, and once for each hand-written plan (data
+parallel, fully sharded, Megatron-LM's tensor parallelism, both in two dimensions). All of them are partitioned, and `xla-compile --simulate` says
+what a step of the partitioned program takes: milliseconds of the modelled step, and of automatic sharding the ratio to the best of the others
+(below 1: it is faster) and the seconds that planning took. Nothing is executed, so sizes are those of real models.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+COLUMNS = ("data", "fsdp", "tensor", "2-d")
+
+
+def compiler() -> str:
+    return os.path.join(os.environ.get("MILLRACE_BUILD") or os.path.join(ROOT, "build"), "bin", "xla-compile")
+
+
+def simulated(path: str, extra: list[str]) -> tuple[dict[str, Any], float]:
+    """What --simulate says of the StableHLO file, and the seconds that took."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        done = subprocess.run([compiler(), path, "--simulate", "-o", out, *extra], capture_output=True, text=True, timeout=3600)
+        if done.returncode:
+            raise RuntimeError(f"xla-compile {path} {' '.join(extra)}: {done.stderr.strip()[-600:]}")
+        with open(out) as file:
+            return json.load(file), time.monotonic() - began
+
+
+def lowered(model: Any, plan: tuple[Any, Any] | None, mesh: Any) -> str:
+    """The step's StableHLO; with the plan's annotations, if there is one."""
+    import jax
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    arguments = (model.parameters, model.parameters, *model.batch)
+    if plan is None:
+        return jax.jit(model.step(), donate_argnums=(0, 1)).lower(*arguments).as_text()
+    axes, split = plan
+    shardings = jax.tree.map(lambda each: NamedSharding(mesh, PartitionSpec(*each)), axes, is_leaf=lambda each: isinstance(each, tuple))
+    batch = NamedSharding(mesh, PartitionSpec(split))
+
+    def place(x: jax.Array) -> jax.Array:
+        return jax.lax.with_sharding_constraint(x, batch) if split else x
+
+    inputs = (shardings, shardings, *(batch for _ in model.batch))
+    outputs = (shardings, shardings, NamedSharding(mesh, PartitionSpec()))
+    return jax.jit(model.step(place), in_shardings=inputs, out_shardings=outputs, donate_argnums=(0, 1)).lower(*arguments).as_text()
+
+
+def row(name: str, shape: tuple[int, int], machine: list[str], folder: str) -> dict[str, Any]:
+    """Modelled seconds of every plan for one model and mesh."""
+    import jax
+    import numpy as np
+    from benchmarks import planned_models
+
+    model = planned_models.MODELS[name]()
+    sizes = {"data": shape[0], "model": shape[1]}
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:shape[0] * shape[1]]).reshape(shape), ("data", "model"))
+    result: dict[str, Any] = {"model": name, "mesh": f"{shape[0]}x{shape[1]}", "plans": {}}
+
+    def simulate(kind: str, text: str, extra: list[str]) -> float:
+        path = os.path.join(folder, f"{name}-{kind}.mlir")
+        with open(path, "w") as file:
+            file.write(text)
+        result["plans"][kind], seconds = simulated(path, [*machine, *extra])
+        return seconds
+
+    for kind, plan in planned_models.plans(model, sizes).items():
+        simulate(kind, lowered(model, plan, mesh), [])
+    result["planning"] = simulate("auto", lowered(model, None, mesh), ["--auto-sharding", f"--mesh=data={shape[0]},model={shape[1]}"])
+    return result
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.auto_sharding", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=[])
+    parser.add_argument("--meshes", default="2x2,2x4,4x4,8x8")
+    parser.add_argument("--machine", help="file that describes devices and links (default: virtual devices of one process)")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    os.environ["JAX_PLATFORMS"], os.environ["MILLRACE_JAX"] = "cpu", "0"
+    meshes = [tuple(int(size) for size in each.split("x")) for each in options.meshes.split(",")]
+    import jax
+
+    jax.config.update("jax_num_cpu_devices", max(a * b for a, b in meshes))
+    from benchmarks import planned_models
+
+    unknown = [name for name in options.models if name not in planned_models.MODELS]
+    if unknown:
+        parser.error(f"unknown model {unknown[0]}; there are {', '.join(planned_models.MODELS)}")
+    rows = []
+    print(f"{'model':<10}{'mesh':>6}" + "".join(f"{name:>11}" for name in (*COLUMNS, "auto")) + f"{'ratio':>8}{'planning s':>12}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.models or planned_models.MODELS:
+            for shape in meshes:
+                print(f"{name} {shape} ...", end="\r", file=sys.stderr)
+                each = row(name, shape, [f"--machine={options.machine}"] if options.machine else [], folder)
+                rows.append(each)
+                seconds = {kind: found["seconds"] for kind, found in each["plans"].items()}
+                best = min(value for kind, value in seconds.items() if kind != "auto")
+                each["ratio"] = seconds["auto"] / best
+                cells = "".join(f"{seconds[kind] * 1e3:>11.2f}" if kind in seconds else f"{'-':>11}" for kind in (*COLUMNS, "auto"))
+                print(f"{name:<10}{each['mesh']:>6}{cells}{each['ratio']:>8.3f}{each['planning']:>12.1f}", flush=True)
+    kept = sum(each["ratio"] <= 1 for each in rows)
+    print(f"{len(rows)} rows: {kept} at or below the best hand-written plan, worst ratio {max(each['ratio'] for each in rows):.3f}")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(rows, file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
