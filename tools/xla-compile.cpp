@@ -35,8 +35,7 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   flags.add("relaxed", &options.relaxed, "regroup sums and products of floats where that is faster; the default keeps the specification's order");
   devices.addTo(flags, /*reports=*/true);
   flags.add("generic", &options.genericOnly, "code generation without emitters (the reference path)");
-  flags.add("no-fusion", &noFusion, "one kernel per operation");
-  flags.add("no-fold", &noFold, "machine code also for what the compiler could compute itself");
+  flags.add("no-fusion", &noFusion, "one kernel per operation"), flags.add("no-fold", &noFold, "machine code also for what the compiler could compute itself");
   int status;
   if (!flags.parse(argc, argv, status))
     return status;
@@ -55,9 +54,10 @@ int millrace::tools::xlaCompile(int argc, char **argv) {
   if (llvm::Error error = devices.applyMesh(*module))
     return tools::fail("xla-compile", llvm::toString(std::move(error)));
   tools::adoptMesh(*module, ~0u);
-  if (llvm::Error error = devices.applyPlan(*module))
-    return tools::fail("xla-compile", llvm::toString(std::move(error)));
-  if (std::optional<int> reported = devices.report(*module, input, output))
+  auto planned = devices.applyPlan(*module);
+  if (!planned)
+    return tools::fail("xla-compile", llvm::toString(planned.takeError()));
+  if (std::optional<int> reported = devices.report(*module, *planned, input, output))
     return *reported;
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -94,6 +94,7 @@ LogicalResult choose(ModuleOp module, const AutoShardingOptions &options, AutoSh
     report->bytes = estimate.bytes;
     report->peak = solution.peak;
     report->bound = double(solution.bound) / kTicksPerSecond;
+    report->gap = solution.gap;
     report->variables = program.problem.nodes.size();
     report->edges = program.problem.edges.size();
   }

@@ -22,6 +22,7 @@ struct AutoShardingReport {
   double bytes = 0;                        ///< that come to a device from others
   int64_t peak = 0;                        ///< bytes that values take on a device at the worst time
   double bound = 0;                        ///< seconds that no choice of these strategies stays below
+  double gap = 0;                          ///< share by which the plan may be above the best of these strategies
   size_t variables = 0, edges = 0;
 };
 

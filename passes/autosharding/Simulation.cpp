@@ -125,7 +125,7 @@ Simulation simulate(ModuleOp module, const Machine &machine) {
   return result;
 }
 
-void print(const Simulation &simulation, const Machine &machine, llvm::raw_ostream &os) {
+void print(const Simulation &simulation, const AutoShardingReport *planned, const Machine &machine, llvm::raw_ostream &os) {
   os << "a step on " << machine.name << ", per device:\n";
   os << llvm::formatv("{0,14:f3} ms in all\n{1,14:f3} ms computing, {2:f1} GFLOP in contractions\n", simulation.seconds() * 1e3,
                       simulation.computing * 1e3, simulation.flops / 1e9);
@@ -135,9 +135,12 @@ void print(const Simulation &simulation, const Machine &machine, llvm::raw_ostre
                       simulation.peakBytes, machine.memoryBytes);
   os << llvm::formatv("{0,14:f1} % of the machine's arithmetic\n",
                       simulation.seconds() > 0 ? 100 * simulation.flops / machine.flopsPerSecond / simulation.seconds() : 0.0);
+  if (planned)
+    os << llvm::formatv("the plan expected {0:f3} ms, {1:f3} of them computing, {2:f0} bytes received; it is at most {3:f2} % above the best of its kind\n",
+                        (planned->computing + planned->communicating) * 1e3, planned->computing * 1e3, planned->bytes, planned->gap * 100);
 }
 
-void printJson(const Simulation &simulation, const Machine &machine, llvm::raw_ostream &os) {
+void printJson(const Simulation &simulation, const AutoShardingReport *planned, const Machine &machine, llvm::raw_ostream &os) {
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("machine", machine.name);
@@ -146,6 +149,14 @@ void printJson(const Simulation &simulation, const Machine &machine, llvm::raw_o
     json.attribute("flops", simulation.flops);
     json.attribute("argument_bytes", simulation.argumentBytes);
     json.attribute("peak_bytes", simulation.peakBytes);
+    if (planned)
+      json.attributeObject("planned", [&] {
+        json.attribute("seconds", planned->computing + planned->communicating);
+        json.attribute("computing", planned->computing);
+        json.attribute("bytes", planned->bytes);
+        json.attribute("peak_bytes", planned->peak);
+        json.attribute("gap", planned->gap);
+      });
     json.attributeObject("collectives", [&] {
       for (const SimulatedCollective &kind : simulation.collectives)
         json.attributeObject(kind.name, [&] {

@@ -2,7 +2,7 @@
 //===- Simulation.h - A step of a partitioned program on another machine --===//
 #pragma once
 
-#include "passes/autosharding/Machine.h"
+#include "passes/autosharding/AutoSharding.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,9 +30,9 @@ struct Simulation {
 /// Of a program for one device (after xla-spmd-partition).
 Simulation simulate(mlir::ModuleOp module, const Machine &machine);
 
-/// A table for people.
-void print(const Simulation &simulation, const Machine &machine, llvm::raw_ostream &os);
+/// A table for people, with what the plan expected if there was one.
+void print(const Simulation &simulation, const AutoShardingReport *planned, const Machine &machine, llvm::raw_ostream &os);
 /// The same as one JSON object.
-void printJson(const Simulation &simulation, const Machine &machine, llvm::raw_ostream &os);
+void printJson(const Simulation &simulation, const AutoShardingReport *planned, const Machine &machine, llvm::raw_ostream &os);
 
 } // namespace millrace::autosharding

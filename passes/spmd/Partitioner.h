@@ -25,7 +25,8 @@ struct Target {
 /// The global value is used once and its local one stands for nothing else: only results of operations that end in an
 /// all_reduce are asked, and those are new.
 inline bool isUsedOnce(mlir::Value global) {
-  return global.hasOneUse() && llvm::isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ReduceOp, stablehlo::ScatterOp>(global.getDefiningOp());
+  return global.hasOneUse() && llvm::isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp, stablehlo::GatherOp, stablehlo::ReduceOp,
+                                                     stablehlo::ScatterOp>(global.getDefiningOp());
 }
 
 class Partitioner {

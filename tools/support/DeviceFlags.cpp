@@ -36,17 +36,19 @@ llvm::Expected<autosharding::AutoShardingOptions> DeviceFlags::options() const {
   return planning.options("--");
 }
 
-llvm::Error DeviceFlags::applyPlan(mlir::ModuleOp module) const {
+llvm::Expected<std::optional<autosharding::AutoShardingReport>> DeviceFlags::applyPlan(mlir::ModuleOp module) const {
   llvm::Expected<autosharding::AutoShardingOptions> asked = options();
   if (!asked)
     return asked.takeError();
   asked->threads = runtime::availableCpus();
-  if (planning.isOn && failed(autosharding::autoShard(module, *asked)))
+  std::optional<autosharding::AutoShardingReport> planned;
+  if (planning.isOn && failed(autosharding::autoShard(module, *asked, &planned.emplace())))
     return llvm::createStringError("the program cannot be sharded automatically");
-  return llvm::Error::success();
+  return planned;
 }
 
-std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::string &input, const std::string &output) const {
+std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::optional<autosharding::AutoShardingReport> &planned, const std::string &input,
+                                       const std::string &output) const {
   if (explain && !simulate)
     return writeExplanation(module, input, output);
   if (!simulate)
@@ -61,9 +63,9 @@ std::optional<int> DeviceFlags::report(mlir::ModuleOp module, const std::string 
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (output.ends_with(".json"))
-    autosharding::printJson(simulation, asked->machine, stream);
+    autosharding::printJson(simulation, planned ? &*planned : nullptr, asked->machine, stream);
   else
-    autosharding::print(simulation, asked->machine, stream);
+    autosharding::print(simulation, planned ? &*planned : nullptr, asked->machine, stream);
   return writeText("xla-compile", output, text);
 }
 

@@ -19,10 +19,12 @@ struct DeviceFlags {
   void addTo(Flags &flags, bool reports);
   /// Gives the module the mesh. The error names the flag.
   llvm::Error applyMesh(mlir::ModuleOp module) const;
-  /// Chooses shardings if that is asked for. The error names the flag; what is wrong with the program went to the diagnostic handlers.
-  llvm::Error applyPlan(mlir::ModuleOp module) const;
+  /// Chooses shardings if that is asked for; says what it expects of them then. The error names the flag; what is wrong with the program went to
+  /// the diagnostic handlers.
+  llvm::Expected<std::optional<autosharding::AutoShardingReport>> applyPlan(mlir::ModuleOp module) const;
   /// Writes what --simulate or --explain-sharding ask for. The exit status; none if they do not ask.
-  std::optional<int> report(mlir::ModuleOp module, const std::string &input, const std::string &output) const;
+  std::optional<int> report(mlir::ModuleOp module, const std::optional<autosharding::AutoShardingReport> &planned, const std::string &input,
+                            const std::string &output) const;
 
 private:
   llvm::Expected<autosharding::AutoShardingOptions> options() const;

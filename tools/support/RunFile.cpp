@@ -257,8 +257,8 @@ int runFile(const RunFileOptions &options) {
       if (failed(makeGlobal(*original)))
         return 1;
     }
-    if (llvm::Error error = options.devices.applyPlan(*module))
-      return fail(kTool, llvm::toString(std::move(error)));
+    if (auto planned = options.devices.applyPlan(*module); !planned)
+      return fail(kTool, llvm::toString(planned.takeError()));
     if (!options.plantBug.empty() && !plantBug(*module, options.plantBug))
       llvm::errs() << "warning: no operation of family '" << options.plantBug << "' to spoil, expected one of "
                    << kBugFamilies << "\n";
