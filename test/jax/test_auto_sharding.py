@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""compiler_options={"millrace_auto_sharding": "data=2,model=4"}: the compiler chooses what is split where."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+
+MESH = "data=2,model=4"
+OPTIONS = {"millrace_auto_sharding": MESH}
+
+
+@pytest.fixture
+def mesh():
+    return jax.make_mesh((2, 4), ("data", "model"), axis_types=(AxisType.Auto, AxisType.Auto))
+
+
+def compiled(function, arguments, mesh, options=None):
+    with jax.set_mesh(mesh):
+        return jax.jit(function).lower(*arguments).compile(compiler_options=options or OPTIONS)
+
+
+def placed(program, arguments):
+    return [jax.device_put(argument, sharding) for argument, sharding in zip(arguments, program.input_shardings[0])]
+
+
+def perceptron(x, up, down):
+    return jnp.tanh(x @ up) @ down
+
+
+def test_large_weights_are_split_and_give_the_same_values(mesh):
+    generator = np.random.default_rng(0)
+    arguments = [generator.normal(size=shape).astype(np.float32) / 16 for shape in ((8, 512), (512, 2048), (2048, 512))]
+    program = compiled(perceptron, arguments, mesh)
+    given = placed(program, arguments)
+    assert given[1].addressable_shards[0].data.size == 512 * 2048 // 8 and given[2].addressable_shards[0].data.size == 512 * 2048 // 8
+    np.testing.assert_allclose(program(*given), perceptron(*arguments), rtol=2e-5, atol=2e-5)
+
+
+def test_many_rows_are_split(mesh):
+    arguments = [np.ones(shape, np.float32) for shape in ((8192, 32), (32, 64), (64, 32))]
+    program = compiled(perceptron, arguments, mesh)
+    given = placed(program, arguments)
+    assert given[0].addressable_shards[0].data.shape == (1024, 32)
+    np.testing.assert_allclose(program(*given), perceptron(*arguments), rtol=1e-5)
+
+
+def test_a_training_step_keeps_its_parameters_where_they_are(mesh):
+    def step(weights, x, y):
+        loss, gradient = jax.value_and_grad(lambda w: jnp.mean((jnp.tanh(x @ w) - y) ** 2))(weights)
+        return weights - 0.1 * gradient, loss
+
+    generator = np.random.default_rng(1)
+    weights, x, y = (generator.normal(size=shape).astype(np.float32) for shape in ((256, 256), (64, 256), (64, 256)))
+    with jax.set_mesh(mesh):
+        program = jax.jit(step, donate_argnums=0).lower(weights, x, y).compile(compiler_options=OPTIONS)
+    ours, *batch = placed(program, (weights, x, y))
+    expected = weights
+    for _ in range(5):
+        ours, loss = program(ours, *batch)
+        expected, wanted = jax.jit(step)(expected, x, y)
+        np.testing.assert_allclose(loss, wanted, rtol=1e-5)
+    assert ours.sharding.is_equivalent_to(program.input_shardings[0][0], 2)
+
+
+def test_annotations_stay(mesh):
+    wanted = NamedSharding(mesh, PartitionSpec(None, "model"))
+    arguments = [jax.device_put(np.ones((8192, 32), np.float32), wanted), np.ones((32, 64), np.float32), np.ones((64, 32), np.float32)]
+    with jax.set_mesh(mesh):
+        program = jax.jit(perceptron).lower(*arguments).compile(compiler_options={"millrace_auto_sharding": True})
+    assert program.input_shardings[0][0].is_equivalent_to(wanted, 2)
+    np.testing.assert_allclose(program(arguments[0], *placed(program, arguments)[1:]), perceptron(*map(np.asarray, arguments)), rtol=1e-5)
+
+
+def test_the_machine_decides(mesh):
+    arguments = [jax.ShapeDtypeStruct(shape, np.float32) for shape in ((64, 256), (256, 256), (256, 256))]
+    texts = {str(compiled(perceptron, arguments, mesh, dict(OPTIONS, millrace_machine=machine)).input_shardings) for machine in ("virtual", "ethernet")}
+    assert len(texts) == 2  # messages between hosts cost more than the little work that there is
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"millrace_auto_sharding": "data=2,model=2"}, "expects a mesh of the program's 8 devices, but got 'data=2,model=2'"),
+    ({"millrace_auto_sharding": True}, "automatic sharding expects a mesh"),
+    (dict(OPTIONS, millrace_machine="abacus"), "expects a file or one of ethernet, h100, server, tpu-v4, virtual, but got 'abacus'"),
+    (dict(OPTIONS, millrace_memory_per_device="1K"), "automatic sharding finds no plan"),
+    (dict(OPTIONS, millrace_memory_per_device="much"), "expects a number of bytes"),
+])
+def test_what_cannot_be_is_said(mesh, options, message):
+    arguments = [np.ones(shape, np.float32) for shape in ((64, 32), (32, 64), (64, 32))]
+    with pytest.raises(jax.errors.JaxRuntimeError, match=message):
+        compiled(perceptron, arguments, mesh, options)
