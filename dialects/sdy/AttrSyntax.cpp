@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- AttrSyntax.cpp - Text of shardings and of sharding rules -----------===//
 #include "dialects/sdy/Dialect.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -13,6 +14,55 @@ static Attribute badParameter(AsmParser &parser, StringRef attribute, StringRef 
   if (!type.empty())
     diag << " which is to be a `::llvm::ArrayRef<" << type << ">`";
   return {};
+}
+
+//===-- Meshes ------------------------------------------------------------===//
+
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<MeshAxisAttr> axes;
+  SmallVector<int64_t> ids;
+  auto parseAxis = [&]() -> ParseResult {
+    auto axis = dyn_cast_or_null<MeshAxisAttr>(MeshAxisAttr::parse(parser, Type()));
+    axes.push_back(axis);
+    return success(bool(axis));
+  };
+  auto parseId = [&]() -> ParseResult { return parser.parseInteger(ids.emplace_back()); };
+  if (parser.parseLess() || parser.parseLSquare())
+    return {};
+  if (failed(parser.parseOptionalRSquare())) {
+    if (parser.parseCommaSeparatedList(parseAxis))
+      return badParameter(parser, "Mesh", "axes", "MeshAxisAttr");
+    if (parser.parseRSquare())
+      return {};
+  }
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("device_ids") || parser.parseEqual() || parser.parseLSquare())
+      return {};
+    if (parser.parseCommaSeparatedList(parseId))
+      return badParameter(parser, "Mesh", "device_ids", "int64_t");
+    if (parser.parseRSquare())
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  auto mesh = parser.getChecked<MeshAttr>(loc, parser.getContext(), ArrayRef<MeshAxisAttr>(axes), ArrayRef<int64_t>(ids));
+  // A sorted permutation says nothing.
+  if (mesh && !axes.empty() && llvm::is_sorted(ids))
+    return MeshAttr::get(parser.getContext(), axes, ArrayRef<int64_t>());
+  return mesh;
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getAxes(), printer.getStream(), [&](MeshAxisAttr axis) { axis.print(printer); });
+  printer << "]";
+  if (!getDeviceIds().empty()) {
+    printer << ", device_ids=[";
+    llvm::interleaveComma(getDeviceIds(), printer.getStream());
+    printer << "]";
+  }
+  printer << ">";
 }
 
 //===-- Shardings ---------------------------------------------------------===//

@@ -36,7 +36,7 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, Arr
     for (MeshAxisAttr other : axes.take_front(i))
       if (other.getName() == axis.getName()) // (C1)
         return emitError() << "duplicate axis name: \"" << axis.getName() << "\"";
-    if (llvm::MulOverflow(devices, axis.getSize(), devices)) // (C6)
+    if (llvm::MulOverflow(devices, axis.getSize(), devices)) // (C5)
       return emitError() << "product of axis sizes does not fit 64 bits";
   }
   if (deviceIds.empty())
@@ -44,7 +44,9 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, Arr
   for (int64_t id : deviceIds)
     if (id < 0) // (C2)
       return emitError() << "device id must be non-negative, got: " << id;
-  if (devices != int64_t(deviceIds.size())) // (C3)
+  if (axes.empty() && deviceIds.size() > 1) // (C3)
+    return emitError() << "axes is empty and device_ids has more than one element";
+  if (devices != int64_t(deviceIds.size()))
     return emitError() << "total product of axis sizes must match total number of device ids, got: " << devices
                        << " != " << deviceIds.size();
   if (axes.empty())
@@ -57,9 +59,6 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, Arr
       llvm::interleaveComma(sorted, diag);
       return diag;
     }
-  if (llvm::is_sorted(deviceIds)) // (C5)
-    return emitError() << "if the ordered device ids are the same as iota(product(axes)), no need to specify them for "
-                          "simplicity";
   return success();
 }
 

@@ -54,12 +54,12 @@ def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
     The device at grid position `p` is `device_ids[linear(p)]`, `linear` counting row-major; without `device_ids` it is
     `linear(p)`. No axes and one device id: a *maximal* mesh, all data on that device. No axes and no ids: a placeholder.
     (C1) Names are unique. (C2) Ids are not negative. (C3) There are as many ids as the axes' sizes multiply to.
-    (C4) Ids are a permutation of `0, 1, ...` unless the mesh is maximal. (C5) Ids that say nothing (ascending) are left
-    out. (C6) The number of devices fits an int64.
+    (C4) Ids are a permutation of `0, 1, ...` unless the mesh is maximal. (C5) The number of devices fits an int64.
+    Reading drops ids that say nothing (`0, 1, ...`).
     Example: `<["a"=3, "b"=2], device_ids=[0, 2, 4, 1, 3, 5]>`
   }];
   let parameters = (ins Sdy_List<"MeshAxisAttr">:$axes, Sdy_List<"int64_t">:$device_ids);
-  let assemblyFormat = "`<` `[` (`]`) : ($axes^ `]`)? (`,` `device_ids` `` `=` `` `[` $device_ids^ `]`)? `>`";
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     // Product of the axes' sizes: the number of devices.

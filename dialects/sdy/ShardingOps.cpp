@@ -100,6 +100,14 @@ LogicalResult FuncDataFlowEdgeOp::verify() {
     return emitOpError("expected sdy.func_data_flow_edge to have a static-shaped result. type: ") << getType();
   if (!getOperand().hasOneUse()) // (C2)
     return emitOpError("expected operand of sdy.func_data_flow_edge to have a single user");
+  // By name, since this dialect does not depend on func.
+  auto isOp = [](Operation *op, StringRef name) { return op && op->getName().getStringRef() == name; };
+  if (Operation *source = getOperand().getDefiningOp()) { // (C3)
+    if (!isOp(source, "func.call"))
+      return emitOpError("expected operand of sdy.func_data_flow_edge to be a result of call op.");
+  } else if (!isOp(cast<BlockArgument>(getOperand()).getOwner()->getParentOp(), "func.func")) {
+    return emitOpError("expected operand of sdy.func_data_flow_edge to be a block argument of a func op.");
+  }
   return success();
 }
 

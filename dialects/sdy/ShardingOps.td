@@ -98,7 +98,8 @@ def Sdy_DataFlowEdgeOp : Sdy_Op<"data_flow_edge", [SameOperandsAndResultType]> {
 
 def Sdy_FuncDataFlowEdgeOp : Sdy_Op<"func_data_flow_edge", [SameOperandsAndResultType]> {
   let summary = "Ties the sharding of a function's argument or a call's result to the other side of the call";
-  let description = [{ (C1) Static shape. (C2) The operand has no other user.
+  let description = [{ (C1) Static shape. (C2) The operand has no other user. (C3) It is a `func.call`'s result or a
+    `func.func`'s argument.
     Example: `%1 = sdy.func_data_flow_edge %arg0 : tensor<8x8xf32>` }];
   let arguments = (ins AnyShaped:$operand);
   let results = (outs AnyShaped:$result);

@@ -20,6 +20,7 @@ PROGRAMS = {
         sdy.mesh @empty = <[]>
         sdy.mesh @single = <[], device_ids=[3]>
         sdy.mesh @one = <["a"=1]>
+        sdy.mesh @in_order = <["a"=2, "b"=2], device_ids=[0, 1, 2, 3]>
         sdy.mesh @permuted = <["a"=2, "b b"=2], device_ids=[0,2,1,3]>""",
     "shardings": MESH + """
         func.func @f(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", ?}p1, {"b":(1)2}], replicated={"c"}>},
@@ -80,6 +81,7 @@ REFUSED = {
     "axis_size": 'sdy.mesh @m = <["a"=0]>',
     "duplicate": 'sdy.mesh @m = <["a"=2, "a"=2]>',
     "ids": 'sdy.mesh @m = <["a"=2, "b"=2], device_ids=[0, 1, 2, 4]>',
+    "ids_without_axes": 'sdy.mesh @m = <[], device_ids=[1, 0]>',
     "rank": MESH + 'func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) { return }',
     "unknown_axis": MESH + 'func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) { return }',
     "overlap": MESH + 'func.func @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}], replicated={"b":(1)2}>}) { return }',

@@ -12,6 +12,8 @@ func.func @steps(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}
   %1 = stablehlo.negate %0 {sdy.block_arg_propagation_edges = [], sdy.propagation_edges = #sdy.propagation_edges<[]>, sdy.result_propagation_edges = [#sdy.propagation_edges<[{step-0 = []}]>]} : tensor<8x8xf32>
   // An edge at a function stands for its calls, whose operands it does not have.
   // CHECK: sdy.func_data_flow_edge {{.*}}operand-3 -> [result-0]
-  %2 = sdy.func_data_flow_edge %1 {sdy.propagation_edges = #sdy.propagation_edges<[{step-4 = [{"a" = operand-3 -> [result-0]}]}]>, sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}, {}]>]>} : tensor<8x8xf32>
-  return %2 : tensor<8x8xf32>
+  %2 = call @callee(%1) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = sdy.func_data_flow_edge %2 {sdy.propagation_edges = #sdy.propagation_edges<[{step-4 = [{"a" = operand-3 -> [result-0]}]}]>, sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}, {}]>]>} : tensor<8x8xf32>
+  return %3 : tensor<8x8xf32>
 }
+func.func private @callee(tensor<8x8xf32>) -> tensor<8x8xf32>

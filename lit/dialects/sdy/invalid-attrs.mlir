@@ -33,13 +33,13 @@ sdy.mesh @mesh = <["a"=2, "b"=2], device_ids=[0, 2, 1, 4]>
 
 // -----
 
-// mesh (C5)
-// expected-error@+1 {{if the ordered device ids are the same as iota(product(axes)), no need to specify them}}
-sdy.mesh @mesh = <["a"=2, "b"=2], device_ids=[0, 1, 2, 3]>
+// mesh (C3)
+// expected-error@+1 {{axes is empty and device_ids has more than one element}}
+sdy.mesh @mesh = <[], device_ids=[2, 0]>
 
 // -----
 
-// mesh (C6)
+// mesh (C5)
 // expected-error@+1 {{product of axis sizes does not fit 64 bits}}
 sdy.mesh @mesh = <["a"=4294967296, "b"=4294967296]>
 

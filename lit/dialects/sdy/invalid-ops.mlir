@@ -170,6 +170,28 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+// func_data_flow_edge (C3): neither a call's result
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.abs %x : tensor<8xf32>
+  // expected-error@+1 {{expected operand of sdy.func_data_flow_edge to be a result of call op.}}
+  %1 = sdy.func_data_flow_edge %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+// func_data_flow_edge (C3): nor a function's argument
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.named_computation<"n">(%x) (%y: tensor<8xf32>) {
+    // expected-error@+1 {{expected operand of sdy.func_data_flow_edge to be a block argument of a func op.}}
+    %1 = sdy.func_data_flow_edge %y : tensor<8xf32>
+    sdy.return %1 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 // propagation_barrier (C1)
 func.func @f(%x: tensor<8xf32>) {
   // expected-error@+1 {{cannot specify `BOTH` as the direction}}

@@ -7,10 +7,12 @@
 // CHECK: sdy.mesh @empty = <[]>
 // CHECK: sdy.mesh @single = <[], device_ids=[3]>
 // CHECK: sdy.mesh @mesh = <["a"=2, "b"=4, "c"=2]>
+// CHECK: sdy.mesh @in_order = <["a"=2, "b"=2]>{{$}}
 // CHECK: sdy.mesh @permuted = <["a"=2, "b"=2], device_ids=[0, 2, 1, 3]> {stablehlo.mesh = "kept"}
 sdy.mesh @empty = <[]>
 sdy.mesh @single = <[], device_ids=[3]>
 sdy.mesh @mesh = <["a"=2, "b"=4, "c"=2]>
+sdy.mesh @in_order = <["a"=2, "b"=2], device_ids=[0, 1, 2, 3]>
 sdy.mesh @permuted = <["a"=2, "b"=2], device_ids=[0,2,1,3]> {stablehlo.mesh = "kept"}
 
 // CHECK-LABEL: @shardings
@@ -32,9 +34,11 @@ func.func @shardings(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh,
   // CHECK: sdy.propagation_barrier %{{.*}} allowed_direction=FORWARD : tensor<8x8xf32>
   %4 = sdy.propagation_barrier %3 allowed_direction=FORWARD : tensor<8x8xf32>
   // CHECK: sdy.func_data_flow_edge %{{.*}} : tensor<8x8xf32>
-  %5 = sdy.func_data_flow_edge %4 : tensor<8x8xf32>
-  return %5 : tensor<8x8xf32>
+  %5 = call @callee(%4) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %6 = sdy.func_data_flow_edge %5 : tensor<8x8xf32>
+  return %6 : tensor<8x8xf32>
 }
+func.func private @callee(tensor<8x8xf32>) -> tensor<8x8xf32>
 
 // CHECK-LABEL: @collectives
 func.func @collectives(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
