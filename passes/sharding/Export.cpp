@@ -118,6 +118,11 @@ struct SinkDataFlowEdges : impl::SinkDataFlowEdgesPassBase<SinkDataFlowEdges> {
           .wasInterrupted();
     };
     bool hasOrigins = origins && anyHas("sdy.sharding_origins"), hasEdges = edges && anyHas(sdy::propagationEdgesAttrName);
+    // An edge speaks for its whole operation: what results without an edge had before is gone.
+    getOperation().walk([](sdy::DataFlowEdgeOp edge) {
+      if (auto result = dyn_cast<OpResult>(edge.getInput()); result && edge.getShardingAttr())
+        result.getOwner()->removeAttr(sdy::shardingAttrName);
+    });
     getOperation().walk([&](sdy::DataFlowEdgeOp edge) { sink(edge, hasOrigins, hasEdges); });
   }
 };

@@ -288,8 +288,8 @@ void agree(ArrayRef<sdy::ShardingGroupOp> members, int64_t id) {
     return;
   }
   InFlightDiagnostic warning = other->first.emitWarning("Inconsistent shardings prior to propagation for ShardingGroupOps ");
-  warning << "with canonicalized groupId: " << id << ": " << other->second;
-  warning.attachNote(annotated.front().first.getLoc()) << "another member has " << annotated.front().second;
+  warning << "with canonicalized groupId: " << id << ": " << other->second << "; another member has "
+          << annotated.front().second;
   warning.report();
   for (auto &[member, sharding] : annotated) {
     Value value = member.getInput();

@@ -23,6 +23,16 @@ func.func @edges(%x: tensor<16xf32>) -> tensor<16xf32> {
   %4 = sdy.data_flow_edge %3 sharding=<@mesh, [{"b", ?}]> : tensor<16xf32>
   return %4 : tensor<16xf32>
 }
+// Only one result has an edge with a sharding: what the others had is gone.
+// SINK-LABEL: @one_edge
+// SINK: stablehlo.optimization_barrier {{.*}}{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{?}]>, <@mesh, [{"a"}]>, <@mesh, [{?}]>]>}
+func.func @one_edge(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %0:3 = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"b"}]>, <@mesh, [{?}]>, <@mesh, [{"b", ?}]>]>}
+      %x, %x, %x : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+  %1 = sdy.data_flow_edge %0#1 sharding=<@mesh, [{"a"}]> : tensor<16xf32>
+  %2 = sdy.data_flow_edge %0#2 : tensor<16xf32>
+  return %0#0, %1, %2 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+}
 
 // Priorities of dimensions with axes stay.
 // CLOSE-LABEL: @close(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}p2, {}]>})
