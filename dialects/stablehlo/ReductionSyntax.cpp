@@ -121,7 +121,7 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &result) {
     // The body is built for any binary op, so the name must be one whose operands and result have one type.
     if (!isCommutativeScalarOp(inner->getStringRef()))
       return parser.emitError(innerLoc) << "expected the inner-op to be a commutative binary-op from the "
-                                           "'stablehlo' dialect with zero regions and one result, but got "
+                                           "stablehlo dialect, with zero region, producing single result, but got "
                                         << inner->getStringRef();
     if (explicitLoc)
       result.location = *explicitLoc;

@@ -3,7 +3,7 @@
 // Input:   %1 = stablehlo.abs %0 : tensor<4xf32>                     with op-names=stablehlo.abs
 // Output:  %1 = stablehlo.composite "stablehlo.abs" %0 {decomposition = @stablehlo.abs.impl, version = 0 : i32} : ..
 //          func.func private @stablehlo.abs.impl(%arg0: tensor<4xf32>) -> tensor<4xf32> { .. stablehlo.abs .. }
-// Leaves alone operations that are not named, and those that already stand in such a decomposition.
+// Leaves alone operations that are not named, and those in the regions of an operation that moves.
 #include "passes/simplify/Passes.h"
 
 #include "dialects/stablehlo/Ops.h"
@@ -23,10 +23,11 @@ struct WrapInComposite : impl::StablehloWrapInCompositePassBase<WrapInComposite>
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
     SmallVector<Operation *> wrapped;
-    module.walk([&](Operation *op) {
+    // Pre-order: `applies stablehlo.add` stays part of the reduction that moves.
+    module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (!llvm::is_contained(opNamesOption, op->getName().getStringRef()) || isa<CompositeOp>(op) ||
           op->hasTrait<mlir::OpTrait::IsTerminator>())
-        return;
+        return WalkResult::advance();
       // A value from outside of a region would have to become a parameter.
       bool capturing = false;
       op->walk([&](Operation *inner) {
@@ -37,9 +38,10 @@ struct WrapInComposite : impl::StablehloWrapInCompositePassBase<WrapInComposite>
       });
       if (capturing) {
         op->emitRemark("not wrapped: a region uses values from outside");
-        return;
+        return WalkResult::advance();
       }
       wrapped.push_back(op);
+      return WalkResult::skip();
     });
     for (Operation *op : wrapped) {
       OpBuilder builder(op);

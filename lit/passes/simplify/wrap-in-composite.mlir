@@ -29,3 +29,15 @@ func.func @twice(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
   %1 = stablehlo.add %0, %0 : tensor<f32>
   return %1 : tensor<f32>
 }
+
+// The ops in the regions of an op that moves stay where they are.
+// RUN: xla-opt %s -stablehlo-wrap-in-composite="op-names=stablehlo.add,stablehlo.reduce" | FileCheck %s --check-prefix=NESTED
+// NESTED-LABEL: @sum
+// NESTED: stablehlo.composite "stablehlo.reduce" %arg0, %{{.*}}decomposition = @stablehlo.reduce.impl
+// NESTED: func.func private @stablehlo.reduce.impl(
+// NESTED-NEXT: stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [0]
+func.func @sum(%x: tensor<4xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
