@@ -15,6 +15,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace millrace::stablehlo;
@@ -35,6 +36,8 @@ public:
   LogicalResult refine(func::FuncOp function) {
     if (function.isExternal())
       return success();
+    if (!function.getBody().hasOneBlock())
+      return function.emitOpError("must have exactly one block");
     if (llvm::is_contained(active, function))
       return function.emitError("expects no recursion among functions that refinement reaches");
     active.push_back(function);
@@ -169,8 +172,13 @@ private:
     if (!inference)
       return success();
     SmallVector<Type> types;
-    if (failed(inference.inferReturnTypes(op.getContext(), op.getLoc(), op.getOperands(), op.getAttrDictionary(),
-                                          op.getPropertiesStorage(), op.getRegions(), types)))
+    auto infer = [&](std::optional<Location> loc) {
+      types.clear();
+      return inference.inferReturnTypes(op.getContext(), loc, op.getOperands(), op.getAttrDictionary(),
+                                        op.getPropertiesStorage(), op.getRegions(), types);
+    };
+    // What the operation's own checks object to says more than inference does.
+    if (failed(infer(std::nullopt)) && (failed(mlir::verify(&op)) || failed(infer(op.getLoc()))))
       return failure();
     for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
       if (failed(refineValue(op, result, type)))

@@ -93,7 +93,7 @@ mlir::FailureOr<llvm::SmallVector<Value>> runWithInterpreter(mlir::ModuleOp modu
                                                              const RunOptions &options);
 /// @main, else the only function of the module; null (with a diagnostic) if there is more than one candidate.
 mlir::func::FuncOp entryFunction(mlir::ModuleOp module);
-/// Parses "[dense<...> : type, ...]" (or a single attribute).
+/// Parses "[dense<...> : type, ...]" (or a single attribute), or "@FILE" with that text in the file.
 mlir::FailureOr<llvm::SmallVector<Value>> parseArguments(mlir::ModuleOp module, llvm::StringRef text);
 /// Reports `error` as a diagnostic at the operation it belongs to.
 void emitDiagnostic(mlir::Location fallback, llvm::Error error);

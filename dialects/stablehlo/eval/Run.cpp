@@ -5,6 +5,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -28,10 +29,22 @@ func::FuncOp entryFunction(ModuleOp module) {
 
 FailureOr<SmallVector<Value>> parseArguments(ModuleOp module, StringRef text) {
   SmallVector<Value> values;
-  if (text.trim().empty()) return values;
+  constexpr StringLiteral usage = "i.e. --args=[dense<1> : tensor<2xi32>, ...] or --args=@file";
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  text = text.trim();
+  if (text.consume_front("@")) {
+    auto read = llvm::MemoryBuffer::getFile(text, /*IsText=*/true);
+    if (!read) {
+      emitError(module.getLoc(), "failed to read args file ") << text << ": " << read.getError().message();
+      return failure();
+    }
+    file = std::move(*read);
+    text = file->getBuffer().trim();
+  }
+  if (text.empty()) return values;
   Attribute attr = parseAttribute(text, module.getContext());
   if (!attr) {
-    emitError(module.getLoc(), "arguments are not an attribute such as [dense<1> : tensor<i32>]");
+    emitError(module.getLoc(), "expected array attribute string for args, ") << usage;
     return failure();
   }
   auto list = dyn_cast<ArrayAttr>(attr);
@@ -39,7 +52,7 @@ FailureOr<SmallVector<Value>> parseArguments(ModuleOp module, StringRef text) {
   for (Attribute element : attributes) {
     auto elements = dyn_cast<ElementsAttr>(element);
     if (!elements) {
-      emitError(module.getLoc(), "expects every argument to be a dense<...> constant, but got ") << element;
+      emitError(module.getLoc(), "expected dense elements attribute for args elements, ") << usage << ", but got " << element;
       return failure();
     }
     llvm::Expected<Tensor> tensor = Tensor::fromAttr(elements);

@@ -3,6 +3,10 @@
 // RUN: not xla-translate --interpret --args="[dense<1> : tensor<2xi8>]" %s 2>&1 | FileCheck %s --check-prefix=COUNT
 // RUN: not xla-translate --interpret --args="[dense<1> : tensor<3xi8>, dense<1.5> : tensor<f32>]" %s 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: not xla-translate --interpret --args="nonsense(" %s 2>&1 | FileCheck %s --check-prefix=PARSE
+// RUN: not xla-translate --interpret --args="[dense<1> : tensor<2xi8>, 1.5 : f32]" %s 2>&1 | FileCheck %s --check-prefix=DENSE-ONLY
+// RUN: echo "[dense<[1, -2]> : tensor<2xi8>, dense<1.5> : tensor<f32>]" > %t.args
+// RUN: xla-translate --interpret --args=@%t.args %s | FileCheck %s
+// RUN: not xla-translate --interpret --args=@%t.missing %s 2>&1 | FileCheck %s --check-prefix=FILE
 
 // CHECK:      tensor<2xi8> {
 // CHECK-NEXT:   [2, -4]
@@ -21,7 +25,9 @@
 // DENSE: dense<1.500000e+00> : tensor<f32>
 // COUNT: error: function @main expects 2 arguments, but got 1
 // TYPE: error: argument 0 of @main expects type tensor<2xi8>, but got tensor<3xi8>
-// PARSE: error:
+// PARSE: error: expected array attribute string for args, i.e. --args=[dense<1> : tensor<2xi32>, ...] or --args=@file
+// DENSE-ONLY: error: expected dense elements attribute for args elements, i.e. {{.*}}, but got 1.500000e+00 : f32
+// FILE: error: failed to read args file {{.*}}.missing: {{[A-Z]}}
 func.func @main(%a: tensor<2xi8>, %b: tensor<f32>) -> (tensor<2xi8>, tensor<f32>, tensor<1x2xi1>, tensor<complex<f32>>) {
   %0 = stablehlo.add %a, %a : tensor<2xi8>
   %1 = interpreter.print %0 : tensor<2xi8>
