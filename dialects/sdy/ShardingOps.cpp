@@ -62,12 +62,25 @@ void SdyDialect::registerShardingOps() {
 
 //===-- Checks ------------------------------------------------------------===//
 
+/// (C1) of both: summands that stay summands do not become candidates for a maximum.
+static LogicalResult keepsReduction(Operation *op, TensorShardingAttr before, TensorShardingAttr after) {
+  if (!before || before.getMeshOrRef() != after.getMeshOrRef() || before.getReductionOp() == after.getReductionOp() ||
+      llvm::none_of(before.getUnreducedAxes(), [&](AxisRefAttr axis) { return llvm::is_contained(after.getUnreducedAxes(), axis); }))
+    return success();
+  return op->emitOpError("cannot change the reduction operator of kept unreduced axes from ")
+         << stringifyReductionOp(before.getReductionOp()) << " to " << stringifyReductionOp(after.getReductionOp()) << ".";
+}
+
 LogicalResult ShardingConstraintOp::verify() {
-  return verifySharding(getSharding(), getType(), *this, [&](const Twine &message) { return emitOpError(message); });
+  if (failed(verifySharding(getSharding(), getType(), *this, [&](const Twine &message) { return emitOpError(message); })))
+    return failure();
+  return keepsReduction(*this, millrace::sdy::getSharding(getInput()), getSharding());
 }
 
 LogicalResult ReshardOp::verify() {
-  return verifySharding(getSharding(), getType(), *this, [&](const Twine &message) { return emitOpError(message); });
+  if (failed(verifySharding(getSharding(), getType(), *this, [&](const Twine &message) { return emitOpError(message); })))
+    return failure();
+  return keepsReduction(*this, millrace::sdy::getSharding(getInput()), getSharding());
 }
 
 LogicalResult PropagationBarrierOp::verify() {

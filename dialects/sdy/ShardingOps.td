@@ -19,6 +19,7 @@ def Sdy_MeshOp : Sdy_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 def Sdy_ShardingConstraintOp : Sdy_Op<"sharding_constraint", [SameOperandsAndResultType]> {
   let summary = "Says how the value is to be sharded from here on";
   let description = [{ Without users it speaks of its operand. Labels as in TensorSharding.
+    (C1) Axes that stay unreduced keep their reduction.
     Example: `%1 = sdy.sharding_constraint %0 <@mesh, [{"a"}, {?} ]> : tensor<8x8xf32>` }];
   let arguments = (ins AnyTensor:$input, Sdy_TensorSharding:$sharding);
   let results = (outs AnyTensor:$result);
@@ -28,7 +29,8 @@ def Sdy_ShardingConstraintOp : Sdy_Op<"sharding_constraint", [SameOperandsAndRes
 
 def Sdy_ReshardOp : Sdy_Op<"reshard", [Pure, SameOperandsAndResultType]> {
   let summary = "The value in another sharding";
-  let description = [{ Labels as in TensorSharding. Example: `%1 = sdy.reshard %0 <@mesh, [{"a"}, {} ]> : tensor<8x8xf32>` }];
+  let description = [{ Labels as in TensorSharding. (C1) Axes that stay unreduced keep their reduction.
+    Example: `%1 = sdy.reshard %0 <@mesh, [{"a"}, {} ]> : tensor<8x8xf32>` }];
   let arguments = (ins AnyTensor:$input, Sdy_TensorSharding:$sharding);
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$input $sharding attr-dict `:` type($result)";

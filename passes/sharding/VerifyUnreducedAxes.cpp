@@ -161,7 +161,7 @@ LogicalResult verify(Operation *op) {
   if (auto terminator = dyn_cast<func::ReturnOp>(op))
     return verifyReturn(terminator);
   if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
-    return sameKind(op, sdy::getSharding(op->getOperand(0)), op->getAttrOfType<sdy::TensorShardingAttr>("sharding"));
+    return success(); // Their own verifier compares the reductions.
   if (auto sum = dyn_cast<sdy::AllReduceOp>(op))
     return verifySum(op, sum.getTensor(), sum.getKind(), /*mustBeSharded=*/true);
   if (auto sum = dyn_cast<stablehlo::AllReduceOp>(op)) {

@@ -152,6 +152,28 @@ func.func @f(%x: tensor<8xf32>) {
 
 // -----
 
+// reshard (C1)
+sdy.mesh @mesh = <["a"=2, "b"=2]>
+func.func @f(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced=max{"a", "b"}>}) -> tensor<8x4xf32> {
+  // expected-error@+1 {{'sdy.reshard' op cannot change the reduction operator of kept unreduced axes from max to min.}}
+  %0 = sdy.reshard %x <@mesh, [{}, {}], unreduced=min{"a"}> : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// sharding_constraint (C1): what the one before says; only other axes may be of another reduction.
+sdy.mesh @mesh = <["a"=2, "b"=2]>
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.reshard %x <@mesh, [{}], unreduced=min{"a"}> : tensor<8xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{}], unreduced={"b"}> : tensor<8xf32>
+  // expected-error@+1 {{'sdy.sharding_constraint' op cannot change the reduction operator of kept unreduced axes from sum to max.}}
+  %2 = sdy.sharding_constraint %1 <@mesh, [{"a"}], unreduced=max{"b"}> : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// -----
+
 // func_data_flow_edge (C1)
 func.func @f(%x: tensor<?xf32>) {
   // expected-error@+1 {{expected sdy.func_data_flow_edge to have a static-shaped result}}

@@ -24,9 +24,9 @@ func.func @shardings(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh,
   // CHECK: sdy.sharding_constraint %arg0 <@mesh, [{"c"}, {?}], replicated={"b"}, unreduced={"a"}> : tensor<8x8xf32>
   %0 = sdy.sharding_constraint %arg0 <@mesh, [{"c"}, {?}], unreduced={"a"}, replicated={"b"}> : tensor<8x8xf32>
   // CHECK: sdy.sharding_constraint %{{.*}} <@mesh, [{}, {}], unreduced=max{"a", "b":(2)2}> : tensor<8x8xf32>
-  %1 = sdy.sharding_constraint %0 <@mesh, [{}, {}], unreduced=max{"a", "b":(2)2}> : tensor<8x8xf32>
+  %1 = sdy.sharding_constraint %arg0 <@mesh, [{}, {}], unreduced=max{"a", "b":(2)2}> : tensor<8x8xf32>
   // CHECK: sdy.reshard %{{.*}} <@mesh, [{}, {}], unreduced=min{"a"}> : tensor<8x8xf32>
-  %2 = sdy.reshard %1 <@mesh, [{}, {}], unreduced=min{"a"}> : tensor<8x8xf32>
+  %2 = sdy.reshard %arg0 <@mesh, [{}, {}], unreduced=min{"a"}> : tensor<8x8xf32>
   // CHECK: sdy.sharding_group %{{.*}} group_id=5 : tensor<8x8xf32>
   sdy.sharding_group %2 group_id=5 : tensor<8x8xf32>
   // CHECK: sdy.constant dense<1.000000e+00> : tensor<8x8xf32>
