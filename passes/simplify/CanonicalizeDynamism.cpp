@@ -7,6 +7,7 @@
 
 #include "dialects/chlo/Ops.h"
 #include "dialects/stablehlo/Ops.h"
+#include "llvm/ADT/BitVector.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/simplify/DynamicCalls.h"
 
@@ -50,11 +51,46 @@ struct StaticGather : OpRewritePattern<DynamicGatherOp> {
   }
 };
 
+/// Input:  custom_call @f(%x, %shape) {indices_of_shape_operands = dense<1>}, constant      Output: custom_call @f(%x)
+struct StaticCustomCall : OpRewritePattern<CustomCallOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CustomCallOp op, PatternRewriter &rewriter) const override {
+    auto indices = op->getAttrOfType<DenseIntElementsAttr>("indices_of_shape_operands");
+    if (!indices || !indices.getElementType().isInteger(64) || indices.getNumElements() != int64_t(op->getNumResults()))
+      return rewriter.notifyMatchFailure(op, "no operands for the shapes of the results");
+    // StableHLO's own calls have patterns of their own; aliases count the operands that would go.
+    ArrayAttr aliases = op.getOutputOperandAliases();
+    if (op.getCallTargetName().starts_with("stablehlo.") || (aliases && !aliases.empty()))
+      return rewriter.notifyMatchFailure(op, "a call whose operands keep their places");
+    llvm::BitVector shapeOperands(op->getNumOperands());
+    for (auto [i, index] : llvm::enumerate(indices.getValues<int64_t>())) {
+      SmallVector<int64_t> shape;
+      auto type = dyn_cast<RankedTensorType>(op->getResult(i).getType());
+      if (!type || index < 0 || index >= int64_t(op->getNumOperands()) || failed(matchInts(op->getOperand(index), shape)) ||
+          ArrayRef<int64_t>(shape) != type.getShape())
+        return rewriter.notifyMatchFailure(op, "a shape is no constant, or another than the result has");
+      shapeOperands.set(index);
+    }
+    rewriter.modifyOpInPlace(op, [&] {
+      if (auto layouts = op->getAttrOfType<ArrayAttr>("operand_layouts")) {
+        SmallVector<Attribute> kept;
+        for (auto [i, layout] : llvm::enumerate(layouts))
+          if (!shapeOperands.test(i))
+            kept.push_back(layout);
+        op->setAttr("operand_layouts", rewriter.getArrayAttr(kept));
+      }
+      op->eraseOperands(shapeOperands);
+      op->removeAttr("indices_of_shape_operands");
+    });
+    return success();
+  }
+};
+
 struct CanonicalizeDynamism : impl::StablehloCanonicalizeDynamismPassBase<CanonicalizeDynamism> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns.add<StaticConvolution, StaticGather>(context);
+    patterns.add<StaticConvolution, StaticCustomCall, StaticGather>(context);
     populateDynamicCallPatterns(patterns);
     DynamicBroadcastInDimOp::getCanonicalizationPatterns(patterns, context);
     DynamicIotaOp::getCanonicalizationPatterns(patterns, context);
