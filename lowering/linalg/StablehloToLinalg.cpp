@@ -107,6 +107,12 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp function) {
       return converter.isSignatureLegal(function.getFunctionType()) && converter.isLegal(&function.getBody());
     });
+    // A bitcast to or from quantized numbers has no code here. A kernel must not keep one; a whole module may, as upstream's pass
+    // stablehlo-legalize-to-linalg leaves it to others.
+    target.addDynamicallyLegalOp<stablehlo::BitcastConvertOp>([&](stablehlo::BitcastConvertOp op) {
+      Type from = getElementTypeOrSelf(op.getOperand().getType()), to = getElementTypeOrSelf(op.getResult().getType());
+      return allFunctions && from != to && (isa<quant::QuantizedType>(from) || isa<quant::QuantizedType>(to));
+    });
     target.addDynamicallyLegalOp<func::CallOp>(
         [&](func::CallOp call) { return converter.isSignatureLegal(call.getCalleeType()); });
     target.addDynamicallyLegalOp<func::ReturnOp>([&](func::ReturnOp op) { return converter.isLegal(op); });

@@ -41,6 +41,16 @@ func.func @product(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> 
   return %0 : tensor<2x4xf32>
 }
 
+// The bits of quantized numbers are left to others.
+// CHECK-LABEL: func.func @bits
+// CHECK: stablehlo.bitcast_convert
+// CHECK: linalg.generic
+func.func @bits(%a: tensor<6x!quant.uniform<i8:f32, 0.5>>) -> tensor<6xi8> {
+  %0 = stablehlo.bitcast_convert %a : (tensor<6x!quant.uniform<i8:f32, 0.5>>) -> tensor<6xi8>
+  %1 = stablehlo.negate %0 : tensor<6xi8>
+  return %1 : tensor<6xi8>
+}
+
 // CHECK-LABEL: func.func @choice
 // CHECK: %[[P:.*]] = tensor.extract %arg0[] : tensor<i1>
 // CHECK: arith.select %[[P]]
