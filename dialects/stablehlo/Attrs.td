@@ -31,7 +31,7 @@ def StableHLO_ComparisonDirectionAttr : StableHLO_EnumAttr<StableHLO_ComparisonD
 
 def StableHLO_ComparisonType : StableHLO_Enum<"ComparisonType", [
   I32EnumAttrCase<"NOTYPE", 0>, I32EnumAttrCase<"FLOAT", 1>, I32EnumAttrCase<"TOTALORDER", 2>,
-  I32EnumAttrCase<"SIGNED", 3>, I32EnumAttrCase<"UNSIGNED", 4>]>;
+  I32EnumAttrCase<"SIGNED", 3>, I32EnumAttrCase<"UNSIGNED", 4>, I32EnumAttrCase<"WEAKORDER", 5>]>;
 def StableHLO_ComparisonTypeAttr : StableHLO_EnumAttr<StableHLO_ComparisonType, "comparison_type">;
 
 def StableHLO_Transpose : StableHLO_Enum<"Transpose", [

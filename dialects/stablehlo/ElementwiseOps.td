@@ -444,7 +444,8 @@ def StableHLO_CompareOp : StableHLO_ElementwiseOp<"compare",
     HLO_SpeculatableIfAllInputsStatic> {
   let summary = "Comparison";
   let description = [{ `result[i]` = lhs[i] `comparison_direction` rhs[i]. (C1) operands have one element type and
-    (C2) one shape. (C3) `compare_type` is SIGNED, UNSIGNED, FLOAT or TOTALORDER; left out, it follows from the type.
+    (C2) one shape. (C3) `compare_type` is SIGNED, UNSIGNED, FLOAT, TOTALORDER or WEAKORDER; left out, it follows from
+    the type. In weak order NaNs are equal to each other and greater than all numbers, and zeros are equal.
     That it fits the type is not verified: portable artifacts exist in which it does not. Complex numbers compare
     lexicographically. Source: StableHLO spec, "compare".
     Example: `%2 = stablehlo.compare LT, %0, %1, FLOAT : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>` }];

@@ -15,6 +15,8 @@ namespace millrace::hlo {
 
 /// HLO derives the comparison from the element type unless told otherwise, and knows only one other: the total order.
 static LogicalResult compare(shlo::CompareOp op, Computation &to) {
+  if (op.getCompareType() == shlo::ComparisonType::WEAKORDER)
+    return op.emitOpError("compares in weak order, which HLO cannot express");
   Attributes attributes;
   attributes.add("direction", shlo::stringifyComparisonDirection(op.getComparisonDirection()));
   if (op.getCompareType() == shlo::ComparisonType::TOTALORDER)

@@ -66,6 +66,31 @@ Value totalOrderKey(ScalarBuilder &b, Value x, FloatType element) {
   return b.select(b.cmpf(CmpFPredicate::UNO, x, x), b.i(APInt::getSignedMinValue(width).getSExtValue(), bits.getType()), key);
 }
 
+/// All NaNs are equal and after the numbers.
+Value weakOrder(ScalarBuilder &b, Direction direction, Value x, Value y) {
+  auto isBefore = [&](Value first, Value second) {
+    Value isLess = b.cmpf(CmpFPredicate::OLT, first, second);
+    Value isNumber = b.cmpf(CmpFPredicate::ORD, first, first);
+    return b.ori(isLess, b.andi(isNumber, b.isNan(second)));
+  };
+  auto isEqual = [&] { return b.ori(b.cmpf(CmpFPredicate::OEQ, x, y), b.andi(b.isNan(x), b.isNan(y))); };
+  switch (direction) {
+  case Direction::EQ:
+    return isEqual();
+  case Direction::NE:
+    return b.not1(isEqual());
+  case Direction::GE:
+    return b.not1(isBefore(x, y));
+  case Direction::GT:
+    return isBefore(y, x);
+  case Direction::LE:
+    return b.not1(isBefore(y, x));
+  case Direction::LT:
+    return isBefore(x, y);
+  }
+  llvm_unreachable("comparison direction");
+}
+
 Value emitCompare(ScalarBuilder &b, const ScalarOp &op, stablehlo::CompareOp compare) {
   Value x = op.operands[0], y = op.operands[1];
   Direction direction = compare.getComparisonDirection();
@@ -82,6 +107,8 @@ Value emitCompare(ScalarBuilder &b, const ScalarOp &op, stablehlo::CompareOp com
     auto element = cast<FloatType>(op.operandElement);
     if (compare.getCompareType() == stablehlo::ComparisonType::TOTALORDER)
       return b.cmpi(integerPredicate(direction, /*isUnsigned=*/false), totalOrderKey(b, x, element), totalOrderKey(b, y, element));
+    if (compare.getCompareType() == stablehlo::ComparisonType::WEAKORDER)
+      return weakOrder(b, direction, x, y);
     return b.cmpf(floatPredicate(direction), x, y);
   }
   return b.cmpi(integerPredicate(direction, op.isUnsigned()), x, y);

@@ -23,6 +23,7 @@ bool isComparison(Value value, stablehlo::ComparisonDirection direction, Value l
   auto compare = value.getDefiningOp<stablehlo::CompareOp>();
   return compare && compare.getComparisonDirection() == direction && compare.getLhs() == lhs && compare.getRhs() == rhs &&
          compare.getCompareType() != stablehlo::ComparisonType::TOTALORDER &&
+         compare.getCompareType() != stablehlo::ComparisonType::WEAKORDER &&
          compare.getCompareType() != stablehlo::ComparisonType::UNSIGNED;
 }
 

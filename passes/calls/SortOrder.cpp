@@ -28,12 +28,17 @@ bool isSplat(Value value, llvm::function_ref<bool(const APFloat &)> is) {
   return elements && elements.isSplat() && is(elements.getSplatValue<APFloat>());
 }
 
+bool isTotal(CompareOp compare) { return compare.getCompareType() == ComparisonType::TOTALORDER; }
+/// Such a comparison is left to the comparator.
+bool isWeak(CompareOp compare) { return compare.getCompareType() == ComparisonType::WEAKORDER; }
+
 std::optional<Side> sideOf(Value value, Block &comparator) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() == &comparator ? std::optional(Side{argument.getArgNumber()}) : std::nullopt;
   auto select = value.getDefiningOp<SelectOp>();
   auto test = select ? select.getPred().getDefiningOp<CompareOp>() : CompareOp();
-  if (!test)
+  // In these orders a NaN is equal to itself.
+  if (!test || isTotal(test) || isWeak(test))
     return std::nullopt;
   std::optional<Side> side = sideOf(select.getOnFalse(), comparator), tested = sideOf(test.getLhs(), comparator);
   if (!side || !tested || tested->argument != side->argument)
@@ -52,13 +57,13 @@ std::optional<Side> sideOf(Value value, Block &comparator) {
   return std::nullopt;
 }
 
-bool isTotal(CompareOp compare) { return compare.getCompareType() == ComparisonType::TOTALORDER; }
-
 struct Matcher {
   Block &comparator;
 
   /// Both sides of a comparison of one operand's elements, the first element on the left.
   bool sides(CompareOp compare, Side &lhs, Side &rhs, bool &isSwapped) {
+    if (isWeak(compare))
+      return false;
     std::optional<Side> l = sideOf(compare.getLhs(), comparator), r = sideOf(compare.getRhs(), comparator);
     if (!l || !r || l->argument / 2 != r->argument / 2 || l->argument == r->argument || l->zeros != r->zeros || l->nans != r->nans)
       return false;
@@ -98,7 +103,8 @@ struct Matcher {
         continue;
       auto isTest = [&](Value test, ComparisonDirection direction, Value of) {
         auto found = test.getDefiningOp<CompareOp>();
-        return found && found.getComparisonDirection() == direction && !isTotal(found) && found.getLhs() == of && found.getRhs() == of;
+        return found && found.getComparisonDirection() == direction && !isTotal(found) && !isWeak(found) && found.getLhs() == of &&
+               found.getRhs() == of;
       };
       auto matches = [&](Value x, Value y) {
         return isTest(x, ComparisonDirection::NE, compare.getRhs()) && isTest(y, ComparisonDirection::EQ, compare.getLhs());

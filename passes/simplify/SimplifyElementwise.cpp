@@ -193,7 +193,7 @@ struct NotOfCompare : OpRewritePattern<NotOp> {
       return rewriter.notifyMatchFailure(op, "no compare of its own");
     ComparisonDirection direction = compare.getComparisonDirection();
     bool isEquality = direction == ComparisonDirection::EQ || direction == ComparisonDirection::NE;
-    bool isTotal = compare.getCompareType() == ComparisonType::TOTALORDER;
+    bool isTotal = compare.getCompareType() == ComparisonType::TOTALORDER || compare.getCompareType() == ComparisonType::WEAKORDER;
     if (!isEquality && !isTotal && !isa<IntegerType>(elementOf(compare.getLhs())))
       return rewriter.notifyMatchFailure(op, "NaN is unordered");
     if (compare.getType() != op.getType())

@@ -23,7 +23,10 @@ static Attribute stablehloToVhlo(Attribute attr) {
   auto value = [&](code::Attr code, auto typed) { return enumValue(context, code, unsigned(typed.getValue())); };
   return TypeSwitch<Attribute, Attribute>(attr)
       .Case([&](stablehlo::ComparisonDirectionAttr e) { return value(code::ComparisonDirection, e); })
-      .Case([&](stablehlo::ComparisonTypeAttr e) { return value(code::ComparisonType, e); })
+      .Case([&](stablehlo::ComparisonTypeAttr e) {
+        bool isWeak = e.getValue() == stablehlo::ComparisonType::WEAKORDER; // version 1.22 has it
+        return isWeak ? Attribute() : value(code::ComparisonType, e);
+      })
       .Case([&](stablehlo::FftTypeAttr e) { return value(code::FftType, e); })
       .Case([&](stablehlo::PrecisionAttr e) { return value(code::Precision, e); })
       .Case([&](stablehlo::RngAlgorithmAttr e) { return value(code::RngAlgorithm, e); })

@@ -427,6 +427,13 @@ int64_t totalOrderKey(const Tensor &tensor, int64_t i) {
   return key < 0 ? static_cast<int64_t>(~bits ^ (uint64_t(1) << 63)) : key;
 }
 
+/// Numbers as they are, both zeros in one place, all NaNs in one place after them.
+int64_t weakOrderKey(const Tensor &tensor, int64_t i) {
+  double number = tensor.getFloat(i);
+  if (std::isnan(number)) return std::numeric_limits<int64_t>::max();
+  return number == 0 ? 0 : totalOrderKey(tensor, i);
+}
+
 template <typename T>
 bool holds(stablehlo::ComparisonDirection direction, T a, T b) {
   switch (direction) {
@@ -447,6 +454,7 @@ llvm::Error evalCompare(Call &call) {
   auto direction = call.op->getAttrOfType<stablehlo::ComparisonDirectionAttr>("comparison_direction").getValue();
   auto typeAttr = call.op->getAttrOfType<stablehlo::ComparisonTypeAttr>("compare_type");
   bool total = typeAttr && typeAttr.getValue() == stablehlo::ComparisonType::TOTALORDER;
+  bool weak = typeAttr && typeAttr.getValue() == stablehlo::ComparisonType::WEAKORDER;
   int64_t count = x.size();
   Tensor result(call.typeWith(x.getShape()));
   char *out = result.mutableData();
@@ -458,6 +466,8 @@ llvm::Error evalCompare(Call &call) {
       out[i] = holds(direction, x.getInt(i), y.getInt(i));
     else if (isFloat(kind) && total)
       out[i] = holds(direction, totalOrderKey(x, i), totalOrderKey(y, i));
+    else if (isFloat(kind) && weak)
+      out[i] = holds(direction, weakOrderKey(x, i), weakOrderKey(y, i));
     else if (isFloat(kind))
       out[i] = holds(direction, x.getFloat(i), y.getFloat(i));
     else if (direction == stablehlo::ComparisonDirection::EQ)

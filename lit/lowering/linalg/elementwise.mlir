@@ -64,6 +64,19 @@ func.func @total_order(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xi1> {
 
 // -----
 
+// In weak order a NaN is after every number.
+// CHECK-LABEL: func.func @weak_order(
+// CHECK: arith.cmpf olt, %[[A:.*]], %[[B:.*]] : f32
+// CHECK: arith.cmpf ord, %[[A]], %[[A]]
+// CHECK: arith.cmpf uno, %[[B]], %[[B]]
+// CHECK: arith.ori
+func.func @weak_order(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xi1> {
+  %0 = stablehlo.compare LT, %a, %b, WEAKORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}
+
+// -----
+
 // No dialect has a complex logistic function: the runtime does.
 // CHECK: func.func private @millrace_rt_clogisticf(f64, f64) -> (f64, f64)
 // CHECK-LABEL: func.func @complex_logistic(

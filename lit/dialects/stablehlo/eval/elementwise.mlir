@@ -186,6 +186,27 @@ func.func @complex_functions() {
 
 // -----
 
+// NaNs of either sign are one number after all others, and so are the zeros.
+func.func @compare_weak_order() {
+  %a = stablehlo.constant dense<[0xFFC00000, 0x7F800000, 0x7FC00001, 0x80000000, 0x00000000, 1.0, 0xFF800000]> : tensor<7xf32>
+  %b = stablehlo.constant dense<[0x7FC00000, 0xFFC00000, 0x7F800000, 0x00000000, 0x80000000, 2.0, 0xFFC00000]> : tensor<7xf32>
+  %eq = stablehlo.compare EQ, %a, %b, WEAKORDER : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xi1>
+  check.expect_eq_const %eq, dense<[true, false, false, true, true, false, false]> : tensor<7xi1>
+  %ne = stablehlo.compare NE, %a, %b, WEAKORDER : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xi1>
+  check.expect_eq_const %ne, dense<[false, true, true, false, false, true, true]> : tensor<7xi1>
+  %lt = stablehlo.compare LT, %a, %b, WEAKORDER : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xi1>
+  check.expect_eq_const %lt, dense<[false, true, false, false, false, true, true]> : tensor<7xi1>
+  %le = stablehlo.compare LE, %a, %b, WEAKORDER : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xi1>
+  check.expect_eq_const %le, dense<[true, true, false, true, true, true, true]> : tensor<7xi1>
+  %gt = stablehlo.compare GT, %a, %b, WEAKORDER : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xi1>
+  check.expect_eq_const %gt, dense<[false, false, true, false, false, false, false]> : tensor<7xi1>
+  %ge = stablehlo.compare GE, %a, %b, WEAKORDER : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xi1>
+  check.expect_eq_const %ge, dense<[true, false, true, true, true, false, false]> : tensor<7xi1>
+  func.return
+}
+
+// -----
+
 func.func @compare_total_order() {
   // -NaN < -inf < -0 < +0 < inf < NaN
   %a = stablehlo.constant dense<[0xFFC00000, 0xFF800000, 0x80000000, 0x00000000, 0x7F800000, 1.0]> : tensor<6xf32>
