@@ -36,8 +36,8 @@ FailureOr<SmallVector<OpFoldResult>> resultSizes(OpBuilder &builder, Location lo
 }
 
 struct ElementwisePattern : ConversionPattern {
-  ElementwisePattern(const TypeConverter &converter, StringRef name, MLIRContext *context)
-      : ConversionPattern(converter, name, /*benefit=*/1, context) {}
+  ElementwisePattern(const TypeConverter &converter, StringRef name, MLIRContext *context, bool keepsAttributes)
+      : ConversionPattern(converter, name, /*benefit=*/1, context), keepsAttributes(keepsAttributes) {}
 
   LogicalResult matchAndRewrite(Operation *op, ArrayRef<Value> operands, ConversionPatternRewriter &rewriter) const override {
     auto type = getTypeConverter()->convertType<RankedTensorType>(op->getResult(0).getType());
@@ -67,9 +67,13 @@ struct ElementwisePattern : ConversionPattern {
                                });
     if (!known)
       return rewriter.notifyMatchFailure(op, "no scalar form for these element types");
+    if (auto generic = result.getDefiningOp<linalg::GenericOp>(); generic && keepsAttributes)
+      generic->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.replaceOp(op, result);
     return success();
   }
+
+  bool keepsAttributes;
 };
 
 /// bitcast_convert between widths: the most minor dimension appears or vanishes, low bits first.
@@ -140,19 +144,19 @@ private:
 };
 
 template <typename... Ops>
-void addElementwise(const TypeConverter &converter, RewritePatternSet &patterns) {
-  (patterns.add<ElementwisePattern>(converter, Ops::getOperationName(), patterns.getContext()), ...);
+void addElementwise(const TypeConverter &converter, RewritePatternSet &patterns, bool keepsAttributes) {
+  (patterns.add<ElementwisePattern>(converter, Ops::getOperationName(), patterns.getContext(), keepsAttributes), ...);
 }
 
 } // namespace
 
-void populateElementwisePatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+void populateElementwisePatterns(const TypeConverter &converter, RewritePatternSet &patterns, bool keepsAttributes) {
   using namespace stablehlo;
   addElementwise<AbsOp, AddOp, AndOp, Atan2Op, BitcastConvertOp, CbrtOp, CeilOp, ClampOp, ClzOp, CompareOp, ComplexOp,
                  ConvertOp, CosineOp, DivOp, ExpOp, Expm1Op, FloorOp, ImagOp, IsFiniteOp, LogOp, Log1pOp, LogisticOp,
                  MaxOp, MinOp, MulOp, NegOp, NotOp, OrOp, PopulationCountOp, PowOp, RealOp, ReducePrecisionOp, RemOp,
                  RoundOp, RoundNearestEvenOp, RsqrtOp, SelectOp, ShiftLeftOp, ShiftRightArithmeticOp,
-                 ShiftRightLogicalOp, SignOp, SineOp, SqrtOp, SubtractOp, TanOp, TanhOp, XorOp>(converter, patterns);
+                 ShiftRightLogicalOp, SignOp, SineOp, SqrtOp, SubtractOp, TanOp, TanhOp, XorOp>(converter, patterns, keepsAttributes);
   patterns.add<BitcastWidthPattern>(converter, patterns.getContext(), /*benefit=*/2);
 }
 

@@ -113,6 +113,7 @@ void toPrimitive(IRRewriter &rewriter, linalg::GenericOp op) {
                                        linalg::YieldOp::create(builder, loc,
                                                                mapping.lookupOrDefault(op.getBody()->getTerminator()->getOperand(0)));
                                      });
+    map->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     return rewriter.replaceOp(op, map->getResults());
   }
   if (op.getInputs().size() == 1 && maps[0].isIdentity() && op.getNumReductionLoops() > 0 && uses(*op.getBody(), 1)) {

@@ -8,7 +8,8 @@
 
 namespace millrace::lowering {
 
-void populateElementwisePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// With `keepsAttributes` the linalg.generic gets the discardable attributes of the operation.
+void populateElementwisePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns, bool keepsAttributes);
 void populateDataMovementPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateDynamismPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateControlFlowPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);

@@ -81,7 +81,8 @@ struct LowerToLinalg : impl::LowerToLinalgPassBase<LowerToLinalg> {
     types = std::make_shared<StorageTypeConverter>(context);
     StorageTypeConverter &converter = *types;
     RewritePatternSet patterns(context);
-    populateElementwisePatterns(converter, patterns);
+    // Nobody reads them in a kernel; whoever converts a module under upstream's name may.
+    populateElementwisePatterns(converter, patterns, /*keepsAttributes=*/allFunctions);
     populateDataMovementPatterns(converter, patterns);
     populateDynamismPatterns(converter, patterns);
     populateControlFlowPatterns(converter, patterns);

@@ -41,6 +41,16 @@ func.func @product(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> 
   return %0 : tensor<2x4xf32>
 }
 
+// Attributes of others go on.
+// CHECK-LABEL: func.func @marked
+// CHECK: linalg.generic {{.*}} attrs = {test.mark = "here"}
+// PRIMITIVE-LABEL: func.func @marked
+// PRIMITIVE: linalg.map { arith.mulf } ins(%arg0, %arg0 : tensor<2x3xf32>, tensor<2x3xf32>) outs({{.*}}) {test.mark = "here"}
+func.func @marked(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.multiply %a, %a {test.mark = "here"} : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
 // The bits of quantized numbers are left to others.
 // CHECK-LABEL: func.func @bits
 // CHECK: stablehlo.bitcast_convert
