@@ -68,6 +68,10 @@ LogicalResult groupsOfMesh(ReplicaGroupMeshAxesAttr attr, SmallVectorImpl<SmallV
     why = "expects the mesh of replica groups in place, not by name";
     return failure();
   }
+  if (!llvm::all_of(attr.getAxes(), llvm::IsaPred<AxisRefAttr>)) {
+    why = "expects the axes of replica groups to be #stablehlo.axis_ref";
+    return failure();
+  }
   SmallVector<Part> parts;
   for (Attribute axis : mesh.getAxes())
     if (!cut(cast<MeshAxisAttr>(axis), attr.getAxes(), parts)) {

@@ -8,6 +8,7 @@
 #include "dialects/stablehlo/MeshGroups.h"
 #include "dialects/stablehlo/Ops.h"
 #include "dialects/vhlo/Version.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -136,11 +137,37 @@ struct ExpandTan : OpRewritePattern<TanOp> {
   }
 };
 
+/// The mesh that the operation `name` carries, as {axes = [{name = "x", size = 2 : i64}], device_ids = dense<..>}; null without one.
+MeshAttr meshCarriedBy(Operation *op, FlatSymbolRefAttr name) {
+  MLIRContext *context = op->getContext();
+  Operation *symbol = SymbolTable::lookupNearestSymbolFrom(op, name);
+  auto mesh = symbol ? symbol->getAttrOfType<DictionaryAttr>("stablehlo.mesh") : DictionaryAttr();
+  auto axes = mesh ? mesh.getAs<ArrayAttr>("axes") : ArrayAttr();
+  if (!axes)
+    return {};
+  SmallVector<Attribute> converted;
+  for (Attribute each : axes) {
+    auto axis = dyn_cast<DictionaryAttr>(each);
+    auto axisName = axis ? axis.getAs<StringAttr>("name") : StringAttr();
+    auto size = axis ? axis.getAs<IntegerAttr>("size") : IntegerAttr();
+    if (!axisName || !size || !size.getType().isSignlessInteger(64))
+      return {};
+    converted.push_back(MeshAxisAttr::get(context, axisName, size.getInt()));
+  }
+  return MeshAttr::get(context, ArrayAttr::get(context, converted), mesh.getAs<DenseIntElementsAttr>("device_ids"));
+}
+
 /// Groups said as axes of a mesh as lists of ids.
 LogicalResult expandMeshGroups(Operation *op) {
   auto axes = op->getAttrOfType<ReplicaGroupMeshAxesAttr>("replica_groups");
   if (!axes)
     return success();
+  if (auto name = dyn_cast<FlatSymbolRefAttr>(axes.getMesh())) {
+    MeshAttr mesh = meshCarriedBy(op, name);
+    if (!mesh)
+      return op->emitOpError("expects its mesh to be the attribute stablehlo.mesh of ") << name;
+    axes = ReplicaGroupMeshAxesAttr::get(op->getContext(), mesh, axes.getAxes());
+  }
   SmallVector<SmallVector<int64_t>> groups;
   std::string why;
   if (failed(groupsOfMesh(axes, groups, why)))

@@ -64,6 +64,21 @@ func.func @scatter(%x: tensor<2x5x4xf32>, %i: tensor<2x3x1xi32>, %u: tensor<2x3x
   return %0 : tensor<2x5x4xf32>
 }
 
+// The mesh may be at a symbol; along x, the devices 3 and 1, 0 and 2.
+// CHECK-LABEL: @named_mesh
+// CHECK{LITERAL}: replica_groups = dense<[[3, 1], [0, 2]]> : tensor<2x2xi64>
+// NEW-LABEL: @named_mesh
+// NEW: replica_group_mesh_axes<mesh = @devices,
+func.func private @devices() attributes {stablehlo.mesh = {axes = [{name = "x", size = 2 : i64}, {name = "y", size = 2 : i64}], device_ids = dense<[3, 0, 1, 2]> : tensor<4xi64>}}
+func.func @named_mesh(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @devices, axes = [#stablehlo.axis_ref<name = "x">]>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
 // Axis y of a 2x2 mesh: devices 0 and 1, 2 and 3. A new release may know meshes, this one lists devices.
 // CHECK-LABEL: @mesh
 // CHECK{LITERAL}: replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>
