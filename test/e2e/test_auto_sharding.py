@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Automatic sharding of training steps: what the plan counts is what the partitioned program does, limits are obeyed, and no plan that people
+write by hand is expected to be much faster."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks import auto_sharding
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+SIZES = {"gpt2": dict(layers=2, width=256, heads=4, words=1024, length=128, batch=32), "bert": dict(layers=2, width=256, heads=4, words=1024, length=128, batch=32),
+         "llama": dict(layers=2, width=256, heads=4, inner=768, words=1024, length=128, batch=32),
+         "experts": dict(layers=1, width=128, heads=4, count=8, inner=256, length=64, batch=16), "unet": dict(batch=32, size=32, width=16)}
+
+# Lowering needs several devices of jaxlib's own client, so it happens in a process of its own.
+LOWER = """
+import json, os, sys
+import jax, numpy as np
+folder, sizes = sys.argv[1], json.loads(sys.argv[2])
+jax.config.update("jax_num_cpu_devices", 8)
+from benchmarks import auto_sharding, planned_models
+mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "model"))
+for name, options in sizes.items():
+    model = planned_models.MODELS[name](**options)
+    plans = {"auto": None} | planned_models.plans(model, {"data": 2, "model": 4})
+    for kind, plan in plans.items():
+        with open(os.path.join(folder, f"{name}-{kind}.mlir"), "w") as file:
+            file.write(auto_sharding.lowered(model, plan, mesh))
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("programs")
+    environment = dict(os.environ, JAX_PLATFORMS="cpu", MILLRACE_JAX="0", PYTHONPATH=ROOT)
+    subprocess.run([sys.executable, "-c", LOWER, str(folder), json.dumps(SIZES)], env=environment, check=True, timeout=300)
+    return folder
+
+
+def planned(path, *extra):
+    return auto_sharding.simulated(str(path), ["--auto-sharding", "--mesh=data=2,model=4", *extra])[0]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_not_behind_hand_written_plans(programs, name):
+    ours = planned(programs / f"{name}-auto.mlir")
+    others = {path.stem: auto_sharding.simulated(str(path), [])[0]["seconds"] for path in programs.glob(f"{name}-*.mlir") if "auto" not in path.stem}
+    assert len(others) >= 2
+    assert ours["seconds"] <= 1.05 * min(others.values()), others
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "unet"])
+def test_the_plan_counts_the_bytes_of_the_program(programs, name):
+    """Where values have one reader each: several readers of a value in the same parts share what the plan counts for each of them."""
+    found = planned(programs / f"{name}-auto.mlir", "--machine=h100")
+    moved = sum(kind["bytes"] for kind in found["collectives"].values())
+    assert moved == pytest.approx(found["planned"]["bytes"], rel=0.02)
+    assert found["planned"]["gap"] < 0.01
+
+
+def test_less_memory_costs_time_and_too_little_is_an_error(programs):
+    path = programs / "gpt2-auto.mlir"
+    free = planned(path, "--machine=h100")["planned"]
+    limit = int(free["peak_bytes"] * 0.8)
+    tight = planned(path, "--machine=h100", f"--memory-per-device={limit}")["planned"]
+    assert tight["peak_bytes"] <= limit and tight["seconds"] >= free["seconds"] * 0.999
+    with pytest.raises(RuntimeError, match="automatic sharding finds no plan.*bytes"):
+        planned(path, "--machine=h100", "--memory-per-device=1M")
+
+
+def test_larger_machines_are_not_slower(programs):
+    seconds = []
+    for mesh in ("data=1,model=2", "data=2,model=4", "data=4,model=8"):
+        seconds.append(auto_sharding.simulated(str(programs / "llama-auto.mlir"), ["--auto-sharding", f"--mesh={mesh}", "--machine=tpu-v4"])[0]["seconds"])
+    assert seconds[0] > seconds[1] > seconds[2]
