@@ -247,6 +247,84 @@ def checkpoints():
     return wrong
 
 
+ACROSS = {"zero3": {}, "flat": {"flatten_parameters": True}, "dim 0": {"shard_param_on_dim_0": True}}
+
+
+def optimizer_of(model):
+    """AdamW in two groups, matrices and the rest; in one where the parameters of a layer are one vector."""
+    dims = {name: parameter.dim() for name, parameter in model_of().named_parameters()}
+    named = model.get_original_names_and_sharded_parameters() if isinstance(model, FSDP) else list(model.named_parameters())
+    groups = [{"params": [p for name, p in named if (dims.get(name, 1) > 1) == is_matrix], "name": "matrices" if is_matrix else "rest"} for is_matrix in (True, False)]
+    return torch.optim.AdamW([group for group in groups if group["params"]], lr=1e-2)
+
+
+def steps_of(model, optimizer, first, last):
+    rank, size = (xr.global_ordinal(), xr.world_size()) if isinstance(model, FSDP) else (0, 1)
+    losses = []
+    for step in range(first, last):
+        optimizer.zero_grad()
+        loss = loss_of(model, batch(step, rank, size).to("xla" if isinstance(model, FSDP) else "cpu"))
+        loss.backward()
+        optimizer.step()
+        losses.append(xm.all_reduce(xm.REDUCE_SUM, loss.detach(), 1.0 / size).item() if isinstance(model, FSDP) else loss.item())
+        torch_xla.sync()
+    return losses
+
+
+def same_states(one, other):
+    return one["param_groups"] == other["param_groups"] and one["state"].keys() == other["state"].keys() and all(
+        torch.equal(value, other["state"][name][key]) for name, state in one["state"].items() for key, value in state.items())
+
+
+def begins():
+    """Two steps of each kind of shards; rank 0 saves the whole model and the whole state of the optimizer. What plain PyTorch's four steps lose."""
+    folder, rank = os.environ["FOLDER"], xr.global_ordinal()
+    for name, options in ACROSS.items():
+        model = FSDP(model_of(), auto_wrap_policy=POLICY, **options)
+        optimizer = optimizer_of(model)
+        steps_of(model, optimizer, 0, 2)
+        path = os.path.join(folder, name.replace(" ", "_"))
+        xm.save({"model": model.state_dict(), "shard_metadata": model.get_shard_metadata(), "optimizer": optimizer.state_dict()}, f"{path}-rank-{rank}.pth",
+                master_only=False)
+        full = FSDP.full_optim_state_dict(model, optimizer)
+        assert bool(full) == (rank == 0), "only rank 0 has it"
+        xm.save(full, f"{path}-optimizer.pth")
+        xm.rendezvous("saved")
+        if rank == 0:
+            consolidate_sharded_model_checkpoints(f"{path}-rank-")
+    plain = model_of()
+    return steps_of(plain, optimizer_of(plain), 0, 4)
+
+
+def goes_on():
+    """The losses of two further steps, in another number of processes; and what is said of states that do not belong there."""
+    folder, size, losses, said = os.environ["FOLDER"], xr.world_size(), {}, []
+    for name, options in ACROSS.items():
+        path = os.path.join(folder, name.replace(" ", "_"))
+        model = model_of()
+        model.load_state_dict(torch.load(f"{path}-rank-_consolidated.pth", weights_only=True)["model"])
+        model = FSDP(model, auto_wrap_policy=POLICY, **options)
+        optimizer = optimizer_of(model)
+        full = torch.load(f"{path}-optimizer.pth", weights_only=True)
+        optimizer.load_state_dict(FSDP.shard_full_optim_state_dict(full, model, optimizer))
+        assert same_states(FSDP.full_optim_state_dict(model, optimizer, rank0_only=False), full), "what was loaded is what was saved"
+        losses[name] = steps_of(model, optimizer, 2, 4)
+        own = torch.load(f"{path}-rank-0.pth", weights_only=True)["optimizer"]
+        if name == "zero3":
+            damaged = dict(full, state={key: dict(value, exp_avg=torch.zeros(3)) if key == "embed.weight" else value for key, value in full["state"].items()})
+            for state in (own, damaged, dict(full, param_groups=[dict(full["param_groups"][0], params=["embed.weight"])])):
+                try:
+                    FSDP.shard_full_optim_state_dict(state, model, optimizer)
+                except ValueError as error:
+                    said.append(str(error))
+            optimizer.load_state_dict(own)
+            try:
+                steps_of(model, optimizer, 2, 3)
+            except RuntimeError as error:
+                said.append(str(error))
+    return [losses, said, size]
+
+
 def managed():
     """Losses of four steps, and of two that go on from a checkpoint of the second: shards under a name of each rank."""
     torch.distributed.init_process_group("gloo", init_method="xla://")

@@ -85,6 +85,21 @@ def test_checkpoints(tmp_path):
     assert ran.returncode == 1 and ran.stderr.startswith("consolidate_sharded_ckpts: Cannot find any files matching"), ran.stderr
 
 
+@pytest.mark.parametrize("before, after", [pytest.param(4, 2, marks=LONG), (2, 1), pytest.param(1, 4, marks=LONG)])
+def test_optimizers_of_other_processes(before, after, tmp_path):
+    """Training goes on in another number of processes as if nothing had happened: whole states, bit by bit, and PyTorch's losses."""
+    native = run("begins", before, FOLDER=str(tmp_path))[0]
+    for losses, said, size in run("goes_on", after, FOLDER=str(tmp_path)):
+        assert size == after and losses.keys() == {"zero3", "flat", "dim 0"}
+        for name, each in losses.items():
+            assert all(abs(a - b) <= 1e-4 * abs(b) for a, b in zip(each, native[2:], strict=True)), (name, each, native)
+        assert len(said) == 4
+        assert said[0].startswith("expects what full_optim_state_dict() returned on rank 0")
+        assert said[1] == "exp_avg of embed.weight has (3,) in the state that was saved, but the parameter has (50, 24)"
+        assert re.match(r"the optimizer has \S+, but the state that was saved has no such parameter; it has embed.weight", said[2])
+        assert re.match(rf"exp_avg of embed.weight has \(\d+,\), but the shard of this process has \(\d+,\): the optimizer's state is that of another number", said[3])
+
+
 @LONG
 def test_checkpoint_manager(tmp_path):
     """Training goes on from a step that a CheckpointManager has written, to the same bits."""

@@ -95,13 +95,31 @@ def _freeze_parts(requires_grad_: Callable) -> Callable:
     return for_parts
 
 
+def _check_state(optimizer: torch.optim.Optimizer) -> None:
+    """RuntimeError where state that was loaded is of shards of another size. Looks once at each state that is loaded."""
+    if getattr(optimizer, "_fsdp_checked", None) is optimizer.state:
+        return
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if not getattr(parameter, "_is_sharded", False):
+                continue
+            for key, value in optimizer.state.get(parameter, {}).items():
+                if isinstance(value, torch.Tensor) and value.dim() == parameter.dim() and value.shape != parameter.shape and value.numel() > 1:
+                    name = parameter._orig_name.replace("_fsdp_wrapped_module.", "").replace("_fpw_module.", "")
+                    raise RuntimeError(f"{key} of {name} has {tuple(value.shape)}, but the shard of this process has {tuple(parameter.shape)}: the optimizer's state is that "
+                                       "of another number of processes. XlaFullyShardedDataParallel.full_optim_state_dict() saves it for any number, and "
+                                       "shard_full_optim_state_dict() makes this process's part of that")
+    optimizer._fsdp_checked = optimizer.state
+
+
 def _check_optimizer(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-    """Called before each optimizer's step: with parameters that were split since, it would do nothing."""
+    """Called before each optimizer's step: with parameters that were split since, it would do nothing; with the state of other shards, anything."""
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             if name := getattr(parameter, "_fsdp_owner", None):
                 raise RuntimeError(f"the optimizer has {name} as it was before XlaFullyShardedDataParallel split it: make the optimizer after the model is "
                                    "wrapped, for model.parameters() of the wrapper")
+    _check_state(optimizer)
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from ... import _world
 from ... import runtime as xr
 from ...core import _coalesced, _collectives
 from ...core import xla_model as xm
-from . import _init_utils
+from . import _init_utils, _optimizer_state
 from ._layout import Layout
 from ._unit import COPYING, Order, Shard, Unit, in_backward, split_parameters, watch_optimizers
 from .wrap import recursive_wrap
@@ -390,6 +390,19 @@ class XlaFullyShardedDataParallel(nn.Module):
                 prefix = f"{path}." if path else ""
                 named += [(_plain(prefix + shard.path), shard.parameter) for shard in wrapper._unit.shards]
         return named
+
+    @staticmethod
+    def full_optim_state_dict(model: nn.Module, optim: torch.optim.Optimizer, rank0_only: bool = True) -> dict[str, Any]:
+        """The state of an optimizer as that of one of the model as it was before it was wrapped, on the CPU: {"state": {name of a parameter: {key:
+        value}}, "param_groups": [{..., "params": names}]}, for any number of processes. All ranks call it; with `rank0_only` others than rank 0 get {}.
+        ValueError where the state has other values than one for each element of a shard, or for all."""
+        return _optimizer_state.full_optim_state_dict(model, optim, rank0_only)
+
+    @staticmethod
+    def shard_full_optim_state_dict(full_optim_state_dict: dict[str, Any], model: nn.Module, optim: torch.optim.Optimizer) -> dict[str, Any]:
+        """This rank's part of what full_optim_state_dict() returned on rank 0, for optim.load_state_dict(). `model` may be split among another number of
+        processes, and wrapped in another way. ValueError, with the name, where it has other parameters or groups of them."""
+        return _optimizer_state.shard_full_optim_state_dict(full_optim_state_dict, model, optim)
 
     def get_shard_metadata(self) -> dict[str, Any]:
         """What puts the shards in state_dict() of all ranks together again: save it with them (consolidate_sharded_model_checkpoints)."""
