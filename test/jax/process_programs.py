@@ -147,6 +147,42 @@ def checkpoint(folder):
     return {"w": bits(back["w"]), "step": int(back["step"])}
 
 
+def state_of(step, mesh, rows, columns):
+    """A training state whose weights are split as these two specs say, and what it is, by name."""
+    random = np.random.RandomState(step)
+    whole = {"w": random.randn(32, 64).astype("f"), "m": random.randn(32, 64).astype("f"), "b": random.randn(64).astype(jnp.bfloat16),
+             "odd": random.randn(7, 3).astype("f"), "count": np.asarray(step, np.int32)}
+    specs = {"w": (rows, columns), "m": (columns, rows), "b": (columns,), "odd": (), "count": ()}
+    return {name: put(whole[name], *specs[name], mesh=mesh) for name in whole}, whole
+
+
+def saves_states(folder):
+    """Three steps' states, in the background, of which two are kept."""
+    import orbax.checkpoint as ocp
+    mesh = global_mesh(len(jax.devices()) // 2, 2)
+    options = ocp.CheckpointManagerOptions(max_to_keep=2, save_interval_steps=1, enable_async_checkpointing=True)
+    with ocp.CheckpointManager(folder, options=options) as manager:
+        for step in (1, 2, 3):
+            manager.save(step, args=ocp.args.StandardSave(state_of(step, mesh, "x", "y")[0]))
+        manager.wait_until_finished()
+        return sorted(manager.all_steps())
+
+
+def restores_state(folder):
+    """The latest state, on other devices and split in another way: which step it is, what of it differs, and a program that uses it."""
+    import orbax.checkpoint as ocp
+    mesh = global_mesh()
+    with ocp.CheckpointManager(folder) as manager:
+        step = manager.latest_step()
+        like, whole = state_of(step, mesh, None, "x")
+        template = jax.tree.map(lambda array: jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=array.sharding), like)
+        back = manager.restore(step, args=ocp.args.StandardRestore(template))
+    differ = [name for name in whole for shard in back[name].addressable_shards
+              if np.asarray(shard.data).tobytes() != whole[name][shard.index].tobytes() or back[name].sharding != like[name].sharding]
+    total = jax.jit(lambda state: jnp.sum(state["w"] - state["m"]))(back)
+    return {"step": step, "differ": differ, "sum": abs(float(total) - float((whole["w"] - whole["m"]).sum())) < 1e-3}
+
+
 class Fish(BaseException):
     """Nobody catches it."""
 

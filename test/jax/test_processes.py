@@ -174,6 +174,14 @@ def test_checkpoint(tmp_path):
     assert merged([each["w"] for each in results]) == expected["w"]
 
 
+def test_checkpoints_of_other_processes(tmp_path):
+    """orbax: four processes save, two go on, and one does."""
+    pytest.importorskip("orbax.checkpoint")
+    assert run("saves_states", 4, 1, str(tmp_path / "all")) == [[2, 3]] * 4
+    for processes, devices in ((2, 1), (1, 1)):
+        assert run("restores_state", processes, devices, str(tmp_path / "all")) == [{"step": 3, "differ": [], "sum": True}] * processes
+
+
 @pytest.mark.parametrize("size", [4, 16 << 20], ids=["small", "64MB"])
 @pytest.mark.parametrize("how, message", [
     ("SIGKILL", r"process 2 \(pid {pid} on host \S+\) has (ended|closed its connection) without a word: it was killed, crashed or left by exit"),
