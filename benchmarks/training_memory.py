@@ -12,12 +12,14 @@ The least, with P bytes of parameters, U of the largest wrapper's own, N devices
 PyTorch's autograd still keeps for the batch of one device and G bytes of gradients that are there: what a step begins and ends with, and the larger of
 the largest sum of A and gradients during the backward pass and of what a rank has at its end (gradients; what it has of the whole at once).
   ddp: 3 P + max(A + G)    zero1: P + 2 P / N + max(A + G, P + P / N)    zero2: 3 P / N + P + max(A + G / N, P / N + U)
-  zero3, fsdpv2: 3 P / N + U + max(A + G / N, P / N + U)    tensor: 3 P / N + max(A / N + G / N), which no model reaches: what follows a sum of
-parts is whole on every device"""
+  zero3, fsdpv2: 3 P / N + U + max(A + G / N, P / N + U)    tensor: 3 P' + max(A' + G'), where X' of what Megatron-LM splits is 1 / N and of the
+rest the whole. It splits heads, what lies between the two products of attention and of the MLP, and words of embeddings and logits; residual streams, what goes
+into the first products, norms and biases of the second ones are whole on every device. Of ResNet-50, for which it has no way, X' is X / N, which is not reached:
+a convolution of a part of the channels reads all of its inputs'"""
 import argparse
 import os
 import sys
-from typing import Any, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 from benchmarks import torch_processes
 
@@ -59,10 +61,19 @@ class Sizes(NamedTuple):
     parameters: int
     wrapper: int
     backward: list[tuple[int, int]]
+    whole_parameters: int  # of these those that tensor parallelism leaves whole on every device
+    whole_backward: list[tuple[int, int]]
 
     def most(self, activations: float = 1.0, gradients: float = 1.0) -> float:
         """The largest sum of these shares of activations and gradients."""
         return max(activations * a + gradients * g for a, g in self.backward)
+
+    def tensor(self, count: int) -> float:
+        """The least peak of tensor parallelism."""
+        def of(everything: int, whole: int) -> float:
+            return whole + (everything - whole) / count
+        step = max(of(a, whole_a) + of(g, whole_g) for (a, g), (whole_a, whole_g) in zip(self.backward, self.whole_backward))
+        return 3 * of(self.parameters, self.whole_parameters) + step
 
 
 def sizes(name: str) -> Sizes:
@@ -76,31 +87,55 @@ def sizes(name: str) -> Sizes:
     weights = {p.untyped_storage().data_ptr() for p in model.parameters()}
     readers: dict[int, int] = {}  # how often autograd keeps each storage
     now, backward = [0, 0], []
+    whole_now, whole_backward = [0, 0], []
+    whole_storages: set[int] = set()
+    places = list(megatron_places(model))
+    split = {id(getattr(part, own)) for part, _, names in places for own in names} if name != "resnet50" else set(parameters)
+    is_split = [name == "resnet50"]  # what is computed now: between the first and the second product
 
     def pack(tensor):
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in weights:
-            now[0] += storage.nbytes() * (readers.get(storage.data_ptr(), 0) == 0)
-            readers[storage.data_ptr()] = readers.get(storage.data_ptr(), 0) + 1
+        at = storage.data_ptr()
+        if at not in weights:
+            if readers.get(at, 0) == 0:
+                now[0] += storage.nbytes()
+                if not is_split[0]:
+                    whole_storages.add(at)
+                    whole_now[0] += storage.nbytes()
+            readers[at] = readers.get(at, 0) + 1
         return tensor
 
     def unpack(tensor):
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in weights:
-            readers[storage.data_ptr()] -= 1
-            now[0] -= storage.nbytes() * (readers[storage.data_ptr()] == 0)
+        at = storage.data_ptr()
+        if at not in weights:
+            readers[at] -= 1
+            if readers[at] == 0:
+                now[0] -= storage.nbytes()
+                if at in whole_storages:
+                    whole_storages.remove(at)
+                    whole_now[0] -= storage.nbytes()
         return tensor
+
+    def noted():
+        backward.append((now[0], now[1]))
+        whole_backward.append((whole_now[0], whole_now[1]))
 
     def accumulated(parameter):
         now[1] += parameter.numel() * parameter.element_size()
-        backward.append((now[0], now[1]))
+        whole_now[1] += parameter.numel() * parameter.element_size() * (id(parameter) not in split)
+        noted()
+    for part, role, _ in places if name != "resnet50" else ():
+        if role != "words":
+            part.register_forward_hook(lambda *_, begins=role == "columns": is_split.__setitem__(0, begins))
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         loss = loss_of(name, model, inputs)
-    backward.append((now[0], now[1]))
+    noted()
     for parameter in model.parameters():
         parameter.register_post_accumulate_grad_hook(accumulated)
     loss.backward()
-    return Sizes(sum(parameters.values()), max(parts), backward)
+    whole = sum(size for key, size in parameters.items() if key not in split)
+    return Sizes(sum(parameters.values()), max(parts), backward, whole, whole_backward)
 
 
 def least(way: str, size: Sizes, count: int) -> float:
@@ -108,27 +143,41 @@ def least(way: str, size: Sizes, count: int) -> float:
     p, u, own = size.parameters, size.wrapper, size.parameters / count
     step = max(size.most(1, 1 / count), own + u)  # of a rank that keeps its share of the gradients
     return {"ddp": 3 * p + size.most(), "zero1": p + 2 * own + max(size.most(), p + own), "zero2": 3 * own + p + step, "zero3": 3 * own + u + step,
-            "fsdpv2": 3 * own + u + step, "tensor": 3 * own + size.most(1 / count, 1 / count)}[way]
+            "fsdpv2": 3 * own + u + step, "tensor": size.tensor(count)}[way]
 
 
-def shard_as_megatron(model: Any, mesh: Any) -> None:
-    """Columns of the first products of attention and MLP, rows of the second ones, words of embeddings."""
+def megatron_places(model: Any) -> Iterator[tuple[Any, str, list[str]]]:
+    """(part, role, names of its parameters that are split) of what tensor parallelism splits: "columns" of the first products of attention and MLP and of the
+    last one, "rows" of the second ones, "words" of embeddings, "channels" of convolutions. A parameter that an earlier part has is not named again."""
+    import torch.nn as nn
+    roles = {**dict.fromkeys(("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "c_attn", "c_fc", "lm_head"), "columns"),
+             **dict.fromkeys(("o_proj", "down_proj", "c_proj"), "rows")}
+    seen = set()
+    for path, part in model.named_modules():
+        role = roles.get(path.rpartition(".")[2])
+        if role is None:
+            role = "words" if isinstance(part, nn.Embedding) else "channels" if isinstance(part, nn.Conv2d) else None
+        if role is not None:
+            names = [name for name in ("weight", "bias") if (name == "weight" or role == "columns" and part.bias is not None) and getattr(part, name) not in seen]
+            seen.update(getattr(part, name) for name in names)
+            yield part, role, names
+
+
+def move_as_megatron(model: Any, mesh: Any) -> Any:
+    """The model on the device, split where devices divide what megatron_places() names. Part by part: a part is whole on the first device until it is split."""
     import torch.nn as nn
     import torch_xla.distributed.spmd as xs
-    columns = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "c_attn", "c_fc")
-    rows = ("o_proj", "down_proj", "c_proj")
-    for path, part in model.named_modules():
-        name = path.rpartition(".")[2]
-        weight = getattr(part, "weight", None)
-        if name in columns or name in rows:
-            along = 0 if (name in columns) == isinstance(part, nn.Linear) else 1  # transformers' Conv1D has its weight transposed
-            xs.mark_sharding(weight, mesh, ("x", None) if along == 0 else (None, "x"))
-            if name in columns and part.bias is not None if hasattr(part, "bias") else False:
-                xs.mark_sharding(part.bias, mesh, ("x",))
-        elif isinstance(part, nn.Embedding) and weight.size(0) % mesh.size() == 0:
-            xs.mark_sharding(weight, mesh, ("x", None))
-        elif isinstance(part, nn.Conv2d) and weight.size(0) % mesh.size() == 0:
-            xs.mark_sharding(weight, mesh, ("x", None, None, None))
+    for part, role, names in list(megatron_places(model)):
+        if names:
+            part.to("xla")
+        for parameter in (getattr(part, name) for name in names):
+            is_transposed = role in ("columns", "rows") and not isinstance(part, nn.Linear) and parameter.dim() == 2  # transformers' Conv1D
+            along = 1 if (role == "rows") != is_transposed else 0
+            if parameter.size(along) % mesh.size() == 0:
+                xs.mark_sharding(parameter, mesh, tuple("x" if dim == along else None for dim in range(parameter.dim())))
+    if hasattr(model, "tie_weights"):
+        model.tie_weights()
+    return model.to("xla")
 
 
 def prepared(way: str, name: str) -> tuple[Any, Any, Any]:
@@ -158,9 +207,7 @@ def prepared(way: str, name: str) -> tuple[Any, Any, Any]:
             spec = xs.ShardingSpec(mesh, ("fsdp", *[None] * (inputs.dim() - 1)))
             batch, = xm.send_cpu_data_to_device([batch], "xla", spec)
         else:
-            model = model.to("xla")
-            shard_as_megatron(model, xs.Mesh(np.arange(count), (count,), ("x",)))
-            batch = batch.to("xla")
+            model, batch = move_as_megatron(model, xs.Mesh(np.arange(count), (count,), ("x",))), batch.to("xla")
         return model, adam(model.parameters()), batch
     if way in ("zero2", "zero3"):
         from torch_xla.distributed.fsdp import XlaFullyShardedDataParallel
