@@ -15,7 +15,11 @@ namespace transport = rt::transport;
 /// The callbacks of PJRT_Client_Create. They may be called by any thread.
 class CallbackStore final : public transport::Store {
 public:
-  explicit CallbackStore(const Client_Create_Args &args) : get_(args.kv_get), getArg(args.kv_get_arg), put_(args.kv_put), putArg(args.kv_put_arg) {}
+  explicit CallbackStore(const Client_Create_Args &args) : get_(args.kv_get), getArg(args.kv_get_arg), put_(args.kv_put), putArg(args.kv_put_arg) {
+    const char *begin = reinterpret_cast<const char *>(&args), *end = reinterpret_cast<const char *>(&args.kv_try_get_arg + 1);
+    if (args.struct_size >= size_t(end - begin))
+      tryGet_ = args.kv_try_get, tryGetArg = args.kv_try_get_arg;
+  }
 
   rt::Status put(const std::string &key, std::string_view value) override {
     KeyValuePutArgs args{};
@@ -36,13 +40,30 @@ public:
     args.user_arg = getArg;
     if (rt::Status status = take(get_(&args)); !status.ok())
       return status;
+    return valueOf(args);
+  }
+
+  std::optional<std::string> tryGet(const std::string &key) override {
+    if (!tryGet_)
+      return std::nullopt;
+    KeyValueTryGetArgs args{};
+    args.struct_size = sizeof args;
+    args.key = key.data(), args.key_size = key.size();
+    args.callback_error = &makeCallbackError;
+    args.user_arg = tryGetArg;
+    if (!take(tryGet_(&args)).ok()) // nobody has put it, or the service is gone, which get() and put() tell
+      return std::nullopt;
+    return valueOf(args);
+  }
+
+private:
+  template <typename CallArgs>
+  static std::string valueOf(const CallArgs &args) {
     std::string value(args.value, args.value_size);
     if (args.value_deleter)
       args.value_deleter(args.value);
     return value;
   }
-
-private:
   static Error *failure(int code, const char *message, size_t size) {
     bool isKnown = code > 0 && code <= int(rt::Code::Unauthenticated);
     return makeError(rt::Status(isKnown ? rt::Code(code) : rt::Code::Unknown, std::string(message, size)));
@@ -58,6 +79,8 @@ private:
   void *const getArg;
   KeyValuePut *const put_;
   void *const putArg;
+  KeyValueTryGet *tryGet_ = nullptr;
+  void *tryGetArg = nullptr;
 };
 
 /// What each process tells the others of its client.

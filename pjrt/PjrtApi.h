@@ -100,7 +100,17 @@ struct KeyValuePutArgs : Args {
   CallbackError *callback_error;
   void *user_arg;
 };
+struct KeyValueTryGetArgs : Args {
+  const char *key;
+  size_t key_size;
+  CallbackError *callback_error;
+  void *user_arg;
+  char *value;                      ///< out
+  size_t value_size;                ///< out
+  void (*value_deleter)(char *);    ///< out
+};
 using KeyValueGet = Error *(KeyValueGetArgs *);
+using KeyValueTryGet = Error *(KeyValueTryGetArgs *);
 using KeyValuePut = Error *(KeyValuePutArgs *);
 
 struct Client_Create_Args : Args {
@@ -112,7 +122,8 @@ struct Client_Create_Args : Args {
   KeyValuePut *kv_put;
   void *kv_put_arg;
   Client *client; ///< out
-  void *kv_try_get, *kv_try_get_arg;
+  KeyValueTryGet *kv_try_get; ///< not there with callers older than it
+  void *kv_try_get_arg;
 };
 using Client_Destroy_Args = ObjectArgs<Client>;
 using Client_PlatformName_Args = StringArgs<Client>;

@@ -115,6 +115,23 @@ std::array<uint8_t, 32> Sha256::finish() {
   return digest;
 }
 
+std::string hmacSha256(std::string_view key, std::string_view text) {
+  auto hashOf = [](std::string_view first, std::string_view second) {
+    Sha256 hash;
+    hash.update(first);
+    hash.update(second);
+    const std::array<uint8_t, 32> digest = hash.finish();
+    return std::string(digest.begin(), digest.end());
+  };
+  constexpr size_t blockBytes = 64;
+  std::string inner = key.size() > blockBytes ? hashOf(key, "") : std::string(key);
+  inner.resize(blockBytes, '\0');
+  std::string outer = inner;
+  for (size_t i = 0; i < blockBytes; ++i)
+    inner[i] ^= 0x36, outer[i] ^= 0x5c;
+  return hashOf(outer, hashOf(inner, text));
+}
+
 std::string Sha256::hex(std::string_view text) {
   Sha256 hash;
   hash.update(text);

@@ -32,6 +32,9 @@ private:
   uint64_t total = 0;
 };
 
+/// What only who knows `key` can make of a text: HMAC with SHA-256 (RFC 2104). 32 bytes.
+std::string hmacSha256(std::string_view key, std::string_view text);
+
 /// Two lower-case digits per byte.
 std::string toHex(const uint8_t *data, size_t size);
 inline std::string toHex(std::string_view bytes) { return toHex(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()); }

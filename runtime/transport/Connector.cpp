@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- Connector.cpp - How processes find and connect to each other --------===//
 // Each process listens, and puts into the store what others need to connect: its addresses, who it is, and a secret of its own. It connects to
-// those of lower rank and takes the connections of those of higher rank. Both ends show the secret of the other: nobody without access to the
-// store gets in, or passes for a process of the job. Listening ends when all are there.
+// those of lower rank and takes the connections of those of higher rank. Both ends show that they know the secret of the other: nobody without access to the
+// store gets in, or passes for a process of the job. Where the job has a secret (MILLRACE_SECRET), nobody without that one does either, whatever the
+// store tells: what a process puts there bears a proof of it, and connections show what only who knows it can make of the secrets in the store.
+// Listening ends when all are there.
 #include "runtime/base/Hash.h"
 #include "runtime/transport/Mesh.h"
 #include "runtime/transport/Wire.h"
@@ -28,7 +30,7 @@ namespace millrace::runtime::transport {
 namespace {
 
 /// Of what processes tell each other. Other versions are refused by name.
-constexpr uint32_t protocolVersion = 3;
+constexpr uint32_t protocolVersion = 4;
 constexpr size_t secretBytes = 32;
 /// A caller that has not shown the secret by then is sent away; so many may be trying at once.
 constexpr double helloSeconds = 10;
@@ -46,12 +48,14 @@ enum Channel : uint32_t { Data, Control, Lanes };
 struct Hello {
   uint32_t magic, version, from, channel;
   uint32_t lanes; ///< so many there will be
-  Secret secretOfListener, secretOfCaller;
+  Secret secretOfListener, secretOfCaller; ///< what is shown for them
 };
 struct Welcome {
   uint32_t magic, version;
   Secret secretOfCaller;
 };
+/// For which each end shows that it knows the secrets: nobody can answer with what it has been told.
+constexpr std::string_view asCaller = "caller", asListener = "listener";
 constexpr uint32_t helloMagic = 0x4d524831, welcomeMagic = 0x4d525731;
 
 StatusOr<std::string> randomBytes(size_t size) {
@@ -75,6 +79,17 @@ Secret secretFrom(std::string_view bytes) {
   return secret;
 }
 
+/// Where a process leaves secretMark(): unlike what stands under keyOf(), that stays when the process has left.
+std::string secretKeyOf(uint32_t rank) { return "millrace/secret/" + std::to_string(rank); }
+
+/// The proof that who puts `bytes` into the store as process `rank` has the job's secret; "" where the job has none.
+std::string signatureOf(std::string_view jobSecret, uint32_t rank, std::string_view bytes) {
+  return jobSecret.empty() ? std::string() : hmacSha256(jobSecret, secretKeyOf(rank) + '/' + std::string(bytes));
+}
+
+/// Says whether a process has the job's secret, and which one, to those who have it. Some stores hold no empty text.
+std::string secretMark(std::string_view jobSecret, uint32_t rank) { return "proof:" + toHex(signatureOf(jobSecret, rank, "mark")); }
+
 /// The same for all processes of one host, until it boots again.
 std::string bootId() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -94,14 +109,17 @@ struct Card {
   std::string bootId, host, unixName, address, secret, note;
   uint32_t pid = 0;
   uint16_t port = 0;
+  std::string bytes, signature; ///< what the fields above were read from; and signatureOf() it
 
-  std::string encode() const {
+  /// What process `rank` of the job with this secret puts into the store.
+  std::string encode(std::string_view jobSecret, uint32_t rank) const {
     Writer writer;
     writer.number(protocolVersion);
     for (const std::string *text : {&bootId, &host, &unixName, &address, &secret, &note})
       writer.text(*text);
     writer.number(pid);
     writer.number(port);
+    writer.text(signatureOf(jobSecret, rank, writer.bytes));
     // Some stores hold text only.
     return toHex(writer.bytes);
   }
@@ -119,8 +137,10 @@ struct Card {
       *text = reader.text();
     card.pid = reader.number<uint32_t>();
     card.port = reader.number<uint16_t>();
+    card.signature = reader.text();
     if (!reader.isComplete() || card.secret.size() != secretBytes)
       return dataLoss("what another process put into the store cannot be read");
+    card.bytes = bytes->substr(0, bytes->size() - sizeof(uint32_t) - card.signature.size());
     return card;
   }
 };
@@ -162,7 +182,41 @@ private:
       return socket.status();
     listeners.push_back(std::move(*socket));
     fill(mesh.rank(), own);
-    return store.put(keyOf(mesh.rank()), own.encode()).withContext("process " + std::to_string(mesh.rank()) + " cannot join the job");
+    const std::string cannotJoin = "process " + std::to_string(mesh.rank()) + " cannot join the job";
+    MILLRACE_TRY(store.put(secretKeyOf(mesh.rank()), secretMark(mesh.settings.secret, mesh.rank())).withContext(cannotJoin));
+    return store.put(keyOf(mesh.rank()), own.encode(mesh.settings.secret, mesh.rank())).withContext(cannotJoin);
+  }
+
+  /// What who knows the secret of a card, and the job's, shows for a purpose. The secrets themselves are never sent.
+  Secret shown(std::string_view purpose, const std::string &secretOfCard) const {
+    return secretFrom(hmacSha256(hmacSha256(mesh.settings.secret, secretOfCard), purpose));
+  }
+
+  /// An error unless what process `rank` has put into the store shows the secret that this process has; `expected` is what it would be then.
+  Status checkSecret(uint32_t rank, const std::string &shown, const std::string &expected, const std::string &ofNone) const {
+    if (shown.size() == expected.size() && hmacSha256(own.secret, shown) == hmacSha256(own.secret, expected)) // takes as long whatever the difference is
+      return Status();
+    std::string text = shown == ofNone      ? " has no MILLRACE_SECRET, but this process has one"
+                       : expected == ofNone ? " has a MILLRACE_SECRET, but this process has none"
+                                            : " has another MILLRACE_SECRET than this process";
+    const Mesh::Peer &peer = *mesh.peers[rank];
+    return Status(Code::Unauthenticated, (peer.pid ? mesh.describe(rank) : "process " + std::to_string(rank) + " of " + std::to_string(mesh.size())) + text +
+                                             ": it has to be the same in all processes of a job");
+  }
+
+  /// What a text of the store, under keyOf(rank), says of a process of this job.
+  StatusOr<Card> cardFrom(uint32_t rank, const std::string &text) {
+    if (text == leftMark) {
+      if (std::optional<std::string> mark = store.tryGet(secretKeyOf(rank))) // it may have left because its secret is another one
+        MILLRACE_TRY(checkSecret(rank, *mark, secretMark(mesh.settings.secret, rank), secretMark("", rank)));
+      return hasLeft(rank);
+    }
+    StatusOr<Card> card = Card::decode(text);
+    if (!card)
+      return card.status();
+    fill(rank, *card);
+    MILLRACE_TRY(checkSecret(rank, card->signature, signatureOf(mesh.settings.secret, rank, card->bytes), ""));
+    return card;
   }
 
   double secondsLeft() const { return std::max(0.0, std::chrono::duration<double>(deadline - Clock::now()).count()); }
@@ -182,12 +236,7 @@ private:
     if (!text)
       return text.status().withContext("process " + std::to_string(rank) + " of " + std::to_string(mesh.size()) + " has not come within " +
                                        std::to_string(int(mesh.settings.connectSeconds)) + " s");
-    if (*text == leftMark)
-      return hasLeft(rank);
-    StatusOr<Card> card = Card::decode(*text);
-    if (card)
-      fill(rank, *card);
-    return card;
+    return cardFrom(rank, *text);
   }
 
   Status call(uint32_t rank) {
@@ -201,7 +250,7 @@ private:
       if (channel == Data && !socket->peerProcess()) // a UNIX socket tells who is at its other end
         mesh.peers[rank]->lanes.resize(lanes());
       Hello hello{helloMagic, protocolVersion,           mesh.rank(),          channel, uint32_t(mesh.peers[rank]->lanes.size()),
-                  secretFrom(card->secret), secretFrom(own.secret)};
+                  shown(asCaller, card->secret), shown(asCaller, own.secret)};
       Status status = socket->write(&hello, sizeof hello, deadline);
       Welcome welcome;
       if (status.ok())
@@ -210,7 +259,7 @@ private:
         status = socket->read(&welcome, sizeof welcome, deadline);
       if (!status.ok())
         return status.withContext(mesh.describe(rank) + " does not answer");
-      if (welcome.magic != welcomeMagic || !isEqual(welcome.secretOfCaller, secretFrom(own.secret)))
+      if (welcome.magic != welcomeMagic || !isEqual(welcome.secretOfCaller, shown(asListener, own.secret)))
         return Status(Code::Unauthenticated, "who answers in the place of " + mesh.describe(rank) + " is not of this job");
       keep(rank, channel, std::move(*socket));
     }
@@ -336,16 +385,13 @@ private:
           std::optional<std::string> text = store.tryGet(keyOf(rank));
           if (!text)
             continue;
-          StatusOr<Card> card = *text == leftMark ? StatusOr<Card>(hasLeft(rank)) : Card::decode(*text);
-          if (*text == leftMark)
+          StatusOr<Card> card = cardFrom(rank, *text);
+          if (!card)
             return card.status();
           // It listens until all have come, this process among them: whom its host refuses a connection is gone.
-          if (card && Socket::isRefused(card->address, uint16_t(card->port))) {
-            fill(rank, *card);
+          if (Socket::isRefused(card->address, uint16_t(card->port)))
             return Status(Code::Unavailable, mesh.describe(rank) + " has ended before all processes had come");
-          }
-          if (card)
-            MILLRACE_TRY(checkGoesOn(rank, *card));
+          MILLRACE_TRY(checkGoesOn(rank, *card));
         }
         MILLRACE_TRY(checkTheyStay()); // last: one that has come may have ended because another has left
       }
@@ -393,7 +439,7 @@ private:
       caller.filled += size_t(got);
     }
     const Hello &hello = caller.hello;
-    if (hello.magic != helloMagic || hello.version != protocolVersion || !isEqual(hello.secretOfListener, secretFrom(own.secret)) ||
+    if (hello.magic != helloMagic || hello.version != protocolVersion || !isEqual(hello.secretOfListener, shown(asCaller, own.secret)) ||
         hello.from <= mesh.rank() || hello.from >= mesh.size() || hello.lanes > maxLanes || hello.channel >= Lanes + hello.lanes)
       return true;
     std::vector<Socket> &lanes = mesh.peers[hello.from]->lanes;
@@ -403,9 +449,9 @@ private:
       return true;
     // It knows our secret from the store, where its own stands, too.
     StatusOr<Card> card = cardOf(hello.from);
-    if (!card || !isEqual(hello.secretOfCaller, secretFrom(card->secret)))
+    if (!card || !isEqual(hello.secretOfCaller, shown(asCaller, card->secret)))
       return true;
-    Welcome welcome{welcomeMagic, protocolVersion, hello.secretOfCaller};
+    Welcome welcome{welcomeMagic, protocolVersion, shown(asListener, card->secret)};
     if (caller.socket.write(&welcome, sizeof welcome, after(helloSeconds)).ok())
       keep(hello.from, hello.channel, std::move(caller.socket));
     return true;

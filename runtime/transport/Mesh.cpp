@@ -58,6 +58,8 @@ enum ControlKind : uint32_t { Heartbeat = 1, Goodbye = 2, LostPeer = 3 };
 constexpr uint32_t maxHeadBytes = 16 << 20, maxControlBytes = 64 << 10;
 constexpr uint64_t maxPayloadBytes = uint64_t(1) << 46;
 constexpr size_t maxBlocks = 1 << 16;
+/// Characters of MILLRACE_SECRET: 64 bits where they are hexadecimal digits.
+constexpr size_t shortestSecret = 16;
 constexpr size_t maxActivityBytes = 1000;
 constexpr size_t maxPieces = 64; ///< of one system call
 /// Bytes of one connection that are read before others have a turn.
@@ -159,6 +161,12 @@ StatusOr<MeshOptions> meshOptionsFromEnvironment() {
   }
   if (const char *value = std::getenv("MILLRACE_HOST_ID"))
     options.host = value;
+  if (const char *value = std::getenv("MILLRACE_SECRET"); value && *value) {
+    options.secret = value;
+    if (options.secret.size() < shortestSecret) // it could be guessed from what stands in the store
+      return invalidArgument("MILLRACE_SECRET has " + std::to_string(options.secret.size()) + " characters; expects at least " +
+                             std::to_string(shortestSecret) + " that nobody can guess, for example of `openssl rand -hex 32`");
+  }
   if (const char *value = std::getenv("MILLRACE_TCP_LANES"); value && *value) {
     char *end;
     const unsigned long lanes = std::strtoul(value, &end, 10);

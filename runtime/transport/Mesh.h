@@ -36,6 +36,7 @@ struct MeshOptions {
   bool usesSharedMemory = true; ///< likewise, in addition
   uint64_t sharedLimit = uint64_t(2) << 30; ///< bytes of memory that messages of this process wait in; what is more goes through sockets
   uint32_t lanes = 4; ///< further TCP connections to each process of another host, at most maxLanes, which large messages are spread over
+  std::string secret;  ///< of the job, the same in all processes: nobody gets in without it; "" for none
   std::string carrier; ///< the library that carries large messages (Carrier::load); "" for none
   bool watches = true;         ///< false for debuggers: a process that is stopped or silent is waited for
   double heartbeatSeconds = 0.5;
@@ -48,7 +49,8 @@ struct MeshOptions {
 constexpr uint32_t maxLanes = 16;
 
 /// MILLRACE_INTERFACE, else GLOO_SOCKET_IFNAME: the interface. MILLRACE_TRANSPORT=tcp: no UNIX sockets; =unix: no shared memory; =mpi, =gloo
-/// or a path: a carrier. MILLRACE_TCP_LANES: the further connections. MILLRACE_HOST_ID: the host. MILLRACE_LIVENESS=0: nobody is lost by being silent.
+/// or a path: a carrier. MILLRACE_TCP_LANES: the further connections. MILLRACE_HOST_ID: the host. MILLRACE_SECRET: the secret. MILLRACE_LIVENESS=0:
+/// nobody is lost by being silent.
 StatusOr<MeshOptions> meshOptionsFromEnvironment();
 /// Whether a process of this host is stopped, by a signal or a debugger.
 bool isStopped(int pid);

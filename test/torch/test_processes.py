@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyTorch in several processes: what one process computes, to the last bit, however the processes are started; and what all say when something
 happens to one of them."""
+import contextlib
+import hmac
 import json
 import os
 import pathlib
@@ -537,6 +539,71 @@ def test_a_link_goes_down(tmp_path):
     finally:
         for side in "ab":
             subprocess.run(["ip", "netns", "delete", f"{name}{side}"], check=False)
+
+
+SECRETS = ["0123456789abcdef", "fedcba9876543210", ""]
+
+
+@pytest.mark.parametrize("secrets, reasons", [
+    (SECRETS[:2], ["has another MILLRACE_SECRET than this process"] * 2),
+    (SECRETS[1:], ["has no MILLRACE_SECRET, but this process has one", "has a MILLRACE_SECRET, but this process has none"])], ids=["other", "none"])
+def test_secrets_that_differ(secrets, reasons):
+    job = start("joins", 2, of_rank=lambda rank: {"MILLRACE_SECRET": secrets[rank]})
+    for rank, (text, seconds) in enumerate(results_of(job)):
+        other = 1 - rank
+        assert re.search(rf"process {other} (\(pid {job[other].pid} on host \S+\)|of \d) {reasons[rank]}: it has to be the same in all processes of a job", text), text
+        assert seconds < 5
+        assert not any(secret and secret in text for secret in secrets)
+
+
+def test_a_short_secret():
+    for text, _ in run("joins", 2, MILLRACE_SECRET="too short"):
+        assert "MILLRACE_SECRET has 9 characters; expects at least 16 that nobody can guess" in text, text
+
+
+def hello_of(card, rank):
+    """(address, what a process without the job's secret says as process `rank`), of what another one left in the store: see runtime/transport/Connector.cpp."""
+    version, place, texts = int.from_bytes(card[:4], "little"), 4, []
+    for _ in range(6):
+        size = int.from_bytes(card[place:place + 4], "little")
+        texts.append(card[place + 4:place + 4 + size])
+        place += 4 + size
+    port = int.from_bytes(card[place + 4:place + 6], "little")
+    proof = hmac.digest(hmac.digest(b"", texts[4], "sha256"), b"caller", "sha256")
+    return (texts[3].decode(), port), b"".join(number.to_bytes(4, "little") for number in (0x4d524831, version, rank, 0, 0)) + proof + proof
+
+
+@pytest.mark.parametrize("secret", SECRETS[::2], ids=["secret", "no secret"])
+def test_who_reads_the_store_needs_the_secret(secret, tmp_path):
+    """Somebody reads the job's store and connects in the place of process 1: with a secret of the job he is sent away, and the job goes on."""
+    port = free_port()
+    job = start("joins", 2, MILLRACE_SECRET=secret, MASTER_PORT=str(port), ARGUMENT=str(tmp_path / "go"), MILLRACE_TRANSPORT="tcp")
+    try:
+        end = time.monotonic() + 60
+        while socket.socket().connect_ex(("localhost", port)):
+            assert time.monotonic() < end and job[0].poll() is None
+            time.sleep(0.1)
+        store = torch.distributed.PrefixStore("millrace/attempt_0", torch.distributed.TCPStore("localhost", port, is_master=False, wait_for_workers=False))
+        card = bytes.fromhex(store.get("millrace/process/0").decode())
+        assert not secret or secret.encode() not in card + bytes.fromhex(store.get("millrace/secret/0").decode().partition(":")[2])
+        address, hello = hello_of(card, 1)
+        if not secret:  # the same words get in, where the job has none
+            store.set("millrace/process/1", store.get("millrace/process/0"))
+        for said in (b"\0" * 84, os.urandom(84), hello[:40], hello):
+            with socket.create_connection(address, timeout=5) as stranger:
+                stranger.sendall(said)
+                if len(said) < len(hello):
+                    stranger.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(ConnectionResetError):
+                    answer = stranger.recv(100)
+                    assert len(answer) == (40 if said == hello and not secret else 0)
+        if secret:
+            (tmp_path / "go").touch()
+            assert [value for value, _ in results_of(job)] == [[2.0, 2.0]] * 2
+    finally:
+        for process in job:
+            process.kill()
+            process.communicate()
 
 
 def test_steps_that_nobody_reads():

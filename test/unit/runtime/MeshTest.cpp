@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===- MeshTest.cpp - Processes that send each other messages, and die -----===//
+#include "runtime/base/Hash.h"
 #include "runtime/transport/Mesh.h"
 #include "runtime/transport/Wire.h"
 
 #include <arpa/inet.h>
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -19,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
+#include <tuple>
 #include <unistd.h>
 
 using namespace millrace::runtime;
@@ -380,6 +383,60 @@ TEST(Mesh, StrangersAreSentAway) {
   EXPECT_FALSE(Socket::connectTcp("127.0.0.1", port, after(1)).ok());
 }
 
+/// What processes 0 and 1 say when they connect with these secrets of the job, and how long it took.
+std::pair<std::array<std::string, 2>, double> connectWith(const std::array<std::string, 2> &secrets) {
+  MemoryStore store;
+  std::array<std::string, 2> said;
+  const Deadline begin = Clock::now();
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      MeshOptions options;
+      options.rank = rank, options.size = 2, options.secret = secrets[rank];
+      said[rank] = Mesh::connect(store, options).status().message();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return {said, secondsSince(begin)};
+}
+
+TEST(Mesh, ProcessesNeedTheSameSecret) {
+  const std::string one(16, 'a'), other(16, 'b'), no, same;
+  for (const auto &[secrets, first, second] : {std::tuple(std::array{one, one}, same, same),
+                                               std::tuple(std::array{one, other}, std::string("has another MILLRACE_SECRET than this process"),
+                                                          std::string("has another MILLRACE_SECRET than this process")),
+                                               std::tuple(std::array{one, no}, std::string("has no MILLRACE_SECRET, but this process has one"),
+                                                          std::string("has a MILLRACE_SECRET, but this process has none"))}) {
+    const auto [said, seconds] = connectWith(secrets);
+    EXPECT_EQ(said[0].empty(), first.empty()) << said[0];
+    EXPECT_NE(said[0].find(first), std::string::npos) << said[0];
+    EXPECT_EQ(said[1].empty(), second.empty()) << said[1];
+    EXPECT_NE(said[1].find(second), std::string::npos) << said[1];
+    EXPECT_LT(seconds, 5);
+  }
+}
+
+TEST(Mesh, WhoReadsTheStoreNeedsTheSecretOfTheJob) {
+  MemoryStore store;
+  MeshOptions options;
+  options.size = 2, options.usesUnixSockets = false, options.secret = "sixteen letters!";
+  StatusOr<std::unique_ptr<Mesh>> first = internalError("not yet"), second = internalError("not yet");
+  std::thread listener([&] { first = Mesh::connect(store, options); });
+  const std::string card = *store.get("millrace/process/0", 10), mark = *store.get("millrace/secret/0", 10);
+  EXPECT_EQ((card + mark).find(toHex(options.secret)), std::string::npos);
+  // Another process that puts itself in the place of process 1, or of process 0 for process 1, is told from them.
+  MemoryStore forged;
+  EXPECT_TRUE(forged.put("millrace/process/1", card).ok()); // with the signature of process 0
+  MeshOptions other = options;
+  auto refused = Mesh::connect(forged, other);
+  EXPECT_NE(refused.status().message().find("has another MILLRACE_SECRET"), std::string::npos) << refused.status().toString();
+  other.rank = 1;
+  second = Mesh::connect(store, other);
+  listener.join();
+  EXPECT_TRUE(first.ok()) << first.status().toString();
+  EXPECT_TRUE(second.ok()) << second.status().toString();
+}
+
 /// The beginning of a connection, as Connector.cpp lays it out.
 struct Hello {
   uint32_t magic, version, from, channel, lanes;
@@ -412,8 +469,9 @@ struct ByHand {
       auto socket = usesUnixSockets ? Socket::connectUnix(texts[2]) : Socket::connectTcp("127.0.0.1", portFrom(card), after(5));
       EXPECT_TRUE(socket.ok());
       Hello hello{0x4d524831, version, 1, channel, lanes, {}, {}};
-      std::memcpy(hello.secretOfListener, texts[4].data(), 32);
-      std::memcpy(hello.secretOfCaller, texts[4].data(), 32);
+      const std::string proof = hmacSha256(hmacSha256("", texts[4]), "caller"); // that it knows the secrets: no secret of the job, and the same one
+      std::memcpy(hello.secretOfListener, proof.data(), proof.size());
+      std::memcpy(hello.secretOfCaller, proof.data(), proof.size());
       EXPECT_TRUE(socket->write(&hello, sizeof hello, after(5)).ok());
       char welcome[40];
       EXPECT_TRUE(socket->read(welcome, sizeof welcome, after(5)).ok());
