@@ -174,6 +174,15 @@ def test_checkpoint(tmp_path):
     assert merged([each["w"] for each in results]) == expected["w"]
 
 
+def test_secrets():
+    """Of the job, which all have to have: who has another one is named by both sides, at once."""
+    assert [devices for devices, _ in run("joins", 2, 1, SECRETS="0123456789abcdef 0123456789abcdef")] == [2, 2]
+    job = start("joins", 2, 1, SECRETS="0123456789abcdef fedcba9876543210")
+    for rank, process in enumerate(job):
+        said, seconds = json.loads(process.communicate(timeout=60)[0])
+        assert f"process {1 - rank} (pid {job[1 - rank].pid} on host " in said and "has another MILLRACE_SECRET than this process" in said and seconds < 5, said
+
+
 def test_checkpoints_of_other_processes(tmp_path):
     """orbax: four processes save, two go on, and one does."""
     pytest.importorskip("orbax.checkpoint")
